@@ -62,7 +62,7 @@ struct vs_header {
     char lease[16];                 /* a preset's name */
     char identity[VS_IDENTITY_MAX]; /* who asks the store */
     uint32_t own_identity;          /* 1: it was given; 0: it follows from the path that the anchor was made at */
-    uint32_t reserved;
+    uint32_t is_proved;             /* 1: its ids are no other layout's of the namespace; noted in the anchor alone */
     uint64_t mount;       /* of a map only: the mount namespace that it was made in, where `path` means something */
     uint64_t incarnation; /* of the namespace that granted this generator's leases; 0: not known yet */
     char path[VS_IDENTITY_MAX]; /* where the anchor was made */

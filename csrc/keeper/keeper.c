@@ -191,17 +191,38 @@ static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
     return (kind == VS_DO_CHOOSE ? store->list_ms_max : store->call_ms_max) * INT64_C(1000) + VS_PULSE_US / 2;
 }
 
+static struct vs_lineage lineage_of(const struct keeping *k) {
+    assert(vs_store_is_local(k->uri)); /* it has no secret */
+    return (struct vs_lineage){.uri = k->uri, .name = k->term.map->header.namespace_, .clock = k->term.clock};
+}
+
+static void turn_away(int rc, const struct vesta_error *err, struct vs_reply *reply) {
+    assert(rc != VESTA_OK);
+    *reply = (struct vs_reply){.outcome = rc == VESTA_EMISMATCH ? VS_STORE_REFUSED : VS_STORE_DOWN};
+    snprintf(reply->text, sizeof reply->text, "%.180s", err->text);
+}
+
 /* On one host the first user makes the namespace: with a layout that may be, by its name. */
 static void do_ns_swap(struct keeping *k, const struct vs_action *action, struct vs_reply *reply) {
-    const struct vs_lineage lineage = {.uri = k->uri, .name = k->term.map->header.namespace_, .clock = k->term.clock};
+    const struct vs_lineage lineage = lineage_of(k);
     struct vesta_error err;
     int rc = vs_lineage_admit(&lineage, &k->file->layout, &err);
-    if (rc == VESTA_OK) {
+    if (rc == VESTA_OK)
         k->store->ops->ns_swap(k->store, action->old_ver, &action->ns, reply);
-        return;
-    }
-    *reply = (struct vs_reply){.outcome = rc == VESTA_EMISMATCH ? VS_STORE_REFUSED : VS_STORE_DOWN};
-    snprintf(reply->text, sizeof reply->text, "%.180s", err.text);
+    else
+        turn_away(rc, &err, reply);
+}
+
+/* Where first users make namespaces, another may have been made beside ours: behind every swap, and by whoever comes
+ * after one that was cut short, it is looked at before the first lease. */
+static void do_ns_read(struct keeping *k, struct vs_reply *reply) {
+    struct vesta_error err;
+    k->store->ops->ns_read(k->store, reply);
+    bool is_there = reply->outcome == VS_STORE_OK && reply->ns.ver;
+    if (!is_there || !k->store->ops->is_local || vs_map_incarnation(k->term.map)) return;
+    const struct vs_lineage lineage = lineage_of(k);
+    int rc = vs_lineage_enter(&lineage, k->store, &k->file->layout, &err);
+    if (rc != VESTA_OK) turn_away(rc, &err, reply);
 }
 
 /* Everything the engine may want to know of the store's answer goes into the event. */
@@ -213,7 +234,7 @@ static void ask(struct vs_term *term, const struct vs_action *action, struct vs_
     vs_term_beat(term, call_us_max(k->store, action->kind));
     switch (action->kind) {
     case VS_DO_CHOOSE: do_choose(k, ev); return;
-    case VS_DO_NS_READ: ops->ns_read(k->store, &reply); break;
+    case VS_DO_NS_READ: do_ns_read(k, &reply); break;
     case VS_DO_NS_SWAP: do_ns_swap(k, action, &reply); break;
     case VS_DO_READ: ops->read(k->store, action->worker, &reply); break;
     default:

@@ -222,19 +222,36 @@ void vs_anchor_derive(const struct vs_header *header, const char *store, int blo
 
 /* ------------------------------------------------------------------ a note for the next start */
 
-bool vs_anchor_note(const char *path, const struct vs_anchor *anchor) {
-    struct vs_anchor now;
+/* What lies there now, where it still is this anchor, and may be written anew. */
+static bool read_again(const char *path, const struct vs_anchor *anchor, struct vs_anchor *now) {
+    struct vesta_error err;
+    bool found;
+    if (vs_anchor_read(path, anchor->header.group, &found, now, &err) != VESTA_OK || !found) return false;
+    if (memcmp(now->header.key, anchor->header.key, sizeof now->header.key) != 0) return false;
+    return now->owner == geteuid() || geteuid() == 0; /* else ours would take its place, and its rights */
+}
+
+static bool write_again(const char *path, const struct vs_anchor *now) {
     struct vesta_error err;
     char temp[PATH_MAX];
-    bool found;
-    if (vs_anchor_read(path, anchor->header.group, &found, &now, &err) != VESTA_OK || !found) return false;
-    if (memcmp(now.header.key, anchor->header.key, sizeof now.header.key) != 0) return false;
-    if (now.owner != geteuid() && geteuid() != 0) return false; /* ours would take its place, and its rights */
-    now.header.incarnation = anchor->header.incarnation;
-    memcpy(now.header.store, anchor->header.store, sizeof now.header.store);
-    if (make_temp(path, &now.header, temp, &err) != VESTA_OK) return false;
-    bool kept = geteuid() != 0 || lchown(temp, now.owner, now.owner_group) == 0;
+    if (make_temp(path, &now->header, temp, &err) != VESTA_OK) return false;
+    bool kept = geteuid() != 0 || lchown(temp, now->owner, now->owner_group) == 0;
     if (kept && rename(temp, path) == 0) return true;
     unlink(temp);
     return false;
+}
+
+bool vs_anchor_note(const char *path, const struct vs_anchor *anchor) {
+    struct vs_anchor now;
+    if (!read_again(path, anchor, &now)) return false;
+    now.header.incarnation = anchor->header.incarnation;
+    memcpy(now.header.store, anchor->header.store, sizeof now.header.store);
+    return write_again(path, &now);
+}
+
+bool vs_anchor_note_proof(const char *path, const struct vs_anchor *anchor) {
+    struct vs_anchor now;
+    if (!read_again(path, anchor, &now)) return false;
+    now.header.is_proved = 1;
+    return write_again(path, &now);
 }

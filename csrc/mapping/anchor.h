@@ -50,6 +50,8 @@ void vs_anchor_derive(const struct vs_header *header, const char *store, int blo
 /* Writes down which store granted the leases, if the file of the path still is this anchor.  A convenience for the next
  * start: false where it could not be done. */
 bool vs_anchor_note(const char *path, const struct vs_anchor *anchor);
+/* Writes down that its ids were proved to be no other layout's, likewise. */
+bool vs_anchor_note_proof(const char *path, const struct vs_anchor *anchor);
 
 /* Whether a generator file may be put into this folder at all, and be found there unchanged. */
 int vs_anchor_folder_check(const char *folder, struct vesta_error *err);

@@ -36,32 +36,51 @@ static void close_gens(struct vs_namespace *ns) {
 }
 
 /* Whether there is a generator file of that namespace and layout, to the last constant. */
-static bool has_file(const struct vs_conf_namespace *conf, const struct vesta_layout *layout) {
+static bool find_file(const struct vs_conf_namespace *conf, const struct vesta_layout *layout,
+                      struct vs_settings *settings, struct vs_anchor *anchor) {
     char text[VESTA_LAYOUT_TEXT_MAX];
-    struct vs_settings settings;
-    struct vs_anchor anchor;
     bool found;
     vesta_layout_text(layout, text);
-    return vs_settings_look(&conf->opts, &settings, NULL) == VESTA_OK && access(settings.path, F_OK) == 0 &&
-           vs_anchor_find(&settings, false, &found, &anchor, NULL) == VESTA_OK && found &&
-           strcmp(anchor.header.layout, text) == 0 && strcmp(anchor.header.namespace_, conf->leased_as) == 0;
+    return vs_settings_look(&conf->opts, settings, NULL) == VESTA_OK && access(settings->path, F_OK) == 0 &&
+           vs_anchor_find(settings, false, &found, anchor, NULL) == VESTA_OK && found &&
+           strcmp(anchor->header.layout, text) == 0 && strcmp(anchor->header.namespace_, conf->leased_as) == 0;
 }
 
-/* A generation of a namespace gives ids beside those before it: not before the store has shown that they differ.  What
- * was shown once remains: a generator file of this layout was made behind it, and goes on without its store. */
+/* What was shown once remains.  A file that a program made which names the generation itself says nothing of it. */
+static bool is_proved(const struct vs_conf_namespace *conf, const struct vesta_layout *layout) {
+    struct vs_settings settings;
+    struct vs_anchor anchor;
+    return find_file(conf, layout, &settings, &anchor) && anchor.header.is_proved;
+}
+
+static void note_proof(const struct vs_conf_namespace *conf, const struct vesta_layout *layout) {
+    struct vs_settings settings;
+    struct vs_anchor anchor;
+    if (find_file(conf, layout, &settings, &anchor) && !anchor.header.is_proved)
+        (void)vs_anchor_note_proof(settings.path, &anchor); /* else the next start asks the store again */
+}
+
+static bool is_generation(const struct vs_conf_namespace *conf) {
+    return conf->leased_as && strcmp(conf->leased_as, conf->name) != 0;
+}
+
+/* A generation of a namespace gives ids beside those before it: not before the store has shown that they differ.  A
+ * file behind the proof goes on without its store. */
 int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error *err) {
     struct vesta_layout layout;
-    if (!conf->leased_as || strcmp(conf->leased_as, conf->name) == 0) return VESTA_OK;
+    if (!is_generation(conf)) return VESTA_OK;
     assert(conf->opts.store && conf->opts.layout); /* the config was checked */
     int rc = vesta_layout_parse(conf->opts.layout, &layout, err);
     if (rc != VESTA_OK) return rc;
-    if (has_file(conf, &layout)) return VESTA_OK;
+    if (is_proved(conf, &layout)) return VESTA_OK;
     const struct vs_lineage lineage = {
         .uri = conf->opts.store, .secret = conf->opts.secret, .name = conf->name, .clock = vs_clock_system()};
-    return vs_lineage_check(&lineage, vs_generation_of(conf->name, conf->leased_as), &layout, err);
+    rc = vs_lineage_check(&lineage, vs_generation_of(conf->name, conf->leased_as), &layout, err);
+    if (rc == VESTA_OK) note_proof(conf, &layout);
+    return rc;
 }
 
-/* The layout may be the file's own, and then the file is asked for it. */
+/* The layout may be the file's own, and then the file is asked for it.  A generation's is behind its proof. */
 int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error *err) {
     struct vs_namespace *ns = &serving->app.ns[i];
     struct vesta_opts opts = serving->config->ns[i].opts;
@@ -77,6 +96,7 @@ int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error 
         ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
     else
         close_gens(ns);
+    if (rc == VESTA_OK && is_generation(&serving->config->ns[i])) note_proof(&serving->config->ns[i], &layout);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *vs_generation_name(const char *name, unsigned n, char *buf) {
@@ -279,4 +280,16 @@ int vs_lineage_admit(const struct vs_lineage *lineage, const struct vesta_layout
     return vs_fail(err, rc,
                    "%s would be layout %u of %s by its name: take another, or make it with vesta store relayout; %.300s",
                    lineage->name, n, of.name, why.text);
+}
+
+int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, const struct vesta_layout *layout,
+                     struct vesta_error *err) {
+    struct vs_listed *listed;
+    struct vs_reply reply;
+    size_t count;
+    int rc = vs_lineage_admit(lineage, layout, err);
+    if (rc == VESTA_OK) return rc;
+    store->ops->list(store, &listed, &count, &reply);
+    free(listed);
+    return reply.outcome == VS_STORE_OK && count > 0 ? VESTA_OK : rc; /* such as are in use stay as they are */
 }

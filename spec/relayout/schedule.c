@@ -50,6 +50,7 @@ static int first;      /* the layout with which the namespace began */
 static struct vs_ns_record stored[GENERATIONS + 1];
 static bool is_granted[GENERATIONS + 1]; /* vs_lineage_extend said that it is there, as it was asked for */
 static struct vs_ns_record lost[GENERATIONS + 1];
+static bool was_leased[GENERATIONS + 1];
 static bool is_asking[CREW]; /* for the next generation */
 
 static uint64_t ids[IDS_MAX];
@@ -128,12 +129,20 @@ static void tell_names(struct vs_store *store, void (*tell)(void *to, const char
     yield_now();
 }
 
+static void list_leases(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
+    answer(reply, weather());
+    *count = reply->outcome == VS_STORE_OK && was_leased[((struct drawer *)store)->generation];
+    *listed = NULL;
+    yield_now();
+}
+
 static void close_store(struct vs_store *store) {
     free(store);
 }
 
 static const struct vs_store_ops ops = {
-    .scheme = "sim", .names = tell_names, .ns_read = read_record, .ns_swap = swap_record, .close = close_store};
+    .scheme = "sim", .names = tell_names, .list = list_leases, .ns_read = read_record, .ns_swap = swap_record,
+    .close = close_store};
 
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err) {
     struct drawer *drawer = calloc(1, sizeof *drawer);
@@ -183,6 +192,19 @@ static bool is_admitted(unsigned n, const struct vesta_layout *layout) {
     return vs_lineage_admit(&by_name, layout, NULL) == VESTA_OK && lost[n].ver == 0;
 }
 
+/* orders.2 and orders.3 without orders are two names that have nothing to do with each other: not tried here. */
+static bool is_strange(unsigned n) {
+    return n > 2 && stored[1].ver == 0;
+}
+
+/* As the keeper asks where it finds the namespace, and its file has had no lease. */
+static bool may_enter(unsigned n, const struct vesta_layout *layout) {
+    char name[VESTA_NAMESPACE_MAX];
+    struct vs_lineage by_name = {.uri = "sim:", .name = vs_generation_name("orders", n, name)};
+    struct drawer drawer = {.store.ops = &ops, .generation = n};
+    return vs_lineage_enter(&by_name, &drawer.store, layout, NULL) == VESTA_OK;
+}
+
 /* `vesta store init --namespace orders.2`; an older vesta's, in every other seed, looks at no name. */
 static void make_by_hand(void) {
     while (true) {
@@ -193,7 +215,7 @@ static void make_by_hand(void) {
             stored[n - 1] = lost[n - 1]; /* `init --again`, with the layout that it had */
             lost[n - 1].ver = 0;
         }
-        if (roll(20) == 0 && (!has_plain || is_admitted(n, &layout)) && stored[n].ver == 0 && lost[n].ver == 0) {
+        if (roll(20) == 0 && !is_strange(n) && (!has_plain || is_admitted(n, &layout)) && stored[n].ver == 0 && lost[n].ver == 0) {
             stored[n] = (struct vs_ns_record){.ver = 1, .fingerprint = layout.fingerprint, .incarnation = 1};
             vesta_layout_text(&layout, stored[n].layout);
         }
@@ -225,15 +247,18 @@ static bool is_leased(unsigned n, const struct vesta_layout *layout) {
     struct vs_lease lease;
     struct vs_action action;
     struct vs_event event = {.kind = VS_EV_WAKE};
+    if (is_strange(n)) return false;
     vs_lease_init(&lease, &opts);
     for (vs_lease_step(&lease, &event, &action); action.kind == VS_DO_NS_READ || action.kind == VS_DO_NS_SWAP;) {
         yield_now();
         if (action.kind == VS_DO_NS_SWAP && !is_admitted(n, layout)) return false; /* as the keeper asks */
         if (action.kind == VS_DO_NS_SWAP && stored[n].ver == action.old_ver) stored[n] = action.ns;
         event = (struct vs_event){.kind = VS_EV_REPLY, .outcome = VS_STORE_OK, .ns = stored[n]};
+        if (action.kind == VS_DO_NS_READ && event.ns.ver && !may_enter(n, layout)) return false;
         vs_lease_step(&lease, &event, &action);
     }
     refused += action.kind != VS_DO_READ && strcmp(lease.layout, event.ns.layout) == 0;
+    was_leased[n] = was_leased[n] || action.kind == VS_DO_READ;
     return action.kind == VS_DO_READ;
 }
 
@@ -306,11 +331,15 @@ static void run_seed(uint64_t seed) {
     memset(is_granted, 0, sizeof is_granted);
     memset(lost, 0, sizeof lost);
     id_count = 0;
-    stored[1] = (struct vs_ns_record){.ver = 1, .fingerprint = began.fingerprint, .incarnation = 1};
-    vesta_layout_text(&began, stored[1].layout);
+    memset(was_leased, 0, sizeof was_leased);
+    if (seed % 4 != 0) { /* else its first user makes it, perhaps while another makes the second */
+        stored[1] = (struct vs_ns_record){.ver = 1, .fingerprint = began.fingerprint, .incarnation = 1};
+        vesta_layout_text(&began, stored[1].layout);
+    }
     for (int i = 0; i < HOSTS; i++)
         hosts[i].generation = 1, hosts[i].layout = first;
     has_plain = hosts[HOSTS - 1].is_plain = seed % 2 == 0;
+    if (!stored[1].ver) hosts[HOSTS - 1].generation = 2;
     for (int i = 0; i < CREW; i++)
         ready(i);
     for (steps = 0; steps < STEPS_MAX; steps++) {

@@ -93,6 +93,7 @@ static int make_namespace(struct vs_asked *asked) {
     rc = vs_at_read(&asked->at);
     if (rc == VS_GO && reply.outcome == VS_STORE_CONFLICT)
         return keep_namespace(asked); /* by somebody else, just now */
+    if (rc == VS_GO) rc = vs_admit_made(&asked->at, &fresh);
     if (rc == VS_GO && !asked->at.json) print_made(asked, &fresh);
     return rc;
 }

@@ -82,11 +82,13 @@ int vs_advance_floor(struct vs_asked *asked) {
     int rc = vs_at_read(at);
     if (rc == VS_GO) rc = plan_record(asked, &fresh);
     if (rc != VS_GO) return rc;
+    bool is_new = at->ns.ver == 0;
     if ((rc = vs_floor_check_clock(asked)) != VS_GO) return rc;
     print_plan(asked, timing);
     if ((rc = confirm(asked)) != VS_GO) return rc;
     vs_store_advance(at->store, &fresh, timing, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(at, &reply);
+    if (is_new && (rc = vs_admit_made(at, &fresh)) != VS_GO) return rc;
     if ((rc = vs_at_need(at)) != VS_GO) return rc;
     return vs_show_namespace(asked);
 }

@@ -30,15 +30,23 @@ static struct vs_lineage lineage_of(const struct vs_at *at) {
                                .call_ms_max = VS_OPERATOR_CALL_MS};
 }
 
-int vs_admit(const struct vs_at *at, const struct vs_ns_record *fresh) {
+static int admit(const struct vs_at *at, const struct vs_ns_record *fresh, const char *done) {
     const struct vs_lineage lineage = lineage_of(at);
     struct vesta_layout layout;
     struct vesta_error err;
     int rc = vesta_layout_parse(fresh->layout, &layout, &err);
     if (rc == VESTA_OK) rc = vs_lineage_admit(&lineage, &layout, &err);
     if (rc == VESTA_OK) return VS_GO;
-    vs_say("nothing was done: %s", err.text);
+    vs_say("%s: %s", done, err.text);
     return VS_FAILED;
+}
+
+int vs_admit(const struct vs_at *at, const struct vs_ns_record *fresh) {
+    return admit(at, fresh, "nothing was done");
+}
+
+int vs_admit_made(const struct vs_at *at, const struct vs_ns_record *made) {
+    return admit(at, made, "the namespace was made, but let nothing lease from it: another came at the same time");
 }
 
 int vs_relayout(struct vs_at *at, const char *text) {

@@ -339,6 +339,7 @@ def _(world):
     gen = lambda path: world.run("gen", "-c", path, "--namespace", "orders")  # noqa: E731
     new, old = config(world, 1, MILLI, "orders.2"), config(world, 0, SECOND)
     fails(gen(new), 1, "generation 2", "vesta store relayout")
+    same(gen(old).code, 0)  # a namespace in use
     with Host(world, 2, MILLI, "shop.2", "sqlite:" + world.path("store.db"), name="shop") as early:
         until(lambda: "generation 2" in early.get("/readyz").body, "it says what it waits for")
         same(early.gives(), None)
@@ -362,6 +363,17 @@ def _(world):
         same(re.findall(r"worker \d+ of (\S+?),? ", read), ["shop", "shop.2", "shop"])
     # the same layout with another constant is another one
     fails(world.run("gen", "-c", config(world, 2, THIRD, "shop.2", name="shop"), "--namespace", "shop"), 1, "to the last constant")
+
+
+@claim("a file of a program that names the generation itself is no proof of it")
+def _(world):
+    by_name = ("--store", "sqlite:" + world.path("store.db"), "--namespace", "orders.2", "--layout", "snowflake", "--path", world.path("host0.orders2.gen"))
+    init(world, "snowflake", name="orders.2")
+    same(world.run("gen", *by_name).code, 0)
+    with contextlib.closing(sqlite3.connect(world.path("store.db"), isolation_level=None)) as db:  # as two makers at once may
+        db.execute("INSERT INTO vesta_namespace SELECT 'orders', " + ", ".join(row[1] for row in db.execute("PRAGMA table_info(vesta_namespace)").fetchall()[1:]) + " FROM vesta_namespace")
+    fails(world.run("gen", "-c", config(world, 0, "snowflake", "orders.2"), "--namespace", "orders"), 1, "orders has this very layout")
+    same(world.run("gen", *by_name).code, 0)  # what is in use stays
 
 
 @claim("who has another constant than the namespace gets no id of it, or the proof against it would be none")
