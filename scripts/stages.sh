@@ -45,8 +45,7 @@ tests() {
     build "$preset" || return 1
     rm -f "$xml"
     case $stage in
-        asan) at_once=$((4 * jobs)) ;; # two thirds of its time is waited, too, and it is the longest
-        tsan | leases | regress | stores | server | cli | clients | lua) at_once=$((3 * jobs)) ;; # they mostly wait
+        asan | tsan | leases | regress | stores | server | cli | clients | lua) at_once=$((3 * jobs)) ;; # they mostly wait
         c) at_once=$((2 * jobs)) ;;
     esac
     (cd build/"$preset" && ctest -j "$at_once" --no-tests=error --output-junit "$xml" \
