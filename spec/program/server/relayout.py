@@ -367,7 +367,7 @@ def _(world):
 
 @claim("a file of a program that names the generation itself is no proof of it")
 def _(world):
-    by_name = ("--store", "sqlite:" + world.path("store.db"), "--namespace", "orders.2", "--layout", "snowflake", "--path", world.path("host0.orders2.gen"))
+    by_name = ("--store", "sqlite:" + world.path("store.db"), "--namespace", "orders.2", "--layout", "snowflake", "--identity", "host0", "--path", world.path("host0.orders2.gen"))
     init(world, "snowflake", name="orders.2")
     same(world.run("gen", *by_name).code, 0)
     with contextlib.closing(sqlite3.connect(world.path("store.db"), isolation_level=None)) as db:  # as two makers at once may
