@@ -221,7 +221,7 @@ static void do_ns_read(struct keeping *k, struct vs_reply *reply) {
     bool is_there = reply->outcome == VS_STORE_OK && reply->ns.ver;
     if (!is_there || !k->store->ops->is_local || vs_map_incarnation(k->term.map)) return;
     const struct vs_lineage lineage = lineage_of(k);
-    int rc = vs_lineage_enter(&lineage, k->store, &k->file->layout, &err);
+    int rc = vs_lineage_enter(&lineage, k->store, &reply->ns, &err);
     if (rc != VESTA_OK) turn_away(rc, &err, reply);
 }
 

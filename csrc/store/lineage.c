@@ -282,12 +282,14 @@ int vs_lineage_admit(const struct vs_lineage *lineage, const struct vesta_layout
                    lineage->name, n, of.name, why.text);
 }
 
-int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, const struct vesta_layout *layout,
+int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, const struct vs_ns_record *ns,
                      struct vesta_error *err) {
     struct vs_listed *listed;
     struct vs_reply reply;
+    struct vesta_layout layout;
     size_t count;
-    int rc = vs_lineage_admit(lineage, layout, err);
+    if (vesta_layout_parse(ns->layout, &layout, NULL) != VESTA_OK) return VESTA_OK; /* the engine judges it */
+    int rc = vs_lineage_admit(lineage, &layout, err);
     if (rc == VESTA_OK) return rc;
     store->ops->list(store, &listed, &count, &reply);
     free(listed);

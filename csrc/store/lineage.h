@@ -45,10 +45,10 @@ int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layou
  * be a generation of another that is there, or have some.  Errors: VESTA_EMISMATCH: ids could be equal; VESTA_EIO: one
  * before it is not there, or the store does not say. */
 int vs_lineage_admit(const struct vs_lineage *lineage, const struct vesta_layout *layout, struct vesta_error *err);
-/* VESTA_OK if a first lease may be had from a namespace that is there, in `store`: somebody has had one, or it may still
- * be made.  Two that are made at once are not there for each other's makers; whoever asks this sees both.  Errors: as
- * above. */
-int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, const struct vesta_layout *layout,
+/* VESTA_OK if a first lease may be had from a namespace that stands in `store` as ns: somebody has had one, or it may
+ * still be made, with all that its layout leaves free, whatever the first one to lease fixes of it.  Two that are made at
+ * once are not there for each other's makers; whoever asks this sees both.  Errors: as above. */
+int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, const struct vs_ns_record *ns,
                      struct vesta_error *err);
 
 #endif

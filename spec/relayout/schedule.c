@@ -46,6 +46,7 @@ static ucontext_t scheduler, crew[CREW];
 static char stacks[CREW][STACK_BYTES];
 
 static bool has_plain; /* the last host is one, and no vesta is older than that */
+static bool is_local;  /* the store: who comes first makes the first namespace */
 static int first;      /* the layout with which the namespace began */
 static struct vs_ns_record stored[GENERATIONS + 1];
 static bool is_granted[GENERATIONS + 1]; /* vs_lineage_extend said that it is there, as it was asked for */
@@ -175,12 +176,12 @@ static void operate(void) {
 }
 
 /* A record that is not the newest's is deleted, as somebody does who thinks that a namespace is no longer needed: not the
- * first, which the next lease makes again, and none behind the back of who has counted them and writes, which no store
- * could tell. */
+ * first, which the next lease makes again, none while the first is not in use, and none behind the back of who has counted
+ * them and writes: which no store could tell. */
 static void lose(unsigned n) {
     for (int who = 0; who < CREW; who++)
         if (is_asking[who]) return;
-    if (n == 1 || stored[n].ver == 0 || stored[n + 1].ver == 0) return;
+    if (n == 1 || (is_local && !was_leased[1]) || stored[n].ver == 0 || stored[n + 1].ver == 0) return;
     lost[n] = stored[n];
     stored[n].ver = 0;
 }
@@ -197,12 +198,12 @@ static bool is_strange(unsigned n) {
     return n > 2 && stored[1].ver == 0;
 }
 
-/* As the keeper asks where it finds the namespace, and its file has had no lease. */
-static bool may_enter(unsigned n, const struct vesta_layout *layout) {
+/* As the keeper asks where it finds the namespace in a store of its machine, and its file has had no lease. */
+static bool may_enter(unsigned n, const struct vs_ns_record *ns) {
     char name[VESTA_NAMESPACE_MAX];
     struct vs_lineage by_name = {.uri = "sim:", .name = vs_generation_name("orders", n, name)};
     struct drawer drawer = {.store.ops = &ops, .generation = n};
-    return vs_lineage_enter(&by_name, &drawer.store, layout, NULL) == VESTA_OK;
+    return vs_lineage_enter(&by_name, &drawer.store, ns, NULL) == VESTA_OK;
 }
 
 /* `vesta store init --namespace orders.2`; an older vesta's, in every other seed, looks at no name. */
@@ -254,7 +255,7 @@ static bool is_leased(unsigned n, const struct vesta_layout *layout) {
         if (action.kind == VS_DO_NS_SWAP && !is_admitted(n, layout)) return false; /* as the keeper asks */
         if (action.kind == VS_DO_NS_SWAP && stored[n].ver == action.old_ver) stored[n] = action.ns;
         event = (struct vs_event){.kind = VS_EV_REPLY, .outcome = VS_STORE_OK, .ns = stored[n]};
-        if (action.kind == VS_DO_NS_READ && event.ns.ver && !may_enter(n, layout)) return false;
+        if (action.kind == VS_DO_NS_READ && is_local && event.ns.ver && !may_enter(n, &event.ns)) return false;
         vs_lease_step(&lease, &event, &action);
     }
     refused += action.kind != VS_DO_READ && strcmp(lease.layout, event.ns.layout) == 0;
@@ -332,7 +333,8 @@ static void run_seed(uint64_t seed) {
     memset(lost, 0, sizeof lost);
     id_count = 0;
     memset(was_leased, 0, sizeof was_leased);
-    if (seed % 4 != 0) { /* else its first user makes it, perhaps while another makes the second */
+    is_local = seed % 4 == 0;
+    if (!is_local) { /* else its first user makes it, perhaps while another makes the second */
         stored[1] = (struct vs_ns_record){.ver = 1, .fingerprint = began.fingerprint, .incarnation = 1};
         vesta_layout_text(&began, stored[1].layout);
     }
