@@ -20,19 +20,9 @@ static int prove_apart(const struct vs_layouts *known, const struct vesta_layout
     return VESTA_OK;
 }
 
-/* Whether a layout says nothing that another of its namespace does not. */
-static bool is_part(const struct vesta_layout *part, const struct vesta_layout *whole) {
-    if (part->fingerprint != whole->fingerprint) return false;
-    for (int i = 0; i < whole->field_count; i++) {
-        const struct vesta_field *a = &part->field[i], *b = &whole->field[i];
-        if (b->fixed && (!a->fixed || a->value != b->value)) return false;
-    }
-    return true;
-}
-
 static bool has(const struct vs_layouts *known, const struct vesta_layout *layout) {
     for (int i = 0; i < known->count; i++)
-        if (is_part(layout, &known->at[i])) return true;
+        if (vs_layout_is_part(layout, &known->at[i])) return true;
     return false;
 }
 

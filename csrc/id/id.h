@@ -61,6 +61,8 @@ static inline uint64_t vs_worker_max(const struct vesta_layout *layout) {
     return layout->worker >= 0 ? layout->field[layout->worker].max : 0;
 }
 
+/* Whether each id of a layout is one of another of its fingerprint, too: it may fix what that leaves free. */
+bool vs_layout_is_part(const struct vesta_layout *part, const struct vesta_layout *whole);
 /* What keeps ids of a layout from being ids of the one that a file or a store has for it: a constant, as "version:1=0,
  * not version:1=1" or, where it is left free, "..., not version:1".  It may fix what theirs leaves free.  NULL:
  * nothing, or theirs is no layout of this fingerprint.  Shape: buf of VS_DEPARTURE_MAX bytes. */

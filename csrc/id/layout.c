@@ -406,18 +406,28 @@ static const char *write_field(const struct vesta_field *f, char *buf, size_t si
     return buf;
 }
 
+/* The first field that a layout fixes and another of its fingerprint does not fix so; -1: there is none. */
+static int find_departure(const struct vesta_layout *layout, const struct vesta_layout *from) {
+    for (int i = 0; i < from->field_count; i++) {
+        const struct vesta_field *a = &from->field[i], *b = &layout->field[i];
+        if (a->fixed && (!b->fixed || b->value != a->value)) return i;
+    }
+    return -1;
+}
+
+bool vs_layout_is_part(const struct vesta_layout *part, const struct vesta_layout *whole) {
+    return part->fingerprint == whole->fingerprint && find_departure(part, whole) < 0;
+}
+
 const char *vs_layout_departs(const struct vesta_layout *layout, const char *theirs, char *buf) {
     char has[VS_DEPARTURE_MAX / 2 - 4], wants[VS_DEPARTURE_MAX / 2 - 4];
     struct vesta_layout of;
     if (vesta_layout_parse(theirs, &of, NULL) != VESTA_OK || of.fingerprint != layout->fingerprint) return NULL;
-    for (int i = 0; i < of.field_count; i++) {
-        const struct vesta_field *a = &of.field[i], *b = &layout->field[i];
-        if (!a->fixed || (b->fixed && b->value == a->value)) continue;
-        snprintf(buf, VS_DEPARTURE_MAX, "%s, not %s", write_field(a, has, sizeof has),
-                 write_field(b, wants, sizeof wants));
-        return buf;
-    }
-    return NULL;
+    int i = find_departure(layout, &of);
+    if (i < 0) return NULL;
+    snprintf(buf, VS_DEPARTURE_MAX, "%s, not %s", write_field(&of.field[i], has, sizeof has),
+             write_field(&layout->field[i], wants, sizeof wants));
+    return buf;
 }
 
 /* FNV-1a of the canonical text without constants and seq_start: anyone can work it out again. */

@@ -35,19 +35,24 @@ def _():
         gives_nothing(stranger)
 
 
+def is_refused(s, other, at_once, later):
+    """One's own machine is asked when the file is opened, a shared store by the keeper."""
+    if place.kind == "sqlite":
+        assert other.process.wait(20) == 1
+        with open(other.out + ".err") as err:
+            assert at_once in err.read()
+        s.issuers.remove(other)
+    else:
+        says(other, later)
+        gives_nothing(other)
+
+
 @claim("a namespace of another layout gives no number: its ticks mean something else")
 def _():
     with Schedule(place) as s:
         s.start("ada").issues()
         other = s.start("bob", layout=OTHER)
-        if place.kind == "sqlite":  # one's own machine is asked at once
-            assert other.process.wait(20) == 1
-            with open(other.out + ".err") as err:
-                assert "has the layout" in err.read()
-            s.issuers.remove(other)
-        else:
-            says(other, "another layout")
-            gives_nothing(other)
+        is_refused(s, other, "has the layout", "another layout")
 
 
 @claim("a namespace with another constant gives no number: what proves that ids of two layouts differ believes it")
@@ -56,14 +61,8 @@ def _():
         s.start("ada").issues()
         s.start("eve", layout=FIXED.replace("kind:1", "kind:1=1")).issues()  # what it leaves free may be fixed
         other = s.start("bob", layout=FIXED.replace("=0", "=1", 1))
-        if place.kind == "sqlite":
-            assert other.process.wait(20) == 1
-            with open(other.out + ".err") as err:
-                assert "has version:1=0, not version:1=1" in err.read()
-            s.issuers.remove(other)
-        else:
-            says(other, "the namespace has version:1=0, not version:1=1: open a new generator file")
-            gives_nothing(other)
+        is_refused(s, other, "has version:1=0, not version:1=1",
+                   "the namespace has version:1=0, not version:1=1: open a new generator file")
 
 
 @claim("a folder of state that was copied to another root, and used beside the first: one generator, no id twice")
