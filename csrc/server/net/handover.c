@@ -9,7 +9,8 @@
 
 #define SILENT_MS 3000 /* a loop that has not swept for so long gets no more clients */
 
-/* Over what has been handed to each loop, and whether it takes more; held for a moment, around nothing else. */
+/* Over which loop is chosen, what has been handed to each, and whether it takes more; held for a moment, around nothing
+ * that waits. */
 static pthread_mutex_t handing = PTHREAD_MUTEX_INITIALIZER;
 
 static int load_of(const struct loop *loop) {
@@ -20,41 +21,30 @@ static bool is_silent(const struct loop *loop, uint64_t now_ms) {
     return atomic_load_explicit(&loop->beat_ms, memory_order_relaxed) + SILENT_MS < now_ms;
 }
 
+/* Under the lock: two loops that let clients in at once see what the other has just handed out. */
 static struct loop *least_loaded(struct loop *own) {
     struct loop *best = own;
     int least = load_of(own);
     for (int i = 0; i < own->server->count; i++) {
         struct loop *loop = own->server->loops[i];
         int load = load_of(loop);
-        if (load >= least || is_silent(loop, uv_now(&own->uv))) continue;
+        if (load >= least || !loop->takes || is_silent(loop, uv_now(&own->uv))) continue;
         best = loop;
         least = load;
     }
     return best;
 }
 
-/* false: it takes no more. */
-static bool hand(struct loop *to, struct conn *c) {
+void vs_conn_place(struct conn *c, struct loop *own) {
     pthread_mutex_lock(&handing);
-    bool takes = to->takes;
-    if (takes) {
+    struct loop *to = least_loaded(own);
+    atomic_fetch_add_explicit(&to->load, 1, memory_order_relaxed);
+    if (to != own) {
         TAILQ_INSERT_TAIL(&to->arrived, c, all);
         uv_async_send(&to->arrival);
     }
     pthread_mutex_unlock(&handing);
-    return takes;
-}
-
-void vs_conn_place(struct conn *c, struct loop *own) {
-    struct loop *to = least_loaded(own);
-    atomic_fetch_add_explicit(&to->load, 1, memory_order_relaxed);
-    if (to == own) {
-        vs_conn_begin(c, own);
-    } else if (!hand(to, c)) {
-        atomic_fetch_sub_explicit(&to->load, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&own->load, 1, memory_order_relaxed);
-        vs_conn_begin(c, own);
-    }
+    if (to == own) vs_conn_begin(c, own);
 }
 
 static void on_arrival(uv_async_t *async) {
