@@ -115,5 +115,6 @@ void vs_lua_open_choice(lua_State *L);
 void vs_lua_open_segment(lua_State *L);
 void vs_lua_open_client(lua_State *L);
 void vs_lua_open_zone(lua_State *L);
+void vs_lua_open_fast(lua_State *L);
 
 #endif

@@ -148,16 +148,6 @@ static const struct vs_lua_function FUNCTIONS[] = {
     {NULL, NULL},
 };
 
-/* Addresses as numbers (exact below 2^53), for LuaJIT's FFI: no second dlopen to find this very file again, and no
- * C declaration that a second load, or another library's, could contradict. */
-static void push_calls(lua_State *L) {
-    lua_newtable(L);
-    vs_lua_set_integer(L, "next", (int64_t)(uintptr_t)vesta_next);
-    vs_lua_set_integer(L, "next_n", (int64_t)(uintptr_t)vesta_next_n);
-    vs_lua_set_integer(L, "format", (int64_t)(uintptr_t)vesta_format);
-    vs_lua_set_integer(L, "parse", (int64_t)(uintptr_t)vesta_parse);
-}
-
 VESTA_API int luaopen_vesta_core(lua_State *L);
 
 int luaopen_vesta_core(lua_State *L) {
@@ -170,7 +160,6 @@ int luaopen_vesta_core(lua_State *L) {
     vs_lua_open_client(L);
     vs_lua_open_zone(L);
     vs_lua_set_text(L, "VERSION", VESTA_VERSION);
-    push_calls(L);
-    lua_setfield(L, -2, "calls");
+    vs_lua_open_fast(L);
     return 1;
 }

@@ -53,6 +53,65 @@ describe("a tight loop of two million ids", function()
   end)
 end)
 
+-- Ids have a place of their own until they are Lua's; Lua may run something else meanwhile, which asks for ids as well.
+describe("who asks in the middle of another one's call", function()
+  local calls = { "next", "batch" }
+  if help.has_int then calls[3], calls[4] = "next_int", "batch_int" end
+
+  local function when_collected(f)
+    local new = rawget(_G, "newproxy") -- Lua 5.1: a table has no finalizer
+    if new then
+      getmetatable(new(true)).__gc = f
+    else
+      setmetatable({}, { __gc = f })
+    end
+  end
+
+  local seen, inside
+
+  local function note(ids)
+    for _, id in ipairs(type(ids) == "table" and ids or { ids }) do
+      id = tostring(id) -- a cdata is a key by its identity
+      if seen[id] then error(id .. " twice") end
+      seen[id] = true
+    end
+  end
+
+  -- Notes what is asked for inside and outside; `interrupt` has somebody ask inside.
+  local function ask_inside(interrupt)
+    local gen = help.open()
+    local pause, step = collectgarbage("setpause", 100), collectgarbage("setstepmul", 1000) -- it never rests
+    for _, outer in ipairs(calls) do
+      local kept, rounds = {}, 0
+      local function ask()
+        inside = inside + 1
+        kept[#kept + 1] = gen[calls[inside % #calls + 1]](gen, 20)
+      end
+      seen, inside = {}, 0
+      repeat
+        interrupt(ask)
+        local ids = gen[outer](gen, 100)
+        debug.sethook()
+        note(ids)
+        rounds = rounds + 1
+      until rounds > 100 and inside > 100
+      for _, ids in ipairs(kept) do note(ids) end
+    end
+    collectgarbage("setpause", pause)
+    collectgarbage("setstepmul", step)
+  end
+
+  it("gets ids of its own as a finalizer", function() ask_inside(when_collected) end)
+
+  it("gets ids of its own as a debug hook", function()
+    local every = 0
+    ask_inside(function(ask)
+      every = every % 40 + 1 -- at each of its instructions
+      debug.sethook(ask, "", every)
+    end)
+  end)
+end)
+
 describe("two handles of one file", function()
   it("in one Lua state share the cursor", function()
     local one, options = help.open()
