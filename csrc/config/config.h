@@ -4,6 +4,7 @@
  *   config.c   runs the file in an environment with env() and file() only, under limits; the order of the sources
  *   source.c   the file as text: where a key stands, what a file that is no Lua looks like
  *   schema.c   the one table of keys (schema.h): kinds, ranges, defaults
+ *   checks.c   what a text of it must look like
  *   place.c    a single value, checked and put in its place
  *   values.c   a value of Lua becomes a value of the config
  *   walk.c     the file's table, walked by the schema; errors that name the key path, a suggestion and the line

@@ -1,5 +1,6 @@
 /* schema.c -- what may stand in a config: the one table of keys.  Knows no Lua and no file. */
 #include "config/schema.h"
+#include "config/checks.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "id/id.h"
@@ -17,86 +18,8 @@
 #define URI_MAX 1000
 #define PATH_BYTES_MAX 250 /* a generator's path is an identity in a lease */
 #define SECRET_MAX 1023
-#define NAME_BYTES_MAX 64
 #define TAGS_MAX 256
 #define STEP_MAX ((int64_t)1 << 32) /* numbers of one range */
-
-/* ------------------------------------------------------------------ checks of texts */
-
-static int check_layout(const char *text, struct vesta_error *err) {
-    struct vesta_layout layout;
-    struct vesta_error why;
-    if (vesta_layout_parse(text, &layout, &why) == VESTA_OK) return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "is a %.300s", why.text);
-}
-
-/* A service's folder is not the one its author had in mind. */
-static int check_path(const char *text, struct vesta_error *err) {
-    size_t length = strlen(text);
-    if (text[0] == '/' && text[length - 1] != '/') return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "is '%s', which must be the path of a file that begins with /",
-                   VS_QUOTE(text, length));
-}
-
-static int check_address(const char *text, struct vesta_error *err) {
-    return strncmp(text, "unix:", 5) == 0 && text[5] != '/'
-               ? vs_fail(err, VESTA_EOPTION, "has '%s': after unix: the path must begin with /",
-                         VS_QUOTE(text, strlen(text)))
-               : VESTA_OK;
-}
-
-static int check_uri(const char *text, struct vesta_error *err) {
-    const struct vs_store_ops *ops = vs_store_of(text, NULL);
-    if (ops ? vs_store_is_formed(text) : vs_store_is_known(text)) return VESTA_OK; /* vs_store_check: what to install */
-    size_t scheme = strcspn(text, ":"), length = strlen(text);
-    bool is_path = (ops && ops->is_local) || (strncmp(text + scheme, ":/", 2) == 0 && text[scheme + 2] != '/' &&
-                                              !strpbrk(text + scheme + 1, ":@"));
-    if (!is_path) length = scheme + (text[scheme] == ':'); /* behind it may be a password */
-    return vs_fail(err, VESTA_EOPTION, "is '%s', which must be %s", VS_QUOTE(text, length), VS_STORE_FORMS);
-}
-
-static int check_mode(const char *text, struct vesta_error *err) {
-    size_t length = strlen(text);
-    if (length >= 3 && text[strspn(text, "01234567")] == '\0' && (length == 3 || text[0] == '0')) return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "is '%s', which must be three octal digits, such as \"0660\"",
-                   VS_QUOTE(text, length));
-}
-
-#define WORD_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-
-static int check_word(const char *text, struct vesta_error *err) {
-    if (text[strspn(text, WORD_LETTERS)] == '\0') return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "is '%s', which must consist of A-Z a-z 0-9 _ -", VS_QUOTE(text, strlen(text)));
-}
-
-static int check_store_name(const char *name, struct vesta_error *err) {
-    size_t length = strlen(name);
-    if (length > 0 && length < NAME_BYTES_MAX && name[strspn(name, WORD_LETTERS)] == '\0') return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "'%s' is not a store's name: use 1 to %d of A-Z a-z 0-9 _ -",
-                   VS_QUOTE(name, length), NAME_BYTES_MAX - 1);
-}
-
-static int check_tag(const char *text, struct vesta_error *err) {
-    struct vesta_error why;
-    if (strcmp(text, "*") == 0 || vs_namespace_check(text, &why) == VESTA_OK) return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "has '%s', which is not a tag: \"*\" for all, or 1 to %d of A-Z a-z 0-9 _ . : -",
-                   VS_QUOTE(text, strlen(text)), VESTA_NAMESPACE_MAX - 1);
-}
-
-static int check_form(const char *text, struct vesta_error *err) {
-    struct vs_form form;
-    struct vesta_error why;
-    if (vs_form_parse(text, &form, &why) == VESTA_OK) return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "is a %.300s", why.text);
-}
-
-static int check_zone(const char *text, struct vesta_error *err) {
-    struct vesta_error why;
-    struct vs_zone_file *zone = malloc(sizeof *zone);
-    int rc = zone ? vs_zone_load(text, zone, &why) : vs_fail(&why, VESTA_ENOMEM, "no memory");
-    free(zone);
-    return rc == VESTA_OK ? VESTA_OK : vs_fail(err, VESTA_EOPTION, "cannot be used: %.300s", why.text);
-}
 
 /* ------------------------------------------------------------------ the table */
 
@@ -109,9 +32,9 @@ static int check_zone(const char *text, struct vesta_error *err) {
 #define OPTION(type, member, kind, limit, flag, values, about, without)                                                \
     {.path = "namespaces.*." #member, OPTION_##kind(opts.member, limit, values), .absent = without, .help = about},
 #define OPTION_TEXT(member, limit, values) .offset = NAMESPACE(member), .kind = VS_CONF_TEXT, .max = limit
-#define OPTION_LAYOUT(member, limit, values) OPTION_TEXT(member, limit, values), .check = check_layout
-#define OPTION_PATH(member, limit, values) OPTION_TEXT(member, limit, values), .check = check_path
-#define OPTION_NAME(member, limit, values) OPTION_TEXT(member, limit, values), .check = check_word
+#define OPTION_LAYOUT(member, limit, values) OPTION_TEXT(member, limit, values), .check = vs_conf_check_layout
+#define OPTION_PATH(member, limit, values) OPTION_TEXT(member, limit, values), .check = vs_conf_check_path
+#define OPTION_NAME(member, limit, values) OPTION_TEXT(member, limit, values), .check = vs_conf_check_word
 #define OPTION_URI(member, limit, values) OPTION_TEXT(store, limit, values)
 #define OPTION_FIELDS(member, limit, values) .offset = NAMESPACE(member), .kind = VS_CONF_FIELDS, .max = limit
 #define OPTION_WORD(member, limit, values) .offset = NAMESPACE(member), .kind = VS_CONF_WORD, .words = values
@@ -168,7 +91,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_TEXT,
      .offset = STORE(uri),
      .max = URI_MAX,
-     .check = check_uri,
+     .check = vs_conf_check_uri,
      .absent = "needed",
      .help = "where the store is: a URI as in [stores](stores.md)"},
     {.path = "stores.*.auth",
@@ -192,7 +115,7 @@ const struct vs_conf_key vs_conf_keys[] = {
     {.path = "segments.#.store",
      .kind = VS_CONF_TEXT,
      .offset = SEGMENT(store),
-     .max = NAME_BYTES_MAX,
+     .max = VS_CONF_NAME_BYTES_MAX,
      .absent = "see stores",
      .help = "the store whose table gives the ranges"},
     {.path = "segments.#.stores",
@@ -206,15 +129,15 @@ const struct vs_conf_key vs_conf_keys[] = {
     {.path = "segments.#.table",
      .kind = VS_CONF_TEXT,
      .offset = SEGMENT(table),
-     .max = NAME_BYTES_MAX,
-     .check = check_word,
+     .max = VS_CONF_NAME_BYTES_MAX,
+     .check = vs_conf_check_word,
      .initial = "leaf_alloc",
      .help = "the table of counters"},
     {.path = "segments.#.tags",
      .kind = VS_CONF_LIST,
      .offset = SEGMENT(tags),
      .max = TAGS_MAX,
-     .check = check_tag,
+     .check = vs_conf_check_tag,
      .absent = "needed",
      .help = "the tags that are served, or \"*\" for all that are there"},
     {.path = "segments.#.order",
@@ -230,7 +153,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_TEXT,
      .offset = SEGMENT(form),
      .max = VS_FORM_MAX - 1,
-     .check = check_form,
+     .check = vs_conf_check_form,
      .absent = "numbers in digits",
      .help =
          "how the numbers are written, as [business numbers](numbers.md): 'INV-{day:%Y%m%d}-{number:6}'; with a day, "
@@ -239,7 +162,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_TEXT,
      .offset = SEGMENT(zone),
      .max = VS_ZONE_NAME_MAX - 1,
-     .check = check_zone,
+     .check = vs_conf_check_zone,
      .absent = "UTC",
      .help = "the time zone whose days, months or years the form counts, such as Europe/Berlin"},
     {.path = "segments.#.step",
@@ -266,7 +189,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_LIST,
      .offset = CONFIG(http),
      .max = VS_CONF_LISTEN_MAX,
-     .check = check_address,
+     .check = vs_conf_check_address,
      .initial = "127.0.0.1:8088",
      .absent = "off",
      .variable = "VESTA_HTTP",
@@ -275,7 +198,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_TEXT,
      .offset = CONFIG(http_socket_mode),
      .max = 4,
-     .check = check_mode,
+     .check = vs_conf_check_mode,
      .initial = "0660",
      .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it may "
              "connect"},
@@ -297,7 +220,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_LIST,
      .offset = CONFIG(resp),
      .max = VS_CONF_LISTEN_MAX,
-     .check = check_address,
+     .check = vs_conf_check_address,
      .initial = "127.0.0.1:8089",
      .absent = "off",
      .variable = "VESTA_RESP",
@@ -306,7 +229,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_TEXT,
      .offset = CONFIG(resp_socket_mode),
      .max = 4,
-     .check = check_mode,
+     .check = vs_conf_check_mode,
      .initial = "0660",
      .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it may "
              "connect"},
@@ -342,7 +265,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_LIST,
      .offset = CONFIG(admin),
      .max = VS_CONF_LISTEN_MAX,
-     .check = check_address,
+     .check = vs_conf_check_address,
      .absent = "off",
      .variable = "VESTA_ADMIN",
      .help = "addresses of the admin routes"},
@@ -350,7 +273,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_TEXT,
      .offset = CONFIG(admin_socket_mode),
      .max = 4,
-     .check = check_mode,
+     .check = vs_conf_check_mode,
      .initial = "0600",
      .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it may "
              "control the server"},
@@ -415,22 +338,22 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_TEXT,
      .offset = CONFIG(log_file),
      .max = PATH_BYTES_MAX,
-     .check = check_path,
+     .check = vs_conf_check_path,
      .absent = "stderr",
      .variable = "VESTA_LOG_FILE",
      .help = "a file to append to"},
     {.path = "user",
      .kind = VS_CONF_TEXT,
      .offset = CONFIG(user),
-     .max = NAME_BYTES_MAX,
-     .check = check_word,
+     .max = VS_CONF_NAME_BYTES_MAX,
+     .check = vs_conf_check_word,
      .absent = "the user who starts it",
      .help = "the user to switch to after binding"},
     {.path = "group",
      .kind = VS_CONF_TEXT,
      .offset = CONFIG(group),
-     .max = NAME_BYTES_MAX,
-     .check = check_word,
+     .max = VS_CONF_NAME_BYTES_MAX,
+     .check = vs_conf_check_word,
      .absent = "the user's",
      .help = "the group to switch to"},
     {.path = "single_host",
@@ -471,7 +394,7 @@ _Static_assert(VS_COUNT(vs_conf_keys) <= VS_CONF_KEYS_MAX, "origins have room fo
 
 const struct vs_conf_part vs_conf_parts[] = {
     {.prefix = "namespaces.*.", PART(ns, VS_CONF_NAMESPACES_MAX, vs_conf_namespace), .check = vs_namespace_check},
-    {.prefix = "stores.*.", PART(store, VS_CONF_STORES_MAX, vs_conf_store), .check = check_store_name},
+    {.prefix = "stores.*.", PART(store, VS_CONF_STORES_MAX, vs_conf_store), .check = vs_conf_check_store_name},
     {.prefix = "segments.#.", PART(segment, VS_CONF_SEGMENTS_MAX, vs_conf_segment)},
 };
 const int vs_conf_part_count = VS_COUNT(vs_conf_parts);
