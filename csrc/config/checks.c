@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HOST_BYTES_MAX 253 /* of a name in the DNS; an origin that is longer fits no reply's head */
+
 int vs_conf_check_layout(const char *text, struct vesta_error *err) {
     struct vesta_layout layout;
     struct vesta_error why;
@@ -61,6 +63,31 @@ int vs_conf_check_store_name(const char *name, struct vesta_error *err) {
     if (length > 0 && length < VS_CONF_NAME_BYTES_MAX && name[strspn(name, WORD_LETTERS)] == '\0') return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "'%s' is not a store's name: use 1 to %d of A-Z a-z 0-9 _ -",
                    VS_QUOTE(name, length), VS_CONF_NAME_BYTES_MAX - 1);
+}
+
+int vs_conf_check_host(const char *text, struct vesta_error *err) {
+    size_t length = strlen(text);
+    if (strcmp(text, "*") == 0) return VESTA_OK;
+    if (length > 0 && length <= HOST_BYTES_MAX && text[strspn(text, WORD_LETTERS ".")] == '\0' &&
+        text[length - 1] != '.')
+        return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION,
+                   "has '%s', which must be a name without a port, such as ids.example.com, or \"*\"",
+                   VS_QUOTE(text, length));
+}
+
+/* As browsers write it: what is written otherwise would never be met. */
+int vs_conf_check_origin(const char *text, struct vesta_error *err) {
+    size_t length = strlen(text), scheme = strspn(text, "abcdefghijklmnopqrstuvwxyz-");
+    const char *host = text + scheme + 3;
+    if (scheme > 0 && strncmp(text + scheme, "://", 3) == 0 && *host && length <= HOST_BYTES_MAX &&
+        host[strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789_-.:[]")] == '\0')
+        return VESTA_OK;
+    return vs_fail(
+        err, VESTA_EOPTION,
+        "has '%s', which must be an origin as browsers write it: https://shop.example.com, in small letters, "
+        "with a port where it is another than the scheme's, and nothing behind it",
+        VS_QUOTE(text, length));
 }
 
 int vs_conf_check_tag(const char *text, struct vesta_error *err) {

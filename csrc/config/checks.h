@@ -11,6 +11,8 @@
 int vs_conf_check_layout(const char *text, struct vesta_error *err);
 int vs_conf_check_path(const char *text, struct vesta_error *err);
 int vs_conf_check_address(const char *text, struct vesta_error *err);
+int vs_conf_check_host(const char *text, struct vesta_error *err);
+int vs_conf_check_origin(const char *text, struct vesta_error *err);
 int vs_conf_check_uri(const char *text, struct vesta_error *err);
 int vs_conf_check_mode(const char *text, struct vesta_error *err);
 int vs_conf_check_word(const char *text, struct vesta_error *err);

@@ -30,6 +30,7 @@
 #define VS_CONF_SEGMENT_STORES_MAX 8
 #define VS_CONF_LISTEN_MAX 8
 #define VS_CONF_TOKENS_MAX 64
+#define VS_CONF_HOSTS_MAX 64
 #define VS_CONF_NOTES_MAX 64
 #define VS_CONF_KEYS_MAX 80 /* rows of the schema */
 
@@ -116,6 +117,8 @@ struct vs_config {
     const char *log_file;
     const char *user, *group;          /* to become after binding */
     struct vs_conf_list tinyid_tokens; /* none: none is asked for */
+    struct vs_conf_list hosts;         /* names that HTTP clients may call this server by */
+    struct vs_conf_list origins;       /* whose pages may ask */
     int64_t leaf_any_key, start_wait_ms_max;
     int64_t single_host; /* nobody else gives ids of these namespaces */
     char read[VS_CONF_READS_MAX][VS_CONF_READ_BYTES];

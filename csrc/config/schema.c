@@ -2,12 +2,9 @@
 #include "config/schema.h"
 #include "config/checks.h"
 #include "base/array.h"
-#include "base/error.h"
 #include "id/id.h"
-#include "lease/lease.h"
 #include "keeper/options.h"
 #include "number/form.h"
-#include "store/store.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -216,6 +213,20 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = CONNECTIONS_MAX,
      .absent = "an equal share of connections_max",
      .help = "how many connections HTTP clients may have"},
+    {.path = "http.hosts",
+     .kind = VS_CONF_LIST,
+     .offset = CONFIG(hosts),
+     .max = VS_CONF_HOSTS_MAX,
+     .check = vs_conf_check_host,
+     .absent = "any where other machines can connect; elsewhere addresses, localhost, and names without a dot",
+     .help = "names with a dot by which browsers and proxies may call this server, or \"*\" for any"},
+    {.path = "http.allow_origins",
+     .kind = VS_CONF_LIST,
+     .offset = CONFIG(origins),
+     .max = VS_CONF_HOSTS_MAX,
+     .check = vs_conf_check_origin,
+     .absent = "none",
+     .help = "origins whose pages may ask for ids and read them: https://shop.example.com"},
     {.path = "resp.listen",
      .kind = VS_CONF_LIST,
      .offset = CONFIG(resp),

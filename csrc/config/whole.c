@@ -391,12 +391,25 @@ static int check_listens(const struct vs_conf_reading *r, struct vesta_error *er
     return VESTA_OK;
 }
 
+/* Of flags as well: nobody else looks at how they are written, and what is written otherwise would never be met. */
+static int check_sites(const struct vs_conf_reading *r, struct vesta_error *err) {
+    static const char *const paths[] = {"http.hosts", "http.allow_origins"};
+    const struct vs_conf_list *lists[] = {&r->config->hosts, &r->config->origins};
+    struct vesta_error why;
+    for (size_t i = 0; i < VS_COUNT(paths); i++)
+        for (int k = 0; k < lists[i]->count; k++)
+            if (vs_conf_key_of(paths[i])->check(lists[i]->text[k], &why) != VESTA_OK)
+                return VS_CONF_WRONG(r, paths[i], r->config, err, "%s", why.text);
+    return VESTA_OK;
+}
+
 int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     int rc = check_stores(r, err);
     if (rc == VESTA_OK) rc = check_namespaces(r, err);
     if (rc == VESTA_OK) rc = vs_conf_policies(r, err);
     if (rc == VESTA_OK) rc = check_segments(r, err);
     if (rc == VESTA_OK) rc = check_listens(r, err);
+    if (rc == VESTA_OK) rc = check_sites(r, err);
     if (rc != VESTA_OK) return rc;
     note_unused(r->config);
     if (!r->source.path) return VESTA_OK;

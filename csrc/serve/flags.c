@@ -18,7 +18,7 @@ _Static_assert(VS_CONF_NAMESPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN
 struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
         *log_file, *policy, *shadow_policy, *policy_env, *wait_ms, *connections, *address_connections, *memory_mib,
-        *start_wait_ms;
+        *start_wait_ms, *hosts, *origins;
     int single_host, effective, json;
 };
 
@@ -31,6 +31,10 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
         VS_TEXT("http", &flags->http, "ADDR", "HOST:PORT, [IPv6]:PORT, unix:PATH or off (default: 127.0.0.1:8088)"),
         VS_TEXT("http-idle-ms", &flags->http_idle_ms, "MS",
                 "how long an HTTP client may be idle before it is disconnected (default: 60000)"),
+        VS_TEXT("http-hosts", &flags->hosts, "NAME,...",
+                "names with a dot by which browsers and proxies may call the server, or *"),
+        VS_TEXT("allow-origins", &flags->origins, "ORIGIN,...",
+                "origins whose pages may ask for ids and read them (default: none)"),
         VS_TEXT("resp", &flags->resp, "ADDR", "the Redis protocol's address, or off (default: 127.0.0.1:8089)"),
         VS_TEXT("resp-password-file", &flags->password_file, "FILE",
                 "the password that Redis clients must give, alone on a line (default: none)"),
@@ -112,6 +116,8 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     serving->conf.flag = serving->conf_flag;
     serving->conf.opts = &serving->opts;
     add_flag(serving, "--http", "http.listen", flags->http);
+    add_flag(serving, "--http-hosts", "http.hosts", flags->hosts);
+    add_flag(serving, "--allow-origins", "http.allow_origins", flags->origins);
     add_flag(serving, "--resp", "resp.listen", flags->resp);
     add_flag(serving, "--resp-password-file", "resp.password", password);
     add_flag(serving, "--http-idle-ms", "http.idle_ms_max", flags->http_idle_ms);
@@ -175,6 +181,10 @@ static void take_config(struct vs_serving *serving) {
     serving->app.resp_password = config->resp_password;
     serving->app.admin_token = config->admin_token;
     serving->app.leaf_any_key = config->leaf_any_key;
+    serving->app.host = config->hosts.text;
+    serving->app.host_count = config->hosts.count;
+    serving->app.origin = config->origins.text;
+    serving->app.origin_count = config->origins.count;
     serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
     serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
     serving->auth_ms = (uint64_t)config->resp_auth_ms_max;

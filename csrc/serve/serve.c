@@ -38,11 +38,24 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
     return VS_GO;
 }
 
-static int check_listeners(const struct vs_serving *serving) {
+/* A page whose own name was made to lead to this machine reaches what only this machine can.  Who listens for others is
+ * called by names that it does not know of, unless it was told them. */
+static void judge_hosts(struct vs_serving *serving) {
+    bool is_reached[VS_PROTOCOLS] = {false};
+    struct vesta_error err;
+    for (int i = 0; i < serving->listener_count; i++)
+        if (vs_address_is_local(serving->listener[i].address, &err) == 0)
+            is_reached[serving->listener[i].protocol] = true;
+    for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
+        serving->app.judges_hosts[protocol] = !is_reached[protocol] || serving->app.host_count > 0;
+}
+
+static int check_listeners(struct vs_serving *serving) {
     int rc = VS_GO;
     if (serving->listener_count == 0) return vs_usage("both --http and --resp are off: nothing would be served");
     for (int i = 0; i < serving->listener_count && rc == VS_GO; i++)
         rc = check_handed(serving, &serving->listener[i]);
+    judge_hosts(serving);
     return rc;
 }
 

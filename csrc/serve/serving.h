@@ -26,7 +26,7 @@ struct vs_serving_listener {
     bool handed;   /* by a service manager */
 };
 
-#define VS_SERVING_FLAGS_MAX 24
+#define VS_SERVING_FLAGS_MAX 32
 
 struct vs_serving {
     struct vs_conf_opts conf; /* read it again for what holds now */

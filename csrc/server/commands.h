@@ -47,6 +47,10 @@ bool vs_http_is_v1(struct vs_slice path); /* there, answers and problems are JSO
 bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest);
 bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http);
 
+/* Whether this server answers a request that a page may have had a browser send, by a name that may be another's; it
+ * sets r->origin.  false: the reply is a failure. */
+bool vs_http_admits(struct vs_request *r, const struct vs_http *http);
+
 /* A failure as tinyid's clients expect it. */
 void vs_tinyid_failure(struct vs_request *request, const char *code, const char *text);
 

@@ -37,11 +37,22 @@ int vs_resp_parse(const char *buf, size_t len, const struct vs_resp_limits *limi
 
 enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8, VS_OPTIONS = 16 };
 
+/* What a browser says in Sec-Fetch-Site. */
+enum vs_site {
+    VS_SITE_UNSAID, /* nothing: it is no browser, an old one, or the address is one to which they do not say it */
+    VS_SITE_OWN,    /* a page of this server, or whoever sits there typed the address */
+    VS_SITE_FOREIGN /* a page of another site, or of another port of this one */
+};
+
 struct vs_http {
     unsigned method; /* one of enum vs_method */
     struct vs_slice path, query, body;
     struct vs_slice type; /* of the body */
     struct vs_slice authorization;
+    struct vs_slice host, origin; /* as they came */
+    enum vs_site site;            /* whose page had a browser ask */
+    bool is_public_name; /* host is a name that anybody's DNS could give this address: no address, no localhost,
+                            and with a dot in it */
     bool keep_alive, http10;
     struct vs_accept accept;
     bool expects_continue;

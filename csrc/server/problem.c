@@ -33,6 +33,7 @@ static const struct fault {
     {"aborted", 400, "EXECABORT"},  {"overloaded", 503, "OOM"},
     {"not_served", 503, "ERR"},     {"range", 503, "TRYAGAIN"},
     {"settled", 409, "ERR"},        {"used_up", 409, "ERR"},
+    {"cross_site", 403, "ERR"},     {"foreign_host", 421, "ERR"},
 };
 _Static_assert(VS_COUNT(faults) < VS_CODES_MAX, "every code can be counted");
 
@@ -63,6 +64,7 @@ const char *vs_status_reason(int status) {
                    {202, "Accepted"},
                    {400, "Bad Request"},
                    {401, "Unauthorized"},
+                   {403, "Forbidden"},
                    {404, "Not Found"},
                    {405, "Method Not Allowed"},
                    {406, "Not Acceptable"},
@@ -73,6 +75,7 @@ const char *vs_status_reason(int status) {
                    {414, "URI Too Long"},
                    {415, "Unsupported Media Type"},
                    {417, "Expectation Failed"},
+                   {421, "Misdirected Request"},
                    {431, "Request Header Fields Too Large"},
                    {500, "Internal Server Error"},
                    {503, "Service Unavailable"},

@@ -40,8 +40,9 @@ struct vs_request {
     int status;       /* HTTP, as what follows */
     const char *type; /* of the content, where it is not what `json` says */
     int retry_after_s;
-    bool is_page; /* HTTP: a file of the page, which a browser is to let do nothing else */
+    bool is_page;             /* HTTP: a file of the page, which a browser is to let do nothing else */
     unsigned allow;           /* HTTP: methods to tell of; 0: none */
+    const char *origin;       /* HTTP: the listed origin whose page may read the reply; NULL: none's */
     struct vesta_pause pause; /* VS_WAITS */
 };
 

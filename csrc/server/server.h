@@ -93,6 +93,9 @@ struct vs_app {
     const char *admin_token;         /* NULL: none is set */
     const char *const *tinyid_token; /* any of them will do; tinyid_token_count 0: none is asked for */
     int tinyid_token_count;
+    const char *const *host, *const *origin; /* names of this server, "*": any; origins whose pages may ask */
+    int host_count, origin_count;
+    bool judges_hosts[VS_PROTOCOLS]; /* a name that anybody's DNS could give this address must be a listed one */
     bool leaf_any_key;       /* Leaf's route gives ids of the first namespace under an unknown key */
     atomic_bool drain_asked; /* by the admin */
     const struct vesta_clock *clock;

@@ -83,6 +83,7 @@ static bool remember(struct vs_request *r, bool json) {
                                          .ns = r->session->app->ns,
                                          .ids = r->ids,
                                          .protocol = r->protocol,
+                                         .origin = r->origin,
                                          .json = json};
     if (r->http) {
         whole->http =

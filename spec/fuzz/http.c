@@ -21,6 +21,9 @@ static void check_kept(const char *bytes, size_t size, int used, const struct vs
         check_text(got.query, want->query);
         check_text(got.body, want->body);
         check_text(got.authorization, want->authorization);
+        check_text(got.host, want->host);
+        check_text(got.origin, want->origin);
+        MUST(got.site == want->site && got.is_public_name == want->is_public_name);
         MUST(got.method == want->method && got.keep_alive == want->keep_alive && got.http10 == want->http10);
     }
 }
@@ -41,6 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_view(bytes, (size_t)used, http.body);
         check_view(bytes, (size_t)used, http.type);
         check_view(bytes, (size_t)used, http.authorization);
+        check_view(bytes, (size_t)used, http.host);
+        check_view(bytes, (size_t)used, http.origin);
     }
     check_kept(bytes, size, used, &http);
     for (int n = 0; n < used; n++)

@@ -158,6 +158,9 @@ static void reads_as_parsed(struct vs_heads *heads, uint64_t client, const char 
             is_text(got.body, http.body);
             is_text(got.type, http.type);
             is_text(got.authorization, http.authorization);
+            is_text(got.host, http.host);
+            is_text(got.origin, http.origin);
+            CHECK(got.site == http.site && got.is_public_name == http.is_public_name);
             CHECK(got.method == http.method && got.keep_alive == http.keep_alive && got.http10 == http.http10);
             CHECK(memcmp(&got.accept, &http.accept, sizeof got.accept) == 0);
         }
@@ -172,6 +175,11 @@ static void keeps_heads(void) {
         "GET /genid HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET /genid HTTP/1.1\r\nHost: b\r\n\r\n",
         "GET /genid HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "GET /genid HTTP/1.1\r\nHost: b.example\r\n\r\n",
+        "GET /genid HTTP/1.1\r\nHost: a\r\nOrigin: http://a\r\n\r\n",
+        "GET /genid HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n",
+        "GET /genid HTTP/1.1\r\nHost: a\r\nSec-Fetch-Site: same-origin\r\n\r\n",
+        "GET /genid HTTP/1.1\r\nHost: a\r\nSec-Fetch-Site: cross-site\r\n\r\n",
         "GET /genid?ns=x HTTP/1.1\r\nHost: a\r\n\r\nGET /genid?ns=x HTTP/1.1\r\nHost: a\r\n\r\n",
         "\r\nGET /v1/ids?n=3 HTTP/1.0\r\nAccept: text/plain\r\nAuthorization: Bearer x\r\n\r\n",
         "POST /v1/ids HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Type: text/plain\r\n\r\nn=1",
@@ -185,6 +193,51 @@ static void keeps_heads(void) {
             reads_as_parsed(&heads, 7 + VS_HEADS, texts[j], strlen(texts[j])); /* in the same place */
             reads_as_parsed(&heads, 8, texts[j], strlen(texts[j]));
         }
+}
+
+static bool is_public(const char *host) {
+    char text[256];
+    snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", host);
+    CHECK(parse_text(text) > 0);
+    CHECK(vs_slice_is(http.host, host));
+    return http.is_public_name;
+}
+
+static void tells_names_from_addresses(void) {
+    static const char *const own[] = {"",          "127.0.0.1",   "127.0.0.1:8088", "10.1.2.3.",      "[::1]",
+                                      "[::1]:80",  "localhost",   "LocalHost:8088", "localhost.",     "a.localhost:1",
+                                      "vesta",     "vesta:8088",  "vesta_upstream", "0x7f000001",     "127.1",
+                                      "vesta.:80", "[fe80::1.2]", "1.2.3.4.5",      "127.0.0.1:x.com"};
+    static const char *const public[] = {
+        "evil.example",   "evil.example:8088", "evil.example.", "127.0.0.1.nip.io",       "localhost.evil.example",
+        "notlocalhost.x", "a.xn--55qx5d",      "1.2.3.4a",      "vesta.svc.cluster.local"};
+    for (size_t i = 0; i < VS_COUNT(own); i++)
+        if (is_public(own[i])) CHECK_FAIL("%s is taken for a name of the world", own[i]);
+    for (size_t i = 0; i < VS_COUNT(public); i++)
+        if (!is_public(public[i])) CHECK_FAIL("%s is taken for one of ours", public[i]);
+}
+
+static enum vs_site site(const char *headers) {
+    char text[256];
+    snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", headers);
+    CHECK(parse_text(text) > 0);
+    return http.site;
+}
+
+static void reads_whose_page_asks(void) {
+    CHECK(site("") == VS_SITE_UNSAID && site("Sec-Fetch-Mode: cors\r\n") == VS_SITE_UNSAID);
+    CHECK(site("Sec-Fetch-Site: same-origin\r\n") == VS_SITE_OWN && site("sec-fetch-site: None \r\n") == VS_SITE_OWN);
+    static const char *const foreign[] = {"cross-site", "same-site", "", "same-origin2", "same-origin, cross-site",
+                                          "x"};
+    for (size_t i = 0; i < VS_COUNT(foreign); i++) {
+        char text[200];
+        snprintf(text, sizeof text, "Sec-Fetch-Site: %s\r\n", foreign[i]);
+        if (site(text) != VS_SITE_FOREIGN) CHECK_FAIL("'%s' is taken for a page of ours", foreign[i]);
+        snprintf(text, sizeof text, "Sec-Fetch-Site: %s\r\nSec-Fetch-Site: same-origin\r\n", foreign[i]);
+        if (site(text) != VS_SITE_FOREIGN) CHECK_FAIL("the second of '%s' counts", foreign[i]);
+    }
+    CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nOrigin: null\r\n\r\n") > 0 && vs_slice_is(http.origin, "null"));
+    CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nOrigin: b\r\nOrigin: b\r\n\r\n") < 0 && http.status == 400);
 }
 
 static void keeps_heads_of_a_length(void) {
@@ -206,6 +259,9 @@ static const struct check_case cases[] = {
     {"a NUL is refused", refuses_nul},
     {"line, head and number of headers have limits", bounds},
     {"a head that is read from what was kept says what it says", keeps_heads},
+    {"a name that anybody's DNS could lead here is told from an address and from this machine's names",
+     tells_names_from_addresses},
+    {"whose page has a browser ask is read, and the worst is believed", reads_whose_page_asks},
     {"heads up to a length are kept", keeps_heads_of_a_length},
 };
 CHECK_MAIN(cases)

@@ -20,6 +20,8 @@ static void keep(struct vs_head *head, const char *buf, size_t length, const str
     head->http.body = moved(http->body, buf, head->bytes);
     head->http.type = moved(http->type, buf, head->bytes);
     head->http.authorization = moved(http->authorization, buf, head->bytes);
+    head->http.host = moved(http->host, buf, head->bytes);
+    head->http.origin = moved(http->origin, buf, head->bytes);
 }
 
 /* What a head says depends on its own bytes alone, so where these are equal so is the rest. */

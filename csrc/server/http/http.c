@@ -10,7 +10,11 @@
 
 /* ------------------------------------------------------------------ writing */
 
-#define HEAD_RESERVE 640 /* the longest head; the body is written behind it and moved up */
+#define HEAD_RESERVE 1024 /* the longest head; the body is written behind it and moved up */
+
+/* No reply is kept by whoever is between, and none is taken for what it does not say it is: its text may quote what was
+ * asked. */
+#define FOR_BROWSERS "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 
 /* In the form of RFC 9110, which no locale changes. */
 static void put_date(char *to, size_t size, int64_t unix_s) {
@@ -33,21 +37,32 @@ void vs_http_tick(struct vs_scratch *scratch, int64_t unix_s) {
     for (int i = 0; i < VS_OK_HEADS; i++)
         scratch->http.ok_length[i] = (size_t)snprintf(
             scratch->http.ok[i], sizeof scratch->http.ok[i],
-            "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nCache-Control: no-store\r\n%sContent-Length: ", types[i],
-            scratch->http.date);
+            "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n" FOR_BROWSERS "%sContent-Length: ", types[i], scratch->http.date);
 }
 
 static const char *allow(unsigned methods) {
     return methods == VS_POST ? "POST, OPTIONS" : methods & VS_POST ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
 }
 
+/* What lets a listed origin's page read the reply, and ask first whether it may ask. */
+static int put_origin(const struct vs_request *r, char *to, size_t size) {
+    int n = snprintf(to, size, "Access-Control-Allow-Origin: %s\r\nAccess-Control-Expose-Headers: Retry-After\r\n",
+                     r->origin);
+    if (r->http->method == VS_OPTIONS)
+        n +=
+            snprintf(to + n, size - (size_t)n,
+                     "Access-Control-Allow-Methods: %s\r\nAccess-Control-Allow-Headers: Authorization, Content-Type\r\n"
+                     "Access-Control-Max-Age: 600\r\n",
+                     allow(r->allow));
+    return n;
+}
+
 /* The head of anything but a plain 200, up to Content-Length's value. */
 static size_t other_head(const struct vs_request *r, char *to) {
-    const char *type = r->type ? r->type : r->json ? "application/problem+json" : "text/plain";
-    int n = snprintf(to, HEAD_RESERVE, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n%s", r->status,
+    const char *json = r->status >= 400 ? "application/problem+json" : "application/json";
+    const char *type = r->type ? r->type : r->json ? json : "text/plain";
+    int n = snprintf(to, HEAD_RESERVE, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n" FOR_BROWSERS "%s", r->status,
                      vs_status_reason(r->status), type, r->session->scratch->http.date);
-    if (r->status >= 400 || r->is_page) /* its text may quote what was asked: no browser shall read more into it */
-        n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "X-Content-Type-Options: nosniff\r\n");
     if (r->is_page)
         n += snprintf(to + n, HEAD_RESERVE - (size_t)n,
                       "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -55,6 +70,7 @@ static size_t other_head(const struct vs_request *r, char *to) {
                       "frame-ancestors 'none'\r\nReferrer-Policy: no-referrer\r\n");
     if (r->retry_after_s > 0) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Retry-After: %d\r\n", r->retry_after_s);
     if (r->allow) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Allow: %s\r\n", allow(r->allow));
+    if (r->origin) n += put_origin(r, to + n, HEAD_RESERVE - (size_t)n);
     if (r->status == 401)
         n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "WWW-Authenticate: Bearer realm=\"vesta\"\r\n");
     n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Content-Length: ");
@@ -65,7 +81,7 @@ static size_t other_head(const struct vs_request *r, char *to) {
 /* Of what has no end but the connection's: no length, and HTTP/1.0 reads it as well. */
 static size_t stream_head(const struct vs_request *r, char *to) {
     return (size_t)snprintf(to, HEAD_RESERVE,
-                            "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nCache-Control: no-store\r\n%s"
+                            "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n" FOR_BROWSERS "%s"
                             "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n",
                             r->type, r->session->scratch->http.date);
 }
@@ -82,7 +98,7 @@ static void finish(const struct vs_request *r, const struct vs_http *http, size_
         out->used += length;
         return;
     }
-    if (r->status != 200 || r->type || r->allow)
+    if (r->status != 200 || r->type || r->allow || r->origin)
         n = other_head(r, head);
     else
         memcpy(head, scratch->http.ok[r->json], n);
@@ -110,6 +126,8 @@ static enum vs_reply_state tell_methods(struct vs_request *r, unsigned methods) 
 
 static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *http) {
     struct vs_slice rest;
+    bool is_by_page = http->origin.at || http->site == VS_SITE_FOREIGN;
+    if ((is_by_page || http->is_public_name) && !vs_http_admits(r, http)) return VS_ANSWERED;
     if (vs_slice_is(http->path, "*")) return tell_methods(r, VS_ANY_METHOD);
     r->json = vs_http_is_v1(http->path) || r->session->protocol == VS_ADMIN;
     r->call = vs_call_routed(http->path, r->session->protocol, &rest);

@@ -58,7 +58,7 @@ static int head_length(const char *buf, size_t len, struct vs_http *out) {
 struct reading {
     struct vs_http *out;
     struct vs_slice url, name;
-    int hosts, types, tokens;
+    int hosts, types, tokens, origins;
     bool complete, encoded, expects_more, bad_host;
     uint64_t content_length;
 };
@@ -93,6 +93,33 @@ static bool is_host(const char *at, size_t length) {
     return true;
 }
 
+/* An address ends in a label of digits, as no name of the world's DNS does; a name without a dot is in nobody's DNS but
+ * that of this network; `localhost`, and what is below it, is this machine for browsers. */
+static bool is_public_name(struct vs_slice host) {
+    const char *port = memchr(host.at, ':', host.length);
+    size_t length = port ? (size_t)(port - host.at) : host.length, label;
+    if (length > 0 && host.at[length - 1] == '.') length--;
+    for (label = length; label > 0 && host.at[label - 1] != '.';)
+        label--;
+    if (label == 0 || *host.at == '[') return false;
+    struct vs_slice last = {host.at + label, length - label};
+    for (size_t i = 0; i < last.length; i++)
+        if (last.at[i] < '0' || last.at[i] > '9') return !vs_slice_is_case(last, "localhost");
+    return false;
+}
+
+static void take_host(struct reading *reading, struct vs_slice value) {
+    reading->bad_host = !is_host(value.at, value.length);
+    reading->out->host = value;
+    reading->out->is_public_name = is_public_name(value);
+}
+
+/* Said twice, and two things: whichever is foreign counts. */
+static void take_site(struct vs_http *out, struct vs_slice value) {
+    bool is_own = vs_slice_is_case(value, "same-origin") || vs_slice_is_case(value, "none");
+    if (out->site != VS_SITE_FOREIGN) out->site = is_own ? VS_SITE_OWN : VS_SITE_FOREIGN;
+}
+
 static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
     struct reading *reading = parser->data;
     while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\t'))
@@ -100,7 +127,7 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
     struct vs_slice value = {at, length};
     switch (reading->name.length) { /* few names are looked at, and a length is soon compared */
     case 4:
-        if (is_named(reading, "Host")) reading->bad_host = !is_host(at, length);
+        if (is_named(reading, "Host")) take_host(reading, value);
         break;
     case 6:
         if (is_named(reading, "Accept")) vs_accept_read(&reading->out->accept, value);
@@ -108,12 +135,17 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
             reading->out->expects_continue = true;
         else if (is_named(reading, "Expect"))
             reading->expects_more = true;
+        else if (is_named(reading, "Origin"))
+            reading->out->origin = value, reading->origins++;
         break;
     case 12:
         if (is_named(reading, "Content-Type")) reading->out->type = value, reading->types++;
         break;
     case 13:
         if (is_named(reading, "Authorization")) reading->out->authorization = value, reading->tokens++;
+        break;
+    case 14:
+        if (is_named(reading, "Sec-Fetch-Site")) take_site(reading->out, value);
         break;
     }
     return 0;
@@ -163,8 +195,8 @@ static int read_head(const char *head, size_t length, struct vs_http *out, size_
     bool is_all = out->method == VS_OPTIONS && vs_slice_is(reading.url, "*");
     if (*reading.url.at != '/' && !is_all) return broken(out, 400, "the request target must be a path, such as /genid");
     split_url(reading.url, out);
-    if (reading.types > 1 || reading.tokens > 1)
-        return broken(out, 400, "Content-Type or Authorization is given twice");
+    if (reading.types > 1 || reading.tokens > 1 || reading.origins > 1)
+        return broken(out, 400, "Content-Type, Authorization or Origin is given twice");
     if (reading.expects_more) return broken(out, 417, "the only Expect value supported is 100-continue");
     if (reading.encoded) return broken(out, 411, "send the body with Content-Length, not in chunks");
     if (reading.content_length > VS_HTTP_BODY_MAX) return broken(out, 413, "the body is too large (65536 bytes)");
