@@ -403,6 +403,13 @@ static int check_sites(const struct vs_conf_reading *r, struct vesta_error *err)
     return VESTA_OK;
 }
 
+static void note_state(struct vs_config *config) {
+    if (!config->http_state && config->admin.count == 0 && !getenv("LISTEN_FDS"))
+        vs_conf_add_note(config,
+                         "http.state is false and there is no admin.listen: nobody can ask for /metrics, /readyz "
+                         "and /version");
+}
+
 int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     int rc = check_stores(r, err);
     if (rc == VESTA_OK) rc = check_namespaces(r, err);
@@ -412,6 +419,7 @@ int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     if (rc == VESTA_OK) rc = check_sites(r, err);
     if (rc != VESTA_OK) return rc;
     note_unused(r->config);
+    note_state(r->config);
     if (!r->source.path) return VESTA_OK;
     if (r->config->user && !getpwnam(r->config->user))
         vs_conf_add_note(r->config, "user: there is no user %s on this machine", r->config->user);

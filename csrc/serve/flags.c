@@ -19,7 +19,7 @@ struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
         *log_file, *policy, *shadow_policy, *policy_env, *wait_ms, *connections, *address_connections, *memory_mib,
         *start_wait_ms, *hosts, *origins;
-    int single_host, effective, json;
+    int single_host, no_state, effective, json;
 };
 
 /* ------------------------------------------------------------------ reading flags */
@@ -35,6 +35,7 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
                 "names with a dot by which browsers and proxies may call the server, or *"),
         VS_TEXT("allow-origins", &flags->origins, "ORIGIN,...",
                 "origins whose pages may ask for ids and read them (default: none)"),
+        VS_SWITCH("no-http-state", &flags->no_state, "/metrics, /readyz and /version are on --admin alone"),
         VS_TEXT("resp", &flags->resp, "ADDR", "the Redis protocol's address, or off (default: 127.0.0.1:8089)"),
         VS_TEXT("resp-password-file", &flags->password_file, "FILE",
                 "the password that Redis clients must give, alone on a line (default: none)"),
@@ -118,6 +119,7 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     add_flag(serving, "--http", "http.listen", flags->http);
     add_flag(serving, "--http-hosts", "http.hosts", flags->hosts);
     add_flag(serving, "--allow-origins", "http.allow_origins", flags->origins);
+    add_flag(serving, "--no-http-state", "http.state", flags->no_state ? "false" : NULL);
     add_flag(serving, "--resp", "resp.listen", flags->resp);
     add_flag(serving, "--resp-password-file", "resp.password", password);
     add_flag(serving, "--http-idle-ms", "http.idle_ms_max", flags->http_idle_ms);
@@ -180,6 +182,7 @@ static void take_config(struct vs_serving *serving) {
     take_user(serving, config);
     serving->app.resp_password = config->resp_password;
     serving->app.admin_token = config->admin_token;
+    serving->app.state_is_admins = !config->http_state;
     serving->app.leaf_any_key = config->leaf_any_key;
     serving->app.host = config->hosts.text;
     serving->app.host_count = config->hosts.count;

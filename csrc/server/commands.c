@@ -33,6 +33,10 @@ bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol) {
     return protocol == VS_ADMIN ? (call->flags & (VS_CALL_OPS | VS_CALL_ADMIN)) != 0 : !(call->flags & VS_CALL_ADMIN);
 }
 
+bool vs_call_is_kept(const struct vs_call *call, const struct vs_session *session) {
+    return call->flags & VS_CALL_STATE && session->protocol == VS_HTTP && session->app->state_is_admins;
+}
+
 const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol protocol, struct vs_slice *rest) {
     for (int i = 0; i < CALL_COUNT; i++) {
         const char *route = calls[i].route;

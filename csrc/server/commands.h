@@ -17,7 +17,8 @@ enum vs_call_flags {
     VS_CALL_ALONE = 32,   /* not in a transaction at all */
     VS_CALL_OPS = 64,     /* HTTP: on the admin's listeners, too ... */
     VS_CALL_ADMIN = 128,  /* ... and only there */
-    VS_CALL_TINYID = 256  /* HTTP: failures are told as tinyid tells them, with status 200 */
+    VS_CALL_TINYID = 256, /* HTTP: failures are told as tinyid tells them, with status 200 */
+    VS_CALL_STATE = 512   /* HTTP: tells of the server's state, which may be the admin's business alone */
 };
 
 struct vs_call {
@@ -38,6 +39,8 @@ const struct vs_call *vs_call_named(struct vs_slice name);
 /* The command of a path at that protocol; *rest is what follows a route that ends in '/'. */
 const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol protocol, struct vs_slice *rest);
 bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol);
+/* Whether this server keeps a command that is there from the session's listener. */
+bool vs_call_is_kept(const struct vs_call *call, const struct vs_session *session);
 /* The command of a request, whose name is taken off the arguments; NULL: there is none, and they are as they were. */
 const struct vs_call *vs_resp_call(struct vs_args *args);
 

@@ -96,6 +96,7 @@ struct vs_app {
     const char *const *host, *const *origin; /* names of this server, "*": any; origins whose pages may ask */
     int host_count, origin_count;
     bool judges_hosts[VS_PROTOCOLS]; /* a name that anybody's DNS could give this address must be a listed one */
+    bool state_is_admins;            /* HTTP: what tells of the server's state is on the admin's listeners alone */
     bool leaf_any_key;       /* Leaf's route gives ids of the first namespace under an unknown key */
     atomic_bool drain_asked; /* by the admin */
     const struct vesta_clock *clock;

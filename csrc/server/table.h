@@ -51,10 +51,11 @@ ROUTE(vs_on_segments, VS_CALL_OPS, "/v1/segments", VS_READ_METHODS, "tag,after",
 ROUTE(vs_on_leaf_decode, 0, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,
       "/decodeSnowflakeId?snowflakeId=ID -- what an id says")
 ROUTE(vs_on_healthz, VS_CALL_OPS, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive")
-ROUTE(vs_on_readyz, VS_CALL_OPS, "/readyz", VS_READ_METHODS, NULL, true,
+ROUTE(vs_on_readyz, VS_CALL_OPS | VS_CALL_STATE, "/readyz", VS_READ_METHODS, NULL, true,
       "/readyz -- whether ids can be had, and if not, why")
-ROUTE(vs_on_metrics, VS_CALL_OPS, "/metrics", VS_READ_METHODS, NULL, false, "/metrics -- for Prometheus")
-ROUTE(vs_on_version, VS_CALL_OPS, "/version", VS_READ_METHODS, NULL, true,
+ROUTE(vs_on_metrics, VS_CALL_OPS | VS_CALL_STATE, "/metrics", VS_READ_METHODS, NULL, false,
+      "/metrics -- for Prometheus")
+ROUTE(vs_on_version, VS_CALL_OPS | VS_CALL_STATE, "/version", VS_READ_METHODS, NULL, true,
       "/version -- the versions of vesta and its Lua")
 ROUTE(vs_on_admin_status, VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, NULL, true,
       "/admin/status -- the state of the server")

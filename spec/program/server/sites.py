@@ -178,6 +178,26 @@ def _(world):
             same(parts(server.say(server.http, broken))[1]["x-content-type-options"], "nosniff")
 
 
+@claim("what tells of the server's state may be the admin's alone: metrics, readiness, version; not that it is alive")
+def _(world):
+    path = world.path("admin")
+    config = "return { namespaces = { x = { worker = 1 } }, http = { state = false } }"
+    for server in Server(world, "--admin", "unix:" + path, "--no-http-state"), Configured(world, config, "--admin", "unix:" + path):
+        with server:
+            for route in "/metrics", "/readyz", "/version":
+                for method in "GET", "HEAD", "POST", "OPTIONS":
+                    same((route, method, parts(server.say(server.http, get(route, method=method)))[0]), (route, method, 404))
+                assert "admin's listener" in server.get(route).body
+                assert route not in server.get("/").body
+                done = subprocess.run(["curl", "-sf", "--unix-socket", path, "http://localhost" + route], capture_output=True, timeout=60)
+                assert done.returncode == 0 and done.stdout, done
+            same([server.get(route).status for route in ("/healthz", "/genid", "/")], [200, 200, 200])
+    for text, code in (config, True), (config.replace("false", "true"), False):
+        done = world.run("check", write(world, text))
+        assert ("nobody can ask for /metrics" in done.out + done.err) == code, done.out + done.err
+    fails(world.run("check", write(world, config.replace("false", "1"))), 1, "http.state")
+
+
 NGINX = """worker_processes 1;
 pid %(folder)s/nginx.pid;
 error_log stderr warn;
