@@ -5,6 +5,7 @@
  *     bench_core yard                                               nanoseconds an atomic add takes, for other rows
  */
 #include "bench.h"
+#include "vesta_lane.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #define MILLI "sign:1 time:41 worker:2 seq:20 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define COUNTED 1000000 /* ids a worker, sorted to find duplicates, after the samples */
 #define BATCH 256
+#define LANE 64
 
 /* Everything a worker touches; shared memory, so that the yardstick is one word for two processes too. */
 struct bench {
@@ -69,6 +71,21 @@ static void op_batch(void *arg) {
         must(vesta_next_n(&b->gen, ids, BATCH, &got, &pause));
 }
 
+/* The calling thread's, which ends with its piece. */
+static struct vesta_lane *own_lane(struct bench *b) {
+    static _Thread_local struct vesta_lane *lane;
+    if (!lane) must(vesta_lane_open(&b->gen, LANE, &lane, NULL));
+    return lane;
+}
+
+static void op_lane(void *arg) {
+    struct vesta_lane *lane = own_lane(arg);
+    struct vesta_pause pause;
+    uint64_t id;
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        must(vesta_lane_next(lane, &id, &pause));
+}
+
 static void op_clock(void *arg) {
     (void)arg;
     struct timespec ts;
@@ -84,6 +101,16 @@ static void op_count(void *arg) {
     if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids) return;
     for (size_t i = 0; i < BENCH_STRIDE; i++)
         must(vesta_next(&b->gen, &b->ids[at + i], &pause));
+}
+
+static void op_count_lane(void *arg) {
+    struct bench *b = arg;
+    struct vesta_lane *lane = own_lane(b);
+    struct vesta_pause pause;
+    size_t at = __atomic_fetch_add(&b->counted, BENCH_STRIDE, __ATOMIC_RELAXED);
+    if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids) return;
+    for (size_t i = 0; i < BENCH_STRIDE; i++)
+        must(vesta_lane_next(lane, &b->ids[at + i], &pause));
 }
 
 static void op_count_batch(void *arg) {
@@ -109,6 +136,8 @@ static const struct row {
     {"history", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, false, op_next, op_count},
     {"threads", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 2, false, false, false, op_next, op_count},
     {"processes", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 2, true, false, false, op_next, op_count},
+    {"lane", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, false, op_lane, op_count_lane},
+    {"lanes", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 2, false, false, false, op_lane, op_count_lane},
     {"clock", BENCH_W, VESTA_PACING_CLOCK, 0, 1, false, true, false, op_next, op_count},
     {"clock_second", "vesta-second", VESTA_PACING_CLOCK, 0, 1, false, true, false, op_next, op_count},
     {"clock_milli", MILLI, VESTA_PACING_CLOCK, 0, 1, false, true, false, op_next, op_count},

@@ -392,14 +392,19 @@ int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, st
     return VESTA_OK;
 }
 
-int vesta_next_block(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause) {
-    struct vs_slot *slot;
+int vs_gen_take(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, struct vesta_block *out,
+                struct vesta_pause *pause) {
     struct run run = {.count = n};
-    int rc = take_run(gen, &slot, &run, pause);
+    int rc = take_run(gen, slot, &run, pause);
     if (rc != VESTA_OK) return rc;
     *out = (struct vesta_block){
-        .base = gen->base + slot->worker * gen->shape.worker_unit, .first = run.first, .count = run.count};
+        .base = gen->base + (*slot)->worker * gen->shape.worker_unit, .first = run.first, .count = run.count};
     return VESTA_OK;
+}
+
+int vesta_next_block(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause) {
+    struct vs_slot *slot;
+    return vs_gen_take(gen, n, &slot, out, pause);
 }
 
 uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_block *block, uint64_t i) {

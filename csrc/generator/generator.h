@@ -58,6 +58,10 @@ void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_l
  * in, where the layout counts whole ones.  It opens none: no id is of a time that `clock` has not shown. */
 void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self));
 
+/* As vesta_next_block, and of which slot. */
+int vs_gen_take(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, struct vesta_block *out,
+                struct vesta_pause *pause);
+
 /* On to the map that takes a used-up one's place. */
 void vs_gen_move(struct vesta_gen *gen, struct vs_map *map);
 

@@ -18,7 +18,7 @@
 #define VS_ANCHOR_MAGIC "vesta.g"
 #define VS_MAP_MAGIC "vesta.m"
 #define VS_ANCHOR_FORMAT 3
-#define VS_MAP_FORMAT 4
+#define VS_MAP_FORMAT 5
 #ifndef VS_SLOTS_MAX /* leases in the life of a map; then a new one is made.  43 KB: containers have 64 MB for all */
 #define VS_SLOTS_MAX 100
 #endif
@@ -109,6 +109,7 @@ struct vs_slot {
     _Atomic uint64_t full_at;                 /* history pacing: equal to pass where pass was met */
     _Atomic uint64_t allowed;                 /* a policy's verdict: the cursor may run up to here */
     _Atomic int64_t deadline_boot_us;         /* 0: none */
+    _Atomic uint32_t ended;                   /* 1: it is closed, or about to be: no run of a lane goes on */
     /* the hot word, alone */
     _Alignas(VS_LINE) _Atomic uint64_t tick; /* the next tick, or VS_CLOSED, or VS_FRESH */
 };

@@ -3,7 +3,10 @@
 #define VS_POINT_H
 
 #ifdef VS_SIM
+#include <stdint.h>
+
 void vs_sim_point(const char *name);
+uint64_t vs_sim_thread(void); /* which one runs */
 #define VS_POINT(name) vs_sim_point(#name)
 #else
 #define VS_POINT(name) ((void)0)

@@ -76,6 +76,9 @@ static uint64_t capped(const struct vs_slot *slot, uint64_t tick) {
 }
 
 bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
+    /* Before the cursor: who is killed in between leaves lanes without runs, not runs without a lease.
+     * relaxed: the exchange below releases it */
+    atomic_store_explicit(&slot->ended, 1, memory_order_relaxed);
     VS_POINT(closes_slot);
     /* acq_rel: every taker before this exchange has loaded its bound, so the limit read next is at least that */
     uint64_t tick = atomic_exchange_explicit(&slot->tick, VS_CLOSED, memory_order_acq_rel);

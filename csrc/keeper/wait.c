@@ -1,8 +1,10 @@
 /* wait.c -- waiting for ids: sleeps through the pauses of a generator, for callers that may sleep. */
+#include "generator/lane.h"
 #include "keeper/file.h"
 #include "os/clock.h"
 #include "os/lock.h"
 #include "os/process.h"
+#include "vesta_lane.h"
 
 #include <assert.h>
 
@@ -51,6 +53,16 @@ int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, st
     while (vesta_next(gen, id, pause) != VESTA_OK)
         if (!wait_out(gen, pause, wait_us_max, &until_boot_us)) return VESTA_EPAUSE;
     return VESTA_OK;
+}
+
+int vesta_lane_next_wait(struct vesta_lane *lane, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause) {
+    int64_t until_boot_us = 0;
+    int rc;
+    assert(lane->gen->pacing == VESTA_PACING_HISTORY); /* vesta_lane_open turned others away */
+    stand_by(lane->gen);
+    while ((rc = vesta_lane_next(lane, id, pause)) == VESTA_EPAUSE)
+        if (!wait_out(lane->gen, pause, wait_us_max, &until_boot_us)) break;
+    return rc;
 }
 
 int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max, struct vesta_pause *pause) {

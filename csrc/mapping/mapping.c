@@ -73,8 +73,10 @@ static void bury_generator(void *at, const char *said) {
     struct vs_map *map = at;
     atomic_store(&map->shared.slots_used, VS_SLOTS_MAX);
     atomic_store(&map->shared.stopped, VESTA_FAILSTOP);
-    for (int i = 0; i < VS_SLOTS_MAX; i++)
+    for (int i = 0; i < VS_SLOTS_MAX; i++) {
+        atomic_store(&map->slot[i].ended, 1);
         atomic_store(&map->slot[i].tick, VS_CLOSED);
+    }
     for (size_t i = 0; said[i] && i + 1 < VS_SAID_MAX; i++)
         atomic_store(&map->shared.keeper[i], said[i]);
 }

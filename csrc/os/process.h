@@ -8,6 +8,10 @@
  * whatever its process number is.  Never 0. */
 uint64_t vs_process_token(void);
 
+/* The word that holds it: 0 in a child that has not drawn its own.  NULL: the kernel does not clear it in every child
+ * (before Linux 4.14). */
+const _Atomic uint64_t *vs_process_word(void);
+
 /* What this process uses and may use.  Reads /proc.  0, or -1. */
 struct vs_process_usage {
     int64_t start_unix_ms;

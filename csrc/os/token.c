@@ -21,6 +21,11 @@ static void place_token(void) {
     pthread_atfork(NULL, NULL, forget_token); /* where it is not cleared */
 }
 
+const _Atomic uint64_t *vs_process_word(void) {
+    vs_process_token();
+    return token == &own_token ? NULL : token;
+}
+
 uint64_t vs_process_token(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, place_token);

@@ -78,8 +78,27 @@ void oracle_before(int file, struct before *before) {
     before->file = file;
     before->sets = host->sets;
     before->from_us = sim.shape.unit_us == SEC ? host_late_us(host) : host_unix_us(host);
-    for (int i = 0; i < VS_SLOTS_MAX; i++)
+    for (int i = 0; i < VS_SLOTS_MAX; i++) {
+        uint64_t tick = atomic_load(&sim.file[file].map->slot[i].tick);
         before->given[i] = sim.file[file].was[i].given;
+        before->ended[i] = tick & VS_CLOSED && tick < VS_FRESH;
+    }
+}
+
+void oracle_before_lane(int file, struct before *before) {
+    oracle_before(file, before);
+    memset(before->given, 0, sizeof before->given);
+}
+
+/* Leases of a number follow each other, so its ids do, whichever slot they are of. */
+void oracle_lane(struct lane *lane, uint64_t id) {
+    struct vesta_parts is, was;
+    sim.counts.by_lane++;
+    bool known = lane->last && vesta_explain(sim.layout, lane->last, &was, NULL) == VESTA_OK;
+    if (known && vesta_explain(sim.layout, id, &is, NULL) == VESTA_OK && is.worker == was.worker &&
+        (is.time < was.time || (is.time == was.time && is.seq <= was.seq)))
+        oracle_found(ORDER, "a lane gave %llu after %llu", (unsigned long long)id, (unsigned long long)lane->last);
+    lane->last = id;
 }
 
 static const struct origin *remember(uint64_t id, int proc, int file, int slot) {
@@ -195,6 +214,9 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
     if (file == before->file && tick + 1 <= before->given[slot])
         oracle_found(ORDER, "tick %llu of slot %d came after %llu", (unsigned long long)tick, slot,
                      (unsigned long long)before->given[slot] - 1);
+    if (file == before->file && before->ended[slot])
+        oracle_found(ENDED, "tick %llu is of slot %d, which was closed when it was asked for",
+                     (unsigned long long)tick, slot);
     if (tick + 1 > f->was[slot].given) f->was[slot].given = tick + 1;
     check_time(f, slot, tick, sim.proc[proc].gen.ahead_ticks_max);
     check_fresh(before, f, tick);
@@ -214,7 +236,9 @@ static void check_slot(struct file *f, int index, int i) {
     uint64_t was_tick = f->was[i].tick, was_limit = f->was[i].limit;
     bool was_open = was_tick && !(was_tick & VS_CLOSED), is_open = !(tick & VS_CLOSED);
     bool was_closed = was_tick & VS_CLOSED && was_tick < VS_FRESH;
-    bool lowered = (was_open && is_open && tick < was_tick) || (was_open && tick >= VS_FRESH) ||
+    /* what a lane gave back is above all that was given */
+    bool is_back = f->giving_back > 0 && tick >= f->was[i].given;
+    bool lowered = (was_open && is_open && tick < was_tick && !is_back) || (was_open && tick >= VS_FRESH) ||
                    (was_closed && (is_open || tick >= VS_FRESH));
     f->was[i].tick = tick;
     f->was[i].limit = limit;

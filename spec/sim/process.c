@@ -30,6 +30,10 @@ static int take(struct proc *self, struct vesta_pause *pause) {
     uint64_t ids[BATCH_MAX];
     size_t got = 1;
     struct before before;
+    if (self->gen.pacing == VESTA_PACING_HISTORY && chance(35)) {
+        int by_lane = lane_take(self, pause);
+        if (by_lane != VESTA_EOPTION) return by_lane;
+    }
     oracle_before(self->file, &before);
     int rc = chance(70) ? vesta_next(&self->gen, ids, pause)
                         : vesta_next_n(&self->gen, ids, 1 + rnd_below(BATCH_MAX), &got, pause);
@@ -107,6 +111,7 @@ static int new_proc(int path, int file) {
     p->alive = true;
     p->path = path;
     p->file = file;
+    atomic_store(&p->token, (uint64_t)(proc + 1) << 32);
     vs_gen_init(&p->gen, sim.file[file].map, sim.layout, sim.base, &sim.host[sim.path[path].host].clock);
     vs_gen_read_late(&p->gen, host_late_s);
     return proc;
@@ -128,6 +133,7 @@ int proc_fork(int parent) {
     TRACE("process %d forks process %d", parent, child);
     sim.counts.forks++;
     memcpy(&sim.proc[child].gen, &sim.proc[parent].gen, sizeof sim.proc[child].gen);
+    lanes_fork(&sim.proc[child], &sim.proc[parent]);
     if (!sim.told) thread_start(child, "issuer", issuer_main);
     return child;
 }
@@ -138,6 +144,7 @@ void proc_kill(int proc) {
     TRACE("process %d is gone", proc);
     bool itself = thread_proc() == proc;
     p->alive = false;
+    lanes_kill(p);
     for (int i = 0; i < sim.files; i++) {
         if (sim.file[i].keeper == proc) sim.file[i].keeper = -1;
         sim.file[i].in_term[proc] = false;

@@ -15,6 +15,7 @@ struct thread {
     bool alive;
     int proc;
     char name[16];
+    uint64_t number; /* among its process's */
     void (*run)(struct proc *self);
     int64_t wake_us, stopped_until_us; /* the second is its process's */
     const struct file *waits_for;
@@ -85,6 +86,7 @@ struct thread *thread_start(int proc, const char *name, void (*run)(struct proc 
     if (t == threads + THREADS_MAX) return NULL;
     if (t - threads >= top) top = (int)(t - threads) + 1;
     *t = (struct thread){.alive = true, .proc = proc, .run = run, .wake_us = sim.now_us};
+    t->number = ++sim.proc[proc].threads;
     if (!sim.told) t->wake_us += rnd_between(0, 2 * MS);
     snprintf(t->name, sizeof t->name, "%s", name);
     prepare(&contexts[t - threads].first, stacks[t - threads]);
@@ -107,6 +109,14 @@ int thread_proc(void) {
 
 const char *thread_name(void) {
     return current ? current->name : "world";
+}
+
+void thread_is(struct thread *t, uint64_t number) {
+    t->number = number;
+}
+
+uint64_t vs_sim_thread(void) {
+    return current ? current->number : 0;
 }
 
 /* A context starts a thread on its stack; from then on jumps do, which save no signal mask and so make no system call.

@@ -4,8 +4,10 @@
 #ifndef SIM_H
 #define SIM_H
 
+#include "generator/lane.h"
 #include "generator/point.h"
 #include "lease/term.h"
+#include "vesta_lane.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,6 +22,7 @@
 #define TOKENS_MAX 2048 /* claims in the life of a schedule */
 #define IDS_MAX 24000   /* ids in the life of a schedule */
 #define BATCH_MAX 12
+#define LANES_MAX 3 /* of a process */
 #define STORE_TIMEOUT_US (2 * SEC)
 #define KEPT_MAX 24 /* threads of an image */
 #define LEAPS_MAX 16
@@ -40,6 +43,7 @@
     X(UNGRANTED)   /* a slot's limit is above what the store acknowledged to its token */                              \
     X(LOWERED)     /* a cursor or a limit went back, or a closed slot was opened */                                    \
     X(SELF_FENCED) /* a keeper gave up a lease that the store still holds for it */                                    \
+    X(ENDED)       /* an id is of a lease that had been closed before it was asked for */                              \
     X(FAILSTOP)    /* issuing stopped for a store that went back, though it had not */                                 \
     X(STUCK)       /* the faults are over, and a living process gets no id */
 
@@ -68,7 +72,8 @@ enum finding {
     X(adoptions)                                                                                                       \
     X(two_keepers)                                                                                                     \
     X(stills)                                                                                                          \
-    X(retired) X(fenced) X(failovers) X(left) X(switches) X(rests) X(restored) X(drops) X(loans) X(replaced) X(lost)
+    X(retired) X(fenced) X(failovers) X(left) X(switches) X(rests) X(restored) X(drops) X(loans) X(replaced) X(lost)   \
+    X(by_lane) X(given_back)
 
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
@@ -102,6 +107,15 @@ struct file {
     struct {
         uint64_t tick, limit, given;
     } was[VS_SLOTS_MAX];
+    int giving_back; /* threads that are at it: meanwhile a cursor may go back */
+};
+
+/* A lane, and the last id that it gave. */
+struct lane {
+    struct vesta_lane lane;
+    bool is_open;
+    struct file *gives_back; /* what a thread ends just now is of this file */
+    uint64_t last;
 };
 
 struct path {
@@ -123,6 +137,9 @@ struct proc {
     struct vesta_gen gen;
     enum vs_stop stop;
     struct thread *keeper, *copier;
+    uint64_t threads; /* that were started in it: each has a number of its own */
+    _Atomic uint64_t token;
+    struct lane lane[LANES_MAX];
     uint64_t ids_calm; /* given since the faults are over */
 };
 
@@ -179,6 +196,8 @@ void threads_kill(int proc);
 void threads_stop(int proc, int64_t until_us); /* all of a process */
 int thread_proc(void);                         /* of the running thread */
 const char *thread_name(void);
+/* In a story: by what its process knows it, as threads come and go at one address. */
+void thread_is(struct thread *thread, uint64_t number);
 /* Sleeps; `file` wakes it early (file_kick), NULL for nothing but time. */
 void thread_sleep(int64_t us, const struct file *file);
 void threads_wake(const struct file *file);
@@ -268,6 +287,18 @@ void proc_snapshot(int proc);
 void proc_drop(int proc);
 /* What vs_handle_kick does. */
 void proc_kick(int proc);
+
+/* ---- lane.c: lanes of a process, by their places in it */
+
+void lane_open(struct proc *proc, int i, uint64_t n);
+int lane_next(struct proc *proc, int i, struct vesta_pause *pause);
+void lane_close(struct proc *proc, int i);
+/* By one of them, which may be another thread's: VESTA_EOPTION then. */
+int lane_take(struct proc *proc, struct vesta_pause *pause);
+/* In a forked child, where all lies at the addresses that it had in the parent. */
+void lanes_fork(struct proc *child, const struct proc *parent);
+/* Whoever gave something back is killed. */
+void lanes_kill(struct proc *proc);
 bool path_alive(int path);
 
 /* ---- keeper.c */
@@ -299,9 +330,13 @@ struct before {
     int file;
     int64_t from_us; /* an id's time is not over then, unless the clock was set */
     unsigned sets;
-    uint64_t given[VS_SLOTS_MAX];
+    uint64_t given[VS_SLOTS_MAX]; /* one past the highest */
+    bool ended[VS_SLOTS_MAX];
 };
 void oracle_before(int file, struct before *before);
+/* The same for a lane, whose ids are in order among themselves. */
+void oracle_before_lane(int file, struct before *before);
+void oracle_lane(struct lane *lane, uint64_t id);
 void oracle_ids(const struct before *before, int proc, const uint64_t *ids, size_t n);
 void oracle_file(int file);
 void oracle_clock(int host);

@@ -15,6 +15,8 @@
  *     A.1 takes 3 [to POINT]          a thread that calls vesta_next three times; without a point all must be given
  *     A.1 tries 3                     the same, whatever it is given
  *     A.1 is refused                  one that is given nothing
+ *     A opens a lane of 4             of which its threads, one of them, take: `A.1 takes 3 by lane [to POINT]`, `tries`,
+ *     A closes its lane                   `A.1 is refused by lane`
  *     A gives back / leaves its number / drops / crashes / loses its lock / prepares a snapshot (A.snapshot)
  *     p loses its map                 its name is removed; who is at it notices
  *     p goes on from its image        the machine that A.snapshot had copied; `may go on` where none was, too
@@ -47,6 +49,7 @@ static struct actor {
     char name[8];
     struct thread *thread;
     int wanted, given;
+    bool by_lane;
     enum vesta_why why;
 } actors[ACTORS_MAX];
 static int actor_count;
@@ -125,40 +128,53 @@ static bool run_to(const char *name, struct thread *thread, const char *point, i
     return point ? wrong("%s did not come to %s", name, point) : wrong("%s did not end", name);
 }
 
-static void issuer_told(struct proc *self) {
-    struct actor *actor = starting;
-    struct vesta_pause pause;
+static int take_one(struct proc *self, struct vesta_pause *pause) {
     struct before before;
     uint64_t id;
+    oracle_before(self->file, &before);
+    int rc = vesta_next(&self->gen, &id, pause);
+    if (rc == VESTA_OK) oracle_ids(&before, proc_index(self), &id, 1);
+    return rc;
+}
+
+static void issuer_told(struct proc *self) {
+    struct actor *actor = starting;
+    struct vesta_pause pause = {.why = 0};
     while (actor->wanted-- > 0) {
-        oracle_before(self->file, &before);
-        actor->why = 0;
-        if (vesta_next(&self->gen, &id, &pause) == VESTA_OK) {
-            oracle_ids(&before, (int)(self - sim.proc), &id, 1);
-            actor->given++;
-        } else {
-            actor->why = pause.why;
-        }
+        int rc = actor->by_lane ? lane_next(self, 0, &pause) : take_one(self, &pause);
+        actor->given += rc == VESTA_OK;
+        actor->why = rc == VESTA_OK ? 0 : pause.why;
     }
     actor->thread = NULL;
 }
 
-static bool start_taking(const char *name, int n, struct actor **out) {
+/* "by lane" behind what is told, which is cut off. */
+static bool cut_lane(struct words *w, int at) {
+    bool is = w->count >= at + 2 && strcmp(w->word[at], "by") == 0 && strcmp(w->word[at + 1], "lane") == 0;
+    if (is) memmove(&w->word[at], &w->word[at + 2], (size_t)(w->count - at - 2) * sizeof *w->word);
+    w->count -= 2 * is;
+    return is;
+}
+
+static bool start_taking(const char *name, int n, bool by_lane, struct actor **out) {
     int proc = -1;
     struct actor *actor = actor_of(name);
     if (!actor || !proc_of(name, &proc)) return wrong("%s is nobody", name);
     if (thread_is_alive(actor->thread)) return wrong("%s is still at it", name);
+    if (by_lane && !sim.proc[proc].lane[0].is_open) return wrong("%s has no lane", name);
     actor->wanted = n;
     actor->given = 0;
+    actor->by_lane = by_lane;
     actor->thread = thread_start(proc, "issuer", issuer_told);
+    thread_is(actor->thread, strtoull(name + 2, NULL, 10));
     starting = *out = actor;
     return true;
 }
 
-static bool takes(const struct words *w) {
+static bool takes(struct words *w) {
     struct actor *actor;
     int n = atoi(w->word[2]);
-    if (!start_taking(w->word[0], n, &actor)) return false;
+    if (!start_taking(w->word[0], n, cut_lane(w, 3), &actor)) return false;
     if (w->count == 5) return run_to(w->word[0], actor->thread, w->word[4], 1);
     if (!run_to(w->word[0], actor->thread, NULL, 0)) return false;
     if (actor->given < n && strcmp(w->word[1], "takes") == 0)
@@ -167,9 +183,9 @@ static bool takes(const struct words *w) {
     return true;
 }
 
-static bool is_refused(const struct words *w) {
+static bool is_refused(struct words *w) {
     struct actor *actor;
-    if (!start_taking(w->word[0], 1, &actor) || !run_to(w->word[0], actor->thread, NULL, 0)) return false;
+    if (!start_taking(w->word[0], 1, cut_lane(w, 3), &actor) || !run_to(w->word[0], actor->thread, NULL, 0)) return false;
     return actor->given == 0 || wrong("%s was given an id", w->word[0]);
 }
 
@@ -236,6 +252,13 @@ static bool forks(const struct words *w) {
     return true;
 }
 
+static bool opens(const struct words *w) {
+    int proc = -1;
+    if (!proc_of(w->word[0], &proc)) return false;
+    lane_open(&sim.proc[proc], 0, strtoull(w->word[5], NULL, 10));
+    return true;
+}
+
 static bool does(const struct words *w) {
     int proc = -1;
     if (!proc_of(w->word[0], &proc)) return false;
@@ -247,6 +270,8 @@ static bool does(const struct words *w) {
         proc_release(proc, false);
     else if (says(w, 1, "drops"))
         vs_map_drop(atomic_load(&sim.proc[proc].gen.map));
+    else if (says(w, 1, "closes its lane"))
+        lane_close(&sim.proc[proc], 0);
     else if (says(w, 1, "crashes"))
         proc_kill(proc);
     else if (says(w, 1, "loses its lock"))
@@ -318,7 +343,7 @@ static bool choose_pacing(const struct words *w) {
 
 /* ------------------------------------------------------------------ telling */
 
-static bool step(const struct words *w) {
+static bool step(struct words *w) {
     const char *first = w->word[0], *second = w->count > 1 ? w->word[1] : "";
     if (strcmp(first, "kills") == 0) return true;
     if (strcmp(first, "timing") == 0 && w->count == 2) return choose_timing(w);
@@ -331,10 +356,11 @@ static bool step(const struct words *w) {
     if (says(w, 1, "draws") || (strcmp(second, "has") == 0 && w->count == 4)) return number(w);
     if (strcmp(second, "forks") == 0 && w->count == 3) return forks(w);
     bool is_taking = strcmp(second, "takes") == 0 || strcmp(second, "tries") == 0;
-    if (is_taking && (w->count == 3 || w->count == 5)) return takes(w);
+    if (is_taking && (w->count == 3 || w->count == 5 || w->count == 7)) return takes(w);
     if (strcmp(second, "to") == 0 && w->count >= 3) return goes_to(w);
     if (strcmp(second, "for") == 0 && w->count == 4) return goes_to(w);
-    if (says(w, 1, "is refused")) return is_refused(w);
+    if (says(w, 1, "is refused") || says(w, 1, "is refused by lane")) return is_refused(w);
+    if (strcmp(second, "opens") == 0 && w->count == 6) return opens(w);
     if (says(w, 1, "loses its map")) return loses_map(w);
     if (says(w, 1, "goes on from its image") || says(w, 1, "may go on from its image")) return from_image(w);
     return does(w);
