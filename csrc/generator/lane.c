@@ -1,9 +1,10 @@
 /* lane.c -- gives a thread ids out of a run that it took in one step.
  *
  * Why no tick is given twice: a run is granted as a batch is, by one CAS of the cursor, so nobody else has it, whatever
- * becomes of the slot.  That leaves who takes from it: one thread of one process, which `owner` tells; and what is given
- * back: only by a CAS that finds the cursor at the run's end, when all at or above that word is nobody's, as it is
- * again afterwards.  Who had read the cursor in between takes by a CAS of its own, or by an add that reads it anew. */
+ * becomes of the slot.  That leaves who takes from it: one thread of one process, which `owner` tells; and what is
+ * given back: only by a CAS that finds the cursor at the run's end, when all at or above that word is nobody's, as it
+ * is again afterwards.  Who had read the cursor in between takes by a CAS of its own, or by an add that reads it anew.
+ */
 #include "generator/lane.h"
 #include "generator/point.h"
 #include "vesta_lane.h"
@@ -69,7 +70,7 @@ static bool is_ending(const struct vesta_gen *gen) {
     return active >= 0 && is_ended(&map->slot[active]);
 }
 
-/* Where a run would be dropped at once, and in lanes of one.  By vs_gen_take as well, which asks the newest slot alone. */
+/* Where a run would be dropped at once, and in lanes of one.  By vs_gen_take as well: it asks the newest slot alone. */
 static int take_one(struct vesta_lane *lane, uint64_t *id, struct vesta_pause *pause) {
     struct vesta_block block;
     struct vs_slot *slot;

@@ -11,9 +11,10 @@
 static int check(const struct vesta_gen *gen, uint64_t n, struct vesta_error *err) {
     uint64_t max = vs_lane_max(&gen->shape);
     if (gen->pacing != VESTA_PACING_HISTORY)
-        return vs_fail(err, VESTA_EOPTION,
-                       "a lane needs history pacing: with clock pacing an id has the time of its call; use vesta_next, or "
-                       "vesta_next_n for several at once");
+        return vs_fail(
+            err, VESTA_EOPTION,
+            "a lane needs history pacing: with clock pacing an id has the time of its call; use vesta_next, or "
+            "vesta_next_n for several at once");
     if (n >= 1 && n <= max) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "a lane's run is %" PRIu64 " ids, which must be 1 to %" PRIu64 "%s", n, max,
                    max < VESTA_LANE_MAX ? ", as many as the layout has for a time unit" : "");

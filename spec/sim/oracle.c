@@ -215,8 +215,8 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
         oracle_found(ORDER, "tick %llu of slot %d came after %llu", (unsigned long long)tick, slot,
                      (unsigned long long)before->given[slot] - 1);
     if (file == before->file && before->ended[slot])
-        oracle_found(ENDED, "tick %llu is of slot %d, which was closed when it was asked for",
-                     (unsigned long long)tick, slot);
+        oracle_found(ENDED, "tick %llu is of slot %d, which was closed when it was asked for", (unsigned long long)tick,
+                     slot);
     if (tick + 1 > f->was[slot].given) f->was[slot].given = tick + 1;
     check_time(f, slot, tick, sim.proc[proc].gen.ahead_ticks_max);
     check_fresh(before, f, tick);

@@ -72,8 +72,9 @@ enum finding {
     X(adoptions)                                                                                                       \
     X(two_keepers)                                                                                                     \
     X(stills)                                                                                                          \
-    X(retired) X(fenced) X(failovers) X(left) X(switches) X(rests) X(restored) X(drops) X(loans) X(replaced) X(lost)   \
-    X(by_lane) X(given_back)
+    X(retired)                                                                                                         \
+    X(fenced) X(failovers) X(left) X(switches) X(rests) X(restored) X(drops) X(loans) X(replaced) X(lost) X(by_lane)   \
+        X(given_back)
 
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;

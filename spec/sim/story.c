@@ -15,8 +15,9 @@
  *     A.1 takes 3 [to POINT]          a thread that calls vesta_next three times; without a point all must be given
  *     A.1 tries 3                     the same, whatever it is given
  *     A.1 is refused                  one that is given nothing
- *     A opens a lane of 4             of which its threads, one of them, take: `A.1 takes 3 by lane [to POINT]`, `tries`,
- *     A closes its lane                   `A.1 is refused by lane`
+ *     A opens a lane of 4
+ *     A.1 takes 3 by lane [to POINT]  the same by that lane, also `tries` and `is refused`
+ *     A closes its lane
  *     A gives back / leaves its number / drops / crashes / loses its lock / prepares a snapshot (A.snapshot)
  *     p loses its map                 its name is removed; who is at it notices
  *     p goes on from its image        the machine that A.snapshot had copied; `may go on` where none was, too
@@ -185,7 +186,8 @@ static bool takes(struct words *w) {
 
 static bool is_refused(struct words *w) {
     struct actor *actor;
-    if (!start_taking(w->word[0], 1, cut_lane(w, 3), &actor) || !run_to(w->word[0], actor->thread, NULL, 0)) return false;
+    if (!start_taking(w->word[0], 1, cut_lane(w, 3), &actor) || !run_to(w->word[0], actor->thread, NULL, 0))
+        return false;
     return actor->given == 0 || wrong("%s was given an id", w->word[0]);
 }
 

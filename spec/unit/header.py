@@ -68,6 +68,26 @@ def _(folder):
                         r"refused     wroker is not an option; did you mean worker\?\n", done.stdout), done.stdout
 
 
+@claim("threads of a script have lanes of their own, and another's is refused by name: examples/python/lanes.py")
+def _(folder):
+    (folder / "ids.py").write_text(EXAMPLE.read_text())
+    done = python(folder, EXAMPLE.with_name("lanes.py").read_text())
+    assert done.stdout == ("ids         4000 by 4 threads, 4000 of them different\n"
+                           "refused     this lane is another thread's\n"
+                           "refused     a lane's run is 5000 ids, which must be 1 to 4096\n"), done.stdout
+
+
+@claim("vesta_lane.h is C and C++, and its example gives two million ids: examples/c/lanes.c")
+def _(folder):
+    source = (HEADER.parents[2] / "examples" / "c" / "lanes.c").read_text()
+    program = compiled(folder, "lanes.c", source, "-std=c99", "-pthread")
+    done = subprocess.run([str(program)], env=dict(os.environ, VESTA_STATE=str(folder / "state")), timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert (done.returncode, done.stdout) == (0, "2000000 ids by 2 threads, each thread's ascending\n"), done.stdout
+    again = "#include <vesta_lane.h>\nint main() { return sizeof(&vesta_lane_next) == 0; }\n"
+    assert subprocess.run([str(compiled(folder, "again.cc", again, "-std=c++11"))], timeout=60).returncode == 0
+
+
 TEXTS = [  # options; what their refusal says, or None
     ("layout='snowflake epoch=2020-01-01T00:00:00Z' any_worker=true namespace=a", None),
     (' layout="snowflake"\n\tworker=3\tlease=local pacing=history group=\'\' ', "there is no group ''"),

@@ -1,0 +1,66 @@
+"""Lanes from Python through libvesta: python3 examples/python/lanes.py [libvesta.so.0]
+
+Each thread has a lane of its own; one that is asked by another thread says so.  Where threads of a language move
+between those of the system (Go without runtime.LockOSThread, Java's virtual threads), take blocks instead:
+vesta_next_block.
+"""
+import ctypes
+import sys
+import threading
+
+from ids import Error, Pause, WAIT_US_MAX, open_generator, vesta
+
+VESTA_EOPTION = -10
+vesta.vesta_lane_open.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p]
+vesta.vesta_lane_next_wait.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]
+vesta.vesta_lane_close.argtypes = [ctypes.c_void_p]
+
+
+def open_lane(gen, run):
+    lane, error = ctypes.c_void_p(), Error()
+    if vesta.vesta_lane_open(gen, run, ctypes.byref(lane), ctypes.byref(error)) != 0:
+        raise ValueError(error.text.decode())
+    return lane
+
+
+def next_of(lane):
+    number, pause = ctypes.c_uint64(), Pause()
+    code = vesta.vesta_lane_next_wait(lane, ctypes.byref(number), WAIT_US_MAX, ctypes.byref(pause))
+    if code == VESTA_EOPTION:
+        raise RuntimeError("this lane is another thread's")
+    if code != 0:
+        raise RuntimeError("no id just now")
+    return number.value
+
+
+def take(gen, count, ids):
+    lane = open_lane(gen, 64)
+    mine = [next_of(lane) for _ in range(count)]
+    vesta.vesta_lane_close(lane)
+    assert mine == sorted(mine)
+    ids.extend(mine)
+
+
+if __name__ == "__main__":
+    generator = open_generator("namespace=lanes layout=vesta-second worker=7 pacing=history")
+    ids = []
+    threads = [threading.Thread(target=take, args=(generator, 1000, ids)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print("ids         %d by %d threads, %d of them different" % (len(ids), len(threads), len(set(ids))))
+    lane = open_lane(generator, 64)
+    first = threading.Thread(target=next_of, args=(lane,))
+    first.start()
+    first.join()
+    try:
+        next_of(lane)
+    except RuntimeError as error:
+        print("refused     %s" % error)
+    try:
+        open_lane(generator, 5000)
+    except ValueError as error:
+        print("refused     %s" % error)
+    vesta.vesta_lane_close(lane)
+    vesta.vesta_close(generator)
