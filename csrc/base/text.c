@@ -1,5 +1,5 @@
 /* text.c -- ids as digits of four bases.  Knows no layout; decimal is on the hot path. */
-#include "vesta.h"
+#include "base/text.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -69,6 +69,18 @@ static size_t format_decimal(uint64_t id, char *buf) {
     }
     buf[length] = '\0';
     return length;
+}
+
+size_t vs_digits_put(struct vs_digits *digits, uint64_t id, char *buf) {
+    uint64_t front = id / E8;
+    if (front == 0) return format_decimal(id, buf);
+    if (front != digits->front) {
+        digits->front = front;
+        digits->length = format_decimal(front, digits->text);
+    }
+    memcpy(buf, digits->text, 16); /* whole words, of which at most 12 are digits */
+    put_8(buf + digits->length, (uint32_t)(id % E8));
+    return digits->length + 8;
 }
 
 /* Alphabets are in ASCII order, so that texts sort as ids do. */

@@ -1,6 +1,7 @@
 /* border.c -- arguments in, answers out.  Knows Lua's types and the library's, and no function of either side. */
 #include "lua/border.h"
 #include "base/error.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -236,10 +237,12 @@ int vs_lua_push_error(lua_State *L, const struct vesta_error *err) {
     return vs_lua_push_fail(L, err->code, err->text);
 }
 
-int vs_lua_push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua_State *L, uint64_t id)) {
+int vs_lua_push_ids(lua_State *L, const uint64_t *ids, size_t n) {
+    struct vs_digits digits = {0};
+    char text[VESTA_FORMAT_MAX];
     lua_createtable(L, (int)n, 0);
     for (size_t i = 0; i < n; i++) {
-        push(L, ids[i]);
+        lua_pushlstring(L, text, vs_digits_put(&digits, ids[i], text));
         lua_rawseti(L, -2, (int)i + 1);
     }
     return 1;
@@ -253,6 +256,15 @@ int vs_lua_push_native(lua_State *L, uint64_t id) {
     (void)id;
     return luaL_error(L, "this Lua has no exact 64-bit integers (5.3 and LuaJIT have): use next or batch");
 #endif
+}
+
+int vs_lua_push_natives(lua_State *L, const uint64_t *ids, size_t n) {
+    lua_createtable(L, (int)n, 0);
+    for (size_t i = 0; i < n; i++) {
+        vs_lua_push_native(L, ids[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
 }
 
 size_t vs_lua_count(lua_State *L) {

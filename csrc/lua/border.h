@@ -81,7 +81,8 @@ int vs_lua_values(lua_State *L, int arg, struct vesta_value *out, size_t *count,
 int vs_lua_push_id(lua_State *L, uint64_t id);
 int vs_lua_push_native(lua_State *L, uint64_t id); /* as an integer; raises where Lua has none */
 int vs_lua_push_parts(lua_State *L, const struct vesta_layout *layout, const struct vesta_parts *parts);
-int vs_lua_push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua_State *L, uint64_t id));
+int vs_lua_push_ids(lua_State *L, const uint64_t *ids, size_t n); /* a table of texts */
+int vs_lua_push_natives(lua_State *L, const uint64_t *ids, size_t n);
 int vs_lua_push_fail(lua_State *L, int code, const char *text);
 int vs_lua_push_error(lua_State *L, const struct vesta_error *err);
 

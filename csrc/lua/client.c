@@ -53,7 +53,7 @@ static int client_next_int(lua_State *L) {
     return rc == VESTA_OK ? vs_lua_push_native(L, id) : rc;
 }
 
-static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
+static int push_batch(lua_State *L, int (*push)(lua_State *L, const uint64_t *ids, size_t n)) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct vesta_pause pause;
     struct box *box = self(L);
@@ -61,15 +61,15 @@ static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
     if (!box->client) return push_closed(L);
     if (vesta_client_batch_wait(box->client, ids, n, box->wait_us_max, &pause) != VESTA_OK)
         return push_pause(L, box, &pause);
-    return vs_lua_push_ids(L, ids, n, push);
+    return push(L, ids, n);
 }
 
 static int client_batch(lua_State *L) {
-    return push_batch(L, vs_lua_push_id);
+    return push_batch(L, vs_lua_push_ids);
 }
 
 static int client_batch_int(lua_State *L) {
-    return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : push_batch(L, vs_lua_push_native);
+    return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : push_batch(L, vs_lua_push_natives);
 }
 
 static void push_source(lua_State *L, const struct vesta_client_source *source) {

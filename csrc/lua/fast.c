@@ -1,5 +1,6 @@
 /* fast.c -- what lua/vesta/fast.lua calls through LuaJIT's FFI: one call for one id, or for as many as there are at once.
  * No pause is told of: the caller asks again on the way that knows how to wait, and what to say. */
+#include "base/text.h"
 #include "lua/border.h"
 
 #include <string.h>
@@ -32,9 +33,10 @@ static int next_ints(struct vesta_gen *gen, int n, uint64_t *ids) {
 
 static int next_texts(struct vesta_gen *gen, int n, char *texts) {
     uint64_t ids[PIECE];
+    struct vs_digits digits = {0};
     int got = next_ints(gen, n, ids);
     for (int i = 0; i < got; i++, texts += TEXT_ROOM)
-        texts[TEXT_ROOM - 1] = (char)vesta_format(VESTA_DECIMAL, ids[i], texts);
+        texts[TEXT_ROOM - 1] = (char)vs_digits_put(&digits, ids[i], texts);
     return got;
 }
 

@@ -154,13 +154,13 @@ static int take_batch(lua_State *L, struct box *box, uint64_t *ids, size_t n) {
     return box->gen ? VESTA_OK : push_closed(L);
 }
 
-static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
+static int push_batch(lua_State *L, int (*push)(lua_State *L, const uint64_t *ids, size_t n)) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct box *box = self(L);
     size_t n = vs_lua_count(L);
     if (!box->begun && !begin(box)) return push_closed(L);
     int rc = take_batch(L, box, ids, n);
-    return rc == VESTA_OK ? vs_lua_push_ids(L, ids, n, push) : rc;
+    return rc == VESTA_OK ? push(L, ids, n) : rc;
 }
 
 /* ------------------------------------------------------------------ methods */
@@ -179,11 +179,11 @@ static int gen_next_int(lua_State *L) {
 }
 
 static int gen_batch(lua_State *L) {
-    return push_batch(L, vs_lua_push_id);
+    return push_batch(L, vs_lua_push_ids);
 }
 
 static int gen_batch_int(lua_State *L) {
-    return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : push_batch(L, vs_lua_push_native);
+    return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : push_batch(L, vs_lua_push_natives);
 }
 
 static int gen_explain(lua_State *L) {
@@ -392,7 +392,7 @@ static int core_take(lua_State *L) {
     struct vesta_pause pause;
     if (!box->gen) return push_closed(L);
     if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK) return push_pause(L, box, &pause);
-    return vs_lua_push_ids(L, ids, got, vs_lua_push_id);
+    return vs_lua_push_ids(L, ids, got);
 }
 
 /* ------------------------------------------------------------------ pauses, for lua/vesta/judge.lua */

@@ -1,5 +1,6 @@
 /* reply.c -- writing a reply: bytes and numbers, and the forms of the Redis protocol, RESP2 and RESP3. */
 #include "server/reply.h"
+#include "base/text.h"
 
 #include <assert.h>
 #include <string.h>
@@ -22,6 +23,18 @@ void vs_put_uint(struct vs_out *out, uint64_t value) {
 void vs_put_int(struct vs_out *out, int64_t value) {
     if (value < 0) vs_put(out, "-", 1);
     vs_put_uint(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void vs_put_ids(struct vs_out *out, const uint64_t *ids, size_t count, const char *between) {
+    struct vs_digits digits = {0};
+    size_t length = strlen(between);
+    assert(count * (VESTA_FORMAT_MAX + length) <= out->size - out->used);
+    char *at = out->at + out->used;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) at = (char *)memcpy(at, between, length) + length;
+        at += vs_digits_put(&digits, ids[i], at);
+    }
+    out->used = (size_t)(at - out->at);
 }
 
 void vs_resp_simple(struct vs_out *out, const char *text) {
@@ -77,10 +90,11 @@ void vs_resp_map(struct vs_out *out, size_t count) {
     put_header(out, out->resp3 ? '%' : '*', out->resp3 ? count : 2 * count);
 }
 
-void vs_resp_id(struct vs_out *out, uint64_t id) {
+/* The last of a row whose `digits` these are. */
+static void put_bulk_id(struct vs_out *out, struct vs_digits *digits, uint64_t id) {
     assert(out->size - out->used >= 5 + VESTA_FORMAT_MAX);
     char *p = out->at + out->used;
-    size_t n = vesta_format(VESTA_DECIMAL, id, p + 5); /* behind "$19\r\n", where an id's digits nearly always stand */
+    size_t n = vs_digits_put(digits, id, p + 5); /* behind "$19\r\n", where an id's digits nearly always stand */
     if (n < 10) {
         memmove(p + 4, p + 5, n);
         p[0] = '$', p[1] = (char)('0' + n), p[2] = '\r', p[3] = '\n';
@@ -91,4 +105,15 @@ void vs_resp_id(struct vs_out *out, uint64_t id) {
     }
     p[n] = '\r', p[n + 1] = '\n';
     out->used = (size_t)(p + n + 2 - out->at);
+}
+
+void vs_resp_id(struct vs_out *out, uint64_t id) {
+    struct vs_digits none = {0};
+    put_bulk_id(out, &none, id);
+}
+
+void vs_resp_ids(struct vs_out *out, const uint64_t *ids, size_t count) {
+    struct vs_digits digits = {0};
+    for (size_t i = 0; i < count; i++)
+        put_bulk_id(out, &digits, ids[i]);
 }

@@ -25,6 +25,8 @@ void vs_put(struct vs_out *out, const void *bytes, size_t length);
 void vs_put_text(struct vs_out *out, const char *text);
 void vs_put_uint(struct vs_out *out, uint64_t value);
 void vs_put_int(struct vs_out *out, int64_t value);
+/* A batch, with a text between each and the next. */
+void vs_put_ids(struct vs_out *out, const uint64_t *ids, size_t count, const char *between);
 
 #define VS_REDIS_VERSION "7.0.0" /* clients read a version from it; ours stands in INFO's vesta_version */
 
@@ -48,5 +50,6 @@ void vs_resp_int(struct vs_out *out, int64_t value);
 void vs_resp_array(struct vs_out *out, size_t count);
 void vs_resp_map(struct vs_out *out, size_t count); /* of pairs */
 void vs_resp_id(struct vs_out *out, uint64_t id);   /* the hot path's bulk string */
+void vs_resp_ids(struct vs_out *out, const uint64_t *ids, size_t count);
 
 #endif

@@ -220,8 +220,9 @@ describe("eight processes on one file", function()
     local _, options = help.open()
     local out = options.path .. ".killed"
     for i = 1, 6 do
-      os.execute(("%s %s/spec/lua/emit.lua %s 2000000 >> %s%d & pid=$!; sleep 0.1%d; kill -9 $pid")
-        :format(help.lua, help.root, options.path, out, i, i))
+      local file = out .. i
+      os.execute(("%s %s/spec/lua/emit.lua %s 2000000 > %s & pid=$!; until [ -s %s ]; do sleep 0.01; done; "
+        .. "sleep 0.1%d; kill -9 $pid"):format(help.lua, help.root, options.path, file, file, i))
     end
     -- a killed writer leaves half a line behind
     local whole = ("for f in %s?; do sed '$d' $f; done"):format(out)

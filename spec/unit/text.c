@@ -1,5 +1,6 @@
 /* text.c -- ids as digits: four bases, both ways, and what is no id. */
 #include "base/array.h"
+#include "base/text.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -245,11 +246,34 @@ static void nothing_is_read_behind_the_length(void) {
     }
 }
 
+static void check_digits(struct vs_digits *digits, uint64_t id) {
+    char want[VESTA_FORMAT_MAX], room[VESTA_FORMAT_MAX];
+    memset(room, 'x', sizeof room);
+    char *got = (char *)at_wall(room, sizeof room);
+    size_t length = vesta_format(VESTA_DECIMAL, id, want);
+    if (vs_digits_put(digits, id, got) != length || memcmp(got, want, length) != 0)
+        CHECK_FAIL("%s is '%.*s' behind %" PRIu64, want, (int)length, got, digits->front);
+}
+
+/* Rows as layouts make them, over every carry, and back; and with another id each time. */
+static void rows_of_ids(void) {
+    static const uint64_t steps[] = {1, 64, 1024, 4096, UINT64_C(1) << 22, UINT64_C(1) << 37};
+    struct vs_digits digits = {0};
+    uint64_t dice = 3, power = 1;
+    for (int i = 0; i < 20; i++, power *= 10)
+        for (size_t s = 0; s < VS_COUNT(steps); s++)
+            for (int64_t d = -20; d <= 20; d++)
+                check_digits(&digits, power + (uint64_t)d * steps[s]);
+    for (int i = 0; i < 100000; i++)
+        check_digits(&digits, roll(&dice) >> roll_below(&dice, 64));
+}
+
 static const struct check_case cases[] = {
     {"200,000 random ids come back from four bases", random_ids_come_back},
     {"powers of ten and two and their neighbours come back from four bases", edges_come_back},
     {"decimal digits are printf's", decimal_is_what_printf_says},
     {"each four digits at each place are printf's, and come back", every_four_digits_at_every_place},
+    {"the digits of one id after another are those of each", rows_of_ids},
     {"200,000 texts of 1 to 21 digits are read as strtoull does", decimal_is_read_as_strtoull_does},
     {"one byte that is no digit, whichever and wherever, is refused", one_wrong_byte_anywhere},
     {"the texts of four ids are these", texts_are_known},

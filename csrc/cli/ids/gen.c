@@ -1,5 +1,6 @@
 /* gen.c -- `gen` prints ids.  Waits through pauses with patience, and says why where a wait is long enough to be
  * noticed. */
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/where.h"
 #include "os/clock.h"
@@ -14,7 +15,8 @@
 #define QUIET_US 2000000 /* a wait up to this long needs no word */
 #define POLL_US 100000   /* how often a pause that seems too long is looked at again: a clock may be set right */
 #define WHY_MAX 320
-#define JSON_MAX 64
+#define LINE_MAX 40 /* an id in JSON */
+#define ROW 256     /* lines that are written before there is a look at the room for more */
 
 struct run {
     struct vesta_gen *gen;
@@ -24,6 +26,7 @@ struct run {
     uint64_t count; /* how many in all */
     struct vs_progress progress;
     bool told_worker, shows_progress;
+    struct vs_digits digits;
     uint64_t ids[VESTA_BATCH_MAX];
 };
 
@@ -39,13 +42,26 @@ static void sleep_us(int64_t us) {
 
 /* ------------------------------------------------------------------ printing */
 
-static void print_id(const struct run *run, uint64_t id) {
-    char *at = vs_out_room(JSON_MAX), *end = at;
-    if (run->json) end = (char *)memcpy(at, "{\"id\":\"", 7) + 7;
-    end += vesta_format((enum vesta_base)run->base, id, end);
+/* A line; its length. */
+static inline size_t write_id(struct run *run, uint64_t id, char *at) {
+    char *end = at;
+    if (run->json) end = (char *)memcpy(end, "{\"id\":\"", 7) + 7;
+    end += run->base == VESTA_DECIMAL ? vs_digits_put(&run->digits, id, end)
+                                      : vesta_format((enum vesta_base)run->base, id, end);
     if (run->json) end = (char *)memcpy(end, "\"}", 2) + 2;
     *end++ = '\n';
-    vs_out_took((size_t)(end - at));
+    return (size_t)(end - at);
+}
+
+static void write_ids(struct run *run, const uint64_t *ids, size_t count) {
+    while (count > 0) {
+        size_t row = count < ROW ? count : ROW;
+        char *at = vs_out_room(ROW * LINE_MAX), *end = at;
+        for (size_t i = 0; i < row; i++)
+            end += write_id(run, ids[i], end);
+        vs_out_took((size_t)(end - at));
+        ids += row, count -= row;
+    }
 }
 
 /* Whoever gives no number gets one drawn, and must be able to find out which. */
@@ -60,8 +76,7 @@ static void tell_worker(struct run *run) {
 
 static void take(struct run *run, const uint64_t *ids, size_t count) {
     tell_worker(run);
-    for (size_t i = 0; i < count; i++)
-        print_id(run, ids[i]);
+    write_ids(run, ids, count);
     run->left -= count;
 }
 

@@ -60,8 +60,7 @@ static size_t count_alike(const struct vs_request *r) {
 static enum vs_reply_state next_of_many(struct vs_request *r, size_t n) {
     size_t got;
     if (vs_take_some(r, n, &got) != VS_ANSWERED) return VS_WAITS;
-    for (size_t i = 0; i < got; i++)
-        vs_resp_id(r->out, r->ids[i]);
+    vs_resp_ids(r->out, r->ids, got);
     r->also = got - 1;
     return VS_ANSWERED;
 }
@@ -79,6 +78,10 @@ enum vs_reply_state vs_on_next(struct vs_request *r) {
 /* Each is written as its own name says. */
 static void put_many(struct vs_request *r, size_t n, bool has_texts) {
     vs_resp_array(r->out, n);
+    if (!has_texts && !(r->tag && r->tag->form)) {
+        vs_resp_ids(r->out, r->ids, n);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         if (has_texts) (void)vs_request_find(r, r->args->at[i]);
         if (!vs_put_id(r, r->ids[i])) return;
@@ -131,30 +134,34 @@ enum vs_reply_state vs_on_count_down(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static void put_lines(struct vs_request *r, size_t n) {
-    for (size_t i = 0; i < n && vs_put_id(r, r->ids[i]); i++)
-        vs_put(r->out, "\n", 1);
+/* Texts: a form has room for each, or the reply says that it has not.  In JSON they may have quotes in them. */
+static void put_texts(struct vs_request *r, size_t n) {
+    char text[VS_FORM_TEXT_MAX];
+    for (size_t i = 0; i < n && write_text(r, r->ids[i], text); i++) {
+        if (r->json && i > 0) vs_put(r->out, ",", 1);
+        (r->json ? vs_put_json : vs_put_text)(r->out, text);
+        if (!r->json) vs_put(r->out, "\n", 1);
+    }
 }
 
-/* A text of a form may have quotes in it. */
-static bool put_string(struct vs_request *r, uint64_t id) {
-    char text[VS_FORM_TEXT_MAX];
+static void put_lines(struct vs_request *r, size_t n) {
     if (r->tag && r->tag->form) {
-        if (!write_text(r, id, text)) return false;
-        vs_put_json(r->out, text);
-        return true;
+        put_texts(r, n);
+    } else {
+        vs_put_ids(r->out, r->ids, n, "\n");
+        vs_put(r->out, "\n", 1);
     }
-    vs_put(r->out, "\"", 1);
-    vs_put_uint(r->out, id);
-    vs_put(r->out, "\"", 1);
-    return true;
 }
 
 static void put_list(struct vs_request *r, size_t n) {
     vs_put_text(r->out, "{\"ids\":[");
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0) vs_put(r->out, ",", 1);
-        if (!put_string(r, r->ids[i])) return;
+    if (r->tag && r->tag->form) {
+        put_texts(r, n);
+        if (r->code != 0) return;
+    } else {
+        vs_put(r->out, "\"", 1);
+        vs_put_ids(r->out, r->ids, n, "\",\"");
+        vs_put(r->out, "\"", 1);
     }
     vs_put_text(r->out, "]}\n");
 }
