@@ -28,7 +28,7 @@ static struct loop *least_loaded(struct loop *own) {
     for (int i = 0; i < own->server->count; i++) {
         struct loop *loop = own->server->loops[i];
         int load = load_of(loop);
-        if (load >= least || !loop->takes || is_silent(loop, uv_now(&own->uv))) continue;
+        if (load >= least || !loop->takes || is_silent(loop, own->now_ms)) continue;
         best = loop;
         least = load;
     }

@@ -1,13 +1,11 @@
 /* listener.c -- who comes in: accepting from the listening sockets, turning away at once who is one too many, resting
- * where there is no descriptor.  Knows libuv; knows no protocol but each one's "too many".
- *
- * The sockets are polled, and accepted from here: libuv's own accepting gives its one reserve descriptor for a client
- * that it cannot take, and where several loops do that at once one of them turns for ever. */
+ * where there is no descriptor.  Knows libuv; knows no protocol but each one's "too many". */
 #include "log/log.h"
 #include "server/net/net.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -42,33 +40,35 @@ static void turn_away(struct listener *listener, int fd, enum vs_turned why) {
 
 /* ------------------------------------------------------------------ resting */
 
+static void on_rested(uv_timer_t *timer);
+
 /* The socket stays readable, and a loop that asked again at once would do nothing else. */
 static void rest(struct listener *listener) {
     struct loop *loop = listener->loop;
-    uv_poll_stop(&listener->poll);
+    vs_poll_forget(loop, listener->fd);
     listener->resting = true;
     vs_add(&loop->scratch.counts.rests, 1);
-    if (!uv_is_active((uv_handle_t *)&loop->rest)) uv_timer_again(&loop->rest);
+    if (!uv_is_active((uv_handle_t *)&loop->rest)) vs_poll_timer(loop, &loop->rest, on_rested, REST_MS);
 }
 
-static void on_client(uv_poll_t *poll, int status, int events);
+/* Of the loops that wait one is woken for a client, not all. */
+static int watch(struct listener *listener) {
+    return vs_poll_watch(listener->loop, listener->fd, &listener->watched, EPOLLIN | EPOLLEXCLUSIVE);
+}
 
 static void on_rested(uv_timer_t *timer) {
     struct loop *loop = timer->data;
-    uv_timer_stop(timer);
     for (int i = 0; i < VS_LISTENERS_MAX; i++) {
         struct listener *listener = &loop->listener[i];
         if (!listener->listening || !listener->resting) continue;
         listener->resting = false;
-        if (uv_poll_start(&listener->poll, UV_READABLE, on_client) != 0) rest(listener);
+        if (watch(listener) != 0) rest(listener);
     }
 }
 
 void vs_listeners_init(struct loop *loop) {
     uv_timer_init(&loop->uv, &loop->rest);
     loop->rest.data = loop;
-    uv_timer_start(&loop->rest, on_rested, REST_MS, REST_MS);
-    uv_timer_stop(&loop->rest); /* it keeps its time for uv_timer_again */
 }
 
 /* ------------------------------------------------------------------ letting in */
@@ -127,15 +127,19 @@ static bool let_in(struct listener *listener) {
     return true;
 }
 
-static void on_client(uv_poll_t *poll, int status, int events) {
-    struct listener *listener = poll->data;
-    (void)events;
-    if (status < 0) {
-        rest(listener);
-        return;
-    }
+static void let_all_in(struct listener *listener) {
     for (int i = 0; i < IN_A_ROW_MAX; i++)
         if (!let_in(listener)) return;
+}
+
+static void on_clients(struct watched *of, uint32_t events) {
+    (void)events;
+    let_all_in((struct listener *)of);
+}
+
+/* A loop that was woken for a client may be held up before it comes to that, and no other is woken for the same. */
+void vs_listener_look(struct listener *listener) {
+    if (listener->listening && !listener->resting) let_all_in(listener);
 }
 
 /* ------------------------------------------------------------------ listening */
@@ -156,24 +160,18 @@ int vs_listener_open(struct loop *loop, struct listener *listener, const struct 
     socklen_t length = sizeof address;
     if (getsockname(from->fd, &address.base, &length) != 0) return UV_EINVAL;
     if (address.base.sa_family != AF_UNIX) prepare(from->fd);
-    int own = dup(from->fd), rc = own < 0 ? UV_EMFILE : uv_poll_init(&loop->uv, &listener->poll, own);
-    if (rc != 0) {
-        if (own >= 0) close(own);
-        return rc;
-    }
-    listener->poll.data = listener;
-    listener->fd = own;
-    listener->loop = loop;
-    listener->protocol = from->protocol;
-    listener->handed = from->handed;
-    listener->listening = true;
-    return uv_poll_start(&listener->poll, UV_READABLE, on_client);
+    /* the service manager's may block: several loops accept, and all but one find nobody */
+    if (fcntl(from->fd, F_SETFL, fcntl(from->fd, F_GETFL) | O_NONBLOCK) != 0) return uv_translate_sys_error(errno);
+    int own = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0) return uv_translate_sys_error(errno);
+    *listener = (struct listener){{on_clients}, own, loop, from->protocol, true, from->handed, false};
+    return watch(listener) == 0 ? 0 : uv_translate_sys_error(errno);
 }
 
 void vs_listener_close(struct listener *listener) {
     if (!listener->listening) return;
     if (!listener->handed) shutdown(listener->fd, SHUT_RDWR);
-    uv_close((uv_handle_t *)&listener->poll, NULL);
+    vs_poll_forget(listener->loop, listener->fd);
     close(listener->fd);
     listener->listening = false;
 }

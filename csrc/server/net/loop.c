@@ -39,9 +39,8 @@ static pthread_mutex_t waking = PTHREAD_MUTEX_INITIALIZER;
 static void too_slow(struct conn *c) {
     static const char text[] = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Connection: close\r\n\r\n";
-    uv_buf_t buf = uv_buf_init((char *)text, sizeof text - 1);
     vs_add(&c->loop->scratch.counts.requests[c->session.protocol][vs_code_named("too_slow")], 1);
-    if (c->session.protocol != VS_RESP) uv_try_write(&c->io.stream, &buf, 1);
+    if (c->session.protocol != VS_RESP) send(c->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     vs_conn_finish(c);
 }
 
@@ -60,7 +59,7 @@ static bool says_no_password(struct conn *c, uint64_t now) {
 
 /* Where memory is short, whoever holds some must move: it is closed rather than those who come. */
 static bool sits_on_memory(struct conn *c, uint64_t now) {
-    size_t unsent = c->writing ? uv_stream_get_write_queue_size(&c->io.stream) : 0;
+    size_t unsent = vs_conn_unsent(c);
     if (unsent < c->unsent) c->active_ms = now; /* the client reads, if slowly */
     c->unsent = unsent;
     return c->session.memory > 0 && !c->waits && now - c->active_ms >= SHED_MS &&
@@ -69,7 +68,7 @@ static bool sits_on_memory(struct conn *c, uint64_t now) {
 
 static void look_at(struct conn *c, uint64_t now) {
     vs_conn_show(c);
-    if (uv_is_closing(&c->io.handle)) return;
+    if (c->gone) return;
     uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.protocol];
     bool shed = sits_on_memory(c, now), idle = !c->waits && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
     if (idle || is_torn(c) || says_no_password(c, now))
@@ -129,13 +128,13 @@ static void tell_time(struct loop *loop) {
 static void on_sweep(uv_timer_t *timer) {
     struct loop *loop = timer->data;
     struct vs_app *app = loop->server->opts->app;
-    uint64_t now = uv_now(&loop->uv);
+    uint64_t now = loop->now_ms;
     /* release: pairs with vs_serve_passed */
     atomic_store_explicit(&loop->beat_ms, now, memory_order_release);
     tell_time(loop);
     if (loop == loop->server->loops[0]) vs_history_look(app->history, app);
-    for (int i = 0; loop->drain_ms && i < VS_LISTENERS_MAX; i++)
-        vs_listener_close(&loop->listener[i]);
+    for (int i = 0; i < VS_LISTENERS_MAX; i++)
+        (loop->drain_ms ? vs_listener_close : vs_listener_look)(&loop->listener[i]);
     for (struct conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
         next = TAILQ_NEXT(c, all);
         (loop->drain_ms ? drain_one : look_at)(c, now);
@@ -149,7 +148,7 @@ static void on_stop(uv_async_t *async) {
     struct loop *loop = async->data;
     struct conn *c;
     if (loop->drain_ms) return;
-    loop->drain_ms = uv_now(&loop->uv);
+    loop->drain_ms = loop->now_ms;
     for (c = TAILQ_FIRST(&loop->conns); c; c = TAILQ_NEXT(c, all))
         c->session.draining = true;
     uv_timer_start(&loop->sweep, on_sweep, DRAIN_SWEEP_MS, DRAIN_SWEEP_MS);
@@ -248,13 +247,14 @@ static int fill_loop(struct loop *loop, const struct vs_serve_opts *opts) {
 static int make_loop(struct server *server) {
     struct loop *loop = calloc(1, sizeof *loop);
     int rc = loop ? uv_loop_init(&loop->uv) : UV_ENOMEM;
+    if (rc == 0 && (rc = vs_poll_init(loop)) != 0) uv_loop_close(&loop->uv);
     if (rc != 0) {
         free(loop);
         return rc;
     }
     loop->server = server;
     loop->out = (struct vs_out){.at = loop->replies, .size = sizeof loop->replies};
-    atomic_store_explicit(&loop->beat_ms, uv_now(&loop->uv), memory_order_relaxed);
+    atomic_store_explicit(&loop->beat_ms, loop->now_ms, memory_order_relaxed);
     TAILQ_INIT(&loop->conns);
     tell_time(loop);
     for (int i = 0; i < VS_QUEUES_MAX; i++)
@@ -268,7 +268,7 @@ static int make_loop(struct server *server) {
 
 static void run_loop(void *arg) {
     struct loop *loop = arg;
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    vs_poll_run(loop);
     int rc = uv_loop_close(&loop->uv);
     assert(rc == 0);
     (void)rc;

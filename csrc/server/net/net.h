@@ -4,35 +4,41 @@
 
 #include "server/net/session.h"
 
+#include <sys/epoll.h>
 #include <sys/queue.h>
 #include <uv.h>
 
 #define VS_READ_MAX 65536
+#define VS_ROUND_MAX 256 /* events of one round, or replies */
 
-union stream {
-    uv_handle_t handle;
-    uv_stream_t stream;
-    uv_tcp_t tcp;
-    uv_pipe_t pipe;
+/* What a loop's epoll tells of: the first member of what it belongs to. */
+struct watched {
+    void (*ready)(struct watched *of, uint32_t events);
 };
 
 struct conn {
-    union stream io;
-    uv_os_fd_t fd; /* of io, while that is open */
-    struct loop *loop;
-    TAILQ_ENTRY(conn) all, queued;
-    struct vs_session session;
-    struct vs_peer peer;
-    size_t unsent; /* of a reply that is written later, when it was looked at last */
-    char *buf;     /* bytes of a request that is not complete, or could not be answered yet */
-    size_t have, size;
-    uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
-    uint64_t stranger_ms;           /* when it was first seen without its password; 0: it needs none, or said it */
-    uint64_t came_ns;               /* when the request came that waits; 0: none does */
-    bool reading, writing, waits;
+    struct watched watched;
+    int fd;
+    bool readable;  /* there may be something to read: an edge is told of once, so this is how it is remembered */
+    bool unsure;    /* ... even where a read got less than there was room for */
+    bool writable;  /* the same, of a reply that is written later */
+    bool lined_up;  /* to be served in this round, or the next */
+    bool waits;     /* for an id */
     bool last;      /* the last reply is being written */
     bool lingering; /* it was written: only the client's end is waited for */
     bool ended;     /* the client will send no more */
+    bool gone;      /* its socket is closed; its memory goes with the round */
+    struct writing *writing; /* a reply that the socket did not take at once; NULL: none */
+    struct loop *loop;
+    TAILQ_ENTRY(conn) all, queued, line;
+    char *buf; /* bytes of a request that is not complete, or could not be answered yet */
+    size_t have, size;
+    uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
+    uint64_t came_ns;               /* when the request came that waits; 0: none does */
+    struct vs_session session;
+    uint64_t stranger_ms; /* when it was first seen without its password; 0: it needs none, or said it */
+    size_t unsent;        /* of a reply that is written later, when it was looked at last */
+    struct vs_peer peer;
 };
 TAILQ_HEAD(conns, conn);
 
@@ -41,7 +47,7 @@ struct loop {
     struct server *server;
     uv_thread_t thread;
     struct listener {
-        uv_poll_t poll;
+        struct watched watched;
         int fd; /* this loop's own, of the socket that all loops share */
         struct loop *loop;
         enum vs_protocol protocol;
@@ -50,7 +56,23 @@ struct loop {
     } listener[VS_LISTENERS_MAX];
     uv_async_t stop, wake, arrival;
     uv_timer_t sweep, retry, rest;
-    struct conn *spare; /* for the next to come */
+    int epoll;
+    struct watched libuv; /* its descriptor, one of those that epoll tells of */
+    bool libuv_ready;
+    uint64_t due_ms;         /* when libuv's first timer is due; 0: at once */
+    uint64_t now_ns, now_ms; /* when this round began */
+    struct conns line;       /* to be served */
+    int line_length;
+    struct conns gone; /* ended in this round */
+    bool serving;      /* the line; replies may stand until it was served */
+    struct replies {
+        struct conn *conn;
+        size_t from, length;
+    } round[VS_ROUND_MAX]; /* ... in `out` */
+    int round_length;
+    size_t round_used;               /* of `out`, by them */
+    uint64_t answered[VS_PROTOCOLS]; /* requests, in this round */
+    struct conn *spare;              /* for the next to come */
     struct conns conns;
     struct conns arrived; /* let in by other loops, to be served by this one; under handover.c's lock */
     bool takes;           /* more of them; the same */
@@ -83,11 +105,33 @@ struct server {
     uint64_t told_address[VS_PROTOCOLS]; /* of those turned away, who had too many from one address */
 };
 
+/* Has the loop's epoll tell of a descriptor, by these events; again, by others; no more.  0, or -1 and errno. */
+int vs_poll_watch(struct loop *loop, int fd, struct watched *of, uint32_t events);
+int vs_poll_change(struct loop *loop, int fd, struct watched *of, uint32_t events);
+void vs_poll_forget(struct loop *loop, int fd);
+/* Starts a timer of libuv's, once. */
+void vs_poll_timer(struct loop *loop, uv_timer_t *timer, uv_timer_cb then, uint64_t in_ms);
+/* Prepares a loop of which libuv's part is there.  0, or libuv's negative code. */
+int vs_poll_init(struct loop *loop);
+/* Goes round until libuv has nothing left to wait for. */
+void vs_poll_run(struct loop *loop);
+
+/* Serves those who are lined up, each once; then forgets those who have ended. */
+void vs_conn_serve(struct loop *loop);
+void vs_conn_bury(struct loop *loop);
+
+/* Goes on with a connection that nothing holds up any more. */
+void vs_conn_resume(struct conn *conn);
+
+/* Its request waits for an id; waits no more. */
+void vs_conn_wait(struct conn *conn);
+void vs_conn_leave_queue(struct conn *conn);
+
 /* Serves the first of each queue, and the next, until one must wait on. */
 void vs_conn_retry(struct loop *loop);
 
-/* Has the loop with the fewest clients serve this one, which `own` let in; its place was taken.  `c` has its socket, peer
- * and protocol, is zero otherwise, and no longer the caller's.  Threads: own's. */
+/* Has the loop with the fewest clients serve this one, which `own` let in; its place was taken.  `c` has its socket,
+ * peer and protocol, is zero otherwise, and no longer the caller's.  Threads: own's. */
 void vs_conn_place(struct conn *c, struct loop *own);
 /* Serves it in this loop, whose thread this is. */
 void vs_conn_begin(struct conn *c, struct loop *loop);
@@ -105,14 +149,20 @@ void vs_listeners_init(struct loop *loop);
 /* Logs who found no place, now and then.  Called on the first loop, twice a second. */
 void vs_listeners_tell(struct server *server, uint64_t now_ms);
 
+/* Lets in who is there and was told to another loop that did not come to it. */
+void vs_listener_look(struct listener *listener);
+
 /* Ends a listener, if it is there.  The socket is shared with the other loops and with who bound it: it is shut down
  * for all, so that the next client is refused instead of waiting for nobody. */
 void vs_listener_close(struct listener *listener);
 
+/* How many bytes of a reply the socket has not taken yet. */
+size_t vs_conn_unsent(const struct conn *conn);
+
 /* Sends who watches the newest event, unless it has it. */
 void vs_conn_show(struct conn *conn);
 
-/* Closes at once; the memory goes when libuv is done with it. */
+/* Closes at once; the memory goes with the round. */
 void vs_conn_end(struct conn *conn);
 
 /* There is no memory for what the connection needs: it ends, with a word if that can be said. */

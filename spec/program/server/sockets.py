@@ -112,7 +112,7 @@ def virtual_bytes(server):
 @plain_build("a client for whose connection there is no memory is accepted when there is some")
 def _(world):
     with Server(world, env={"MALLOC_ARENA_MAX": "1"}) as server:  # or a thread that has ended leaves room
-        socks = [server.connect(server.http) for _ in range(600)]  # libuv's own tables have grown by then
+        socks = [server.connect(server.http) for _ in range(600)]
         server.get("/genid")
         resource.prlimit(server.process.pid, resource.RLIMIT_AS, (virtual_bytes(server), resource.RLIM_INFINITY))
         late = [server.connect(server.http) for _ in range(400)]  # by the kernel; more than the heap has room for

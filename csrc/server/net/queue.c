@@ -1,0 +1,107 @@
+/* queue.c -- who waits for an id: by namespace and tag, first come, first served.  Knows libuv's timer; knows no
+ * protocol. */
+#include "server/net/net.h"
+
+void vs_conn_leave_queue(struct conn *c) {
+    struct loop *loop = c->loop;
+    TAILQ_REMOVE(&loop->queue[c->session.waiting.queue].conns, c, queued);
+    loop->scratch.queue[c->session.waiting.queue].waiting--;
+    vs_add(&loop->scratch.counts.waiting, (uint64_t)-1);
+    c->waits = false;
+}
+
+static void on_retry(uv_timer_t *timer);
+
+static void retry_at(struct loop *loop, uint64_t at_ms) {
+    if (loop->retry_at_ms != 0 && loop->retry_at_ms <= at_ms) return;
+    loop->retry_at_ms = at_ms;
+    vs_poll_timer(loop, &loop->retry, on_retry, at_ms > loop->now_ms ? at_ms - loop->now_ms : 1);
+}
+
+void vs_conn_wait(struct conn *c) {
+    struct loop *loop = c->loop;
+    struct queue *queue = &loop->queue[c->session.waiting.queue];
+    uint64_t wait_ms = (uint64_t)(c->session.waiting.wait_us + 999) / 1000, at = loop->now_ms + (wait_ms ? wait_ms : 1);
+    c->waits = true;
+    TAILQ_INSERT_TAIL(&queue->conns, c, queued);
+    loop->scratch.queue[c->session.waiting.queue].waiting++;
+    vs_add(&loop->scratch.counts.waiting, 1);
+    if (loop->queues_used <= c->session.waiting.queue) loop->queues_used = c->session.waiting.queue + 1;
+    if (queue->retry_at_ms == 0 || at < queue->retry_at_ms) queue->retry_at_ms = at;
+    retry_at(loop, at);
+}
+
+/* Others than `first`, which must wait on, may have waited for long enough, or for a word that has been said. */
+static void tell_others(struct queue *queue, const struct conn *first) {
+    const struct vesta_clock *clock = first->session.app->clock;
+    int64_t now_us = clock->boot_us(clock->self);
+    int left = first->loop->scratch.queue[first->session.waiting.queue].waiting;
+    for (struct conn *c = TAILQ_FIRST(&queue->conns), *next; c && left > 0; c = next, left--) {
+        next = TAILQ_NEXT(c, queued);
+        if (c == first || !vs_session_is_due(&c->session, now_us)) continue;
+        vs_conn_leave_queue(c);
+        vs_conn_resume(c);
+    }
+}
+
+/* First come, first served, until one must wait on; the others are not asked then: they would wait for the same id.
+ * Who got nothing keeps its place; who got a part of what it wants lets the others go first, so that no large batch
+ * takes all there is for as long as it may wait. */
+static void serve_queue(struct queue *queue) {
+    struct conn *c;
+    queue->retry_at_ms = 0;
+    while ((c = TAILQ_FIRST(&queue->conns))) {
+        int64_t deadline_us = c->session.waiting.deadline_us;
+        size_t kept = c->session.waiting.ids_count;
+        vs_conn_leave_queue(c);
+        vs_conn_resume(c);
+        if (!c->waits || c->session.waiting.deadline_us != deadline_us ||
+            &c->loop->queue[c->session.waiting.queue] != queue)
+            continue; /* served, or it waits for another namespace now; what it asks next is at the tail */
+        if (c->session.waiting.ids_count == kept) {
+            TAILQ_REMOVE(&queue->conns, c, queued);
+            TAILQ_INSERT_HEAD(&queue->conns, c, queued);
+        }
+        tell_others(queue, c);
+        return;
+    }
+}
+
+/* Who waits for a table to be read may wait for another one than who is before it; those who must wait on are at the
+ * tail again. */
+static void serve_queue_of_tables(struct loop *loop) {
+    struct queue *queue = &loop->queue[VS_QUEUE_OF_TABLES];
+    struct conn *c;
+    queue->retry_at_ms = 0;
+    for (int left = loop->scratch.queue[VS_QUEUE_OF_TABLES].waiting; left > 0 && (c = TAILQ_FIRST(&queue->conns));
+         left--) {
+        vs_conn_leave_queue(c);
+        vs_conn_resume(c);
+    }
+}
+
+static void retry_queue(struct loop *loop, int i) {
+    if (i == VS_QUEUE_OF_TABLES)
+        serve_queue_of_tables(loop);
+    else
+        serve_queue(&loop->queue[i]);
+}
+
+/* Each namespace and tag has a queue of its own: where one pauses the others go on. */
+static void retry_queues(struct loop *loop, uint64_t due_ms) {
+    int count = loop->queues_used;
+    loop->retry_at_ms = 0;
+    for (int i = 0; i < count; i++)
+        if (loop->queue[i].retry_at_ms != 0 && loop->queue[i].retry_at_ms <= due_ms) retry_queue(loop, i);
+    for (int i = 0; i < count; i++)
+        if (loop->queue[i].retry_at_ms != 0) retry_at(loop, loop->queue[i].retry_at_ms);
+}
+
+static void on_retry(uv_timer_t *timer) {
+    struct loop *loop = timer->data;
+    retry_queues(loop, loop->now_ms);
+}
+
+void vs_conn_retry(struct loop *loop) {
+    retry_queues(loop, UINT64_MAX);
+}
