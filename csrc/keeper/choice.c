@@ -17,8 +17,14 @@ _Static_assert(LOOK_US < VS_PULSE_US, "a keeper that asks is not taken for one t
 
 /* ------------------------------------------------------------------ the keeper's side */
 
-static void open_question(struct vs_file *file, const struct vs_lease *lease, struct vs_listing listing) {
+void vs_question_ask(struct vs_file *file, const struct vs_term *term, struct vs_listing all) {
+    const struct vs_lease *lease = &term->lease;
     struct vs_question *q = &file->question;
+    struct vs_listing listing = vs_listing_up_to(all, vs_worker_max(&file->layout));
+    assert(term->map == file->mapping.map);
+    assert(lease->phase == VS_PH_CHOOSE || lease->phase == VS_PH_SWITCH);
+    q->listing = listing;
+    q->until_boot_us = term->clock->boot_us(term->clock->self) + ANSWER_US;
     vs_process_lock();
     assert(file->keeper_in == vs_process_token()); /* it is the keeper who asks, and one thing at a time */
     assert(!atomic_load(&q->open));
@@ -41,29 +47,21 @@ static void open_question(struct vs_file *file, const struct vs_lease *lease, st
     vs_process_unlock();
 }
 
-static void wait_for_answer(struct vs_file *file, struct vs_term *term) {
+static bool is_awaited(struct vs_file *file, struct vs_term *term) {
     const struct vesta_clock *clock = term->clock;
-    _Atomic uint32_t *word = &term->map->shared.want;
-    assert(!vs_process_is_locked());
-    int64_t until_us = clock->boot_us(clock->self) + ANSWER_US;
-    for (;;) {
-        uint32_t want = atomic_load_explicit(word, memory_order_acquire);
-        int64_t left_us = until_us - clock->boot_us(clock->self);
-        if (!atomic_load(&file->question.open) || left_us <= 0 || atomic_load(&file->stop) != VS_KEEP_ON ||
-            vs_map_must_rest(term->map))
-            return;
-        vs_term_beat(term, 0);
-        vs_futex_wait(word, want, left_us < LOOK_US ? left_us : LOOK_US);
-    }
+    uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
+    int64_t now_us = clock->boot_us(clock->self), until_us = file->question.until_boot_us;
+    if (!atomic_load(&file->question.open) || now_us >= until_us || vs_file_is_to_stop(file) ||
+        vs_map_must_rest(term->map))
+        return false;
+    vs_term_beat(term, 0);
+    vs_file_waits(file, want, until_us - now_us < LOOK_US ? until_us : now_us + LOOK_US);
+    return true;
 }
 
-void vs_question_ask(struct vs_file *file, struct vs_term *term, struct vs_listing listing, struct vs_event *ev) {
+bool vs_question_is_over(struct vs_file *file, struct vs_term *term, struct vs_event *ev) {
     struct vs_question *q = &file->question;
-    assert(term->map == file->mapping.map);
-    assert(term->lease.phase == VS_PH_CHOOSE || term->lease.phase == VS_PH_SWITCH);
-    listing = vs_listing_up_to(listing, vs_worker_max(&file->layout));
-    open_question(file, &term->lease, listing);
-    wait_for_answer(file, term);
+    if (is_awaited(file, term)) return false;
     vs_process_lock();
     atomic_store(&q->open, 0);
     q->listed = NULL;
@@ -75,7 +73,8 @@ void vs_question_ask(struct vs_file *file, struct vs_term *term, struct vs_listi
     term->was_named = true;
     memcpy(ev->text, q->reason, sizeof ev->text);
     vs_process_unlock();
-    if (any) vs_term_choose(term, listing, ev);
+    if (any) vs_term_choose(term, q->listing, ev);
+    return true;
 }
 _Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0}.text, "a reason is what is said");
 

@@ -5,10 +5,10 @@
 #include "generator/generator.h"
 #include "lease/term.h"
 #include "keeper/options.h"
+#include "keeper/shift.h"
 #include "mapping/mapping.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <sys/types.h>
 
 /* The question for a worker number, between the keeper that asks and whoever in this process judges: choice.c.  Under
@@ -22,6 +22,19 @@ struct vs_question {
     bool none;                      /* the answer: no number, for this reason; else this one */
     char reason[VS_SAID_MAX];
     uint64_t worker;
+    struct vs_listing listing; /* the keeper's own: what it asks about, and until when */
+    int64_t until_boot_us;
+};
+
+/* What this process's keeper of a file is at: whether it is needed at all is not known yet; it looks whether nobody else
+ * keeps the file; it does; it leaves that to others for a while. */
+enum vs_stage { VS_STANDS_BY, VS_LOOKS, VS_IN_TERM, VS_STANDS_BACK };
+
+/* How a term was come by. */
+struct vs_seat {
+    uint64_t token;
+    bool elected; /* by the lock; not in the place of a keeper that was silent */
+    struct vs_watched was;
 };
 
 /* A keeper's last word: a lease that the store did not take back lasts for so long, for this reason; 0: none does. */
@@ -42,16 +55,23 @@ struct vs_file {
     char why_lone[VS_WHY_MAX];  /* why the map is this process's alone; "": it is not */
     char store[VS_URI_MAX];     /* where the leases are: the last handle's word, else the anchor's.  Process lock */
     char secret[VS_SECRET_MAX]; /* the last handle's word; "": the URI says it.  Process lock */
-    pthread_t thread;
-    /* vs_process_token: of the process that `thread` runs in, after fork() it is the parent's; of the one in which
-     * somebody ends it just now; 0: none.  Written under the process lock */
+    /* vs_process_token: of the process whose keeper it is, after fork() that is the parent; of the one in which somebody
+     * ends it just now; 0: none.  Written under the process lock */
     _Atomic uint64_t keeper_in;
     uint64_t joining_in;
-    _Atomic uint32_t stands_by; /* futex: 1 while the thread waits whether it is needed at all */
+    _Atomic uint32_t stands_by; /* 1 while the keeper waits whether it is needed at all */
     _Atomic uint32_t stop;      /* enum vs_stop */
     _Atomic int64_t cut_us;     /* where it is to end: no call of a store waits past that; 0: none is cut */
-    struct vs_kept kept;        /* the thread's own while it runs, else under the process lock */
+    struct vs_kept kept;        /* the keeper's own while there is one, else under the process lock */
     struct vs_question question;
+    /* the keeper's own */
+    struct vs_task task;
+    enum vs_stage stage;
+    bool has_looked;       /* once at least */
+    uint32_t want_before;  /* shared.want, before it looked */
+    int64_t until_boot_us; /* how long it stands by, or back */
+    struct vs_seat seat;
+    struct vs_keeping *keeping; /* in its term */
 };
 
 /* A used-up or removed map that a handle has moved on from: other threads may be inside its map until the handle is
@@ -88,10 +108,29 @@ void vs_keeper_want(struct vs_map *map);
 /* Ends this process's keeper and waits for it: its last word.  Call without the process lock. */
 struct vs_kept vs_keeper_stop(struct vs_file *file, enum vs_stop how);
 
+/* What its keeper was told. */
+bool vs_file_is_to_stop(const struct vs_file *file);
+/* The keeper's turn ends, until another value of shared.want than that, or an instant.  Returns false. */
+bool vs_file_waits(struct vs_file *file, uint32_t want, int64_t until_boot_us);
+
+/* ---- keeping.c: a keeper's term, and what that asks of the world */
+
+/* Begins one under file->seat.  NULL: no memory. */
+struct vs_keeping *vs_keeping_begin(struct vs_file *file);
+/* Goes on with it.  STAYS, LEAVES: it is over, and gone; LEAVES: what comes next is to be left to another process for a
+ * while.  That one may be able to open the store where this one is not; or it took this one's place, and is to find the
+ * lock free. */
+enum vs_keeps { VS_KEEPS_WAITS, VS_KEEPS_STAYS, VS_KEEPS_LEAVES };
+enum vs_keeps vs_keeping_serve(struct vs_keeping *keeping);
+
+#define VS_STORE_RETRY_US 1000000
+
 /* ---- choice.c */
 
-/* Asks this process's policies, by the store's list, and waits: fills in ev->found and ev->worker or ev->text. */
-void vs_question_ask(struct vs_file *file, struct vs_term *term, struct vs_listing listing, struct vs_event *ev);
+/* Asks this process's policies, by the store's list, which must stay until the question is over.  It is as soon as
+ * vs_question_is_over says so, which fills in ev->found and ev->worker or ev->text; else the keeper waits. */
+void vs_question_ask(struct vs_file *file, const struct vs_term *term, struct vs_listing listing);
+bool vs_question_is_over(struct vs_file *file, struct vs_term *term, struct vs_event *ev);
 
 /* ---- files.c: the registry of this process's files */
 

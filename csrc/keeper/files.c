@@ -9,9 +9,18 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
-static struct vs_file *files; /* process lock; the newest of a key first */
+#define LISTS 4096
+static struct vs_file *files[LISTS]; /* process lock; by key, the newest of each first */
+
+/* Keys are random. */
+static struct vs_file **list_of(const struct vs_anchor *anchor) {
+    uint32_t bits;
+    memcpy(&bits, anchor->header.key, sizeof bits);
+    return &files[bits % LISTS];
+}
 
 bool vs_is_used_up(const struct vs_map *map) {
     return atomic_load(&map->shared.stopped) == VESTA_CLOSED;
@@ -23,7 +32,7 @@ static struct vs_file *find_file(const struct vs_anchor *anchor) {
     char name[VS_MAP_NAME_MAX];
     assert(vs_process_is_locked());
     if (vs_mapping_name(&anchor->header, name) != 0) return NULL;
-    for (struct vs_file *file = files; file; file = file->next) {
+    for (struct vs_file *file = *list_of(anchor); file; file = file->next) {
         bool same_key = memcmp(file->anchor.header.key, anchor->header.key, VS_KEY_BYTES) == 0;
         bool same_name = !file->mapping.name[0] || strcmp(file->mapping.name, name) == 0;
         if (same_key && same_name && !vs_is_used_up(file->mapping.map) && vs_mapping_is_named(&file->mapping))
@@ -35,10 +44,11 @@ static struct vs_file *find_file(const struct vs_anchor *anchor) {
 bool vs_file_has(const char *name) {
     assert(vs_process_is_locked());
     assert(!strchr(name, '/')); /* in whichever folder */
-    for (const struct vs_file *file = files; file; file = file->next) {
-        const char *slash = strrchr(file->mapping.name, '/');
-        if (slash && strcmp(slash + 1, name) == 0) return true;
-    }
+    for (int i = 0; i < LISTS; i++)
+        for (const struct vs_file *file = files[i]; file; file = file->next) {
+            const char *slash = strrchr(file->mapping.name, '/');
+            if (slash && strcmp(slash + 1, name) == 0) return true;
+        }
     return false;
 }
 
@@ -83,8 +93,9 @@ static int new_file(const struct vs_anchor *anchor, const struct vs_settings *se
     file->clock = settings->clock;
     snprintf(file->path, sizeof file->path, "%s", settings->path);
     memcpy(file->store, anchor->header.store, sizeof file->store);
-    file->next = files;
-    files = file;
+    struct vs_file **list = list_of(&file->anchor);
+    file->next = *list;
+    *list = file;
     *out = file;
     return VESTA_OK;
 }
@@ -121,7 +132,7 @@ static bool is_forlorn(const struct vs_file *file) {
 }
 
 static void forget(struct vs_file *file, bool is_forlorn) {
-    struct vs_file **at = &files;
+    struct vs_file **at = list_of(&file->anchor);
     assert(vs_process_is_locked());
     assert(file->handles == 0);
     assert(file->keeper_in != vs_process_token()); /* its thread would go on in memory that is given back */

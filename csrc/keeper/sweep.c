@@ -19,6 +19,9 @@
 #define STILL_US (15 * 60 * INT64_C(1000000))        /* longer than any window that is worth going on with at once */
 #define UNUSED_US (7 * 24 * 3600 * INT64_C(1000000)) /* what is left of its ranges stays unused */
 #define KIN_DIGITS 2
+/* Who makes thousands of maps does not look through thousands of names for each, but once a second. */
+#define SWEEP_US 1000000
+#define FEW_MAPS 32
 
 /* Of the names of maps, vesta-<key> and whatever follows it, those that begin as our own does: one in 256, others with
  * the next map that is made, so that none costs much. */
@@ -82,9 +85,14 @@ static void look_at(int dir, const char *name, int64_t now_us, uint64_t mount) {
 }
 
 void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock) {
+    static int64_t swept_boot_us; /* process lock, and the next */
+    static unsigned made_here;
     assert(vs_process_is_locked());
     assert(made->is_new);
     assert(made->name[0] == '/');
+    int64_t boot_us = clock->boot_us(clock->self);
+    if (made_here++ > FEW_MAPS && boot_us - swept_boot_us < SWEEP_US && boot_us >= swept_boot_us) return;
+    swept_boot_us = boot_us;
     const char *own = strrchr(made->name, '/') + 1;
     char maps[VS_MAP_NAME_MAX];
     snprintf(maps, sizeof maps, "%.*s", (int)(own - made->name), made->name);

@@ -82,23 +82,27 @@ void vs_term_choose(struct vs_term *term, struct vs_listing listing, struct vs_e
             &term->lease, listing, worker_max, random, &ev->worker);
 }
 
-static void do_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+static bool do_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     assert(action->kind != VS_DO_SWAP || action->record.ver == action->old_ver + 1);
     assert(action->kind != VS_DO_NS_SWAP || action->ns.ver == action->old_ver + 1);
     ev->kind = action->kind == VS_DO_CHOOSE ? VS_EV_CHOSEN : VS_EV_REPLY;
     ev->found = false;
     ev->text[0] = '\0';
-    term->ops->ask(term, action, ev);
+    if (!term->ops->ask(term, action, ev)) return false;
     assert(ev->outcome <= VS_STORE_UNKNOWN); /* who asks counts by it */
     if (term->lease.phase == VS_PH_RENEW)    /* a count, orders nothing */
         atomic_fetch_add_explicit(&term->map->shared.renewals[ev->outcome], 1, memory_order_relaxed);
+    return true;
 }
 
-static void do_sleep(struct vs_term *term, const struct vs_action *action) {
-    vs_map_say(term->map, term->lease.said);
-    atomic_store_explicit(&term->map->shared.retry_boot_us, action->on_want ? 0 : action->until_boot_us,
-                          memory_order_relaxed);
-    term->ops->sleep(term, action->until_boot_us, action->on_want);
+static bool do_sleep(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+    ev->kind = VS_EV_WAKE;
+    if (!term->is_under_way) {
+        vs_map_say(term->map, term->lease.said);
+        atomic_store_explicit(&term->map->shared.retry_boot_us, action->on_want ? 0 : action->until_boot_us,
+                              memory_order_relaxed);
+    }
+    return term->ops->sleep(term, action->until_boot_us, action->on_want);
 }
 
 static void do_take(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
@@ -176,17 +180,18 @@ static void do_failstop(struct vs_map *map, uint64_t failed_in) {
     close_slots(map);
 }
 
-static void carry_out(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+/* False: it is not done yet, and to be carried out on. */
+static bool carry_out(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     struct vs_map *map = term->map;
     ev->kind = VS_EV_DONE;
-    VS_POINT(carries_out);
+    if (!term->is_under_way) VS_POINT(carries_out);
     switch (action->kind) {
-    case VS_DO_SLEEP: do_sleep(term, action), ev->kind = VS_EV_WAKE; break;
+    case VS_DO_SLEEP: return do_sleep(term, action, ev);
     case VS_DO_NS_READ:
     case VS_DO_NS_SWAP:
     case VS_DO_CHOOSE:
     case VS_DO_READ:
-    case VS_DO_SWAP: do_ask(term, action, ev); break;
+    case VS_DO_SWAP: return do_ask(term, action, ev);
     case VS_DO_TAKE: do_take(term, action, ev), ev->kind = VS_EV_SLOT; break;
     case VS_DO_PUBLISH: do_publish(term, action); break;
     case VS_DO_RAISE:
@@ -202,6 +207,7 @@ static void carry_out(struct vs_term *term, const struct vs_action *action, stru
     case VS_DO_RECOVER: set_stopped(map, VESTA_FAILSTOP, 0); break;
     case VS_DO_END: break;
     }
+    return true;
 }
 
 /* What is true now, whatever happened. */
@@ -238,31 +244,37 @@ static bool must_enter_anew(const struct vs_term *term) {
     return atomic_load(&shared->rest) != VS_AWAKE || (stopped && !term->lease.failed_in);
 }
 
+/* What is to be done next: its end, or term->action. */
+static enum vs_term_end decide(struct vs_term *term) {
+    struct vs_event *ev = &term->ev;
+    enum vs_stop stop = term->ops->stop(term);
+    if (stop == VS_HAND_OVER || (ev->kind == VS_EV_WAKE && is_superseded(term))) return VS_TERM_LEFT;
+    /* who is at rest holds nothing that could be given back, and would enter anew for ever */
+    if (stop == VS_GIVE_BACK && atomic_load(&term->map->shared.rest) == VS_RESTING) return VS_TERM_GAVE_BACK;
+    if (must_enter_anew(term)) return VS_TERM_LEFT;
+    ev->stop = stop == VS_GIVE_BACK;
+    VS_POINT(looks_around);
+    look_around(term, ev);
+    vs_lease_step(&term->lease, ev, &term->action);
+    atomic_store_explicit(&term->map->shared.lease_state, vs_lease_state_of(&term->lease, ev), memory_order_relaxed);
+    if (term->action.kind == VS_DO_END) return ev->stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
+    return VS_TERM_WAITS;
+}
+
 enum vs_term_end vs_term_serve(struct vs_term *term) {
-    struct vs_event ev = {.kind = VS_EV_WAKE};
-    struct vs_action action;
-    assert(term->lease.phase == VS_PH_NS_READ); /* begun, and not served before */
+    assert(term->lease.phase == VS_PH_NS_READ || term->is_under_way); /* just begun, or left while it waited */
     for (;;) {
-        enum vs_stop stop = term->ops->stop(term);
-        if (stop == VS_HAND_OVER || (ev.kind == VS_EV_WAKE && is_superseded(term))) return VS_TERM_LEFT;
-        /* who is at rest holds nothing that could be given back, and would enter anew for ever */
-        if (stop == VS_GIVE_BACK && atomic_load(&term->map->shared.rest) == VS_RESTING) return VS_TERM_GAVE_BACK;
-        if (must_enter_anew(term)) return VS_TERM_LEFT;
-        ev.stop = stop == VS_GIVE_BACK;
-        VS_POINT(looks_around);
-        look_around(term, &ev);
-        vs_lease_step(&term->lease, &ev, &action);
-        atomic_store_explicit(&term->map->shared.lease_state, vs_lease_state_of(&term->lease, &ev),
-                              memory_order_relaxed);
-        if (action.kind == VS_DO_END) return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
-        carry_out(term, &action, &ev);
+        enum vs_term_end end = term->is_under_way ? VS_TERM_WAITS : decide(term);
+        if (end != VS_TERM_WAITS) return end;
+        term->is_under_way = !carry_out(term, &term->action, &term->ev);
+        if (term->is_under_way) return VS_TERM_WAITS;
     }
 }
 
 /* ------------------------------------------------------------------ resting */
 
 /* Two copies of this memory, which hold the same tokens, must have nothing left that the store could grant to both. */
-void vs_term_rest(struct vs_term *term) {
+static void come_to_rest(struct vs_term *term) {
     struct vs_shared *shared = &term->map->shared;
     bool alone = !term->ops->alone || term->ops->alone(term);
     if (vs_map_must_rest(term->map) && alone) {
@@ -273,15 +285,22 @@ void vs_term_rest(struct vs_term *term) {
         atomic_store(&shared->rest, VS_RESTING);
         vs_map_say(term->map, "at rest until ids are asked for");
     }
+}
+
+bool vs_term_rest(struct vs_term *term) {
+    struct vs_shared *shared = &term->map->shared;
+    if (!term->has_rested) come_to_rest(term);
+    term->has_rested = true;
     term->want_seen = atomic_load(&shared->rest_want);
     while (atomic_load(&shared->rest) == VS_RESTING && term->ops->stop(term) == VS_KEEP_ON &&
            !vs_term_is_replaced(term)) {
         uint32_t resting = VS_RESTING;
         if (atomic_load(&shared->want) != term->want_seen)
             atomic_compare_exchange_strong(&shared->rest, &resting, VS_AWAKE);
-        else
-            term->ops->sleep(term, term->clock->boot_us(term->clock->self) + REST_US, true);
+        else if (!term->ops->sleep(term, term->clock->boot_us(term->clock->self) + REST_US, true))
+            return false;
     }
+    return true;
 }
 
 /* ------------------------------------------------------------------ a term begins */
@@ -347,6 +366,7 @@ void vs_term_begin(struct vs_term *term, const char *holder, const struct vs_lea
     }
     find_lease(map, &opts);
     if (!term->ops->random(term, &opts.entropy, sizeof opts.entropy)) opts.entropy = 0;
+    term->ev = (struct vs_event){.kind = VS_EV_WAKE};
     vs_lease_init(&term->lease, &opts);
     if (opts.failed_in) /* another keeper of this file does not lift it unless the store was put right */
         snprintf(term->lease.said, sizeof term->lease.said,

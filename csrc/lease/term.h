@@ -11,10 +11,12 @@ struct vs_term;
 
 struct vs_term_ops {
     /* NS_READ, NS_SWAP, READ, SWAP: fills the event's outcome, store_ms, record, ns and text.
-     * CHOOSE: lists the records and calls vs_term_choose; leaves `found` false, with a text, where it cannot. */
-    void (*ask)(struct vs_term *term, const struct vs_action *action, struct vs_event *ev);
-    /* Returns at that instant, when shared.want is not term->want_seen (if on_want), or when told to stop. */
-    void (*sleep)(struct vs_term *term, int64_t until_boot_us, bool on_want);
+     * CHOOSE: lists the records and calls vs_term_choose; leaves `found` false, with a text, where it cannot.
+     * False: somebody else is being asked, and the same is to be asked again later. */
+    bool (*ask)(struct vs_term *term, const struct vs_action *action, struct vs_event *ev);
+    /* True at that instant, when shared.want is not term->want_seen (if on_want), or when told to stop.  Who has other
+     * files to keep does not wait for that, and says false. */
+    bool (*sleep)(struct vs_term *term, int64_t until_boot_us, bool on_want);
     /* What this keeper was told; VS_GIVE_BACK only while nobody else has the file open. */
     enum vs_stop (*stop)(struct vs_term *term);
     bool (*random)(struct vs_term *term, void *out, size_t size);
@@ -34,10 +36,19 @@ struct vs_term {
     uint32_t want_seen; /* the last value of shared.want that was answered */
     bool is_stirred;    /* the last sleep ended because the store may be another now */
     bool was_named;     /* the last choice was a policy's, not the default one */
+    bool has_rested;    /* what a rest asks for is done, whether or not it is over */
+    bool is_under_way;  /* the action is: the world has not answered it yet */
+    struct vs_action action;
+    struct vs_event ev;
     struct vs_lease lease;
 };
 
-enum vs_term_end { VS_TERM_LEFT, VS_TERM_GAVE_BACK, VS_TERM_USED_UP /* the file has no slot left */ };
+enum vs_term_end {
+    VS_TERM_LEFT,
+    VS_TERM_GAVE_BACK,
+    VS_TERM_USED_UP, /* the file has no slot left */
+    VS_TERM_WAITS    /* it is no end: the term is to be served again when what it waits for has come */
+};
 
 /* A keeper that has shown nothing for so long is replaced by another process of its file. */
 #define VS_PULSE_US 2000000
@@ -68,10 +79,10 @@ bool vs_term_is_replaced(const struct vs_term *term);
 void vs_term_begin(struct vs_term *term, const char *holder, const struct vs_lease_timing *timing);
 
 /* Where that was asked for: ends what keepers of this file had begun, and rests until somebody wants a lease or this
- * keeper shall stop.  Before it begins its term. */
-void vs_term_rest(struct vs_term *term);
+ * keeper shall stop.  Before it begins its term.  False: it rests still, and is to be called again. */
+bool vs_term_rest(struct vs_term *term);
 
-/* Steps the engine until it ends, or until this keeper shall stop and others are there to go on. */
+/* Steps the engine until it ends or waits, or until this keeper shall stop and others are there to go on. */
 enum vs_term_end vs_term_serve(struct vs_term *term);
 
 /* The answer to CHOOSE over a store's list (ascending numbers). */

@@ -2,6 +2,7 @@
  * before they have a name. */
 #include "mapping/mapping.h"
 #include "base/error.h"
+#include "os/clock.h"
 #include "os/files.h"
 #include "os/host.h"
 #include "os/lock.h"
@@ -355,6 +356,38 @@ int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *cl
     if (!may_fail) return vs_fail(err, rc, "%s", own.text);
     snprintf(why, VS_WHY_MAX, "%.140s: %s", own.text, anchor->kind->alone);
     return make_lone(anchor, clock, out, err);
+}
+
+#define LOOK_US 100000
+#define TICK_US 1000000 /* far longer than the file system's clock stands still: a change then may show no other time */
+
+static uint64_t mix(uint64_t mark, uint64_t with) {
+    return (mark ^ with) * 0x9e3779b97f4a7c15u;
+}
+
+/* What the folder says of itself; 0: nothing. */
+static uint64_t look_at_folder(const char *folder, int64_t *age_us) {
+    struct stat st;
+    const struct vesta_clock *clock = vs_clock_system();
+    if (stat(folder, &st) != 0) return 0;
+    *age_us = clock->unix_us(clock->self) - (st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000);
+    return mix(mix(mix(mix(1, (uint64_t)st.st_mtim.tv_sec), (uint64_t)st.st_mtim.tv_nsec), st.st_dev), st.st_ino);
+}
+
+/* Of several folders each takes the other's place, and their maps are then looked at one by one. */
+uint64_t vs_maps_changes(const char *folder, int64_t boot_us) {
+    static _Atomic int64_t looked_boot_us = -LOOK_US;
+    static _Atomic uint64_t looked_at, mark, changes = 1;
+    uint64_t name = 1;
+    for (const char *c = folder; *c; c++)
+        name = mix(name, (unsigned char)*c);
+    int64_t since_us = boot_us - atomic_load(&looked_boot_us), age_us = 0;
+    if (atomic_load(&looked_at) == name && since_us >= 0 && since_us < LOOK_US) return atomic_load(&changes);
+    uint64_t now = look_at_folder(folder, &age_us);
+    if (!now || atomic_exchange(&mark, now) != now || age_us < TICK_US) atomic_fetch_add(&changes, 1);
+    atomic_store(&looked_boot_us, boot_us);
+    atomic_store(&looked_at, name);
+    return atomic_load(&changes);
 }
 
 struct vs_map *vs_mapping_private(void) {

@@ -41,6 +41,10 @@ int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *cl
 /* Whether the name still leads to this very map: it may have been removed, or another be in its place. */
 bool vs_mapping_is_named(const struct vs_mapping *mapping);
 
+/* A number that is another one whenever a name in that folder may have come, gone or changed: while it stays, what had a
+ * name has it.  For who asks that of very many maps. */
+uint64_t vs_maps_changes(const char *folder, int64_t boot_us);
+
 /* Takes the name away from a map that nobody needs any more. */
 void vs_mapping_remove(const struct vs_mapping *mapping);
 

@@ -83,6 +83,35 @@ void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us) {
     syscall(SYS_futex, word, FUTEX_WAIT, while_equal, &ts, NULL, 0);
 }
 
+/* The kernel's, since 5.16; what a C library's headers say of it comes later. */
+#define FUTEX_WAITV_CALL 449
+#define FUTEX_WORD_32 2
+struct futex_word {
+    uint64_t value, at;
+    uint32_t flags, reserved;
+};
+
+/* On the clock that futexes know by an instant. */
+static struct timespec monotonic_in(int64_t us) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    int64_t ns = ts.tv_nsec + us % 1000000 * 1000;
+    return (struct timespec){.tv_sec = ts.tv_sec + us / 1000000 + ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+int vs_futex_wait_any(const struct vs_sleep *on, int count, int64_t us, int64_t poor_us) {
+    struct futex_word words[VS_FUTEXES_MAX];
+    struct timespec until = monotonic_in(us);
+    assert(count > 0 && count <= VS_FUTEXES_MAX);
+    for (int i = 0; i < count; i++)
+        words[i] = (struct futex_word){on[i].while_equal, (uint64_t)(uintptr_t)on[i].word, FUTEX_WORD_32, 0};
+    long woken = syscall(FUTEX_WAITV_CALL, words, count, 0, &until, CLOCK_MONOTONIC);
+    if (woken >= 0) return (int)woken;
+    if (errno != EAGAIN && errno != ETIMEDOUT && errno != EINTR)
+        vs_futex_wait(on[0].word, on[0].while_equal, us < poor_us ? us : poor_us);
+    return -1;
+}
+
 void vs_futex_wake(_Atomic uint32_t *word) {
     syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }

@@ -25,5 +25,13 @@ void vs_unlock_byte(int fd, int64_t byte);
 /* Sleeping on a word of shared memory, across processes. */
 void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us);
 void vs_futex_wake(_Atomic uint32_t *word);
+/* The same for several words: until one of them is not what it was, or is woken.  Which one, as far as that is known,
+ * else -1.  Where the kernel cannot, the first is slept on alone, for `poor_us` at most. */
+#define VS_FUTEXES_MAX 128
+struct vs_sleep {
+    _Atomic uint32_t *word;
+    uint32_t while_equal;
+};
+int vs_futex_wait_any(const struct vs_sleep *on, int count, int64_t us, int64_t poor_us);
 
 #endif

@@ -141,12 +141,26 @@ static void see_name(void *to, const char *name) {
     if (n > newest->n) newest->n = n;
 }
 
+/* Where one can be looked for by its name, a store of very many is not asked for all of them. */
+static unsigned look_for_newest(struct vs_store *store, const char *name) {
+    char buf[VESTA_NAMESPACE_MAX];
+    unsigned n = VS_GENERATIONS_MAX;
+    while (n && !(vs_generation_name(name, n, buf) && store->ops->has(store, buf)))
+        n--;
+    return n;
+}
+
 static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct vesta_error *err) {
     struct newest newest = {lineage->name, 0};
     struct vs_store *store;
     struct vs_reply reply;
     int rc = open_store(lineage, lineage->name, &store, err);
     if (rc != VESTA_OK) return rc;
+    if (store->ops->has) {
+        *n = look_for_newest(store, lineage->name);
+        store->ops->close(store);
+        return VESTA_OK;
+    }
     store->ops->names(store, see_name, &newest, &reply);
     store->ops->close(store);
     if (reply.outcome != VS_STORE_OK)

@@ -136,6 +136,8 @@ struct vs_store_ops {
     /* Tells what may be the names of the store's namespaces, in no order: the object's own is one of many here.  For a
      * person; may take as long as a listing. */
     void (*names)(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);
+    /* Whether a namespace of that name may be there, where that takes no longer than a look; NULL: `names` tells it. */
+    bool (*has)(struct vs_store *store, const char *name);
     /* Writes `record`, whose ver is old_ver + 1, if the stored version is old_ver (0: there is none) and is of the same
      * claim (epoch and owner) or of the last before it; stamps written_ms by the store's clock.  One atomic step, in
      * which the namespace's record must still be the one that this object's

@@ -41,26 +41,26 @@ static void note_store(const struct keeping *k) {
     if (k->term.lease.published) sim.path[sim.file[k->file].path].incarnation = vs_map_incarnation(map);
 }
 
-static void term_sleep(struct vs_term *term, int64_t until_boot_us, bool on_want) {
+static bool term_sleep(struct vs_term *term, int64_t until_boot_us, bool on_want) {
     struct keeping *k = (struct keeping *)term;
     const struct host *host = &sim.host[sim.file[k->file].host];
     note_store(k);
-    for (;;) {
-        k->is_orphan = k->is_orphan || is_orphan(k);
-        int64_t left_us = until_boot_us - host_boot_us(host);
-        bool wanted = on_want && atomic_load(&term->map->shared.want) != term->want_seen;
-        bool stop = k->proc->stop != VS_KEEP_ON || vs_map_must_rest(term->map) || k->is_orphan;
-        if (left_us <= 0 || stop || vs_term_is_replaced(term) || wanted) return;
-        beat(term);
-        vs_sim_point("sleeps");
-        thread_sleep(left_us < NAP_US ? left_us : NAP_US, &sim.file[k->file]);
-    }
+    k->is_orphan = k->is_orphan || is_orphan(k);
+    int64_t left_us = until_boot_us - host_boot_us(host);
+    bool wanted = on_want && atomic_load(&term->map->shared.want) != term->want_seen;
+    bool stop = k->proc->stop != VS_KEEP_ON || vs_map_must_rest(term->map) || k->is_orphan;
+    if (left_us <= 0 || stop || vs_term_is_replaced(term) || wanted) return true;
+    beat(term);
+    vs_sim_point("sleeps");
+    thread_sleep(left_us < NAP_US ? left_us : NAP_US, &sim.file[k->file]);
+    return false; /* a keeper's turn ends with each nap */
 }
 
 /* A call has a deadline, and may be silent until then. */
-static void term_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+static bool term_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     vs_term_beat(term, sim.timing.is_shared ? STORE_TIMEOUT_US + VS_PULSE_US / 2 : VS_PULSE_US);
     store_ask(term, action, ev);
+    return true;
 }
 
 static bool others_are_here(const struct proc *self) {
@@ -117,13 +117,16 @@ static bool keep_term(struct proc *self, int file, const struct seat *seat) {
     k.term = (struct vs_term){f->map,    &sim.host[f->host].clock,          sim.layout,
                               &term_ops, .pid = (uint32_t)proc_index(self), .token = seat->token};
     snprintf(holder, sizeof holder, "process %d", proc_index(self));
-    vs_term_rest(&k.term);
+    while (!vs_term_rest(&k.term))
+        ;
     vs_term_begin(&k.term, holder, &sim.timing);
     if (k.term.lease.slot >= 0)
         TRACE("process %d begins a term of file %d with slot %d, %s", proc_index(self), k.file, k.term.lease.slot,
               k.term.lease.published ? "open" : "claimed");
     sim.counts.adoptions += k.term.lease.slot >= 0 && !k.term.lease.published;
-    enum vs_term_end end = vs_term_serve(&k.term);
+    enum vs_term_end end;
+    while ((end = vs_term_serve(&k.term)) == VS_TERM_WAITS)
+        ;
     if (end == VS_TERM_USED_UP || (end == VS_TERM_GAVE_BACK && k.is_orphan)) {
         TRACE("file %d is %s", file, k.is_orphan ? "left: others are at another map" : "used up");
         sim.counts.retired++;

@@ -39,7 +39,9 @@ __attribute__((format(printf, 3, 4), unused)) static void check_fail(const char 
     va_end(args);
 }
 
+#ifndef CHECK_PATIENCE_MS /* a bug that was planted is not waited for so long */
 #define CHECK_PATIENCE_MS 60000
+#endif
 
 __attribute__((unused)) static int64_t check_now_ms(void) {
     struct timespec now;

@@ -51,7 +51,7 @@ static void term_count(struct term_rate *rate) {
     if (within > rate->most) rate->most = within;
 }
 
-static void term_ask(struct vs_term *real, const struct vs_action *action, struct vs_event *ev) {
+static bool term_ask(struct vs_term *real, const struct vs_action *action, struct vs_event *ev) {
     bool is_write = action->kind == VS_DO_SWAP || action->kind == VS_DO_NS_SWAP;
     struct term_answer answer = {VS_STORE_OK, true, 1 * MS};
     term.calls++;
@@ -72,15 +72,17 @@ static void term_ask(struct vs_term *real, const struct vs_action *action, struc
     ev->ns = term.ns;
     ev->record = term.stored;
     if (action->kind == VS_DO_CHOOSE) vs_term_choose(real, (struct vs_listing){.store_ms = ev->store_ms}, ev);
+    return true;
 }
 
-static void term_sleep(struct vs_term *real, int64_t until_boot_us, bool on_want) {
+static bool term_sleep(struct vs_term *real, int64_t until_boot_us, bool on_want) {
     (void)real, (void)on_want;
     int64_t until = until_boot_us < term.end_boot_us ? until_boot_us : term.end_boot_us;
     if (term.pass)
         term.pass(&term, until);
     else if (until > term.w.time.boot_us)
         pass_us(&term.w.time, until - term.w.time.boot_us);
+    return true;
 }
 
 static enum vs_stop term_stop(struct vs_term *real) {

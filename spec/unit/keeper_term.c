@@ -15,7 +15,7 @@ static void (*other_keeper)(struct vs_shared *); /* is at work when the record i
 static int steps;
 
 /* A store that says yes. */
-static void ask(struct vs_term *self, const struct vs_action *action, struct vs_event *ev) {
+static bool ask(struct vs_term *self, const struct vs_action *action, struct vs_event *ev) {
     pass_us(&w.time, 1 * MS);
     ev->outcome = VS_STORE_OK;
     ev->store_ms = w.time.unix_us / 1000;
@@ -23,11 +23,13 @@ static void ask(struct vs_term *self, const struct vs_action *action, struct vs_
     if (action->kind == VS_DO_SWAP) stored = action->record;
     ev->record = stored;
     if (action->kind == VS_DO_READ && other_keeper) other_keeper(&self->map->shared);
+    return true;
 }
 
-static void sleep_until(struct vs_term *self, int64_t until_boot_us, bool on_want) {
+static bool sleep_until(struct vs_term *self, int64_t until_boot_us, bool on_want) {
     (void)self, (void)on_want;
     pass_us(&w.time, until_boot_us - w.time.boot_us);
+    return true;
 }
 
 static enum vs_stop stop(struct vs_term *self) {

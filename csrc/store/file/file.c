@@ -225,10 +225,18 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
     vs_list_sort(*listed, *count);
 }
 
+static bool file_has(struct vs_store *store, const char *name) {
+    const struct file_store *self = self_of(store);
+    char path[PATH_MAX + 300];
+    assert(!strchr(name, '/'));
+    snprintf(path, sizeof path, "%.*s/%s/" NAMESPACE, (int)self->place_length, self->dir, name);
+    return access(path, F_OK) == 0;
+}
+
 static void file_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to,
                        struct vs_reply *reply) {
     struct file_store *self = self_of(store);
-    char place[PATH_MAX], path[PATH_MAX + 300];
+    char place[PATH_MAX];
     struct dirent *entry;
     vs_reply_clear(reply);
     assert(self->dir[self->place_length] == '/'); /* behind it, the namespace */
@@ -242,10 +250,8 @@ static void file_names(struct vs_store *store, void (*tell)(void *to, const char
         vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", place, strerror(errno));
         return;
     }
-    while ((entry = readdir(dir))) {
-        snprintf(path, sizeof path, "%s/%s/namespace", place, entry->d_name);
-        if (entry->d_name[0] != '.' && access(path, F_OK) == 0) tell(to, entry->d_name);
-    }
+    while ((entry = readdir(dir)))
+        if (entry->d_name[0] != '.' && file_has(store, entry->d_name)) tell(to, entry->d_name);
     closedir(dir);
     vs_done(reply);
 }
@@ -326,6 +332,7 @@ const struct vs_store_ops vs_store_file = {
     .list = file_list,
     .read = file_read,
     .names = file_names,
+    .has = file_has,
     .swap = file_swap,
     .ns_read = file_ns_read,
     .ns_swap = file_ns_swap,

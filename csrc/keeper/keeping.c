@@ -1,0 +1,359 @@
+/* keeping.c -- a keeper's term in a file: its store, and what the engine asks of the world meanwhile. */
+#include "base/error.h"
+#include "keeper/file.h"
+#include "os/host.h"
+#include "os/lock.h"
+#include "os/random.h"
+#include "store/lineage.h"
+#include "store/store.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAP_US 1000000 /* how often it shows that all is well, and looks whether it is */
+_Static_assert(NAP_US < VS_PULSE_US, "a keeper that naps is not taken for one that is silent");
+
+struct vs_keeping {
+    struct vs_term term; /* first: the term's operations find the rest behind it */
+    struct vs_file *file;
+    struct vs_store *store; /* NULL: it rests, or could not be opened */
+    struct vs_listed *listed; /* what a policy is being asked about */
+    char uri[VS_URI_MAX]; /* of that store */
+    int64_t until_boot_us; /* a sleep's end */
+    bool asks;            /* a policy */
+    uint64_t named_at;    /* vs_maps_changes, when our map had its name */
+    bool is_orphan;       /* another map has the name of ours: newcomers are there, and all are to follow */
+    bool elected;         /* the lock is ours; not that of whose place was taken because it was silent */
+};
+
+_Static_assert(offsetof(struct vs_keeping, term) == 0, "a term is the head of its keeping");
+
+static struct vs_keeping *keeping_of(struct vs_term *term) {
+    return (struct vs_keeping *)term;
+}
+
+/* ------------------------------------------------------------------ the store and the file that names it */
+
+/* At another address than the file's: is it the store that granted its leases?  Where it is not, that is one process's
+ * mistake, which must not end the others' ids. */
+static int check_store(struct vs_keeping *k, struct vesta_error *err) {
+    uint64_t known = vs_map_incarnation(k->file->mapping.map);
+    struct vs_reply reply;
+    assert(!vs_process_is_locked());
+    if (vs_same_address(k->uri, k->file->anchor.header.store)) return VESTA_OK;
+    k->store->ops->ns_read(k->store, &reply);
+    bool answered = reply.outcome == VS_STORE_OK;
+    if (answered && known && reply.ns.ver && reply.ns.incarnation == known) return VESTA_OK;
+    k->store->ops->close(k->store);
+    return vs_fail(err, VESTA_EMISMATCH, "%.180s",
+                   answered ? "the store at the address given is not the one that granted this file's leases: name its "
+                              "current address, or use another path"
+                            : reply.text);
+}
+
+/* Which store granted the lease, and where it is, is told to those who start after the next boot. */
+static void note_store(struct vs_keeping *k) {
+    struct vs_header *header = &k->file->anchor.header;
+    uint64_t incarnation = vs_map_incarnation(k->file->mapping.map);
+    if (!k->term.lease.published) return;
+    assert(k->uri[0]); /* a lease came from somewhere */
+    if (header->incarnation == incarnation && strcmp(header->store, k->uri) == 0) return;
+    vs_process_lock();
+    header->incarnation = incarnation;
+    memcpy(header->store, k->uri, sizeof header->store);
+    vs_process_unlock();
+    (void)vs_anchor_note(k->file->path, &k->file->anchor); /* a file that cannot be written only knows less */
+}
+
+/* ------------------------------------------------------------------ what a term asks of the world */
+
+/* Shows that all is well.  Who took the place of a silent keeper has its lock as soon as that one lets it go. */
+static void beat(struct vs_term *term) {
+    struct vs_keeping *k = keeping_of(term);
+    vs_term_beat(term, 0);
+    if (!k->elected) k->elected = vs_lock_byte(k->file->mapping.fd, VS_BYTE_KEEPER, true);
+}
+
+/* Newcomers do not find this map.  Looked at where leaving costs nobody an id: while the store answers, or while there
+ * is nothing to lose. */
+static bool is_orphan(struct vs_keeping *k) {
+    const struct vs_lease *lease = &k->term.lease;
+    bool is_well = !lease->published || (lease->after == VS_PH_HELD && lease->troubles == 0);
+    bool stopped = atomic_load(&k->term.map->shared.stopped) != 0;
+    if (!is_well || stopped) return false;
+    uint64_t changes = vs_maps_changes(k->file->anchor.header.maps, k->term.clock->boot_us(k->term.clock->self));
+    if (changes != k->named_at && !vs_mapping_is_named(&k->file->mapping)) return true;
+    k->named_at = changes;
+    return false;
+}
+
+/* A store that is not asked for a while may close what others need; by this clock, for it goes on in its sleep.  A rest
+ * begins before there is a store. */
+static void lay_down(struct vs_keeping *k, int64_t until_boot_us) {
+    const struct vesta_clock *clock = k->term.clock;
+    if (!k->store) return;
+    int64_t ms = (until_boot_us - clock->boot_us(clock->self)) / 1000;
+    if (k->store && k->store->ops->idle && ms > 0) k->store->ops->idle(k->store, ms);
+}
+
+/* A store that broke a connection, or is another file now, may have gone back: no id is given for longer than needs be
+ * until that is known.  Once a second at most. */
+static bool is_stirred(struct vs_keeping *k) {
+    const struct vs_lease *lease = &k->term.lease;
+    bool is_well = lease->published && lease->after == VS_PH_HELD && lease->troubles == 0;
+    int64_t age_us = k->term.clock->boot_us(k->term.clock->self) - lease->renewed_boot_us;
+    assert(!is_well || k->store);
+    return is_well && age_us >= VS_STORE_RETRY_US && k->store->ops->stirred && k->store->ops->stirred(k->store);
+}
+
+/* A holder that waits for nothing but the time to look after its lease. */
+static bool is_at_ease(const struct vs_keeping *k, bool on_want) {
+    return on_want && k->term.lease.published;
+}
+
+/* It may do so a little earlier, together with the others of its thread, which then wakes once for all of them. */
+static int64_t last_look(const struct vs_keeping *k, int64_t now_us, int64_t until_boot_us) {
+    int64_t look_us = vs_shift_look_us(&k->file->task, now_us, NAP_US);
+    return until_boot_us < look_us ? until_boot_us : vs_shift_look_us(&k->file->task, until_boot_us, NAP_US) - NAP_US;
+}
+
+/* Whether a sleep is over: its instant has come, a request for ids, or a stop.  Else the turn is. */
+static bool nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
+    struct vs_keeping *k = keeping_of(term);
+    uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
+    int64_t now_us = term->clock->boot_us(term->clock->self);
+    assert(!vs_process_is_locked());
+    if (!term->is_under_way) {
+        note_store(k);
+        lay_down(k, until_boot_us);
+        k->until_boot_us = is_at_ease(k, on_want) ? last_look(k, now_us, until_boot_us) : until_boot_us;
+    }
+    until_boot_us = k->until_boot_us;
+    k->is_orphan = k->is_orphan || is_orphan(k);
+    term->is_stirred = is_stirred(k);
+    bool stop = term->is_stirred || vs_file_is_to_stop(k->file) || vs_map_must_rest(term->map) || k->is_orphan;
+    if (now_us >= until_boot_us || stop || vs_term_is_replaced(term) || (on_want && want != term->want_seen)) return true;
+    beat(term);
+    int64_t look_us = vs_shift_look_us(&k->file->task, now_us, NAP_US);
+    return vs_file_waits(k->file, want, look_us < until_boot_us ? look_us : until_boot_us);
+}
+
+static enum vs_stop asked_to_stop(struct vs_term *term) {
+    struct vs_file *file = keeping_of(term)->file;
+    enum vs_stop stop = atomic_load_explicit(&file->stop, memory_order_acquire);
+    if (stop == VS_KEEP_ON && keeping_of(term)->is_orphan) return VS_GIVE_BACK;
+    bool shared = stop == VS_GIVE_BACK && !vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, true);
+    return shared ? VS_HAND_OVER : stop;
+}
+
+/* Keepers in their terms share a byte; who can have it alone for a moment is the only one. */
+static bool is_alone(struct vs_term *term) {
+    const struct vs_file *file = keeping_of(term)->file;
+    bool alone = vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, true);
+    vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, false);
+    return alone;
+}
+
+static bool random_bits(struct vs_term *term, void *out, size_t size) {
+    (void)term;
+    return vs_random(out, size) == 0;
+}
+
+/* Whether a handle of this process has a say by now. */
+static bool is_judged(const struct vs_file *file) {
+    vs_process_lock();
+    bool judged = file->question.choosers > 0;
+    vs_process_unlock();
+    return judged;
+}
+
+static bool choose(struct vs_keeping *k, struct vs_event *ev) {
+    struct vs_reply reply;
+    size_t count;
+    assert(!k->listed);
+    k->store->ops->list(k->store, &k->listed, &count, &reply);
+    struct vs_listing listing = {k->listed, count, reply.store_ms};
+    k->asks = reply.outcome == VS_STORE_OK && is_judged(k->file);
+    if (k->asks) {
+        vs_question_ask(k->file, &k->term, listing);
+        return false;
+    }
+    if (reply.outcome == VS_STORE_OK)
+        vs_term_choose(&k->term, listing, ev);
+    else
+        snprintf(ev->text, sizeof ev->text, "%s", reply.text);
+    return true;
+}
+
+/* A policy of this process may be asked, and then the turn is over. */
+static bool do_choose(struct vs_keeping *k, struct vs_event *ev) {
+    bool is_done = k->asks ? false : choose(k, ev);
+    if (!is_done && !vs_question_is_over(k->file, &k->term, ev)) return false;
+    k->asks = false;
+    free(k->listed);
+    k->listed = NULL;
+    return true;
+}
+
+/* How long a call may be silent: as long as its deadline lets it.  What waits for a disk has none. */
+static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
+    if (store->ops->is_local) return VS_PULSE_US;
+    return (kind == VS_DO_CHOOSE ? store->list_ms_max : store->call_ms_max) * INT64_C(1000) + VS_PULSE_US / 2;
+}
+
+static struct vs_lineage lineage_of(const struct vs_keeping *k) {
+    assert(vs_store_is_local(k->uri)); /* it has no secret */
+    return (struct vs_lineage){.uri = k->uri, .name = k->term.map->header.namespace_, .clock = k->term.clock};
+}
+
+static void turn_away(int rc, const struct vesta_error *err, struct vs_reply *reply) {
+    assert(rc != VESTA_OK);
+    *reply = (struct vs_reply){.outcome = rc == VESTA_EMISMATCH ? VS_STORE_REFUSED : VS_STORE_DOWN};
+    snprintf(reply->text, sizeof reply->text, "%.180s", err->text);
+}
+
+/* On one host the first user makes the namespace: with a layout that may be, by its name. */
+static void do_ns_swap(struct vs_keeping *k, const struct vs_action *action, struct vs_reply *reply) {
+    const struct vs_lineage lineage = lineage_of(k);
+    struct vesta_error err;
+    int rc = vs_lineage_admit(&lineage, &k->file->layout, &err);
+    if (rc == VESTA_OK)
+        k->store->ops->ns_swap(k->store, action->old_ver, &action->ns, reply);
+    else
+        turn_away(rc, &err, reply);
+}
+
+/* Where first users make namespaces, another may have been made beside ours: behind every swap, and by whoever comes
+ * after one that was cut short, it is looked at before the first lease. */
+static void do_ns_read(struct vs_keeping *k, struct vs_reply *reply) {
+    struct vesta_error err;
+    k->store->ops->ns_read(k->store, reply);
+    bool is_there = reply->outcome == VS_STORE_OK && reply->ns.ver;
+    if (!is_there || !k->store->ops->is_local || vs_map_incarnation(k->term.map)) return;
+    const struct vs_lineage lineage = lineage_of(k);
+    int rc = vs_lineage_enter(&lineage, k->store, &reply->ns, &err);
+    if (rc != VESTA_OK) turn_away(rc, &err, reply);
+}
+
+/* Everything the engine may want to know of the store's answer goes into the event. */
+static bool ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+    struct vs_keeping *k = keeping_of(term);
+    const struct vs_store_ops *ops = k->store->ops;
+    struct vs_reply reply;
+    assert(!vs_process_is_locked()); /* a store may take as long as it likes */
+    vs_term_beat(term, call_us_max(k->store, action->kind));
+    switch (action->kind) {
+    case VS_DO_CHOOSE: return do_choose(k, ev);
+    case VS_DO_NS_READ: do_ns_read(k, &reply); break;
+    case VS_DO_NS_SWAP: do_ns_swap(k, action, &reply); break;
+    case VS_DO_READ: ops->read(k->store, action->worker, &reply); break;
+    default:
+        assert(action->kind == VS_DO_SWAP);
+        ops->swap(k->store, action->worker, action->old_ver, &action->record, &reply);
+        break;
+    }
+    ev->outcome = reply.outcome;
+    ev->store_ms = reply.store_ms;
+    ev->record = reply.record;
+    ev->ns = reply.ns;
+    memcpy(ev->text, reply.text, sizeof ev->text);
+    return true;
+}
+
+static const struct vs_term_ops term_ops = {
+    .ask = ask,
+    .sleep = nap,
+    .stop = asked_to_stop,
+    .random = random_bits,
+    .alone = is_alone,
+};
+
+/* ------------------------------------------------------------------ a term */
+
+struct vs_keeping *vs_keeping_begin(struct vs_file *file) {
+    struct vs_keeping *k = calloc(1, sizeof *k);
+    assert(file->seat.token);
+    if (!k) return NULL;
+    k->term = (struct vs_term){.map = file->mapping.map,
+                               .clock = file->clock,
+                               .layout = &file->layout,
+                               .ops = &term_ops,
+                               .pid = (uint32_t)getpid(),
+                               .token = file->seat.token};
+    k->file = file;
+    k->elected = file->seat.elected;
+    return k;
+}
+
+static int open_store(struct vs_keeping *k, const char *secret, struct vesta_error *err) {
+    const struct vs_map *map = k->term.map;
+    struct vs_file *file = k->file;
+    struct vs_store_opts opts = {.namespace_ = map->header.namespace_,
+                                 .group = map->header.group,
+                                 .clock = file->clock,
+                                 .secret = *secret ? secret : NULL,
+                                 .call_ms_max = vs_lease_preset(file->anchor.header.lease)->call_ms,
+                                 .cut_us = &file->cut_us};
+    if (vs_store_is_gone(k->uri, vs_map_incarnation(map)))
+        return vs_fail(err, VESTA_EIO, "the store's folder %.120s is gone: restore it", k->uri + 5);
+    int rc = vs_store_open(k->uri, &opts, &k->store, err);
+    return rc == VESTA_OK ? check_store(k, err) : rc;
+}
+
+/* Behind a rest, and before the first step. */
+static int begin_term(struct vs_keeping *k, struct vesta_error *err) {
+    char secret[VS_SECRET_MAX], host[64], holder[VS_HOLDER_MAX];
+    vs_process_lock();
+    memcpy(secret, k->file->secret, sizeof secret);
+    memcpy(k->uri, k->file->store, sizeof k->uri);
+    vs_process_unlock();
+    int rc = open_store(k, secret, err);
+    explicit_bzero(secret, sizeof secret);
+    if (rc != VESTA_OK) return rc;
+    vs_host_name(host, sizeof host);
+    snprintf(holder, sizeof holder, "%s pid %d", host, (int)getpid());
+    k->term.is_judged = is_judged(k->file);
+    vs_term_begin(&k->term, holder, vs_lease_preset(k->file->anchor.header.lease));
+    return VESTA_OK;
+}
+
+static void end_term(struct vs_keeping *k, enum vs_term_end end) {
+    assert(k->store);
+    const struct vs_lease *lease = &k->term.lease;
+    struct vs_kept *kept = &k->file->kept;
+    assert(!k->asks);
+    kept->ms = end == VS_TERM_GAVE_BACK && lease->not_given_back ? lease->timing.lease_ms : 0;
+    if (kept->ms) snprintf(kept->why, sizeof kept->why, "%s", lease->said);
+    note_store(k); /* a program that gave one id and ends has not napped */
+    if (end == VS_TERM_USED_UP || (end == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->term.map);
+    k->store->ops->close(k->store);
+}
+
+static void free_keeping(struct vs_keeping *k) {
+    assert(!k->listed);
+    explicit_bzero(k->uri, sizeof k->uri);
+    free(k);
+}
+
+enum vs_keeps vs_keeping_serve(struct vs_keeping *k) {
+    struct vs_map *map = k->term.map;
+    struct vesta_error err;
+    if (!k->store) {
+        if (!vs_term_rest(&k->term)) return VS_KEEPS_WAITS;
+        if (begin_term(k, &err) != VESTA_OK) {
+            vs_map_say(map, err.text);
+            atomic_store(&map->shared.retry_boot_us, k->term.clock->boot_us(k->term.clock->self) + VS_STORE_RETRY_US);
+            free_keeping(k);
+            return VS_KEEPS_LEAVES;
+        }
+    }
+    enum vs_term_end end = vs_term_serve(&k->term);
+    if (end == VS_TERM_WAITS) return VS_KEEPS_WAITS;
+    end_term(k, end);
+    bool is_replaced = vs_term_is_replaced(&k->term);
+    free_keeping(k);
+    return is_replaced ? VS_KEEPS_LEAVES : VS_KEEPS_STAYS;
+}

@@ -1,0 +1,281 @@
+/* shift.c -- the thread that keeps several files, and which of them has it: see shift.h. */
+#include "keeper/shift.h"
+#include "os/process.h"
+#include "os/thread.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where a thread can sleep on one word only, it looks at the others so often; at its bell alone, less often. */
+#define POOR_US 20000
+#define POOR_ALONE_US 100000
+#define PHASE_STEP_US 7919
+
+struct vs_shift {
+    struct vs_shift *next; /* the list; process lock */
+    uint64_t runs_in;      /* vs_process_token; a forked child has the list and none of the threads */
+    char *store;
+    int64_t phase_us;
+    pthread_t thread;
+    _Atomic uint32_t bell; /* futex: rung when it has a task more, or one is kicked, or it shall end */
+    pthread_mutex_t lock;  /* over what follows */
+    pthread_cond_t turned;
+    struct vs_task *running; /* has its turn, without the lock */
+    bool ends;
+    int count, at;
+    struct vs_task *task[VS_SHIFT_TASKS];
+};
+
+static struct vs_shift *shifts; /* process lock */
+
+static void ring(struct vs_shift *shift) {
+    atomic_fetch_add(&shift->bell, 1);
+    vs_futex_wake(&shift->bell);
+}
+
+/* ------------------------------------------------------------------ turns */
+
+static bool is_due(struct vs_task *task) {
+    if (task->is_over) return false;
+    return atomic_load(&task->kicked) || atomic_load_explicit(task->word, memory_order_acquire) != task->seen ||
+           task->until_boot_us <= task->clock->boot_us(task->clock->self);
+}
+
+/* The next that is due behind the one that had its turn last.  With the lock held. */
+static struct vs_task *find_due(struct vs_shift *shift) {
+    assert(!shift->running);
+    for (int i = 0; i < shift->count; i++) {
+        int at = (shift->at + 1 + i) % shift->count;
+        if (!is_due(shift->task[at])) continue;
+        shift->at = at;
+        return shift->task[at];
+    }
+    return NULL;
+}
+
+static void have_turn(struct vs_task *task) {
+    assert(!task->is_over);
+    atomic_store(&task->kicked, 0); /* before: a kick in the middle of a turn brings another */
+    task->is_over = !task->turn(task);
+}
+
+/* With the lock held, which is let go meanwhile. */
+static void run(struct vs_shift *shift, struct vs_task *task) {
+    assert(!shift->running);
+    shift->running = task;
+    pthread_mutex_unlock(&shift->lock);
+    have_turn(task);
+    pthread_mutex_lock(&shift->lock);
+    shift->running = NULL;
+    pthread_cond_broadcast(&shift->turned);
+}
+
+static int64_t left_us(const struct vs_task *task) {
+    int64_t left = task->until_boot_us - task->clock->boot_us(task->clock->self);
+    return left > 0 ? left : 0;
+}
+
+#define IDLE_US INT64_C(60000000) /* nothing to wait for: it will be rung */
+
+/* Until one of them is due.  With the lock held, which is let go meanwhile: a task that is taken away then may leave an
+ * address where nothing is, which the kernel minds and nobody else. */
+static void wait_for_any(struct vs_shift *shift, uint32_t bell) {
+    struct vs_sleep on[VS_FUTEXES_MAX];
+    int count = 0;
+    int64_t us = IDLE_US;
+    for (int i = 0; i < shift->count; i++) {
+        const struct vs_task *task = shift->task[i];
+        if (task->is_over) continue;
+        on[count++] = (struct vs_sleep){task->word, task->seen};
+        if (left_us(task) < us) us = left_us(task);
+    }
+    on[count] = (struct vs_sleep){&shift->bell, bell};
+    pthread_mutex_unlock(&shift->lock);
+    int woken = vs_futex_wait_any(on, count + 1, us, count == 1 ? POOR_ALONE_US : POOR_US);
+    pthread_mutex_lock(&shift->lock);
+    for (int i = 0; woken >= 0 && i < shift->count; i++) /* its word may be the same: somebody waits for the task */
+        if (shift->task[i]->word == on[woken].word) atomic_store(&shift->task[i]->kicked, 1);
+}
+
+static void *shift_main(void *arg) {
+    struct vs_shift *shift = arg;
+    pthread_mutex_lock(&shift->lock);
+    while (!shift->ends) {
+        uint32_t bell = atomic_load(&shift->bell);
+        struct vs_task *task = find_due(shift);
+        if (task)
+            run(shift, task);
+        else
+            wait_for_any(shift, bell);
+    }
+    pthread_mutex_unlock(&shift->lock);
+    return NULL;
+}
+
+int64_t vs_shift_look_us(const struct vs_task *task, int64_t boot_us, int64_t period_us) {
+    assert(period_us > 0);
+    int64_t phase_us = task->shift ? task->shift->phase_us % period_us : 0;
+    return boot_us - (boot_us - phase_us) % period_us + period_us;
+}
+
+/* ------------------------------------------------------------------ which shift */
+
+/* A forked child has none of its parent's threads, and looks at no lock of theirs. */
+static void forget_parents(void) {
+    assert(vs_process_is_locked());
+    while (shifts && shifts->runs_in != vs_process_token()) {
+        struct vs_shift *parents = shifts;
+        shifts = parents->next;
+        free(parents->store);
+        free(parents);
+    }
+}
+
+static int count_of(struct vs_shift *shift) {
+    pthread_mutex_lock(&shift->lock);
+    int count = shift->count;
+    pthread_mutex_unlock(&shift->lock);
+    return count;
+}
+
+/* The one of that store with the fewest tasks, or NULL; and how many there are. */
+static struct vs_shift *find_least(const char *store, int *of_store) {
+    struct vs_shift *least = NULL;
+    int fewest = VS_SHIFT_TASKS;
+    *of_store = 0;
+    for (struct vs_shift *shift = shifts; shift; shift = shift->next) {
+        assert(shift->runs_in == vs_process_token());
+        if (strcmp(shift->store, store) != 0) continue;
+        int count = count_of(shift);
+        ++*of_store;
+        if (count < fewest) least = shift, fewest = count;
+    }
+    return least;
+}
+
+static void free_shift(struct vs_shift *shift) {
+    assert(shift->count == 0);
+    pthread_cond_destroy(&shift->turned);
+    pthread_mutex_destroy(&shift->lock);
+    free(shift->store);
+    free(shift);
+}
+
+static int begin(struct vs_shift *shift) {
+    sigset_t all, was;
+    vs_signals_to_block(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
+    int rc = pthread_create(&shift->thread, NULL, shift_main, shift);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    return rc;
+}
+
+static int make_shift(const char *store, int of_store, struct vs_shift **out) {
+    struct vs_shift *shift = calloc(1, sizeof *shift);
+    if (!shift || !(shift->store = strdup(store))) {
+        free(shift);
+        return ENOMEM;
+    }
+    shift->runs_in = vs_process_token();
+    shift->phase_us = of_store * PHASE_STEP_US; /* not all of them at once */
+    pthread_mutex_init(&shift->lock, NULL);
+    pthread_cond_init(&shift->turned, NULL);
+    int rc = begin(shift);
+    if (rc != 0) {
+        free_shift(shift);
+        return rc;
+    }
+    shift->next = shifts;
+    shifts = shift;
+    *out = shift;
+    return 0;
+}
+
+int vs_shift_enter(struct vs_task *task, const char *store) {
+    int of_store, rc;
+    assert(vs_process_is_locked());
+    assert(task->turn && task->word && task->clock);
+    forget_parents();
+    struct vs_shift *shift = find_least(store, &of_store);
+    if (!shift || of_store < VS_SHIFTS_OF_A_STORE) {
+        struct vs_shift *shared = shift;
+        if ((rc = make_shift(store, of_store, &shift)) != 0 && !(shift = shared)) return rc;
+    }
+    task->is_over = false;
+    task->shift = shift;
+    atomic_store(&task->kicked, 1);
+    pthread_mutex_lock(&shift->lock);
+    assert(shift->count < VS_SHIFT_TASKS);
+    shift->task[shift->count++] = task;
+    pthread_mutex_unlock(&shift->lock);
+    ring(shift);
+    return 0;
+}
+
+void vs_task_kick(struct vs_task *task) {
+    atomic_store(&task->kicked, 1);
+    ring(task->shift);
+}
+
+/* ------------------------------------------------------------------ leaving */
+
+/* True: it was the shift's last, and nobody can find that any more. */
+static bool take_away(struct vs_shift *shift, struct vs_task *task) {
+    int i = 0;
+    vs_process_lock();
+    pthread_mutex_lock(&shift->lock);
+    while (shift->running == task) {
+        vs_process_unlock(); /* its turn may need that */
+        pthread_cond_wait(&shift->turned, &shift->lock);
+        pthread_mutex_unlock(&shift->lock);
+        vs_process_lock();
+        pthread_mutex_lock(&shift->lock);
+    }
+    while (shift->task[i] != task)
+        i++;
+    assert(i < shift->count);
+    shift->task[i] = shift->task[--shift->count];
+    shift->ends = shift->count == 0;
+    bool last = shift->ends;
+    struct vs_shift **at = &shifts;
+    for (; last && *at != shift; at = &(*at)->next)
+        assert(*at);
+    if (last) *at = shift->next;
+    pthread_mutex_unlock(&shift->lock);
+    vs_process_unlock();
+    return last;
+}
+
+/* The turns that are left, in this thread; as in the other, no signal is the program's meanwhile. */
+static void finish(struct vs_task *task) {
+    assert(!task->shift); /* nobody else gives it turns */
+    sigset_t all, was;
+    vs_signals_to_block(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was);
+    while (!task->is_over) {
+        if (is_due(task))
+            have_turn(task);
+        else
+            vs_futex_wait(task->word, task->seen, left_us(task));
+    }
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+}
+
+void vs_shift_leave(struct vs_task *task) {
+    struct vs_shift *shift = task->shift;
+    assert(!vs_process_is_locked());
+    assert(shift->runs_in == vs_process_token());
+    bool last = take_away(shift, task);
+    if (last) {
+        ring(shift);
+        pthread_join(shift->thread, NULL);
+        free_shift(shift);
+    }
+    task->shift = NULL;
+    atomic_store(&task->kicked, 1); /* whatever it waited for: it is told to end */
+    finish(task);
+}

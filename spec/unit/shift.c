@@ -1,0 +1,302 @@
+/* shift.c -- threads that have several tasks: whose turn it is, who waits for whom, and who does not. */
+#include "keeper/shift.h"
+#include "check.h"
+#include "os/clock.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define FAR_US INT64_C(3600000000)
+
+/* A task whose turns can be held up. */
+struct work {
+    struct vs_task task; /* first */
+    _Atomic uint32_t word;
+    atomic_int turns, inside, most_inside, last_turn;
+    atomic_bool held, ends, never_rests;
+};
+
+static int64_t now_us(void) {
+    return vs_clock_system()->boot_us(vs_clock_system()->self);
+}
+
+static bool work_turn(struct vs_task *task) {
+    struct work *w = (struct work *)task;
+    task->seen = atomic_load(&w->word);
+    bool goes_on = !atomic_load(&w->ends);
+    int inside = atomic_fetch_add(&w->inside, 1) + 1;
+    if (inside > atomic_load(&w->most_inside)) atomic_store(&w->most_inside, inside);
+    while (atomic_load(&w->held))
+        usleep(200);
+    task->until_boot_us = now_us() + (atomic_load(&w->never_rests) ? 0 : FAR_US);
+    atomic_fetch_sub(&w->inside, 1);
+    atomic_fetch_add(&w->turns, 1);
+    return goes_on;
+}
+
+static void enter(struct work *w, const char *store) {
+    w->task = (struct vs_task){.turn = work_turn, .word = &w->word, .clock = vs_clock_system()};
+    vs_process_lock();
+    CHECK(vs_shift_enter(&w->task, store) == 0);
+    vs_process_unlock();
+}
+
+static void leave(struct work *w) {
+    atomic_store(&w->ends, true);
+    vs_shift_leave(&w->task);
+}
+
+static void *leave_main(void *arg) {
+    leave(arg);
+    return NULL;
+}
+
+static void raise_word(struct work *w) {
+    atomic_fetch_add(&w->word, 1);
+    vs_futex_wake(&w->word);
+}
+
+static int threads(void) {
+    char line[256];
+    int count = -1;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "Threads: %d", &count) == 1) break;
+    if (file) fclose(file);
+    return count;
+}
+
+/* A sanitizer has a thread of its own from the first on that a program begins. */
+static int threads_before(void) {
+    struct work first = {.turns = 0};
+    enter(&first, "file:/first");
+    leave(&first);
+    return threads();
+}
+
+/* So many tasks of a store that the first and the ninth have one thread. */
+#define CROWD (VS_SHIFTS_OF_A_STORE + 1)
+static struct work crowd[CROWD];
+
+static void enter_crowd(void) {
+    for (int i = 0; i < CROWD; i++) {
+        memset(&crowd[i], 0, sizeof crowd[i]);
+        enter(&crowd[i], "file:/crowd");
+    }
+    for (int i = 0; i < CROWD; i++)
+        AWAIT(atomic_load(&crowd[i].turns) > 0);
+}
+
+static void leave_crowd(void) {
+    for (int i = 0; i < CROWD; i++)
+        leave(&crowd[i]);
+}
+
+/* Two that have one thread. */
+static bool is_shared(int i, int j) {
+    return crowd[i].task.shift == crowd[j].task.shift;
+}
+
+static struct work *mate_of(struct work **first) {
+    for (int i = 0; i < CROWD; i++)
+        for (int j = i + 1; j < CROWD; j++)
+            if (is_shared(i, j)) return *first = &crowd[i], &crowd[j];
+    return NULL;
+}
+
+static void threads_are_few(void) {
+    static struct work many[200];
+    int before = threads_before();
+    for (int i = 0; i < 200; i++)
+        enter(&many[i], "file:/many");
+    for (int i = 0; i < 200; i++)
+        AWAIT(atomic_load(&many[i].turns) > 0);
+    CHECK_EQ_I64(threads() - before, VS_SHIFTS_OF_A_STORE);
+    for (int i = 0; i < 200; i++)
+        leave(&many[i]);
+    AWAIT(threads() == before);
+}
+
+static void full_ones_get_another(void) {
+    enum { MANY = VS_SHIFTS_OF_A_STORE * VS_SHIFT_TASKS + 1 };
+    struct work *many = calloc(MANY, sizeof *many);
+    int before = threads_before();
+    for (int i = 0; i < MANY; i++)
+        enter(&many[i], "file:/many");
+    for (int i = 0; i < MANY; i++)
+        AWAIT(atomic_load(&many[i].turns) > 0);
+    CHECK_EQ_I64(threads() - before, VS_SHIFTS_OF_A_STORE + 1);
+    for (int i = 0; i < MANY; i++)
+        leave(&many[i]);
+    AWAIT(threads() == before);
+    free(many);
+}
+
+static void others_go_on(void) {
+    struct work away = {.held = true}, here = {.turns = 0};
+    enter(&away, "mysql://away/db");
+    AWAIT(atomic_load(&away.inside) == 1);
+    enter(&here, "mysql://here/db");
+    for (int i = 1; i < 50; i++) {
+        AWAIT(atomic_load(&here.turns) >= i);
+        raise_word(&here);
+    }
+    CHECK_EQ_I64(atomic_load(&away.turns), 0);
+    leave(&here);
+    atomic_store(&away.held, false);
+    leave(&away);
+}
+
+static void kicked_in_its_turn(bool by_word) {
+    struct work w = {.held = true};
+    enter(&w, "file:/one");
+    AWAIT(atomic_load(&w.inside) == 1);
+    if (by_word)
+        raise_word(&w);
+    else
+        vs_task_kick(&w.task);
+    atomic_store(&w.held, false);
+    AWAIT(atomic_load(&w.turns) == 2);
+    leave(&w);
+}
+
+static void a_kick_is_not_lost(void) {
+    kicked_in_its_turn(false);
+}
+
+static void nor_a_word(void) {
+    kicked_in_its_turn(true);
+}
+
+static void a_close_waits_for_its_turn(void) {
+    struct work *w, *mate;
+    pthread_t leaver;
+    enter_crowd();
+    mate = mate_of(&w);
+    NEED(mate != NULL);
+    atomic_store(&w->held, true);
+    vs_task_kick(&w->task);
+    AWAIT(atomic_load(&w->inside) == 1);
+    int had = atomic_load(&w->turns);
+    CHECK(pthread_create(&leaver, NULL, leave_main, w) == 0);
+    usleep(300000); /* no verdict: it may be in the middle of it, or not there yet */
+    atomic_store(&w->held, false);
+    pthread_join(leaver, NULL);
+    CHECK_EQ_I64(atomic_load(&w->most_inside), 1);
+    CHECK_EQ_I64(atomic_load(&w->turns), had + 2); /* the one that was under way, and the last, here */
+    for (int i = 0; i < CROWD; i++)
+        if (&crowd[i] != w) leave(&crowd[i]);
+}
+
+static void a_close_waits_for_no_other(void) {
+    struct work *hung, *other;
+    pthread_t leaver;
+    enter_crowd();
+    other = mate_of(&hung);
+    NEED(other != NULL);
+    atomic_store(&hung->held, true);
+    vs_task_kick(&hung->task);
+    AWAIT(atomic_load(&hung->inside) == 1);
+    int had = atomic_load(&other->turns);
+    vs_task_kick(&other->task); /* due, and its thread is in another's turn */
+    CHECK(pthread_create(&leaver, NULL, leave_main, other) == 0);
+    AWAIT(atomic_load(&other->turns) > had);
+    CHECK_EQ_I64(atomic_load(&hung->inside), 1);
+    pthread_join(leaver, NULL);
+    atomic_store(&hung->held, false);
+    for (int i = 0; i < CROWD; i++)
+        if (&crowd[i] != other) leave(&crowd[i]);
+}
+
+static void all_come_in_turn(void) {
+    struct work *busy, *other;
+    enter_crowd();
+    other = mate_of(&busy);
+    NEED(other != NULL);
+    for (int i = 0; i < 2; i++) { /* whichever of the two stands first */
+        int had = atomic_load(&other->turns);
+        atomic_store(&busy->never_rests, true);
+        vs_task_kick(&busy->task);
+        vs_task_kick(&other->task);
+        AWAIT(atomic_load(&other->turns) > had);
+        atomic_store(&busy->never_rests, false);
+        struct work *was = busy;
+        busy = other, other = was;
+    }
+    leave_crowd();
+}
+
+#ifndef __SANITIZE_THREAD__ /* which takes a child's threads for its parent's, where they have their places */
+static void a_child_has_its_own(void) {
+    struct work w = {.held = true};
+    enter(&w, "file:/one");
+    AWAIT(atomic_load(&w.inside) == 1);
+    pid_t child = fork();
+    if (child == 0) {
+        struct work own = {.turns = 0};
+        enter(&own, "file:/one");
+        while (atomic_load(&own.turns) == 0)
+            usleep(200);
+        leave(&own);
+        _exit(atomic_load(&own.turns) == 2 ? 0 : 1);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_EQ_I64(status, 0);
+    atomic_store(&w.held, false);
+    leave(&w);
+}
+#endif
+
+/* A kernel, or a container's rules, without the call that sleeps on many words. */
+static bool have_none(void) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 449, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 38 /* ENOSYS */),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void an_old_kernel_will_do(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        if (!have_none()) _exit(2);
+        enter_crowd();
+        for (int turn = 0; turn < 5; turn++)
+            for (int i = 0; i < CROWD; i++) {
+                int had = atomic_load(&crowd[i].turns);
+                raise_word(&crowd[i]);
+                AWAIT(atomic_load(&crowd[i].turns) > had);
+            }
+        leave_crowd();
+        _exit(atomic_load(&check_failures) > 0);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_EQ_I64(status, 0);
+}
+
+static const struct check_case cases[] = {
+    {"two hundred tasks of one store have eight threads, and none when they have left", threads_are_few},
+    {"where all of a store's threads are full there is one more", full_ones_get_another},
+    {"a store that hangs holds up no other store's tasks", others_go_on},
+    {"a kick in the middle of a turn brings another turn", a_kick_is_not_lost},
+    {"so does a word that changes in the middle of a turn", nor_a_word},
+    {"who takes a task away waits for its turn: it never has two at once", a_close_waits_for_its_turn},
+    {"and does not wait for the turn of another task of its thread", a_close_waits_for_no_other},
+    {"one that is always due leaves the others their turns", all_come_in_turn},
+#ifndef __SANITIZE_THREAD__
+    {"a forked child's tasks have threads of its own, whatever its parent's do", a_child_has_its_own},
+#endif
+    {"a kernel that cannot sleep on many words will do", an_old_kernel_will_do},
+};
+
+CHECK_MAIN(cases)
