@@ -10,7 +10,7 @@
 #define LAYOUT "sign:1=0 time:31 seq:26 worker:6 unit=1s epoch=2020-01-01T00:00:00Z"
 #define SEQ_BITS 26
 #define WORKER_BITS 6
-#define SPAN ((uint64_t)1 << 37) /* ticks of a number, half an hour; only what is given of them is memory */
+#define SPAN ((uint64_t)1 << 36) /* ticks of a number, a quarter of an hour; only what is given of them is memory */
 #define BITS (SPAN << WORKER_BITS)
 #define DROPS_MAX 40 /* each leaves its number to nobody for a while, and there are 64 */
 #define AHEAD_MS 360000
