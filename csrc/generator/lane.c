@@ -14,14 +14,16 @@
 #define COLD __attribute__((cold, noinline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* Where a thread's own storage is: one that ended may have had it before, and nobody is beside this one then. */
 #ifdef VS_SIM
 #define own_thread vs_sim_thread
-#else
-/* Its address is a thread's own while the thread lives; of one that ended it may come again, and nobody is beside it
- * then. */
-static _Thread_local char here __attribute__((tls_model("initial-exec")));
-
+#elif __GNUC__ >= 11 && !defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 static inline uint64_t own_thread(void) {
+    return (uintptr_t)__builtin_thread_pointer();
+}
+#else
+static inline uint64_t own_thread(void) {
+    static _Thread_local char here;
     return (uintptr_t)&here;
 }
 #endif
@@ -52,6 +54,7 @@ static inline uint64_t own_word(const struct vesta_lane *lane) {
  * a child finds in the lane is its parent's. */
 static bool own(struct vesta_lane *lane) {
     uint64_t token = lane->token(), was = atomic_load_explicit(&lane->process_of, memory_order_relaxed);
+    assert(token); /* 0 is whose a lane is that nobody has asked yet */
     /* relaxed: it decides between threads, and hands nothing from one to the other */
     if (was != token && atomic_compare_exchange_strong_explicit(&lane->process_of, &was, token, memory_order_relaxed,
                                                                 memory_order_relaxed)) {
