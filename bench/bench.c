@@ -62,7 +62,7 @@ void bench_gen(struct vesta_gen *gen, struct vs_map *map) {
     struct vesta_error err;
     if (vesta_layout_parse(map->header.layout, &layout, &err) != VESTA_OK) bench_die(err.text);
     vs_gen_init(gen, map, &layout, 0, vs_clock_system());
-    vs_gen_read_late(gen, vs_clock_late_s);
+    vs_gen_read_late(gen, vs_clock_late_s, vs_clock_late_us);
 }
 
 /* ------------------------------------------------------------------ workers */

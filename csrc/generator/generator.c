@@ -185,13 +185,27 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
     }
 }
 
-/* Whether a clock stands in the unit of a tick that does not open it.  Modulo 2^64: a clock that is behind gives far
- * more than a unit, too. */
+/* Takes the cursor's tick if nobody else does meanwhile. */
+static inline bool take_one(struct vs_slot *slot, uint64_t tick) {
+    VS_POINT(takes);
+    /* acq_rel: as in take_clock */
+    return atomic_compare_exchange_strong_explicit(&slot->tick, &tick, tick + 1, memory_order_acq_rel,
+                                                   memory_order_relaxed);
+}
+
+/* When a tick's unit begins.  Modulo 2^64, as what is compared with it: a clock that is behind gives far more than a
+ * unit, too. */
+static inline uint64_t opened_us(const struct vesta_gen *gen, uint64_t tick) {
+    return (uint64_t)gen->shape.epoch_us + (tick >> gen->shape.seq_bits) * (uint64_t)gen->shape.unit_us;
+}
+
+static inline uint64_t seq_of(const struct vesta_gen *gen, uint64_t tick) {
+    return tick & (((uint64_t)1 << gen->shape.seq_bits) - 1);
+}
+
+/* Whether a clock stands in the unit of a tick that does not open it. */
 static inline bool goes_on(const struct vesta_gen *gen, uint64_t tick, int64_t now_us) {
-    uint64_t unit_us = (uint64_t)gen->shape.unit_us;
-    uint64_t since_us = (uint64_t)(now_us - gen->shape.epoch_us) - (tick >> gen->shape.seq_bits) * unit_us;
-    bool opens_unit = (tick & (((uint64_t)1 << gen->shape.seq_bits) - 1)) == 0;
-    return since_us < unit_us && !opens_unit;
+    return (uint64_t)now_us - opened_us(gen, tick) < (uint64_t)gen->shape.unit_us && seq_of(gen, tick) != 0;
 }
 
 /* The same of a clock that counts seconds. */
@@ -215,12 +229,31 @@ static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, boo
         return false;
     /* the exact clock's wait hides this; behind the late one it is cheaper when the tick is taken */
     uint64_t made = by_second ? 0 : compose(gen, slot, tick);
-    VS_POINT(takes);
-    /* acq_rel: as in take_clock */
-    if (UNLIKELY(!atomic_compare_exchange_strong_explicit(&slot->tick, &tick, tick + 1, memory_order_acq_rel,
-                                                          memory_order_relaxed)))
-        return false;
+    if (UNLIKELY(!take_one(slot, tick))) return false;
     *id = by_second ? compose(gen, slot, tick) : made;
+    return true;
+}
+
+/* Whether a clock that may be late does not say that the unit is over which a tick stands in, nor that it was set back;
+ * an exact one was seen in that unit. */
+static inline bool goes_on_late(const struct vesta_gen *gen, const struct vs_map *map, uint64_t tick, int64_t late_us) {
+    uint64_t open_us = opened_us(gen, tick), unit_us = (uint64_t)gen->shape.unit_us;
+    uint64_t seen_us = (uint64_t)atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
+    return seen_us - open_us < unit_us && (uint64_t)late_us + VS_LATE_US_MAX - open_us < unit_us + VS_LATE_US_MAX;
+}
+
+/* The next id of a unit that has given many, by the clock that may be late; one of a run is for the exact one. */
+static inline bool take_late(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id) {
+    int64_t late_us = gen->late_us(gen->clock->self);
+    VS_POINT(read_clock);
+    uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
+    if (UNLIKELY(seq_of(gen, tick) < gen->late_from || tick % VS_LATE_RUN == 0)) return false;
+    /* acquire: as in take_in_unit */
+    if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire))) return false;
+    const struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    if (UNLIKELY(!goes_on_late(gen, map, tick, late_us) || leap_is_observed(map) || !take_one(slot, tick)))
+        return false;
+    *id = compose(gen, slot, tick);
     return true;
 }
 
@@ -353,6 +386,11 @@ static __attribute__((noinline)) int next_in_second(struct vesta_gen *gen, struc
     return LIKELY(take_in_unit(gen, slot, true, id)) ? VESTA_OK : next_any(gen, id, pause);
 }
 
+static __attribute__((noinline)) int next_late(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id,
+                                               struct vesta_pause *pause) {
+    return LIKELY(take_late(gen, slot, id)) ? VESTA_OK : next_clock(gen, slot, id, pause);
+}
+
 /* What calls others is elsewhere, so that the shortest way saves no register. */
 int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     /* acquire: pairs with the release in remember; the slot's fields come first */
@@ -360,6 +398,7 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     uint64_t tick;
     if (UNLIKELY(!slot)) return next_any(gen, id, pause);
     if (gen->late_s) return next_in_second(gen, slot, id, pause);
+    if (gen->late_us) return next_late(gen, slot, id, pause);
     if (gen->pacing != VESTA_PACING_HISTORY) return next_clock(gen, slot, id, pause);
     if (UNLIKELY(!take_passed(slot, &tick))) return next_any(gen, id, pause);
     VS_POINT(composes);

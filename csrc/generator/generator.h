@@ -7,7 +7,13 @@
 #define VS_CLOCK_LEAP_US (10 * 1000000ll)    /* S: a larger step against BOOTTIME must be confirmed */
 #define VS_CLOCK_CONFIRM_US (60 * 1000000ll) /* an offset that stood this long is believed */
 #define VS_LATE_SEQ_BITS_MAX 24              /* a tick of any second that a clock can show has 64 bits */
-#define VS_LEASE_POLL_US 1000                /* how soon to ask again while the keeper works */
+#define VS_LATE_US_MAX 10000                 /* the kernel's tick: by so much a late clock may be */
+#ifndef VS_LATE_FROM                         /* the simulator's units are small */
+#define VS_LATE_FROM 128                     /* ids of a unit before the late clock is asked in it, and then */
+#define VS_LATE_RUN 32                       /* of so many in a row, one by the exact clock */
+#endif
+_Static_assert((VS_LATE_RUN & (VS_LATE_RUN - 1)) == 0, "where a run begins is a matter of low bits");
+#define VS_LEASE_POLL_US 1000 /* how soon to ask again while the keeper works */
 
 /* A layout, boiled down to what one id needs.  An id is
  *     base + worker * worker_unit + tick * seq_unit + (tick >> gap_bits) * gap_skip         modulo 2^64
@@ -43,6 +49,9 @@ struct vesta_gen {
     int64_t (*late_s)(void *self);
     int64_t epoch_s;
     uint64_t unit_rest;
+    /* Other layouts: a clock that is late by as much, and from which tick of a unit on it is asked; NULL as above. */
+    int64_t (*late_us)(void *self);
+    uint64_t late_from;
     struct vs_map *_Atomic map; /* changes only when a file is retired; the old one stays mapped */
     struct vesta_layout layout;
     struct vs_handle *handle; /* the keeper folder's part; NULL in the simulator */
@@ -54,9 +63,10 @@ struct vesta_gen {
 void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,
                  const struct vesta_clock *clock);
 
-/* Lets a clock that is cheaper than `clock`, and a little late, say whether the second goes on that the cursor stands
- * in, where the layout counts whole ones.  It opens none: no id is of a time that `clock` has not shown. */
-void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self));
+/* Lets a clock that is cheaper than `clock`, and a little late, say whether the unit goes on that the cursor stands in:
+ * late_s where the layout counts whole seconds, else late_us, where a unit has room for many ids.  It opens none: no id
+ * is of a unit that `clock` has not shown. */
+void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int64_t (*late_us)(void *self));
 
 /* As vesta_next_block, and of which slot. */
 int vs_gen_take(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, struct vesta_block *out,

@@ -36,14 +36,21 @@ void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_l
     vs_gen_move(gen, map);
 }
 
-void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self)) {
+void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int64_t (*late_us)(void *self)) {
     const struct vs_shape *shape = &gen->shape;
-    if (gen->pacing == VESTA_PACING_HISTORY || shape->unit_us != 1000000 || shape->epoch_us % 1000000 != 0 ||
-        shape->seq_bits > VS_LATE_SEQ_BITS_MAX)
-        return;
-    gen->epoch_s = shape->epoch_us / 1000000;
-    gen->unit_rest = ((uint64_t)1 << shape->seq_bits) - 1;
-    gen->late_s = late_s;
+    uint64_t unit_ticks = (uint64_t)1 << shape->seq_bits;
+    assert(gen->clock); /* that of a handle which was made */
+    assert(late_s);
+    assert(late_us);
+    if (gen->pacing == VESTA_PACING_HISTORY) return;
+    if (shape->unit_us == 1000000 && shape->epoch_us % 1000000 == 0 && shape->seq_bits <= VS_LATE_SEQ_BITS_MAX) {
+        gen->epoch_s = shape->epoch_us / 1000000;
+        gen->unit_rest = unit_ticks - 1;
+        gen->late_s = late_s;
+    } else if (shape->spread + VS_LATE_FROM < unit_ticks) {
+        gen->late_from = shape->spread + VS_LATE_FROM;
+        gen->late_us = late_us;
+    }
 }
 
 void vs_gen_move(struct vesta_gen *gen, struct vs_map *map) {

@@ -73,7 +73,7 @@ static int make_handle(const struct vs_settings *settings, struct vs_map *map, s
         return rc;
     }
     vs_gen_init(gen, map, &layout, base, settings->clock);
-    if (settings->clock == vs_clock_system()) vs_gen_read_late(gen, vs_clock_late_s);
+    if (settings->clock == vs_clock_system()) vs_gen_read_late(gen, vs_clock_late_s, vs_clock_late_us);
     handle->file = file;
     handle->is_private = file == NULL;
     const char *store = file ? file->store : map->header.store;

@@ -24,6 +24,12 @@ int64_t vs_clock_late_s(void *self) {
     return (int64_t)time(NULL);
 }
 
+/* Two loads of the same kind. */
+int64_t vs_clock_late_us(void *self) {
+    (void)self;
+    return read_us(CLOCK_REALTIME_COARSE);
+}
+
 static int64_t boot_us(void *self) {
     (void)self;
     return read_us(CLOCK_BOOTTIME);

@@ -77,7 +77,8 @@ void oracle_before(int file, struct before *before) {
     const struct host *host = &sim.host[sim.file[file].host];
     before->file = file;
     before->sets = host->sets;
-    before->from_us = sim.shape.unit_us == SEC ? host_late_us(host) : host_unix_us(host);
+    before->unix_us = host_unix_us(host);
+    before->late_us = host_late_us(host);
     for (int i = 0; i < VS_SLOTS_MAX; i++) {
         uint64_t tick = atomic_load(&sim.file[file].map->slot[i].tick);
         before->given[i] = sim.file[file].was[i].given;
@@ -167,13 +168,34 @@ static void check_time(struct file *f, int slot, uint64_t tick, uint64_t ahead) 
         oracle_found(LEAP, "an id's time is %.3f s past what may be believed", (double)(at - latest) / 1e6);
 }
 
+/* Whether the clock that may be late may have spoken for a tick: in layouts of a second for any; in others for those of
+ * a unit that has given many, but one of a run. */
+static bool may_be_late(uint64_t tick) {
+    uint64_t seq = tick & (((uint64_t)1 << sim.shape.seq_bits) - 1);
+    return sim.shape.unit_us == SEC || (seq >= sim.shape.spread + VS_LATE_FROM && tick % VS_LATE_RUN != 0);
+}
+
 /* With clock pacing.  A millisecond more: with_rate takes it away at once where a clock goes slow. */
 static void check_fresh(const struct before *before, const struct file *f, uint64_t tick) {
-    if (f->map->header.pacing != VESTA_PACING_CLOCK || sim.host[f->host].sets != before->sets) return;
+    const struct host *host = &sim.host[f->host];
+    if (f->map->header.pacing != VESTA_PACING_CLOCK || host->sets != before->sets) return;
     int64_t over_us = vs_tick_unix_us(&sim.shape, tick) + sim.shape.unit_us;
-    if (over_us + MS <= before->from_us)
+    bool is_over = over_us + MS <= before->unix_us, was_late = over_us + MS > before->late_us;
+    bool is_wild = host->is_wild && sim.shape.unit_us != SEC;
+    if (is_over && !(may_be_late(tick) && (was_late || is_wild)))
         oracle_found(LATE, "tick %llu was over %.6f s before it was asked for", (unsigned long long)tick,
-                     (double)(before->from_us - over_us) / 1e6);
+                     (double)(before->unix_us - over_us) / 1e6);
+}
+
+/* Nor does a clock that was set back go unmet by more than the late one may be late. */
+static void check_back(const struct before *before, const struct file *f, int slot, uint64_t tick, uint64_t ahead) {
+    const struct host *host = &sim.host[f->host];
+    if (f->map->header.pacing != VESTA_PACING_CLOCK || host->sets != before->sets || host->is_wild) return;
+    int64_t by_us = host_unix_us(host) + VS_LATE_US_MAX + MS;
+    uint64_t bound = ((uint64_t)(vs_time_at(&sim.shape, by_us) + 1) << sim.shape.seq_bits) + ahead;
+    if (tick >= bound && !atomic_load(&f->map->slot[slot].allowed))
+        oracle_found(AHEAD, "tick %llu is at or past %llu, the bound of a clock that was set back",
+                     (unsigned long long)tick, (unsigned long long)bound);
 }
 
 /* The file that an id came from: the successor, to which another thread went on meanwhile (whose leases start above
@@ -220,6 +242,7 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
     if (tick + 1 > f->was[slot].given) f->was[slot].given = tick + 1;
     check_time(f, slot, tick, sim.proc[proc].gen.ahead_ticks_max);
     check_fresh(before, f, tick);
+    check_back(before, f, slot, tick, sim.proc[proc].gen.ahead_ticks_max);
 }
 
 void oracle_ids(const struct before *before, int proc, const uint64_t *ids, size_t n) {

@@ -113,7 +113,7 @@ static int new_proc(int path, int file) {
     p->file = file;
     atomic_store(&p->token, (uint64_t)(proc + 1) << 32);
     vs_gen_init(&p->gen, sim.file[file].map, sim.layout, sim.base, &sim.host[sim.path[path].host].clock);
-    vs_gen_read_late(&p->gen, host_late_s);
+    vs_gen_read_late(&p->gen, host_late_s, host_late_or_wild_us);
     return proc;
 }
 

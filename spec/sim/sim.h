@@ -88,6 +88,7 @@ struct host {
     int64_t read_max_us; /* the latest time that anyone read in this boot */
     unsigned boots, sets;
     int64_t set_us, stood_us, went_on_us; /* when its clock was set, when it stood still last, and until when */
+    bool is_wild;                         /* its late clock shows anything where units are shorter than a second */
 };
 
 /* One inode.  The map is what all its processes share. */
@@ -233,11 +234,17 @@ void world_make(uint64_t seed);
 void world_for_story(void);
 void world_path(int path, enum vesta_pacing pacing);
 bool world_timing(const char *name);
+/* A story's ids: eight a millisecond in place of eight a second; before its first process. */
+void world_by_milliseconds(void);
 int64_t host_unix_us(const struct host *host);
 int64_t host_boot_us(const struct host *host);
 /* CLOCK_REALTIME as the kernel's last tick left it, and what reads its second. */
 int64_t host_late_us(const struct host *host);
 int64_t host_late_s(void *host);
+/* The same in microseconds; or anything, another thing to each who asks. */
+int64_t host_late_or_wild_us(void *host);
+/* No tick comes any more. */
+void host_stop_ticks(int host);
 void host_step(int host, int64_t by_us);
 /* Its clock is another one from now on. */
 void host_was_set(struct host *host);
@@ -329,7 +336,7 @@ __attribute__((format(printf, 2, 3))) void oracle_found(enum finding kind, const
 /* Around a call for ids: what had been given before it, and what it gave. */
 struct before {
     int file;
-    int64_t from_us; /* an id's time is not over then, unless the clock was set */
+    int64_t unix_us, late_us; /* an id's time is not over then, unless the clock was set */
     unsigned sets;
     uint64_t given[VS_SLOTS_MAX]; /* one past the highest */
     bool ended[VS_SLOTS_MAX];

@@ -5,6 +5,7 @@
  *     kills RETIRES_OPEN DUPLICATE    the planted bug that this story finds, and what it leads to; may stand more often
  *     timing local | shared | hasty    before the first process: the lease's timing (local)
  *     pacing history | clock          (history)
+ *     units of 1 ms                   before the first process: eight ids each (of 1 s)
  *     p has number 1 | p draws        (number 1); who draws is given the first that nobody holds
  *     A starts at p                   a process at a path, which is made by its first one; it has no thread yet
  *     A forks B
@@ -24,6 +25,7 @@
  *     all for 3 s                     everyone runs, in order; time passes
  *     wait 3 s                        time passes, nobody runs
  *     clock of p +3 s
+ *     ticks of p end                  its late clock stands from now on
  *     store loses the next write / does the next write unheard / does the next write after 3 s
  *     store keeps a copy / goes back to it / is put right
  */
@@ -316,6 +318,13 @@ static bool set_clock(const struct words *w) {
     return true;
 }
 
+static bool ticks_end(const struct words *w) {
+    const int *path = path_named(w->word[2]);
+    if (!path || *path < 0) return wrong("whose ticks?");
+    host_stop_ticks(sim.path[*path].host);
+    return true;
+}
+
 static bool store(const struct words *w) {
     if (says(w, 1, "loses the next write"))
         store_fate = FATE_LOST;
@@ -343,6 +352,12 @@ static bool choose_pacing(const struct words *w) {
     return true;
 }
 
+static bool choose_units(void) {
+    if (sim.procs > 0) return wrong("a process counts by seconds");
+    world_by_milliseconds();
+    return true;
+}
+
 /* ------------------------------------------------------------------ telling */
 
 static bool step(struct words *w) {
@@ -350,6 +365,8 @@ static bool step(struct words *w) {
     if (strcmp(first, "kills") == 0) return true;
     if (strcmp(first, "timing") == 0 && w->count == 2) return choose_timing(w);
     if (strcmp(first, "pacing") == 0 && w->count == 2) return choose_pacing(w);
+    if (says(w, 0, "units of 1 ms")) return choose_units();
+    if (strcmp(first, "ticks") == 0 && w->count == 4) return ticks_end(w);
     if (strcmp(first, "store") == 0) return store(w);
     if (strcmp(first, "wait") == 0 && w->count == 3) return waits(w);
     if (strcmp(first, "all") == 0 && w->count == 4) return waits(w);

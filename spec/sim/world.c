@@ -28,8 +28,10 @@ static const char *const wide_text[] = {
     "time:46 seq:16 worker:2 unit=1us epoch=2025-12-31T00:00:00Z",
 };
 static struct vesta_layout layouts[VS_COUNT(layout_text)], wide[VS_COUNT(wide_text)];
-#define STORY_LAYOUT 3 /* eight ids a second */
+#define STORY_LAYOUT 3       /* eight ids a second */
+#define STORY_LAYOUT_MILLI 1 /* eight a millisecond */
 #define WIDE_WORLDS 8
+#define WILD_WORLDS 4 /* one in so many */
 #define KERNEL_TICK_US (10 * MS)
 
 /* As a store on this machine, a shared one, and one in a hurry have them.  The real window of `local` is three times as
@@ -79,6 +81,17 @@ int64_t host_late_s(void *self) {
     return was_read(self, host_late_us(self)) / SEC;
 }
 
+/* No random number of the schedule's: what a clock shows decides nothing else. */
+int64_t host_late_or_wild_us(void *self) {
+    struct host *host = self;
+    static const int64_t by_us[] = {0, -MS, MS, -9 * MS, 9 * MS, -20 * MS, 20 * MS, -10 * SEC, 3600 * SEC};
+    uint64_t draw = ((uint64_t)sim.now_us + (uint64_t)thread_proc() + sim.counts.ids) * 0x9e3779b97f4a7c15u >> 40;
+    int64_t right_us = host_unix_us(host), late_us = host_late_us(host);
+    vs_sim_point("reads_clock");
+    if (!host->is_wild) return was_read(host, late_us);
+    return draw % 16 == 0 ? INT64_MIN : draw % 16 == 1 ? INT64_MAX : right_us + by_us[draw % VS_COUNT(by_us)];
+}
+
 static int64_t read_unix(void *self) {
     vs_sim_point("reads_clock");
     return was_read(self, host_unix_us(self));
@@ -101,6 +114,11 @@ void host_step(int host, int64_t by_us) {
     sim.counts.leaps += by_us > VS_CLOCK_LEAP_US;
     TRACE("host %d's clock is set by %+.3f s", host, (double)by_us / 1e6);
     oracle_clock(host);
+}
+
+void host_stop_ticks(int host) {
+    sim.host[host].stood_us = sim.now_us;
+    sim.host[host].went_on_us = NEVER;
 }
 
 void host_stand_still(int host, int64_t us) {
@@ -286,6 +304,11 @@ void world_for_story(void) {
     world_timing("local");
 }
 
+void world_by_milliseconds(void) {
+    use_layout(layout_text[STORY_LAYOUT_MILLI], &layouts[STORY_LAYOUT_MILLI]);
+    store_init();
+}
+
 bool world_timing(const char *name) {
     static const struct {
         const char *name;
@@ -317,6 +340,7 @@ void world_make(uint64_t seed) {
     for (int i = 0; i < sim.hosts; i++) {
         sim.host[i].clock = (struct vesta_clock){&sim.host[i], read_unix, read_boot, NULL};
         sim.host[i].rate_ppm = chance(50) ? 0 : rnd_between(-1000, 1001);
+        sim.host[i].is_wild = seed % WILD_WORLDS == (uint64_t)i;
         sim.host[i].offset_us = chance(60) ? 0 : rnd_between(-20 * SEC, 20 * SEC);
         boot(i);
     }

@@ -1,18 +1,25 @@
-/* late_clock.c -- rule 7: a clock that may be late says whether a second goes on, opens none, and is read only where a
- * layout counts whole ones. */
+/* late_clock.c -- rule 7: a clock that may be late says whether a unit goes on, and opens none: any second, and shorter
+ * units that have given many ids, for a run of them. */
 #include "os/clock.h"
 #include "world.h"
 
 #define SECONDS "sign:1 time:31 seq:3 worker:29 unit=1s epoch=2020-01-01T00:00:00Z"
 #define EPOCH_US (INT64_C(1577836800) * SECOND)
+#define MILLIS "sign:1 time:41 seq:10 worker:12 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define NOON (EPOCH_US + 1000 * DAY + 250)
 
 static int64_t late_s; /* what the late clock shows */
-static int looks;      /* how often the right one was read */
+static int64_t late_us;
+static int looks; /* how often the right one was read */
 
 static int64_t show_late_s(void *self) {
     (void)self;
     return late_s;
+}
+
+static int64_t show_late_us(void *self) {
+    (void)self;
+    return late_us;
 }
 
 static int64_t count_unix_us(void *self) {
@@ -24,8 +31,22 @@ static void open_late(struct world *w) {
     world_open(w, SECONDS, VESTA_PACING_CLOCK, 0, NOON);
     grant_all(w, 5);
     w->clock.unix_us = count_unix_us;
-    vs_gen_read_late(&w->gen, show_late_s);
+    vs_gen_read_late(&w->gen, show_late_s, show_late_us);
     late_s = NOON / SECOND;
+}
+
+/* A unit that has given so many that the late clock is asked from the next one on. */
+static uint64_t open_burst(struct world *w, uint64_t ahead_units) {
+    uint64_t ids[VS_LATE_FROM + 1];
+    struct vesta_pause pause;
+    world_open(w, MILLIS, VESTA_PACING_CLOCK, ahead_units, NOON);
+    grant_all(w, 5);
+    w->clock.unix_us = count_unix_us;
+    vs_gen_read_late(&w->gen, show_late_s, show_late_us);
+    late_us = NOON - NOON % 4000; /* as the last tick of the kernel left it */
+    CHECK_EQ_U64(next_tick(w, &pause), now_tick(w));
+    CHECK_EQ_U64(take_n(w, ids, VS_LATE_FROM, &pause), VS_LATE_FROM);
+    return now_tick(w);
 }
 
 /* The tick of the next id, which may or must not have cost a look at the right clock. */
@@ -79,13 +100,95 @@ static void a_step_back_is_met_by_the_late_clock(void) {
     world_close(&w);
 }
 
-static bool reads_late(const char *layout, enum vesta_pacing pacing) {
+static void few_ids_of_a_unit_read_the_right_clock(void) {
+    struct world w;
+    open_burst(&w, 0);
+    pass_us(&w.time, 4000);
+    late_us += 4000;
+    uint64_t t = now_tick(&w);
+    CHECK_EQ_U64(next_with(&w, true), t);
+    for (uint64_t i = 1; i < VS_LATE_FROM; i++)
+        CHECK_EQ_U64(next_with(&w, true), t + i);
+    world_close(&w);
+}
+
+static void a_burst_goes_on_by_the_late_clock(void) {
+    struct world w;
+    uint64_t t = open_burst(&w, 0), run = VS_LATE_RUN;
+    for (uint64_t i = VS_LATE_FROM + 1; i < VS_LATE_FROM + 4 * run; i++)
+        CHECK_EQ_U64(next_with(&w, i % run == 0), t + i);
+    world_close(&w);
+}
+
+/* As after a suspend, or where the kernel's ticks do not come. */
+static void a_clock_that_stands_is_believed_for_a_run(void) {
+    struct world w;
+    uint64_t t = open_burst(&w, 0), late = 0;
+    pass_us(&w.time, 3600 * SECOND);
+    for (uint64_t i = VS_LATE_FROM + 1; i % VS_LATE_RUN != 0; i++, late++)
+        CHECK_EQ_U64(next_with(&w, false), t + i);
+    CHECK_EQ_U64(late, VS_LATE_RUN - 1);
+    t = now_tick(&w);
+    CHECK_EQ_U64(next_with(&w, true), t);
+    CHECK_EQ_U64(next_with(&w, true), t + 1);
+    world_close(&w);
+}
+
+/* Wherever it stands, what it does not affirm is asked of the right one. */
+static void a_late_clock_ends_a_unit_and_opens_none(void) {
+    struct world w;
+    uint64_t t = open_burst(&w, 0), next = VS_LATE_FROM + 1;
+    const int64_t wrong_us[] = {NOON - NOON % 1000 + 1000,
+                                NOON + 3600 * SECOND,
+                                NOON - VS_LATE_US_MAX - 1000,
+                                0,
+                                -1,
+                                -EPOCH_US,
+                                INT64_MAX,
+                                INT64_MIN};
+    for (size_t i = 0; i < sizeof wrong_us / sizeof *wrong_us; i++) {
+        late_us = wrong_us[i];
+        CHECK_EQ_U64(next_with(&w, true), t + next++);
+    }
+    world_close(&w);
+}
+
+static void a_burst_ends_where_the_clock_is_set_back(void) {
+    struct world w;
+    struct vesta_pause pause;
+    open_burst(&w, 0);
+    w.time.unix_us -= 3 * SECOND;
+    late_us -= 3 * SECOND; /* who sets the clock writes both */
+    CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
+    CHECK_STR(vesta_why_name(pause.why), "clock_back");
+    world_close(&w);
+}
+
+/* A clock that is late cannot be told from a cursor that is ahead: there the exact one is asked. */
+static void ahead_of_the_clock_the_late_one_is_not_asked(void) {
+    struct world w;
+    uint64_t ids[1024], t = open_burst(&w, 1);
+    struct vesta_pause pause;
+    take_n(&w, ids, 1023 - VS_LATE_FROM, &pause);    /* all of this unit, */
+    CHECK_EQ_U64(take_n(&w, ids, 200, &pause), 200); /* and some of the next one's, which has not begun */
+    CHECK_EQ_U64(next_with(&w, true), t + 1024 + 200);
+    pass_us(&w.time, 1000);
+    CHECK_EQ_U64(next_with(&w, true), t + 1024 + 201); /* nobody has seen yet that it has */
+    world_close(&w);
+}
+
+static bool reads(const char *layout, enum vesta_pacing pacing, bool by_second) {
     struct world w;
     world_open(&w, layout, pacing, 0, NOON);
-    vs_gen_read_late(&w.gen, show_late_s);
-    bool reads = w.gen.late_s == show_late_s;
+    vs_gen_read_late(&w.gen, show_late_s, show_late_us);
+    bool reads = by_second ? w.gen.late_s == show_late_s : w.gen.late_us == show_late_us;
+    CHECK(!w.gen.late_s || !w.gen.late_us);
     world_close(&w);
     return reads;
+}
+
+static bool reads_late(const char *layout, enum vesta_pacing pacing) {
+    return reads(layout, pacing, true);
 }
 
 static void where_the_late_clock_is_read(void) {
@@ -93,6 +196,9 @@ static void where_the_late_clock_is_read(void) {
     CHECK(reads_late("vesta-second", VESTA_PACING_CLOCK));
     CHECK(!reads_late("vesta-second", VESTA_PACING_HISTORY));
     CHECK(!reads_late("snowflake", VESTA_PACING_CLOCK));
+    CHECK(reads("snowflake", VESTA_PACING_CLOCK, false));
+    CHECK(!reads("snowflake", VESTA_PACING_HISTORY, false));
+    CHECK(!reads("yitter", VESTA_PACING_CLOCK, false)); /* 64 ids a millisecond */
     CHECK(!reads_late("sign:1 time:31 seq:3 worker:29 unit=100ms epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK));
     /* its seconds begin within one of the clock's */
     CHECK(!reads_late("sign:1 time:31 seq:3 worker:29 unit=1s epoch=2020-01-01T00:00:00.250Z", VESTA_PACING_CLOCK));
@@ -101,11 +207,13 @@ static void where_the_late_clock_is_read(void) {
 }
 
 /* The machine's. */
-static void the_late_second_is_of_the_past(void) {
+static void the_late_clock_is_of_the_past(void) {
     const struct vesta_clock *machine = vs_clock_system();
     for (int i = 0; i < 100000; i++) {
-        int64_t shown = vs_clock_late_s(NULL), now_us = machine->unix_us(machine->self);
+        int64_t shown = vs_clock_late_s(NULL), shown_us = vs_clock_late_us(NULL);
+        int64_t now_us = machine->unix_us(machine->self);
         CHECK(shown <= now_us / SECOND);
+        CHECK(shown_us <= now_us);
     }
 }
 
@@ -124,7 +232,9 @@ static void a_clock_of_ones_own_is_the_only_one(void) {
     struct vesta_gen *own = opened("vesta-second", &clock), *machines = opened("vesta-second", NULL);
     struct vesta_pause pause;
     uint64_t id;
+    struct vesta_gen *millis = opened("vesta-milli", NULL);
     CHECK(machines->late_s == vs_clock_late_s);
+    CHECK(millis->late_us == vs_clock_late_us);
     for (int i = 0; i < 3; i++) {
         looks = 0;
         CHECK_EQ_I64(vesta_next(own, &id, &pause), VESTA_OK);
@@ -132,6 +242,7 @@ static void a_clock_of_ones_own_is_the_only_one(void) {
     }
     vesta_close(own);
     vesta_close(machines);
+    vesta_close(millis);
 }
 
 static const struct check_case cases[] = {
@@ -139,7 +250,13 @@ static const struct check_case cases[] = {
     {"a late clock opens no second, wherever it stands", a_late_clock_opens_no_second},
     {"a step back is met by the late clock, too", a_step_back_is_met_by_the_late_clock},
     {"where the late clock is read", where_the_late_clock_is_read},
-    {"the machine's late clock is never ahead", the_late_second_is_of_the_past},
+    {"few ids of a unit read the right clock", few_ids_of_a_unit_read_the_right_clock},
+    {"a burst goes on by the late clock, one of a run by the right one", a_burst_goes_on_by_the_late_clock},
+    {"a clock that stands is believed for a run", a_clock_that_stands_is_believed_for_a_run},
+    {"a late clock ends a unit and opens none, wherever it stands", a_late_clock_ends_a_unit_and_opens_none},
+    {"a burst ends where the clock is set back", a_burst_ends_where_the_clock_is_set_back},
+    {"ahead of the clock the late one is not asked", ahead_of_the_clock_the_late_one_is_not_asked},
+    {"the machine's late clock is never ahead", the_late_clock_is_of_the_past},
     {"a clock of one's own is the only one", a_clock_of_ones_own_is_the_only_one},
 };
 

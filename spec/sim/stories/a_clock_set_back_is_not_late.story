@@ -1,0 +1,10 @@
+# A clock that was set back shows less than one that is late can show.
+kills BACK_IS_LATE AHEAD
+pacing clock
+units of 1 ms
+A starts at p
+A wants
+A.keeper to sleeps
+A.1 takes 3
+clock of p -3 s
+A.1 tries 1
