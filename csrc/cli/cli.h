@@ -19,6 +19,7 @@
     X(check) \
     X(doctor) \
     X(health) \
+    X(client) \
     X(top) \
     X(store) \
     X(workers) \

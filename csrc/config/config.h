@@ -10,6 +10,7 @@
  *   walk.c     the file's table, walked by the schema; errors that name the key path, a suggestion and the line
  *   whole.c    what must hold between keys; notes
  *   policies.c policies, and what they may read of the environment
+ *   clients.c  who may ask
  *   segments.c which row may have a tag, and where
  *   origin.c   effective values, each with where it came from; what differs between two configs
  *
@@ -97,6 +98,8 @@ struct vs_conf_segment { /* segments[I] */
 #define VS_CONF_READS_MAX 32
 #define VS_CONF_READ_BYTES 32
 
+struct vs_accounts;
+
 struct vs_config {
     const char *name; /* the file's path; NULL: there is none */
     unsigned char origin[VS_CONF_KEYS_MAX];
@@ -107,6 +110,9 @@ struct vs_config {
     int ns_count, store_count, segment_count;
     struct vs_conf_list http, resp, admin; /* addresses; none: off */
     const char *resp_password, *admin_token;
+    const char *clients_file;     /* who may ask; NULL: nobody has a name */
+    struct vs_accounts *clients;  /* as it was read */
+    int64_t open;                 /* other machines may ask without a secret */
     const char *http_socket_mode, *resp_socket_mode, *admin_socket_mode; /* octal */
     int64_t http_idle_ms_max, resp_idle_ms_max, resp_auth_ms_max;
     int64_t threads;
@@ -162,6 +168,9 @@ int vs_conf_segment_of(const struct vs_config *config, const char *tag, const st
  * what to do, in flags or in a config.  For who listens where other machines can reach it. */
 #define VS_NUMBERED_WHY_MAX 640
 bool vs_config_is_numbered(const struct vs_config *config, bool by_flags, char *why, size_t size);
+
+/* Why such an address of HTTP is not served as it is; NULL: it is said who may ask there. */
+const char *vs_config_closed(const struct vs_config *config, bool by_flags);
 
 /* An effective value, and where it came from. */
 struct vs_conf_value {

@@ -1,5 +1,6 @@
 /* place.c -- a single value of a config, checked against its row of the schema and put in its place.  Knows no Lua, no
  * file and no environment. */
+#include "access/accounts.h"
 #include "base/error.h"
 #include "base/slice.h"
 #include "config/schema.h"
@@ -37,6 +38,7 @@ void vs_config_free(struct vs_config *config) {
     }
     for (int i = 0; i < VS_CONF_NAMESPACES_MAX; i++)
         vs_policy_text_free(&config->ns[i].policy.text), vs_policy_text_free(&config->ns[i].shadow.text);
+    vs_accounts_let(config->clients);
     free(config);
 }
 

@@ -344,6 +344,19 @@ static int check_numbered(const struct vs_conf_reading *r, const char *path, con
     return VS_CONF_WRONG(r, path, r->config, err, "has %s: %s", address, why);
 }
 
+const char *vs_config_closed(const struct vs_config *config, bool by_flags) {
+    if (config->clients || config->open) return NULL;
+    return by_flags ? "other machines can reach it, and whoever does could take ids: say who may (--clients FILE, which vesta "
+                      "client add writes), or that all may (--open)"
+                    : "other machines can reach it, and whoever does could take ids: say who may (clients = FILE, which "
+                      "vesta client add writes), or that all may (open = true)";
+}
+
+static int check_open(const struct vs_conf_reading *r, const char *address, struct vesta_error *err) {
+    const char *why = vs_config_closed(r->config, !r->source.path);
+    return why ? VS_CONF_WRONG(r, "http.listen", r->config, err, "has %s: %s", address, why) : VESTA_OK;
+}
+
 static int check_address(const struct vs_conf_reading *r, size_t which, const char *address, struct vesta_error *err) {
     struct vesta_error why;
     const char *path = listens[which].path;
@@ -355,7 +368,7 @@ static int check_address(const struct vs_conf_reading *r, size_t which, const ch
                 return VS_CONF_WRONG(r, path, r->config, err, "has %s, and so has %s; each needs its own", address,
                                      listens[i].path);
     if (which == 2)
-        return is_unix(address) || r->config->admin_token
+        return is_unix(address) || r->config->admin_token || r->config->clients
                    ? VESTA_OK
                    : VS_CONF_WRONG(
                          r, path, r->config, err,
@@ -363,13 +376,14 @@ static int check_address(const struct vs_conf_reading *r, size_t which, const ch
                          "may connect",
                          address, r->source.path ? "admin.token" : "VESTA_ADMIN_TOKEN in the environment");
     if (local) return VESTA_OK;
-    if (which == 1 && !r->config->resp_password)
+    if (which == 1 && !r->config->resp_password && !r->config->clients)
         return VS_CONF_WRONG(
             r, path, r->config, err,
             "has %s, which other machines can reach, but there is no password: %s, or listen on 127.0.0.1 or "
             "unix:PATH",
             address, r->source.path ? "set resp.password" : "give --resp-password-file FILE");
-    return check_numbered(r, path, address, err);
+    int rc = check_numbered(r, path, address, err);
+    return rc == VESTA_OK && which == 0 ? check_open(r, address, err) : rc;
 }
 
 static int check_listens(const struct vs_conf_reading *r, struct vesta_error *err) {
@@ -415,6 +429,7 @@ int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     if (rc == VESTA_OK) rc = check_namespaces(r, err);
     if (rc == VESTA_OK) rc = vs_conf_policies(r, err);
     if (rc == VESTA_OK) rc = check_segments(r, err);
+    if (rc == VESTA_OK) rc = vs_conf_clients(r, err);
     if (rc == VESTA_OK) rc = check_listens(r, err);
     if (rc == VESTA_OK) rc = check_sites(r, err);
     if (rc != VESTA_OK) return rc;

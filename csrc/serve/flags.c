@@ -18,8 +18,8 @@ _Static_assert(VS_CONF_NAMESPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN
 struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
         *log_file, *policy, *shadow_policy, *policy_env, *wait_ms, *connections, *address_connections, *memory_mib,
-        *start_wait_ms, *hosts, *origins;
-    int single_host, no_state, effective, json;
+        *start_wait_ms, *hosts, *origins, *clients;
+    int open, single_host, no_state, effective, json;
 };
 
 /* ------------------------------------------------------------------ reading flags */
@@ -42,6 +42,8 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
         VS_TEXT("resp-idle-ms", &flags->resp_idle_ms, "MS",
                 "how long a Redis client may be idle before it is disconnected (default: 300000)"),
         VS_TEXT("admin", &flags->admin, "ADDR", "the address of the admin routes (default: off)"),
+        VS_TEXT("clients", &flags->clients, "FILE", "who may ask, as `vesta client` writes it (default: nobody has a name)"),
+        VS_SWITCH("open", &flags->open, "whoever reaches --http may have ids, also from other machines"),
         VS_TEXT("connections", &flags->connections, "N",
                 "how many connections HTTP and Redis clients may have together (default: 10000)"),
         VS_TEXT("address-connections", &flags->address_connections, "N",
@@ -125,6 +127,8 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     add_flag(serving, "--http-idle-ms", "http.idle_ms_max", flags->http_idle_ms);
     add_flag(serving, "--resp-idle-ms", "resp.idle_ms_max", flags->resp_idle_ms);
     add_flag(serving, "--admin", "admin.listen", flags->admin);
+    add_flag(serving, "--clients", "clients", flags->clients);
+    add_flag(serving, "--open", "open", flags->open ? "true" : NULL);
     add_flag(serving, "--connections", "connections_max", flags->connections);
     add_flag(serving, "--address-connections", "address_connections_max", flags->address_connections);
     add_flag(serving, "--memory-mib", "memory_mib_max", flags->memory_mib);

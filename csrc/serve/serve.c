@@ -1,4 +1,5 @@
 /* serve.c -- `vesta serve`: the order in which a server comes to life.  Knows no protocol and no option. */
+#include "access/gate.h"
 #include "os/address.h"
 #include "command/options.h"
 #include "serve/holders.h"
@@ -22,19 +23,21 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
     if (!at->handed) return VS_GO;
     int local = vs_address_is_local(at->address, &err);
     if (local < 0) return vs_usage("--%s: %s", vs_protocol_names[at->protocol], err.text);
-    if (at->protocol == VS_ADMIN && !serving->config->admin_token && strncmp(at->address, "unix:", 5) != 0)
+    if (at->protocol == VS_ADMIN && !serving->config->admin_token && !serving->config->clients && strncmp(at->address, "unix:", 5) != 0)
         return vs_usage(
             "--admin %s: anyone who can connect could control the server, so it needs a token (VESTA_ADMIN_TOKEN, or "
             "admin.token in the config), or a unix socket, whose file mode decides who may connect",
             at->address);
     if (local || at->protocol == VS_ADMIN) return VS_GO;
-    if (at->protocol == VS_RESP && !serving->app.resp_password)
+    if (at->protocol == VS_RESP && !serving->app.resp_password && !serving->config->clients)
         return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
                         "or serve it on 127.0.0.1 or on unix:PATH",
                         at->address);
     char why[VS_NUMBERED_WHY_MAX];
     if (!vs_config_is_numbered(serving->config, !serving->conf.path, why, sizeof why))
         return vs_usage("--%s %s: %s", vs_protocol_names[at->protocol], at->address, why);
+    const char *closed = vs_config_closed(serving->config, !serving->conf.path);
+    if (at->protocol == VS_HTTP && closed) return vs_usage("--http %s: %s", at->address, closed);
     return VS_GO;
 }
 
@@ -182,6 +185,7 @@ static int serve(struct vs_serving *serving) {
     if (rc == VS_GO) rc = vs_namespaces_prepare(serving);
     if (rc == VS_GO) rc = vs_segments_prepare(serving);
     if (rc == VS_GO) rc = vs_policies_open(serving);
+    if (rc == VS_GO) rc = vs_clients_open(serving);
     return rc == VS_GO ? run(serving) : rc;
 }
 
@@ -201,6 +205,7 @@ static int run_serve(int argc, char **argv) {
         vs_start_free(serving->start);
         vs_unbind_all(serving);
         vs_budget_free(serving->app.budget);
+        vs_gate_free(serving->app.gate);
         vs_ending_log(serving);
     }
     vs_flags_free(serving);
@@ -219,7 +224,8 @@ const struct vs_command vs_serve_command = {
     "  $ curl -s http://127.0.0.1:8088/genid\n"
     "  2319542600899494910\n"
     "\n"
-    "  $ vesta serve --http 0.0.0.0:8088 --resp unix:/run/vesta/resp --worker 7 &\n"
+    "  $ vesta serve --http 0.0.0.0:8088 --clients /etc/vesta/clients \\\n"
+    "    --resp unix:/run/vesta/resp --worker 7 &\n"
     "  $ redis-cli -s /run/vesta/resp.sock GET default\n"
     "  \"1166621096292647943\"\n"
     "\n"

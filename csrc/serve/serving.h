@@ -7,6 +7,7 @@
  *   ending.c   the way out, within 5 s: numbers are given back, or it is said that they are not
  *   segments.c the tags of the config's segments: known, served, given back; tables.c reads which there are
  *   policies.c the policies of the namespaces
+ *   clients.c  who may ask
  *   life.c     what goes on beside the requests: signals, the service manager, the watchdog
  *   bind.c     sockets, bound or handed over, and the user to become once they are there */
 #ifndef VS_SERVING_H
@@ -125,6 +126,11 @@ bool vs_policies_wanted(const struct vs_serving *serving);
 /* Loads the policies and starts the thread that judges by them; the namespaces are open.  VS_GO, or an exit code. */
 int vs_policies_open(struct vs_serving *serving);
 void vs_policies_close(struct vs_serving *serving);
+
+/* Makes the gate, with the config's clients.  VS_GO, or an exit code after a message. */
+int vs_clients_open(struct vs_serving *serving);
+/* Reads their file again: where it cannot be used the old ones stay.  Both are said. */
+void vs_clients_reload(struct vs_serving *serving);
 
 /* Takes the sockets that were handed over, instead of the addresses of their protocols.  VS_GO, or an exit code. */
 int vs_take_handed(struct vs_serving *serving);

@@ -18,7 +18,15 @@ enum vs_call_flags {
     VS_CALL_OPS = 64,     /* HTTP: on the admin's listeners, too ... */
     VS_CALL_ADMIN = 128,  /* ... and only there */
     VS_CALL_TINYID = 256, /* HTTP: failures are told as tinyid tells them, with status 200 */
-    VS_CALL_STATE = 512   /* HTTP: tells of the server's state, which may be the admin's business alone */
+    VS_CALL_STATE = 512,  /* HTTP: tells of the server's state, which may be the admin's business alone */
+    /* what a client must have for it: enum vs_class */
+    VS_CALL_OPEN = 1024,      /* nothing: it is for whoever looks whether the server is there */
+    VS_CALL_SHOWS_ALL = 2048, /* all names: it tells of all */
+    VS_CALL_NEEDS = 16,       /* a shift */
+    VS_NEEDS_GIVE = VS_GIVE << VS_CALL_NEEDS,
+    VS_NEEDS_BLOCK = VS_BLOCK << VS_CALL_NEEDS,
+    VS_NEEDS_READ = VS_READ << VS_CALL_NEEDS,
+    VS_NEEDS_MAKE = VS_MAKE << VS_CALL_NEEDS
 };
 
 struct vs_call {
@@ -48,6 +56,8 @@ bool vs_http_is_v1(struct vs_slice path); /* there, answers and problems are JSO
 /* Fills args from the path's rest, the query and a form; settles in which type r is answered.  false: the reply is a
  * failure. */
 bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest);
+/* The token of tinyid's clients; a NULL text: there is none. */
+struct vs_slice vs_http_token(const struct vs_request *r);
 bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http);
 
 /* Whether this server answers a request that a page may have had a browser send, by a name that may be another's; it
@@ -55,7 +65,7 @@ bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http);
 bool vs_http_admits(struct vs_request *r, const struct vs_http *http);
 
 /* A failure as tinyid's clients expect it. */
-void vs_tinyid_failure(struct vs_request *request, const char *code, const char *text);
+void vs_tinyid_failure(struct vs_request *request, const char *text);
 
 /* Every handler that a row names. */
 #define CALL(name, handler, ...) vs_handler handler;

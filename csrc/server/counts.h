@@ -5,11 +5,14 @@
 #ifndef VS_COUNTS_H
 #define VS_COUNTS_H
 
+#include "access/gate.h"
 #include "server/server.h"
 
 #define VS_CODES_MAX 48     /* "ok" and the names of failures: vs_code_name */
 #define VS_WHYS_MAX 16      /* enum vesta_why */
 #define VS_DURATIONS_MAX 16 /* vs_duration_us, and what is longer */
+
+enum vs_client_count { VS_CLIENT_ANSWERED, VS_CLIENT_REFUSED, VS_CLIENT_IDS, VS_CLIENT_COUNTS };
 
 typedef _Atomic uint64_t vs_count;
 
@@ -17,6 +20,7 @@ struct vs_counts {
     vs_count ids[VS_NAMESPACES_MAX][VS_ID_PROTOCOLS]; /* given, those of failing batches and of blocks too */
     vs_count pauses[VS_NAMESPACES_MAX][VS_WHYS_MAX];  /* requests that met one, by the first they met */
     vs_count requests[VS_PROTOCOLS][VS_CODES_MAX];
+    vs_count of_client[VS_COUNTED_MAX][VS_CLIENT_COUNTS]; /* by vs_gate_counted */
     vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX]; /* requests by the time from read to written */
     vs_count duration_us[VS_PROTOCOLS];
     vs_count accepted[VS_PROTOCOLS], closed[VS_PROTOCOLS]; /* connections; those turned away are in both */

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "server/request.h"
 #include "server/resp/multi.h"
+#include "server/rights/rights.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -67,8 +68,9 @@ static bool refuse_unknown(struct vs_request *r, struct vs_slice name) {
     if (!name.at)
         vs_refuse(r, "unknown_name", "a name is needed: this server has tags and no namespace%s%s%s",
                   count > 0 ? ", such as '" : "", first, count > 0 ? "'" : "");
-    else if (count == 0)
-        vs_refuse(r, "unknown_name", "unknown name '%s': this server has none", VS_QUOTE(name.at, name.length));
+    else if (count == 0 || !vs_rights_sees_all(r->session))
+        vs_refuse(r, "unknown_name", "unknown name '%s'%s", VS_QUOTE(name.at, name.length),
+                  count == 0 ? ": this server has none" : "");
     else if (count == 1)
         vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length), first);
     else
@@ -97,7 +99,7 @@ static bool refuse_dense(struct vs_request *r) {
 static bool is_used_up(struct vs_request *r) {
     const struct vs_session *s = r->session;
     struct vesta_error err;
-    bool is_granted = s->waiting.request && s->waiting.queue != VS_QUEUE_OF_TABLES;
+    bool is_granted = s->waiting.request && s->waiting.queue < VS_QUEUE_OF_TABLES;
     if (!r->tag || !r->tag->form || s->multi || is_granted) return false;
     if (!vs_tag_is_used_up(r->tag, s->app->clock, &err)) return false;
     vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
@@ -105,6 +107,7 @@ static bool is_used_up(struct vs_request *r) {
 }
 
 bool vs_request_enter(struct vs_request *r, struct vs_slice name) {
+    if (!vs_rights_may_name(r, name)) return false;
     if (!vs_request_find(r, name)) return refuse_unknown(r, name);
     if (r->tag && !r->tag->seg) return refuse_dense(r);
     if (is_used_up(r)) return false;

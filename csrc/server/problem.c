@@ -34,6 +34,7 @@ static const struct fault {
     {"not_served", 503, "ERR"},     {"range", 503, "TRYAGAIN"},
     {"settled", 409, "ERR"},        {"used_up", 409, "ERR"},
     {"cross_site", 403, "ERR"},     {"foreign_host", 421, "ERR"},
+    {"not_allowed", 403, "NOPERM"}, {"put_off", 429, "TRYAGAIN"},
 };
 _Static_assert(VS_COUNT(faults) < VS_CODES_MAX, "every code can be counted");
 
@@ -76,6 +77,7 @@ const char *vs_status_reason(int status) {
                    {415, "Unsupported Media Type"},
                    {417, "Expectation Failed"},
                    {421, "Misdirected Request"},
+                   {429, "Too Many Requests"},
                    {431, "Request Header Fields Too Large"},
                    {500, "Internal Server Error"},
                    {503, "Service Unavailable"},
@@ -122,7 +124,7 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
     if (r->status == 503 && r->retry_after_s == 0) r->retry_after_s = 1;
     r->json = r->call ? r->call->json : r->json; /* a problem of /v1 is JSON whatever Accept says */
     if (r->call && r->call->flags & VS_CALL_TINYID) {
-        vs_tinyid_failure(r, code, text);
+        vs_tinyid_failure(r, text);
     } else if (r->json) {
         put_problem(r, code, text);
     } else {

@@ -31,6 +31,7 @@ struct vs_request {
     const struct vs_http *http;   /* what was asked, beside args; NULL: over RESP */
     bool json;                    /* HTTP: problems, and answers where there is a choice, are JSON */
     struct vs_namespace *opening; /* the namespace that is asked, where it is not open yet */
+    bool checking;                /* it waits for a secret to be proved */
     bool reading;                 /* the name that is asked may be that of a tag, whose table is about to be read */
     struct vs_slice bytes;        /* RESP: as it came; none where it waited, or is a transaction's */
     size_t behind;                /* how many more came right behind it */
@@ -84,6 +85,7 @@ static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns
 
 /* Where who waits for the same as this request queues up. */
 static inline int vs_request_queue(const struct vs_request *r) {
+    if (r->checking) return VS_QUEUE_OF_SECRETS;
     if (r->reading) return VS_QUEUE_OF_TABLES;
     return r->tag ? VS_NAMESPACES_MAX + r->tag->place : (int)(r->ns - r->session->app->ns);
 }
@@ -94,9 +96,12 @@ static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
     vs_add(r->tag ? &r->tag->counts[scratch->loop].given[r->protocol]
                   : &scratch->counts.ids[r->ns - r->session->app->ns][r->protocol],
            n);
+    vs_add(&scratch->counts.of_client[r->session->grant.count][VS_CLIENT_IDS], n);
 }
 
 static inline void vs_count_request(struct vs_request *r) {
+    vs_count *of_client = r->session->scratch->counts.of_client[r->session->grant.count];
+    vs_add(&of_client[r->code ? VS_CLIENT_REFUSED : VS_CLIENT_ANSWERED], 1 + r->also);
     vs_add(&r->session->scratch->counts.requests[r->session->protocol][r->code], 1 + r->also);
     r->session->scratch->answered += 1 + r->also;
 }

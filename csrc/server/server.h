@@ -54,6 +54,7 @@ const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPAC
 
 struct server;
 struct vs_counts;
+struct vs_gate;
 struct vs_tag_set;
 struct vs_feed;
 struct vs_history;
@@ -89,6 +90,7 @@ struct vs_app {
     bool (*holders)(void *self, int ns, struct vs_holders_seen *seen, struct vs_out *out);
     void *holders_self;
     struct vs_policies policies;     /* judge is NULL where there are no policies */
+    struct vs_gate *gate;            /* who may ask; NULL: nobody is asked who it is but by what follows */
     const char *resp_password;       /* NULL: none is needed */
     const char *admin_token;         /* NULL: none is set */
     const char *const *tinyid_token; /* any of them will do; tinyid_token_count 0: none is asked for */

@@ -10,51 +10,51 @@
     CALL(NULL, handler, 0, 0, flags, route, methods, params, json, help)
 
 /* clang-format off: a row is no statement */
-CALL("GET", vs_on_next, 1, 1, VS_CALL_GIVES | VS_CALL_KEY, "/genid", VS_ANY_METHOD, "ns", false,
+CALL("GET", vs_on_next, 1, 1, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE, "/genid", VS_ANY_METHOD, "ns", false,
      "GET name -- the next id; /genid")
-RESP("MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS, " name... -- one id per name, or none")
-RESP("VESTA.NEXT", vs_on_some, 1, 2, VS_CALL_GIVES | VS_CALL_KEY, " name [n] -- the next n (1..10000) ids")
+RESP("MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS | VS_NEEDS_GIVE, " name... -- one id per name, or none")
+RESP("VESTA.NEXT", vs_on_some, 1, 2, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE, " name [n] -- the next n (1..10000) ids")
 RESP("PING", vs_on_ping, 0, VS_RESP_ARGS_MAX - 1, 0, " [text]")
-ROUTE(vs_on_batch, 0, "/v1/ids", VS_ANY_METHOD, "ns,n,format", true,
+ROUTE(vs_on_batch, VS_NEEDS_GIVE, "/v1/ids", VS_ANY_METHOD, "ns,n,format", true,
       "/v1/ids?ns=NAME&n=1..10000&format=json|text -- the next n ids")
-ROUTE(vs_on_explain, 0, "/v1/ids/", VS_READ_METHODS, "ns", true, "/v1/ids/{id}?ns=NAME -- what an id says")
-ROUTE(vs_on_expid, 0, "/expid", VS_ANY_METHOD, "id,ns", false, "/expid?id=ID -- what an id says")
-ROUTE(vs_on_transtime, 0, "/transtime", VS_ANY_METHOD, "time,ns", false,
+ROUTE(vs_on_explain, VS_NEEDS_READ, "/v1/ids/", VS_READ_METHODS, "ns", true, "/v1/ids/{id}?ns=NAME -- what an id says")
+ROUTE(vs_on_expid, VS_NEEDS_READ, "/expid", VS_ANY_METHOD, "id,ns", false, "/expid?id=ID -- what an id says")
+ROUTE(vs_on_transtime, VS_NEEDS_READ, "/transtime", VS_ANY_METHOD, "time,ns", false,
       "/transtime?time=TIME -- the date of a time field")
-ROUTE(vs_on_makeid, 0, "/makeid", VS_ANY_METHOD, "*", false,
+ROUTE(vs_on_makeid, VS_NEEDS_MAKE, "/makeid", VS_ANY_METHOD, "*", false,
       "/makeid?version=&type=&genMethod=&machine=&time=&seq= -- an id made by hand")
-ROUTE(vs_on_leaf_get, 0, "/api/snowflake/get/", VS_ANY_METHOD, NULL, false,
+ROUTE(vs_on_leaf_get, VS_NEEDS_GIVE, "/api/snowflake/get/", VS_ANY_METHOD, NULL, false,
       "/api/snowflake/get/{key} -- the next id of the namespace")
-ROUTE(vs_on_leaf_segment, 0, "/api/segment/get/", VS_ANY_METHOD, NULL, false,
+ROUTE(vs_on_leaf_segment, VS_NEEDS_GIVE, "/api/segment/get/", VS_ANY_METHOD, NULL, false,
       "/api/segment/get/{key} -- the next number of the tag")
-ROUTE(vs_on_tinyid, VS_CALL_TINYID, "/tinyid/id/nextId", VS_ANY_METHOD, "bizType,batchSize,token", true,
+ROUTE(vs_on_tinyid, VS_CALL_TINYID | VS_NEEDS_GIVE, "/tinyid/id/nextId", VS_ANY_METHOD, "bizType,batchSize,token", true,
       "/tinyid/id/nextId?bizType=TAG&batchSize=1..10000&token=TOKEN -- the next numbers of the tag")
-ROUTE(vs_on_tinyid_simple, VS_CALL_TINYID, "/tinyid/id/nextIdSimple", VS_ANY_METHOD, "bizType,batchSize,token", false,
+ROUTE(vs_on_tinyid_simple, VS_CALL_TINYID | VS_NEEDS_GIVE, "/tinyid/id/nextIdSimple", VS_ANY_METHOD, "bizType,batchSize,token", false,
       "/tinyid/id/nextIdSimple?bizType=TAG&batchSize=1..10000&token=TOKEN -- the same as text")
-ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID, "/tinyid/id/nextSegmentId", VS_ANY_METHOD, "bizType,token", true,
+ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentId", VS_ANY_METHOD, "bizType,token", true,
       "/tinyid/id/nextSegmentId?bizType=TAG&token=TOKEN -- a range for tinyid's client")
-ROUTE(vs_on_tinyid_segment_simple, VS_CALL_TINYID, "/tinyid/id/nextSegmentIdSimple", VS_ANY_METHOD, "bizType,token",
+ROUTE(vs_on_tinyid_segment_simple, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentIdSimple", VS_ANY_METHOD, "bizType,token",
       false, "/tinyid/id/nextSegmentIdSimple?bizType=TAG&token=TOKEN -- the same as text")
-CALL("VESTA.RESERVE", vs_on_reserve, 1, 2, VS_CALL_KEY | VS_CALL_ALONE, "/v1/reservations", VS_POST, "tag,hold_ms",
+CALL("VESTA.RESERVE", vs_on_reserve, 1, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations", VS_POST, "tag,hold_ms",
      true,
      "VESTA.RESERVE tag [hold_ms] -- a number without a gap, for a time; /v1/reservations?tag=TAG&hold_ms=60000 -- by "
      "POST")
-CALL("VESTA.COMMIT", vs_on_commit, 3, 3, VS_CALL_KEY | VS_CALL_ALONE, "/v1/reservations/commit", VS_POST,
+CALL("VESTA.COMMIT", vs_on_commit, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/commit", VS_POST,
      "tag,number,token", true,
      "VESTA.COMMIT tag number token -- it is used; /v1/reservations/commit?tag=TAG&number=N&token=TOKEN -- by POST")
-CALL("VESTA.CANCEL", vs_on_cancel, 3, 3, VS_CALL_KEY | VS_CALL_ALONE, "/v1/reservations/cancel", VS_POST,
+CALL("VESTA.CANCEL", vs_on_cancel, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/cancel", VS_POST,
      "tag,number,token", true,
      "VESTA.CANCEL tag number token -- the next may have it; /v1/reservations/cancel?tag=TAG&number=N&token=TOKEN -- "
      "by POST")
-ROUTE(vs_on_segments, VS_CALL_OPS, "/v1/segments", VS_READ_METHODS, "tag,after", true,
+ROUTE(vs_on_segments, VS_CALL_OPS | VS_NEEDS_READ, "/v1/segments", VS_READ_METHODS, "tag,after", true,
       "/v1/segments?tag=TAG&after=TAG -- how the tags stand: buffers, step, speed, next refill")
-ROUTE(vs_on_leaf_decode, 0, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,
+ROUTE(vs_on_leaf_decode, VS_NEEDS_READ, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,
       "/decodeSnowflakeId?snowflakeId=ID -- what an id says")
-ROUTE(vs_on_healthz, VS_CALL_OPS, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive")
-ROUTE(vs_on_readyz, VS_CALL_OPS | VS_CALL_STATE, "/readyz", VS_READ_METHODS, NULL, true,
+ROUTE(vs_on_healthz, VS_CALL_OPS | VS_CALL_OPEN, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive")
+ROUTE(vs_on_readyz, VS_CALL_OPS | VS_CALL_STATE | VS_CALL_OPEN, "/readyz", VS_READ_METHODS, NULL, true,
       "/readyz -- whether ids can be had, and if not, why")
-ROUTE(vs_on_metrics, VS_CALL_OPS | VS_CALL_STATE, "/metrics", VS_READ_METHODS, NULL, false,
-      "/metrics -- for Prometheus")
+ROUTE(vs_on_metrics, VS_CALL_OPS | VS_CALL_STATE | VS_NEEDS_READ | VS_CALL_SHOWS_ALL, "/metrics", VS_READ_METHODS, NULL,
+      false, "/metrics -- for Prometheus")
 ROUTE(vs_on_version, VS_CALL_OPS | VS_CALL_STATE, "/version", VS_READ_METHODS, NULL, true,
       "/version -- the versions of vesta and its Lua")
 ROUTE(vs_on_admin_status, VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, NULL, true,
@@ -73,18 +73,18 @@ ROUTE(vs_on_admin_drain, VS_CALL_ADMIN, "/admin/drain", VS_POST, NULL, true,
 ROUTE(vs_on_admin_log, VS_CALL_ADMIN, "/admin/log", VS_POST, "level", true,
       "/admin/log?level=debug|info|warn|error -- by POST: the log level from now on")
 ROUTE(vs_on_index, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this page")
-CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE, "/v1/blocks", VS_ANY_METHOD, "ns,n", true,
+CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_BLOCK, "/v1/blocks", VS_ANY_METHOD, "ns,n", true,
      "VESTA.BLOCK name n -- up to n (1..100000) ids as a range; /v1/blocks?ns=NAME&n=1..100000")
-RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, 0, " [name] id -- what an id says")
-RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, 0, " name field value ... -- an id made by hand")
+RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, VS_NEEDS_READ, " [name] id -- what an id says")
+RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, VS_NEEDS_MAKE, " name field value ... -- an id made by hand")
 RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, 0, " -- the namespaces that are served")
 RESP("VESTA.LAYOUTS", vs_on_layouts, 0, 0, 0, " -- the layouts that have a name")
-RESP("INCR", vs_on_count, 1, 1, VS_CALL_GIVES | VS_CALL_KEY,
+RESP("INCR", vs_on_count, 1, 1, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
      " tag -- the next number; a namespace does not count, use GET")
-RESP("INCRBY", vs_on_count, 2, 2, VS_CALL_GIVES | VS_CALL_KEY,
+RESP("INCRBY", vs_on_count, 2, 2, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
      " tag n -- the last of the next n (1..65536) numbers, in a row; a namespace does not count, use VESTA.NEXT")
-RESP("DECR", vs_on_count_down, 1, 1, VS_CALL_KEY, " tag -- refused: nothing counts down")
-RESP("DECRBY", vs_on_count_down, 2, 2, VS_CALL_KEY, " tag n -- refused: nothing counts down")
+RESP("DECR", vs_on_count_down, 1, 1, VS_CALL_KEY | VS_NEEDS_GIVE, " tag -- refused: nothing counts down")
+RESP("DECRBY", vs_on_count_down, 2, 2, VS_CALL_KEY | VS_NEEDS_GIVE, " tag n -- refused: nothing counts down")
 RESP("MULTI", vs_on_multi, 0, 0, VS_CALL_NOW, " -- the commands that follow are answered together at EXEC")
 RESP("EXEC", vs_on_exec, 0, 0, VS_CALL_NOW, " -- the answers since MULTI")
 RESP("DISCARD", vs_on_discard, 0, 0, VS_CALL_NOW, " -- discards the commands since MULTI")
@@ -95,6 +95,7 @@ RESP("TIME", vs_on_time, 0, 0, 0, " -- seconds and microseconds")
 RESP("HELLO", vs_on_hello, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_ALONE,
      " [2|3 [AUTH user password] [SETNAME name]]")
 RESP("AUTH", vs_on_auth, 1, 2, VS_CALL_STRANGER | VS_CALL_ALONE, " [user] password")
+RESP("ACL", vs_on_acl, 1, VS_RESP_ARGS_MAX - 1, 0, " WHOAMI -- the client's name")
 RESP("RESET", vs_on_reset, 0, 0, VS_CALL_STRANGER | VS_CALL_NOW, " -- resets the connection to its initial state")
 RESP("QUIT", vs_on_quit, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_NOW, " -- closes the connection")
 RESP("CLIENT", vs_on_client, 1, VS_RESP_ARGS_MAX - 1, 0,

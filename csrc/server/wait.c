@@ -5,6 +5,7 @@
  * of each namespace's queue first. */
 #include "generator/generator.h"
 #include "server/commands.h"
+#include "server/rights/rights.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void queue_up(struct vs_request *r, int64_t wait_us) {
 
 static bool may_wait(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
-    bool was_unknown = s->waiting.queue == VS_QUEUE_OF_TABLES; /* what it waited for then was no number */
+    bool was_unknown = s->waiting.queue >= VS_QUEUE_OF_TABLES; /* what it waited for then was no number */
     if (s->waiting.deadline_us == 0 || was_unknown)
         s->waiting.deadline_us = now_us + (r->tag ? r->tag->wait_us_max : r->ns->wait_us_max);
     int64_t wait_us = step_us(r, s->waiting.deadline_us - now_us);
@@ -179,7 +180,14 @@ static enum vs_reply_state give_up_tag(struct vs_request *r) {
     return vs_refuse(r, vesta_why_name(r->pause.why), "%s", text);
 }
 
+/* Over HTTP who asks is asked before the handler is; AUTH and HELLO of the other protocol ask by themselves. */
+static bool is_unproved(struct vs_request *r) {
+    const struct vs_session *s = r->session;
+    return s->protocol == VS_HTTP && s->grant.accounts && s->is_proving && (r->checking || !vs_rights_entered(r));
+}
+
 static enum vs_reply_state run(struct vs_request *r) {
+    if (is_unproved(r)) return r->checking ? VS_WAITS : VS_ANSWERED;
     enum vs_reply_state state = r->call->handler(r);
     if (state == VS_WAITS) r->out->used = r->start;
     return state;
@@ -240,6 +248,7 @@ static enum vs_reply_state run_or_wait(struct vs_request *r) {
     if (state == VS_AGAIN) return state;
     if (may_wait_to_open(r)) return VS_WAITS;
     if (state != VS_WAITS) return state;
+    if (r->checking) return queue_up(r, r->pause.wait_us), VS_WAITS;
     if (r->session->waiting.deadline_us == 0) count_pause(r);
     return settle_pause(r);
 }
@@ -250,6 +259,6 @@ enum vs_reply_state vs_request_run(struct vs_request *r) {
     enum vs_reply_state state = run_or_wait(r);
     if (state == VS_WAITS && !remember(r, json)) state = vs_refuse_memory(r);
     if (state == VS_WAITS || state == VS_AGAIN) return state;
-    if (waiting->deadline_us != 0 || waiting->ids || waiting->job) vs_session_settle(r->session);
+    if (waiting->request || waiting->deadline_us != 0 || waiting->ids || waiting->job) vs_session_settle(r->session);
     return state;
 }

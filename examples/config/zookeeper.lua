@@ -18,6 +18,7 @@ return {
       group = "www-data",
     },
   },
+  open = true, -- whoever is on this network may have ids; or clients = "/etc/vesta/clients"
   http = { listen = { "0.0.0.0:8088", "unix:/run/vesta/http.sock" } },
   resp = { listen = { "0.0.0.0:8089" }, password = file(secrets .. "/resp.pass") },
   admin = { listen = { "unix:/run/vesta/admin.sock" } },

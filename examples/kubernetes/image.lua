@@ -13,6 +13,7 @@ return {
     },
   },
   single_host = env("VESTA_SINGLE_HOST", false),
+  open = true, -- every pod that reaches it may have ids; or clients = FILE, see docs/server.md
   http = { listen = "0.0.0.0:8088" },
   -- the Redis protocol is for others only with a password
   resp = { listen = secret ~= "" and "0.0.0.0:8089" or "127.0.0.1:8089", password = secret ~= "" and secret or nil },

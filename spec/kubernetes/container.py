@@ -124,7 +124,7 @@ def _():
     os.mkdir(folder)
     os.chmod(folder, 0o755)
     with open(folder + "/vesta.lua", "w") as file:
-        file.write('return { namespaces = { orders = { layout = "snowflake", worker = 7 } }, http = { listen = "0.0.0.0:8088" },'
+        file.write('return { namespaces = { orders = { layout = "snowflake", worker = 7 } }, open = true, http = { listen = "0.0.0.0:8088" },'
                    ' resp = { listen = "off" } }')
     with open(folder + "/night.lua", "w") as file:
         file.write(NIGHT)

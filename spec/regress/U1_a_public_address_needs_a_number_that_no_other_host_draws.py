@@ -28,7 +28,7 @@ def starts(world, *args):
 @claim("flags: no store, a file: store and a sqlite: store are refused, with what to do; worker, a shared store and --single-host are not")
 def _(world):
     port = free_port()
-    public = ("serve", "--resp", "off", "--http", PUBLIC % port)
+    public = ("serve", "--resp", "off", "--open", "--http", PUBLIC % port)
     for store in (), ("--store", "file:" + world.path("s")), ("--store", "sqlite:" + world.path("s.db")):
         fails(world.run(*public, *store), 2, *ADVICE)
     assert not os.path.exists(world.path("s"))
@@ -40,7 +40,7 @@ def _(world):
 def _(world):
     text = "return { stores = { here = { uri = 'file:%s' } }, namespaces = { orders = { store = 'here' } }, http = { listen = '0.0.0.0:8088' }%%s }" % world.path("s")
     fails(world.run("check", write(world, text % "")), 1, "http.listen has 0.0.0.0:8088", "'orders' draws", "namespaces.orders.worker", "single_host = true")
-    same(world.run("check", write(world, text % ", single_host = true")).code, 0)
+    same(world.run("check", write(world, text % ", single_host = true, open = true")).code, 0)
 
 
 @claim("a socket that was handed over is judged by the same rule")

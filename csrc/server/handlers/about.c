@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "os/process.h"
 #include "server/commands.h"
+#include "server/rights/rights.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -283,6 +284,7 @@ enum vs_reply_state vs_on_info(struct vs_request *r) {
     struct vs_out text = {.at = r->out->at + r->start + header, .size = VS_REPLY_MAX - 2 * header};
     for (size_t i = 0; i < VS_COUNT(sections); i++) {
         if (!is_wanted(r, sections[i].name)) continue;
+        if (sections[i].put == put_vesta && !vs_rights_sees_all(r->session)) continue;
         vs_put_text(&text, text.used ? "\r\n# " : "# ");
         vs_put_text(&text, sections[i].name);
         vs_put_text(&text, "\r\n");
@@ -342,9 +344,12 @@ enum vs_reply_state vs_on_vesta_info(struct vs_request *r) {
     vs_resp_map(r->out, tags ? 3 : 2);
     if (tags) vs_resp_word(r->out, "tags"), vs_resp_int(r->out, (int64_t)tags->count);
     vs_resp_word(r->out, "version"), vs_resp_word(r->out, VESTA_VERSION);
-    vs_resp_word(r->out, "namespaces"), vs_resp_map(r->out, (size_t)app->ns_count);
+    size_t seen = 0;
     for (int i = 0; i < app->ns_count; i++)
-        put_namespace(r->out, &app->ns[i]);
+        seen += vs_rights_sees(r->session, app->ns[i].name);
+    vs_resp_word(r->out, "namespaces"), vs_resp_map(r->out, seen);
+    for (int i = 0; i < app->ns_count; i++)
+        if (vs_rights_sees(r->session, app->ns[i].name)) put_namespace(r->out, &app->ns[i]);
     return VS_ANSWERED;
 }
 

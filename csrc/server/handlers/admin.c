@@ -9,11 +9,11 @@
 #include "server/monitor/feed.h"
 #include "server/monitor/history.h"
 #include "server/monitor/status.h"
+#include "server/rights/rights.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------ who may */
@@ -22,22 +22,27 @@ static const char *door(const struct vs_request *r) {
     return r->session->local ? "a unix socket" : "TCP";
 }
 
-static bool says_token(struct vs_slice said, const char *token) {
-    static const char scheme[] = "Bearer ";
-    size_t length = sizeof scheme - 1;
-    if (!said.at || said.length < length || strncasecmp(said.at, scheme, length) != 0) return false;
-    return vs_slice_is_secret((struct vs_slice){said.at + length, said.length - length}, token);
+/* Whose secret it was; NULL: nobody's. */
+static const char *who(const struct vs_request *r) {
+    return r->session->grant.secret ? vs_rights_name(r->session) : NULL;
 }
 
+static enum vs_reply_state waits_or_answered(const struct vs_request *r) {
+    return r->checking ? VS_WAITS : VS_ANSWERED;
+}
+
+/* false: the reply says why not, or it is not known yet. */
 static bool may(struct vs_request *r) {
-    const char *token = r->session->app->admin_token;
-    if (!token && r->session->local) return true;
-    if (!token)
+    const struct vs_session *s = r->session;
+    const char *token = s->app->admin_token;
+    if (!token && s->local) return true;
+    if (!token && !s->grant.accounts)
         return vs_refuse(r, "no_token",
                          "over TCP these routes need a token, but this server has none: set admin.token or "
                          "VESTA_ADMIN_TOKEN, or listen on unix:PATH"),
                false;
-    if (says_token(r->http->authorization, token)) return true;
+    if (vs_rights_operate(r)) return true;
+    if (r->checking || r->status == 403 || r->status == 429) return false;
     vs_log(VS_LOG_WARN, "admin: refused, the token was missing or wrong", "route", r->call->route, "over", door(r),
            NULL);
     return vs_refuse(r, "no_token", "this route needs the header Authorization: Bearer TOKEN, with the admin token"),
@@ -56,20 +61,20 @@ static enum vs_reply_state done(struct vs_request *r, const char *what) {
 }
 
 enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
-    if (!may(r)) return VS_ANSWERED;
-    if (!r->session->app->policies.reload && !r->session->app->tags_reread)
+    if (!may(r)) return waits_or_answered(r);
+    if (!r->session->app->policies.reload && !r->session->app->tags_reread && !r->session->grant.accounts)
         return vs_refuse(r, "no_policies",
                          "there is nothing to reload: this server has no policies and no config file");
-    vs_log(VS_LOG_INFO, "admin: reload requested", "over", door(r), NULL);
+    vs_log(VS_LOG_INFO, "admin: reload requested", "over", door(r), "client", who(r), NULL);
     kill(getpid(), SIGHUP);
     return done(r, "reloading");
 }
 
 /* A second TERM would end the process at once. */
 enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
-    if (!may(r)) return VS_ANSWERED;
+    if (!may(r)) return waits_or_answered(r);
     if (!r->session->draining && !atomic_exchange(&r->session->app->drain_asked, true)) {
-        vs_log(VS_LOG_INFO, "admin: drain requested", "over", door(r), NULL);
+        vs_log(VS_LOG_INFO, "admin: drain requested", "over", door(r), "client", who(r), NULL);
         kill(getpid(), SIGTERM);
     }
     return done(r, "draining");
@@ -78,13 +83,13 @@ enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
 enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
     struct vs_slice level = vs_arg(r, 0);
     char name[8] = "";
-    if (!may(r)) return VS_ANSWERED;
+    if (!may(r)) return waits_or_answered(r);
     if (level.at && level.length < sizeof name) memcpy(name, level.at, level.length);
     int value = strlen(name) == level.length ? vs_log_level_named(name) : -1;
     if (value < 0)
         return vs_refuse(r, "bad_field", "level '%s' must be debug, info, warn or error",
                          VS_QUOTE(level.at, level.length));
-    vs_log(VS_LOG_INFO, "admin: log level set", "level", name, "over", door(r), NULL);
+    vs_log(VS_LOG_INFO, "admin: log level set", "level", name, "over", door(r), "client", who(r), NULL);
     vs_log_set_level((enum vs_log_level)value);
     return done(r, name);
 }
@@ -92,7 +97,7 @@ enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
 /* ------------------------------------------------------------------ looking */
 
 enum vs_reply_state vs_on_admin_status(struct vs_request *r) {
-    if (!may(r)) return VS_ANSWERED;
+    if (!may(r)) return waits_or_answered(r);
     vs_put_status(r->out, r->session->app, r->session->draining);
     vs_put(r->out, "\n", 1);
     return VS_ANSWERED;
@@ -112,7 +117,7 @@ static bool read_namespace(struct vs_request *r, int *ns) {
 enum vs_reply_state vs_on_admin_history(struct vs_request *r) {
     struct vs_app *app = r->session->app;
     int ns;
-    if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
+    if (!may(r) || !read_namespace(r, &ns)) return waits_or_answered(r);
     vs_put(r->out, "{", 1);
     vs_history_put(app->history, app, ns, NULL, r->out);
     vs_put_text(r->out, "}\n");
@@ -122,7 +127,7 @@ enum vs_reply_state vs_on_admin_history(struct vs_request *r) {
 enum vs_reply_state vs_on_admin_workers(struct vs_request *r) {
     struct vs_app *app = r->session->app;
     int ns;
-    if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
+    if (!may(r) || !read_namespace(r, &ns)) return waits_or_answered(r);
     if (ns < 0) ns = 0;
     if (app->ns_count == 0) return vs_refuse(r, "unknown_name", "this server has no namespaces");
     vs_put(r->out, "{", 1);
@@ -136,7 +141,7 @@ enum vs_reply_state vs_on_admin_workers(struct vs_request *r) {
 enum vs_reply_state vs_on_admin_events(struct vs_request *r) {
     struct vs_session *session = r->session;
     struct vs_slice all = vs_arg(r, 0);
-    if (!may(r)) return VS_ANSWERED;
+    if (!may(r)) return waits_or_answered(r);
     if (all.at && (all.length != 1 || *all.at != '1'))
         return vs_refuse(r, "bad_field", "all is '%s'; it is 1, or absent", VS_QUOTE(all.at, all.length));
     r->type = "text/event-stream";

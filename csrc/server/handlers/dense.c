@@ -3,6 +3,7 @@
 #include "os/random.h"
 #include "server/commands.h"
 #include "server/named.h"
+#include "server/rights/rights.h"
 #include "server/take.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@
 /* ------------------------------------------------------------------ what is asked */
 
 static bool enter(struct vs_request *r, struct vs_slice name) {
+    if (!vs_rights_may_name(r, name)) return false;
     if (!vs_request_find(r, name) || !r->tag) return vs_request_enter_tag(r, name);
     if (!r->tag->seg) return true;
     vs_refuse(r, "bad_command", "'%s' gives ranges of numbers: INCR %s gives its next one", r->tag->name, r->tag->name);

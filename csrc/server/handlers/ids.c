@@ -3,6 +3,7 @@
 #include "id/id.h"
 #include "server/commands.h"
 #include "server/named.h"
+#include "server/rights/rights.h"
 #include "server/take.h"
 
 #include <stdio.h>
@@ -91,6 +92,8 @@ static void put_many(struct vs_request *r, size_t n, bool has_texts) {
 enum vs_reply_state vs_on_many(struct vs_request *r) {
     size_t n = (size_t)r->args->count;
     bool has_texts = false;
+    if (n > vs_rights_n(r->session, VESTA_BATCH_MAX))
+        return vs_refuse(r, "bad_count", "%zu names are more ids than this client may have at once", n);
     for (size_t i = 0; i < n; i++) {
         if (!vs_request_enter(r, r->args->at[i])) return VS_ANSWERED;
         has_texts |= r->tag && r->tag->form;
@@ -102,6 +105,7 @@ enum vs_reply_state vs_on_many(struct vs_request *r) {
 
 bool vs_read_n(struct vs_request *r, struct vs_slice count, uint64_t max, uint64_t *n) {
     *n = 1;
+    max = vs_rights_n(r->session, max);
     if (!count.at || (vesta_parse(VESTA_DECIMAL, count.at, count.length, n) == VESTA_OK && *n >= 1 && *n <= max))
         return true;
     vs_refuse(r, "bad_count", "n '%s' is not a number from 1 to %llu", VS_QUOTE(count.at, count.length),

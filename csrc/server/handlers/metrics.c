@@ -125,6 +125,37 @@ static void put_layout_end(struct vs_metrics *m) {
     }
 }
 
+/* ------------------------------------------------------------------ clients with names */
+
+static bool has_clients(const struct vs_metrics *m) {
+    return m->app->gate && vs_gate_now(m->app->gate);
+}
+
+static void put_client_requests(struct vs_metrics *m) {
+    static const char *const results[] = {[VS_CLIENT_ANSWERED] = "ok", [VS_CLIENT_REFUSED] = "refused"};
+    const char *name;
+    for (int i = 0; i < VS_COUNTED_MAX && (name = vs_gate_counted(m->app->gate, i)); i++)
+        for (int result = VS_CLIENT_ANSWERED; result <= VS_CLIENT_REFUSED; result++)
+            vs_metrics_sample(m, "{client=\"%s\",result=\"%s\"} %llu", name, results[result],
+                              total(m, &COUNTS(m).of_client[i][result]));
+}
+
+static void put_client_ids(struct vs_metrics *m) {
+    const char *name;
+    for (int i = 0; i < VS_COUNTED_MAX && (name = vs_gate_counted(m->app->gate, i)); i++)
+        vs_metrics_sample(m, "{client=\"%s\"} %llu", name, total(m, &COUNTS(m).of_client[i][VS_CLIENT_IDS]));
+}
+
+static void put_secrets(struct vs_metrics *m) {
+    static const struct {
+        enum vs_proof proof;
+        const char *name;
+    } results[] = {{VS_PROOF_RIGHT, "right"}, {VS_PROOF_WRONG, "wrong"}, {VS_PROOF_PUT_OFF, "put_off"}};
+    for (size_t i = 0; m->app->gate && i < VS_COUNT(results); i++)
+        vs_metrics_sample(m, "{result=\"%s\"} %llu", results[i].name,
+                          (unsigned long long)vs_gate_proofs(m->app->gate, results[i].proof));
+}
+
 /* ------------------------------------------------------------------ requests and connections */
 
 #define EACH_PROTOCOL(protocol) for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
@@ -315,7 +346,7 @@ static const struct family {
     const char *name, *help;
     enum kind kind;
     void (*put)(struct vs_metrics *);
-    enum { ALWAYS, OF_POLICIES, OF_SHADOWS, OF_TAGS } when;
+    enum { ALWAYS, OF_POLICIES, OF_SHADOWS, OF_TAGS, OF_CLIENTS } when;
 } families[] = {
     {"vesta_ids_issued_total", "Ids given", COUNTER, put_ids, ALWAYS},
     {"vesta_pauses_total", "Requests that met a pause, by reason", COUNTER, put_pauses, ALWAYS},
@@ -347,6 +378,10 @@ static const struct family {
     {"vesta_requests_total", "Requests answered, by the stable code of the answer", COUNTER, put_requests, ALWAYS},
     {"vesta_request_duration_seconds", "Time from reading a request to writing its answer", HISTOGRAM, put_durations,
      ALWAYS},
+    {"vesta_client_requests_total", "Requests answered, by the client that asked", COUNTER, put_client_requests,
+     OF_CLIENTS},
+    {"vesta_client_ids_total", "Ids and numbers given, by the client that asked", COUNTER, put_client_ids, OF_CLIENTS},
+    {"vesta_secrets_total", "Secrets that were said, by what they turned out to be", COUNTER, put_secrets, ALWAYS},
     {"vesta_connections", "Connections open", GAUGE, put_connections, ALWAYS},
     {"vesta_loop_connections", "Connections that a loop serves", GAUGE, put_loops, ALWAYS},
     {"vesta_connections_accepted_total", "Connections accepted", COUNTER, put_accepted, ALWAYS},
@@ -425,6 +460,7 @@ enum vs_reply_state vs_on_metrics(struct vs_request *r) {
     for (size_t i = 0; i < VS_COUNT(families); i++) {
         if (families[i].when == OF_POLICIES && !m.has_policies) continue;
         if (families[i].when == OF_SHADOWS && !m.policies.shadow.any) continue;
+        if (families[i].when == OF_CLIENTS && !has_clients(&m)) continue;
         if (families[i].when == OF_TAGS && !m.has_tags) continue;
         m.name = families[i].name;
         put_head(&m, &families[i]);

@@ -1,6 +1,7 @@
 /* segments.c -- how the tags stand, for people and programs.  Knows no socket; takes no number. */
 #include "server/monitor/segments.h"
 #include "server/commands.h"
+#include "server/rights/rights.h"
 
 /* One page: as many as fit a reply, from the first behind `after` on. */
 static void put_page(struct vs_request *r, struct vs_slice after) {
@@ -12,6 +13,9 @@ static void put_page(struct vs_request *r, struct vs_slice after) {
 enum vs_reply_state vs_on_segments(struct vs_request *r) {
     struct vs_slice name = vs_arg(r, 0);
     if (name.at && !vs_request_enter_tag(r, name)) return VS_ANSWERED;
+    if (!name.at && !vs_rights_sees_all(r->session))
+        return vs_refuse(r, "not_allowed", "client '%s' may not hear of all tags: name one with tag=",
+                         vs_rights_name(r->session));
     vs_put(r->out, "{", 1);
     if (name.at) {
         vs_json_open(r->out, "segments", '[');

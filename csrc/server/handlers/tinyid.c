@@ -1,6 +1,7 @@
 /* tinyid.c -- the routes of tinyid's server, for its clients, with its bodies: a failure is a status 200 there, with a
  * code of its own or with nothing.  Knows no socket; never waits. */
 #include "server/commands.h"
+#include "server/rights/rights.h"
 #include "server/take.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@ enum { BIZ_TYPE, BATCH_SIZE, TOKEN }; /* the routes of ids; those of segments ha
 
 /* ------------------------------------------------------------------ failures */
 
-void vs_tinyid_failure(struct vs_request *r, const char *code, const char *text) {
-    bool is_token = strcmp(code, "no_token") == 0;
+void vs_tinyid_failure(struct vs_request *r, const char *text) {
+    bool is_token = r->status == 401 || r->status == 403;
     r->status = 200;
     r->retry_after_s = 0;
     if (!r->call->json) return; /* a body without a word */
@@ -24,26 +25,21 @@ void vs_tinyid_failure(struct vs_request *r, const char *code, const char *text)
     vs_put_text(r->out, "}");
 }
 
-/* Takes as long for each token that is as long. */
-static bool is_same(struct vs_slice given, const char *token) {
-    size_t length = strlen(token);
-    unsigned char differs = 0;
-    if (!given.at || given.length != length) return false;
-    for (size_t i = 0; i < length; i++)
-        differs |= (unsigned char)(given.at[i] ^ token[i]);
-    return differs == 0;
-}
-
+/* The config's own tokens, which are nobody's: with names http.c has asked already. */
 static bool may_ask(struct vs_request *r, struct vs_slice token) {
     const struct vs_app *app = r->session->app;
-    bool is_known = app->tinyid_token_count == 0;
+    int said = 0;
+    if (app->tinyid_token_count == 0) return true;
     for (int i = 0; i < app->tinyid_token_count; i++)
-        is_known |= is_same(token, app->tinyid_token[i]);
-    if (!is_known) vs_refuse(r, "no_token", "token is error");
-    return is_known;
+        if (token.at && vs_slice_is_secret(token, app->tinyid_token[i])) said = i;
+    if (!token.at) return vs_refuse(r, "no_token", "token is error"), false;
+    enum vs_proof proof = vs_rights_prove_plain(r, token, app->tinyid_token[said]);
+    if (proof == VS_PROOF_WRONG) vs_refuse(r, "no_token", "token is error");
+    return proof == VS_PROOF_RIGHT;
 }
 
-/* Turns the request to the tag that is asked for, by who may ask. */
+/* Turns the request to the tag that is asked for, by who may ask.  false: the reply says why not, or it is not known
+ * yet. */
 static bool enter(struct vs_request *r, struct vs_slice biz_type, struct vs_slice token) {
     if (!may_ask(r, token)) return false;
     if (!biz_type.at) return vs_refuse(r, "bad_field", "bizType is missing"), false;
@@ -58,7 +54,8 @@ static bool read_batch(struct vs_request *r, struct vs_slice text, uint64_t *n) 
     if (!text.at) return true;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) != VESTA_OK || *n == 0)
         return vs_refuse(r, "bad_count", "batchSize is not a number from 1 on"), false;
-    if (*n > VESTA_BATCH_MAX) *n = VESTA_BATCH_MAX;
+    uint64_t most = vs_rights_n(r->session, VESTA_BATCH_MAX);
+    if (*n > most) *n = most;
     return true;
 }
 
@@ -72,7 +69,7 @@ static void put_numbers(struct vs_request *r, uint64_t n) {
 static enum vs_reply_state give(struct vs_request *r, bool json) {
     uint64_t n;
     if (!enter(r, vs_arg(r, BIZ_TYPE), vs_arg(r, TOKEN)) || !read_batch(r, vs_arg(r, BATCH_SIZE), &n))
-        return VS_ANSWERED;
+        return r->checking ? VS_WAITS : VS_ANSWERED;
     if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
     if (json) vs_put_text(r->out, "{\"data\":[");
     put_numbers(r, n);
@@ -109,13 +106,13 @@ static struct tinyid_segment segment_of(const struct vesta_numbers *numbers) {
 static bool take_segment(struct vs_request *r, struct tinyid_segment *out, enum vs_reply_state *state) {
     struct vesta_numbers numbers;
     *state = VS_ANSWERED;
-    if (!enter(r, vs_arg(r, 0), vs_arg(r, 1))) return false;
+    if (!enter(r, vs_arg(r, 0), vs_arg(r, 1))) return *state = r->checking ? VS_WAITS : VS_ANSWERED, false;
     if (r->tag->desk) {
         *state =
             vs_refuse(r, "bad_command", "it is in strict order, which a segment would not keep: nextId gives its next");
         return false;
     }
-    *state = vs_take_numbers(r, VESTA_BATCH_MAX, &numbers);
+    *state = vs_take_numbers(r, vs_rights_n(r->session, VESTA_BATCH_MAX), &numbers);
     if (*state != VS_ANSWERED) return false;
     *out = segment_of(&numbers);
     return true;

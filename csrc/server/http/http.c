@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "server/commands.h"
 #include "server/problem.h"
+#include "server/rights/rights.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -71,8 +72,9 @@ static size_t other_head(const struct vs_request *r, char *to) {
     if (r->retry_after_s > 0) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Retry-After: %d\r\n", r->retry_after_s);
     if (r->allow) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Allow: %s\r\n", allow(r->allow));
     if (r->origin) n += put_origin(r, to + n, HEAD_RESERVE - (size_t)n);
-    if (r->status == 401)
-        n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "WWW-Authenticate: Bearer realm=\"vesta\"\r\n");
+    if (r->status == 401) /* a browser would ask for a name in its own words: not on the admin's page */
+        n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "WWW-Authenticate: Bearer realm=\"vesta\"%s\r\n",
+                      r->session->protocol == VS_ADMIN ? "" : ", Basic realm=\"vesta\"");
     n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Content-Length: ");
     assert(n < HEAD_RESERVE - 64);
     return (size_t)n;
@@ -139,8 +141,9 @@ static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *ht
         r->allow = r->call->methods;
         return vs_refuse(r, "bad_method", "%s only accepts %s", r->call->route, allow(r->call->methods));
     }
-    if (!vs_http_bind(r, http, rest) || !vs_http_negotiate(r, http)) return VS_ANSWERED;
-    return vs_request_run(r);
+    if (!vs_http_bind(r, http, rest)) return VS_ANSWERED;
+    if (!vs_rights_enter(r, vs_http_token(r)) && !r->checking) return VS_ANSWERED;
+    return vs_http_negotiate(r, http) ? vs_request_run(r) : VS_ANSWERED;
 }
 
 /* A client that begins with HTTP/2 reads no answer in HTTP/1.1; it is told in frames to come again with that:
@@ -162,7 +165,8 @@ static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
 
 /* Completes a reply; returns the step's answer, `used` where the connection goes on. */
 static int end(struct vs_request *r, const struct vs_http *http, size_t start, bool is_broken, int used) {
-    bool close = (is_broken || !http->keep_alive || r->session->draining) && !r->session->viewer;
+    bool ends = is_broken || !http->keep_alive || r->session->draining || vs_rights_is_over(r->session);
+    bool close = ends && !r->session->viewer;
     finish(r, http, start, close);
     vs_count_request(r);
     return close ? VS_STEP_CLOSE : used;
@@ -183,6 +187,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
         return VS_STEP_MORE;
     }
     s->need = 0, s->continued = false;
+    vs_rights_look(s);
     size_t start = out->used;
     if (s->scratch->http.ok_length[VS_OK_TEXT] == 0) vs_http_tick(s->scratch, -1); /* no loop says what time it is */
     out->used += HEAD_RESERVE;
@@ -209,6 +214,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
 
 int vs_http_again(struct vs_session *s, struct vs_out *out) {
     struct vs_http http = *s->waiting.request->http;
+    vs_rights_look(s);
     size_t start = out->used;
     out->used += HEAD_RESERVE;
     struct vs_request r = vs_request_recall(s, out);

@@ -120,6 +120,11 @@ bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_sl
     return true;
 }
 
+struct vs_slice vs_http_token(const struct vs_request *r) {
+    int place = r->call->flags & VS_CALL_TINYID ? place_of(r->call->params, (struct vs_slice){"token", 5}) : -1;
+    return place < 0 ? (struct vs_slice){NULL, 0} : vs_arg(r, place);
+}
+
 /* ------------------------------------------------------------------ types */
 
 /* Vesta's and Leaf's routes answer in their one type whatever is asked for, as Vesta and Leaf do; so do those that

@@ -52,7 +52,7 @@ static bool is_torn(const struct conn *c) {
 
 /* Who must say a password has less time for it than who has said it may rest. */
 static bool says_no_password(struct conn *c, uint64_t now) {
-    bool stranger = c->session.protocol == VS_RESP && vs_session_is_stranger(&c->session);
+    bool stranger = vs_session_is_stranger(&c->session);
     if (!stranger || c->stranger_ms == 0) c->stranger_ms = stranger ? now : 0;
     return stranger && now - c->stranger_ms >= c->loop->server->opts->auth_ms;
 }

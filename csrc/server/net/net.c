@@ -5,6 +5,7 @@
 #include "server/net/net.h"
 #include "server/monitor/feed.h"
 #include "server/problem.h"
+#include "server/rights/rights.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -411,6 +412,7 @@ void vs_conn_begin(struct conn *c, struct loop *loop) {
     c->session = (struct vs_session){
         .app = app, .scratch = &loop->scratch, .protocol = protocol, .local = c->peer.family == 0, .peer = &c->peer};
     c->session.draining = loop->drain_ms != 0;
+    vs_rights_look(&c->session);
     c->session.began_us = app->clock->boot_us(app->clock->self);
     c->session.id =
         atomic_fetch_add_explicit(&app->clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */

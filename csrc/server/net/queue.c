@@ -67,22 +67,21 @@ static void serve_queue(struct queue *queue) {
     }
 }
 
-/* Who waits for a table to be read may wait for another one than who is before it; those who must wait on are at the
- * tail again. */
-static void serve_queue_of_tables(struct loop *loop) {
-    struct queue *queue = &loop->queue[VS_QUEUE_OF_TABLES];
+/* Who waits for a table to be read, or a secret to be proved, may wait for another one than who is before it; those who
+ * must wait on are at the tail again. */
+static void serve_queue_of_many(struct loop *loop, int i) {
+    struct queue *queue = &loop->queue[i];
     struct conn *c;
     queue->retry_at_ms = 0;
-    for (int left = loop->scratch.queue[VS_QUEUE_OF_TABLES].waiting; left > 0 && (c = TAILQ_FIRST(&queue->conns));
-         left--) {
+    for (int left = loop->scratch.queue[i].waiting; left > 0 && (c = TAILQ_FIRST(&queue->conns)); left--) {
         vs_conn_leave_queue(c);
         vs_conn_resume(c);
     }
 }
 
 static void retry_queue(struct loop *loop, int i) {
-    if (i == VS_QUEUE_OF_TABLES)
-        serve_queue_of_tables(loop);
+    if (i >= VS_QUEUE_OF_TABLES)
+        serve_queue_of_many(loop, i);
     else
         serve_queue(&loop->queue[i]);
 }

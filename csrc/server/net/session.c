@@ -2,6 +2,7 @@
 #include "server/net/session.h"
 #include "server/monitor/feed.h"
 #include "server/resp/multi.h"
+#include "server/rights/rights.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ void vs_session_settle(struct vs_session *s) {
 void vs_session_end(struct vs_session *s) {
     vs_session_settle(s);
     vs_multi_end(s);
+    vs_rights_end(s);
     if (s->viewer) vs_feed_leave(s->app->feed, s->viewer);
     s->viewer = NULL;
 }

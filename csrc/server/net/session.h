@@ -2,6 +2,7 @@
 #ifndef VS_SERVER_SESSION_H
 #define VS_SERVER_SESSION_H
 
+#include "access/gate.h"
 #include "server/counts.h"
 #include "server/desk.h"
 #include "server/parse.h"
@@ -16,7 +17,8 @@ enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
 /* Those who wait for an id of a namespace: by its index; for a number of a tag: by its place, behind them; for the
  * tables of tags to be read: behind all. */
 #define VS_QUEUE_OF_TABLES (VS_NAMESPACES_MAX + VS_SERVED_TAGS_MAX)
-#define VS_QUEUES_MAX (VS_QUEUE_OF_TABLES + 1)
+#define VS_QUEUE_OF_SECRETS (VS_QUEUE_OF_TABLES + 1) /* ... and for a secret to be proved */
+#define VS_QUEUES_MAX (VS_QUEUE_OF_SECRETS + 1)
 
 /* Working memory of one loop: one request at a time. */
 struct vs_scratch {
@@ -55,6 +57,16 @@ struct vs_waiting {
     struct vs_desk_job *job; /* that it waits for; NULL: none */
 };
 
+/* What a connection may, by what it said last: rights.h. */
+struct vs_grant {
+    struct vs_accounts *accounts;     /* held; NULL: there are no clients with names */
+    const struct vs_account *account; /* of them; NULL: it may nothing */
+    const struct vs_secret *secret;   /* by which of its own it was let in; NULL: it said none */
+    bool is_lost;                     /* the secret that it said is gone */
+    uint64_t names;                   /* a bit for each namespace that it may ask */
+    int count;                        /* vs_gate_count_of */
+};
+
 /* What a protocol knows of a connection. */
 struct vs_session {
     struct vs_app *app;
@@ -72,13 +84,20 @@ struct vs_session {
     char name[VS_CLIENT_NAME_MAX];
     bool resp3;               /* RESP: what the client asked for with HELLO */
     bool known;               /* RESP: it said the password */
+    struct vs_grant grant;
+    struct vs_proving proving; /* a secret that is being proved; is_proving: one is */
+    bool is_proving;
+    char *said; /* HTTP: by what it has its account, or would have it */
+    size_t said_length;
+    int wrong; /* secrets that it said */
     struct vs_multi *multi;   /* RESP: the transaction that was begun; NULL: none */
     struct vs_viewer *viewer; /* HTTP: what it reads from now on are events; NULL: it asks */
 };
 
-/* RESP: a password is needed, and was not said yet. */
+/* A secret is needed, and was not said yet. */
 static inline bool vs_session_is_stranger(const struct vs_session *session) {
-    return session->app->resp_password && !session->known;
+    if (session->grant.accounts) return session->protocol != VS_ADMIN && !session->grant.account;
+    return session->protocol == VS_RESP && session->app->resp_password && !session->known;
 }
 
 /* Whether a request that waits by a policy shall be tried out of turn: the verdict is still awaited, or what it granted

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
+#include "server/rights/rights.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,11 +73,11 @@ static void put_client(struct vs_request *r) {
     int n = snprintf(
         text, sizeof text,
         "id=%llu addr=%s name=%s age=%lld idle=0 flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d qbuf=0 qbuf-free=0 "
-        "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=%zu events=r cmd=client user=default "
+        "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=%zu events=r cmd=client user=%s "
         "redir=-1 resp=%d\n",
         (unsigned long long)s->id, s->peer ? vs_peer_text(s->peer, peer) : "", s->name,
         (long long)((clock->boot_us(clock->self) - s->began_us) / 1000000), s->multi ? "x" : "N", vs_multi_count(s),
-        s->memory, s->resp3 ? 3 : 2);
+        s->memory, vs_rights_name(s), s->resp3 ? 3 : 2);
     vs_resp_bulk(r->out, text, (size_t)n);
 }
 
@@ -114,32 +115,40 @@ enum vs_reply_state vs_on_client(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ who is there, and how to speak with it */
 
-static bool is_password(const struct vs_session *s, struct vs_slice user, struct vs_slice password) {
-    bool is_secret = !s->app->resp_password || vs_slice_is_secret(password, s->app->resp_password);
-    return vs_slice_is(user, "default") && is_secret; /* looked at whatever the user: time says nothing of it */
-}
-
-static enum vs_reply_state wrong_password(struct vs_request *r) {
-    return vs_refuse(r, "bad_password", "invalid username-password pair or user is disabled.");
+/* What becomes of a request whose secret is not right, or not proved yet: the reply is there. */
+static enum vs_reply_state not_proved(const struct vs_request *r, enum vs_proof proof) {
+    if (proof == VS_PROOF_LATER) return VS_WAITS;
+    return vs_rights_is_over(r->session) ? VS_QUIT : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_auth(struct vs_request *r) {
     struct vs_session *s = r->session;
     bool names_user = r->args->count == 2;
-    struct vs_slice user = names_user ? r->args->at[0] : (struct vs_slice){"default", strlen("default")};
-    if (!names_user && !s->app->resp_password) /* clients look for these words, and go on without */
+    struct vs_slice user = names_user ? r->args->at[0] : (struct vs_slice){NULL, 0};
+    if (!names_user && !s->grant.accounts && !s->app->resp_password) /* clients look for these words, and go on without */
         return vs_refuse(r, "bad_command",
                          "AUTH <password> called without any password configured for the default user: this server "
                          "needs none (--resp-password-file)");
-    if (!is_password(s, user, r->args->at[r->args->count - 1])) return wrong_password(r);
+    enum vs_proof proof = vs_rights_prove(r, user, r->args->at[r->args->count - 1]);
+    if (proof != VS_PROOF_RIGHT) return not_proved(r, proof);
     s->known = true;
     vs_resp_simple(r->out, "OK");
+    return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_acl(struct vs_request *r) {
+    struct vs_slice what = r->args->at[0];
+    if (!vs_slice_is_case(what, "WHOAMI") || r->args->count > 1)
+        return vs_refuse(r, "bad_command", "unknown subcommand '%s': only ACL WHOAMI is answered; vesta client changes rights",
+                         VS_QUOTE(what.at, what.length));
+    vs_resp_word(r->out, vs_rights_name(r->session));
     return VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_reset(struct vs_request *r) {
     struct vs_session *s = r->session;
     vs_multi_end(s);
+    vs_rights_forget(s);
     s->known = s->resp3 = false;
     *s->name = '\0';
     vs_resp_simple(r->out, "RESET");
@@ -191,7 +200,8 @@ enum vs_reply_state vs_on_hello(struct vs_request *r) {
     if (version.at && !resp3 && !vs_slice_is(version, "2"))
         return vs_refuse(r, "bad_protocol", "unsupported protocol version");
     if (!read_greeting(r, &g)) return VS_ANSWERED;
-    if (g.has_user && !is_password(s, g.user, g.password)) return wrong_password(r);
+    enum vs_proof proof = g.has_user ? vs_rights_prove(r, g.user, g.password) : VS_PROOF_RIGHT;
+    if (proof != VS_PROOF_RIGHT) return not_proved(r, proof);
     if (vs_session_is_stranger(s) && !g.has_user)
         return vs_refuse(r, "no_password",
                          "HELLO must be called with the client already authenticated, or as HELLO <proto> AUTH <user> "

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
+#include "server/rights/rights.h"
 
 #include <string.h>
 #include <strings.h>
@@ -59,7 +60,7 @@ static bool may_run(struct vs_request *r, struct vs_args *args) {
     else if (vs_session_is_stranger(r->session) && !(r->call->flags & VS_CALL_STRANGER))
         vs_refuse(r, "no_password", "Authentication required.");
     else
-        return true;
+        return r->call->flags & VS_CALL_STRANGER || vs_rights_may_call(r);
     return false;
 }
 
@@ -91,6 +92,7 @@ static int end(struct vs_request *r, enum vs_reply_state state, int used) {
 
 int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
     struct vs_args *args = &s->scratch->args;
+    vs_rights_look(s);
     int used = vs_resp_parse(buf, len, vs_session_is_stranger(s) ? &vs_resp_stranger_limits : &vs_resp_limits, args);
     if (used == 0 || (used > 0 && args->count == 0)) return used;
     if (used > 0 && is_foreign(args)) return VS_STEP_CLOSE;
@@ -109,6 +111,7 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
 
 int vs_resp_again(struct vs_session *s, struct vs_out *out) {
     out->resp3 = s->resp3;
+    vs_rights_look(s);
     struct vs_request r = vs_request_recall(s, out);
     return end(&r, run(&r), 1);
 }

@@ -77,7 +77,7 @@ def _(w):
     refused(w, "return { level = 'info' }", ":1: level is not a key; it belongs in log")
     refused(w, "return { log = { colour = true } }", ":1: log.colour is not a key; keys here are level, format, file")
     refused(w, "return { zz = 1, aa = 2 }", ":1: aa is not a key; keys here are namespaces, stores, segments, http, resp, admin, "
-            "threads, connections_max, address_connections_max, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key, tinyid")
+            "clients, open, threads, connections_max, address_connections_max, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key, tinyid")
 
 
 @claim("the line is told where the key stands once, and not guessed where it stands twice")
@@ -203,9 +203,9 @@ def _(w):
     fails(check(w, "return { http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'sqlite:/var/lib/vesta.db' } } }"), 1, "the number that 'a' draws")
     fails(check(w, "return { stores = { s = { uri = 'file:/var/lib/vesta' } }, http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 's' } } }"), 1, "the number that 'a' draws")
     for good in ("resp = { listen = '0.0.0.0:8089', password = 'x' }, namespaces = { a = { worker = 0 } }",
-                 "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { worker = 0 } }",
-                 "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } }, single_host = true",
-                 "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'zk://127.0.0.1:2181/vesta' } }",
+                 "open = true, http = { listen = '0.0.0.0:8088' }, namespaces = { a = { worker = 0 } }",
+                 "open = true, http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } }, single_host = true",
+                 "open = true, http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'zk://127.0.0.1:2181/vesta' } }",
                  "admin = { listen = 'unix:/a' }", "admin = { listen = '0.0.0.0:1', token = 'x' }",
                  "http = { listen = { '127.0.0.1:1', '[::1]:1', 'unix:/a' } }, resp = { listen = 'off' }"):
         same((good, check(w, "return { %s }" % good).err), (good, ""))

@@ -134,13 +134,15 @@ def _(world):
         told = dict(re.findall(r"(?m)^\| `((?:vesta|process)_\w+)(?:\{[^`]*\})?` \| (\w+) \|", page.read()))
     with Server(world) as server:
         plain_families = families(server)
-    config = ("return { namespaces = { judged = { policy = 'wait', shadow_policy = 'wait' } }, stores = { a = { uri = 'sqlite:%s' } }, "
+    with open(world.path("clients"), "w") as file:
+        file.write("default names=* calls=give,read\n")
+    config = ("return { clients = 'clients', namespaces = { judged = { policy = 'wait', shadow_policy = 'wait' } }, stores = { a = { uri = 'sqlite:%s' } }, "
               "segments = { { store = 'a', tags = 'orders' } } }" % world.path("v.db"))
     with Configured(world, config) as server:
         same(families(server), told)
         lua = re.search(r'vesta_build_info\{version="[\d.]+",lua="([\d.]+)"\} 1', server.get("/metrics").body).group(1)
         same(json.loads(server.get("/version").body)["lua"], lua)
-    same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config|tags?)_|vesta_tags$", name)})
+    same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config|tags?)_|vesta_tags$|vesta_client_(requests|ids)_", name)})
 
 
 @claim("docs/server.md tells every code that is counted, and no other")

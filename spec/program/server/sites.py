@@ -109,7 +109,7 @@ def _(world):
 def _(world):
     port = free_port()
     for flags, status in ((), 200), (("--http-hosts", "ids.example"), 421):
-        with Server(world, "--single-host", "--http", "0.0.0.0:%d" % port, *flags) as server:
+        with Server(world, "--single-host", "--open", "--http", "0.0.0.0:%d" % port, *flags) as server:
             same(parts(server.say(port, named("vesta.default.svc.cluster.local")))[0], status)
             same(parts(server.say(port, named("ids.example")))[0], 200)
             refused(server.say(port, get("/genid", "Sec-Fetch-Site: cross-site")), 403, "cross_site")

@@ -1,0 +1,269 @@
+/* accounts.c -- lines of a file become accounts; names and patterns.  Knows no secret's hash and writes no file. */
+#include "access/accounts.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct vs_account vs_account_local = {
+    .name = VS_ACCOUNT_DEFAULT, .names = "*", .calls = VS_ALL_CLASSES & ~VS_OPERATE, .n_max = UINT64_MAX};
+
+/* ------------------------------------------------------------------ patterns */
+
+bool vs_pattern_has(struct vs_slice pattern, struct vs_slice name) {
+    const char *at = pattern.at, *end = at + pattern.length, *star = NULL, *again = NULL;
+    const char *letter = name.at, *name_end = letter + name.length;
+    while (letter < name_end) {
+        if (at < end && *at == '*') {
+            star = ++at, again = letter;
+        } else if (at < end && *at == *letter) {
+            at++, letter++;
+        } else if (star) {
+            at = star, letter = ++again;
+        } else {
+            return false;
+        }
+    }
+    while (at < end && *at == '*')
+        at++;
+    return at == end;
+}
+
+bool vs_account_pattern(const struct vs_account *account, int i, struct vs_slice *pattern) {
+    const char *at = account->names;
+    for (; i > 0 && *at; i--)
+        at = strchrnul(at, ',') + (strchr(at, ',') != NULL);
+    *pattern = (struct vs_slice){at, strcspn(at, ",")};
+    return pattern->length > 0;
+}
+
+bool vs_account_has(const struct vs_account *account, struct vs_slice name) {
+    const char *at = account->names;
+    while (*at) {
+        const char *end = strchrnul(at, ',');
+        if (vs_pattern_has((struct vs_slice){at, (size_t)(end - at)}, name)) return true;
+        at = end + (*end == ',');
+    }
+    return false;
+}
+
+bool vs_account_has_all(const struct vs_account *account) {
+    struct vs_slice pattern;
+    for (int i = 0; vs_account_pattern(account, i, &pattern); i++)
+        if (vs_slice_is(pattern, "*")) return true;
+    return false;
+}
+
+/* ------------------------------------------------------------------ a line */
+
+static int read_names(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {
+    struct vs_slice rest = text;
+    if (text.length == 0 || text.length >= VS_ACCOUNT_NAMES_MAX)
+        return vs_fail(err, VESTA_EOPTION, "names has %zu bytes, which must be 1 to %d", text.length,
+                       VS_ACCOUNT_NAMES_MAX - 1);
+    while (rest.length > 0 || rest.at == text.at) {
+        struct vs_slice one = rest, after = {text.at + text.length, 0};
+        bool more = vs_slice_split(rest, ',', &one, &after);
+        char plain[VESTA_NAMESPACE_MAX];
+        size_t n = 0;
+        for (size_t i = 0; i < one.length && n < sizeof plain; i++)
+            if (one.at[i] != '*') plain[n++] = one.at[i];
+        bool is_good = one.length > 0 && (n == 0 || vs_slice_is_name((struct vs_slice){plain, n}, sizeof plain - 1));
+        if (!is_good || (more && after.length == 0))
+            return vs_fail(err, VESTA_EOPTION, "names has '%s', which is no pattern: A-Z a-z 0-9 _ . : - and *",
+                           VS_QUOTE(one.at, one.length));
+        if (!more) break;
+        rest = after;
+    }
+    memcpy(out->names, text.at, text.length);
+    out->names[text.length] = '\0';
+    return VESTA_OK;
+}
+
+static int read_calls(struct vs_slice text, unsigned *calls, struct vesta_error *err) {
+    *calls = 0;
+    for (bool more = true; more;) {
+        struct vs_slice one = text, after = {NULL, 0};
+        more = vs_slice_split(text, ',', &one, &after);
+        int place = one.length > 0 ? vs_slice_place(one, VS_CLASS_WORDS, '|') : -1;
+        if (place < 0)
+            return vs_fail(err, VESTA_EOPTION, "calls has '%s', which must be some of give, block, read, make, operate",
+                           VS_QUOTE(one.at, one.length));
+        *calls |= 1u << place;
+        text = after;
+    }
+    return VESTA_OK;
+}
+
+static int read_n(struct vs_slice text, uint64_t *n, struct vesta_error *err) {
+    if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && *n > 0) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "n is '%s', which must be a whole number from 1 on",
+                   VS_QUOTE(text.at, text.length));
+}
+
+static int read_secret(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {
+    struct vesta_error why;
+    if (out->secret_count == VS_ACCOUNT_SECRETS_MAX)
+        return vs_fail(err, VESTA_EOPTION, "has more than %d secrets", VS_ACCOUNT_SECRETS_MAX);
+    if (vs_secret_read(text, &out->secret[out->secret_count], &why) != VESTA_OK)
+        return vs_fail(err, VESTA_EOPTION, "secret %s", why.text); /* its text is not shown */
+    out->secret_count++;
+    return VESTA_OK;
+}
+
+static int read_word(struct vs_slice word, struct vs_account *out, struct vesta_error *err) {
+    struct vs_slice key, value;
+    if (!vs_slice_split(word, '=', &key, &value))
+        return vs_fail(err, VESTA_EOPTION, "'%s' is no KEY=VALUE", VS_QUOTE(word.at, word.length));
+    if (vs_slice_is(key, "names")) return read_names(value, out, err);
+    if (vs_slice_is(key, "calls")) return read_calls(value, &out->calls, err);
+    if (vs_slice_is(key, "n")) return read_n(value, &out->n_max, err);
+    if (vs_slice_is(key, "secret")) return read_secret(value, out, err);
+    return vs_fail(err, VESTA_EOPTION, "'%s' is not a key: names, calls, n and secret are",
+                   VS_QUOTE(key.at, key.length));
+}
+
+/* The next word up to white space. */
+static bool next_word(struct vs_slice *line, struct vs_slice *word) {
+    while (line->length > 0 && strchr(" \t\r", *line->at))
+        line->at++, line->length--;
+    size_t n = 0;
+    while (n < line->length && !memchr(" \t\r", line->at[n], 3))
+        n++;
+    *word = (struct vs_slice){line->at, n};
+    *line = (struct vs_slice){line->at + n, line->length - n};
+    return n > 0;
+}
+
+int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_error *err) {
+    struct vs_account account = {.n_max = UINT64_MAX};
+    struct vs_slice word;
+    if (!next_word(&line, &word) || !vs_slice_is_name(word, VS_ACCOUNT_NAME_MAX - 1))
+        return vs_fail(err, VESTA_EOPTION, "'%s' is not a client's name: 1 to %d of A-Z a-z 0-9 _ . -",
+                       VS_QUOTE(word.at, word.length), VS_ACCOUNT_NAME_MAX - 1);
+    if (memchr(word.at, ':', word.length))
+        return vs_fail(err, VESTA_EOPTION, "'%s' has a colon, which ends the name where HTTP says both",
+                       VS_QUOTE(word.at, word.length));
+    memcpy(account.name, word.at, word.length);
+    while (next_word(&line, &word)) {
+        int rc = read_word(word, &account, err);
+        if (rc != VESTA_OK) return rc;
+    }
+    if (!*account.names || !account.calls)
+        return vs_fail(err, VESTA_EOPTION, "client '%s' has no %s", account.name, *account.names ? "calls" : "names");
+    if (account.secret_count == 0 && strcmp(account.name, VS_ACCOUNT_DEFAULT) != 0)
+        return vs_fail(err, VESTA_EOPTION, "client '%s' has no secret; only default may be without", account.name);
+    *out = account;
+    return VESTA_OK;
+}
+
+const char *vs_classes_write(unsigned calls, char buf[VS_ACCOUNT_NAME_MAX]) {
+    static const char words[][8] = {"give", "block", "read", "make", "operate"};
+    int used = 0;
+    *buf = '\0';
+    for (int i = 0; i < 5; i++)
+        if (calls >> i & 1) used += sprintf(buf + used, "%s%s", used ? "," : "", words[i]);
+    return buf;
+}
+
+const char *vs_account_write(const struct vs_account *account, char buf[VS_ACCOUNT_LINE_MAX]) {
+    char calls[VS_ACCOUNT_NAME_MAX], secret[VS_SECRET_TEXT_MAX];
+    int n = snprintf(buf, VS_ACCOUNT_LINE_MAX, "%s names=%s calls=%s", account->name, account->names,
+                     vs_classes_write(account->calls, calls));
+    if (account->n_max != UINT64_MAX)
+        n += snprintf(buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n, " n=%" PRIu64, account->n_max);
+    for (int i = 0; i < account->secret_count; i++)
+        n += snprintf(buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n, " secret=%s",
+                      vs_secret_write(&account->secret[i], secret));
+    return buf;
+}
+
+/* ------------------------------------------------------------------ all lines */
+
+const struct vs_account *vs_account_named(const struct vs_accounts *accounts, struct vs_slice name) {
+    for (int i = 0; i < accounts->count; i++)
+        if (vs_slice_is(name, accounts->at[i].name)) return &accounts->at[i];
+    return NULL;
+}
+
+static int add_line(struct vs_accounts *accounts, struct vs_slice line, struct vesta_error *err) {
+    struct vs_account *account = &accounts->at[accounts->count];
+    struct vs_slice rest = line, word;
+    if (!next_word(&rest, &word) || *word.at == '#') return VESTA_OK;
+    if (accounts->count == VS_ACCOUNTS_MAX) return vs_fail(err, VESTA_EOPTION, "more than %d clients", VS_ACCOUNTS_MAX);
+    int rc = vs_account_parse(line, account, err);
+    if (rc != VESTA_OK) return rc;
+    if (vs_account_named(accounts, (struct vs_slice){account->name, strlen(account->name)}))
+        return vs_fail(err, VESTA_EOPTION, "client '%s' has a line already", account->name);
+    accounts->count++;
+    return VESTA_OK;
+}
+
+int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out, struct vesta_error *err) {
+    struct vs_accounts *accounts = calloc(1, sizeof *accounts + (VS_ACCOUNTS_MAX + 1) * sizeof *accounts->at);
+    struct vesta_error why;
+    const char *at = text, *end = text + length;
+    int rc = VESTA_OK;
+    if (!accounts) return vs_fail(err, VESTA_ENOMEM, "no memory for clients");
+    atomic_init(&accounts->holders, 1);
+    for (int number = 1; rc == VESTA_OK && at < end; number++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        if (memchr(at, '\0', (size_t)(stop - at)))
+            rc = vs_fail(&why, VESTA_EOPTION, "a NUL byte");
+        else
+            rc = add_line(accounts, (struct vs_slice){at, (size_t)(stop - at)}, &why);
+        if (rc != VESTA_OK) vs_fail(err, rc, "%d: %s", number, why.text);
+        at = stop + (stop < end);
+    }
+    if (rc != VESTA_OK) return free(accounts), rc;
+    struct vs_accounts *fit = realloc(accounts, sizeof *fit + (size_t)accounts->count * sizeof *fit->at);
+    *out = fit ? fit : accounts;
+    return VESTA_OK;
+}
+
+static int read_open(int fd, char *text, size_t *length, bool *open_to_all, struct vesta_error *err) {
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "it is not a file");
+    if (st.st_size > VS_ACCOUNTS_BYTES_MAX)
+        return vs_fail(err, VESTA_EOPTION, "it has more than %d bytes", VS_ACCOUNTS_BYTES_MAX);
+    *open_to_all = st.st_mode & S_IROTH;
+    *length = 0;
+    while (*length < VS_ACCOUNTS_BYTES_MAX) {
+        ssize_t got = read(fd, text + *length, VS_ACCOUNTS_BYTES_MAX - *length);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return vs_fail(err, VESTA_EIO, "%s", strerror(errno));
+        if (got == 0) break;
+        *length += (size_t)got;
+    }
+    return VESTA_OK;
+}
+
+int vs_accounts_read(const char *path, struct vs_accounts **out, bool *open_to_all, struct vesta_error *err) {
+    struct vesta_error why = {.text = ""};
+    size_t length = 0;
+    char *text = malloc(VS_ACCOUNTS_BYTES_MAX);
+    if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory for clients");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int rc = fd < 0 ? vs_fail(&why, VESTA_EIO, "%s", strerror(errno)) : read_open(fd, text, &length, open_to_all, &why);
+    if (fd >= 0) close(fd);
+    if (rc != VESTA_OK) vs_fail(err, rc, "cannot read %.150s: %s", path, why.text);
+    if (rc == VESTA_OK && (rc = vs_accounts_parse(text, length, out, &why)) != VESTA_OK)
+        vs_fail(err, rc, "%.150s:%s", path, why.text);
+    free(text);
+    return rc;
+}
+
+struct vs_accounts *vs_accounts_hold(struct vs_accounts *accounts) {
+    if (accounts) atomic_fetch_add(&accounts->holders, 1);
+    return accounts;
+}
+
+void vs_accounts_let(struct vs_accounts *accounts) {
+    if (accounts && atomic_fetch_sub(&accounts->holders, 1) == 1) free(accounts);
+}

@@ -1,0 +1,65 @@
+/* accounts.h -- clients by name: what each may, and its secrets, as a file has them, one a line:
+ *
+ *     orders names=orders*,invoices calls=give,block n=1000 secret=random:2026-11-23T15:30:00Z:9f86d0...
+ *
+ * `default` is who says nothing.  Where the file has no such line, that is everything but `operate` on this machine, and
+ * nothing from elsewhere.  A default with a secret may nothing before it is said. */
+#ifndef VS_ACCOUNTS_H
+#define VS_ACCOUNTS_H
+
+#include "access/secret.h"
+
+#include <stdatomic.h>
+
+#define VS_ACCOUNT_NAME_MAX 64
+#define VS_ACCOUNT_NAMES_MAX 512 /* bytes of its patterns */
+#define VS_ACCOUNT_SECRETS_MAX 2 /* valid at once, so that one can be exchanged */
+#define VS_ACCOUNTS_MAX 256
+#define VS_ACCOUNTS_BYTES_MAX 262144 /* of a file */
+#define VS_ACCOUNT_LINE_MAX 2048
+#define VS_ACCOUNT_DEFAULT "default"
+
+enum vs_class { VS_GIVE = 1, VS_BLOCK = 2, VS_READ = 4, VS_MAKE = 8, VS_OPERATE = 16, VS_ALL_CLASSES = 31 };
+#define VS_CLASS_WORDS "give|block|read|make|operate"
+
+struct vs_account {
+    char name[VS_ACCOUNT_NAME_MAX];
+    char names[VS_ACCOUNT_NAMES_MAX]; /* patterns of namespaces and tags, with commas: "orders*,invoices" */
+    unsigned calls;                   /* of enum vs_class */
+    uint64_t n_max;                   /* the most of one request; UINT64_MAX: as many as anybody */
+    int secret_count;
+    struct vs_secret secret[VS_ACCOUNT_SECRETS_MAX];
+};
+
+/* Read once, then only looked at. */
+struct vs_accounts {
+    atomic_int holders;
+    int count;
+    struct vs_account at[];
+};
+
+/* Who says nothing, on this machine, where no line says it. */
+extern const struct vs_account vs_account_local;
+
+/* Errors: VESTA_EOPTION that begins with the line's number, "3: ..."; VESTA_ENOMEM. */
+int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out, struct vesta_error *err);
+/* The same of a file, whose path the error names; *open_to_all: others may read it.  Errors: VESTA_EIO, too. */
+int vs_accounts_read(const char *path, struct vs_accounts **out, bool *open_to_all, struct vesta_error *err);
+struct vs_accounts *vs_accounts_hold(struct vs_accounts *accounts);
+void vs_accounts_let(struct vs_accounts *accounts); /* may be NULL */
+
+int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_error *err);
+/* As the file has it, without a line's end. */
+const char *vs_account_write(const struct vs_account *account, char buf[VS_ACCOUNT_LINE_MAX]);
+const char *vs_classes_write(unsigned calls, char buf[VS_ACCOUNT_NAME_MAX]);
+
+const struct vs_account *vs_account_named(const struct vs_accounts *accounts, struct vs_slice name);
+/* Whether its patterns have a name, and whether they have all. */
+bool vs_account_has(const struct vs_account *account, struct vs_slice name);
+bool vs_account_has_all(const struct vs_account *account);
+/* The i-th pattern.  false: there are not so many. */
+bool vs_account_pattern(const struct vs_account *account, int i, struct vs_slice *pattern);
+/* `*` stands for any letters. */
+bool vs_pattern_has(struct vs_slice pattern, struct vs_slice name);
+
+#endif

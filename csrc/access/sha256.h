@@ -1,0 +1,20 @@
+/* sha256.h -- SHA-256 (FIPS 180-4), for texts that are short: secrets that are random, which need no more than that. */
+#ifndef VS_SHA256_H
+#define VS_SHA256_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define VS_SHA256_BYTES 32
+
+struct vs_sha256 {
+    uint32_t state[8];
+    uint64_t length;
+    unsigned char block[64];
+};
+
+void vs_sha256_begin(struct vs_sha256 *hash);
+void vs_sha256_add(struct vs_sha256 *hash, const void *bytes, size_t length);
+void vs_sha256_end(struct vs_sha256 *hash, unsigned char digest[VS_SHA256_BYTES]);
+
+#endif

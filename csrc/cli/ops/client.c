@@ -1,0 +1,274 @@
+/* client.c -- `vesta client`: who may ask a server, as its file of clients has them: added, changed, listed, removed.
+ * A secret is shown once, when it is made; the file has its hash. */
+#include "access/file.h"
+#include "cli/cli.h"
+#include "command/options.h"
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_DEFAULT "/etc/vesta/clients"
+#define VS_FILE_OPTION(into) VS_TEXT("file", into, "FILE", "the file of clients (default: " FILE_DEFAULT ")")
+
+struct asked {
+    const char *file, *name, *names, *calls, *n, *secret_file;
+    int random, drop_old;
+    bool is_new; /* a client that is not there; else one that is */
+    bool gets_secret, drops_secret;
+    char drawn[VS_SECRET_NEW_MAX]; /* "": none was */
+    struct vs_secret secret;
+};
+
+/* ------------------------------------------------------------------ changing */
+
+static const char *file_of(const struct asked *asked) {
+    return asked->file ? asked->file : FILE_DEFAULT;
+}
+
+/* What is not said stays; the words are read as the file's are. */
+static int take_words(const struct asked *asked, struct vs_account *will, struct vesta_error *err) {
+    char line[VS_ACCOUNT_LINE_MAX], calls[VS_ACCOUNT_NAME_MAX], n[32] = "";
+    struct vs_account read;
+    if (will->n_max != UINT64_MAX) snprintf(n, sizeof n, "%" PRIu64, will->n_max);
+    const char *count = asked->n ? asked->n : n;
+    int length = snprintf(line, sizeof line, VS_ACCOUNT_DEFAULT " names=%s calls=%s%s%s",
+                          asked->names ? asked->names : will->names,
+                          asked->calls ? asked->calls : vs_classes_write(will->calls, calls), *count ? " n=" : "", count);
+    if (length >= (int)sizeof line) return vs_fail(err, VESTA_EOPTION, "what is asked for is too long");
+    int rc = vs_account_parse((struct vs_slice){line, (size_t)length}, &read, err);
+    if (rc != VESTA_OK) return rc;
+    memcpy(will->names, read.names, sizeof read.names);
+    will->calls = read.calls;
+    will->n_max = read.n_max;
+    return VESTA_OK;
+}
+
+static int take_secret(struct asked *asked, struct vs_account *will, struct vesta_error *err) {
+    if (asked->drops_secret && will->secret_count < 2)
+        return vs_fail(err, VESTA_EOPTION, "client '%s' has one secret, and keeps it", asked->name);
+    if (asked->drops_secret) will->secret_count = 1;
+    if (!asked->gets_secret) return VESTA_OK;
+    will->secret[1] = will->secret[0]; /* the new one first; of the others the newer stays */
+    will->secret[0] = asked->secret;
+    if (will->secret_count < VS_ACCOUNT_SECRETS_MAX) will->secret_count++;
+    return VESTA_OK;
+}
+
+static int change(void *self, const struct vs_account *was, struct vs_account *will, bool *goes,
+                  struct vesta_error *err) {
+    struct asked *asked = self;
+    *goes = false;
+    if (asked->is_new && was)
+        return vs_fail(err, VESTA_EOPTION, "client '%s' is there already: rotate gives it another secret, set other rights",
+                       asked->name);
+    if (!asked->is_new && !was) return vs_fail(err, VESTA_EOPTION, "there is no client '%s'", asked->name);
+    if (was) *will = *was;
+    snprintf(will->name, sizeof will->name, "%s", asked->name);
+    int rc = take_words(asked, will, err);
+    return rc == VESTA_OK ? take_secret(asked, will, err) : rc;
+}
+
+static int take_away(void *self, const struct vs_account *was, struct vs_account *will, bool *goes,
+                     struct vesta_error *err) {
+    const struct asked *asked = self;
+    (void)will;
+    *goes = true;
+    return was ? VESTA_OK : vs_fail(err, VESTA_EOPTION, "there is no client '%s'", asked->name);
+}
+
+static int write_down(struct asked *asked, vs_account_change *how) {
+    struct vesta_error err;
+    if (vs_accounts_change(file_of(asked), asked->name, how, asked, &err) != VESTA_OK)
+        return vs_say("%s", err.text), err.code == VESTA_EOPTION ? VS_USAGE : VS_FAILED;
+    return VS_DONE;
+}
+
+/* ------------------------------------------------------------------ secrets */
+
+static int make_secret(struct asked *asked) {
+    struct vesta_error err;
+    const char *text = asked->drawn;
+    int rc = asked->secret_file ? vs_read_secret("--secret-file", asked->secret_file, &text) : VS_GO;
+    if (rc != VS_GO) return rc;
+    bool is_chosen = asked->secret_file && !asked->random;
+    if (!asked->secret_file && vs_secret_draw(asked->drawn, &err) != VESTA_OK) return vs_report(&err);
+    struct vs_slice said = {text, strlen(text)};
+    if (vs_secret_hash(said, is_chosen ? VS_SECRET_CHOSEN : VS_SECRET_RANDOM, vs_now_ms(), &asked->secret, &err) != VESTA_OK)
+        return vs_say("%s", err.text), err.code == VESTA_EOPTION ? VS_USAGE : VS_FAILED;
+    asked->gets_secret = true;
+    return VS_GO;
+}
+
+/* To stdout goes the secret alone: for who keeps it in a file. */
+static void show_secret(struct asked *asked, const char *what) {
+    if (*asked->drawn) {
+        vs_outf("%s\n", asked->drawn);
+        vs_say("%s: this is its secret, which is shown once; a server that runs learns of it with HUP", what);
+        explicit_bzero(asked->drawn, sizeof asked->drawn);
+    } else {
+        vs_say("%s; a server that runs learns of it with HUP", what);
+    }
+}
+
+static int read_name(struct asked *asked, int argc, char **argv, const char *word) {
+    if (argc != 1) return vs_usage("give one name: vesta client %s NAME", word);
+    asked->name = argv[0];
+    struct vs_slice name = {argv[0], strlen(argv[0])};
+    if (vs_slice_is_name(name, VS_ACCOUNT_NAME_MAX - 1) && !strchr(argv[0], ':')) return VS_GO;
+    return vs_usage("%s is not a client's name: 1 to %d of A-Z a-z 0-9 _ . - and no dot in front", vs_shown_text(argv[0]),
+                    VS_ACCOUNT_NAME_MAX - 1);
+}
+
+/* ------------------------------------------------------------------ the words */
+
+#define VS_RIGHTS_OPTIONS(asked)                                                                                       \
+    VS_TEXT("names", &(asked)->names, "NAME,...", "namespaces and tags that it may ask; * stands for any letters"),    \
+        VS_TEXT("calls", &(asked)->calls, "CLASS,...", "what it may do: give, block, read, make, operate"),            \
+        VS_TEXT("n", &(asked)->n, "N", "the most ids of one request")
+#define VS_SECRET_OPTIONS(asked)                                                                                       \
+    VS_TEXT("secret-file", &(asked)->secret_file, "FILE", "a secret that is known already, alone on a line"),          \
+        VS_SWITCH("random", &(asked)->random, "it is random, so that it alone says whose it is")
+
+static int add(int argc, char **argv) {
+    struct asked asked = {.is_new = true};
+    const struct vs_option table[] = {
+        VS_FILE_OPTION(&asked.file), VS_RIGHTS_OPTIONS(&asked), VS_SECRET_OPTIONS(&asked), {0}};
+    vs_say_as("client add");
+    int rc = vs_options(table, &argc, argv);
+    if (rc == VS_GO) rc = read_name(&asked, argc, argv, "add");
+    if (rc != VS_GO) return rc;
+    if (!asked.names) asked.names = "*";
+    if (!asked.calls) asked.calls = "give,read";
+    bool is_default = strcmp(asked.name, VS_ACCOUNT_DEFAULT) == 0;
+    if (!is_default || asked.secret_file) rc = make_secret(&asked);
+    if (rc == VS_GO) rc = write_down(&asked, change);
+    if (rc == VS_DONE) show_secret(&asked, asked.gets_secret ? "added" : "added, without a secret: whoever says none");
+    return rc;
+}
+
+static int set(int argc, char **argv) {
+    struct asked asked = {.is_new = false};
+    const struct vs_option table[] = {VS_FILE_OPTION(&asked.file), VS_RIGHTS_OPTIONS(&asked), {0}};
+    vs_say_as("client set");
+    int rc = vs_options(table, &argc, argv);
+    if (rc == VS_GO) rc = read_name(&asked, argc, argv, "set");
+    if (rc != VS_GO) return rc;
+    if (!asked.names && !asked.calls && !asked.n) return vs_usage("nothing to set: --names, --calls or --n");
+    if ((rc = write_down(&asked, change)) == VS_DONE) show_secret(&asked, "set");
+    return rc;
+}
+
+static int rotate(int argc, char **argv) {
+    struct asked asked = {.is_new = false};
+    const struct vs_option table[] = {
+        VS_FILE_OPTION(&asked.file), VS_SECRET_OPTIONS(&asked),
+        VS_SWITCH("drop-old", &asked.drop_old, "no new one: the older of two is valid no more"), {0}};
+    vs_say_as("client rotate");
+    int rc = vs_options(table, &argc, argv);
+    if (rc == VS_GO) rc = read_name(&asked, argc, argv, "rotate");
+    if (rc != VS_GO) return rc;
+    asked.drops_secret = asked.drop_old;
+    if (asked.drop_old && asked.secret_file) return vs_usage("--drop-old and --secret-file cannot be combined");
+    if (!asked.drop_old) rc = make_secret(&asked);
+    if (rc == VS_GO) rc = write_down(&asked, change);
+    if (rc == VS_DONE) show_secret(&asked, asked.drop_old ? "the older secret is gone" : "a second secret, the one before stays valid");
+    return rc;
+}
+
+static int take_out(int argc, char **argv) {
+    struct asked asked = {.is_new = false};
+    const struct vs_option table[] = {VS_FILE_OPTION(&asked.file), {0}};
+    vs_say_as("client remove");
+    int rc = vs_options(table, &argc, argv);
+    if (rc == VS_GO) rc = read_name(&asked, argc, argv, "remove");
+    if (rc != VS_GO) return rc;
+    if ((rc = write_down(&asked, take_away)) == VS_DONE) show_secret(&asked, "removed");
+    return rc;
+}
+
+/* ------------------------------------------------------------------ listing */
+
+static const struct vs_column columns[] = {{"CLIENT", -16, -12}, {"NAMES", -24, -14}, {"CALLS", -24, -14},
+                                           {"N", 7, 7},          {"SECRETS", -30, -16}, {NULL, 0, 0}};
+
+static void print_row(const struct vs_account *a) {
+    char calls[VS_ACCOUNT_NAME_MAX], n[VS_GROUPED_MAX] = "-", ages[160] = "none", ago[VS_AGO_MAX];
+    if (a->n_max != UINT64_MAX) vs_grouped(a->n_max, n);
+    for (int i = 0, used = 0; i < a->secret_count; i++)
+        used += snprintf(ages + used, sizeof ages - (size_t)used, "%s%s%s", i ? ", " : "",
+                         vs_ago(a->secret[i].made_ms, vs_now_ms(), ago),
+                         a->secret[i].kind == VS_SECRET_CHOSEN ? " (chosen)" : "");
+    vs_table_row(columns, (struct vs_cell[]){
+                              {a->name, NULL}, {a->names, NULL}, {vs_classes_write(a->calls, calls), NULL}, {n, NULL}, {ages, NULL}});
+}
+
+static void print_json(const struct vs_account *a) {
+    char calls[VS_ACCOUNT_NAME_MAX], made[VESTA_ISO_MAX];
+    vs_outf("{\"client\":\"%s\",\"names\":\"%s\",\"calls\":\"%s\"", a->name, a->names, vs_classes_write(a->calls, calls));
+    if (a->n_max != UINT64_MAX) vs_outf(",\"n\":%" PRIu64, a->n_max);
+    vs_outf(",\"secrets\":[");
+    for (int i = 0; i < a->secret_count; i++)
+        vs_outf("%s{\"kind\":\"%s\",\"made\":\"%s\"}", i ? "," : "",
+                a->secret[i].kind == VS_SECRET_CHOSEN ? "chosen" : "random", vs_iso(a->secret[i].made_ms, made));
+    vs_outf("]}\n");
+}
+
+static int list(int argc, char **argv) {
+    struct asked asked = {.is_new = false};
+    struct vs_accounts *accounts;
+    struct vesta_error err;
+    bool open_to_all = false;
+    int json = 0;
+    const struct vs_option table[] = {
+        VS_FILE_OPTION(&asked.file), VS_SWITCH("json", &json, "print a JSON object for each client"), {0}};
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc > 0 && strcmp(argv[0], "list") != 0)
+        return vs_usage("unexpected operand %s; there are `vesta client` add, set, list, rotate and remove",
+                        vs_shown_text(argv[0]));
+    if (vs_accounts_read(file_of(&asked), &accounts, &open_to_all, &err) != VESTA_OK)
+        return vs_say("%s", err.text), VS_FAILED;
+    if (open_to_all) vs_say("others may read %s: chmod o= on it", vs_shown_text(file_of(&asked)));
+    if (!json) vs_table_head(columns);
+    for (int i = 0; i < accounts->count; i++)
+        (json ? print_json : print_row)(&accounts->at[i]);
+    vs_accounts_let(accounts);
+    return VS_DONE;
+}
+
+static int run_client(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+    } words[] = {{"add", add}, {"set", set}, {"rotate", rotate}, {"remove", take_out}};
+    for (size_t i = 0; argc > 1 && i < sizeof words / sizeof *words; i++)
+        if (strcmp(argv[1], words[i].name) == 0) {
+            argv[1] = argv[0];
+            return words[i].run(argc - 1, argv + 1);
+        }
+    return list(argc, argv);
+}
+
+const struct vs_command vs_client_command = {
+    "client", run_client, "who may ask a server: names, secrets and rights",
+    "client [list] [--json] [--file FILE]\n"
+    "       vesta client add NAME [--names NAME,...] [--calls CLASS,...] [OPTION...]\n"
+    "       vesta client set NAME [--names NAME,...] [--calls CLASS,...] [OPTION...]\n"
+    "       vesta client rotate NAME [--drop-old] [OPTION...]\n"
+    "       vesta client remove NAME [--file FILE]",
+    "Keeps the file of clients that `vesta serve --clients FILE` goes by.  A client has namespaces and tags\n"
+    "by pattern, classes of calls (give: ids one by one and in batches; block: ranges; read: what an id says,\n"
+    "metrics; make: ids by hand; operate: the admin routes) and a secret, which is printed once: the file has\n"
+    "its hash.  Two secrets are valid at once: rotate, bring the new one to all, then rotate --drop-old.\n"
+    "`default` is who says no secret: without that line everything but operate on the server's own machine,\n"
+    "and nothing from others.  Send the server HUP, and what was changed holds from the next request on.\n"
+    "\n"
+    "  $ vesta client add orders --names 'orders*' --calls give,block --file clients\n"
+    "  k3vw9bp2xr7mtd5nqhyac4gfs8ju6e2z\n"
+    "\n"
+    "  $ vesta client list --file clients\n"
+    "  CLIENT        NAMES           CALLS                 N  SECRETS\n"
+    "  orders        orders*         give,block            -  5 seconds ago\n"};

@@ -1,0 +1,53 @@
+/* clients.c -- who may ask a server: the config's file of clients, at the start and again with HUP. */
+#include "access/gate.h"
+#include "command/options.h"
+#include "serve/serving.h"
+
+static void wake(void *self) {
+    vs_serve_wake(&((struct vs_serving *)self)->app);
+}
+
+int vs_clients_open(struct vs_serving *serving) {
+    serving->app.gate = vs_gate_new(wake, serving);
+    if (!serving->app.gate) return vs_say("no memory for clients"), VS_FAILED;
+    if (!serving->config->clients) return VS_GO;
+    vs_gate_set(serving->app.gate, vs_accounts_hold(serving->config->clients));
+    vs_log(VS_LOG_INFO, "clients are asked who they are", "clients", VS_DIGITS(serving->config->clients->count), "file",
+           serving->config->clients_file, NULL);
+    return VS_GO;
+}
+
+static bool has_secret(const struct vs_account *account, const struct vs_secret *secret) {
+    for (int i = 0; i < account->secret_count; i++)
+        if (vs_secret_is(&account->secret[i], secret)) return true;
+    return false;
+}
+
+/* What connections lose that have it by now. */
+static void tell_lost(const struct vs_accounts *was, const struct vs_accounts *now) {
+    for (int i = 0; i < was->count; i++) {
+        const struct vs_account *old = &was->at[i];
+        const struct vs_account *a = vs_account_named(now, (struct vs_slice){old->name, strlen(old->name)});
+        if (!a) vs_log(VS_LOG_WARN, "a client is gone: its connections may do nothing more", "client", old->name, NULL);
+        for (int s = 0; a && s < old->secret_count; s++)
+            if (!has_secret(a, &old->secret[s]))
+                vs_log(VS_LOG_WARN, "a secret is gone: connections that said it may do nothing more", "client", a->name,
+                       NULL);
+    }
+}
+
+void vs_clients_reload(struct vs_serving *serving) {
+    struct vs_accounts *now, *was = vs_gate_hold(serving->app.gate);
+    struct vesta_error err;
+    bool open_to_all = false;
+    const char *path = serving->config->clients_file;
+    if (vs_accounts_read(path, &now, &open_to_all, &err) != VESTA_OK) {
+        vs_log(VS_LOG_ERROR, "the clients cannot be read again; those from before stay", "error", err.text, NULL);
+    } else {
+        tell_lost(was, now);
+        if (open_to_all) vs_log(VS_LOG_WARN, "others may read the clients: chmod o= on the file", "file", path, NULL);
+        vs_log(VS_LOG_INFO, "the clients were read again", "clients", VS_DIGITS(now->count), NULL);
+        vs_gate_set(serving->app.gate, now);
+    }
+    vs_accounts_let(was);
+}

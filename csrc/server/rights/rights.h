@@ -1,0 +1,57 @@
+/* rights.h -- who a connection is and what that may; what a request is told that may not.  Knows no socket.
+ *
+ * A connection has its account from what it said last, as the accounts are that hold now: where they are others, it is
+ * looked for again before the next request.  What it may of each namespace is known by then; a request looks at a bit. */
+#ifndef VS_SERVER_RIGHTS_H
+#define VS_SERVER_RIGHTS_H
+
+#include "server/request.h"
+
+#define VS_WRONG_MAX 5 /* secrets of a connection; then it is closed */
+
+/* Looks for a connection's account again: it begins, or the accounts are others. */
+void vs_rights_renew(struct vs_session *session);
+static inline void vs_rights_look(struct vs_session *session) {
+    struct vs_gate *gate = session->app->gate;
+    if (gate && vs_gate_now(gate) != session->grant.accounts) vs_rights_renew(session);
+}
+/* Back to who says nothing. */
+void vs_rights_forget(struct vs_session *session);
+/* It closes. */
+void vs_rights_end(struct vs_session *session);
+
+/* Proves a secret, and makes the connection that client's where it is right.  LATER: the handler returns VS_WAITS, and is
+ * called again with the same.  WRONG, PUT_OFF: the reply says so. */
+enum vs_proof vs_rights_prove(struct vs_request *request, struct vs_slice name, struct vs_slice secret);
+/* The same of what the config has as it is; the connection is nobody's by it. */
+enum vs_proof vs_rights_prove_plain(struct vs_request *request, struct vs_slice secret, const char *plain);
+/* It has said so many wrong ones that it is closed. */
+static inline bool vs_rights_is_over(const struct vs_session *session) {
+    return session->wrong >= VS_WRONG_MAX;
+}
+
+/* HTTP: who asks, by what the request says (`token`: in a parameter, which goes first).  false: the reply says why not,
+ * or r->checking that it is not known yet. */
+bool vs_rights_enter(struct vs_request *request, struct vs_slice token);
+/* HTTP: the same for a request that waited for it. */
+bool vs_rights_entered(struct vs_request *request);
+
+/* The admin's listener: whether who asks may operate, by the config's token or as a client.  false: the reply is 403 or
+ * 429, or r->checking, or it is for the caller to say that a token is needed. */
+bool vs_rights_operate(struct vs_request *request);
+
+/* Whether this client may call what is called, and ask what is asked for by that name.  false: the reply says so. */
+bool vs_rights_may_call(struct vs_request *request);
+bool vs_rights_may_name(struct vs_request *request, struct vs_slice name);
+/* ... whether it may hear of a name, and of all. */
+bool vs_rights_sees(const struct vs_session *session, const char *name);
+bool vs_rights_sees_all(const struct vs_session *session);
+/* How many ids one request may have. */
+static inline uint64_t vs_rights_n(const struct vs_session *session, uint64_t max) {
+    const struct vs_account *account = session->grant.account;
+    return account && account->n_max < max ? account->n_max : max;
+}
+/* "default" where nobody has a name. */
+const char *vs_rights_name(const struct vs_session *session);
+
+#endif

@@ -1,0 +1,350 @@
+"""names.py -- clients with names: who may ask what over the Redis protocol and HTTP, secrets that are exchanged and taken
+away while connections are there, and files that are wrong."""
+import base64
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+
+from ports import free_port, give_back
+from servers import until
+from serving import Server, claim, command, fails, get, main, same, until_closed
+
+NOAUTH = b"-NOAUTH Authentication required.\r\n"
+WRONGPASS = b"-WRONGPASS invalid username-password pair or user is disabled.\r\n"
+NOPERM = b"-NOPERM this user has no permissions to "
+NOT_HIS = NOPERM + b"access one of the keys used as arguments\r\n"
+CHOSEN = "open sesame, please"
+
+
+def client(world, *words, code=0, stdin=b""):
+    done = world.run("client", *words, "--file", world.path("clients"), stdin=stdin)
+    assert done.code == code, (words, done.code, done.err)
+    return done.out.strip()
+
+
+def write(world, name, text):
+    with open(world.path(name), "w") as file:
+        file.write(text)
+    return world.path(name)
+
+
+def three(world):
+    """orders: a random secret; web: one that a person chose; ops may all.  Their secrets."""
+    chosen = write(world, "chosen", CHOSEN + "\n")
+    return {"orders": client(world, "add", "orders", "--names", "default", "--calls", "give,block", "--n", "100"),
+            "web": client(world, "add", "web", "--names", "other*,web", "--calls", "give", "--secret-file", chosen) or CHOSEN,
+            "ops": client(world, "add", "ops", "--calls", "give,block,read,make,operate")}
+
+
+def named(world, *flags, **kw):
+    return Server(world, "--clients", world.path("clients"), *flags, **kw)
+
+
+def talk(server, *commands):
+    return server.say(server.resp, b"".join(command(*words) for words in commands))
+
+
+def asks(server, path, *said, **kw):
+    """The status, and the code of the problem where there is one."""
+    headers = {"Authorization": said[0]} if said else {}
+    reply = server.get(path, headers=headers, **kw)
+    code = json.loads(reply.body)["code"] if reply.headers["content-type"] == "application/problem+json" else None
+    return (reply.status, code) if code else reply.status
+
+
+def bearer(secret):
+    return "Bearer " + secret
+
+
+def basic(name, secret):
+    return "Basic " + base64.b64encode(("%s:%s" % (name, secret)).encode()).decode()
+
+
+def nobody(world):
+    """From here on who says nothing may nothing, as from another machine: on this one the default may much."""
+    client(world, "add", "default", "--calls", "give", "--secret-file", write(world, "other", "not told to anybody\n"))
+
+
+def hup(server, part):
+    server.process.send_signal(signal.SIGHUP)
+    return server.listen(part)
+
+
+# ------------------------------------------------------------------ what each may
+
+@claim("over the Redis protocol each client has its names and calls, in Redis' words; who says nothing has default's")
+def _(world):
+    secrets = three(world)
+    nobody(world)
+    with named(world) as server:
+        same(talk(server, ["GET", "default"], ["ACL", "WHOAMI"]), NOAUTH + NOAUTH)
+        for name, secret in secrets.items():
+            same(talk(server, ["AUTH", name, secret], ["ACL", "WHOAMI"]), b"+OK\r\n$%d\r\n%s\r\n" % (len(name), name.encode()))
+        orders = ["AUTH", "orders", secrets["orders"]]
+        assert talk(server, orders, ["GET", "default"]).startswith(b"+OK\r\n$"), "its own name"
+        same(talk(server, orders, ["GET", "nowhere"]), b"+OK\r\n" + NOT_HIS)
+        same(talk(server, orders, ["MGET", "default", "nowhere"]), b"+OK\r\n" + NOT_HIS)
+        same(talk(server, orders, ["VESTA.MAKE", "default", "time", "1", "seq", "1"]), b"+OK\r\n" + NOPERM + b"run the 'vesta.make' command\r\n")
+        same(talk(server, orders, ["VESTA.EXPLAIN", "1"]), b"+OK\r\n" + NOPERM + b"run the 'vesta.explain' command\r\n")
+        assert b"bad_count" not in talk(server, orders, ["VESTA.NEXT", "default", "100"])
+        assert b"is not a number from 1 to 100\r\n" in talk(server, orders, ["VESTA.NEXT", "default", "101"])
+        assert b"-ERR" in talk(server, orders, ["VESTA.BLOCK", "default", "101"])
+        assert b"seq_bits" in talk(server, orders, ["VESTA.BLOCK", "default", "100"])
+        same(talk(server, ["AUTH", "web", CHOSEN], ["GET", "default"]), b"+OK\r\n" + NOT_HIS)
+        assert b"user=orders" in talk(server, orders, ["CLIENT", "LIST"])
+        hello = talk(server, ["HELLO", "3", "AUTH", "orders", secrets["orders"]], ["ACL", "WHOAMI"])
+        assert hello.startswith(b"%7\r\n") and hello.endswith(b"$6\r\norders\r\n"), hello
+        same(talk(server, ["AUTH", secrets["orders"]], ["ACL", "WHOAMI"]), b"+OK\r\n$6\r\norders\r\n")
+
+
+@claim("what a client may not is refused when it is queued, and the transaction with it, as Redis does")
+def _(world):
+    secrets = three(world)
+    with named(world) as server:
+        same(talk(server, ["AUTH", "orders", secrets["orders"]], ["MULTI"], ["GET", "nowhere"], ["GET", "default"], ["EXEC"]),
+             b"+OK\r\n+OK\r\n" + NOT_HIS + b"+QUEUED\r\n-EXECABORT Transaction discarded because of previous errors.\r\n")
+        said = talk(server, ["AUTH", "orders", secrets["orders"]], ["MULTI"], ["VESTA.MAKE", "default", "time", "1", "seq", "1"], ["EXEC"])
+        assert NOPERM + b"run the 'vesta.make' command\r\n-EXECABORT" in said, said
+
+
+@claim("over HTTP a client says its secret as Bearer, as Basic or as tinyid's token; 401 and 403 are problems")
+def _(world):
+    secrets = three(world)
+    nobody(world)
+    with named(world) as server:
+        same(asks(server, "/v1/ids"), (401, "no_password"))
+        same(server.get("/genid").headers["www-authenticate"], 'Bearer realm="vesta", Basic realm="vesta"')
+        for said in (bearer(secrets["orders"]), "bearer " + secrets["orders"], basic("orders", secrets["orders"]), basic("", secrets["orders"])):
+            same((asks(server, "/v1/ids", said), asks(server, "/genid", said)), (200, 200))
+        orders = bearer(secrets["orders"])
+        same(asks(server, "/v1/ids?ns=nowhere", orders), (403, "not_allowed"))
+        same(asks(server, "/v1/ids?n=101", orders), (400, "bad_count"))
+        same(asks(server, "/v1/blocks?n=10", orders), 200)
+        same(asks(server, "/v1/ids/5", orders), (403, "not_allowed"))
+        same(asks(server, "/metrics", orders), 403)
+        same(asks(server, "/v1/ids", basic("web", CHOSEN)), (403, "not_allowed"))
+        same(asks(server, "/v1/blocks?n=10", basic("web", CHOSEN)), (403, "not_allowed"))
+        same((asks(server, "/healthz"), asks(server, "/readyz"), asks(server, "/metrics"), asks(server, "/")), (200, 200, 401, 401))
+        assert 'vesta_client_ids_total{client="orders"} ' in server.get("/metrics", headers={"Authorization": bearer(secrets["ops"])}).body
+        same(server.get("/tinyid/id/nextId?bizType=default&token=x").body, '{"data":null,"code":5,"message":"token is error"}')
+        assert "is a namespace" in server.get("/tinyid/id/nextId?bizType=default&token=" + secrets["orders"]).body
+
+
+@claim("one connection's secret opens nothing for another's, nor for the same one's next request, whatever heads are kept")
+def _(world):
+    secrets = three(world)
+    nobody(world)
+    with named(world) as server:
+        right, none = get("/genid", "Authorization: " + bearer(secrets["orders"])), get("/genid")
+        wrong = get("/genid", "Authorization: " + bearer(secrets["orders"][:-1] + "0"))
+        same(re.findall(rb"HTTP/1.1 (\d+)", server.say(server.http, right + none + right + wrong + right + none)),
+             [b"200", b"401", b"200", b"401", b"200", b"401"])
+        socks = [server.connect(server.http) for _ in range(130)]  # two of them share each place of a loop's heads
+        for sock in socks[::2]:
+            sock.sendall(right)
+            assert sock.recv(4096).startswith(b"HTTP/1.1 200 ")
+        for sock in socks[1::2]:
+            sock.sendall(none)
+            assert sock.recv(4096).startswith(b"HTTP/1.1 401 ")
+        for sock in socks:
+            sock.close()
+
+
+@claim("without a line for default this machine may everything but operate, and what it says wrong opens nothing")
+def _(world):
+    three(world)
+    port = free_port()
+    with named(world, "--admin", "127.0.0.1:%d" % port) as server:
+        assert talk(server, ["GET", "default"]).startswith(b"$")
+        same((asks(server, "/genid"), asks(server, "/v1/blocks?n=3"), asks(server, "/metrics")), (200, 200, 200))
+        same(asks(server, "/genid", bearer("nothing")), 401)
+        assert b"401 Unauthorized" in server.say(port, get("/admin/status", "Connection: close"))
+    give_back(port)
+
+
+@claim("the admin's routes are for clients that may operate, and are another's with a word")
+def _(world):
+    secrets = three(world)
+    port = free_port()
+    with named(world, "--admin", "127.0.0.1:%d" % port) as server:
+        def admin(secret):
+            return server.say(port, get("/admin/status", "Authorization: " + bearer(secret), "Connection: close")).split(b"\r\n")[0]
+        same(admin(secrets["ops"]), b"HTTP/1.1 200 OK")
+        same(admin(secrets["orders"]), b"HTTP/1.1 403 Forbidden")
+        same(admin("nothing"), b"HTTP/1.1 401 Unauthorized")
+        server.listen("a wrong secret")
+    give_back(port)
+
+
+# ------------------------------------------------------------------ changes while it runs
+
+@claim("a secret is exchanged without one refused request: both are valid until the older is dropped")
+def _(world):
+    old = three(world)["orders"]
+    with named(world) as server:
+        with server.connect(server.http) as sock:
+            def ask(secret):
+                sock.sendall(get("/genid", "Authorization: " + bearer(secret)))
+                return sock.recv(4096).split(b" ")[1]
+            same(ask(old), b"200")
+            new = client(world, "rotate", "orders")
+            hup(server, "were read again")
+            same((ask(old), ask(new), ask(old)), (b"200", b"200", b"200"))
+            client(world, "rotate", "orders", "--drop-old")
+            hup(server, "a secret is gone")
+            server.listen("were read again")
+            until(lambda: ask(new) == b"200" and ask(old) == b"401", "the older is gone")
+    client(world, "rotate", "orders", "--drop-old", code=2)
+
+
+@claim("a client that is removed may nothing more on connections that it has, not even what who says nothing may")
+def _(world):
+    secret = three(world)["orders"]
+    with named(world) as server:
+        with server.connect(server.resp) as sock, server.connect(server.http) as web:
+            sock.sendall(command("AUTH", "orders", secret) + command("MULTI") + command("GET", "default"))
+            got = b""
+            while got.count(b"\r\n") < 3:
+                got += sock.recv(100)
+            web.sendall(get("/genid", "Authorization: " + bearer(secret)))
+            assert web.recv(4096).startswith(b"HTTP/1.1 200 ")
+            client(world, "remove", "orders")
+            assert "client=orders" in hup(server, "a client is gone")
+            server.listen("were read again")
+
+            def gone():
+                web.sendall(get("/genid", "Authorization: " + bearer(secret)))
+                return web.recv(4096).startswith(b"HTTP/1.1 401 ")
+            until(gone, "its secret is nobody's")
+            sock.sendall(command("EXEC"))
+            assert sock.recv(100).startswith(b"-NOAUTH"), "EXEC"
+            sock.sendall(command("GET", "default"))
+            same(sock.recv(100), NOAUTH)
+        assert server.redis("GET", "default").startswith(b"$")
+
+
+@claim("a file that cannot be read again changes nothing, and that is said; one that others may read is warned of")
+def _(world):
+    secret = three(world)["orders"]
+    path = world.path("clients")
+    with named(world) as server:
+        for spoil in (lambda: open(path, "a").write("web names=*\n"), lambda: os.unlink(path)):
+            with open(path) as file:
+                was = file.read()
+            spoil()
+            event = hup(server, "cannot be read again")
+            assert path in event and secret not in event, event
+            same(asks(server, "/genid", bearer(secret)), 200)
+            with open(path, "w") as file:
+                file.write(was)
+        os.chmod(path, 0o644)
+        hup(server, "others may read the clients")
+
+
+# ------------------------------------------------------------------ what is wrong
+
+@claim("wrong, empty, over-long, binary and swapped secrets and names open nothing, and the server goes on")
+def _(world):
+    secrets = three(world)
+    nobody(world)
+    with named(world) as server:
+        for name, secret in (("orders", "x"), ("orders", ""), ("", secrets["orders"]), ("orders", "y" * 16000), ("orders", b"\x00\xff\r\n"),
+                             (secrets["orders"], "orders"), ("orders", CHOSEN), ("web", secrets["orders"]), ("nobody", CHOSEN),
+                             ("ORDERS", secrets["orders"]), ("orders ", secrets["orders"]), ("orders\x00", secrets["orders"]),
+                             ("*", CHOSEN), ("default", secrets["orders"]), ("orders", secrets["orders"] + "\x00")):
+            said = talk(server, ["AUTH", name, secret], ["GET", "default"])
+            assert said == WRONGPASS + NOAUTH or said.startswith(b"-TRYAGAIN"), (name, secret, said)
+            assert server.process.poll() is None
+        event = server.heard("a wrong secret")
+        assert "address=127.0.0.1" in event and secrets["orders"] not in event and CHOSEN not in event, event
+        assert talk(server, ["AUTH", "orders", secrets["orders"]], ["GET", "default"]).startswith(b"+OK\r\n$")
+    assert secrets["orders"] not in server.said
+
+
+@claim("broken files of clients are refused with their line, before anything is served")
+def _(world):
+    good = "orders names=* calls=give secret=random:2026-11-23T15:30:00Z:" + "ab" * 32
+    for line, *parts in ((good[:-1], "secret has a hash that is none"), (good + "\n" + good, "clients:2:", "has a line already"),
+                         ("orders names=a/b calls=give", "no pattern"), ("orders names= calls=give", "names has 0 bytes"),
+                         ("orders names=a,,b calls=give", "no pattern"), ("orders names=a, calls=give", "no pattern"),
+                         ("orders names=* calls=gives", "calls has 'gives'"), ("orders names=* calls=give", "has no secret"),
+                         ("orders names=* calls=give n=0", "n is '0'"), ("orders names=*", "has no calls"), ("orders rate=3", "'rate' is not a key"),
+                         ("or:ders " + good[7:], "colon"), ("a/b " + good[7:], "not a client's name"),
+                         (good + " " + " ".join(["secret=" + good.split("secret=")[1]] * 2), "more than 2 secrets"),
+                         (good.replace("random", "md5"), "kind 'md5'"), (good.replace("T15", "T45"), "time that is none"), ("\x00", "NUL")):
+        path = write(world, "clients", line + "\n")
+        done = world.run("serve", "--clients", path)
+        same(done.code, 2)
+        for part in ("clients:", *parts):
+            assert part in done.err, (line, done.err)
+        assert "ab" * 20 not in done.err
+    fails(world.run("serve", "--clients", world.path("nowhere")), 2, "vesta client add NAME makes it")
+
+
+@claim("`vesta check` says which patterns match nothing, and what cannot stand beside clients")
+def _(world):
+    three(world)
+    config = 'return { clients = "clients", namespaces = { default = {}, web = {} }%s }'
+    done = world.run("check", write(world, "v.lua", config % ""))
+    same(done.code, 0)
+    assert "clients: 'other*' of client web matches no namespace and no tag" in done.out and "'web'" not in done.out, done.out
+    for more, part in ((", resp = { password = 'x' }", "resp.password is set beside clients"), (", open = true", "open is set beside"),
+                       (", tinyid = { tokens = 'x' }", "tinyid.tokens is set beside clients")):
+        done = world.run("check", write(world, "v.lua", config % more))
+        assert done.code == 1 and part in done.err, (done.out, done.err)
+    os.chmod(world.path("clients"), 0o644)
+    assert "which others may read: chmod o= on it" in world.run("check", write(world, "v.lua", config % "")).out
+
+
+@claim("HTTP that other machines can reach needs clients, or the word that all may")
+def _(world):
+    text = 'return { http = { listen = "0.0.0.0:8088" }, namespaces = { default = { worker = 1 } }%s }'
+    fails(world.run("check", write(world, "v.lua", text % "")), 1, "http.listen has 0.0.0.0:8088", "vesta client add", "open = true")
+    for more in (", open = true", ', clients = "clients"'):
+        three(world) if "clients" in more else None
+        same(world.run("check", write(world, "v.lua", text % more)).code, 0)
+    fails(world.run("serve", "--http", "0.0.0.0:8088", "--worker", "1"), 2, "--clients FILE", "--open")
+
+
+# ------------------------------------------------------------------ vesta client
+
+@claim("`vesta client` writes a file that nobody else reads, keeps what people wrote in it, and prints a secret once")
+def _(world):
+    write(world, "clients", "# by hand\n\nweb names=web calls=give secret=random:2026-01-01T00:00:00Z:%s" % ("ab" * 32))
+    os.chmod(world.path("clients"), 0o640)
+    secret = client(world, "add", "orders")
+    assert re.fullmatch("[a-z2-9]{32}", secret), secret
+    with open(world.path("clients")) as file:
+        text = file.read()
+    assert text.startswith("# by hand\n\nweb names=web calls=give secret=") and text.count("\n") == 4 and secret not in text, text
+    same(stat.S_IMODE(os.stat(world.path("clients")).st_mode), 0o640)
+    listed = client(world, "list", "--json").splitlines()
+    same([(json.loads(line)["client"], json.loads(line)["names"], len(json.loads(line)["secrets"])) for line in listed],
+         [("web", "web", 1), ("orders", "*", 1)])
+    assert "ab" * 8 not in "".join(listed) and secret not in client(world, "list")
+    client(world, "set", "orders", "--calls", "read", "--n", "7")
+    same(json.loads(client(world, "list", "--json").splitlines()[1])["calls"], "read")
+    client(world, "remove", "web")
+    with open(world.path("clients")) as file:
+        same(re.sub("secret=.*", "", file.read()), "# by hand\n\norders names=* calls=read n=7 \n")
+    for words in (("add", "orders"), ("rotate", "web"), ("remove", "web"), ("add", "a b"), ("add", "x", "--calls", "fly"), ("set", "orders")):
+        client(world, *words, code=2)
+    os.unlink(world.path("clients"))
+    client(world, "add", "orders")
+    same(stat.S_IMODE(os.stat(world.path("clients")).st_mode), 0o600)
+    client(world, "add", "short", "--secret-file", write(world, "short", "12345\n"), code=2)
+
+
+@claim("many that add clients at once lose none")
+def _(world):
+    args = [world.run.__globals__["VESTA"], "client", "add"]
+    doing = [subprocess.Popen([*args, "c%d" % i, "--file", world.path("clients")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             for i in range(20)]
+    same([one.wait(60) for one in doing], [0] * 20)
+    same(len(client(world, "list", "--json").splitlines()), 20)
+
+
+main()
