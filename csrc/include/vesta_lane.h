@@ -11,11 +11,11 @@
  *
  * An id is given once, as any is: a run is what the cursor has granted, to one lane.  What a lane costs:
  *
- *     order   the ids of a lane ascend; between lanes, and beside vesta_next, a smaller one may come up to n - 1 ids of
- *             each other lane later, and from a lane that stood idle at any time later
- *     holes   what is left of a run when its lane ends: none where the cursor still stands at the run's end when the
- * lane is closed, since then it is given back; else up to n - 1 ids age     a run is as old as when it was taken: an
- * idle lane's next id says no other time than it would have then
+ *     order   the ids of a lane ascend; between lanes, and beside vesta_next, one that is given later may be smaller:
+ *             by up to n - 1 ids for each other lane that is in use, and by any number from one that stood idle
+ *     holes   what is left of a run when its lane ends, up to n - 1 ids; none where the cursor still stands at the
+ *             run's end when the lane is closed: then it is given back
+ *     age     a run is as old as when it was taken, and so is an idle lane's next id
  *
  * A run is dropped, and never given, when its lease has ended (vesta_release, vesta_drop, vesta_switch,
  * vesta_prepare_snapshot, a failstop, another process's end of it), and in a forked child, which goes on with runs of
