@@ -1,37 +1,61 @@
-"""audit.py -- ids that are looked through for equal ones: `vesta audit` beside `sort -u`, in turn."""
+"""audit.py -- ids by the million: made by `vesta gen` beside `seq`, and looked through for equal ones by `vesta audit` beside
+`sort -u`; in turn.  BENCH_AUDIT_IDS says how many are looked through.
+"""
 import os
 import subprocess
-from pathlib import Path
+
+from rows import Folder, Made
 
 IDS = int(os.environ.get("BENCH_AUDIT_IDS", "5000000"))
+GEN_IDS = 2_000_000
 WORKERS = 2  # whose lists stand one behind the other, so that they are not in order
 
 
-def make(vesta, folder):
+def generate(turns, folder, worker, n):
+    return [turns.build / "vesta", "gen", "--layout", "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", "--worker",
+            worker, "--namespace", f"w{worker}", "-n", n], {**os.environ, "VESTA_STATE": str(folder), "LC_ALL": "C"}
+
+
+def lists_of(turns, folder, n):
     """Lists of ids, one for each worker."""
-    lists = [Path(folder) / f"ids.{worker}" for worker in range(WORKERS)]
+    lists = [folder / f"ids.{worker}" for worker in range(WORKERS)]
     for worker, path in enumerate(lists):
+        command, env = generate(turns, folder, worker, n // WORKERS)
         with open(path, "wb") as file:
-            subprocess.run([vesta, "gen", "--layout", "snowflake", "--worker", str(worker), "--namespace", f"w{worker}",
-                            "-n", str(IDS // WORKERS)], stdout=file, stderr=subprocess.DEVNULL, check=True, timeout=3000,
-                           env={**os.environ, "VESTA_STATE": str(folder)})
+            subprocess.run([str(word) for word in command], stdout=file, stderr=subprocess.DEVNULL, check=True, timeout=3000, env=env)
     return lists
 
 
-def used(*command):
+def used(command, env=None):
     """Seconds of processor time, and bytes of memory at most."""
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"})
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env=env or {**os.environ, "LC_ALL": "C"})
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, command
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
-def samples_of(vesta, folder, samples):
-    """[(our seconds, sort's, our bytes an id)]."""
-    lists = make(vesta, folder)
-    made = []
-    for _ in range(samples):
-        seconds, most = used(vesta, "audit", *lists)
-        made.append((seconds, used("sort", "-u", "--parallel=1", "-S", "4G", *lists)[0], most / IDS))
-    return made
+def audit(turns):
+    n = turns.few(IDS, 20_000)
+    with Folder() as folder:
+        lists = lists_of(turns, folder, n)
+        one = folder / "one"
+        one.write_text("1\n")
+        empty = used([turns.build / "vesta", "audit", one])[1]
+        made = []
+        for _ in range(turns.samples):
+            seconds, most = used([turns.build / "vesta", "audit", *lists])
+            sort, _ = used(["sort", "-u", "--parallel=1", "-S", "4G", *lists])
+            made.append({"time": (seconds, sort), "id": (seconds * 1e9 / n, 50.0), "memory": ((most - empty) / n, 16.0)})
+    return Made(made, notes={"": f"{n:,} ids of {WORKERS} workers; of processor time", "memory": "above that of an audit of one id"})
+
+
+def gen(turns):
+    """Microseconds of processor time a thousand lines."""
+    n = turns.few(GEN_IDS, 10_000)
+    with Folder() as folder:
+        command, env = generate(turns, folder, 0, n)
+        seq = ["seq", "1000000000000000000", str(1000000000000000000 + n - 1)]
+        made = [{"time": (used(command, env)[0] * 1e9 / n, used(seq)[0] * 1e9 / n)} for _ in range(turns.samples)]
+    return Made(made, notes={"": "of processor time"})

@@ -31,6 +31,11 @@ struct bench_rate {
 };
 struct bench_rate bench_run(void (*op)(void *), void *arg, int workers, bool processes, int64_t ns);
 
+/* With BENCH_TINY in the environment pieces last a twentieth and a hundredth is counted: for a test, which looks at no
+ * figure.  With BENCH_UNCOUNTED nothing is counted: samples are made again. */
+bool bench_tiny(void);
+size_t bench_counted(size_t n);
+
 /* Equal values among ids[0..n); sorts them. */
 size_t bench_duplicates(uint64_t *ids, size_t n);
 

@@ -30,7 +30,7 @@ static void sample(struct vesta_gen *gen) {
             must_wait(gen, &id);
         done += 256;
         took_ns = bench_now_ns() - begin;
-    } while (took_ns < SAMPLE_NS);
+    } while (took_ns < (bench_tiny() ? SAMPLE_NS / 20 : SAMPLE_NS));
     cpu_ns = bench_cpu_ns(true) - cpu_ns;
     printf("{\"ours\": %.0f, \"yard\": %d, \"core\": %.4f}\n", (double)done * 1e9 / (double)took_ns, CAPACITY,
            (double)cpu_ns / (double)took_ns);
@@ -49,11 +49,12 @@ int main(int argc, char **argv) {
     bench_gen(&gen, bench_map(path, "snowflake", VESTA_PACING_CLOCK, 0));
     for (int i = atoi(argv[1]); i > 0; i--)
         sample(&gen);
-    uint64_t *ids = malloc(COUNTED * sizeof *ids);
+    size_t n = bench_counted(COUNTED);
+    uint64_t *ids = malloc(n * sizeof *ids);
     if (!ids) bench_die("memory");
-    for (size_t i = 0; i < COUNTED; i++)
+    for (size_t i = 0; i < n; i++)
         must_wait(&gen, &ids[i]);
-    printf("{\"ids\": %d, \"duplicates\": %zu}\n", COUNTED, bench_duplicates(ids, COUNTED));
+    printf("{\"ids\": %zu, \"duplicates\": %zu}\n", n, bench_duplicates(ids, n));
     free(ids);
     unlink(path);
     strcat(path, ".lock");

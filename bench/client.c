@@ -55,11 +55,12 @@ static void sample(void) {
 static void count(void) {
     static uint64_t ids[COUNTED];
     struct vesta_client_info info;
-    for (size_t i = 0; i < COUNTED; i++)
+    size_t n = bench_counted(COUNTED);
+    for (size_t i = 0; i < n; i++)
         ids[i] = must();
-    size_t duplicates = bench_duplicates(ids, COUNTED);
+    size_t duplicates = bench_duplicates(ids, n);
     vesta_client_get_info(client, &info);
-    printf("{\"ids\": %d, \"duplicates\": %zu, \"blocks\": %llu, \"requests\": %llu}\n", COUNTED, duplicates,
+    printf("{\"ids\": %zu, \"duplicates\": %zu, \"blocks\": %llu, \"requests\": %llu}\n", n, duplicates,
            (unsigned long long)info.blocks, (unsigned long long)info.requests);
 }
 

@@ -1,16 +1,13 @@
 """databases.py -- the row about a database that answers slowly: a MariaDB of the row's own and a proxy, as the specs have
 them.  A take is two messages, so each answer is held up for half of what a take is to last.
 """
-import json
-import shutil
-import subprocess
 import sys
 import time
-from pathlib import Path
 
-import net
+from inside import printed
+from rows import ROOT, Made, need
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec" / "support"))
+sys.path.append(str(ROOT / "spec" / "support"))
 from servers import MariaDB, Proxy  # noqa: E402
 
 TAKE_S = 0.2
@@ -28,18 +25,16 @@ class Slow(Proxy):
         return self.end(source, sink)
 
 
-def slow_samples(build, samples):
-    """Samples of bench_slow, and what it counted."""
-    if not shutil.which("mariadbd", path="/usr/sbin:/usr/bin"):
-        raise net.Missing("mariadbd is not here (Debian: mariadb-server)")
+def slow(turns):
+    need("mariadbd", "mariadb-server")
     db = MariaDB()
     try:
         db.start()
         db.sql(TAG)
         store = "mysql://root@127.0.0.1:%d/bench" % Slow(db.port).port
-        out = subprocess.run([str(build / "bench" / "bench_slow"), store, str(samples)],
-                             stdout=subprocess.PIPE, text=True, timeout=60 + 10 * samples, check=True).stdout
+        *made, counted = printed(turns, turns.program("slow"), store, turns.samples)
     finally:
         db.end()
-    *made, counted = (json.loads(line) for line in out.splitlines())
-    return made, counted
+    longest = max(s["ours_max"] for s in made), max(s["yard_max"] for s in made)
+    return Made([{"p999": (s["ours"], s["yard"])} for s in made], counted,
+                {"": "%d waited; the longest %.0f us, and an add %.0f us" % (sum(s["waited"] for s in made), *longest)})

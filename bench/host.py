@@ -1,48 +1,46 @@
-"""host.py -- the rows about the server as a host: pipelines, connections that rest, policies that misbehave, reloads.
+"""host.py -- the rows about the server as a host: pipelines, connections that rest and how they are shared out, policies that
+misbehave, reloads.
 
 As in net.py every row starts its own servers; here it is also our own server beside itself, with and without what is
 measured.
 """
 import json
+import re
 import resource
 import signal
-import socket
+import statistics
 import subprocess
 import threading
 import time
 from pathlib import Path
 
 import net
+import daemons
+from rows import Folder, Made, Missing, need, pairs
 
 HERE = Path(__file__).resolve().parent
 IDLE = 10_000
 IDLE_FILES = IDLE + 1000
+LOOPS, SHARED = 4, 64
 
 
-def pipeline_row(build, folder, gen, port, samples, seconds):
+def pipeline(turns):
     """16 pipelined requests, ours and nginx."""
-    net.need("wrk", "wrk")
-    script = ("-s", str(HERE / "pipeline.lua"))
-    with net.vesta(build, folder, gen, port, "http") as ours, net.nginx(folder, port + 1, net.NGINX_RETURN) as yard:
-        pairs = [(net.wrk(ours, "/genid", seconds, *script), net.wrk(yard, "/genid", seconds, *script))
-                 for _ in range(samples)]
-        return pairs, net.count(port, net.http_request("/genid"), net.HTTP_ID)
+    place, script = daemons.two_cores(), ("-s", HERE / "pipeline.lua")
+    with Folder(turns) as folder, daemons.vesta(turns, folder, "http", place) as ours, daemons.nginx(folder, place) as yard:
+        made = net.turns_of({name: (lambda s=server: net.wrk(s, place, "/genid", turns.seconds, *script))
+                             for name, server in (("best", ours), ("yard", yard))}, turns.samples)
+        return Made(net.samples_of(made, "rate", "two"),
+                    net.count(ours, net.http_request("/genid"), net.HTTP_ID, turns.few(net.COUNTED, 1000)), {"": net.busy(made)})
 
 
-# ---------------------------------------------------------------- memory
+# ---------------------------------------------------------------- connections
 
-def resident_mib(pid):
-    for text in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if text.startswith("VmRSS:"):
-            return int(text.split()[1]) / 1024
-    raise RuntimeError(f"{pid} has no resident memory")
-
-
-def connect_all(port, count):
+def connect_all(server, count):
     """Connections of which each has had an id and asks for no more."""
     sockets, request = [], net.http_request("/genid")
     for _ in range(count):
-        s = socket.create_connection(("127.0.0.1", port), timeout=20)
+        s = daemons.dial(server.address)
         s.sendall(request)
         if not s.recv(4096).startswith(b"HTTP/1.1 200"):
             raise RuntimeError("a connection had no id")
@@ -50,22 +48,44 @@ def connect_all(port, count):
     return sockets
 
 
-def idle_row(build, folder, gen, port, samples):
+def idle(turns):
     """Resident MiB of the server with 10,000 connections at rest, and with none."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most < IDLE_FILES:
-        raise net.Missing(f"{IDLE_FILES} open files are needed, and the limit is {most}")
+        raise Missing(f"{IDLE_FILES} open files are needed, and the limit is {most}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (IDLE_FILES, most))
-    pairs = []
-    for i in range(samples):
-        with net.vesta(build, folder, gen, port + i, "http", "--address-connections", str(IDLE)) as server:
-            empty = resident_mib(server.process.pid)
-            sockets = connect_all(port + i, IDLE - 1)
+    made, connections = [], turns.few(IDLE, 100)
+    for _ in range(turns.samples):
+        with Folder(turns) as folder, daemons.vesta(turns, folder, "http", flags=("--address-connections", str(IDLE))) as server:
+            empty = server.resident_kib() / 1024
+            sockets = connect_all(server, connections - 1)
             time.sleep(0.2)
-            pairs.append((resident_mib(server.process.pid), empty))
+            made.append((server.resident_kib() / 1024, empty))
             for s in sockets:
                 s.close()
-    return pairs
+    return Made(pairs("memory", made))
+
+
+def body(server, path):
+    with daemons.dial(server.address) as s:
+        s.sendall(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        with s.makefile("rb") as file:
+            return file.read().partition(b"\r\n\r\n")[2].decode()
+
+
+def balance(turns):
+    """Connections of the fullest loop, and the mean, when all connect in one burst."""
+    made, loads = [], []
+    for _ in range(turns.samples):
+        with Folder(turns) as folder, daemons.vesta(turns, folder, "http", flags=("--threads", str(LOOPS))) as server:
+            sockets = connect_all(server, SHARED - 1)  # and one that asks
+            loads = [int(n) for n in re.findall(r"^vesta_loop_connections\{.*\} (\d+)$", body(server, "/metrics"), re.M)]
+            if len(loads) != LOOPS:
+                raise RuntimeError(f"{len(loads)} loops are told of, not {LOOPS}")
+            made.append((max(loads), statistics.mean(loads)))
+            for s in sockets:
+                s.close()
+    return Made(pairs("load", made), notes={"": f"the last time {loads}"})
 
 
 # ---------------------------------------------------------------- policies that misbehave, and reloads
@@ -76,7 +96,7 @@ CONFIG = """return {{
     few = {{ layout = "sign:1 time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z", worker = 1, wait_ms_max = 0,
              path = "{folder}/{name}.few.gen", store = "file:{folder}/{name}", policy = "{folder}/{name}.lua" }},
   }},
-  http = {{ listen = "127.0.0.1:{port}" }}, resp = {{ listen = "off" }},
+  http = {{ listen = "{address}" }}, resp = {{ listen = "off" }},
 }}
 """
 POLICY = "return {{ api = 1, on_exhausted = function(ctx) {body} end }}\n"
@@ -85,24 +105,23 @@ SPINS = 'while ctx.ahead_ticks > 1 do end return "refuse"'  # a policy is tried 
 BOTHER_HZ = 200
 
 
-def hosted(build, folder, port, name, body):
+def hosted(turns, folder, name, body):
     """A server of two namespaces; what is asked of `few` ends in its policy nearly always."""
     (folder / f"{name}.lua").write_text(POLICY.format(body=body))
-    config = folder / f"{name}.conf.lua"
-    config.write_text(CONFIG.format(layout=LAYOUT, folder=folder, name=name, port=port))
-    return net.Server(port, [str(build / "vesta"), "serve", "-c", str(config)], folder / f"{name}.log",
-                      {"VESTA_STATE": str(folder)})
+    config, address = folder / f"{name}.conf.lua", daemons.tcp()
+    config.write_text(CONFIG.format(layout=LAYOUT, folder=folder, name=name, address=address))
+    return daemons.Server(address, [turns.build / "vesta", "serve", "-c", config], folder / f"{name}.log", {"VESTA_STATE": str(folder)})
 
 
 class Bother:
     """Asks for ids of `few` all the while: its policy is called as often as the server calls it."""
 
-    def __init__(self, port):
-        self.port, self.stop = port, threading.Event()
+    def __init__(self, server):
+        self.server, self.stop = server, threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
     def run(self):
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as s:
+        with daemons.dial(self.server.address) as s:
             while not self.stop.wait(1 / BOTHER_HZ):
                 s.sendall(net.http_request("/v1/ids?ns=few"))
                 s.recv(4096)
@@ -116,41 +135,42 @@ class Bother:
         self.thread.join(20)
 
 
-def half_load(port, connections, seconds):
-    out = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(HERE / "half_load.lua"),
-                          f"http://127.0.0.1:{port}/genid"], capture_output=True, text=True, timeout=120, check=True).stdout
+def half_load_command(server, connections, seconds):
+    return [*daemons.below(), "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(HERE / "half_load.lua"), f"http://{server.address}/genid"]
+
+
+def half_load(server, connections, seconds):
+    with Bother(server):
+        out = subprocess.run(half_load_command(server, connections, seconds), capture_output=True, text=True, timeout=120,
+                             check=True).stdout
     return json.loads(out.splitlines()[-1])
 
 
-def spin_row(build, folder, _gen, port, samples, seconds):
+def spin(turns):
     """p99.9 of /genid at half load with a policy that never ends, and with one that answers at once."""
-    net.need("wrk", "wrk")
-    with hosted(build, folder, port, "spins", SPINS) as ours, \
-            hosted(build, folder, port + 1, "answers", 'return "refuse"') as yard:
-        most = net.wrk(yard, "/genid", seconds)["per_second"]
+    need("wrk", "wrk")
+    with Folder() as folder, hosted(turns, folder, "spins", SPINS) as ours, hosted(turns, folder, "answers", 'return "refuse"') as yard:
+        most = net.wrk(yard, daemons.ANYWHERE, "/genid", turns.seconds)["rate"]
         connections = max(8, int(most / 2 / 1000))
-        pairs = []
-        for _ in range(samples):
-            with Bother(port):
-                spun = half_load(port, connections, seconds)
-            with Bother(port + 1):
-                answered = half_load(port + 1, connections, seconds)
-            pairs.append((spun, answered))
-        return pairs, most, net.count(ours.port, net.http_request("/genid"), net.HTTP_ID)
+        made = [tuple(half_load(server, connections, turns.few(2, 1)) for server in (ours, yard)) for _ in range(turns.samples)]
+        rate = statistics.median(said["requests"] / said["duration_us"] * 1e6 for pair in made for said in pair)
+        return Made(pairs("p999", [tuple(said["p999_us"] for said in pair) for pair in made]),
+                    net.count(ours, net.http_request("/genid"), net.HTTP_ID, turns.few(net.COUNTED, 1000)),
+                    {"": f"{rate:,.0f} requests/s of {most:,.0f} at most"})
 
 
-def reload_row(build, folder, _gen, port, samples, seconds):
+def reload(turns):
     """Requests that a reload refused or lost, of all; every HUP loads another policy, each third a broken one."""
-    net.need("wrk", "wrk")
-    runs = []
-    with hosted(build, folder, port, "reloads", 'return "refuse"') as server:
-        for _ in range(samples):
-            with subprocess.Popen(["wrk", "-t1", "-c64", f"-d{seconds}s", "-s", str(HERE / "half_load.lua"),
-                                   f"http://127.0.0.1:{port}/genid"], stdout=subprocess.PIPE, text=True) as client:
+    need("wrk", "wrk")
+    made, seconds = [], turns.few(2, 1)
+    with Folder() as folder, hosted(turns, folder, "reloads", 'return "refuse"') as server:
+        for _ in range(turns.samples):
+            with subprocess.Popen(half_load_command(server, 64, seconds), stdout=subprocess.PIPE, text=True) as client:
                 for i in range(seconds * 10 - 5):
                     body = "this is no Lua" if i % 3 == 2 else f'local n = {i} return "refuse"'
                     (folder / "reloads.lua").write_text(POLICY.format(body=body))
                     server.process.send_signal(signal.SIGHUP)
                     time.sleep(0.1)
-                runs.append(json.loads(client.communicate(timeout=60)[0].splitlines()[-1]))
-    return runs
+                said = json.loads(client.communicate(timeout=60)[0].splitlines()[-1])
+                made.append((said["refused"] + said["lost"], said["requests"]))
+    return Made(pairs("lost", made))

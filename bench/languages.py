@@ -1,12 +1,11 @@
 """languages.py -- the clients of examples/clients beside a counter in their own language: builds them, runs them."""
-import json
 import shutil
 import subprocess
-from pathlib import Path
 
-import net
+import daemons
+from inside import printed
+from rows import ROOT, Folder, Made, Missing, need
 
-ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / "bench" / "clients"
 NPM = "@sapphire/snowflake@3.5.5"  # the generator of 64-bit ids that most programs on npm use
 
@@ -19,7 +18,7 @@ def made(*command, **kw):
 
 def c(build):
     if not (build / "bench" / "bench_client").exists():
-        raise net.Missing("the client is not built (Debian: libhiredis-dev)")
+        raise Missing("the client is not built (Debian: libhiredis-dev)")
     return [build / "bench" / "bench_client"]
 
 
@@ -28,7 +27,7 @@ def python(build):
 
 
 def go(build):
-    net.need("go", "golang-go")
+    need("go", "golang-go")
     folder = build / "clients" / "go"
     (folder / "vesta").mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "examples/clients/vesta.go", folder / "vesta")
@@ -40,39 +39,49 @@ def go(build):
 
 
 def java(build):
-    net.need("javac", "default-jdk-headless")
+    need("javac", "default-jdk-headless")
     folder = build / "clients" / "java"
     made("javac", "-d", folder, ROOT / "examples/clients/Vesta.java", HERE / "Count.java")
     return ["java", "-cp", folder, "Count"]
 
 
 def node(build):
-    net.need("node", "nodejs")
+    need("node", "nodejs")
     return ["node", HERE / "count.js"]
 
 
-def npm_folder(build):
-    """Where npm's generator is; or None, and why it is not there."""
+def npm_folder(build, *packages):
+    """Where npm's generators are; or None, and why they are not there."""
     folder = build / "clients" / "npm"
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        made("npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", NPM)
+        made("npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", *packages)
         return folder, ""
     except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
-        return None, "%s could not be fetched: %s" % (NPM, " ".join(str(error).split())[:120])
+        return None, "%s could not be fetched: %s" % (" ".join(packages), " ".join(str(error).split())[:120])
 
 
 COMMANDS = {"C": c, "python": python, "go": go, "java": java, "node": node}
 
 
-def samples_of(language, build, generator, port, samples, *more):
-    """What its program prints, asking a server for ids from that generator's file."""
-    folder = generator.parent
-    with net.Server(port, [build / "vesta", "serve", "--path", generator, "--resp", "127.0.0.1:%d" % port,
-                           "--http", "unix:%s" % (folder / "http.sock")], folder / "server.log"):
-        command = [*COMMANDS[language](build), "127.0.0.1:%d" % port, "default", samples, *more]
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120)
-    if done.returncode:
-        raise RuntimeError("%s: %s" % (command[0], done.stderr[-400:]))
-    *lines, counted = [json.loads(line) for line in done.stdout.splitlines()]
-    return lines, counted
+def samples_of(language, turns, *more):
+    """What its program prints, asking a server for ids."""
+    command = COMMANDS[language](turns.build)
+    with Folder(turns) as folder, daemons.vesta(turns, folder, "resp") as server:
+        *made, counted = printed(turns, *command, server.address, "default", turns.samples, *more)
+    return made, counted
+
+
+def client(language):
+    def measure(turns):
+        made, counted = samples_of(language, turns)
+        note = "{requests} requests for {blocks} blocks".format(**counted) if "requests" in counted else ""
+        return Made([{"rate": (s["ours"], s["yard"])} for s in made], counted, {"": note})
+    return measure
+
+
+def client_node(turns):
+    folder, why = (None, "not fetched for a test") if turns.tiny else npm_folder(turns.build, NPM)
+    made, counted = samples_of("node", turns, *([folder] if folder else []))
+    return Made([{"rate": (s["ours"], s["yard"]), "take": (s["take"], s["take_yard"]),
+                  **({"npm": (s["take"], s["npm"])} if folder else {})} for s in made], counted, {"rate": why})

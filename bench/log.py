@@ -4,6 +4,8 @@ import random
 import resource
 import subprocess
 
+from rows import Folder, Made
+
 MEGABYTES = int(os.environ.get("BENCH_LOG_MB", "100"))
 FIRST, SPREAD = 2006515713438674944, 1 << 50  # snowflake's first of 2026, and two weeks
 LINE = ("2026-01-%02dT06:12:%02d.%06dZ web%d shop[%d]: INFO saved order=%d customer=%d in %d us, status 200 "
@@ -11,7 +13,7 @@ LINE = ("2026-01-%02dT06:12:%02d.%06dZ web%d shop[%d]: INFO saved order=%d custo
 BLOCK_LINES = 50_000
 
 
-def make(path):
+def make(path, wanted):
     """Lines of a shop, two ids in each, and numbers that are none."""
     chance = random.Random(1)
     block = "".join(LINE % (1 + chance.randrange(14), chance.randrange(60), chance.randrange(10**6), chance.randrange(9),
@@ -19,7 +21,7 @@ def make(path):
                             chance.randrange(10**6), FIRST + chance.randrange(SPREAD), chance.randrange(99))
                     for _ in range(BLOCK_LINES)).encode()
     with open(path, "wb") as file:
-        while file.tell() < MEGABYTES * 10**6:
+        while file.tell() < wanted * 10**6:
             file.write(block)
         return file.tell() / 1e6
 
@@ -35,12 +37,14 @@ def speed(megabytes, path, *command, to=subprocess.DEVNULL):
     return megabytes / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def pairs(vesta, folder, samples):
-    """[(ours, grep's)], and how many megabytes the log has."""
-    path = folder / "log"
-    megabytes = make(path)
-    ours = (vesta, "explain", "--layout", "snowflake", "--since", "2025-01-01", "-")
-    grep = ("grep", "-cE", "[0-9]{18,20}")
-    # grep gets a pipe: where it writes to /dev/null it stops at the first match
-    speed(megabytes, path, *ours)  # the file is in memory from here on
-    return [(speed(megabytes, path, *ours), speed(megabytes, path, *grep, to=subprocess.PIPE)) for _ in range(samples)], megabytes
+def explain(turns):
+    with Folder() as folder:
+        path = folder / "log"
+        megabytes = make(path, turns.few(MEGABYTES, 1))
+        ours = (turns.build / "vesta", "explain", "--layout", "snowflake", "--since", "2025-01-01", "-")
+        grep = ("grep", "-cE", "[0-9]{18,20}")
+        # grep gets a pipe: where it writes to /dev/null it stops at the first match
+        speed(megabytes, path, *ours)  # the file is in memory from here on
+        made = [(speed(megabytes, path, *ours), speed(megabytes, path, *grep, to=subprocess.PIPE)) for _ in range(turns.samples)]
+    return Made([{"speed": (mine, 200.0), "grep": (mine, theirs)} for mine, theirs in made],
+                notes={"": f"{megabytes:,.0f} MB, of processor time"})

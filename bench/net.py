@@ -1,138 +1,24 @@
-"""net.py -- the rows over loopback: our server, nginx and redis-server side by side, loaded in turn by the same client.
+"""net.py -- the rows over loopback and unix sockets: servers side by side, loaded in turn by one client.
 
-Servers are started for a row on ports of their own, in a folder of their own, and ended with it.  Processor time is the
-kernel's (schedstat, nanoseconds) of the serving process, over the requests of that piece.
+In two-core mode client and server have a processor each, and requests a second are compared; in one-core mode they share
+one, and processor time of the server a request is.
 """
-import os
+import json
 import re
 import resource
-import socket
+import signal
 import subprocess
 import time
-from pathlib import Path
+from contextlib import ExitStack
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-CONSTANT = "2319542600899494910"
+import daemons
+from rows import ROOT, Folder, Made, Missing, need
+from daemons import CONSTANT, NGINX_RETURN, dial, nginx, one_core, redis, two_cores, vesta
+
 CLIENTS_HTTP, CLIENTS_RESP = 64, 50
 COUNTED = 200_000
-NGINX_MODULES = Path("/usr/lib/nginx/modules")
-
-NGINX_CONF = """
-{modules}
-daemon off; worker_processes 1; pid {dir}/nginx.pid; error_log {dir}/error.log warn;
-events {{ worker_connections 1024; }}
-http {{
-    access_log off; keepalive_requests 100000000; default_type text/plain;
-    {http}
-    server {{ listen 127.0.0.1:{port}; {locations} }}
-}}
-"""
-NGINX_RETURN = 'location = /genid { return 200 "%s"; }' % CONSTANT
-NGINX_LUA_HTTP = """
-    lua_package_path "{root}/lua/?.lua;{root}/lua/?/init.lua;;";
-    lua_package_cpath "{build}/lua/5.1/?.so;;";
-    init_by_lua_block {{ package.loaded.ids = assert(require "vesta".open {{ path = "{gen}", wait_ms_max = 1000 }}) }}
-    init_worker_by_lua_block {{ require "vesta.resty".keep(require "ids") }}
-"""
-NGINX_LUA_LOCATIONS = """
-    location = /constant { content_by_lua_block { ngx.print("%s") } }
-    location = /id { content_by_lua_block {
-        local vesta = require "vesta"
-        ngx.print((require "ids":next()))
-    } }
-""" % CONSTANT
-
-NGINX_CLIENT_HTTP = """
-    lua_package_path "{root}/lua/?.lua;;";
-    init_by_lua_block {{
-        package.loaded.ids = require "vesta.resty.client".new {{ servers = {{ "127.0.0.1:{port}" }}, name = "default" }}
-    }}
-"""
-NGINX_CLIENT_LOCATIONS = """
-    location = /constant { content_by_lua_block { ngx.print("%s") } }
-    location = /id { content_by_lua_block { ngx.print((require "ids":next())) } }
-""" % CONSTANT
-
-
-class Missing(Exception):
-    """A program that a row needs is not on this machine."""
-
-
-def need(program, package):
-    if not any(os.access(os.path.join(d, program), os.X_OK) for d in os.environ["PATH"].split(":") + ["/usr/sbin"]):
-        raise Missing(f"{program} is not here (Debian: {package})")
-
-
-# ---------------------------------------------------------------- servers
-
-class Server:
-    """A process that listens on a port; `with` ends it."""
-
-    def __init__(self, port, command, log, env=None):
-        self.port = port
-        with open(log, "ab") as out:
-            self.process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **(env or {})})
-        self._wait(log)
-
-    def _wait(self, log):
-        for _ in range(500):
-            if self.process.poll() is not None:
-                break
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.02)
-        self.process.kill()
-        raise RuntimeError(f"{self.process.args[0]} did not start: {Path(log).read_text()[-400:]}")
-
-    def serving_pid(self):
-        """nginx serves in a child."""
-        pid = self.process.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return int(children[0]) if children else pid
-
-    def cpu_ns(self):
-        total = 0
-        for task in Path(f"/proc/{self.serving_pid()}/task").iterdir():
-            total += int((task / "schedstat").read_text().split()[0])
-        return total
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-def nginx(folder, port, locations, http="", lua=False):
-    need("nginx", "nginx")
-    modules = ""
-    if lua:
-        if not (NGINX_MODULES / "ngx_http_lua_module.so").exists():
-            raise Missing("nginx's Lua module is not here (Debian: libnginx-mod-http-lua)")
-        modules = "".join(f"load_module {NGINX_MODULES}/{m}_module.so;\n" for m in ("ndk_http", "ngx_http_lua"))
-    conf = folder / f"nginx.{port}.conf"
-    conf.write_text(NGINX_CONF.format(modules=modules, dir=folder, port=port, http=http, locations=locations))
-    return Server(port, ["nginx", "-e", f"{folder}/error.log", "-p", str(folder), "-c", str(conf)], folder / "nginx.log")
-
-
-def vesta(build, folder, gen, port, face, *flags):
-    off = {"http": "resp", "resp": "http"}[face]
-    command = [str(build / "vesta"), "serve", "--path", gen, f"--{face}", f"127.0.0.1:{port}", f"--{off}", "off", *flags]
-    return Server(port, command, folder / "vesta.log", {"VESTA_STATE": str(folder)})
-
-
-def redis(folder, port):
-    need("redis-server", "redis-server")
-    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
-               str(folder)]
-    return Server(port, command, folder / "redis.log")
+DEFAULTS_REQUESTS = 8_000_000
+BENCHMARK_REQUESTS = {1: 120_000, 16: 1_500_000, 64: 4_000_000}  # a second, about
 
 
 # ---------------------------------------------------------------- clients
@@ -141,7 +27,7 @@ def measured(server, load):
     """Requests a second, server microseconds a request, and the part of a core that the client had, of one load."""
     before, client, begin = server.cpu_ns(), children_s(), time.monotonic()
     per_second, requests = load()
-    return {"per_second": per_second, "cpu_us": (server.cpu_ns() - before) / 1000 / requests,
+    return {"rate": per_second, "cpu": (server.cpu_ns() - before) / 1000 / requests,
             "client": (children_s() - client) / (time.monotonic() - begin)}
 
 
@@ -151,28 +37,75 @@ def children_s():
     return usage.ru_utime + usage.ru_stime
 
 
-def wrk(server, path, seconds, *options):
+def client(place, *command):
+    return [str(word) for word in (*daemons.below(), *place.client, *command)]
+
+
+def wrk(server, place, path, seconds, *options, connections=CLIENTS_HTTP):
+    """wrk counts in whole seconds, and tells what it has when it is interrupted."""
+    need("wrk", "wrk")
+
     def load():
-        out = subprocess.run(["wrk", "-t1", f"-c{CLIENTS_HTTP}", f"-d{seconds}s", *options,
-                              f"http://127.0.0.1:{server.port}{path}"], capture_output=True, text=True, timeout=60, check=True).stdout
-        if "Non-2xx" in out or "Socket errors" in out:
-            raise RuntimeError(f"wrk met errors: {out}")
-        return float(re.search(r"Requests/sec:\s*([\d.]+)", out)[1]), int(re.search(r"(\d+) requests in", out)[1])
+        command = client(place, "wrk", "-t1", f"-c{connections}", "-d60s", *options, f"http://{server.address}{path}")
+        wait_s = seconds + 0.05 + connections / 20_000  # all are connected first
+        while wait_s < 60:
+            out = interrupted(command, wait_s)
+            if "Non-2xx" in out or "Socket errors" in out:
+                raise RuntimeError(f"wrk met errors: {out}")
+            requests = re.search(r"([1-9]\d*) requests in", out)
+            if requests:
+                return float(re.search(r"Requests/sec:\s*([\d.]+)", out)[1]), int(requests[1])
+            wait_s *= 2  # the machine is very busy: wrk had not begun
+        raise RuntimeError(f"wrk had no answer: {out}")
     return measured(server, load)
 
 
-def redis_benchmark(server, pipeline, requests, *command):
+def interrupted(command, seconds):
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+        try:
+            return process.communicate(timeout=60)[0]
+        finally:
+            process.kill()  # what has ended is left alone
+
+
+def redis_benchmark(server, place, pipeline, seconds, *command):
+    need("redis-benchmark", "redis-tools")
+    kind, _, rest = server.address.partition(":")
+    requests = max(1000, int(BENCHMARK_REQUESTS[pipeline] * seconds))
+
     def load():
-        out = subprocess.run(["redis-benchmark", "-p", str(server.port), "-c", str(CLIENTS_RESP), "-P", str(pipeline), "-n",
-                              str(requests), "-q", *command], capture_output=True, text=True, timeout=120, check=True).stdout
+        out = subprocess.run(client(place, "redis-benchmark", *(("-s", rest) if kind == "unix" else ("-p", rest)), "-c", CLIENTS_RESP,
+                                    "-P", pipeline, "-n", requests, "-q", *command), capture_output=True, text=True, timeout=120,
+                             check=True).stdout
         return float(re.findall(r"([\d.]+) requests per second", out)[-1]), requests
     return measured(server, load)
 
 
-def count(port, request, pattern, n=COUNTED, burst=100):
+def our_client(turns, server, place, request, connections, pipeline=1, rate=0, seconds=1.0, requests=0):
+    """What bench_load prints."""
+    command = client(place, turns.program("load"), server.address, request, connections, pipeline, rate, int(seconds * 1000), requests)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip())
+    return json.loads(done.stdout)
+
+
+def local(turns, server, place, request, seconds):
+    """Closed, by our own client, for wrk knows no unix sockets."""
+    def load():
+        said = our_client(turns, server, place, request, CLIENTS_HTTP, seconds=seconds)
+        return said["per_second"], said["requests"]
+    return measured(server, load)
+
+
+def count(server, request, pattern, n=COUNTED, burst=100):
     """Asks for n ids and says how many came twice."""
     ids, found, rest = [], re.compile(pattern), b""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
+    with dial(server.address) as s:
         while len(ids) < n:
             s.sendall(request * burst)
             want = len(ids) + burst
@@ -180,12 +113,11 @@ def count(port, request, pattern, n=COUNTED, burst=100):
                 data = s.recv(1 << 16)
                 if not data:
                     raise RuntimeError(f"the server closed the connection after {len(ids)} ids")
-                rest += data
+                rest, end = rest + data, 0
                 for match in found.finditer(rest):
                     ids.append(match[1])
                     end = match.end()
-                else:
-                    rest = rest[end:] if found.search(rest) else rest
+                rest = rest[end:]
     return {"ids": len(ids), "duplicates": len(ids) - len(set(ids))}
 
 
@@ -197,34 +129,155 @@ def http_request(path):
     return b"GET %s HTTP/1.1\r\nHost: bench\r\n\r\n" % path.encode()
 
 
-# ---------------------------------------------------------------- rows: pairs of (ours, yardstick)
+# ---------------------------------------------------------------- turns
 
-def http_row(build, folder, gen, port, samples, seconds):
-    need("wrk", "wrk")
-    with vesta(build, folder, gen, port, "http") as ours, nginx(folder, port + 1, NGINX_RETURN) as yard:
-        pairs = [(wrk(ours, "/genid", seconds), wrk(yard, "/genid", seconds)) for _ in range(samples)]
-        return pairs, count(port, http_request("/genid"), HTTP_ID)
-
-
-def nginx_row(build, folder, gen, port, samples, seconds):
-    need("wrk", "wrk")
-    http = NGINX_LUA_HTTP.format(root=ROOT, build=build, gen=gen)
-    with nginx(folder, port, NGINX_LUA_LOCATIONS, http, lua=True) as server:
-        pairs = [(wrk(server, "/id", seconds), wrk(server, "/constant", seconds)) for _ in range(samples)]
-        return pairs, count(port, http_request("/id"), rb"\r\n(\d{16,20})\r\n0\r\n\r\n")
+def turns_of(loads, samples):
+    """Each server's load in turn: a list of {server: what was measured}; where there are several, one before them is not
+    counted."""
+    for load in loads.values() if samples > 1 else ():
+        load()
+    return [{name: load() for name, load in loads.items()} for _ in range(samples)]
 
 
-def nginx_client_row(build, folder, gen, port, samples, seconds):
-    need("wrk", "wrk")
-    http = NGINX_CLIENT_HTTP.format(root=ROOT, port=port + 1)
-    with vesta(build, folder, gen, port + 1, "resp"), nginx(folder, port, NGINX_CLIENT_LOCATIONS, http, lua=True) as server:
-        pairs = [(wrk(server, "/id", seconds), wrk(server, "/constant", seconds)) for _ in range(samples)]
-        return pairs, count(port, http_request("/id"), rb"\r\n(\d{16,20})\r\n0\r\n\r\n")
+def samples_of(made, what, mode):
+    """{"best.rate.two": (ours, the yardstick's)} of each turn."""
+    return [{f"{name}.{what}.{mode}": (turn[name][what], turn["yard"][what]) for name in turn if name != "yard"} for turn in made]
 
 
-def resp_row(build, folder, gen, port, samples, pipeline, requests):
-    need("redis-benchmark", "redis-tools")
-    with vesta(build, folder, gen, port, "resp") as ours, redis(folder, port + 1) as yard:
-        pairs = [(redis_benchmark(ours, pipeline, requests, "GET", "default"),
-                  redis_benchmark(yard, pipeline, requests, "INCR", "counter")) for _ in range(samples)]
-        return pairs, count(port, b"GET default\r\n", RESP_ID)
+def busy(made):
+    def of(name):
+        turn = made[len(made) // 2][name]
+        return f"client {turn['client']:.2f}, server {turn['cpu'] * turn['rate'] / 1e6:.2f}"
+    return f"cores busy, ours: {of('best')}; yardstick: {of('yard')}"
+
+
+def both_modes(turns, start, load, counted):
+    """start(place) gives {"best": server, "yard": server, ...}; load(name, server, place) measures one turn."""
+    merged, ids, notes = [{} for _ in range(turns.samples)], {}, {}
+    for mode, place_of, whats in (("two", two_cores, ("rate", "cpu")), ("one", one_core, ("cpu",))):
+        try:
+            place = place_of()
+        except Missing:
+            continue
+        with Folder(turns) as folder, ExitStack() as stack:
+            running = {name: stack.enter_context(begin()) for name, begin in start(folder, place).items()}
+            made = turns_of({name: (lambda n=name, s=server: load(n, s, place)) for name, server in running.items()}, turns.samples)
+            for what in whats:
+                for sample, more in zip(merged, samples_of(made, what, mode)):
+                    sample.update(more)
+            if mode == "two":
+                notes["best.rate.two"] = busy(made)
+            ids = counted(running["best"])
+    return Made(merged, ids, notes)
+
+
+# ---------------------------------------------------------------- rows
+
+def http(connections, contenders=("best",)):
+    def measure(turns):
+        def start(folder, place):
+            ours = {"best": lambda: vesta(turns, folder, "http", place), "default": lambda: daemons.defaults(turns, folder, "http", place)}
+            return {**{name: ours[name] for name in contenders}, "yard": lambda: nginx(folder, place)}
+
+        def load(_, server, place):
+            return wrk(server, place, "/genid", turns.seconds, connections=connections)
+        return both_modes(turns, start, load, lambda s: count(s, http_request("/genid"), HTTP_ID, turns.few(COUNTED, 1000)))
+    return measure
+
+
+def http_unix(turns):
+    def start(folder, place):
+        return {"best": lambda: vesta(turns, folder, "http", place, f"unix:{folder}/vesta.sock"),
+                "yard": lambda: nginx(folder, place, f"unix:{folder}/nginx.sock")}
+    return both_modes(turns, start, lambda _, server, place: local(turns, server, place, "/genid", turns.seconds),
+                      lambda s: count(s, http_request("/genid"), HTTP_ID, turns.few(COUNTED, 1000)))
+
+
+def resp(pipeline, unix=False, contenders=("best",)):
+    commands = {"best": ("GET", "default"), "default": ("GET", "default"), "yard": ("INCR", "counter")}
+
+    def measure(turns):
+        def start(folder, place):
+            at = [f"unix:{folder}/{name}.sock" if unix else None for name in ("vesta", "defaults", "redis")]
+            ours = {"best": lambda: vesta(turns, folder, "resp", place, at[0]),
+                    "default": lambda: daemons.defaults(turns, folder, "resp", place, at[1])}
+            return {**{name: ours[name] for name in contenders}, "yard": lambda: redis(folder, place, at[2])}
+
+        def load(name, server, place):
+            return redis_benchmark(server, place, pipeline, turns.seconds, *commands[name])
+        return both_modes(turns, start, load, lambda s: count(s, b"GET default\r\n", RESP_ID, turns.few(COUNTED, 1000)))
+    return measure
+
+
+def refused(turns):
+    """`vesta serve` and eight million GET, 64 at a time on 50 connections: those that got no id."""
+    requests = turns.few(DEFAULTS_REQUESTS, 20_000)
+    with Folder() as folder, daemons.defaults(turns, folder, "resp") as server:
+        said = our_client(turns, server, daemons.ANYWHERE, "GET default", CLIENTS_RESP, 64, seconds=120, requests=requests)
+    return Made([{"refused": (said["refused"], said["requests"])}],
+                notes={"": f"{said['per_second']:,.0f} /s, p99 {said['p99_us'] / 1000:,.1f} ms"})
+
+
+# ---------------------------------------------------------------- ids inside nginx
+
+NGINX_LUA_HTTP = """
+    lua_package_path "{root}/lua/?.lua;{root}/lua/?/init.lua;;";
+    lua_package_cpath "{build}/lua/5.1/?.so;;";
+    init_by_lua_block {{
+        package.loaded.ids = assert(require "vesta".open {{ path = "{gen}", wait_ms_max = 1000 }})
+        package.loaded.count = {{ 100000000 }}
+    }}
+    init_worker_by_lua_block {{ require "vesta.resty".keep(require "ids") }}
+"""
+NGINX_LUA_LOCATIONS = """
+    location = /constant { content_by_lua_block { ngx.print("%s") } }
+    location = /fresh { content_by_lua_block {
+        local count = require "count"
+        count[1] = count[1] + 1
+        ngx.print("2319542600" .. count[1])
+    } }
+    location = /id { content_by_lua_block {
+        local vesta = require "vesta"
+        ngx.print((require "ids":next()))
+    } }
+""" % CONSTANT
+
+NGINX_CLIENT_HTTP = """
+    lua_package_path "{root}/lua/?.lua;;";
+    init_by_lua_block {{
+        package.loaded.ids = require "vesta.resty.client".new {{ servers = {{ "{address}" }}, name = "default" }}
+    }}
+"""
+NGINX_CLIENT_LOCATIONS = """
+    location = /constant { content_by_lua_block { ngx.print("%s") } }
+    location = /id { content_by_lua_block { ngx.print((require "ids":next())) } }
+""" % CONSTANT
+CHUNKED_ID = rb"\r\n(\d{16,20})\r\n0\r\n\r\n"
+
+
+def lua_turns(turns, server, place, paths):
+    loads = {name: (lambda p=path: wrk(server, place, p, turns.seconds)) for name, path in paths.items()}
+    return turns_of(loads, turns.samples)
+
+
+def nginx_lua(turns):
+    made, ids = {}, {}
+    paths = {"best": "/id", "yard": "/constant"}
+    for mode, place in (("two", two_cores), ("one", one_core)):
+        with Folder(turns) as folder:
+            http_block = NGINX_LUA_HTTP.format(root=ROOT, build=turns.build, gen=folder / "w.gen")
+            with nginx(folder, place(), None, NGINX_LUA_LOCATIONS, http_block, lua=True) as server:
+                made[mode] = lua_turns(turns, server, place(), paths if mode == "two" else {"best": "/id", "yard": "/fresh"})
+                ids = count(server, http_request("/id"), CHUNKED_ID, turns.few(COUNTED, 1000))
+    return Made([{**a, **b} for a, b in zip(samples_of(made["two"], "rate", "two"), samples_of(made["one"], "cpu", "one"))], ids,
+                {"best.rate.two": busy(made["two"])})
+
+
+def nginx_client(turns):
+    place = two_cores()
+    with Folder(turns) as folder, vesta(turns, folder, "resp", place) as ids:
+        http_block = NGINX_CLIENT_HTTP.format(root=ROOT, address=ids.address)
+        with nginx(folder, place, None, NGINX_CLIENT_LOCATIONS, http_block, lua=True) as server:
+            made = lua_turns(turns, server, place, {"best": "/id", "yard": "/constant"})
+            return Made(samples_of(made, "rate", "two"), count(server, http_request("/id"), CHUNKED_ID, turns.few(COUNTED, 1000)),
+                        {"": busy(made)})

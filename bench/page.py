@@ -6,35 +6,36 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
-import net
+import daemons
+from rows import ROOT, Folder, Made, Missing
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec" / "support"))
+sys.path.append(str(ROOT / "spec" / "support"))
 from chromium import Chromium  # noqa: E402
 
 TOKEN = "bench"
 VIEWERS = 10
-REST_S = 30
+REST_S = 5
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
-def served(build, folder, port):
-    """A server of two namespaces, a tag and a policy, as the page has them to show; its admin's listener is one port up."""
+def served(turns, folder, admin):
+    """A server of two namespaces, a tag and a policy, as the page has them to show."""
     counters = f"sqlite:{folder}/counters.db"
-    subprocess.run([str(build / "vesta"), "segments", "add", "invoices", "--store", counters], check=True, stdout=subprocess.DEVNULL,
+    subprocess.run([str(turns.build / "vesta"), "segments", "add", "invoices", "--store", counters], check=True, stdout=subprocess.DEVNULL,
                    timeout=60)
     config = folder / "page.conf.lua"
     config.write_text(f"""return {{ admin = {{ token = "{TOKEN}" }}, stores = {{ db = {{ uri = "{counters}" }} }},
       segments = {{ {{ store = "db", tags = "*" }} }}, namespaces = {{
         orders = {{ layout = "vesta-second", worker = 7, store = "file:{folder}", path = "{folder}/orders.gen", policy = "borrow" }},
         requests = {{ layout = "snowflake", worker = 3, store = "file:{folder}", path = "{folder}/requests.gen" }} }} }}""")
-    return net.Server(port, [str(build / "vesta"), "serve", "-c", str(config), "--http", f"127.0.0.1:{port}", "--resp", "off",
-                             "--admin", f"127.0.0.1:{port + 1}"], folder / "vesta.log", {"VESTA_STATE": str(folder)})
+    address = daemons.tcp()
+    return daemons.Server(address, [turns.build / "vesta", "serve", "-c", config, "--http", address, "--resp", "off", "--admin", admin],
+                          folder / "vesta.log", {"VESTA_STATE": str(folder)})
 
 
-def body(port, path):
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
+def body(admin, path):
+    with daemons.dial(admin) as s:
         s.sendall(f"GET {path} HTTP/1.0\r\nAccept: text/html\r\n\r\n".encode())
         with s.makefile("rb") as file:
             head, _, text = file.read().partition(b"\r\n\r\n")
@@ -43,28 +44,28 @@ def body(port, path):
     return text
 
 
-def page_bytes(port):
+def page_bytes(admin):
     """Of the document, and of all that it and its files name."""
     seen, left = {}, ["/"]
     while left:
         path = left.pop()
         if path in seen:
             continue
-        seen[path] = text = body(port, path)
+        seen[path] = text = body(admin, path)
         left += ["/page/" + name.decode() for name in re.findall(rb"['\"](?:/page/|\./)([a-z]+\.(?:js|css))['\"]", text)]
     return sum(map(len, seen.values()))
 
 
-def paints(port, samples):
+def paints(admin, samples):
     """Milliseconds from the navigation to the first content, by the browser's own clock, each in a new tab; nothing of it is
     cached, for the server forbids it.  The first, which finds the browser cold, is not counted."""
     if not shutil.which("chromium"):
-        raise net.Missing("chromium is not here")
+        raise Missing("chromium is not here")
     made = []
     with Chromium() as browser:
         for _ in range(samples + 1):
             tab = browser.tab()
-            tab.go(f"http://127.0.0.1:{port}/#token={TOKEN}")
+            tab.go(f"http://{admin}/#token={TOKEN}")
             made.append(tab.until(PAINTED))
             browser.close_tabs()
     return made[1:]
@@ -73,8 +74,9 @@ def paints(port, samples):
 class Viewers:
     """Those that follow all that a page shows, and do nothing else."""
 
-    def __init__(self, port):
-        self.sockets = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(VIEWERS)]
+    def __init__(self, admin, tiny):
+        self.tiny = tiny
+        self.sockets = [daemons.dial(admin) for _ in range(VIEWERS)]
         for s in self.sockets:
             s.sendall(f"GET /admin/events?all=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
             threading.Thread(target=self.read, args=(s,), daemon=True).start()
@@ -88,7 +90,7 @@ class Viewers:
             pass
 
     def __enter__(self):
-        time.sleep(2)  # until they have had what is sent once
+        time.sleep(0.1 if self.tiny else 2)  # until they have had what is sent once
 
     def __exit__(self, *_):
         for s in self.sockets:
@@ -96,19 +98,19 @@ class Viewers:
             s.close()
 
 
-def share(server):
+def share(server, seconds):
     """Percent of a core that the server takes."""
     before, began = server.cpu_ns(), time.monotonic_ns()
-    time.sleep(REST_S)
+    time.sleep(seconds)
     return 100 * (server.cpu_ns() - before) / (time.monotonic_ns() - began)
 
 
-def figures(build, folder, port, samples):
-    """Bytes; milliseconds; pairs of percents: with viewers, and with none."""
-    with served(build, folder, port) as server:
-        size, painted, pairs = page_bytes(port + 1), paints(port + 1, samples), []
-        for _ in range(samples):
-            with Viewers(port + 1):
-                watched = share(server)
-            pairs.append((watched, share(server)))
-    return size, painted, pairs
+def row(turns):
+    admin = daemons.tcp()
+    with Folder() as folder, served(turns, folder, admin) as server:
+        size, made = page_bytes(admin), []
+        for painted in paints(admin, turns.samples):
+            with Viewers(admin, turns.tiny):
+                watched = share(server, turns.few(REST_S, 0.2))
+            made.append({"size": (size, 150 * 1024), "paint": (painted, 200.0), "rest": (watched, share(server, turns.few(REST_S, 0.2)))})
+    return Made(made)

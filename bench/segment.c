@@ -114,7 +114,7 @@ static void measure_next(struct bench *b, int workers, int samples) {
     open_segment(b, STEP);
     for (; samples > 0; samples--)
         sample_next(b, workers);
-    while (b->counted < (size_t)workers * COUNTED)
+    while (b->counted < (size_t)workers * bench_counted(COUNTED))
         bench_run(op_count, b, workers, false, PIECE_NS / 10);
     size_t most = sizeof b->ids / sizeof *b->ids / BENCH_STRIDE * BENCH_STRIDE,
            n = b->counted < most ? b->counted : most;

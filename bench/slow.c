@@ -22,7 +22,7 @@
 
 static struct vesta_segment *seg;
 static uint64_t ids[SAMPLES_MAX * EACH];
-static size_t used, waited;
+static size_t each = EACH, used, waited;
 static int64_t ours_ns[EACH], yard_ns[EACH];
 static _Alignas(64) _Atomic uint64_t word;
 
@@ -68,17 +68,17 @@ static int compare(const void *a, const void *b) {
 }
 
 static double p999_us(int64_t *ns) {
-    qsort(ns, EACH, sizeof *ns, compare);
-    return (double)ns[EACH - EACH / 1000 - 1] / 1000;
+    qsort(ns, each, sizeof *ns, compare);
+    return (double)ns[each - each / 1000 - 1] / 1000;
 }
 
 static void sample(void) {
     waited = 0;
-    run(EACH, &ids[used]);
-    used += EACH;
+    run(each, &ids[used]);
+    used += each;
     double ours = p999_us(ours_ns), yard = p999_us(yard_ns);
     printf("{\"ours\": %.3f, \"yard\": %.3f, \"ours_max\": %.3f, \"yard_max\": %.3f, \"waited\": %zu}\n", ours, yard,
-           (double)ours_ns[EACH - 1] / 1000, (double)yard_ns[EACH - 1] / 1000, waited);
+           (double)ours_ns[each - 1] / 1000, (double)yard_ns[each - 1] / 1000, waited);
     fflush(stdout);
 }
 
@@ -91,6 +91,7 @@ int main(int argc, char **argv) {
         fputs("usage: bench_slow STORE SAMPLES\n", stderr);
         return 2;
     }
+    if (bench_tiny()) each = STEP;
     if (!mkdtemp(dir)) bench_die("a folder");
     setenv("VESTA_STATE", dir, 1);
     opts.stores[0] = argv[1];

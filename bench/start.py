@@ -1,7 +1,13 @@
-"""start.py -- what it takes to begin: `vesta gen` in a folder that has its generator file, beside /bin/true, in turn."""
+"""start.py -- what it takes to begin: `vesta gen` in a folder that has its generator file, beside /bin/true, and a server until
+its first answer, beside redis-server; in turn.
+"""
 import os
 import statistics
 import subprocess
+import time
+
+import daemons
+from rows import Folder, Made, pairs
 
 RUNS = 100  # of each, a sample
 
@@ -15,12 +21,32 @@ def milliseconds(env, *command):
     return (used.ru_utime + used.ru_stime) * 1000
 
 
-def samples_of(vesta, folder, samples):
-    """[(ours, /bin/true's)], each the median of its runs."""
-    env = {**os.environ, "VESTA_STATE": str(folder)}
-    subprocess.run([str(vesta), "gen"], env=env, check=True, capture_output=True, timeout=60)  # which leases the number
+def gen(turns):
+    with Folder() as folder:
+        vesta, env = str(turns.build / "vesta"), {**os.environ, "VESTA_STATE": str(folder)}
+        subprocess.run([vesta, "gen"], env=env, check=True, capture_output=True, timeout=60)  # which leases the number
+        made = []
+        for _ in range(turns.samples):
+            runs = [(milliseconds(env, vesta, "gen"), milliseconds(env, "/bin/true")) for _ in range(turns.few(RUNS, 2))]
+            made.append([statistics.median(side) for side in zip(*runs)])
+    return Made(pairs("ms", made), notes={"": "of processor time"})
+
+
+def first_answer(begin, request, good):
+    """Milliseconds from a server's start to its first answer that is an id."""
+    begun = time.monotonic()
+    with begin() as server, daemons.dial(server.address) as s:
+        answer = b""
+        while not answer.startswith(good):
+            s.sendall(request)
+            answer = s.recv(4096)
+        return (time.monotonic() - begun) * 1000
+
+
+def serve(turns):
     made = []
-    for _ in range(samples):
-        pairs = [(milliseconds(env, str(vesta), "gen"), milliseconds(env, "/bin/true")) for _ in range(RUNS)]
-        made.append([statistics.median(side) for side in zip(*pairs)])
-    return made
+    with Folder(turns) as folder:
+        for _ in range(turns.samples):
+            made.append((first_answer(lambda: daemons.vesta(turns, folder, "resp"), b"GET default\r\n", b"$"),
+                         first_answer(lambda: daemons.redis(folder), b"INCR counter\r\n", b":")))
+    return Made(pairs("ms", made))

@@ -15,10 +15,13 @@ house_test(docs_can_fail docs 300 Python3::Interpreter ${HERE}/docs/run.py --bui
 house_test(docs docs 300 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR})
 house_test(docs_pages_can_fail docs 60 Python3::Interpreter ${HERE}/docs/pages.py --self-test)
 house_test(docs_pages docs 60 Python3::Interpreter ${HERE}/docs/pages.py)
+house_test(docs_figures_can_fail docs 60 Python3::Interpreter ${HERE}/docs/figures.py --self-test)
+house_test(docs_figures docs 60 Python3::Interpreter ${HERE}/docs/figures.py)
 house_test(scripts_packages scripts 300 ${HERE}/scripts/packages ${PROJECT_SOURCE_DIR})
 house_test(scripts_count scripts 300 ${HERE}/scripts/count ${PROJECT_SOURCE_DIR})
 house_test(scripts_serve scripts 300 ${HERE}/scripts/serve ${PROJECT_SOURCE_DIR})
 if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # users' programs are built without our flags
+  house_test(bench_rows bench 300 Python3::Interpreter ${HERE}/bench/rows.py ${CMAKE_BINARY_DIR})
   house_test(install install 300 ${HERE}/install/run ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   if(TARGET vesta_store_sqlite AND TARGET vesta_store_mysql AND TARGET vesta_store_zk AND TARGET vesta_wire_redis)
     house_test(packages install 600 ${HERE}/packages/contents ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})

@@ -8,7 +8,8 @@ import vesta.Vesta;
 
 /** Count ADDRESS NAME SAMPLES: ids a second from examples/clients/Vesta.java, and from a counter under a lock. */
 public final class Count {
-    private static final int PIECE = 10_000_000;
+    private static final boolean TINY = System.getenv("BENCH_TINY") != null;
+    private static final int PIECE = TINY ? 100_000 : 10_000_000, COUNTED = TINY ? 10_000 : 1_000_000;
     private static final ReentrantLock LOCK = new ReentrantLock();
     private static long last;
     private static long sum; // or the compiler sees that nobody wants the numbers
@@ -39,9 +40,9 @@ public final class Count {
             for (int i = Integer.parseInt(arguments[2]); i > 0; i--)
                 System.out.println("{\"ours\": " + perSecond(client::next) + ", \"yard\": " + perSecond(Count::locked) + "}");
             Set<Long> given = new HashSet<>();
-            for (int i = 0; i < 1_000_000; i++)
+            for (int i = 0; i < COUNTED; i++)
                 given.add(client.next());
-            System.out.println("{\"ids\": 1000000, \"duplicates\": " + (1_000_000 - given.size()) + "}");
+            System.out.println("{\"ids\": " + COUNTED + ", \"duplicates\": " + (COUNTED - given.size()) + "}");
         }
     }
 }

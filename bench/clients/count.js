@@ -4,7 +4,7 @@
 const path = require('node:path');
 const { Client } = require('../../examples/clients/vesta.js');
 
-const PIECE = 400_000;
+const PIECE = process.env.BENCH_TINY ? 50_000 : 400_000;
 const [address, name, samples, folder] = process.argv.slice(2);
 const cell = new BigInt64Array(new SharedArrayBuffer(8));
 const counter = { take: () => Atomics.add(cell, 0, 1n), next: async () => Atomics.add(cell, 0, 1n) };

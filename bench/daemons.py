@@ -1,0 +1,169 @@
+"""daemons.py -- servers of a row's own, ours and the yardsticks', on addresses of their own; ended with the row.
+
+Processor time is the kernel's (schedstat, nanoseconds) of the serving process.
+"""
+import os
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rows import Missing, need
+
+CONSTANT = "2319542600899494910"
+NGINX_MODULES = Path("/usr/lib/nginx/modules")
+START_S = 20
+
+NGINX_CONF = """
+{modules}
+daemon off; worker_processes 1; worker_rlimit_nofile 20000; pid {dir}/nginx.pid; error_log {dir}/error.log warn;
+events {{ worker_connections 10000; }}
+http {{
+    access_log off; keepalive_requests 100000000; default_type text/plain;
+    {http}
+    server {{ listen {address}; {locations} }}
+}}
+"""
+NGINX_RETURN = 'location = /genid { return 200 "%s"; }' % CONSTANT
+
+
+# ---------------------------------------------------------------- where they run
+
+@dataclass(frozen=True)
+class Place:
+    """Which processor the server has and which its client: words that stand before a command."""
+    name: str
+    server: tuple = ()
+    client: tuple = ()
+
+
+def cpus():
+    return [str(cpu) for cpu in sorted(os.sched_getaffinity(0))]
+
+
+def below():
+    """Real-time commands are below us, who are to end them, and take turns: two that never sleep would have both processors for
+    themselves, and a thread of wrk its own."""
+    return ("chrt", "--rr", "1") if os.sched_getscheduler(0) == os.SCHED_FIFO else ()
+
+
+def two_cores(user=False):
+    """user: at a user's priority; a client that spins would be stopped by the kernel now and then at a higher one."""
+    need("taskset", "util-linux")
+    if len(cpus()) < 2:
+        raise Missing("this machine has one processor")
+    client, server = cpus()[:2]
+    priority = ("chrt", "--other", "0") if user else ()
+    return Place("two cores", (*priority, "taskset", "-c", server), (*priority, "taskset", "-c", client))
+
+
+def one_core():
+    """At a user's priority: there client and server take turns as the kernel's scheduler lets them."""
+    need("taskset", "util-linux")
+    words = ("chrt", "--other", "0", "taskset", "-c", cpus()[-1])
+    return Place("one core", words, words)
+
+
+ANYWHERE = Place("not pinned")
+
+
+# ---------------------------------------------------------------- servers
+
+def tcp():
+    """An address that is free now."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{s.getsockname()[1]}"
+
+
+def dial(address):
+    kind, _, rest = address.partition(":")
+    s = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
+    s.settimeout(20)
+    s.connect(rest if kind == "unix" else (kind, int(rest)))
+    return s
+
+
+class Server:
+    """A process that listens on an address; `with` ends it."""
+
+    def __init__(self, address, command, log, env=None):
+        self.address, self.log = address, log
+        with open(log, "ab") as out:
+            self.process = subprocess.Popen([str(word) for word in (*below(), *command)], stdout=out, stderr=out,
+                                            env={**os.environ, **(env or {})})
+        self._wait()
+
+    def _wait(self):
+        for _ in range(START_S * 50):
+            try:
+                dial(self.address).close()
+                return
+            except OSError:
+                if self.process.poll() is not None:
+                    break
+                time.sleep(0.02)
+        self.process.kill()
+        self.process.wait()
+        raise RuntimeError(f"{self.process.args} did not start: {Path(self.log).read_text()[-400:]}")
+
+    def serving_pid(self):
+        """nginx serves in a child."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return int(children[0]) if children else pid
+
+    def cpu_ns(self):
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{self.serving_pid()}/task").iterdir())
+
+    def resident_kib(self):
+        for line in Path(f"/proc/{self.serving_pid()}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+        raise RuntimeError("no resident memory")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def nginx(folder, place=ANYWHERE, address=None, locations=NGINX_RETURN, http="", lua=False):
+    need("nginx", "nginx")
+    modules, address = "", address or tcp()
+    if lua:
+        if not (NGINX_MODULES / "ngx_http_lua_module.so").exists():
+            raise Missing("nginx's Lua module is not here (Debian: libnginx-mod-http-lua)")
+        modules = "".join(f"load_module {NGINX_MODULES}/{m}_module.so;\n" for m in ("ndk_http", "ngx_http_lua"))
+    conf = folder / "nginx.conf"
+    conf.write_text(NGINX_CONF.format(modules=modules, dir=folder, address=address, http=http, locations=locations))
+    return Server(address, [*place.server, "nginx", "-e", f"{folder}/error.log", "-p", folder, "-c", conf], folder / "nginx.log")
+
+
+def vesta(turns, folder, face, place=ANYWHERE, address=None, flags=()):
+    """The best configuration: the generator of the folder, W, history pacing, a day behind."""
+    return defaults(turns, folder, face, place, address, ("--path", folder / "w.gen", *flags))
+
+
+def defaults(turns, folder, face, place=ANYWHERE, address=None, flags=()):
+    """`vesta serve` as it is, but for addresses: 8088 and 8089 may be another's."""
+    address, off = address or tcp(), {"http": "resp", "resp": "http"}[face]
+    command = [*place.server, turns.build / "vesta", "serve", f"--{face}", address, f"--{off}", "off", *flags]
+    state = folder / ("state" if flags else "defaults")
+    return Server(address, command, folder / "vesta.log", {"VESTA_STATE": str(state)})
+
+
+def redis(folder, place=ANYWHERE, address=None):
+    need("redis-server", "redis-server")
+    address = address or tcp()
+    kind, _, rest = address.partition(":")
+    listen = ["--port", "0", "--unixsocket", rest] if kind == "unix" else ["--port", rest, "--bind", kind]
+    return Server(address, [*place.server, "redis-server", *listen, "--save", "", "--appendonly", "no", "--dir", folder],
+                  folder / "redis.log")

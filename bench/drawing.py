@@ -1,0 +1,75 @@
+"""drawing.py -- the table as a picture: for each figure a bar from the yardstick, at 1, to the ratio, and a mark at what is
+wanted.  The scale is logarithmic: half and twice are as far from 1.  Colours are of a light page, or of a dark one.
+"""
+import math
+from xml.sax.saxutils import escape
+
+GROUPS = {"core": "In the process", "lua": "From Lua, and inside nginx", "http": "HTTP beside nginx", "resp": "Redis protocol beside redis-server",
+          "latency": "Latency, open loop"}
+SHOWN = tuple(GROUPS)
+LEFT, SCALE, RIGHT, LINE, TOP = 540, 400, 60, 18, 64
+LOW, HIGH = 0.1, 16.0
+WIDTH = LEFT + SCALE + RIGHT
+STYLE = """
+text { font: 12px sans-serif; fill: #24292f } .small { font-size: 11px; fill: #57606a } .head { font-weight: bold }
+.ok { fill: #2da44e } .short { fill: #d4721c } .plain { fill: #6e7781 } .grid { stroke: #d0d7de } .one { stroke: #24292f }
+.wanted { stroke: #0550ae; stroke-width: 2 }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3 } .small { fill: #9198a1 } .ok { fill: #3fb950 } .short { fill: #f0883e } .plain { fill: #8b949e }
+  .grid { stroke: #3d444d } .one { stroke: #e6edf3 } .wanted { stroke: #79c0ff }
+}"""
+
+
+def x_of(ratio):
+    """Where a ratio stands; what is off the scale stands at its edge."""
+    part = math.log(min(max(ratio, LOW), HIGH) / LOW) / math.log(HIGH / LOW)
+    return LEFT + part * SCALE
+
+
+def shown(figure):
+    """Of what is wanted, of the defaults and of p99: where the ratio is one to the yardstick, not ours alone, nor nanoseconds."""
+    if not (figure["wanted"] or figure["setting"].startswith("defaults") or ", p99 at" in figure["what"]):
+        return False
+    both = figure["ours"][0] / figure["yard"][0] if figure["yard"][0] else 0
+    ratio = figure["ratios"][0]
+    return figure["group"] in SHOWN and both > 0 and ratio > 0 and any(math.isclose(ratio, r, rel_tol=1e-6) for r in (both, 1 / both))
+
+
+def bar(figure, y):
+    ratio, start = figure["ratio"], x_of(1)
+    end = x_of(ratio)
+    kind = {True: "ok", False: "short", None: "plain"}[figure["ok"]]
+    label = f"{figure['what'].strip()}, {figure['setting']}".rstrip(", ")
+    yield f'<text x="{LEFT - 8}" y="{y + 12}" text-anchor="end">{escape(label)}</text>'
+    yield f'<rect class="{kind}" x="{min(start, end):.1f}" y="{y + 3}" width="{abs(end - start):.1f}" height="{LINE - 7}"/>'
+    if figure["wanted"]:
+        at = x_of(float(figure["wanted"].split()[1]))
+        yield f'<line class="wanted" x1="{at:.1f}" x2="{at:.1f}" y1="{y + 1}" y2="{y + LINE - 2}"/>'
+    yield f'<text class="ratio" x="{max(start, end) + 5:.1f}" y="{y + 12}">{ratio:.3f}</text>'
+
+
+def scale(height):
+    for ratio in (0.1, 0.25, 0.5, 1, 2, 4, 8, 16):
+        x, kind = x_of(ratio), "one" if ratio == 1 else "grid"
+        yield f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{height - 8}"/>'
+        yield f'<text class="small" x="{x:.1f}" y="{TOP - 14}" text-anchor="middle">{ratio:g}</text>'
+
+
+def draw(figures):
+    body, y = [], TOP
+    for group, title in GROUPS.items():
+        part = [figure for figure in figures["rows"] if figure["group"] == group and shown(figure)]
+        if part:
+            body.append(f'<text class="head" x="8" y="{y + 13}">{escape(title)}</text>')
+            y += LINE
+        for figure in part:
+            body += bar(figure, y)
+            y += LINE
+    told = f"{figures['cpu']}, {figures['cores']} cores, {figures['date']}, commit {figures['commit']}"
+    key = ("1 is the yardstick: an atomic add, nginx, redis-server. Rates: longer to the right is better; times: longer to the left. "
+           "Green: as wanted. Blue: what is wanted.")
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 8}" viewBox="0 0 {WIDTH} {y + 8}">',
+        f"<title>vesta beside its yardsticks, {escape(figures['date'])}</title>", f"<style>{STYLE}</style>",
+        f'<text class="small" x="8" y="16">{escape(told)}</text>', f'<text class="small" x="8" y="32">{escape(key)}</text>',
+        *scale(y), *body, "</svg>"]) + "\n"

@@ -1,0 +1,87 @@
+"""namespaces.py -- the rows about a server of many namespaces, as many as one may have: what opening them takes, the memory of
+each, processor time at rest, and an id of one of them beside one of a server that has no other.
+"""
+import re
+import subprocess
+import time
+
+import net
+import daemons
+from rows import Folder, Made
+
+WANTED = (10_000, 1_000, 64)  # the first of these that a config may have
+REST_S = 2
+READY_S = 120
+
+
+def config_of(folder, many):
+    """Of snowflake: a lease's first ids must not wait for a second."""
+    config = folder / f"{many}.lua"
+    config.write_text("local ns = {} for i = 1, %d do ns[i == 1 and 'default' or 'n' .. i] = { layout = 'snowflake', "
+                      "worker = 1, store = 'file:%s/store.%d' } end\nreturn { namespaces = ns }\n" % (many, folder, many))
+    return config
+
+
+def most(turns, folder):
+    for many in (n for n in WANTED if not turns.tiny or n <= 64):
+        if subprocess.run([str(turns.build / "vesta"), "check", str(config_of(folder, many))], capture_output=True).returncode == 0:
+            return many
+    raise RuntimeError("no config of so few namespaces is allowed")
+
+
+def started(turns, folder, many, place):
+    """A server that is ready, and the seconds it took."""
+    address, begun = daemons.tcp(), time.monotonic()
+    server = daemons.Server(address, [*place.server, turns.build / "vesta", "serve", "-c", config_of(folder, many), "--http",
+                                      "off", "--resp", address], folder / f"{many}.log", {"VESTA_STATE": str(folder / str(many))})
+    request = "".join(f"GET {'default' if i == 1 else f'n{i}'}\r\n" for i in range(1, many + 1)).encode()
+    left = many
+    while left and time.monotonic() - begun < READY_S:
+        left = many - answers(server, request, many)
+    if left:
+        server.__exit__()
+        raise RuntimeError(f"{left} of {many} namespaces gave no id in {READY_S} s")
+    return server, time.monotonic() - begun
+
+
+def answers(server, request, many):
+    """How many of the namespaces gave an id."""
+    got, lines = b"", 0
+    with daemons.dial(server.address) as s:
+        s.sendall(request)
+        while lines < many:
+            data = s.recv(1 << 16)
+            if not data:
+                break
+            got += data
+            lines = len(re.findall(rb"^(?:\$\d+\r\n\d+|-.*)\r\n", got, re.M))
+    return len(re.findall(rb"^\$\d+\r\n\d+\r\n", got, re.M))
+
+
+def rest(server, seconds):
+    """Percent of a core."""
+    time.sleep(seconds / 2)
+    before, began = server.cpu_ns(), time.monotonic_ns()
+    time.sleep(seconds)
+    return 100 * (server.cpu_ns() - before) / (time.monotonic_ns() - began)
+
+
+def sample(turns, many, place):
+    with Folder() as folder:
+        first, one_s = started(turns, folder, 1, place)
+        with first:
+            server, many_s = started(turns, folder, many, place)
+            with server:
+                seconds = turns.few(REST_S, 0.2)
+                at_rest = rest(server, seconds), rest(first, seconds)
+                memory = (server.resident_kib() - first.resident_kib()) / (many - 1)
+                cost = [net.redis_benchmark(s, place, 16, turns.seconds, "GET", name)["cpu"]
+                        for s, name in ((server, f"n{many}"), (first, "default"))]
+    return {"opened": ((many_s - one_s) * 1000 / (many - 1), one_s * 1000), "memory": (memory, 16), "rest": at_rest, "cost": tuple(cost)}
+
+
+def rows(turns):
+    place = daemons.one_core()
+    with Folder() as folder:
+        many = most(turns, folder)
+    return Made([sample(turns, many, place) for _ in range(min(3, turns.samples))], notes={"": f"{many:,} namespaces"})

@@ -1,0 +1,100 @@
+"""peers.py -- others' generators and servers that Debian or npm packages, in the same minutes: a generator beside an atomic add,
+as our own `next` is; a server that answers a constant, beside ours on one core.
+"""
+import json
+import os
+import subprocess
+from contextlib import ExitStack
+
+import net
+import daemons
+from inside import environment
+from languages import made, npm_folder
+from rows import ROOT, Folder, Made, Missing, need
+
+HERE = ROOT / "bench" / "peers"
+NPM = ("@sapphire/snowflake@3.5.5", "simple-flakeid@0.0.5", "nodejs-snowflake@2.0.1", "flake-idgen@1.4.0", "ulid@3.0.2", "uuid@14.0.3")
+GO = ("google", "oklog", "rs", "segmentio")
+SERVERS = {"evhttp": "libevent", "h2o": "libh2o-evloop"}
+PACKAGES = {"uuid": "uuid-dev", "libevent": "libevent-dev", "libh2o-evloop": "libh2o-evloop-dev"}
+
+
+# ---------------------------------------------------------------- building
+
+def compiled(turns, name, library):
+    """A program in C of this folder, with what pkg-config says of its library."""
+    need("cc", "gcc"), need("pkg-config", "pkg-config")
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", library], capture_output=True, text=True)
+    if flags.returncode:
+        raise Missing(f"{library} is not here (Debian: {PACKAGES[library]})")
+    path = turns.build / "peers" / name
+    path.parent.mkdir(exist_ok=True)
+    made("cc", "-O2", HERE / f"{name}.c", "-o", path, *flags.stdout.split())
+    return [path]
+
+
+def compiled_go(turns):
+    need("go", "golang-go")
+    sources = "/usr/share/gocode"
+    missing = [name for name in GO if not os.path.isdir(f"{sources}/src/github.com/{name}")]
+    if missing:
+        raise Missing(f"Go's packages of {', '.join(missing)} are not here (Debian: golang-github-...-dev)")
+    folder = turns.build / "peers"
+    folder.mkdir(exist_ok=True)
+    made("env", "GO111MODULE=off", f"GOPATH={sources}", f"GOCACHE={folder / 'cache'}", "go", "build", "-o", folder / "go",
+         HERE / "peers.go")
+    return [folder / "go"]
+
+
+def of_npm(turns):
+    need("node", "nodejs"), need("npm", "npm")
+    if turns.tiny:
+        raise Missing("what npm has is not fetched for a test")
+    folder, why = npm_folder(turns.build, *NPM)
+    if not folder:
+        raise Missing(why)
+    return ["node", HERE / "peers.js", folder]
+
+
+# ---------------------------------------------------------------- rows
+
+def generators(command_of):
+    """The program makes a turn for each line that it reads, an atomic add is timed between two, and it counts at the end."""
+    def measure(turns):
+        command = [str(word) for word in command_of(turns)]
+        yard = [str(turns.program("core")), "yard"]
+        samples = []
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(turns)) as peer:
+            for _ in range(turns.samples):
+                add = float(subprocess.run(yard, capture_output=True, text=True, timeout=60, check=True).stdout)
+                peer.stdin.write("\n")
+                peer.stdin.flush()
+                samples.append({name: (ns, add) for name, ns in json.loads(peer.stdout.readline()).items()})
+            peer.stdin.close()
+            counted = json.loads(peer.stdout.readline())
+        ids = counted.pop("ids")
+        return Made(samples, notes={name: f"{twice:,} of {ids:,} twice" for name, twice in counted.items()})
+    return measure
+
+
+uuid = generators(lambda turns: compiled(turns, "uuid", "uuid"))
+go = generators(compiled_go)
+node = generators(of_npm)
+
+
+def servers_of_constants(turns):
+    place, notes = daemons.one_core(), []
+    with Folder(turns) as folder, ExitStack() as stack:
+        running = {"best": stack.enter_context(daemons.vesta(turns, folder, "http", place))}
+        for name, library in SERVERS.items():
+            try:
+                command, address = compiled(turns, name, library), daemons.tcp()
+            except Missing as why:
+                notes.append(str(why))
+                continue
+            running[name] = stack.enter_context(daemons.Server(address, [*place.server, *command, address.split(":")[1]],
+                                                               folder / f"{name}.log"))
+        loads = {name: (lambda s=server: net.wrk(s, place, "/genid", turns.seconds)) for name, server in running.items()}
+        turns_made = net.turns_of(loads, turns.samples)
+    return Made([{name: (turn["best"]["cpu"], turn[name]["cpu"]) for name in turn if name != "best"} for turn in turns_made],
+                notes={"": "; ".join(notes)})

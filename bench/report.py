@@ -1,0 +1,90 @@
+"""report.py -- the table as text: a line as it is measured, the tables of a page between marks, JSON."""
+import datetime
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+from pathlib import Path
+
+import drawing
+from rows import ROOT
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+FIGURES, PICTURE = ROOT / "docs" / "pictures" / "bench.json", ROOT / "docs" / "pictures" / "bench.svg"
+HEAD = "| what | against | setting | ours: median (min-max) | yardstick | ratio | wanted | | duplicates | |\n" + "|---" * 10 + "|"
+
+
+def spread(values):
+    digits = 0 if max(values) >= 1000 else 3 if max(values) < 1 else 2
+    middle, low, high = statistics.median(values), min(values), max(values)
+    return f"{middle:,.{digits}f} ({low:,.{digits}f}-{high:,.{digits}f})"
+
+
+def line(figure):
+    ratios = figure["ratios"]
+    cells = [figure["what"], figure["against"], figure["setting"], f"{spread(figure['ours'])} {figure['unit']}", spread(figure["yard"]),
+             f"{figure['ratio']:.3f} ({min(ratios):.3f}-{max(ratios):.3f})", figure["wanted"],
+             {True: "ok", False: "short", None: ""}[figure["ok"]],
+             f"{figure['duplicates']} of {figure['ids']:,}" if "ids" in figure else "", figure["note"]]
+    return "| " + " | ".join(cells) + " |"
+
+
+def about(priority, turns):
+    cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    git = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+            "commit": git.stdout.strip() or "unknown", "kernel": platform.release(), "cores": os.cpu_count(),
+            "cpu": cpu[1].strip() if cpu else platform.machine(), "priority": priority, "samples": turns.samples,
+            "load_before": os.getloadavg()[0]}
+
+
+def told(facts):
+    return (f"{facts['cpu']}, {facts['cores']} cores, Linux {facts['kernel']}; {facts['date']}; commit {facts['commit']}; "
+            f"load {facts['load_before']:.1f} before" + (f", {facts['load_after']:.1f} after" if "load_after" in facts else "") +
+            f"; {facts['priority']} priority; {facts['samples']} pairs a row")
+
+
+# ---------------------------------------------------------------- published
+
+def is_default(figure):
+    return figure["setting"].startswith("defaults")
+
+
+def tables(figures):
+    """The text of each mark."""
+    rows = figures["rows"]
+    parts = {"figures": [r for r in rows if not is_default(r) and r["group"] != "peers"],
+             "defaults": [r for r in rows if is_default(r)], "peers": [r for r in rows if r["group"] == "peers"]}
+    texts = {name: "\n".join([HEAD, *map(line, part)]) for name, part in parts.items()}
+    skipped = "".join(f"\n\n`{name}` was not measured: {why}" for name, why in figures["skipped"].items())
+    return {**texts, "machine": told(figures) + "." + skipped}
+
+
+def marks(name):
+    return f"<!-- bench: {name} -->\n", f"\n<!-- end of bench: {name} -->"
+
+
+def filled(page, figures):
+    """The page with these figures between its marks."""
+    for name, text in tables(figures).items():
+        begin, end = marks(name)
+        before, found, rest = page.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not found or not closed:
+            raise ValueError(f"the page has no mark {begin.strip()}, or no end of it")
+        page = before + begin + text + end + after
+    return page
+
+
+def text(figures):
+    """JSON, a figure a line."""
+    rows = ",\n".join("  " + json.dumps(row) for row in figures["rows"])
+    return json.dumps({**figures, "rows": []}, indent=1).replace('"rows": []', '"rows": [\n%s\n ]' % rows) + "\n"
+
+
+def publish(figures):
+    FIGURES.write_text(text(figures))
+    PICTURE.write_text(drawing.draw(figures))
+    PAGE.write_text(filled(PAGE.read_text(), figures))

@@ -1,0 +1,212 @@
+"""table.py -- every row of the benchmarks: its figures, what each is held against, and what is wanted of it."""
+import audit
+import databases
+import host
+import inside
+import languages
+import latency
+import log
+import namespaces
+import net
+import page
+import peers
+import start
+from rows import ADD_NS, Figure, Row, at_add, of_speeds, ours_alone
+
+# Settings: layout, pacing; where it runs.
+W = "W, history"
+W_CLOCK = "W, clock"
+SECOND = "vesta-second, clock"
+DEFAULTS = "defaults: vesta-second, clock"
+TWO, ONE, FREE = "two cores", "one core", "not pinned"
+ADD, CONTENDED = "an atomic add", "a contended add"
+NGINX, REDIS = "nginx return 200", "redis-server INCR"
+
+
+def setting(*parts):
+    return "; ".join(parts)
+
+
+# ---------------------------------------------------------------- in the process
+
+def core(name, what, yard, wanted, where, binary="core", of=None):
+    return Row(name, "core", inside.core(of or name, binary), (Figure("ns", what, yard, "ns", wanted, where, of_speeds),))
+
+
+CORE = [
+    core("history", "next, 1 thread", ADD, ">= 0.87", W),
+    core("threads", "next, 2 threads", CONTENDED, ">= 0.75", W),
+    core("processes", "next, 2 processes, one file", CONTENDED, ">= 0.75", W),
+    core("clock", "next, 1 thread", ADD, ">= 0.5", W_CLOCK),
+    core("clock_second", "next, 1 thread", ADD, ">= 0.5", SECOND),
+    core("clock_milli", "next, 1 thread", ADD, ">= 0.5", "snowflake's unit, clock"),
+    Row("capacity", "core", inside.capacity, (
+        Figure("rate", "next_wait, at capacity", "4096 a millisecond", "ids/s", ">= 0.995", "snowflake, clock"),
+        Figure("core", "next_wait, at capacity, processor time", "a core", "core", "<= 0.3", "snowflake, clock"))),
+    core("lane", "a lane of 64, 1 thread", ADD, ">= 2", W),
+    core("lanes", "a lane of 64 each, 2 threads", CONTENDED, ">= 5", W),
+    core("batch", "next_n of 256, an id", ADD, ">= 3.5", W),
+    core("lease", "next, a shared lease", "a local lease", ">= 0.98", W),
+    core("lease_clock", "next, a shared lease", "a local lease", ">= 0.98", W_CLOCK),
+    core("segment", "segment next, 1 thread", ADD, ">= 0.65", "in memory", "segment", "next"),
+    core("segment_threads", "segment next, 2 threads", CONTENDED, ">= 0.75", "in memory", "segment", "threads"),
+    Row("segment_slow_database", "core", databases.slow, (
+        Figure("p999", "segment next, p99.9, a step in 400 ms", ADD, "us", "<= 10", "MariaDB that takes 200 ms", ours_alone),)),
+    core("format", "an id written in decimal", ADD, ">= 0.4", "", "text"),
+    core("parse", "an id read", ADD, ">= 0.5", "", "text"),
+]
+
+
+def lua(interpreter, version, next_ns, next_int_ns, batch_ns):
+    at = f"{ADD} of {ADD_NS} ns"
+    return Row(interpreter, "lua", inside.lua(interpreter, version), (
+        Figure("next", f"{interpreter}, next", at, "ns", f"<= {next_ns}", W, at_add),
+        Figure("next_int", f"{interpreter}, next_int", at, "ns", f"<= {next_int_ns}", W, at_add),
+        Figure("batch", f"{interpreter}, batch(500), an id", at, "ns", f"<= {batch_ns}", W, at_add),
+        Figure("batch_to_next", f"{interpreter}, batch(500), an id", "next", "ns", "<= 1", W)))
+
+
+LUA = [
+    lua("luajit", "5.1", 80, 12, 70),
+    lua("lua5.4", "5.4", 77, 30, 70),
+    Row("nginx", "lua", net.nginx_lua, (
+        Figure("best.rate.two", 'nginx, require "vesta"', "a constant from Lua", "/s", ">= 0.85", setting(W, TWO)),
+        Figure("best.cpu.one", 'nginx, require "vesta", processor time', "a fresh string from Lua", "us", "<= 1", setting(W, ONE)))),
+    Row("nginx_client", "lua", net.nginx_client, (
+        Figure("best.rate.two", "nginx with the cosocket client", "a constant from Lua", "/s", ">= 0.8", setting(W, TWO)),)),
+]
+
+
+# ---------------------------------------------------------------- over the network
+
+def of_servers(what, yard, rate, cpu, defaults=False):
+    """Requests a second with a core each, processor time on one; of the best configuration, and of the defaults."""
+    kinds = [("best", W, rate, cpu)] + ([("default", DEFAULTS, "", "")] if defaults else [])
+    return tuple(figure for kind, layout, rate, cpu in kinds for figure in (
+        Figure(f"{kind}.rate.two", what, yard, "/s", rate, setting(layout, TWO)),
+        Figure(f"{kind}.cpu.one", f"{what}, processor time", yard, "us", cpu, setting(layout, ONE))))
+
+
+def http(connections, rate, cpu):
+    both = connections in (1, net.CLIENTS_HTTP)
+    return Row(f"http{connections}", "http", net.http(connections, ("best", "default") if both else ("best",)),
+               of_servers(f"HTTP /genid, {connections} connection{'s' * (connections > 1)}", NGINX, rate, cpu, both),
+               "" if connections == 1 else "http1")
+
+
+def resp(pipeline, rate, cpu, unix=False):
+    what = f"RESP GET, -P {pipeline}" + (", unix socket" if unix else "")
+    return Row(f"resp{pipeline}" + ("_unix" if unix else ""), "resp",
+               net.resp(pipeline, unix, ("best",) if unix else ("best", "default")), of_servers(what, REDIS, rate, cpu, not unix),
+               "" if pipeline == 16 else "resp16" + ("_unix" if unix else ""))
+
+
+HTTP = [
+    http(1, "", "<= 0.95"), http(64, ">= 1", "<= 0.8"), http(512, "", "<= 0.95"), http(4096, "", "<= 0.95"),
+    Row("http_unix", "http", net.http_unix, of_servers("HTTP /genid, unix socket, 64 connections", NGINX, "", "<= 0.95")),
+    Row("pipeline", "http", host.pipeline, (
+        Figure("best.rate.two", "HTTP /genid, 16 pipelined", NGINX, "/s", ">= 5", setting(W, TWO)),)),
+]
+RESP = [
+    resp(1, ">= 1", "<= 0.87"), resp(16, ">= 1.2", "<= 0.53"), resp(64, ">= 1.2", "<= 0.24"),
+    resp(1, "", "<= 0.8", True), resp(16, "", "<= 0.5", True), resp(64, "", "<= 0.25", True),
+    Row("refused", "resp", net.refused, (
+        Figure("refused", "RESP GET, -P 64, refused of 8,000,000", "requests", "", "<= 0", setting(DEFAULTS, FREE), ours_alone),)),
+]
+
+
+def at_shares(what, yard, wanted):
+    return tuple(Figure(f"{time}.{share}", f"{what}, {name} at {share} % of the peak", yard, "us", wanted.get((time, share), ""),
+                        setting(W, TWO)) for share in latency.SHARES for time, name in zip(latency.TIMES, ("p50", "p99", "p99.9")))
+
+
+LATENCY = [
+    Row("latency_http", "latency", latency.http, at_shares("HTTP", NGINX, {("p99", 50): "<= 0.9"})),
+    Row("latency_resp", "latency", latency.resp, at_shares("RESP", REDIS, {})),
+]
+
+
+# ---------------------------------------------------------------- the host, and the rest
+
+HOST = [
+    Row("balance", "host", host.balance, (
+        Figure("load", "64 connections on 4 threads, the fullest", "the mean", "", "<= 1.2", FREE),)),
+    Row("idle", "host", host.idle, (
+        Figure("memory", "memory with 10,000 connections at rest", "with none", "MiB", "<= 40", FREE, ours_alone),)),
+    Row("spin", "host", host.spin, (
+        Figure("p999", "p99.9 at half load, a policy in an endless loop", "one that answers", "us", "<= 1.5", FREE),)),
+    Row("reload", "host", host.reload, (
+        Figure("lost", "requests lost under ten reloads a second", "of all", "", "<= 0", FREE, ours_alone),)),
+    Row("namespaces", "host", namespaces.rows, (
+        Figure("opened", "namespaces, to the first id of each, each", "the first", "ms", "<= 1", setting("snowflake, clock", ONE), ours_alone),
+        Figure("memory", "  memory each", "16 KiB", "KiB", "<= 16", "", ours_alone),
+        Figure("rest", "  processor time at rest", "with one", "% of a core", "<= 1", "", ours_alone),
+        Figure("cost", "  an id, processor time, RESP -P 16", "with one", "us", "<= 1.15", setting("snowflake, clock", ONE)))),
+    Row("start", "host", start.gen, (Figure("ms", "vesta gen, its generator file there", "/bin/true", "ms", "<= 1.5"),)),
+    Row("serve", "host", start.serve, (Figure("ms", "vesta serve, to the first id", "redis-server", "ms", "", setting(W, FREE)),)),
+    Row("page", "host", page.row, (
+        Figure("size", "the admin's page, its files", "150 KB", "bytes", "<= 1"),
+        Figure("paint", "  first paint in Chromium", "200 ms", "ms", "<= 1"),
+        Figure("rest", "  processor time with 10 viewers at rest", "with none", "% of a core", "<= 1", "", ours_alone))),
+]
+BULK = [
+    Row("growth", "bulk", inside.growth, (
+        Figure("adds", "next, after 10^9 ids", "after 10^3", "adds", "<= 1.15", W),)),
+    Row("gen", "bulk", audit.gen, (Figure("time", "vesta gen -n, an id", "seq, a line", "ns", "", "W, clock"),)),
+    Row("audit", "bulk", audit.audit, (
+        Figure("time", "vesta audit", "sort -u", "s", "<= 0.3"),
+        Figure("id", "  an id", "50 ns", "ns", "<= 1"),
+        Figure("memory", "  its memory, an id", "16 bytes", "bytes", "<= 1"))),
+    Row("explain", "bulk", log.explain, (
+        Figure("speed", "vesta explain -, two ids a line", "200 MB/s", "MB/s", ">= 1"),
+        Figure("grep", "vesta explain -, two ids a line", "grep -cE '[0-9]{18,20}'", "MB/s", ">= 0.3"))),
+]
+
+
+def client(language, counter, wanted=">= 0.5"):
+    return Row(f"client_{language.lower()}", "clients", languages.client(language), (
+        Figure("rate", f"client in {language}, next", counter, "ids/s", wanted, "blocks of 100,000"),))
+
+
+CLIENTS = [
+    client("C", ADD, ">= 0.8"), client("python", "a counter under a lock"), client("go", "a counter under a mutex"),
+    client("java", "a counter under a lock"),
+    Row("client_node", "clients", languages.client_node, (
+        Figure("rate", "client in node, await next", "an atomic counter behind a promise", "ids/s", ">= 0.5", "blocks of 100,000"),
+        Figure("take", "  take", "an atomic counter", "ids/s", ">= 0.5"),
+        Figure("npm", "  take", languages.NPM, "ids/s", ">= 0.5"))),
+]
+
+
+# ---------------------------------------------------------------- others, and what they do not promise
+
+def peer(key, what, remark):
+    return Figure(key, what, ADD, "ns", "", remark, of_speeds)
+
+
+PEERS = [
+    Row("peers_uuid", "peers", peers.uuid, (
+        peer("random", "libuuid, random", "128 bits, no order"),
+        peer("time", "libuuid, by time", "128 bits, not in order as text; equal MAC addresses are on their own"))),
+    Row("peers_go", "peers", peers.go, (
+        peer("uuid", "Go: google/uuid, random", "128 bits, no order"),
+        peer("xid", "Go: rs/xid", "96 bits; machine and process by hash, a counter that wraps unseen"),
+        peer("ulid", "Go: oklog/ulid, monotonic", "128 bits; between processes by chance only"),
+        peer("ksuid", "Go: segmentio/ksuid", "160 bits; in order by seconds only"))),
+    Row("peers_node", "peers", peers.node, (
+        peer("sapphire", "node: @sapphire/snowflake", "64 bits; worker by hand, no memory of the last run"),
+        peer("yitter", "node: simple-flakeid (yitter)", "64 bits; worker by hand, no memory of the last run"),
+        peer("nodejs", "node: nodejs-snowflake", "64 bits; worker by hand, no memory of the last run"),
+        peer("flake", "node: flake-idgen", "64 bits; worker by hand; throws when a millisecond is used up"),
+        peer("ulid", "node: ulid", "128 bits; no order within a millisecond"),
+        peer("uuid7", "node: uuid, version 7", "128 bits; between processes by chance only"))),
+    Row("peers_servers", "peers", peers.servers_of_constants, tuple(
+        Figure(name, "HTTP /genid, 64 connections, processor time", f"{library}, a constant", "us", "", setting(W, ONE))
+        for name, library in peers.SERVERS.items())),
+]
+
+ROWS = [*CORE, *LUA, *HTTP, *RESP, *LATENCY, *HOST, *BULK, *CLIENTS, *PEERS]
+NAMED = {row.name: row for row in ROWS}
+GROUPS = {"core": "in the process", "lua": "from Lua, and inside nginx", "http": "HTTP beside nginx", "resp": "the Redis protocol "
+          "beside redis-server", "latency": "open loop, by the clock", "host": "connections, namespaces, policies, start-up",
+          "bulk": "ids by the million", "clients": "blocks in other languages", "peers": "others' generators and servers"}
