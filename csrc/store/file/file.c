@@ -29,6 +29,7 @@
 
 #define NAMESPACE "namespace"
 #define PLACE_NAMESPACE 0 /* among the turns; a worker's is behind it */
+#define DIR_BYTES_MAX (PATH_MAX - 64) /* a record's name comes behind it */
 #define FENCED_US_MAX 2000000
 #define FENCED_NAP_US 2000
 _Static_assert(sizeof NAMESPACE <= VS_FOLDER_NAME_MAX, "the namespace's record has a name among the others");
@@ -297,20 +298,23 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
     int rc = vs_uri_path(&vs_store_file, uri, &place, err);
     if (rc == VESTA_OK) rc = check_name(opts->namespace_, err);
     if (rc != VESTA_OK) return rc;
-    struct file_store *self = calloc(1, sizeof *self);
+    size_t dir_bytes = strlen(place) + 1 + strlen(opts->namespace_) + 1;
+    size_t counters_bytes = strlen(place) + sizeof "/" VS_FILE_COUNTERS;
+    if (dir_bytes > DIR_BYTES_MAX || counters_bytes > DIR_BYTES_MAX)
+        return vs_fail(err, VESTA_EIO, "the store's path is too long: %.100s", place);
+    struct file_store *self = calloc(1, sizeof *self + dir_bytes + counters_bytes);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    self->dir = self->paths;
+    self->counters_dir = self->paths + dir_bytes;
+    snprintf(self->dir, dir_bytes, "%s/%s", place, opts->namespace_);
+    snprintf(self->counters_dir, counters_bytes, "%s/" VS_FILE_COUNTERS, place);
     self->base.ops = &vs_store_file;
     self->base.clock = opts->clock;
     self->base.cut_us = opts->cut_us;
     self->folder = (struct vs_folder){.path = self->dir, .group = opts->group, .fd = -1, .turn_fd = -1};
     self->counters = (struct vs_folder){.path = self->counters_dir, .group = opts->group, .fd = -1, .turn_fd = -1};
     self->place_length = strlen(place);
-    if (snprintf(self->dir, sizeof self->dir, "%s/%s", place, opts->namespace_) >= (int)sizeof self->dir ||
-        snprintf(self->counters_dir, sizeof self->counters_dir, "%s/" VS_FILE_COUNTERS, place) >=
-            (int)sizeof self->counters_dir)
-        rc = vs_fail(err, VESTA_EIO, "the store's path is too long: %.100s", place);
-    else
-        rc = make_folder(self, err);
+    rc = make_folder(self, err);
     if (rc != VESTA_OK) {
         file_close(&self->base);
         return rc;

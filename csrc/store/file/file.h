@@ -10,10 +10,11 @@ struct file_store {
     struct vs_store base;
     struct vs_met met;
     struct vs_folder folder;
-    char dir[PATH_MAX - 64];
+    char *dir; /* in `paths`, as is the other */
     size_t place_length; /* of the place, at dir's beginning */
     struct vs_folder counters;
-    char counters_dir[PATH_MAX - 64];
+    char *counters_dir;
+    char paths[]; /* as long as they are: a process may have thousands of stores */
 };
 
 /* counter.c */
