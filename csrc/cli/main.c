@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/nearest.h"
 #include "mapping/mapping.h"
+#include "store/store.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -56,7 +57,20 @@ static void occupy_standard_files(void) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) _exit(VS_FAILED);
 }
 
+/* Whoever lists processes sees the arguments of all: the program works with copies, and a password in a store's URI is
+ * blotted out where the kernel shows it. */
+static void hide_passwords(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        size_t at, length = vs_store_password(argv[i], &at);
+        char *shown = argv[i], *copy = length > 0 ? strdup(shown) : NULL;
+        if (!copy) continue;
+        argv[i] = copy;
+        memset(shown + at, '*', length);
+    }
+}
+
 int main(int argc, char **argv) {
+    hide_passwords(argc, argv);
     occupy_standard_files();
     (void)vs_guard_on();
     signal(SIGPIPE, SIG_IGN); /* a reader who has seen enough is no failure: out.c meets EPIPE */

@@ -11,6 +11,7 @@
  *   whole.c    what must hold between keys; notes
  *   policies.c policies, and what they may read of the environment
  *   clients.c  who may ask
+ *   secrets.c  notes on secrets that others may read
  *   segments.c which row may have a tag, and where
  *   origin.c   effective values, each with where it came from; what differs between two configs
  *

@@ -150,6 +150,8 @@ int vs_conf_walk(struct lua_State *L, const struct vs_conf_reading *reading, str
 
 /* What must hold between keys. */
 int vs_conf_whole(const struct vs_conf_reading *reading, struct vesta_error *err);
+/* Adds notes on secrets that others may read.  Errors: VESTA_ENOMEM. */
+int vs_conf_note_secrets(const struct vs_conf_reading *reading, struct vesta_error *err);
 /* policies.c, clients.c: parts of that. */
 int vs_conf_clients(const struct vs_conf_reading *reading, struct vesta_error *err);
 int vs_conf_policies(const struct vs_conf_reading *reading, struct vesta_error *err);

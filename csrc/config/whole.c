@@ -434,6 +434,7 @@ int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     if (rc == VESTA_OK) rc = check_sites(r, err);
     if (rc != VESTA_OK) return rc;
     note_unused(r->config);
+    if ((rc = vs_conf_note_secrets(r, err)) != VESTA_OK) return rc;
     note_state(r->config);
     if (!r->source.path) return VESTA_OK;
     if (r->config->user && !getpwnam(r->config->user))

@@ -155,9 +155,9 @@ int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct
     if (!makes && !is_derived) return VESTA_OK;
     if ((rc = check_wanted(settings, &header, err)) != VESTA_OK) return rc;
     if ((rc = check_layout(settings, &header, err)) != VESTA_OK) return rc;
+    vs_store_hide(header.store); /* others may share the file, and its map */
     if (is_derived) {
-        char store[VS_URI_MAX];
-        vs_anchor_derive(&header, vs_store_public(header.store, store), settings->blocked, out);
+        vs_anchor_derive(&header, header.store, settings->blocked, out);
         *found = true;
         return VESTA_OK;
     }

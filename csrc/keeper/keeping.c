@@ -60,10 +60,12 @@ static void note_store(struct vs_keeping *k) {
     uint64_t incarnation = vs_map_incarnation(k->file->mapping.map);
     if (!k->term.lease.published) return;
     assert(k->uri[0]); /* a lease came from somewhere */
-    if (header->incarnation == incarnation && strcmp(header->store, k->uri) == 0) return;
+    char shown[VS_URI_MAX] = "";
+    vs_store_public(k->uri, shown); /* others may share the file */
+    if (header->incarnation == incarnation && strcmp(header->store, shown) == 0) return;
     vs_process_lock();
     header->incarnation = incarnation;
-    memcpy(header->store, k->uri, sizeof header->store);
+    memcpy(header->store, shown, sizeof header->store);
     vs_process_unlock();
     (void)vs_anchor_note(k->file->path, &k->file->anchor); /* a file that cannot be written only knows less */
 }

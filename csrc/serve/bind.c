@@ -115,14 +115,20 @@ static bool split_user(const char *text, char *user, char *group) {
     return true;
 }
 
-/* A password of clients, the admin's token, a store's secret: all that was read stays in memory. */
+static bool uri_has_secret(const char *uri) {
+    return strchr(uri, '@') || strstr(uri, "secret_file");
+}
+
+/* A password or a token of clients, the admin's token, a store's secret: all that was read stays in memory. */
 static bool has_secret(const struct vs_serving *serving) {
-    bool any = serving->config->resp_password || serving->config->admin_token;
-    for (int i = 0; i < serving->config->store_count; i++)
-        any = any || serving->config->store[i].auth || serving->config->store[i].password;
-    for (int i = 0; i < serving->config->ns_count; i++) {
-        const struct vesta_opts *opts = &serving->config->ns[i].opts;
-        any = any || opts->secret || (opts->store && (strchr(opts->store, '@') || strstr(opts->store, "secret_file")));
+    const struct vs_config *config = serving->config;
+    bool any = config->resp_password || config->admin_token || config->tinyid_tokens.count > 0 ||
+               config->clients_file;
+    for (int i = 0; i < config->store_count; i++)
+        any = any || config->store[i].auth || config->store[i].password || uri_has_secret(config->store[i].uri);
+    for (int i = 0; i < config->ns_count; i++) {
+        const struct vesta_opts *opts = &config->ns[i].opts;
+        any = any || opts->secret || (opts->store && uri_has_secret(opts->store));
     }
     return any;
 }

@@ -5,11 +5,13 @@
 #include "command/options.h"
 #include "serve/effective.h"
 #include "serve/serving.h"
+#include "store/store.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 _Static_assert(VS_CONF_NAMESPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
                "the server has room for what a config may hold");
@@ -116,6 +118,7 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     const char *password = NULL;
     int rc = VS_GO;
     if (flags->password_file) rc = vs_read_secret("--resp-password-file", flags->password_file, &password);
+    serving->password_file = flags->password_file;
     serving->conf.flag = serving->conf_flag;
     serving->conf.opts = &serving->opts;
     add_flag(serving, "--http", "http.listen", flags->http);
@@ -232,9 +235,22 @@ static void tell_of_variable(const char *name, const char *flag, const char *sai
         vs_log(VS_LOG_WARN, "a server does not read this variable, which is set", "variable", name, "do", flag, NULL);
 }
 
+/* The list of processes shows it until the program has blotted it out, and the shell's history for longer. */
+static void tell_of_secrets(const struct vs_serving *serving) {
+    size_t at;
+    struct stat st;
+    if (serving->opts.store && vs_store_password(serving->opts.store, &at) > 0)
+        vs_log(VS_LOG_WARN, "the store's password was given on the command line, where others may have read it", "do",
+               "write it into a file, and secret_file=FILE into the store's URI", NULL);
+    if (serving->password_file && stat(serving->password_file, &st) == 0 && (st.st_mode & S_IROTH))
+        vs_log(VS_LOG_WARN, "others may read the password of Redis clients", "file", serving->password_file, "do",
+               "chmod o= on it", NULL);
+}
+
 void vs_flags_tell(const struct vs_serving *serving) {
     for (int i = 0; i < serving->config->note_count; i++)
         vs_log(VS_LOG_WARN, serving->config->note[i], NULL);
+    tell_of_secrets(serving);
     if (serving->conf.path) return; /* a config reads what it likes */
     tell_of_variable("VESTA_CONFIG", "name the config with -c", NULL);
     tell_of_variable("VESTA_STORE", "name the store with --store, or in a config", serving->opts.store);

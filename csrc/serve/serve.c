@@ -229,7 +229,7 @@ const struct vs_command vs_serve_command = {
     "  $ redis-cli -s /run/vesta/resp.sock GET default\n"
     "  \"1166621096292647943\"\n"
     "\n"
-    "  $ vesta serve --store zk://user:password@zk1:2181,zk2:2181/vesta \\\n"
+    "  $ vesta serve --store 'zk://zk1,zk2/vesta?secret_file=/etc/vesta/zk.auth' \\\n"
     "    --namespace orders --layout snowflake &\n"
     "  (prepared once by `vesta store init`, as are mysql: stores)\n"
     "\n"

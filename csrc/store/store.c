@@ -97,6 +97,21 @@ int vs_store_check(const char *uri, struct vesta_error *err) {
     return ops->check(uri, err);
 }
 
+size_t vs_store_password(const char *uri, size_t *at) {
+    const char *user = strstr(uri, "://"), *end = strrchr(uri, '@'), *mark = user ? strchr(user + 3, ':') : NULL;
+    if (!mark || !end || mark >= end) return 0;
+    *at = (size_t)(mark + 1 - uri);
+    return (size_t)(end - mark) - 1; /* to the last '@': too much is better hidden than too little shown */
+}
+
+#define HIDDEN "***"
+
+/* What a generator file keeps of a URI that had a password. */
+static bool is_hidden(const char *uri) {
+    size_t at, length = vs_store_password(uri, &at);
+    return length > 0 && length < sizeof HIDDEN && memcmp(uri + at, HIDDEN, length) == 0; /* "*", too */
+}
+
 /* What every backend takes over from the options.  Without cut_us its calls would outlast a stop. */
 static void check_opened(const struct vs_store *store, const struct vs_store_ops *ops,
                          const struct vs_store_opts *opts) {
@@ -113,6 +128,10 @@ int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_s
     assert(opts->call_ms_max >= 0);
     int rc = vs_store_check(uri, err);
     if (rc != VESTA_OK) return rc;
+    if (!opts->secret && is_hidden(uri))
+        return vs_fail(err, VESTA_EOPTION,
+                       "the store's password is kept in no generator file: name the store with it, give the secret "
+                       "beside it, or write secret_file=FILE into the store's URI, which is kept");
     const struct vs_store_ops *ops = vs_store_of(uri, err);
     rc = ops->open(uri, opts, store, err);
     if (rc == VESTA_OK) check_opened(*store, ops, opts);
@@ -120,11 +139,19 @@ int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_s
 }
 
 const char *vs_store_public(const char *uri, char *buf) {
-    snprintf(buf, VS_URI_MAX, "%s", uri);
-    const char *user = strstr(uri, "://"), *at = strrchr(uri, '@'), *mark = user ? strchr(user + 3, ':') : NULL;
-    if (user && at && mark && mark < at) /* to the last '@': too much is better hidden than too little shown */
-        snprintf(buf, VS_URI_MAX, "%.*s:***%s", (int)(mark - uri), uri, at);
+    size_t at, length = vs_store_password(uri, &at);
+    bool is_room =
+        strlen(uri) - length + sizeof HIDDEN <= VS_URI_MAX; /* a password may be shorter than what hides it */
+    if (length > 0)
+        snprintf(buf, VS_URI_MAX, "%.*s%s%s", (int)at, uri, is_room ? HIDDEN : "*", uri + at + length);
+    else
+        snprintf(buf, VS_URI_MAX, "%s", uri);
     return buf;
+}
+
+void vs_store_hide(char uri[VS_URI_MAX]) {
+    char shown[VS_URI_MAX] = ""; /* to its last byte, for it goes into a file */
+    memcpy(uri, vs_store_public(uri, shown), sizeof shown);
 }
 
 void vs_store_init(struct vs_store *store, struct vs_reply *reply) {

@@ -232,8 +232,13 @@ const char *vs_store_folder(const char *uri);
 /* VESTA_OK if this build has the URI's scheme and its backend can read the URI. */
 int vs_store_check(const char *uri, struct vesta_error *err);
 
-/* The URI as it may be shown: *** in a password's place.  Shape: buf of VS_URI_MAX bytes; returns buf. */
+/* Where a URI has a password: its length, and *at.  0: nowhere. */
+size_t vs_store_password(const char *uri, size_t *at);
+
+/* The URI as it may be shown, and kept in a generator file: *** in a password's place, which vs_store_open refuses
+ * without another secret.  Shape: buf of VS_URI_MAX bytes; returns buf. */
 const char *vs_store_public(const char *uri, char *buf);
+void vs_store_hide(char uri[VS_URI_MAX]); /* the same, where it stands */
 
 /* Makes what the store stands on (`vesta store init`): reply->outcome. */
 void vs_store_init(struct vs_store *store, struct vs_reply *reply);

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "tools.h"
 
+#include "os/clock.h"
 #include "store/reply.h"
 
 #include <fcntl.h>
@@ -158,6 +159,26 @@ static void what_may_be_shown(void) {
     memcpy(longest, "mysql://u:", 10);
     longest[sizeof longest - 1] = '\0';
     CHECK_EQ_U64(strlen(vs_store_public(longest, buf)), VS_URI_MAX - 1);
+    memset(longest, 'x', VS_URI_MAX - 1); /* a password that is shorter than what hides it cuts nothing off */
+    memcpy(longest, "mysql://u:p@h/", 14);
+    longest[VS_URI_MAX - 1] = '\0';
+    vs_store_public(longest, buf);
+    CHECK(memcmp(buf, "mysql://u:*@h/", 14) == 0 && strlen(buf) == VS_URI_MAX - 1);
+}
+
+/* What a generator file keeps of a URI opens nothing by itself. */
+static void what_is_kept_needs_its_secret(void) {
+    char kept[VS_URI_MAX] = "mysql://u:hunter2@h/db";
+    struct vs_store_opts opts = {.namespace_ = "a", .group = -1, .clock = vs_clock_system()};
+    struct vs_store *store;
+    vs_store_hide(kept);
+    CHECK_STR(kept, "mysql://u:***@h/db");
+    for (size_t i = strlen(kept); i < sizeof kept; i++)
+        CHECK(kept[i] == '\0'); /* nothing of it is left behind the end */
+    if (!vs_store_of(kept, NULL)) return;
+    CHECK(vs_store_open(kept, &opts, &store, &err) == VESTA_EOPTION);
+    CHECK_HAS(err.text, "kept in no generator file");
+    CHECK_HAS(err.text, "secret_file");
 }
 
 static const struct check_case cases[] = {
@@ -167,6 +188,8 @@ static const struct check_case cases[] = {
     {"each part has a bound", bounds},
     {"hosts and ports", hosts},
     {"what may be shown of a URI", what_may_be_shown},
+    {"what a generator file keeps of a URI with a password is no use without the secret",
+     what_is_kept_needs_its_secret},
     {"a secret comes from the caller, else a file's first line, else the URI", secrets},
 };
 

@@ -123,7 +123,7 @@ const struct vs_command vs_store_command = {
     "  store is ready: the database and its tables are there; ...\n"
     "  namespace orders was created: sign:1=0 time:41 worker:10 seq:12 unit=1ms ...\n"
     "\n"
-    "  $ vesta store show --store zk://user:secret@zk1:2181/vesta --namespace orders\n"
+    "  $ vesta store show --store 'zk://zk1/vesta?secret_file=/etc/vesta/zk.auth'\n"
     "  namespace    orders\n"
     "  ...\n"
     "  numbers      3 held, 0 expired, 1 free, 1,020 never used\n"};

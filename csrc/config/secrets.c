@@ -1,0 +1,69 @@
+/* secrets.c -- notes on secrets that other users of the machine may read.  Asks the machine for the rights of files. */
+#include "base/error.h"
+#include "config/schema.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool others_may_read(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IROTH);
+}
+
+/* ------------------------------------------------------------------ files that a store's URI names */
+
+/* The path behind secret_file=, as it was written where it has no %XX. */
+static bool secret_file_of(const char *uri, char *path, size_t size) {
+    static const char key[] = "secret_file=";
+    const char *mark = strchr(uri, '?'), *at = mark ? strstr(mark, key) : NULL;
+    if (!at) return false;
+    at += sizeof key - 1;
+    return snprintf(path, size, "%.*s", (int)strcspn(at, "&"), at) < (int)size;
+}
+
+static void note_named(const struct vs_conf_reading *r, const char *uri) {
+    char path[256];
+    if (uri && secret_file_of(uri, path, sizeof path) && others_may_read(path))
+        vs_conf_add_note(r->config, "others may read %s, which a store's secret_file names: chmod o= on it",
+                         VS_CONF_SHOWN(path));
+}
+
+/* ------------------------------------------------------------------ secrets that stand in the config */
+
+struct looking {
+    const struct vs_conf_reading *r;
+    bool found;
+};
+
+static bool stands_there(const struct looking *looking, const char *text, size_t length) {
+    return length > 0 && memmem(looking->r->source.text, looking->r->source.size, text, length);
+}
+
+/* What env() or file() gave is no text of the file. */
+static void look_at(void *self, const struct vs_conf_value *value) {
+    struct looking *looking = self;
+    size_t at, length = value->text && !value->is_secret ? vs_store_password(value->text, &at) : 0;
+    if (looking->found || value->origin != VS_FROM_FILE || !value->text) return;
+    looking->found = value->is_secret ? stands_there(looking, value->text, strlen(value->text))
+                                      : length > 0 && stands_there(looking, value->text + at, length);
+}
+
+int vs_conf_note_secrets(const struct vs_conf_reading *r, struct vesta_error *err) {
+    struct looking looking = {.r = r};
+    for (int i = 0; i < r->config->store_count; i++)
+        note_named(r, r->config->store[i].uri);
+    for (int i = 0; i < r->config->ns_count; i++)
+        note_named(r, r->config->ns[i].store); /* a URI, or a store's name, which names no file */
+    if (!r->source.path || !others_may_read(r->source.path)) return VESTA_OK;
+    if (vs_config_each(r->config, look_at, &looking) != VESTA_OK)
+        return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
+    if (looking.found)
+        vs_conf_add_note(r->config,
+                         "others may read %s, and a secret stands in it: chmod o= on it, or read the secret with "
+                         "file()",
+                         VS_CONF_SHOWN(r->source.path));
+    return VESTA_OK;
+}
