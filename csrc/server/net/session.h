@@ -88,7 +88,7 @@ struct vs_session {
     struct vs_proving proving; /* a secret that is being proved; is_proving: one is */
     bool is_proving;
     char *said; /* HTTP: by what it has its account, or would have it */
-    size_t said_length;
+    size_t said_length, said_size; /* _size: of its memory */
     int wrong; /* secrets that it said */
     struct vs_multi *multi;   /* RESP: the transaction that was begun; NULL: none */
     struct vs_viewer *viewer; /* HTTP: what it reads from now on are events; NULL: it asks */

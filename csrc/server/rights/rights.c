@@ -41,10 +41,15 @@ static void grant(struct vs_session *s, const struct vs_account *account, const 
 }
 _Static_assert(VS_NAMESPACES_MAX <= 64, "a bit for each namespace");
 
-void vs_rights_forget(struct vs_session *s) {
+static void drop_said(struct vs_session *s) {
+    vs_session_give(s, s->said_size);
     free(s->said);
     s->said = NULL;
-    s->said_length = 0;
+    s->said_length = s->said_size = 0;
+}
+
+void vs_rights_forget(struct vs_session *s) {
+    drop_said(s);
     vs_proving_end(&s->proving);
     s->is_proving = false;
     if (s->grant.accounts) grant(s, default_of(s), NULL);
@@ -78,8 +83,7 @@ void vs_rights_renew(struct vs_session *s) {
 void vs_rights_end(struct vs_session *s) {
     vs_proving_end(&s->proving);
     vs_accounts_let(s->grant.accounts);
-    free(s->said);
-    s->said = NULL;
+    drop_said(s);
     s->grant = (struct vs_grant){0};
 }
 
@@ -155,9 +159,10 @@ enum vs_proof vs_rights_prove_plain(struct vs_request *r, struct vs_slice secret
 
 enum vs_proof vs_rights_prove(struct vs_request *r, struct vs_slice name, struct vs_slice secret) {
     struct vs_asked asked = {.name = name, .secret = secret};
+    bool is_default = !name.at || vs_slice_is(name, VS_ACCOUNT_DEFAULT);
+    if (is_default) asked.name.at = NULL; /* so say those of RESP3 that were given a secret alone */
     if (r->session->grant.accounts) return prove(r, &asked);
     const char *password = r->session->app->resp_password;
-    bool is_default = !name.at || vs_slice_is(name, VS_ACCOUNT_DEFAULT);
     if (!password && is_default) return VS_PROOF_RIGHT; /* none is needed */
     if (!password) return refuse(r, VS_PROOF_WRONG), VS_PROOF_WRONG; /* nor is there one that could be guessed */
     return vs_rights_prove_plain(r, is_default ? secret : (struct vs_slice){"", 0}, password);
@@ -213,14 +218,14 @@ static bool read_credential(struct vs_slice said, char buf[CREDENTIAL_MAX], stru
 
 /* Keeps what is said, to know it again without reading it.  A token of a parameter has a '=' in front, as no header. */
 static bool keep(struct vs_session *s, struct vs_slice said, bool is_token) {
-    char *copy = said.length < CREDENTIAL_MAX ? malloc(said.length + 1) : NULL;
-    free(s->said);
-    s->said = copy;
-    s->said_length = 0;
-    if (!copy) return false;
-    if (is_token) copy[0] = '=';
-    memcpy(copy + is_token, said.at, said.length);
-    s->said_length = said.length + is_token;
+    size_t size = said.length + is_token;
+    drop_said(s);
+    if (size > CREDENTIAL_MAX || !vs_session_take(s, size)) return false;
+    s->said = malloc(size + 1);
+    if (!s->said) return vs_session_give(s, size), false;
+    if (is_token) s->said[0] = '=';
+    memcpy(s->said + is_token, said.at, said.length);
+    s->said_length = s->said_size = size;
     return true;
 }
 

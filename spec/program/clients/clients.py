@@ -109,10 +109,10 @@ TOURS = {"redis-py": redis_py, "hiredis": hiredis, "lua-redis": lua_redis, "lua-
 
 # ------------------------------------------------------------------ the tour
 
-def take_tour(world, port, password):
+def take_tour(world, port, password, more=None):
     argv = TOURS[CLIENT](world, port, password)
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60 * SLOW, cwd=world.folder,
-                          env=environment(world.folder))
+                          env=environment(world.folder, **(more or {})))
     return done.stdout, "%s\n%s\n%s" % (argv, done.stdout, done.stderr)
 
 
@@ -143,7 +143,27 @@ def check_tour(said, context, without=()):
     assert all(b - a == 1024 for a, b in zip(ids, ids[1:])), context
 
 
+def named(world):
+    """A server that knows a client of the name `tour`, and its secret; who says nothing may nothing."""
+    with open(world.path("clients"), "w") as file:
+        file.write("default names=* calls=read\n")
+    done = world.run("client", "add", "tour", "--names", "*", "--calls", "give", "--file", world.path("clients"))
+    same(done.code, 0)
+    return Server(world, "--clients", world.path("clients")), done.out.strip()
+
+
+SAYS_A_NAME = {"redis-py", "ioredis", "ioredis-5", "node-redis", "node-redis-resp2", "node-redis-5", "node-redis-5-resp3"}
+
 if CLIENT in TOURS:
+    @claim("the same as a client with a name and its secret; with the secret alone, which says whose it is; and with neither")
+    def _(world):
+        server, secret = named(world)
+        with server:
+            for user in ({"TOUR_USER": "tour"}, {}) if CLIENT in SAYS_A_NAME else ({},):
+                check_tour(*take_tour(world, server.resp, secret, user))
+            said, context = take_tour(world, server.resp, None)
+            assert "NOPERM" in context or "no permissions" in context and "done" not in said, context
+
     @claim("connects, has an id, a batch, a pipeline, a transaction and an error, exact to the digit")
     def _(world):
         with Server(world) as server:

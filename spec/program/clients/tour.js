@@ -3,11 +3,12 @@
 const [name, resp] = process.argv[2].split(":");
 const port = Number(process.argv[3]);
 const password = process.argv[4];
+const username = process.env.TOUR_USER; // whose password it is, where clients have names
 const names = (count) => Array(count).fill("default");
 const say = (step, ids) => console.log([step, ...ids].join(" "));
 
 async function withIoredis({ Redis }) {
-  const client = new Redis({ port, password, connectionName: "tour", retryStrategy: null, lazyConnect: true });
+  const client = new Redis({ port, username, password, connectionName: "tour", retryStrategy: null, lazyConnect: true });
   let failure;
   client.on("error", (error) => { failure = error; });
   await client.connect().catch((error) => { throw failure || error; });
@@ -26,7 +27,7 @@ async function withIoredis({ Redis }) {
 
 async function withNodeRedis({ createClient }) {
   const socket = { host: "127.0.0.1", port, reconnectStrategy: false };
-  const client = createClient({ socket, password, name: "tour", ...(resp && { RESP: Number(resp) }) });
+  const client = createClient({ socket, username, password, name: "tour", ...(resp && { RESP: Number(resp) }) });
   client.on("error", () => {});
   await client.connect();
   const all = (multi, count) => names(count).reduce((chain, key) => chain.get(key), multi);

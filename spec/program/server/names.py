@@ -254,7 +254,7 @@ def _(world):
         for name, secret in (("orders", "x"), ("orders", ""), ("", secrets["orders"]), ("orders", "y" * 16000), ("orders", b"\x00\xff\r\n"),
                              (secrets["orders"], "orders"), ("orders", CHOSEN), ("web", secrets["orders"]), ("nobody", CHOSEN),
                              ("ORDERS", secrets["orders"]), ("orders ", secrets["orders"]), ("orders\x00", secrets["orders"]),
-                             ("*", CHOSEN), ("default", secrets["orders"]), ("orders", secrets["orders"] + "\x00")):
+                             ("*", CHOSEN), ("default", CHOSEN), ("orders", secrets["orders"] + "\x00")):
             said = talk(server, ["AUTH", name, secret], ["GET", "default"])
             assert said == WRONGPASS + NOAUTH or said.startswith(b"-TRYAGAIN"), (name, secret, said)
             assert server.process.poll() is None
