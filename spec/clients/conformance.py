@@ -17,6 +17,7 @@ ARGUMENTS = sys.argv[2:]
 from cell import Cell, Site, Vesta, make_counter  # noqa: E402
 from columns import COLUMNS  # noqa: E402
 from driver import Ledger  # noqa: E402
+from harness import VESTA  # noqa: E402
 from rows import ROWS  # noqa: E402
 import rows_replies  # noqa: E402,F401
 import rows_servers  # noqa: E402,F401
@@ -48,6 +49,21 @@ class Suite:
                     file.write(rows_users.PASSWORD + "\n")
                 self.shared["password"] = Vesta(os.path.join(self.folder, "locked"), 9, "--resp-password-file", path)
             return self.shared["password"]
+
+    def with_clients(self):
+        """A server that all columns share, and what its clients say: `ids` may have blocks, `reader` may not."""
+        with self.lock:
+            if "clients" not in self.shared:
+                folder = os.path.join(self.folder, "named")
+                self.shared["clients"] = Vesta(folder, 10, "--clients", *self.secrets_in(self.folder))
+            return self.shared["clients"], self.secrets
+
+    def secrets_in(self, folder):
+        path, self.secrets = os.path.join(folder, "clients"), {}
+        for name, calls in (("ids", "give,block"), ("reader", "read")):
+            self.secrets[name] = subprocess.run([VESTA, "client", "add", name, "--calls", calls, "--file", path], check=True,
+                                                capture_output=True, text=True).stdout.strip()
+        return [path]
 
     def column(self, number, column):
         os.makedirs(os.path.join(self.folder, column.name))

@@ -22,6 +22,15 @@ def _(cell):
     assert cell.of(cell.server_b, client.next(60))
 
 
+@row("a client that has a name says its secret as the password; one without the right to blocks is told so at once")
+def _(cell):
+    server, secrets = cell.suite.with_clients()
+    client = cell.client([server.address], size=50, timeout=5000, wait=WAIT, password=secrets["ids"])
+    client.next(120)
+    client.open([server.address], size=50, timeout=5000, wait=600000, password=secrets["reader"])
+    client.fails(server.address, "NOPERM")
+
+
 @row("a name that no server knows is told at once")
 def _(cell):
     client = cell.client(name="nowhere", timeout=5000, wait=600000)
