@@ -167,7 +167,6 @@ static void sample(struct bench *b, const struct row *row) {
     double ours = 0, yard = 0, clock = 0, share = 1;
     if (row->clock) fresh_second();
     for (int i = 0; i < PIECES; i++) {
-        if (row->shared && row->clock) fresh_second(); /* two generators would not fit into one */
         piece(b, row, row->shared ? op_local : op_add, &yard, &share);
         piece(b, row, row->op, &ours, &share);
         if (row->clock) piece(b, row, op_clock, &clock, &share);

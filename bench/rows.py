@@ -25,7 +25,7 @@ class Turns:
     """How often and how long a row measures."""
     build: Path
     samples: int = 7
-    seconds: float = 0.5  # of a load over the network
+    seconds: float = 0.4  # of a load over the network
     tiny: bool = False    # for a test, which looks at no figure
 
     def few(self, n, tiny):
