@@ -5,8 +5,9 @@ import re
 import subprocess
 import time
 
-import net
 import daemons
+import net
+from inside import printed
 from rows import Folder, Made
 
 WANTED = (10_000, 1_000, 64)  # the first of these that a config may have
@@ -78,6 +79,15 @@ def sample(turns, many, place):
                 cost = [net.redis_benchmark(s, place, 16, turns.seconds, "GET", name)["cpu"]
                         for s, name in ((server, f"n{many}"), (first, "default"))]
     return {"opened": ((many_s - one_s) * 1000 / (many - 1), one_s * 1000), "memory": (memory, 16), "rest": at_rest, "cost": tuple(cost)}
+
+
+def crowd(turns):
+    """The same for generators of one process, without a server; once, for it takes half a minute."""
+    many = turns.few(WANTED[0], 100)
+    with Folder() as folder:
+        [said] = printed(turns, turns.program("crowd"), folder, many, turns.few(REST_S * 1000, 100))
+    return Made([{"opened": (said["ms"], 1.0), "memory": (said["kib"], 16.0), "rest": (said["core"], 0.01)}],
+                notes={"": f"{many:,} namespaces"})
 
 
 def rows(turns):

@@ -137,8 +137,12 @@ HOST = [
         Figure("p999", "p99.9 at half load, a policy in an endless loop", "one that answers", "us", "<= 1.5", FREE),)),
     Row("reload", "host", host.reload, (
         Figure("lost", "requests lost under ten reloads a second", "of all", "", "<= 0", FREE, ours_alone),)),
+    Row("crowd", "host", namespaces.crowd, (
+        Figure("opened", "10,000 namespaces in a process, to the first id, each", "1 ms", "ms", "<= 1", "snowflake, clock; a store in files"),
+        Figure("memory", "  memory each", "16 KiB", "KiB", "<= 1"),
+        Figure("rest", "  processor time at rest", "1 % of a core", "cores", "<= 1"))),
     Row("namespaces", "host", namespaces.rows, (
-        Figure("opened", "namespaces, to the first id of each, each", "the first", "ms", "<= 1", setting("snowflake, clock", ONE), ours_alone),
+        Figure("opened", "namespaces of a server, to the first id of each, each", "the first", "ms", "<= 1", setting("snowflake, clock", ONE), ours_alone),
         Figure("memory", "  memory each", "16 KiB", "KiB", "<= 16", "", ours_alone),
         Figure("rest", "  processor time at rest", "with one", "% of a core", "<= 1", "", ours_alone),
         Figure("cost", "  an id, processor time, RESP -P 16", "with one", "us", "<= 1.15", setting("snowflake, clock", ONE)))),
