@@ -164,6 +164,10 @@ bool vs_multi_hands_out(const struct vs_session *s) {
     return s->multi && s->multi->mode != QUEUEING;
 }
 
+bool vs_multi_is_answering(const struct vs_session *s) {
+    return s->multi && s->multi->mode == ANSWERING;
+}
+
 bool vs_multi_is_counting(const struct vs_session *s) {
     return s->multi && s->multi->mode == COUNTING;
 }

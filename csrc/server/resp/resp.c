@@ -92,7 +92,7 @@ static int end(struct vs_request *r, enum vs_reply_state state, int used) {
 
 int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
     struct vs_args *args = &s->scratch->args;
-    vs_rights_look(s);
+    if (!vs_multi_is_answering(s)) vs_rights_look(s);
     int used = vs_resp_parse(buf, len, vs_session_is_stranger(s) ? &vs_resp_stranger_limits : &vs_resp_limits, args);
     if (used == 0 || (used > 0 && args->count == 0)) return used;
     if (used > 0 && is_foreign(args)) return VS_STEP_CLOSE;

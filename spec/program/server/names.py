@@ -226,6 +226,27 @@ def _(world):
         assert server.redis("GET", "default").startswith(b"$")
 
 
+@claim("a client that is removed while a transaction's reply goes out has that reply whole, and nothing behind it")
+def _(world):
+    secret = client(world, "add", "orders", "--calls", "give")
+    nobody(world)
+    with named(world) as server, server.connect(server.resp) as sock:
+        sock.sendall(command("AUTH", "orders", secret) + command("MULTI") + command("VESTA.LAYOUTS") * 5000)
+        queued = b""
+        while queued.count(b"+QUEUED\r\n") < 5000:
+            queued += sock.recv(65536)
+        sock.sendall(command("EXEC") + command("GET", "default"))
+        said = sock.recv(65536)  # it has begun, and is far more than fits between the two
+        client(world, "remove", "orders")
+        hup(server, "a client is gone")
+        server.listen("were read again")
+        while not said.endswith(NOAUTH):
+            said += sock.recv(1 << 20)
+        head, one = said[:7], said[7:].split(b"\r\n", 1)[0] + b"\r\n"
+        same((head, said.count(b"$9\r\nsnowflake\r\n"), said.count(b"-NOAUTH"), said.count(b"-EXECABORT")), (b"*5000\r\n", 5000, 1, 0))
+        assert one.startswith(b"*"), one
+
+
 @claim("a file that cannot be read again changes nothing, and that is said; one that others may read is warned of")
 def _(world):
     secret = three(world)["orders"]
