@@ -48,10 +48,14 @@ static void drop_said(struct vs_session *s) {
     s->said_length = s->said_size = 0;
 }
 
-void vs_rights_forget(struct vs_session *s) {
-    drop_said(s);
+static void end_proving(struct vs_session *s) {
     vs_proving_end(&s->proving);
     s->is_proving = false;
+}
+
+void vs_rights_forget(struct vs_session *s) {
+    drop_said(s);
+    end_proving(s);
     if (s->grant.accounts) grant(s, default_of(s), NULL);
 }
 
@@ -127,6 +131,7 @@ static void refuse(struct vs_request *r, enum vs_proof proof) {
 /* What is proved is asked of the gate in the words of now; the accounts are those of the session, which holds them. */
 static enum vs_proof prove(struct vs_request *r, struct vs_asked *asked) {
     struct vs_session *s = r->session;
+    if (!s->waiting.request) end_proving(s); /* what a request asked that did not wait for it is not this one's */
     const struct vesta_clock *clock = s->app->clock;
     const struct vs_account *account = NULL;
     const struct vs_secret *secret = NULL;
@@ -139,8 +144,7 @@ static enum vs_proof prove(struct vs_request *r, struct vs_asked *asked) {
         r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = s->proving.wait_us};
         return proof;
     }
-    s->is_proving = false;
-    vs_proving_end(&s->proving);
+    end_proving(s);
     if (proof == VS_PROOF_RIGHT) {
         if (account) grant(s, account, secret);
         return proof;
@@ -252,6 +256,7 @@ bool vs_rights_enter(struct vs_request *r, struct vs_slice token) {
     struct vs_session *s = r->session;
     bool is_token = token.at != NULL;
     struct vs_slice said = is_token ? token : r->http->authorization;
+    if (s->is_proving) end_proving(s); /* the request before was answered without waiting for it */
     if (!s->grant.accounts || s->protocol != VS_HTTP || r->call->flags & VS_CALL_OPEN) return true;
     if (!said.at) {
         if (s->grant.secret || s->grant.is_lost || !s->grant.account) grant(s, default_of(s), NULL);

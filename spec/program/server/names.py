@@ -153,6 +153,24 @@ def _(world):
             sock.close()
 
 
+@claim("a request that is refused while its secret is being proved leaves nothing to the next, as of another behind a proxy")
+def _(world):
+    three(world)
+    client(world, "add", "default", "--names", "nothing", "--calls", "give")
+    with named(world) as server, server.connect(server.http) as sock:
+        def status(*said):
+            sock.sendall(get("/v1/ids?ns=web", *said))
+            return sock.recv(4096).split(b" ")[1]
+
+        def is_refused():  # right, and its thread is asked; but this route has no pictures
+            same(status("Authorization: " + basic("web", CHOSEN), "Accept: image/png"), b"406")
+        is_refused()
+        same(status(), b"403")
+        is_refused()
+        same(status("Authorization: " + basic("web", "a wrong one")), b"401")
+        same(status("Authorization: " + basic("web", CHOSEN)), b"404")  # it may, and there is none
+
+
 @claim("without a line for default this machine may everything but operate, and what it says wrong opens nothing")
 def _(world):
     three(world)
