@@ -197,6 +197,64 @@ def _(world):
     give_back(port)
 
 
+# What each call needs, written once more by hand: a row of the server's table that is not here is a failure.
+COMMANDS = {"give": ["get x", "mget x", "vesta.next x", "incr x", "incrby x 2", "decr x", "decrby x 2", "vesta.reserve x", "vesta.commit x 1 t",
+                     "vesta.cancel x 1 t"],
+            "block": ["vesta.block x 1"], "read": ["vesta.explain x 1"], "make": ["vesta.make x time 1 seq 1"],
+            "a client": ["ping", "vesta.info", "vesta.layouts", "multi", "exec", "discard", "watch x", "unwatch", "echo x", "time", "acl whoami",
+                         "client id", "select 0", "command", "config get x", "info", "dbsize", "readonly", "readwrite", "wait 0 0"],
+            "nobody": ["hello", "auth x", "reset", "quit"]}
+ROUTES = {"give": ["/genid?ns=x", "/v1/ids?ns=x", "/api/snowflake/get/x", "/api/segment/get/x", "/tinyid/id/nextId?bizType=x",
+                   "/tinyid/id/nextIdSimple?bizType=x", "/v1/reservations?tag=x", "/v1/reservations/commit?tag=x&number=1&token=t",
+                   "/v1/reservations/cancel?tag=x&number=1&token=t"],
+          "block": ["/v1/blocks?ns=x&n=1", "/tinyid/id/nextSegmentId?bizType=x", "/tinyid/id/nextSegmentIdSimple?bizType=x"],
+          "read": ["/v1/ids/1?ns=x", "/expid?id=1&ns=x", "/transtime?time=1&ns=x", "/v1/segments?tag=x", "/decodeSnowflakeId?snowflakeId=1&ns=x",
+                   "/v1/segments", "/metrics"],
+          "make": ["/makeid?ns=x&time=1&seq=1"], "a client": ["/version", "/"], "nobody": ["/healthz", "/readyz"]}
+CLASSES = ("give", "block", "read", "make")
+
+
+def lacking(world):
+    """For each class a client that may all but that, of every name; and one that may all, of one name that is not x."""
+    nobody(world)
+    far = client(world, "add", "far", "--names", "far", "--calls", ",".join(CLASSES))
+    return far, {kind: client(world, "add", "no_" + kind, "--calls", ",".join(set(CLASSES) - {kind})) for kind in CLASSES}
+
+
+@claim("every command asks who calls it, for its right and for its name; none is missing here")
+def _(world):
+    far, without = lacking(world)
+    with named(world) as server:
+        listed = re.findall(rb"\r\n([a-z.]+)", talk(server, ["AUTH", far], ["COMMAND", "LIST"]))
+        same(sorted(listed), sorted(call.split()[0].encode() for calls in COMMANDS.values() for call in calls))
+        for kind, calls in COMMANDS.items():
+            for words in map(str.split, calls):
+                same((words, talk(server, words).startswith(NOAUTH)), (words, kind != "nobody"))
+                if kind in CLASSES:
+                    same(talk(server, ["AUTH", without[kind]], words), b"+OK\r\n" + NOPERM + b"run the '%s' command\r\n" % words[0].encode())
+                    same(talk(server, ["AUTH", far], words), b"+OK\r\n" + NOT_HIS)
+
+
+@claim("every route asks who calls it, for its right and for its name; none is missing here")
+def _(world):
+    far, without = lacking(world)
+    with named(world) as server:
+        def status(path, *said):
+            method = "POST" if "/reservations" in path else "GET"
+            said = {"Authorization": bearer(*said)} if said else {}
+            reply = server.get(path, method, said)
+            # tinyid's failures are a 200, of which the simple ones have no word: those tell that nothing was given, not why
+            return 403 if "/tinyid/" in path and reply.body in ("", '{"data":null,"code":5,"message":"token is error"}') else reply.status
+        index = server.get("/", headers={"Authorization": bearer(far)}).body
+        listed = {re.sub(r"\{\w+\}", "", path) for path in re.findall(r"(?m)^(/[\w/{}]*)", index)}
+        same(sorted(listed), sorted({re.sub(r"\?.*|(?<=/)[x1]\b.*", "", path) for paths in ROUTES.values() for path in paths}))
+        for kind, paths in ROUTES.items():
+            for path in paths:
+                same((path, status(path) in (401, 403)), (path, kind != "nobody"))
+                if kind in CLASSES:
+                    same((path, status(path, without[kind]), status(path, far)), (path, 403, 403))
+
+
 # ------------------------------------------------------------------ changes while it runs
 
 @claim("a secret is exchanged without one refused request: both are valid until the older is dropped")
