@@ -220,11 +220,12 @@ static bool read_credential(struct vs_slice said, char buf[CREDENTIAL_MAX], stru
     return true;
 }
 
-/* Keeps what is said, to know it again without reading it.  A token of a parameter has a '=' in front, as no header. */
+/* Keeps what is said, to know it again without reading it.  A token of a parameter has a '=' in front, as no header may. */
 static bool keep(struct vs_session *s, struct vs_slice said, bool is_token) {
     size_t size = said.length + is_token;
     drop_said(s);
-    if (size > CREDENTIAL_MAX || !vs_session_take(s, size)) return false;
+    bool is_marked = !is_token && said.length > 0 && *said.at == '=';
+    if (is_marked || size > CREDENTIAL_MAX || !vs_session_take(s, size)) return false;
     s->said = malloc(size + 1);
     if (!s->said) return vs_session_give(s, size), false;
     if (is_token) s->said[0] = '=';

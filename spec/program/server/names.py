@@ -10,7 +10,7 @@ import subprocess
 
 from ports import free_port, give_back
 from servers import until
-from serving import Server, claim, command, fails, get, main, same, until_closed
+from serving import Configured, Server, claim, command, fails, get, main, same, until_closed
 
 NOAUTH = b"-NOAUTH Authentication required.\r\n"
 WRONGPASS = b"-WRONGPASS invalid username-password pair or user is disabled.\r\n"
@@ -125,6 +125,7 @@ def _(world):
         same(asks(server, "/v1/blocks?n=10", orders), 200)
         same(asks(server, "/v1/ids/5", orders), (403, "not_allowed"))
         same(asks(server, "/metrics", orders), 403)
+        same(asks(server, "/genid", "=" + secrets["orders"]), 401)  # a header that looks like tinyid's token as it is kept
         same(asks(server, "/v1/ids", basic("web", CHOSEN)), (403, "not_allowed"))
         same(asks(server, "/v1/blocks?n=10", basic("web", CHOSEN)), (403, "not_allowed"))
         same((asks(server, "/healthz"), asks(server, "/readyz"), asks(server, "/metrics"), asks(server, "/")), (200, 200, 401, 401))
@@ -253,6 +254,23 @@ def _(world):
                 same((path, status(path) in (401, 403)), (path, kind != "nobody"))
                 if kind in CLASSES:
                     same((path, status(path, without[kind]), status(path, far)), (path, 403, 403))
+
+
+@claim("tags that are there are asked for by right and name, too: those that count, and those without a gap")
+def _(world):
+    far, without = lacking(world)
+    for tag in "counts", "dense":
+        world.run("segments", "add", tag, "--store", "sqlite:" + world.path(tag))
+    config = """return { clients = "clients", namespaces = { default = { worker = 1 } },
+        stores = { a = { uri = "sqlite:%s" }, b = { uri = "sqlite:%s" } },
+        segments = { { store = "a", tags = "*" }, { store = "b", tags = "*", order = "dense" } } }"""
+    with Configured(world, config % (world.path("counts"), world.path("dense"))) as server:
+        for words in ["INCR counts", "GET counts", "VESTA.BLOCK counts 1", "VESTA.RESERVE dense", "VESTA.COMMIT dense 1 " + "0" * 32,
+                      "VESTA.CANCEL dense 1 " + "0" * 32]:
+            same((words, talk(server, ["AUTH", far], words.split())), (words, b"+OK\r\n" + NOT_HIS))
+        for path, kind, other in ("nextIdSimple", "give", "block"), ("nextSegmentIdSimple", "block", "give"):
+            one, two, three = (server.get("/tinyid/id/%s?bizType=counts&token=%s" % (path, secret)).body for secret in (far, without[kind], without[other]))
+            same((path, one, two, three[:1].isdigit()), (path, "", "", True))
 
 
 # ------------------------------------------------------------------ changes while it runs
