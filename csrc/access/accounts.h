@@ -2,8 +2,8 @@
  *
  *     orders names=orders*,invoices calls=give,block n=1000 secret=random:2026-11-23T15:30:00Z:9f86d0...
  *
- * `default` is who says nothing.  Where the file has no such line, that is everything but `operate` on this machine, and
- * nothing from elsewhere.  A default with a secret may nothing before it is said. */
+ * `default` is who says nothing.  Where the file has no such line, that is everything but `operate` on this machine,
+ * and nothing from elsewhere.  A default with a secret may nothing before it is said. */
 #ifndef VS_ACCOUNTS_H
 #define VS_ACCOUNTS_H
 

@@ -136,8 +136,8 @@ static int change_text(struct text *text, const char *name, vs_account_change *c
     if (rc != VESTA_OK) return rc;
     if (!goes) strcat((char *)vs_account_write(&will, line), "\n");
     replace(text, line_of(text, name), line);
-    return vs_accounts_parse(text->bytes, text->length, &accounts, err) == VESTA_OK ? vs_accounts_let(accounts), VESTA_OK
-                                                                                     : err->code;
+    return vs_accounts_parse(text->bytes, text->length, &accounts, err) == VESTA_OK ? vs_accounts_let(accounts),
+           VESTA_OK                                                                 : err->code;
 }
 
 int vs_accounts_change(const char *path, const char *name, vs_account_change *change, void *self,

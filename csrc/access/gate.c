@@ -70,7 +70,8 @@ int vs_gate_count_of(struct vs_gate *gate, const char *name) {
     pthread_mutex_lock(&gate->lock);
     while (i < gate->counted && strcmp(gate->name[i], name) != 0)
         i++;
-    if (i == gate->counted && i < VS_COUNTED_MAX) snprintf(gate->name[gate->counted++], VS_ACCOUNT_NAME_MAX, "%s", name);
+    if (i == gate->counted && i < VS_COUNTED_MAX)
+        snprintf(gate->name[gate->counted++], VS_ACCOUNT_NAME_MAX, "%s", name);
     pthread_mutex_unlock(&gate->lock);
     return i < VS_COUNTED_MAX ? i : 0;
 }
@@ -180,7 +181,8 @@ static enum vs_proof ask_prover(struct vs_gate *gate, const struct vs_asked *ask
     if (!atomic_load(&proving->question->is_done)) return later(proving, LOOK_US);
     const struct vs_question *q = proving->question;
     if (q->fits < 0) return VS_PROOF_WRONG;
-    know(gate, q->hash[q->fits], (struct vs_slice){q->text, strlen(q->text)}); /* what was tried, whatever is asked now */
+    know(gate, q->hash[q->fits],
+         (struct vs_slice){q->text, strlen(q->text)}); /* what was tried, whatever is asked now */
     return VS_PROOF_RIGHT;
 }
 

@@ -1,8 +1,9 @@
-/* gate.h -- is this secret right, and whose is it?  What can be said at once is said at once; else the asker comes again.
+/* gate.h -- is this secret right, and whose is it?  What can be said at once is said at once; else the asker comes
+ * again.
  *
- * A random secret is looked up by one hash and, where it is right, never put off: nobody guesses 128 bits, so what others
- * at its address say costs it nothing.  What a person chose waits for its address's turn (guard.h), then for the prover,
- * unless it was found right before. */
+ * A random secret is looked up by one hash and, where it is right, never put off: nobody guesses 128 bits, so what
+ * others at its address say costs it nothing.  What a person chose waits for its address's turn (guard.h), then for the
+ * prover, unless it was found right before. */
 #ifndef VS_GATE_H
 #define VS_GATE_H
 

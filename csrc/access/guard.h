@@ -1,18 +1,18 @@
-/* guard.h -- wrong secrets cost time.  An address that has said one may say the next a while later, and the while grows;
- * all such addresses together have so many a second.  Who has said none wrong is not held up by others. */
+/* guard.h -- wrong secrets cost time.  An address that has said one may say the next a while later, and the while
+ * grows; all such addresses together have so many a second.  Who has said none wrong is not held up by others. */
 #ifndef VS_GUARD_H
 #define VS_GUARD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define VS_GUARD_STEP_US 250000   /* between two secrets of an address that says wrong ones, at first */
+#define VS_GUARD_STEP_US 250000 /* between two secrets of an address that says wrong ones, at first */
 #define VS_GUARD_STEP_US_MAX 4000000
-#define VS_GUARD_GROWS_EVERY 8    /* wrong ones: then the step doubles */
-#define VS_GUARD_ALL_US 2500      /* between two of all those addresses */
-#define VS_GUARD_PATIENCE_US 5000000 /* who would wait for longer is refused */
+#define VS_GUARD_GROWS_EVERY 8        /* wrong ones: then the step doubles */
+#define VS_GUARD_ALL_US 2500          /* between two of all those addresses */
+#define VS_GUARD_PATIENCE_US 5000000  /* who would wait for longer is refused */
 #define VS_GUARD_FORGETS_US 300000000 /* after the last wrong one */
-#define VS_GUARD_STORM_US 1000000 /* so far behind all are with wrong ones: strangers wait, too */
+#define VS_GUARD_STORM_US 1000000     /* so far behind all are with wrong ones: strangers wait, too */
 
 struct vs_guard;
 /* Who is at the other end: an address of IPv4, the first half of one of IPv6, or 0: this machine's sockets. */

@@ -21,7 +21,7 @@ struct vs_counts {
     vs_count pauses[VS_NAMESPACES_MAX][VS_WHYS_MAX];  /* requests that met one, by the first they met */
     vs_count requests[VS_PROTOCOLS][VS_CODES_MAX];
     vs_count of_client[VS_COUNTED_MAX][VS_CLIENT_COUNTS]; /* by vs_gate_counted */
-    vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX]; /* requests by the time from read to written */
+    vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX];   /* requests by the time from read to written */
     vs_count duration_us[VS_PROTOCOLS];
     vs_count accepted[VS_PROTOCOLS], closed[VS_PROTOCOLS]; /* connections; those turned away are in both */
     vs_count turned[VS_PROTOCOLS][VS_TURNED_REASONS];      /* away */

@@ -65,8 +65,8 @@ struct vs_http {
  * what to answer.  Shape: the texts point into buf. */
 int vs_http_parse(const char *buf, size_t len, struct vs_http *out);
 
-/* The last heads of a loop's clients, as they were read; those that are longer, or followed by a body, are not kept.  All
- * zero: none. */
+/* The last heads of a loop's clients, as they were read; those that are longer, or followed by a body, are not kept.
+ * All zero: none. */
 #define VS_HEADS 64
 struct vs_heads {
     struct vs_head {

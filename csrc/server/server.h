@@ -99,14 +99,14 @@ struct vs_app {
     int host_count, origin_count;
     bool judges_hosts[VS_PROTOCOLS]; /* a name that anybody's DNS could give this address must be a listed one */
     bool state_is_admins;            /* HTTP: what tells of the server's state is on the admin's listeners alone */
-    bool leaf_any_key;       /* Leaf's route gives ids of the first namespace under an unknown key */
-    atomic_bool drain_asked; /* by the admin */
+    bool leaf_any_key;               /* Leaf's route gives ids of the first namespace under an unknown key */
+    atomic_bool drain_asked;         /* by the admin */
     const struct vesta_clock *clock;
-    int64_t started_us;                             /* boot_us when the server began */
-    struct vs_budget *budget;                       /* of clients; made by vs_serve, the caller's to free */
-    atomic_ullong clients;                          /* ever accepted */
-    atomic_int waiting_by_policy;                   /* requests that wait for a policy now, VS_BY_POLICY_MAX at most */
-    struct vs_feed *feed; /* as the next, made by vs_serve: for who watches the server */
+    int64_t started_us;           /* boot_us when the server began */
+    struct vs_budget *budget;     /* of clients; made by vs_serve, the caller's to free */
+    atomic_ullong clients;        /* ever accepted */
+    atomic_int waiting_by_policy; /* requests that wait for a policy now, VS_BY_POLICY_MAX at most */
+    struct vs_feed *feed;         /* as the next, made by vs_serve: for who watches the server */
     struct vs_history *history;
     struct server *server;                          /* loop.c's, while it serves */
     const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */

@@ -44,7 +44,8 @@ static uint64_t count_max(const struct vs_request *r) {
     return most < TEXTS_MAX ? most : TEXTS_MAX;
 }
 
-#define ALIKE_MAX 255 /* with the first they are a batch, whose ids fit a reply; to look for more costs what it saves */
+#define ALIKE_MAX 255 /* with the first they are a batch, whose ids fit a reply; to look for more costs what it saves  \
+                       */
 _Static_assert(ALIKE_MAX < VESTA_BATCH_MAX, "they are taken at once");
 
 /* How many requests of the same bytes are right behind this one. */
@@ -57,7 +58,8 @@ static size_t count_alike(const struct vs_request *r) {
     return n;
 }
 
-/* Requests alike are answered with the first, as far as there are ids at once; what is left of them is run by itself. */
+/* Requests alike are answered with the first, as far as there are ids at once; what is left of them is run by itself.
+ */
 static enum vs_reply_state next_of_many(struct vs_request *r, size_t n) {
     size_t got;
     if (vs_take_some(r, n, &got) != VS_ANSWERED) return VS_WAITS;

@@ -8,7 +8,8 @@
 #define VS_METRICS_LINE_BYTES 160         /* the longest sample, checked as they are written */
 #define VS_METRICS_LINES_PER_NAMESPACE 23 /* of all families together, as a spec counts them */
 #define VS_METRICS_LINES_PER_TAG 7        /* likewise */
-#define VS_METRICS_OTHER_BYTES (25000 + VS_COUNTED_MAX * 3 * VS_METRICS_LINE_BYTES) /* families of neither, and the heads */
+#define VS_METRICS_OTHER_BYTES                                                                                         \
+    (25000 + VS_COUNTED_MAX * 3 * VS_METRICS_LINE_BYTES) /* families of neither, and the heads */
 #define VS_METRICS_TAGS_MAX                                                                                            \
     200 /* with lines of their own, and fewer where namespaces leave no room; the others' are added up */
 

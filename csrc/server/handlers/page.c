@@ -1,5 +1,5 @@
-/* page.c -- the admin's page for browsers.  It says nothing of the server by itself: what it shows it asks for, with the
- * token. */
+/* page.c -- the admin's page for browsers.  It says nothing of the server by itself: what it shows it asks for, with
+ * the token. */
 #include "server/page/page.h"
 #include "base/error.h"
 #include "server/commands.h"

@@ -14,8 +14,8 @@ enum vs_reply_state vs_on_segments(struct vs_request *r) {
     struct vs_slice name = vs_arg(r, 0);
     if (name.at && !vs_request_enter_tag(r, name)) return VS_ANSWERED;
     if (!name.at && !vs_rights_sees_all(r->session))
-        return vs_refuse(r, "not_allowed", "client '%s' may not hear of all tags: name one with tag=",
-                         vs_rights_name(r->session));
+        return vs_refuse(r, "not_allowed",
+                         "client '%s' may not hear of all tags: name one with tag=", vs_rights_name(r->session));
     vs_put(r->out, "{", 1);
     if (name.at) {
         vs_json_open(r->out, "segments", '[');

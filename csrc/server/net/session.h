@@ -82,16 +82,16 @@ struct vs_session {
     int64_t began_us; /* boot_us */
     size_t memory;    /* bytes of app->budget that are held for this connection */
     char name[VS_CLIENT_NAME_MAX];
-    bool resp3;               /* RESP: what the client asked for with HELLO */
-    bool known;               /* RESP: it said the password */
+    bool resp3; /* RESP: what the client asked for with HELLO */
+    bool known; /* RESP: it said the password */
     struct vs_grant grant;
     struct vs_proving proving; /* a secret that is being proved; is_proving: one is */
     bool is_proving;
-    char *said; /* HTTP: by what it has its account, or would have it */
+    char *said;                    /* HTTP: by what it has its account, or would have it */
     size_t said_length, said_size; /* _size: of its memory */
-    int wrong; /* secrets that it said */
-    struct vs_multi *multi;   /* RESP: the transaction that was begun; NULL: none */
-    struct vs_viewer *viewer; /* HTTP: what it reads from now on are events; NULL: it asks */
+    int wrong;                     /* secrets that it said */
+    struct vs_multi *multi;        /* RESP: the transaction that was begun; NULL: none */
+    struct vs_viewer *viewer;      /* HTTP: what it reads from now on are events; NULL: it asks */
 };
 
 /* A secret is needed, and was not said yet. */

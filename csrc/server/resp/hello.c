@@ -125,7 +125,8 @@ enum vs_reply_state vs_on_auth(struct vs_request *r) {
     struct vs_session *s = r->session;
     bool names_user = r->args->count == 2;
     struct vs_slice user = names_user ? r->args->at[0] : (struct vs_slice){NULL, 0};
-    if (!names_user && !s->grant.accounts && !s->app->resp_password) /* clients look for these words, and go on without */
+    if (!names_user && !s->grant.accounts &&
+        !s->app->resp_password) /* clients look for these words, and go on without */
         return vs_refuse(r, "bad_command",
                          "AUTH <password> called without any password configured for the default user: this server "
                          "needs none (--resp-password-file)");
@@ -139,7 +140,8 @@ enum vs_reply_state vs_on_auth(struct vs_request *r) {
 enum vs_reply_state vs_on_acl(struct vs_request *r) {
     struct vs_slice what = r->args->at[0];
     if (!vs_slice_is_case(what, "WHOAMI") || r->args->count > 1)
-        return vs_refuse(r, "bad_command", "unknown subcommand '%s': only ACL WHOAMI is answered; vesta client changes rights",
+        return vs_refuse(r, "bad_command",
+                         "unknown subcommand '%s': only ACL WHOAMI is answered; vesta client changes rights",
                          VS_QUOTE(what.at, what.length));
     vs_resp_word(r->out, vs_rights_name(r->session));
     return VS_ANSWERED;

@@ -107,16 +107,19 @@ static struct vs_guard_peer peer_of(const struct vs_session *s) {
 static void tell(struct vs_request *r, enum vs_proof proof, struct vs_slice name) {
     static const char *const faces[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
     const struct vs_session *s = r->session;
-    const struct vs_account *a =
-        name.at && s->grant.accounts ? vs_account_named(s->grant.accounts, name) : NULL;
+    const struct vs_account *a = name.at && s->grant.accounts ? vs_account_named(s->grant.accounts, name) : NULL;
     char address[VS_PEER_TEXT_MAX] = "unix";
     if (s->peer) vs_peer_text(s->peer, address);
     char *port = strrchr(address, ':');
     if (port) *port = '\0';
     vs_log(VS_LOG_WARN,
-           proof == VS_PROOF_WRONG ? "a wrong secret" : "a secret is not looked at, after too many wrong ones from there",
-           "address", address, "client", a ? a->name : name.at ? "(none of that name)" : NULL, "proto",
-           faces[s->protocol], NULL);
+           proof == VS_PROOF_WRONG ? "a wrong secret"
+                                   : "a secret is not looked at, after too many wrong ones from there",
+           "address", address, "client",
+           a         ? a->name
+           : name.at ? "(none of that name)"
+                     : NULL,
+           "proto", faces[s->protocol], NULL);
 }
 
 static void refuse(struct vs_request *r, enum vs_proof proof) {
@@ -167,7 +170,7 @@ enum vs_proof vs_rights_prove(struct vs_request *r, struct vs_slice name, struct
     if (is_default) asked.name.at = NULL; /* so say those of RESP3 that were given a secret alone */
     if (r->session->grant.accounts) return prove(r, &asked);
     const char *password = r->session->app->resp_password;
-    if (!password && is_default) return VS_PROOF_RIGHT; /* none is needed */
+    if (!password && is_default) return VS_PROOF_RIGHT;              /* none is needed */
     if (!password) return refuse(r, VS_PROOF_WRONG), VS_PROOF_WRONG; /* nor is there one that could be guessed */
     return vs_rights_prove_plain(r, is_default ? secret : (struct vs_slice){"", 0}, password);
 }
@@ -220,7 +223,8 @@ static bool read_credential(struct vs_slice said, char buf[CREDENTIAL_MAX], stru
     return true;
 }
 
-/* Keeps what is said, to know it again without reading it.  A token of a parameter has a '=' in front, as no header may. */
+/* Keeps what is said, to know it again without reading it.  A token of a parameter has a '=' in front, as no header
+ * may. */
 static bool keep(struct vs_session *s, struct vs_slice said, bool is_token) {
     size_t size = said.length + is_token;
     drop_said(s);
@@ -290,9 +294,9 @@ bool vs_rights_operate(struct vs_request *r) {
     }
     if (!read_credential((struct vs_slice){s->said, s->said_length}, buf, &name, &secret)) return false;
     bool is_token = token && (!s->grant.accounts || vs_slice_is_secret(secret, token));
-    enum vs_proof proof = is_token                ? vs_rights_prove_plain(r, secret, token)
+    enum vs_proof proof = is_token            ? vs_rights_prove_plain(r, secret, token)
                           : s->grant.accounts ? vs_rights_prove(r, name, secret)
-                                                  : VS_PROOF_WRONG;
+                                              : VS_PROOF_WRONG;
     explicit_bzero(buf, sizeof buf);
     if (proof == VS_PROOF_RIGHT) return is_token || may_operate(r);
     if (proof != VS_PROOF_LATER) s->said_length = 0;
@@ -305,7 +309,8 @@ static void refuse_stranger(struct vs_request *r) {
     if (r->protocol == VS_RESP)
         vs_refuse(r, "no_password", "Authentication required.");
     else
-        vs_refuse(r, "no_password", "this server gives nothing to who says no secret: send Authorization: Bearer SECRET");
+        vs_refuse(r, "no_password",
+                  "this server gives nothing to who says no secret: send Authorization: Bearer SECRET");
 }
 
 /* Redis' words, as far as they go. */
@@ -319,7 +324,8 @@ static void refuse_call(struct vs_request *r) {
     }
     size_t i = 0;
     for (; r->call->name[i] && i < sizeof name - 1; i++)
-        name[i] = (char)(r->call->name[i] >= 'A' && r->call->name[i] <= 'Z' ? r->call->name[i] | 0x20 : r->call->name[i]);
+        name[i] =
+            (char)(r->call->name[i] >= 'A' && r->call->name[i] <= 'Z' ? r->call->name[i] | 0x20 : r->call->name[i]);
     name[i] = '\0';
     vs_refuse(r, "not_allowed", "this user has no permissions to run the '%s' command", name);
 }

@@ -1,7 +1,8 @@
 /* rights.h -- who a connection is and what that may; what a request is told that may not.  Knows no socket.
  *
  * A connection has its account from what it said last, as the accounts are that hold now: where they are others, it is
- * looked for again before the next request.  What it may of each namespace is known by then; a request looks at a bit. */
+ * looked for again before the next request.  What it may of each namespace is known by then; a request looks at a bit.
+ */
 #ifndef VS_SERVER_RIGHTS_H
 #define VS_SERVER_RIGHTS_H
 
@@ -20,8 +21,8 @@ void vs_rights_forget(struct vs_session *session);
 /* It closes. */
 void vs_rights_end(struct vs_session *session);
 
-/* Proves a secret, and makes the connection that client's where it is right.  LATER: the handler returns VS_WAITS, and is
- * called again with the same.  WRONG, PUT_OFF: the reply says so. */
+/* Proves a secret, and makes the connection that client's where it is right.  LATER: the handler returns VS_WAITS, and
+ * is called again with the same.  WRONG, PUT_OFF: the reply says so. */
 enum vs_proof vs_rights_prove(struct vs_request *request, struct vs_slice name, struct vs_slice secret);
 /* The same of what the config has as it is; the connection is nobody's by it. */
 enum vs_proof vs_rights_prove_plain(struct vs_request *request, struct vs_slice secret, const char *plain);
