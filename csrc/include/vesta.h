@@ -431,10 +431,10 @@ VESTA_API int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause 
 /* ------------------------------------------------------------------ keeping */
 
 /* Starts this process's keeper, or wakes it, in a thread with all signals but SIGBUS blocked; a few threads keep all
- * maps of a process.  One process on the host is elected to do the work.  vesta_next_wait does this by itself; a program
- * that calls only vesta_next calls this at the start, after fork() in the child, and whenever a pause says VESTA_LEASE or
- * VESTA_CLOSED.  Cheap: a lock and a futex wake.  If this handle starts none, it wakes the keeper of whichever
- * process keeps the file.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM; VESTA_EOPTION for a private generator. */
+ * maps of a process.  One process on the host is elected to do the work.  vesta_next_wait does this by itself; a
+ * program that calls only vesta_next calls this at the start, after fork() in the child, and whenever a pause says
+ * VESTA_LEASE or VESTA_CLOSED.  Cheap: a lock and a futex wake.  If this handle starts none, it wakes the keeper of
+ * whichever process keeps the file.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM; VESTA_EOPTION for a private one. */
 VESTA_API int vesta_keep(struct vesta_gen *gen);
 
 /* Gives the lease back: closes the slot at its exact cursor and, if no other process has the file open, releases

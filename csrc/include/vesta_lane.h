@@ -45,8 +45,8 @@ VESTA_API int vesta_lane_open(struct vesta_gen *gen, uint64_t n, struct vesta_la
  * otherwise.  lane may be NULL.  Threads: any; no other call on this lane may run or follow. */
 VESTA_API void vesta_lane_close(struct vesta_lane *lane);
 
-/* Gives one id, as vesta_next does.  Threads: the lane's own, and not in a signal handler, which may stand in the middle
- * of another call on this lane, and would give its id again: vesta_next may; after fork() in parent and child.
+/* Gives one id, as vesta_next does.  Threads: the lane's own, and not in a signal handler, which may stand in the
+ * middle of another call on this lane and would give its id again; after fork() in parent and child.
  * Errors: VESTA_EPAUSE, *id untouched; VESTA_EOPTION: it is another thread's lane: open one for each. */
 VESTA_API int vesta_lane_next(struct vesta_lane *lane, uint64_t *id, struct vesta_pause *pause);
 
