@@ -181,7 +181,7 @@ VESTA_API int vesta_make(const struct vesta_layout *layout, const struct vesta_v
 
 /* The smallest and largest id of [from_ms, until_ms): ids sort by time within equal higher fields, so there is one
  * pair per combination of the fields above `time` that `given` does not name and the layout does not fix.
- * until_ms == from_ms means every unit that has a part of that millisecond: one, unless units are finer or end within it.
+ * until_ms == from_ms means every unit with a part of that millisecond: one, unless units are finer or end within it.
  * Shape: pairs->pair[0..count), count set on success only; an id x of the interval has min <= x <= max of one pair.
  * Threads: any.  Errors: VESTA_EFULL when more than max pairs are needed (the text says how many, and which fields to
  * name); VESTA_EEPOCH when the interval lies outside the layout's time; VESTA_EFIELD. */
@@ -434,7 +434,7 @@ VESTA_API int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause 
  * maps of a process.  One process on the host is elected to do the work.  vesta_next_wait does this by itself; a
  * program that calls only vesta_next calls this at the start, after fork() in the child, and whenever a pause says
  * VESTA_LEASE or VESTA_CLOSED.  Cheap: a lock and a futex wake.  If this handle starts none, it wakes the keeper of
- * whichever process keeps the file.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM; VESTA_EOPTION for a private one. */
+ * whichever process keeps the file.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM; VESTA_EOPTION: a private one. */
 VESTA_API int vesta_keep(struct vesta_gen *gen);
 
 /* Gives the lease back: closes the slot at its exact cursor and, if no other process has the file open, releases
