@@ -59,6 +59,11 @@ bool vs_account_has_all(const struct vs_account *account) {
     return false;
 }
 
+bool vs_account_is_as(const struct vs_account *account, const struct vs_account *other) {
+    if (!account || !other) return account == other;
+    return account->calls == other->calls && account->n_max == other->n_max && strcmp(account->names, other->names) == 0;
+}
+
 /* ------------------------------------------------------------------ a line */
 
 static int read_names(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {

@@ -57,6 +57,8 @@ const struct vs_account *vs_account_named(const struct vs_accounts *accounts, st
 /* Whether its patterns have a name, and whether they have all. */
 bool vs_account_has(const struct vs_account *account, struct vs_slice name);
 bool vs_account_has_all(const struct vs_account *account);
+/* Whether two may the same; one that is NULL may nothing. */
+bool vs_account_is_as(const struct vs_account *account, const struct vs_account *other);
 /* The i-th pattern.  false: there are not so many. */
 bool vs_account_pattern(const struct vs_account *account, int i, struct vs_slice *pattern);
 /* `*` stands for any letters. */

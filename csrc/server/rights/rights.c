@@ -80,8 +80,9 @@ void vs_rights_renew(struct vs_session *s) {
         s->grant.is_lost = true;
     else if (s->grant.accounts)
         grant(s, default_of(s), NULL);
+    bool is_as_before = vs_account_is_as(was.account, s->grant.account);
     vs_accounts_let(was.accounts);
-    if (was.accounts) vs_multi_fail(s); /* what was queued was queued by other rights */
+    if (was.accounts && !is_as_before) vs_multi_fail(s); /* what was queued was queued by other rights */
 }
 
 void vs_rights_end(struct vs_session *s) {

@@ -294,6 +294,27 @@ def _(world):
     client(world, "rotate", "orders", "--drop-old", code=2)
 
 
+@claim("a transaction goes on over a reload that leaves its client's rights, and is discarded by one that changes them")
+def _(world):
+    secret = three(world)["orders"]
+    changes = ((("rotate", "orders"), b"*1\r\n$"), (("add", "more"), b"*1\r\n$"),
+               (("set", "orders", "--n", "7"), b"-EXECABORT"), (("set", "orders", "--names", "*"), b"-EXECABORT"),
+               (("set", "orders", "--calls", "give"), b"-EXECABORT"))
+    with named(world) as server:
+        for words, answer in changes:
+            with server.connect(server.resp) as sock:
+                sock.sendall(command("AUTH", "orders", secret) + command("MULTI") + command("GET", "default"))
+                got = b""
+                while got.count(b"\r\n") < 3:
+                    got += sock.recv(100)
+                same(got, b"+OK\r\n+OK\r\n+QUEUED\r\n")
+                client(world, *words)
+                hup(server, "were read again")
+                sock.sendall(command("EXEC"))
+                said = sock.recv(100)
+                assert said.startswith(answer), (words, said)
+
+
 @claim("a client that is removed may nothing more on connections that it has, not even what who says nothing may")
 def _(world):
     secret = three(world)["orders"]
