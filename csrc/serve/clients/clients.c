@@ -44,10 +44,10 @@ void vs_clients_reload(struct vs_serving *serving) {
     if (vs_accounts_read(path, &now, &open_to_all, &err) != VESTA_OK) {
         vs_log(VS_LOG_ERROR, "the clients cannot be read again; those from before stay", "error", err.text, NULL);
     } else {
+        vs_gate_set(serving->app.gate, now); /* before it is said: what is said holds */
         tell_lost(was, now);
         if (open_to_all) vs_log(VS_LOG_WARN, "others may read the clients: chmod o= on the file", "file", path, NULL);
         vs_log(VS_LOG_INFO, "the clients were read again", "clients", VS_DIGITS(now->count), NULL);
-        vs_gate_set(serving->app.gate, now);
     }
     vs_accounts_let(was);
 }
