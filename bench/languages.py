@@ -11,7 +11,8 @@ NPM = "@sapphire/snowflake@3.5.5"  # the generator of 64-bit ids that most progr
 
 
 def made(*command, **kw):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, **kw)
+    """At a user's priority: the threads of Go's tools wait for each other without sleeping."""
+    done = subprocess.run(["chrt", "--other", "0", *(str(part) for part in command)], capture_output=True, text=True, timeout=300, **kw)
     if done.returncode:
         raise RuntimeError("%s: %s" % (command[0], (done.stderr or done.stdout)[-400:]))
 
