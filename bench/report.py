@@ -35,7 +35,7 @@ def about(priority, turns):
     cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     git = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
     return {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-            "commit": git.stdout.strip() or "unknown", "kernel": platform.release(), "cores": os.cpu_count(),
+            "commit": git.stdout.strip() or "unknown", "kernel": platform.release().split("-")[0], "cores": os.cpu_count(),
             "cpu": cpu[1].strip() if cpu else platform.machine(), "priority": priority, "samples": turns.samples,
             "load_before": os.getloadavg()[0]}
 
