@@ -71,12 +71,7 @@ static void *work(void *self) {
 }
 
 static bool begin(struct vs_prover *p) {
-    sigset_t all, were;
-    if (p->is_running) return true;
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &were);
-    p->is_running = pthread_create(&p->thread, NULL, work, p) == 0;
-    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    if (!p->is_running) p->is_running = vs_thread_start(&p->thread, work, p) == 0;
     return p->is_running;
 }
 

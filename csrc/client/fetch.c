@@ -355,13 +355,8 @@ static struct vs_fetcher *make_fetcher(struct vesta_client *client) {
 
 /* False, with errno: there is no thread. */
 static bool start(struct vs_fetcher *f) {
-    sigset_t all, was;
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
-    int rc = pthread_create(&f->thread, NULL, fetch_main, f);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
-    errno = rc;
-    return rc == 0;
+    errno = vs_thread_start(&f->thread, fetch_main, f);
+    return errno == 0;
 }
 
 struct vs_fetcher *vs_fetch_started(struct vesta_client *client, int64_t now_us) {

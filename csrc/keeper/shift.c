@@ -165,15 +165,6 @@ static void free_shift(struct vs_shift *shift) {
     free(shift);
 }
 
-static int begin(struct vs_shift *shift) {
-    sigset_t all, was;
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
-    int rc = pthread_create(&shift->thread, NULL, shift_main, shift);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
-    return rc;
-}
-
 static int make_shift(const char *store, int of_store, struct vs_shift **out) {
     struct vs_shift *shift = calloc(1, sizeof *shift);
     if (!shift || !(shift->store = strdup(store))) {
@@ -184,7 +175,7 @@ static int make_shift(const char *store, int of_store, struct vs_shift **out) {
     shift->phase_us = of_store * PHASE_STEP_US; /* not all of them at once */
     pthread_mutex_init(&shift->lock, NULL);
     pthread_cond_init(&shift->turned, NULL);
-    int rc = begin(shift);
+    int rc = vs_thread_start(&shift->thread, shift_main, shift);
     if (rc != 0) {
         free_shift(shift);
         return rc;

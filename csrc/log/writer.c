@@ -226,17 +226,13 @@ void vs_log_reopen(void) {
 }
 
 int vs_log_begin(struct vesta_error *err) {
-    sigset_t all, were;
     pthread_condattr_t monotonic;
     assert(!self.has_thread);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&self.event, &monotonic);
-    vs_signals_to_block(&all);
     self.ending = self.is_over = false;
-    pthread_sigmask(SIG_BLOCK, &all, &were);
-    int rc = pthread_create(&self.thread, NULL, write_all, NULL);
-    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    int rc = vs_thread_start(&self.thread, write_all, NULL);
     if (rc != 0) return vs_fail(err, VESTA_EIO, "cannot start the log's thread: %s", strerror(rc));
     vs_writer_lock();
     self.has_thread = true;

@@ -21,4 +21,7 @@ int64_t vs_monotonic_us(void);
  * map that was cut short (guard.c), since that one blocked is the program's end. */
 void vs_signals_to_block(sigset_t *set);
 
+/* Starts such a thread: signals are the program's business.  0, or an errno. */
+int vs_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
+
 #endif

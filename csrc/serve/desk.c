@@ -202,17 +202,13 @@ static bool take(struct vs_desk *self, struct vs_desk_job *job) {
 /* Nobody joins them: who ends a desk waits until none runs. */
 static void start_clerks(struct desk *desk) {
     pthread_t thread;
-    sigset_t all, were;
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &were);
     for (int i = 0; i < VS_DESK_THREADS; i++) {
         pthread_mutex_lock(&desk->lock);
-        bool begun = pthread_create(&thread, NULL, work, desk) == 0;
+        bool begun = vs_thread_start(&thread, work, desk) == 0;
         desk->running += begun;
         pthread_mutex_unlock(&desk->lock);
         if (begun) pthread_detach(thread);
     }
-    pthread_sigmask(SIG_SETMASK, &were, NULL);
 }
 
 struct vs_desk *vs_desk_open(struct vs_segments *segments, const struct vs_conf_segment *conf) {

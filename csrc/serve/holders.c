@@ -186,11 +186,7 @@ static void *work(void *arg) {
 /* With the lock held.  Nobody joins it: who ends waits until none runs. */
 static void start(struct reader *reader) {
     pthread_t thread;
-    sigset_t all, were;
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &were);
-    reader->runs = pthread_create(&thread, NULL, work, reader) == 0;
-    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    reader->runs = vs_thread_start(&thread, work, reader) == 0;
     if (!reader->runs) return;
     reader->of->running++;
     pthread_detach(thread);

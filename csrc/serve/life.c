@@ -111,15 +111,6 @@ static void *watch(void *arg) {
 
 /* ------------------------------------------------------------------ begin and end */
 
-static int start_thread(struct vs_life *life) {
-    sigset_t all, were;
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &were); /* signals are for the first loop */
-    int rc = pthread_create(&life->thread, NULL, watch, life);
-    pthread_sigmask(SIG_SETMASK, &were, NULL);
-    return rc;
-}
-
 int vs_life_begin(struct vs_serving *serving) {
     struct vs_life *life = calloc(1, sizeof *life);
     pthread_condattr_t monotonic;
@@ -131,7 +122,7 @@ int vs_life_begin(struct vs_serving *serving) {
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&life->woken, &monotonic);
-    int rc = start_thread(life);
+    int rc = vs_thread_start(&life->thread, watch, life);
     if (rc != 0) {
         free(life);
         return vs_say("cannot start a thread: %s", strerror(rc)), VS_FAILED;

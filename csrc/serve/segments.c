@@ -190,11 +190,7 @@ int vs_segments_prepare(struct vs_serving *serving) {
 
 bool vs_segments_begin(struct vs_serving *serving) {
     struct vs_segments *segments = serving->segments;
-    sigset_t all, were;
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &were); /* signals are for the first loop */
-    segments->has_thread = pthread_create(&segments->thread, NULL, serve_tags, segments) == 0;
-    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    segments->has_thread = vs_thread_start(&segments->thread, serve_tags, segments) == 0;
     return segments->has_thread;
 }
 

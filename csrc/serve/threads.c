@@ -4,7 +4,6 @@
 #include "os/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -49,19 +48,15 @@ static struct vs_threads *make_threads(void) {
 
 struct vs_threads *vs_threads_start(int count, void (*body)(void *self, int ns), void *self) {
     struct vs_threads *threads = make_threads();
-    sigset_t all, were;
     if (!threads) return NULL;
     threads->body = body;
     threads->self = self;
     threads->wanted = count;
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &were); /* the threads inherit this: signals are for the first loop */
     for (; threads->begun < count; threads->begun++) {
         struct member *member = &threads->member[threads->begun];
         *member = (struct member){.threads = threads, .ns = threads->begun};
-        if (pthread_create(&member->thread, NULL, work, member) != 0) break;
+        if (vs_thread_start(&member->thread, work, member) != 0) break;
     }
-    pthread_sigmask(SIG_SETMASK, &were, NULL);
     return threads;
 }
 

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -42,11 +41,7 @@ static void *go(void *arg) {
 
 static int start(struct vs_errand *errand) {
     pthread_t thread;
-    sigset_t all, was;
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
-    int rc = pthread_create(&thread, NULL, go, errand);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    int rc = vs_thread_start(&thread, go, errand);
     if (rc == 0) pthread_detach(thread);
     return rc;
 }

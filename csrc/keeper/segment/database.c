@@ -7,7 +7,6 @@
 #include "os/thread.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,16 +192,12 @@ static void begin_anew(struct vs_database *db) {
 }
 
 int vs_database_start(struct vs_database *db) {
-    sigset_t all, was;
     assert(vs_process_is_locked());
     assert(db->users > 0);
     if (db->runs_in == vs_process_token()) return 0;
     db->runs_in = vs_process_token();
     begin_anew(db);
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
-    int rc = pthread_create(&db->thread, NULL, database_main, db);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    int rc = vs_thread_start(&db->thread, database_main, db);
     if (rc != 0) db->runs_in = 0;
     return rc;
 }

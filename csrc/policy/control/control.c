@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <lua.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,15 +100,6 @@ static void *control_main(void *arg) {
     return NULL;
 }
 
-static int start(struct vs_control *c) {
-    sigset_t all, were;
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &were); /* the thread inherits this: signals are for the first loop */
-    int rc = pthread_create(&c->thread, NULL, control_main, c);
-    pthread_sigmask(SIG_SETMASK, &were, NULL);
-    return rc;
-}
-
 /* ------------------------------------------------------------------ what the server asks */
 
 bool vs_control_lock_soon(pthread_mutex_t *lock, int steps) {
@@ -179,7 +169,7 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
     if (rc == VESTA_OK) {
         vs_policy_set_swap(c, set);
         c->told = c->status;
-        if (start(c) == 0) {
+        if (vs_thread_start(&c->thread, control_main, c) == 0) {
             *out = c;
             return VESTA_OK;
         }

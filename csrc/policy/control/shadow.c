@@ -14,7 +14,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,7 +296,6 @@ static void *shadow_main(void *arg) {
 }
 
 int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_error *err) {
-    sigset_t all, were;
     pthread_condattr_t attr;
     struct vs_shadow *s = calloc(1, sizeof *s);
     if (!s) return vs_fail(err, VESTA_ENOMEM, "no memory");
@@ -306,10 +304,7 @@ int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_er
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&s->event, &attr);
     pthread_condattr_destroy(&attr);
-    vs_signals_to_block(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &were); /* as control.c's thread */
-    int rc = pthread_create(&s->thread, NULL, shadow_main, s);
-    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    int rc = vs_thread_start(&s->thread, shadow_main, s);
     if (rc == 0) {
         *out = s;
         return VESTA_OK;
