@@ -17,6 +17,13 @@ struct vs_command {
     const char *usage; /* behind "vesta " */
     const char *about; /* what `vesta help NAME` teaches: purpose and two examples with output */
 };
+/* A word behind a command that is one of its own; the last of a list has no name. */
+struct vs_word {
+    const char *name;
+    int (*run)(int argc, char **argv);
+};
+/* Whether argv[1] is such a word.  It has run then, with argv[0] and what stands behind it; *code is what it returned. */
+bool vs_word_ran(const struct vs_word *words, int argc, char **argv, int *code);
 /* The command that runs: messages say its name, and --help teaches it. */
 void vs_command_begin(const struct vs_command *command);
 

@@ -31,6 +31,16 @@ void vs_command_begin(const struct vs_command *command) {
     vs_say_as(command->name);
 }
 
+bool vs_word_ran(const struct vs_word *words, int argc, char **argv, int *code) {
+    for (; argc > 1 && words->name; words++) {
+        if (strcmp(argv[1], words->name) != 0) continue;
+        argv[1] = argv[0];
+        *code = words->run(argc - 1, argv + 1);
+        return true;
+    }
+    return false;
+}
+
 const struct vs_option vs_option_help = {.name = "help", .letter = 'h', .help = "this text"};
 
 static void (*help_by)(const struct vs_command *command, const struct vs_option *table);

@@ -240,16 +240,9 @@ static int list(int argc, char **argv) {
 }
 
 static int run_client(int argc, char **argv) {
-    static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-    } words[] = {{"add", add}, {"set", set}, {"rotate", rotate}, {"remove", take_out}};
-    for (size_t i = 0; argc > 1 && i < sizeof words / sizeof *words; i++)
-        if (strcmp(argv[1], words[i].name) == 0) {
-            argv[1] = argv[0];
-            return words[i].run(argc - 1, argv + 1);
-        }
-    return list(argc, argv);
+    static const struct vs_word words[] = {{"add", add}, {"set", set}, {"rotate", rotate}, {"remove", take_out}, {0}};
+    int code;
+    return vs_word_ran(words, argc, argv, &code) ? code : list(argc, argv);
 }
 
 const struct vs_command vs_client_command = {

@@ -124,12 +124,10 @@ static int look_once(struct view *view) {
 }
 
 static int run_workers(int argc, char **argv) {
+    static const struct vs_word words[] = {{"import", vs_workers_import}, {0}};
     struct view view = {.workers.count = 0};
-    int watches = 0;
-    if (argc > 1 && strcmp(argv[1], "import") == 0) {
-        argv[1] = argv[0];
-        return vs_workers_import(argc - 1, argv + 1);
-    }
+    int watches = 0, code;
+    if (vs_word_ran(words, argc, argv, &code)) return code;
     const struct vs_option table[] = {
         VS_AT_OPTIONS(&view.at),
         VS_SWITCH("watch", &watches, "refresh every second until interrupted"),

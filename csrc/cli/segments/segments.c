@@ -159,20 +159,11 @@ static int list(int argc, char **argv) {
 }
 
 static int run_segments(int argc, char **argv) {
-    static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-    } words[] = {{"add", vs_segments_add},
-                 {"step", vs_segments_step},
-                 {"take", vs_segments_take},
-                 {"import", vs_segments_import},
-                 {"resume", vs_segments_resume}};
-    for (size_t i = 0; argc > 1 && i < sizeof words / sizeof *words; i++)
-        if (strcmp(argv[1], words[i].name) == 0) {
-            argv[1] = argv[0];
-            return words[i].run(argc - 1, argv + 1);
-        }
-    return list(argc, argv);
+    static const struct vs_word words[] = {{"add", vs_segments_add},       {"step", vs_segments_step},
+                                           {"take", vs_segments_take},     {"import", vs_segments_import},
+                                           {"resume", vs_segments_resume}, {0}};
+    int code;
+    return vs_word_ran(words, argc, argv, &code) ? code : list(argc, argv);
 }
 
 const struct vs_command vs_segments_command = {
