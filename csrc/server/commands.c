@@ -29,6 +29,14 @@ const struct vs_call *vs_call_named(struct vs_slice name) {
     return NULL;
 }
 
+size_t vs_call_lower(const char *name, char lower[VS_CALL_NAME_MAX]) {
+    size_t i = 0;
+    for (; name[i] && i < VS_CALL_NAME_MAX - 1; i++)
+        lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
+    lower[i] = '\0';
+    return i;
+}
+
 bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol) {
     return protocol == VS_ADMIN ? (call->flags & (VS_CALL_OPS | VS_CALL_ADMIN)) != 0 : !(call->flags & VS_CALL_ADMIN);
 }

@@ -6,6 +6,7 @@
 
 #define VS_READ_METHODS (VS_GET | VS_HEAD)
 #define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
+#define VS_CALL_NAME_MAX 32
 
 /* What the Redis protocol must know of a command before it runs. */
 enum vs_call_flags {
@@ -44,6 +45,8 @@ struct vs_call {
 /* The i-th command, or NULL behind the last. */
 const struct vs_call *vs_call_at(int i);
 const struct vs_call *vs_call_named(struct vs_slice name);
+/* A command's name as Redis shows it, in small letters.  Returns its length. */
+size_t vs_call_lower(const char *name, char lower[VS_CALL_NAME_MAX]);
 /* The command of a path at that protocol; *rest is what follows a route that ends in '/'. */
 const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol protocol, struct vs_slice *rest);
 bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol);

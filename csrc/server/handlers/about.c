@@ -15,11 +15,8 @@
 /* ------------------------------------------------------------------ COMMAND */
 
 static void put_lower(struct vs_out *out, const char *name) {
-    char lower[32];
-    size_t i = 0;
-    for (; name[i] && i < sizeof lower - 1; i++)
-        lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
-    vs_resp_bulk(out, lower, i);
+    char lower[VS_CALL_NAME_MAX];
+    vs_resp_bulk(out, lower, vs_call_lower(name, lower));
 }
 
 /* What clients make of it: a command that gives ids is sent to no replica, and not twice. */

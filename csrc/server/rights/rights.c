@@ -316,18 +316,14 @@ static void refuse_stranger(struct vs_request *r) {
 
 /* Redis' words, as far as they go. */
 static void refuse_call(struct vs_request *r) {
-    char calls[VS_ACCOUNT_NAME_MAX], name[32];
+    char calls[VS_ACCOUNT_NAME_MAX], name[VS_CALL_NAME_MAX];
     const struct vs_account *a = r->session->grant.account;
     if (r->protocol != VS_RESP) {
         vs_refuse(r, "not_allowed", "client '%s' may not ask %s: it has %s of %s", a->name, r->call->route,
                   vs_classes_write(a->calls, calls), a->names);
         return;
     }
-    size_t i = 0;
-    for (; r->call->name[i] && i < sizeof name - 1; i++)
-        name[i] =
-            (char)(r->call->name[i] >= 'A' && r->call->name[i] <= 'Z' ? r->call->name[i] | 0x20 : r->call->name[i]);
-    name[i] = '\0';
+    vs_call_lower(r->call->name, name);
     vs_refuse(r, "not_allowed", "this user has no permissions to run the '%s' command", name);
 }
 
