@@ -19,12 +19,12 @@ packages_for() {
         image)
             packages_for build
             store_packages
-            echo libhiredis-dev ca-certificates tzdata
+            echo libhiredis-dev libssl-dev ca-certificates tzdata
             ;;
         deb) # the Build-Depends of debian/control, which a test compares
             packages_for build
             store_packages
-            echo build-essential debhelper fakeroot libhiredis-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
+            echo build-essential debhelper fakeroot libhiredis-dev libssl-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
             ;;
         test)
             packages_for deb

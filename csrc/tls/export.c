@@ -1,0 +1,24 @@
+/* export.c -- what makes the files of the module one. */
+#include "tls/inside.h"
+
+VESTA_API extern const struct vs_tls vs_tls_module;
+const struct vs_tls vs_tls_module = {
+    .abi = VS_TLS_ABI,
+    .server_open = vs_tls_server_open,
+    .server_renew = vs_tls_server_renew,
+    .server_facts = vs_tls_server_facts,
+    .server_close = vs_tls_server_close,
+    .accept = vs_tls_accept,
+    .client_open = vs_tls_client_open,
+    .client_close = vs_tls_client_close,
+    .connect = vs_tls_connect,
+    .shake = vs_tls_shake,
+    .read = vs_tls_read,
+    .write = vs_tls_write,
+    .is_reversed = vs_tls_is_reversed,
+    .end = vs_tls_end,
+    .free = vs_tls_free,
+    .peer = vs_tls_peer,
+    .why = vs_tls_why,
+    .is_refused = vs_tls_is_refused,
+};

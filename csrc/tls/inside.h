@@ -1,0 +1,63 @@
+/* inside.h -- what the files of the module share.  Only they include it, and with it OpenSSL. */
+#ifndef VS_TLS_INSIDE_H
+#define VS_TLS_INSIDE_H
+
+#include "tls/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#define VS_TLS_WORDS_MAX 192
+
+/* ------------------------------------------------------------------ words.c */
+
+/* The first of this thread's errors, which are forgotten; `none` where there are none. */
+const char *vs_tls_words(const char *none, char buf[VS_TLS_WORDS_MAX]);
+/* VESTA_EOPTION: "FILE: what: why". */
+int vs_tls_fail_file(struct vesta_error *err, const char *path, const char *what);
+/* Whose it is. */
+const char *vs_tls_name_of(const X509 *certificate, char buf[VS_TLS_NAME_MAX]);
+int64_t vs_tls_unix_s(const ASN1_TIME *time);
+
+/* ------------------------------------------------------------------ both sides */
+
+/* What every context has.  Takes a certificate with its chain and its key.  VESTA_OK, or VESTA_EOPTION. */
+SSL_CTX *vs_tls_context(const SSL_METHOD *method);
+int vs_tls_use(SSL_CTX *ctx, const char *certificate, const char *key, struct vesta_error *err);
+/* A connection of that context, over a socket.  NULL: no memory. */
+struct vs_tls_conn *vs_tls_conn_new(SSL_CTX *ctx, int fd);
+SSL *vs_tls_ssl(const struct vs_tls_conn *conn);
+/* What this connection speaks, by ALPN; NULL: anything. */
+void vs_tls_set_protocol(struct vs_tls_conn *conn, const char *protocol);
+const char *vs_tls_protocol(const struct vs_tls_conn *conn);
+
+enum vs_tls_step vs_tls_shake(struct vs_tls_conn *conn, bool *more);
+ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more);
+ssize_t vs_tls_write(struct vs_tls_conn *conn, const char *bytes, size_t length);
+bool vs_tls_is_reversed(const struct vs_tls_conn *conn);
+void vs_tls_end(struct vs_tls_conn *conn);
+void vs_tls_free(struct vs_tls_conn *conn);
+const char *vs_tls_peer(const struct vs_tls_conn *conn, char buf[VS_TLS_NAME_MAX]);
+const char *vs_tls_why(const struct vs_tls_conn *conn);
+bool vs_tls_is_refused(const struct vs_tls_conn *conn);
+
+/* ------------------------------------------------------------------ server.c, tickets.c, client.c */
+
+/* Keys of session tickets, for all contexts of a server.  Own: free with vs_tickets_free.  NULL: no random bytes. */
+struct vs_tickets;
+struct vs_tickets *vs_tickets_new(void);
+void vs_tickets_free(struct vs_tickets *tickets); /* may be NULL */
+/* Has a context's tickets made and read by them. */
+bool vs_tickets_use(struct vs_tickets *tickets, SSL_CTX *ctx);
+
+int vs_tls_server_open(const struct vs_tls_server_opts *opts, struct vs_tls_server **server, struct vesta_error *err);
+int vs_tls_server_renew(struct vs_tls_server *server, struct vesta_error *err);
+void vs_tls_server_facts(struct vs_tls_server *server, struct vs_tls_facts *facts);
+void vs_tls_server_close(struct vs_tls_server *server);
+struct vs_tls_conn *vs_tls_accept(struct vs_tls_server *server, int fd, const char *protocol);
+
+int vs_tls_client_open(const struct vs_tls_client_opts *opts, struct vs_tls_client **client, struct vesta_error *err);
+void vs_tls_client_close(struct vs_tls_client *client);
+struct vs_tls_conn *vs_tls_connect(struct vs_tls_client *client, int fd, const char *name);
+
+#endif

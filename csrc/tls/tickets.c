@@ -1,0 +1,105 @@
+/* tickets.c -- keys of session tickets: of a server, not of a context, so that a ticket holds in every thread and when
+ * the certificate's files were read again.  They turn by time: what was overheard cannot be read for ever. */
+#include "tls/inside.h"
+#include "os/clock.h"
+
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TURN_S 3600 /* a key makes tickets for so long */
+#define KEYS 3      /* ... and reads them until two more have come */
+#define TICKET_S (TURN_S * (KEYS - 1))
+#define NAME_BYTES 16
+#define KEY_BYTES 32
+
+struct key {
+    unsigned char name[NAME_BYTES], cipher[KEY_BYTES], mac[KEY_BYTES];
+};
+
+struct vs_tickets {
+    EVP_CIPHER *cipher;
+    pthread_mutex_t lock; /* over what follows */
+    struct key key[KEYS]; /* the first makes tickets */
+    int count;
+    int64_t turned_us;
+};
+
+static int64_t now_us(void) {
+    const struct vesta_clock *clock = vs_clock_system();
+    return clock->boot_us(clock->self);
+}
+
+static bool turn(struct vs_tickets *t, int64_t now) {
+    struct key key;
+    if (RAND_bytes((unsigned char *)&key, sizeof key) != 1) return t->count > 0;
+    memmove(&t->key[1], &t->key[0], (KEYS - 1) * sizeof key);
+    t->key[0] = key;
+    OPENSSL_cleanse(&key, sizeof key);
+    if (t->count < KEYS) t->count++;
+    t->turned_us = now;
+    return true;
+}
+
+struct vs_tickets *vs_tickets_new(void) {
+    struct vs_tickets *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    pthread_mutex_init(&t->lock, NULL);
+    t->cipher = EVP_CIPHER_fetch(NULL, "AES-256-CBC", NULL);
+    if (t->cipher && turn(t, now_us())) return t;
+    vs_tickets_free(t);
+    return NULL;
+}
+
+void vs_tickets_free(struct vs_tickets *t) {
+    if (!t) return;
+    EVP_CIPHER_free(t->cipher);
+    pthread_mutex_destroy(&t->lock);
+    OPENSSL_cleanse(t, sizeof *t);
+    free(t);
+}
+
+/* The key that makes tickets now, or that of this name.  Its place; -1: there is none. */
+static int find(struct vs_tickets *t, const unsigned char *name, struct key *key) {
+    int64_t now = now_us();
+    int at = 0;
+    pthread_mutex_lock(&t->lock);
+    while (now - t->turned_us >= TURN_S * INT64_C(1000000) && turn(t, t->turned_us + TURN_S * INT64_C(1000000)))
+        if (now - t->turned_us > KEYS * TURN_S * INT64_C(1000000)) t->turned_us = now; /* all of them are new */
+    while (name && at < t->count && memcmp(t->key[at].name, name, NAME_BYTES) != 0)
+        at++;
+    if (at < t->count) *key = t->key[at];
+    pthread_mutex_unlock(&t->lock);
+    return at < t->count ? at : -1;
+}
+
+static bool set_mac(EVP_MAC_CTX *mac, struct key *key) {
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key->mac, sizeof key->mac),
+                           OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char[]){"SHA256"}, 0),
+                           OSSL_PARAM_construct_end()};
+    return EVP_MAC_CTX_set_params(mac, params) == 1;
+}
+
+/* As SSL_CTX_set_tlsext_ticket_key_evp_cb wants it: -1: failed; 0: unknown; 1: good; 2: good, and a new one is due. */
+static int on_ticket(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac,
+                     int is_made) {
+    struct vs_tickets *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    struct key key;
+    int at = find(t, is_made ? NULL : name, &key), rc = at > 0 ? 2 : 1;
+    if (at < 0) return 0;
+    if (is_made) memcpy(name, key.name, NAME_BYTES);
+    if ((is_made && RAND_bytes(iv, EVP_CIPHER_get_iv_length(t->cipher)) != 1) ||
+        EVP_CipherInit_ex(cipher, t->cipher, NULL, key.cipher, iv, is_made) != 1 || !set_mac(mac, &key))
+        rc = -1;
+    OPENSSL_cleanse(&key, sizeof key);
+    return rc;
+}
+
+bool vs_tickets_use(struct vs_tickets *tickets, SSL_CTX *ctx) {
+    SSL_CTX_set_app_data(ctx, tickets);
+    SSL_CTX_set_timeout(ctx, TICKET_S);
+    return SSL_CTX_set_tlsext_ticket_key_evp_cb(ctx, on_ticket) == 1;
+}

@@ -1,0 +1,46 @@
+/* tls.c -- where the module comes from, and a client's handshake with a deadline.  Knows no OpenSSL. */
+#include "tls/tls.h"
+#include "base/error.h"
+#include "os/clock.h"
+#include "store/module.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#define SLICE_MS 50 /* how often somebody who waits looks whether he still should */
+
+const struct vs_tls *vs_tls_find(struct vesta_error *err) {
+    static const struct vs_module_file file = {"tls/openssl", "vs_tls_module", "TLS", VS_TLS_REMEDY};
+    const struct vs_tls *tls = vs_module_load(&file, err);
+    return !tls || tls->abi == VS_TLS_ABI ? tls : vs_module_foreign(&file, err);
+}
+
+static int64_t now_us(void) {
+    const struct vesta_clock *clock = vs_clock_system();
+    return clock->boot_us(clock->self);
+}
+
+/* false: it is too late. */
+static bool await(const struct vs_tls_wait *wait, short events) {
+    struct pollfd ready = {.fd = wait->fd, .events = events};
+    for (;;) {
+        int64_t left_ms = (wait->until_boot_us - now_us() + 999) / 1000;
+        if (left_ms <= 0 || (wait->is_cut && atomic_load(wait->is_cut))) return false;
+        int rc = poll(&ready, 1, left_ms < SLICE_MS ? (int)left_ms : SLICE_MS);
+        if (rc > 0) return true;
+        if (rc < 0 && errno != EINTR) return false;
+    }
+}
+
+int vs_tls_greet(const struct vs_tls *tls, struct vs_tls_conn *conn, const struct vs_tls_wait *wait,
+                 struct vesta_error *err) {
+    for (;;) {
+        bool more = false;
+        enum vs_tls_step step = tls->shake(conn, &more);
+        if (step == VS_TLS_DONE) return VESTA_OK;
+        if (step == VS_TLS_FAILED)
+            return vs_fail(err, tls->is_refused(conn) ? VESTA_EOPTION : VESTA_EIO, "TLS: %s", tls->why(conn));
+        if (!more && !await(wait, step == VS_TLS_WANTS_WRITE ? POLLOUT : POLLIN))
+            return vs_fail(err, VESTA_EIO, "TLS: no handshake in time");
+    }
+}
