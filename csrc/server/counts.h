@@ -12,7 +12,8 @@
 #define VS_WHYS_MAX 16      /* enum vesta_why */
 #define VS_DURATIONS_MAX 16 /* vs_duration_us, and what is longer */
 
-enum vs_client_count { VS_CLIENT_ANSWERED, VS_CLIENT_REFUSED, VS_CLIENT_IDS, VS_CLIENT_COUNTS };
+/* OPEN: connections, now */
+enum vs_client_count { VS_CLIENT_ANSWERED, VS_CLIENT_REFUSED, VS_CLIENT_IDS, VS_CLIENT_OPEN, VS_CLIENT_COUNTS };
 
 typedef _Atomic uint64_t vs_count;
 
@@ -36,6 +37,15 @@ extern const uint64_t vs_duration_us[VS_DURATIONS_MAX - 1];
 static inline void vs_add(vs_count *count, uint64_t n) {
     /* one writer; readers want the number, not an order */
     atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* A figure that is told as it is; what one is now. */
+static inline void vs_set(vs_count *count, uint64_t n) {
+    atomic_store_explicit(count, n, memory_order_relaxed); /* as vs_add */
+}
+
+static inline uint64_t vs_get(const vs_count *count) {
+    return atomic_load_explicit(count, memory_order_relaxed); /* a figure, orders nothing */
 }
 
 /* n requests that took so long, each. */

@@ -97,12 +97,15 @@ static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
                   : &scratch->counts.ids[r->ns - r->session->app->ns][r->protocol],
            n);
     vs_add(&scratch->counts.of_client[r->session->grant.count][VS_CLIENT_IDS], n);
+    vs_add(&r->session->member.ids, n);
 }
 
 static inline void vs_count_request(struct vs_request *r) {
     vs_count *of_client = r->session->scratch->counts.of_client[r->session->grant.count];
     vs_add(&of_client[r->code ? VS_CLIENT_REFUSED : VS_CLIENT_ANSWERED], 1 + r->also);
     vs_add(&r->session->scratch->counts.requests[r->session->protocol][r->code], 1 + r->also);
+    vs_add(r->code ? &r->session->member.refused : &r->session->member.requests, 1 + r->also);
+    atomic_store_explicit(&r->session->member.call, r->call, memory_order_relaxed);
     r->session->scratch->answered += 1 + r->also;
 }
 

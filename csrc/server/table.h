@@ -99,7 +99,8 @@ RESP("ACL", vs_on_acl, 1, VS_RESP_ARGS_MAX - 1, 0, " WHOAMI -- the client's name
 RESP("RESET", vs_on_reset, 0, 0, VS_CALL_STRANGER | VS_CALL_NOW, " -- resets the connection to its initial state")
 RESP("QUIT", vs_on_quit, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_NOW, " -- closes the connection")
 RESP("CLIENT", vs_on_client, 1, VS_RESP_ARGS_MAX - 1, 0,
-     " SETNAME name | GETNAME | ID | INFO | LIST | SETINFO key value | NO-EVICT on|off | NO-TOUCH on|off")
+     " SETNAME name | GETNAME | ID | INFO | LIST [TYPE type | ID id...] | KILL address | KILL [ID id] [ADDR address] "
+     "[LADDR address] [USER name] [TYPE type] [SKIPME yes|no] | SETINFO key value | NO-EVICT on|off | NO-TOUCH on|off")
 RESP("SELECT", vs_on_select, 1, 1, 0, " 0..15 -- accepted, without effect")
 RESP("COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, 0, " [COUNT | LIST | INFO name... | DOCS name...]")
 RESP("CONFIG", vs_on_config, 2, VS_RESP_ARGS_MAX - 1, 0, " GET pattern... -- the settings that match")

@@ -18,8 +18,6 @@ static const char *const renewal_name[] = {"ok", "conflict", "refused", "down", 
 _Static_assert(VS_COUNT(renewal_name) == RENEWALS, "each has a name");
 _Static_assert(sizeof((struct vesta_info){0}.renewals) == RENEWALS * sizeof(uint64_t), "all of them are told");
 
-static const char *const protocol_name[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
-
 /* ------------------------------------------------------------------ lines */
 
 void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) {
@@ -61,7 +59,7 @@ static unsigned long long total(const struct vs_metrics *m, const vs_count *of) 
 static void put_ids(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i)
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
-        vs_metrics_sample(m, "{namespace=\"%s\",proto=\"%s\"} %llu", NAME(m, i), protocol_name[protocol],
+        vs_metrics_sample(m, "{namespace=\"%s\",proto=\"%s\"} %llu", NAME(m, i), vs_protocol_name[protocol],
                           total(m, &COUNTS(m).ids[i][protocol]));
 }
 
@@ -163,7 +161,7 @@ static void put_secrets(struct vs_metrics *m) {
 static void put_requests(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol)
     for (int code = 0; vs_code_name(code); code++)
-        vs_metrics_sample(m, "{proto=\"%s\",code=\"%s\"} %llu", protocol_name[protocol], vs_code_name(code),
+        vs_metrics_sample(m, "{proto=\"%s\",code=\"%s\"} %llu", vs_protocol_name[protocol], vs_code_name(code),
                           total(m, &COUNTS(m).requests[protocol][code]));
 }
 
@@ -173,19 +171,19 @@ static void put_durations(struct vs_metrics *m) {
         for (int i = 0; i < VS_DURATIONS_MAX; i++) {
             bool last = i == VS_DURATIONS_MAX - 1;
             count += total(m, &COUNTS(m).durations[protocol][i]);
-            vs_metrics_sample(m, "_bucket{proto=\"%s\",le=\"%s\"} %llu", protocol_name[protocol],
+            vs_metrics_sample(m, "_bucket{proto=\"%s\",le=\"%s\"} %llu", vs_protocol_name[protocol],
                               last ? "+Inf" : SECONDS((int64_t)vs_duration_us[i]), count);
         }
-        vs_metrics_sample(m, "_sum{proto=\"%s\"} %s", protocol_name[protocol],
+        vs_metrics_sample(m, "_sum{proto=\"%s\"} %s", vs_protocol_name[protocol],
                           SECONDS((int64_t)total(m, &COUNTS(m).duration_us[protocol])));
-        vs_metrics_sample(m, "_count{proto=\"%s\"} %llu", protocol_name[protocol], count);
+        vs_metrics_sample(m, "_count{proto=\"%s\"} %llu", vs_protocol_name[protocol], count);
     }
 }
 
 static void put_connections(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol) {
         unsigned long long closed = total(m, &COUNTS(m).closed[protocol]); /* first: never more than were accepted */
-        vs_metrics_sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol],
+        vs_metrics_sample(m, "{proto=\"%s\"} %llu", vs_protocol_name[protocol],
                           total(m, &COUNTS(m).accepted[protocol]) - closed);
     }
 }
@@ -197,21 +195,21 @@ static void put_loops(struct vs_metrics *m) {
 
 static void put_accepted(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol)
-    vs_metrics_sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).accepted[protocol]));
+    vs_metrics_sample(m, "{proto=\"%s\"} %llu", vs_protocol_name[protocol], total(m, &COUNTS(m).accepted[protocol]));
 }
 
 static void put_refused(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol)
     for (int why = VS_LET_IN + 1; why < VS_TURNED_REASONS; why++)
-        vs_metrics_sample(m, "{proto=\"%s\",reason=\"%s\"} %llu", protocol_name[protocol], vs_turned_name[why],
+        vs_metrics_sample(m, "{proto=\"%s\",reason=\"%s\"} %llu", vs_protocol_name[protocol], vs_turned_name[why],
                           total(m, &COUNTS(m).turned[protocol][why]));
 }
 
 static void put_limits(struct vs_metrics *m) {
     const struct vs_limits *limits = vs_budget_limits(m->app->budget);
     EACH_PROTOCOL(protocol) {
-        vs_metrics_sample(m, "{proto=\"%s\",of=\"proto\"} %d", protocol_name[protocol], limits->proto_max[protocol]);
-        vs_metrics_sample(m, "{proto=\"%s\",of=\"address\"} %d", protocol_name[protocol], limits->of_address[protocol]);
+        vs_metrics_sample(m, "{proto=\"%s\",of=\"proto\"} %d", vs_protocol_name[protocol], limits->proto_max[protocol]);
+        vs_metrics_sample(m, "{proto=\"%s\",of=\"address\"} %d", vs_protocol_name[protocol], limits->of_address[protocol]);
     }
 }
 
@@ -225,7 +223,7 @@ static void put_rests(struct vs_metrics *m) {
 
 static void put_shed(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol)
-    vs_metrics_sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).shed[protocol]));
+    vs_metrics_sample(m, "{proto=\"%s\"} %llu", vs_protocol_name[protocol], total(m, &COUNTS(m).shed[protocol]));
 }
 
 static void put_memory(struct vs_metrics *m) {

@@ -23,11 +23,35 @@
 const char *const vs_turned_name[VS_TURNED_REASONS] = {
     [VS_LET_IN] = "none", [VS_TURNED_TOTAL] = "total", [VS_TURNED_PROTO] = "proto", [VS_TURNED_ADDRESS] = "address"};
 
+const char *const vs_protocol_name[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
+
+struct vs_peer vs_peer_of(const struct sockaddr_storage *address) {
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+    struct vs_peer peer = {.family = 0};
+    if (address->ss_family == AF_INET) {
+        peer = (struct vs_peer){.family = 4, .port = ntohs(v4->sin_port)};
+        memcpy(peer.at, &v4->sin_addr, 4);
+    } else if (address->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+        peer = (struct vs_peer){.family = 4, .port = ntohs(v6->sin6_port)};
+        memcpy(peer.at, v6->sin6_addr.s6_addr + 12, 4); /* at a socket for both, that was handed over */
+    } else if (address->ss_family == AF_INET6) {
+        peer = (struct vs_peer){.family = 6, .port = ntohs(v6->sin6_port)};
+        memcpy(peer.at, &v6->sin6_addr, 16);
+    }
+    return peer;
+}
+
+const char *vs_peer_host(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]) {
+    if (!peer || peer->family == 0) return strcpy(buf, "unix");
+    return inet_ntop(peer->family == 4 ? AF_INET : AF_INET6, peer->at, buf, VS_PEER_TEXT_MAX);
+}
+
 const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]) {
-    char host[INET6_ADDRSTRLEN] = "";
+    char host[VS_PEER_TEXT_MAX];
     if (peer->family == 0) return strcpy(buf, "unix");
-    inet_ntop(peer->family == 4 ? AF_INET : AF_INET6, peer->at, host, sizeof host);
-    snprintf(buf, VS_PEER_TEXT_MAX, peer->family == 4 ? "%s:%u" : "[%s]:%u", host, peer->port);
+    vs_peer_host(peer, host);
+    snprintf(buf, VS_PEER_TEXT_MAX, peer->family == 4 ? "%.45s:%u" : "[%.45s]:%u", host, peer->port);
     return buf;
 }
 

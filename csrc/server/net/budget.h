@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 enum vs_protocol { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_PROTOCOLS };
-#define VS_ID_PROTOCOLS VS_ADMIN /* protocols below it give ids */
+#define VS_ID_PROTOCOLS VS_ADMIN                         /* protocols below it give ids */
+extern const char *const vs_protocol_name[VS_PROTOCOLS]; /* "resp", "http", "admin" */
 
 #define VS_ADMIN_CONNECTIONS_DEFAULT 64 /* beside them: who looks why there are too many must not be one too many */
 
@@ -25,6 +26,10 @@ struct vs_peer {
 };
 #define VS_PEER_TEXT_MAX 56
 const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]); /* "127.0.0.1:80", "[::1]:80" */
+const char *vs_peer_host(const struct vs_peer *peer,
+                         char buf[VS_PEER_TEXT_MAX]); /* "127.0.0.1", "::1"; NULL: as over a unix socket */
+struct sockaddr_storage;
+struct vs_peer vs_peer_of(const struct sockaddr_storage *address); /* as the kernel told it */
 
 /* Why a connection is turned away. */
 enum vs_turned { VS_LET_IN, VS_TURNED_TOTAL, VS_TURNED_PROTO, VS_TURNED_ADDRESS, VS_TURNED_REASONS };

@@ -3,7 +3,6 @@
 #include "log/log.h"
 #include "server/net/net.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -73,28 +72,6 @@ void vs_listeners_init(struct loop *loop) {
 
 /* ------------------------------------------------------------------ letting in */
 
-union address {
-    struct sockaddr base;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    struct sockaddr_storage any;
-};
-
-static struct vs_peer peer_of(const union address *address) {
-    struct vs_peer peer = {.family = 0};
-    if (address->base.sa_family == AF_INET) {
-        peer = (struct vs_peer){.family = 4, .port = ntohs(address->v4.sin_port)};
-        memcpy(peer.at, &address->v4.sin_addr, 4);
-    } else if (address->base.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&address->v6.sin6_addr)) {
-        peer = (struct vs_peer){.family = 4, .port = ntohs(address->v6.sin6_port)};
-        memcpy(peer.at, address->v6.sin6_addr.s6_addr + 12, 4); /* at a socket for both, that was handed over */
-    } else if (address->base.sa_family == AF_INET6) {
-        peer = (struct vs_peer){.family = 6, .port = ntohs(address->v6.sin6_port)};
-        memcpy(peer.at, &address->v6.sin6_addr, 16);
-    }
-    return peer;
-}
-
 /* Whether the next may be asked for at once. */
 static bool none_came(struct listener *listener) {
     switch (errno) {
@@ -110,12 +87,12 @@ static bool none_came(struct listener *listener) {
 
 static bool let_in(struct listener *listener) {
     struct loop *loop = listener->loop;
-    union address address = {.base = {.sa_family = AF_UNIX}};
+    struct sockaddr_storage address = {.ss_family = AF_UNIX};
     socklen_t length = sizeof address;
     if (!loop->spare && !(loop->spare = calloc(1, sizeof *loop->spare))) return rest(listener), false;
-    int fd = accept4(listener->fd, &address.base, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd = accept4(listener->fd, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return none_came(listener);
-    struct vs_peer peer = peer_of(&address);
+    struct vs_peer peer = vs_peer_of(&address);
     enum vs_turned why = vs_budget_enter(loop->server->opts->app->budget, listener->protocol, &peer);
     if (why != VS_LET_IN) return turn_away(listener, fd, why), true;
     struct conn *c = loop->spare;
@@ -156,10 +133,10 @@ static void prepare(int fd) {
 }
 
 int vs_listener_open(struct loop *loop, struct listener *listener, const struct vs_listener *from) {
-    union address address;
+    struct sockaddr_storage address;
     socklen_t length = sizeof address;
-    if (getsockname(from->fd, &address.base, &length) != 0) return UV_EINVAL;
-    if (address.base.sa_family != AF_UNIX) prepare(from->fd);
+    if (getsockname(from->fd, (struct sockaddr *)&address, &length) != 0) return UV_EINVAL;
+    if (address.ss_family != AF_UNIX) prepare(from->fd);
     /* the service manager's may block: several loops accept, and all but one find nobody */
     if (fcntl(from->fd, F_SETFL, fcntl(from->fd, F_GETFL) | O_NONBLOCK) != 0) return uv_translate_sys_error(errno);
     int own = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);

@@ -183,6 +183,7 @@ static void on_other(uv_signal_t *handle, int number) {
 }
 
 static void on_wake(uv_async_t *async) {
+    vs_conn_end_asked(async->data);
     vs_conn_retry(async->data);
 }
 
@@ -329,21 +330,26 @@ static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err
 static void free_monitor(struct vs_app *app) {
     vs_feed_free(app->feed);
     vs_history_free(app->history);
+    vs_roster_free(app->roster);
     app->feed = NULL;
     app->history = NULL;
+    app->roster = NULL;
 }
 
-static int make_monitor(struct vs_app *app, struct vesta_error *err) {
+static int make_monitor(struct vs_app *app, int loops, struct vesta_error *err) {
     app->feed = vs_feed_new();
     app->history = vs_history_new(app->ns_count);
-    return app->feed && app->history ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory for the admin's view");
+    app->roster = vs_roster_new(loops);
+    return app->feed && app->history && app->roster ? VESTA_OK
+                                                    : vs_fail(err, VESTA_ENOMEM, "no memory for the admin's view");
 }
 
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct server server = {.opts = opts};
     int rc = 0, running = 1;
     assert(opts->threads >= 1 && opts->threads <= VS_THREADS_MAX);
-    if ((rc = make_budget(opts, err)) != VESTA_OK || (rc = make_monitor(opts->app, err)) != VESTA_OK) return rc;
+    if ((rc = make_budget(opts, err)) != VESTA_OK || (rc = make_monitor(opts->app, opts->threads, err)) != VESTA_OK)
+        return rc;
     signal(SIGPIPE, SIG_IGN);
     for (int i = 0; i < opts->threads && rc == 0; i++)
         rc = make_loop(&server);

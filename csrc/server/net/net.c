@@ -72,6 +72,19 @@ void vs_conn_bury(struct loop *loop) {
     }
 }
 
+static void be_active(struct conn *c) {
+    c->active_ms = c->loop->now_ms;
+    vs_set(&c->session.member.active_ms, c->active_ms);
+}
+
+void vs_conn_end_asked(struct loop *loop) {
+    if (!vs_roster_is_to_end(loop->server->opts->app, loop->scratch.loop)) return;
+    for (struct conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
+        next = TAILQ_NEXT(c, all);
+        if (atomic_load(&c->session.member.is_to_end)) vs_conn_end(c);
+    }
+}
+
 /* To be served: in this round, if its line has not been served yet. */
 static void line_up(struct conn *c) {
     if (c->lined_up) return;
@@ -106,7 +119,7 @@ void vs_conn_finish(struct conn *c) {
     }
     drop_buf(c);
     c->lingering = true;
-    c->active_ms = c->loop->now_ms;
+    be_active(c);
     if (c->readable) line_up(c);
 }
 
@@ -166,7 +179,7 @@ static void write_on(struct conn *c) {
     if (w->sent < w->length) return;
     drop_writing(c);
     vs_poll_change(c->loop, c->fd, &c->watched, READS);
-    c->active_ms = c->loop->now_ms;
+    be_active(c);
     vs_conn_resume(c);
 }
 
@@ -236,7 +249,7 @@ void vs_conn_show(struct conn *c) {
     struct vs_session *session = &c->session;
     if (!session->viewer || c->writing || c->last || c->lingering) return;
     vs_feed_put(session->app->feed, session->app, session->viewer, &c->loop->out);
-    if (flush(c, true)) c->active_ms = c->loop->now_ms;
+    if (flush(c, true)) be_active(c);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -343,7 +356,7 @@ static char *room_for(struct conn *c, size_t *room) {
 
 static void take_in(struct conn *c, char *bytes, size_t length) {
     if (c->lingering || c->session.viewer) return; /* it may say what it likes */
-    c->active_ms = c->loop->now_ms;
+    be_active(c);
     if (c->have > 0) bytes = c->buf, length = c->have += length;
     work(c, bytes, length);
 }
@@ -412,11 +425,13 @@ void vs_conn_begin(struct conn *c, struct loop *loop) {
     c->session = (struct vs_session){
         .app = app, .scratch = &loop->scratch, .protocol = protocol, .local = c->peer.family == 0, .peer = &c->peer};
     c->session.draining = loop->drain_ms != 0;
-    vs_rights_look(&c->session);
     c->session.began_us = app->clock->boot_us(app->clock->self);
     c->session.id =
         atomic_fetch_add_explicit(&app->clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
-    c->active_ms = c->stranger_ms = loop->now_ms;
+    vs_roster_enter(&c->session, c->fd);
+    vs_rights_begin(&c->session);
+    be_active(c);
+    c->stranger_ms = loop->now_ms;
     vs_add(&loop->scratch.counts.accepted[protocol], 1);
     TAILQ_INSERT_TAIL(&loop->conns, c, all);
     if (vs_poll_watch(loop, c->fd, &c->watched, READS) != 0) vs_conn_end(c);

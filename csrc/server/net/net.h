@@ -164,6 +164,8 @@ void vs_conn_show(struct conn *conn);
 
 /* Closes at once; the memory goes with the round. */
 void vs_conn_end(struct conn *conn);
+/* The same of those that somebody wants to be ended. */
+void vs_conn_end_asked(struct loop *loop);
 
 /* There is no memory for what the connection needs: it ends, with a word if that can be said. */
 void vs_conn_shed(struct conn *conn);

@@ -8,6 +8,7 @@ void vs_conn_leave_queue(struct conn *c) {
     loop->scratch.queue[c->session.waiting.queue].waiting--;
     vs_add(&loop->scratch.counts.waiting, (uint64_t)-1);
     c->waits = false;
+    vs_set(&c->session.member.waits, 0);
 }
 
 static void on_retry(uv_timer_t *timer);
@@ -23,6 +24,7 @@ void vs_conn_wait(struct conn *c) {
     struct queue *queue = &loop->queue[c->session.waiting.queue];
     uint64_t wait_ms = (uint64_t)(c->session.waiting.wait_us + 999) / 1000, at = loop->now_ms + (wait_ms ? wait_ms : 1);
     c->waits = true;
+    vs_set(&c->session.member.waits, 1);
     TAILQ_INSERT_TAIL(&queue->conns, c, queued);
     loop->scratch.queue[c->session.waiting.queue].waiting++;
     vs_add(&loop->scratch.counts.waiting, 1);

@@ -1,5 +1,6 @@
 /* session.c -- what is held for a connection: memory, and the request that waits.  Knows no socket and no protocol. */
 #include "server/net/session.h"
+#include "server/clients/client.h"
 #include "server/monitor/feed.h"
 #include "server/resp/multi.h"
 #include "server/rights/rights.h"
@@ -7,9 +8,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
+static void show_memory(struct vs_session *s) {
+    vs_set(&s->member.memory, s->memory);
+}
+
 bool vs_session_take(struct vs_session *s, size_t bytes) {
     if (!vs_budget_take(s->app->budget, bytes)) return false;
     s->memory += bytes;
+    show_memory(s);
     return true;
 }
 
@@ -17,6 +23,7 @@ void vs_session_give(struct vs_session *s, size_t bytes) {
     assert(bytes <= s->memory);
     vs_budget_give(s->app->budget, bytes);
     s->memory -= bytes;
+    show_memory(s);
 }
 
 bool vs_session_keep(struct vs_session *s, size_t count) {
@@ -40,8 +47,10 @@ void vs_session_settle(struct vs_session *s) {
 }
 
 void vs_session_end(struct vs_session *s) {
+    vs_roster_leave(s);
     vs_session_settle(s);
     vs_multi_end(s);
+    vs_listing_end(s);
     vs_rights_end(s);
     if (s->viewer) vs_feed_leave(s->app->feed, s->viewer);
     s->viewer = NULL;

@@ -2,13 +2,10 @@
 #ifndef VS_SERVER_SESSION_H
 #define VS_SERVER_SESSION_H
 
-#include "access/gate.h"
-#include "server/counts.h"
+#include "server/clients/roster.h"
 #include "server/desk.h"
 #include "server/parse.h"
 #include "server/reply.h"
-
-#define VS_CLIENT_NAME_MAX 48
 
 _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
 
@@ -79,11 +76,10 @@ struct vs_session {
     bool continued; /* HTTP: 100 Continue was sent for the request that is being read */
     size_t need;    /* bytes that the next request has at least; 0: unknown */
     struct vs_waiting waiting;
-    int64_t began_us; /* boot_us */
-    size_t memory;    /* bytes of app->budget that are held for this connection */
-    char name[VS_CLIENT_NAME_MAX];
-    bool resp3; /* RESP: what the client asked for with HELLO */
-    bool known; /* RESP: it said the password */
+    int64_t began_us;        /* boot_us */
+    size_t memory;           /* bytes of app->budget that are held for this connection */
+    struct vs_member member; /* what of it others may see */
+    bool known;              /* RESP: it said the password */
     struct vs_grant grant;
     struct vs_proving proving; /* a secret that is being proved; is_proving: one is */
     bool is_proving;
@@ -91,6 +87,7 @@ struct vs_session {
     size_t said_length, said_size; /* _size: of its memory */
     int wrong;                     /* secrets that it said */
     struct vs_multi *multi;        /* RESP: the transaction that was begun; NULL: none */
+    struct vs_listing *listing;    /* RESP: a list of clients of which a part was answered; NULL: none */
     struct vs_viewer *viewer;      /* HTTP: what it reads from now on are events; NULL: it asks */
 };
 

@@ -1,10 +1,10 @@
 /* hello.c -- handlers for what Redis clients say of themselves: who they are, how they speak.  Knows no id. */
 #include "base/error.h"
+#include "server/clients/client.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
 #include "server/rights/rights.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Counts its arguments itself, so that a wrong one is queued in a transaction, as Redis does. */
@@ -53,66 +53,6 @@ enum vs_reply_state vs_on_select(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static bool set_name(struct vs_request *r, struct vs_slice name) {
-    char *to = r->session->name;
-    if (name.length >= VS_CLIENT_NAME_MAX)
-        return vs_refuse(r, "bad_field", "a client name has at most %d bytes", VS_CLIENT_NAME_MAX - 1), false;
-    for (size_t i = 0; i < name.length; i++)
-        if (name.at[i] <= ' ' || name.at[i] > '~')
-            return vs_refuse(r, "bad_field", "Client names cannot contain spaces, newlines or special characters."),
-                   false;
-    memcpy(to, name.at, name.length);
-    to[name.length] = '\0';
-    return true;
-}
-
-static void put_client(struct vs_request *r) {
-    const struct vs_session *s = r->session;
-    const struct vesta_clock *clock = s->app->clock;
-    char text[512], peer[VS_PEER_TEXT_MAX] = "";
-    int n = snprintf(
-        text, sizeof text,
-        "id=%llu addr=%s name=%s age=%lld idle=0 flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d qbuf=0 qbuf-free=0 "
-        "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=%zu events=r cmd=client user=%s "
-        "redir=-1 resp=%d\n",
-        (unsigned long long)s->id, s->peer ? vs_peer_text(s->peer, peer) : "", s->name,
-        (long long)((clock->boot_us(clock->self) - s->began_us) / 1000000), s->multi ? "x" : "N", vs_multi_count(s),
-        s->memory, vs_rights_name(s), s->resp3 ? 3 : 2);
-    vs_resp_bulk(r->out, text, (size_t)n);
-}
-
-/* LIST shows the asking connection alone: the others may belong to another thread. */
-enum vs_reply_state vs_on_client(struct vs_request *r) {
-    struct vs_slice what = r->args->at[0];
-    int count = r->args->count;
-    if (count == 2 && vs_slice_is_case(what, "SETNAME")) {
-        if (set_name(r, r->args->at[1])) vs_resp_simple(r->out, "OK");
-    } else if ((count == 3 && vs_slice_is_case(what, "SETINFO")) ||
-               (count == 2 && (vs_slice_is_case(what, "NO-EVICT") || vs_slice_is_case(what, "NO-TOUCH")))) {
-        vs_resp_simple(r->out, "OK");
-    } else if (count == 1 && vs_slice_is_case(what, "ID")) {
-        vs_resp_int(r->out, (int64_t)r->session->id);
-    } else if (count == 1 && vs_slice_is_case(what, "GETNAME")) {
-        if (*r->session->name)
-            vs_resp_word(r->out, r->session->name);
-        else
-            vs_resp_null(r->out);
-    } else if (count > 1 && vs_slice_is_case(what, "TRACKING") && vs_slice_is_case(r->args->at[1], "ON")) {
-        return vs_refuse(
-            r, "bad_command",
-            "CLIENT TRACKING is refused: a cache in the client would give the same id again; turn client-side "
-            "caching off");
-    } else if (count == 2 && vs_slice_is_case(what, "TRACKING") && vs_slice_is_case(r->args->at[1], "OFF")) {
-        vs_resp_simple(r->out, "OK");
-    } else if (vs_slice_is_case(what, "LIST") || (count == 1 && vs_slice_is_case(what, "INFO"))) {
-        put_client(r);
-    } else {
-        return vs_refuse(r, "bad_command", "unknown subcommand '%s', or a wrong number of arguments: %s",
-                         VS_QUOTE(what.at, what.length), r->call->help);
-    }
-    return VS_ANSWERED;
-}
-
 /* ------------------------------------------------------------------ who is there, and how to speak with it */
 
 /* What becomes of a request whose secret is not right, or not proved yet: the reply is there. */
@@ -151,8 +91,8 @@ enum vs_reply_state vs_on_reset(struct vs_request *r) {
     struct vs_session *s = r->session;
     vs_multi_end(s);
     vs_rights_forget(s);
-    s->known = s->resp3 = false;
-    *s->name = '\0';
+    s->known = s->member.resp3 = false;
+    vs_roster_name(s, (struct vs_slice){"", 0});
     vs_resp_simple(r->out, "RESET");
     return VS_ANSWERED;
 }
@@ -187,7 +127,7 @@ static void put_greeting(struct vs_out *out, const struct vs_session *s) {
     vs_resp_map(out, 7);
     vs_resp_word(out, "server"), vs_resp_word(out, "redis"); /* clients check for it */
     vs_resp_word(out, "version"), vs_resp_word(out, VS_REDIS_VERSION);
-    vs_resp_word(out, "proto"), vs_resp_int(out, s->resp3 ? 3 : 2);
+    vs_resp_word(out, "proto"), vs_resp_int(out, s->member.resp3 ? 3 : 2);
     vs_resp_word(out, "id"), vs_resp_int(out, (int64_t)s->id);
     vs_resp_word(out, "mode"), vs_resp_word(out, "standalone");
     vs_resp_word(out, "role"), vs_resp_word(out, "master");
@@ -198,7 +138,7 @@ enum vs_reply_state vs_on_hello(struct vs_request *r) {
     struct vs_session *s = r->session;
     struct vs_slice version = vs_arg(r, 0);
     struct greeting g = {.has_user = false};
-    bool resp3 = version.at ? vs_slice_is(version, "3") : s->resp3;
+    bool resp3 = version.at ? vs_slice_is(version, "3") : s->member.resp3;
     if (version.at && !resp3 && !vs_slice_is(version, "2"))
         return vs_refuse(r, "bad_protocol", "unsupported protocol version");
     if (!read_greeting(r, &g)) return VS_ANSWERED;
@@ -208,9 +148,9 @@ enum vs_reply_state vs_on_hello(struct vs_request *r) {
         return vs_refuse(r, "no_password",
                          "HELLO must be called with the client already authenticated, or as HELLO <proto> AUTH <user> "
                          "<pass>");
-    if (g.name.at && !set_name(r, g.name)) return VS_ANSWERED;
+    if (g.name.at && !vs_client_name(r, g.name)) return VS_ANSWERED;
     s->known |= g.has_user;
-    s->resp3 = r->out->resp3 = resp3;
+    s->member.resp3 = r->out->resp3 = resp3;
     put_greeting(r->out, s);
     return VS_ANSWERED;
 }

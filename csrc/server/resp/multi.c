@@ -56,16 +56,18 @@ static void forget_queue(struct vs_session *s) {
     forget(s, &s->multi->demands);
 }
 
+/* How many requests are queued, for others to see. */
+static void show_count(struct vs_session *s) {
+    vs_set(&s->member.commands, s->multi ? s->multi->count + 1 : 0);
+}
+
 void vs_multi_end(struct vs_session *s) {
     if (!s->multi) return;
     forget_queue(s);
     vs_tags_let(s->multi->tags);
     free(s->multi);
     s->multi = NULL;
-}
-
-int vs_multi_count(const struct vs_session *s) {
-    return s->multi ? (int)s->multi->count : -1;
+    show_count(s);
 }
 
 void vs_multi_fail(struct vs_session *s) {
@@ -132,6 +134,7 @@ enum vs_reply_state vs_multi_queue(struct vs_request *r, const char *bytes, size
         vs_multi_fail(r->session);
     else
         vs_resp_simple(r->out, "QUEUED");
+    show_count(r->session);
     return VS_ANSWERED;
 }
 
@@ -141,6 +144,7 @@ enum vs_reply_state vs_on_multi(struct vs_request *r) {
     if (!r->session->multi) return vs_refuse_memory(r);
     r->session->multi->tags = vs_tags_now(r->session->app);
     vs_tags_hold(r->session->multi->tags);
+    show_count(r->session);
     vs_resp_simple(r->out, "OK");
     return VS_ANSWERED;
 }

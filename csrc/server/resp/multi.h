@@ -6,8 +6,6 @@
 
 /* Keeps a request until EXEC.  Always VS_ANSWERED. */
 enum vs_reply_state vs_multi_queue(struct vs_request *request, const char *bytes, size_t length);
-/* How many requests are queued; -1: there is no transaction. */
-int vs_multi_count(const struct vs_session *session);
 /* A command was refused: EXEC will be.  Nothing where there is no transaction. */
 void vs_multi_fail(struct vs_session *session);
 void vs_multi_end(struct vs_session *session);

@@ -92,11 +92,12 @@ static int end(struct vs_request *r, enum vs_reply_state state, int used) {
 
 int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
     struct vs_args *args = &s->scratch->args;
-    if (!vs_multi_is_answering(s)) vs_rights_look(s);
+    bool is_amid = vs_multi_is_answering(s) || s->listing; /* a reply, which is answered whole */
+    if (!is_amid) vs_rights_look(s);
     int used = vs_resp_parse(buf, len, vs_session_is_stranger(s) ? &vs_resp_stranger_limits : &vs_resp_limits, args);
     if (used == 0 || (used > 0 && args->count == 0)) return used;
     if (used > 0 && is_foreign(args)) return VS_STEP_CLOSE;
-    out->resp3 = s->resp3;
+    out->resp3 = s->member.resp3;
     struct vs_request r = {.session = s,
                            .args = args,
                            .out = out,
@@ -110,7 +111,7 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
 }
 
 int vs_resp_again(struct vs_session *s, struct vs_out *out) {
-    out->resp3 = s->resp3;
+    out->resp3 = s->member.resp3;
     vs_rights_look(s);
     struct vs_request r = vs_request_recall(s, out);
     return end(&r, run(&r), 1);

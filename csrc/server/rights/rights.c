@@ -38,6 +38,7 @@ static void grant(struct vs_session *s, const struct vs_account *account, const 
     for (int i = 0; account && i < app->ns_count; i++)
         if (vs_account_has(account, (struct vs_slice){app->ns[i].name, app->ns[i].name_length}))
             g->names |= UINT64_C(1) << i;
+    vs_roster_know(s, vs_rights_name(s), g->count);
 }
 _Static_assert(VS_NAMESPACES_MAX <= 64, "a bit for each namespace");
 
@@ -77,12 +78,17 @@ void vs_rights_renew(struct vs_session *s) {
     if (a)
         grant(s, a, secret);
     else if (was.secret || was.is_lost)
-        s->grant.is_lost = true;
+        s->grant.is_lost = true, vs_roster_know(s, vs_rights_name(s), 0);
     else if (s->grant.accounts)
         grant(s, default_of(s), NULL);
     bool is_as_before = vs_account_is_as(was.account, s->grant.account);
     vs_accounts_let(was.accounts);
     if (was.accounts && !is_as_before) vs_multi_fail(s); /* what was queued was queued by other rights */
+}
+
+void vs_rights_begin(struct vs_session *s) {
+    vs_rights_look(s);
+    if (!s->grant.accounts) vs_roster_know(s, vs_rights_name(s), 0);
 }
 
 void vs_rights_end(struct vs_session *s) {
@@ -106,21 +112,17 @@ static struct vs_guard_peer peer_of(const struct vs_session *s) {
 
 /* A name that no client has may be a secret in the wrong place. */
 static void tell(struct vs_request *r, enum vs_proof proof, struct vs_slice name) {
-    static const char *const faces[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
     const struct vs_session *s = r->session;
     const struct vs_account *a = name.at && s->grant.accounts ? vs_account_named(s->grant.accounts, name) : NULL;
-    char address[VS_PEER_TEXT_MAX] = "unix";
-    if (s->peer) vs_peer_text(s->peer, address);
-    char *port = strrchr(address, ':');
-    if (port) *port = '\0';
+    char address[VS_PEER_TEXT_MAX];
     vs_log(VS_LOG_WARN,
            proof == VS_PROOF_WRONG ? "a wrong secret"
                                    : "a secret is not looked at, after too many wrong ones from there",
-           "address", address, "client",
+           "address", vs_peer_host(s->peer, address), "client",
            a         ? a->name
            : name.at ? "(none of that name)"
                      : NULL,
-           "proto", faces[s->protocol], NULL);
+           "proto", vs_protocol_name[s->protocol], NULL);
 }
 
 static void refuse(struct vs_request *r, enum vs_proof proof) {
@@ -360,6 +362,11 @@ bool vs_rights_may_name(struct vs_request *r, struct vs_slice name) {
     if (ns && g->account && g->names >> (ns - s->app->ns) & 1) return true;
     if (!ns && name.at && g->account && vs_account_has(g->account, name)) return true;
     return refuse_name(r, name);
+}
+
+bool vs_rights_operates(const struct vs_session *s) {
+    if (s->grant.accounts) return s->grant.account && s->grant.account->calls & VS_OPERATE;
+    return s->local || (s->app->resp_password && s->known);
 }
 
 bool vs_rights_sees(const struct vs_session *s, const char *name) {

@@ -16,6 +16,8 @@ static inline void vs_rights_look(struct vs_session *session) {
     struct vs_gate *gate = session->app->gate;
     if (gate && vs_gate_now(gate) != session->grant.accounts) vs_rights_renew(session);
 }
+/* A connection begins. */
+void vs_rights_begin(struct vs_session *session);
 /* Back to who says nothing. */
 void vs_rights_forget(struct vs_session *session);
 /* It closes. */
@@ -47,6 +49,9 @@ bool vs_rights_may_name(struct vs_request *request, struct vs_slice name);
 /* ... whether it may hear of a name, and of all. */
 bool vs_rights_sees(const struct vs_session *session, const char *name);
 bool vs_rights_sees_all(const struct vs_session *session);
+/* RESP: whether it may ask about others' connections and end them; without clients with names that is who comes over a
+ * unix socket, or has said the password. */
+bool vs_rights_operates(const struct vs_session *session);
 /* How many ids one request may have. */
 static inline uint64_t vs_rights_n(const struct vs_session *session, uint64_t max) {
     const struct vs_account *account = session->grant.account;
@@ -54,5 +59,10 @@ static inline uint64_t vs_rights_n(const struct vs_session *session, uint64_t ma
 }
 /* "default" where nobody has a name. */
 const char *vs_rights_name(const struct vs_session *session);
+/* Who it was, as names and values of a line of the log; its address without the port, which tells no two events apart.
+ */
+#define VS_WHO(session)                                                                                                \
+    "address", vs_peer_host((session)->peer, (char[VS_PEER_TEXT_MAX]){0}), "client", vs_rights_name(session), "proto", \
+        vs_protocol_name[(session)->protocol]
 
 #endif

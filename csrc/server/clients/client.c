@@ -1,0 +1,361 @@
+/* client.c -- the command CLIENT, as Redis 7.0 has it: who is connected, by which name, and ending connections.
+ * Knows no socket.
+ *
+ * Its lines have Redis' words and no others: some clients refuse a word that they do not know.  What there is to say
+ * beyond that the admin's routes say. */
+#include "server/clients/client.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "log/log.h"
+#include "server/commands.h"
+#include "server/resp/multi.h"
+#include "server/rights/rights.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MAX 768
+_Static_assert(2 * VS_PEER_TEXT_MAX + VS_CLIENT_NAME_MAX + VS_ACCOUNT_NAME_MAX + VS_CALL_NAME_MAX + 480 <= LINE_MAX,
+               "all words of a line, with numbers of 20 digits, fit it");
+
+/* ------------------------------------------------------------------ names */
+
+bool vs_client_name(struct vs_request *r, struct vs_slice name) {
+    if (name.length >= VS_CLIENT_NAME_MAX)
+        return vs_refuse(r, "bad_field", "a client name has at most %d bytes", VS_CLIENT_NAME_MAX - 1), false;
+    for (size_t i = 0; i < name.length; i++)
+        if (name.at[i] <= ' ' || name.at[i] > '~')
+            return vs_refuse(r, "bad_field", "Client names cannot contain spaces, newlines or special characters."),
+                   false;
+    vs_roster_name(r->session, name);
+    return true;
+}
+
+static enum vs_reply_state ok(struct vs_request *r) {
+    vs_resp_simple(r->out, "OK");
+    return VS_ANSWERED;
+}
+
+static enum vs_reply_state on_setname(struct vs_request *r) {
+    return vs_client_name(r, r->args->at[1]) ? ok(r) : VS_ANSWERED;
+}
+
+static enum vs_reply_state on_getname(struct vs_request *r) {
+    if (*r->session->member.name)
+        vs_resp_word(r->out, r->session->member.name);
+    else
+        vs_resp_null(r->out);
+    return VS_ANSWERED;
+}
+
+static enum vs_reply_state on_id(struct vs_request *r) {
+    vs_resp_int(r->out, (int64_t)r->session->id);
+    return VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ lines */
+
+/* "client|list": which of CLIENT's is asked just now is known of who asks alone. */
+static void put_command(const struct vs_request *r, const struct vs_seen *seen, char text[LINE_MAX]) {
+    char name[VS_CALL_NAME_MAX] = "NULL", sub[VS_CALL_NAME_MAX] = "";
+    bool asks = seen->id == r->session->id;
+    if (!seen->call && !asks)
+        strcpy(text, name);
+    else if (asks && r->args->at[0].length < sizeof sub) {
+        memcpy(sub, r->args->at[0].at, r->args->at[0].length);
+        vs_call_lower(sub, name);
+        snprintf(text, LINE_MAX, "client|%s", name);
+    } else if (!seen->call->name || seen->protocol != VS_RESP)
+        snprintf(text, LINE_MAX, "%s", seen->call->route);
+    else
+        vs_call_lower(seen->call->name, text);
+}
+
+/* The words of Redis 7.0, in its order. */
+static size_t put_line(const struct vs_request *r, const struct vs_seen *seen, char line[LINE_MAX]) {
+    char peer[VS_PEER_TEXT_MAX], own[VS_PEER_TEXT_MAX], command[LINE_MAX];
+    const char *flags = seen->multi >= 0 ? "x" : seen->waits ? "b" : seen->peer.family == 0 ? "U" : "N";
+    put_command(r, seen, command);
+    return (size_t)snprintf(
+        line, LINE_MAX,
+        "id=%" PRIu64 " addr=%s laddr=%s fd=%d name=%s age=%" PRId64 " idle=%" PRId64
+        " flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 "
+        "omem=0 tot-mem=%" PRIu64 " events=r cmd=%.*s user=%s redir=-1 resp=%d\n",
+        seen->id, vs_peer_text(&seen->peer, peer), vs_peer_text(&seen->own, own), seen->fd, seen->name,
+        seen->age_us / 1000000, seen->idle_ms / 1000, flags, seen->multi, seen->memory, VS_CALL_NAME_MAX + 8, command,
+        seen->client, seen->resp3 ? 3 : 2);
+}
+
+/* ------------------------------------------------------------------ a list, which may be longer than a reply */
+
+struct vs_listing {
+    size_t length, at, size; /* size: of the memory that was taken for it */
+    char text[];
+};
+
+void vs_listing_end(struct vs_session *s) {
+    if (!s->listing) return;
+    vs_session_give(s, s->listing->size);
+    free(s->listing);
+    s->listing = NULL;
+}
+
+/* Whose lines a connection may have: without the right to operate its own alone. */
+static struct vs_wanted visible(const struct vs_session *s, struct vs_wanted wanted) {
+    if (vs_rights_operates(s)) return wanted;
+    wanted.after = s->id - 1;
+    wanted.until = s->id;
+    return wanted;
+}
+
+/* false: the reply says that there is no memory for it. */
+static bool make_list(struct vs_request *r, const struct vs_wanted *wanted) {
+    struct vs_session *s = r->session;
+    size_t count, length = 0;
+    struct vs_wanted mine = visible(s, *wanted);
+    struct vs_seen *seen = vs_roster_look(s->app, &mine, 0, &count);
+    size_t size = sizeof *s->listing + count * LINE_MAX;
+    if (seen && vs_session_take(s, size)) s->listing = malloc(size);
+    if (seen && s->listing) {
+        for (size_t i = 0; i < count; i++)
+            length += put_line(r, &seen[i], s->listing->text + length);
+        s->listing->length = length, s->listing->at = 0, s->listing->size = size;
+    } else {
+        vs_refuse_memory(r);
+    }
+    free(seen);
+    return s->listing != NULL;
+}
+
+static enum vs_reply_state put_list(struct vs_request *r) {
+    struct vs_listing *list = r->session->listing;
+    size_t room = r->out->size - r->out->used - 64, left = list->length - list->at, n = left < room ? left : room;
+    bool is_last = n == left;
+    if (list->at == 0) {
+        char head[24];
+        vs_put(r->out, head, (size_t)snprintf(head, sizeof head, "$%zu\r\n", list->length));
+    }
+    vs_put(r->out, list->text + list->at, n);
+    list->at += n;
+    if (!is_last) return VS_AGAIN;
+    vs_put_text(r->out, "\r\n");
+    vs_listing_end(r->session);
+    return VS_ANSWERED;
+}
+
+static enum vs_reply_state list(struct vs_request *r, const struct vs_wanted *wanted) {
+    bool is_in_transaction = vs_multi_hands_out(r->session);
+    if (!r->session->listing && !make_list(r, wanted)) return VS_ANSWERED;
+    if (is_in_transaction && r->session->listing->length > VS_REPLY_MAX / 2) {
+        vs_listing_end(r->session);
+        return vs_refuse(r, "too_large", "the list is too long for a transaction");
+    }
+    return put_list(r);
+}
+
+static enum vs_reply_state on_info(struct vs_request *r) {
+    return list(r, &(struct vs_wanted){.after = r->session->id - 1, .until = r->session->id});
+}
+
+static enum vs_reply_state syntax_error(struct vs_request *r) {
+    return vs_refuse(r, "bad_command", "syntax error");
+}
+
+/* As Redis has them; nobody is one of a replica's, or has subscribed to anything.  false: the reply says so. */
+static bool read_type(struct vs_request *r, struct vs_slice type, bool *is_any) {
+    static const char *const others[] = {"replica", "slave", "master", "pubsub"};
+    *is_any = vs_slice_is_case(type, "normal");
+    for (size_t i = 0; i < VS_COUNT(others); i++)
+        if (vs_slice_is_case(type, others[i])) return true;
+    if (!*is_any) vs_refuse(r, "bad_field", "Unknown client type '%s'", VS_QUOTE(type.at, type.length));
+    return *is_any;
+}
+
+static bool read_id(struct vs_slice text, uint64_t *id) {
+    return vesta_parse(VESTA_DECIMAL, text.at, text.length, id) == VESTA_OK && *id <= INT64_MAX;
+}
+
+/* The loop's memory for ids has room for as many as a command has arguments. */
+_Static_assert(VS_RESP_ARGS_MAX <= VESTA_BATCH_MAX, "an id an argument");
+
+static enum vs_reply_state on_list(struct vs_request *r) {
+    const struct vs_slice *word = r->args->at;
+    int count = r->args->count;
+    struct vs_wanted wanted = {.ids = NULL};
+    bool is_any;
+    if (count == 1) return list(r, &wanted);
+    if (count == 3 && vs_slice_is_case(word[1], "TYPE")) {
+        if (!read_type(r, word[2], &is_any)) return VS_ANSWERED;
+        if (!is_any) wanted.ids = r->ids; /* none of none */
+        return list(r, &wanted);
+    }
+    if (count < 3 || !vs_slice_is_case(word[1], "ID")) return syntax_error(r);
+    wanted.ids = r->ids;
+    for (int i = 2; i < count; i++)
+        if (!read_id(word[i], &r->ids[wanted.id_count++])) return vs_refuse(r, "bad_field", "Invalid client ID");
+    return list(r, &wanted);
+}
+
+/* ------------------------------------------------------------------ ending */
+
+/* What CLIENT KILL's words ask for. */
+struct victims {
+    struct vs_wanted wanted;
+    bool is_nobody, spares_me;
+};
+
+static bool read_yes(struct vs_slice word, bool *is_yes) {
+    *is_yes = vs_slice_is_case(word, "YES");
+    return *is_yes || vs_slice_is_case(word, "NO");
+}
+
+static bool is_user(const struct vs_session *s, struct vs_slice name) {
+    const struct vs_accounts *accounts = s->grant.accounts;
+    return vs_slice_is(name, VS_ACCOUNT_DEFAULT) || (accounts && vs_account_named(accounts, name));
+}
+
+/* One word and its value.  false: the reply says what is wrong. */
+static bool read_victim(struct vs_request *r, struct vs_slice word, struct vs_slice value, struct victims *v) {
+    bool is_any = true;
+    if (vs_slice_is_case(word, "ID")) {
+        if (!read_id(value, r->ids) || r->ids[0] == 0)
+            return vs_refuse(r, "bad_field", "client-id should be greater than 0"), false;
+        v->wanted.ids = r->ids, v->wanted.id_count = 1;
+    } else if (vs_slice_is_case(word, "TYPE")) {
+        if (!read_type(r, value, &is_any)) return false;
+        v->is_nobody |= !is_any;
+    } else if (vs_slice_is_case(word, "ADDR")) {
+        v->wanted.peer = value;
+    } else if (vs_slice_is_case(word, "LADDR")) {
+        v->wanted.own = value;
+    } else if (vs_slice_is_case(word, "USER")) {
+        if (!is_user(r->session, value))
+            return vs_refuse(r, "bad_field", "No such user '%s'", VS_QUOTE(value.at, value.length)), false;
+        v->wanted.client = value;
+    } else if (!vs_slice_is_case(word, "SKIPME") || !read_yes(value, &v->spares_me)) {
+        return syntax_error(r), false;
+    }
+    return true;
+}
+
+/* Whether who asks is one of them; its reply is written first. */
+static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
+    struct vs_wanted me = *wanted;
+    size_t count;
+    if (wanted->but != s->id) me.after = s->id - 1, me.until = s->id;
+    struct vs_seen *seen = wanted->but == s->id ? NULL : vs_roster_look(s->app, &me, 1, &count);
+    bool is_meant = seen && count > 0;
+    free(seen);
+    wanted->but = s->id;
+    return is_meant;
+}
+
+/* Ends those that are meant; *me: who asks is one of them.  false: it may not, and the reply says so. */
+static bool end(struct vs_request *r, struct vs_wanted wanted, bool *me, size_t *count) {
+    struct vs_session *s = r->session;
+    *me = take_me(s, &wanted);
+    *count = *me;
+    if (*me && vs_multi_hands_out(s)) /* nobody looks at what a command of a transaction returns */
+        (void)vs_roster_end(s->app, &(struct vs_wanted){.after = s->id - 1, .until = s->id});
+    if (!vs_rights_operates(s)) {
+        if (*me) return true;
+        return vs_refuse(r, "not_allowed", "this user has no permissions to run the 'client|kill' command"), false;
+    }
+    *count += vs_roster_end(s->app, &wanted);
+    if (*count)
+        vs_log(VS_LOG_INFO, "CLIENT KILL ended connections", "ended", VS_DIGITS((int64_t)*count), VS_WHO(s), NULL);
+    return true;
+}
+
+static enum vs_reply_state on_kill_address(struct vs_request *r) {
+    size_t count;
+    bool me;
+    if (!end(r, (struct vs_wanted){.peer = r->args->at[1]}, &me, &count)) return VS_ANSWERED;
+    if (count == 0) return vs_refuse(r, "bad_field", "No such client");
+    ok(r);
+    return me ? VS_QUIT : VS_ANSWERED;
+}
+
+static enum vs_reply_state on_kill(struct vs_request *r) {
+    struct victims v = {.spares_me = true};
+    size_t count = 0;
+    bool me = false;
+    if (r->args->count == 2) return on_kill_address(r);
+    if (r->args->count % 2 == 0) return syntax_error(r);
+    for (int i = 1; i < r->args->count; i += 2)
+        if (!read_victim(r, r->args->at[i], r->args->at[i + 1], &v)) return VS_ANSWERED;
+    if (v.spares_me) v.wanted.but = r->session->id;
+    if (!v.is_nobody && !end(r, v.wanted, &me, &count)) return VS_ANSWERED;
+    vs_resp_int(r->out, (int64_t)count);
+    return me ? VS_QUIT : VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ what is of no use here */
+
+static enum vs_reply_state on_flag(struct vs_request *r) {
+    struct vs_slice word = r->args->at[1];
+    return vs_slice_is_case(word, "ON") || vs_slice_is_case(word, "OFF") ? ok(r) : syntax_error(r);
+}
+
+static enum vs_reply_state unknown(struct vs_request *r) {
+    return vs_refuse(r, "bad_command", "unknown subcommand '%s', or a wrong number of arguments: %s",
+                     VS_QUOTE(r->args->at[0].at, r->args->at[0].length), r->call->help);
+}
+
+static enum vs_reply_state on_tracking(struct vs_request *r) {
+    if (vs_slice_is_case(r->args->at[1], "OFF") && r->args->count == 2) return ok(r);
+    if (!vs_slice_is_case(r->args->at[1], "ON")) return unknown(r);
+    return vs_refuse(r, "bad_command",
+                     "CLIENT TRACKING is refused: a cache in the client would give the same id again; turn client-side "
+                     "caching off");
+}
+
+static enum vs_reply_state on_reply(struct vs_request *r) {
+    if (vs_slice_is_case(r->args->at[1], "ON")) return ok(r);
+    return vs_refuse(r, "bad_command", "CLIENT REPLY is refused: an id that is not replied is lost");
+}
+
+static enum vs_reply_state on_getredir(struct vs_request *r) {
+    vs_resp_int(r->out, -1); /* nothing is tracked */
+    return VS_ANSWERED;
+}
+
+static enum vs_reply_state on_pause(struct vs_request *r) {
+    return vs_refuse(r, "bad_command", "CLIENT PAUSE is refused: clients are not held up; to stop a server, drain it");
+}
+
+static enum vs_reply_state on_unblock(struct vs_request *r) {
+    return vs_refuse(r, "bad_command",
+                     "CLIENT UNBLOCK is refused: who waits for an id waits for moments; CLIENT KILL ends it");
+}
+
+static const struct {
+    const char *name;
+    int args_min, args_max; /* with the name */
+    vs_handler *handler;
+} subs[] = {{"SETNAME", 2, 2, on_setname},
+            {"GETNAME", 1, 1, on_getname},
+            {"ID", 1, 1, on_id},
+            {"INFO", 1, 1, on_info},
+            {"LIST", 1, VS_RESP_ARGS_MAX, on_list},
+            {"KILL", 2, VS_RESP_ARGS_MAX, on_kill},
+            {"SETINFO", 3, 3, ok},
+            {"NO-EVICT", 2, 2, on_flag},
+            {"NO-TOUCH", 2, 2, on_flag},
+            {"TRACKING", 2, VS_RESP_ARGS_MAX, on_tracking},
+            {"GETREDIR", 1, 1, on_getredir},
+            {"REPLY", 2, 2, on_reply},
+            {"PAUSE", 2, 3, on_pause},
+            {"UNPAUSE", 1, 1, on_pause},
+            {"UNBLOCK", 2, 3, on_unblock}};
+
+enum vs_reply_state vs_on_client(struct vs_request *r) {
+    struct vs_slice what = r->args->at[0];
+    for (size_t i = 0; i < VS_COUNT(subs); i++) {
+        bool fits = r->args->count >= subs[i].args_min && r->args->count <= subs[i].args_max;
+        if (fits && vs_slice_is_case(what, subs[i].name)) return subs[i].handler(r);
+    }
+    return unknown(r);
+}

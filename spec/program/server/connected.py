@@ -1,0 +1,240 @@
+"""connected.py -- who is connected: CLIENT LIST, INFO, ID and KILL over all loops, and what connections meet that are ended."""
+import os
+import re
+import socket
+import subprocess
+import time
+
+from serving import SLOW, Server, claim, command, get, main, same, until_closed
+
+NOPERM = b"-NOPERM this user has no permissions to run the 'client|kill' command\r\n"
+WORDS = ("id addr laddr fd name age idle flags db sub psub ssub multi qbuf qbuf-free argv-mem multi-mem rbs rbp obl oll omem tot-mem "
+         "events cmd user redir resp").split()  # Redis 7.0's, in its order: go-redis refuses a line with any other
+
+
+class Connection:
+    """A connection of the Redis protocol that is asked one thing after the other."""
+
+    def __init__(self, server, *first):
+        self.sock = server.connect(server.resp)
+        self.file = self.sock.makefile("rb")
+        for words in (["PING"], *first):  # once it is answered it is a member
+            assert not self.ask(*words).startswith(b"-"), words
+
+    def ask(self, *words):
+        self.sock.sendall(command(*words))
+        return self.reply()
+
+    def reply(self):
+        """A reply as it came, bulk strings without their length."""
+        line = self.file.readline()
+        if line[:1] == b"$" and line != b"$-1\r\n":
+            return self.file.read(int(line[1:]) + 2)[:-2]
+        if line[:1] == b"*":
+            return [self.reply() for _ in range(int(line[1:]))]
+        return line
+
+    def id(self):
+        return int(self.ask("CLIENT", "ID")[1:])
+
+    def is_closed(self):
+        """The server ended it; waits for that."""
+        return until_closed(self.sock) == b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.sock.close()
+
+
+def lines(text):
+    return [dict(word.split("=", 1) for word in line.split(" ")) for line in text.decode().splitlines()]
+
+
+def with_clients(world, *flags, **kw):
+    """A server with an operator and two who may only take ids."""
+    path = world.path("clients")
+    with open(path, "w") as file:
+        os.fchmod(file.fileno(), 0o600)
+        for name, calls in (("ops", "give,read,operate"), ("shop", "give"), ("mail", "give")):
+            digest = subprocess.run(["sha256sum"], input=secret(name), capture_output=True, text=True).stdout.split()[0]
+            file.write("%s names=* calls=%s secret=random:2026-01-01T00:00:00Z:%s\n" % (name, calls, digest))
+    return Server(world, "--clients", path, *flags, **kw)
+
+
+def secret(name):
+    return name.ljust(32, "x")
+
+
+def auth(name):
+    return ["AUTH", name, secret(name)]
+
+
+def waits(server, has, expect):
+    """Until what CLIENT LIST says of all fits."""
+    until = time.monotonic() + 20 * SLOW
+    with Connection(server, auth("ops")) as ops:
+        while True:
+            seen = lines(ops.ask("CLIENT", "LIST"))
+            if has(seen) == expect:
+                return seen
+            assert time.monotonic() < until, seen
+
+
+# ------------------------------------------------------------------ who is there
+
+@claim("CLIENT LIST has a line a connection of all loops and protocols, in Redis' words, for whoever may operate")
+def _(world):
+    with with_clients(world, "--threads", "4") as server:
+        web = server.connect(server.http)
+        web.sendall(b"GET /genid HTTP/1.1\r\nHost: t\r\n\r\n")
+        assert web.recv(4096).startswith(b"HTTP/1.1 200 ")
+        with Connection(server, auth("ops")) as ops, Connection(server, auth("shop"), ["CLIENT", "SETNAME", "till-3"]) as shop, \
+                Connection(server, ["GET", "default"]) as nobody:
+            shop.ask("GET", "default")
+            shop.ask("MULTI"), shop.ask("GET", "default")
+            text = ops.ask("CLIENT", "LIST")
+            seen = {line["id"]: line for line in lines(text)}
+            assert all([word.split("=", 1)[0] for word in line.split(" ")] == WORDS for line in text.decode().splitlines()), text
+            same(list(map(int, seen)), sorted(map(int, seen)))
+            me, till = seen[str(ops.id())], next(line for line in seen.values() if line["name"] == "till-3")
+            same((me["cmd"], me["user"], me["flags"], me["resp"]), ("client|list", "ops", "N", "2"))
+            same((till["cmd"], till["user"], till["flags"], till["multi"]), ("get", "shop", "x", "1"))
+            same(till["addr"], "127.0.0.1:%d" % shop.sock.getsockname()[1])
+            same({line["laddr"] for line in seen.values()}, {"127.0.0.1:%d" % server.resp, "127.0.0.1:%d" % server.http})
+            same([line["user"] for line in seen.values() if line["cmd"] == "/genid"], ["default"])
+            same(len(seen), 4)
+            same(lines(ops.ask("CLIENT", "LIST", "ID", till["id"], "999999", str(2**63 - 1))), [till])
+            same((len(lines(ops.ask("CLIENT", "LIST", "TYPE", "normal"))), ops.ask("CLIENT", "LIST", "TYPE", "pubsub")), (4, b""))
+            same([line["id"] for line in lines(ops.ask("CLIENT", "INFO"))], [me["id"]])
+            # who may not operate sees itself, whatever it asks for
+            same([line["name"] for line in lines(nobody.ask("CLIENT", "LIST"))], [""])
+            same(nobody.ask("CLIENT", "LIST", "ID", till["id"]), b"")
+        web.close()
+
+
+@claim("wrong words of CLIENT LIST and KILL are refused in Redis' words; what is of no use here is refused by name")
+def _(world):
+    with with_clients(world) as server, Connection(server, auth("ops")) as ops:
+        for words, reply in (
+                (["LIST", "ID", "x"], "Invalid client ID"), (["LIST", "ID", "9" * 30], "Invalid client ID"),
+                (["LIST", "ID"], "syntax error"), (["LIST", "WHO", "x"], "syntax error"), (["LIST", "TYPE", "a"], "Unknown client type 'a'"),
+                (["KILL", "ID", "0"], "client-id should be greater than 0"), (["KILL", "ID", "-1"], "client-id should be greater than 0"),
+                (["KILL", "ID", "9" * 20], "client-id should be greater than 0"), (["KILL", "ID", ""], "client-id should be greater than 0"),
+                (["KILL", "1.2.3.4:5"], "No such client"), (["KILL", ""], "No such client"), (["KILL", "\n\0"], "No such client"),
+                (["KILL", "USER", "\r\nnobody"], "No such user '\\x0d\\x0anobody'"), (["KILL", "TYPE", "x"], "Unknown client type 'x'"),
+                (["KILL", "SKIPME", "perhaps"], "syntax error"), (["KILL", "ID", "1", "ADDR"], "syntax error"), (["KILL", "MAXAGE", "1"], "syntax error"),
+                (["NO-EVICT", "x"], "syntax error")):
+            same((words, ops.ask("CLIENT", *words)), (words, b"-ERR " + reply.encode() + b"\r\n"))
+        for words in (["PAUSE", "10"], ["PAUSE", "10", "WRITE"], ["UNPAUSE"], ["UNBLOCK", "1"], ["REPLY", "OFF"], ["TRACKING", "ON"]):
+            assert re.fullmatch(rb"-ERR CLIENT [A-Z]+ is refused: [ -~]+\r\n", ops.ask("CLIENT", *words)), words
+        for words in (["NO-EVICT", "on"], ["REPLY", "on"], ["TRACKING", "off"], ["SETINFO", "lib-name", "x"]):
+            same((words, ops.ask("CLIENT", *words)), (words, b"+OK\r\n"))
+        for words in (["ID", str(2**63 - 1)], ["ADDR", "x"], ["ADDR", "[::1]:1"], ["LADDR", "0.0.0.0:0"], ["TYPE", "pubsub"], ["USER", "mail"]):
+            same((words, ops.ask("CLIENT", "KILL", *words)), (words, b":0\r\n"))
+        same(ops.ask("PING"), b"+PONG\r\n")
+
+
+# ------------------------------------------------------------------ ending
+
+@claim("CLIENT KILL ends by id, address, own address, user and all of them; who asks stays, unless it wants itself")
+def _(world):
+    with with_clients(world, "--threads", "4") as server, Connection(server, auth("ops")) as ops:
+        def killed(victims, *words, reply):
+            same((words, ops.ask("CLIENT", "KILL", *words)), (words, reply))
+            for victim in victims:
+                assert victim.is_closed(), words
+        one = Connection(server)
+        killed([one], "ID", str(one.id()), reply=b":1\r\n")
+        one = Connection(server)
+        killed([one], "127.0.0.1:%d" % one.sock.getsockname()[1], reply=b"+OK\r\n")
+        one, other = Connection(server, auth("shop")), Connection(server, auth("shop"))
+        killed([one], "ADDR", "127.0.0.1:%d" % one.sock.getsockname()[1], "USER", "shop", reply=b":1\r\n")
+        killed([other], "USER", "shop", reply=b":1\r\n")
+        some = [Connection(server, auth("mail")) for _ in range(8)]
+        killed(some, "LADDR", "127.0.0.1:%d" % server.resp, "TYPE", "normal", reply=b":8\r\n")
+        same(ops.ask("CLIENT", "KILL", "ID", str(ops.id())), b":0\r\n")
+        line = server.listen("CLIENT KILL ended connections")
+        assert "ended=1" in line and "address=127.0.0.1 client=ops proto=resp" in line, line
+        same(ops.ask("CLIENT", "KILL", "USER", "ops", "SKIPME", "no"), b":1\r\n")
+        assert ops.is_closed()
+
+
+@claim("who may not operate ends nobody but itself; without named clients that takes the password, or a unix socket")
+def _(world):
+    with with_clients(world) as server, Connection(server, auth("ops")) as ops, Connection(server, auth("shop")) as shop:
+        same([shop.ask("CLIENT", "KILL", *words) for words in (["USER", "ops"], ["ID", str(ops.id())], ["127.0.0.1:1"])], [NOPERM] * 3)
+        same(shop.ask("CLIENT", "KILL", "127.0.0.1:%d" % shop.sock.getsockname()[1]), b"+OK\r\n")
+        assert shop.is_closed() and ops.ask("PING") == b"+PONG\r\n"
+        same(server.redis("MULTI") + server.say(server.resp, command("MULTI") + command("CLIENT", "KILL", "SKIPME", "no") + command("EXEC") + command("PING")),
+             b"+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n:1\r\n+PONG\r\n")
+    path = world.path("s")
+    with Server(world) as server, Connection(server) as tcp:
+        same(tcp.ask("CLIENT", "KILL", "USER", "default"), NOPERM)
+    with Server(world, "--resp", "unix:" + path, quiet=True) as server, socket.socket(socket.AF_UNIX) as sock:
+        web = server.connect(server.http)
+        web.sendall(get("/genid"))
+        assert web.recv(4096).startswith(b"HTTP/1.1 200 ")
+        sock.connect(path)
+        sock.sendall(command("CLIENT", "LIST") + command("CLIENT", "KILL", "USER", "default") + command("QUIT"))
+        text = until_closed(sock)
+        assert b"addr=unix laddr=unix " in text and b"laddr=127.0.0.1:" in text and b":1\r\n+OK\r\n" in text, text
+        same(until_closed(web), b"")
+
+
+@claim("a connection is ended while it waits for an id, in a transaction, and while it reads a list that is longer than a reply")
+def _(world):
+    slow = "sign:1 time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
+    with with_clients(world, "--threads", "2", "--wait-ms", "5000", layout=slow, pacing="clock") as server, Connection(server, auth("ops")) as ops:
+        waiting, queued = Connection(server, auth("shop")), Connection(server, auth("shop"), ["MULTI"])
+        queued.ask("GET", "default")
+        waiting.sock.sendall(command("VESTA.NEXT", "default", "1000"))
+        seen = waits(server, lambda seen: sorted(line["flags"] for line in seen if line["user"] == "shop"), ["b", "x"])
+        same([line["multi"] for line in seen if line["flags"] == "x"], ["1"])
+        same(ops.ask("CLIENT", "KILL", "USER", "shop"), b":2\r\n")
+        assert waiting.is_closed() and queued.is_closed()
+        assert re.search(r"(?m)^vesta_waiting_requests 0$", server.get("/metrics", headers={"Authorization": "Bearer " + secret("ops")}).body)
+        assert int(ops.ask("GET", "default")) > 0
+
+
+@claim("twelve hundred connections are listed whole, and ended at once, over four loops")
+def _(world):
+    many = 1200
+    with with_clients(world, "--threads", "4") as server:
+        with Connection(server, auth("ops")) as ops:
+            crowd = [Connection(server) for _ in range(many)]
+            for one in crowd:
+                one.sock.sendall(command(*auth("shop")) + command("CLIENT", "SETNAME", "n" * 47))
+            for one in crowd:
+                same(one.reply() + one.reply(), b"+OK\r\n+OK\r\n")
+            text = ops.ask("CLIENT", "LIST")
+            assert len(text) > 288 * 1024, len(text)  # longer than a reply may be
+            same((len(lines(text)), text.count(b"user=shop ")), (many + 1, many))
+            for one in crowd[:many // 2]:  # as many ask while they are ended
+                one.sock.sendall(command("GET", "default") * 20)
+            same(ops.ask("CLIENT", "KILL", "USER", "shop"), b":%d\r\n" % many)
+            for one in crowd:
+                until_closed(one.sock)
+                one.sock.close()
+            waits(server, lambda seen: [line["user"] for line in seen], ["ops", "ops"])
+
+
+@claim("a client that is removed while connected is shown as default, and can be ended")
+def _(world):
+    with with_clients(world) as server, Connection(server, auth("ops")) as ops, Connection(server, auth("mail")) as mail:
+        path = world.path("clients")
+        with open(path) as file:
+            left = [line for line in file if not line.startswith("mail ")]
+        with open(path, "w") as file:
+            file.writelines(left)
+        server.process.send_signal(1)
+        server.listen("the clients were read again")
+        assert mail.ask("GET", "default").startswith(b"-NOAUTH"), "its secret is gone"
+        same(ops.ask("CLIENT", "KILL", "USER", "mail"), b"-ERR No such user 'mail'\r\n")
+        same([line["user"] for line in lines(ops.ask("CLIENT", "LIST"))], ["ops", "default"])
+        same(ops.ask("CLIENT", "KILL", "USER", "default"), b":1\r\n")
+        assert mail.is_closed()
+
+
+main()
