@@ -5,6 +5,7 @@
 #include "keeper/options.h"
 #include "lease/lease.h"
 #include "number/form.h"
+#include "os/address.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -74,6 +75,11 @@ int vs_conf_check_host(const char *text, struct vesta_error *err) {
     return vs_fail(err, VESTA_EOPTION,
                    "has '%s', which must be a name without a port, such as ids.example.com, or \"*\"",
                    VS_QUOTE(text, length));
+}
+
+int vs_conf_check_proxy(const char *text, struct vesta_error *err) {
+    struct vs_network network;
+    return vs_network_read(text, &network, err);
 }
 
 /* As browsers write it: what is written otherwise would never be met. */

@@ -12,6 +12,7 @@ int vs_conf_check_layout(const char *text, struct vesta_error *err);
 int vs_conf_check_path(const char *text, struct vesta_error *err);
 int vs_conf_check_address(const char *text, struct vesta_error *err);
 int vs_conf_check_host(const char *text, struct vesta_error *err);
+int vs_conf_check_proxy(const char *text, struct vesta_error *err);
 int vs_conf_check_origin(const char *text, struct vesta_error *err);
 int vs_conf_check_uri(const char *text, struct vesta_error *err);
 int vs_conf_check_mode(const char *text, struct vesta_error *err);

@@ -126,6 +126,7 @@ struct vs_config {
     struct vs_conf_list tinyid_tokens; /* none: none is asked for */
     struct vs_conf_list hosts;         /* names that HTTP clients may call this server by */
     struct vs_conf_list origins;       /* whose pages may ask */
+    struct vs_conf_list proxies;       /* balancers that say whose connection it is */
     int64_t http_state;                /* 0: what tells of the server's state is the admin's alone */
     int64_t leaf_any_key, start_wait_ms_max;
     int64_t single_host; /* nobody else gives ids of these namespaces */

@@ -407,8 +407,8 @@ static int check_listens(const struct vs_conf_reading *r, struct vesta_error *er
 
 /* Of flags as well: nobody else looks at how they are written, and what is written otherwise would never be met. */
 static int check_sites(const struct vs_conf_reading *r, struct vesta_error *err) {
-    static const char *const paths[] = {"http.hosts", "http.allow_origins"};
-    const struct vs_conf_list *lists[] = {&r->config->hosts, &r->config->origins};
+    static const char *const paths[] = {"http.hosts", "http.allow_origins", "proxies"};
+    const struct vs_conf_list *lists[] = {&r->config->hosts, &r->config->origins, &r->config->proxies};
     struct vesta_error why;
     for (size_t i = 0; i < VS_COUNT(paths); i++)
         for (int k = 0; k < lists[i]->count; k++)

@@ -200,3 +200,60 @@ void vs_unlisten(const char *address, int fd) {
     close(fd);
     if (path) unlink(path);
 }
+
+/* ------------------------------------------------------------------ networks */
+
+static bool has_bit(const unsigned char *at, int bit) {
+    return at[bit / 8] >> (7 - bit % 8) & 1;
+}
+
+/* What stands behind the slash; without one, all bits.  -1: it is no number of them. */
+static int read_bits(const char *slash, int all) {
+    if (!slash) return all;
+    size_t length = strlen(slash + 1);
+    if (length == 0 || length > 3 || slash[1 + strspn(slash + 1, "0123456789")] != '\0') return -1;
+    int bits = atoi(slash + 1);
+    return bits <= all ? bits : -1;
+}
+
+/* IPv4 that is written as IPv6 is no peer's address: such peers are IPv4's. */
+static bool is_mapped(const struct vs_network *network) {
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    return network->family == 6 && network->bits >= 96 && memcmp(network->at, mapped, sizeof mapped) == 0;
+}
+
+static bool read_network(const char *text, struct vs_network *out) {
+    char host[INET6_ADDRSTRLEN] = "";
+    const char *slash = strchr(text, '/');
+    size_t length = slash ? (size_t)(slash - text) : strlen(text);
+    if (length >= sizeof host) return false;
+    memcpy(host, text, length);
+    *out = (struct vs_network){.family = strchr(host, ':') ? 6 : 4};
+    int all = out->family == 6 ? 128 : 32, bits = read_bits(slash, all);
+    if (bits < 0 || inet_pton(out->family == 6 ? AF_INET6 : AF_INET, host, out->at) != 1) return false;
+    out->bits = (uint8_t)bits;
+    return !is_mapped(out);
+}
+
+int vs_network_read(const char *text, struct vs_network *out, struct vesta_error *err) {
+    struct vs_network network = {.family = 0};
+    if (strcmp(text, "unix") != 0 && !read_network(text, &network))
+        return vs_fail(err, VESTA_EOPTION,
+                       "has '%s', which must be an address, a network such as 10.0.0.0/8, or \"unix\"",
+                       VS_QUOTE(text, strlen(text)));
+    for (int bit = network.bits; network.family && bit < (network.family == 6 ? 128 : 32); bit++)
+        if (has_bit(network.at, bit))
+            return vs_fail(err, VESTA_EOPTION, "has '%s', an address with more bits than the %d of the network",
+                           VS_QUOTE(text, strlen(text)), network.bits);
+    *out = network;
+    return VESTA_OK;
+}
+
+bool vs_network_has(const struct vs_network *network, int family, const unsigned char *at) {
+    if (network->family != family) return false;
+    int whole = network->bits / 8;
+    if (memcmp(network->at, at, (size_t)whole) != 0) return false;
+    for (int bit = whole * 8; bit < network->bits; bit++)
+        if (has_bit(network->at, bit) != has_bit(at, bit)) return false;
+    return true;
+}

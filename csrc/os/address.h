@@ -1,8 +1,11 @@
-/* address.h -- addresses as people write them, HOST:PORT, [v6]:PORT or unix:PATH, and plain sockets on them. */
+/* address.h -- addresses as people write them, HOST:PORT, [v6]:PORT or unix:PATH, sockets on them, networks. */
 #ifndef VS_ADDRESS_H
 #define VS_ADDRESS_H
 
 #include "vesta.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VS_BACKLOG 1024
 
@@ -23,5 +26,16 @@ int vs_connect(const char *address, int patience_ms, struct vesta_error *err);
 
 /* Removes the file of a unix: address; nothing for others. */
 void vs_unlisten(const char *address, int fd);
+
+/* A network as people write it: 10.0.0.0/8, 192.0.2.7, 2001:db8::/32, or "unix", this machine's sockets. */
+struct vs_network {
+    uint8_t family, bits; /* 4, 6, or 0: over a unix socket */
+    unsigned char at[16]; /* behind its bits all are 0 */
+};
+
+/* Errors: VESTA_EOPTION; the text goes on from what was read: "has 'x', which must be ...". */
+int vs_network_read(const char *text, struct vs_network *out, struct vesta_error *err);
+/* `at`: the 4 or 16 bytes of an address; nothing of family 0. */
+bool vs_network_has(const struct vs_network *network, int family, const unsigned char *at);
 
 #endif

@@ -20,7 +20,7 @@ _Static_assert(VS_CONF_NAMESPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN
 struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
         *log_file, *policy, *shadow_policy, *policy_env, *wait_ms, *connections, *address_connections, *memory_mib,
-        *start_wait_ms, *hosts, *origins, *clients;
+        *start_wait_ms, *hosts, *origins, *clients, *proxies;
     int open, single_host, no_state, effective, json;
 };
 
@@ -44,8 +44,11 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
         VS_TEXT("resp-idle-ms", &flags->resp_idle_ms, "MS",
                 "how long a Redis client may be idle before it is disconnected (default: 300000)"),
         VS_TEXT("admin", &flags->admin, "ADDR", "the address of the admin routes (default: off)"),
-        VS_TEXT("clients", &flags->clients, "FILE", "who may ask, as `vesta client` writes it (default: nobody has a name)"),
+        VS_TEXT("clients", &flags->clients, "FILE",
+                "who may ask, as `vesta client` writes it (default: nobody has a name)"),
         VS_SWITCH("open", &flags->open, "whoever reaches --http may have ids, also from other machines"),
+        VS_TEXT("proxies", &flags->proxies, "NETWORK,...",
+                "balancers, whose connections begin with a PROXY protocol v2 header (default: none)"),
         VS_TEXT("connections", &flags->connections, "N",
                 "how many connections HTTP and Redis clients may have together (default: 10000)"),
         VS_TEXT("address-connections", &flags->address_connections, "N",
@@ -132,6 +135,7 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     add_flag(serving, "--admin", "admin.listen", flags->admin);
     add_flag(serving, "--clients", "clients", flags->clients);
     add_flag(serving, "--open", "open", flags->open ? "true" : NULL);
+    add_flag(serving, "--proxies", "proxies", flags->proxies);
     add_flag(serving, "--connections", "connections_max", flags->connections);
     add_flag(serving, "--address-connections", "address_connections_max", flags->address_connections);
     add_flag(serving, "--memory-mib", "memory_mib_max", flags->memory_mib);
@@ -181,6 +185,13 @@ struct vs_limits vs_limits_of(const struct vs_config *config) {
                               .tags = vs_segments_plan(config)};
 }
 
+/* Each was looked at when the config was read. */
+static void take_proxies(struct vs_serving *serving, const struct vs_conf_list *list) {
+    struct vesta_error err;
+    for (int i = 0; i < list->count; i++)
+        serving->proxy_count += vs_network_read(list->text[i], &serving->proxy[i], &err) == VESTA_OK;
+}
+
 static void take_config(struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
     listen_at(serving, VS_HTTP, &config->http, config->http_socket_mode);
@@ -195,6 +206,7 @@ static void take_config(struct vs_serving *serving) {
     serving->app.host_count = config->hosts.count;
     serving->app.origin = config->origins.text;
     serving->app.origin_count = config->origins.count;
+    take_proxies(serving, &config->proxies);
     serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
     serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
     serving->auth_ms = (uint64_t)config->resp_auth_ms_max;

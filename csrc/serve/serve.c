@@ -133,6 +133,8 @@ static int run(struct vs_serving *serving) {
     struct vesta_error err;
     opts.limits = serving->limits;
     opts.auth_ms = serving->auth_ms;
+    opts.proxy = serving->proxy;
+    opts.proxy_count = serving->proxy_count;
     opts.idle_ms[VS_RESP] = serving->resp_idle_ms;
     opts.idle_ms[VS_HTTP] = opts.idle_ms[VS_ADMIN] = serving->http_idle_ms;
     for (int i = 0; i < serving->listener_count; i++) {

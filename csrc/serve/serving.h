@@ -39,6 +39,8 @@ struct vs_serving {
     int listener_count;
     int threads;
     uint64_t http_idle_ms, resp_idle_ms, auth_ms;
+    struct vs_network proxy[VS_CONF_HOSTS_MAX];
+    int proxy_count;
     struct vs_limits limits; /* of clients */
     struct vs_handed handed[VS_HANDED_MAX];
     struct vs_log_opts log;

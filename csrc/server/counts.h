@@ -6,6 +6,7 @@
 #define VS_COUNTS_H
 
 #include "access/gate.h"
+#include "server/net/proxy.h"
 #include "server/server.h"
 
 #define VS_CODES_MAX 48     /* "ok" and the names of failures: vs_code_name */
@@ -27,6 +28,7 @@ struct vs_counts {
     vs_count accepted[VS_PROTOCOLS], closed[VS_PROTOCOLS]; /* connections; those turned away are in both */
     vs_count turned[VS_PROTOCOLS][VS_TURNED_REASONS];      /* away */
     vs_count shed[VS_PROTOCOLS];                           /* closed because clients held too much memory */
+    vs_count headers[VS_PROTOCOLS][VS_PROXY_RESULTS];      /* of the PROXY protocol */
     vs_count rests;                                        /* of listeners, for want of a descriptor */
     vs_count waiting;                                      /* requests, for an id, now */
 };

@@ -3,6 +3,7 @@
 #ifndef VS_SERVER_H
 #define VS_SERVER_H
 
+#include "os/address.h"
 #include "server/net/budget.h"
 
 #include <stdatomic.h>
@@ -128,6 +129,8 @@ struct vs_serve_opts {
     struct vs_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;                    /* 1 to VS_THREADS_MAX */
+    const struct vs_network *proxy; /* whose connections begin with a PROXY header */
+    int proxy_count;
     struct vs_limits limits;        /* as they were asked for */
     uint64_t idle_ms[VS_PROTOCOLS]; /* how long a client may rest */
     uint64_t auth_ms;               /* how long until it must have said the password */

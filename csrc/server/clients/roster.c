@@ -97,6 +97,13 @@ void vs_roster_know(struct vs_session *s, const char *client, int count) {
     pthread_mutex_unlock(&m->part->lock);
 }
 
+void vs_roster_move(struct vs_session *s) {
+    struct vs_member *m = &s->member;
+    pthread_mutex_lock(&m->part->lock);
+    m->peer = *s->peer;
+    pthread_mutex_unlock(&m->part->lock);
+}
+
 bool vs_roster_is_to_end(struct vs_app *app, int loop) {
     return atomic_exchange(&app->roster->part[loop].some_are_to_end, false);
 }

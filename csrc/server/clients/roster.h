@@ -61,12 +61,14 @@ struct vs_roster;
 struct vs_roster *vs_roster_new(int loops); /* NULL: no memory */
 void vs_roster_free(struct vs_roster *roster);
 
-/* A connection comes; goes, before its socket is closed.  Threads: its loop's, as the next three. */
+/* A connection comes; goes, before its socket is closed.  Threads: its loop's, as the next four. */
 void vs_roster_enter(struct vs_session *session, int fd);
 void vs_roster_leave(struct vs_session *session);
 /* It is named so from now on; it is that client's, which is counted as that. */
 void vs_roster_name(struct vs_session *session, struct vs_slice name);
 void vs_roster_know(struct vs_session *session, const char *client, int count);
+/* Its peer is another: a balancer has said whose it is. */
+void vs_roster_move(struct vs_session *session);
 /* Whether some of a loop's are to end, said once. */
 bool vs_roster_is_to_end(struct vs_app *app, int loop);
 

@@ -205,11 +205,19 @@ static void put_refused(struct vs_metrics *m) {
                           total(m, &COUNTS(m).turned[protocol][why]));
 }
 
+static void put_headers(struct vs_metrics *m) {
+    EACH_PROTOCOL(protocol)
+    for (int what = 0; what < VS_PROXY_RESULTS; what++)
+        vs_metrics_sample(m, "{proto=\"%s\",result=\"%s\"} %llu", vs_protocol_name[protocol],
+                          vs_proxy_result_name[what], total(m, &COUNTS(m).headers[protocol][what]));
+}
+
 static void put_limits(struct vs_metrics *m) {
     const struct vs_limits *limits = vs_budget_limits(m->app->budget);
     EACH_PROTOCOL(protocol) {
         vs_metrics_sample(m, "{proto=\"%s\",of=\"proto\"} %d", vs_protocol_name[protocol], limits->proto_max[protocol]);
-        vs_metrics_sample(m, "{proto=\"%s\",of=\"address\"} %d", vs_protocol_name[protocol], limits->of_address[protocol]);
+        vs_metrics_sample(m, "{proto=\"%s\",of=\"address\"} %d", vs_protocol_name[protocol],
+                          limits->of_address[protocol]);
     }
 }
 
@@ -385,6 +393,7 @@ static const struct family {
     {"vesta_connections_accepted_total", "Connections accepted", COUNTER, put_accepted, ALWAYS},
     {"vesta_connections_refused_total", "Connections turned away, by the limit they exceeded", COUNTER, put_refused,
      ALWAYS},
+    {"vesta_proxy_headers_total", "PROXY headers of balancers, by what became of them", COUNTER, put_headers, ALWAYS},
     {"vesta_connections_limit", "Connections that a protocol, or one address at it, may have", GAUGE, put_limits,
      ALWAYS},
     {"vesta_connections_total_limit", "Connections that the HTTP and Redis protocols may have together", GAUGE,

@@ -25,21 +25,22 @@ const char *const vs_turned_name[VS_TURNED_REASONS] = {
 
 const char *const vs_protocol_name[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
 
+struct vs_peer vs_peer_at(int family, const void *at, uint16_t port) {
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    bool is_mapped = family == 6 && memcmp(at, mapped, sizeof mapped) == 0;
+    struct vs_peer peer = {.family = is_mapped ? 4 : (uint8_t)family, .port = port};
+    memcpy(peer.at, (const unsigned char *)at + (is_mapped ? sizeof mapped : 0), peer.family == 6 ? 16 : 4);
+    return peer;
+}
+
 struct vs_peer vs_peer_of(const struct sockaddr_storage *address) {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-    struct vs_peer peer = {.family = 0};
-    if (address->ss_family == AF_INET) {
-        peer = (struct vs_peer){.family = 4, .port = ntohs(v4->sin_port)};
-        memcpy(peer.at, &v4->sin_addr, 4);
-    } else if (address->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
-        peer = (struct vs_peer){.family = 4, .port = ntohs(v6->sin6_port)};
-        memcpy(peer.at, v6->sin6_addr.s6_addr + 12, 4); /* at a socket for both, that was handed over */
-    } else if (address->ss_family == AF_INET6) {
-        peer = (struct vs_peer){.family = 6, .port = ntohs(v6->sin6_port)};
-        memcpy(peer.at, &v6->sin6_addr, 16);
+    switch (address->ss_family) {
+    case AF_INET: return vs_peer_at(4, &v4->sin_addr, ntohs(v4->sin_port));
+    case AF_INET6: return vs_peer_at(6, &v6->sin6_addr, ntohs(v6->sin6_port));
+    default: return (struct vs_peer){.family = 0};
     }
-    return peer;
 }
 
 const char *vs_peer_host(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]) {
@@ -254,7 +255,7 @@ static enum vs_turned enter(struct vs_budget *b, enum vs_protocol protocol, cons
     if (b->open[protocol] >= b->limits.proto_max[protocol]) return VS_TURNED_PROTO;
     if (protocol != VS_ADMIN && b->open[VS_RESP] + b->open[VS_HTTP] >= b->limits.connections_max)
         return VS_TURNED_TOTAL;
-    if (peer->family != 0 && !enter_address(b, protocol, peer)) return VS_TURNED_ADDRESS;
+    if (peer && peer->family != 0 && !enter_address(b, protocol, peer)) return VS_TURNED_ADDRESS;
     b->open[protocol]++;
     return VS_LET_IN;
 }
@@ -266,10 +267,17 @@ enum vs_turned vs_budget_enter(struct vs_budget *b, enum vs_protocol protocol, c
     return turned;
 }
 
+bool vs_budget_name(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
+    pthread_mutex_lock(&b->mutex);
+    bool entered = enter_address(b, protocol, peer);
+    pthread_mutex_unlock(&b->mutex);
+    return entered;
+}
+
 void vs_budget_leave(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
     pthread_mutex_lock(&b->mutex);
     b->open[protocol]--;
-    if (peer->family != 0) leave_address(b, protocol, peer);
+    if (peer && peer->family != 0) leave_address(b, protocol, peer);
     pthread_mutex_unlock(&b->mutex);
 }
 

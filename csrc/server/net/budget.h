@@ -24,6 +24,9 @@ struct vs_peer {
     uint16_t port;
     unsigned char at[16];
 };
+
+/* The peer of an address of 4 or 6, whose bytes are `at`: where IPv4's is written as IPv6's it is IPv4's. */
+struct vs_peer vs_peer_at(int family, const void *at, uint16_t port);
 #define VS_PEER_TEXT_MAX 56
 const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]); /* "127.0.0.1:80", "[::1]:80" */
 const char *vs_peer_host(const struct vs_peer *peer,
@@ -77,8 +80,10 @@ struct vs_budget *vs_budget_new(const struct vs_limits *limits);
 void vs_budget_free(struct vs_budget *budget); /* may be NULL */
 const struct vs_limits *vs_budget_limits(const struct vs_budget *budget);
 
-/* A connection comes, and goes if it was let in.  Threads: any. */
+/* A connection comes, and goes if it was let in.  `peer` NULL: a balancer's, which counts for no address until the
+ * client behind it is named; false: that one has too many, and it still counts for none.  Threads: any. */
 enum vs_turned vs_budget_enter(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer);
+bool vs_budget_name(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer);
 void vs_budget_leave(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer);
 int vs_budget_open(struct vs_budget *budget, enum vs_protocol protocol); /* VS_PROTOCOLS: all of them */
 

@@ -21,18 +21,22 @@
 
 /* ------------------------------------------------------------------ turning away */
 
-/* What came with the client is read, or closing the socket would tear up the answer before it is seen; nothing is
- * waited for. */
-static void turn_away(struct listener *listener, int fd, enum vs_turned why) {
+void vs_turn_away(int fd, enum vs_protocol protocol) {
     static const char resp[] = "-ERR max number of clients reached\r\n",
                       http[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Retry-After: 1\r\nConnection: close\r\n\r\n";
+    bool is_resp = protocol == VS_RESP;
+    send(fd, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* What came with the client is read, or closing the socket would tear up the answer before it is seen; nothing is
+ * waited for. */
+static void turn_away(struct listener *listener, int fd, enum vs_turned why) {
     struct vs_counts *counts = &listener->loop->scratch.counts;
-    bool is_resp = listener->protocol == VS_RESP;
     vs_add(&counts->accepted[listener->protocol], 1);
     vs_add(&counts->turned[listener->protocol][why], 1);
     vs_add(&counts->closed[listener->protocol], 1);
-    send(fd, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    vs_turn_away(fd, listener->protocol);
     recv(fd, listener->loop->in, sizeof listener->loop->in, MSG_DONTWAIT);
     close(fd);
 }
@@ -72,6 +76,12 @@ void vs_listeners_init(struct loop *loop) {
 
 /* ------------------------------------------------------------------ letting in */
 
+static bool is_balancer(const struct vs_serve_opts *opts, const struct vs_peer *peer) {
+    for (int i = 0; i < opts->proxy_count; i++)
+        if (vs_network_has(&opts->proxy[i], peer->family, peer->at)) return true;
+    return false;
+}
+
 /* Whether the next may be asked for at once. */
 static bool none_came(struct listener *listener) {
     switch (errno) {
@@ -93,12 +103,19 @@ static bool let_in(struct listener *listener) {
     int fd = accept4(listener->fd, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return none_came(listener);
     struct vs_peer peer = vs_peer_of(&address);
-    enum vs_turned why = vs_budget_enter(loop->server->opts->app->budget, listener->protocol, &peer);
+    const struct vs_serve_opts *opts = loop->server->opts;
+    bool brings_header = is_balancer(opts, &peer);
+    enum vs_turned why = vs_budget_enter(opts->app->budget, listener->protocol, brings_header ? NULL : &peer);
     if (why != VS_LET_IN) return turn_away(listener, fd, why), true;
     struct conn *c = loop->spare;
+    if (brings_header && !vs_header_expect(c)) {
+        vs_budget_leave(opts->app->budget, listener->protocol, NULL);
+        return turn_away(listener, fd, VS_TURNED_TOTAL), true;
+    }
     loop->spare = NULL;
     c->fd = fd;
     c->peer = peer;
+    c->is_uncounted = brings_header;
     c->session.protocol = listener->protocol;
     vs_conn_place(c, loop);
     return true;

@@ -68,6 +68,7 @@ static bool sits_on_memory(struct conn *c, uint64_t now) {
 
 static void look_at(struct conn *c, uint64_t now) {
     vs_conn_show(c);
+    if (!c->gone) vs_header_look(c, now);
     if (c->gone) return;
     uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.protocol];
     bool shed = sits_on_memory(c, now), idle = !c->waits && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);

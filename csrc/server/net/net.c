@@ -57,9 +57,10 @@ static void drop_writing(struct conn *c) {
 static void bury(struct conn *c) {
     drop_buf(c);
     drop_writing(c);
+    vs_header_drop(c);
     assert(c->session.memory == 0);
     vs_add(&c->loop->scratch.counts.closed[c->session.protocol], 1);
-    vs_budget_leave(c->session.app->budget, c->session.protocol, &c->peer);
+    vs_budget_leave(c->session.app->budget, c->session.protocol, c->is_uncounted ? NULL : &c->peer);
     atomic_fetch_sub_explicit(&c->loop->load, 1, memory_order_relaxed);
     free(c);
 }
@@ -118,6 +119,7 @@ void vs_conn_finish(struct conn *c) {
         return;
     }
     drop_buf(c);
+    vs_header_drop(c);
     c->lingering = true;
     be_active(c);
     if (c->readable) line_up(c);
@@ -356,6 +358,7 @@ static char *room_for(struct conn *c, size_t *room) {
 
 static void take_in(struct conn *c, char *bytes, size_t length) {
     if (c->lingering || c->session.viewer) return; /* it may say what it likes */
+    if (c->partial_ms == 0 && vs_header_is_unlisted(c, bytes, length)) return;
     be_active(c);
     if (c->have > 0) bytes = c->buf, length = c->have += length;
     work(c, bytes, length);
@@ -387,12 +390,22 @@ static void read_on(struct conn *c) {
     }
 }
 
+/* The stages of a connection, of which those before its protocol's are rare. */
+static void read_stage(struct conn *c) {
+    if (!c->header) {
+        read_on(c);
+        return;
+    }
+    vs_header_read(c);
+    if (c->readable && !c->gone) line_up(c);
+}
+
 /* Nothing is read while a reply is being written or an id is waited for: `readable` remembers it. */
 static void serve(struct conn *c) {
     if (c->writing && c->writable)
         write_on(c);
     else if (c->readable && !c->writing && !c->waits && !c->ended)
-        read_on(c);
+        read_stage(c);
 }
 
 /* Who lines up meanwhile has its turn in the next round. */
@@ -423,7 +436,8 @@ void vs_conn_begin(struct conn *c, struct loop *loop) {
     c->watched.ready = on_edge;
     c->loop = loop;
     c->session = (struct vs_session){
-        .app = app, .scratch = &loop->scratch, .protocol = protocol, .local = c->peer.family == 0, .peer = &c->peer};
+        .app = app, .scratch = &loop->scratch, .protocol = protocol, .proxied = c->header != NULL, .peer = &c->peer};
+    c->session.local = c->peer.family == 0 && !c->session.proxied;
     c->session.draining = loop->drain_ms != 0;
     c->session.began_us = app->clock->boot_us(app->clock->self);
     c->session.id =

@@ -39,6 +39,8 @@ struct conn {
     uint64_t stranger_ms; /* when it was first seen without its password; 0: it needs none, or said it */
     size_t unsent;        /* of a reply that is written later, when it was looked at last */
     struct vs_peer peer;
+    bool is_uncounted;     /* among those of its address */
+    struct header *header; /* PROXY's, that is still to come; NULL: none */
 };
 TAILQ_HEAD(conns, conn);
 
@@ -116,6 +118,16 @@ int vs_poll_init(struct loop *loop);
 /* Goes round until libuv has nothing left to wait for. */
 void vs_poll_run(struct loop *loop);
 
+/* Before its protocol, a connection of a listed balancer says a PROXY header.  expect: of one that was let in, which is
+ * uncounted until then; false: no memory.  read: once, of which `readable` is told; then c->header is NULL, or the
+ * connection is finished, or there is more to come.  look: it may be late. */
+bool vs_header_expect(struct conn *c);
+void vs_header_read(struct conn *c);
+void vs_header_look(struct conn *c, uint64_t now_ms);
+void vs_header_drop(struct conn *c);
+/* Refuses a connection whose protocol begins with a header. */
+bool vs_header_is_unlisted(struct conn *c, const char *bytes, size_t length);
+
 /* Serves those who are lined up, each once; then forgets those who have ended. */
 void vs_conn_serve(struct loop *loop);
 void vs_conn_bury(struct loop *loop);
@@ -142,6 +154,9 @@ bool vs_handover_end(struct loop *loop);
 
 /* Lets clients in from a listening socket.  0, or libuv's negative code: then the listener is not listening. */
 int vs_listener_open(struct loop *loop, struct listener *listener, const struct vs_listener *from);
+
+/* Says that there are too many. */
+void vs_turn_away(int fd, enum vs_protocol protocol);
 
 /* Prepares the timer that wakes resting listeners. */
 void vs_listeners_init(struct loop *loop);

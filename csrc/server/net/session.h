@@ -69,7 +69,8 @@ struct vs_session {
     struct vs_app *app;
     struct vs_scratch *scratch;
     enum vs_protocol protocol;
-    bool local; /* over a unix socket */
+    bool local;   /* over a unix socket, and no balancer's */
+    bool proxied; /* a balancer passes it on: whoever it is, nothing says that it is on this machine */
     const struct vs_peer *peer;
     uint64_t id;
     bool draining;  /* the server is stopping: this reply is the last */

@@ -15,15 +15,17 @@ static struct vs_slice text_of(const char *text) {
     return (struct vs_slice){text, strlen(text)};
 }
 
-static bool is_local(const struct vs_peer *peer) {
+static bool is_local(const struct vs_session *s) {
     static const unsigned char loopback[16] = {[15] = 1};
+    const struct vs_peer *peer = s->peer;
+    if (s->proxied) return false;
     if (!peer || peer->family == 0) return true;
     return peer->family == 4 ? peer->at[0] == 127 : memcmp(peer->at, loopback, sizeof loopback) == 0;
 }
 
 static const struct vs_account *default_of(const struct vs_session *s) {
     const struct vs_account *a = vs_account_named(s->grant.accounts, text_of(VS_ACCOUNT_DEFAULT));
-    if (!a) return is_local(s->peer) ? &vs_account_local : NULL;
+    if (!a) return is_local(s) ? &vs_account_local : NULL;
     return a->secret_count > 0 ? NULL : a;
 }
 
