@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define VS_CONF_NAMESPACES_MAX 64
+#define VS_CONF_NAMESPACES_MAX 16384
 #define VS_CONF_STORES_MAX 16
 #define VS_CONF_SEGMENTS_MAX 16
 #define VS_CONF_SEGMENT_STORES_MAX 8
@@ -104,10 +104,9 @@ struct vs_accounts;
 struct vs_config {
     const char *name; /* the file's path; NULL: there is none */
     unsigned char origin[VS_CONF_KEYS_MAX];
-    struct vs_conf_namespace
-        ns[VS_CONF_NAMESPACES_MAX]; /* `default` first, then by name; the first serves who names none */
-    struct vs_conf_store store[VS_CONF_STORES_MAX];
-    struct vs_conf_segment segment[VS_CONF_SEGMENTS_MAX];
+    struct vs_conf_namespace *ns; /* `default` first, then by name; the first serves who names none */
+    struct vs_conf_store *store;
+    struct vs_conf_segment *segment;
     int ns_count, store_count, segment_count;
     struct vs_conf_list http, resp, admin; /* addresses; none: off */
     const char *resp_password, *admin_token;

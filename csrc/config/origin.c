@@ -184,10 +184,15 @@ static void compare_values(const char *prefix, void *old, void *new_, struct nam
     }
 }
 
-static void *find_entry(const struct vs_config *config, const struct vs_conf_part *part, const char *name) {
-    for (int i = 0; i < vs_conf_part_size(config, part); i++) {
-        void *entry = vs_conf_part_at(config, part, i);
-        if (strcmp(*(const char *const *)entry, name) == 0) return entry;
+/* Entries stand in the same order in both configs, so it is looked for from where the one before it was found. */
+static void *find_entry(const struct vs_config *config, const struct vs_conf_part *part, const char *name, int *hint) {
+    int count = vs_conf_part_size(config, part);
+    for (int i = 0; i < count; i++) {
+        int at = (*hint + i) % count;
+        void *entry = vs_conf_part_at(config, part, at);
+        if (strcmp(*(const char *const *)entry, name) != 0) continue;
+        *hint = at + 1;
+        return entry;
     }
     return NULL;
 }
@@ -196,10 +201,11 @@ static void *find_entry(const struct vs_config *config, const struct vs_conf_par
 static void name_strangers(const struct vs_config *in, const struct vs_config *other, const struct vs_conf_part *part,
                            struct names *names) {
     char path[VS_CONF_PATH_MAX];
+    int hint = 0;
     for (int i = 0; i < vs_conf_part_size(in, part); i++) {
         const char *name = *(const char *const *)vs_conf_part_at(in, part, i);
         snprintf(path, sizeof path, "%.*s%s", (int)strcspn(part->prefix, "*#"), part->prefix, name);
-        if (!find_entry(other, part, name)) add_name(names, path);
+        if (!find_entry(other, part, name, &hint)) add_name(names, path);
     }
 }
 
@@ -208,11 +214,12 @@ int vs_config_differences(const struct vs_config *old, const struct vs_config *n
     if (size > 0) buf[0] = '\0';
     for (int p = 0; p < vs_conf_part_count; p++) {
         const struct vs_conf_part *part = &vs_conf_parts[p];
+        int hint = 0;
         name_strangers(old, new_, part, &names);
         name_strangers(new_, old, part, &names);
         for (int i = 0; i < vs_conf_part_size(new_, part); i++) {
             void *entry = vs_conf_part_at(new_, part, i);
-            void *before = find_entry(old, part, *(const char *const *)entry);
+            void *before = find_entry(old, part, *(const char *const *)entry, &hint);
             if (before) compare_values(part->prefix, before, entry, &names);
         }
     }

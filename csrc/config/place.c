@@ -36,9 +36,12 @@ void vs_config_free(struct vs_config *config) {
         next = text->next;
         free(text);
     }
-    for (int i = 0; i < VS_CONF_NAMESPACES_MAX; i++)
+    for (int i = 0; i < config->ns_count; i++)
         vs_policy_text_free(&config->ns[i].policy.text), vs_policy_text_free(&config->ns[i].shadow.text);
     vs_accounts_let(config->clients);
+    free(config->ns);
+    free(config->store);
+    free(config->segment);
     free(config);
 }
 
@@ -102,7 +105,19 @@ int vs_conf_part_size(const struct vs_config *config, const struct vs_conf_part 
 }
 
 void *vs_conf_part_at(const struct vs_config *config, const struct vs_conf_part *part, int i) {
-    return (char *)config + part->array + (size_t)i * part->size;
+    return *(char **)((char *)config + part->array) + (size_t)i * part->size;
+}
+
+/* Room for one more, all zero: twice as much each time that there is none. */
+static bool grow(struct vs_config *config, const struct vs_conf_part *part, size_t count) {
+    char **array = (char **)((char *)config + part->array);
+    if ((count & (count - 1)) == 0) { /* 0 and the powers of two: as many as there is room for */
+        char *more = realloc(*array, (count ? 2 * count : 1) * part->size);
+        if (!more) return false;
+        *array = more;
+    }
+    memset(*array + count * part->size, 0, part->size);
+    return true;
 }
 
 int vs_conf_part_add(struct vs_config *config, const struct vs_conf_part *part, const char *name, void **entry,
@@ -111,9 +126,9 @@ int vs_conf_part_add(struct vs_config *config, const struct vs_conf_part *part, 
     assert(*count < part->max);
     int rc = part->check ? part->check(name, err) : VESTA_OK;
     if (rc != VESTA_OK) return rc;
-    void *base = vs_conf_part_at(config, part, *count);
     const char *kept = vs_conf_keep(config, name, strlen(name));
-    if (!kept) return no_memory(err);
+    if (!kept || !grow(config, part, (size_t)*count)) return no_memory(err);
+    void *base = vs_conf_part_at(config, part, *count);
     memcpy(base, &kept, sizeof kept); /* `name` is the first member of every part */
     if ((rc = vs_conf_defaults(config, part->prefix, base, err)) != VESTA_OK) return rc;
     (*count)++;

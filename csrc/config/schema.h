@@ -49,7 +49,7 @@ const struct vs_conf_key *vs_conf_key_of(const char *path); /* which is one of t
 /* A table whose entries have names (*) or places (#): "stores.*.", ... */
 struct vs_conf_part {
     const char *prefix;
-    size_t array, count, size; /* in struct vs_config; the size of one */
+    size_t array, count, size; /* in struct vs_config, of a pointer and an int; the size of one */
     int max;
     int (*check)(const char *name, struct vesta_error *err); /* goes on from the name; NULL: places */
 };
@@ -61,7 +61,8 @@ const struct vs_conf_part *vs_conf_part_of(const char *path);
 int vs_conf_part_size(const struct vs_config *config, const struct vs_conf_part *part);
 void *vs_conf_part_at(const struct vs_config *config, const struct vs_conf_part *part, int i);
 
-/* Adds an entry with its defaults.  Errors: VESTA_EOPTION, VESTA_ENOMEM. */
+/* Adds an entry with its defaults; those before it may have another place in memory then.  Errors: VESTA_EOPTION,
+ * VESTA_ENOMEM. */
 int vs_conf_part_add(struct vs_config *config, const struct vs_conf_part *part, const char *name, void **entry,
                      struct vesta_error *err);
 

@@ -6,6 +6,7 @@
 
 #include <lauxlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SHOWN_MAX (VS_CONF_PATH_MAX + VS_QUOTE_MAX)
@@ -107,16 +108,39 @@ static int walk_entry(struct walk *w, const struct vs_conf_part *part, const cha
     return rc == VESTA_OK ? walk_table(w, part->prefix, path, base) : rc;
 }
 
+static bool is_default(const char *name) {
+    return strcmp(name, "default") == 0;
+}
+
+static int by_name(const void *a, const void *b) {
+    const char *left = *(const char *const *)a, *right = *(const char *const *)b;
+    if (is_default(left) || is_default(right)) return is_default(right) - is_default(left);
+    return strcmp(left, right);
+}
+
+/* The names of the table on top, `default` first; NULL: no memory.  They are the table's. */
+static const char **sort_names(struct walk *w, size_t *count) {
+    const char **names;
+    *count = 0;
+    for (lua_pushnil(w->L); lua_next(w->L, -2); lua_pop(w->L, 1))
+        ++*count;
+    if (!(names = vs_conf_keep(w->reading->config, NULL, *count * sizeof *names))) return NULL;
+    *count = 0;
+    for (lua_pushnil(w->L); lua_next(w->L, -2); lua_pop(w->L, 1))
+        names[(*count)++] = lua_tostring(w->L, -2);
+    qsort(names, *count, sizeof *names, by_name);
+    return names;
+}
+
 static int walk_named(struct walk *w, const struct vs_conf_part *part, const char *shown) {
+    size_t count;
     int rc = vs_conf_check_names(w, part->max, 0);
     if (rc != VESTA_OK) return blame_table(w, shown);
-    if (lua_getfield(w->L, -1, "default") != LUA_TNIL) rc = walk_entry(w, part, shown, "default");
-    lua_pop(w->L, 1);
-    int count = 0;
-    for (const char *name = NULL; rc == VESTA_OK && (name = vs_conf_name_after(w->L, -1, name)); count++) {
-        if (strcmp(name, "default") == 0) continue;
-        lua_getfield(w->L, -1, name);
-        rc = walk_entry(w, part, shown, name);
+    const char **names = sort_names(w, &count);
+    if (!names) return vs_fail(w->err, VESTA_ENOMEM, "no memory for the config");
+    for (size_t i = 0; rc == VESTA_OK && i < count; i++) {
+        lua_getfield(w->L, -1, names[i]);
+        rc = walk_entry(w, part, shown, names[i]);
         lua_pop(w->L, 1);
     }
     if (rc != VESTA_OK || count > 0) return rc;

@@ -183,16 +183,35 @@ static int check_generation(const struct vs_conf_reading *r, struct vs_conf_name
     return VESTA_OK;
 }
 
+static int by_path(const void *a, const void *b) {
+    const struct vs_conf_namespace *left = *(void *const *)a, *right = *(void *const *)b;
+    int order = strcmp(left->opts.path, right->opts.path);
+    return order != 0 ? order : left < right ? -1 : 1;
+}
+
+/* No two have the same file. */
+static int check_paths(const struct vs_conf_reading *r, struct vesta_error *err) {
+    struct vs_config *config = r->config;
+    struct vs_conf_namespace **with = calloc((size_t)config->ns_count + 1, sizeof *with);
+    int count = 0, rc = VESTA_OK;
+    if (!with) return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
+    for (int i = 0; i < config->ns_count; i++)
+        if (config->ns[i].opts.path) with[count++] = &config->ns[i];
+    qsort(with, (size_t)count, sizeof *with, by_path);
+    for (int i = 1; rc == VESTA_OK && i < count; i++)
+        if (strcmp(with[i]->opts.path, with[i - 1]->opts.path) == 0)
+            rc = VS_CONF_WRONG(r, "namespaces.*.path", with[i], err,
+                               "is the file of namespaces.%s too; each needs its own", with[i - 1]->name);
+    free(with);
+    return rc;
+}
+
 static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error *err) {
     struct vs_config *config = r->config;
-    int rc = VESTA_OK;
     if (!r->source.path) return VESTA_OK; /* flags: vesta_open says what is wrong with them */
+    int rc = check_paths(r, err);
     for (int i = 0; rc == VESTA_OK && i < config->ns_count; i++) {
         struct vs_conf_namespace *ns = &config->ns[i];
-        for (int j = 0; j < i; j++)
-            if (ns->opts.path && config->ns[j].opts.path && strcmp(ns->opts.path, config->ns[j].opts.path) == 0)
-                return VS_CONF_WRONG(r, "namespaces.*.path", ns, err,
-                                     "is the file of namespaces.%s too; each needs its own", config->ns[j].name);
         if (ns->opts.group && !getgrnam(ns->opts.group))
             vs_conf_add_note(config, "namespaces.%s.group: there is no group %s on this machine", ns->name,
                              ns->opts.group);

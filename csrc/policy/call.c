@@ -243,7 +243,7 @@ static int call_body(lua_State *L) {
 enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_hook_input *input,
                                    struct vs_verdict *verdict, struct vesta_error *err) {
     assert(vs_policy_has(vm, policy, input->hook));
-    struct call call = {.policy = &vm->policy[policy], .input = input};
+    struct call call = {.policy = vm->policy[policy], .input = input};
     enum vs_call_result result = vs_lua_run(call.policy->lua, call_body, &call, err);
     if (result == VS_CALL_ERROR && call.garbage) return VS_CALL_GARBAGE;
     if (result == VS_CALL_OK) *verdict = call.verdict;

@@ -92,10 +92,10 @@ static int by_name(const void *a, const void *b) {
 int vs_policy_options(struct vs_vm *vm, int policy, struct vs_policy_option *option, int *count,
                       struct vesta_error *err) {
     assert(policy >= 0 && policy < vm->count);
-    struct declared declared = {.rules = vm->policy[policy].rules, .option = option};
+    struct declared declared = {.rules = vm->policy[policy]->rules, .option = option};
     *count = -1;
     if (declared.rules == LUA_NOREF) return VESTA_OK;
-    if (vs_lua_run(vm->policy[policy].lua, body, &declared, err) != VS_CALL_OK) return err->code;
+    if (vs_lua_run(vm->policy[policy]->lua, body, &declared, err) != VS_CALL_OK) return err->code;
     qsort(option, (size_t)declared.count, sizeof *option, by_name);
     *count = declared.count;
     return VESTA_OK;

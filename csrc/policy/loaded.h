@@ -11,7 +11,8 @@ struct vs_policy {
     bool fixed;             /* its numbers follow from what a generator is */
     int options;            /* reference to a function that makes what was given of ctx.options anew, or LUA_NOREF */
     int whole;              /* reference to all of them, with defaults, where it declares any, or LUA_NOREF */
-    const struct vs_vm *vm; /* it is one of */
+    const struct vs_vm *vm; /* it is one of: */
+    int index;
 };
 
 struct vs_vm {
@@ -19,7 +20,7 @@ struct vs_vm {
     vs_heard_fn *heard; /* what policies say; NULL: nobody listens */
     void *hearer;
     int count;
-    struct vs_policy policy[VS_POLICIES_MAX];
+    struct vs_policy **policy; /* each stays where it is: its Lua state knows it */
 };
 
 /* world.c: log, env and localtime, for vs_sandbox_push; whose they are is set before, with its environment, which is

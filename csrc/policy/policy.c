@@ -34,7 +34,8 @@ int vs_vm_open(const struct vs_vm_limits *limits, struct vs_vm **out, struct ves
 void vs_vm_close(struct vs_vm *vm) {
     if (!vm) return;
     for (int i = 0; i < vm->count; i++)
-        vs_lua_close(vm->policy[i].lua);
+        vs_lua_close(vm->policy[i]->lua), free(vm->policy[i]);
+    free(vm->policy);
     free(vm);
 }
 
@@ -45,12 +46,12 @@ void vs_vm_listen(struct vs_vm *vm, vs_heard_fn *heard, void *self) {
 
 bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook) {
     assert(policy >= 0 && policy < vm->count && hook < VS_HOOKS);
-    return vm->policy[policy].hook[hook] != LUA_NOREF;
+    return vm->policy[policy]->hook[hook] != LUA_NOREF;
 }
 
 bool vs_policy_is_fixed(const struct vs_vm *vm, int policy) {
     assert(policy >= 0 && policy < vm->count);
-    return vm->policy[policy].fixed;
+    return vm->policy[policy]->fixed;
 }
 
 /* ------------------------------------------------------------------ what ships */
@@ -214,19 +215,28 @@ static int load_body(lua_State *L) {
     return 0;
 }
 
+/* Room for one more; NULL: no memory. */
+static struct vs_policy *make(struct vs_vm *vm) {
+    struct vs_policy **more = realloc(vm->policy, (size_t)(vm->count + 1) * sizeof(struct vs_policy *));
+    if (!more) return NULL;
+    vm->policy = more;
+    return vm->policy[vm->count] = malloc(sizeof **more);
+}
+
 int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err) {
-    if (vm->count == VS_POLICIES_MAX)
-        return vs_fail(err, VESTA_EOPTION, "%s: more than %d policies", text->chunk + 1, VS_POLICIES_MAX);
-    struct vs_policy *made = &vm->policy[vm->count];
+    struct vs_policy *made = make(vm);
     struct vesta_error why = {0};
-    *made = (struct vs_policy){.options = LUA_NOREF, .whole = LUA_NOREF, .rules = LUA_NOREF, .vm = vm};
+    if (!made) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    *made = (struct vs_policy){
+        .options = LUA_NOREF, .whole = LUA_NOREF, .rules = LUA_NOREF, .vm = vm, .index = vm->count};
     for (int hook = 0; hook < VS_HOOKS; hook++)
         made->hook[hook] = LUA_NOREF;
     int rc = vs_lua_open(&vm->limits, &made->lua, err);
-    if (rc != VESTA_OK) return rc;
+    if (rc != VESTA_OK) return free(made), rc;
     struct load load = {made, text};
     if (vs_lua_run(made->lua, load_body, &load, &why) != VS_CALL_OK) {
         vs_lua_close(made->lua);
+        free(made);
         return vs_fail(err, why.code, "%s", why.text);
     }
     *policy = vm->count++;

@@ -20,8 +20,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define VS_POLICIES_MAX 64
-
 #define VS_CALL_MS 5000
 #define VS_CALL_MS_MAX 60000
 

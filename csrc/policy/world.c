@@ -35,7 +35,7 @@ static int world_log(lua_State *L) {
     const struct vs_vm *vm = policy->vm;
     vs_lua_work(L, SAY_WORK);
     vs_calm(said, sizeof said, text, length);
-    if (vm->heard) vm->heard(vm->hearer, (int)(policy - vm->policy), said);
+    if (vm->heard) vm->heard(vm->hearer, policy->index, said);
     return 0;
 }
 

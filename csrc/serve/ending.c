@@ -24,7 +24,7 @@ struct release {
         bool begun; /* its start had stopped */
         int rc;
         struct vesta_error err;
-    } of[VS_NAMESPACES_MAX];
+    } of[];
 };
 
 /* ------------------------------------------------------------------ signals before and behind the loops */
@@ -111,7 +111,8 @@ static _Noreturn void leave(struct vs_serving *serving) {
 }
 
 int vs_ending_release(struct vs_serving *serving) {
-    struct release *release = calloc(1, sizeof *release);
+    size_t count = (size_t)serving->app.ns_count;
+    struct release *release = calloc(1, sizeof *release + count * sizeof release->of[0]);
     vs_ending_begin(serving); /* where no signal came */
     vs_start_stop(serving->start);
     if (!release) return vs_say("no memory"), VS_FAILED;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-_Static_assert(VS_CONF_NAMESPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
+_Static_assert(VS_CONF_NAMESPACES_MAX == VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
                "the server has room for what a config may hold");
 
 /* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */

@@ -40,7 +40,7 @@ struct holders {
     _Atomic int64_t cut_us; /* no store is waited for past that instant; 0: nobody ends */
     int running;
     bool ending;
-    struct reader reader[VS_NAMESPACES_MAX];
+    struct reader reader[]; /* of each namespace */
 };
 
 static int64_t now_us(const struct holders *h) {
@@ -246,11 +246,12 @@ static bool put(void *self, int ns, struct vs_holders_seen *seen, struct vs_out 
 }
 
 bool vs_server_holders_begin(struct vs_serving *serving) {
-    struct holders *h = calloc(1, sizeof *h);
+    int count = serving->app.ns_count;
+    struct holders *h = calloc(1, sizeof *h + (size_t)count * sizeof h->reader[0]);
     pthread_condattr_t monotonic;
     if (!h) return false;
     h->serving = serving;
-    for (int i = 0; i < VS_NAMESPACES_MAX; i++)
+    for (int i = 0; i < count; i++)
         h->reader[i].of = h, h->reader[i].ns = i;
     pthread_mutex_init(&h->lock, NULL);
     pthread_condattr_init(&monotonic);
@@ -275,7 +276,7 @@ bool vs_server_holders_end(struct vs_serving *serving, int64_t until_us) {
     bool ended = h->running == 0;
     pthread_mutex_unlock(&h->lock);
     if (!ended) return false;
-    for (int i = 0; i < VS_NAMESPACES_MAX; i++)
+    for (int i = 0; i < serving->app.ns_count; i++)
         free(h->reader[i].list.at);
     pthread_cond_destroy(&h->woken);
     pthread_mutex_destroy(&h->lock);

@@ -26,15 +26,15 @@ struct vs_life {
     /* the thread's own */
     int64_t watchdog_us, watchdog_told_us;
     struct vs_policies_status status;
-    struct vs_seen seen[VS_NAMESPACES_MAX];
+    struct vs_seen *seen; /* of each namespace */
 };
 
 /* ------------------------------------------------------------------ twice a second */
 
 static void look_at_namespaces(struct vs_life *life, bool tell) {
-    const struct vs_app *app = &life->serving->app;
+    struct vs_app *app = &life->serving->app;
     for (int i = 0; i < app->ns_count; i++)
-        if (vs_start_is_ready(life->serving->start, i)) vs_watch_namespace(&app->ns[i], &life->seen[i], tell);
+        if (vs_start_is_ready(life->serving->start, i)) vs_watch_namespace(app, &app->ns[i], &life->seen[i], tell);
 }
 
 /* True: this call is the one that tells it. */
@@ -114,7 +114,8 @@ static void *watch(void *arg) {
 int vs_life_begin(struct vs_serving *serving) {
     struct vs_life *life = calloc(1, sizeof *life);
     pthread_condattr_t monotonic;
-    if (!life) return vs_say("no memory"), VS_FAILED;
+    if (life) life->seen = calloc((size_t)serving->app.ns_count + 1, sizeof *life->seen);
+    if (!life || !life->seen) return free(life), vs_say("no memory"), VS_FAILED;
     life->serving = serving;
     life->watchdog_us = vs_watchdog_us();
     life->watchdog_told_us = life->from_us = vs_monotonic_us();
@@ -124,6 +125,7 @@ int vs_life_begin(struct vs_serving *serving) {
     pthread_cond_init(&life->woken, &monotonic);
     int rc = vs_thread_start(&life->thread, watch, life);
     if (rc != 0) {
+        free(life->seen);
         free(life);
         return vs_say("cannot start a thread: %s", strerror(rc)), VS_FAILED;
     }
@@ -139,6 +141,7 @@ void vs_life_end(struct vs_serving *serving) {
     pthread_cond_signal(&life->woken);
     pthread_mutex_unlock(&life->mutex);
     pthread_join(life->thread, NULL);
+    free(life->seen);
     free(life);
     serving->life = NULL;
 }

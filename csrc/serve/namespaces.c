@@ -100,17 +100,14 @@ int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error 
     return rc;
 }
 
-static void name_namespace(struct vs_namespace *ns, const char *name) {
-    snprintf(ns->name, sizeof ns->name, "%.*s", VESTA_NAMESPACE_MAX - 1, name);
-    ns->name_length = strlen(ns->name);
-}
-
 /* A generator file that is attached to says itself which namespace it is of. */
-static int name_by_file(const struct vesta_opts *opts, struct vs_namespace *ns) {
+static int read_name(const struct vs_conf_namespace *from, char name[VESTA_NAMESPACE_MAX]) {
     struct vesta_error err;
     struct vs_header header;
-    if (vs_anchor_look(opts, &header, &err) != VESTA_OK) return vs_report(&err);
-    name_namespace(ns, header.namespace_);
+    snprintf(name, VESTA_NAMESPACE_MAX, "%.*s", VESTA_NAMESPACE_MAX - 1, from->name);
+    if (from->opts.namespace_ || !from->opts.path) return VS_GO;
+    if (vs_anchor_look(&from->opts, &header, &err) != VESTA_OK) return vs_report(&err);
+    snprintf(name, VESTA_NAMESPACE_MAX, "%.*s", VESTA_NAMESPACE_MAX - 1, header.namespace_);
     return VS_GO;
 }
 
@@ -128,18 +125,17 @@ static int64_t wait_ms_max_of(const struct vs_conf_namespace *ns) {
 int vs_namespaces_prepare(struct vs_serving *serving) {
     struct vs_app *app = &serving->app;
     int rc = VS_GO;
-    for (int i = 0; i < serving->config->ns_count && rc == VS_GO; i++) {
+    char name[VESTA_NAMESPACE_MAX];
+    if (!vs_namespaces_make(app, serving->config->ns_count)) return vs_say("no memory"), VS_FAILED;
+    for (int i = 0; i < serving->config->ns_count; i++) {
         const struct vs_conf_namespace *from = &serving->config->ns[i];
-        struct vs_namespace *ns = &app->ns[app->ns_count++];
+        if ((rc = read_name(from, name)) != VS_GO) return rc;
+        struct vs_namespace *ns = vs_namespace_add(app, name);
         ns->wait_us_max = wait_ms_max_of(from) * 1000;
         ns->policy_wait_us_max = from->policy_wait_ms_max * 1000;
         vs_namespace_set(ns, VS_NAMESPACE_OPENING, "the server has just started");
-        if (!from->opts.namespace_ && from->opts.path)
-            rc = name_by_file(&from->opts, ns);
-        else
-            name_namespace(ns, from->name);
     }
-    return rc;
+    return VS_GO;
 }
 
 void vs_namespace_say(const struct vs_namespace *ns) {

@@ -8,38 +8,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct vs_conf_namespace *find(const struct vs_config *config, const char *name) {
-    for (int i = 0; i < config->ns_count; i++)
-        if (strcmp(config->ns[i].name, name) == 0) return &config->ns[i];
+/* They stand in the same order in both configs, so it is looked for from where the one before it was found. */
+static const struct vs_conf_namespace *find(const struct vs_config *config, const char *name, int *hint) {
+    for (int i = 0; i < config->ns_count; i++) {
+        int at = (*hint + i) % config->ns_count;
+        if (strcmp(config->ns[at].name, name) != 0) continue;
+        *hint = at + 1;
+        return &config->ns[at];
+    }
     return NULL;
 }
 
 static int copy_policies(const struct vs_serving *serving, const struct vs_config *config, struct vs_policy_text *out,
-                         struct vesta_error *err) {
-    int rc = VESTA_OK;
+                         struct vs_policy_text *shadow, struct vesta_error *err) {
+    int rc = VESTA_OK, hint = 0;
     for (int i = 0; rc == VESTA_OK && i < serving->config->ns_count; i++) {
-        const struct vs_conf_namespace *ns = find(config, serving->config->ns[i].name);
+        const struct vs_conf_namespace *ns = find(config, serving->config->ns[i].name, &hint);
         if (!ns) ns = &serving->config->ns[i]; /* gone from the file, but served until a restart */
         if (ns->policy.name) rc = vs_policy_text_copy(&ns->policy.text, &out[i], err);
         if (rc == VESTA_OK && ns->shadow.name)
-            rc = vs_policy_text_copy(&ns->shadow.text, &out[VS_CONTROL_NAMESPACES_MAX + i], err);
+            rc = vs_policy_text_copy(&ns->shadow.text, &shadow[i], err);
     }
     return rc;
 }
 
 /* At the start the config has just been read; what holds later is read from where that was: file, environment, flags.
  */
-static int read_sources(void *self, struct vs_policy_text *out, struct vesta_error *err) {
+static int read_sources(void *self, struct vs_policy_text *out, struct vs_policy_text *shadow,
+                        struct vesta_error *err) {
     struct vs_serving *serving = self;
     struct vs_config *config;
     char keys[256];
     if (!serving->has_policies) {
         serving->has_policies = true;
-        return copy_policies(serving, serving->config, out, err);
+        return copy_policies(serving, serving->config, out, shadow, err);
     }
     int rc = vs_config_read(&serving->conf, &config, err);
     if (rc != VESTA_OK) return rc;
-    rc = copy_policies(serving, config, out, err);
+    rc = copy_policies(serving, config, out, shadow, err);
     if (rc == VESTA_OK && vs_config_differences(serving->config, config, keys, sizeof keys) > 0)
         vs_log(VS_LOG_WARN, "a reload changes policies only; a restart is needed for the rest", "keys", keys, NULL);
     vs_config_free(config);
@@ -59,19 +65,23 @@ bool vs_policies_wanted(const struct vs_serving *serving) {
 
 int vs_policies_open(struct vs_serving *serving) {
     struct vs_app *app = &serving->app;
-    const char *names[VS_NAMESPACES_MAX];
-    struct vesta_gen *gens[VS_NAMESPACES_MAX] = {NULL}; /* they come one by one: start.c */
+    struct vesta_error err;
+    if (!vs_policies_wanted(serving)) return VS_GO;
+    const char **names = calloc((size_t)app->ns_count, sizeof *names);
+    struct vesta_gen **gens = calloc((size_t)app->ns_count, sizeof *gens); /* they come one by one: start.c */
+    if (!names || !gens) return vs_say("no memory"), free(names), free(gens), VS_FAILED;
     struct vs_control_opts opts = {.name = names,
                                    .ns_count = app->ns_count,
                                    .gen = gens,
                                    .sources = read_sources,
                                    .changed = wake,
                                    .self = serving};
-    struct vesta_error err;
-    if (!vs_policies_wanted(serving)) return VS_GO;
     for (int i = 0; i < app->ns_count; i++)
         names[i] = app->ns[i].name;
-    if (vs_control_open(&opts, &serving->control, &err) != VESTA_OK) return vs_report(&err);
+    int rc = vs_control_open(&opts, &serving->control, &err);
+    free(names);
+    free(gens);
+    if (rc != VESTA_OK) return vs_report(&err);
     app->policies = vs_control_policies(serving->control);
     return VS_GO;
 }

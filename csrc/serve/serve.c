@@ -206,6 +206,7 @@ static int run_serve(int argc, char **argv) {
         if (serving->ended_us) vs_ending_close(serving);
         vs_start_free(serving->start);
         vs_unbind_all(serving);
+        vs_namespaces_free(&serving->app);
         vs_budget_free(serving->app.budget);
         vs_gate_free(serving->app.gate);
         vs_ending_log(serving);

@@ -157,7 +157,7 @@ struct vs_seen {
 };
 
 /* Tells the log what has changed, if `tell`: why no ids are given, until when and what to do; what the keeper met. */
-void vs_watch_namespace(const struct vs_namespace *ns, struct vs_seen *seen, bool tell);
+void vs_watch_namespace(struct vs_app *app, struct vs_namespace *ns, struct vs_seen *seen, bool tell);
 
 /* ---- life.c */
 

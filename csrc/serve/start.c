@@ -16,7 +16,7 @@
 #define CHOICE_STEP_US 1000      /* a policy answers soon */
 #define RETRY_US 1000000         /* after a generator that could not be opened */
 
-enum place { WAITING, READY, FAILED };
+enum place { WAITING, READY, FAILED, PLACES };
 
 struct vs_start {
     struct vs_serving *serving;
@@ -24,19 +24,13 @@ struct vs_start {
     int64_t from_us;
     atomic_bool ending;
     pthread_mutex_t lock; /* over what follows */
-    enum place at[VS_NAMESPACES_MAX];
     bool knows_tags; /* or there are none */
     int rc;          /* of a start that failed as a whole */
+    int count[PLACES];
+    enum place at[]; /* of each namespace */
 };
 
 /* ------------------------------------------------------------------ how far they are */
-
-static int count_at(const struct vs_start *start, enum place place) {
-    int count = 0;
-    for (int i = 0; i < start->serving->app.ns_count; i++)
-        count += start->at[i] == place;
-    return count;
-}
 
 /* The start has failed, and with it the server. */
 static void give_up(struct vs_start *start, int rc) {
@@ -49,7 +43,7 @@ static void give_up(struct vs_start *start, int rc) {
 /* The last to settle says that the server is ready; where none can be served any more, it ends. */
 static void look_whether_all_settled(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
-    int waiting = count_at(start, WAITING) + !start->knows_tags, ready = count_at(start, READY);
+    int waiting = start->count[WAITING] + !start->knows_tags, ready = start->count[READY];
     pthread_mutex_unlock(&start->lock);
     if (waiting > 0 || atomic_load(&start->ending)) return;
     if (ready > 0 || start->serving->segments)
@@ -60,7 +54,8 @@ static void look_whether_all_settled(struct vs_start *start) {
 
 static void settle(struct vs_start *start, int i, enum place place) {
     pthread_mutex_lock(&start->lock);
-    start->at[i] = place;
+    start->count[start->at[i]]--;
+    start->count[start->at[i] = place]++;
     pthread_mutex_unlock(&start->lock);
     look_whether_all_settled(start);
 }
@@ -81,7 +76,7 @@ bool vs_start_is_ready(struct vs_start *start, int i) {
 
 int vs_start_waiting(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
-    int waiting = count_at(start, WAITING);
+    int waiting = start->count[WAITING];
     pthread_mutex_unlock(&start->lock);
     return waiting;
 }
@@ -90,7 +85,7 @@ int vs_start_waiting(struct vs_start *start) {
  * try again. */
 static bool is_last(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
-    bool last = !start->serving->segments && count_at(start, FAILED) == start->serving->app.ns_count - 1;
+    bool last = !start->serving->segments && start->count[FAILED] == start->serving->app.ns_count - 1;
     pthread_mutex_unlock(&start->lock);
     return last;
 }
@@ -256,8 +251,10 @@ void vs_start_begin(struct vs_start *start) {
 }
 
 struct vs_start *vs_start_make(struct vs_serving *serving) {
-    struct vs_start *start = calloc(1, sizeof *start);
+    size_t count = (size_t)serving->app.ns_count;
+    struct vs_start *start = calloc(1, sizeof *start + count * sizeof start->at[0]);
     if (!start) return NULL;
+    start->count[WAITING] = (int)count;
     start->serving = serving;
     start->rc = VS_GO;
     start->knows_tags = !serving->segments;

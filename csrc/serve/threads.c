@@ -20,7 +20,7 @@ struct vs_threads {
     pthread_mutex_t lock;
     pthread_cond_t finished;
     int wanted, begun;
-    struct member member[VS_NAMESPACES_MAX];
+    struct member member[];
 };
 
 static void *work(void *arg) {
@@ -34,8 +34,8 @@ static void *work(void *arg) {
     return NULL;
 }
 
-static struct vs_threads *make_threads(void) {
-    struct vs_threads *threads = calloc(1, sizeof *threads);
+static struct vs_threads *make_threads(int count) {
+    struct vs_threads *threads = calloc(1, sizeof *threads + (size_t)count * sizeof threads->member[0]);
     pthread_condattr_t monotonic;
     if (!threads) return NULL;
     pthread_mutex_init(&threads->lock, NULL);
@@ -47,7 +47,7 @@ static struct vs_threads *make_threads(void) {
 }
 
 struct vs_threads *vs_threads_start(int count, void (*body)(void *self, int ns), void *self) {
-    struct vs_threads *threads = make_threads();
+    struct vs_threads *threads = make_threads(count);
     if (!threads) return NULL;
     threads->body = body;
     threads->self = self;

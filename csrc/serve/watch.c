@@ -65,9 +65,11 @@ static void tell_refusals(const struct vs_namespace *ns, const struct vesta_info
 }
 
 /* One line when it begins, one for each other cause, one when it is over. */
-static void look_at_ids(const struct vs_namespace *ns, const struct vesta_info *info, struct vs_seen *seen) {
+static void look_at_ids(struct vs_app *app, struct vs_namespace *ns, const struct vesta_info *info,
+                        struct vs_seen *seen) {
     struct vesta_pause pause = {.why = VESTA_FULL}, met;
     bool ready = vs_namespace_is_ready(ns, &pause);
+    vs_namespace_seen(app, ns, ready);
     uint64_t refused = vs_namespace_refused(ns, &met), before = seen->refused;
     bool fails = !ready || refused != before;
     int64_t now_us = vs_monotonic_us();
@@ -86,7 +88,7 @@ static void look_at_ids(const struct vs_namespace *ns, const struct vesta_info *
     }
 }
 
-void vs_watch_namespace(const struct vs_namespace *ns, struct vs_seen *seen, bool tell) {
+void vs_watch_namespace(struct vs_app *app, struct vs_namespace *ns, struct vs_seen *seen, bool tell) {
     struct vesta_info info;
     vesta_get_info(ns->gen[VS_RESP], &info);
     if (!seen->known) *seen = (struct vs_seen){.known = true, .worker = info.worker}; /* as it was when it settled */
@@ -97,5 +99,5 @@ void vs_watch_namespace(const struct vs_namespace *ns, struct vs_seen *seen, boo
         vs_log(VS_LOG_INFO, "leased another worker number", "namespace", ns->name, "worker",
                VS_DIGITS((int64_t)seen->worker), NULL);
     look_at_keeper(ns->name, &info, &seen->news);
-    look_at_ids(ns, &info, seen);
+    look_at_ids(app, ns, &info, seen);
 }

@@ -1,8 +1,25 @@
 /* counts.c -- counting, where it is more than an addition; adding up the loops.  Knows no metric's name. */
 #include "server/counts.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE 64 /* of a cache */
+
 const uint64_t vs_duration_us[VS_DURATIONS_MAX - 1] = {50,    100,   250,    500,    1000,   2500,    5000,   10000,
                                                        25000, 50000, 100000, 250000, 500000, 1000000, 5000000};
+
+size_t vs_counts_size(int namespaces) {
+    const struct vs_counts *one = NULL;
+    size_t size = sizeof *one + (size_t)namespaces * sizeof one->ns[0];
+    return (size + LINE - 1) / LINE * LINE;
+}
+
+struct vs_counts *vs_counts_new(int namespaces) {
+    size_t size = vs_counts_size(namespaces);
+    struct vs_counts *counts = aligned_alloc(LINE, size);
+    return counts ? memset(counts, 0, size) : NULL;
+}
 
 void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uint64_t us, uint64_t n) {
     int i = 0;

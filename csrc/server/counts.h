@@ -19,8 +19,6 @@ enum vs_client_count { VS_CLIENT_ANSWERED, VS_CLIENT_REFUSED, VS_CLIENT_IDS, VS_
 typedef _Atomic uint64_t vs_count;
 
 struct vs_counts {
-    vs_count ids[VS_NAMESPACES_MAX][VS_ID_PROTOCOLS]; /* given, those of failing batches and of blocks too */
-    vs_count pauses[VS_NAMESPACES_MAX][VS_WHYS_MAX];  /* requests that met one, by the first they met */
     vs_count requests[VS_PROTOCOLS][VS_CODES_MAX];
     vs_count of_client[VS_COUNTED_MAX][VS_CLIENT_COUNTS]; /* by vs_gate_counted */
     vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX];   /* requests by the time from read to written */
@@ -31,7 +29,15 @@ struct vs_counts {
     vs_count headers[VS_PROTOCOLS][VS_PROXY_RESULTS];      /* of the PROXY protocol */
     vs_count rests;                                        /* of listeners, for want of a descriptor */
     vs_count waiting;                                      /* requests, for an id, now */
+    struct {
+        vs_count ids[VS_ID_PROTOCOLS]; /* given, those of failing batches and of blocks too */
+        vs_count pauses[VS_WHYS_MAX];  /* requests that met one, by the first they met */
+    } ns[];
 };
+
+/* For so many namespaces, in lines of its own; all zero.  Own: free.  NULL: no memory. */
+struct vs_counts *vs_counts_new(int namespaces);
+size_t vs_counts_size(int namespaces);
 
 /* Bounds of the durations that are told apart, ascending. */
 extern const uint64_t vs_duration_us[VS_DURATIONS_MAX - 1];

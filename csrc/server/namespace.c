@@ -26,13 +26,6 @@ const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPAC
     return buf;
 }
 
-struct vs_namespace *vs_namespace_named(struct vs_app *app, const char *name, size_t length) {
-    if (!name) return app->ns_count > 0 ? &app->ns[0] : NULL;
-    for (struct vs_namespace *ns = app->ns; ns < app->ns + app->ns_count; ns++)
-        if (ns->name_length == length && memcmp(ns->name, name, length) == 0) return ns;
-    return NULL;
-}
-
 struct vs_tag_set *vs_request_tags(struct vs_request *r) {
     if (!r->tags) r->tags = r->session->multi ? vs_multi_tags(r->session) : vs_tags_now(r->session->app);
     return r->tags;
@@ -99,7 +92,7 @@ static bool refuse_dense(struct vs_request *r) {
 static bool is_used_up(struct vs_request *r) {
     const struct vs_session *s = r->session;
     struct vesta_error err;
-    bool is_granted = s->waiting.request && s->waiting.queue < VS_QUEUE_OF_TABLES;
+    bool is_granted = s->waiting.request && s->waiting.queue >= VS_QUEUE_OF_IDS;
     if (!r->tag || !r->tag->form || s->multi || is_granted) return false;
     if (!vs_tag_is_used_up(r->tag, s->app->clock, &err)) return false;
     vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);

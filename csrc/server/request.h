@@ -87,23 +87,24 @@ static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns
 static inline int vs_request_queue(const struct vs_request *r) {
     if (r->checking) return VS_QUEUE_OF_SECRETS;
     if (r->reading) return VS_QUEUE_OF_TABLES;
-    return r->tag ? VS_NAMESPACES_MAX + r->tag->place : (int)(r->ns - r->session->app->ns);
+    const struct vs_app *app = r->session->app;
+    return VS_QUEUE_OF_IDS + (r->tag ? app->ns_count + r->tag->place : (int)(r->ns - app->ns));
 }
 
 /* Counts ids that a request was given, from its namespace or tag; a request that was answered. */
 static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
     struct vs_scratch *scratch = r->session->scratch;
     vs_add(r->tag ? &r->tag->counts[scratch->loop].given[r->protocol]
-                  : &scratch->counts.ids[r->ns - r->session->app->ns][r->protocol],
+                  : &scratch->counts->ns[r->ns - r->session->app->ns].ids[r->protocol],
            n);
-    vs_add(&scratch->counts.of_client[r->session->grant.count][VS_CLIENT_IDS], n);
+    vs_add(&scratch->counts->of_client[r->session->grant.count][VS_CLIENT_IDS], n);
     vs_add(&r->session->member.ids, n);
 }
 
 static inline void vs_count_request(struct vs_request *r) {
-    vs_count *of_client = r->session->scratch->counts.of_client[r->session->grant.count];
+    vs_count *of_client = r->session->scratch->counts->of_client[r->session->grant.count];
     vs_add(&of_client[r->code ? VS_CLIENT_REFUSED : VS_CLIENT_ANSWERED], 1 + r->also);
-    vs_add(&r->session->scratch->counts.requests[r->session->protocol][r->code], 1 + r->also);
+    vs_add(&r->session->scratch->counts->requests[r->session->protocol][r->code], 1 + r->also);
     vs_add(r->code ? &r->session->member.refused : &r->session->member.requests, 1 + r->also);
     atomic_store_explicit(&r->session->member.call, r->call, memory_order_relaxed);
     r->session->scratch->answered += 1 + r->also;

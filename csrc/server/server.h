@@ -9,7 +9,11 @@
 #include <stdatomic.h>
 
 #define VS_THREADS_MAX 64
-#define VS_NAMESPACES_MAX 64
+#define VS_NAMESPACES_MAX 16384
+/* So many namespaces, the first of the config's, are told of one by one where all are told of; the others are counted,
+ * or added up as VS_OTHERS.  Each can be asked for by its name. */
+#define VS_NAMESPACES_TOLD 64
+#define VS_OTHERS "(other)" /* which is no name */
 #define VS_SERVED_TAGS_MAX 4096
 #define VS_LISTENERS_MAX 24
 #define VS_BY_POLICY_MAX 4096 /* requests that wait longer than by the fixed rules, for a policy */
@@ -38,6 +42,7 @@ struct vs_namespace {
     _Atomic uint64_t refused;
     _Atomic int refused_why;
     _Atomic int64_t refused_wait_us;
+    atomic_bool was_ready; /* when it was looked at last: vs_namespace_seen */
 };
 
 static inline bool vs_namespace_is_open(const struct vs_namespace *ns) {
@@ -80,8 +85,13 @@ struct vs_tags_status {
 
 /* What every loop and connection shares.  Read-only while the loops run, but for the counters. */
 struct vs_app {
-    struct vs_namespace ns[VS_NAMESPACES_MAX]; /* the first is meant where a request names none */
+    struct vs_namespace *ns; /* names/names.c's; the first is meant where a request names none */
     int ns_count;
+    struct {
+        uint16_t *place; /* by a name's hash: its namespace's index, plus one */
+        size_t mask;
+    } names;
+    atomic_int others_ready; /* of those that are not told of one by one, when they were looked at last */
     struct vs_tag_set *_Atomic tags; /* tags.c's; NULL: none were ever served */
     void (*tags_reread)(
         void *self); /* has the tables of tags read now; as the next, NULL: the config has no segments */
@@ -167,6 +177,19 @@ bool vs_serve_alive(struct vs_app *app, int64_t within_ms);
  * may have; else *pause says why not.  The one function behind /readyz, the metrics and the log's word of it. */
 bool vs_namespace_is_ready(const struct vs_namespace *ns, struct vesta_pause *pause);
 
+/* Makes room for so many namespaces, of which there is none yet.  false: no memory; what there is is freed as usual. */
+bool vs_namespaces_make(struct vs_app *app, int count);
+void vs_namespaces_free(struct vs_app *app);
+/* The next of them, by its name; all else of it is zero. */
+struct vs_namespace *vs_namespace_add(struct vs_app *app, const char *name);
+/* How many of them are told of one by one. */
+static inline int vs_told(const struct vs_app *app) {
+    return app->ns_count < VS_NAMESPACES_TOLD ? app->ns_count : VS_NAMESPACES_TOLD;
+}
+/* It was looked at, by the one thread that does so now and then.  How many of those that are not told of one by one were
+ * not ready then: a server does not look at all of them for a question. */
+void vs_namespace_seen(struct vs_app *app, struct vs_namespace *ns, bool is_ready);
+int vs_others_unready(const struct vs_app *app);
 /* The namespace of that name, or NULL; a name that is not given means the first. */
 struct vs_namespace *vs_namespace_named(struct vs_app *app, const char *name, size_t length);
 

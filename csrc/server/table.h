@@ -57,8 +57,8 @@ ROUTE(vs_on_metrics, VS_CALL_OPS | VS_CALL_STATE | VS_NEEDS_READ | VS_CALL_SHOWS
       false, "/metrics -- for Prometheus")
 ROUTE(vs_on_version, VS_CALL_OPS | VS_CALL_STATE, "/version", VS_READ_METHODS, NULL, true,
       "/version -- the versions of vesta and its Lua")
-ROUTE(vs_on_admin_status, VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, NULL, true,
-      "/admin/status -- the state of the server")
+ROUTE(vs_on_admin_status, VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, "ns", true,
+      "/admin/status?ns=NAME -- the state of the server, with that namespace or the first ones")
 ROUTE(vs_on_admin_events, VS_CALL_ADMIN, "/admin/events", VS_READ_METHODS, "all", true,
       "/admin/events -- the same, once a second, as server-sent events; with all=1, all that the page shows")
 ROUTE(vs_on_admin_history, VS_CALL_ADMIN, "/admin/history", VS_READ_METHODS, "ns", true,

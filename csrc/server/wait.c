@@ -39,7 +39,7 @@ static void queue_up(struct vs_request *r, int64_t wait_us) {
 
 static bool may_wait(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
-    bool was_unknown = s->waiting.queue >= VS_QUEUE_OF_TABLES; /* what it waited for then was no number */
+    bool was_unknown = s->waiting.queue < VS_QUEUE_OF_IDS; /* what it waited for then was no number */
     if (s->waiting.deadline_us == 0 || was_unknown)
         s->waiting.deadline_us = now_us + (r->tag ? r->tag->wait_us_max : r->ns->wait_us_max);
     int64_t wait_us = step_us(r, s->waiting.deadline_us - now_us);
@@ -240,7 +240,7 @@ static void count_pause(struct vs_request *r) {
     if (r->tag)
         vs_add(&r->tag->counts[r->session->scratch->loop].pauses, 1);
     else
-        vs_add(&r->session->scratch->counts.pauses[r->ns - r->session->app->ns][r->pause.why], 1);
+        vs_add(&r->session->scratch->counts->ns[r->ns - r->session->app->ns].pauses[r->pause.why], 1);
 }
 
 static enum vs_reply_state run_or_wait(struct vs_request *r) {

@@ -14,17 +14,16 @@ static char replies[VS_OUT_MAX];
 
 static void open_once(void) {
     static const char layout[] = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z";
-    struct vs_namespace *ns = &app.ns[0];
-    if (ns->layout) return;
+    if (app.ns_count) return;
+    MUST(vs_namespaces_make(&app, 1));
+    struct vs_namespace *ns = vs_namespace_add(&app, "default");
+    MUST(vs_scratch_make(&scratch, &app));
     struct vesta_opts opts = {
         .size = sizeof opts, .layout = layout, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
     MUST(vesta_open(&opts, &ns->gen[VS_RESP], NULL) == VESTA_OK);
     ns->gen[VS_HTTP] = ns->gen[VS_RESP];
-    memcpy(ns->name, "default", sizeof "default");
-    ns->name_length = strlen(ns->name);
     ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
-    app.ns_count = 1;
-    app.counts[0] = &scratch.counts;
+    app.counts[0] = scratch.counts;
     app.loop_count = 1;
     app.clock = vs_clock_system();
     app.budget = vs_budget_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});

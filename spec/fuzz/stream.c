@@ -22,19 +22,19 @@ static char replies[VS_OUT_MAX];
 
 static void open_once(void) {
     static const char *const names[SPACES] = {"default", "orders"};
-    for (; app.ns_count < SPACES; app.ns_count++) {
-        struct vs_namespace *ns = &app.ns[app.ns_count];
+    if (!app.ns) MUST(vs_namespaces_make(&app, SPACES));
+    while (app.ns_count < SPACES) {
+        struct vs_namespace *ns = vs_namespace_add(&app, names[app.ns_count]);
         struct vesta_opts opts = {
             .size = sizeof opts, .layout = LAYOUT, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
-        opts.worker = (uint64_t)app.ns_count + 1;
+        opts.worker = (uint64_t)app.ns_count;
         MUST(vesta_open(&opts, &ns->gen[VS_RESP], NULL) == VESTA_OK);
         ns->gen[VS_HTTP] = ns->gen[VS_RESP];
-        strcpy(ns->name, names[app.ns_count]);
-        ns->name_length = strlen(ns->name);
         ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
         ns->wait_us_max = 20000;
     }
     app.clock = &fake;
+    if (!scratch.queue) MUST(vs_scratch_make(&scratch, &app));
     if (!app.budget) app.budget = vs_budget_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
 }
 

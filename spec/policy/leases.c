@@ -36,7 +36,8 @@ static struct vesta_gen *open_as(const char *name, struct vesta_opts opts) {
     return open_in_state(name, LAYOUT, opts);
 }
 
-static int read_source(void *self, struct vs_policy_text *out, struct vesta_error *err) {
+static int read_source(void *self, struct vs_policy_text *out, struct vs_policy_text *shadow, struct vesta_error *err) {
+    (void)shadow;
     (void)self;
     int rc = vs_policy_read(work.policy, NULL, &out[0], err);
     return rc == VESTA_OK ? vs_policy_try(&out[0], "default", vs_clock_system()->unix_us(NULL) / 1000, err) : rc;

@@ -60,7 +60,7 @@ static void write_policy(int ns, const char *source) {
 }
 
 /* As a server's config reads them. */
-static int desk_sources(void *self, struct vs_policy_text *out, struct vesta_error *err) {
+static int desk_sources(void *self, struct vs_policy_text *out, struct vs_policy_text *shadow, struct vesta_error *err) {
     struct vesta_error why;
     int rc = VESTA_OK;
     (void)self;
@@ -70,7 +70,7 @@ static int desk_sources(void *self, struct vs_policy_text *out, struct vesta_err
         if (rc == VESTA_OK) rc = vs_policy_try(&out[i], desk_names[i], atomic_load(&desk.unix_us) / 1000, &why);
         if (rc != VESTA_OK) vs_fail(err, rc, "namespace '%s': %s", desk_names[i], why.text);
     }
-    if (rc == VESTA_OK && *desk.shadow) rc = vs_policy_read(desk.shadow, NULL, &out[VS_CONTROL_NAMESPACES_MAX], err);
+    if (rc == VESTA_OK && *desk.shadow) rc = vs_policy_read(desk.shadow, NULL, shadow, err);
     return rc;
 }
 
@@ -97,7 +97,7 @@ static bool is_idle(void) {
     pthread_mutex_lock(&c->lock);
     bool idle = c->idle && !c->reload;
     for (int i = 0; i < NAMESPACES * VS_CAUSES; i++)
-        idle = idle && !c->question[i].asked;
+        idle = idle && !c->asked[i];
     pthread_mutex_unlock(&c->lock);
     return idle;
 }

@@ -21,12 +21,11 @@ static struct vs_out out = {.at = replies, .size = sizeof replies};
 
 /* A namespace, with the next worker number; the first is called "default". */
 static void add_namespace(const char *name, const char *layout, int64_t wait_ms, unsigned flags) {
-    struct vs_namespace *ns = &app.ns[app.ns_count++];
+    struct vs_namespace *ns = vs_namespace_add(&app, name);
     struct vesta_opts opts = {.size = sizeof opts, .layout = layout, .has_worker = 1, .flags = flags, .clock = &fake};
     struct vesta_error err = {0};
     opts.worker = 4 + (uint64_t)app.ns_count;
-    *ns = (struct vs_namespace){.name_length = strlen(name), .wait_us_max = wait_ms * 1000};
-    memcpy(ns->name, name, ns->name_length);
+    ns->wait_us_max = wait_ms * 1000;
     if (vesta_open(&opts, &ns->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
     ns->gen[VS_HTTP] = ns->gen[VS_RESP];
     ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
@@ -34,10 +33,19 @@ static void add_namespace(const char *name, const char *layout, int64_t wait_ms,
 
 static const struct vs_limits limits = {.connections_max = 16, .memory_max = 4 << 20};
 
+#define NAMESPACES_MAX 8
+
+static bool make_scratch(void) {
+    struct vs_app full = {.ns_count = NAMESPACES_MAX};
+    scratch = (struct vs_scratch){.loop = 0};
+    return vs_scratch_make(&scratch, &full);
+}
+
 static void open_server(const char *layout, enum vs_protocol protocol, int64_t wait_ms, unsigned flags) {
     unix_now_us = START_US;
     boot_now_us = INT64_C(1000000000);
     app = (struct vs_app){.clock = &fake, .budget = vs_budget_new(&limits)};
+    if (!vs_namespaces_make(&app, NAMESPACES_MAX) || !make_scratch()) abort();
     add_namespace("default", layout, wait_ms, flags);
     session = (struct vs_session){.app = &app, .scratch = &scratch, .protocol = protocol};
 }
@@ -47,6 +55,8 @@ static void close_server(void) {
     for (int i = 0; i < app.ns_count; i++)
         vesta_close(app.ns[i].gen[VS_RESP]);
     vs_budget_free(app.budget);
+    vs_namespaces_free(&app);
+    vs_scratch_free(&scratch);
 }
 
 /* As net.c does it: a request that waits is asked for again by what is known of it, and its bytes are gone. */

@@ -5,21 +5,36 @@
 #include "server/counts.h"
 #include "server/monitor/history.h"
 
-static struct vs_app app = {.clock = &fake, .ns_count = 2, .loop_count = 2};
-static struct vs_counts counts[2];
+#include <stdlib.h>
+
+static struct vs_app app = {.clock = &fake, .loop_count = 2};
+static struct vs_counts *counts[2];
 static struct vs_history *history;
 static char text[VS_REPLY_MAX];
 
-static void begin(void) {
-    memset(counts, 0, sizeof counts);
-    app.counts[0] = &counts[0], app.counts[1] = &counts[1];
-    for (int i = 0; i < app.ns_count; i++) {
-        snprintf(app.ns[i].name, sizeof app.ns[i].name, "ns%d", i);
-        atomic_store(&app.ns[i].refused, 0);
+static void begin_with(int count) {
+    char name[16];
+    if (!vs_namespaces_make(&app, count)) abort();
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "ns%d", i);
+        vs_namespace_add(&app, name);
     }
+    for (int i = 0; i < 2; i++)
+        app.counts[i] = counts[i] = vs_counts_new(count);
     boot_now_us = 1000 * 1000000LL;
     history = vs_history_new(app.ns_count);
     vs_history_look(history, &app);
+}
+
+static void begin(void) {
+    begin_with(2);
+}
+
+static void end(void) {
+    vs_history_free(history);
+    free(counts[0]);
+    free(counts[1]);
+    vs_namespaces_free(&app);
 }
 
 static void pass(int seconds) {
@@ -51,11 +66,11 @@ static int count_of(const char *part) {
 
 static void tells_what_each_stretch_gave(void) {
     begin();
-    vs_add(&counts[0].ids[0][VS_RESP], 5);
-    vs_add(&counts[1].ids[0][VS_HTTP], 6);
-    vs_add(&counts[1].ids[1][VS_HTTP], 100);
+    vs_add(&counts[0]->ns[0].ids[VS_RESP], 5);
+    vs_add(&counts[1]->ns[0].ids[VS_HTTP], 6);
+    vs_add(&counts[1]->ns[1].ids[VS_HTTP], 100);
     pass(10);
-    vs_add(&counts[0].ids[0][VS_RESP], 2);
+    vs_add(&counts[0]->ns[0].ids[VS_RESP], 2);
     atomic_store(&app.ns[1].refused, 3);
     pass(10);
     CHECK_HAS(told(0), "{\"namespace\":\"ns0\",\"step_ms\":10000,\"until_unix_ms\":");
@@ -65,62 +80,72 @@ static void tells_what_each_stretch_gave(void) {
     CHECK_HAS(text, "null,0,3]}");
     CHECK_HAS(told(-1), "null,111,2],");
     CHECK_HAS(text, "null,0,3]}");
-    vs_history_free(history);
+    end();
 }
 
 static void looks_within_a_stretch_change_nothing(void) {
     begin();
-    vs_add(&counts[0].ids[0][VS_RESP], 5);
+    vs_add(&counts[0]->ns[0].ids[VS_RESP], 5);
     for (int i = 0; i < 9; i++)
         pass(1);
     CHECK_HAS(told(0), "null,null]}");
     pass(1);
     CHECK_HAS(told(0), "null,5],");
-    vs_history_free(history);
+    end();
 }
 
 /* Of a machine that slept, or a loop that stood still. */
 static void a_gap_stays_empty(void) {
     begin();
     pass(10);
-    vs_add(&counts[0].ids[0][VS_RESP], 7);
+    vs_add(&counts[0]->ns[0].ids[VS_RESP], 7);
     pass(40);
-    vs_add(&counts[0].ids[0][VS_RESP], 8);
+    vs_add(&counts[0]->ns[0].ids[VS_RESP], 8);
     pass(10);
     CHECK_HAS(told(0), "null,0,null,null,null,null,8],");
     pass(VS_HISTORY_STEPS * 10 * 2);
     CHECK(!strstr(told(0), "8"));
-    vs_history_free(history);
+    end();
 }
 
 static void an_hour_is_kept_and_no_more(void) {
     begin();
     for (int i = 0; i < VS_HISTORY_STEPS + 7; i++) {
-        vs_add(&counts[0].ids[0][VS_RESP], (uint64_t)i + 1);
+        vs_add(&counts[0]->ns[0].ids[VS_RESP], (uint64_t)i + 1);
         pass(10);
     }
     CHECK_EQ_I64(count_of("null"), 0);
     CHECK_HAS(told(0), "\"ids\":[8,9,10,");
     CHECK_HAS(text, ",366,367],");
-    vs_history_free(history);
+    end();
 }
 
 static void who_knows_some_is_told_the_rest(void) {
     int64_t since = 0;
     begin();
-    vs_add(&counts[0].ids[0][VS_RESP], 5);
+    vs_add(&counts[0]->ns[0].ids[VS_RESP], 5);
     pass(10);
     CHECK_HAS(told_since(0, &since), "null,5],");
     CHECK_STR(told_since(0, &since), "");
-    vs_add(&counts[0].ids[0][VS_RESP], 6);
+    vs_add(&counts[0]->ns[0].ids[VS_RESP], 6);
     pass(10);
-    vs_add(&counts[0].ids[0][VS_RESP], 7);
+    vs_add(&counts[0]->ns[0].ids[VS_RESP], 7);
     pass(10);
     CHECK_HAS(told_since(0, &since), "\"ids\":[6,7],\"refused\":[0,0]}");
     CHECK_STR(told_since(0, &since), "");
     pass(VS_HISTORY_STEPS * 10 * 2); /* nothing of what was known is in the hour any more */
     CHECK_HAS(told_since(0, &since), "\"ids\":[null,null,");
-    vs_history_free(history);
+    end();
+}
+
+static void others_are_in_the_sum(void) {
+    begin_with(VS_NAMESPACES_TOLD + 2);
+    vs_add(&counts[0]->ns[VS_NAMESPACES_TOLD + 1].ids[VS_RESP], 5);
+    vs_add(&counts[0]->ns[0].ids[VS_RESP], 2);
+    pass(10);
+    CHECK_HAS(told(0), "null,2],");
+    CHECK_HAS(told(-1), "null,7],");
+    end();
 }
 
 static const struct check_case cases[] = {
@@ -128,6 +153,7 @@ static const struct check_case cases[] = {
     {"looks within a stretch change nothing", looks_within_a_stretch_change_nothing},
     {"a stretch that nobody saw stays empty", a_gap_stays_empty},
     {"an hour is kept, and no more", an_hour_is_kept_and_no_more},
+    {"namespaces that are not told of are in the sum of all", others_are_in_the_sum},
     {"who knows some of it is told the rest alone", who_knows_some_is_told_the_rest},
 };
 

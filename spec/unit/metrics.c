@@ -17,11 +17,13 @@ static char replies[VS_OUT_MAX];
 static struct vs_out out = {.at = replies, .size = sizeof replies};
 
 static void open_server(int namespaces) {
+    char name[VESTA_NAMESPACE_MAX] = {0};
     memset(&scratch, 0, sizeof scratch);
     memset(&other, 0, sizeof other);
-    app = (struct vs_app){.clock = &fake, .ns_count = namespaces, .loop_count = 2, .budget = vs_budget_new(&limits)};
-    app.counts[0] = &scratch.counts, app.counts[1] = &other.counts;
+    app = (struct vs_app){.clock = &fake, .loop_count = 2, .budget = vs_budget_new(&limits)};
     app.feed = vs_feed_new();
+    if (!vs_namespaces_make(&app, namespaces)) abort();
+    memset(name, 'n', sizeof name - 1);
     for (int i = 0; i < namespaces; i++) {
         struct vesta_opts opts = {.size = sizeof opts,
                                   .layout = LAYOUT,
@@ -29,15 +31,15 @@ static void open_server(int namespaces) {
                                   .worker = (uint64_t)i,
                                   .flags = VESTA_UNSAFE_PRIVATE,
                                   .clock = &fake};
-        struct vs_namespace *ns = &app.ns[i];
+        name[0] = (char)('A' + i % 26), name[1] = (char)('A' + i / 26);
+        struct vs_namespace *ns = vs_namespace_add(&app, name);
         struct vesta_error err;
         if (vesta_open(&opts, &ns->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
         ns->gen[VS_HTTP] = ns->gen[VS_RESP];
         ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
-        ns->name_length = VESTA_NAMESPACE_MAX - 1;
-        memset(ns->name, 'n', ns->name_length);
-        ns->name[0] = (char)('A' + i % 26), ns->name[1] = (char)('A' + i / 26);
     }
+    if (!vs_scratch_make(&scratch, &app) || !vs_scratch_make(&other, &app)) abort();
+    app.counts[0] = scratch.counts, app.counts[1] = other.counts;
     session = (struct vs_session){.app = &app, .scratch = &scratch, .protocol = VS_HTTP};
 }
 
@@ -45,6 +47,9 @@ static void close_server(void) {
     for (int i = 0; i < app.ns_count; i++)
         vesta_close(app.ns[i].gen[VS_RESP]);
     vs_feed_free(app.feed);
+    vs_namespaces_free(&app);
+    vs_scratch_free(&scratch);
+    vs_scratch_free(&other);
     vs_budget_free(app.budget);
 }
 
@@ -85,10 +90,10 @@ static void counts_ids_and_pauses(void) {
 
 static void adds_up_exactly(void) {
     open_server(1);
-    vs_add(&scratch.counts.ids[0][VS_RESP], UINT64_C(9007199254740993)); /* 2^53 + 1 */
-    vs_add(&other.counts.ids[0][VS_RESP], 2);
-    vs_add(&other.counts.accepted[VS_RESP], 7);
-    vs_add(&scratch.counts.closed[VS_RESP], 3);
+    vs_add(&scratch.counts->ns[0].ids[VS_RESP], UINT64_C(9007199254740993)); /* 2^53 + 1 */
+    vs_add(&other.counts->ns[0].ids[VS_RESP], 2);
+    vs_add(&other.counts->accepted[VS_RESP], 7);
+    vs_add(&scratch.counts->closed[VS_RESP], 3);
     ask(ASK("/metrics"));
     has_line("vesta_ids_issued_total", ",proto=\"resp\"} 9007199254740995");
     CHECK_HAS(replies, "\nvesta_connections{proto=\"resp\"} 4\n");
@@ -97,9 +102,9 @@ static void adds_up_exactly(void) {
 
 static void tells_durations(void) {
     open_server(1);
-    vs_count_durations(&scratch.counts, VS_RESP, 50, 3);
-    vs_count_durations(&other.counts, VS_RESP, 51, 1);
-    vs_count_durations(&other.counts, VS_RESP, 60000000, 2);
+    vs_count_durations(scratch.counts, VS_RESP, 50, 3);
+    vs_count_durations(other.counts, VS_RESP, 51, 1);
+    vs_count_durations(other.counts, VS_RESP, 60000000, 2);
     ask(ASK("/metrics"));
     CHECK_HAS(replies, "_duration_seconds_bucket{proto=\"resp\",le=\"0.00005\"} 3\n");
     CHECK_HAS(replies, "_duration_seconds_bucket{proto=\"resp\",le=\"0.0001\"} 4\n");
@@ -110,19 +115,56 @@ static void tells_durations(void) {
     close_server();
 }
 
+/* Behind the first ones: in sums, and by their names. */
+static void adds_up_the_others(void) {
+    char path[128];
+    open_server(VS_NAMESPACES_TOLD + 3);
+    const struct vs_namespace *last = &app.ns[app.ns_count - 1];
+    vs_add(&scratch.counts->ns[app.ns_count - 1].ids[VS_RESP], 40);
+    vs_add(&other.counts->ns[app.ns_count - 2].ids[VS_RESP], 2);
+    vs_namespace_seen(&app, &app.ns[app.ns_count - 2], true);
+    ask(ASK("/metrics"));
+    CHECK_HAS(replies, "\nvesta_namespaces 67\n");
+    CHECK_HAS(replies, "\nvesta_namespaces_unready 2\n");
+    CHECK_HAS(replies, "\nvesta_ids_issued_total{namespace=\"(other)\",proto=\"resp\"} 42\n");
+    CHECK(!strstr(replies, last->name));
+    ask(ASK("/readyz"));
+    CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n"); /* those two have become ready since */
+    session.protocol = VS_ADMIN, session.local = true;
+    ask(ASK("/admin/status"));
+    CHECK_HAS(replies, "\"other_namespaces\":{\"count\":3,\"unready\":2,\"ids\":42,\"refused\":0}");
+    CHECK(!strstr(replies, last->name));
+    snprintf(path, sizeof path, "GET /admin/status?ns=%s HTTP/1.1\r\nHost: a\r\n\r\n", last->name);
+    CHECK_HAS(ask(path), "\"resp\":40");
+    CHECK_HAS(replies, last->name);
+    close_server();
+}
+
+static void names_few_that_are_not_ready(void) {
+    open_server(2 * VS_NAMESPACES_TOLD + 3);
+    for (int i = 0; i < app.ns_count; i++)
+        vs_namespace_set(&app.ns[i], i < 60 ? VS_NAMESPACE_OPEN : VS_NAMESPACE_OPENING, "its store is away");
+    ask(ASK("/readyz"));
+    CHECK_HAS(replies, "\"detail\":\"71 reasons\"");
+    CHECK_HAS(replies, app.ns[60 + VS_NAMESPACES_TOLD - 1].name);
+    CHECK(!strstr(replies, app.ns[60 + VS_NAMESPACES_TOLD].name));
+    CHECK_HAS(replies, "],\"more_namespaces\":7}");
+    close_server();
+}
+
 static void fill(void *counts, size_t size) {
     memset(counts, 0x7f, size); /* 19 digits each */
 }
 
 static void has_room(void) {
-    open_server(VS_NAMESPACES_MAX);
-    fill(&scratch.counts, sizeof scratch.counts);
+    open_server(VS_NAMESPACES_TOLD + 3);
+    fill(scratch.counts, vs_counts_size(app.ns_count));
     ask(ASK("/metrics"));
     CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n");
     size_t longest = 0, lines = 0;
     for (const char *at = strstr(replies, "\r\n\r\n") + 4, *end; (end = strchr(at, '\n')); at = end + 1) {
         bool of_last =
-            strstr(at, app.ns[VS_NAMESPACES_MAX - 1].name) && strstr(at, app.ns[VS_NAMESPACES_MAX - 1].name) < end;
+            strstr(at, app.ns[VS_NAMESPACES_TOLD - 1].name) && strstr(at, app.ns[VS_NAMESPACES_TOLD - 1].name) < end;
         lines += of_last;
         if (of_last && (size_t)(end - at) > longest) longest = (size_t)(end - at);
     }
@@ -132,13 +174,13 @@ static void has_room(void) {
 }
 
 static void has_room_for_status(void) {
-    open_server(VS_NAMESPACES_MAX);
-    fill(&scratch.counts, sizeof scratch.counts);
+    open_server(VS_NAMESPACES_TOLD + 3);
+    fill(scratch.counts, vs_counts_size(app.ns_count));
     session.protocol = VS_ADMIN, session.local = true;
     ask(ASK("/admin/status"));
     CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n");
-    CHECK_HAS(replies, app.ns[VS_NAMESPACES_MAX - 1].name);
-    CHECK(out.used > VS_NAMESPACES_MAX * 300 && out.used < VS_REPLY_MAX);
+    CHECK_HAS(replies, app.ns[VS_NAMESPACES_TOLD - 1].name);
+    CHECK(out.used > VS_NAMESPACES_TOLD * 300 && out.used < VS_REPLY_MAX);
     close_server();
 }
 
@@ -215,6 +257,8 @@ static void tells_the_end(void) {
 static const struct check_case cases[] = {
     {"ids, pauses and answers are counted under their names", counts_ids_and_pauses},
     {"all loops are added up, to the last digit", adds_up_exactly},
+    {"the namespaces behind the first 64 are added up, and told of by name", adds_up_the_others},
+    {"of those that are not ready 64 are named", names_few_that_are_not_ready},
     {"durations are told in cumulative buckets, with sum and count", tells_durations},
     {"64 namespaces with names of 64 bytes and counts of 19 digits fit a reply", has_room},
     {"/readyz says which namespace is not ready and why, and what else speaks against it", tells_why_not},

@@ -109,13 +109,13 @@ static void gives_up_as_a_whole(void) {
 static void queues_behind_others(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", GET_ONE);
-    scratch.queue[0].waiting = 1;
-    scratch.queue[0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
+    scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 1;
+    scratch.queue[VS_QUEUE_OF_IDS + 0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
     CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
     CHECK_EQ_U64(session.waiting.ids_count, 0);
     SAY("EXEC\r\n"); /* its turn */
     CHECK_EQ_I64(count_bulks(), 1);
-    scratch.queue[0].waiting = 0;
+    scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 0;
     close_server();
 }
 

@@ -45,8 +45,8 @@ static struct vs_session another(void) {
 
 static void queues_behind(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
-    scratch.queue[0].waiting = 1;
-    scratch.queue[0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
+    scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 1;
+    scratch.queue[VS_QUEUE_OF_IDS + 0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
     CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS); /* there are ids, but another came first */
     CHECK_EQ_I64(session.waiting.wait_us, 700);
     struct vs_session first = another();
@@ -56,7 +56,7 @@ static void queues_behind(void) {
     vs_session_end(&session);
     session = first;
     CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE)); /* its turn */
-    scratch.queue[0].waiting = 0;
+    scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 0;
     close_server();
 }
 
@@ -312,17 +312,17 @@ static void asks_only_when_the_fixed_rules_give_up(void) {
 static void queues_in_its_own_line(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
-    scratch.queue[0].waiting = 1;
-    scratch.queue[0].pause = (struct vesta_pause){.why = VESTA_CLOCK_BACK, .wait_us = 700};
+    scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 1;
+    scratch.queue[VS_QUEUE_OF_IDS + 0].pause = (struct vesta_pause){.why = VESTA_CLOCK_BACK, .wait_us = 700};
     CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS);
-    CHECK_EQ_I64(session.waiting.queue, 0);
+    CHECK_EQ_I64(session.waiting.queue, VS_QUEUE_OF_IDS);
     vs_session_settle(&session);
     CHECK(step("GET orders\r\n") > 0);
     CHECK_EQ_I64(count_bulks(), 1);
     CHECK_EQ_I64(step("MGET orders default\r\n"), VS_STEP_WAITS);
-    CHECK_EQ_I64(session.waiting.queue, 0);
+    CHECK_EQ_I64(session.waiting.queue, VS_QUEUE_OF_IDS);
     CHECK_EQ_U64(session.waiting.ids_count, 1);
-    scratch.queue[0].waiting = 0;
+    scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 0;
     close_server();
 }
 

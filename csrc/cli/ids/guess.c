@@ -16,7 +16,8 @@
 #define LIKELY_MIN 0.1   /* of the first family's share; others are said to be less likely */
 #define SHOWN_MIN 0.0005 /* of all shares; what is below is not shown beside ids that tell more */
 
-_Static_assert(SUSPECTS_MAX >= VS_TEXTS_MAX + VS_CONF_NAMESPACES_MAX + 32, "there is room for all that can be named");
+#define OF_CONFIG_MAX 64 /* namespaces that are asked one by one; of more, each layout is asked for once */
+_Static_assert(SUSPECTS_MAX >= VS_TEXTS_MAX + OF_CONFIG_MAX + 32, "there is room for all that can be named");
 
 struct guessing {
     struct vs_texts texts; /* of --layout */
@@ -43,6 +44,23 @@ static int add(struct guessing *g, const char *name, const char *text) {
     return VS_GO;
 }
 
+static bool has_layout(const struct vs_config *config, const char *text, int before) {
+    for (int i = 0; i < before; i++)
+        if (config->ns[i].opts.layout && strcmp(config->ns[i].opts.layout, text) == 0) return true;
+    return false;
+}
+
+static int add_config(struct guessing *g, const struct vs_config *config) {
+    int rc = VS_GO, left = OF_CONFIG_MAX;
+    for (int i = 0; i < config->ns_count && rc == VS_GO; i++) {
+        const char *text = config->ns[i].opts.layout;
+        if (!text || (config->ns_count > OF_CONFIG_MAX && has_layout(config, text, i))) continue;
+        if (left-- == 0) return vs_say("%s has more than %d layouts: name them with --layout", config->name, OF_CONFIG_MAX), VS_FAILED;
+        rc = add(g, config->ns[i].name, text);
+    }
+    return rc;
+}
+
 /* The caller's own stand first: among equals they are meant. */
 static int add_all(struct guessing *g) {
     struct vs_conf_opts from = {.path = g->where.text[VS_W_CONFIG]};
@@ -54,8 +72,7 @@ static int add_all(struct guessing *g) {
     if (rc == VS_GO && from.path && vs_config_read(&from, &config, &err) != VESTA_OK)
         return vs_say("%s", err.text), VS_FAILED;
     g->where.config = config;
-    for (int i = 0; config && i < config->ns_count && rc == VS_GO; i++)
-        if (config->ns[i].opts.layout) rc = add(g, config->ns[i].name, config->ns[i].opts.layout);
+    if (config && rc == VS_GO) rc = add_config(g, config);
     g->own_count = g->all_count;
     for (int i = 0; vesta_preset_at(i) && rc == VS_GO; i++)
         rc = add(g, vesta_preset_at(i)->name, vesta_preset_at(i)->text);

@@ -147,13 +147,40 @@ struct vs_policies vs_control_policies(struct vs_control *control) {
 
 /* ------------------------------------------------------------------ open and close */
 
-int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out, struct vesta_error *err) {
-    assert(opts->ns_count >= 1 && opts->ns_count <= VS_CONTROL_NAMESPACES_MAX);
-    struct vs_policy_set *set;
+static void free_control(struct vs_control *c) {
+    free(c->name);
+    free(c->gen);
+    free(c->leasing);
+    free(c->hooks);
+    free(c->wants);
+    free(c->question);
+    free(c->asked);
+    free(c);
+}
+
+static struct vs_control *make_control(const struct vs_control_opts *opts) {
+    assert(opts->ns_count >= 1);
+    size_t count = (size_t)opts->ns_count;
     struct vs_control *c = calloc(1, sizeof *c);
-    if (!c) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    if (!c) return NULL;
     c->opts = *opts;
-    memcpy(c->name, opts->name, (size_t)opts->ns_count * sizeof *c->name);
+    c->name = calloc(count, sizeof *c->name);
+    c->gen = calloc(count, sizeof *c->gen);
+    c->leasing = calloc(count, sizeof *c->leasing);
+    c->hooks = calloc(count, sizeof *c->hooks);
+    c->wants = calloc(count, sizeof *c->wants);
+    c->question = calloc(count * VS_CAUSES, sizeof *c->question);
+    c->asked = calloc(count * VS_CAUSES, sizeof *c->asked);
+    if (!c->name || !c->gen || !c->leasing || !c->hooks || !c->wants || !c->question || !c->asked)
+        return free_control(c), NULL;
+    memcpy(c->name, opts->name, count * sizeof *c->name);
+    return c;
+}
+
+int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out, struct vesta_error *err) {
+    struct vs_policy_set *set;
+    struct vs_control *c = make_control(opts);
+    if (!c) return vs_fail(err, VESTA_ENOMEM, "no memory");
     c->clock = opts->clock ? opts->clock : vs_clock_system();
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->told_lock, NULL);
@@ -177,7 +204,7 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
         vs_shadow_close(atomic_load(&c->shadow));
         vs_policy_set_free(set);
     }
-    free(c);
+    free_control(c);
     return rc;
 }
 
@@ -198,5 +225,5 @@ void vs_control_close(struct vs_control *c) {
     pthread_mutex_destroy(&c->told_lock);
     pthread_mutex_destroy(&c->shadow_lock);
     pthread_cond_destroy(&c->event);
-    free(c);
+    free_control(c);
 }

@@ -13,20 +13,16 @@
 
 #include "policy/policy.h"
 
-#define VS_CONTROL_NAMESPACES_MAX VS_POLICIES_MAX
-#define VS_CONTROL_TEXTS_MAX (2 * VS_CONTROL_NAMESPACES_MAX)
-
 struct vs_control_opts {
     const char *const *name; /* the namespaces' names, which outlive the control, in the order of struct vs_app */
-    int ns_count;            /* 1 to VS_CONTROL_NAMESPACES_MAX */
+    int ns_count;            /* 1 at least */
     /* A handle of each, opened with VESTA_CHOOSES, which outlives the control, or NULL until vs_control_enter; without
      * the array leases are none of its business */
     struct vesta_gen *const *gen;
-    /* Says which policies there are now, each of them tried: fills out[0..ns_count), which is zero, and from
-     * out[VS_CONTROL_NAMESPACES_MAX] on those that are to be tried without being obeyed; the control frees what is
-     * there, also after an error.  Called at the start and with each reload, then by the control thread.
-     * Errors: what is wrong with the sources. */
-    int (*sources)(void *self, struct vs_policy_text *out, struct vesta_error *err);
+    /* Says which policies there are now, each of them tried: fills out[0..ns_count), which is zero, and in `shadow`
+     * those that are to be tried without being obeyed; the control frees what is there, also after an error.  Called at
+     * the start and with each reload, then by the control thread.  Errors: what is wrong with the sources. */
+    int (*sources)(void *self, struct vs_policy_text *out, struct vs_policy_text *shadow, struct vesta_error *err);
     void (*changed)(void *self); /* there is a new verdict: wake who waits; may be NULL */
     void *self;
     const struct vesta_clock *clock; /* NULL: the machine's */

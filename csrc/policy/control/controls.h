@@ -18,7 +18,6 @@ struct vs_back_off {
 
 /* What is known about one cause of pauses in one namespace. */
 struct vs_question {
-    bool asked; /* the thread has been told, and has not answered yet */
     struct vesta_gen *gen;
     struct vesta_pause pause; /* of who asked */
     /* the last verdict; VS_PENDING: there is none */
@@ -53,26 +52,30 @@ struct vs_policy_set {
     struct vs_vm *vm;
     const struct vs_control *control;
     bool is_shadow;
-    struct vs_saying saying[VS_CONTROL_NAMESPACES_MAX]; /* its thread's own */
-    struct vs_policy_text text[VS_CONTROL_NAMESPACES_MAX];
-    int policy[VS_CONTROL_NAMESPACES_MAX]; /* -1: none */
-    struct vs_policy_set *shadow;          /* what is tried beside it; NULL: none, or taken by their thread */
+    struct vs_policy_set *shadow; /* what is tried beside it; NULL: none, or taken by their thread */
+    bool has_dropped;             /* something of what was said, that was not told yet; its thread's own */
+    /* of each namespace */
+    struct vs_saying *saying; /* its thread's own */
+    struct vs_policy_text *text;
+    int *policy; /* -1: none */
 };
 
 struct vs_shadow;
 
 struct vs_control {
     struct vs_control_opts opts;
-    const char *name[VS_CONTROL_NAMESPACES_MAX];
-    _Atomic(struct vesta_gen *)
-        gen[VS_CONTROL_NAMESPACES_MAX]; /* NULL: its leases are none of our business, or not yet */
     const struct vesta_clock *clock;
     pthread_t thread;
     struct vs_policy_set *set; /* the thread's own */
     bool switch_told;          /* the thread's own */
     int64_t looked_us;         /* the thread's own: when it looked at the leases */
-    struct vs_leasing leasing[VS_CONTROL_NAMESPACES_MAX];
-    _Atomic unsigned hooks[VS_CONTROL_NAMESPACES_MAX]; /* 1 << enum vs_hook of the functions that the set has */
+    /* of each namespace */
+    const char **name;
+    _Atomic(struct vesta_gen *) *gen; /* NULL: its leases are none of our business, or not yet */
+    struct vs_leasing *leasing;
+    _Atomic unsigned *hooks;    /* 1 << enum vs_hook of the functions that the set has */
+    _Atomic unsigned char *wants; /* its keeper asked for a number, and was not looked at since */
+    int looked_at;              /* the thread's own: where it goes on looking */
     _Atomic int64_t busy_since_us;                     /* a call runs since then, in its thread's time; 0: none does */
     atomic_bool stuck;                                 /* as it was last told */
     _Atomic(struct vs_shadow *) shadow;                /* shadow.c's; NULL: there was no such policy yet */
@@ -83,7 +86,8 @@ struct vs_control {
     bool ending, reload, look;
     bool idle; /* the thread waits to be asked, and takes the lock when it is */
     int turn;  /* the question to be looked at first */
-    struct vs_question question[VS_CONTROL_NAMESPACES_MAX * VS_CAUSES];
+    struct vs_question *question; /* VS_CAUSES of each namespace */
+    bool *asked; /* ... the thread has been told of it, and has not answered yet */
     struct vs_policies_status status;
     /* What loops are told, which wait neither for `lock` nor for shadow_lock: who holds those stands back behind all
      * others.  Held by loops alone, while they copy and try for VS_LOOK_STEPS. */

@@ -6,6 +6,7 @@
 #include "log/log.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define FRESH_US 250000     /* a verdict this old is asked for again ... */
 #define OLDEST_US 1000000   /* ... and stays in force meanwhile, but no longer than this */
@@ -29,8 +30,9 @@ static int cause_of(enum vesta_why why) {
 }
 
 static void ask(struct vs_control *c, struct vs_question *m, struct vesta_gen *gen, const struct vesta_pause *pause) {
-    if (m->asked) return;
-    m->asked = true;
+    bool *asked = &c->asked[m - c->question];
+    if (*asked) return;
+    *asked = true;
     m->gen = gen;
     m->pause = *pause;
     pthread_cond_signal(&c->event);
@@ -51,10 +53,14 @@ static enum vs_next_step look_up(struct vs_control *c, struct vs_question *m, st
 }
 
 /* The keeper of a worker number asks.  A policy that is stuck chooses none: then the fixed rules do. */
-static enum vs_next_step tell_to_look(struct vs_control *c, struct vesta_gen *gen, const struct vesta_pause *pause) {
+static enum vs_next_step tell_to_look(struct vs_control *c, int ns, struct vesta_gen *gen,
+                                      const struct vesta_pause *pause) {
     if (vs_control_is_stuck(c)) {
         (void)vesta_choose(gen, pause, VESTA_ANY_WORKER); /* or somebody has answered meanwhile */
-    } else if (pthread_mutex_trylock(&c->lock) == 0) {
+        return VS_NO_VERDICT;
+    }
+    atomic_store(&c->wants[ns], 1);
+    if (pthread_mutex_trylock(&c->lock) == 0) {
         c->look = true;
         pthread_cond_signal(&c->event);
         pthread_mutex_unlock(&c->lock);
@@ -77,8 +83,8 @@ enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen,
                                    int64_t *until_boot_us) {
     struct vs_control *c = control;
     int cause = cause_of(pause->why);
-    if (pause->why == VESTA_CHOOSE) return tell_to_look(c, gen, pause);
     assert(ns >= 0 && ns < c->opts.ns_count);
+    if (pause->why == VESTA_CHOOSE) return tell_to_look(c, ns, gen, pause);
     if (cause < 0) return VS_NO_VERDICT;
     /* relaxed: a set that is swapped just now may be missed once */
     if (!(atomic_load_explicit(&c->hooks[ns], memory_order_relaxed) & 1U << hooks[cause]))
@@ -94,14 +100,12 @@ enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen,
 /* ------------------------------------------------------------------ the call */
 
 int vs_control_next(struct vs_control *c) {
-    int count = c->opts.ns_count * VS_CAUSES;
-    for (int i = 0; i < count; i++) {
-        int at = (c->turn + i) % count;
-        if (!c->question[at].asked) continue;
-        c->turn = at + 1;
-        return at;
-    }
-    return -1;
+    size_t count = (size_t)c->opts.ns_count * VS_CAUSES, turn = (size_t)c->turn;
+    const bool *found = memchr(c->asked + turn, true, count - turn);
+    if (!found) found = memchr(c->asked, true, turn);
+    if (!found) return -1;
+    c->turn = (int)(found - c->asked) + 1;
+    return c->turn - 1;
 }
 
 static int ns_of(int question) {
@@ -197,7 +201,7 @@ static void take_verdict(struct vs_control *c, int question, const struct vs_que
         vs_log(VS_LOG_INFO, "a policy that had failed answers again", "namespace", c->name[ns], "hook",
                vs_hook_name(hook), NULL);
     pthread_mutex_lock(&c->lock);
-    m->asked = false;
+    c->asked[question] = false;
     m->next = next;
     m->kind = verdict->kind;
     m->slot = was->pause.slot;
@@ -233,7 +237,7 @@ static void take_failure(struct vs_control *c, int question, const struct vs_fai
     struct vs_question *m = &c->question[question];
     vs_control_failed(c, ns_of(question), failure, &m->back_off);
     pthread_mutex_lock(&c->lock);
-    m->asked = false;
+    c->asked[question] = false;
     m->next = VS_PENDING;
     pthread_mutex_unlock(&c->lock);
 }
@@ -247,7 +251,7 @@ void vs_control_settle(struct vs_control *c, int question) {
     was = *m;
     bool has = atomic_load_explicit(&c->hooks[ns_of(question)], memory_order_relaxed) & 1U << failure.hook;
     if (!has) { /* who asked had missed the swap, or asks a shadow alone */
-        m->asked = false;
+        c->asked[question] = false;
         m->at_us = vs_control_now_us(c);
     }
     pthread_mutex_unlock(&c->lock);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOKS_MAX 256 /* of namespaces that nobody waits for, at a time: the others have their turn in the next look */
 #define STORE_DOWN_US 1000000 /* how often a policy is asked about a store that stays silent */
 
 /* ------------------------------------------------------------------ asking */
@@ -269,14 +270,22 @@ static void look_at_store(struct vs_control *c, int ns) {
         c->leasing[ns].suspect_us = c->leasing[ns].asked_us = 0;
 }
 
+static void look_at(struct vs_control *c, int ns) {
+    atomic_store(&c->wants[ns], 0);
+    if (!atomic_load(&c->gen[ns])) return;
+    tell_fixed(c, ns);
+    answer_keeper(c, ns);
+    if (has(c, ns, VS_ON_STORE_DOWN) || vs_shadow_has(c, ns, VS_ON_STORE_DOWN) || vs_shadow_has(c, ns, VS_CHOOSE_WORKER))
+        look_at_store(c, ns);
+}
+
 void vs_control_look(struct vs_control *c) {
+    int count = c->opts.ns_count;
     vs_saying_tell(c->set);
-    for (int i = 0; i < c->opts.ns_count; i++)
-        if (atomic_load(&c->gen[i])) {
-            tell_fixed(c, i);
-            answer_keeper(c, i);
-            if (has(c, i, VS_ON_STORE_DOWN) || vs_shadow_has(c, i, VS_ON_STORE_DOWN) ||
-                vs_shadow_has(c, i, VS_CHOOSE_WORKER))
-                look_at_store(c, i);
-        }
+    for (int i = 0; i < count; i++)
+        if (atomic_load_explicit(&c->wants[i], memory_order_relaxed)) look_at(c, i); /* who waits is looked at first */
+    for (int i = 0; i < count && i < LOOKS_MAX; i++) {
+        look_at(c, c->looked_at);
+        c->looked_at = (c->looked_at + 1) % count;
+    }
 }

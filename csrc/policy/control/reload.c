@@ -12,9 +12,25 @@ void vs_policy_set_free(struct vs_policy_set *set) {
     if (!set) return;
     vs_policy_set_free(set->shadow);
     vs_vm_close(set->vm);
-    for (int i = 0; i < VS_CONTROL_NAMESPACES_MAX; i++)
+    for (int i = 0; set->text && i < set->control->opts.ns_count; i++)
         vs_policy_text_free(&set->text[i]);
+    free(set->saying);
+    free(set->text);
+    free(set->policy);
     free(set);
+}
+
+static struct vs_policy_set *new_set(const struct vs_control *c, bool is_shadow) {
+    struct vs_policy_set *set = calloc(1, sizeof *set);
+    size_t count = (size_t)c->opts.ns_count;
+    if (!set) return NULL;
+    set->control = c;
+    set->is_shadow = is_shadow;
+    set->saying = calloc(count, sizeof *set->saying);
+    set->text = calloc(count, sizeof *set->text);
+    set->policy = calloc(count, sizeof *set->policy);
+    if (!set->saying || !set->text || !set->policy) return vs_policy_set_free(set), NULL;
+    return set;
 }
 
 static int load_all(struct vs_control *c, struct vs_policy_set *set, struct vesta_error *err) {
@@ -36,11 +52,9 @@ static int load_all(struct vs_control *c, struct vs_policy_set *set, struct vest
 /* The texts become the set's, also after an error. */
 static int make_set(struct vs_control *c, struct vs_policy_text *texts, bool is_shadow, struct vs_policy_set **out,
                     struct vesta_error *err) {
-    struct vs_policy_set *set = calloc(1, sizeof *set);
+    struct vs_policy_set *set = new_set(c, is_shadow);
     if (!set) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    set->control = c;
-    set->is_shadow = is_shadow;
-    for (int i = 0; i < VS_CONTROL_NAMESPACES_MAX; i++) {
+    for (int i = 0; i < c->opts.ns_count; i++) {
         set->policy[i] = -1;
         set->text[i] = texts[i];
         texts[i] = (struct vs_policy_text){0};
@@ -55,12 +69,13 @@ static int make_set(struct vs_control *c, struct vs_policy_text *texts, bool is_
 
 int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct vesta_error *err) {
     struct vs_policy_set *set = NULL;
-    struct vs_policy_text *texts = calloc(VS_CONTROL_TEXTS_MAX, sizeof *texts);
+    int count = c->opts.ns_count;
+    struct vs_policy_text *texts = calloc(2 * (size_t)count, sizeof *texts);
     if (!texts) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    int rc = c->opts.sources(c->opts.self, texts, err);
+    int rc = c->opts.sources(c->opts.self, texts, texts + count, err);
     if (rc == VESTA_OK) rc = make_set(c, texts, false, &set, err);
-    if (rc == VESTA_OK) rc = make_set(c, texts + VS_CONTROL_NAMESPACES_MAX, true, &set->shadow, err);
-    for (int i = 0; i < VS_CONTROL_TEXTS_MAX; i++)
+    if (rc == VESTA_OK) rc = make_set(c, texts + count, true, &set->shadow, err);
+    for (int i = 0; i < 2 * count; i++)
         vs_policy_text_free(&texts[i]);
     free(texts);
     if (rc == VESTA_OK)
@@ -80,7 +95,7 @@ unsigned vs_policy_set_hooks(const struct vs_policy_set *set, int ns) {
 }
 
 static bool has_policies(const struct vs_policy_set *set) {
-    for (int i = 0; i < VS_CONTROL_NAMESPACES_MAX; i++)
+    for (int i = 0; i < set->control->opts.ns_count; i++)
         if (set->policy[i] >= 0) return true;
     return false;
 }
@@ -108,7 +123,7 @@ struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_
     }
     hand_over_shadows(c, set);
     for (int i = 0; i < c->opts.ns_count * VS_CAUSES; i++)
-        c->question[i] = (struct vs_question){.next = VS_PENDING};
+        c->question[i] = (struct vs_question){.next = VS_PENDING}, c->asked[i] = false;
     c->status.generation++;
     c->status.reload_ok = true;
     c->status.reload_unix_ms = vs_control_unix_ms(c);

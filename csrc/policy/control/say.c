@@ -28,6 +28,7 @@ void vs_saying_hear(void *self, int policy, const char *said) {
     }
     if (++saying->lines > VS_SAID_LINES_MAX) {
         saying->dropped++;
+        set->has_dropped = true;
         return;
     }
     tell(set, ns, said);
@@ -36,6 +37,7 @@ void vs_saying_hear(void *self, int policy, const char *said) {
 
 bool vs_saying_tell(struct vs_policy_set *set) {
     bool is_more = false;
+    if (!set->has_dropped) return false;
     for (int ns = 0; ns < set->control->opts.ns_count; ns++) {
         struct vs_saying *saying = &set->saying[ns];
         bool is_over = vs_control_now_us(set->control) - saying->from_us >= SECOND_US;
@@ -45,5 +47,5 @@ bool vs_saying_tell(struct vs_policy_set *set) {
         tell(set, ns, NULL);
         saying->dropped = 0;
     }
-    return is_more;
+    return set->has_dropped = is_more;
 }

@@ -26,8 +26,8 @@
 #define OFFER_STEPS 25   /* 5 ms, of vs_control_lock_soon */
 #define TELL_US 60000000 /* the same again is told after so long */
 
+enum state { FREE, AWAITED, READY }; /* AWAITED: what is done about it is not known yet */
 struct sighting {
-    enum { FREE, AWAITED, READY } state; /* AWAITED: what is done about it is not known yet */
     struct vs_question_copy question;
     struct vs_done done;
 };
@@ -43,19 +43,21 @@ struct vs_shadow {
     struct vs_control *c;
     pthread_t thread;
     struct vs_policy_set *set; /* the thread's own, as the next two */
-    struct history history[VS_CONTROL_NAMESPACES_MAX][VS_HOOKS];
-    int64_t rest_until_us;                             /* by vs_monotonic_us */
-    _Atomic unsigned hooks[VS_CONTROL_NAMESPACES_MAX]; /* 1 << enum vs_hook, of the set that was taken last */
+    struct history (*history)[VS_HOOKS]; /* this and all that is a pointer to VS_HOOKS or to what was seen: of each
+                                            namespace */
+    int64_t rest_until_us;   /* by vs_monotonic_us */
+    _Atomic unsigned *hooks; /* 1 << enum vs_hook, of the set that was taken last */
     _Atomic uint64_t dropped;
     pthread_cond_t event;       /* it and what follows: under the control's shadow_lock */
     struct vs_policy_set *next; /* to be taken */
     bool idle;                  /* the thread waits for questions */
-    struct sighting sighting[VS_CONTROL_NAMESPACES_MAX][VS_HOOKS];
+    struct sighting (*sighting)[VS_HOOKS];
+    unsigned char (*state)[VS_HOOKS]; /* enum state, of each sighting */
     int turn;
     struct vs_shadow_counts counts;
-    struct vs_shadow_seen seen[VS_CONTROL_NAMESPACES_MAX];
+    struct vs_shadow_seen *seen;
     struct vs_shadow_counts counts_told; /* under the control's told_lock, as the next */
-    struct vs_shadow_seen seen_told[VS_CONTROL_NAMESPACES_MAX];
+    struct vs_shadow_seen *seen_told;
 };
 
 /* ------------------------------------------------------------------ the control thread's side */
@@ -75,13 +77,16 @@ static struct vs_done fixed_rule(enum vs_hook hook) {
 }
 
 /* A place whose question waits for its answer is not for another one. */
-static bool leave(struct sighting *at, const struct vs_question_copy *question, const struct vs_verdict *verdict) {
-    if (at->state == READY) return false;
+static bool leave(struct vs_shadow *s, int ns, const struct vs_question_copy *question,
+                  const struct vs_verdict *verdict) {
+    struct sighting *at = &s->sighting[ns][question->hook];
+    unsigned char *state = &s->state[ns][question->hook];
+    if (*state == READY) return false;
     vs_question_free(&at->question);
     at->question = *question;
     at->done = verdict ? (struct vs_done){verdict->kind, verdict->worker, verdict->amount_ms, true}
                        : fixed_rule(question->hook);
-    at->state = verdict || question->hook != VS_CHOOSE_WORKER ? READY : AWAITED;
+    *state = verdict || question->hook != VS_CHOOSE_WORKER ? READY : AWAITED;
     return true;
 }
 
@@ -92,7 +97,7 @@ void vs_shadow_offer(struct vs_control *c, int ns, const struct vs_hook_input *i
     if (!vs_shadow_has(c, ns, input->hook)) return;
     bool kept = vs_question_keep(&question, input), left = false;
     if (kept && vs_control_lock_soon(&s->c->shadow_lock, OFFER_STEPS)) {
-        left = leave(&s->sighting[ns][input->hook], &question, verdict);
+        left = leave(s, ns, &question, verdict);
         pthread_cond_signal(&s->event);
         pthread_mutex_unlock(&s->c->shadow_lock);
     }
@@ -112,9 +117,10 @@ void vs_shadow_settle(struct vs_control *c, int ns, uint64_t worker) {
     struct vs_shadow *s = atomic_load(&c->shadow);
     if (!vs_shadow_has(c, ns, VS_CHOOSE_WORKER) || pthread_mutex_trylock(&s->c->shadow_lock) != 0) return;
     struct sighting *at = &s->sighting[ns][VS_CHOOSE_WORKER];
-    if (at->state == AWAITED && is_chosen(at, worker)) {
+    unsigned char *state = &s->state[ns][VS_CHOOSE_WORKER];
+    if (*state == AWAITED && is_chosen(at, worker)) {
         at->done.worker = worker;
-        at->state = READY;
+        *state = READY;
         pthread_cond_signal(&s->event);
     }
     pthread_mutex_unlock(&s->c->shadow_lock);
@@ -235,11 +241,13 @@ static bool pick(struct vs_shadow *s, int *ns, struct sighting *out) {
     int count = s->c->opts.ns_count * VS_HOOKS;
     for (int i = 0; i < count; i++) {
         int at = (s->turn + i) % count;
+        unsigned char *state = &s->state[at / VS_HOOKS][at % VS_HOOKS];
         struct sighting *place = &s->sighting[at / VS_HOOKS][at % VS_HOOKS];
-        if (place->state != READY) continue;
+        if (*state != READY) continue;
+        *state = FREE;
         *ns = at / VS_HOOKS;
         *out = *place;
-        *place = (struct sighting){.state = FREE};
+        *place = (struct sighting){.done = {.by_policy = false}};
         s->turn = at + 1;
         return true;
     }
@@ -266,7 +274,7 @@ static void take_next(struct vs_shadow *s) {
     s->set = s->next;
     s->next = NULL;
     pthread_mutex_unlock(&s->c->shadow_lock);
-    memset(s->history, 0, sizeof s->history);
+    memset(s->history, 0, (size_t)s->c->opts.ns_count * sizeof s->history[0]);
     vs_policy_set_free(old);
     pthread_mutex_lock(&s->c->shadow_lock);
 }
@@ -295,11 +303,35 @@ static void *shadow_main(void *arg) {
     return NULL;
 }
 
+static void free_shadow(struct vs_shadow *s) {
+    free(s->history);
+    free(s->hooks);
+    free(s->sighting);
+    free(s->state);
+    free(s->seen);
+    free(s->seen_told);
+    free(s);
+}
+
+static struct vs_shadow *make_shadow(struct vs_control *c) {
+    size_t count = (size_t)c->opts.ns_count;
+    struct vs_shadow *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->c = c;
+    s->history = calloc(count, sizeof *s->history);
+    s->hooks = calloc(count, sizeof *s->hooks);
+    s->sighting = calloc(count, sizeof *s->sighting);
+    s->state = calloc(count, sizeof *s->state);
+    s->seen = calloc(count, sizeof *s->seen);
+    s->seen_told = calloc(count, sizeof *s->seen_told);
+    if (s->history && s->hooks && s->sighting && s->state && s->seen && s->seen_told) return s;
+    return free_shadow(s), NULL;
+}
+
 int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_error *err) {
     pthread_condattr_t attr;
-    struct vs_shadow *s = calloc(1, sizeof *s);
+    struct vs_shadow *s = make_shadow(c);
     if (!s) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    s->c = c;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&s->event, &attr);
@@ -309,7 +341,7 @@ int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_er
         *out = s;
         return VESTA_OK;
     }
-    free(s);
+    free_shadow(s);
     return vs_fail(err, VESTA_ENOMEM, "cannot start the thread of the shadow policies");
 }
 
@@ -326,7 +358,7 @@ void vs_shadow_close(struct vs_shadow *s) {
         for (int hook = 0; hook < VS_HOOKS; hook++)
             vs_question_free(&s->sighting[i][hook].question);
     pthread_cond_destroy(&s->event);
-    free(s);
+    free_shadow(s);
 }
 
 /* ------------------------------------------------------------------ how they are */
@@ -337,23 +369,23 @@ bool vs_shadow_rests(const struct vs_control *c) {
     pthread_mutex_lock(&s->c->shadow_lock);
     bool rests = s->idle && !s->next;
     for (int i = 0; i < c->opts.ns_count * VS_HOOKS; i++)
-        rests = rests && s->sighting[i / VS_HOOKS][i % VS_HOOKS].state != READY;
+        rests = rests && s->state[i / VS_HOOKS][i % VS_HOOKS] != READY;
     pthread_mutex_unlock(&s->c->shadow_lock);
     return rests;
 }
 
 /* With told_lock held, so that of two loops the later tells nothing older. */
-static void look(struct vs_shadow *s) {
+static void look(struct vs_shadow *s, int ns) {
     if (!vs_control_lock_soon(&s->c->shadow_lock, VS_LOOK_STEPS)) return;
     s->counts_told = s->counts;
-    memcpy(s->seen_told, s->seen, sizeof s->seen);
+    if (ns >= 0) s->seen_told[ns] = s->seen[ns];
     pthread_mutex_unlock(&s->c->shadow_lock);
 }
 
 void vs_shadow_counts(const struct vs_control *c, struct vs_shadow_counts *out) {
     struct vs_shadow *s = atomic_load(&c->shadow);
     if (!s) return;
-    look(s);
+    look(s, -1);
     *out = s->counts_told;
     out->dropped = atomic_load(&s->dropped);
 }
@@ -364,7 +396,7 @@ void vs_shadow_look(void *control, int ns, struct vs_shadow_seen *out) {
     *out = (struct vs_shadow_seen){.policy = ""};
     if (!s) return;
     pthread_mutex_lock(&c->told_lock);
-    look(s);
+    look(s, ns);
     *out = s->seen_told[ns];
     pthread_mutex_unlock(&c->told_lock);
 }

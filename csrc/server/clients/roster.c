@@ -61,7 +61,7 @@ void vs_roster_enter(struct vs_session *s, int fd) {
 
 static void count_as(struct vs_session *s, int count) {
     struct vs_member *m = &s->member;
-    struct vs_counts *counts = &s->scratch->counts;
+    struct vs_counts *counts = s->scratch->counts;
     if (m->count >= 0) vs_add(&counts->of_client[m->count][VS_CLIENT_OPEN], (uint64_t)-1);
     if (count >= 0) vs_add(&counts->of_client[count][VS_CLIENT_OPEN], 1);
     m->count = count;

@@ -236,18 +236,28 @@ static void put_replication(struct vs_app *app, struct vs_out *out) {
     vs_put_text(out, "role:master\r\nconnected_slaves:0");
 }
 
+/* Of namespaces, from one up to another. */
+static uint64_t ids_of(const struct vs_app *app, int from, int to) {
+    uint64_t ids = 0;
+    for (int i = from; i < to; i++)
+        for (int protocol = 0; app->loop_count && protocol < VS_ID_PROTOCOLS; protocol++)
+            ids += vs_total(app, &app->counts[0]->ns[i].ids[protocol]);
+    return ids;
+}
+
+static void put_ids(struct vs_out *out, const char *name, uint64_t ids) {
+    vs_put_text(out, "\r\nvesta_ids_");
+    vs_put_text(out, name);
+    vs_put_text(out, ":");
+    vs_put_uint(out, ids);
+}
+
 static void put_vesta(struct vs_app *app, struct vs_out *out) {
     vs_put_text(out, "vesta_namespaces:");
     vs_put_uint(out, (uint64_t)app->ns_count);
-    for (int i = 0; i < app->ns_count; i++) {
-        uint64_t ids = 0;
-        for (int protocol = 0; app->loop_count && protocol < VS_ID_PROTOCOLS; protocol++)
-            ids += vs_total(app, &app->counts[0]->ids[i][protocol]);
-        vs_put_text(out, "\r\nvesta_ids_");
-        vs_put_text(out, app->ns[i].name);
-        vs_put_text(out, ":");
-        vs_put_uint(out, ids);
-    }
+    for (int i = 0; i < vs_told(app); i++)
+        put_ids(out, app->ns[i].name, ids_of(app, i, i + 1));
+    if (app->ns_count > VS_NAMESPACES_TOLD) put_ids(out, VS_OTHERS, ids_of(app, VS_NAMESPACES_TOLD, app->ns_count));
     const struct vs_tag_set *tags = vs_tags_now(app);
     struct vs_tag_total total = {{0}, 0};
     for (size_t i = 0; tags && i < tags->count; i++)
@@ -338,14 +348,16 @@ static void put_namespace(struct vs_out *out, const struct vs_namespace *ns) {
 enum vs_reply_state vs_on_vesta_info(struct vs_request *r) {
     const struct vs_app *app = r->session->app;
     const struct vs_tag_set *tags = vs_request_tags(r);
-    vs_resp_map(r->out, tags ? 3 : 2);
+    int others = vs_rights_sees_all(r->session) ? app->ns_count - vs_told(app) : 0;
+    vs_resp_map(r->out, 2 + (tags != NULL) + (others > 0));
+    if (others > 0) vs_resp_word(r->out, "other_namespaces"), vs_resp_int(r->out, others);
     if (tags) vs_resp_word(r->out, "tags"), vs_resp_int(r->out, (int64_t)tags->count);
     vs_resp_word(r->out, "version"), vs_resp_word(r->out, VESTA_VERSION);
     size_t seen = 0;
-    for (int i = 0; i < app->ns_count; i++)
+    for (int i = 0; i < vs_told(app); i++)
         seen += vs_rights_sees(r->session, app->ns[i].name);
     vs_resp_word(r->out, "namespaces"), vs_resp_map(r->out, seen);
-    for (int i = 0; i < app->ns_count; i++)
+    for (int i = 0; i < vs_told(app); i++)
         if (vs_rights_sees(r->session, app->ns[i].name)) put_namespace(r->out, &app->ns[i]);
     return VS_ANSWERED;
 }

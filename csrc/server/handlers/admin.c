@@ -96,13 +96,6 @@ enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ looking */
 
-enum vs_reply_state vs_on_admin_status(struct vs_request *r) {
-    if (!may(r)) return waits_or_answered(r);
-    vs_put_status(r->out, r->session->app, r->session->draining);
-    vs_put(r->out, "\n", 1);
-    return VS_ANSWERED;
-}
-
 /* Which namespace is meant; -1: none was named.  false: there is none of that name, and the reply says so. */
 static bool read_namespace(struct vs_request *r, int *ns) {
     struct vs_app *app = r->session->app;
@@ -114,10 +107,21 @@ static bool read_namespace(struct vs_request *r, int *ns) {
     return true;
 }
 
+enum vs_reply_state vs_on_admin_status(struct vs_request *r) {
+    int ns;
+    if (!may(r) || !read_namespace(r, &ns)) return waits_or_answered(r);
+    vs_put_status(r->out, r->session->app, ns, r->session->draining);
+    vs_put(r->out, "\n", 1);
+    return VS_ANSWERED;
+}
+
 enum vs_reply_state vs_on_admin_history(struct vs_request *r) {
     struct vs_app *app = r->session->app;
     int ns;
     if (!may(r) || !read_namespace(r, &ns)) return waits_or_answered(r);
+    if (ns >= vs_told(app))
+        return vs_refuse(r, "unknown_name", "the last hour is kept of the first %d namespaces, and %s is behind them",
+                         VS_NAMESPACES_TOLD, app->ns[ns].name);
     vs_put(r->out, "{", 1);
     vs_history_put(app->history, app, ns, NULL, r->out);
     vs_put_text(r->out, "}\n");

@@ -32,10 +32,11 @@ struct few {
 struct look {
     bool draining, stuck;
     int unready; /* namespaces */
+    int told;    /* ... of which so many are told: */
     struct {
         const struct vs_namespace *ns;
         struct vesta_pause pause;
-    } at[VS_NAMESPACES_MAX];
+    } at[VS_NAMESPACES_TOLD];
     struct vs_tags_status tags;
     struct few dry;    /* that were asked, and have no numbers */
     struct few faulty; /* the same, by a fault of their rows: elsewhere they have none either */
@@ -70,6 +71,26 @@ static void look_at_tags(const struct vs_app *app, const struct vs_tag_set *set,
     seen->faulty.count = 0;
 }
 
+static bool add_unready(struct look *seen, const struct vs_namespace *ns) {
+    if (vs_namespace_is_ready(ns, &seen->at[seen->told].pause)) return false;
+    seen->at[seen->told++].ns = ns;
+    return true;
+}
+
+/* The first are looked at now; of the others it is known how many were not ready a moment ago, and the first of those
+ * are found. */
+static void look_at_namespaces(const struct vs_app *app, struct look *seen) {
+    int others = vs_others_unready(app), left = others;
+    for (int i = 0; i < vs_told(app); i++)
+        add_unready(seen, &app->ns[i]);
+    seen->unready = seen->told + others;
+    for (int i = VS_NAMESPACES_TOLD; left > 0 && i < app->ns_count && seen->told < VS_NAMESPACES_TOLD; i++) {
+        if (atomic_load(&app->ns[i].was_ready)) continue;
+        seen->unready -= !add_unready(seen, &app->ns[i]); /* it has become ready */
+        left--;
+    }
+}
+
 /* How many reasons there are. */
 static int look(struct vs_request *r, struct look *seen) {
     const struct vs_app *app = r->session->app;
@@ -78,10 +99,7 @@ static int look(struct vs_request *r, struct look *seen) {
     if (app->policies.status) app->policies.status(app->policies.self, &policies);
     seen->draining = r->session->draining;
     seen->stuck = policies.stuck;
-    for (int i = 0; i < app->ns_count; i++) {
-        seen->at[seen->unready].ns = &app->ns[i];
-        seen->unready += !vs_namespace_is_ready(&app->ns[i], &seen->at[seen->unready].pause);
-    }
+    look_at_namespaces(app, seen);
     look_at_tags(app, vs_request_tags(r), seen);
     return seen->draining + seen->stuck + seen->unready + seen->dry.count + (seen->tags.unread > 0);
 }
@@ -112,7 +130,7 @@ static void put_reasons(struct vs_out *out, const struct look *seen) {
     vs_json_open(out, "reasons", '[');
     if (seen->draining) put_reason(out, NULL, "draining", "the server is stopping");
     if (seen->stuck) put_reason(out, NULL, "policy_stuck", "a policy is running that cannot be stopped");
-    for (int i = 0; i < seen->unready; i++) {
+    for (int i = 0; i < seen->told; i++) {
         const struct vs_namespace *ns = seen->at[i].ns;
         const struct vesta_pause *pause = &seen->at[i].pause;
         char text[256], why[VS_NAMESPACE_WHY_MAX];
@@ -126,12 +144,13 @@ static void put_reasons(struct vs_out *out, const struct look *seen) {
     if (seen->tags.unread > 0) put_reason(out, NULL, "tags_unread", seen->tags.unread_why);
     put_dry(out, &seen->dry);
     vs_put(out, "]", 1);
+    if (seen->unready > seen->told) vs_json_uint(out, "more_namespaces", (uint64_t)(seen->unready - seen->told));
 }
 
 static void put_warnings(const struct vs_request *r, const struct look *seen) {
     const struct vs_app *app = r->session->app;
     vs_json_open(r->out, "warnings", '[');
-    for (int i = 0; i < app->ns_count; i++) {
+    for (int i = 0; i < vs_told(app); i++) {
         struct vesta_info info;
         if (!vs_namespace_is_open(&app->ns[i])) continue;
         vesta_get_info(app->ns[i].gen[VS_RESP], &info);

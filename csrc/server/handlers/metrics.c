@@ -13,11 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const renewal_name[] = {"ok", "conflict", "refused", "down", "unknown"}; /* as vesta_info has them */
-#define RENEWALS VS_RENEWAL_ANSWERS
-_Static_assert(VS_COUNT(renewal_name) == RENEWALS, "each has a name");
-_Static_assert(sizeof((struct vesta_info){0}.renewals) == RENEWALS * sizeof(uint64_t), "all of them are told");
-
 /* ------------------------------------------------------------------ lines */
 
 void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) {
@@ -32,12 +27,9 @@ void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) {
     vs_put(m->out, "\n", 1);
 }
 
-/* Seconds without a float: a count of microseconds has more digits than a double keeps. */
-#define SECONDS_MAX 32
-#define SECONDS(us) seconds((char[SECONDS_MAX]){0}, (us))
-static const char *seconds(char *buf, int64_t us) {
+const char *vs_metrics_seconds(char *buf, int64_t us) {
     uint64_t size = us < 0 ? 0 - (uint64_t)us : (uint64_t)us;
-    int length = snprintf(buf, SECONDS_MAX, "%s%llu.%06llu", us < 0 ? "-" : "", (unsigned long long)size / 1000000,
+    int length = snprintf(buf, VS_SECONDS_MAX, "%s%llu.%06llu", us < 0 ? "-" : "", (unsigned long long)size / 1000000,
                           (unsigned long long)size % 1000000);
     while (buf[length - 1] == '0' && buf[length - 2] != '.')
         buf[--length] = '\0';
@@ -50,78 +42,6 @@ static unsigned long long total(const struct vs_metrics *m, const vs_count *of) 
 
 /* Counts are named by their place in the first loop's. */
 #define COUNTS(m) (*(m)->app->counts[0])
-
-/* ------------------------------------------------------------------ namespaces */
-
-#define EACH_NAMESPACE(m, i) for (int i = 0; i < (m)->app->ns_count; i++)
-#define NAME(m, i) ((m)->app->ns[i].name)
-
-static void put_ids(struct vs_metrics *m) {
-    EACH_NAMESPACE(m, i)
-    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
-        vs_metrics_sample(m, "{namespace=\"%s\",proto=\"%s\"} %llu", NAME(m, i), vs_protocol_name[protocol],
-                          total(m, &COUNTS(m).ids[i][protocol]));
-}
-
-static void put_pauses(struct vs_metrics *m) {
-    EACH_NAMESPACE(m, i)
-    for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
-        vs_metrics_sample(m, "{namespace=\"%s\",why=\"%s\"} %llu", NAME(m, i), vesta_why_name((enum vesta_why)why),
-                          total(m, &COUNTS(m).pauses[i][why]));
-}
-
-static void put_pauses_of(struct vs_metrics *m, enum vesta_why why) {
-    EACH_NAMESPACE(m, i)
-    vs_metrics_sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), total(m, &COUNTS(m).pauses[i][why]));
-}
-
-static void put_exhausted(struct vs_metrics *m) {
-    put_pauses_of(m, VESTA_FULL);
-}
-
-static void put_backwards(struct vs_metrics *m) {
-    put_pauses_of(m, VESTA_CLOCK_BACK);
-}
-
-static void put_drift(struct vs_metrics *m) {
-    EACH_NAMESPACE(m, i)
-    vs_metrics_sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->ns[i].drift_us));
-}
-
-static void put_held(struct vs_metrics *m) {
-    EACH_NAMESPACE(m, i)
-    vs_metrics_sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->ns[i].held);
-}
-
-static void put_ready(struct vs_metrics *m) {
-    EACH_NAMESPACE(m, i)
-    vs_metrics_sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->ns[i].ready);
-}
-
-static void put_worker(struct vs_metrics *m) {
-    EACH_NAMESPACE(m, i)
-    if (m->ns[i].held) vs_metrics_sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), (unsigned long long)m->ns[i].worker);
-}
-
-static void put_expiry(struct vs_metrics *m) {
-    EACH_NAMESPACE(m, i)
-    if (m->ns[i].held) vs_metrics_sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->ns[i].end_ms * 1000));
-}
-
-static void put_renewals(struct vs_metrics *m) {
-    EACH_NAMESPACE(m, i)
-    for (int at = 0; at < RENEWALS; at++)
-        vs_metrics_sample(m, "{namespace=\"%s\",result=\"%s\"} %llu", NAME(m, i), renewal_name[at],
-                          (unsigned long long)m->ns[i].renewals[at]);
-}
-
-static void put_layout_end(struct vs_metrics *m) {
-    EACH_NAMESPACE(m, i) {
-        if (!vs_namespace_is_open(&m->app->ns[i])) continue;
-        int64_t end_ms = vesta_layout_end_ms(m->app->ns[i].layout);
-        vs_metrics_sample(m, "{namespace=\"%s\"} %lld", NAME(m, i), (long long)(end_ms / 1000));
-    }
-}
 
 /* ------------------------------------------------------------------ clients with names */
 
@@ -354,21 +274,23 @@ static const struct family {
     void (*put)(struct vs_metrics *);
     enum { ALWAYS, OF_POLICIES, OF_SHADOWS, OF_TAGS, OF_CLIENTS } when;
 } families[] = {
-    {"vesta_ids_issued_total", "Ids given", COUNTER, put_ids, ALWAYS},
-    {"vesta_pauses_total", "Requests that met a pause, by reason", COUNTER, put_pauses, ALWAYS},
-    {"vesta_sequence_exhausted_total", "Requests that found the time unit used up", COUNTER, put_exhausted, ALWAYS},
-    {"vesta_clock_backwards_total", "Requests that found the clock behind a time already seen", COUNTER, put_backwards,
+    {"vesta_namespaces", "Namespaces that are served", GAUGE, vs_put_namespaces, ALWAYS},
+    {"vesta_namespaces_unready", "Namespaces of which a request for an id would be refused", GAUGE, vs_put_unready, ALWAYS},
+    {"vesta_ids_issued_total", "Ids given", COUNTER, vs_put_issued, ALWAYS},
+    {"vesta_pauses_total", "Requests that met a pause, by reason", COUNTER, vs_put_pauses, ALWAYS},
+    {"vesta_sequence_exhausted_total", "Requests that found the time unit used up", COUNTER, vs_put_exhausted, ALWAYS},
+    {"vesta_clock_backwards_total", "Requests that found the clock behind a time already seen", COUNTER, vs_put_backwards,
      ALWAYS},
     {"vesta_clock_drift_seconds", "Drift of the wall clock against uptime since it was last confirmed", GAUGE,
-     put_drift, ALWAYS},
-    {"vesta_ready", "1 while a request for an id would be served, 0 while it would be refused", GAUGE, put_ready,
+     vs_put_drift, ALWAYS},
+    {"vesta_ready", "1 while a request for an id would be served, 0 while it would be refused", GAUGE, vs_put_ready,
      ALWAYS},
-    {"vesta_lease_held", "1 while a worker number is leased", GAUGE, put_held, ALWAYS},
-    {"vesta_lease_expiry_timestamp_seconds", "Time at which ids end unless the lease is renewed", GAUGE, put_expiry,
+    {"vesta_lease_held", "1 while a worker number is leased", GAUGE, vs_put_held, ALWAYS},
+    {"vesta_lease_expiry_timestamp_seconds", "Time at which ids end unless the lease is renewed", GAUGE, vs_put_expiry,
      ALWAYS},
-    {"vesta_lease_renewals_total", "Renewals, by the store's answer", COUNTER, put_renewals, ALWAYS},
-    {"vesta_worker_id", "The leased worker number", GAUGE, put_worker, ALWAYS},
-    {"vesta_layout_end_timestamp_seconds", "Time at which the layout's time field ends", GAUGE, put_layout_end, ALWAYS},
+    {"vesta_lease_renewals_total", "Renewals, by the store's answer", COUNTER, vs_put_renewals, ALWAYS},
+    {"vesta_worker_id", "The leased worker number", GAUGE, vs_put_worker, ALWAYS},
+    {"vesta_layout_end_timestamp_seconds", "Time at which the layout's time field ends", GAUGE, vs_put_layout_end, ALWAYS},
     {"vesta_tags", "Tags that are served", GAUGE, vs_put_tags, OF_TAGS},
     {"vesta_tags_not_served",
      "Tags of tables that are not served, because something else has the name or there are too many", GAUGE,
@@ -445,17 +367,7 @@ static void look_around(struct vs_metrics *m) {
     m->has_policies = policies->status != NULL;
     if (m->has_policies) policies->status(policies->self, &m->policies);
     vs_process_measure(&m->process);
-    EACH_NAMESPACE(m, i) {
-        struct vesta_info info = {.holds_lease = 0};
-        if (vs_namespace_is_open(&m->app->ns[i])) vesta_get_info(m->app->ns[i].gen[VS_RESP], &info);
-        struct vesta_pause pause;
-        m->ns[i].ready = vs_namespace_is_ready(&m->app->ns[i], &pause);
-        m->ns[i].held = info.holds_lease;
-        m->ns[i].worker = info.worker;
-        m->ns[i].end_ms = info.lease_end_ms;
-        m->ns[i].drift_us = info.clock_drift_us;
-        memcpy(m->ns[i].renewals, &info.renewals, sizeof m->ns[i].renewals);
-    }
+    vs_metrics_look_at_namespaces(m);
 }
 
 enum vs_reply_state vs_on_metrics(struct vs_request *r) {

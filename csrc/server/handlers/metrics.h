@@ -9,11 +9,11 @@
 #define VS_METRICS_LINES_PER_NAMESPACE 23 /* of all families together, as a spec counts them */
 #define VS_METRICS_LINES_PER_TAG 7        /* likewise */
 #define VS_METRICS_OTHER_BYTES                                                                                         \
-    (25000 + VS_COUNTED_MAX * 3 * VS_METRICS_LINE_BYTES) /* families of neither, and the heads */
+    (28000 + VS_COUNTED_MAX * 3 * VS_METRICS_LINE_BYTES) /* families of neither, and the heads */
 #define VS_METRICS_TAGS_MAX                                                                                            \
     200 /* with lines of their own, and fewer where namespaces leave no room; the others' are added up */
 
-_Static_assert(VS_NAMESPACES_MAX *VS_METRICS_LINES_PER_NAMESPACE *VS_METRICS_LINE_BYTES + VS_METRICS_OTHER_BYTES <=
+_Static_assert(VS_NAMESPACES_TOLD *VS_METRICS_LINES_PER_NAMESPACE *VS_METRICS_LINE_BYTES + VS_METRICS_OTHER_BYTES <=
                    VS_REPLY_MAX,
                "the metrics fit a reply");
 
@@ -31,7 +31,10 @@ struct vs_metrics {
         bool ready, held;
         uint64_t worker, renewals[VS_RENEWAL_ANSWERS];
         int64_t end_ms, drift_us;
-    } ns[VS_NAMESPACES_MAX];
+    } ns[VS_NAMESPACES_TOLD];
+    struct {
+        uint64_t ids[VS_ID_PROTOCOLS], pauses[VS_WHYS_MAX];
+    } others; /* namespaces that are not told of one by one */
     bool has_tags; /* the config has segments */
     struct vs_tags_status tags;
     struct vs_tag_total other; /* of tags without lines of their own, and of those that were taken away */
@@ -46,10 +49,20 @@ struct vs_metrics {
 /* One sample: what follows the family's name. */
 void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Seconds without a float: a count of microseconds has more digits than a double keeps. */
+#define VS_SECONDS_MAX 32
+#define SECONDS(us) vs_metrics_seconds((char[VS_SECONDS_MAX]){0}, (us))
+const char *vs_metrics_seconds(char *buf, int64_t us);
+
 /* metrics_tags.c: how the tags stand, in one look; then the families of tags. */
 void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set);
 typedef void vs_metrics_family(struct vs_metrics *m);
 vs_metrics_family vs_put_tags, vs_put_tags_passed, vs_put_tables_unread, vs_put_tag_numbers, vs_put_tag_pauses,
     vs_put_tag_ranges, vs_put_tag_errors, vs_put_tag_left, vs_put_tag_step;
+
+/* metrics_namespaces.c: the same of namespaces. */
+void vs_metrics_look_at_namespaces(struct vs_metrics *m);
+vs_metrics_family vs_put_namespaces, vs_put_unready, vs_put_issued, vs_put_pauses, vs_put_exhausted, vs_put_backwards,
+    vs_put_drift, vs_put_held, vs_put_ready, vs_put_worker, vs_put_expiry, vs_put_renewals, vs_put_layout_end;
 
 #endif

@@ -32,7 +32,7 @@ static void add_up(struct vs_tag_total *sum, struct vs_tag_total more) {
 /* A tag has lines of its own by its place, which it keeps: no series ends while its tag is there. */
 void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set) {
     size_t room = VS_REPLY_MAX - VS_METRICS_OTHER_BYTES -
-                  (size_t)m->app->ns_count * VS_METRICS_LINES_PER_NAMESPACE * VS_METRICS_LINE_BYTES;
+                  (size_t)vs_told(m->app) * VS_METRICS_LINES_PER_NAMESPACE * VS_METRICS_LINE_BYTES;
     size_t most = room / (VS_METRICS_LINES_PER_TAG * VS_METRICS_LINE_BYTES) - 1;
     if (most > VS_METRICS_TAGS_MAX) most = VS_METRICS_TAGS_MAX;
     m->has_tags = m->app->tags_status != NULL;
@@ -51,7 +51,7 @@ void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set)
 /* ------------------------------------------------------------------ tags */
 
 #define EACH_TAG(m, i) for (size_t i = 0; i < (m)->tag_count; i++)
-#define OTHER "(other)" /* which is no tag */
+#define OTHER VS_OTHERS /* which is no tag */
 
 void vs_put_tags(struct vs_metrics *m) {
     vs_metrics_sample(m, " %zu", m->served);

@@ -29,8 +29,8 @@ struct shared {
 struct vs_viewer {
     bool is_in, wants_all;
     uint64_t status, segments;              /* numbers of the last it had; 0: none */
-    int64_t stretch[VS_NAMESPACES_MAX + 1]; /* of a namespace's history; of all together behind them */
-    struct vs_holders_seen holders[VS_NAMESPACES_MAX];
+    int64_t stretch[VS_NAMESPACES_TOLD + 1];       /* of a namespace's history; of all together behind them */
+    struct vs_holders_seen holders[VS_NAMESPACES_TOLD];
 };
 
 struct vs_feed {
@@ -94,7 +94,7 @@ static void make_status(struct shared *status, const struct vs_app *app, int64_t
     vs_put_text(&status->out, "event: status\nid: ");
     vs_put_uint(&status->out, status->number);
     vs_put_text(&status->out, "\ndata: ");
-    vs_put_status(&status->out, app, false); /* who drains ends the connection: that is what viewers see */
+    vs_put_status(&status->out, app, -1, false); /* who drains ends the connection: that is what viewers see */
     vs_put_text(&status->out, "\n\n");
 }
 
@@ -131,7 +131,7 @@ static void put_history(struct vs_viewer *viewer, const struct vs_app *app, int 
     size_t before = out->used;
     if (!has_room(out, HISTORY_MAX)) return;
     vs_put_text(out, "event: history\ndata: {");
-    bool is_news = vs_history_put(app->history, app, ns, &viewer->stretch[ns < 0 ? VS_NAMESPACES_MAX : ns], out);
+    bool is_news = vs_history_put(app->history, app, ns, &viewer->stretch[ns < 0 ? VS_NAMESPACES_TOLD : ns], out);
     vs_put_text(out, "}\n\n");
     if (!is_news) out->used = before;
 }
@@ -156,8 +156,8 @@ void vs_feed_put(struct vs_feed *feed, struct vs_app *app, struct vs_viewer *vie
         put_shared(&feed->segments, &viewer->segments, out);
     }
     pthread_mutex_unlock(&feed->lock);
-    for (int ns = -1; viewer->wants_all && ns < app->ns_count; ns++)
+    for (int ns = -1; viewer->wants_all && ns < vs_told(app); ns++)
         put_history(viewer, app, ns, out);
-    for (int ns = 0; viewer->wants_all && app->holders && ns < app->ns_count; ns++)
+    for (int ns = 0; viewer->wants_all && app->holders && ns < vs_told(app); ns++)
         put_holders(viewer, app, ns, out);
 }

@@ -17,7 +17,7 @@ struct point {
 
 struct vs_history {
     pthread_mutex_t lock;
-    int columns;             /* the namespaces, and the tags behind them */
+    int told, columns;       /* namespaces; behind them the others together, and the tags */
     int64_t stretch[POINTS]; /* which one it is, counted since boot; 0: none */
     int64_t last;            /* the newest; 0: none */
     int64_t last_unix_us;    /* when it was written down */
@@ -25,10 +25,12 @@ struct vs_history {
 };
 
 struct vs_history *vs_history_new(int namespaces) {
-    size_t columns = (size_t)namespaces + 1;
+    int told = namespaces < VS_NAMESPACES_TOLD ? namespaces : VS_NAMESPACES_TOLD;
+    size_t columns = (size_t)told + 2;
     struct vs_history *history = calloc(1, sizeof *history + POINTS * columns * sizeof history->point[0]);
     if (!history) return NULL;
     pthread_mutex_init(&history->lock, NULL);
+    history->told = told;
     history->columns = (int)columns;
     return history;
 }
@@ -46,8 +48,17 @@ static struct point of_namespace(const struct vs_app *app, int ns) {
     struct vesta_pause pause;
     struct point point = {.refused = vs_namespace_refused(&app->ns[ns], &pause)};
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
-        point.ids += vs_total(app, &first->ids[ns][protocol]);
+        point.ids += vs_total(app, &first->ns[ns].ids[protocol]);
     return point;
+}
+
+static struct point of_others(const struct vs_history *history, const struct vs_app *app) {
+    struct point sum = {0, 0};
+    for (int i = history->told; i < app->ns_count; i++) {
+        struct point one = of_namespace(app, i);
+        sum.ids += one.ids, sum.refused += one.refused;
+    }
+    return sum;
 }
 
 /* Those that were taken away counted, too. */
@@ -72,9 +83,10 @@ void vs_history_look(struct vs_history *history, struct vs_app *app) {
     if (stretch == history->last) return; /* only this thread writes it */
     pthread_mutex_lock(&history->lock);
     struct point *row = &history->point[stretch % POINTS * history->columns];
-    for (int i = 0; i < history->columns - 1; i++)
+    for (int i = 0; i < history->told; i++)
         row[i] = of_namespace(app, i);
-    row[history->columns - 1] = of_tags(app);
+    row[history->told] = of_others(history, app);
+    row[history->told + 1] = of_tags(app);
     history->stretch[stretch % POINTS] = history->last = stretch;
     history->last_unix_us = app->clock->unix_us(app->clock->self);
     pthread_mutex_unlock(&history->lock);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define NAMESPACE_BYTES_MAX 4500 /* of one namespace's status */
-_Static_assert(VS_NAMESPACES_MAX *NAMESPACE_BYTES_MAX + 4096 <= VS_REPLY_MAX, "the status fits a reply");
+_Static_assert(VS_NAMESPACES_TOLD *NAMESPACE_BYTES_MAX + 4096 <= VS_REPLY_MAX, "the status fits a reply");
 
 /* Numbers of 64 bits are strings: JSON's lose their digits in most readers. */
 static void put_wide(struct vs_out *out, const char *name, uint64_t value) {
@@ -20,12 +20,12 @@ static void put_wide(struct vs_out *out, const char *name, uint64_t value) {
 static void put_counts(struct vs_out *out, const struct vs_app *app, int at) {
     const struct vs_counts *first = app->counts[0];
     vs_json_open(out, "ids", '{');
-    vs_json_uint(out, "resp", vs_total(app, &first->ids[at][VS_RESP]));
-    vs_json_uint(out, "http", vs_total(app, &first->ids[at][VS_HTTP]));
+    vs_json_uint(out, "resp", vs_total(app, &first->ns[at].ids[VS_RESP]));
+    vs_json_uint(out, "http", vs_total(app, &first->ns[at].ids[VS_HTTP]));
     vs_put(out, "}", 1);
     vs_json_open(out, "pauses", '{');
     for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
-        vs_json_uint(out, vesta_why_name((enum vesta_why)why), vs_total(app, &first->pauses[at][why]));
+        vs_json_uint(out, vesta_why_name((enum vesta_why)why), vs_total(app, &first->ns[at].pauses[why]));
     vs_put(out, "}", 1);
 }
 
@@ -145,7 +145,25 @@ static void put_requests(struct vs_out *out, const struct vs_app *app) {
     vs_put(out, "}", 1);
 }
 
-void vs_put_status(struct vs_out *out, const struct vs_app *app, bool draining) {
+/* Those that are not told of one by one. */
+static void put_others(struct vs_out *out, const struct vs_app *app) {
+    const struct vs_counts *first = app->counts[0];
+    uint64_t ids = 0, refused = 0;
+    struct vesta_pause pause;
+    for (int i = VS_NAMESPACES_TOLD; i < app->ns_count; i++) {
+        refused += vs_namespace_refused(&app->ns[i], &pause);
+        for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+            ids += vs_total(app, &first->ns[i].ids[protocol]);
+    }
+    vs_json_open(out, "other_namespaces", '{');
+    vs_json_int(out, "count", app->ns_count - VS_NAMESPACES_TOLD);
+    vs_json_int(out, "unready", vs_others_unready(app));
+    vs_json_uint(out, "ids", ids);
+    vs_json_uint(out, "refused", refused);
+    vs_put(out, "}", 1);
+}
+
+void vs_put_status(struct vs_out *out, const struct vs_app *app, int ns, bool draining) {
     vs_put(out, "{", 1);
     vs_json_text(out, "version", VESTA_VERSION);
     vs_json_uint(out, "pid", (uint64_t)getpid());
@@ -157,8 +175,10 @@ void vs_put_status(struct vs_out *out, const struct vs_app *app, bool draining) 
     vs_json_uint(out, "waiting", vs_total(app, &app->counts[0]->waiting));
     put_requests(out, app);
     put_policy(out, app);
+    if (ns < 0 && app->ns_count > VS_NAMESPACES_TOLD) put_others(out, app);
     vs_json_open(out, "namespaces", '[');
-    for (int i = 0; i < app->ns_count; i++)
+    for (int i = 0; ns < 0 && i < vs_told(app); i++)
         put_namespace(out, app, i);
+    if (ns >= 0) put_namespace(out, app, ns);
     vs_put_text(out, "]}");
 }

@@ -5,7 +5,8 @@
 #include "server/reply.h"
 #include "server/server.h"
 
-/* Appends the object, without a line end; fits a reply.  Threads: any, while loops run. */
-void vs_put_status(struct vs_out *out, const struct vs_app *app, bool draining);
+/* Appends the object, with that namespace alone, or (ns is negative) those that are told of; without a line end; fits a
+ * reply.  Threads: any, while loops run. */
+void vs_put_status(struct vs_out *out, const struct vs_app *app, int ns, bool draining);
 
 #endif

@@ -16,7 +16,7 @@ struct header {
 };
 
 static void count(struct loop *loop, enum vs_protocol protocol, enum vs_proxy_result what) {
-    vs_add(&loop->scratch.counts.headers[protocol][what], 1);
+    vs_add(&loop->scratch.counts->headers[protocol][what], 1);
 }
 
 bool vs_header_expect(struct conn *c) {
@@ -90,7 +90,7 @@ static void settle(struct conn *c) {
         vs_roster_move(&c->session);
         return;
     }
-    vs_add(&c->loop->scratch.counts.turned[protocol][VS_TURNED_ADDRESS], 1);
+    vs_add(&c->loop->scratch.counts->turned[protocol][VS_TURNED_ADDRESS], 1);
     vs_turn_away(c->fd, protocol);
     vs_conn_finish(c);
 }

@@ -32,7 +32,7 @@ void vs_turn_away(int fd, enum vs_protocol protocol) {
 /* What came with the client is read, or closing the socket would tear up the answer before it is seen; nothing is
  * waited for. */
 static void turn_away(struct listener *listener, int fd, enum vs_turned why) {
-    struct vs_counts *counts = &listener->loop->scratch.counts;
+    struct vs_counts *counts = listener->loop->scratch.counts;
     vs_add(&counts->accepted[listener->protocol], 1);
     vs_add(&counts->turned[listener->protocol][why], 1);
     vs_add(&counts->closed[listener->protocol], 1);
@@ -50,7 +50,7 @@ static void rest(struct listener *listener) {
     struct loop *loop = listener->loop;
     vs_poll_forget(loop, listener->fd);
     listener->resting = true;
-    vs_add(&loop->scratch.counts.rests, 1);
+    vs_add(&loop->scratch.counts->rests, 1);
     if (!uv_is_active((uv_handle_t *)&loop->rest)) vs_poll_timer(loop, &loop->rest, on_rested, REST_MS);
 }
 

@@ -39,7 +39,7 @@ static pthread_mutex_t waking = PTHREAD_MUTEX_INITIALIZER;
 static void too_slow(struct conn *c) {
     static const char text[] = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Connection: close\r\n\r\n";
-    vs_add(&c->loop->scratch.counts.requests[c->session.protocol][vs_code_named("too_slow")], 1);
+    vs_add(&c->loop->scratch.counts->requests[c->session.protocol][vs_code_named("too_slow")], 1);
     if (c->session.protocol != VS_RESP) send(c->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     vs_conn_finish(c);
 }
@@ -246,23 +246,38 @@ static int fill_loop(struct loop *loop, const struct vs_serve_opts *opts) {
     return rc;
 }
 
-static int make_loop(struct server *server) {
+static void free_loop(struct loop *loop) {
+    if (!loop) return;
+    vs_scratch_free(&loop->scratch);
+    free(loop->queue);
+    free(loop->spare);
+    free(loop);
+}
+
+static struct loop *new_loop(const struct vs_app *app) {
     struct loop *loop = calloc(1, sizeof *loop);
+    int queues = vs_queues_of(app);
+    if (!loop || !vs_scratch_make(&loop->scratch, app) ||
+        !(loop->queue = calloc((size_t)queues, sizeof *loop->queue)))
+        return free_loop(loop), NULL;
+    TAILQ_INIT(&loop->conns);
+    TAILQ_INIT(&loop->waited_for);
+    for (int i = 0; i < queues; i++)
+        TAILQ_INIT(&loop->queue[i].conns);
+    return loop;
+}
+
+static int make_loop(struct server *server) {
+    struct loop *loop = new_loop(server->opts->app);
     int rc = loop ? uv_loop_init(&loop->uv) : UV_ENOMEM;
     if (rc == 0 && (rc = vs_poll_init(loop)) != 0) uv_loop_close(&loop->uv);
-    if (rc != 0) {
-        free(loop);
-        return rc;
-    }
+    if (rc != 0) return free_loop(loop), rc;
     loop->server = server;
     loop->out = (struct vs_out){.at = loop->replies, .size = sizeof loop->replies};
     atomic_store_explicit(&loop->beat_ms, loop->now_ms, memory_order_relaxed);
-    TAILQ_INIT(&loop->conns);
     tell_time(loop);
-    for (int i = 0; i < VS_QUEUES_MAX; i++)
-        TAILQ_INIT(&loop->queue[i].conns);
     loop->scratch.loop = server->count;
-    server->opts->app->counts[server->count] = &loop->scratch.counts;
+    server->opts->app->counts[server->count] = loop->scratch.counts;
     server->loops[server->count++] = loop;
     server->opts->app->loop_count = server->count;
     return fill_loop(loop, server->opts);
@@ -375,9 +390,7 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
     set_server(opts->app, NULL);
     opts->app->loop_count = 0;
     free_monitor(opts->app);
-    for (int i = 0; i < server.count; i++) {
-        free(server.loops[i]->spare);
-        free(server.loops[i]);
-    }
+    for (int i = 0; i < server.count; i++)
+        free_loop(server.loops[i]);
     return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start %d threads: %s", opts->threads, uv_strerror(rc));
 }

@@ -59,7 +59,7 @@ static void bury(struct conn *c) {
     drop_writing(c);
     vs_header_drop(c);
     assert(c->session.memory == 0);
-    vs_add(&c->loop->scratch.counts.closed[c->session.protocol], 1);
+    vs_add(&c->loop->scratch.counts->closed[c->session.protocol], 1);
     vs_budget_leave(c->session.app->budget, c->session.protocol, c->is_uncounted ? NULL : &c->peer);
     atomic_fetch_sub_explicit(&c->loop->load, 1, memory_order_relaxed);
     free(c);
@@ -131,12 +131,12 @@ void vs_conn_shed(struct conn *c) {
                                "Retry-After: 1\r\nConnection: close\r\n\r\n";
     bool is_resp = c->session.protocol == VS_RESP, silent = c->writing || c->waits || c->lingering;
     if (c->gone) return;
-    vs_add(&c->loop->scratch.counts.shed[c->session.protocol], 1);
+    vs_add(&c->loop->scratch.counts->shed[c->session.protocol], 1);
     if (silent) { /* it is in the middle of something else */
         vs_conn_end(c);
         return;
     }
-    vs_add(&c->loop->scratch.counts.requests[c->session.protocol][vs_code_named("overloaded")], 1);
+    vs_add(&c->loop->scratch.counts->requests[c->session.protocol][vs_code_named("overloaded")], 1);
     send(c->fd, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     vs_conn_finish(c);
 }
@@ -211,7 +211,7 @@ static bool reply(struct conn *c, const char *bytes, size_t length, bool now) {
     if (sent < 0) {
         vs_conn_end(c);
     } else if (!write_later(c, bytes + sent, length - (size_t)sent)) {
-        vs_add(&c->loop->scratch.counts.shed[c->session.protocol], 1);
+        vs_add(&c->loop->scratch.counts->shed[c->session.protocol], 1);
         vs_conn_end(c); /* a half of a reply can be followed by nothing else */
     }
     return false;
@@ -281,7 +281,7 @@ static void count_answered(struct conn *c, uint64_t came_ns) {
     if (came_ns == 0)
         c->loop->answered[c->session.protocol] += scratch->answered;
     else if (scratch->answered > 0)
-        vs_count_durations(&scratch->counts, c->session.protocol, (uv_hrtime() - came_ns) / 1000, scratch->answered);
+        vs_count_durations(scratch->counts, c->session.protocol, (uv_hrtime() - came_ns) / 1000, scratch->answered);
     scratch->answered = 0;
 }
 
@@ -446,7 +446,7 @@ void vs_conn_begin(struct conn *c, struct loop *loop) {
     vs_rights_begin(&c->session);
     be_active(c);
     c->stranger_ms = loop->now_ms;
-    vs_add(&loop->scratch.counts.accepted[protocol], 1);
+    vs_add(&loop->scratch.counts->accepted[protocol], 1);
     TAILQ_INSERT_TAIL(&loop->conns, c, all);
     if (vs_poll_watch(loop, c->fd, &c->watched, READS) != 0) vs_conn_end(c);
 }

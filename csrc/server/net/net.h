@@ -43,6 +43,7 @@ struct conn {
     struct header *header; /* PROXY's, that is still to come; NULL: none */
 };
 TAILQ_HEAD(conns, conn);
+TAILQ_HEAD(queues, queue);
 
 struct loop {
     uv_loop_t uv;
@@ -81,9 +82,10 @@ struct loop {
     _Atomic int load;     /* connections that it serves, or is to serve */
     struct queue {
         struct conns conns;
-        uint64_t retry_at_ms;       /* 0: nobody waits */
-    } queue[VS_QUEUES_MAX];         /* those who wait for an id, by namespace, and for a number, by tag */
-    int queues_used;                /* none behind them was */
+        uint64_t retry_at_ms; /* 0: nobody waits */
+        TAILQ_ENTRY(queue) waited;
+    } *queue;                       /* those who wait, by vs_request_queue */
+    struct queues waited_for;       /* those in which somebody waits, or did since they were looked at */
     uint64_t retry_at_ms, drain_ms; /* the first of the queues'; 0: none, not draining */
     bool closed;                    /* under loop.c's lock */
     _Atomic uint64_t beat_ms;       /* when it swept last, or began */

@@ -71,7 +71,7 @@ static void count_durations(struct loop *loop) {
     look_at_clock(loop);
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
         if (loop->answered[protocol] == 0) continue;
-        vs_count_durations(&loop->scratch.counts, (enum vs_protocol)protocol, (loop->now_ns - began_ns) / 1000,
+        vs_count_durations(loop->scratch.counts, (enum vs_protocol)protocol, (loop->now_ns - began_ns) / 1000,
                            loop->answered[protocol]);
         loop->answered[protocol] = 0;
     }

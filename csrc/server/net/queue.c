@@ -6,7 +6,7 @@ void vs_conn_leave_queue(struct conn *c) {
     struct loop *loop = c->loop;
     TAILQ_REMOVE(&loop->queue[c->session.waiting.queue].conns, c, queued);
     loop->scratch.queue[c->session.waiting.queue].waiting--;
-    vs_add(&loop->scratch.counts.waiting, (uint64_t)-1);
+    vs_add(&loop->scratch.counts->waiting, (uint64_t)-1);
     c->waits = false;
     vs_set(&c->session.member.waits, 0);
 }
@@ -27,8 +27,8 @@ void vs_conn_wait(struct conn *c) {
     vs_set(&c->session.member.waits, 1);
     TAILQ_INSERT_TAIL(&queue->conns, c, queued);
     loop->scratch.queue[c->session.waiting.queue].waiting++;
-    vs_add(&loop->scratch.counts.waiting, 1);
-    if (loop->queues_used <= c->session.waiting.queue) loop->queues_used = c->session.waiting.queue + 1;
+    vs_add(&loop->scratch.counts->waiting, 1);
+    if (queue->retry_at_ms == 0) TAILQ_INSERT_TAIL(&loop->waited_for, queue, waited);
     if (queue->retry_at_ms == 0 || at < queue->retry_at_ms) queue->retry_at_ms = at;
     retry_at(loop, at);
 }
@@ -51,7 +51,6 @@ static void tell_others(struct queue *queue, const struct conn *first) {
  * takes all there is for as long as it may wait. */
 static void serve_queue(struct queue *queue) {
     struct conn *c;
-    queue->retry_at_ms = 0;
     while ((c = TAILQ_FIRST(&queue->conns))) {
         int64_t deadline_us = c->session.waiting.deadline_us;
         size_t kept = c->session.waiting.ids_count;
@@ -71,31 +70,38 @@ static void serve_queue(struct queue *queue) {
 
 /* Who waits for a table to be read, or a secret to be proved, may wait for another one than who is before it; those who
  * must wait on are at the tail again. */
-static void serve_queue_of_many(struct loop *loop, int i) {
-    struct queue *queue = &loop->queue[i];
+static void serve_queue_of_many(struct loop *loop, struct queue *queue) {
     struct conn *c;
-    queue->retry_at_ms = 0;
-    for (int left = loop->scratch.queue[i].waiting; left > 0 && (c = TAILQ_FIRST(&queue->conns)); left--) {
+    for (int left = loop->scratch.queue[queue - loop->queue].waiting; left > 0 && (c = TAILQ_FIRST(&queue->conns)); left--) {
         vs_conn_leave_queue(c);
         vs_conn_resume(c);
     }
 }
 
-static void retry_queue(struct loop *loop, int i) {
-    if (i >= VS_QUEUE_OF_TABLES)
-        serve_queue_of_many(loop, i);
+static void retry_queue(struct loop *loop, struct queue *queue) {
+    queue->retry_at_ms = 0; /* who must wait on puts it among those that are waited for again */
+    if (queue - loop->queue < VS_QUEUE_OF_IDS)
+        serve_queue_of_many(loop, queue);
     else
-        serve_queue(&loop->queue[i]);
+        serve_queue(queue);
 }
 
 /* Each namespace and tag has a queue of its own: where one pauses the others go on. */
 static void retry_queues(struct loop *loop, uint64_t due_ms) {
-    int count = loop->queues_used;
+    struct queues looked_at = TAILQ_HEAD_INITIALIZER(looked_at);
+    struct queue *queue;
     loop->retry_at_ms = 0;
-    for (int i = 0; i < count; i++)
-        if (loop->queue[i].retry_at_ms != 0 && loop->queue[i].retry_at_ms <= due_ms) retry_queue(loop, i);
-    for (int i = 0; i < count; i++)
-        if (loop->queue[i].retry_at_ms != 0) retry_at(loop, loop->queue[i].retry_at_ms);
+    TAILQ_CONCAT(&looked_at, &loop->waited_for, waited);
+    while ((queue = TAILQ_FIRST(&looked_at))) {
+        bool is_due = queue->retry_at_ms <= due_ms;
+        TAILQ_REMOVE(&looked_at, queue, waited);
+        if (is_due)
+            retry_queue(loop, queue);
+        else
+            TAILQ_INSERT_TAIL(&loop->waited_for, queue, waited);
+    }
+    TAILQ_FOREACH(queue, &loop->waited_for, waited)
+    retry_at(loop, queue->retry_at_ms);
 }
 
 static void on_retry(uv_timer_t *timer) {

@@ -12,6 +12,17 @@ static void show_memory(struct vs_session *s) {
     vs_set(&s->member.memory, s->memory);
 }
 
+bool vs_scratch_make(struct vs_scratch *scratch, const struct vs_app *app) {
+    scratch->queue = calloc((size_t)vs_queues_of(app), sizeof *scratch->queue);
+    scratch->counts = vs_counts_new(app->ns_count);
+    return scratch->queue && scratch->counts;
+}
+
+void vs_scratch_free(struct vs_scratch *scratch) {
+    free(scratch->queue);
+    free(scratch->counts);
+}
+
 bool vs_session_take(struct vs_session *s, size_t bytes) {
     if (!vs_budget_take(s->app->budget, bytes)) return false;
     s->memory += bytes;

@@ -11,11 +11,12 @@ _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
 
 enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
 
-/* Those who wait for an id of a namespace: by its index; for a number of a tag: by its place, behind them; for the
- * tables of tags to be read: behind all. */
-#define VS_QUEUE_OF_TABLES (VS_NAMESPACES_MAX + VS_SERVED_TAGS_MAX)
-#define VS_QUEUE_OF_SECRETS (VS_QUEUE_OF_TABLES + 1) /* ... and for a secret to be proved */
-#define VS_QUEUES_MAX (VS_QUEUE_OF_SECRETS + 1)
+/* Those who wait for the tables of tags to be read, for a secret to be proved; from VS_QUEUE_OF_IDS on: for an id of a
+ * namespace, by its index, or for a number of a tag, by its place behind the namespaces. */
+enum { VS_QUEUE_OF_TABLES, VS_QUEUE_OF_SECRETS, VS_QUEUE_OF_IDS };
+static inline int vs_queues_of(const struct vs_app *app) {
+    return VS_QUEUE_OF_IDS + app->ns_count + VS_SERVED_TAGS_MAX;
+}
 
 /* Working memory of one loop: one request at a time. */
 struct vs_scratch {
@@ -24,10 +25,10 @@ struct vs_scratch {
     uint64_t ids[VESTA_BATCH_MAX];
     char text[VS_HTTP_LINE_MAX + VS_HTTP_BODY_MAX]; /* percent-decoded parameters */
     struct vs_heads heads;
-    struct {
+    struct vs_queue {
         int waiting;              /* connections of this loop that wait for an id of this namespace, or this tag */
         struct vesta_pause pause; /* what the last of them waits for */
-    } queue[VS_QUEUES_MAX];
+    } *queue;                     /* vs_queues_of(app) */
     uint64_t answered; /* requests, since net.c last looked */
     struct {
         int64_t unix_s;            /* the second that `date` says */
@@ -35,8 +36,12 @@ struct vs_scratch {
         char ok[VS_OK_HEADS][192]; /* the head of a plain 200, up to Content-Length's value */
         size_t ok_length[VS_OK_HEADS];
     } http;
-    struct vs_counts counts;
+    struct vs_counts *counts;
 };
+
+/* Makes what a loop has of each namespace.  false: no memory; what there is is freed as usual. */
+bool vs_scratch_make(struct vs_scratch *scratch, const struct vs_app *app);
+void vs_scratch_free(struct vs_scratch *scratch);
 
 /* A request that waits for an id: all that is known of it, so that nothing is parsed or taken twice.  All zero: none.
  */
@@ -45,7 +50,7 @@ struct vs_waiting {
     size_t bytes, size;         /* of it in what was read; of the memory that `request` has */
     int64_t deadline_us;        /* by the fixed rules */
     int64_t wait_us;            /* try again after this long */
-    int queue;                  /* ... in this one of VS_QUEUES_MAX: vs_request_queue */
+    int queue;                  /* ... in this one: vs_request_queue */
     bool by_policy;             /* past its deadline: one of app->waiting_by_policy */
     int64_t policy_until_us;    /* by the policy's verdict; 0: there is none yet */
     int64_t judged_until_us;    /* ... which is awaited until then */
@@ -54,13 +59,14 @@ struct vs_waiting {
     struct vs_desk_job *job; /* that it waits for; NULL: none */
 };
 
+#define VS_MAY 8
 /* What a connection may, by what it said last: rights.h. */
 struct vs_grant {
     struct vs_accounts *accounts;     /* held; NULL: there are no clients with names */
     const struct vs_account *account; /* of them; NULL: it may nothing */
     const struct vs_secret *secret;   /* by which of its own it was let in; NULL: it said none */
     bool is_lost;                     /* the secret that it said is gone */
-    uint64_t names;                   /* a bit for each namespace that it may ask */
+    uint16_t may[VS_MAY];             /* namespaces that it asked of and may, by index plus one: by its remainder */
     int count;                        /* vs_gate_count_of */
 };
 

@@ -26,7 +26,7 @@ struct demand {
     uint16_t source; /* index of app->ns, or behind those of the transaction's set of tags */
     uint32_t run;
 };
-_Static_assert(VS_QUEUES_MAX <= UINT16_MAX && VESTA_NUMBERS_MAX <= UINT32_MAX, "a demand has room for all of them");
+_Static_assert(VS_NAMESPACES_MAX + VS_SERVED_TAGS_MAX <= UINT16_MAX && VESTA_NUMBERS_MAX <= UINT32_MAX, "a demand has room for all of them");
 
 struct vs_multi {
     enum {

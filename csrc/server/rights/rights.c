@@ -35,14 +35,23 @@ static void grant(struct vs_session *s, const struct vs_account *account, const 
     g->account = account;
     g->secret = secret;
     g->is_lost = false;
-    g->names = 0;
+    memset(g->may, 0, sizeof g->may);
     g->count = account && app->gate ? vs_gate_count_of(app->gate, account->name) : 0;
-    for (int i = 0; account && i < app->ns_count; i++)
-        if (vs_account_has(account, (struct vs_slice){app->ns[i].name, app->ns[i].name_length}))
-            g->names |= UINT64_C(1) << i;
     vs_roster_know(s, vs_rights_name(s), g->count);
 }
-_Static_assert(VS_NAMESPACES_MAX <= 64, "a bit for each namespace");
+
+/* Patterns are looked at once for each namespace that it asks of in turn: what a connection holds does not grow with
+ * the server. */
+static bool may_ask(struct vs_grant *g, const struct vs_app *app, const struct vs_namespace *ns) {
+    size_t i = (size_t)(ns - app->ns);
+    uint16_t *known = &g->may[i % VS_MAY];
+    if (!g->account) return false;
+    if (*known == i + 1) return true;
+    if (!vs_account_has(g->account, (struct vs_slice){ns->name, ns->name_length})) return false;
+    *known = (uint16_t)(i + 1);
+    return true;
+}
+_Static_assert(VS_NAMESPACES_MAX < UINT16_MAX, "an index has room");
 
 static void drop_said(struct vs_session *s) {
     vs_session_give(s, s->said_size);
@@ -356,12 +365,12 @@ static bool refuse_name(struct vs_request *r, struct vs_slice name) {
 
 /* What a transaction wants was looked at when it was queued. */
 bool vs_rights_may_name(struct vs_request *r, struct vs_slice name) {
-    const struct vs_session *s = r->session;
-    const struct vs_grant *g = &s->grant;
+    struct vs_session *s = r->session;
+    struct vs_grant *g = &s->grant;
     if (!g->accounts || s->protocol == VS_ADMIN) return true;
     if (s->multi && vs_multi_hands_out(s) && !vs_multi_is_counting(s)) return true;
     const struct vs_namespace *ns = vs_namespace_named(s->app, name.at, name.length);
-    if (ns && g->account && g->names >> (ns - s->app->ns) & 1) return true;
+    if (ns && may_ask(g, s->app, ns)) return true;
     if (!ns && name.at && g->account && vs_account_has(g->account, name)) return true;
     return refuse_name(r, name);
 }

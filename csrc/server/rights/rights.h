@@ -1,8 +1,7 @@
 /* rights.h -- who a connection is and what that may; what a request is told that may not.  Knows no socket.
  *
  * A connection has its account from what it said last, as the accounts are that hold now: where they are others, it is
- * looked for again before the next request.  What it may of each namespace is known by then; a request looks at a bit.
- */
+ * looked for again before the next request.  Of the namespaces that it asks of in turn it is remembered that it may. */
 #ifndef VS_SERVER_RIGHTS_H
 #define VS_SERVER_RIGHTS_H
 

@@ -1,0 +1,141 @@
+/* metrics_namespaces.c -- the families of namespaces of /metrics.  Their number has a bound: the first of them (vs_told)
+ * have samples of their own, the others' counts are added up.  Knows no socket. */
+#include "base/array.h"
+#include "server/handlers/metrics.h"
+
+#include <string.h>
+
+static const char *const renewal_name[] = {"ok", "conflict", "refused", "down", "unknown"}; /* as vesta_info has them */
+#define RENEWALS VS_RENEWAL_ANSWERS
+_Static_assert(VS_COUNT(renewal_name) == RENEWALS, "each has a name");
+_Static_assert(sizeof((struct vesta_info){0}.renewals) == RENEWALS * sizeof(uint64_t), "all of them are told");
+
+/* Counts are named by their place in the first loop's. */
+static unsigned long long total(const struct vs_metrics *m, const vs_count *of) {
+    return vs_total(m->app, of);
+}
+#define COUNTS(m) (*(m)->app->counts[0])
+
+/* ------------------------------------------------------------------ one look */
+
+#define EACH_NAMESPACE(m, i) for (int i = 0; i < vs_told((m)->app); i++)
+#define NAME(m, i) ((m)->app->ns[i].name)
+
+static void add_up_others(struct vs_metrics *m) {
+    for (int i = VS_NAMESPACES_TOLD; i < m->app->ns_count; i++) {
+        for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+            m->others.ids[protocol] += total(m, &COUNTS(m).ns[i].ids[protocol]);
+        for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
+            m->others.pauses[why] += total(m, &COUNTS(m).ns[i].pauses[why]);
+    }
+}
+
+void vs_metrics_look_at_namespaces(struct vs_metrics *m) {
+    add_up_others(m);
+    EACH_NAMESPACE(m, i) {
+        struct vesta_info info = {.holds_lease = 0};
+        if (vs_namespace_is_open(&m->app->ns[i])) vesta_get_info(m->app->ns[i].gen[VS_RESP], &info);
+        struct vesta_pause pause;
+        m->ns[i].ready = vs_namespace_is_ready(&m->app->ns[i], &pause);
+        m->ns[i].held = info.holds_lease;
+        m->ns[i].worker = info.worker;
+        m->ns[i].end_ms = info.lease_end_ms;
+        m->ns[i].drift_us = info.clock_drift_us;
+        memcpy(m->ns[i].renewals, &info.renewals, sizeof m->ns[i].renewals);
+    }
+}
+
+/* ------------------------------------------------------------------ namespaces */
+
+/* One line for each that is told of, and one for the others together, where there are any. */
+#define EACH_LINE(m, i) for (int i = 0; i < vs_told((m)->app) + has_others(m); i++)
+#define LINE_NAME(m, i) ((i) < VS_NAMESPACES_TOLD ? NAME(m, i) : VS_OTHERS)
+
+static bool has_others(const struct vs_metrics *m) {
+    return m->app->ns_count > VS_NAMESPACES_TOLD;
+}
+
+static unsigned long long ids_of(const struct vs_metrics *m, int line, int protocol) {
+    return line < VS_NAMESPACES_TOLD ? total(m, &COUNTS(m).ns[line].ids[protocol]) : m->others.ids[protocol];
+}
+
+static unsigned long long pauses_of(const struct vs_metrics *m, int line, int why) {
+    return line < VS_NAMESPACES_TOLD ? total(m, &COUNTS(m).ns[line].pauses[why]) : m->others.pauses[why];
+}
+
+void vs_put_namespaces(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %d", m->app->ns_count);
+}
+
+void vs_put_unready(struct vs_metrics *m) {
+    int unready = vs_others_unready(m->app);
+    EACH_NAMESPACE(m, i) unready += !m->ns[i].ready;
+    vs_metrics_sample(m, " %d", unready);
+}
+
+void vs_put_issued(struct vs_metrics *m) {
+    EACH_LINE(m, i)
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+        vs_metrics_sample(m, "{namespace=\"%s\",proto=\"%s\"} %llu", LINE_NAME(m, i), vs_protocol_name[protocol],
+                          ids_of(m, i, protocol));
+}
+
+void vs_put_pauses(struct vs_metrics *m) {
+    EACH_LINE(m, i)
+    for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
+        vs_metrics_sample(m, "{namespace=\"%s\",why=\"%s\"} %llu", LINE_NAME(m, i), vesta_why_name((enum vesta_why)why),
+                          pauses_of(m, i, why));
+}
+
+static void put_pauses_of(struct vs_metrics *m, enum vesta_why why) {
+    EACH_LINE(m, i)
+    vs_metrics_sample(m, "{namespace=\"%s\"} %llu", LINE_NAME(m, i), pauses_of(m, i, why));
+}
+
+void vs_put_exhausted(struct vs_metrics *m) {
+    put_pauses_of(m, VESTA_FULL);
+}
+
+void vs_put_backwards(struct vs_metrics *m) {
+    put_pauses_of(m, VESTA_CLOCK_BACK);
+}
+
+void vs_put_drift(struct vs_metrics *m) {
+    EACH_NAMESPACE(m, i)
+    vs_metrics_sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->ns[i].drift_us));
+}
+
+void vs_put_held(struct vs_metrics *m) {
+    EACH_NAMESPACE(m, i)
+    vs_metrics_sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->ns[i].held);
+}
+
+void vs_put_ready(struct vs_metrics *m) {
+    EACH_NAMESPACE(m, i)
+    vs_metrics_sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->ns[i].ready);
+}
+
+void vs_put_worker(struct vs_metrics *m) {
+    EACH_NAMESPACE(m, i)
+    if (m->ns[i].held) vs_metrics_sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), (unsigned long long)m->ns[i].worker);
+}
+
+void vs_put_expiry(struct vs_metrics *m) {
+    EACH_NAMESPACE(m, i)
+    if (m->ns[i].held) vs_metrics_sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->ns[i].end_ms * 1000));
+}
+
+void vs_put_renewals(struct vs_metrics *m) {
+    EACH_NAMESPACE(m, i)
+    for (int at = 0; at < RENEWALS; at++)
+        vs_metrics_sample(m, "{namespace=\"%s\",result=\"%s\"} %llu", NAME(m, i), renewal_name[at],
+                          (unsigned long long)m->ns[i].renewals[at]);
+}
+
+void vs_put_layout_end(struct vs_metrics *m) {
+    EACH_NAMESPACE(m, i) {
+        if (!vs_namespace_is_open(&m->app->ns[i])) continue;
+        int64_t end_ms = vesta_layout_end_ms(m->app->ns[i].layout);
+        vs_metrics_sample(m, "{namespace=\"%s\"} %lld", NAME(m, i), (long long)(end_ms / 1000));
+    }
+}
