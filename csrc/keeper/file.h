@@ -122,6 +122,8 @@ struct vs_keeping *vs_keeping_begin(struct vs_file *file);
  * lock free. */
 enum vs_keeps { VS_KEEPS_WAITS, VS_KEEPS_STAYS, VS_KEEPS_LEAVES };
 enum vs_keeps vs_keeping_serve(struct vs_keeping *keeping);
+/* Whether ids come from its lease: one that is not renewed in time stops them. */
+bool vs_keeping_holds(const struct vs_keeping *keeping);
 
 #define VS_STORE_RETRY_US 1000000
 

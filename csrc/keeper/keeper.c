@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define ELECTION_US 200000 /* how often the others look whether the keeper has died */
+#define STAND_BY_US 200000 /* who gives some ids and ends needs no keeper */
+#define ELECTION_US 500000 /* how often the others look whether the keeper has died */
 _Static_assert(VS_STORE_RETRY_US > ELECTION_US, "whom the store turned away stands back for longer than others wait");
 #define GIVE_BACK_US 3000000 /* who ends waits no longer than that for a store to take the lease back */
 
@@ -113,7 +114,7 @@ static enum step look_back(struct vs_file *file, bool was_seated, bool stays) {
     file->stage = stays ? VS_LOOKS : VS_STANDS_BACK;
     file->until_boot_us = now_us(file) + VS_STORE_RETRY_US;
     if (!stays || (was_seated && !vs_map_must_rest(file->mapping.map))) return AGAIN;
-    vs_file_waits(file, file->want_before, now_us(file) + ELECTION_US);
+    vs_file_waits(file, file->want_before, vs_shift_look_us(&file->task, now_us(file), ELECTION_US));
     return WAITS;
 }
 
@@ -155,6 +156,7 @@ static bool keeper_turn(struct vs_task *task) {
     assert(file->keeper_in == vs_process_token());
     while ((step = take_step(file)) == AGAIN)
         ;
+    task->holds = file->keeping && vs_keeping_holds(file->keeping);
     return step == WAITS;
 }
 
@@ -177,7 +179,7 @@ static void begin_anew(struct vs_file *file, enum vs_begin begin) {
     atomic_store(&file->stands_by, begin == VS_STAND_BY);
     atomic_store(&file->question.open, 0); /* the parent's keeper may have asked */
     file->stage = VS_STANDS_BY;
-    file->until_boot_us = now_us(file) + ELECTION_US;
+    file->until_boot_us = now_us(file) + STAND_BY_US;
     file->has_looked = false;
     file->seat = (struct vs_seat){.token = 0};
     file->keeping = NULL;

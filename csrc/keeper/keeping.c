@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #define NAP_US 1000000 /* how often it shows that all is well, and looks whether it is */
-_Static_assert(NAP_US < VS_PULSE_US, "a keeper that naps is not taken for one that is silent");
+#define QUIET_US 4000000 /* the same, where nothing hurries */
+#define MINUTES_MS 60000
+_Static_assert(2 * NAP_US <= VS_PULSE_US, "a keeper that naps is not taken for one that is silent");
 
 struct vs_keeping {
     struct vs_term term; /* first: the term's operations find the rest behind it */
@@ -23,6 +25,7 @@ struct vs_keeping {
     struct vs_listed *listed; /* what a policy is being asked about */
     char uri[VS_URI_MAX]; /* of that store */
     int64_t until_boot_us; /* a sleep's end */
+    int64_t look_us;       /* and how often it is looked meanwhile whether all is well */
     bool asks;            /* a policy */
     uint64_t named_at;    /* vs_maps_changes, when our map had its name */
     bool is_orphan;       /* another map has the name of ours: newcomers are there, and all are to follow */
@@ -73,9 +76,8 @@ static void note_store(struct vs_keeping *k) {
 /* ------------------------------------------------------------------ what a term asks of the world */
 
 /* Shows that all is well.  Who took the place of a silent keeper has its lock as soon as that one lets it go. */
-static void beat(struct vs_term *term) {
-    struct vs_keeping *k = keeping_of(term);
-    vs_term_beat(term, 0);
+static void beat(struct vs_keeping *k) {
+    vs_term_beat(&k->term, 2 * k->look_us);
     if (!k->elected) k->elected = vs_lock_byte(k->file->mapping.fd, VS_BYTE_KEEPER, true);
 }
 
@@ -116,10 +118,27 @@ static bool is_at_ease(const struct vs_keeping *k, bool on_want) {
     return on_want && k->term.lease.published;
 }
 
-/* It may do so a little earlier, together with the others of its thread, which then wakes once for all of them. */
-static int64_t last_look(const struct vs_keeping *k, int64_t now_us, int64_t until_boot_us) {
-    int64_t look_us = vs_shift_look_us(&k->file->task, now_us, NAP_US);
-    return until_boot_us < look_us ? until_boot_us : vs_shift_look_us(&k->file->task, until_boot_us, NAP_US) - NAP_US;
+/* Nothing hurries who has minutes in hand and gives no id just now; by the clock, for what is counted in ids may be
+ * used up in a moment.  A store that can be told to be another one is looked at all the same. */
+static bool is_quiet(const struct vs_keeping *k, bool on_want) {
+    const struct vs_lease *lease = &k->term.lease;
+    return is_at_ease(k, on_want) && !lease->is_history && lease->timing.window_ms >= MINUTES_MS &&
+           k->term.ev.cursor == lease->renewed_cursor && !k->store->ops->stirred;
+}
+
+/* The sleep ends a little earlier or later than it would, together with the others of its thread, which then wakes once
+ * for all of them. */
+static void begin_nap(struct vs_keeping *k, int64_t now_us, int64_t until_boot_us, bool on_want) {
+    note_store(k);
+    lay_down(k, until_boot_us);
+    k->look_us = is_quiet(k, on_want) ? QUIET_US : NAP_US;
+    k->until_boot_us = until_boot_us;
+    if (!is_at_ease(k, on_want)) return;
+    int64_t next_us = vs_shift_look_us(&k->file->task, now_us, k->look_us);
+    if (next_us <= until_boot_us)
+        k->until_boot_us = vs_shift_look_us(&k->file->task, until_boot_us, k->look_us) - k->look_us;
+    else if (k->look_us == QUIET_US)
+        k->until_boot_us = next_us;
 }
 
 /* Whether a sleep is over: its instant has come, a request for ids, or a stop.  Else the turn is. */
@@ -128,18 +147,14 @@ static bool nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
     uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
     int64_t now_us = term->clock->boot_us(term->clock->self);
     assert(!vs_process_is_locked());
-    if (!term->is_under_way) {
-        note_store(k);
-        lay_down(k, until_boot_us);
-        k->until_boot_us = is_at_ease(k, on_want) ? last_look(k, now_us, until_boot_us) : until_boot_us;
-    }
+    if (!term->is_under_way) begin_nap(k, now_us, until_boot_us, on_want);
     until_boot_us = k->until_boot_us;
     k->is_orphan = k->is_orphan || is_orphan(k);
     term->is_stirred = is_stirred(k);
     bool stop = term->is_stirred || vs_file_is_to_stop(k->file) || vs_map_must_rest(term->map) || k->is_orphan;
     if (now_us >= until_boot_us || stop || vs_term_is_replaced(term) || (on_want && want != term->want_seen)) return true;
-    beat(term);
-    int64_t look_us = vs_shift_look_us(&k->file->task, now_us, NAP_US);
+    beat(k);
+    int64_t look_us = vs_shift_look_us(&k->file->task, now_us, k->look_us);
     return vs_file_waits(k->file, want, look_us < until_boot_us ? look_us : until_boot_us);
 }
 
@@ -208,7 +223,8 @@ static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
 
 static struct vs_lineage lineage_of(const struct vs_keeping *k) {
     assert(vs_store_is_local(k->uri)); /* it has no secret */
-    return (struct vs_lineage){.uri = k->uri, .name = k->term.map->header.namespace_, .clock = k->term.clock};
+    return (struct vs_lineage){
+        .uri = k->uri, .name = k->term.map->header.namespace_, .clock = k->term.clock, .store = k->store};
 }
 
 static void turn_away(int rc, const struct vesta_error *err, struct vs_reply *reply) {
@@ -332,6 +348,10 @@ static void end_term(struct vs_keeping *k, enum vs_term_end end) {
     note_store(k); /* a program that gave one id and ends has not napped */
     if (end == VS_TERM_USED_UP || (end == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->term.map);
     k->store->ops->close(k->store);
+}
+
+bool vs_keeping_holds(const struct vs_keeping *k) {
+    return k->term.lease.published;
 }
 
 static void free_keeping(struct vs_keeping *k) {

@@ -26,7 +26,8 @@ struct vs_shift {
     pthread_cond_t turned;
     struct vs_task *running; /* has its turn, without the lock */
     bool ends;
-    int count, at;
+    int count;
+    int at[2], row; /* who had a turn last, of those that hold nothing and of those that do; how many of these in a row */
     struct vs_task *task[VS_SHIFT_TASKS];
 };
 
@@ -39,22 +40,43 @@ static void ring(struct vs_shift *shift) {
 
 /* ------------------------------------------------------------------ turns */
 
-static bool is_due(struct vs_task *task) {
-    if (task->is_over) return false;
-    return atomic_load(&task->kicked) || atomic_load_explicit(task->word, memory_order_acquire) != task->seen ||
-           task->until_boot_us <= task->clock->boot_us(task->clock->self);
+/* The time by one clock, read once for all that have it. */
+struct now {
+    const struct vesta_clock *clock;
+    int64_t boot_us;
+};
+
+static int64_t left_us(const struct vs_task *task, struct now *now) {
+    if (task->clock != now->clock) *now = (struct now){task->clock, task->clock->boot_us(task->clock->self)};
+    return task->until_boot_us > now->boot_us ? task->until_boot_us - now->boot_us : 0;
 }
 
-/* The next that is due behind the one that had its turn last.  With the lock held. */
-static struct vs_task *find_due(struct vs_shift *shift) {
-    assert(!shift->running);
-    for (int i = 0; i < shift->count; i++) {
-        int at = (shift->at + 1 + i) % shift->count;
-        if (!is_due(shift->task[at])) continue;
-        shift->at = at;
-        return shift->task[at];
+static bool is_due(struct vs_task *task, struct now *now) {
+    if (task->is_over) return false;
+    return atomic_load(&task->kicked) || atomic_load_explicit(task->word, memory_order_acquire) != task->seen ||
+           left_us(task, now) == 0;
+}
+
+/* The next that is due behind the one of its kind that had its turn last, or -1. */
+static int find_next(struct vs_shift *shift, bool holds, struct now *now) {
+    for (int i = 1; i <= shift->count; i++) {
+        int at = (shift->at[holds] + i) % shift->count;
+        if (shift->task[at]->holds == holds && is_due(shift->task[at], now)) return at;
     }
-    return NULL;
+    return -1;
+}
+
+/* With the lock held. */
+static struct vs_task *find_due(struct vs_shift *shift) {
+    struct now now = {NULL, 0};
+    bool holds = shift->row < VS_SHIFT_ROW;
+    assert(!shift->running);
+    int at = find_next(shift, holds, &now);
+    if (at < 0) at = find_next(shift, holds = !holds, &now);
+    if (at < 0) return NULL;
+    shift->row = holds && shift->row < VS_SHIFT_ROW ? shift->row + 1 : 0;
+    shift->at[holds] = at;
+    return shift->task[at];
 }
 
 static void have_turn(struct vs_task *task) {
@@ -74,24 +96,21 @@ static void run(struct vs_shift *shift, struct vs_task *task) {
     pthread_cond_broadcast(&shift->turned);
 }
 
-static int64_t left_us(const struct vs_task *task) {
-    int64_t left = task->until_boot_us - task->clock->boot_us(task->clock->self);
-    return left > 0 ? left : 0;
-}
-
 #define IDLE_US INT64_C(60000000) /* nothing to wait for: it will be rung */
 
 /* Until one of them is due.  With the lock held, which is let go meanwhile: a task that is taken away then may leave an
  * address where nothing is, which the kernel minds and nobody else. */
 static void wait_for_any(struct vs_shift *shift, uint32_t bell) {
     struct vs_sleep on[VS_FUTEXES_MAX];
+    struct now now = {NULL, 0};
     int count = 0;
     int64_t us = IDLE_US;
     for (int i = 0; i < shift->count; i++) {
         const struct vs_task *task = shift->task[i];
         if (task->is_over) continue;
         on[count++] = (struct vs_sleep){task->word, task->seen};
-        if (left_us(task) < us) us = left_us(task);
+        int64_t left = left_us(task, &now);
+        if (left < us) us = left;
     }
     on[count] = (struct vs_sleep){&shift->bell, bell};
     pthread_mutex_unlock(&shift->lock);
@@ -248,10 +267,11 @@ static void finish(struct vs_task *task) {
     vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was);
     while (!task->is_over) {
-        if (is_due(task))
+        struct now now = {NULL, 0};
+        if (is_due(task, &now))
             have_turn(task);
         else
-            vs_futex_wait(task->word, task->seen, left_us(task));
+            vs_futex_wait(task->word, task->seen, left_us(task, &now));
     }
     pthread_sigmask(SIG_SETMASK, &was, NULL);
 }

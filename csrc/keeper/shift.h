@@ -17,6 +17,7 @@ struct vs_task {
     uint32_t seen;          /* this; */
     int64_t until_boot_us;  /* this instant; or vs_task_kick */
     const struct vesta_clock *clock;
+    bool holds; /* it has something to lose by waiting: see VS_SHIFT_ROW */
     _Atomic uint32_t kicked;
     bool is_over;
     struct vs_shift *shift;
@@ -25,6 +26,10 @@ struct vs_task {
 /* So many files of one store have a thread each; with more of them, threads have several. */
 #define VS_SHIFTS_OF_A_STORE 8
 #define VS_SHIFT_TASKS (VS_FUTEXES_MAX - 1)
+
+/* Of those that are due, who holds something goes first: so many in a row, and then one that does not, or it might never
+ * begin. */
+#define VS_SHIFT_ROW 16
 
 /* Puts a task to work: among others of that store.  With the process lock held.  0, or an errno: there is no thread. */
 int vs_shift_enter(struct vs_task *task, const char *store);

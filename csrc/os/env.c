@@ -98,20 +98,27 @@ static int make_dir(const char *path, mode_t mode, int group) {
     return settle_dir(above);
 }
 
+static int make_dirs_above(char *path) {
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (make_dir(path, 0755, -1) != 0) return -1;
+        *slash = '/';
+    }
+    return 0;
+}
+
 int vs_make_dirs(const char *path, int group) {
     char part[PATH_MAX];
     size_t length = strlen(path);
+    mode_t mode = group >= 0 ? 0770 : 0700;
     if (length == 0 || length >= sizeof part) {
         errno = length ? ENAMETOOLONG : ENOENT;
         return -1;
     }
+    if (make_dir(path, mode, group) == 0) return 0; /* most of them: what is above it is there */
+    if (errno != ENOENT) return -1;
     memcpy(part, path, length + 1);
-    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (make_dir(part, 0755, -1) != 0) return -1;
-        *slash = '/';
-    }
-    return make_dir(part, group >= 0 ? 0770 : 0700, group);
+    return make_dirs_above(part) == 0 ? make_dir(part, mode, group) : -1;
 }
 
 int vs_share_file(int fd, int group) {

@@ -150,21 +150,24 @@ static unsigned look_for_newest(struct vs_store *store, const char *name) {
     return n;
 }
 
+static int ask_for_newest(struct vs_store *store, struct newest *newest, struct vesta_error *err) {
+    struct vs_reply reply;
+    store->ops->names(store, newest->name, see_name, newest, &reply);
+    if (reply.outcome == VS_STORE_OK) return VESTA_OK;
+    return vs_fail(err, VESTA_EIO, "the store does not say which namespaces it has: %.300s", reply.text);
+}
+
 static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct vesta_error *err) {
     struct newest newest = {lineage->name, 0};
-    struct vs_store *store;
-    struct vs_reply reply;
-    int rc = open_store(lineage, lineage->name, &store, err);
+    struct vs_store *store = lineage->store;
+    int rc = store ? VESTA_OK : open_store(lineage, lineage->name, &store, err);
     if (rc != VESTA_OK) return rc;
-    if (store->ops->has) {
-        *n = look_for_newest(store, lineage->name);
-        store->ops->close(store);
-        return VESTA_OK;
-    }
-    store->ops->names(store, see_name, &newest, &reply);
-    store->ops->close(store);
-    if (reply.outcome != VS_STORE_OK)
-        return vs_fail(err, VESTA_EIO, "the store does not say which namespaces it has: %.300s", reply.text);
+    if (store->ops->has)
+        newest.n = look_for_newest(store, lineage->name);
+    else
+        rc = ask_for_newest(store, &newest, err);
+    if (store != lineage->store) store->ops->close(store);
+    if (rc != VESTA_OK) return rc;
     *n = newest.n;
     return VESTA_OK;
 }

@@ -14,6 +14,7 @@ struct vs_lineage {
     const char *name; /* the public one */
     const struct vesta_clock *clock;
     int64_t call_ms_max; /* 0: VS_STORE_CALL_MS */
+    struct vs_store *store; /* open at `uri`; NULL: one is opened where it is needed */
 };
 
 /* The namespace in which generation n is leased, from 1 on.  Shape: buf of VESTA_NAMESPACE_MAX bytes; returns buf, or

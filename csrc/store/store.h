@@ -133,9 +133,10 @@ struct vs_store_ops {
     /* The namespace's records with ascending numbers: a hint, never a decision.  *listed is the caller's to free. */
     void (*list)(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
     void (*read)(struct vs_store *store, uint64_t worker, struct vs_reply *reply);
-    /* Tells what may be the names of the store's namespaces, in no order: the object's own is one of many here.  For a
-     * person; may take as long as a listing. */
-    void (*names)(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);
+    /* Tells what may be the names of the store's namespaces, in no order: the object's own is one of many here.  `of`: at
+     * least that name and what follows it behind a dot; NULL: all, for a person.  May take as long as a listing. */
+    void (*names)(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
+                  struct vs_reply *reply);
     /* Whether a namespace of that name may be there, where that takes no longer than a look; NULL: `names` tells it. */
     bool (*has)(struct vs_store *store, const char *name);
     /* Writes `record`, whose ver is old_ver + 1, if the stored version is old_ver (0: there is none) and is of the same

@@ -120,10 +120,11 @@ static void swap_record(struct vs_store *store, uint64_t old_ver, const struct v
     yield_now();
 }
 
-static void tell_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to,
+static void tell_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                        struct vs_reply *reply) {
     char name[VESTA_NAMESPACE_MAX];
     (void)store;
+    (void)of;
     answer(reply, weather());
     for (unsigned n = 1; n <= GENERATIONS && reply->outcome == VS_STORE_OK; n++)
         if (stored[n].ver) tell(to, vs_generation_name("orders", n, name));

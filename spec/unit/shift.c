@@ -18,8 +18,10 @@ struct work {
     struct vs_task task; /* first */
     _Atomic uint32_t word;
     atomic_int turns, inside, most_inside, last_turn;
-    atomic_bool held, ends, never_rests;
+    atomic_bool held, ends, never_rests, holds;
 };
+
+static atomic_int turns_of_all;
 
 static int64_t now_us(void) {
     return vs_clock_system()->boot_us(vs_clock_system()->self);
@@ -34,7 +36,9 @@ static bool work_turn(struct vs_task *task) {
     while (atomic_load(&w->held))
         usleep(200);
     task->until_boot_us = now_us() + (atomic_load(&w->never_rests) ? 0 : FAR_US);
+    task->holds = atomic_load(&w->holds);
     atomic_fetch_sub(&w->inside, 1);
+    atomic_store(&w->last_turn, atomic_fetch_add(&turns_of_all, 1));
     atomic_fetch_add(&w->turns, 1);
     return goes_on;
 }
@@ -231,6 +235,70 @@ static void all_come_in_turn(void) {
     leave_crowd();
 }
 
+/* Tasks of one thread, so many that it comes to one twice only behind VS_SHIFT_ROW others. */
+#define MATES (2 * VS_SHIFT_ROW)
+static struct work queue[MATES * VS_SHIFTS_OF_A_STORE];
+
+static int enter_queue(struct work *mates[MATES], int holders) {
+    int count = 0;
+    for (int i = 0; i < MATES * VS_SHIFTS_OF_A_STORE; i++) {
+        memset(&queue[i], 0, sizeof queue[i]);
+        enter(&queue[i], "mysql://queue/db");
+    }
+    for (int i = 0; i < MATES * VS_SHIFTS_OF_A_STORE; i++) {
+        AWAIT(atomic_load(&queue[i].turns) > 0);
+        if (queue[i].task.shift == queue[0].task.shift && count < MATES) mates[count++] = &queue[i];
+    }
+    for (int i = 0; i < count; i++) {
+        int had = atomic_load(&mates[i]->turns);
+        atomic_store(&mates[i]->holds, i < holders);
+        vs_task_kick(&mates[i]->task);
+        AWAIT(atomic_load(&mates[i]->turns) > had);
+    }
+    return count;
+}
+
+static void leave_queue(void) {
+    for (int i = 0; i < MATES * VS_SHIFTS_OF_A_STORE; i++)
+        leave(&queue[i]);
+}
+
+/* Both become due in the turn of another, in whichever order they stand. */
+static void holders_go_first(void) {
+    struct work *mates[MATES];
+    NEED(enter_queue(mates, MATES / 2) == MATES);
+    for (int i = 1; i < MATES / 2; i++) {
+        struct work *holder = mates[i], *claimer = mates[MATES / 2 + i - 1], *at_work = mates[0];
+        int had = atomic_load(&holder->turns), claimer_had = atomic_load(&claimer->turns);
+        atomic_store(&at_work->held, true);
+        vs_task_kick(&at_work->task);
+        AWAIT(atomic_load(&at_work->inside) == 1);
+        vs_task_kick(&claimer->task);
+        vs_task_kick(&holder->task);
+        atomic_store(&at_work->held, false);
+        AWAIT(atomic_load(&holder->turns) > had && atomic_load(&claimer->turns) > claimer_had);
+        CHECK(atomic_load(&holder->last_turn) < atomic_load(&claimer->last_turn));
+    }
+    leave_queue();
+}
+
+static void nobody_is_starved(void) {
+    struct work *mates[MATES];
+    int had[MATES];
+    NEED(enter_queue(mates, MATES - 2) == MATES);
+    for (int i = 0; i < MATES; i++) {
+        atomic_store(&mates[i]->never_rests, true);
+        vs_task_kick(&mates[i]->task);
+    }
+    for (int i = 0; i < MATES; i++)
+        had[i] = atomic_load(&mates[i]->turns);
+    for (int i = 0; i < MATES; i++)
+        AWAIT(atomic_load(&mates[i]->turns) > had[i] + 2);
+    for (int i = 0; i < MATES; i++)
+        atomic_store(&mates[i]->never_rests, false);
+    leave_queue();
+}
+
 #ifndef __SANITIZE_THREAD__ /* which takes a child's threads for its parent's, where they have their places */
 static void a_child_has_its_own(void) {
     struct work w = {.held = true};
@@ -293,6 +361,8 @@ static const struct check_case cases[] = {
     {"who takes a task away waits for its turn: it never has two at once", a_close_waits_for_its_turn},
     {"and does not wait for the turn of another task of its thread", a_close_waits_for_no_other},
     {"one that is always due leaves the others their turns", all_come_in_turn},
+    {"of two that are due, who holds something goes first", holders_go_first},
+    {"where those that hold are always due, the others have turns, and each of them", nobody_is_starved},
 #ifndef __SANITIZE_THREAD__
     {"a forked child's tasks have threads of its own, whatever its parent's do", a_child_has_its_own},
 #endif

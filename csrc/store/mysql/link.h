@@ -107,7 +107,8 @@ uint64_t vs_mysql_nonce(struct mysql_store *self);
 
 /* person.c: for a person. */
 void vs_mysql_init(struct vs_store *store, struct vs_reply *reply);
-void vs_mysql_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);
+void vs_mysql_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
+                    struct vs_reply *reply);
 void vs_mysql_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
 
 /* counter.c */

@@ -31,7 +31,18 @@ void vs_mysql_init(struct vs_store *store, struct vs_reply *reply) {
     if (vs_mysql_check(&self->place, self->my, true, reply)) vs_done(reply);
 }
 
-void vs_mysql_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to,
+/* By the primary key: in a store of very many no list is walked. */
+static void add_kin(struct vs_sql *sql, const char *of) {
+    char end[VESTA_NAMESPACE_MAX + 1];
+    int length = snprintf(end, sizeof end, "%s/", of); /* the byte behind the dot */
+    assert((size_t)length < sizeof end);
+    vs_sql_add(sql, " AND n.ns >= ");
+    vs_sql_bytes(sql, of, (size_t)length - 1);
+    vs_sql_add(sql, " AND n.ns < ");
+    vs_sql_bytes(sql, end, (size_t)length);
+}
+
+void vs_mysql_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                     struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
     struct vs_sql sql = {.length = 0};
@@ -40,6 +51,7 @@ void vs_mysql_names(struct vs_store *store, void (*tell)(void *to, const char *n
     if (!vs_mysql_begin(self, VS_STORE_LIST_MS, true, reply)) return;
     vs_sql_add(&sql, "SELECT %" PRIu64 ", n.ns FROM (SELECT 1) AS one LEFT JOIN vesta_namespace AS n ON 1 = 1",
                vs_mysql_nonce(self));
+    if (of) add_kin(&sql, of);
     if (!vs_mysql_rows(self, &sql, 2, &rows, reply)) return;
     for (; (found = vs_mysql_fetch(self, &rows, reply)) == 1; count++)
         if (rows.row[1]) tell(to, rows.row[1]);

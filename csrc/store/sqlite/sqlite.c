@@ -186,12 +186,17 @@ static void sqlite_ns_swap(struct vs_store *store, uint64_t old_ver, const struc
     vs_sqlite_end(self);
 }
 
-static void sqlite_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to,
+/* By the primary key, where only some are asked for: in a store of very many no list is walked.  '/' is the byte behind
+ * the dot. */
+static void sqlite_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                          struct vs_reply *reply) {
+    static const char all[] = "SELECT ns FROM vesta_namespace",
+                      kin[] = "SELECT ns FROM vesta_namespace WHERE ns >= ?1 AND ns < ?1 || '/'";
     struct sqlite_store *self = self_of(store);
     sqlite3_stmt *stmt = NULL;
     if (!vs_sqlite_begin(self, reply)) return;
-    int rc = sqlite3_prepare_v2(self->db, "SELECT ns FROM vesta_namespace", -1, &stmt, NULL);
+    int rc = sqlite3_prepare_v2(self->db, of ? kin : all, -1, &stmt, NULL);
+    if (rc == SQLITE_OK && of) rc = sqlite3_bind_text(stmt, 1, of, -1, SQLITE_STATIC);
     while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);
         if (name) tell(to, name);

@@ -92,9 +92,11 @@ static bool take_leaf(struct zk_store *self, const char *parent, const char *chi
 }
 
 /* The root's nodes: ~clock is no name that a namespace can have. */
-void vs_zk_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply) {
+void vs_zk_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
+                 struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
     struct names names = {NULL, 0};
+    (void)of; /* a node tells all its children */
     if (vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, "", &names, reply)) {
         for (size_t i = 0; i < names.length; i += strlen(names.at + i) + 1)
             tell(to, names.at + i);
