@@ -42,6 +42,13 @@ uint64_t vs_total(const struct vs_app *app, const vs_count *of) {
     return sum;
 }
 
+uint64_t vs_total_refused(const struct vs_app *app, int client) {
+    uint64_t sum = 0;
+    for (int why = VS_CLIENT_REFUSED_REQUEST; why <= VS_CLIENT_REFUSED_PAUSE; why++)
+        sum += vs_total(app, &app->counts[0]->of_client[client][why]);
+    return sum;
+}
+
 uint64_t vs_served_by(const struct vs_app *app, int loop) {
     uint64_t sum = 0;
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {

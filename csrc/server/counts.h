@@ -13,8 +13,17 @@
 #define VS_WHYS_MAX 16      /* enum vesta_why */
 #define VS_DURATIONS_MAX 16 /* vs_duration_us, and what is longer */
 
-/* OPEN: connections, now */
-enum vs_client_count { VS_CLIENT_ANSWERED, VS_CLIENT_REFUSED, VS_CLIENT_IDS, VS_CLIENT_OPEN, VS_CLIENT_COUNTS };
+/* REFUSED_...: requests, by what was wrong; OPEN: connections, now */
+enum vs_client_count {
+    VS_CLIENT_ANSWERED,
+    VS_CLIENT_IDS,
+    VS_CLIENT_OPEN,
+    VS_CLIENT_REFUSED_REQUEST, /* the request itself */
+    VS_CLIENT_REFUSED_RIGHTS,  /* who asked */
+    VS_CLIENT_REFUSED_RATE,    /* that it asked so often */
+    VS_CLIENT_REFUSED_PAUSE,   /* nothing: there was no id, or no memory */
+    VS_CLIENT_COUNTS
+};
 
 typedef _Atomic uint64_t vs_count;
 
@@ -61,6 +70,8 @@ void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uin
 
 /* Adds up one count of all loops: `of` is that count's place in the first loop's. */
 uint64_t vs_total(const struct vs_app *app, const vs_count *of);
+/* How many requests of a client were refused, for whatever reason. */
+uint64_t vs_total_refused(const struct vs_app *app, int client);
 /* How many connections a loop serves. */
 uint64_t vs_served_by(const struct vs_app *app, int loop);
 

@@ -50,6 +50,17 @@ const char *vs_code_name(int code) {
     return code <= (int)VS_COUNT(faults) ? faults[code - 1].code : NULL;
 }
 
+enum vs_client_count vs_code_reason(int code) {
+    switch (faults[code - 1].status) {
+    case 401:
+    case 403:
+    case 421: return VS_CLIENT_REFUSED_RIGHTS;
+    case 429: return VS_CLIENT_REFUSED_RATE;
+    case 503: return VS_CLIENT_REFUSED_PAUSE;
+    default: return VS_CLIENT_REFUSED_REQUEST;
+    }
+}
+
 const char *vs_code_of_status(int status) {
     for (size_t i = 0; i < VS_COUNT(faults); i++)
         if (faults[i].status == status) return faults[i].code;
@@ -96,7 +107,7 @@ static void calm(char *text) {
 
 /* RFC 9457 */
 static void put_problem(struct vs_request *r, const char *code, const char *text) {
-    vs_json_open(r->out, NULL, '{');
+    vs_put(r->out, "{", 1); /* whatever stands before the body */
     vs_json_text(r->out, "type", "about:blank");
     vs_json_text(r->out, "title", vs_status_reason(r->status));
     vs_json_uint(r->out, "status", (uint64_t)r->status);

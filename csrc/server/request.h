@@ -91,6 +91,9 @@ static inline int vs_request_queue(const struct vs_request *r) {
     return VS_QUEUE_OF_IDS + (r->tag ? app->ns_count + r->tag->place : (int)(r->ns - app->ns));
 }
 
+/* Whose doing a failure is. */
+enum vs_client_count vs_code_reason(int code);
+
 /* Counts ids that a request was given, from its namespace or tag; a request that was answered. */
 static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
     struct vs_scratch *scratch = r->session->scratch;
@@ -103,7 +106,7 @@ static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
 
 static inline void vs_count_request(struct vs_request *r) {
     vs_count *of_client = r->session->scratch->counts->of_client[r->session->grant.count];
-    vs_add(&of_client[r->code ? VS_CLIENT_REFUSED : VS_CLIENT_ANSWERED], 1 + r->also);
+    vs_add(&of_client[r->code ? vs_code_reason(r->code) : VS_CLIENT_ANSWERED], 1 + r->also);
     vs_add(&r->session->scratch->counts->requests[r->session->protocol][r->code], 1 + r->also);
     vs_add(r->code ? &r->session->member.refused : &r->session->member.requests, 1 + r->also);
     atomic_store_explicit(&r->session->member.call, r->call, memory_order_relaxed);

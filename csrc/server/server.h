@@ -120,7 +120,7 @@ struct vs_app {
     atomic_int waiting_by_policy; /* requests that wait for a policy now, VS_BY_POLICY_MAX at most */
     struct vs_feed *feed;         /* as the next, made by vs_serve: for who watches the server */
     struct vs_history *history;
-    struct vs_roster *roster; /* who is connected; the same */
+    struct vs_roster *roster;                       /* who is connected; the same */
     struct server *server;                          /* loop.c's, while it serves */
     const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */
     int loop_count;

@@ -12,8 +12,10 @@
 /* clang-format off: a row is no statement */
 CALL("GET", vs_on_next, 1, 1, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE, "/genid", VS_ANY_METHOD, "ns", false,
      "GET name -- the next id; /genid")
-RESP("MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS | VS_NEEDS_GIVE, " name... -- one id per name, or none")
-RESP("VESTA.NEXT", vs_on_some, 1, 2, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE, " name [n] -- the next n (1..10000) ids")
+RESP("MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS | VS_NEEDS_GIVE,
+     " name... -- one id per name, or none")
+RESP("VESTA.NEXT", vs_on_some, 1, 2, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
+     " name [n] -- the next n (1..10000) ids")
 RESP("PING", vs_on_ping, 0, VS_RESP_ARGS_MAX - 1, 0, " [text]")
 ROUTE(vs_on_batch, VS_NEEDS_GIVE, "/v1/ids", VS_ANY_METHOD, "ns,n,format", true,
       "/v1/ids?ns=NAME&n=1..10000&format=json|text -- the next n ids")
@@ -29,28 +31,30 @@ ROUTE(vs_on_leaf_segment, VS_NEEDS_GIVE, "/api/segment/get/", VS_ANY_METHOD, NUL
       "/api/segment/get/{key} -- the next number of the tag")
 ROUTE(vs_on_tinyid, VS_CALL_TINYID | VS_NEEDS_GIVE, "/tinyid/id/nextId", VS_ANY_METHOD, "bizType,batchSize,token", true,
       "/tinyid/id/nextId?bizType=TAG&batchSize=1..10000&token=TOKEN -- the next numbers of the tag")
-ROUTE(vs_on_tinyid_simple, VS_CALL_TINYID | VS_NEEDS_GIVE, "/tinyid/id/nextIdSimple", VS_ANY_METHOD, "bizType,batchSize,token", false,
+ROUTE(vs_on_tinyid_simple, VS_CALL_TINYID | VS_NEEDS_GIVE, "/tinyid/id/nextIdSimple", VS_ANY_METHOD,
+      "bizType,batchSize,token", false,
       "/tinyid/id/nextIdSimple?bizType=TAG&batchSize=1..10000&token=TOKEN -- the same as text")
-ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentId", VS_ANY_METHOD, "bizType,token", true,
-      "/tinyid/id/nextSegmentId?bizType=TAG&token=TOKEN -- a range for tinyid's client")
-ROUTE(vs_on_tinyid_segment_simple, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentIdSimple", VS_ANY_METHOD, "bizType,token",
-      false, "/tinyid/id/nextSegmentIdSimple?bizType=TAG&token=TOKEN -- the same as text")
-CALL("VESTA.RESERVE", vs_on_reserve, 1, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations", VS_POST, "tag,hold_ms",
-     true,
+ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentId", VS_ANY_METHOD, "bizType,token",
+      true, "/tinyid/id/nextSegmentId?bizType=TAG&token=TOKEN -- a range for tinyid's client")
+ROUTE(vs_on_tinyid_segment_simple, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentIdSimple", VS_ANY_METHOD,
+      "bizType,token", false, "/tinyid/id/nextSegmentIdSimple?bizType=TAG&token=TOKEN -- the same as text")
+CALL("VESTA.RESERVE", vs_on_reserve, 1, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations", VS_POST,
+     "tag,hold_ms", true,
      "VESTA.RESERVE tag [hold_ms] -- a number without a gap, for a time; /v1/reservations?tag=TAG&hold_ms=60000 -- by "
      "POST")
-CALL("VESTA.COMMIT", vs_on_commit, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/commit", VS_POST,
-     "tag,number,token", true,
+CALL("VESTA.COMMIT", vs_on_commit, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/commit",
+     VS_POST, "tag,number,token", true,
      "VESTA.COMMIT tag number token -- it is used; /v1/reservations/commit?tag=TAG&number=N&token=TOKEN -- by POST")
-CALL("VESTA.CANCEL", vs_on_cancel, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/cancel", VS_POST,
-     "tag,number,token", true,
+CALL("VESTA.CANCEL", vs_on_cancel, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/cancel",
+     VS_POST, "tag,number,token", true,
      "VESTA.CANCEL tag number token -- the next may have it; /v1/reservations/cancel?tag=TAG&number=N&token=TOKEN -- "
      "by POST")
 ROUTE(vs_on_segments, VS_CALL_OPS | VS_NEEDS_READ, "/v1/segments", VS_READ_METHODS, "tag,after", true,
       "/v1/segments?tag=TAG&after=TAG -- how the tags stand: buffers, step, speed, next refill")
 ROUTE(vs_on_leaf_decode, VS_NEEDS_READ, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,
       "/decodeSnowflakeId?snowflakeId=ID -- what an id says")
-ROUTE(vs_on_healthz, VS_CALL_OPS | VS_CALL_OPEN, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive")
+ROUTE(vs_on_healthz, VS_CALL_OPS | VS_CALL_OPEN, "/healthz", VS_READ_METHODS, NULL, false,
+      "/healthz -- the process is alive")
 ROUTE(vs_on_readyz, VS_CALL_OPS | VS_CALL_STATE | VS_CALL_OPEN, "/readyz", VS_READ_METHODS, NULL, true,
       "/readyz -- whether ids can be had, and if not, why")
 ROUTE(vs_on_metrics, VS_CALL_OPS | VS_CALL_STATE | VS_NEEDS_READ | VS_CALL_SHOWS_ALL, "/metrics", VS_READ_METHODS, NULL,
@@ -65,7 +69,12 @@ ROUTE(vs_on_admin_history, VS_CALL_ADMIN, "/admin/history", VS_READ_METHODS, "ns
       "/admin/history?ns=NAME -- ids given and requests refused in the last hour, by ten seconds")
 ROUTE(vs_on_admin_workers, VS_CALL_ADMIN, "/admin/workers", VS_READ_METHODS, "ns", true,
       "/admin/workers?ns=NAME -- who holds which worker number, as the store was read last")
-ROUTE(vs_on_page_file, VS_CALL_ADMIN, "/page/", VS_READ_METHODS, NULL, false, "/page/{file} -- what the page at / needs")
+ROUTE(vs_on_admin_clients, VS_CALL_ADMIN, "/admin/clients", VS_READ_METHODS, "client,address,after,n,by", true,
+      "/admin/clients?client=NAME&address=HOST&after=ID&n=1..400&by=id|ids -- clients and their connections")
+ROUTE(vs_on_admin_end, VS_CALL_ADMIN, "/admin/clients/end", VS_POST, "client,address,id", true,
+      "/admin/clients/end?client=NAME&address=HOST&id=ID -- by POST: ends those of which all is true that is said")
+ROUTE(vs_on_page_file, VS_CALL_ADMIN, "/page/", VS_READ_METHODS, NULL, false,
+      "/page/{file} -- what the page at / needs")
 ROUTE(vs_on_admin_reload, VS_CALL_ADMIN, "/admin/reload", VS_POST, NULL, true,
       "/admin/reload -- by POST, as HUP: policies are reloaded")
 ROUTE(vs_on_admin_drain, VS_CALL_ADMIN, "/admin/drain", VS_POST, NULL, true,
@@ -73,8 +82,8 @@ ROUTE(vs_on_admin_drain, VS_CALL_ADMIN, "/admin/drain", VS_POST, NULL, true,
 ROUTE(vs_on_admin_log, VS_CALL_ADMIN, "/admin/log", VS_POST, "level", true,
       "/admin/log?level=debug|info|warn|error -- by POST: the log level from now on")
 ROUTE(vs_on_index, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this page")
-CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_BLOCK, "/v1/blocks", VS_ANY_METHOD, "ns,n", true,
-     "VESTA.BLOCK name n -- up to n (1..100000) ids as a range; /v1/blocks?ns=NAME&n=1..100000")
+CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_BLOCK, "/v1/blocks", VS_ANY_METHOD,
+     "ns,n", true, "VESTA.BLOCK name n -- up to n (1..100000) ids as a range; /v1/blocks?ns=NAME&n=1..100000")
 RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, VS_NEEDS_READ, " [name] id -- what an id says")
 RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, VS_NEEDS_MAKE, " name field value ... -- an id made by hand")
 RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, 0, " -- the namespaces that are served")

@@ -89,6 +89,19 @@ static void is_whole_while_it_waits(void) {
     }
 }
 
+/* A loop's buffer still has what was answered before; a body begins with its own first byte all the same. */
+static void begins_with_its_own_first_byte(void) {
+    static const char *const asked[] = {"GET /version HTTP/1.1\r\nHost: a\r\n\r\n", "GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n",
+                                        "GET /v1/ids?n=0 HTTP/1.1\r\nHost: a\r\n\r\n"};
+    open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
+    for (size_t i = 0; i < VS_COUNT(asked); i++) {
+        memset(replies, '}', sizeof replies);
+        CHECK(step(asked[i]) > 0);
+        CHECK_HAS(replies, "\r\n\r\n{");
+    }
+    close_server();
+}
+
 static void gives_up(void) {
     static const char many[] = "GET /v1/ids?n=10000 HTTP/1.1\r\nHost: a\r\n\r\n";
     open_server(FOUR_A_MS, VS_HTTP, 10, VESTA_UNSAFE_PRIVATE);
@@ -379,6 +392,7 @@ static const struct check_case cases[] = {
     {"a policy that does not answer holds nobody for long", does_not_wait_for_ever_by_silence},
     {"the word of a policy is taken when it comes", takes_the_word_when_it_comes},
     {"nobody is held where too many are, or where the server stops", does_not_wait_where_nobody_can_be},
+    {"a body of JSON begins with its own first byte, whatever was answered before", begins_with_its_own_first_byte},
     {"a request gives up at its deadline: 503, when to come again, and nothing is kept", gives_up},
     {"a wait longer than the deadline is not begun", does_not_wait_in_vain},
     {"the end of the layout's time is 500 and -ERR", ends},

@@ -18,7 +18,7 @@ struct last {
 struct vs_part {
     pthread_mutex_t lock;                   /* over what follows, up to the atomic */
     TAILQ_HEAD(members, vs_member) members; /* by id */
-    struct last last[VS_COUNTED_MAX];
+    struct last last[VS_LASTS];
     atomic_bool some_are_to_end;
 };
 
@@ -85,15 +85,26 @@ void vs_roster_name(struct vs_session *s, struct vs_slice name) {
     if (m->part) pthread_mutex_unlock(&m->part->lock);
 }
 
+/* Under the lock. */
+static void note(struct vs_part *part, const struct vs_app *app, int what, const struct vs_peer *peer) {
+    part->last[what] = (struct last){*peer, app->clock->unix_us(app->clock->self) / 1000};
+}
+
+void vs_roster_note(struct vs_app *app, int loop, int what, const struct vs_peer *peer) {
+    struct vs_part *part = &app->roster->part[loop];
+    pthread_mutex_lock(&part->lock);
+    note(part, app, what, peer);
+    pthread_mutex_unlock(&part->lock);
+}
+
 void vs_roster_know(struct vs_session *s, const char *client, int count) {
     struct vs_member *m = &s->member;
-    const struct vesta_clock *clock = s->app->clock;
     if (!m->part) return;
     pthread_mutex_lock(&m->part->lock);
     m->peer = *s->peer;
     strcpy(m->client, client);
     count_as(s, count);
-    m->part->last[count] = (struct last){m->peer, clock->unix_us(clock->self) / 1000};
+    note(m->part, s->app, count, &m->peer);
     pthread_mutex_unlock(&m->part->lock);
 }
 

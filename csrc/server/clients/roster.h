@@ -77,7 +77,9 @@ struct vs_seen *vs_roster_look(struct vs_app *app, const struct vs_wanted *wante
 /* Has those that are meant ended, and returns how many they are.  Threads: any. */
 size_t vs_roster_end(struct vs_app *app, const struct vs_wanted *wanted);
 
-/* The last address from which a client came, by its count, and when; 0: none has come. */
+/* The last address from which a client came, by its count, or to which what follows happened, and when; 0: to none. */
 int64_t vs_roster_last(struct vs_app *app, int count, struct vs_peer *peer);
+enum { VS_LAST_TURNED = VS_COUNTED_MAX, VS_LAST_SHED = VS_LAST_TURNED + VS_PROTOCOLS, VS_LASTS };
+void vs_roster_note(struct vs_app *app, int loop, int what, const struct vs_peer *peer);
 
 #endif

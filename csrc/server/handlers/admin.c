@@ -6,11 +6,13 @@
 #include "base/error.h"
 #include "log/log.h"
 #include "server/commands.h"
+#include "server/monitor/clients.h"
 #include "server/monitor/feed.h"
 #include "server/monitor/history.h"
 #include "server/monitor/status.h"
 #include "server/rights/rights.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,11 +22,6 @@
 
 static const char *door(const struct vs_request *r) {
     return r->session->local ? "a unix socket" : "TCP";
-}
-
-/* Whose secret it was; NULL: nobody's. */
-static const char *who(const struct vs_request *r) {
-    return r->session->grant.secret ? vs_rights_name(r->session) : NULL;
 }
 
 static enum vs_reply_state waits_or_answered(const struct vs_request *r) {
@@ -44,7 +41,7 @@ static bool may(struct vs_request *r) {
     if (vs_rights_operate(r)) return true;
     if (r->checking || r->status == 403 || r->status == 429) return false;
     vs_log(VS_LOG_WARN, "admin: refused, the token was missing or wrong", "route", r->call->route, "over", door(r),
-           NULL);
+           VS_WHO(s), NULL);
     return vs_refuse(r, "no_token", "this route needs the header Authorization: Bearer TOKEN, with the admin token"),
            false;
 }
@@ -65,7 +62,7 @@ enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
     if (!r->session->app->policies.reload && !r->session->app->tags_reread && !r->session->grant.accounts)
         return vs_refuse(r, "no_policies",
                          "there is nothing to reload: this server has no policies and no config file");
-    vs_log(VS_LOG_INFO, "admin: reload requested", "over", door(r), "client", who(r), NULL);
+    vs_log(VS_LOG_INFO, "admin: reload requested", "over", door(r), VS_WHO(r->session), NULL);
     kill(getpid(), SIGHUP);
     return done(r, "reloading");
 }
@@ -74,7 +71,7 @@ enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
 enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
     if (!may(r)) return waits_or_answered(r);
     if (!r->session->draining && !atomic_exchange(&r->session->app->drain_asked, true)) {
-        vs_log(VS_LOG_INFO, "admin: drain requested", "over", door(r), "client", who(r), NULL);
+        vs_log(VS_LOG_INFO, "admin: drain requested", "over", door(r), VS_WHO(r->session), NULL);
         kill(getpid(), SIGTERM);
     }
     return done(r, "draining");
@@ -89,7 +86,7 @@ enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
     if (value < 0)
         return vs_refuse(r, "bad_field", "level '%s' must be debug, info, warn or error",
                          VS_QUOTE(level.at, level.length));
-    vs_log(VS_LOG_INFO, "admin: log level set", "level", name, "over", door(r), "client", who(r), NULL);
+    vs_log(VS_LOG_INFO, "admin: log level set", "level", name, "over", door(r), VS_WHO(r->session), NULL);
     vs_log_set_level((enum vs_log_level)value);
     return done(r, name);
 }
@@ -140,6 +137,64 @@ enum vs_reply_state vs_on_admin_workers(struct vs_request *r) {
     vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
 }
+
+/* ------------------------------------------------------------------ clients */
+
+#define CONNECTIONS_SHOWN 100
+
+/* Which connections are meant, by what both routes begin with. */
+static struct vs_wanted wanted_by(const struct vs_request *r) {
+    return (struct vs_wanted){.client = vs_arg(r, 0), .host = vs_arg(r, 1)};
+}
+
+/* A number that may be absent.  false: it is none of 1 to max, and the reply says so. */
+static bool read_number(struct vs_request *r, const char *name, int at, uint64_t max, uint64_t *n) {
+    struct vs_slice text = vs_arg(r, at);
+    if (!text.at) return true;
+    if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && *n > 0 && *n <= max) return true;
+    return vs_refuse(r, "bad_field", "%s is '%s', which must be a whole number from 1 to %" PRIu64, name,
+                     VS_QUOTE(text.at, text.length), max),
+           false;
+}
+
+enum vs_reply_state vs_on_admin_clients(struct vs_request *r) {
+    struct vs_wanted wanted = wanted_by(r);
+    struct vs_slice by = vs_arg(r, 4);
+    uint64_t n = CONNECTIONS_SHOWN;
+    if (!may(r)) return waits_or_answered(r);
+    if (!read_number(r, "after", 2, INT64_MAX, &wanted.after)) return VS_ANSWERED;
+    if (!read_number(r, "n", 3, VS_CONNECTIONS_SHOWN_MAX, &n)) return VS_ANSWERED;
+    if (by.at && !vs_slice_is(by, "id") && !vs_slice_is(by, "ids"))
+        return vs_refuse(r, "bad_field", "by is '%s'; it is id or ids", VS_QUOTE(by.at, by.length));
+    vs_put(r->out, "{", 1);
+    vs_put_clients(r->out, r->session->app);
+    if (!vs_put_connections(r->out, r->session->app, &wanted, n, by.at && vs_slice_is(by, "ids")))
+        return vs_refuse_memory(r);
+    vs_put_text(r->out, "}\n");
+    return VS_ANSWERED;
+}
+
+/* Who asks stays, so that it has its answer. */
+enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    struct vs_wanted wanted = wanted_by(r);
+    uint64_t id;
+    if (!may(r)) return waits_or_answered(r);
+    if (!read_number(r, "id", 2, INT64_MAX, &id)) return VS_ANSWERED;
+    if (vs_arg(r, 2).at) wanted.ids = &id, wanted.id_count = 1;
+    if (!wanted.ids && !wanted.client.at && !wanted.host.at)
+        return vs_refuse(r, "bad_field", "say whose: client, address or id; to end all, drain the server");
+    wanted.but = s->id;
+    size_t ended = vs_roster_end(s->app, &wanted);
+    vs_log(VS_LOG_INFO, "admin: connections ended", "ended", VS_DIGITS((int64_t)ended), "over", door(r), VS_WHO(s),
+           NULL);
+    vs_put(r->out, "{", 1);
+    vs_json_uint(r->out, "ended", ended);
+    vs_put_text(r->out, "}\n");
+    return VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ watching */
 
 /* The first event is the reply's first part; loops send the others. */
 enum vs_reply_state vs_on_admin_events(struct vs_request *r) {

@@ -183,7 +183,7 @@ enum vs_reply_state vs_on_readyz(struct vs_request *r) {
 
 enum vs_reply_state vs_on_version(struct vs_request *r) {
     const char *lua = r->session->app->policies.lua;
-    vs_json_open(r->out, NULL, '{');
+    vs_put(r->out, "{", 1);
     vs_json_text(r->out, "version", VESTA_VERSION);
     if (lua) vs_json_text(r->out, "lua", lua);
     vs_put_text(r->out, "}\n");

@@ -49,19 +49,38 @@ static bool has_clients(const struct vs_metrics *m) {
     return m->app->gate && vs_gate_now(m->app->gate);
 }
 
+#define EACH_CLIENT(m, i, name)                                                                                        \
+    const char *name;                                                                                                  \
+    for (int i = 0; i < VS_COUNTED_MAX && (name = vs_gate_counted((m)->app->gate, i)); i++)
+
 static void put_client_requests(struct vs_metrics *m) {
-    static const char *const results[] = {[VS_CLIENT_ANSWERED] = "ok", [VS_CLIENT_REFUSED] = "refused"};
-    const char *name;
-    for (int i = 0; i < VS_COUNTED_MAX && (name = vs_gate_counted(m->app->gate, i)); i++)
-        for (int result = VS_CLIENT_ANSWERED; result <= VS_CLIENT_REFUSED; result++)
-            vs_metrics_sample(m, "{client=\"%s\",result=\"%s\"} %llu", name, results[result],
-                              total(m, &COUNTS(m).of_client[i][result]));
+    EACH_CLIENT(m, i, name) {
+        vs_metrics_sample(m, "{client=\"%s\",result=\"ok\"} %llu", name,
+                          total(m, &COUNTS(m).of_client[i][VS_CLIENT_ANSWERED]));
+        vs_metrics_sample(m, "{client=\"%s\",result=\"refused\"} %llu", name,
+                          (unsigned long long)vs_total_refused(m->app, i));
+    }
+}
+
+static void put_client_refused(struct vs_metrics *m) {
+    static const char *const reasons[VS_CLIENT_COUNTS] = {[VS_CLIENT_REFUSED_REQUEST] = "request",
+                                                          [VS_CLIENT_REFUSED_RIGHTS] = "rights",
+                                                          [VS_CLIENT_REFUSED_RATE] = "rate",
+                                                          [VS_CLIENT_REFUSED_PAUSE] = "pause"};
+    EACH_CLIENT(m, i, name)
+    for (int why = VS_CLIENT_REFUSED_REQUEST; why <= VS_CLIENT_REFUSED_PAUSE; why++)
+        vs_metrics_sample(m, "{client=\"%s\",reason=\"%s\"} %llu", name, reasons[why],
+                          total(m, &COUNTS(m).of_client[i][why]));
+}
+
+static void put_client_connections(struct vs_metrics *m) {
+    EACH_CLIENT(m, i, name)
+    vs_metrics_sample(m, "{client=\"%s\"} %llu", name, total(m, &COUNTS(m).of_client[i][VS_CLIENT_OPEN]));
 }
 
 static void put_client_ids(struct vs_metrics *m) {
-    const char *name;
-    for (int i = 0; i < VS_COUNTED_MAX && (name = vs_gate_counted(m->app->gate, i)); i++)
-        vs_metrics_sample(m, "{client=\"%s\"} %llu", name, total(m, &COUNTS(m).of_client[i][VS_CLIENT_IDS]));
+    EACH_CLIENT(m, i, name)
+    vs_metrics_sample(m, "{client=\"%s\"} %llu", name, total(m, &COUNTS(m).of_client[i][VS_CLIENT_IDS]));
 }
 
 static void put_secrets(struct vs_metrics *m) {
@@ -308,6 +327,9 @@ static const struct family {
      ALWAYS},
     {"vesta_client_requests_total", "Requests answered, by the client that asked", COUNTER, put_client_requests,
      OF_CLIENTS},
+    {"vesta_client_refused_total", "Requests refused, by the client that asked and why", COUNTER, put_client_refused,
+     OF_CLIENTS},
+    {"vesta_client_connections", "Connections open, by client", GAUGE, put_client_connections, OF_CLIENTS},
     {"vesta_client_ids_total", "Ids and numbers given, by the client that asked", COUNTER, put_client_ids, OF_CLIENTS},
     {"vesta_secrets_total", "Secrets that were said, by what they turned out to be", COUNTER, put_secrets, ALWAYS},
     {"vesta_connections", "Connections open", GAUGE, put_connections, ALWAYS},

@@ -6,7 +6,9 @@
  * they are called; so it is judged where only this machine can reach the listener, or where names are written down. */
 #include "base/array.h"
 #include "base/error.h"
+#include "log/log.h"
 #include "server/commands.h"
+#include "server/rights/rights.h"
 
 #include <string.h>
 #include <strings.h>
@@ -57,6 +59,8 @@ static bool is_link(const struct vs_http *http) {
 static bool refuse_page(struct vs_request *r, const struct vs_http *http) {
     const char *whose =
         http->origin.at ? VS_QUOTE(http->origin.at, http->origin.length) : "another site or port (Sec-Fetch-Site)";
+    vs_log(VS_LOG_WARN, "a page of another site had a browser ask, and was refused", "page", whose, VS_WHO(r->session),
+           NULL);
     if (r->session->protocol == VS_ADMIN)
         vs_refuse(r, "cross_site",
                   "a page of %s had a browser ask this: the admin's routes answer their own page alone", whose);
@@ -69,15 +73,21 @@ static bool refuse_page(struct vs_request *r, const struct vs_http *http) {
     return false;
 }
 
+static bool refuse_host(struct vs_request *r, const struct vs_http *http) {
+    const char *host = VS_QUOTE(http->host.at, http->host.length);
+    vs_log(VS_LOG_WARN, "a request for another host's name was refused", "host", host, VS_WHO(r->session), NULL);
+    vs_refuse(r, "foreign_host",
+              "'%s' is no name of this server: call it by an address or as localhost, or list the name in http.hosts "
+              "(--http-hosts)",
+              host);
+    return false;
+}
+
 bool vs_http_admits(struct vs_request *r, const struct vs_http *http) {
     const struct vs_app *app = r->session->app;
     r->json = true; /* of a refusal: whatever the path, its answer is a problem */
     if (http->is_public_name && app->judges_hosts[r->session->protocol] && !is_ours(app, http->host))
-        return vs_refuse(r, "foreign_host",
-                         "'%s' is no name of this server: call it by an address or as localhost, or list the name in "
-                         "http.hosts (--http-hosts)",
-                         VS_QUOTE(http->host.at, http->host.length)),
-               false;
+        return refuse_host(r, http);
     r->origin = listed(r, http->origin);
     if (r->origin || http->site == VS_SITE_OWN || is_link(http)) return true;
     return (http->site == VS_SITE_UNSAID && (!http->origin.at || is_own(http))) || refuse_page(r, http);

@@ -4,6 +4,7 @@
  * Whoever asks first in a second makes the event, under the lock; the others copy it.  Nothing is made while nobody
  * watches.  Of all else a viewer has what it has not had: numbers say up to where. */
 #include "server/monitor/feed.h"
+#include "server/monitor/clients.h"
 #include "server/monitor/history.h"
 #include "server/monitor/segments.h"
 #include "server/monitor/status.h"
@@ -15,6 +16,8 @@
 
 #define EVERY_US 900000 /* loops look twice a second, not exactly */
 #define SEGMENTS_EVERY_US 4900000
+#define CLIENTS_EVERY_US 1900000
+#define CONNECTIONS_SHOWN 20 /* those that took most ids */
 #define EVENT_MAX (VS_REPLY_MAX - 64)
 #define HISTORY_MAX (2 * VS_HISTORY_STEPS * 21 + 512) /* of one namespace's event */
 
@@ -28,14 +31,14 @@ struct shared {
 
 struct vs_viewer {
     bool is_in, wants_all;
-    uint64_t status, segments;              /* numbers of the last it had; 0: none */
+    uint64_t status, segments, clients;            /* numbers of the last it had; 0: none */
     int64_t stretch[VS_NAMESPACES_TOLD + 1];       /* of a namespace's history; of all together behind them */
     struct vs_holders_seen holders[VS_NAMESPACES_TOLD];
 };
 
 struct vs_feed {
     pthread_mutex_t lock;
-    struct shared status, segments;
+    struct shared status, segments, clients;
     struct vs_out fresh; /* segments that may be news */
     char fresh_text[EVENT_MAX];
     atomic_int viewers; /* written with the lock held */
@@ -49,6 +52,7 @@ struct vs_feed *vs_feed_new(void) {
     if (!feed) return NULL;
     pthread_mutex_init(&feed->lock, NULL);
     feed->status.out = (struct vs_out){.at = feed->status.text, .size = EVENT_MAX};
+    feed->clients.out = (struct vs_out){.at = feed->clients.text, .size = EVENT_MAX};
     feed->segments.out = (struct vs_out){.at = feed->segments.text, .size = EVENT_MAX};
     feed->fresh = (struct vs_out){.at = feed->fresh_text, .size = EVENT_MAX};
     return feed;
@@ -115,6 +119,17 @@ static void make_segments(struct vs_feed *feed, struct vs_app *app, int64_t now_
     vs_put(&segments->out, fresh->at, fresh->used);
 }
 
+static void make_clients(struct shared *clients, struct vs_app *app, int64_t now_us) {
+    if (clients->number != 0 && now_us - clients->made_us < CLIENTS_EVERY_US) return;
+    clients->out.used = 0;
+    clients->number++;
+    clients->made_us = now_us;
+    vs_put_text(&clients->out, "event: clients\ndata: {");
+    vs_put_clients(&clients->out, app);
+    (void)vs_put_connections(&clients->out, app, &(struct vs_wanted){.ids = NULL}, CONNECTIONS_SHOWN, true);
+    vs_put_text(&clients->out, "}\n\n");
+}
+
 static bool has_room(const struct vs_out *out, size_t bytes) {
     return out->size - out->used >= bytes;
 }
@@ -154,6 +169,8 @@ void vs_feed_put(struct vs_feed *feed, struct vs_app *app, struct vs_viewer *vie
     if (viewer->wants_all) {
         make_segments(feed, app, now_us);
         put_shared(&feed->segments, &viewer->segments, out);
+        make_clients(&feed->clients, app, now_us);
+        put_shared(&feed->clients, &viewer->clients, out);
     }
     pthread_mutex_unlock(&feed->lock);
     for (int ns = -1; viewer->wants_all && ns < vs_told(app); ns++)

@@ -91,6 +91,7 @@ static void settle(struct conn *c) {
         return;
     }
     vs_add(&c->loop->scratch.counts->turned[protocol][VS_TURNED_ADDRESS], 1);
+    vs_roster_note(c->session.app, c->loop->scratch.loop, VS_LAST_TURNED + (int)protocol, &peer);
     vs_turn_away(c->fd, protocol);
     vs_conn_finish(c);
 }

@@ -31,10 +31,12 @@ void vs_turn_away(int fd, enum vs_protocol protocol) {
 
 /* What came with the client is read, or closing the socket would tear up the answer before it is seen; nothing is
  * waited for. */
-static void turn_away(struct listener *listener, int fd, enum vs_turned why) {
+static void turn_away(struct listener *listener, int fd, const struct vs_peer *peer, enum vs_turned why) {
     struct vs_counts *counts = listener->loop->scratch.counts;
     vs_add(&counts->accepted[listener->protocol], 1);
     vs_add(&counts->turned[listener->protocol][why], 1);
+    vs_roster_note(listener->loop->server->opts->app, listener->loop->scratch.loop,
+                   VS_LAST_TURNED + (int)listener->protocol, peer);
     vs_add(&counts->closed[listener->protocol], 1);
     vs_turn_away(fd, listener->protocol);
     recv(fd, listener->loop->in, sizeof listener->loop->in, MSG_DONTWAIT);
@@ -106,11 +108,11 @@ static bool let_in(struct listener *listener) {
     const struct vs_serve_opts *opts = loop->server->opts;
     bool brings_header = is_balancer(opts, &peer);
     enum vs_turned why = vs_budget_enter(opts->app->budget, listener->protocol, brings_header ? NULL : &peer);
-    if (why != VS_LET_IN) return turn_away(listener, fd, why), true;
+    if (why != VS_LET_IN) return turn_away(listener, fd, &peer, why), true;
     struct conn *c = loop->spare;
     if (brings_header && !vs_header_expect(c)) {
         vs_budget_leave(opts->app->budget, listener->protocol, NULL);
-        return turn_away(listener, fd, VS_TURNED_TOTAL), true;
+        return turn_away(listener, fd, &peer, VS_TURNED_TOTAL), true;
     }
     loop->spare = NULL;
     c->fd = fd;
@@ -184,8 +186,15 @@ static uint64_t turned(const struct vs_app *app, enum vs_protocol protocol, enum
     return vs_total(app, &app->counts[0]->turned[protocol][why]);
 }
 
+/* To whom it happened last. */
+static const char *last_address(struct server *server, int what, char buf[VS_PEER_TEXT_MAX]) {
+    struct vs_peer peer = {.family = 0};
+    return vs_roster_last(server->opts->app, what, &peer) ? vs_peer_host(&peer, buf) : NULL;
+}
+
 /* One event a protocol: the log takes the same sentence once a second only. */
 static void tell_turned(struct server *server, enum vs_protocol protocol, uint64_t now_ms) {
+    char last[VS_PEER_TEXT_MAX];
     static const char *const sentences[VS_PROTOCOLS] = {
         [VS_RESP] = "clients of the Redis protocol were turned away: there are too many connections",
         [VS_HTTP] = "HTTP clients were turned away: there are too many connections",
@@ -199,7 +208,8 @@ static void tell_turned(struct server *server, enum vs_protocol protocol, uint64
     vs_log(VS_LOG_WARN, sentences[protocol], "turned_away", VS_DIGITS((int64_t)more), "of_one_address",
            VS_DIGITS((int64_t)(address - *was)), "limit_of_one_address", VS_DIGITS(limits->of_address[protocol]),
            "connections", VS_DIGITS(vs_budget_open(app->budget, protocol)), "limit",
-           VS_DIGITS(limits->proto_max[protocol]), "limit_of_all", VS_DIGITS(limits->connections_max), NULL);
+           VS_DIGITS(limits->proto_max[protocol]), "limit_of_all", VS_DIGITS(limits->connections_max), "last_address",
+           last_address(server, VS_LAST_TURNED + (int)protocol, last), NULL);
     *was = address;
 }
 
@@ -212,12 +222,14 @@ static uint64_t total_shed(const struct vs_app *app) {
 
 void vs_listeners_tell(struct server *server, uint64_t now_ms) {
     const struct vs_app *app = server->opts->app;
+    char last[VS_PEER_TEXT_MAX];
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
         tell_turned(server, (enum vs_protocol)protocol, now_ms);
     uint64_t shed = untold(&server->told_shed, total_shed(app), now_ms);
     if (shed)
         vs_log(VS_LOG_WARN, "connections were closed: clients held too much memory", "closed", VS_DIGITS((int64_t)shed),
-               "memory_mib", VS_DIGITS(vs_budget_limits(app->budget)->memory_max >> 20), NULL);
+               "memory_mib", VS_DIGITS(vs_budget_limits(app->budget)->memory_max >> 20), "last_address",
+               last_address(server, VS_LAST_SHED, last), NULL);
     uint64_t rests = untold(&server->told_rests, vs_total(app, &app->counts[0]->rests), now_ms);
     if (rests)
         vs_log(VS_LOG_WARN, "new connections had to wait: this process or this machine has run out of file descriptors",

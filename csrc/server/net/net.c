@@ -125,13 +125,18 @@ void vs_conn_finish(struct conn *c) {
     if (c->readable) line_up(c);
 }
 
+static void count_shed(struct conn *c) {
+    vs_add(&c->loop->scratch.counts->shed[c->session.protocol], 1);
+    vs_roster_note(c->session.app, c->loop->scratch.loop, VS_LAST_SHED, &c->peer);
+}
+
 void vs_conn_shed(struct conn *c) {
     static const char resp[] = "-OOM clients hold all the memory they are allowed\r\n",
                       http[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Retry-After: 1\r\nConnection: close\r\n\r\n";
     bool is_resp = c->session.protocol == VS_RESP, silent = c->writing || c->waits || c->lingering;
     if (c->gone) return;
-    vs_add(&c->loop->scratch.counts->shed[c->session.protocol], 1);
+    count_shed(c);
     if (silent) { /* it is in the middle of something else */
         vs_conn_end(c);
         return;
@@ -211,7 +216,7 @@ static bool reply(struct conn *c, const char *bytes, size_t length, bool now) {
     if (sent < 0) {
         vs_conn_end(c);
     } else if (!write_later(c, bytes + sent, length - (size_t)sent)) {
-        vs_add(&c->loop->scratch.counts->shed[c->session.protocol], 1);
+        count_shed(c);
         vs_conn_end(c); /* a half of a reply can be followed by nothing else */
     }
     return false;

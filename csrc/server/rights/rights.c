@@ -113,6 +113,11 @@ const char *vs_rights_name(const struct vs_session *s) {
     return s->grant.account ? s->grant.account->name : VS_ACCOUNT_DEFAULT;
 }
 
+const char *vs_rights_whose(const struct vs_session *s) {
+    bool has_name = s->grant.accounts && (s->protocol != VS_ADMIN || s->grant.secret);
+    return has_name ? vs_rights_name(s) : NULL;
+}
+
 /* ------------------------------------------------------------------ proving */
 
 static struct vs_guard_peer peer_of(const struct vs_session *s) {

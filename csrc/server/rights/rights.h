@@ -58,10 +58,12 @@ static inline uint64_t vs_rights_n(const struct vs_session *session, uint64_t ma
 }
 /* "default" where nobody has a name. */
 const char *vs_rights_name(const struct vs_session *session);
+/* The same, for the log; NULL: nobody asks for a name, or it was the admin's token. */
+const char *vs_rights_whose(const struct vs_session *session);
 /* Who it was, as names and values of a line of the log; its address without the port, which tells no two events apart.
  */
 #define VS_WHO(session)                                                                                                \
-    "address", vs_peer_host((session)->peer, (char[VS_PEER_TEXT_MAX]){0}), "client", vs_rights_name(session), "proto", \
-        vs_protocol_name[(session)->protocol]
+    "address", vs_peer_host((session)->peer, (char[VS_PEER_TEXT_MAX]){0}), "client", vs_rights_whose(session),         \
+        "proto", vs_protocol_name[(session)->protocol]
 
 #endif

@@ -1,4 +1,6 @@
-"""connected.py -- who is connected: CLIENT LIST, INFO, ID and KILL over all loops, and what connections meet that are ended."""
+"""connected.py -- who is connected: CLIENT LIST, INFO, ID and KILL over all loops, /admin/clients, metrics by client, and what
+connections meet that are ended."""
+import json
 import os
 import re
 import socket
@@ -235,6 +237,105 @@ def _(world):
         same([line["user"] for line in lines(ops.ask("CLIENT", "LIST"))], ["ops", "default"])
         same(ops.ask("CLIENT", "KILL", "USER", "default"), b":1\r\n")
         assert mail.is_closed()
+
+
+# ------------------------------------------------------------------ the admin's routes, metrics, the log
+
+def admin(world, path, method="GET", *headers):
+    """(status, what was said)"""
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(world.path("admin"))
+        sock.sendall(get(path, "Connection: close", *headers, method=method))
+        head, _, body = until_closed(sock).decode().partition("\r\n\r\n")
+    assert body[:1] == "{", (head, body)
+    return int(head.split()[1]), json.loads(body)
+
+
+def administered(world, *flags):
+    return with_clients(world, "--admin", "unix:" + world.path("admin"), *flags, env={"VESTA_ADMIN_TOKEN": "t" * 32})
+
+
+BEARER = "Authorization: Bearer " + secret("ops")
+
+
+@claim("/admin/clients tells of clients and, in pages, of connections: who took how many ids, from where")
+def _(world):
+    with administered(world, "--threads", "3") as server, Connection(server, auth("shop"), ["CLIENT", "SETNAME", 'a"b\\']) as shop, \
+            Connection(server, auth("mail")) as mail, Connection(server) as nobody:
+        for _ in range(3):
+            assert int(shop.ask("GET", "default")) > 0
+        same(len(shop.ask("VESTA.NEXT", "default", "1000")), 1000)
+        assert int(mail.ask("GET", "default")) > 0
+        assert mail.ask("VESTA.INFO", "x").startswith(b"-ERR") and mail.ask("VESTA.BLOCK", "default", "5").startswith(b"-NOPERM")
+        same(admin(world, "/admin/clients")[1]["code"], "no_token")
+        status, said = admin(world, "/admin/clients", "GET", BEARER)
+        same(status, 200)
+        known = {client["name"]: client for client in said["clients"]}
+        same(set(known), {"(others)", "default", "shop", "mail", "ops"})
+        same([(known[name]["connections"], known[name]["ids"]) for name in ("default", "shop", "mail")], [(1, 0), (1, 1003), (1, 1)])
+        same(known["mail"]["refused"], {"request": 1, "rights": 1, "rate": 0, "pause": 0})
+        same(known["shop"]["last_address"], "127.0.0.1")
+        assert abs(known["shop"]["last_unix_ms"] / 1000 - time.time()) < 600
+        mine = next(c for c in said["connections"] if c["client"] == "shop")
+        same((mine["name"], mine["proto"], mine["ids"], mine["requests"], mine["refused"], mine["last"], mine["waits"]),
+             ('a"b\\', "resp", 1003, 7, 0, "vesta.next", False))
+        same((mine["address"], mine["to"]), ("127.0.0.1:%d" % shop.sock.getsockname()[1], "127.0.0.1:%d" % server.resp))
+        same(next(c for c in said["connections"] if c["proto"] == "admin")["client"], "ops")
+        # pages, and who took most
+        ids, after = [], ""
+        while True:
+            page = admin(world, "/admin/clients?n=1" + after, "GET", BEARER)[1]
+            ids += [c["id"] for c in page["connections"]]
+            if "next" not in page:
+                break
+            after = "&after=%d" % page["next"]
+        assert ids == sorted(set(ids)) and {shop.id(), mail.id(), nobody.id()} < set(ids), ids
+        same([c["client"] for c in admin(world, "/admin/clients?by=ids&n=2", "GET", BEARER)[1]["connections"]], ["shop", "mail"])
+        same([c["client"] for c in admin(world, "/admin/clients?client=mail&address=127.0.0.1", "GET", BEARER)[1]["connections"]], ["mail"])
+        same(admin(world, "/admin/clients?client=mail&address=::1", "GET", BEARER)[1]["connections"], [])
+        for wrong in ("n=0", "n=401", "n=x", "after=-1", "after=" + "9" * 30, "by=name", "who=me"):
+            same((wrong, admin(world, "/admin/clients?" + wrong, "GET", BEARER)[0]), (wrong, 400))
+
+
+@claim("/admin/clients/end ends by client, address and id, with all of them true, and nobody where nothing is said")
+def _(world):
+    with administered(world, "--threads", "3") as server:
+        shop, other, mail = Connection(server, auth("shop")), Connection(server, auth("shop")), Connection(server, auth("mail"))
+        same(admin(world, "/admin/clients/end?client=shop", "POST")[1]["code"], "no_token")
+        same(admin(world, "/admin/clients/end?client=shop", "GET", BEARER)[0], 405)
+        same(admin(world, "/admin/clients/end?client=shop", "POST", BEARER, "Sec-Fetch-Site: cross-site")[0], 403)
+        line = server.listen("a page of another site had a browser ask")
+        assert "address=unix" in line and "proto=admin" in line, line
+        same(admin(world, "/admin/clients/end?client=shop", "POST", "Authorization: Bearer " + secret("mail"))[1]["code"], "not_allowed")
+        for wrong in ("", "?id=0", "?id=x", "?id=" + "9" * 30, "?all=1"):
+            same((wrong, admin(world, "/admin/clients/end" + wrong, "POST", BEARER)[0]), (wrong, 400))
+        same([c.ask("PING") for c in (shop, other, mail)], [b"+PONG\r\n"] * 3)
+        same(admin(world, "/admin/clients/end?id=%d&client=mail" % shop.id(), "POST", BEARER), (200, {"ended": 0}))
+        same(admin(world, "/admin/clients/end?id=%d&client=shop" % shop.id(), "POST", BEARER), (200, {"ended": 1}))
+        assert shop.is_closed() and other.ask("PING") == b"+PONG\r\n"
+        line = server.listen("admin: connections ended")
+        assert "ended=0" in line and 'over="a unix socket" address=unix client=ops proto=admin' in line, line
+        same(admin(world, "/admin/clients/end?address=127.0.0.1", "POST", BEARER), (200, {"ended": 2}))
+        assert other.is_closed() and mail.is_closed()
+
+
+@claim("metrics by client: connections that are open, requests refused by whose doing it was")
+def _(world):
+    with with_clients(world) as server, Connection(server, auth("shop")) as shop, Connection(server) as nobody:
+        def figures():
+            body = server.get("/metrics", headers={"Authorization": "Bearer " + secret("ops")}).body
+            return dict(re.findall(r'(?m)^(vesta_client_\w+\{client="[^"]+(?:",reason="\w+)?"\}) (\d+)$', body))
+        shop.ask("VESTA.BLOCK", "default", "5"), shop.ask("GET", "nothing"), shop.ask("GET")
+        shop.ask("AUTH", "mail", secret("mail"))
+        seen = figures()
+        same([seen['vesta_client_connections{client="%s"}' % name] for name in ("shop", "mail", "default", "ops")], ["0", "1", "1", "1"])
+        same([seen['vesta_client_refused_total{client="shop",reason="%s"}' % why] for why in ("rights", "request", "pause", "rate")],
+             ["1", "2", "0", "0"])
+        shop.sock.close(), nobody.sock.close()
+        shop.file.close(), nobody.file.close()
+        until = time.monotonic() + 20 * SLOW
+        while [figures()['vesta_client_connections{client="%s"}' % name] for name in ("mail", "default")] != ["0", "0"]:
+            assert time.monotonic() < until, figures()
 
 
 main()

@@ -142,7 +142,7 @@ def _(world):
         same(families(server), told)
         lua = re.search(r'vesta_build_info\{version="[\d.]+",lua="([\d.]+)"\} 1', server.get("/metrics").body).group(1)
         same(json.loads(server.get("/version").body)["lua"], lua)
-    same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config|tags?)_|vesta_tags$|vesta_client_(requests|ids)_", name)})
+    same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config|tags?)_|vesta_tags$|vesta_client_(requests|ids|refused|connections)", name)})
 
 
 @claim("docs/server.md tells every code that is counted, and no other")
