@@ -48,14 +48,12 @@ def below():
     return ("chrt", "--rr", "1") if os.sched_getscheduler(0) == os.SCHED_FIFO else ()
 
 
-def two_cores(user=False):
-    """user: at a user's priority; a client that spins would be stopped by the kernel now and then at a higher one."""
+def two_cores():
     need("taskset", "util-linux")
     if len(cpus()) < 2:
         raise Missing("this machine has one processor")
     client, server = cpus()[:2]
-    priority = ("chrt", "--other", "0") if user else ()
-    return Place("two cores", (*priority, "taskset", "-c", server), (*priority, "taskset", "-c", client))
+    return Place("two cores", ("taskset", "-c", server), ("taskset", "-c", client))
 
 
 def one_core():

@@ -122,7 +122,7 @@ def at_shares(what, yard, wanted):
 
 LATENCY = [
     Row("latency_http", "latency", latency.http, at_shares("HTTP", NGINX, {("p99", 50): "<= 0.9"})),
-    Row("latency_resp", "latency", latency.resp, at_shares("RESP", REDIS, {})),
+    Row("latency_resp", "latency", latency.resp, at_shares("RESP", REDIS, {("p99", 10): "<= 1.2", ("p99", 50): "<= 1.2"})),
 ]
 
 
