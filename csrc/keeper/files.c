@@ -31,7 +31,7 @@ bool vs_is_used_up(const struct vs_map *map) {
 static struct vs_file *find_file(const struct vs_anchor *anchor) {
     char name[VS_MAP_NAME_MAX];
     assert(vs_process_is_locked());
-    if (vs_mapping_name(&anchor->header, name) != 0) return NULL;
+    if (!*list_of(anchor) || vs_mapping_name(&anchor->header, name) != 0) return NULL; /* a name costs system calls */
     for (struct vs_file *file = *list_of(anchor); file; file = file->next) {
         bool same_key = memcmp(file->anchor.header.key, anchor->header.key, VS_KEY_BYTES) == 0;
         bool same_name = !file->mapping.name[0] || strcmp(file->mapping.name, name) == 0;

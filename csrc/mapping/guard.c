@@ -14,29 +14,36 @@
 static struct {
     char *_Atomic map;    /* NULL: the place is free.  TAKEN: being filled */
     void *_Atomic tomb;   /* NULL: it lies in the map's place, or is about to */
-    _Atomic size_t bytes; /* of both */
+    const struct vs_map_kind *_Atomic kind;
 } guarded[GUARDED_MAX];
+static char said[GUARDED_MAX][VS_SAID_MAX]; /* what a tomb's users are told */
 
 #define TAKEN ((char *)guarded)
 static atomic_bool is_on;
 
-static void *make_tomb(const struct vs_mapping *mapping) {
+/* Memory that has the map's header and nothing else yet: of a map that is never cut short no more is touched. */
+static void *make_tomb(const struct vs_mapping *mapping, char text[VS_SAID_MAX]) {
     void *tomb = mmap(NULL, mapping->kind->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (tomb == MAP_FAILED) return NULL;
-    char said[VS_SAID_MAX];
     memcpy(tomb, mapping->at, sizeof(struct vs_header));
-    snprintf(said, sizeof said, "%.100s was truncated while in use: find out by whom, and start this program again",
+    snprintf(text, VS_SAID_MAX, "%.100s was truncated while in use: find out by whom, and start this program again",
              mapping->name);
-    mapping->kind->bury(tomb, said);
     return tomb;
 }
 
 static int find(const void *address) {
     for (int i = 0; i < GUARDED_MAX; i++) {
         const char *map = atomic_load(&guarded[i].map), *at = address;
-        if (map && map != TAKEN && at >= map && at < map + atomic_load(&guarded[i].bytes)) return i;
+        if (map && map != TAKEN && at >= map && at < map + atomic_load(&guarded[i].kind)->size) return i;
     }
     return -1;
+}
+
+/* Burying is stores to memory that is ours alone. */
+static bool lay(int i, void *tomb) {
+    const struct vs_map_kind *kind = atomic_load(&guarded[i].kind);
+    kind->bury(tomb, said[i]);
+    return mremap(tomb, kind->size, kind->size, MREMAP_MAYMOVE | MREMAP_FIXED, atomic_load(&guarded[i].map)) != MAP_FAILED;
 }
 
 /* One call, which puts the tomb in the map's place as a whole: no thread meets anything between the two.  Whoever comes
@@ -46,9 +53,7 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context) {
     int i = find(info->si_addr);
     void *tomb = i >= 0 ? atomic_exchange(&guarded[i].tomb, NULL) : NULL;
     if (i >= 0 && !tomb) return;
-    size_t bytes = i >= 0 ? atomic_load(&guarded[i].bytes) : 0;
-    if (tomb && mremap(tomb, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, atomic_load(&guarded[i].map)) != MAP_FAILED)
-        return;
+    if (tomb && lay(i, tomb)) return;
     signal(signal_number, SIG_DFL); /* somebody else's memory: the next touch ends the program */
 }
 
@@ -65,9 +70,9 @@ void vs_guard_add(const struct vs_mapping *mapping) {
     for (int i = 0; i < GUARDED_MAX; i++) {
         char *none = NULL;
         if (!atomic_compare_exchange_strong(&guarded[i].map, &none, TAKEN)) continue;
-        void *tomb = make_tomb(mapping);
+        void *tomb = make_tomb(mapping, said[i]);
         atomic_store(&guarded[i].tomb, tomb);
-        atomic_store(&guarded[i].bytes, mapping->kind->size);
+        atomic_store(&guarded[i].kind, mapping->kind);
         atomic_store(&guarded[i].map, tomb ? mapping->at : NULL);
         return;
     }

@@ -5,6 +5,7 @@
 #include "os/lock.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
 
 static struct vs_anchor anchor;
@@ -386,6 +387,38 @@ static void another_uptime(void) {
     munmap(gate, 4096);
 }
 
+#define GUARDED 200
+
+static size_t resident_pages(void) {
+    size_t all = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file && fscanf(file, "%zu %zu", &all, &resident) == 2);
+    fclose(file);
+    return resident;
+}
+
+/* A server has thousands of maps, and `vesta gen` opens one for each id. */
+static void what_guards_a_map(void) {
+    anchor = made(in_folder("made.gen"));
+    struct vs_mapping map = opened();
+    CHECK(vs_guard_on() == 0);
+    size_t before = resident_pages();
+    for (int i = 0; i < GUARDED; i++)
+        vs_guard_add(&map);
+    size_t each_less = (resident_pages() - before) / GUARDED;
+    CHECK(each_less < 3); /* of eleven: its header's, and a part of what it would say */
+    for (int i = 1; i < GUARDED; i++)
+        vs_guard_remove(&map);
+    CHECK(truncate(name_of_map(), 0) == 0);
+    CHECK_EQ_U64(atomic_load(&map.map->shared.stopped), VESTA_FAILSTOP);
+    CHECK_EQ_U64(atomic_load(&map.map->slot[VS_SLOTS_MAX - 1].tick), VS_CLOSED);
+    CHECK(memcmp(map.map->header.key, anchor.header.key, VS_KEY_BYTES) == 0);
+    vs_guard_remove(&map);
+    signal(SIGBUS, SIG_DFL);
+    vs_mapping_close(&map);
+    remove_map();
+}
+
 static const struct check_case cases[] = {
     {"sixteen processes make one map, also in a stale one's place", sixteen_make_one_map},
     {"a stale map gives its place to its successor without a moment in which the name is free",
@@ -407,6 +440,7 @@ static const struct check_case cases[] = {
      used_up_by_another_member},
     {"a map removed while open has a successor of its own", removed_while_open},
     {"another time namespace has a map of its own", another_uptime},
+    {"what takes the place of a map that is cut short costs a page until then, and stops it whole", what_guards_a_map},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)
