@@ -61,7 +61,8 @@ bool vs_account_has_all(const struct vs_account *account) {
 
 bool vs_account_is_as(const struct vs_account *account, const struct vs_account *other) {
     if (!account || !other) return account == other;
-    return account->calls == other->calls && account->n_max == other->n_max && strcmp(account->names, other->names) == 0;
+    return account->calls == other->calls && account->n_max == other->n_max &&
+           strcmp(account->names, other->names) == 0;
 }
 
 /* ------------------------------------------------------------------ a line */
@@ -78,6 +79,9 @@ static int read_names(struct vs_slice text, struct vs_account *out, struct vesta
         size_t n = 0;
         for (size_t i = 0; i < one.length && n < sizeof plain; i++)
             if (one.at[i] != '*') plain[n++] = one.at[i];
+        if (n == sizeof plain)
+            return vs_fail(err, VESTA_EOPTION, "names has a pattern of %zu bytes; no name has more than %d", one.length,
+                           VESTA_NAMESPACE_MAX - 1);
         bool is_good = one.length > 0 && (n == 0 || vs_slice_is_name((struct vs_slice){plain, n}, sizeof plain - 1));
         if (!is_good || (more && after.length == 0))
             return vs_fail(err, VESTA_EOPTION, "names has '%s', which is no pattern: A-Z a-z 0-9 _ . : - and *",

@@ -122,6 +122,16 @@ static const struct vs_account *account_of(const struct vs_asked *asked) {
     return vs_account_named(asked->accounts, asked->name.at ? asked->name : nobody);
 }
 
+/* A number of the name that it would prove; 0: there is no such name. */
+static uint32_t name_of(const struct vs_asked *asked) {
+    uint64_t sum = UINT64_C(0xcbf29ce484222325) ^ (uintptr_t)asked->plain;
+    const struct vs_account *a = asked->plain ? NULL : account_of(asked);
+    if (!asked->plain && !a) return 0;
+    for (const char *at = a ? a->name : ""; *at; at++)
+        sum = (sum ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    return (uint32_t)(sum >> 32 ^ sum) | 1;
+}
+
 static bool is_meant(const struct vs_asked *asked, const struct vs_account *account) {
     return !asked->name.at || vs_slice_is(asked->name, account->name);
 }
@@ -186,9 +196,30 @@ static enum vs_proof ask_prover(struct vs_gate *gate, const struct vs_asked *ask
     return VS_PROOF_RIGHT;
 }
 
+/* Whose turn it waits for: its address's, or where its name was right from there its own, so that those who guess other
+ * names there hold up nobody.  A wrong one of that name puts it back among them for a while. */
+static struct vs_guard_peer whose_turn(struct vs_gate *gate, const struct vs_asked *asked) {
+    struct vs_guard_peer own = asked->peer;
+    own.name = name_of(asked);
+    return own.name && vs_guard_is_good(gate->guard, &own, asked->now_us) ? own : asked->peer;
+}
+
+/* A turn that cost nothing is no more than the first of those that came together: where that was wrong the others line
+ * up behind it. */
+static void take_turn(struct vs_gate *gate, const struct vs_asked *asked, struct vs_proving *proving) {
+    bool is_free = vs_guard_count(gate->guard, &asked->peer) == 0;
+    bool is_over = proving->name != asked->peer.name || (proving->is_free && !is_free);
+    if (proving->turn_us != 0 && (!is_over || proving->question)) return;
+    proving->is_free = is_free;
+    proving->name = asked->peer.name;
+    proving->turn_us = vs_guard_turn(gate->guard, &asked->peer, asked->now_us);
+}
+
 static enum vs_proof prove_chosen(struct vs_gate *gate, const struct vs_asked *asked, struct vs_proving *proving,
                                   const struct vs_account **account, const struct vs_secret **which) {
     struct vs_question what;
+    /* whoever asks beside one that is being proved would hear at once whether it is known */
+    if (!proving->question && vs_prover_has(gate->prover, &asked->peer)) return later(proving, LOOK_US);
     if (is_chosen(gate, asked, account, which)) return VS_PROOF_RIGHT;
     enum vs_proof proof = pose(asked, &what) > 0 ? ask_prover(gate, asked, proving, &what) : VS_PROOF_WRONG;
     explicit_bzero(what.text, sizeof what.text);
@@ -211,20 +242,35 @@ static bool is_beyond_guessing(const struct vs_asked *asked, const struct vs_acc
 static enum vs_proof prove(struct vs_gate *gate, const struct vs_asked *asked, struct vs_proving *proving,
                            const struct vs_account **account, const struct vs_secret **which) {
     if (is_beyond_guessing(asked, account, which)) return VS_PROOF_RIGHT;
-    if (proving->turn_us == 0) proving->turn_us = vs_guard_turn(gate->guard, &asked->peer, asked->now_us);
+    take_turn(gate, asked, proving);
     if (proving->turn_us < 0) return VS_PROOF_PUT_OFF;
     if (proving->turn_us > asked->now_us) return later(proving, proving->turn_us - asked->now_us);
     if (asked->plain) return is_plain(asked) ? VS_PROOF_RIGHT : VS_PROOF_WRONG;
     return prove_chosen(gate, asked, proving, account, which);
 }
 
+/* What is wrong for a name counts for its address, too. */
+static void found_wrong(struct vs_gate *gate, const struct vs_asked *asked, const struct vs_guard_peer *whose) {
+    if (whose->name) vs_guard_wrong(gate->guard, whose, asked->now_us);
+    vs_guard_wrong(gate->guard, &asked->peer, asked->now_us);
+}
+
+/* What had no turn is beyond guessing, and needs none of its own. */
+static void found_right(struct vs_gate *gate, const struct vs_asked *asked, bool had_turn) {
+    struct vs_guard_peer own = asked->peer;
+    own.name = name_of(asked);
+    vs_guard_right(gate->guard, &asked->peer, asked->now_us);
+    if (had_turn && own.name) vs_guard_right(gate->guard, &own, asked->now_us);
+}
+
 enum vs_proof vs_gate_prove(struct vs_gate *gate, const struct vs_asked *asked, struct vs_proving *proving,
                             const struct vs_account **account, const struct vs_secret **which) {
     struct vs_asked own = *asked;
     if (own.secret.length > VS_SECRET_BYTES_MAX && !own.plain) own.secret.length = 0; /* nobody has one as long */
+    own.peer = whose_turn(gate, &own);
     enum vs_proof proof = prove(gate, &own, proving, account, which);
-    if (proof == VS_PROOF_WRONG) vs_guard_wrong(gate->guard, &asked->peer, asked->now_us);
-    if (proof == VS_PROOF_RIGHT) vs_guard_right(gate->guard, &asked->peer, asked->now_us);
+    if (proof == VS_PROOF_WRONG) found_wrong(gate, asked, &own.peer);
+    if (proof == VS_PROOF_RIGHT) found_right(gate, asked, proving->turn_us != 0);
     if (proof != VS_PROOF_LATER) atomic_fetch_add(&gate->proofs[proof], 1);
     return proof;
 }

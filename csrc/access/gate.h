@@ -2,8 +2,9 @@
  * again.
  *
  * A random secret is looked up by one hash and, where it is right, never put off: nobody guesses 128 bits, so what
- * others at its address say costs it nothing.  What a person chose waits for its address's turn (guard.h), then for the
- * prover, unless it was found right before. */
+ * others at its address say costs it nothing.  What a person chose waits for its address's turn (guard.h), but not
+ * where its name was right from there and no wrong one of that name came since; then for the prover, unless it was
+ * found right before. */
 #ifndef VS_GATE_H
 #define VS_GATE_H
 
@@ -47,6 +48,8 @@ struct vs_asked {
 /* A question whose answer is to come; zero at first, vs_proving_end at last. */
 struct vs_proving {
     int64_t turn_us, wait_us; /* turn_us: when it may be looked at, 0: not asked yet; LATER: wait_us */
+    uint32_t name;            /* by whose turn: the peer's */
+    bool is_free;             /* ... that cost nothing, as long as nobody there is found wrong */
     struct vs_question *question;
 };
 

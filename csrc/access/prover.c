@@ -76,14 +76,21 @@ static bool begin(struct vs_prover *p) {
 }
 
 static bool is_of(const struct vs_question *q, const struct vs_guard_peer *peer) {
-    return q->peer.family == peer->family && q->peer.prefix == peer->prefix;
+    return q->peer.family == peer->family && q->peer.prefix == peer->prefix && q->peer.name == peer->name;
 }
 
-static bool has_room(const struct vs_prover *p, const struct vs_guard_peer *peer) {
-    if (p->at_work && is_of(p->at_work, peer)) return false;
+static bool has(const struct vs_prover *p, const struct vs_guard_peer *peer) {
+    if (p->at_work && is_of(p->at_work, peer)) return true;
     for (const struct vs_question *q = p->first; q; q = q->next)
-        if (is_of(q, peer)) return false;
-    return p->waiting < VS_PROVER_WAITING_MAX;
+        if (is_of(q, peer)) return true;
+    return false;
+}
+
+bool vs_prover_has(struct vs_prover *p, const struct vs_guard_peer *peer) {
+    pthread_mutex_lock(&p->lock);
+    bool is_there = has(p, peer);
+    pthread_mutex_unlock(&p->lock);
+    return is_there;
 }
 
 static void append(struct vs_prover *p, struct vs_question *q) {
@@ -97,7 +104,7 @@ static void append(struct vs_prover *p, struct vs_question *q) {
 struct vs_question *vs_prover_ask(struct vs_prover *p, const struct vs_question *what) {
     struct vs_question *q = NULL;
     pthread_mutex_lock(&p->lock);
-    if (has_room(p, &what->peer) && begin(p) && (q = malloc(sizeof *q))) {
+    if (p->waiting < VS_PROVER_WAITING_MAX && !has(p, &what->peer) && begin(p) && (q = malloc(sizeof *q))) {
         *q = *what;
         q->next = NULL;
         atomic_init(&q->holders, 2);

@@ -28,6 +28,8 @@ void vs_prover_free(struct vs_prover *prover); /* may be NULL; waits for the has
 
 /* A copy of `what` to be held; NULL: an address has asked already, too many have, or there is no memory: ask again. */
 struct vs_question *vs_prover_ask(struct vs_prover *prover, const struct vs_question *what);
+/* Whether something of that address is being asked. */
+bool vs_prover_has(struct vs_prover *prover, const struct vs_guard_peer *peer);
 void vs_question_let(struct vs_question *question); /* may be NULL */
 
 #endif

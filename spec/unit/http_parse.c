@@ -207,10 +207,12 @@ static void tells_names_from_addresses(void) {
     static const char *const own[] = {"",          "127.0.0.1",   "127.0.0.1:8088", "10.1.2.3.",      "[::1]",
                                       "[::1]:80",  "localhost",   "LocalHost:8088", "localhost.",     "a.localhost:1",
                                       "vesta",     "vesta:8088",  "vesta_upstream", "0x7f000001",     "127.1",
-                                      "vesta.:80", "[fe80::1.2]", "1.2.3.4.5",      "127.0.0.1:x.com"};
+                                      "vesta.:80", "[fe80::1.2]", "1.2.3.4.5"};
     static const char *const public[] = {
         "evil.example",   "evil.example:8088", "evil.example.", "127.0.0.1.nip.io",       "localhost.evil.example",
-        "notlocalhost.x", "a.xn--55qx5d",      "1.2.3.4a",      "vesta.svc.cluster.local"};
+        "notlocalhost.x", "a.xn--55qx5d",      "1.2.3.4a",      "vesta.svc.cluster.local",
+        "[::1].evil.com", "[::1].evil.com:80", "[evil.com]",    "127.0.0.1:x.com",        "::1.evil.com",
+        "[::1",           "[::1]]:80",         "a[::1]",        "[::1]:80:80",            "[]"};
     for (size_t i = 0; i < VS_COUNT(own); i++)
         if (is_public(own[i])) CHECK_FAIL("%s is taken for a name of the world", own[i]);
     for (size_t i = 0; i < VS_COUNT(public); i++)

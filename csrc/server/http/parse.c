@@ -93,15 +93,30 @@ static bool is_host(const char *at, size_t length) {
     return true;
 }
 
+static bool has_only(const char *at, size_t length, const char *letters) {
+    for (size_t i = 0; i < length; i++)
+        if (!strchr(letters, at[i])) return false;
+    return true;
+}
+
+/* [::1], up to its port. */
+static bool is_bracketed(struct vs_slice host) {
+    return host.length > 2 && *host.at == '[' && host.at[host.length - 1] == ']' &&
+           has_only(host.at + 1, host.length - 2, "0123456789abcdefABCDEF:.");
+}
+
 /* An address ends in a label of digits, as no name of the world's DNS does; a name without a dot is in nobody's DNS but
  * that of this network; `localhost`, and what is below it, is this machine for browsers. */
 static bool is_public_name(struct vs_slice host) {
-    const char *port = memchr(host.at, ':', host.length);
+    const char *bracket = memrchr(host.at, ']', host.length), *from = bracket ? bracket : host.at;
+    const char *port = memchr(from, ':', host.length - (size_t)(from - host.at));
     size_t length = port ? (size_t)(port - host.at) : host.length, label;
+    if (port && !has_only(port + 1, host.length - length - 1, "0123456789")) return true; /* neither, whoever says it */
+    if (memchr(host.at, '[', length) || bracket) return !is_bracketed((struct vs_slice){host.at, length});
     if (length > 0 && host.at[length - 1] == '.') length--;
     for (label = length; label > 0 && host.at[label - 1] != '.';)
         label--;
-    if (label == 0 || *host.at == '[') return false;
+    if (label == 0) return false;
     struct vs_slice last = {host.at + label, length - label};
     for (size_t i = 0; i < last.length; i++)
         if (last.at[i] < '0' || last.at[i] > '9') return !vs_slice_is_case(last, "localhost");

@@ -405,6 +405,7 @@ def _(world):
     good = "orders names=* calls=give secret=random:2026-11-23T15:30:00Z:" + "ab" * 32
     for line, *parts in ((good[:-1], "secret has a hash that is none"), (good + "\n" + good, "clients:2:", "has a line already"),
                          ("orders names=a/b calls=give", "no pattern"), ("orders names= calls=give", "names has 0 bytes"),
+                         ("orders names=web,*%s calls=give" % ("x" * 65), "names has a pattern of 66 bytes; no name has more than 64"),
                          ("orders names=a,,b calls=give", "no pattern"), ("orders names=a, calls=give", "no pattern"),
                          ("orders names=* calls=gives", "calls has 'gives'"), ("orders names=* calls=give", "has no secret"),
                          ("orders names=* calls=give n=0", "n is '0'"), ("orders names=*", "has no calls"), ("orders rate=3", "'rate' is not a key"),
