@@ -120,7 +120,7 @@ struct vs_config {
     int64_t address_connections_max, memory_mib_max;
     int64_t log_level;  /* enum vs_log_level */
     int64_t log_format; /* 0: logfmt, 1: JSON */
-    const char *log_file;
+    const char *log_file, *log_access;
     const char *user, *group;          /* to become after binding */
     struct vs_conf_list tinyid_tokens; /* none: none is asked for */
     struct vs_conf_list hosts;         /* names that HTTP clients may call this server by */

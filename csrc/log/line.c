@@ -8,6 +8,7 @@
 #define TAIL_BYTES 96   /* kept free for cut, repeated, lost and the end */
 #define ESCAPE_BYTES 12 /* the longest character (a pair of \uXXXX) */
 #define NAME_BYTES 48   /* of a name with its punctuation */
+#define NAME_LETTERS 32 /* of it without */
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 static const char *const journal_prefixes[] = {"<7>", "<6>", "<4>", "<3>"}; /* sd-daemon(3) */
@@ -108,11 +109,15 @@ static void put_value(struct vs_line *line, const char *value) {
 }
 
 static void put_name(struct vs_line *line, const char *name) {
-    char text[NAME_BYTES];
     bool json = line->format == VS_LOG_JSON;
-    const char *before = line->begun ? (json ? "," : " ") : (json ? "{" : "");
-    snprintf(text, sizeof text, json ? "%s\"%.32s\":" : "%s%.32s=", before, name);
-    put(line, text);
+    char *at = line->text + line->used;
+    size_t length = strnlen(name, NAME_LETTERS);
+    if (line->begun || json) *at++ = !json ? ' ' : line->begun ? ',' : '{';
+    if (json) *at++ = '"';
+    at = (char *)memcpy(at, name, length) + length;
+    if (json) *at++ = '"';
+    *at++ = json ? ':' : '=';
+    line->used = (size_t)(at - line->text);
     line->begun = true;
 }
 
@@ -126,27 +131,36 @@ void vs_line_text(struct vs_line *line, const char *name, const char *value) {
 
 void vs_line_count(struct vs_line *line, const char *name, uint64_t value) {
     put_name(line, name);
-    line->used += (size_t)sprintf(line->text + line->used, "%llu", (unsigned long long)value);
+    line->used += vesta_format(VESTA_DECIMAL, value, line->text + line->used);
 }
 
 /* ------------------------------------------------------------------ lines */
 
-/* vesta_iso with its milliseconds always there, so that lines align and sort. */
-static const char *iso(char *buf, int64_t unix_ms) {
+/* vesta_iso leaves out those that are zero. */
+const char *vs_line_iso(char buf[VESTA_ISO_MAX], int64_t unix_ms) {
     if (vesta_iso(unix_ms, buf) && unix_ms % 1000 == 0) strcpy(strchr(buf, 'Z'), ".000Z");
     return buf;
+}
+
+static void begin(struct vs_line *line, enum vs_log_format format) {
+    line->format = format;
+    line->used = 0;
+    line->begun = line->full = false;
+}
+
+void vs_line_begin_with(struct vs_line *line, enum vs_log_format format, const char *ts) {
+    begin(line, format);
+    vs_line_text(line, "ts", ts);
 }
 
 void vs_line_begin(struct vs_line *line, enum vs_log_format format, int64_t unix_ms, enum vs_log_level level,
                    const char *sentence) {
     char buf[VESTA_ISO_MAX];
-    line->format = format;
-    line->used = 0;
-    line->begun = line->full = false;
+    begin(line, format);
     if (unix_ms < 0)
         put(line, journal_prefixes[level]);
     else
-        vs_line_text(line, "ts", iso(buf, unix_ms));
+        vs_line_text(line, "ts", vs_line_iso(buf, unix_ms));
     vs_line_text(line, "level", level_names[level]);
     vs_line_text(line, "msg", sentence);
 }

@@ -70,10 +70,10 @@ static int own_stderr(void) {
     return fd < 0 ? STDERR_FILENO : fd;
 }
 
-static int open_file(const char *path, int *fd, struct vesta_error *err) {
+int vs_log_open_file(const char *what, const char *path, int *fd, struct vesta_error *err) {
     *fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
     if (*fd >= 0) return VESTA_OK;
-    return vs_fail(err, VESTA_EIO, "the log file '%s' cannot be opened: %s", path, strerror(errno));
+    return vs_fail(err, VESTA_EIO, "the %s '%s' cannot be opened: %s", what, path, strerror(errno));
 }
 
 static bool reads_journal(const struct stat *st) {
@@ -159,7 +159,7 @@ static void write_filled(void) {
 static void reopen(void) {
     struct vesta_error err;
     int fd;
-    if (*self.path && open_file(self.path, &fd, &err) != VESTA_OK) {
+    if (*self.path && vs_log_open_file("log file", self.path, &fd, &err) != VESTA_OK) {
         vs_log(VS_LOG_ERROR, "the log could not be reopened and continues in the old file", "error", err.text, NULL);
         return;
     }
@@ -205,7 +205,7 @@ int vs_writer_open(const char *path, struct vesta_error *err) {
         return vs_fail(err, VESTA_EIO, "the log file's path has %zu bytes, at most %d", length, PATH_BYTES - 1);
     if (!path)
         fd = own_stderr();
-    else if ((rc = open_file(path, &fd, err)) != VESTA_OK)
+    else if ((rc = vs_log_open_file("log file", path, &fd, err)) != VESTA_OK)
         return rc;
     vs_writer_lock();
     assert(!self.has_thread); /* which writes there */

@@ -17,6 +17,9 @@ bool vs_writer_is_journal(void); /* who reads it */
 /* Goes to that file from now on, to stderr where it is NULL; on failure all stays.  Before the thread has begun. */
 int vs_writer_open(const char *path, struct vesta_error *err);
 
+/* A file to append lines to; `what` names it in the error.  Errors: VESTA_EIO. */
+int vs_log_open_file(const char *what, const char *path, int *fd, struct vesta_error *err);
+
 /* Ends the thread when all is written, and goes back to stderr; a thread that hangs is left behind after a while. */
 void vs_writer_end(int64_t wait_ms);
 

@@ -1,6 +1,7 @@
 /* ending.c -- the way out: worker numbers are given back side by side, each as soon as its own start has stopped, and
  * within END_MS of the signal the process ends, whatever hangs: a store's call, an fsync, a policy.  What was not done
  * is said.  Only a wait in the kernel that no signal ends can outlast it. */
+#include "log/access.h"
 #include "os/thread.h"
 #include "serve/threads.h"
 #include "serve/holders.h"
@@ -99,7 +100,9 @@ static int tell_all(const struct release *release, struct vs_threads *threads) {
 void vs_ending_log(const struct vs_serving *serving) {
     int64_t left_ms = (until_us(serving, LOG_MS) - vs_monotonic_us()) / 1000;
     bool is_free = !serving->ended_us || left_ms > VS_LOG_END_MS;
-    vs_log_end(is_free ? VS_LOG_END_MS : left_ms > 0 ? left_ms : 0);
+    int64_t wait_ms = is_free ? VS_LOG_END_MS : left_ms > 0 ? left_ms : 0;
+    vs_access_close(serving->app.access, wait_ms / 2);
+    vs_log_end(wait_ms / 2);
 }
 
 /* Threads that hang use what would be freed. */

@@ -19,8 +19,8 @@ _Static_assert(VS_CONF_NAMESPACES_MAX == VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN
 /* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */
 struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
-        *log_file, *policy, *shadow_policy, *policy_env, *wait_ms, *connections, *address_connections, *memory_mib,
-        *start_wait_ms, *hosts, *origins, *clients, *proxies;
+        *log_file, *access_log, *policy, *shadow_policy, *policy_env, *wait_ms, *connections, *address_connections,
+        *memory_mib, *start_wait_ms, *hosts, *origins, *clients, *proxies;
     int open, single_host, no_state, effective, json;
 };
 
@@ -71,6 +71,7 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
                 "the least severe level that is logged (default: info)"),
         VS_TEXT("log-format", &flags->format, "logfmt|json", "how an event is written (default: logfmt)"),
         VS_TEXT("log-file", &flags->log_file, "FILE", "where events go (default: stderr); USR1 reopens it"),
+        VS_TEXT("access-log", &flags->access_log, "FILE", "a line for each request goes there (default: none)"),
         VS_GENERATOR_OPTIONS,
         VS_EFFECTIVE(&flags->effective),
         VS_SWITCH("json", &flags->json, "with --effective: JSON objects"),
@@ -146,6 +147,7 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     add_flag(serving, "--log-level", "log.level", flags->level);
     add_flag(serving, "--log-format", "log.format", flags->format);
     add_flag(serving, "--log-file", "log.file", flags->log_file);
+    add_flag(serving, "--access-log", "log.access", flags->access_log);
     add_flag(serving, "--wait-ms", "namespaces.*.wait_ms_max", flags->wait_ms);
     add_flag(serving, "--policy", "namespaces.*.policy", flags->policy);
     add_flag(serving, "--shadow-policy", "namespaces.*.shadow_policy", flags->shadow_policy);
@@ -217,6 +219,7 @@ static void take_config(struct vs_serving *serving) {
     serving->log.level = (enum vs_log_level)config->log_level;
     serving->log.format = (enum vs_log_format)config->log_format;
     serving->log.path = config->log_file;
+    serving->access_path = config->log_access;
 }
 
 static int read_config(struct vs_serving *serving) {

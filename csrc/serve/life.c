@@ -1,6 +1,7 @@
 /* life.c -- what goes on beside the requests: a thread that wakes twice a second, tells the service manager that the
  * server is well and the log what the keepers met; and what HUP, USR1 and USR2 do.  Knows no protocol. */
 #include "command/options.h"
+#include "log/access.h"
 #include "serve/serving.h"
 #include "serve/systemd.h"
 #include "os/thread.h"
@@ -212,7 +213,10 @@ void vs_life_signal(void *self, int number) {
     const struct vs_serving *serving = self;
     switch (number) {
     case SIGHUP: reload(serving->life); break;
-    case SIGUSR1: vs_log_reopen(); break;
+    case SIGUSR1:
+        vs_log_reopen();
+        vs_access_reopen(serving->app.access);
+        break;
     case SIGUSR2: vs_namespaces_state(serving); break;
     }
 }

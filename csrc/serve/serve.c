@@ -2,6 +2,7 @@
 #include "access/gate.h"
 #include "os/address.h"
 #include "command/options.h"
+#include "log/access.h"
 #include "serve/holders.h"
 #include "serve/serving.h"
 #include "os/clock.h"
@@ -168,10 +169,13 @@ static int begin_log(const struct vs_serving *serving) {
     return VS_GO;
 }
 
-static int begin_log_file(const struct vs_serving *serving) {
+static int begin_log_file(struct vs_serving *serving) {
     struct vesta_error err;
     if (serving->log.path && vs_log_setup(&serving->log, &err) != VESTA_OK) return vs_report(&err);
     if (vs_log_begin(&err) != VESTA_OK) return vs_report(&err);
+    if (serving->access_path && vs_access_open(serving->access_path, serving->log.format, serving->threads,
+                                               &serving->app.access, &err) != VESTA_OK)
+        return vs_report(&err);
     vs_tell_rights(serving);
     return VS_GO;
 }
@@ -221,7 +225,7 @@ const struct vs_command vs_serve_command = {
     "Gives ids to its clients: over HTTP with Vesta's routes and /v1, and over the Redis protocol, so that any\n"
     "Redis client can be used.  Serves only this machine unless told otherwise.  Stops on TERM or Ctrl-C after\n"
     "answering requests in flight, or at once on a second one.  Logs what happens, one event per line;\n"
-    "USR1 reopens the log file, USR2 logs the state of each namespace.\n"
+    "USR1 reopens the log files, USR2 logs the state of each namespace.\n"
     "\n"
     "  $ vesta serve &\n"
     "  $ curl -s http://127.0.0.1:8088/genid\n"

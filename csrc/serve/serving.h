@@ -44,6 +44,7 @@ struct vs_serving {
     struct vs_limits limits; /* of clients */
     struct vs_handed handed[VS_HANDED_MAX];
     struct vs_log_opts log;
+    const char *access_path; /* of the access log; NULL: none */
     const char *password_file;  /* of --resp-password-file; NULL: none */
     const char *user;           /* NAME[:GROUP], to become once everything is bound; NULL: stay */
     char user_group[140];       /* NAME:GROUP of two keys */

@@ -65,6 +65,7 @@ struct vs_tag_set;
 struct vs_feed;
 struct vs_history;
 struct vs_roster;
+struct vs_access;
 struct vs_out;
 
 /* What was told of who holds a namespace's numbers: a list, and what came of reading it.  Zero: nothing. */
@@ -120,6 +121,7 @@ struct vs_app {
     atomic_int waiting_by_policy; /* requests that wait for a policy now, VS_BY_POLICY_MAX at most */
     struct vs_feed *feed;         /* as the next, made by vs_serve: for who watches the server */
     struct vs_history *history;
+    struct vs_access *access; /* the log of requests; NULL: none is kept */
     struct vs_roster *roster;                       /* who is connected; the same */
     struct server *server;                          /* loop.c's, while it serves */
     const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */

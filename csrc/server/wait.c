@@ -259,6 +259,7 @@ enum vs_reply_state vs_request_run(struct vs_request *r) {
     enum vs_reply_state state = run_or_wait(r);
     if (state == VS_WAITS && !remember(r, json)) state = vs_refuse_memory(r);
     if (state == VS_WAITS || state == VS_AGAIN) return state;
+    if (waiting->request) r->session->scratch->args.count = 0; /* its arguments go with it */
     if (waiting->request || waiting->deadline_us != 0 || waiting->ids || waiting->job) vs_session_settle(r->session);
     return state;
 }

@@ -1,5 +1,6 @@
 /* http.c -- what becomes of one HTTP request, and the head of its reply.  Knows no socket and no generator. */
 #include "base/error.h"
+#include "server/clients/note.h"
 #include "server/commands.h"
 #include "server/problem.h"
 #include "server/rights/rights.h"
@@ -154,12 +155,14 @@ static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *ht
 static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
     static const char settings_frame[9] = {0, 0, 0, 4},
                       goaway[17] = {0, 0, 8 + sizeof WHY - 1, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xd};
-    struct vs_request r = {.session = s, .code = vs_code_named("bad_version")};
+    struct vs_request r = {
+        .session = s, .args = &s->scratch->args, .out = out, .start = out->used, .code = vs_code_named("bad_version")};
     if (len < sizeof PREFACE - 1) return VS_STEP_MORE;
     vs_put(out, settings_frame, sizeof settings_frame);
     vs_put(out, goaway, sizeof goaway);
     vs_put_text(out, WHY);
     vs_count_request(&r);
+    vs_note(&r, out->used - r.start);
     return VS_STEP_CLOSE;
 }
 
@@ -169,6 +172,7 @@ static int end(struct vs_request *r, const struct vs_http *http, size_t start, b
     bool close = ends && !r->session->viewer;
     finish(r, http, start, close);
     vs_count_request(r);
+    vs_note(r, r->out->used - start);
     return close ? VS_STEP_CLOSE : used;
 }
 
@@ -187,6 +191,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
         return VS_STEP_MORE;
     }
     s->need = 0, s->continued = false;
+    s->scratch->args.count = 0; /* those of another, until its own are read */
     vs_rights_look(s);
     size_t start = out->used;
     if (s->scratch->http.ok_length[VS_OK_TEXT] == 0) vs_http_tick(s->scratch, -1); /* no loop says what time it is */

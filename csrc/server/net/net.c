@@ -311,6 +311,7 @@ static void work(struct conn *c, const char *data, size_t length) {
     int used = 1;
     bool blocked = false;
     c->came_ns = 0;
+    loop->scratch.began_ns = came_ns ? came_ns : loop->now_ns;
     while (!blocked && !c->session.viewer && (at < length || c->session.waiting.request)) {
         used = step(c, data, length, &at, out);
         if (used <= 0 && used != VS_STEP_AGAIN) break;

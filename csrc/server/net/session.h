@@ -28,8 +28,13 @@ struct vs_scratch {
     struct vs_queue {
         int waiting;              /* connections of this loop that wait for an id of this namespace, or this tag */
         struct vesta_pause pause; /* what the last of them waits for */
-    } *queue;                     /* vs_queues_of(app) */
-    uint64_t answered; /* requests, since net.c last looked */
+    } * queue;                    /* vs_queues_of(app) */
+    uint64_t answered;            /* requests, since net.c last looked */
+    uint64_t began_ns;            /* when those came that are answered now */
+    struct {
+        uint64_t id; /* of a connection; 0: none yet */
+        char address[VS_PEER_TEXT_MAX];
+    } noted;
     struct {
         int64_t unix_s;            /* the second that `date` says */
         char date[48];             /* "Date: ..." with its line end; "" before the first second is known */
@@ -93,6 +98,8 @@ struct vs_session {
     char *said;                    /* HTTP: by what it has its account, or would have it */
     size_t said_length, said_size; /* _size: of its memory */
     int wrong;                     /* secrets that it said */
+    size_t parts;                  /* bytes of a reply that was begun, and is not complete */
+    uint64_t noted_ids;            /* those that the access log has told of */
     struct vs_multi *multi;        /* RESP: the transaction that was begun; NULL: none */
     struct vs_listing *listing;    /* RESP: a list of clients of which a part was answered; NULL: none */
     struct vs_viewer *viewer;      /* HTTP: what it reads from now on are events; NULL: it asks */

@@ -1,6 +1,7 @@
 /* resp.c -- what becomes of one request of the Redis protocol.  Knows no socket and no generator. */
 #include "base/array.h"
 #include "base/error.h"
+#include "server/clients/note.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
 #include "server/rights/rights.h"
@@ -85,8 +86,11 @@ static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args) {
 /* What a step answers; `used` a request, where the connection goes on. */
 static int end(struct vs_request *r, enum vs_reply_state state, int used) {
     if (state == VS_WAITS) return VS_STEP_WAITS;
+    r->session->parts += r->out->used - r->start;
     if (state == VS_AGAIN) return VS_STEP_AGAIN;
     vs_count_request(r);
+    vs_note(r, r->session->parts);
+    r->session->parts = 0;
     return used < 0 || state == VS_QUIT ? VS_STEP_CLOSE : used * (int)(1 + r->also);
 }
 

@@ -75,7 +75,7 @@ def _(w):
     refused(w, "\nreturn { layout = 'snowflake' }", ":2: layout is not a key; it belongs in namespaces.NAME")
     refused(w, "return { table = 't' }", ":1: table is not a key; it belongs in each of segments")
     refused(w, "return { level = 'info' }", ":1: level is not a key; it belongs in log")
-    refused(w, "return { log = { colour = true } }", ":1: log.colour is not a key; keys here are level, format, file")
+    refused(w, "return { log = { colour = true } }", ":1: log.colour is not a key; keys here are level, format, file, access")
     refused(w, "return { zz = 1, aa = 2 }", ":1: aa is not a key; keys here are namespaces, stores, segments, http, resp, admin, "
             "clients, open, threads, connections_max, proxies, address_connections_max, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key, tinyid")
 
@@ -301,7 +301,7 @@ def _(w):
 @claim("every variable is read, goes before the file, and is named where it is wrong")
 def _(w):
     keys = [json.loads(line) for line in w.run("check", "--keys", "--json").lines()]
-    values = {"threads": "5", "log.level": "debug", "log.format": "json", "log.file": "/l", "http.listen": "127.0.0.1:1,unix:/h",
+    values = {"threads": "5", "log.level": "debug", "log.format": "json", "log.file": "/l", "log.access": "/r", "http.listen": "127.0.0.1:1,unix:/h",
               "resp.listen": "unix:/r", "resp.password": "p", "admin.listen": "unix:/a", "admin.token": "t"}
     variables = {key["key"]: key["variable"] for key in keys if "variable" in key}
     same(set(variables), set(values))

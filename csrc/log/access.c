@@ -1,0 +1,262 @@
+/* access.c -- the access log; see access.h.  Knows no request. */
+#include "log/access.h"
+#include "base/error.h"
+#include "log/writer.h"
+#include "os/thread.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RING_BYTES (1 << 20) /* a power of two */
+#define PATH_BYTES 512
+#define REST_MS 100      /* the thread looks so often, and when a ring is half full */
+#define TELL_US 10000000 /* of lost lines */
+
+struct ring {
+    _Atomic uint64_t written, read; /* bytes, ever: the loop's, and the thread's */
+    _Atomic uint64_t lost;          /* lines */
+    uint64_t told;                  /* of them, in a line; the loop's own, as what follows */
+    struct vs_line line;
+    int64_t unix_ms;
+    char ts[VESTA_ISO_MAX];
+    char bytes[RING_BYTES];
+};
+
+struct vs_access {
+    enum vs_log_format format;
+    pthread_mutex_t lock; /* over what follows */
+    pthread_cond_t event;
+    bool ending, is_over;
+    atomic_bool reopens, is_urgent;
+    pthread_t thread;
+    int fd; /* the thread's, as what follows */
+    bool is_torn;
+    _Atomic uint64_t unwritten; /* lines that the file did not take */
+    uint64_t told;
+    int64_t told_us;
+    char path[PATH_BYTES];
+    int loops;
+    struct ring *ring;
+};
+
+/* ------------------------------------------------------------------ a loop's side */
+
+struct vs_line *vs_access_begin(struct vs_access *access, int loop, int64_t unix_ms) {
+    struct ring *ring = &access->ring[loop];
+    if (unix_ms != ring->unix_ms || !*ring->ts) vs_line_iso(ring->ts, unix_ms), ring->unix_ms = unix_ms;
+    vs_line_begin_with(&ring->line, access->format, ring->ts);
+    return &ring->line;
+}
+
+/* The reader is so far behind that it need not rest. */
+static void hurry(struct vs_access *access) {
+    if (atomic_exchange(&access->is_urgent, true)) return;
+    pthread_cond_signal(&access->event); /* without the lock: a word that is lost costs a rest */
+}
+
+static void copy_in(struct ring *ring, uint64_t at, const char *text, size_t length) {
+    size_t from = at % RING_BYTES, first = RING_BYTES - from;
+    if (first > length) first = length;
+    memcpy(ring->bytes + from, text, first);
+    memcpy(ring->bytes, text + first, length - first);
+}
+
+static void put(struct vs_access *access, struct ring *ring) {
+    uint64_t at = atomic_load_explicit(&ring->written, memory_order_relaxed);
+    /* acquire: pairs with drain; those bytes are in the file, and may be written over */
+    uint64_t used = at - atomic_load_explicit(&ring->read, memory_order_acquire);
+    if (used > RING_BYTES / 2) hurry(access);
+    if (RING_BYTES - used < ring->line.used) {
+        atomic_fetch_add(&ring->lost, 1);
+        return;
+    }
+    copy_in(ring, at, ring->line.text, ring->line.used);
+    /* release: pairs with drain; the bytes come first */
+    atomic_store_explicit(&ring->written, at + ring->line.used, memory_order_release);
+}
+
+void vs_access_put(struct vs_access *access, int loop, size_t times) {
+    struct ring *ring = &access->ring[loop];
+    uint64_t lost = atomic_load(&ring->lost);
+    if (lost > ring->told) vs_line_count(&ring->line, "lost", lost - ring->told);
+    ring->told = lost;
+    vs_line_end(&ring->line);
+    for (size_t i = 0; i < times; i++)
+        put(access, ring);
+}
+
+uint64_t vs_access_lost(struct vs_access *access) {
+    uint64_t sum = atomic_load(&access->unwritten);
+    for (int i = 0; i < access->loops; i++)
+        sum += atomic_load(&access->ring[i].lost);
+    return sum;
+}
+
+/* ------------------------------------------------------------------ the thread's side */
+
+static size_t count_lines(const char *bytes, size_t length) {
+    size_t count = 0;
+    for (const char *at = bytes, *end = at + length; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        count++;
+    return count;
+}
+
+/* A file that is full takes a line in part; the next begins on a line of its own. */
+static void write_bytes(struct vs_access *access, const char *bytes, size_t length) {
+    char last = '\n';
+    if (access->is_torn) access->is_torn = write(access->fd, "\n", 1) != 1;
+    bool failed = access->is_torn;
+    while (length > 0 && !failed) {
+        ssize_t done = write(access->fd, bytes, length);
+        failed = done <= 0 && errno != EINTR;
+        if (done <= 0) continue;
+        last = bytes[done - 1];
+        bytes += done, length -= (size_t)done;
+    }
+    if (!failed) return;
+    access->is_torn |= last != '\n';
+    atomic_fetch_add(&access->unwritten, count_lines(bytes, length));
+}
+
+/* Whether there was something. */
+static bool drain(struct vs_access *access, struct ring *ring) {
+    uint64_t at = atomic_load_explicit(&ring->read, memory_order_relaxed);
+    /* acquire: pairs with put; its bytes are there */
+    uint64_t until = atomic_load_explicit(&ring->written, memory_order_acquire);
+    size_t from = at % RING_BYTES, length = (size_t)(until - at), first = RING_BYTES - from;
+    if (length == 0) return false;
+    if (first > length) first = length;
+    write_bytes(access, ring->bytes + from, first);
+    if (length > first) write_bytes(access, ring->bytes, length - first);
+    /* release: pairs with put; the bytes were read */
+    atomic_store_explicit(&ring->read, until, memory_order_release);
+    return true;
+}
+
+static void reopen(struct vs_access *access) {
+    struct vesta_error err;
+    int fd;
+    if (vs_log_open_file("access log", access->path, &fd, &err) != VESTA_OK) {
+        vs_log(VS_LOG_ERROR, "the access log could not be reopened and continues in the old file", "error", err.text,
+               NULL);
+        return;
+    }
+    close(access->fd);
+    access->fd = fd;
+    access->is_torn = false;
+    vs_log(VS_LOG_INFO, "the access log was reopened", NULL);
+}
+
+static void tell_lost(struct vs_access *access) {
+    uint64_t lost = vs_access_lost(access);
+    int64_t now_us = vs_monotonic_us();
+    if (lost == access->told || (access->told_us && now_us - access->told_us < TELL_US)) return;
+    vs_log(VS_LOG_WARN, "lines of the access log were lost: its file is full, or too slow", "lost",
+           VS_DIGITS((int64_t)(lost - access->told)), "file", access->path, NULL);
+    access->told = lost;
+    access->told_us = now_us;
+}
+
+static bool drain_all(struct vs_access *access) {
+    bool any = false;
+    atomic_store(&access->is_urgent, false);
+    for (int i = 0; i < access->loops; i++)
+        any |= drain(access, &access->ring[i]);
+    return any;
+}
+
+static void rest(struct vs_access *access) {
+    int64_t until_us = vs_monotonic_us() + REST_MS * 1000;
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    pthread_mutex_lock(&access->lock);
+    if (!access->ending && !atomic_load(&access->is_urgent))
+        pthread_cond_timedwait(&access->event, &access->lock, &until);
+    pthread_mutex_unlock(&access->lock);
+}
+
+static bool is_ending(struct vs_access *access) {
+    pthread_mutex_lock(&access->lock);
+    bool ending = access->ending;
+    pthread_mutex_unlock(&access->lock);
+    return ending;
+}
+
+static void *write_all(void *self) {
+    struct vs_access *access = self;
+    bool ending = false, any = true;
+    while (!ending || any) {
+        ending = is_ending(access); /* first: what was put before it is written */
+        any = drain_all(access);
+        tell_lost(access);
+        if (atomic_exchange(&access->reopens, false)) reopen(access);
+        if (!any) rest(access);
+    }
+    pthread_mutex_lock(&access->lock);
+    access->is_over = true;
+    pthread_cond_broadcast(&access->event);
+    pthread_mutex_unlock(&access->lock);
+    return NULL;
+}
+
+void vs_access_reopen(struct vs_access *access) {
+    if (!access) return;
+    atomic_store(&access->reopens, true);
+    hurry(access);
+}
+
+/* ------------------------------------------------------------------ begin and end */
+
+static void let(struct vs_access *access) {
+    pthread_cond_destroy(&access->event);
+    pthread_mutex_destroy(&access->lock);
+    if (access->fd >= 0) close(access->fd);
+    free(access->ring);
+    free(access);
+}
+
+static int begin(struct vs_access *access, struct vesta_error *err) {
+    int rc = vs_log_open_file("access log", access->path, &access->fd, err);
+    if (rc != VESTA_OK) return rc;
+    rc = vs_thread_start(&access->thread, write_all, access);
+    return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start the access log's thread: %s", strerror(rc));
+}
+
+int vs_access_open(const char *path, enum vs_log_format format, int loops, struct vs_access **out,
+                   struct vesta_error *err) {
+    pthread_condattr_t monotonic;
+    struct vs_access *access = calloc(1, sizeof *access);
+    struct ring *ring = calloc((size_t)loops, sizeof *ring);
+    if (!access || !ring) return free(access), free(ring), vs_fail(err, VESTA_ENOMEM, "no memory for the access log");
+    access->format = format, access->loops = loops, access->ring = ring, access->fd = -1;
+    strncpy(access->path, path, PATH_BYTES - 1); /* a config's path is no longer */
+    pthread_mutex_init(&access->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&access->event, &monotonic);
+    int rc = begin(access, err);
+    if (rc != VESTA_OK) return let(access), rc;
+    *out = access;
+    return VESTA_OK;
+}
+
+void vs_access_close(struct vs_access *access, int64_t wait_ms) {
+    if (!access) return;
+    int64_t until_us = vs_monotonic_us() + wait_ms * 1000;
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    pthread_mutex_lock(&access->lock);
+    access->ending = true;
+    pthread_cond_broadcast(&access->event);
+    while (!access->is_over && pthread_cond_timedwait(&access->event, &access->lock, &until) == 0)
+        ;
+    bool is_over = access->is_over;
+    pthread_mutex_unlock(&access->lock);
+    if (!is_over) { /* it hangs in a disk: left behind, with what it writes from */
+        pthread_detach(access->thread);
+        return;
+    }
+    pthread_join(access->thread, NULL);
+    let(access);
+}

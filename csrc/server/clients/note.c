@@ -1,0 +1,84 @@
+/* note.c -- what the access log says of a request.  Knows no file.
+ *
+ * No secret can stand in it: of what was asked it has the command's or route's own name and the namespace or tag, and
+ * nothing else of arguments or queries.  A path that leads nowhere is shown as it came, without its query. */
+#include "server/clients/note.h"
+#include "log/access.h"
+#include "os/thread.h"
+#include "server/commands.h"
+#include "server/problem.h"
+#include "server/rights/rights.h"
+
+#define TARGET_BYTES 256 /* of foreign text */
+
+/* As a text of C, which a NUL would end. */
+static const char *text_of(struct vs_slice slice, char buf[TARGET_BYTES]) {
+    size_t length = slice.length < TARGET_BYTES - 1 ? slice.length : TARGET_BYTES - 1;
+    for (size_t i = 0; i < length; i++)
+        buf[i] = slice.at[i] ? slice.at[i] : '?';
+    buf[length] = '\0';
+    return buf;
+}
+
+static const char *method_of(const struct vs_request *r) {
+    if (r->session->protocol == VS_RESP) return r->call ? r->call->name : "(unknown)";
+    switch (r->http ? r->http->method : 0) {
+    case VS_GET: return "GET";
+    case VS_POST: return "POST";
+    case VS_HEAD: return "HEAD";
+    case VS_OPTIONS: return "OPTIONS";
+    default: return "(other)";
+    }
+}
+
+/* A route is known to have no secret behind it; the query is left out. */
+static void put_target(struct vs_line *line, const struct vs_request *r) {
+    char buf[TARGET_BYTES], path[2 * TARGET_BYTES];
+    struct vs_slice first = vs_arg(r, 0);
+    bool is_resp = r->session->protocol == VS_RESP, has_key = r->call && r->call->flags & (VS_CALL_KEY | VS_CALL_KEYS);
+    const char *name = r->tag ? r->tag->name : r->gen ? r->ns->name : NULL;
+    if (is_resp) { /* of one that waited the arguments are gone, and it is known what they named */
+        if (has_key && (first.at || name)) vs_line_text(line, "target", first.at ? text_of(first, buf) : name);
+    } else if (!r->call) {
+        if (r->http && r->http->path.at) vs_line_text(line, "target", text_of(r->http->path, buf));
+    } else if (r->call->route[strlen(r->call->route) - 1] == '/' && first.at) {
+        size_t length = strlen(r->call->route);
+        memcpy(path, r->call->route, length);
+        strcpy(path + length, text_of(first, buf));
+        vs_line_text(line, "target", path);
+    } else {
+        vs_line_text(line, "target", r->call->route);
+    }
+    if (!is_resp && name) vs_line_text(line, "name", name);
+}
+
+/* Made once for all requests of a connection in a row. */
+static const char *address_of(const struct vs_session *s) {
+    struct vs_scratch *scratch = s->scratch;
+    if (scratch->noted.id != s->id) {
+        vs_peer_text(s->peer, scratch->noted.address);
+        scratch->noted.id = s->id;
+    }
+    return scratch->noted.address;
+}
+
+void vs_note_request(struct vs_request *r, size_t bytes) {
+    struct vs_session *s = r->session;
+    const struct vesta_clock *clock = s->app->clock;
+    size_t times = 1 + r->also;
+    uint64_t ids = vs_get(&s->member.ids), us = (uint64_t)vs_monotonic_us() - s->scratch->began_ns / 1000;
+    struct vs_line *line = vs_access_begin(s->app->access, s->scratch->loop, clock->unix_us(clock->self) / 1000);
+    vs_line_text(line, "address", address_of(s));
+    if (vs_rights_whose(s)) vs_line_text(line, "client", vs_rights_whose(s));
+    vs_line_text(line, "proto", vs_protocol_name[s->protocol]);
+    vs_line_count(line, "conn", s->id);
+    vs_line_text(line, "method", method_of(r));
+    put_target(line, r);
+    vs_line_text(line, "code", vs_code_name(r->code));
+    if (r->status) vs_line_count(line, "status", (uint64_t)r->status);
+    vs_line_count(line, "ids", (ids - s->noted_ids) / times);
+    vs_line_count(line, "bytes", bytes / times);
+    vs_line_count(line, "us", us);
+    s->noted_ids = ids;
+    vs_access_put(s->app->access, s->scratch->loop, times);
+}
