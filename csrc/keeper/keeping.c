@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAP_US 1000000 /* how often it shows that all is well, and looks whether it is */
+#define NAP_US 1000000   /* how often it shows that all is well, and looks whether it is */
 #define QUIET_US 4000000 /* the same, where nothing hurries */
 #define MINUTES_MS 60000
 _Static_assert(2 * NAP_US <= VS_PULSE_US, "a keeper that naps is not taken for one that is silent");
@@ -21,15 +21,15 @@ _Static_assert(2 * NAP_US <= VS_PULSE_US, "a keeper that naps is not taken for o
 struct vs_keeping {
     struct vs_term term; /* first: the term's operations find the rest behind it */
     struct vs_file *file;
-    struct vs_store *store; /* NULL: it rests, or could not be opened */
+    struct vs_store *store;   /* NULL: it rests, or could not be opened */
     struct vs_listed *listed; /* what a policy is being asked about */
-    char uri[VS_URI_MAX]; /* of that store */
-    int64_t until_boot_us; /* a sleep's end */
-    int64_t look_us;       /* and how often it is looked meanwhile whether all is well */
-    bool asks;            /* a policy */
-    uint64_t named_at;    /* vs_maps_changes, when our map had its name */
-    bool is_orphan;       /* another map has the name of ours: newcomers are there, and all are to follow */
-    bool elected;         /* the lock is ours; not that of whose place was taken because it was silent */
+    char uri[VS_URI_MAX];     /* of that store */
+    int64_t until_boot_us;    /* a sleep's end */
+    int64_t look_us;          /* and how often it is looked meanwhile whether all is well */
+    bool asks;                /* a policy */
+    uint64_t named_at;        /* vs_maps_changes, when our map had its name */
+    bool is_orphan;           /* another map has the name of ours: newcomers are there, and all are to follow */
+    bool elected;             /* the lock is ours; not that of whose place was taken because it was silent */
 };
 
 _Static_assert(offsetof(struct vs_keeping, term) == 0, "a term is the head of its keeping");
@@ -100,7 +100,7 @@ static void lay_down(struct vs_keeping *k, int64_t until_boot_us) {
     const struct vesta_clock *clock = k->term.clock;
     if (!k->store) return;
     int64_t ms = (until_boot_us - clock->boot_us(clock->self)) / 1000;
-    if (k->store && k->store->ops->idle && ms > 0) k->store->ops->idle(k->store, ms);
+    if (k->store->ops->idle && ms >= 0) k->store->ops->idle(k->store, ms);
 }
 
 /* A store that broke a connection, or is another file now, may have gone back: no id is given for longer than needs be
@@ -152,7 +152,8 @@ static bool nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
     k->is_orphan = k->is_orphan || is_orphan(k);
     term->is_stirred = is_stirred(k);
     bool stop = term->is_stirred || vs_file_is_to_stop(k->file) || vs_map_must_rest(term->map) || k->is_orphan;
-    if (now_us >= until_boot_us || stop || vs_term_is_replaced(term) || (on_want && want != term->want_seen)) return true;
+    if (now_us >= until_boot_us || stop || vs_term_is_replaced(term) || (on_want && want != term->want_seen))
+        return true;
     beat(k);
     int64_t look_us = vs_shift_look_us(&k->file->task, now_us, k->look_us);
     return vs_file_waits(k->file, want, look_us < until_boot_us ? look_us : until_boot_us);
@@ -196,6 +197,7 @@ static bool choose(struct vs_keeping *k, struct vs_event *ev) {
     k->asks = reply.outcome == VS_STORE_OK && is_judged(k->file);
     if (k->asks) {
         vs_question_ask(k->file, &k->term, listing);
+        lay_down(k, k->term.clock->boot_us(k->term.clock->self));
         return false;
     }
     if (reply.outcome == VS_STORE_OK)

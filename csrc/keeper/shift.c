@@ -27,7 +27,8 @@ struct vs_shift {
     struct vs_task *running; /* has its turn, without the lock */
     bool ends;
     int count;
-    int at[2], row; /* who had a turn last, of those that hold nothing and of those that do; how many of these in a row */
+    int at[2]; /* who had a turn last, of those that hold nothing and of those that do */
+    int row;   /* how many of these in a row */
     struct vs_task *task[VS_SHIFT_TASKS];
 };
 

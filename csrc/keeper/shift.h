@@ -27,8 +27,8 @@ struct vs_task {
 #define VS_SHIFTS_OF_A_STORE 8
 #define VS_SHIFT_TASKS (VS_FUTEXES_MAX - 1)
 
-/* Of those that are due, who holds something goes first: so many in a row, and then one that does not, or it might never
- * begin. */
+/* Of those that are due, who holds something goes first: so many in a row, and then one that does not, or it might
+ * never begin. */
 #define VS_SHIFT_ROW 16
 
 /* Puts a task to work: among others of that store.  With the process lock held.  0, or an errno: there is no thread. */

@@ -6,7 +6,7 @@
 #include "store/store.h"
 
 /* What a module exports as `vs_store_module`.  Both sides must mean the same by a reply and a record. */
-#define VS_MODULE_ABI 6
+#define VS_MODULE_ABI 7
 struct vs_module {
     uint32_t abi, reply_bytes;
     const struct vs_store_ops *ops;

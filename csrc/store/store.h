@@ -1,7 +1,8 @@
 /* store.h -- what every store of leases can do.  One backend a file; its foreign headers only there.
  *
  * Calls block, for no longer than their deadline, and are made by one thread at a time (a keeper).  A connection lives
- * between calls and is made again by the next one where it broke; a forked child leaves its parent's alone. */
+ * between calls, which may be those of another store of that address (pool.h), and is made again by the next one where it
+ * broke; a forked child leaves its parent's alone. */
 #ifndef VS_STORE_H
 #define VS_STORE_H
 
@@ -149,8 +150,8 @@ struct vs_store_ops {
     /* reply->ns is what a later ns_read will find. */
     void (*ns_swap)(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                     struct vs_reply *reply);
-    /* Nothing will be asked of it for so long: what it keeps open meanwhile, others may need.  NULL: it keeps nothing.
-     */
+    /* Nothing will be asked of it for so long, if only for a moment: what it keeps open meanwhile, others may need.  NULL:
+     * it keeps nothing. */
     void (*idle)(struct vs_store *store, int64_t ms);
     /* Whether it may be another store than the last call met: told without asking it.  NULL: that cannot be told. */
     bool (*stirred)(struct vs_store *store);

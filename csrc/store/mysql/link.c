@@ -69,7 +69,8 @@ bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const cha
     for (size_t i = 0; i < VS_COUNT(meanings); i++) {
         if (meanings[i].error != error) continue;
         bool sent = otherwise == VS_STORE_UNKNOWN && error == CR_SSL_CONNECTION_ERROR;
-        const char *tls = error == CR_SSL_CONNECTION_ERROR ? "; in the URI ca=FILE names its CA, tls=off does without" : "";
+        const char *tls =
+            error == CR_SSL_CONNECTION_ERROR ? "; in the URI ca=FILE names its CA, tls=off does without" : "";
         return vs_answer(reply, sent ? otherwise : meanings[i].outcome, "%.60s: %.129s%s", place->where,
                          meanings[i].advice ? meanings[i].advice : said, tls);
     }
@@ -291,14 +292,78 @@ void vs_mysql_drop(struct mysql_store *self) {
 
 /* A server that has closed an idle connection has left its goodbye to be read; and what it says unasked is no answer to
  * what it is asked next. */
-static bool is_stale(const struct mysql_store *self) {
-    struct pollfd fd = {.fd = mysql_get_socket(self->my), .events = POLLIN};
+static bool is_stale(MYSQL *my) {
+    struct pollfd fd = {.fd = mysql_get_socket(my), .events = POLLIN};
     return poll(&fd, 1, 0) != 0;
+}
+
+/* A connection, or one on its way, between two calls. */
+struct parked {
+    MYSQL *my;
+    bool has_tables;
+    struct vs_errand *making;
+};
+
+static bool parked_is_lost(void *link) {
+    const struct parked *parked = link;
+    return parked->my && is_stale(parked->my);
+}
+
+static void end_parked(void *link) {
+    struct parked *parked = link;
+    if (parked->my) mysql_close(parked->my);
+    if (parked->making) vs_errand_leave(parked->making);
+    free(parked);
+}
+
+#define IDLE_US 10000000
+static const struct vs_pool_kind kind = {IDLE_US, parked_is_lost, end_parked};
+
+bool vs_mysql_enter(struct mysql_store *self) {
+    self->pool = vs_pool_enter(&kind, &self->place, sizeof self->place);
+    return self->pool != NULL;
+}
+
+void vs_mysql_leave(struct mysql_store *self) {
+    void *links[VS_POOL_MAX];
+    if (!self->pool) return;
+    vs_mysql_park(self);
+    for (unsigned left = vs_pool_leave(self->pool, links); left > 0; left--)
+        end_parked(links[left - 1]);
+}
+
+static int64_t now_us(const struct mysql_store *self) {
+    return self->base.clock->boot_us(self->base.clock->self);
+}
+
+void vs_mysql_park(struct mysql_store *self) {
+    leave_to_parent(self);
+    if (!self->my && !self->making) return;
+    struct parked *parked = malloc(sizeof *parked);
+    if (!parked) {
+        vs_mysql_drop(self);
+        return;
+    }
+    *parked = (struct parked){self->my, self->has_tables, self->making};
+    self->my = NULL;
+    self->making = NULL;
+    vs_pool_put(self->pool, parked, now_us(self));
+}
+
+static void take_parked(struct mysql_store *self) {
+    self->losses = vs_pool_losses(self->pool, now_us(self));
+    struct parked *parked = self->my || self->making ? NULL : vs_pool_take(self->pool, now_us(self));
+    if (!parked) return;
+    self->my = parked->my;
+    self->has_tables = parked->has_tables;
+    self->making = parked->making;
+    free(parked);
 }
 
 bool vs_mysql_stirred(struct vs_store *store) {
     const struct mysql_store *self = (const struct mysql_store *)store;
-    return self->my && self->process == vs_process_token() && is_stale(self);
+    if (self->process != vs_process_token()) return false;
+    return self->my ? is_stale(self->my) : vs_pool_losses(self->pool, now_us(self)) != self->losses;
 }
 
 /* A connection that was made for who needs no tables is looked at before one that does goes on with it. */
@@ -315,13 +380,13 @@ bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables,
     vs_reply_clear(reply);
     leave_to_parent(self);
     vs_call_begin(&self->base, ms_max);
-    self->called_us = self->base.until_us - ms_max * 1000;
+    take_parked(self);
     assert(!self->my || !self->making); /* a connection, or one on its way */
-    if (self->my && is_stale(self)) vs_mysql_drop(self);
+    if (self->my && is_stale(self->my)) vs_mysql_drop(self);
     if (self->my) return has_tables(self, needs_tables, reply);
     if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))
         vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
-    if (self->my && !is_stale(self)) return has_tables(self, needs_tables, reply);
+    if (self->my && !is_stale(self->my)) return has_tables(self, needs_tables, reply);
     if (self->my) vs_mysql_drop(self);
     if ((!self->making && !start_making(self, needs_tables, reply)) || !await_making(self, reply)) return false;
     vs_call_begin(&self->base, ms_max); /* the way there has its own time, or a far server's would be lost at its end */

@@ -5,6 +5,7 @@
 #define VS_STORE_MYSQL_LINK_H
 
 #include "store/errand.h"
+#include "store/pool.h"
 #include "store/reply.h"
 
 #include <mysql.h>
@@ -38,10 +39,11 @@ struct mysql_store {
     struct mysql_place place;
     char namespace_[VESTA_NAMESPACE_MAX];
     struct vs_met met;
+    struct vs_pool *pool;     /* the connections of this place that no call has just now */
+    unsigned losses;          /* of the pool, when the last call began */
     uint64_t process;         /* whose connection it is: vs_process_token */
     MYSQL *my;                /* NULL: not connected */
     bool has_tables;          /* ours, as they should be; looked at as it was connected */
-    int64_t called_us;        /* when the last call began, in boot time */
     struct vs_errand *making; /* the connection that is on its way; NULL: none */
     struct vs_mysql_shape shape;
     uint64_t nonce; /* of the last statement: its answer says it again, so no other one is taken for it */
@@ -66,6 +68,11 @@ bool vs_mysql_stirred(struct vs_store *store);
 
 /* Closes the connection; in a forked child it only forgets the parent's. */
 void vs_mysql_drop(struct mysql_store *self);
+/* Leaves it to whoever calls next. */
+void vs_mysql_park(struct mysql_store *self);
+/* One more store of self->place, and one less; false: no memory. */
+bool vs_mysql_enter(struct mysql_store *self);
+void vs_mysql_leave(struct mysql_store *self);
 
 /* A server that can be written to and, where needs_tables, has ours. */
 bool vs_mysql_check(const struct mysql_place *place, MYSQL *my, bool needs_tables, struct vs_reply *reply);

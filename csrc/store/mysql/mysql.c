@@ -33,8 +33,6 @@ extern const struct vs_store_ops vs_store_mysql;
 #define WHOLE_MAX 160
 _Static_assert(2 * (VS_RECORD_TEXT_MAX + 2 * WHOLE_MAX + 2 * VESTA_NAMESPACE_MAX) + 1024 < VS_SQL_MAX,
                "the longest write, in hex digits, fits a statement");
-#define IDLE_US 10000000 /* nobody has called for so long, */
-#define IDLE_NAP_MS 500  /* and nobody will just now */
 
 #define CLOCK VS_SQL_CLOCK
 
@@ -376,12 +374,10 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
         vs_mysql_drop(self);
 }
 
-/* Told by who keeps a lease.  A connection costs several round trips, so it is kept from one renewal to the next, and
- * not by whom nobody asks for ids. */
+/* A connection costs several round trips, so it is kept from one renewal to the next. */
 static void mysql_store_idle(struct vs_store *store, int64_t ms) {
-    struct mysql_store *self = self_of(store);
-    int64_t since_us = store->clock->boot_us(store->clock->self) - self->called_us;
-    if (self->my && ms >= IDLE_NAP_MS && since_us > IDLE_US) vs_mysql_drop(self);
+    (void)ms;
+    vs_mysql_park(self_of(store));
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -416,7 +412,7 @@ static int mysql_store_check(const char *uri, struct vesta_error *err) {
 
 static void mysql_store_close(struct vs_store *store) {
     struct mysql_store *self = self_of(store);
-    vs_mysql_drop(self);
+    vs_mysql_leave(self);
     explicit_bzero(self->place.secret, sizeof self->place.secret);
     explicit_bzero(&self->place.uri, sizeof self->place.uri);
     free(self);
@@ -438,6 +434,7 @@ static int mysql_store_open(const char *uri, const struct vs_store_opts *opts, s
     int rc = read_uri(uri, &self->place, err);
     struct vs_secret from = {opts->secret, self->place.uri.value[KEY_SECRET_FILE], self->place.uri.password};
     if (rc == VESTA_OK) rc = vs_uri_secret(&from, self->place.secret, sizeof self->place.secret, err);
+    if (rc == VESTA_OK && !vs_mysql_enter(self)) rc = vs_fail(err, VESTA_ENOMEM, "no memory");
     if (rc != VESTA_OK) {
         mysql_store_close(&self->base);
         return rc;

@@ -64,38 +64,103 @@ static void leave_to_parent(struct zk_store *self) {
     self->is_short = false;
 }
 
+/* A session, or one on its way, between two calls. */
+struct parked {
+    struct zk_session *session;
+    struct vs_errand *making;
+};
+
 /* Ends the session in a thread of its own, for its client waits for the server.  NULL: it is ended, or there is none.
  */
-static struct vs_errand *send_away(struct zk_store *self) {
-    leave_to_parent(self);
-    leave_read(self);
-    vs_zk_give_up(self);
-    if (self->making) vs_errand_leave(self->making);
-    self->making = NULL;
-    struct zk_session *session = self->session;
-    self->session = NULL;
-    if (!session) return NULL;
-    struct vs_errand *ending = vs_errand_send(vs_zk_session_end, vs_zk_session_ended, session);
-    if (!ending) vs_zk_session_end(session);
+static struct vs_errand *send_away(struct parked parked) {
+    if (parked.making) vs_errand_leave(parked.making);
+    if (!parked.session) return NULL;
+    struct vs_errand *ending = vs_errand_send(vs_zk_session_end, vs_zk_session_ended, parked.session);
+    if (!ending) vs_zk_session_end(parked.session);
     return ending;
 }
 
+/* What the store has, and has no more. */
+static struct parked take_out(struct zk_store *self) {
+    leave_to_parent(self);
+    leave_read(self);
+    vs_zk_give_up(self);
+    struct parked had = {self->session, self->making};
+    self->session = NULL;
+    self->making = NULL;
+    return had;
+}
+
 void vs_zk_drop(struct zk_store *self) {
-    struct vs_errand *ending = send_away(self);
+    struct vs_errand *ending = send_away(take_out(self));
     if (ending) vs_errand_leave(ending);
 }
 
-void vs_zk_close(struct zk_store *self) {
-    struct vs_errand *ending = send_away(self);
+static bool parked_is_lost(void *link) {
+    struct parked *parked = link;
+    return parked->session && vs_zk_session_is_lost(parked->session);
+}
+
+static void end_parked(void *link) {
+    struct vs_errand *ending = send_away(*(struct parked *)link);
+    if (ending) vs_errand_leave(ending);
+    free(link);
+}
+
+#define IDLE_US 2000000 /* a server lets in 60 of one address */
+static const struct vs_pool_kind kind = {IDLE_US, parked_is_lost, end_parked};
+
+static int64_t now_us(const struct zk_store *self) {
+    return self->base.clock->boot_us(self->base.clock->self);
+}
+
+bool vs_zk_enter(struct zk_store *self) {
+    self->pool = vs_pool_enter(&kind, &self->place, sizeof self->place);
+    return self->pool != NULL;
+}
+
+/* Who is the last has its own session to end, and those that others have left. */
+void vs_zk_leave(struct zk_store *self) {
+    void *links[VS_POOL_MAX];
+    if (!self->pool) return;
+    vs_zk_park(self);
+    unsigned count = vs_pool_leave(self->pool, links);
+    for (; count > 1; count--)
+        end_parked(links[count - 1]);
+    struct vs_errand *ending = count ? send_away(*(struct parked *)links[0]) : NULL;
+    if (count) free(links[0]);
     if (!ending) return;
     vs_call_begin(&self->base, FAREWELL_MS);
     vs_errand_wait(ending, &self->base);
     vs_errand_leave(ending);
 }
 
+void vs_zk_park(struct zk_store *self) {
+    struct parked had = take_out(self), *parked = NULL;
+    if (!had.session && !had.making) return;
+    if ((parked = malloc(sizeof *parked))) {
+        *parked = had;
+        vs_pool_put(self->pool, parked, now_us(self));
+        return;
+    }
+    struct vs_errand *ending = send_away(had);
+    if (ending) vs_errand_leave(ending);
+}
+
+static void take_parked(struct zk_store *self) {
+    self->losses = vs_pool_losses(self->pool, now_us(self));
+    struct parked *parked = self->session || self->making ? NULL : vs_pool_take(self->pool, now_us(self));
+    if (!parked) return;
+    self->session = parked->session;
+    self->making = parked->making;
+    free(parked);
+}
+
 bool vs_zk_stirred(struct vs_store *store) {
     const struct zk_store *self = (const struct zk_store *)store;
-    return self->session && self->process == vs_process_token() && vs_zk_session_is_lost(self->session);
+    if (self->process != vs_process_token()) return false;
+    if (self->session) return vs_zk_session_is_lost(self->session);
+    return vs_pool_losses(self->pool, now_us(self)) != self->losses;
 }
 
 static bool start_making(struct zk_store *self, struct vs_reply *reply) {
@@ -140,6 +205,7 @@ bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply
     self->asks_time = false;
     leave_read(self);
     vs_zk_give_up(self); /* what the last call did not wait for */
+    take_parked(self);
     if (has_session(self)) return true;
     if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))
         vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */

@@ -5,6 +5,7 @@
 #define VS_STORE_ZK_LINK_H
 
 #include "store/errand.h"
+#include "store/pool.h"
 #include "store/reply.h"
 #include "store/zk/session.h"
 
@@ -25,6 +26,8 @@ struct zk_store {
     char root[256], namespace_[VESTA_NAMESPACE_MAX];
     bool is_open; /* the operator says that anyone may write */
     struct vs_met met;
+    struct vs_pool *pool;            /* the sessions of this place that no call has just now */
+    unsigned losses;                 /* of the pool, when the last call began */
     uint64_t process;                /* whose session it is: vs_process_token */
     struct zk_session *session;      /* NULL: not connected */
     struct vs_errand *making;        /* the session that is on its way; NULL: none */
@@ -45,8 +48,12 @@ bool vs_zk_time(struct zk_store *self, struct vs_reply *reply);
 void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat);
 /* The session is ended, beside the caller; a forked child forgets its parent's. */
 void vs_zk_drop(struct zk_store *self);
-/* As above, and waits a moment for its end. */
-void vs_zk_close(struct zk_store *self);
+/* Leaves it to whoever calls next. */
+void vs_zk_park(struct zk_store *self);
+/* One more store of self->place; false: no memory.  One less: behind the last, sessions are ended, which is waited for
+ * a moment. */
+bool vs_zk_enter(struct zk_store *self);
+void vs_zk_leave(struct zk_store *self);
 
 /* Whether the server has ended the connection, as it does where it is restarted. */
 bool vs_zk_stirred(struct vs_store *store);

@@ -34,7 +34,8 @@ _Static_assert(sizeof((struct zk_place *)0)->auth >
 _Static_assert(sizeof((struct zk_store *)0)->root >= sizeof((struct vs_uri *)0)->path, "and its path");
 _Static_assert(sizeof((struct zk_place *)0)->hosts >= sizeof((struct vs_uri *)0)->hosts, "and its hosts");
 
-#define IDLE_MS 2000 /* who does not call for so long closes its connection: a server lets in 60 of one address */
+#define IDLE_MS                                                                                                        \
+    2000 /* who does not call for so long, and is alone, ends its session: a server lets in 60 of one address */
 
 enum { KEY_SECRET_FILE, KEY_ACL };
 static const char *const keys[] = {"secret_file", "acl", NULL};
@@ -327,10 +328,12 @@ static void zk_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, st
     vs_done(reply);
 }
 
-/* Told by who keeps a lease: nothing will be asked for so long. */
 static void zk_idle(struct vs_store *store, int64_t ms) {
     struct zk_store *self = self_of(store);
-    if (ms >= IDLE_MS && self->session) vs_zk_drop(self);
+    if (self->session && ms >= IDLE_MS && vs_pool_is_one_stores(self->pool))
+        vs_zk_drop(self);
+    else
+        vs_zk_park(self);
 }
 
 static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *err) {
@@ -365,7 +368,7 @@ static int zk_check(const char *text, struct vesta_error *err) {
 
 static void zk_close(struct vs_store *store) {
     struct zk_store *self = self_of(store);
-    vs_zk_close(self);
+    vs_zk_leave(self);
     explicit_bzero(self->place.auth, sizeof self->place.auth);
     free(self);
 }
@@ -397,6 +400,7 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     self->is_open = uri.value[KEY_ACL][0] != '\0';
     explicit_bzero(own, sizeof own);
     explicit_bzero(&uri, sizeof uri);
+    if (rc == VESTA_OK && !vs_zk_enter(self)) rc = vs_fail(err, VESTA_ENOMEM, "no memory");
     if (rc != VESTA_OK) {
         zk_close(&self->base);
         return rc;

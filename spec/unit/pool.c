@@ -1,0 +1,111 @@
+/* pool.c -- connections between two calls: who has which, when one is ended, and whose they are. */
+#include "store/pool.h"
+#include "check.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#define IDLE_US 1000
+
+struct link {
+    bool is_lost, is_ended;
+};
+
+static bool is_lost(void *link) {
+    return ((struct link *)link)->is_lost;
+}
+
+static void end(void *link) {
+    ((struct link *)link)->is_ended = true;
+}
+
+static const struct vs_pool_kind kind = {IDLE_US, is_lost, end};
+
+static void leave(struct vs_pool *pool, unsigned links) {
+    void *left[VS_POOL_MAX];
+    CHECK_EQ_I64(vs_pool_leave(pool, left), links);
+}
+
+static void one_address_has_one(void) {
+    struct vs_pool *a = vs_pool_enter(&kind, "a", 2), *again = vs_pool_enter(&kind, "a", 2),
+                   *b = vs_pool_enter(&kind, "b", 2);
+    CHECK(a && a == again && b && b != a);
+    CHECK(vs_pool_is_one_stores(b) && !vs_pool_is_one_stores(a));
+    leave(a, 0);
+    CHECK(vs_pool_is_one_stores(again));
+    leave(again, 0);
+    leave(b, 0);
+}
+
+static void each_is_had_by_one(void) {
+    struct link first = {false, false}, second = {false, false};
+    struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
+    CHECK(vs_pool_take(pool, 0) == NULL);
+    vs_pool_put(pool, &first, 0);
+    vs_pool_put(pool, &second, 0);
+    CHECK(vs_pool_take(pool, 0) == &second); /* so that those that are not needed grow old */
+    CHECK(vs_pool_take(pool, 0) == &first);
+    CHECK(vs_pool_take(pool, 0) == NULL);
+    vs_pool_put(pool, &first, 0);
+    CHECK(!first.is_ended && !second.is_ended);
+    leave(pool, 1);
+    CHECK(!first.is_ended); /* it is the caller's to end */
+}
+
+static void what_is_lost_is_told(void) {
+    struct link links[3] = {{false, false}, {true, false}, {false, false}};
+    struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
+    for (int i = 0; i < 3; i++)
+        vs_pool_put(pool, &links[i], 0);
+    CHECK_EQ_I64(vs_pool_losses(pool, INT64_C(1000000)), 1);
+    CHECK(links[1].is_ended);
+    CHECK(links[0].is_ended && links[2].is_ended); /* nobody has needed them for long */
+    leave(pool, 0);
+}
+
+static void what_is_old_is_ended(void) {
+    struct link old = {false, false}, young = {false, false};
+    struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
+    vs_pool_put(pool, &old, 0);
+    vs_pool_put(pool, &young, IDLE_US);
+    CHECK(vs_pool_take(pool, IDLE_US + 1) == &young);
+    CHECK(old.is_ended && !young.is_ended);
+    leave(pool, 0);
+}
+
+static void they_are_few(void) {
+    static struct link links[VS_POOL_MAX + 1];
+    struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
+    for (int i = 0; i <= VS_POOL_MAX; i++)
+        vs_pool_put(pool, &links[i], 0);
+    CHECK(links[VS_POOL_MAX].is_ended && !links[VS_POOL_MAX - 1].is_ended);
+    leave(pool, VS_POOL_MAX);
+}
+
+static void a_child_has_none(void) {
+    struct link link = {false, false};
+    struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
+    vs_pool_put(pool, &link, 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bool has_none = vs_pool_take(pool, 0) == NULL && !link.is_ended;
+        link.is_lost = true;
+        _exit(has_none && vs_pool_losses(pool, INT64_C(1000000)) == 0 && !link.is_ended ? 0 : 1);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_EQ_I64(status, 0);
+    CHECK(vs_pool_take(pool, 0) == &link);
+    leave(pool, 0);
+}
+
+static const struct check_case cases[] = {
+    {"stores of one address have one pool", one_address_has_one},
+    {"a connection is had by one caller, and the last that was put back comes first", each_is_had_by_one},
+    {"one that the other side has ended is ended, and that is told", what_is_lost_is_told},
+    {"one that nobody has needed for long is ended", what_is_old_is_ended},
+    {"no more are kept than there are places", they_are_few},
+    {"a forked child has none of its parent's", a_child_has_none},
+};
+
+CHECK_MAIN(cases)
