@@ -3,7 +3,7 @@
  * is said.  Only a wait in the kernel that no signal ends can outlast it. */
 #include "log/access.h"
 #include "os/thread.h"
-#include "serve/threads.h"
+#include "serve/crews/threads.h"
 #include "serve/holders.h"
 #include "serve/serving.h"
 
@@ -17,6 +17,7 @@
 #define END_MS 4800     /* from the signal on */
 #define RELEASE_MS 4200 /* ... until here for worker numbers */
 #define CLOSE_MS 4500
+#define TOLD_MAX 16 /* namespaces, of those whose number was not given back */
 #define LOG_MS 4700 /* end_now says that a number may not have been given back: a log's disk is no reason to */
 
 struct release {
@@ -70,13 +71,15 @@ static int64_t until_us(const struct vs_serving *serving, int64_t ms) {
 
 /* ------------------------------------------------------------------ giving back */
 
-static void release_namespace(void *self, int i) {
+static int64_t release_namespace(void *self, int i) {
     struct release *release = self;
     const struct vs_serving *serving = release->serving;
     const struct vs_namespace *ns = &serving->app.ns[i];
-    if (!vs_start_stopped(serving->start, i, until_us(serving, RELEASE_MS))) return;
+    int64_t end_us = until_us(serving, RELEASE_MS);
+    if (!vs_start_stopped(serving->start, i, end_us) || vs_monotonic_us() >= end_us) return VS_THREADS_DONE;
     release->of[i].begun = true;
     if (vs_namespace_is_open(ns)) release->of[i].rc = vesta_release(ns->gen[VS_RESP], &release->of[i].err);
+    return VS_THREADS_DONE;
 }
 
 static void tell(const struct vs_namespace *ns, const char *why) {
@@ -90,10 +93,11 @@ static int tell_all(const struct release *release, struct vs_threads *threads) {
     for (int i = 0; i < app->ns_count; i++) {
         bool hangs = (threads && !vs_threads_did(threads, i, 0)) || !release->of[i].begun;
         if (hangs ? !vs_namespace_is_open(&app->ns[i]) : release->of[i].rc == VESTA_OK) continue;
-        tell(&app->ns[i],
-             hangs ? "its store does not answer; it is free once its lease has expired" : release->of[i].err.text);
-        kept++;
+        if (kept++ < TOLD_MAX)
+            tell(&app->ns[i],
+                 hangs ? "its store does not answer in time; it is free once its lease has expired" : release->of[i].err.text);
     }
+    if (kept > TOLD_MAX) vs_say("of %d more namespaces the worker number was not given back", kept - TOLD_MAX);
     return kept;
 }
 
@@ -120,7 +124,7 @@ int vs_ending_release(struct vs_serving *serving) {
     vs_start_stop(serving->start);
     if (!release) return vs_say("no memory"), VS_FAILED;
     release->serving = serving;
-    struct vs_threads *threads = vs_threads_start(serving->app.ns_count, release_namespace, release);
+    struct vs_threads *threads = vs_threads_start(&serving->crews, release_namespace, release);
     bool begun = threads != NULL;
     if (begun) threads = vs_threads_end(threads, until_us(serving, RELEASE_MS));
     int kept = begun ? tell_all(release, threads) : serving->app.ns_count;
@@ -134,12 +138,13 @@ int vs_ending_release(struct vs_serving *serving) {
 
 /* ------------------------------------------------------------------ closing */
 
-static void close_namespace(void *self, int i) {
+static int64_t close_namespace(void *self, int i) {
     vs_namespace_close(self, i);
+    return VS_THREADS_DONE;
 }
 
 void vs_ending_close(struct vs_serving *serving) {
-    struct vs_threads *threads = vs_threads_start(serving->app.ns_count, close_namespace, serving);
+    struct vs_threads *threads = vs_threads_start(&serving->crews, close_namespace, serving);
     vs_segments_close(serving);
     if (!threads || vs_threads_end(threads, until_us(serving, CLOSE_MS))) leave(serving);
 }

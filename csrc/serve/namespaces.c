@@ -126,7 +126,8 @@ int vs_namespaces_prepare(struct vs_serving *serving) {
     struct vs_app *app = &serving->app;
     int rc = VS_GO;
     char name[VESTA_NAMESPACE_MAX];
-    if (!vs_namespaces_make(app, serving->config->ns_count)) return vs_say("no memory"), VS_FAILED;
+    if (!vs_namespaces_make(app, serving->config->ns_count) || !vs_crews_make(&serving->crews, serving->config))
+        return vs_say("no memory"), VS_FAILED;
     for (int i = 0; i < serving->config->ns_count; i++) {
         const struct vs_conf_namespace *from = &serving->config->ns[i];
         if ((rc = read_name(from, name)) != VS_GO) return rc;
@@ -138,13 +139,14 @@ int vs_namespaces_prepare(struct vs_serving *serving) {
     return VS_GO;
 }
 
-void vs_namespace_say(const struct vs_namespace *ns) {
+void vs_namespace_say(const struct vs_app *app, const struct vs_namespace *ns) {
+    enum vs_log_level level = ns - app->ns < vs_told(app) ? VS_LOG_INFO : VS_LOG_DEBUG;
     struct vesta_info info;
     vesta_get_info(ns->gen[VS_RESP], &info);
     if (*info.warning) vs_log(VS_LOG_WARN, info.warning, "namespace", info.namespace_, NULL);
     bool shared = !vs_store_is_local(info.store);
     uint64_t gives = vs_per_second(ns->layout);
-    vs_log(VS_LOG_INFO, "serving ids", "namespace", info.namespace_, "worker", VS_DIGITS((int64_t)info.worker),
+    vs_log(level, "serving ids", "namespace", info.namespace_, "worker", VS_DIGITS((int64_t)info.worker),
            "ids_per_second", gives <= INT64_MAX ? VS_DIGITS((int64_t)gives) : NULL, "number", info.drew_worker && !shared ? "drawn at random by this machine, which keeps it" : NULL, "store",
            shared ? info.store : NULL, NULL);
 }

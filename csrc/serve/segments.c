@@ -4,7 +4,7 @@
 #include "command/options.h"
 #include "os/clock.h"
 #include "os/thread.h"
-#include "serve/threads.h"
+#include "serve/crews/threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,7 +227,7 @@ static void keep(struct release *release, const struct vs_served_tag *tag, const
     pthread_mutex_unlock(&release->lock);
 }
 
-static void release_some(void *self, int unused) {
+static int64_t release_some(void *self, int unused) {
     struct release *release = self;
     struct vs_segments *segments = release->segments;
     size_t i;
@@ -241,6 +241,7 @@ static void release_some(void *self, int unused) {
         else if (vesta_segment_release(tag->seg, &err) != VESTA_OK && err.code != VESTA_ENOTNOW)
             keep(release, tag, err.text);
     }
+    return VS_THREADS_DONE;
 }
 
 static void tell_kept(const struct vs_segments *segments, uint64_t kept, const char *why) {
@@ -263,7 +264,8 @@ bool vs_segments_release(struct vs_serving *serving, int64_t until_us) {
     release->segments = segments;
     release->until_us = until_us - RELEASE_US;
     pthread_mutex_init(&release->lock, NULL);
-    struct vs_threads *threads = vs_threads_start(RELEASERS, release_some, release);
+    static const struct vs_crews crews = {.count = RELEASERS, .threads = RELEASERS};
+    struct vs_threads *threads = vs_threads_start(&crews, release_some, release);
     if (threads && (threads = vs_threads_end(threads, until_us))) {
         tell_kept(segments, segments->tag_count, "a store does not answer");
         return false;

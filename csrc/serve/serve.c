@@ -127,6 +127,7 @@ static int run(struct vs_serving *serving) {
     struct vs_serve_opts opts = {.app = &serving->app,
                                  .listener_count = serving->listener_count,
                                  .threads = serving->threads,
+                                 .keepers = vs_crews_keepers(&serving->crews),
                                  .ready = on_ready,
                                  .on_signal = vs_life_signal,
                                  .stopping = vs_life_stopping,
@@ -211,6 +212,7 @@ static int run_serve(int argc, char **argv) {
         vs_start_free(serving->start);
         vs_unbind_all(serving);
         vs_namespaces_free(&serving->app);
+        vs_crews_free(&serving->crews);
         vs_budget_free(serving->app.budget);
         vs_gate_free(serving->app.gate);
         vs_ending_log(serving);

@@ -3,7 +3,7 @@
  *   serve.c    the command: the order in which a server comes to life
  *   flags.c    flags and config, as one struct vs_serving
  *   namespaces.c  namespaces: their names, opening them, telling how they are
- *   start.c    from listening to serving: each namespace on a thread of its own (threads.c)
+ *   start.c    from listening to serving: namespaces opened by a few threads for each store (crews/)
  *   ending.c   the way out, within 5 s: numbers are given back, or it is said that they are not
  *   segments.c the tags of the config's segments: known, served, given back; tables.c reads which there are
  *   policies.c the policies of the namespaces
@@ -17,6 +17,7 @@
 #include "log/news.h"
 #include "command/command.h"
 #include "serve/systemd.h"
+#include "serve/crews/threads.h"
 #include "server/server.h"
 
 struct vs_serving_listener {
@@ -51,6 +52,7 @@ struct vs_serving {
     struct vs_control *control; /* NULL: there are no policies, and none can come */
     struct vs_life *life;
     struct vs_start *start;
+    struct vs_crews crews; /* who opens and closes which namespace */
     struct vs_segments *segments; /* NULL: the config has none */
     int64_t ended_us;             /* vs_monotonic_us when it was told to end; 0: it was not */
     struct vs_app app;
@@ -77,10 +79,16 @@ int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error 
 /* Opens a generator for each protocol of a namespace, once that is VESTA_OK.  Errors: vesta_open's. */
 int vs_namespace_open_gen(struct vs_serving *serving, int ns, struct vesta_error *err);
 void vs_namespace_close(struct vs_serving *serving, int ns);
-/* Logs what is served. */
-void vs_namespace_say(const struct vs_namespace *ns);
+/* Logs what is served; with a severity that is not heard, as a rule, where it is not told of one by one. */
+void vs_namespace_say(const struct vs_app *app, const struct vs_namespace *ns);
 /* Logs how each namespace is, just now. */
 void vs_namespaces_state(const struct vs_serving *serving);
+
+/* Which threads open and close which namespaces.  false: no memory.  Own: free it also then. */
+bool vs_crews_make(struct vs_crews *crews, const struct vs_config *config);
+void vs_crews_free(struct vs_crews *crews);
+/* How many threads call stores for them, at most: these, or the shifts of their keepers. */
+int vs_crews_keepers(const struct vs_crews *crews);
 
 /* Opens the namespaces and leases their numbers while the loops run: begin does not wait. */
 struct vs_start *vs_start_make(struct vs_serving *serving);

@@ -1,7 +1,8 @@
-/* start.c -- from listening to serving: each namespace is opened, and waits for its worker number, on a thread of its
- * own, so that one whose store is away harms no other.  Knows no socket. */
+/* start.c -- from listening to serving: namespaces are opened by a few threads for each store (crews/), so that one
+ * whose store is away harms no other, and one thread sees to all that wait for their worker numbers.  Knows no socket.
+ */
 #include "policy/control/control.h"
-#include "serve/threads.h"
+#include "serve/crews/threads.h"
 #include "command/options.h"
 #include "serve/serving.h"
 #include "os/thread.h"
@@ -10,20 +11,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LEASE_STEP_US 100000
+#define STEP_US_MAX 500000 /* between two looks at a namespace that waits; it is looked at soon where it has just begun */
+#define STEP_US_MIN 1000
+#define STEPS_OF_AGE 8
+#define LOOK_US 100000 /* between two looks of an opener whether the server ends */
+#define TELLS_MAX 8 /* namespaces of which the log says in one go why they wait; the others are counted */
 #define PROGRESS_US 2000000      /* nobody should look at a silent program for longer; */
 #define PROGRESS_US_MAX 60000000 /* twice as long each time up to this: a day of waiting is not a log full of it */
-#define CHOICE_STEP_US 1000      /* a policy answers soon */
 #define RETRY_US 1000000         /* after a generator that could not be opened */
+
+/* A namespace that is open, and waits for its worker number. */
+struct waiter {
+    struct waiter *next;
+    int ns;
+    int64_t since_us, due_us;
+    char text[256]; /* why */
+};
 
 enum place { WAITING, READY, FAILED, PLACES };
 
 struct vs_start {
     struct vs_serving *serving;
     struct vs_threads *threads;
-    int64_t from_us;
+    pthread_t waiting; /* sees to the waiters */
+    bool has_waiting;
+    int64_t from_us, said_us, rest_us; /* when why some wait was said last, and for how long nothing is */
     atomic_bool ending;
+    struct one *one;      /* of each namespace; its opener's own */
     pthread_mutex_t lock; /* over what follows */
+    pthread_cond_t arrived;
+    struct waiter *waiter; /* that have arrived */
     bool knows_tags; /* or there are none */
     int rc;          /* of a start that failed as a whole */
     int count[PLACES];
@@ -117,26 +134,19 @@ static bool is_ending(const struct vs_start *start) {
     return atomic_load(&start->ending);
 }
 
-static void rest(const struct vs_start *start, int64_t us) {
-    const struct vesta_clock *clock = start->serving->app.clock;
-    for (; us > 0 && !is_ending(start); us -= LEASE_STEP_US)
-        clock->sleep_us(clock->self, us < LEASE_STEP_US ? us : LEASE_STEP_US);
-}
-
-struct progress {
-    int64_t said_us, rest_us;
-};
-
-static void tell_progress(const struct vs_namespace *ns, const char *text, struct progress *progress) {
-    int64_t now_us = vs_monotonic_us();
-    if (now_us - progress->said_us < progress->rest_us) return;
-    progress->said_us = now_us;
-    progress->rest_us = 2 * progress->rest_us < PROGRESS_US_MAX ? 2 * progress->rest_us : PROGRESS_US_MAX;
+static void tell_waiting(const struct vs_namespace *ns, const char *text) {
     vs_log(VS_LOG_WARN, "waiting for a worker number", "namespace", ns->name, "why", text, NULL);
     vs_notify("STATUS=waiting for a worker number of %s", ns->name);
 }
 
 /* ------------------------------------------------------------------ opening */
+
+/* What an opener knows of a namespace. */
+struct one {
+    bool is_proved;
+    int64_t again_us;
+    int64_t said_us, rest_us;
+};
 
 static void fail_to_open(struct vs_start *start, int i, const struct vesta_error *err) {
     char text[VS_NAMESPACE_WHY_MAX];
@@ -145,43 +155,62 @@ static void fail_to_open(struct vs_start *start, int i, const struct vesta_error
     fail(start, i, usage ? VS_USAGE : VS_FAILED, text);
 }
 
-/* Where the ids of a generation cannot be proved because its store is away, or was not told of it yet, that is waited for
- * as a number is: it ends no server.  False: it cannot be served, or the server ends. */
-static bool prove(struct vs_start *start, int i) {
-    struct vs_serving *serving = start->serving;
-    struct progress progress = {start->from_us - PROGRESS_US, PROGRESS_US};
-    struct vesta_error err;
-    while (!is_ending(start)) {
-        int rc = vs_namespace_prove(&serving->config->ns[i], &err);
-        if (rc == VESTA_OK) return true;
-        if (rc != VESTA_EIO) return fail_to_open(start, i, &err), false;
-        tell_progress(&serving->app.ns[i], err.text, &progress);
-        vs_namespace_set(&serving->app.ns[i], VS_NAMESPACE_OPENING, err.text);
-        if (is_too_late(start, i, err.text)) return false;
-        rest(start, RETRY_US);
-    }
-    return false;
+/* In a second, unless the operator does not want to wait for so long. */
+static int64_t try_again(struct vs_start *start, int i, const char *text) {
+    vs_namespace_set(&start->serving->app.ns[i], VS_NAMESPACE_OPENING, text);
+    if (is_too_late(start, i, text)) return VS_THREADS_DONE;
+    start->one[i].again_us = vs_monotonic_us() + RETRY_US;
+    return LOOK_US;
 }
 
-/* False: it cannot be served, or the server ends. */
-static bool open_generator(struct vs_start *start, int i) {
+static void tell_unproved(const struct vs_start *start, int i, const char *text) {
+    struct one *one = &start->one[i];
+    int64_t now_us = vs_monotonic_us();
+    if (one->rest_us == 0) one->said_us = start->from_us - PROGRESS_US, one->rest_us = PROGRESS_US;
+    if (now_us - one->said_us < one->rest_us) return;
+    one->said_us = now_us;
+    one->rest_us = 2 * one->rest_us < PROGRESS_US_MAX ? 2 * one->rest_us : PROGRESS_US_MAX;
+    tell_waiting(&start->serving->app.ns[i], text);
+}
+
+/* Where the ids of a generation cannot be proved because its store is away, or was not told of it yet, that is waited for
+ * as a number is: it ends no server. */
+static int64_t prove(struct vs_start *start, int i) {
+    struct vesta_error err;
+    int rc = vs_namespace_prove(&start->serving->config->ns[i], &err);
+    start->one[i].is_proved = rc == VESTA_OK;
+    if (rc == VESTA_OK) return 0;
+    if (rc != VESTA_EIO) return fail_to_open(start, i, &err), VS_THREADS_DONE;
+    tell_unproved(start, i, err.text);
+    return try_again(start, i, err.text);
+}
+
+static void wait_for_number(struct vs_start *start, int i);
+
+static int64_t open_generator(struct vs_start *start, int i) {
     struct vs_serving *serving = start->serving;
     struct vs_namespace *ns = &serving->app.ns[i];
     struct vesta_error err;
-    while (!is_ending(start)) {
-        if (vs_namespace_open_gen(serving, i, &err) == VESTA_OK) {
-            if (serving->control) vs_control_enter(serving->control, i, ns->gen[VS_RESP]);
-            vs_namespace_set(ns, VS_NAMESPACE_OPEN, NULL);
-            return true;
-        }
-        bool may_pass = err.code == VESTA_EIO || err.code == VESTA_ENOMEM;
-        if (!may_pass || is_last(start)) return fail_to_open(start, i, &err), false;
-        vs_log(VS_LOG_WARN, err.text, "namespace", ns->name, "again", "in a second", NULL);
-        vs_namespace_set(ns, VS_NAMESPACE_OPENING, err.text);
-        if (is_too_late(start, i, err.text)) return false;
-        rest(start, RETRY_US);
+    if (vs_namespace_open_gen(serving, i, &err) == VESTA_OK) {
+        if (serving->control) vs_control_enter(serving->control, i, ns->gen[VS_RESP]);
+        vs_namespace_set(ns, VS_NAMESPACE_OPEN, NULL);
+        wait_for_number(start, i);
+        return VS_THREADS_DONE;
     }
-    return false;
+    bool may_pass = err.code == VESTA_EIO || err.code == VESTA_ENOMEM;
+    if (!may_pass || is_last(start)) return fail_to_open(start, i, &err), VS_THREADS_DONE;
+    vs_log(VS_LOG_WARN, err.text, "namespace", ns->name, "again", "in a second", NULL);
+    return try_again(start, i, err.text);
+}
+
+/* Done: it is open, or cannot be served, or the server ends. */
+static int64_t open_namespace(void *self, int i) {
+    struct vs_start *start = self;
+    struct one *one = &start->one[i];
+    if (is_ending(start)) return VS_THREADS_DONE;
+    if (vs_monotonic_us() < one->again_us) return LOOK_US;
+    int64_t rest_us = one->is_proved ? 0 : prove(start, i);
+    return one->is_proved && !is_ending(start) ? open_generator(start, i) : is_ending(start) ? VS_THREADS_DONE : rest_us;
 }
 
 /* ------------------------------------------------------------------ the first lease */
@@ -202,50 +231,137 @@ static void fail_as(struct vs_start *start, int i, const char *text) {
     fail(start, i, VS_FAILED, sentence);
 }
 
-/* True: ids are given, or a pause is met that a request may meet at any time. */
-static bool lease(struct vs_start *start, int i) {
-    const struct vs_serving *serving = start->serving;
-    const struct vs_namespace *ns = &serving->app.ns[i];
-    const struct vesta_clock *clock = serving->app.clock;
-    struct vesta_gen *gen = ns->gen[VS_RESP];
-    struct progress progress = {start->from_us, PROGRESS_US};
-    struct vesta_pause pause;
-    char text[256] = "", over[VS_OVER_MAX];
-    uint64_t id;
-    if (vesta_keep(gen) != VESTA_OK) return fail_as(start, i, "cannot start the keeper of the lease"), false;
-    while (!is_ending(start) && vesta_next_wait(gen, &id, LEASE_STEP_US, &pause) != VESTA_OK) {
-        if (pause.why != VESTA_CHOOSE || !*text) /* the last answer's reason says more than the next question */
-            vesta_pause_text(gen, &pause, text, sizeof text);
-        if (!is_wanted(serving, i, &pause, over)) return fail_as(start, i, over), false;
-        if (pause.why == VESTA_CHOOSE)
-            clock->sleep_us(clock->self, CHOICE_STEP_US);
-        else if (pause.why != VESTA_LEASE && pause.wait_us >= 0)
-            return true;
-        if (pause.wait_us < 0) return fail_as(start, i, text), false;
-        if (is_too_late(start, i, text)) return false;
-        tell_progress(ns, text, &progress);
-    }
-    return !is_ending(start);
+static void be_ready(struct vs_start *start, int i) {
+    const struct vs_app *app = &start->serving->app;
+    vs_namespace_say(app, &app->ns[i]);
+    settle(start, i, READY);
 }
 
-static void start_namespace(void *self, int i) {
+/* False: it waits no more. */
+static bool look_at(struct vs_start *start, struct waiter *w) {
+    const struct vs_serving *serving = start->serving;
+    struct vesta_gen *gen = serving->app.ns[w->ns].gen[VS_RESP];
+    struct vesta_pause pause;
+    char over[VS_OVER_MAX];
+    uint64_t id;
+    if (vesta_next(gen, &id, &pause) == VESTA_OK) return be_ready(start, w->ns), false;
+    bool is_keepers = pause.why == VESTA_LEASE || pause.why == VESTA_CHOOSE || pause.why == VESTA_CLOSED;
+    if (is_keepers && vesta_keep(gen) != VESTA_OK)
+        return fail_as(start, w->ns, "cannot start the keeper of the lease"), false;
+    if (pause.why != VESTA_CHOOSE || !*w->text) /* the last answer's reason says more than the next question */
+        vesta_pause_text(gen, &pause, w->text, sizeof w->text);
+    if (!is_wanted(serving, w->ns, &pause, over)) return fail_as(start, w->ns, over), false;
+    if (pause.wait_us < 0) return fail_as(start, w->ns, w->text), false;
+    if (!is_keepers) return be_ready(start, w->ns), false; /* a pause that a request may meet at any time */
+    return !is_too_late(start, w->ns, w->text);
+}
+
+static int64_t step_us(const struct waiter *w, int64_t now_us) {
+    int64_t us = (now_us - w->since_us) / STEPS_OF_AGE;
+    return us < STEP_US_MIN ? STEP_US_MIN : us > STEP_US_MAX ? STEP_US_MAX : us;
+}
+
+/* Why some wait, now and then: twice as long each time. */
+static void tell_progress(struct vs_start *start, const struct waiter *w) {
+    int64_t now_us = vs_monotonic_us();
+    int told = 0, more = 0;
+    if (!w || now_us - start->said_us < start->rest_us) return;
+    for (; w; w = w->next) {
+        if (now_us - w->since_us < PROGRESS_US || !*w->text) continue;
+        if (told < TELLS_MAX)
+            tell_waiting(&start->serving->app.ns[w->ns], w->text), told++;
+        else
+            more++;
+    }
+    if (more > 0)
+        vs_log(VS_LOG_WARN, "more namespaces wait for a worker number", "waiting", VS_DIGITS(more), NULL);
+    if (told == 0) return;
+    start->said_us = now_us;
+    start->rest_us = 2 * start->rest_us < PROGRESS_US_MAX ? 2 * start->rest_us : PROGRESS_US_MAX;
+}
+
+/* Looks at those that are due.  When the next one is. */
+static int64_t go_round(struct vs_start *start, struct waiter **waiters) {
+    int64_t first_us = vs_monotonic_us() + STEP_US_MAX;
+    for (struct waiter **at = waiters, *w; (w = *at) && !is_ending(start);) {
+        int64_t now_us = vs_monotonic_us();
+        if (w->due_us <= now_us) {
+            if (!look_at(start, w)) {
+                *at = w->next;
+                free(w);
+                continue;
+            }
+            w->due_us = now_us + step_us(w, now_us);
+        }
+        if (w->due_us < first_us) first_us = w->due_us;
+        at = &w->next;
+    }
+    return first_us;
+}
+
+/* Puts those that have come before the others. */
+static void take_arrived(struct vs_start *start, struct waiter **waiters) {
+    struct waiter **last = &start->waiter;
+    while (*last)
+        last = &(*last)->next;
+    *last = *waiters;
+    *waiters = start->waiter;
+    start->waiter = NULL;
+}
+
+static void *see_to_waiters(void *self) {
     struct vs_start *start = self;
-    if (!prove(start, i) || !open_generator(start, i) || !lease(start, i)) return;
-    vs_namespace_say(&start->serving->app.ns[i]);
-    settle(start, i, READY);
+    struct waiter *waiters = NULL, *next;
+    pthread_mutex_lock(&start->lock);
+    while (!is_ending(start)) {
+        take_arrived(start, &waiters);
+        pthread_mutex_unlock(&start->lock);
+        int64_t until_us = go_round(start, &waiters);
+        tell_progress(start, waiters);
+        struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+        pthread_mutex_lock(&start->lock);
+        if (start->count[WAITING] == 0) break;
+        if (!start->waiter && !is_ending(start)) pthread_cond_timedwait(&start->arrived, &start->lock, &until);
+    }
+    take_arrived(start, &waiters);
+    pthread_mutex_unlock(&start->lock);
+    for (; waiters; waiters = next) {
+        next = waiters->next;
+        free(waiters);
+    }
+    return NULL;
+}
+
+static void wait_for_number(struct vs_start *start, int i) {
+    struct waiter *w = calloc(1, sizeof *w);
+    if (!w || vesta_keep(start->serving->app.ns[i].gen[VS_RESP]) != VESTA_OK) {
+        fail_as(start, i, "cannot start the keeper of the lease");
+        free(w);
+        return;
+    }
+    w->ns = i;
+    w->since_us = vs_monotonic_us();
+    pthread_mutex_lock(&start->lock);
+    w->next = start->waiter;
+    start->waiter = w;
+    pthread_cond_signal(&start->arrived);
+    pthread_mutex_unlock(&start->lock);
 }
 
 /* ------------------------------------------------------------------ begin and end */
 
 void vs_start_begin(struct vs_start *start) {
     const struct vs_app *app = &start->serving->app;
-    start->from_us = vs_monotonic_us();
+    start->from_us = start->said_us = vs_monotonic_us();
+    start->rest_us = PROGRESS_US;
     if (start->serving->segments && !vs_segments_begin(start->serving)) {
         vs_log(VS_LOG_ERROR, "cannot start a thread for the segments", NULL);
         give_up(start, VS_FAILED);
         return;
     }
-    start->threads = vs_threads_start(app->ns_count, start_namespace, start);
+    if (app->ns_count == 0) return;
+    start->has_waiting = vs_thread_start(&start->waiting, see_to_waiters, start) == 0;
+    start->threads = start->has_waiting ? vs_threads_start(&start->serving->crews, open_namespace, start) : NULL;
     for (int i = 0; i < app->ns_count; i++)
         if (!start->threads || !vs_threads_began(start->threads, i)) fail(start, i, VS_FAILED, "cannot start a thread");
 }
@@ -253,8 +369,14 @@ void vs_start_begin(struct vs_start *start) {
 struct vs_start *vs_start_make(struct vs_serving *serving) {
     size_t count = (size_t)serving->app.ns_count;
     struct vs_start *start = calloc(1, sizeof *start + count * sizeof start->at[0]);
-    if (!start) return NULL;
+    pthread_condattr_t monotonic;
+    if (start) start->one = calloc(count + 1, sizeof *start->one);
+    if (!start || !start->one) return free(start), NULL;
     start->count[WAITING] = (int)count;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&start->arrived, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     start->serving = serving;
     start->rc = VS_GO;
     start->knows_tags = !serving->segments;
@@ -263,7 +385,12 @@ struct vs_start *vs_start_make(struct vs_serving *serving) {
 }
 
 void vs_start_stop(struct vs_start *start) {
+    pthread_mutex_lock(&start->lock);
     atomic_store(&start->ending, true);
+    pthread_cond_signal(&start->arrived);
+    pthread_mutex_unlock(&start->lock);
+    if (start->has_waiting) pthread_join(start->waiting, NULL); /* it calls no store */
+    start->has_waiting = false;
 }
 
 bool vs_start_stopped(struct vs_start *start, int i, int64_t until_us) {
@@ -281,6 +408,12 @@ int vs_start_result(const struct vs_start *start) {
 
 void vs_start_free(struct vs_start *start) {
     if (!start) return;
+    pthread_cond_destroy(&start->arrived);
     pthread_mutex_destroy(&start->lock);
+    for (struct waiter *w = start->waiter, *next; w; w = next) { /* of an opener that was late */
+        next = w->next;
+        free(w);
+    }
+    free(start->one);
     free(start);
 }

@@ -41,6 +41,9 @@ static struct vs_plan plan_of(const struct vs_config *config) {
         .namespaces = config->ns_count,
         .listeners = {
             [VS_RESP] = config->resp.count, [VS_HTTP] = config->http.count, [VS_ADMIN] = config->admin.count}};
+    struct vs_crews crews;
+    if (vs_crews_make(&crews, config)) plan.keepers = vs_crews_keepers(&crews);
+    vs_crews_free(&crews);
     vs_process_measure(&usage);
     plan.open = (int)usage.open_fds + 1; /* the log */
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)

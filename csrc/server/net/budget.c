@@ -15,8 +15,10 @@
 
 #define RESERVE_SPARE 16     /* the log, a config or policy that is read, a name that is looked up, /proc */
 #define RESERVE_THREAD 8     /* a loop's own */
-#define RESERVE_NAMESPACE 12 /* of a keeper and its store: folder, lock, record, connection, database and journal */
+#define RESERVE_NAMESPACE 1  /* its map */
+#define RESERVE_KEEPER 11    /* its store: folder, lock, record, connection, database and journal; a file that is opened */
 #define RESERVE_DATABASE 4   /* of a connection: socket and what wakes it, or database, journal and lock */
+#define NAMESPACES_FEW 64 /* whose descriptors are not what there are too few for */
 #define SERVE_MIN 16         /* connections: with fewer there is no point in serving */
 #define ADMIN_MIN 4
 
@@ -84,10 +86,12 @@ static void cut(struct vs_limits *l, int room) {
     l->connections_max = room - admin;
 }
 
-#define FOR_TAGS_MAX 48
-static const char *for_tags(const struct vs_limits *l, char buf[FOR_TAGS_MAX]) {
-    int tags = l->tags.listed + l->tags.found_max;
-    if (tags > 0) snprintf(buf, FOR_TAGS_MAX, ", %d of them for tags", tags);
+#define FOR_NAMES_MAX 96
+static const char *for_names(const struct vs_limits *l, char buf[FOR_NAMES_MAX]) {
+    int tags = l->tags.listed + l->tags.found_max, used = 0;
+    if (tags > 0) used = snprintf(buf, FOR_NAMES_MAX, ", %d of them for tags", tags);
+    if (l->namespaces > NAMESPACES_FEW)
+        snprintf(buf + used, FOR_NAMES_MAX - (size_t)used, ", %d of them for namespaces", l->namespaces);
     return buf;
 }
 
@@ -113,7 +117,7 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
             err, VESTA_EIO,
             "%d file descriptors are too few: %d are reserved for stores, keepers and the log%s, and clients "
             "need at least %d; " VS_RAISE_DESCRIPTORS,
-            descriptors, reserved, for_tags(l, (char[FOR_TAGS_MAX]){0}), SERVE_MIN + ADMIN_MIN);
+            descriptors, reserved, for_names(l, (char[FOR_NAMES_MAX]){0}), SERVE_MIN + ADMIN_MIN);
     if (l->connections_max + l->proto_max[VS_ADMIN] > room) cut(l, room);
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
         int half = (l->proto_max[protocol] + 1) / 2;
@@ -142,8 +146,9 @@ int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_
         listens[protocol] = plan->listeners[protocol] > 0;
         listeners += plan->listeners[protocol];
     }
+    l->namespaces = plan->namespaces;
     int reserved = plan->open + RESERVE_SPARE + plan->threads * (RESERVE_THREAD + listeners) +
-                   plan->namespaces * RESERVE_NAMESPACE + l->tags.connections * RESERVE_DATABASE;
+                   plan->namespaces * RESERVE_NAMESPACE + plan->keepers * RESERVE_KEEPER + l->tags.connections * RESERVE_DATABASE;
     int descriptors = raise_descriptors(l->connections_max + admin_max + reserved + l->tags.listed + l->tags.found_max);
     return vs_limits_settle(l, descriptors, reserved, listens, err);
 }

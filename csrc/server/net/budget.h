@@ -53,13 +53,15 @@ struct vs_limits {
     struct vs_tags_plan tags;
     int descriptors, reserved;    /* of the process; those that no client can take.  Set by vs_limits_settle */
     int of_address[VS_PROTOCOLS]; /* the same */
-    int cut_from;                 /* the same: connections that were asked for where there are fewer, else 0 */
+    int namespaces;               /* that have a descriptor each.  Set by vs_limits_fit */
+    int cut_from;                 /* set by vs_limits_settle: connections that were asked for where there are fewer, else 0 */
 };
 
 /* What needs descriptors and is no connection. */
 struct vs_plan {
     int open; /* when the loops begin, the listeners among them */
     int threads, namespaces, listeners[VS_PROTOCOLS];
+    int keepers; /* threads that open namespaces or keep their leases: each calls a store */
 };
 
 #define VS_RAISE_DESCRIPTORS "raise the limit (LimitNOFILE= of the unit, ulimit -n, --ulimit nofile= of a container)"

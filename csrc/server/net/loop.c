@@ -332,7 +332,10 @@ static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};
     vs_process_measure(&usage);
-    struct vs_plan plan = {(int)usage.open_fds, opts->threads, opts->app->ns_count, {0}};
+    struct vs_plan plan = {.open = (int)usage.open_fds,
+                           .threads = opts->threads,
+                           .namespaces = opts->app->ns_count,
+                           .keepers = opts->keepers};
     for (int i = 0; i < opts->listener_count; i++)
         plan.listeners[opts->listener[i].protocol]++;
     int rc = vs_limits_fit(&limits, &plan, err);

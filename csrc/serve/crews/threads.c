@@ -1,0 +1,158 @@
+/* threads.c -- threads that do one thing for each namespace, one after the other of those that they have; and waiting
+ * for them, but not for ever.  Knows not what. */
+#include "serve/crews/threads.h"
+#include "os/thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NONE (-1)
+
+struct crew {
+    struct vs_threads *threads;
+    pthread_t thread;
+    int first; /* of those that it has to go on with; linked by `next` */
+};
+
+struct member {
+    int next;
+    int64_t due_us;
+    bool done; /* under the lock */
+};
+
+struct vs_threads {
+    const struct vs_crews *crews;
+    vs_threads_body *body;
+    void *self;
+    pthread_mutex_t lock;
+    pthread_cond_t finished;
+    int begun, done; /* threads; members */
+    struct crew *crew;
+    struct member member[];
+};
+
+static int crew_of(const struct vs_threads *threads, int i) {
+    return threads->crews->of ? threads->crews->of[i] : i;
+}
+
+static void settle(struct vs_threads *threads, int i) {
+    pthread_mutex_lock(&threads->lock);
+    threads->member[i].done = true;
+    threads->done++;
+    pthread_cond_broadcast(&threads->finished);
+    pthread_mutex_unlock(&threads->lock);
+}
+
+/* Goes on with each that is due.  When the next one is; INT64_MAX: none is left. */
+static int64_t go_round(struct crew *crew) {
+    struct vs_threads *threads = crew->threads;
+    int64_t first_us = INT64_MAX;
+    for (int *at = &crew->first; *at != NONE;) {
+        int i = *at;
+        struct member *member = &threads->member[i];
+        if (member->due_us <= vs_monotonic_us()) {
+            int64_t rest_us = threads->body(threads->self, i);
+            if (rest_us == VS_THREADS_DONE) {
+                *at = member->next;
+                settle(threads, i);
+                continue;
+            }
+            member->due_us = vs_monotonic_us() + rest_us;
+        }
+        if (member->due_us < first_us) first_us = member->due_us;
+        at = &member->next;
+    }
+    return first_us;
+}
+
+static void *work(void *arg) {
+    for (int64_t next_us; (next_us = go_round(arg)) != INT64_MAX;) {
+        struct timespec until = {.tv_sec = next_us / 1000000, .tv_nsec = next_us % 1000000 * 1000};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    }
+    return NULL;
+}
+
+static void free_threads(struct vs_threads *threads) {
+    pthread_mutex_destroy(&threads->lock);
+    pthread_cond_destroy(&threads->finished);
+    free(threads->crew);
+    free(threads);
+}
+
+static struct vs_threads *make_threads(const struct vs_crews *crews) {
+    struct vs_threads *threads = calloc(1, sizeof *threads + (size_t)crews->count * sizeof threads->member[0]);
+    pthread_condattr_t monotonic;
+    if (!threads) return NULL;
+    pthread_mutex_init(&threads->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&threads->finished, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    threads->crews = crews;
+    threads->crew = calloc((size_t)crews->threads + 1, sizeof *threads->crew);
+    if (!threads->crew) return free_threads(threads), NULL;
+    for (int k = 0; k < crews->threads; k++)
+        threads->crew[k] = (struct crew){.threads = threads, .first = NONE};
+    for (int i = crews->count - 1; i >= 0; i--) {
+        struct crew *crew = &threads->crew[crew_of(threads, i)];
+        threads->member[i].next = crew->first;
+        crew->first = i;
+    }
+    return threads;
+}
+
+struct vs_threads *vs_threads_start(const struct vs_crews *crews, vs_threads_body *body, void *self) {
+    struct vs_threads *threads = make_threads(crews);
+    if (!threads) return NULL;
+    threads->body = body;
+    threads->self = self;
+    for (; threads->begun < crews->threads; threads->begun++) {
+        struct crew *crew = &threads->crew[threads->begun];
+        if (vs_thread_start(&crew->thread, work, crew) != 0) break;
+    }
+    return threads;
+}
+
+bool vs_threads_began(const struct vs_threads *threads, int i) {
+    return crew_of(threads, i) < threads->begun;
+}
+
+/* With the lock held: until one more is done.  False: that instant has come. */
+static bool wait_for_one(struct vs_threads *threads, int64_t until_us) {
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    return pthread_cond_timedwait(&threads->finished, &threads->lock, &until) == 0;
+}
+
+/* How many will be done, if nothing hangs. */
+static int count_begun(const struct vs_threads *threads) {
+    int count = 0;
+    for (int i = 0; i < threads->crews->count; i++)
+        count += vs_threads_began(threads, i);
+    return count;
+}
+
+struct vs_threads *vs_threads_end(struct vs_threads *threads, int64_t until_us) {
+    int begun = count_begun(threads);
+    pthread_mutex_lock(&threads->lock);
+    while (threads->done < begun && wait_for_one(threads, until_us))
+        ;
+    bool done = threads->done == threads->crews->count;
+    pthread_mutex_unlock(&threads->lock);
+    if (!done) return threads;
+    for (int k = 0; k < threads->begun; k++)
+        pthread_join(threads->crew[k].thread, NULL);
+    free_threads(threads);
+    return NULL;
+}
+
+bool vs_threads_did(struct vs_threads *threads, int i, int64_t until_us) {
+    if (!vs_threads_began(threads, i)) return false;
+    pthread_mutex_lock(&threads->lock);
+    while (!threads->member[i].done && wait_for_one(threads, until_us))
+        ;
+    bool did = threads->member[i].done;
+    pthread_mutex_unlock(&threads->lock);
+    return did;
+}
