@@ -1,0 +1,108 @@
+"""credentials.py VESTA -- how programs that people have at hand say a name and a secret: redis-cli and redis-py by flags and URL,
+curl by Basic and Bearer, Prometheus by a bearer token.  What they ask with it is in the other specs."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+
+from hosting import Host
+from servers import until
+from serving import SLOW, Server, claim, free_port, give_back, main, same
+
+CHOSEN = "p@ss word:/?#[%]+&"  # all that a URL has a meaning for
+
+
+def added(world, name, *words):
+    return world.run("client", "add", name, *words, "--file", world.path("clients")).out.strip()
+
+
+def named(world, *flags, **more):
+    """`orders` has a random secret, `web` one that a person chose; who says nothing may nothing that is asked here."""
+    with open(world.path("chosen"), "w") as file:
+        file.write(CHOSEN + "\n")
+    with open(world.path("clients"), "w") as file:
+        file.write("default names=nothing calls=make\n")
+    added(world, "web", "--calls", "give", "--secret-file", world.path("chosen"))
+    return added(world, "orders", "--calls", "give,read"), Server(world, "--clients", world.path("clients"), *flags, **more)
+
+
+def ran(*args):
+    done = subprocess.run(args, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60 * SLOW)
+    return done.stdout.strip()
+
+
+def url(server, name, secret):
+    return "redis://%s:%s@127.0.0.1:%d" % (name, urllib.parse.quote(secret, safe=""), server.resp)
+
+
+@claim("redis-cli by --user and --pass, by -a alone and by -u; redis-py by the same URL")
+def _(world):
+    secret, server = named(world)
+    with server:
+        cli = "redis-cli", "--no-auth-warning", "-p", str(server.resp)
+        for name, said in ("orders", secret), ("web", CHOSEN):
+            for words in (*cli, "--user", name, "--pass", said), ("redis-cli", "--no-auth-warning", "-u", url(server, name, said)):
+                same((words, ran(*words, "ACL", "WHOAMI"), ran(*words, "GET", "default").isdigit()), (words, name, True))
+            same(ran("/usr/bin/python3", "-c", "import redis, sys; c = redis.Redis.from_url(sys.argv[1]); print(c.acl_whoami(), c.get('default').isdigit())",
+                     url(server, name, said)), "%s True" % name)
+        same(ran(*cli, "-a", secret, "ACL", "WHOAMI"), "orders")
+        assert "WRONGPASS" in ran("sh", "-c", 'exec "$@" 2>&1', "x", *cli, "--user", "web", "--pass", secret, "PING")
+
+
+@claim("curl by -u, by --oauth2-bearer and by a header; by -u without a name where the secret is random")
+def _(world):
+    secret, server = named(world)
+    with server:
+        at = "http://127.0.0.1:%d/genid" % server.http
+        for words in (["-u", "orders:" + secret], ["-u", ":" + secret], ["-u", "web:" + CHOSEN], ["--oauth2-bearer", secret],
+                      ["-H", "Authorization: Bearer " + secret]):
+            assert ran("curl", "-s", *words, at).isdigit(), words
+        for words in ([], ["-u", "web:" + secret], ["--oauth2-bearer", CHOSEN]):
+            same((words, ran("curl", "-s", "-o", os.devnull, "-w", "%{http_code}", *words, at)), (words, "401" if words else "403"))
+
+
+SCRAPE = """
+global: {scrape_interval: 200ms, scrape_timeout: 200ms}
+scrape_configs:
+- {job_name: http, static_configs: [{targets: ['127.0.0.1:%d']}], authorization: {credentials_file: %s}}
+- {job_name: admin, static_configs: [{targets: ['127.0.0.1:%d']}], authorization: {credentials: operators}}
+- {job_name: nobody, static_configs: [{targets: ['127.0.0.1:%d']}]}
+- {job_name: basic, static_configs: [{targets: ['127.0.0.1:%d']}], basic_auth: {username: orders, password_file: %s}}
+"""
+
+
+def asked(port, path):
+    with urllib.request.urlopen("http://127.0.0.1:%d/api/v1/%s" % (port, path), timeout=20 * SLOW) as reply:
+        return json.load(reply)["data"]
+
+
+@claim("Prometheus scrapes with a bearer token or by Basic what HTTP and the admin's address show, and is refused without")
+def _(world):
+    if not shutil.which("prometheus"):
+        return print("    skipped, no prometheus here: apt-get install prometheus")
+    admin = free_port()
+    secret, server = named(world, "--admin", "127.0.0.1:%d" % admin, env={"VESTA_ADMIN_TOKEN": "operators"})
+    with open(world.path("secret"), "w") as file:
+        file.write(secret)
+    with open(world.path("prometheus.yml"), "w") as file:
+        file.write(SCRAPE % (server.http, world.path("secret"), admin, server.http, server.http, world.path("secret")))
+    port = free_port()
+    args = ["prometheus", "--config.file=" + world.path("prometheus.yml"), "--storage.tsdb.path=" + world.path("tsdb"),
+            "--web.listen-address=127.0.0.1:%d" % port]
+    with server, Host(world, args, port=port) as prometheus:
+        prometheus.until(lambda: "Server is ready" in prometheus.said(), "it is ready")
+        def healths():
+            targets = asked(port, "targets")["activeTargets"]
+            return {target["labels"]["job"]: target["health"] for target in targets}
+        until(lambda: "unknown" not in healths().values() and healths() or None, lambda: healths())
+        same(healths(), {"http": "up", "admin": "up", "basic": "up", "nobody": "down"})
+        until(lambda: {row["metric"]["job"] for row in asked(port, "query?query=vesta_ready")["result"]} == {"http", "admin", "basic"},
+              "what they show is there")
+    give_back(admin)
+
+
+sys.argv = sys.argv[:2]
+main()
