@@ -32,7 +32,7 @@ packages_for() {
             echo g++ clang libclang-rt-dev python3 git procps strace make patch
             echo prometheus python3-prometheus-client
             echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2
-            echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
+            echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua libnginx-mod-stream wrk
             echo openssl spin tzdata ca-certificates
             echo iproute2 python3-yaml
             echo man-db mandoc zsh fish
