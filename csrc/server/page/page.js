@@ -1,5 +1,6 @@
 // page.js -- the admin's page: signs in, follows the server's events, and shows what they say.
 import { chart } from './chart.js';
+import { clients } from './clients.js';
 import { ask, join } from './hub.js';
 import { idBox } from './idbox.js';
 import { el, fill, ago, grouped, rate, span } from './dom.js';
@@ -27,6 +28,7 @@ const HEARD = {
   history: drawHour,
   workers: said => last && showWorkers(said),
   segments: showSegments,
+  clients: clients($),
   end: (_, { why }) => (why === 'token' ? login(token ? 'The server does not know this token.' : '') : staleness(why)),
 };
 
@@ -279,7 +281,7 @@ function login(why) {
   workers.clear();
   sessionStorage.removeItem('token');
   $('board').hidden = $('actions').hidden = true;
-  for (const id of ['server', 'live', 'namespaces', 'workers', 'tiles', 'policies', 'answers']) $(id).replaceChildren();
+  for (const id of ['server', 'live', 'namespaces', 'workers', 'tiles', 'policies', 'answers', 'clients', 'connections']) $(id).replaceChildren();
   $('login').hidden = false;
   fill($('login-error'), why || '');
   $('token').focus();

@@ -2,9 +2,10 @@
 import json
 import os
 import signal
+import time
 
 from paged import TOKEN, Paged, browsing, open_page, shown, text_of
-from serving import VESTA, Server, claim, main, same
+from serving import SLOW, VESTA, Server, claim, command, main, same
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(HERE, "..", "..", "..", "csrc", "server", "page")
@@ -44,6 +45,30 @@ def _(world):
         tab.type("#token", "\u2713")
         tab.press("Enter")
         tab.until("document.getElementById('login-error').innerText.includes('does not know')")
+
+
+@claim("clients stand there with their part of the ids, and the connections that took most, by address; a client's name is text")
+def _(world):
+    with Paged(world) as server, browsing() as browser, server.connect(server.resp) as most, server.connect(server.resp) as other:
+        other.sendall(command("CLIENT", "SETNAME", "<b>till</b>") + command("GET", "orders"))
+        most.sendall(command("VESTA.NEXT", "orders", "70") + command("GET", "nothing"))
+        assert most.recv(4096) and other.recv(4096)
+        tab = open_page(browser, server)
+        tab.until("document.querySelectorAll('#connections tbody tr').length === 2")
+        rows = tab.run("[...document.querySelectorAll('#connections tbody tr')].map(tr => [...tr.cells].map(td => td.innerText))")
+        same([(row[1], row[2], row[3], row[4]) for row in rows],
+             [("default", "127.0.0.1:%d" % sock.getsockname()[1], "resp", ids) for sock, ids in ((most, "70"), (other, "1"))])
+        assert rows[1][7].startswith("get ") and rows[1][7].endswith(", <b>till</b>"), rows
+        # ids are taken while it looks: all of them are this client's part
+        def takes():
+            most.sendall(command("VESTA.NEXT", "orders", "70"))
+            return most.recv(4096) and tab.run("document.querySelector('#clients tbody tr').cells[3].innerText")
+        end = time.monotonic() + 200 * SLOW  # a machine that stands still gives no ids
+        while takes() != "100 %":
+            assert time.monotonic() < end, tab.run("document.querySelector('#clients').innerText")
+            time.sleep(0.1)
+        first = tab.run("[...document.querySelector('#clients tbody tr').cells].map(td => td.innerText)")
+        same((first[0], first[6]), ("default", "wrong 1"))
 
 
 @claim("who is in a table by the keyboard stays there, and nothing is read aloud that is no news")
