@@ -165,3 +165,8 @@ def redis(folder, place=ANYWHERE, address=None):
     listen = ["--port", "0", "--unixsocket", rest] if kind == "unix" else ["--port", rest, "--bind", kind]
     return Server(address, [*place.server, "redis-server", *listen, "--save", "", "--appendonly", "no", "--dir", folder],
                   folder / "redis.log")
+
+
+def constant(turns, folder, place=ANYWHERE, address=None):
+    address = address or tcp()
+    return Server(address, [*place.server, turns.program("constant"), address], folder / "constant.log")

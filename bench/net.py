@@ -194,18 +194,31 @@ def http_unix(turns):
 
 
 def resp(pipeline, unix=False, contenders=("best",)):
-    commands = {"best": ("GET", "default"), "default": ("GET", "default"), "yard": ("INCR", "counter")}
+    """A contender may be `constant`, which answers without looking: what is left of a command is the kernel's."""
+    def measure(turns):
+        def start(folder, place):
+            at = [f"unix:{folder}/{name}.sock" if unix else None for name in ("vesta", "defaults", "constant", "redis")]
+            ours = {"best": lambda: vesta(turns, folder, "resp", place, at[0]),
+                    "default": lambda: daemons.defaults(turns, folder, "resp", place, at[1]),
+                    "constant": lambda: daemons.constant(turns, folder, place, at[2])}
+            return {**{name: ours[name] for name in contenders}, "yard": lambda: redis(folder, place, at[3])}
+
+        def load(name, server, place):
+            return redis_benchmark(server, place, pipeline, turns.seconds, *(("INCR", "counter") if name == "yard" else ("GET", "default")))
+        return both_modes(turns, start, load, lambda s: count(s, b"GET default\r\n", RESP_ID, turns.few(COUNTED, 1000)))
+    return measure
+
+
+def resp_lean(unix):
+    """By our own client, which says at once all that it has to say: it is not redis-benchmark's rhythm that decides."""
+    requests = {"best": "GET default", "yard": "INCR counter"}
 
     def measure(turns):
         def start(folder, place):
-            at = [f"unix:{folder}/{name}.sock" if unix else None for name in ("vesta", "defaults", "redis")]
-            ours = {"best": lambda: vesta(turns, folder, "resp", place, at[0]),
-                    "default": lambda: daemons.defaults(turns, folder, "resp", place, at[1])}
-            return {**{name: ours[name] for name in contenders}, "yard": lambda: redis(folder, place, at[2])}
-
-        def load(name, server, place):
-            return redis_benchmark(server, place, pipeline, turns.seconds, *commands[name])
-        return both_modes(turns, start, load, lambda s: count(s, b"GET default\r\n", RESP_ID, turns.few(COUNTED, 1000)))
+            at = [f"unix:{folder}/{name}.sock" if unix else None for name in requests]
+            return {"best": lambda: vesta(turns, folder, "resp", place, at[0]), "yard": lambda: redis(folder, place, at[1])}
+        return both_modes(turns, start, lambda name, server, place: local(turns, server, place, requests[name], turns.seconds),
+                          lambda s: count(s, b"GET default\r\n", RESP_ID, turns.few(COUNTED, 1000)))
     return measure
 
 

@@ -15,8 +15,8 @@ from rows import ROOT, Folder, Made, Missing, need
 HERE = ROOT / "bench" / "peers"
 NPM = ("@sapphire/snowflake@3.5.5", "simple-flakeid@0.0.5", "nodejs-snowflake@2.0.1", "flake-idgen@1.4.0", "ulid@3.0.2", "uuid@14.0.3")
 GO = ("google", "oklog", "rs", "segmentio")
-SERVERS = {"evhttp": "libevent", "h2o": "libh2o-evloop"}
-PACKAGES = {"uuid": "uuid-dev", "libevent": "libevent-dev", "libh2o-evloop": "libh2o-evloop-dev"}
+SERVERS = {"evhttp": "libevent", "h2o": "libh2o-evloop", "microhttpd": "libmicrohttpd"}
+PACKAGES = {"uuid": "uuid-dev", "libevent": "libevent-dev", "libh2o-evloop": "libh2o-evloop-dev", "libmicrohttpd": "libmicrohttpd-dev"}
 
 
 # ---------------------------------------------------------------- building

@@ -96,9 +96,16 @@ def http(connections, rate, cpu):
 
 def resp(pipeline, rate, cpu, unix=False):
     what = f"RESP GET, -P {pipeline}" + (", unix socket" if unix else "")
-    return Row(f"resp{pipeline}" + ("_unix" if unix else ""), "resp",
-               net.resp(pipeline, unix, ("best",) if unix else ("best", "default")), of_servers(what, REDIS, rate, cpu, not unix),
-               "" if pipeline == 16 else "resp16" + ("_unix" if unix else ""))
+    floor = (Figure("constant.cpu.one", "  a constant, nothing parsed, processor time", REDIS, "us", "", ONE),) if pipeline == 1 else ()
+    contenders = ("best",) + (() if unix else ("default",)) + (("constant",) if floor else ())
+    return Row(f"resp{pipeline}" + ("_unix" if unix else ""), "resp", net.resp(pipeline, unix, contenders),
+               of_servers(what, REDIS, rate, cpu, not unix) + floor, "" if pipeline == 16 else "resp16" + ("_unix" if unix else ""))
+
+
+def resp_lean(unix):
+    what = "RESP GET, -P 1, 64 connections of bench_load" + (", unix socket" if unix else "")
+    return Row("resp_lean" + ("_unix" if unix else ""), "resp", net.resp_lean(unix), of_servers(what, REDIS, "", "<= 0.8"),
+               "resp_lean" if unix else "")
 
 
 HTTP = [
@@ -110,6 +117,7 @@ HTTP = [
 RESP = [
     resp(1, ">= 1", "<= 0.87"), resp(16, ">= 1.2", "<= 0.53"), resp(64, ">= 1.2", "<= 0.24"),
     resp(1, "", "<= 0.8", True), resp(16, "", "<= 0.5", True), resp(64, "", "<= 0.25", True),
+    resp_lean(False), resp_lean(True),
     Row("refused", "resp", net.refused, (
         Figure("refused", "RESP GET, -P 64, refused of 8,000,000", "requests", "", "<= 0", setting(DEFAULTS, FREE), ours_alone),)),
 ]
