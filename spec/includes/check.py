@@ -26,7 +26,8 @@ FILES_MAX = 25  # in one folder of csrc: what is more has subjects, which are ro
 ASSERTED = ("generator", "lease", "keeper", "store", "segment")
 ASSERTIONS_MIN = 0.5
 PARAMETERS_MAX = 5  # those behind a format are not counted
-CALLED_BY_OTHERS = {"on_protocols", "on_ticket"}  # OpenSSL has six for ALPN and for tickets, and no struct
+# OpenSSL has six for ALPN and for tickets, libmicrohttpd eight for a request, and no struct.
+CALLED_BY_OTHERS = {"on_protocols", "on_ticket", "answer_microhttpd"}
 
 # Whom a folder knows stands in its CMakeLists.txt: vesta_folder(name KNOWS ...).  These two are no archives.
 FOLDER = re.compile(r"^vesta_folder\((\w+)\s+(?:KNOWS\s+([\w\s]+?)\s+)?SOURCES\b", re.M)
