@@ -109,6 +109,23 @@ static void who_comes_over_a_unix_socket_has_no_address(void) {
     vs_budget_free(budget);
 }
 
+static void a_balancers_connection_counts_for_no_address_before_it_is_named(void) {
+    struct vs_limits l = settled((struct vs_limits){.connections_max = 20, .address_max = 2}, 500, 10, everywhere);
+    struct vs_budget *budget = vs_budget_new(&l);
+    const struct vs_peer client = host(0), other = host(2);
+    NEED(budget);
+    for (int i = 0; i < 10; i++)
+        CHECK_EQ_I64(vs_budget_enter(budget, VS_HTTP, NULL), VS_LET_IN);
+    CHECK_EQ_I64(vs_budget_enter(budget, VS_HTTP, NULL), VS_TURNED_PROTO);
+    CHECK(vs_budget_name(budget, VS_HTTP, &client) && vs_budget_name(budget, VS_HTTP, &client));
+    CHECK(!vs_budget_name(budget, VS_HTTP, &client) && vs_budget_name(budget, VS_HTTP, &other));
+    vs_budget_leave(budget, VS_HTTP, NULL); /* the one that was refused a name */
+    vs_budget_leave(budget, VS_HTTP, &client);
+    CHECK(vs_budget_name(budget, VS_HTTP, &client));
+    CHECK_EQ_I64(vs_budget_open(budget, VS_HTTP), 8);
+    vs_budget_free(budget);
+}
+
 static void memory_is_given_up_to_its_bound(void) {
     struct vs_limits l = settled((struct vs_limits){.connections_max = 20, .memory_max = 1000}, 500, 10, everywhere);
     struct vs_budget *budget = vs_budget_new(&l);
@@ -129,6 +146,8 @@ static const struct check_case cases[] = {
      tags_have_what_is_listed_and_else_what_connections_leave_or_a_quarter},
     {"places by protocol, address and in all are those of a plain count", places_are_those_of_a_plain_count},
     {"who comes over a unix socket has no address", who_comes_over_a_unix_socket_has_no_address},
+    {"a balancer's connection counts for no address before its client is named",
+     a_balancers_connection_counts_for_no_address_before_it_is_named},
     {"memory is given up to its bound", memory_is_given_up_to_its_bound},
 };
 CHECK_MAIN(cases)
