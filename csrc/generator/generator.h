@@ -90,6 +90,15 @@ int64_t vs_clock_doubt_us(struct vs_map *map, const struct vesta_clock *clock, i
 /* Follows small steps (a keeper calls it with every renewal). */
 void vs_clock_anchor(struct vs_map *map, const struct vesta_clock *clock);
 
+/* How many ids there are room for just now; what lies between the clock and its bound in all, with what may be ahead of
+ * it or is borrowed; and when the next unit, of how many ids and how long, begins.  Of the clock alone: a lease's end is
+ * not in it.  false: nothing is held. */
+struct vs_room {
+    uint64_t ids, span, unit;
+    int64_t unit_us, next_us;
+};
+bool vs_gen_room(struct vesta_gen *gen, struct vs_room *out);
+
 /* Whether the keeper ends such a pause: who waits wakes it first. */
 bool vs_pause_wakes_keeper(enum vesta_why why);
 /* How long to sleep before an id is asked for again, by who may wait for left_us in all; -1: not at all. */

@@ -1,0 +1,372 @@
+/* share.c -- token buckets and shares, without a server: under a clock that the test moves, and a source of ids that is
+ * filled as a layout's time units are. */
+#include "share/bucket.h"
+#include "share/share.h"
+#include "base/array.h"
+#include "check.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define SECOND_NS 1000000000ll
+#define PATIENCE_NS (1500 * 1000000ll)
+
+/* ------------------------------------------------------------------ buckets */
+
+/* How many of one each a bucket gives at once at that instant. */
+static int at_once(struct vs_bucket *bucket, int64_t now_ns) {
+    int n = 0;
+    while (n < 100000 && vs_bucket_take(bucket, 1, now_ns, 0) == 0)
+        n++;
+    return n;
+}
+
+static void a_rate_holds(void) {
+    static const uint64_t rates[] = {1, 7, 100, 1000};
+    for (size_t i = 0; i < VS_COUNT(rates); i++) {
+        struct vs_bucket bucket = {0};
+        int64_t now = 5 * SECOND_NS, given = 0;
+        vs_bucket_set(&bucket, rates[i], now);
+        CHECK_EQ_I64(at_once(&bucket, now), (int64_t)rates[i]);
+        for (int ms = 1; ms <= 10000; ms++)
+            given += at_once(&bucket, now + ms * SECOND_NS / 1000);
+        CHECK(given >= (int64_t)(10 * rates[i] - 1) && given <= (int64_t)(10 * rates[i] + 1));
+    }
+}
+
+static void no_rate_is_no_limit(void) {
+    struct vs_bucket bucket = {0};
+    CHECK_EQ_I64(vs_bucket_take(&bucket, UINT64_MAX, 0, 0), 0);
+    CHECK(vs_bucket_room(&bucket, 0) == UINT64_MAX);
+    vs_bucket_set(&bucket, VS_RATE_MAX, SECOND_NS);
+    CHECK_EQ_I64(vs_bucket_take(&bucket, VS_RATE_MAX, SECOND_NS, 0), 0);
+    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, 2 * SECOND_NS, 0), 0);
+}
+
+/* A step forward fills it once, however far; back, or standing, it gives nothing that was not saved. */
+static void a_clock_that_steps_refills_once(void) {
+    struct vs_bucket bucket = {0};
+    int64_t now = 1000 * SECOND_NS;
+    vs_bucket_set(&bucket, 100, now);
+    CHECK_EQ_I64(at_once(&bucket, now), 100);
+    CHECK_EQ_I64(at_once(&bucket, now), 0);
+    CHECK_EQ_I64(at_once(&bucket, now + 86400 * SECOND_NS), 100);
+    CHECK_EQ_I64(at_once(&bucket, now), 0);
+    CHECK_EQ_I64(at_once(&bucket, 0), 0);
+    CHECK_EQ_I64(at_once(&bucket, now + 86400 * SECOND_NS), 0);
+    CHECK_EQ_I64(at_once(&bucket, INT64_MAX / 4), 100);
+}
+
+/* What is asked for at once may be more than was saved; it is paid for behind. */
+static void a_large_request_is_paid_for_behind(void) {
+    struct vs_bucket bucket = {0};
+    int64_t now = 50 * SECOND_NS;
+    vs_bucket_set(&bucket, 1000, now);
+    CHECK_EQ_I64(vs_bucket_take(&bucket, 5000, now, 0), 0);
+    CHECK(vs_bucket_room(&bucket, now) == 0);
+    int64_t wait = -vs_bucket_take(&bucket, 1, now, 0);
+    CHECK(wait > 4 * SECOND_NS && wait <= 4 * SECOND_NS + SECOND_NS / 500);
+    vs_bucket_give(&bucket, 5000);
+    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, 0), 0);
+    for (uint64_t n = 1; n != 0; n *= 4) { /* whatever is asked, it does not overflow */
+        vs_bucket_set(&bucket, 1, now);
+        (void)vs_bucket_take(&bucket, n, now, INT64_MAX / 8);
+        CHECK(vs_bucket_take(&bucket, UINT64_MAX, now, PATIENCE_NS) <= PATIENCE_NS);
+    }
+}
+
+/* Those who wait have their turns one behind the other, and nobody's is taken by who comes later. */
+static void turns_are_in_order(void) {
+    struct vs_bucket bucket = {0};
+    int64_t now = SECOND_NS;
+    vs_bucket_set(&bucket, 10, now);
+    CHECK_EQ_I64(at_once(&bucket, now), 10);
+    for (int i = 1; i <= 15; i++)
+        CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, PATIENCE_NS), i * SECOND_NS / 10);
+    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, PATIENCE_NS), -16 * SECOND_NS / 10);
+    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now + SECOND_NS, PATIENCE_NS), 6 * SECOND_NS / 10);
+}
+
+static void another_rate_holds_at_once(void) {
+    struct vs_bucket bucket = {0};
+    int64_t now = SECOND_NS;
+    vs_bucket_set(&bucket, 10, now);
+    (void)vs_bucket_take(&bucket, 1000, now, 0); /* 100 s of debt, less what was saved */
+    vs_bucket_set(&bucket, 1000, now);
+    CHECK(-vs_bucket_take(&bucket, 1, now, 0) <= SECOND_NS);
+    vs_bucket_set(&bucket, 1, now);
+    CHECK(-vs_bucket_take(&bucket, 1, now, 0) >= 900 * SECOND_NS);
+    vs_bucket_set(&bucket, 0, now);
+    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, 0), 0);
+}
+
+static struct vs_bucket shared_bucket;
+static void *take_shared(void *given) {
+    for (int i = 0; i < 100000; i++)
+        *(int *)given += vs_bucket_take(&shared_bucket, 1, SECOND_NS, 0) == 0;
+    return NULL;
+}
+
+static void threads_share_a_bucket(void) {
+    pthread_t thread[4];
+    int given[4] = {0}, sum = 0;
+    vs_bucket_set(&shared_bucket, 100000, SECOND_NS);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&thread[i], NULL, take_shared, &given[i]);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(thread[i], NULL);
+        sum += given[i];
+    }
+    CHECK_EQ_I64(sum, 100000);
+}
+
+/* ------------------------------------------------------------------ shares: a world of a source and who wants of it */
+
+#define WANTERS_MAX 64
+#define PARTIES_MAX 32
+
+struct wanter {
+    int party;
+    int64_t wants;   /* ids a second; 0: all it can get */
+    uint64_t piece;  /* ids of a request */
+    double due;      /* that it would have by now */
+    uint64_t got, pending;
+    int64_t until_us, longest_us, since_us;
+    struct vs_purse purse;
+};
+
+struct world {
+    struct vs_pot pot;
+    struct vs_stake stake[PARTIES_MAX];
+    struct wanter wanter[WANTERS_MAX];
+    int count;
+    int64_t now_us, unit_us;
+    uint64_t unit, given, total; /* given: of this unit */
+};
+
+static struct world world;
+
+static void begin(int64_t unit_us, uint64_t unit) {
+    memset(&world, 0, sizeof world);
+    world.unit_us = unit_us, world.unit = unit, world.now_us = 1000 * unit_us;
+    for (int i = 0; i < PARTIES_MAX; i++)
+        world.stake[i].weight = 1;
+}
+
+static struct wanter *want(int party, int64_t wants, uint64_t piece) {
+    struct wanter *w = &world.wanter[world.count++];
+    *w = (struct wanter){.party = party, .wants = wants, .piece = piece};
+    return w;
+}
+
+static struct vs_supply supply(void) {
+    int64_t next_us = world.unit_us - world.now_us % world.unit_us;
+    return (struct vs_supply){.rate = world.unit * 1000000 / (uint64_t)world.unit_us,
+                              .filled_us = world.unit_us,
+                              .room = world.unit - world.given,
+                              .kept = world.unit / 8 * (uint64_t)next_us / (uint64_t)world.unit_us,
+                              .next_us = next_us};
+}
+
+/* What is left of a request is taken, as far as share and source allow.  false: it waits. */
+static bool serve(struct wanter *w) {
+    struct vs_supply s = supply();
+    uint64_t may = w->pending;
+    int64_t wait_us = 0, took_us;
+    if (!vs_pot_is_shared(&world.pot) && vs_supply_is_low(&s, may)) vs_pot_share(&world.pot, &s, world.now_us);
+    if (vs_pot_is_shared(&world.pot)) {
+        if ((took_us = vs_pot_due(&world.pot, world.now_us))) vs_pot_reckon(&world.pot, &s, took_us, world.now_us);
+        may = vs_purse_may(&w->purse, &world.stake[w->party], &world.pot, w->pending, world.now_us, &wait_us);
+        if (may == 0) return w->until_us = world.now_us + wait_us, false;
+    }
+    if (may > s.room) may = s.room;
+    if (may == 0) {
+        vs_pot_share(&world.pot, &s, world.now_us);
+        vs_purse_waits(&w->purse, &world.stake[w->party], &world.pot, world.now_us);
+        return w->until_us = world.now_us + (s.next_us < 20000 ? s.next_us : 20000), false;
+    }
+    world.given += may, world.total += may, w->got += may, w->pending -= may;
+    if (vs_pot_is_shared(&world.pot)) vs_purse_took(&w->purse, &world.stake[w->party], &world.pot, may);
+    return w->pending == 0;
+}
+
+static void act(struct wanter *w, int64_t step_us) {
+    if (w->wants) w->due += (double)w->wants * (double)step_us / 1e6;
+    for (int i = 0; i < 2000 && w->until_us <= world.now_us; i++) {
+        if (w->pending == 0) {
+            if (w->wants && w->due < (double)w->piece) return;
+            if (w->wants) w->due -= (double)w->piece;
+            w->pending = w->piece, w->since_us = world.now_us;
+        }
+        if (!serve(w)) return;
+        if (world.now_us - w->since_us > w->longest_us) w->longest_us = world.now_us - w->since_us;
+    }
+}
+
+/* Lets time pass in steps of a tenth of a millisecond, a few of which are late. */
+static void run(int64_t for_us) {
+    static uint64_t luck = 88172645463325252u;
+    for (int64_t end = world.now_us + for_us; world.now_us < end;) {
+        luck ^= luck << 13, luck ^= luck >> 7, luck ^= luck << 17;
+        int64_t step_us = luck % 50 == 0 ? 1500 : 100, unit = world.now_us / world.unit_us;
+        world.now_us += step_us;
+        if (world.now_us / world.unit_us != unit) world.given = 0;
+        int first = (int)((luck >> 33) % (uint64_t)world.count);
+        for (int i = 0; i < world.count; i++)
+            act(&world.wanter[(first + i) % world.count], step_us);
+    }
+}
+
+static void forget_counts(void) {
+    world.total = 0;
+    for (int i = 0; i < world.count; i++)
+        world.wanter[i].got = 0, world.wanter[i].longest_us = 0;
+}
+
+/* Second, a millisecond, and a narrow one of UidGenerator. */
+static const struct {
+    int64_t unit_us;
+    uint64_t unit;
+} layouts[] = {{1000000, 1 << 20}, {1000, 1 << 10}, {1000000, 1 << 13}, {10000, 256}};
+
+/* How much of all there is is taken at least: of short units those are lost in which nobody came. */
+static double least_of(size_t layout) {
+    return layouts[layout].unit_us < VS_SHORT_US ? 0.6 : 0.85;
+}
+
+static void one_that_takes_all_leaves_others_theirs(void) {
+    for (size_t l = 0; l < VS_COUNT(layouts); l++) {
+        begin(layouts[l].unit_us, layouts[l].unit);
+        int64_t rate = (int64_t)(layouts[l].unit * 1000000 / (uint64_t)layouts[l].unit_us);
+        for (int i = 0; i < 24; i++)
+            want(0, 0, 100000);
+        run(300000);
+        for (int i = 1; i < 20; i++)
+            want(i, rate / 40, 1);
+        run(2000000);
+        forget_counts();
+        run(2000000);
+        for (int i = 24; i < world.count; i++) {
+            if (world.wanter[i].got < (uint64_t)(rate / 40 * 2 * 9 / 10))
+                CHECK_FAIL("layout %zu, %d: %" PRIu64 " of %" PRId64, l, i, world.wanter[i].got, rate / 20);
+            if (world.wanter[i].longest_us > 60000) CHECK_FAIL("layout %zu, %d waited %" PRId64 " us", l, i, world.wanter[i].longest_us);
+        }
+        CHECK((double)world.total > (double)rate * 2 * least_of(l)); /* and what they leave is not lost */
+    }
+}
+
+static void all_that_take_all_have_equal_parts(void) {
+    for (size_t l = 0; l < VS_COUNT(layouts); l++) {
+        begin(layouts[l].unit_us, layouts[l].unit);
+        for (int i = 0; i < 20; i++)
+            for (int c = 0; c < (i == 0 ? 24 : 1); c++)
+                want(i, 0, i % 3 == 0 ? 10000 : 1);
+        uint64_t got[20] = {0}, rate = layouts[l].unit * 1000000 / (uint64_t)layouts[l].unit_us;
+        run(1500000);
+        forget_counts();
+        run(2000000);
+        for (int i = 0; i < world.count; i++)
+            got[world.wanter[i].party] += world.wanter[i].got;
+        for (int i = 0; i < 20; i++)
+            if (got[i] < world.total / 20 * 9 / 10)
+                CHECK_FAIL("layout %zu, party %d: %" PRIu64 " of %" PRIu64, l, i, got[i], world.total / 20);
+        CHECK((double)world.total > (double)rate * 2 * least_of(l));
+    }
+}
+
+static void connections_of_a_party_have_equal_parts(void) {
+    for (size_t l = 0; l < 2; l++) {
+        begin(layouts[l].unit_us, layouts[l].unit);
+        for (int i = 0; i < 10; i++)
+            want(0, 0, i == 0 ? 10000 : 1);
+        for (int i = 0; i < 9; i++)
+            want(0, 5000, 1); /* light ones, at the same address */
+        want(1, 0, 1);
+        run(1500000);
+        forget_counts();
+        run(2000000);
+        uint64_t first = world.wanter[0].got, other = world.wanter[19].got;
+        for (int i = 1; i < 10; i++)
+            CHECK(world.wanter[i].got * 11 / 10 > first && world.wanter[i].got * 10 / 11 < first);
+        for (int i = 10; i < 19; i++)
+            CHECK(world.wanter[i].got >= 9000);
+        CHECK(other > world.total * 45 / 100 && other < world.total * 55 / 100);
+    }
+}
+
+static void weights_are_kept(void) {
+    begin(1000, 1024);
+    world.stake[1].weight = 3;
+    want(0, 0, 1), want(1, 0, 1);
+    run(1000000);
+    forget_counts();
+    run(1000000);
+    CHECK(world.wanter[1].got > world.wanter[0].got * 27 / 10 && world.wanter[1].got < world.wanter[0].got * 33 / 10);
+}
+
+static void one_alone_has_all_but_what_is_kept(void) {
+    begin(1000000, 1 << 20);
+    want(0, 0, 10000);
+    run(50000);
+    CHECK(world.wanter[0].got >= (1 << 20) * 7 / 10 && world.wanter[0].got < (1 << 20) * 15 / 16);
+    run(3000000);
+    CHECK(world.wanter[0].got > 3 * (1 << 20) * 9 / 10);
+    begin(1000, 1024);
+    want(0, 0, 1);
+    run(2000000);
+    CHECK(world.total > 2 * 1024000 * 9 / 10 * 6 / 10); /* steps of 1.5 ms lose units */
+    begin(1000000, 1 << 20);
+    want(0, 100000, 1), want(1, 100000, 1);
+    run(2000000);
+    CHECK(!vs_pot_is_shared(&world.pot)); /* where there is enough nothing is shared */
+}
+
+static void a_rest_ends_it(void) {
+    begin(1000000, 1 << 20);
+    want(0, 0, 10000);
+    run(2000000);
+    CHECK(vs_pot_is_shared(&world.pot));
+    world.wanter[0].wants = 1000, world.wanter[0].piece = 1, world.wanter[0].pending = 0;
+    run(3000000);
+    CHECK(!vs_pot_is_shared(&world.pot));
+}
+
+/* A clock that stands or steps makes no ids. */
+static void a_clock_that_steps_fills_no_purse(void) {
+    struct vs_pot pot = {0};
+    struct vs_stake stake = {.weight = 1};
+    struct vs_purse purse = {0};
+    struct vs_supply s = {.rate = 1000000, .filled_us = 1000000, .room = 1000000, .kept = 125000, .next_us = 500000};
+    int64_t wait_us, now = 1000000000;
+    vs_pot_share(&pot, &s, now);
+    for (int i = 0; i < 8; i++) {
+        static const int64_t steps[] = {0, 0, -1000000, 3600000000, 0, -7200000000, 1, INT64_MAX / 8};
+        uint64_t may;
+        now += steps[i];
+        while ((may = vs_purse_may(&purse, &stake, &pot, UINT64_MAX, now, &wait_us)))
+            vs_purse_took(&purse, &stake, &pot, may);
+        CHECK(purse.ids >= 0 && purse.ids <= 4000000.0 / 10 + 2);
+        CHECK(wait_us >= 1000 && wait_us <= 20000);
+    }
+    s.rate = VS_SHARE_RATE_MAX, s.room = UINT64_MAX;
+    vs_pot_reckon(&pot, &s, VS_TURN_US, now);
+    CHECK(vs_pot_part(&pot, VS_WEIGHT_MAX) > 0);
+}
+
+static const struct check_case cases[] = {
+    {"a bucket gives its rate, and what a second has saved up at once", a_rate_holds},
+    {"no rate is no limit, and the largest is none that is felt", no_rate_is_no_limit},
+    {"a clock that steps forward fills a bucket once; back or standing it gives nothing", a_clock_that_steps_refills_once},
+    {"a request larger than what was saved is paid for behind, and can be given back", a_large_request_is_paid_for_behind},
+    {"those who wait have their turns in order", turns_are_in_order},
+    {"another rate holds at once, for what is owed, too", another_rate_holds_at_once},
+    {"threads take what there is, and no more", threads_share_a_bucket},
+    {"one that takes all it can leaves nineteen others theirs, and loses little", one_that_takes_all_leaves_others_theirs},
+    {"twenty that take all they can have equal parts, however many connections each has", all_that_take_all_have_equal_parts},
+    {"connections of one party have equal parts of its own, and the light ones do not wait", connections_of_a_party_have_equal_parts},
+    {"a weight of three has three times as much", weights_are_kept},
+    {"one alone has all but what is kept for who comes anew; enough for all is not shared", one_alone_has_all_but_what_is_kept},
+    {"it ends when nobody waited for a while", a_rest_ends_it},
+    {"a clock that steps fills no purse", a_clock_that_steps_fills_no_purse},
+};
+CHECK_MAIN(cases)
