@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 const struct vs_account vs_account_local = {
-    .name = VS_ACCOUNT_DEFAULT, .names = "*", .calls = VS_ALL_CLASSES & ~VS_OPERATE, .n_max = UINT64_MAX};
+    .name = VS_ACCOUNT_DEFAULT, .names = "*", .calls = VS_ALL_CLASSES & ~VS_OPERATE, .n_max = UINT64_MAX, .weight = 1};
 
 /* ------------------------------------------------------------------ patterns */
 
@@ -115,6 +115,19 @@ static int read_n(struct vs_slice text, uint64_t *n, struct vesta_error *err) {
                    VS_QUOTE(text.at, text.length));
 }
 
+static int read_number(struct vs_slice key, struct vs_slice text, uint64_t max, uint64_t *n, struct vesta_error *err) {
+    if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && *n > 0 && *n <= max) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "%.*s is '%s', which must be a whole number from 1 to %" PRIu64, (int)key.length,
+                   key.at, VS_QUOTE(text.at, text.length), max);
+}
+
+static int read_weight(struct vs_slice key, struct vs_slice text, uint32_t *weight, struct vesta_error *err) {
+    uint64_t n = *weight;
+    int rc = read_number(key, text, VS_ACCOUNT_WEIGHT_MAX, &n, err);
+    if (rc == VESTA_OK) *weight = (uint32_t)n;
+    return rc;
+}
+
 static int read_secret(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {
     struct vesta_error why;
     if (out->secret_count == VS_ACCOUNT_SECRETS_MAX)
@@ -132,8 +145,11 @@ static int read_word(struct vs_slice word, struct vs_account *out, struct vesta_
     if (vs_slice_is(key, "names")) return read_names(value, out, err);
     if (vs_slice_is(key, "calls")) return read_calls(value, &out->calls, err);
     if (vs_slice_is(key, "n")) return read_n(value, &out->n_max, err);
+    if (vs_slice_is(key, "rate")) return read_number(key, value, VS_ACCOUNT_RATE_MAX, &out->rate, err);
+    if (vs_slice_is(key, "requests")) return read_number(key, value, VS_ACCOUNT_RATE_MAX, &out->requests, err);
+    if (vs_slice_is(key, "weight")) return read_weight(key, value, &out->weight, err);
     if (vs_slice_is(key, "secret")) return read_secret(value, out, err);
-    return vs_fail(err, VESTA_EOPTION, "'%s' is not a key: names, calls, n and secret are",
+    return vs_fail(err, VESTA_EOPTION, "'%s' is not a key: names, calls, n, rate, requests, weight and secret are",
                    VS_QUOTE(key.at, key.length));
 }
 
@@ -150,7 +166,7 @@ static bool next_word(struct vs_slice *line, struct vs_slice *word) {
 }
 
 int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_error *err) {
-    struct vs_account account = {.n_max = UINT64_MAX};
+    struct vs_account account = {.n_max = UINT64_MAX, .weight = 1};
     struct vs_slice word;
     if (!next_word(&line, &word) || !vs_slice_is_name(word, VS_ACCOUNT_NAME_MAX - 1))
         return vs_fail(err, VESTA_EOPTION, "'%s' is not a client's name: 1 to %d of A-Z a-z 0-9 _ . -",
@@ -180,12 +196,22 @@ const char *vs_classes_write(unsigned calls, char buf[VS_ACCOUNT_NAME_MAX]) {
     return buf;
 }
 
+int vs_account_write_share(const struct vs_account *account, char *buf, size_t size) {
+    int n = 0;
+    *buf = '\0';
+    if (account->rate) n += snprintf(buf + n, size - (size_t)n, " rate=%" PRIu64, account->rate);
+    if (account->requests) n += snprintf(buf + n, size - (size_t)n, " requests=%" PRIu64, account->requests);
+    if (account->weight > 1) n += snprintf(buf + n, size - (size_t)n, " weight=%u", account->weight);
+    return n;
+}
+
 const char *vs_account_write(const struct vs_account *account, char buf[VS_ACCOUNT_LINE_MAX]) {
     char calls[VS_ACCOUNT_NAME_MAX], secret[VS_SECRET_TEXT_MAX];
     int n = snprintf(buf, VS_ACCOUNT_LINE_MAX, "%s names=%s calls=%s", account->name, account->names,
                      vs_classes_write(account->calls, calls));
     if (account->n_max != UINT64_MAX)
         n += snprintf(buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n, " n=%" PRIu64, account->n_max);
+    n += vs_account_write_share(account, buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n);
     for (int i = 0; i < account->secret_count; i++)
         n += snprintf(buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n, " secret=%s",
                       vs_secret_write(&account->secret[i], secret));

@@ -1,6 +1,6 @@
 /* accounts.h -- clients by name: what each may, and its secrets, as a file has them, one a line:
  *
- *     orders names=orders*,invoices calls=give,block n=1000 secret=random:2026-11-23T15:30:00Z:9f86d0...
+ *     orders names=orders*,invoices calls=give,block n=1000 rate=50000 secret=random:2026-11-23T15:30:00Z:9f86d0...
  *
  * `default` is who says nothing.  Where the file has no such line, that is everything but `operate` on this machine,
  * and nothing from elsewhere.  A default with a secret may nothing before it is said. */
@@ -18,6 +18,8 @@
 #define VS_ACCOUNTS_BYTES_MAX 262144 /* of a file */
 #define VS_ACCOUNT_LINE_MAX 2048
 #define VS_ACCOUNT_DEFAULT "default"
+#define VS_ACCOUNT_RATE_MAX 1000000000
+#define VS_ACCOUNT_WEIGHT_MAX 1000
 
 enum vs_class { VS_GIVE = 1, VS_BLOCK = 2, VS_READ = 4, VS_MAKE = 8, VS_OPERATE = 16, VS_ALL_CLASSES = 31 };
 #define VS_CLASS_WORDS "give|block|read|make|operate"
@@ -27,6 +29,8 @@ struct vs_account {
     char names[VS_ACCOUNT_NAMES_MAX]; /* patterns of namespaces and tags, with commas: "orders*,invoices" */
     unsigned calls;                   /* of enum vs_class */
     uint64_t n_max;                   /* the most of one request; UINT64_MAX: as many as anybody */
+    uint64_t rate, requests;          /* ids, requests a second; 0: as many as it likes */
+    uint32_t weight;                  /* of its part, where ids are short */
     int secret_count;
     struct vs_secret secret[VS_ACCOUNT_SECRETS_MAX];
 };
@@ -51,6 +55,9 @@ void vs_accounts_let(struct vs_accounts *accounts); /* may be NULL */
 int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_error *err);
 /* As the file has it, without a line's end. */
 const char *vs_account_write(const struct vs_account *account, char buf[VS_ACCOUNT_LINE_MAX]);
+/* " rate=N requests=N weight=N", as far as they were said.  Returns the length. */
+#define VS_ACCOUNT_SHARE_MAX 80
+int vs_account_write_share(const struct vs_account *account, char *buf, size_t size);
 const char *vs_classes_write(unsigned calls, char buf[VS_ACCOUNT_NAME_MAX]);
 
 const struct vs_account *vs_account_named(const struct vs_accounts *accounts, struct vs_slice name);

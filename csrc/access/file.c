@@ -122,7 +122,7 @@ static int put(const struct place *place, const struct text *text, struct vesta_
 static int change_text(struct text *text, const char *name, vs_account_change *change, void *self,
                        struct vesta_error *err) {
     struct vs_accounts *accounts;
-    struct vs_account will = {.n_max = UINT64_MAX};
+    struct vs_account will = {.n_max = UINT64_MAX, .weight = 1};
     struct vesta_error why;
     char line[VS_ACCOUNT_LINE_MAX + 1] = "";
     bool goes = false;

@@ -75,6 +75,7 @@ struct vs_conf_namespace { /* namespaces.NAME */
     const char *store;          /* as written: a URI, or the name of one under stores; NULL: opts.store is NULL, too */
     int64_t wait_ms_max;        /* how long a request may wait before the policy is asked; -1: the server's default */
     int64_t policy_wait_ms_max; /* how long a policy may keep it waiting, in all */
+    int64_t rate, requests;     /* a second, of all clients; 0: as many as there are */
     struct vs_conf_policy policy, shadow; /* shadow: is tried without being obeyed */
     struct vs_conf_list policy_env;       /* variables that its policy may read */
 };
@@ -118,6 +119,8 @@ struct vs_config {
     int64_t threads;
     int64_t connections_max, http_connections_max, resp_connections_max, admin_connections_max;
     int64_t address_connections_max, memory_mib_max;
+    int64_t address_rate, address_requests; /* of each address, a second; 0: as many as it likes */
+    int64_t http_n_max, resp_n_max, http_blocks_max, resp_blocks_max; /* blocks: -1: the server's, 0: none */
     int64_t log_level;  /* enum vs_log_level */
     int64_t log_format; /* 0: logfmt, 1: JSON */
     const char *log_file, *log_access;

@@ -16,6 +16,7 @@
 #define PATH_BYTES_MAX 250 /* a generator's path is an identity in a lease */
 #define SECRET_MAX 1023
 #define TAGS_MAX 256
+#define RATE_MAX 1000000000 /* a second */
 #define STEP_MAX ((int64_t)1 << 32) /* numbers of one range */
 
 /* ------------------------------------------------------------------ the table */
@@ -41,6 +42,9 @@
     .offset = NAMESPACE(opts), .kind = VS_CONF_INTEGER, .max = limit, .stored = VS_CONF_AS_WORKER
 #define OPTION_AHEAD(member, limit, values)                                                                            \
     .offset = NAMESPACE(member), .kind = VS_CONF_INTEGER, .max = limit, .stored = VS_CONF_AS_AHEAD
+
+#define RATE(name, member, without, about)                                                                             \
+    {.path = name, .kind = VS_CONF_INTEGER, .offset = member, .min = 1, .max = RATE_MAX, .absent = without, .help = about}
 
 const struct vs_conf_key vs_conf_keys[] = {
     VESTA_NAMESPACE_OPTIONS(OPTION){
@@ -84,6 +88,8 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = 10 * MINUTE_MS,
      .initial = "10000",
      .help = "how long a policy may keep a request waiting in all"},
+    RATE("namespaces.*.rate", NAMESPACE(rate), "what its layout gives", "how many ids a second all clients together may have of it"),
+    RATE("namespaces.*.requests", NAMESPACE(requests), "no limit", "how many requests a second for it are answered"),
     {.path = "stores.*.uri",
      .kind = VS_CONF_TEXT,
      .offset = STORE(uri),
@@ -213,6 +219,19 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = CONNECTIONS_MAX,
      .absent = "an equal share of connections_max",
      .help = "how many connections HTTP clients may have"},
+    {.path = "http.n_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(http_n_max),
+     .min = 1,
+     .max = VESTA_BATCH_MAX,
+     .absent = "10000",
+     .help = "the most ids of one HTTP request"},
+    {.path = "http.blocks_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(http_blocks_max),
+     .max = 100000,
+     .absent = "100000",
+     .help = "the most ids of a block over HTTP; 0: no blocks"},
     {.path = "http.hosts",
      .kind = VS_CONF_LIST,
      .offset = CONFIG(hosts),
@@ -270,6 +289,19 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = CONNECTIONS_MAX,
      .absent = "an equal share of connections_max",
      .help = "how many connections Redis clients may have"},
+    {.path = "resp.n_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(resp_n_max),
+     .min = 1,
+     .max = VESTA_BATCH_MAX,
+     .absent = "10000",
+     .help = "the most ids of one command of the Redis protocol"},
+    {.path = "resp.blocks_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(resp_blocks_max),
+     .max = 100000,
+     .absent = "100000",
+     .help = "the most ids of a block over the Redis protocol; 0: no blocks"},
     {.path = "resp.auth_ms_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(resp_auth_ms_max),
@@ -348,6 +380,8 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = CONNECTIONS_MAX,
      .absent = "half of what each protocol may have",
      .help = "how many connections one address may have at each protocol"},
+    RATE("shares.address_rate", CONFIG(address_rate), "no limit", "how many ids a second one address may have (of IPv6 its first 64 bits; all unix sockets together)"),
+    RATE("shares.address_requests", CONFIG(address_requests), "no limit", "how many requests a second of one address are answered"),
     {.path = "memory_mib_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(memory_mib_max),

@@ -194,12 +194,23 @@ static void take_proxies(struct vs_serving *serving, const struct vs_conf_list *
         serving->proxy_count += vs_network_read(list->text[i], &serving->proxy[i], &err) == VESTA_OK;
 }
 
+static void take_bounds(struct vs_app *app, const struct vs_config *config) {
+    const int64_t blocks[VS_ID_PROTOCOLS] = {[VS_HTTP] = config->http_blocks_max, [VS_RESP] = config->resp_blocks_max};
+    app->n_max[VS_HTTP] = (uint64_t)config->http_n_max;
+    app->n_max[VS_RESP] = (uint64_t)config->resp_n_max;
+    for (int i = 0; i < VS_ID_PROTOCOLS; i++) {
+        app->no_blocks[i] = blocks[i] == 0;
+        app->blocks_max[i] = blocks[i] > 0 ? (uint64_t)blocks[i] : 0;
+    }
+}
+
 static void take_config(struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
     listen_at(serving, VS_HTTP, &config->http, config->http_socket_mode);
     listen_at(serving, VS_RESP, &config->resp, config->resp_socket_mode);
     listen_at(serving, VS_ADMIN, &config->admin, config->admin_socket_mode);
     take_user(serving, config);
+    take_bounds(&serving->app, config);
     serving->app.resp_password = config->resp_password;
     serving->app.admin_token = config->admin_token;
     serving->app.state_is_admins = !config->http_state;

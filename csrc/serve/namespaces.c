@@ -134,6 +134,9 @@ int vs_namespaces_prepare(struct vs_serving *serving) {
         struct vs_namespace *ns = vs_namespace_add(app, name);
         ns->wait_us_max = wait_ms_max_of(from) * 1000;
         ns->policy_wait_us_max = from->policy_wait_ms_max * 1000;
+        vs_bucket_set(&ns->ids, (uint64_t)from->rate, 0);
+        vs_bucket_set(&ns->requests, (uint64_t)from->requests, 0);
+        app->has_rates |= from->rate || from->requests;
         vs_namespace_set(ns, VS_NAMESPACE_OPENING, "the server has just started");
     }
     return VS_GO;

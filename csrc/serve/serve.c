@@ -1,5 +1,6 @@
 /* serve.c -- `vesta serve`: the order in which a server comes to life.  Knows no protocol and no option. */
 #include "access/gate.h"
+#include "server/shares/rates.h"
 #include "os/address.h"
 #include "command/options.h"
 #include "log/access.h"
@@ -215,6 +216,7 @@ static int run_serve(int argc, char **argv) {
         vs_crews_free(&serving->crews);
         vs_budget_free(serving->app.budget);
         vs_gate_free(serving->app.gate);
+        vs_shares_free(serving->app.shares);
         vs_ending_log(serving);
     }
     vs_flags_free(serving);

@@ -13,6 +13,8 @@
 #define VS_WHYS_MAX 16      /* enum vesta_why */
 #define VS_DURATIONS_MAX 16 /* vs_duration_us, and what is longer */
 
+#define VS_SHARE_KINDS 8    /* enum vs_share_kind */
+
 /* REFUSED_...: requests, by what was wrong; OPEN: connections, now */
 enum vs_client_count {
     VS_CLIENT_ANSWERED,
@@ -37,6 +39,7 @@ struct vs_counts {
     vs_count shed[VS_PROTOCOLS];                           /* closed because clients held too much memory */
     vs_count headers[VS_PROTOCOLS][VS_PROXY_RESULTS];      /* of the PROXY protocol */
     vs_count rests;                                        /* of listeners, for want of a descriptor */
+    vs_count held[VS_SHARE_KINDS], over[VS_SHARE_KINDS];   /* requests that waited for a share, that were refused by it */
     vs_count waiting;                                      /* requests, for an id, now */
     struct {
         vs_count ids[VS_ID_PROTOCOLS]; /* given, those of failing batches and of blocks too */

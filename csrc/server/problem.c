@@ -35,6 +35,7 @@ static const struct fault {
     {"settled", 409, "ERR"},        {"used_up", 409, "ERR"},
     {"cross_site", 403, "ERR"},     {"foreign_host", 421, "ERR"},
     {"not_allowed", 403, "NOPERM"}, {"put_off", 429, "TRYAGAIN"},
+    {"over_share", 429, "TRYAGAIN"},
 };
 _Static_assert(VS_COUNT(faults) < VS_CODES_MAX, "every code can be counted");
 

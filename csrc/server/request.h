@@ -32,6 +32,7 @@ struct vs_request {
     bool json;                    /* HTTP: problems, and answers where there is a choice, are JSON */
     struct vs_namespace *opening; /* the namespace that is asked, where it is not open yet */
     bool checking;                /* it waits for a secret to be proved */
+    int held;                     /* enum vs_share_kind: what it asks for is over its share just now */
     bool reading;                 /* the name that is asked may be that of a tag, whose table is about to be read */
     struct vs_slice bytes;        /* RESP: as it came; none where it waited, or is a transaction's */
     size_t behind;                /* how many more came right behind it */
@@ -61,6 +62,8 @@ bool vs_put_id(struct vs_request *request, uint64_t id);
 
 /* Reads an argument as how many are asked for, 1 where it was not given.  false: it is none of 1 to max, and the reply
  * says so. */
+bool vs_read_up_to(struct vs_request *request, struct vs_slice count, uint64_t max, uint64_t *n);
+/* ... of ids: nor more than this client may have of one request. */
 bool vs_read_n(struct vs_request *request, struct vs_slice count, uint64_t max, uint64_t *n);
 
 /* Runs a request's handler and settles a pause.  VS_WAITS: it is in session->waiting from now on, and shall be run
@@ -86,6 +89,7 @@ static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns
 /* Where who waits for the same as this request queues up. */
 static inline int vs_request_queue(const struct vs_request *r) {
     if (r->checking) return VS_QUEUE_OF_SECRETS;
+    if (r->held) return VS_QUEUE_OF_SHARES;
     if (r->reading) return VS_QUEUE_OF_TABLES;
     const struct vs_app *app = r->session->app;
     return VS_QUEUE_OF_IDS + (r->tag ? app->ns_count + r->tag->place : (int)(r->ns - app->ns));
@@ -94,6 +98,8 @@ static inline int vs_request_queue(const struct vs_request *r) {
 /* Whose doing a failure is. */
 enum vs_client_count vs_code_reason(int code);
 
+void vs_shares_took(struct vs_request *request, uint64_t n); /* shares.h */
+
 /* Counts ids that a request was given, from its namespace or tag; a request that was answered. */
 static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
     struct vs_scratch *scratch = r->session->scratch;
@@ -101,6 +107,9 @@ static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
                   : &scratch->counts->ns[r->ns - r->session->app->ns].ids[r->protocol],
            n);
     vs_add(&scratch->counts->of_client[r->session->grant.count][VS_CLIENT_IDS], n);
+    if (!r->tag) scratch->unlooked += n;
+    if (r->session->share.is_metered || vs_pot_is_shared(&r->ns->pot) || scratch->unlooked >= scratch->look_every)
+        vs_shares_took(r, n);
     vs_add(&r->session->member.ids, n);
 }
 

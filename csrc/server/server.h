@@ -5,6 +5,8 @@
 
 #include "os/address.h"
 #include "server/net/budget.h"
+#include "share/bucket.h"
+#include "share/share.h"
 
 #include <stdatomic.h>
 
@@ -37,6 +39,8 @@ struct vs_namespace {
     struct vesta_gen
         *gen[VS_ID_PROTOCOLS]; /* one file, two handles: the `method` field says which protocol made an id */
     const struct vesta_layout *layout;
+    struct vs_pot pot;               /* what it has, where it is shared */
+    struct vs_bucket ids, requests; /* of all clients together */
     char why[VS_NAMESPACE_WHY_MAX]; /* why it is not open; namespace.c's */
     /* requests that were told that there is no id, and of the last one why and how long; for the log */
     _Atomic uint64_t refused;
@@ -61,6 +65,7 @@ const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPAC
 struct server;
 struct vs_counts;
 struct vs_gate;
+struct vs_shares;
 struct vs_tag_set;
 struct vs_feed;
 struct vs_history;
@@ -104,7 +109,11 @@ struct vs_app {
     void *holders_self;
     struct vs_policies policies;     /* judge is NULL where there are no policies */
     struct vs_gate *gate;            /* who may ask; NULL: nobody is asked who it is but by what follows */
-    const char *resp_password;       /* NULL: none is needed */
+    struct vs_shares *shares; /* how much who may have; NULL: as much as there is */
+    bool has_rates;           /* some namespace has one */
+    uint64_t n_max[VS_PROTOCOLS], blocks_max[VS_PROTOCOLS]; /* ids of a request, of a block; 0: as many as there may be */
+    bool no_blocks[VS_PROTOCOLS];
+    const char *resp_password; /* NULL: none is needed */
     const char *admin_token;         /* NULL: none is set */
     const char *const *tinyid_token; /* any of them will do; tinyid_token_count 0: none is asked for */
     int tinyid_token_count;

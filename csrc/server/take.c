@@ -2,24 +2,26 @@
  * no socket and no protocol; never waits. */
 #include "server/take.h"
 #include "server/resp/multi.h"
+#include "server/shares/shares.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Without memory the ids are lost: spent, not repeated. */
-static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
-    if (count == 0 || !vs_session_keep(s, count)) return;
-    memcpy(s->waiting.ids, ids, count * sizeof *ids);
+static void keep(struct vs_session *s, const uint64_t *ids, size_t count, size_t n) {
+    if (count == 0 || !vs_session_keep(s, n)) return;
+    if (ids != s->waiting.ids) memcpy(s->waiting.ids, ids, count * sizeof *ids);
     s->waiting.ids_count = count;
 }
 
-/* Or those who wait could be passed by again and again.  A session with a deadline is at its turn. */
+/* Or those who wait could be passed by again and again.  Who was in that queue is at its turn. */
 static bool must_queue(struct vs_request *r) {
     struct vs_session *s = r->session;
     int at = vs_request_queue(r);
     if (r->tag && r->tag->desk) return false; /* who is there at once shares a step of the database */
-    if (s->scratch->queue[at].waiting == 0 || s->waiting.deadline_us != 0) return false;
+    bool was_there = s->waiting.deadline_us != 0 && s->waiting.queue == at;
+    if (s->scratch->queue[at].waiting == 0 || was_there) return false;
     r->pause = s->scratch->queue[at].pause;
     return true;
 }
@@ -90,19 +92,29 @@ static int next_ids(struct vs_request *r, uint64_t *ids, size_t n, size_t *got) 
     return VESTA_OK;
 }
 
+/* How many the request may take now, by its rates and by its part of what is there.  Where there is no rate, and enough
+ * for all, that is what it wants, and nothing is asked. */
+static inline bool may_take(struct vs_request *r, uint64_t want, bool exact, uint64_t *may) {
+    bool is_shared = !r->tag && (want >= VS_SHARES_FROM || vs_pot_is_shared(&r->ns->pot));
+    *may = want;
+    return ((!is_shared && !r->session->share.is_metered) || vs_shares_ask(r, want, exact, may)) && !must_queue(r);
+}
+
 enum vs_reply_state vs_take_id(struct vs_request *r, uint64_t *id) {
     if (r->session->multi) {
         enum vs_reply_state state = vs_take_ids(r, 1, NULL);
         *id = r->ids[0];
         return state;
     }
-    if (must_queue(r) || next_id(r, id) != VESTA_OK) return VS_WAITS;
+    uint64_t may;
+    if (!may_take(r, 1, true, &may) || next_id(r, id) != VESTA_OK) return VS_WAITS;
     vs_count_ids(r, 1);
     return VS_ANSWERED;
 }
 
 enum vs_reply_state vs_take_some(struct vs_request *r, size_t n, size_t *got) {
-    if (must_queue(r) || next_ids(r, r->ids, n, got) != VESTA_OK) return VS_WAITS;
+    uint64_t may;
+    if (!may_take(r, n, false, &may) || next_ids(r, r->ids, may, got) != VESTA_OK) return VS_WAITS;
     vs_count_ids(r, *got);
     return VS_ANSWERED;
 }
@@ -122,7 +134,8 @@ bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, 
     assert(n >= 1 && n <= VESTA_BATCH_MAX && *have <= n);
     while (*have < n) {
         size_t got, run = names ? turn_to_run(r, names + *have, n - *have) : n - *have;
-        if (must_queue(r) || next_ids(r, ids + *have, run, &got) != VESTA_OK) return false;
+        uint64_t may;
+        if (!may_take(r, run, true, &may) || next_ids(r, ids + *have, may, &got) != VESTA_OK) return false;
         vs_count_ids(r, got);
         *have += got;
     }
@@ -130,13 +143,15 @@ bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, 
 }
 
 enum vs_reply_state vs_take_block(struct vs_request *r, uint64_t n, struct vesta_block *block) {
-    if (must_queue(r) || vesta_next_block(r->gen, n, block, &r->pause) != VESTA_OK) return VS_WAITS;
+    uint64_t may;
+    if (!may_take(r, n, false, &may) || vesta_next_block(r->gen, may, block, &r->pause) != VESTA_OK) return VS_WAITS;
     vs_count_ids(r, block->count);
     return VS_ANSWERED;
 }
 
 enum vs_reply_state vs_take_numbers(struct vs_request *r, uint64_t n, struct vesta_numbers *numbers) {
-    if (must_queue(r) || next_numbers(r, n, numbers) != VESTA_OK) return VS_WAITS;
+    uint64_t may;
+    if (!may_take(r, n, false, &may) || next_numbers(r, may, numbers) != VESTA_OK) return VS_WAITS;
     vs_count_ids(r, numbers->count);
     return VS_ANSWERED;
 }
@@ -153,7 +168,8 @@ static uint64_t range_count(const struct vesta_segment_info *info) {
 /* What is left of a range that is too short is dropped, once it is known that the next one is long enough. */
 bool vs_take_run_now(struct vs_request *r, uint64_t n, uint64_t *last) {
     struct vesta_numbers numbers = {.count = 0};
-    if (must_queue(r)) return false;
+    uint64_t may;
+    if (!may_take(r, n, true, &may)) return false;
     do {
         if (next_numbers(r, n, &numbers) != VESTA_OK) return false;
         vs_count_ids(r, numbers.count);
@@ -187,8 +203,8 @@ enum vs_reply_state vs_take_ids(struct vs_request *r, size_t n, const struct vs_
     struct vs_session *s = r->session;
     size_t have = s->waiting.ids_count;
     if (vs_multi_hands_out(s)) return vs_multi_take(r, n, names);
-    if (have > 0) memcpy(r->ids, s->waiting.ids, have * sizeof *r->ids);
-    if (vs_take_up_to(r, r->ids, &have, n, names)) return VS_ANSWERED;
-    keep(s, r->ids, have);
-    return VS_WAITS;
+    uint64_t *ids = have > 0 ? s->waiting.ids : r->ids; /* those of one that waited stay where they are */
+    if (!vs_take_up_to(r, ids, &have, n, names)) return keep(s, ids, have, n), VS_WAITS;
+    if (ids != r->ids) memcpy(r->ids, ids, n * sizeof *ids);
+    return VS_ANSWERED;
 }

@@ -6,6 +6,7 @@
 #include "generator/generator.h"
 #include "server/commands.h"
 #include "server/rights/rights.h"
+#include "server/shares/shares.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -34,14 +35,21 @@ static void queue_up(struct vs_request *r, int64_t wait_us) {
     struct vs_session *s = r->session;
     s->waiting.queue = vs_request_queue(r);
     s->waiting.wait_us = wait_us;
+    s->waiting.charged.again_us = s->scratch->now_us + wait_us;
     s->scratch->queue[s->waiting.queue].pause = r->pause;
+}
+
+static void begin_waiting(struct vs_request *r, int64_t now_us) {
+    struct vs_waiting *waiting = &r->session->waiting;
+    /* what it waited for then was no number */
+    bool was_unknown = waiting->queue < VS_QUEUE_OF_SHARES;
+    if (waiting->deadline_us == 0 || was_unknown)
+        waiting->deadline_us = now_us + (r->tag ? r->tag->wait_us_max : r->ns->wait_us_max);
 }
 
 static bool may_wait(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
-    bool was_unknown = s->waiting.queue < VS_QUEUE_OF_IDS; /* what it waited for then was no number */
-    if (s->waiting.deadline_us == 0 || was_unknown)
-        s->waiting.deadline_us = now_us + (r->tag ? r->tag->wait_us_max : r->ns->wait_us_max);
+    begin_waiting(r, now_us);
     int64_t wait_us = step_us(r, s->waiting.deadline_us - now_us);
     if (wait_us < 0) return false;
     queue_up(r, wait_us);
@@ -188,14 +196,30 @@ static bool is_unproved(struct vs_request *r) {
 
 static enum vs_reply_state run(struct vs_request *r) {
     if (is_unproved(r)) return r->checking ? VS_WAITS : VS_ANSWERED;
+    if (r->session->share.is_metered && !vs_shares_admit(r)) return VS_WAITS;
     enum vs_reply_state state = r->call->handler(r);
     if (state == VS_WAITS) r->out->used = r->start;
     return state;
 }
 
+/* Over its share: no policy is asked, and there may be ids enough for others. */
+static enum vs_reply_state settle_share(struct vs_request *r, int64_t now_us) {
+    begin_waiting(r, now_us);
+    if (r->pause.wait_us > r->session->waiting.deadline_us - now_us) return vs_shares_refuse(r);
+    vs_shares_note(r, false);
+    queue_up(r, r->pause.wait_us);
+    return VS_WAITS;
+}
+
+static bool is_used_up(const struct vs_request *r) {
+    return !r->tag && (r->pause.why == VESTA_FULL || r->pause.why == VESTA_AHEAD);
+}
+
 static enum vs_reply_state settle_pause(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->app->clock;
     int64_t now_us = clock->boot_us(clock->self), until_us = now_us;
+    if (r->held) return settle_share(r, now_us);
+    if (is_used_up(r)) vs_shares_full(r);
     if (may_wait(r, now_us)) return VS_WAITS;
     if (r->tag) return give_up_tag(r);
     if (r->session->waiting.policy_until_us != 0 && may_wait_by_verdict(r, now_us, 0)) return VS_WAITS;
@@ -249,7 +273,7 @@ static enum vs_reply_state run_or_wait(struct vs_request *r) {
     if (may_wait_to_open(r)) return VS_WAITS;
     if (state != VS_WAITS) return state;
     if (r->checking) return queue_up(r, r->pause.wait_us), VS_WAITS;
-    if (r->session->waiting.deadline_us == 0) count_pause(r);
+    if (r->session->waiting.deadline_us == 0 && !r->held) count_pause(r);
     return settle_pause(r);
 }
 
@@ -260,6 +284,8 @@ enum vs_reply_state vs_request_run(struct vs_request *r) {
     if (state == VS_WAITS && !remember(r, json)) state = vs_refuse_memory(r);
     if (state == VS_WAITS || state == VS_AGAIN) return state;
     if (waiting->request) r->session->scratch->args.count = 0; /* its arguments go with it */
-    if (waiting->request || waiting->deadline_us != 0 || waiting->ids || waiting->job) vs_session_settle(r->session);
+    if (r->also > 0 && r->session->share.is_metered) vs_shares_also(r, r->also);
+    if (waiting->request || waiting->deadline_us != 0 || waiting->ids || waiting->job || waiting->charged.is_admitted)
+        vs_session_settle(r->session);
     return state;
 }

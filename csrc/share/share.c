@@ -9,6 +9,7 @@
 #define STALE_US (10 * VS_TURN_US)      /* nobody came by for so long: what was measured means nothing */
 #define SMOOTH_US 150000                /* a measure falls this slowly; it rises at once */
 #define NEW_US 2000                     /* what a new purse has saved up */
+#define FEW 16
 #define WAIT_US_MIN 1000
 #define WAIT_US_MAX 20000
 #define KEPT_PART 16 /* what is held back of a rate for those who come anew; and what is shared even if nothing is left */
@@ -146,13 +147,13 @@ static uint32_t weight_of(const struct vs_stake *stake) {
     return atomic_load_explicit(&stake->weight, memory_order_relaxed);
 }
 
-/* How much a purse may save up: where a pot is filled often, a piece of it, so that none takes a whole filling. */
+/* How much a purse may save up: where a pot is filled all the time, what a filling brings it, so that all of them together
+ * take no more than that at once; but for a few ids, which are not worth a look each. */
 static double purse_max(const struct vs_pot *pot, double each) {
     double filled_s = (double)atomic_load_explicit(&pot->filled_us, memory_order_relaxed) / SECOND_US;
     if (filled_s * SECOND_US >= VS_SHORT_US) return each * VS_PURSE_US / SECOND_US + 1;
-    double filling = each * filled_s, piece = (double)get(&pot->level.each) * filled_s / 4;
-    double several = 16 * filling < piece ? 16 * filling : piece;
-    return 1 + (filling > several ? filling : several);
+    double filling = each * filled_s, few = FEW * filling < FEW ? FEW * filling : FEW;
+    return 1 + (filling > few ? filling : few);
 }
 
 static void fill(struct vs_purse *purse, double each, double max, int64_t now_us) {
@@ -171,8 +172,7 @@ static void note_waiting(struct vs_purse *purse, struct vs_stake *stake, struct 
         add(&pot->level.waited[pots % VS_TURNS], weight_of(stake));
 }
 
-uint64_t vs_purse_may(struct vs_purse *purse, struct vs_stake *stake, struct vs_pot *pot, uint64_t want, int64_t now_us,
-                      int64_t *wait_us) {
+uint64_t vs_purse_may(struct vs_purse *purse, struct vs_stake *stake, struct vs_pot *pot, uint64_t want, int64_t now_us) {
     int64_t took_us = begin_turn(&stake->level, now_us);
     if (took_us) reckon(&stake->level, vs_pot_part(pot, weight_of(stake)), took_us, now_us);
     double each = (double)get(&stake->level.each), max = purse_max(pot, each);
@@ -182,7 +182,7 @@ uint64_t vs_purse_may(struct vs_purse *purse, struct vs_stake *stake, struct vs_
     if (purse->ids >= piece) return least(want, (uint64_t)purse->ids);
     note_waiting(purse, stake, pot, now_us);
     double us = (piece - purse->ids) * SECOND_US / each;
-    *wait_us = us < WAIT_US_MIN ? WAIT_US_MIN : us > WAIT_US_MAX ? WAIT_US_MAX : (int64_t)us;
+    purse->wait_us = us < WAIT_US_MIN ? WAIT_US_MIN : us > WAIT_US_MAX ? WAIT_US_MAX : (int64_t)us;
     return 0;
 }
 

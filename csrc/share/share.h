@@ -60,6 +60,7 @@ struct vs_purse {
     double ids;          /* that it may take */
     int64_t at_us;       /* as of then; 0: it is new */
     uint64_t waited_turn; /* of the stake's level, + 1 */
+    int64_t wait_us;      /* until it asks again */
 };
 
 /* From now on the pot is shared. */
@@ -75,9 +76,8 @@ int64_t vs_pot_due(struct vs_pot *pot, int64_t now_us);
 void vs_pot_reckon(struct vs_pot *pot, const struct vs_supply *supply, int64_t took_us, int64_t now_us);
 
 /* How many of `want` ids a purse may take now: what it has, if that is a piece worth taking.  0: it waits, and asks again
- * after *wait_us. */
-uint64_t vs_purse_may(struct vs_purse *purse, struct vs_stake *stake, struct vs_pot *pot, uint64_t want, int64_t now_us,
-                      int64_t *wait_us);
+ * after purse->wait_us. */
+uint64_t vs_purse_may(struct vs_purse *purse, struct vs_stake *stake, struct vs_pot *pot, uint64_t want, int64_t now_us);
 /* It may, and found the pot empty. */
 void vs_purse_waits(struct vs_purse *purse, struct vs_stake *stake, struct vs_pot *pot, int64_t now_us);
 /* It took so many. */

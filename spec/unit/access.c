@@ -176,7 +176,7 @@ static struct vs_accounts *accounts_of(const char *lines) {
 }
 
 static struct vs_accounts *with_a_chosen_one(const char *secret) {
-    struct vs_account account = {.name = "web", .names = "*", .calls = VS_GIVE, .n_max = UINT64_MAX, .secret_count = 1};
+    struct vs_account account = {.name = "web", .names = "*", .calls = VS_GIVE, .n_max = UINT64_MAX, .weight = 1, .secret_count = 1};
     struct vesta_error err = {.text = ""};
     char line[VS_ACCOUNT_LINE_MAX];
     if (vs_secret_hash(text(secret), VS_SECRET_CHOSEN, 0, &account.secret[0], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
@@ -223,7 +223,7 @@ static void a_random_one_never_waits(void) {
     struct vs_gate *gate = vs_gate_new(wake, NULL);
     struct vesta_error err;
     char drawn[VS_SECRET_NEW_MAX], line[VS_ACCOUNT_LINE_MAX];
-    struct vs_account account = {.name = "orders", .names = "*", .calls = VS_GIVE, .n_max = UINT64_MAX, .secret_count = 1};
+    struct vs_account account = {.name = "orders", .names = "*", .calls = VS_GIVE, .n_max = UINT64_MAX, .weight = 1, .secret_count = 1};
     CHECK(vs_secret_draw(drawn, &err) == VESTA_OK);
     CHECK(vs_secret_hash(text(drawn), VS_SECRET_RANDOM, 0, &account.secret[0], &err) == VESTA_OK);
     vs_gate_set(gate, accounts_of(vs_account_write(&account, line)));

@@ -172,12 +172,12 @@ static struct vs_supply supply(void) {
 static bool serve(struct wanter *w) {
     struct vs_supply s = supply();
     uint64_t may = w->pending;
-    int64_t wait_us = 0, took_us;
+    int64_t took_us;
     if (!vs_pot_is_shared(&world.pot) && vs_supply_is_low(&s, may)) vs_pot_share(&world.pot, &s, world.now_us);
     if (vs_pot_is_shared(&world.pot)) {
         if ((took_us = vs_pot_due(&world.pot, world.now_us))) vs_pot_reckon(&world.pot, &s, took_us, world.now_us);
-        may = vs_purse_may(&w->purse, &world.stake[w->party], &world.pot, w->pending, world.now_us, &wait_us);
-        if (may == 0) return w->until_us = world.now_us + wait_us, false;
+        may = vs_purse_may(&w->purse, &world.stake[w->party], &world.pot, w->pending, world.now_us);
+        if (may == 0) return w->until_us = world.now_us + w->purse.wait_us, false;
     }
     if (may > s.room) may = s.room;
     if (may == 0) {
@@ -337,16 +337,16 @@ static void a_clock_that_steps_fills_no_purse(void) {
     struct vs_stake stake = {.weight = 1};
     struct vs_purse purse = {0};
     struct vs_supply s = {.rate = 1000000, .filled_us = 1000000, .room = 1000000, .kept = 125000, .next_us = 500000};
-    int64_t wait_us, now = 1000000000;
+    int64_t now = 1000000000;
     vs_pot_share(&pot, &s, now);
     for (int i = 0; i < 8; i++) {
         static const int64_t steps[] = {0, 0, -1000000, 3600000000, 0, -7200000000, 1, INT64_MAX / 8};
         uint64_t may;
         now += steps[i];
-        while ((may = vs_purse_may(&purse, &stake, &pot, UINT64_MAX, now, &wait_us)))
+        while ((may = vs_purse_may(&purse, &stake, &pot, UINT64_MAX, now)))
             vs_purse_took(&purse, &stake, &pot, may);
         CHECK(purse.ids >= 0 && purse.ids <= 4000000.0 / 10 + 2);
-        CHECK(wait_us >= 1000 && wait_us <= 20000);
+        CHECK(purse.wait_us >= 1000 && purse.wait_us <= 20000);
     }
     s.rate = VS_SHARE_RATE_MAX, s.room = UINT64_MAX;
     vs_pot_reckon(&pot, &s, VS_TURN_US, now);

@@ -14,7 +14,7 @@
 #define VS_FILE_OPTION(into) VS_TEXT("file", into, "FILE", "the file of clients (default: " FILE_DEFAULT ")")
 
 struct asked {
-    const char *file, *name, *names, *calls, *n, *secret_file;
+    const char *file, *name, *names, *calls, *n, *rate, *requests, *weight, *secret_file;
     int random, drop_old;
     bool is_new; /* a client that is not there; else one that is */
     bool gets_secret, drops_secret;
@@ -28,21 +28,42 @@ static const char *file_of(const struct asked *asked) {
     return asked->file ? asked->file : FILE_DEFAULT;
 }
 
+struct words {
+    char text[VS_ACCOUNT_LINE_MAX];
+    size_t length;
+};
+
+/* "off": the limit is taken away. */
+static void put_word(struct words *line, const char *key, const char *value) {
+    if (!value || strcmp(value, "off") == 0) return;
+    size_t room = sizeof line->text - line->length;
+    line->length += (size_t)snprintf(line->text + line->length, room, " %s=%s", key, value);
+    if (line->length >= sizeof line->text) line->length = sizeof line->text - 1; /* what was cut off is no word */
+}
+
+static const char *digits_of(uint64_t n, bool is_said, char buf[32]) {
+    snprintf(buf, 32, "%" PRIu64, n);
+    return is_said ? buf : NULL;
+}
+
 /* What is not said stays; the words are read as the file's are. */
 static int take_words(const struct asked *asked, struct vs_account *will, struct vesta_error *err) {
-    char line[VS_ACCOUNT_LINE_MAX], calls[VS_ACCOUNT_NAME_MAX], n[32] = "";
+    char calls[VS_ACCOUNT_NAME_MAX], digits[4][32];
+    struct words line = {.text = VS_ACCOUNT_DEFAULT, .length = sizeof VS_ACCOUNT_DEFAULT - 1};
     struct vs_account read;
-    if (will->n_max != UINT64_MAX) snprintf(n, sizeof n, "%" PRIu64, will->n_max);
-    const char *count = asked->n ? asked->n : n;
-    int length = snprintf(line, sizeof line, VS_ACCOUNT_DEFAULT " names=%s calls=%s%s%s",
-                          asked->names ? asked->names : will->names,
-                          asked->calls ? asked->calls : vs_classes_write(will->calls, calls), *count ? " n=" : "", count);
-    if (length >= (int)sizeof line) return vs_fail(err, VESTA_EOPTION, "what is asked for is too long");
-    int rc = vs_account_parse((struct vs_slice){line, (size_t)length}, &read, err);
+    put_word(&line, "names", asked->names ? asked->names : will->names);
+    put_word(&line, "calls", asked->calls ? asked->calls : vs_classes_write(will->calls, calls));
+    put_word(&line, "n", asked->n ? asked->n : digits_of(will->n_max, will->n_max != UINT64_MAX, digits[0]));
+    put_word(&line, "rate", asked->rate ? asked->rate : digits_of(will->rate, will->rate, digits[1]));
+    put_word(&line, "requests", asked->requests ? asked->requests : digits_of(will->requests, will->requests, digits[2]));
+    put_word(&line, "weight", asked->weight ? asked->weight : digits_of(will->weight, will->weight > 1, digits[3]));
+    if (line.length >= sizeof line.text - 1) return vs_fail(err, VESTA_EOPTION, "what is asked for is too long");
+    int rc = vs_account_parse((struct vs_slice){line.text, line.length}, &read, err);
     if (rc != VESTA_OK) return rc;
     memcpy(will->names, read.names, sizeof read.names);
     will->calls = read.calls;
     will->n_max = read.n_max;
+    will->rate = read.rate, will->requests = read.requests, will->weight = read.weight;
     return VESTA_OK;
 }
 
@@ -127,7 +148,10 @@ static int read_name(struct asked *asked, int argc, char **argv, const char *wor
 #define VS_RIGHTS_OPTIONS(asked)                                                                                       \
     VS_TEXT("names", &(asked)->names, "NAME,...", "namespaces and tags that it may ask; * stands for any letters"),    \
         VS_TEXT("calls", &(asked)->calls, "CLASS,...", "what it may do: give, block, read, make, operate"),            \
-        VS_TEXT("n", &(asked)->n, "N", "the most ids of one request")
+        VS_TEXT("n", &(asked)->n, "N", "the most ids of one request, or off"),                                         \
+        VS_TEXT("rate", &(asked)->rate, "N", "ids a second, or off"),                                                  \
+        VS_TEXT("requests", &(asked)->requests, "N", "requests a second, or off"),                                     \
+        VS_TEXT("weight", &(asked)->weight, "N", "of its part, where ids are short (1 to 1000; default: 1)")
 #define VS_SECRET_OPTIONS(asked)                                                                                       \
     VS_TEXT("secret-file", &(asked)->secret_file, "FILE", "a secret that is known already, alone on a line"),          \
         VS_SWITCH("random", &(asked)->random, "it is random, so that it alone says whose it is")
@@ -156,7 +180,8 @@ static int set(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc == VS_GO) rc = read_name(&asked, argc, argv, "set");
     if (rc != VS_GO) return rc;
-    if (!asked.names && !asked.calls && !asked.n) return vs_usage("nothing to set: --names, --calls or --n");
+    if (!asked.names && !asked.calls && !asked.n && !asked.rate && !asked.requests && !asked.weight)
+        return vs_usage("nothing to set: --names, --calls, --n, --rate, --requests or --weight");
     if ((rc = write_down(&asked, change)) == VS_DONE) show_secret(&asked, "set");
     return rc;
 }
@@ -209,6 +234,9 @@ static void print_json(const struct vs_account *a) {
     char calls[VS_ACCOUNT_NAME_MAX], made[VESTA_ISO_MAX];
     vs_outf("{\"client\":\"%s\",\"names\":\"%s\",\"calls\":\"%s\"", a->name, a->names, vs_classes_write(a->calls, calls));
     if (a->n_max != UINT64_MAX) vs_outf(",\"n\":%" PRIu64, a->n_max);
+    if (a->rate) vs_outf(",\"rate\":%" PRIu64, a->rate);
+    if (a->requests) vs_outf(",\"requests\":%" PRIu64, a->requests);
+    vs_outf(",\"weight\":%u", a->weight);
     vs_outf(",\"secrets\":[");
     for (int i = 0; i < a->secret_count; i++)
         vs_outf("%s{\"kind\":\"%s\",\"made\":\"%s\"}", i ? "," : "",

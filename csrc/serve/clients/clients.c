@@ -1,6 +1,8 @@
 /* clients.c -- who may ask a server: the config's file of clients, at the start and again with HUP. */
 #include "access/gate.h"
 #include "command/options.h"
+#include "os/thread.h"
+#include "server/shares/rates.h"
 #include "serve/serving.h"
 
 static void wake(void *self) {
@@ -8,10 +10,13 @@ static void wake(void *self) {
 }
 
 int vs_clients_open(struct vs_serving *serving) {
+    const struct vs_config *config = serving->config;
     serving->app.gate = vs_gate_new(wake, serving);
-    if (!serving->app.gate) return vs_say("no memory for clients"), VS_FAILED;
+    serving->app.shares = vs_shares_new((uint64_t)config->address_rate, (uint64_t)config->address_requests);
+    if (!serving->app.gate || !serving->app.shares) return vs_say("no memory for clients"), VS_FAILED;
     if (!serving->config->clients) return VS_GO;
-    vs_gate_set(serving->app.gate, vs_accounts_hold(serving->config->clients));
+    vs_shares_set(serving->app.shares, config->clients, vs_monotonic_us() * 1000);
+    vs_gate_set(serving->app.gate, vs_accounts_hold(config->clients));
     vs_log(VS_LOG_INFO, "clients are asked who they are", "clients", VS_DIGITS(serving->config->clients->count), "file",
            serving->config->clients_file, NULL);
     return VS_GO;
@@ -44,6 +49,7 @@ void vs_clients_reload(struct vs_serving *serving) {
     if (vs_accounts_read(path, &now, &open_to_all, &err) != VESTA_OK) {
         vs_log(VS_LOG_ERROR, "the clients cannot be read again; those from before stay", "error", err.text, NULL);
     } else {
+        vs_shares_set(serving->app.shares, now, vs_monotonic_us() * 1000);
         vs_gate_set(serving->app.gate, now); /* before it is said: what is said holds */
         tell_lost(was, now);
         if (open_to_all) vs_log(VS_LOG_WARN, "others may read the clients: chmod o= on the file", "file", path, NULL);

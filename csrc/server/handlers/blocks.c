@@ -3,6 +3,7 @@
 #include "id/id.h"
 #include "server/commands.h"
 #include "server/named.h"
+#include "server/rights/rights.h"
 #include "server/take.h"
 
 #define BLOCK_MAX 100000 /* ids of one block: who asks for more takes whole seconds from everybody else */
@@ -57,7 +58,9 @@ static enum vs_reply_state give_numbers(struct vs_request *r, uint64_t n) {
 enum vs_reply_state vs_on_block(struct vs_request *r) {
     struct vesta_block block;
     uint64_t n;
-    if (!vs_request_enter(r, vs_arg(r, 0)) || !vs_read_n(r, vs_arg(r, 1), BLOCK_MAX, &n)) return VS_ANSWERED;
+    if (!vs_request_enter(r, vs_arg(r, 0)) || !vs_rights_may_block(r) ||
+        !vs_read_up_to(r, vs_arg(r, 1), vs_rights_block(r->session, BLOCK_MAX), &n))
+        return VS_ANSWERED;
     if (r->tag) return give_numbers(r, n);
     if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_WAITS;
     put_ticks(r, &block);

@@ -106,8 +106,11 @@ enum vs_reply_state vs_on_many(struct vs_request *r) {
 }
 
 bool vs_read_n(struct vs_request *r, struct vs_slice count, uint64_t max, uint64_t *n) {
+    return vs_read_up_to(r, count, vs_rights_n(r->session, max), n);
+}
+
+bool vs_read_up_to(struct vs_request *r, struct vs_slice count, uint64_t max, uint64_t *n) {
     *n = 1;
-    max = vs_rights_n(r->session, max);
     if (!count.at || (vesta_parse(VESTA_DECIMAL, count.at, count.length, n) == VESTA_OK && *n >= 1 && *n <= max))
         return true;
     vs_refuse(r, "bad_count", "n '%s' is not a number from 1 to %llu", VS_QUOTE(count.at, count.length),

@@ -107,12 +107,13 @@ static bool take_segment(struct vs_request *r, struct tinyid_segment *out, enum 
     struct vesta_numbers numbers;
     *state = VS_ANSWERED;
     if (!enter(r, vs_arg(r, 0), vs_arg(r, 1))) return *state = r->checking ? VS_WAITS : VS_ANSWERED, false;
+    if (!vs_rights_may_block(r)) return false;
     if (r->tag->desk) {
         *state =
             vs_refuse(r, "bad_command", "it is in strict order, which a segment would not keep: nextId gives its next");
         return false;
     }
-    *state = vs_take_numbers(r, vs_rights_n(r->session, VESTA_BATCH_MAX), &numbers);
+    *state = vs_take_numbers(r, vs_rights_block(r->session, VESTA_BATCH_MAX), &numbers);
     if (*state != VS_ANSWERED) return false;
     *out = segment_of(&numbers);
     return true;

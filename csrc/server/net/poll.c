@@ -43,6 +43,7 @@ static void on_libuv(struct watched *of, uint32_t events) {
 static void look_at_clock(struct loop *loop) {
     loop->now_ns = uv_hrtime();
     loop->now_ms = loop->now_ns / 1000000;
+    loop->scratch.now_us = (int64_t)(loop->now_ns / 1000);
 }
 
 int vs_poll_init(struct loop *loop) {

@@ -2,6 +2,8 @@
  * protocol. */
 #include "server/net/net.h"
 
+#define SHARE_LOOK_US 10 /* a look at one that waits for its share costs a hundredth of that */
+
 void vs_conn_leave_queue(struct conn *c) {
     struct loop *loop = c->loop;
     TAILQ_REMOVE(&loop->queue[c->session.waiting.queue].conns, c, queued);
@@ -19,6 +21,12 @@ static void retry_at(struct loop *loop, uint64_t at_ms) {
     vs_poll_timer(loop, &loop->retry, on_retry, at_ms > loop->now_ms ? at_ms - loop->now_ms : 1);
 }
 
+static void wait_until(struct loop *loop, struct queue *queue, uint64_t at_ms) {
+    if (queue->retry_at_ms == 0) TAILQ_INSERT_TAIL(&loop->waited_for, queue, waited);
+    if (queue->retry_at_ms == 0 || at_ms < queue->retry_at_ms) queue->retry_at_ms = at_ms;
+    retry_at(loop, at_ms);
+}
+
 void vs_conn_wait(struct conn *c) {
     struct loop *loop = c->loop;
     struct queue *queue = &loop->queue[c->session.waiting.queue];
@@ -28,9 +36,7 @@ void vs_conn_wait(struct conn *c) {
     TAILQ_INSERT_TAIL(&queue->conns, c, queued);
     loop->scratch.queue[c->session.waiting.queue].waiting++;
     vs_add(&loop->scratch.counts->waiting, 1);
-    if (queue->retry_at_ms == 0) TAILQ_INSERT_TAIL(&loop->waited_for, queue, waited);
-    if (queue->retry_at_ms == 0 || at < queue->retry_at_ms) queue->retry_at_ms = at;
-    retry_at(loop, at);
+    wait_until(loop, queue, at);
 }
 
 /* Others than `first`, which must wait on, may have waited for long enough, or for a word that has been said. */
@@ -78,9 +84,29 @@ static void serve_queue_of_many(struct loop *loop, struct queue *queue) {
     }
 }
 
+/* Each waits for its own share, until an instant of its own.  Where very many do they are looked at less often. */
+static void serve_shares(struct loop *loop, struct queue *queue) {
+    int left = loop->scratch.queue[VS_QUEUE_OF_SHARES].waiting;
+    int64_t first_us = INT64_MAX, rest_us = loop->scratch.now_us + left * SHARE_LOOK_US;
+    for (struct conn *c = TAILQ_FIRST(&queue->conns), *next; c && left > 0; c = next, left--) {
+        next = TAILQ_NEXT(c, queued);
+        int64_t again_us = c->session.waiting.charged.again_us;
+        if (again_us > loop->scratch.now_us) {
+            first_us = again_us < first_us ? again_us : first_us;
+            continue;
+        }
+        vs_conn_leave_queue(c);
+        vs_conn_resume(c);
+    }
+    if (first_us != INT64_MAX)
+        wait_until(loop, queue, (uint64_t)((first_us > rest_us ? first_us : rest_us) + 999) / 1000);
+}
+
 static void retry_queue(struct loop *loop, struct queue *queue) {
     queue->retry_at_ms = 0; /* who must wait on puts it among those that are waited for again */
-    if (queue - loop->queue < VS_QUEUE_OF_IDS)
+    if (queue - loop->queue == VS_QUEUE_OF_SHARES)
+        serve_shares(loop, queue);
+    else if (queue - loop->queue < VS_QUEUE_OF_IDS)
         serve_queue_of_many(loop, queue);
     else
         serve_queue(queue);

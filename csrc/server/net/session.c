@@ -4,6 +4,7 @@
 #include "server/monitor/feed.h"
 #include "server/resp/multi.h"
 #include "server/rights/rights.h"
+#include "server/shares/shares.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ bool vs_session_keep(struct vs_session *s, size_t count) {
 }
 
 void vs_session_settle(struct vs_session *s) {
+    vs_shares_settle(s);
     if (s->waiting.by_policy) atomic_fetch_sub_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed);
     free(s->waiting.request);
     free(s->waiting.ids);
@@ -63,6 +65,7 @@ void vs_session_end(struct vs_session *s) {
     vs_multi_end(s);
     vs_listing_end(s);
     vs_rights_end(s);
+    vs_shares_end(s);
     if (s->viewer) vs_feed_leave(s->app->feed, s->viewer);
     s->viewer = NULL;
 }

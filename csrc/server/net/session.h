@@ -11,16 +11,18 @@ _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
 
 enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
 
-/* Those who wait for the tables of tags to be read, for a secret to be proved; from VS_QUEUE_OF_IDS on: for an id of a
+/* Those who wait for the tables of tags to be read, for a secret to be proved, each for its own share; from VS_QUEUE_OF_IDS on: for an id of a
  * namespace, by its index, or for a number of a tag, by its place behind the namespaces. */
-enum { VS_QUEUE_OF_TABLES, VS_QUEUE_OF_SECRETS, VS_QUEUE_OF_IDS };
+enum { VS_QUEUE_OF_TABLES, VS_QUEUE_OF_SECRETS, VS_QUEUE_OF_SHARES, VS_QUEUE_OF_IDS };
 static inline int vs_queues_of(const struct vs_app *app) {
     return VS_QUEUE_OF_IDS + app->ns_count + VS_SERVED_TAGS_MAX;
 }
 
 /* Working memory of one loop: one request at a time. */
 struct vs_scratch {
-    int loop; /* whose it is, as app->counts has them */
+    int loop;       /* whose it is, as app->counts has them */
+    int64_t now_us; /* when this round began, by a clock that nobody sets */
+    uint64_t unlooked, look_every; /* ids since it was looked at how much is left; and how often that is */
     struct vs_args args;
     uint64_t ids[VESTA_BATCH_MAX];
     char text[VS_HTTP_LINE_MAX + VS_HTTP_BODY_MAX]; /* percent-decoded parameters */
@@ -62,6 +64,14 @@ struct vs_waiting {
     uint64_t *ids;              /* already taken for it: how many, and how many there is room for */
     size_t ids_count, ids_size;
     struct vs_desk_job *job; /* that it waits for; NULL: none */
+    struct vs_charged {      /* to its rates */
+        int64_t due_us;      /* when it may go on, as scratch->now_us; 0: now */
+        int64_t again_us;    /* when it asks again */
+        uint64_t ids;        /* that it has not taken yet */
+        struct vs_namespace *of; /* whose they are to be; NULL: a tag's */
+        bool is_admitted;    /* as a request */
+        bool is_held;        /* it waited for a share, and was counted */
+    } charged;
 };
 
 #define VS_MAY 8
@@ -73,6 +83,15 @@ struct vs_grant {
     bool is_lost;                     /* the secret that it said is gone */
     uint16_t may[VS_MAY];             /* namespaces that it asked of and may, by index plus one: by its remainder */
     int count;                        /* vs_gate_count_of */
+};
+
+/* What a connection has of what others want, too: shares.h. */
+struct vs_sharing {
+    bool is_metered; /* by some rate */
+    struct vs_party *client, *address; /* NULL: it has no name; it is not known yet */
+    struct vs_seat *seat;              /* of its party, where it asked last, */
+    uint64_t key;                      /* as long as that is the seat's */
+    struct vs_purse purse;
 };
 
 /* What a protocol knows of a connection. */
@@ -93,6 +112,7 @@ struct vs_session {
     struct vs_member member; /* what of it others may see */
     bool known;              /* RESP: it said the password */
     struct vs_grant grant;
+    struct vs_sharing share;
     struct vs_proving proving; /* a secret that is being proved; is_proving: one is */
     bool is_proving;
     char *said;                    /* HTTP: by what it has its account, or would have it */

@@ -4,6 +4,7 @@
 #include "log/log.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
+#include "server/shares/shares.h"
 
 #include <stdlib.h>
 
@@ -37,6 +38,7 @@ static void grant(struct vs_session *s, const struct vs_account *account, const 
     g->is_lost = false;
     memset(g->may, 0, sizeof g->may);
     g->count = account && app->gate ? vs_gate_count_of(app->gate, account->name) : 0;
+    vs_shares_look(s);
     vs_roster_know(s, vs_rights_name(s), g->count);
 }
 
@@ -98,6 +100,7 @@ void vs_rights_renew(struct vs_session *s) {
 }
 
 void vs_rights_begin(struct vs_session *s) {
+    vs_shares_look(s);
     vs_rights_look(s);
     if (!s->grant.accounts) vs_roster_know(s, vs_rights_name(s), 0);
 }
@@ -353,6 +356,12 @@ bool vs_rights_may_call(struct vs_request *r) {
     bool may = !(flags >> VS_CALL_NEEDS & VS_ALL_CLASSES & ~g->account->calls);
     if (may && (!(flags & VS_CALL_SHOWS_ALL) || vs_rights_sees_all(r->session))) return true;
     return refuse_call(r), false;
+}
+
+bool vs_rights_may_block(struct vs_request *r) {
+    if (!r->session->app->no_blocks[r->session->protocol]) return true;
+    vs_refuse(r, "not_allowed", "this server gives no blocks over %s", r->protocol == VS_RESP ? "the Redis protocol" : "HTTP");
+    return false;
 }
 
 static bool refuse_name(struct vs_request *r, struct vs_slice name) {

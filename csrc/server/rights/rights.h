@@ -52,10 +52,20 @@ bool vs_rights_sees_all(const struct vs_session *session);
  * unix socket, or has said the password. */
 bool vs_rights_operates(const struct vs_session *session);
 /* How many ids one request may have. */
-static inline uint64_t vs_rights_n(const struct vs_session *session, uint64_t max) {
+static inline uint64_t vs_rights_least(const struct vs_session *session, uint64_t of_face, uint64_t max) {
     const struct vs_account *account = session->grant.account;
+    if (of_face && of_face < max) max = of_face;
     return account && account->n_max < max ? account->n_max : max;
 }
+static inline uint64_t vs_rights_n(const struct vs_session *session, uint64_t max) {
+    return vs_rights_least(session, session->app->n_max[session->protocol], max);
+}
+/* ... how many a block. */
+static inline uint64_t vs_rights_block(const struct vs_session *session, uint64_t max) {
+    return vs_rights_least(session, session->app->blocks_max[session->protocol], max);
+}
+/* Whether this face gives blocks.  false: the reply says so. */
+bool vs_rights_may_block(struct vs_request *request);
 /* "default" where nobody has a name. */
 const char *vs_rights_name(const struct vs_session *session);
 /* The same, for the log; NULL: nobody asks for a name, or it was the admin's token. */

@@ -1,0 +1,16 @@
+/* rates.h -- what the program above says of shares: the rates of addresses and of clients. */
+#ifndef VS_SERVER_RATES_H
+#define VS_SERVER_RATES_H
+
+#include "access/accounts.h"
+
+struct vs_shares;
+/* `address_ids`, `address_requests`: a second, for each address; 0: as many as it likes.  NULL: no memory. */
+struct vs_shares *vs_shares_new(uint64_t address_ids, uint64_t address_requests);
+void vs_shares_free(struct vs_shares *shares); /* may be NULL */
+
+/* The rates and weights of these hold from now on; what a client has used stays with its name.  Threads: any, one at a
+ * time. */
+void vs_shares_set(struct vs_shares *shares, const struct vs_accounts *accounts, int64_t now_ns);
+
+#endif

@@ -1,0 +1,62 @@
+/* shares.h -- how much who may have: rates of clients, addresses and namespaces, and what a namespace has, shared between
+ * those who want it at once.  Knows no socket and no protocol.
+ *
+ * A party is who has a share: a client by its name, wherever it connects from; of those without a name an address (of
+ * IPv6 its first 64 bits), or all unix sockets together.  What a party has is shared evenly between its connections.
+ * Where no rate is configured and there is enough for all, a request looks at two flags. */
+#ifndef VS_SERVER_SHARES_H
+#define VS_SERVER_SHARES_H
+
+#include "server/request.h"
+#include "server/shares/rates.h"
+
+/* Whose share is over; their names are in vs_share_name. */
+enum vs_share_kind {
+    VS_SHARE_NONE,
+    VS_SHARE_UNIT, /* what a namespace has is shared */
+    VS_SHARE_CLIENT_IDS,
+    VS_SHARE_CLIENT_REQUESTS,
+    VS_SHARE_ADDRESS_IDS,
+    VS_SHARE_ADDRESS_REQUESTS,
+    VS_SHARE_NAMESPACE_IDS,
+    VS_SHARE_NAMESPACE_REQUESTS,
+    VS_SHARES
+};
+_Static_assert((int)VS_SHARES == VS_SHARE_KINDS, "each can be counted");
+extern const char *const vs_share_name[VS_SHARES];
+
+#define VS_SHARES_FROM 64 /* ids of one request: it is looked at what they would leave */
+
+/* Who the connection is has changed, or it ends. */
+void vs_shares_look(struct vs_session *session);
+void vs_shares_end(struct vs_session *session);
+
+/* Whether a request may be run now, by the rates of requests; asked once.  false: it is to wait (r->held). */
+bool vs_shares_admit(struct vs_request *request);
+/* How many of `want` ids the request may take now, if `exact` all of them one day, else as many as is convenient.
+ * false: it is to wait (r->held). */
+bool vs_shares_ask(struct vs_request *request, uint64_t want, bool exact, uint64_t *may);
+/* It took so many. */
+void vs_shares_took(struct vs_request *request, uint64_t n);
+/* It found the generator's unit used up. */
+void vs_shares_full(struct vs_request *request);
+/* Requests that were answered with it. */
+void vs_shares_also(struct vs_request *request, uint64_t n);
+/* What it was charged and did not use is given back. */
+void vs_shares_settle(struct vs_session *session);
+
+/* Refuses what would have to wait for longer than it may.  Always VS_ANSWERED. */
+enum vs_reply_state vs_shares_refuse(struct vs_request *request);
+/* It waits; for the counts and, now and then, the log. */
+void vs_shares_note(struct vs_request *request, bool is_refused);
+
+/* What a connection's party has: for who shows it. */
+struct vs_share_seen {
+    uint64_t rate, requests; /* a second; 0: no limit */
+    uint32_t weight;
+    uint64_t held, refused; /* requests of the party that had to wait for its share, that were refused by it */
+    bool is_sharing;        /* it waits for its part of a namespace now, or did a moment ago */
+};
+void vs_shares_see(const struct vs_session *session, struct vs_share_seen *seen);
+
+#endif
