@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define VS_TURN_US 10000          /* between two reckonings */
-#define VS_TURNS 4                /* whose waiters are remembered */
+#define VS_TURNS 8                /* whose waiters are remembered */
 #define VS_WEIGHT_MAX 1000        /* of a party; its connections weigh one each */
 #define VS_PURSE_US 100000        /* how much a purse saves up, at most */
 #define VS_SHORT_US 100000        /* a pot that is filled as often keeps nothing back for who comes anew: that one waits */

@@ -7,6 +7,7 @@
 #include "server/http/accept.h"
 #include "server/commands.h"
 #include "server/problem.h"
+#include "server/shares/shares.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -142,6 +143,16 @@ static void put_refused(struct vs_metrics *m) {
     for (int why = VS_LET_IN + 1; why < VS_TURNED_REASONS; why++)
         vs_metrics_sample(m, "{proto=\"%s\",reason=\"%s\"} %llu", vs_protocol_name[protocol], vs_turned_name[why],
                           total(m, &COUNTS(m).turned[protocol][why]));
+}
+
+static void put_held(struct vs_metrics *m) {
+    for (int kind = VS_SHARE_NONE + 1; kind < VS_SHARES; kind++)
+        vs_metrics_sample(m, "{share=\"%s\"} %llu", vs_share_name[kind], total(m, &COUNTS(m).held[kind]));
+}
+
+static void put_over(struct vs_metrics *m) {
+    for (int kind = VS_SHARE_NONE + 1; kind < VS_SHARES; kind++)
+        vs_metrics_sample(m, "{share=\"%s\"} %llu", vs_share_name[kind], total(m, &COUNTS(m).over[kind]));
 }
 
 static void put_headers(struct vs_metrics *m) {
@@ -338,6 +349,8 @@ static const struct family {
     {"vesta_connections_refused_total", "Connections turned away, by the limit they exceeded", COUNTER, put_refused,
      ALWAYS},
     {"vesta_proxy_headers_total", "PROXY headers of balancers, by what became of them", COUNTER, put_headers, ALWAYS},
+    {"vesta_share_waits_total", "Requests that waited for a share, by whose", COUNTER, put_held, ALWAYS},
+    {"vesta_share_refusals_total", "Requests refused because a share was used up, by whose", COUNTER, put_over, ALWAYS},
     {"vesta_connections_limit", "Connections that a protocol, or one address at it, may have", GAUGE, put_limits,
      ALWAYS},
     {"vesta_connections_total_limit", "Connections that the HTTP and Redis protocols may have together", GAUGE,

@@ -76,9 +76,9 @@ static bool charge(struct vs_request *r, const struct buckets *b, uint64_t n) {
     for (int i = 0; i < b->count; i++) {
         int64_t wait = vs_bucket_take(b->at[i].bucket, n, now, patience);
         if (wait < 0) {
-            while (i-- > 0)
-                vs_bucket_give(b->at[i].bucket, n);
-            return hold(r, b->at[i + 1 < 0 ? 0 : i + 1].kind, -wait / 1000 + 1);
+            for (int before = 0; before < i; before++)
+                vs_bucket_give(b->at[before].bucket, n);
+            return hold(r, b->at[i].kind, -wait / 1000 + 1);
         }
         if (wait > longest) longest = wait, kind = b->at[i].kind;
     }
