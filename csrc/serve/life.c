@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define TICK_US 500000
+#define LOOKS_MAX 512 /* of namespaces, a tick: of ten thousand each is looked at every ten seconds */
 #define ALIVE_MS 2000         /* a loop that has not swept for so long is stuck */
 #define READY_US_MAX 10000000 /* a service manager waits no longer: it would end who waits for a store */
 
@@ -28,14 +29,18 @@ struct vs_life {
     int64_t watchdog_us, watchdog_told_us;
     struct vs_policies_status status;
     struct vs_seen *seen; /* of each namespace */
+    int looked_at;        /* where it goes on looking */
 };
 
 /* ------------------------------------------------------------------ twice a second */
 
 static void look_at_namespaces(struct vs_life *life, bool tell) {
     struct vs_app *app = &life->serving->app;
-    for (int i = 0; i < app->ns_count; i++)
+    for (int left = app->ns_count < LOOKS_MAX ? app->ns_count : LOOKS_MAX; left > 0; left--) {
+        int i = life->looked_at;
+        life->looked_at = (i + 1) % app->ns_count;
         if (vs_start_is_ready(life->serving->start, i)) vs_watch_namespace(app, &app->ns[i], &life->seen[i], tell);
+    }
 }
 
 /* True: this call is the one that tells it. */
