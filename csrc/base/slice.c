@@ -49,3 +49,29 @@ bool vs_slice_is_secret(struct vs_slice slice, const char *secret) {
         differ |= (unsigned char)slice.at[i] ^ (unsigned char)secret[length ? i % length : 0];
     return differ == 0;
 }
+
+static int hex_digit(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+enum vs_decoding vs_slice_decode(struct vs_slice slice, char *out, size_t size) {
+    size_t used = 0;
+    for (size_t i = 0; i < slice.length; i++) {
+        int c = (unsigned char)slice.at[i];
+        if (c == '%') {
+            int high = i + 2 < slice.length ? hex_digit(slice.at[i + 1]) : -1;
+            int low = i + 2 < slice.length ? hex_digit(slice.at[i + 2]) : -1;
+            if (high < 0 || low < 0) return VS_DECODE_HEX;
+            c = high * 16 + low;
+            i += 2;
+        }
+        if (c < ' ' || c == 127) return VS_DECODE_CONTROL;
+        if (used + 1 >= size) return VS_DECODE_LONG;
+        out[used++] = (char)c;
+    }
+    out[used] = '\0';
+    return VS_DECODED;
+}

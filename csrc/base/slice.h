@@ -34,6 +34,15 @@ bool vs_slice_is_secret(struct vs_slice slice, const char *secret);
 /* Splits a slice at the first `mark`: *before and *after are its sides.  False where it has none. */
 bool vs_slice_split(struct vs_slice slice, char mark, struct vs_slice *before, struct vs_slice *after);
 
+/* Undoes the %XX of a URI.  Shape: out[0..size), with its NUL, whole only if it is DECODED. */
+enum vs_decoding {
+    VS_DECODED,
+    VS_DECODE_HEX,     /* a '%' without two hex digits */
+    VS_DECODE_CONTROL, /* a control character, or NUL */
+    VS_DECODE_LONG
+};
+enum vs_decoding vs_slice_decode(struct vs_slice slice, char *out, size_t size);
+
 /* The place of a slice in a list such as "a|b|c", from 0 on; -1: it is not there. */
 int vs_slice_place(struct vs_slice slice, const char *list, char mark);
 

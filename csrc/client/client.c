@@ -27,6 +27,15 @@ static _Thread_local struct ahead slots[SLOTS];
 
 /* ------------------------------------------------------------------ opening and closing */
 
+/* False with err: a server has TLS, and this build or this machine has none. */
+static bool find_tls(struct vesta_client *client, struct vesta_error *err) {
+    bool is_wanted = false;
+    for (int i = 0; i < client->setup.server_count; i++)
+        is_wanted |= client->setup.server[i].is_tls;
+    if (is_wanted) client->tls = vs_tls_find(err);
+    return !is_wanted || client->tls;
+}
+
 int vesta_client_open(const struct vesta_client_opts *opts, struct vesta_client **client, struct vesta_error *err) {
     static atomic_uint opened;
     struct vesta_client *made = calloc(1, sizeof *made);
@@ -35,7 +44,7 @@ int vesta_client_open(const struct vesta_client_opts *opts, struct vesta_client 
     if (rc != VESTA_OK) goto free_client;
     made->wire = vs_wire_find(err);
     rc = VESTA_EOPTION;
-    if (!made->wire) goto free_client;
+    if (!made->wire || !find_tls(made, err)) goto free_client;
     if (!vs_shared_map(made)) {
         rc = vs_fail(err, VESTA_ENOMEM, "no memory for a client");
         goto free_client;
@@ -55,7 +64,7 @@ void vesta_client_close(struct vesta_client *client) {
     vs_client_unlock(client);
     if (fetcher) vs_fetch_stop(fetcher);
     vs_shared_unmap(client);
-    explicit_bzero(client->setup.password, sizeof client->setup.password);
+    explicit_bzero(&client->setup, sizeof client->setup); /* there are secrets in it */
     free(client);
 }
 

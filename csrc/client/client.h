@@ -50,6 +50,7 @@ struct vesta_client {
     bool is_cleared; /* the kernel does it */
     unsigned slot;   /* of what a thread holds ahead */
     const struct vs_wire *wire;
+    const struct vs_tls *tls; /* NULL: no server has it */
     struct vs_setup setup;
 };
 

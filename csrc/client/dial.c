@@ -1,12 +1,11 @@
 /* dial.c -- one connection, from an address to a server that has answered. */
 #include "client/dial.h"
-#include "base/array.h"
 #include "base/error.h"
 #include "os/address.h"
 #include "os/clock.h"
 #include "store/errand.h"
+#include "store/secret.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,66 +14,122 @@
 struct vs_dial {
     struct vs_errand *errand;
     const struct vs_wire *wire;
-    char address[256], password[512];
+    const struct vs_tls *tls;
+    struct vs_place place; /* copies: it may outlive whoever sent it, as its own wake_fd may */
+    struct vs_access access;
     int64_t timeout_ms;
-    int wake_fd; /* its own, because it may outlive whoever sent it */
-    int fd;
+    int wake_fd;
+    struct vs_link link;
     atomic_bool is_left;
     struct vesta_error err;
 };
 
 static void drop(void *work) {
     struct vs_dial *dial = work;
-    if (dial->fd >= 0) close(dial->fd);
+    vs_link_close(&dial->link);
     close(dial->wake_fd);
-    explicit_bzero(dial->password, sizeof dial->password);
+    explicit_bzero(dial, sizeof *dial); /* there are secrets in it */
     free(dial);
 }
 
-/* PING, or the password: whatever accepts connections and never answers is no server. */
-static int greet(struct vs_dial *dial) {
+static int64_t until_us(const struct vs_dial *dial) {
     const struct vesta_clock *clock = vs_clock_system();
-    const char *with[] = {"AUTH", dial->password}, *without[] = {"PING"};
-    bool has_password = *dial->password;
-    struct vs_question q = {.fd = dial->fd,
-                            .words = has_password ? with : without,
-                            .count = has_password ? VS_COUNT(with) : VS_COUNT(without),
-                            .until_boot_us = clock->boot_us(clock->self) + dial->timeout_ms * 1000,
+    return clock->boot_us(clock->self) + dial->timeout_ms * 1000;
+}
+
+/* ------------------------------------------------------------------ TLS */
+
+static const char *or_none(const char *path) {
+    return *path ? path : NULL;
+}
+
+/* Files are read for each connection, so that they may be exchanged. */
+static int shake_hands(struct vs_dial *dial) {
+    char host[256];
+    const struct vs_access *is = &dial->access;
+    const struct vs_tls_client_opts opts = {.ca = or_none(is->tls_ca),
+                                            .certificate = or_none(is->tls_certificate),
+                                            .key = or_none(*is->tls_key ? is->tls_key : is->tls_certificate),
+                                            .is_unverified = is->tls_unverified};
+    const struct vs_tls_wait wait = {dial->link.fd, until_us(dial), &dial->is_left};
+    struct vs_tls_client *client;
+    struct vesta_error why;
+    int rc = dial->tls->client_open(&opts, &client, &why);
+    if (rc != VESTA_OK) return vs_fail(&dial->err, VESTA_EIO, "%.250s", why.text);
+    dial->link.tls = dial->tls;
+    dial->link.conn = dial->tls->connect(client, dial->link.fd, vs_place_host(&dial->place, host, sizeof host));
+    dial->tls->client_close(client);
+    if (!dial->link.conn) return vs_fail(&dial->err, VESTA_ENOMEM, "no memory for TLS");
+    rc = vs_tls_greet(dial->tls, dial->link.conn, &wait, &why);
+    return rc == VESTA_OK ? rc : vs_fail(&dial->err, rc, "%.250s: %.250s", dial->place.address, why.text);
+}
+
+/* ------------------------------------------------------------------ the greeting */
+
+/* The secret, of its file read each time. */
+static int find_secret(const struct vs_dial *dial, char secret[VS_PLACE_SECRET_MAX], struct vesta_error *err) {
+    const struct vs_access *is = &dial->access;
+    const char *given = *dial->place.secret ? dial->place.secret : is->password;
+    if (!*given && *is->secret_file) return vs_secret_of_file("secret_file", is->secret_file, secret, VS_PLACE_SECRET_MAX, err);
+    snprintf(secret, VS_PLACE_SECRET_MAX, "%s", given);
+    return VESTA_OK;
+}
+
+/* The words of a greeting: PING where there is no secret, for whatever accepts connections and never answers is no
+ * server. */
+static int compose(const struct vs_dial *dial, const char *secret, const char *words[3]) {
+    const char *user = *dial->place.user ? dial->place.user : dial->access.user;
+    int count = 0;
+    words[count++] = *secret ? "AUTH" : "PING";
+    if (*secret && *user) words[count++] = user;
+    if (*secret) words[count++] = secret;
+    return count;
+}
+
+static int greet(struct vs_dial *dial) {
+    char secret[VS_PLACE_SECRET_MAX];
+    const char *words[3];
+    int rc = find_secret(dial, secret, &dial->err);
+    if (rc != VESTA_OK) return vs_fail(&dial->err, VESTA_EIO, "%s", dial->err.text);
+    struct vs_question q = {.link = &dial->link,
+                            .words = words,
+                            .count = compose(dial, secret, words),
+                            .until_boot_us = until_us(dial),
                             .is_cut = &dial->is_left};
     struct vs_answer answer;
     dial->wire->ask(&q, &answer);
+    explicit_bzero(secret, sizeof secret);
     if (answer.heard == VS_HEARD_STATUS) return VESTA_OK;
     bool refuses = answer.heard == VS_HEARD_ERROR && !vs_wire_passes(answer.text);
-    return vs_fail(&dial->err, refuses ? VESTA_EOPTION : VESTA_EIO, "%.250s: greeting: %s", dial->address,
+    return vs_fail(&dial->err, refuses ? VESTA_EOPTION : VESTA_EIO, "%.250s: greeting: %s", dial->place.address,
                    answer.heard == VS_HEARD_VALUES ? "an answer of another kind" : answer.text);
 }
 
 static void run(void *work) {
     struct vs_dial *dial = work;
     uint64_t one = 1;
-    dial->fd = vs_connect(dial->address, (int)dial->timeout_ms, &dial->err);
-    if (dial->fd >= 0 && greet(dial) != VESTA_OK) {
-        close(dial->fd);
-        dial->fd = -1;
-    }
+    dial->link.fd = vs_connect(dial->place.address, (int)dial->timeout_ms, &dial->err);
+    if (dial->link.fd >= 0 && ((dial->place.is_tls && shake_hands(dial) != VESTA_OK) || greet(dial) != VESTA_OK))
+        vs_link_close(&dial->link);
     ssize_t told = write(dial->wake_fd, &one, sizeof one); /* full: it is awake */
     (void)told;
 }
 
+/* ------------------------------------------------------------------ for the thread */
+
 struct vs_dial *vs_dial_begin(const struct vs_dial_opts *opts, struct vesta_error *err) {
     struct vs_dial *dial = calloc(1, sizeof *dial);
     if (!dial) return vs_fail(err, VESTA_ENOMEM, "no memory for a connection"), NULL;
-    assert(strlen(opts->address) < sizeof dial->address);   /* options.c has looked */
-    assert(strlen(opts->password) < sizeof dial->password); /* likewise */
-    snprintf(dial->address, sizeof dial->address, "%s", opts->address);
-    snprintf(dial->password, sizeof dial->password, "%s", opts->password);
     dial->wire = opts->wire;
+    dial->tls = opts->tls;
+    dial->place = *opts->place;
+    dial->access = *opts->access;
     dial->timeout_ms = opts->timeout_ms;
-    dial->fd = -1;
+    dial->link.fd = -1;
     dial->wake_fd = fcntl(opts->wake_fd, F_DUPFD_CLOEXEC, 0);
     if (dial->wake_fd >= 0) dial->errand = vs_errand_send(run, drop, dial);
     if (dial->errand) return dial;
-    vs_fail(err, VESTA_EIO, "%s: no %s can be had to connect", opts->address,
+    vs_fail(err, VESTA_EIO, "%s: no %s can be had to connect", opts->place->address,
             dial->wake_fd < 0 ? "file descriptor" : "thread");
     if (dial->wake_fd >= 0) close(dial->wake_fd);
     free(dial);
@@ -85,14 +140,13 @@ bool vs_dial_is_done(const struct vs_dial *dial) {
     return vs_errand_is_done(dial->errand);
 }
 
-int vs_dial_end(struct vs_dial *dial, struct vesta_error *err) {
-    struct vs_errand *errand = dial->errand;
-    vs_errand_take(errand);
-    int fd = dial->fd;
-    if (fd < 0 && err) *err = dial->err;
-    dial->fd = -1;
+bool vs_dial_end(struct vs_dial *dial, struct vs_link *link, struct vesta_error *err) {
+    vs_errand_take(dial->errand);
+    *link = dial->link;
+    dial->link = (struct vs_link){.fd = -1};
+    if (link->fd < 0) *err = dial->err;
     drop(dial);
-    return fd;
+    return link->fd >= 0;
 }
 
 void vs_dial_leave(struct vs_dial *dial) {

@@ -120,16 +120,19 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
     return true;
 }
 
-/* A server may close a connection that rests: that is no failure of one that has served before. */
-static bool was_closed_at_rest(struct vs_peer *peer, enum vs_heard heard) {
-    return heard == VS_HEARD_END && peer->has_served;
+/* A server may close a connection that rests, or know its secret no longer, in whose file there may be another by now: that
+ * is no failure of one that has served before. */
+static bool has_served_its_time(const struct vs_peer *peer, const struct vs_answer *answer) {
+    bool is_old_secret = answer->heard == VS_HEARD_ERROR &&
+                         (strncmp(answer->text, "NOAUTH", 6) == 0 || strncmp(answer->text, "NOPERM", 6) == 0);
+    return peer->has_served && (answer->heard == VS_HEARD_END || is_old_secret);
 }
 
 /* What a server's error or failure means for the next call. */
 static void fail_peer(struct vs_fetcher *f, int i, int64_t now_us) {
     struct vs_peer *peer = &f->peer[i];
     enum vs_heard heard = f->answer.heard;
-    if (was_closed_at_rest(peer, heard)) {
+    if (has_served_its_time(peer, &f->answer)) {
         vs_peer_hang_up(peer);
         return;
     }
@@ -144,7 +147,7 @@ static void ask_server(struct vs_fetcher *f, int i, uint64_t ids) {
     struct vs_peer *peer = &f->peer[i];
     const char *words[] = {"VESTA.BLOCK", f->client->setup.name, count};
     int64_t now_us = vs_client_now_us();
-    struct vs_question q = {.fd = peer->fd,
+    struct vs_question q = {.link = &peer->link,
                             .words = words,
                             .count = 3,
                             .until_boot_us = now_us + f->client->setup.timeout_us,
@@ -215,9 +218,9 @@ static bool fetch(struct vs_fetcher *f, const struct vs_plan *plan, int64_t now_
 static void reap_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     struct vesta_error err;
     struct vs_peer *peer = &f->peer[i];
-    peer->fd = vs_dial_end(peer->dial, &err);
+    bool is_there = vs_dial_end(peer->dial, &peer->link, &err);
     peer->dial = NULL;
-    if (peer->fd >= 0) return;
+    if (is_there) return;
     note_error(f, i, err.text);
     (err.code == VESTA_EOPTION ? vs_peer_refuse : vs_peer_rest)(peer, now_us, roll(f));
 }
@@ -228,8 +231,9 @@ static void begin_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     const struct vs_setup *setup = &f->client->setup;
     peer->dialed_us = now_us;
     peer->dial = vs_dial_begin(&(struct vs_dial_opts){.wire = f->client->wire,
-                                                      .address = setup->server[i],
-                                                      .password = setup->password,
+                                                      .tls = f->client->tls,
+                                                      .place = &setup->server[i],
+                                                      .access = &setup->access,
                                                       .timeout_ms = setup->timeout_us / 1000,
                                                       .wake_fd = f->wake_fd},
                                &err);
@@ -257,13 +261,13 @@ static bool go_on_dialing(struct vs_fetcher *f, int i, bool is_active, int64_t *
     int64_t now_us = vs_client_now_us();
     if (peer->dial && vs_dial_is_done(peer->dial)) reap_dial(f, i, now_us);
     if (peer->dial && is_overdue(f, peer, now_us)) leave_dial(f, i, now_us);
-    if (peer->fd < 0 && !peer->dial && is_active && now_us >= peer->retry_us) begin_dial(f, i, now_us);
+    if (peer->link.fd < 0 && !peer->dial && is_active && now_us >= peer->retry_us) begin_dial(f, i, now_us);
     if (peer->dial) {
         bool is_first = now_us - peer->dialed_us < STAGGER_US;
         *until_us = sooner(*until_us, is_first ? peer->dialed_us + STAGGER_US : now_us + STAGGER_US);
         return is_first;
     }
-    if (now_us < peer->retry_us && (is_active || peer->fd >= 0)) *until_us = sooner(*until_us, peer->retry_us);
+    if (now_us < peer->retry_us && (is_active || peer->link.fd >= 0)) *until_us = sooner(*until_us, peer->retry_us);
     return false;
 }
 
@@ -347,7 +351,7 @@ static struct vs_fetcher *make_fetcher(struct vesta_client *client) {
     f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (vs_random(&f->dice, sizeof f->dice) != 0) f->dice = (uint64_t)vs_client_now_us();
     for (int i = 0; i < VESTA_SERVERS_MAX; i++)
-        f->peer[i].fd = -1;
+        f->peer[i].link.fd = -1;
     if (f->wake_fd >= 0) return f;
     free(f);
     return NULL;

@@ -18,7 +18,7 @@ void vesta_client_get_info(struct vesta_client *client, struct vesta_client_info
     out->next_left = shared->next.block.count;
     if (out->block_ids == 0) out->block_ids = setup->block_min;
     for (int i = 0; i < setup->server_count; i++)
-        copy_source(client, i, setup->server[i], &out->server[i]);
+        copy_source(client, i, setup->server[i].address, &out->server[i]);
     copy_source(client, VS_FALLBACK, "fallback", &out->fallback);
     vs_client_unlock(client);
     snprintf(out->name, sizeof out->name, "%s", setup->name);

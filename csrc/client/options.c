@@ -2,7 +2,6 @@
 #include "client/options.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "os/address.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -12,24 +11,17 @@
 #define NAMES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-"
 
 static int add_server(const char *from, size_t length, struct vs_setup *out, struct vesta_error *err) {
-    char *address = out->server[out->server_count];
+    struct vs_place *place = &out->server[out->server_count];
     if (length == 0) return vs_fail(err, VESTA_EOPTION, "servers: there is an empty address between commas");
     if (out->server_count == VESTA_SERVERS_MAX)
         return vs_fail(err, VESTA_EOPTION, "servers: there are more than %d", VESTA_SERVERS_MAX);
-    if (length >= VESTA_ADDRESS_MAX)
-        return vs_fail(err, VESTA_EOPTION, "servers: '%s' is longer than %d bytes", VS_QUOTE(from, length),
-                       VESTA_ADDRESS_MAX - 1);
-    for (size_t i = 0; i < length; i++)
-        if (from[i] <= ' ' || from[i] > '~')
-            return vs_fail(err, VESTA_EOPTION, "servers: '%s' is not an address: HOST:PORT, [IPv6]:PORT or unix:PATH",
-                           VS_QUOTE(from, length));
-    memcpy(address, from, length);
-    address[length] = '\0';
+    int rc = vs_place_read((struct vs_slice){from, length}, "redis", out->server_count + 1, place, err);
+    if (rc != VESTA_OK) return rc;
     for (int i = 0; i < out->server_count; i++)
-        if (strcmp(out->server[i], address) == 0)
-            return vs_fail(err, VESTA_EOPTION, "servers: '%s' is there twice", VS_QUOTE(from, length));
+        if (strcmp(out->server[i].address, place->address) == 0)
+            return vs_fail(err, VESTA_EOPTION, "servers: '%.250s' is there twice", place->address);
     out->server_count++;
-    return vs_address_check(address, err);
+    return VESTA_OK;
 }
 
 static int read_servers(const char *list, struct vs_setup *out, struct vesta_error *err) {
@@ -56,11 +48,43 @@ static int read_name(const char *name, struct vs_setup *out, struct vesta_error 
     return VESTA_OK;
 }
 
-static int read_password(const char *password, struct vs_setup *out, struct vesta_error *err) {
-    if (!password) password = "";
-    if (strnlen(password, sizeof out->password) == sizeof out->password)
-        return vs_fail(err, VESTA_EOPTION, "password: it is longer than %zu bytes", sizeof out->password - 1);
-    strcpy(out->password, password);
+static int read_access(const struct vesta_client_opts *is, struct vs_access *out, struct vesta_error *err) {
+    const struct {
+        const char *name, *value;
+        char *to;
+        size_t size;
+    } rows[] = {{"user", is->user, out->user, sizeof out->user},
+                {"password", is->password, out->password, sizeof out->password},
+                {"secret_file", is->secret_file, out->secret_file, sizeof out->secret_file},
+                {"tls_ca", is->tls_ca, out->tls_ca, sizeof out->tls_ca},
+                {"tls_certificate", is->tls_certificate, out->tls_certificate, sizeof out->tls_certificate},
+                {"tls_key", is->tls_key, out->tls_key, sizeof out->tls_key}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        if (rows[i].value && strnlen(rows[i].value, rows[i].size) == rows[i].size)
+            return vs_fail(err, VESTA_EOPTION, "%s: it is longer than %zu bytes", rows[i].name, rows[i].size - 1);
+        strcpy(rows[i].to, rows[i].value ? rows[i].value : "");
+    }
+    out->tls_unverified = is->tls_unverified != 0;
+    if (*out->password && *out->secret_file)
+        return vs_fail(err, VESTA_EOPTION, "password and secret_file cannot be combined");
+    if (*out->tls_key && !*out->tls_certificate)
+        return vs_fail(err, VESTA_EOPTION, "tls_key is given, and no tls_certificate");
+    return VESTA_OK;
+}
+
+/* What servers and options say together. */
+static int check_access(const struct vs_setup *setup, struct vesta_error *err) {
+    const struct vs_access *is = &setup->access;
+    bool has_secret = *is->password || *is->secret_file, is_tls = false;
+    for (int i = 0; i < setup->server_count; i++) {
+        const struct vs_place *place = &setup->server[i];
+        is_tls |= place->is_tls;
+        if ((*place->user || *is->user) && !*place->secret && !has_secret)
+            return vs_fail(err, VESTA_EOPTION, "servers: %.250s: a name without a secret: give secret_file",
+                           place->address);
+    }
+    if (!is_tls && (*is->tls_ca || *is->tls_certificate || is->tls_unverified))
+        return vs_fail(err, VESTA_EOPTION, "an option of TLS is given, and no server begins with rediss://");
     return VESTA_OK;
 }
 
@@ -118,7 +142,8 @@ int vs_setup_read(const struct vesta_client_opts *opts, struct vs_setup *out, st
     int rc = read_size(opts, &is, err);
     if (rc == VESTA_OK) rc = read_servers(is.servers, out, err);
     if (rc == VESTA_OK) rc = read_name(is.name, out, err);
-    if (rc == VESTA_OK) rc = read_password(is.password, out, err);
+    if (rc == VESTA_OK) rc = read_access(&is, &out->access, err);
+    if (rc == VESTA_OK) rc = check_access(out, err);
     if (rc == VESTA_OK) rc = read_numbers(&is, out, err);
     out->fallback = is.fallback;
     return rc;

@@ -2,7 +2,6 @@
 #include "client/peer.h"
 
 #include <assert.h>
-#include <unistd.h>
 
 #define DOUBLINGS_MAX 6
 
@@ -21,13 +20,12 @@ void vs_peer_refuse(struct vs_peer *peer, int64_t now_us, uint64_t dice) {
 }
 
 void vs_peer_hang_up(struct vs_peer *peer) {
-    if (peer->fd >= 0) close(peer->fd);
-    peer->fd = -1;
+    vs_link_close(&peer->link);
     peer->has_served = false;
 }
 
 bool vs_peer_is_up(const struct vs_peer *peer, int64_t now_us) {
-    return peer->fd >= 0 && now_us >= peer->retry_us;
+    return peer->link.fd >= 0 && now_us >= peer->retry_us;
 }
 
 bool vs_peer_is_promising(const struct vs_peer *peer) {

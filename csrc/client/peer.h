@@ -10,7 +10,7 @@
 
 struct vs_peer {
     struct vs_dial *dial; /* a connection is being made; or NULL */
-    int fd;               /* the connection; -1: none */
+    struct vs_link link;  /* the connection */
     bool has_served;      /* a block came over it */
     bool is_refusing;     /* it answered, and only a person can change what: a name that it does not have, a password */
     unsigned failures;    /* since the last block */

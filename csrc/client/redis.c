@@ -83,7 +83,8 @@ static void say(struct vs_answer *answer, enum vs_heard heard, const char *text)
 
 /* False: it is over, and the answer says so. */
 static bool await(const struct vs_question *q, short events, struct vs_answer *answer) {
-    struct pollfd ready = {.fd = q->fd, .events = events};
+    bool is_reversed = q->link->conn && q->link->tls->is_reversed(q->link->conn);
+    struct pollfd ready = {.fd = q->link->fd, .events = is_reversed ? (short)(events ^ (POLLIN | POLLOUT)) : events};
     for (;;) {
         int64_t left_ms = (q->until_boot_us - now_us() + 999) / 1000;
         if (left_ms <= 0 || (q->is_cut && atomic_load(q->is_cut))) break;
@@ -95,11 +96,33 @@ static bool await(const struct vs_question *q, short events, struct vs_answer *a
     return false;
 }
 
+static bool is_for_later(ssize_t got) {
+    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+/* As recv; what TLS says for itself is no byte of a reply. */
+static ssize_t take(const struct vs_link *link, char *to, size_t room) {
+    bool more = true;
+    ssize_t got = -1;
+    if (!link->conn) return recv(link->fd, to, room, MSG_DONTWAIT);
+    while (more && (got = link->tls->read(link->conn, to, room, &more)) < 0 && is_for_later(got)) continue;
+    return got;
+}
+
+static ssize_t give(const struct vs_link *link, const char *bytes, size_t length) {
+    if (link->conn) return link->tls->write(link->conn, bytes, length);
+    return send(link->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static const char *why(const struct vs_link *link) {
+    return link->conn && errno == EPROTO ? link->tls->why(link->conn) : strerror(errno);
+}
+
 /* An answer that nobody asked for, or the end of the connection, is there before the question. */
-static bool is_quiet(int fd, struct vs_answer *answer) {
+static bool is_quiet(const struct vs_link *link, struct vs_answer *answer) {
     char byte;
-    ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+    ssize_t got = take(link, &byte, 1);
+    if (is_for_later(got)) return true;
     if (got > 0)
         say(answer, VS_HEARD_BROKEN, "a reply came that nobody had asked for");
     else
@@ -109,23 +132,21 @@ static bool is_quiet(int fd, struct vs_answer *answer) {
 
 static bool send_all(const struct vs_question *q, const char *bytes, size_t length, struct vs_answer *answer) {
     while (length > 0) {
-        ssize_t sent = send(q->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-            return say(answer, VS_HEARD_END, strerror(errno)), false;
+        ssize_t sent = give(q->link, bytes, length);
+        if (sent < 0 && !is_for_later(sent)) return say(answer, VS_HEARD_END, why(q->link)), false;
         if (sent < 0 && !await(q, POLLOUT, answer)) return false;
         if (sent > 0) bytes += sent, length -= (size_t)sent;
     }
     return true;
 }
 
-/* One piece of a reply into the reader.  False: no more will come. */
+/* One piece of a reply into the reader; what TLS has of it already, poll does not know of.  False: no more will come. */
 static bool receive(const struct vs_question *q, redisReader *reader, size_t *total, struct vs_answer *answer) {
     char piece[4096];
-    if (!await(q, POLLIN, answer)) return false;
-    ssize_t got = recv(q->fd, piece, sizeof piece, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return true;
+    ssize_t got = take(q->link, piece, sizeof piece);
+    if (is_for_later(got)) return await(q, POLLIN, answer);
     if (got <= 0 && *total == 0)
-        return say(answer, VS_HEARD_END, got ? strerror(errno) : "the server closed the connection"), false;
+        return say(answer, VS_HEARD_END, got ? why(q->link) : "the server closed the connection"), false;
     if (got <= 0) return say(answer, VS_HEARD_BROKEN, "the connection ended in the middle of a reply"), false;
     *total += (size_t)got;
     if (*total > VS_ANSWER_BYTES_MAX) return say(answer, VS_HEARD_BROKEN, "a reply is too long"), false;
@@ -160,7 +181,7 @@ static void ask(const struct vs_question *q, struct vs_answer *answer) {
     answer->count = 0;
     answer->used = 0;
     answer->text[0] = '\0';
-    if (!is_quiet(q->fd, answer)) return;
+    if (!is_quiet(q->link, answer)) return;
     int length = (int)redisFormatCommandArgv(&bytes, q->count, (const char **)(uintptr_t)q->words, NULL);
     if (length < 0) {
         say(answer, VS_HEARD_NOTHING, "there is no memory");

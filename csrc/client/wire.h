@@ -5,10 +5,11 @@
 
 #include "base/slice.h"
 #include "client/reply.h"
+#include "tls/tls.h"
 
 #include <stdatomic.h>
 
-#define VS_WIRE_ABI 1
+#define VS_WIRE_ABI 2
 #define VS_ANSWER_BYTES_MAX 8192 /* of one reply; a block's has some hundred */
 #define VS_WIRE_PACKAGE "libhiredis-dev"
 
@@ -34,8 +35,17 @@ struct vs_answer {
     char bytes[VS_ANSWER_BYTES_MAX];
 };
 
+/* A connection. */
+struct vs_link {
+    int fd; /* -1: none */
+    const struct vs_tls *tls; /* NULL: it is in clear */
+    struct vs_tls_conn *conn;
+};
+/* Says nothing but TLS's goodbye; whatever may still come is nobody's. */
+void vs_link_close(struct vs_link *link);
+
 struct vs_question {
-    int fd;
+    const struct vs_link *link;
     const char *const *words;
     int count;
     int64_t until_boot_us;

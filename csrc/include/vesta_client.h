@@ -59,10 +59,12 @@ struct vesta_client;
 /* What vesta_client_open is told; all but size and servers may be 0. */
 struct vesta_client_opts {
     size_t size;          /* of the struct that the caller knows: VESTA_CLIENT_OPTS_INIT sets it */
-    const char *servers;  /* of the Redis protocol, the best one first: HOST:PORT, [IPv6]:PORT or unix:PATH, commas
-                             in between; at most VESTA_SERVERS_MAX, in at most 2000 bytes */
+    const char *servers;  /* of the Redis protocol, the best one first: HOST:PORT, [IPv6]:PORT, unix:PATH, or
+                             redis://NAME:SECRET@HOST:PORT, rediss:// with TLS, where what is special in a name or a
+                             secret is written as %XX; commas in between; at most VESTA_SERVERS_MAX, in at most 2000
+                             bytes.  Only HOST:PORT of it is shown to anybody */
     const char *name;     /* a namespace (or a tag) of the servers; NULL: default */
-    const char *password; /* the servers', of at most 511 bytes; NULL: they have none */
+    const char *password; /* the client's secret, or the servers' password, of at most 511 bytes; NULL: none */
     struct vesta_gen *fallback; /* open for longer than the client is; NULL: no ids while no server answers */
     int64_t block_min;          /* ids of the smallest block that is asked for, which is the first; 0: 100 */
     int64_t block_max;          /* of the largest one, up to VESTA_BLOCK_IDS_MAX; 0: 10000.  In between a block is as
@@ -70,9 +72,16 @@ struct vesta_client_opts {
     int64_t ttl_ms;             /* a block that was asked for longer ago is dropped, so that ids are not older than
                                    that; up to a day; 0: 10 s */
     int64_t timeout_ms; /* of one attempt: of connecting with its greeting, and of a block; up to a minute; 0: 2 s */
+    const char *user;   /* the client's name, where a server's address has none; NULL: its secret says who it is */
+    const char *secret_file;     /* a file with the secret in its first line, instead of password; it is read for each
+                                    connection, so that the secret can be exchanged */
+    const char *tls_ca;          /* PEM: who may sign the certificates of rediss:// servers; NULL: whom this system trusts */
+    const char *tls_certificate; /* PEM: the client's own, where servers want one; as tls_ca read for each connection */
+    const char *tls_key;         /* PEM: its key; NULL: it is in the same file */
+    int tls_unverified;          /* whoever answers is taken for the server, and may read the secret: for trying out */
 };
 #define VESTA_CLIENT_OPTS_INIT                                                                                         \
-    { sizeof(struct vesta_client_opts), NULL, NULL, NULL, NULL, 0, 0, 0, 0 }
+    { sizeof(struct vesta_client_opts), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0 }
 
 /* Opens a client; connects to nothing yet: the first call for an id does, through the client's thread.
  * Threads: any.  Own: close with vesta_client_close.

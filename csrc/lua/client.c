@@ -171,6 +171,14 @@ static void read_options(lua_State *L, struct vesta_client_opts *opts) {
     opts->servers = text_option(L, "servers");
     opts->name = text_option(L, "name");
     opts->password = text_option(L, "password");
+    opts->user = text_option(L, "user");
+    opts->secret_file = text_option(L, "secret_file");
+    opts->tls_ca = text_option(L, "tls_ca");
+    opts->tls_certificate = text_option(L, "tls_certificate");
+    opts->tls_key = text_option(L, "tls_key");
+    lua_getfield(L, 1, "tls_unverified");
+    opts->tls_unverified = lua_toboolean(L, -1);
+    lua_pop(L, 1);
     opts->block_min = number_option(L, "block_min", 1);
     opts->block_max = number_option(L, "block_max", 1);
     opts->ttl_ms = number_option(L, "ttl_ms", 1);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/slice.h"
 #include "store/reply.h"
+#include "store/secret.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,34 +11,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static int hex_digit(char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* Undoes %XX; control characters and NUL are no part of a name. */
 static int decode(struct vs_slice slice, char *out, size_t size, const char *what, struct vesta_error *err) {
-    size_t used = 0;
-    for (size_t i = 0; i < slice.length; i++) {
-        int c = (unsigned char)slice.at[i];
-        if (c == '%') {
-            int high = i + 2 < slice.length ? hex_digit(slice.at[i + 1]) : -1;
-            int low = i + 2 < slice.length ? hex_digit(slice.at[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return vs_fail(err, VESTA_EOPTION, "the store's %s has a '%%' without two hex digits after it", what);
-            c = high * 16 + low;
-            i += 2;
-        }
-        if (c < ' ' || c == 127) return vs_fail(err, VESTA_EOPTION, "the store's %s has a control character", what);
-        if (used + 1 >= size)
-            return vs_fail(err, VESTA_EOPTION, "the store's %s is longer than %zu bytes", what, size - 1);
-        out[used++] = (char)c;
+    switch (vs_slice_decode(slice, out, size)) {
+    case VS_DECODED: return VESTA_OK;
+    case VS_DECODE_HEX:
+        return vs_fail(err, VESTA_EOPTION, "the store's %s has a '%%' without two hex digits after it", what);
+    case VS_DECODE_CONTROL: return vs_fail(err, VESTA_EOPTION, "the store's %s has a control character", what);
+    default: return vs_fail(err, VESTA_EOPTION, "the store's %s is longer than %zu bytes", what, size - 1);
     }
-    assert(used < size);
-    out[used] = '\0';
-    return VESTA_OK;
 }
 
 /* ------------------------------------------------------------------ scheme://user:password@hosts/path?key=value */
@@ -145,25 +127,24 @@ int vs_uri_host(const char *text, char *host, size_t size, unsigned *port, struc
 
 /* ------------------------------------------------------------------ secrets and paths */
 
-static int read_secret(const char *path, char *buf, size_t size, struct vesta_error *err) {
+int vs_secret_of_file(const char *what, const char *path, char *buf, size_t size, struct vesta_error *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, buf, size);
     int why = errno;
     if (fd >= 0) close(fd);
-    if (got < 0) return vs_fail(err, VESTA_EIO, "cannot read the store's secret_file %.120s: %s", path, strerror(why));
+    if (got < 0) return vs_fail(err, VESTA_EIO, "cannot read %s %.120s: %s", what, path, strerror(why));
     size_t length = 0;
     while (length < (size_t)got && buf[length] != '\n' && buf[length] != '\r')
         length++;
     if (length == 0 || length == size || memchr(buf, '\0', length))
         return vs_fail(err, VESTA_EIO,
-                       "the store's secret_file %.120s has no secret in its first line, or one longer than %zu bytes",
-                       path, size - 1);
+                       "%s %.120s has no secret in its first line, or one longer than %zu bytes", what, path, size - 1);
     buf[length] = '\0';
     return VESTA_OK;
 }
 
 int vs_uri_secret(const struct vs_secret *from, char *buf, size_t size, struct vesta_error *err) {
-    if (!from->given && from->file[0]) return read_secret(from->file, buf, size, err);
+    if (!from->given && from->file[0]) return vs_secret_of_file("the store's secret_file", from->file, buf, size, err);
     const char *secret = from->given ? from->given : from->own;
     if (strlen(secret) >= size)
         return vs_fail(err, VESTA_EOPTION, "the store's secret is longer than %zu bytes", size - 1);

@@ -15,7 +15,7 @@ static bool trust(SSL_CTX *ctx, const char *ca) {
 }
 
 static int fill(SSL_CTX *ctx, const struct vs_tls_client_opts *opts, struct vesta_error *err) {
-    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_verify(ctx, opts->is_unverified ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
     if (!trust(ctx, opts->ca))
         return vs_tls_fail_file(err, opts->ca ? opts->ca : "this system's certificates", "no certificates can be read");
     return opts->certificate ? vs_tls_use(ctx, opts->certificate, opts->key, err) : VESTA_OK;

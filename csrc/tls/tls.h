@@ -42,6 +42,7 @@ struct vs_tls_server_opts {
 struct vs_tls_client_opts {
     const char *ca;                /* PEM: who may sign a server's certificate; NULL: whom this system trusts */
     const char *certificate, *key; /* PEM: what is shown to a server that asks; NULL: nothing */
+    bool is_unverified;            /* whoever answers is believed to be the server */
 };
 
 /* Of a server's certificate. */
