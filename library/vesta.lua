@@ -470,9 +470,15 @@ function resty.request_id(generator) end
 function resty.is_request_id(text) end
 
 ---@class vesta.client_options
----@field servers string[]|string the best one first: "host:port", "[v6]:port", "unix:/path"; at most 8
+---@field servers string[]|string the best one first: "host:port", "[v6]:port", "unix:/path", "redis://name:secret@host:port", "rediss://..."; at most 8
 ---@field name? string a namespace or tag of the servers; default "default"
----@field password? string the servers'
+---@field user? string the client's name, where an address has none
+---@field secret_file? string a file with its secret, read for each connection
+---@field password? string the secret itself, or the servers' password
+---@field tls_ca? string PEM of the authorities that may sign servers' certificates; default the machine's
+---@field tls_certificate? string PEM of the client's own certificate
+---@field tls_key? string PEM of its key
+---@field tls_unverified? boolean whoever answers is taken for the server: for trying out
 ---@field fallback? vesta.gen gives ids while no server answers; stays open for as long as the client is
 ---@field block_min? integer ids of the smallest block; default 100
 ---@field block_max? integer ids of the largest block, up to 100000; default 10000
@@ -559,13 +565,19 @@ function servers:close() end
 local client = {}
 
 ---@class vesta.resty.client_options
----@field servers string[] 1 to 16 of "host:port", "[v6]:port", "unix:/path"
+---@field servers string[] 1 to 16 of "host:port", "[v6]:port", "unix:/path", "redis://name:secret@host:port", "rediss://..."
 ---@field name string the namespace or tag
 ---@field size? integer ids of a block; default 1000
 ---@field ttl? number milliseconds for which a block may be used; default 10000
 ---@field timeout? number milliseconds that one server may take for one block; default 1000
 ---@field wait? number milliseconds that a call may wait; default 2000
----@field password? string
+---@field user? string the client's name, where an address has none
+---@field secret_file? string a file with its secret, read for each connection
+---@field password? string the secret itself, or the servers' password
+---@field tls_certificate? string PEM of the client's own certificate
+---@field tls_key? string PEM of its key
+---@field tls_name? string the name in the servers' certificates, where servers are addresses
+---@field tls_unverified? boolean whoever answers is taken for the server: for trying out
 
 ---Makes a client; raises what is wrong with an option.  Any phase.
 ---@param options vesta.resty.client_options

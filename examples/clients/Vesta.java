@@ -1,13 +1,29 @@
 package vesta;
 
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.net.URLDecoder;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.KeyStore;
+import java.security.PrivateKey;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.security.spec.InvalidKeySpecException;
+import java.security.spec.PKCS8EncodedKeySpec;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +33,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
  * Ids from vesta servers, for Java 17 and newer; this file is all it takes.
@@ -25,6 +51,13 @@ import java.util.concurrent.locks.ReentrantLock;
  * try (Vesta ids = new Vesta(List.of("10.0.0.1:8089", "10.0.0.2:8089"), "orders", new Vesta.Options())) {
  *     long id = ids.next();                       // unsigned: Long.toUnsignedString(id) where the layout has all 64 bits
  * }
+ * }</pre>
+ *
+ * With a client's name, its secret and TLS:
+ *
+ * <pre>{@code
+ * new Vesta(List.of("rediss://shop@ids1.example:8089"), "orders",
+ *         new Vesta.Options().secretFile("/etc/shop/ids.secret").tlsCa("/etc/shop/ca.pem"))
  * }</pre>
  *
  * A client takes ids a block at a time and makes them by itself, so that most calls of next() meet no network: one atomic
@@ -47,7 +80,29 @@ public final class Vesta implements AutoCloseable {
         private Duration ttl = Duration.ofSeconds(10);
         private Duration timeout = Duration.ofSeconds(2);
         private Duration wait = Duration.ofSeconds(5);
+        private String user;
         private String password;
+        private String secretFile;
+        private String tlsCa;
+        private String tlsCertificate;
+        private String tlsKey;
+        private boolean tlsUnverified;
+
+        public Options() {}
+
+        private Options(Options from) {
+            size = from.size;
+            ttl = from.ttl;
+            timeout = from.timeout;
+            wait = from.wait;
+            user = from.user;
+            password = from.password;
+            secretFile = from.secretFile;
+            tlsCa = from.tlsCa;
+            tlsCertificate = from.tlsCertificate;
+            tlsKey = from.tlsKey;
+            tlsUnverified = from.tlsUnverified;
+        }
 
         /** Ids of a block, 1 to 100000. */
         public Options size(int ids) {
@@ -73,9 +128,129 @@ public final class Vesta implements AutoCloseable {
             return this;
         }
 
+        /** The client's name, where a server's address has none. */
+        public Options user(String name) {
+            user = name;
+            return this;
+        }
+
+        /** Its secret, where a server's address has none. */
         public Options password(String text) {
             password = text;
             return this;
+        }
+
+        /** A file with that in its first line; read with each connection, so that the secret may be exchanged. */
+        public Options secretFile(String path) {
+            secretFile = path;
+            return this;
+        }
+
+        /** PEM of the authorities by which servers of rediss:// are known; otherwise the machine's. */
+        public Options tlsCa(String path) {
+            tlsCa = path;
+            return this;
+        }
+
+        /** PEM of the client's own certificate, and of its key (PKCS 8), where servers want one. */
+        public Options tlsCertificate(String path, String key) {
+            tlsCertificate = path;
+            tlsKey = key;
+            return this;
+        }
+
+        /** Whoever answers is taken for the server, and may read the secret. For trying out. */
+        public Options tlsUnverified(boolean is) {
+            tlsUnverified = is;
+            return this;
+        }
+
+        private static final int SECRET_BYTES_MAX = 511;
+
+        private void check(List<Server> servers) {
+            Vesta.check(password == null || secretFile == null, "password and secretFile cannot be combined");
+            for (Server server : servers)
+                Vesta.check(server.user == null && user == null || server.secret != null || password != null || secretFile != null,
+                        "server " + server.address + ": a name without a secret: give secretFile");
+            Vesta.check(tlsCa == null && tlsCertificate == null && !tlsUnverified || servers.stream().anyMatch(one -> one.isTls),
+                    "an option of TLS is given, and no server begins with rediss://");
+        }
+
+        /** What a new connection says first; nothing where there is no secret. */
+        private String[] greeting(Server server) throws IOException {
+            String secret = server.secret != null ? server.secret : password, name = server.user != null ? server.user : user;
+            if (secret == null && secretFile != null) {
+                secret = Files.readString(Path.of(secretFile)).split("\r?\n", 2)[0];
+                int bytes = secret.getBytes(StandardCharsets.UTF_8).length;
+                if (bytes < 1 || bytes > SECRET_BYTES_MAX)
+                    throw new IOException("secretFile " + secretFile + ": its first line is not a secret of 1 to " + SECRET_BYTES_MAX + " bytes");
+            }
+            if (secret == null) return new String[0];
+            return name == null ? new String[] {"AUTH", secret} : new String[] {"AUTH", name, secret};
+        }
+
+        /** Made for each connection, so that the files may be exchanged. */
+        private SSLContext tls() throws IOException, GeneralSecurityException {
+            KeyManagerFactory own = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+            TrustManagerFactory known = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            known.init(tlsCa == null ? null : store(tlsCa, null));
+            if (tlsCertificate != null) own.init(store(tlsCertificate, key(tlsKey)), new char[0]);
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(tlsCertificate == null ? null : own.getKeyManagers(),
+                    tlsUnverified ? new TrustManager[] {new Anybody()} : known.getTrustManagers(), null);
+            return context;
+        }
+
+        /** The certificates of a PEM file: of authorities, or those that belong to a key. */
+        private static KeyStore store(String path, PrivateKey key) throws IOException, GeneralSecurityException {
+            KeyStore store = KeyStore.getInstance("PKCS12");
+            store.load(null, null);
+            List<Certificate> found = new ArrayList<>(CertificateFactory.getInstance("X.509")
+                    .generateCertificates(new ByteArrayInputStream(Files.readAllBytes(Path.of(path)))));
+            if (found.isEmpty()) throw new IOException(path + " has no certificate");
+            if (key != null) store.setKeyEntry("own", key, new char[0], found.toArray(new Certificate[0]));
+            for (int i = 0; key == null && i < found.size(); i++)
+                store.setCertificateEntry("ca" + i, found.get(i));
+            return store;
+        }
+
+        private static PrivateKey key(String path) throws IOException, GeneralSecurityException {
+            Matcher pem = Pattern.compile("-----BEGIN PRIVATE KEY-----(.*?)-----END", Pattern.DOTALL).matcher(Files.readString(Path.of(path)));
+            if (!pem.find()) throw new IOException(path + " has no key that begins with BEGIN PRIVATE KEY (PKCS 8)");
+            PKCS8EncodedKeySpec key = new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(pem.group(1)));
+            for (String kind : List.of("RSA", "EC"))
+                try {
+                    return KeyFactory.getInstance(kind).generatePrivate(key);
+                } catch (InvalidKeySpecException other) { // the next kind may be it
+                    continue;
+                }
+            return KeyFactory.getInstance("EdDSA").generatePrivate(key);
+        }
+    }
+
+    /** Of tlsUnverified: accepts every certificate. */
+    private static final class Anybody extends X509ExtendedTrustManager {
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String type) {}
+
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String type, Socket socket) {}
+
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String type, javax.net.ssl.SSLEngine engine) {}
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String type) {}
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket) {}
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String type, javax.net.ssl.SSLEngine engine) {}
+
+        @Override
+        public X509Certificate[] getAcceptedIssuers() {
+            return new X509Certificate[0];
         }
     }
 
@@ -122,10 +297,10 @@ public final class Vesta implements AutoCloseable {
         checkTime("ttl", options.ttl);
         checkTime("timeout", options.timeout);
         checkTime("wait", options.wait);
-        addresses.forEach(address -> servers.add(new Server(address)));
+        addresses.forEach(text -> servers.add(new Server(text, servers.size() + 1)));
+        options.check(servers);
         this.name = name;
-        this.options = new Options().size(options.size).ttl(options.ttl).timeout(options.timeout).wait(options.wait)
-                .password(options.password);
+        this.options = new Options(options);
     }
 
     private static void check(boolean holds, String message) {
@@ -247,7 +422,7 @@ public final class Vesta implements AutoCloseable {
         lock.unlock();
         try {
             long asked = System.nanoTime();
-            Map<String, String> reply = server.ask(options.password, asked + options.timeout.toNanos(), "VESTA.BLOCK", name,
+            Map<String, String> reply = server.ask(options, asked + options.timeout.toNanos(), "VESTA.BLOCK", name,
                     Integer.toString(options.size));
             block = new Block(reply, name, options.size, asked);
             if (block.overlaps(current)) throw new IOException("its block begins at " + block.first + ", which was given before");
@@ -396,9 +571,18 @@ public final class Vesta implements AutoCloseable {
 
     /** One server: its connection, which the thread that fetches uses, and whether it is worth asking. */
     private static final class Server {
+        // redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; of a name and a secret all but %XX stands for itself
+        private static final Pattern FORM = Pattern.compile("(?:(rediss?)://(?:([!\"$-.0-9;->A-Z\\\\^-~]*)(?::([!\"$-.0->A-Z\\\\^-~]+))?@)?)?"
+                + "(\\[[0-9A-Fa-f:.]+\\]|[^\\[\\]\\s:/@]+):([0-9]{1,5})(/0?)?");
+
+        private static final int TEXT_MAX = 2000;
+
         final String address;
         final String host;
         final int port;
+        final boolean isTls;
+        final String user;
+        final String secret;
         long errors;
         String said = "not asked yet";
         boolean refuses;
@@ -410,13 +594,34 @@ public final class Vesta implements AutoCloseable {
         int length;
         int at;
 
-        Server(String address) {
-            int colon = address.lastIndexOf(':');
-            String digits = address.substring(colon + 1);
-            port = colon > 0 && digits.matches("[0-9]{1,5}") ? Integer.parseInt(digits) : 0;
-            check(port >= 1 && port <= 65535, "server '" + address + "' is not HOST:PORT with a port from 1 to 65535");
-            this.address = address;
-            host = address.substring(0, colon).replaceAll("^\\[(.*)\\]$", "$1");
+        Server(String text, int number) {
+            Matcher part = FORM.matcher(text);
+            boolean is = text.length() <= TEXT_MAX && part.matches();
+            port = is ? Integer.parseInt(part.group(5)) : 0;
+            isTls = is && "rediss".equals(part.group(1));
+            user = is ? decoded(part.group(2)) : null;
+            secret = is ? decoded(part.group(3)) : null;
+            boolean isWhole = is && (part.group(1) != null || part.group(6) == null) && (part.group(2) == null || user != null || secret != null);
+            String shown = text.contains("@") || text.contains("://") ? number + ", which is not shown because it may have a secret,"
+                    : "'" + text + "'";
+            check(isWhole && port >= 1 && port <= 65535 && !"\0".equals(user) && !"\0".equals(secret),
+                    "server " + shown + " is neither HOST:PORT with a port from 1 to 65535 nor redis://NAME:SECRET@HOST:PORT, "
+                    + "or rediss:// for TLS, where what is special in a name or a secret is written as %XX");
+            address = part.group(4) + ":" + part.group(5);
+            host = part.group(4).replaceAll("[\\[\\]]", "");
+        }
+
+        /** Part of an address without its %XX; null: it is not there; "\0": it is no text of one line. */
+        private static String decoded(String part) {
+            if (part == null || part.isEmpty()) return null;
+            if (part.replaceAll("%[0-9A-Fa-f]{2}", "").contains("%")) return "\0";
+            byte[] bytes = URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.ISO_8859_1).getBytes(StandardCharsets.ISO_8859_1);
+            try {
+                String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+                return text.chars().anyMatch(c -> c < ' ' || c == 127) ? "\0" : text;
+            } catch (CharacterCodingException broken) {
+                return "\0";
+            }
         }
 
         /** How long it is to be left alone. */
@@ -449,16 +654,46 @@ public final class Vesta implements AutoCloseable {
         }
 
         /** One request and its reply, names and values. Who calls it closes the connection if anything goes wrong. */
-        Map<String, String> ask(String password, long deadline, String... words) throws IOException {
+        Map<String, String> ask(Options options, long deadline, String... words) throws IOException {
             if (socket != null && hasMore()) close();
-            if (socket == null) {
-                Socket made = new Socket();
-                made.setTcpNoDelay(true);
-                made.connect(new InetSocketAddress(host, port), left(deadline));
-                socket = made;
-                if (password != null) say(deadline, "AUTH", password);
-            }
+            if (socket != null)
+                try {
+                    return say(deadline, words);
+                } catch (Refused why) {
+                    if (!why.getMessage().matches("(NOAUTH|NOPERM)\\b.*")) throw why;
+                    close(); // its secret is valid no longer: there may be another by now
+                }
+            connect(options, deadline);
             return say(deadline, words);
+        }
+
+        private void connect(Options options, long deadline) throws IOException {
+            String[] greeting = options.greeting(this);
+            Socket made = new Socket();
+            made.setTcpNoDelay(true);
+            made.connect(new InetSocketAddress(host, port), left(deadline));
+            socket = made;
+            if (isTls) socket = secured(made, options, deadline);
+            if (greeting.length > 0) say(deadline, greeting);
+        }
+
+        /** With TLS on it, once it is known who is at the other end. */
+        private SSLSocket secured(Socket plain, Options options, long deadline) throws IOException {
+            try {
+                SSLSocket secure = (SSLSocket) options.tls().getSocketFactory().createSocket(plain, host, port, true);
+                SSLParameters parameters = secure.getSSLParameters();
+                if (!options.tlsUnverified) parameters.setEndpointIdentificationAlgorithm("HTTPS");
+                parameters.setProtocols(new String[] {"TLSv1.3", "TLSv1.2"});
+                secure.setSSLParameters(parameters);
+                secure.setSoTimeout(left(deadline));
+                secure.startHandshake();
+                return secure;
+            } catch (SSLException error) {
+                if (error.getCause() instanceof GeneralSecurityException) throw new Refused("its certificate is not accepted: " + error.getMessage());
+                throw error;
+            } catch (GeneralSecurityException error) {
+                throw new IOException(error.getMessage(), error);
+            }
         }
 
         /** Bytes that nobody asked for, or an end: not a connection to ask on. */

@@ -4,33 +4,51 @@
 //	id, err := ids.Next() // 2319542600899494910
 //	ids.Close()
 //
+// With a client's name, its secret and TLS:
+//
+//	options := vesta.Defaults()
+//	options.SecretFile, options.TLSCA = "/etc/shop/ids.secret", "/etc/shop/ca.pem"
+//	ids, err := vesta.Open([]string{"rediss://shop@ids1.example:8089"}, "orders", &options)
+//
 // A client takes ids a block at a time and makes them by itself, so that most calls of Next meet no network: one atomic
 // add.  It has two blocks: the next is fetched by a goroutine when a tenth of the current one is used.
 package vesta
 
 import (
 	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/bits"
 	"net"
+	"net/url"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 )
 
-// Options of a client; see Defaults.  Password is sent if it is not empty.
+// Options of a client; see Defaults.
 type Options struct {
-	Size     int           // ids of a block, 1 to 100000
-	TTL      time.Duration // after which what is left of a block is dropped, so that no id is older
-	Timeout  time.Duration // for one request to one server, connecting included
-	Wait     time.Duration // that Next may wait if there is no block; 0: it never waits
-	Password string
+	Size    int           // ids of a block, 1 to 100000
+	TTL     time.Duration // after which what is left of a block is dropped, so that no id is older
+	Timeout time.Duration // for one request to one server, connecting included
+	Wait    time.Duration // that Next may wait if there is no block; 0: it never waits
+
+	// The client's name and its secret, or a file with that, where a server's address has none.
+	User, Password, SecretFile string
+
+	TLSCA                  string // PEM of the authorities by which servers of rediss:// are known; "": the machine's
+	TLSCertificate, TLSKey string // PEM of the client's own certificate, where servers want one; its key may be in the same file
+	TLSUnverified          bool   // whoever answers is taken for the server, and may read the secret.  For trying out
 }
 
 // Defaults are the options of a client that is opened with nil; change what you like in a copy.
@@ -47,9 +65,19 @@ const (
 	restMin = 100 * time.Millisecond
 	restMax = 6400 * time.Millisecond
 	spent   = int64(1) << 62
+
+	secretBytesMax = 511
+	serverTextMax  = 2000
 )
 
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+// redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; of a name and a secret all but %XX stands for itself.
+const part = `(?:[!"$&-.0-9;->A-Z\\^-~]|%[0-9A-Fa-f]{2})`
+
+var (
+	nameForm   = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+	serverForm = regexp.MustCompile(`^(?:(rediss?)://(?:(` + part + `*)(?::((?:` + part + `|:)+))?@)?)?` +
+		`(\[[0-9A-Fa-f:.]+\]|[^\[\]\s:/@]+):([0-9]{1,5})(/0?)?$`)
+)
 
 // ---------------------------------------------------------------- blocks
 
@@ -150,12 +178,14 @@ func (r refusal) Error() string { return string(r) }
 
 // A server is its connection, which only the goroutine that fetches uses, and whether it is worth asking.
 type server struct {
-	address string
-	errors  int
-	said    string
-	refuses bool
-	rest    time.Duration
-	until   time.Time // it rests
+	address, host string
+	isTLS         bool
+	user, secret  string
+	errors        int
+	said          string
+	refuses       bool
+	rest          time.Duration
+	until         time.Time // it rests
 
 	mu     sync.Mutex // conn and ended, which Close is about from another goroutine
 	conn   net.Conn
@@ -163,13 +193,107 @@ type server struct {
 	reader *bufio.Reader
 }
 
-func newServer(address string) (*server, error) {
-	host, text, err := net.SplitHostPort(address)
-	port, wrong := strconv.ParseUint(text, 10, 16)
-	if err != nil || wrong != nil || host == "" || port == 0 {
-		return nil, fmt.Errorf("vesta: server %q is not HOST:PORT with a port from 1 to 65535", address)
+func newServer(text string, number int) (*server, error) {
+	found := serverForm.FindStringSubmatch(text)
+	if found == nil || len(text) > serverTextMax {
+		found = make([]string, 7)
 	}
-	return &server{address: address, said: "not asked yet"}, nil
+	scheme, host, digits := found[1], found[4], found[5]
+	port, wrong := strconv.ParseUint(digits, 10, 16)
+	user, _ := url.PathUnescape(found[2])
+	secret, _ := url.PathUnescape(found[3])
+	isNobody := user == "" && secret == "" && strings.Contains(text, "@")
+	if wrong != nil || port == 0 || isNobody || scheme == "" && found[6] != "" || !isLine(user) || !isLine(secret) {
+		shown := strconv.Quote(text)
+		if strings.Contains(text, "@") || strings.Contains(text, "://") {
+			shown = fmt.Sprintf("%d, which is not shown because it may have a secret,", number)
+		}
+		return nil, fmt.Errorf("vesta: server %s is neither HOST:PORT with a port from 1 to 65535 nor redis://NAME:SECRET@HOST:PORT, "+
+			"or rediss:// for TLS, where what is special in a name or a secret is written as %%XX", shown)
+	}
+	return &server{address: host + ":" + digits, host: strings.Trim(host, "[]"), isTLS: scheme == "rediss", user: user,
+		secret: secret, said: "not asked yet"}, nil
+}
+
+func isLine(text string) bool {
+	isControl := func(r rune) bool { return r < ' ' || r == 127 }
+	return utf8.ValidString(text) && strings.IndexFunc(text, isControl) < 0
+}
+
+// check is about what the servers and the options say together.
+func (o *Options) check(servers []*server) error {
+	isTLS := false
+	for _, s := range servers {
+		isTLS = isTLS || s.isTLS
+		if s.user+o.User != "" && s.secret+o.Password+o.SecretFile == "" {
+			return fmt.Errorf("vesta: server %s: a name without a secret: give a SecretFile", s.address)
+		}
+	}
+	switch {
+	case o.Password != "" && o.SecretFile != "":
+		return errors.New("vesta: Password and SecretFile cannot be combined")
+	case (o.TLSCA+o.TLSCertificate+o.TLSKey != "" || o.TLSUnverified) && !isTLS:
+		return errors.New("vesta: an option of TLS is given, and no server begins with rediss://")
+	case o.TLSKey != "" && o.TLSCertificate == "":
+		return errors.New("vesta: TLSKey is given, and no TLSCertificate")
+	}
+	return nil
+}
+
+// greeting is what a new connection says first; a secret's file is read each time, so that the secret may be exchanged.
+func (o *Options) greeting(s *server) ([]string, error) {
+	user, secret := s.user, s.secret
+	if user == "" {
+		user = o.User
+	}
+	if secret == "" {
+		secret = o.Password
+	}
+	if secret == "" && o.SecretFile != "" {
+		data, err := os.ReadFile(o.SecretFile)
+		if err != nil {
+			return nil, err
+		}
+		line, _, _ := bytes.Cut(data, []byte("\n"))
+		secret = strings.TrimSuffix(string(line), "\r")
+		if secret == "" || len(secret) > secretBytesMax {
+			return nil, fmt.Errorf("SecretFile %s: its first line is not a secret of 1 to %d bytes", o.SecretFile, secretBytesMax)
+		}
+	}
+	switch {
+	case secret == "":
+		return nil, nil
+	case user == "":
+		return []string{"AUTH", secret}, nil
+	}
+	return []string{"AUTH", user, secret}, nil
+}
+
+// tls is made for each connection, so that the files may be exchanged.
+func (o *Options) tls(host string) (*tls.Config, error) {
+	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.TLSUnverified}
+	if o.TLSCA != "" {
+		data, err := os.ReadFile(o.TLSCA)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(data) {
+			return nil, fmt.Errorf("TLSCA %s has no certificate", o.TLSCA)
+		}
+	}
+	if o.TLSCertificate != "" {
+		key := o.TLSKey
+		if key == "" {
+			key = o.TLSCertificate
+		}
+		own, err := tls.LoadX509KeyPair(o.TLSCertificate, key)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{own}
+	}
+	return config, nil
 }
 
 func (s *server) failed(err error) {
@@ -195,20 +319,52 @@ func (s *server) close(forGood bool) {
 	s.conn, s.ended = nil, s.ended || forGood
 }
 
-// connected is the connection, a new one where there is none, or where bytes wait that nobody asked for.
-func (s *server) connected(password string, deadline time.Time) (net.Conn, error) {
-	if s.conn != nil {
-		s.conn.SetReadDeadline(time.Now().Add(time.Millisecond))
-		_, err := s.reader.Peek(1)
-		if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
-			s.conn.SetDeadline(deadline)
-			return s.conn, nil
-		}
-		s.close(false)
+// isQuiet tells whether there is a connection on which nothing waits that nobody asked for.
+func (s *server) isQuiet() bool {
+	if s.conn == nil {
+		return false
 	}
+	raw := s.conn
+	if secure, ok := raw.(*tls.Conn); ok {
+		raw = secure.NetConn() // a read of TLS that timed out would be the connection's last
+	}
+	raw.SetReadDeadline(time.Now().Add(time.Millisecond))
+	_, err := raw.Read(make([]byte, 1))
+	timeout, ok := err.(net.Error)
+	return s.reader.Buffered() == 0 && ok && timeout.Timeout()
+}
+
+// secured is the connection with TLS on it.
+func (s *server) secured(conn net.Conn, options *Options, deadline time.Time) (net.Conn, error) {
+	config, err := options.tls(s.host)
+	if err != nil {
+		return nil, err
+	}
+	conn.SetDeadline(deadline)
+	secure := tls.Client(conn, config)
+	err = secure.Handshake()
+	var unknown x509.UnknownAuthorityError
+	var other x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &unknown) || errors.As(err, &other) || errors.As(err, &invalid) {
+		err = refusal("its certificate is not accepted: " + err.Error())
+	}
+	return secure, err
+}
+
+// connect makes a connection and greets the server.
+func (s *server) connect(options *Options, deadline time.Time) (net.Conn, error) {
 	conn, err := (&net.Dialer{Deadline: deadline}).Dial("tcp", s.address)
 	if err != nil {
 		return nil, err
+	}
+	if s.isTLS {
+		secure, err := s.secured(conn, options, deadline)
+		if err != nil {
+			conn.Close()
+			return nil, err
+		}
+		conn = secure
 	}
 	s.mu.Lock()
 	s.conn, s.reader = conn, bufio.NewReader(conn)
@@ -218,18 +374,32 @@ func (s *server) connected(password string, deadline time.Time) (net.Conn, error
 	if ended {
 		return nil, ErrClosed
 	}
-	if password != "" {
-		_, err = s.say(conn, "AUTH", password)
+	greeting, err := options.greeting(s)
+	if err == nil && greeting != nil {
+		_, err = s.say(conn, greeting...)
 	}
 	return conn, err
 }
 
 // ask is one request and its reply.  Whatever goes wrong ends the connection, so that nothing late is read on it.
-func (s *server) ask(password string, deadline time.Time, words ...string) (reply []string, err error) {
-	conn, err := s.connected(password, deadline)
+func (s *server) ask(options *Options, deadline time.Time, words ...string) (reply []string, err error) {
+	if s.isQuiet() {
+		s.conn.SetDeadline(deadline)
+		reply, err = s.say(s.conn, words...)
+		why, _ := err.(refusal)
+		if !strings.HasPrefix(string(why), "NOAUTH") && !strings.HasPrefix(string(why), "NOPERM") {
+			return s.closedOn(reply, err)
+		} // its secret is valid no longer: there may be another by now
+	}
+	s.close(false)
+	conn, err := s.connect(options, deadline)
 	if err == nil {
 		reply, err = s.say(conn, words...)
 	}
+	return s.closedOn(reply, err)
+}
+
+func (s *server) closedOn(reply []string, err error) ([]string, error) {
 	if err != nil {
 		s.close(false)
 	}
@@ -339,12 +509,15 @@ func Open(servers []string, name string, options *Options) (*Client, error) {
 	case o.Wait < 0 || o.Wait > longest:
 		return nil, fmt.Errorf("vesta: wait %v is not from 0 to %v", o.Wait, longest)
 	}
-	for _, address := range servers {
-		s, err := newServer(address)
+	for i, text := range servers {
+		s, err := newServer(text, i+1)
 		if err != nil {
 			return nil, err
 		}
 		c.servers = append(c.servers, s)
+	}
+	if err := o.check(c.servers); err != nil {
+		return nil, err
 	}
 	c.current.Store(&block{})
 	return c, nil
@@ -501,7 +674,7 @@ func (c *Client) ask(s *server) bool {
 	c.requests++
 	c.mu.Unlock()
 	asked := time.Now()
-	reply, err := s.ask(c.options.Password, asked.Add(c.options.Timeout), "VESTA.BLOCK", c.name, strconv.Itoa(c.options.Size))
+	reply, err := s.ask(&c.options, asked.Add(c.options.Timeout), "VESTA.BLOCK", c.name, strconv.Itoa(c.options.Size))
 	var b *block
 	if err == nil {
 		if b, err = newBlock(reply, c.name, c.options.Size, asked); err == nil && b.overlaps(c.current.Load()) {

@@ -8,10 +8,16 @@
  *     JSON.stringify({ id: String(id) }); // as text: a JSON number of this size loses its last digits
  *     ids.close();
  *
+ * With a client's name, its secret and TLS:
+ *
+ *     new Client(['rediss://shop@ids1.example:8089'], 'orders', { secretFile: '/etc/shop/ids.secret', tlsCa: '/etc/shop/ca.pem' });
+ *
  * A client takes ids a block at a time and makes them by itself, so that most calls meet no network.  It has two blocks:
  * the next is fetched when a tenth of the current one is used.  Workers and child processes make clients of their own.
  */
+const fs = require('node:fs');
 const net = require('node:net');
+const tls = require('node:tls');
 const { performance } = require('node:perf_hooks'); // a monotonic clock: the time of day has no part in this
 
 const SIZE_MAX = 100_000;
@@ -20,6 +26,12 @@ const REST_MS_MIN = 100;
 const REST_MS_MAX = 6_400;
 const REPLY_BYTES_MAX = 65_536;
 const WIDE_MAX = 2n ** 64n - 1n;
+const SECRET_BYTES_MAX = 511;
+const SERVER_TEXT_MAX = 2000;
+
+// redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; of a name and a secret all but %XX stands for itself
+const PART = '(?:[!"$&-.0-9;->A-Z\\\\^-~]|%[0-9A-Fa-f]{2})';
+const SERVER = new RegExp(`^(?:(rediss?)://(?:(${PART}*)(?::((?:${PART}|:)+))?@)?)?(\\[[0-9A-Fa-f:.]+\\]|[^[\\]\\s:/@]+):(\\d{1,5})(/0?)?$`);
 
 /** What holds where an option is not given; the times are milliseconds. */
 const DEFAULTS = Object.freeze({ size: 1000, ttl: 10_000, timeout: 2000, wait: 5000 });
@@ -140,21 +152,87 @@ function parse(text, at, depth = 0) {
   return [values, end];
 }
 
+/** A certificate that is not accepted: asking again does not help. */
+class Distrust extends Error {
+  constructor(error) {
+    super(`its certificate is not accepted: ${error.message}`);
+  }
+}
+
+const isAboutCertificate = (socket, error) => Boolean(socket.authorizationError) && error.code === socket.authorizationError;
+
+/** Part of an address without its %XX; null: no text of one line. */
+function decoded(part) {
+  try {
+    const text = decodeURIComponent(part ?? '');
+    return /[\x00-\x1f\x7f]/.test(text) ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+/** Who the client is, and whom it trusts. */
+class Access {
+  constructor(options, servers) {
+    const { user, password, secretFile, tlsCa, tlsCertificate, tlsKey, tlsUnverified = false } = options;
+    for (const [key, value] of Object.entries({ user, password, secretFile, tlsCa, tlsCertificate, tlsKey })) {
+      if (value !== undefined && typeof value !== 'string') throw new TypeError(`${key}: a string is expected`);
+    }
+    if (password && secretFile) throw new TypeError('password and secretFile cannot be combined');
+    for (const server of servers) {
+      if ((server.user || user) && !server.secret && !password && !secretFile) {
+        throw new TypeError(`servers: ${server.address}: a name without a secret: give secretFile`);
+      }
+    }
+    if ((tlsCa || tlsCertificate || tlsKey || tlsUnverified) && !servers.some((server) => server.isTls)) {
+      throw new TypeError('an option of TLS is given, and no server begins with rediss://');
+    }
+    if (tlsKey && !tlsCertificate) throw new TypeError('tlsKey is given, and no tlsCertificate');
+    Object.assign(this, { user, password, secretFile, tlsCa, tlsCertificate, tlsKey, tlsUnverified });
+  }
+
+  /** What a new connection says first; a secret's file is read each time, so that the secret may be exchanged. */
+  greeting(server) {
+    let secret = server.secret || this.password;
+    if (!secret && this.secretFile) {
+      [secret] = fs.readFileSync(this.secretFile, 'utf8').split(/\r?\n/, 1);
+      if (!secret || Buffer.byteLength(secret) > SECRET_BYTES_MAX) {
+        throw new Error(`secretFile ${this.secretFile}: its first line is not a secret of 1 to ${SECRET_BYTES_MAX} bytes`);
+      }
+    }
+    if (!secret) return null;
+    const user = server.user || this.user;
+    return user ? ['AUTH', user, secret] : ['AUTH', secret];
+  }
+
+  /** Made for each connection, so that the files may be exchanged. */
+  tls(host) {
+    const read = (path) => (path ? fs.readFileSync(path) : undefined);
+    return { servername: net.isIP(host) ? '' : host, minVersion: 'TLSv1.2', rejectUnauthorized: !this.tlsUnverified,
+      ca: read(this.tlsCa), cert: read(this.tlsCertificate), key: read(this.tlsKey ?? this.tlsCertificate) };
+  }
+}
+
 /** One server: its connection, and whether it is worth asking. */
 class Server {
-  constructor(address) {
-    const [, host, port] = /^(\[[^\]]+\]|[^:[\]\s]+):(\d{1,5})$/.exec(address) ?? [];
-    if (!host || Number(port) < 1 || Number(port) > 65535) {
-      throw new RangeError(`servers: '${address}' is not HOST:PORT with a port from 1 to 65535`);
+  constructor(text, number) {
+    const [, scheme, user, secret, host, port, path] = (text.length <= SERVER_TEXT_MAX && SERVER.exec(text)) || [];
+    Object.assign(this, { user: decoded(user), secret: decoded(secret), isTls: scheme === 'rediss' });
+    const isNobody = user === '' && !secret;
+    if (!host || Number(port) < 1 || Number(port) > 65535 || isNobody || this.user === null || this.secret === null || (path && !scheme)) {
+      const shown = /@|:\/\//.test(text) ? `${number}, which is not shown because it may have a secret,` : `'${text}'`;
+      throw new RangeError(`servers: ${shown} is neither HOST:PORT with a port from 1 to 65535 nor redis://NAME:SECRET@HOST:PORT, ` +
+        'or rediss:// for TLS, where what is special in a name or a secret is written as %XX');
     }
-    Object.assign(this, { address, host: host.replace(/[[\]]/g, ''), port: Number(port), socket: null, pending: null });
+    Object.assign(this, { address: `${host}:${port}`, host: host.replace(/[[\]]/g, ''), port: Number(port), socket: null, pending: null });
     Object.assign(this, { errors: 0, said: 'not asked yet', refuses: false, restMs: 0, restsUntil: 0 });
   }
 
-  connect() {
-    const socket = net.connect({ host: this.host, port: this.port, noDelay: true }).setEncoding('latin1').unref();
+  connect(access) {
+    const to = { host: this.host, port: this.port, noDelay: true };
+    const socket = (this.isTls ? tls.connect({ ...to, ...access.tls(this.host) }) : net.connect(to)).setEncoding('latin1').unref();
     socket.on('data', (chunk) => this.read(socket, chunk));
-    socket.on('error', (error) => this.end(socket, error));
+    socket.on('error', (error) => this.end(socket, isAboutCertificate(socket, error) ? new Distrust(error) : error));
     socket.on('close', () => this.end(socket, new Error('closed the connection')));
     this.socket = socket;
   }
@@ -190,30 +268,44 @@ class Server {
     this.settle(error);
   }
 
-  /** One request and its reply; an error that a server says is a reply. */
-  say(words, until) {
+  /** What is settled next. */
+  wait(until) {
     return new Promise((resolve, reject) => {
-      if (!this.socket) throw new Error('closed the connection');
       const timer = setTimeout(() => this.end(this.socket, new Error('timed out')), Math.max(0, until - performance.now()));
       this.pending = { resolve, reject, timer, got: '' };
       this.socket.ref();
-      this.socket.write(`*${words.length}\r\n` + words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join(''));
     });
   }
 
-  async ask(words, password, until) {
-    let reply = 'OK';
-    if (!this.socket) {
-      this.connect();
-      if (password !== undefined) reply = await this.say(['AUTH', password], until);
+  /** One request and its reply; an error that a server says is a reply. */
+  async say(words, until) {
+    if (!this.socket) throw new Error('closed the connection');
+    this.socket.write(`*${words.length}\r\n` + words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join(''));
+    return this.wait(until);
+  }
+
+  async ask(words, access, until) {
+    const isOld = Boolean(this.socket);
+    let reply = isOld ? await this.say(words, until) : null;
+    if (isOld && reply instanceof Said && /^(NOAUTH|NOPERM)\b/.test(reply.message)) {
+      this.end(this.socket); // its secret is valid no longer: there may be another by now
     }
-    if (reply === 'OK') reply = await this.say(words, until);
+    if (!this.socket) {
+      const greeting = access.greeting(this);
+      this.connect(access);
+      if (this.isTls) { // nothing is said before it is known to whom
+        this.socket.once('secureConnect', () => this.settle(null));
+        await this.wait(until);
+      }
+      reply = greeting ? await this.say(greeting, until) : 'OK';
+      if (reply === 'OK') reply = await this.say(words, until);
+    }
     if (reply instanceof Said) throw reply;
     return reply;
   }
 
   failed(error) {
-    this.refuses = error instanceof Said && !error.passes;
+    this.refuses = error instanceof Distrust || (error instanceof Said && !error.passes);
     this.restMs = this.refuses ? REST_MS_MAX : Math.min(Math.max(2 * this.restMs, REST_MS_MIN), REST_MS_MAX);
     this.restsUntil = performance.now() + this.restMs;
     this.errors += 1;
@@ -224,33 +316,39 @@ class Server {
 
 /** Ids of one namespace or tag. */
 class Client {
-  #servers; #name; #size; #ttl; #timeout; #wait; #password;
+  #servers; #name; #size; #ttl; #timeout; #wait; #access;
   #block = null; #spare = null; #before = null;
   #fetching = null; #waiting = 0; #wake = () => {}; #closed = false;
   #blocks = 0; #requests = 0; #drops = 0;
 
   /**
    * Checks its options; no server is asked before the first id is wanted.
-   * @param {string[]} servers 'host:port' or '[v6]:port', the addresses of the Redis protocol
+   * @param {string[]} servers 'host:port', '[v6]:port' or 'redis://name:secret@host:port', with TLS 'rediss://...'
    * @param {string} name the namespace or tag
    * @param {object} [options] times are milliseconds
    * @param {number} [options.size] ids of a block, 1 to 100000
    * @param {number} [options.ttl] for which a block may be used, so that no id is older
    * @param {number} [options.timeout] that one server has for one request, connecting included
    * @param {number} [options.wait] that next() may wait where there is no block; 0: it never waits
-   * @param {string} [options.password]
+   * @param {string} [options.user] the client's name, where a server's address has none, as what follows
+   * @param {string} [options.password] its secret
+   * @param {string} [options.secretFile] or a file with that in its first line
+   * @param {string} [options.tlsCa] PEM file of the authorities by which servers of rediss:// are known
+   * @param {string} [options.tlsCertificate] PEM file of the client's own certificate, where servers want one
+   * @param {string} [options.tlsKey] its key, if that is in another file
+   * @param {boolean} [options.tlsUnverified] whoever answers is taken for the server, and may read the secret: for trying out
    */
   constructor(servers, name, options = {}) {
-    const { size = DEFAULTS.size, ttl = DEFAULTS.ttl, timeout = DEFAULTS.timeout, wait = DEFAULTS.wait, password } = options;
+    const { size = DEFAULTS.size, ttl = DEFAULTS.ttl, timeout = DEFAULTS.timeout, wait = DEFAULTS.wait } = options;
     if (!Array.isArray(servers) || servers.length === 0) throw new TypeError('servers: at least one HOST:PORT is needed');
     if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(name)) throw new RangeError(`name '${name}' is not 1 to 64 of A-Z a-z 0-9 _ . : -`);
     if (!Number.isInteger(size) || size < 1 || size > SIZE_MAX) throw new RangeError(`size ${size} is not from 1 to ${SIZE_MAX}`);
     for (const [key, value, least] of [['ttl', ttl, 1], ['timeout', timeout, 1], ['wait', wait, 0]]) {
       if (!(value >= least && value <= MS_MAX)) throw new RangeError(`${key} ${value} is not from ${least} to ${MS_MAX} ms`);
     }
-    if (password !== undefined && typeof password !== 'string') throw new TypeError('password: a string is expected');
-    this.#servers = servers.map((address) => new Server(address));
-    [this.#name, this.#size, this.#ttl, this.#timeout, this.#wait, this.#password] = [name, size, ttl, timeout, wait, password];
+    this.#servers = servers.map((text, i) => new Server(text, i + 1));
+    this.#access = new Access(options, this.#servers);
+    [this.#name, this.#size, this.#ttl, this.#timeout, this.#wait] = [name, size, ttl, timeout, wait];
   }
 
   /**
@@ -344,7 +442,7 @@ class Client {
     this.#requests += 1;
     try {
       const words = ['VESTA.BLOCK', this.#name, String(this.#size)];
-      const block = new Block(await server.ask(words, this.#password, askedAt + this.#timeout), this.#name, this.#size, askedAt);
+      const block = new Block(await server.ask(words, this.#access, askedAt + this.#timeout), this.#name, this.#size, askedAt);
       if (block.overlaps(this.#block) || block.overlaps(this.#before)) throw new Error('its block was given before');
       if (this.#closed) return true;
       [this.#spare, server.restMs, server.refuses] = [block, 0, false];

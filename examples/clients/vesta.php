@@ -6,6 +6,10 @@
  *     $ids = new Vesta\Client(['10.0.0.1:8089', '10.0.0.2:8089'], 'orders');
  *     $id = $ids->next();     // "2319542600899494910"
  *
+ * With a client's name, its secret and TLS (which needs PHP's openssl):
+ *
+ *     new Vesta\Client(['rediss://shop@ids1.example:8089'], 'orders', secretFile: '/etc/shop/ids.secret', tlsCa: '/etc/shop/ca.pem');
+ *
  * A client takes ids a block at a time and makes them by itself, so that most calls meet no network.  It has two blocks.
  * PHP has no threads: when a tenth of the current block is used, the request for the next one is written, and later calls
  * look for its reply without waiting.  A child of pcntl_fork begins without blocks and connections, and fetches its own.
@@ -32,6 +36,11 @@ final class Said extends \RuntimeException
     public function passes(): bool
     {
         return (bool) preg_match('/^(TRYAGAIN|LOADING|OOM)\b/', $this->getMessage());
+    }
+
+    public function mayBeOfOldSecret(): bool
+    {
+        return (bool) preg_match('/^(NOAUTH|NOPERM)\b/', $this->getMessage());
     }
 }
 
@@ -159,27 +168,108 @@ final class Block
     }
 }
 
+/** A certificate that is not accepted: asking again does not help. @internal */
+final class Distrust extends \RuntimeException {}
+
+/** Who the client is, and whom it trusts. @internal */
+final class Access
+{
+    private const SECRET_BYTES_MAX = 511;
+
+    /** @param Server[] $servers */
+    public function __construct(
+        array $servers, private readonly ?string $user, #[\SensitiveParameter] private readonly ?string $password,
+        private readonly ?string $secretFile, private readonly ?string $tlsCa, private readonly ?string $tlsCertificate,
+        private readonly ?string $tlsKey, private readonly bool $tlsUnverified,
+    ) {
+        $wrong = fn(string $text) => throw new \InvalidArgumentException($text);
+        if ($password !== null && $secretFile !== null) {
+            $wrong('password and secretFile cannot be combined');
+        }
+        foreach ($servers as $server) {
+            if (($server->user ?? $user) !== null && ($server->secret ?? $password ?? $secretFile) === null) {
+                $wrong("servers: $server->address: a name without a secret: give secretFile");
+            }
+        }
+        $isTls = array_filter($servers, fn(Server $server) => $server->isTls) !== [];
+        if (!$isTls && ($tlsCa ?? $tlsCertificate ?? $tlsKey ?? ($tlsUnverified ?: null)) !== null) {
+            $wrong('an option of TLS is given, and no server begins with rediss://');
+        }
+        if ($isTls && !extension_loaded('openssl')) {
+            $wrong("servers: rediss:// needs PHP's openssl");
+        }
+        if ($tlsKey !== null && $tlsCertificate === null) {
+            $wrong('tlsKey is given, and no tlsCertificate');
+        }
+    }
+
+    /** What a new connection says first; a secret's file is read each time, so that the secret may be exchanged. */
+    public function greeting(Server $server): ?array
+    {
+        $secret = $server->secret ?? $this->password;
+        if ($secret === null && $this->secretFile !== null) {
+            $text = @file_get_contents($this->secretFile, false, null, 0, self::SECRET_BYTES_MAX + 3);
+            $secret = rtrim(explode("\n", (string) $text, 2)[0], "\r");
+            if ($secret === '' || strlen($secret) > self::SECRET_BYTES_MAX) {
+                throw new \RuntimeException("secretFile $this->secretFile: " . ($text === false ? 'it cannot be read'
+                    : 'its first line is not a secret of 1 to ' . self::SECRET_BYTES_MAX . ' bytes'));
+            }
+        }
+        $user = $server->user ?? $this->user;
+        return $secret === null ? null : ($user === null ? ['AUTH', $secret] : ['AUTH', $user, $secret]);
+    }
+
+    /** PHP's options of TLS, made for each connection, so that the files may be exchanged. */
+    public function tls(string $host): array
+    {
+        return array_filter([
+            'peer_name' => $host, 'verify_peer' => !$this->tlsUnverified, 'verify_peer_name' => !$this->tlsUnverified,
+            'cafile' => $this->tlsCa, 'local_cert' => $this->tlsCertificate, 'local_pk' => $this->tlsKey,
+            'SNI_enabled' => !filter_var($host, FILTER_VALIDATE_IP),
+        ], fn(mixed $value) => $value !== null);
+    }
+}
+
 /** One server: its connection, what is under way on it, and whether it is worth asking. @internal */
 final class Server
 {
     public const REST_NS_MIN = 100_000_000, REST_NS_MAX = 6_400_000_000;
-    private const REPLY_BYTES_MAX = 65_536;
+    private const REPLY_BYTES_MAX = 65_536, TEXT_MAX = 2000;
+    // redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; of a name and a secret all but %XX stands for itself
+    private const PART = '(?:[!"$&-.0-9;->A-Z\\\\^-~]|%[0-9A-Fa-f]{2})';
+    private const FORM = '#^(?:(?<scheme>rediss?)://(?:(?<user>' . self::PART . '*)(?::(?<secret>(?:' . self::PART . '|:)+))?@)?)?'
+        . '(?<host>\[[0-9A-Fa-f:.]+\]|[^][\s:/@]+):(?<port>\d{1,5})(?<path>/0?)?$#D';
 
+    public readonly string $address, $host;
+    public readonly ?string $user, $secret;
+    public readonly bool $isTls;
     public int $errors = 0, $restsUntil = 0, $restNs = 0;
     public string $said = 'not asked yet';
     public bool $refuses = false;
     /** @var ?resource */
     private $socket = null;
-    private bool $isConnected = false;
+    private bool $isConnected = false, $isSecured = false, $isOld = false;
+    /** @var string[] of the request that is under way */
+    private array $words = [];
     private string $unsent = '', $got = '';
     /** @var string[] requests that follow, each after the reply to the one before */
     private array $queue = [];
 
-    public function __construct(public readonly string $address)
+    public function __construct(#[\SensitiveParameter] string $text, int $number)
     {
-        if (!preg_match('/^(\[[0-9A-Fa-f:.]+\]|[^:\[\]\s\/]+):(\d{1,5})$/D', $address, $parts) || $parts[2] < 1 || $parts[2] > 65535) {
-            throw new \InvalidArgumentException("servers: '$address' is not HOST:PORT with a port from 1 to 65535");
+        preg_match(self::FORM, strlen($text) > self::TEXT_MAX ? '' : $text, $part, PREG_UNMATCHED_AS_NULL);
+        $part += ['scheme' => null, 'user' => null, 'secret' => null, 'host' => '', 'port' => 0, 'path' => null];
+        [$user, $secret] = array_map(rawurldecode(...), [$part['user'] ?? '', $part['secret'] ?? '']);
+        $isNobody = $part['user'] === '' && $secret === '';
+        $isLine = preg_match('/^[^\x00-\x1f\x7f]*$/Du', $user . $secret);
+        if ($part['port'] < 1 || $part['port'] > 65535 || $isNobody || !$isLine || ($part['path'] !== null && $part['scheme'] === null)) {
+            $shown = preg_match('~@|://~', $text) ? "$number, which is not shown because it may have a secret," : "'$text'";
+            throw new \InvalidArgumentException("servers: $shown is neither HOST:PORT with a port from 1 to 65535 nor "
+                . 'redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %XX');
         }
+        [$this->user, $this->secret] = [$user === '' ? null : $user, $secret === '' ? null : $secret];
+        [$this->address, $this->host] = ["$part[host]:$part[port]", trim($part['host'], '[]')];
+        $this->isTls = $part['scheme'] === 'rediss';
     }
 
     public function close(): void
@@ -190,31 +280,63 @@ final class Server
         [$this->socket, $this->unsent, $this->got, $this->queue] = [null, '', '', []];
     }
 
-    /** Begins a request: its words, and the password, which a new connection says first.  Never waits for the server. */
-    public function begin(array $words, ?string $password): void
+    /** Begins a request: its words, after what a new connection says first.  Never waits for the server. */
+    public function begin(array $words, Access $access): void
     {
         if ($this->socket && ((string) @fread($this->socket, 1) !== '' || feof($this->socket))) {
             $this->close(); // bytes that nobody asked for, or an end
         }
+        $this->words = $words;
+        $this->isOld = $this->socket !== null;
         $this->queue = [self::written($words)];
         if (!$this->socket) {
-            $flags = STREAM_CLIENT_CONNECT | STREAM_CLIENT_ASYNC_CONNECT;
-            $context = stream_context_create(['socket' => ['tcp_nodelay' => true]]);
-            $socket = @stream_socket_client("tcp://$this->address", $number, $text, 0, $flags, $context);
-            if (!$socket) {
-                throw new \RuntimeException($text ?: 'cannot be connected to');
-            }
-            stream_set_blocking($socket, false);
-            [$this->socket, $this->isConnected] = [$socket, false];
-            if ($password !== null) {
-                array_unshift($this->queue, self::written(['AUTH', $password]));
-            }
+            $this->connect($access);
         }
         $this->unsent = array_shift($this->queue);
     }
 
+    private function connect(Access $access): void
+    {
+        $greeting = $access->greeting($this);
+        $flags = STREAM_CLIENT_CONNECT | STREAM_CLIENT_ASYNC_CONNECT;
+        $context = stream_context_create(['socket' => ['tcp_nodelay' => true], 'ssl' => $this->isTls ? $access->tls($this->host) : []]);
+        $socket = @stream_socket_client("tcp://$this->address", $number, $text, 0, $flags, $context);
+        if (!$socket) {
+            throw new \RuntimeException($text ?: 'cannot be connected to');
+        }
+        stream_set_blocking($socket, false);
+        [$this->socket, $this->isConnected, $this->isSecured] = [$socket, false, !$this->isTls];
+        if ($greeting !== null) {
+            array_unshift($this->queue, self::written($greeting));
+        }
+    }
+
+    /** A step of the handshake.  False: it goes on when the server has said more. */
+    private function secure(): bool
+    {
+        $said = ''; // PHP has what is wrong in a warning
+        set_error_handler(function (int $level, string $text) use (&$said): bool {
+            $said = preg_replace('/^stream_socket_enable_crypto\(\): |\s+/', ' ', $text);
+            return true;
+        });
+        try {
+            $methods = STREAM_CRYPTO_METHOD_TLSv1_2_CLIENT | STREAM_CRYPTO_METHOD_TLSv1_3_CLIENT;
+            $went = stream_socket_enable_crypto($this->socket, true, $methods);
+        } finally {
+            restore_error_handler();
+        }
+        if (preg_match('/certificate verify failed|Peer certificate|peer certificate/', $said)) {
+            throw new Distrust('its certificate is not accepted:' . $said);
+        }
+        if ($went === false) {
+            throw new \RuntimeException('no TLS:' . ($said ?: ' closed the connection'));
+        }
+        $this->isSecured = $went === true;
+        return $this->isSecured;
+    }
+
     /** The reply; null: it has not come by then.  A look at what is there takes no time, even where that is over. */
-    public function reply(int $until): mixed
+    public function reply(int $until, Access $access): mixed
     {
         while (true) {
             if (!$this->isConnected || $this->unsent !== '') {
@@ -225,6 +347,12 @@ final class Server
                     throw new \RuntimeException('cannot be connected to: refused, or no way there');
                 }
                 $this->isConnected = true;
+                if (!$this->isSecured) {
+                    if (!$this->secure() && !$this->isReady($until, true)) {
+                        return null;
+                    }
+                    continue;
+                }
                 if (!$sent = (int) @fwrite($this->socket, $this->unsent)) {
                     throw new \RuntimeException('closed the connection');
                 }
@@ -237,6 +365,11 @@ final class Server
                 }
                 if ($reply) {
                     [$this->got, $this->unsent] = ['', array_shift($this->queue) ?? ''];
+                    if ($reply[0] instanceof Said && $this->isOld && $reply[0]->mayBeOfOldSecret()) {
+                        $this->close(); // its secret is valid no longer: there may be another by now
+                        $this->begin($this->words, $access);
+                        continue;
+                    }
                     if ($reply[0] instanceof Said) {
                         throw $reply[0];
                     }
@@ -266,7 +399,7 @@ final class Server
     /** Nothing is read on its connection again, unless it said itself that it has no ids just now. */
     public function failed(\RuntimeException $why): void
     {
-        $passes = !$why instanceof Said || $why->passes();
+        $passes = $why instanceof Said ? $why->passes() : !$why instanceof Distrust;
         $this->restNs = $passes ? min(max(2 * $this->restNs, self::REST_NS_MIN), self::REST_NS_MAX) : self::REST_NS_MAX;
         [$this->refuses, $this->restsUntil, $this->said] = [!$passes, hrtime(true) + $this->restNs, $why->getMessage()];
         $this->errors++;
@@ -328,6 +461,7 @@ final class Client
 
     /** @var Server[] */
     private array $servers;
+    private readonly Access $access;
     private ?Block $block = null, $spare = null, $before = null;
     private ?Server $asked = null; // the one whose reply is due
     private int $askedAt = 0, $lookAt = 0, $pid;
@@ -338,17 +472,26 @@ final class Client
     /**
      * Checks its options; no server is asked before the first id is wanted.
      *
-     * @param string[] $servers "host:port" or "[v6]:port"; a host that is a name is looked up by PHP, without a deadline
+     * @param string[] $servers "host:port", "[v6]:port" or "redis://name:secret@host:port", with TLS "rediss://..."; a host that
+     *     is a name is looked up by PHP, without a deadline
      * @param string $name the namespace or tag
      * @param int $size ids of a block, 1 to 100000
      * @param float $ttl seconds for which a block may be used, so that no id is older
      * @param float $timeout seconds that one server has for one request, connecting included
      * @param float $wait seconds that next() may wait where there is no block; 0: it never waits
+     * @param ?string $user the client's name, where a server's address has none, as what follows
+     * @param ?string $password its secret
+     * @param ?string $secretFile or a file with that in its first line
+     * @param ?string $tlsCa PEM file of the authorities by which servers of rediss:// are known
+     * @param ?string $tlsCertificate PEM file of the client's own certificate, where servers want one
+     * @param ?string $tlsKey its key, if that is in another file
+     * @param bool $tlsUnverified whoever answers is taken for the server, and may read the secret: for trying out
      * @throws \InvalidArgumentException
      */
     public function __construct(
         array $servers, private readonly string $name, private readonly int $size = 1000, float $ttl = 10, float $timeout = 2,
-        float $wait = 5, #[\SensitiveParameter] private readonly ?string $password = null,
+        float $wait = 5, #[\SensitiveParameter] ?string $password = null, ?string $user = null, ?string $secretFile = null,
+        ?string $tlsCa = null, ?string $tlsCertificate = null, ?string $tlsKey = null, bool $tlsUnverified = false,
     ) {
         if (!$servers) {
             throw new \InvalidArgumentException('servers: at least one HOST:PORT is needed');
@@ -365,7 +508,9 @@ final class Client
             }
             $this->{$key . 'Ns'} = (int) ($value * 1e9);
         }
-        $this->servers = array_map(fn(string $address) => new Server($address), array_values($servers));
+        $servers = array_values($servers);
+        $this->servers = array_map(fn(int $i) => new Server($servers[$i], $i + 1), array_keys($servers));
+        $this->access = new Access($this->servers, $user, $password, $secretFile, $tlsCa, $tlsCertificate, $tlsKey, $tlsUnverified);
         $this->pid = getmypid();
     }
 
@@ -433,7 +578,7 @@ final class Client
             if (!$this->asked && !$this->begin($until)) {
                 return;
             }
-            $reply = $this->asked->reply(min($until, $this->askedAt + $this->timeoutNs));
+            $reply = $this->asked->reply(min($until, $this->askedAt + $this->timeoutNs), $this->access);
             if ($reply === null && hrtime(true) < $this->askedAt + $this->timeoutNs) {
                 return; // a later call looks again
             }
@@ -469,7 +614,7 @@ final class Client
         }
         [$this->asked, $this->askedAt] = [$server, $now];
         $this->requests++;
-        $server->begin(['VESTA.BLOCK', $this->name, (string) $this->size], $this->password);
+        $server->begin(['VESTA.BLOCK', $this->name, (string) $this->size], $this->access);
         return true;
     }
 

@@ -5,6 +5,10 @@
     ids.next()        # 2319542600899494910
     ids.close()
 
+With a client's name, its secret and TLS:
+
+    vesta.Client(["rediss://shop@ids1.example:8089"], "orders", secret_file="/etc/shop/ids.secret", tls_ca="/etc/shop/ca.pem")
+
 A client takes ids a block at a time and makes them by itself, so that most calls of next() meet no network.  It has two
 blocks: the next is fetched by a thread when a tenth of the current one is used.  All threads of a process share one
 client; a child of os.fork (and so of multiprocessing) begins without blocks and connections, and fetches its own.
@@ -13,16 +17,25 @@ import itertools
 import os
 import re
 import socket
+import ssl
 import threading
 import time
+import urllib.parse
 import weakref
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 SIZE_MAX = 100_000
 SECONDS_MAX = 86_400
 REST_MIN_S, REST_MAX_S = 0.1, 6.4
 REPLY_BYTES_MAX = 65_536
+SECRET_BYTES_MAX = 511
+SERVER_TEXT_MAX = 2000
 NEVER_S = float("-inf")
+
+# redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; of a name and a secret all but %XX stands for itself
+_PART = r'(?:[!"$&-.0-9;->A-Z\\^-~]|%[0-9A-Fa-f]{2})'
+_SERVER = re.compile(r"(?:(rediss?)://(?:(%s*)(?::((?:%s|:)*))?@)?)?(\[[0-9A-Fa-f:.]+\]|[^][\s:/@]+):([0-9]{1,5})(?(1)(?:/0?)?)"
+                     % (_PART, _PART), re.ASCII)
 
 
 class Error(Exception):
@@ -101,15 +114,70 @@ class _Block:
             tick += run
 
 
+class _Access(NamedTuple):
+    """Who the client is, and whom it trusts."""
+    user: Optional[str] = None
+    password: Optional[str] = None
+    secret_file: Optional[str] = None
+    tls_ca: Optional[str] = None
+    tls_certificate: Optional[str] = None
+    tls_key: Optional[str] = None
+    tls_unverified: bool = False
+
+    def check(self, servers: List["_Server"]) -> None:
+        if self.password is not None and self.secret_file is not None:
+            raise ValueError("password and secret_file cannot be combined")
+        for server in servers:
+            if (server.user or self.user) and not self.password and not self.secret_file and server.secret is None:
+                raise ValueError("server %s: a name without a secret: give secret_file" % server.address)
+        for key in ("tls_ca", "tls_certificate", "tls_key", "tls_unverified"):
+            if getattr(self, key) and not any(server.is_tls for server in servers):
+                raise ValueError("%s is given, and no server begins with rediss://" % key)
+        if self.tls_key and not self.tls_certificate:
+            raise ValueError("tls_key is given, and no tls_certificate")
+
+    def greeting(self, server: "_Server") -> Optional[List[str]]:
+        """What a new connection says first; a secret's file is read each time, so that the secret may be exchanged."""
+        secret = server.secret if server.secret is not None else self.password
+        if secret is None and self.secret_file is not None:
+            with open(self.secret_file, "rb") as file:
+                secret = file.readline(SECRET_BYTES_MAX + 3).decode("utf-8", "strict").rstrip("\r\n")
+            if not 1 <= len(secret.encode()) <= SECRET_BYTES_MAX:
+                raise ValueError("secret_file %s: its first line is not a secret of 1 to %d bytes" % (self.secret_file, SECRET_BYTES_MAX))
+        if secret is None:
+            return None
+        user = server.user or self.user
+        return ["AUTH", user, secret] if user else ["AUTH", secret]
+
+    def context(self) -> ssl.SSLContext:
+        """Made for each connection, so that the files may be exchanged."""
+        context = ssl.create_default_context(cafile=self.tls_ca)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if self.tls_unverified:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if self.tls_certificate:
+            context.load_cert_chain(self.tls_certificate, self.tls_key, password=lambda: "")
+        return context
+
+
 class _Server:
     """One server: its connection, and whether it is worth asking."""
 
-    def __init__(self, address: str) -> None:
-        host, colon, port = address.rpartition(":")
-        self.host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-        if not colon or not self.host or not re.fullmatch("[0-9]{1,5}", port) or not 1 <= int(port) <= 65535:
-            raise ValueError("server %r is not HOST:PORT with a port from 1 to 65535" % address)
-        self.address, self.port = address, int(port)
+    def __init__(self, text: str, number: int) -> None:
+        found = _SERVER.fullmatch(text) if len(text) <= SERVER_TEXT_MAX else None
+        scheme, user, secret, host, port = found.groups() if found else (None, None, None, "", "0")
+        try:
+            self.user, self.secret = (urllib.parse.unquote(part, errors="strict") if part is not None else None
+                                      for part in (user, secret))
+        except UnicodeDecodeError:
+            found = None
+        if not found or not 1 <= int(port) <= 65535 or re.search("[\0-\x1f\x7f]", (self.user or "") + (self.secret or "")) \
+                or secret == "" or user == "" and not secret:
+            shown = "%d, which is not shown because it may have a secret," % number if re.search("@|://", text) else repr(text)
+            raise ValueError("server %s is neither HOST:PORT with a port from 1 to 65535 nor redis://NAME:SECRET@HOST:PORT, "
+                             "or rediss:// for TLS, where what is special in a name or a secret is written as %%XX" % shown)
+        self.is_tls, self.host, self.port = scheme == "rediss", host.strip("[]"), int(port)
+        self.address = "%s:%s" % (host, port)
         self.errors, self.said, self.refuses, self.ended = 0, "not asked yet", False, False
         self.forget()
 
@@ -123,7 +191,7 @@ class _Server:
         self.ended = True
         try:
             if self.socket:
-                self.socket.shutdown(socket.SHUT_RDWR)
+                socket.socket.shutdown(self.socket, socket.SHUT_RDWR)  # below TLS, which another thread has in hand
         except OSError:
             pass
 
@@ -139,28 +207,46 @@ class _Server:
         self.errors += 1
         self.said = " ".join(str(why).split()) or type(why).__name__
 
-    def ask(self, words: List[str], password: Optional[str], deadline: float) -> Any:
+    def ask(self, words: List[str], access: _Access, deadline: float) -> Any:
         """One request and its reply.  Whatever goes wrong ends the connection, so that nothing late is read on it."""
         try:
             if self.socket and self._has_more():
                 self.close()
-            if not self.socket:
-                self.socket = socket.create_connection((self.host, self.port), _left(deadline))
-                self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                if password is not None:
-                    self._say(["AUTH", password], deadline)
+            is_old = self.socket is not None
+            if not is_old:
+                self._connect(access, deadline)
+            try:
+                return self._say(words, deadline)
+            except _Refused as why:
+                if not is_old or not str(why).startswith(("NOAUTH", "NOPERM")):
+                    raise
+            self.close()  # its secret is valid no longer: there may be another by now
+            self._connect(access, deadline)
             return self._say(words, deadline)
         except BaseException:
             self.close()
             raise
 
+    def _connect(self, access: _Access, deadline: float) -> None:
+        self.socket = socket.create_connection((self.host, self.port), _left(deadline))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self.is_tls:
+            try:
+                self.socket.settimeout(_left(deadline))
+                self.socket = access.context().wrap_socket(self.socket, server_hostname=self.host)
+            except ssl.SSLCertVerificationError as error:
+                raise _Refused("its certificate is not accepted: %s" % error.verify_message) from error
+        greeting = access.greeting(self)
+        if greeting:
+            self._say(greeting, deadline)
+
     def _has_more(self) -> bool:
         """Bytes that nobody asked for, or an end: not a connection to ask on."""
         try:
             self.socket.settimeout(0)
-            self.socket.recv(1, socket.MSG_PEEK)
+            self.socket.recv(1)
             return True
-        except BlockingIOError:
+        except (BlockingIOError, ssl.SSLWantReadError):
             return False
         except OSError:
             return True
@@ -237,11 +323,17 @@ class Client:
     ttl       seconds after which what is left of a block is dropped, so that no id is older
     timeout   seconds that one server has for one request, connecting included
     wait      seconds that next() may wait if there is no block; 0: it never waits
+    user      the client's name, password its secret, secret_file a file with it, where a server's address has none
+    tls_ca    PEM of the authorities by which servers of rediss:// are known; None: the machine's
+    tls_certificate, tls_key    PEM of the client's own certificate, where servers want one
+    tls_unverified              True: whoever answers is taken for the server, and may read the secret.  For trying out
     """
 
     def __init__(self, servers: Iterable[str], name: str, *, size: int = 1000, ttl: float = 10.0, timeout: float = 2.0,
-                 wait: float = 5.0, password: Optional[str] = None) -> None:
-        self._servers = [_Server(address) for address in servers]
+                 wait: float = 5.0, user: Optional[str] = None, password: Optional[str] = None,
+                 secret_file: Optional[str] = None, tls_ca: Optional[str] = None, tls_certificate: Optional[str] = None,
+                 tls_key: Optional[str] = None, tls_unverified: bool = False) -> None:
+        self._servers = [_Server(text, number) for number, text in enumerate(servers, 1)]
         if not self._servers:
             raise ValueError("servers is empty: at least one HOST:PORT is needed")
         if not re.fullmatch(r"[A-Za-z0-9_.:-]{1,64}", name):
@@ -252,7 +344,8 @@ class Client:
             if not least <= value <= SECONDS_MAX:
                 raise ValueError("%s %r is not from %g to %d seconds" % (key, value, least, SECONDS_MAX))
         self._name, self._size, self._ttl, self._timeout, self._wait = name, size, ttl, timeout, wait
-        self._password = password
+        self._access = _Access(user, password, secret_file, tls_ca, tls_certificate, tls_key, tls_unverified)
+        self._access.check(self._servers)
         self._blocks = self._requests = self._drops = 0
         self._closed = False
         self._begin()
@@ -348,7 +441,7 @@ class Client:
             asked_at, block, wrong = time.monotonic(), None, None
             words = ["VESTA.BLOCK", self._name, str(self._size)]
             try:
-                reply = server.ask(words, self._password, asked_at + self._timeout)
+                reply = server.ask(words, self._access, asked_at + self._timeout)
                 if not isinstance(reply, list) or len(reply) % 2:
                     raise ValueError("its reply is no list of names and values")
                 block = _Block(dict(zip(map(str, reply[::2]), reply[1::2])), self._name, self._size, asked_at)

@@ -12,6 +12,8 @@ local schema = {
     header_name = { type = "string", minLength = 1, default = "X-Request-Id" },
     include_in_response = { type = "boolean", default = true },
     wait = { type = "integer", minimum = 0, maximum = 10000, default = 100 }, -- milliseconds, with others served
+    user = { type = "string", minLength = 1 },
+    secret_file = { type = "string", minLength = 1 },
     password = { type = "string", minLength = 1 },
   },
   required = { "servers" },
@@ -23,11 +25,13 @@ local plugin = { version = 0.1, priority = 12016, name = "vesta-id", schema = sc
 local clients = {} -- of this worker, by what is configured: routes with the same servers share one
 
 local function client_options(conf)
-  return { servers = conf.servers, name = conf.name, wait = conf.wait, password = conf.password }
+  return { servers = conf.servers, name = conf.name, wait = conf.wait, user = conf.user,
+    secret_file = conf.secret_file, password = conf.password }
 end
 
 local function client_of(conf)
-  local key = table.concat({ conf.name, conf.wait, conf.password or "", table.concat(conf.servers, " ") }, "\n")
+  local key = table.concat({ conf.name, conf.wait, conf.user or "", conf.secret_file or "", conf.password or "",
+    table.concat(conf.servers, " ") }, "\n")
   clients[key] = clients[key] or resty_client.new(client_options(conf))
   return clients[key]
 end

@@ -4,6 +4,10 @@
 --     local ids = client.new { servers = { "10.0.0.1:8089", "10.0.0.2:8089" }, name = "orders" }
 --     local id, message, code, wait_s = ids:next()
 --
+-- With a client's name, its secret and TLS, where nginx has `lua_ssl_trusted_certificate /etc/shop/ca.pem`:
+--
+--     client.new { servers = { "rediss://shop@ids1:8089" }, name = "orders", secret_file = "/etc/shop/ids.secret" }
+--
 -- A worker process takes its ids out of blocks that servers gave it, two of them; a timer fetches the next while the
 -- current one is used.  No id is given twice: a block belongs to one worker, and nothing yields between reading a
 -- block's cursor and moving it.  Needs LuaJIT's FFI, for exact 64-bit numbers and a clock that nobody sets; knows
@@ -12,6 +16,7 @@ local is_luajit, ffi = pcall(require, "ffi")
 if not is_luajit then error "vesta.resty.client needs LuaJIT with its FFI, as ngx_lua does since 0.10.16" end
 local bit = require "bit"
 local semaphore = require "ngx.semaphore"
+local access = require "vesta.resty.access"
 
 local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
 local max, min = math.max, math.min
@@ -34,6 +39,7 @@ local SLEEPS = {
 }
 -- Errors that pass by themselves; others are told to the caller at once, since a person has to act.
 local PASSES = { TRYAGAIN = true, LOADING = true, OOM = true }
+local OLD_SECRET = { NOAUTH = true, NOPERM = true }
 
 ---------------------------------------------------------------- time, and 64 bits
 
@@ -198,28 +204,49 @@ local function judge(self, reply)
   return block, wrong, true, block ~= nil
 end
 
+-- True: it has been said who asks; or nil, message, and whether that may pass by itself.
+local function greet(self, server, sock, until_s)
+  local hello, failure = access.greeting(self.who, server)
+  if hello == nil then return true end
+  if not hello then return nil, failure, true end
+  local reply, message = exchange(sock, request(unpack(hello)), until_s)
+  if reply == "OK" then return true end
+  if type(reply) ~= "table" or not reply.said then return nil, message or "a greeting not answered with OK", true end
+  return nil, plain(reply.said), PASSES[reply.said:match "^%u+"] or false
+end
+
+-- A connection on which requests may be sent; or nil, message, and whether that may pass by itself.
+local function connect(self, server, until_s)
+  local sock, passes = ngx.socket.tcp(), true
+  sock:settimeout(max(1, (until_s - now()) * 1000))
+  local ok, failure = sock:connect(unpack(server.where))
+  if not ok or sock:getreusedtimes() > 0 then return ok and sock, failure, true end
+  if server.is_tls then ok, failure, passes = access.secure(self.who, server, sock) end
+  if ok then ok, failure, passes = greet(self, server, sock, until_s) end
+  if ok then return sock end
+  sock:close()
+  return nil, failure, passes
+end
+
 -- A block of one server; or nil, message, and whether that may pass by itself.
 local function ask(self, server)
   local until_s = now() + self.timeout_s
   while true do
-    local sock = ngx.socket.tcp()
-    sock:settimeout(max(1, (until_s - now()) * 1000))
-    local ok, failure = sock:connect(unpack(server.where))
-    if not ok then return nil, failure, true end
-    local is_new, reply, message, is_gone = sock:getreusedtimes() == 0, "OK", nil, nil
-    if is_new and self.greeting then reply, message = exchange(sock, self.greeting, until_s) end
-    if reply == "OK" then
-      self.requests = self.requests + 1
-      reply, message, is_gone = exchange(sock, self.request, until_s)
-    end
+    local sock, failure, may_pass = connect(self, server, until_s)
+    if not sock then return nil, failure, may_pass end
+    local is_new = sock:getreusedtimes() == 0
+    self.requests = self.requests + 1
+    local reply, message, is_gone = exchange(sock, self.request, until_s)
     local block, wrong, passes, is_understood = judge(self, reply)
+    -- a secret that was valid when the connection was made: there may be another by now
+    local is_old_secret = not is_new and type(reply) == "table" and reply.said and OLD_SECRET[reply.said:match "^%u+"]
     if is_understood then
       sock:setkeepalive(IDLE_MS, 1)
     else
       sock:close() -- what comes late on it would be taken for the next reply
     end
-    if is_new or not is_gone then return block, message or wrong, passes end
-  end -- once more: the server had closed the connection while it lay in the pool
+    if is_new or not (is_gone or is_old_secret) then return block, message or wrong, passes end
+  end -- once more: the server had closed the connection while it lay in the pool, or knows its secret no longer
 end
 
 -- Those that do not rest, in turn from the one that answered last, or else the one that rests no longer soonest.
@@ -377,16 +404,6 @@ end
 
 ---------------------------------------------------------------- options
 
--- "host:port", "[v6]:port" or "unix:/path" as the arguments of connect, all but the pool.
-local function address(text)
-  if type(text) ~= "string" or #text > 255 or text:find "[%c%s]" then return nil end
-  if text:find "^unix:/" then return { text } end
-  local host, port = text:match "^(%[[%x:.]+%]):(%d+)$"
-  if not host then host, port = text:match "^([%w_.-]+):(%d+)$" end
-  if not port or #port > 5 or not whole(tonumber(port), 1, 65535) then return nil end
-  return { host, tonumber(port) }
-end
-
 local clients = 0 -- whose connections are nobody else's: another client may have another password
 
 local function servers(list)
@@ -394,10 +411,11 @@ local function servers(list)
   clients = clients + 1
   local found = {}
   for i, text in ipairs(list) do
-    local where = address(text)
-    if not where then return nil end
-    where[#where + 1] = { pool = ("vesta-%d-%s"):format(clients, text) }
-    found[i] = { number = i, address = text, where = where, errors = 0, rest_s = 0, rests_until = 0 }
+    local server = access.server(text)
+    if not server then return nil end
+    server.where[#server.where + 1] = { pool = ("vesta-%d-%s"):format(clients, server.address) }
+    server.number, server.errors, server.rest_s, server.rests_until = i, 0, 0, 0
+    found[i] = server
   end
   return found
 end
@@ -414,25 +432,27 @@ end
 
 -- By name: how a value is read, what is expected, and what it is where it is not given.
 local OPTIONS = {
-  servers = { servers, '1 to 16 addresses like "10.0.0.1:8089", "[::1]:8089" or "unix:/run/vesta/resp.sock"' },
+  servers = { servers, '1 to 16 addresses like "10.0.0.1:8089", "[::1]:8089", "unix:/run/vesta/resp.sock" or '
+    .. '"redis://name:secret@host:port", or rediss:// for TLS, with %XX for what is special in a name or a secret' },
   name = { text("^[%w_.:-]+$", 64), "1 to 64 characters of A-Za-z0-9_.:-" },
   size = { function(n) return whole(n, 1, 100000) and n or nil end, "a whole number from 1 to 100000", 1000 },
   ttl = { milliseconds(1, 86400000), "milliseconds from 1 to a day", 10000 },
   timeout = { milliseconds(1, 86400000), "milliseconds from 1 to a day", 2000 },
   wait = { milliseconds(0, 86400000), "milliseconds from 0 to a day", 5000 },
+  user = { text("^%C+$", 255), "1 to 255 characters of one line", false },
   password = { text("^%C+$", 512), "1 to 512 characters of one line", false },
+  secret_file = { text("^%C+$", 4095), "a path", false },
+  tls_certificate = { text("^%C+$", 4095), "a path", false },
+  tls_key = { text("^%C+$", 4095), "a path", false },
+  tls_name = { text("^[%w_.-]+$", 255), "a host's name", false },
+  tls_unverified = { function(is) return type(is) == "boolean" and is or nil end, "true, where it is given", false },
 }
 
 --- What holds where an option is not given, by name; the times are milliseconds.
 client.defaults = {}
 for key, row in pairs(OPTIONS) do client.defaults[key] = row[3] or nil end
 
-local function shown_list(value)
-  if type(value) ~= "table" then return value end
-  local parts = {}
-  for i = 1, math.min(#value, 16) do parts[i] = tostring(value[i]) end
-  return "{ " .. table.concat(parts, ", ") .. " }"
-end
+local SECRETS = { user = true, password = true }
 
 local function checked(options)
   if type(options) ~= "table" then error("client.new: a table of options is expected, not " .. type(options), 3) end
@@ -445,7 +465,7 @@ local function checked(options)
     found[key] = row[3]
     if value ~= nil or row[3] == nil then found[key] = row[1](value) end
     if found[key] == nil then
-      local shown = key == "password" and type(value) or plain(shown_list(value))
+      local shown = SECRETS[key] and type(value) or plain(access.shown(value))
       error(("client.new: option %s must be %s, not %s"):format(key, row[2], shown), 3)
     end
   end
@@ -455,11 +475,13 @@ end
 --- Makes a client, in any phase; nothing is sent before an id is wanted.  Raises what is wrong with an option.
 function client.new(options)
   local o = checked(options)
+  local who, wrong = access.of(o, o.servers)
+  if not who then error("client.new: " .. wrong, 2) end
   return setmetatable({
     name = o.name, size = o.size, servers = o.servers, ready = semaphore.new(),
     ttl_s = o.ttl / 1000, timeout_s = o.timeout / 1000, wait_s_max = o.wait / 1000,
     request = request("VESTA.BLOCK", o.name, ("%d"):format(o.size)),
-    greeting = o.password and request("AUTH", o.password),
+    who = who,
     blocks = 0, requests = 0, drops = 0, asks_at = 0,
   }, class)
 end

@@ -53,7 +53,8 @@ class Nginx:
         os.chmod(world.folder, 0o755)
         os.makedirs(self.prefix + "/logs")
         os.makedirs(self.prefix + "/lua/vesta/resty")
-        shutil.copy(os.path.join(REPO, "lua/vesta/resty/client.lua"), self.prefix + "/lua/vesta/resty/")
+        for name in "client.lua", "access.lua":
+            shutil.copy(os.path.join(REPO, "lua/vesta/resty", name), self.prefix + "/lua/vesta/resty/")
         self.port, self.may_say = free_port(), said
         servers = ", ".join('"127.0.0.1:%d"' % port for port in ports)
         conf = open(os.path.join(REPO, "examples/openresty/client.conf")).read()

@@ -63,7 +63,7 @@ for tree in t54/lib/lua/5.4 t51/lib/lua/5.1 tjit/lib/lua/5.1; do
     claim "${tree%%/*}: the module is linked to no Lua and no store" is_lonely "$work/$tree/vesta/core.so"
     claim "${tree%%/*}: the module exports the library and its entry, nothing else" exports_only_ours "$work/$tree/vesta/core.so"
 done
-claim "nginx's client of servers is installed" test -f "$work/t51/share/lua/5.1/vesta/resty/client.lua"
+claim "nginx's client of servers is installed" test -f "$work/t51/share/lua/5.1/vesta/resty/client.lua" -a -f "$work/t51/share/lua/5.1/vesta/resty/access.lua"
 claim "the module for 5.1 uses no function that 5.1 lacks" needs_only_51 "$work/t51/lib/lua/5.1/vesta/core.so"
 claim "a build that is not given Lua's headers says so" bash -c \
     '! cmake -S . -B "$0/none" -DVESTA_ROCK=ON >"$0/said" 2>&1 && grep -q "needs -DLUA_INCDIR" "$0/said"' "$work"

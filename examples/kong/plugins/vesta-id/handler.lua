@@ -8,9 +8,11 @@ local handler = { PRIORITY = 100001, VERSION = "0.1.0" } -- before correlation-i
 local clients = {} -- of this worker, by what is configured: routes with the same servers share one
 
 local function client_of(conf)
-  local key = table.concat({ conf.name, conf.wait, conf.password or "", table.concat(conf.servers, " ") }, "\n")
+  local key = table.concat({ conf.name, conf.wait, conf.user or "", conf.secret_file or "", conf.password or "",
+    table.concat(conf.servers, " ") }, "\n")
   clients[key] = clients[key]
-    or resty_client.new { servers = conf.servers, name = conf.name, wait = conf.wait, password = conf.password }
+    or resty_client.new { servers = conf.servers, name = conf.name, wait = conf.wait, user = conf.user,
+      secret_file = conf.secret_file, password = conf.password }
   return clients[key]
 end
 

@@ -1,0 +1,126 @@
+--- vesta.resty.access -- where servers are, who the client is and whom it trusts: a part of vesta.resty.client, and
+-- beside it.  Knows nothing of blocks.
+local access = {}
+
+local SECRET_MAX = 511 -- bytes
+
+---------------------------------------------------------------- where servers are
+
+-- "host:port", "[v6]:port" or "unix:/path" as the arguments of connect, all but the pool.
+local function address(text)
+  if #text > 255 or text:find "[%c%s]" then return nil end
+  if text:find "^unix:/" then return { text } end
+  local host, port = text:match "^(%[[%x:.]+%]):(%d+)$"
+  if not host then host, port = text:match "^([%w_.-]+):(%d+)$" end
+  if not port or #port > 5 or not (tonumber(port) >= 1 and tonumber(port) <= 65535) then return nil end
+  return { host, tonumber(port) }
+end
+
+-- A name or a secret without its %XX; nil: there is none; false: it is not written as one.
+local function decoded(part)
+  if not part or part == "" then return nil end
+  if part:gsub("%%%x%x", ""):find "[^%w!\"$&'()*+,.;<=>\\^_`{|}~:-]" then return false end
+  local bytes = part:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end)
+  local odd = bytes:gsub("[\194-\223][\128-\191]", ""):gsub("[\224-\239][\128-\191][\128-\191]", "")
+    :gsub("[\240-\244][\128-\191][\128-\191][\128-\191]", ""):find "[%c\128-\255]" -- no UTF-8
+  return not odd and bytes
+end
+
+--- An address, or redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; nil: none of these.
+function access.server(text)
+  if type(text) ~= "string" or #text > 2000 then return nil end
+  local scheme, rest = text:match "^(rediss?)://(.*)$"
+  local server = { is_tls = scheme == "rediss", address = text }
+  if scheme then
+    local user, place = rest:match "^([^@]*)@(.*)$"
+    server.address = (place or rest):gsub("/0?$", "")
+    local name, secret = (user or ""):match "^([^:]*):(.+)$"
+    server.user, server.secret = decoded(name or user), decoded(secret)
+    if user and user:find ":$" or server.user == false or server.secret == false then return nil end
+    if user == "" or server.address:find "^unix:" then return nil end
+  end
+  server.where = address(server.address)
+  server.host = server.where and server.where[1]:gsub("[%[%]]", "")
+  return server.where and server
+end
+
+--- A list of servers, for a message: what has an '@' or a scheme may have a secret.
+function access.shown(value)
+  if type(value) ~= "table" then return value end
+  local parts = {}
+  for i = 1, math.min(#value, 16) do
+    local one = tostring(value[i])
+    parts[i] = (one:find "@" or one:find "://") and "(not shown)" or one
+  end
+  return "{ " .. table.concat(parts, ", ") .. " }"
+end
+
+---------------------------------------------------------------- a connection
+
+--- The words that a new connection says first; nil: none; or false, message.  A secret's file is read each time, so
+-- that the secret may be exchanged.
+function access.greeting(who, server)
+  local secret, user = server.secret or who.password, server.user or who.user
+  if not secret and who.secret_file then
+    local file, failure = io.open(who.secret_file, "rb")
+    secret = file and (file:read(SECRET_MAX + 3) or ""):match "^([^\r\n]*)"
+    if file then file:close() else return false, "secret_file " .. failure end
+    if secret == "" or #secret > SECRET_MAX then
+      return false, ("secret_file %s: its first line has no 1 to %d bytes"):format(who.secret_file, SECRET_MAX)
+    end
+  end
+  if not secret then return nil end
+  return user and { "AUTH", user, secret } or { "AUTH", secret }
+end
+
+--- True: it is known who is at the other end.  Nil, message, and whether that may pass by itself.  nginx compares names
+-- with certificates, and no addresses: for servers without a name there is tls_name.
+function access.secure(who, server, sock)
+  local own = who.certificate
+  if own then
+    local ok, failure = sock:setclientcert(own.chain, own.key)
+    if not ok then return nil, failure, false end
+  end
+  local ok, failure = sock:sslhandshake(nil, who.tls_name or server.host, not who.tls_unverified)
+  if ok then return true end
+  local is_certificate = failure:find "^%d+: " or failure:find "certificate"
+  return nil, is_certificate and "its certificate is not accepted: " .. failure or failure, not is_certificate
+end
+
+---------------------------------------------------------------- options
+
+-- The client's own certificate, which is read once.
+local function own_certificate(o)
+  if not o.tls_certificate then return nil end
+  local ssl, own = require "ngx.ssl", {}
+  for key, path in pairs { chain = o.tls_certificate, key = o.tls_key } do
+    local file, failure = io.open(path, "rb")
+    local pem = file and file:read "*a"
+    if file then file:close() end
+    if pem then own[key], failure = (key == "chain" and ssl.parse_pem_cert or ssl.parse_pem_priv_key)(pem) end
+    if not own[key] then return nil, ("%s: %s"):format(path, failure) end
+  end
+  return own
+end
+
+--- What options say of the client, as the functions above have it; or nil, what is wrong.
+function access.of(o, servers)
+  local is_tls = false
+  for _, server in ipairs(servers) do
+    is_tls = is_tls or server.is_tls
+    if (server.user or o.user) and not (server.secret or o.password or o.secret_file) then
+      return nil, ("server %s: a name without a secret: give secret_file"):format(server.address)
+    end
+  end
+  if o.password and o.secret_file then return nil, "password and secret_file cannot be combined" end
+  if (o.tls_certificate or o.tls_key or o.tls_name or o.tls_unverified) and not is_tls then
+    return nil, "an option of TLS is given, and no server begins with rediss://"
+  end
+  if (o.tls_key == false) ~= (o.tls_certificate == false) then return nil, "tls_certificate and tls_key go together" end
+  local own, failure = own_certificate(o)
+  if failure then return nil, failure end
+  return { user = o.user or nil, password = o.password or nil, secret_file = o.secret_file or nil, certificate = own,
+    tls_name = o.tls_name, tls_unverified = o.tls_unverified }
+end
+
+return access
