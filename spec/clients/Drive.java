@@ -19,7 +19,7 @@ public final class Drive {
     private static String open(List<String> pairs) {
         if (client != null) client.close();
         Vesta.Options options = new Vesta.Options();
-        String name = "";
+        String name = "", certificate = "";
         List<String> servers = List.of();
         for (String pair : pairs) {
             String key = pair.substring(0, pair.indexOf('='));
@@ -27,7 +27,13 @@ public final class Drive {
             switch (key) {
                 case "servers" -> servers = value.isEmpty() ? List.of() : List.of(value.split(","));
                 case "name" -> name = value;
+                case "user" -> options.user(value);
                 case "password" -> options.password(value);
+                case "secret_file" -> options.secretFile(value);
+                case "tls_ca" -> options.tlsCa(value);
+                case "tls_certificate" -> certificate = value;
+                case "tls_key" -> options.tlsCertificate(certificate, value);
+                case "tls_unverified" -> options.tlsUnverified("yes".equals(value));
                 case "size" -> options.size((int) Math.min(Long.parseLong(value), Integer.MAX_VALUE));
                 case "ttl" -> options.ttl(Duration.ofMillis(Long.parseLong(value)));
                 case "timeout" -> options.timeout(Duration.ofMillis(Long.parseLong(value)));

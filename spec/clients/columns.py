@@ -8,12 +8,13 @@ class Column:
     """command: how its driver is started, BUILD standing for the folder of what is built, HERE for this one.  forks: whether
     its runtime can.  accepts: what others refuse, "ttl=0" or, for any value, "wait": in C, 0 is the default, and a wait an
     argument of each call.  calls: options that it has by another name.  falls_back: open has fallback=OPTIONS, a generator
-    in the process for when no server answers.  has_defaults: of its own that can be asked for; the rock's are those of C."""
+    in the process for when no server answers.  has_defaults: of its own that can be asked for; the rock's are those of C.
+    tls: what its options of TLS have in addition; nginx compares no addresses with certificates, and knows no /etc/hosts."""
 
     def __init__(self, name, *command, forks=False, accepts=(), calls=None, falls_back=False, env=None,
-                 has_defaults=True):
+                 has_defaults=True, tls=None):
         self.name, self.command, self.forks, self.env = name, command, forks, env or {}
-        self.has_defaults = has_defaults
+        self.has_defaults, self.tls = has_defaults, tls or {}
         self.accepts, self.calls, self.falls_back = accepts, calls or {}, falls_back
 
     def argv(self, build):
@@ -30,5 +31,5 @@ COLUMNS = [
     Column("java", "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "BUILD/java", "Drive"),
     Column("node", "node", "HERE/drive.js"),
     Column("php", "php", "HERE/drive.php", forks=True),
-    Column("nginx", "python3", "HERE/drive_nginx.py"),
+    Column("nginx", "python3", "HERE/drive_nginx.py", tls={"tls_name": "localhost"}),
 ]

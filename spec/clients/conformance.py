@@ -5,7 +5,9 @@ The columns run side by side, the rows of one in turn; each column has two serve
 are in one ledger.
 """
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,10 +20,44 @@ from cell import Cell, Site, Vesta, make_counter  # noqa: E402
 from columns import COLUMNS  # noqa: E402
 from driver import Ledger  # noqa: E402
 from harness import VESTA  # noqa: E402
+from ports import free_port, give_back  # noqa: E402
+from servers import until  # noqa: E402
 from rows import ROWS  # noqa: E402
 import rows_replies  # noqa: E402,F401
+import rows_secrets  # noqa: E402,F401
 import rows_servers  # noqa: E402,F401
 import rows_users  # noqa: E402,F401
+
+
+CERTIFICATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tls", "certificates")
+
+
+class Front:
+    """TLS in front of a server: an address for each certificate."""
+
+    def __init__(self, folder, server, certificates, names):
+        os.makedirs(folder)
+        self.ports = [free_port() for _ in names]
+        self.address = {name: "127.0.0.1:%d" % port for name, port in zip(names, self.ports)}
+        lines = ["defaults", "mode tcp", "timeout connect 5s", "timeout client 60s", "timeout server 60s", "listen l"]
+        for name, port in zip(names, self.ports):
+            both = os.path.join(folder, name)
+            with open(both, "wb") as file:
+                for kind in "pem", "key":
+                    with open(os.path.join(certificates, name + "." + kind), "rb") as part:
+                        file.write(part.read())
+            lines.append("bind 127.0.0.1:%d ssl crt %s" % (port, both))
+        with open(os.path.join(folder, "cfg"), "w") as file:
+            file.write("\n".join(lines + ["server s " + server.address, ""]))
+        program = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
+        self.process = subprocess.Popen([program, "-db", "-f", file.name], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", self.ports[-1])) == 0 or time.sleep(0.02), "it listens")
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        for port in self.ports:
+            give_back(port)
 
 
 class Suite:
@@ -59,11 +95,30 @@ class Suite:
             return self.shared["clients"], self.secrets
 
     def secrets_in(self, folder):
-        path, self.secrets = os.path.join(folder, "clients"), {}
-        for name, calls in (("ids", "give,block"), ("reader", "read")):
-            self.secrets[name] = subprocess.run([VESTA, "client", "add", name, "--calls", calls, "--file", path], check=True,
-                                                capture_output=True, text=True).stdout.strip()
+        path, self.secrets = os.path.join(folder, "clients"), {"odd": rows_secrets.ODD}
+        with open(os.path.join(folder, "odd"), "w") as file:
+            file.write(rows_secrets.ODD)
+        for name, *flags in (("ids", "--calls", "give,block"), ("reader", "--calls", "read"), ("odd", "--calls", "block", "--secret-file", file.name)):
+            said = subprocess.run([VESTA, "client", "add", name, "--file", path, *flags], check=True, capture_output=True, text=True)
+            self.secrets[name] = said.stdout.strip() or self.secrets[name]
         return [path]
+
+    def certificates(self):
+        """The folder with them, which all columns share."""
+        folder = os.path.join(self.folder, "certificates")
+        with self.lock:
+            if not os.path.exists(folder):
+                subprocess.run([CERTIFICATES, folder], check=True, stdin=subprocess.DEVNULL, timeout=60)
+        return folder
+
+    def with_tls(self):
+        """Servers with TLS that all columns share, by the name of what they show: one with clients, as above."""
+        folder = self.certificates()
+        server, secrets = self.with_clients()
+        with self.lock:
+            if "tls" not in self.shared:
+                self.shared["tls"] = Front(os.path.join(self.folder, "front"), server, folder, ("server", "elsewhere", "old"))
+            return self.shared["tls"].address, secrets
 
     def column(self, number, column):
         os.makedirs(os.path.join(self.folder, column.name))

@@ -69,6 +69,12 @@ static void open_client(char *pairs) {
         if (strcmp(pair, "servers") == 0) opts.servers = value;
         if (strcmp(pair, "name") == 0) opts.name = value;
         if (strcmp(pair, "password") == 0) opts.password = value;
+        if (strcmp(pair, "user") == 0) opts.user = value;
+        if (strcmp(pair, "secret_file") == 0) opts.secret_file = value;
+        if (strcmp(pair, "tls_ca") == 0) opts.tls_ca = value;
+        if (strcmp(pair, "tls_certificate") == 0) opts.tls_certificate = value;
+        if (strcmp(pair, "tls_key") == 0) opts.tls_key = value;
+        if (strcmp(pair, "tls_unverified") == 0) opts.tls_unverified = strcmp(value, "yes") == 0;
         if (strcmp(pair, "size") == 0) opts.block_min = opts.block_max = number;
         if (strcmp(pair, "ttl") == 0) opts.ttl_ms = number;
         if (strcmp(pair, "timeout") == 0) opts.timeout_ms = number;

@@ -38,8 +38,20 @@ func open(pairs []string) string {
 			}
 		case "name":
 			name = value
+		case "user":
+			options.User = value
 		case "password":
 			options.Password = value
+		case "secret_file":
+			options.SecretFile = value
+		case "tls_ca":
+			options.TLSCA = value
+		case "tls_certificate":
+			options.TLSCertificate = value
+		case "tls_key":
+			options.TLSKey = value
+		case "tls_unverified":
+			options.TLSUnverified = value == "yes"
 		case "size":
 			options.Size = int(number)
 		case "ttl":

@@ -10,9 +10,11 @@ function open(...pairs) {
   if (client) client.close();
   const given = Object.fromEntries(pairs.map((pair) => {
     const at = pair.indexOf('=');
-    return [pair.slice(0, at), decodeURIComponent(pair.slice(at + 1))];
+    const key = pair.slice(0, at).replace(/_(.)/g, (_, letter) => letter.toUpperCase()); // secret_file: secretFile
+    return [key, decodeURIComponent(pair.slice(at + 1))];
   }));
   const { servers = '', name = '', ...options } = given;
+  if ('tlsUnverified' in options) options.tlsUnverified = options.tlsUnverified === 'yes';
   for (const key of NUMBERS) if (key in options) options[key] = Number(options[key]);
   try {
     client = new Client(servers.split(',').filter(Boolean), name, options);

@@ -25,13 +25,15 @@ end
 local function open(text)
   close()
   local options = { servers = {} }
-  for key, value in text:gmatch "(%w+)=(%S*)" do
+  for key, value in text:gmatch "([%w_]+)=(%S*)" do
     value = value:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end)
     if key == "servers" then
       for one in value:gmatch "[^,]+" do table.insert(options.servers, one) end
     elseif key == "fallback" then
       fallback = generator(value)
       options.fallback = fallback
+    elseif key == "tls_unverified" then
+      options[key] = value == "yes"
     else
       options[CALLS[key] or key] = CALLS[key] and math.tointeger(value) or value
     end

@@ -16,7 +16,11 @@ function open(string ...$pairs): string
     $given = ['servers' => '', 'name' => ''];
     foreach ($pairs as $pair) {
         [$key, $value] = explode('=', $pair, 2);
+        $key = lcfirst(str_replace('_', '', ucwords($key, '_'))); // secret_file: secretFile
         $given[$key] = in_array($key, SECONDS) ? $value / 1000 : ($key === 'size' ? (int) $value : rawurldecode($value));
+    }
+    if (isset($given['tlsUnverified'])) {
+        $given['tlsUnverified'] = $given['tlsUnverified'] === 'yes';
     }
     $given['servers'] = array_filter(explode(',', $given['servers']), 'strlen');
     try {

@@ -22,6 +22,8 @@ def open_client(*pairs):
         for key in SECONDS + ("size",):
             if key in given:
                 given[key] = int(given[key]) / 1000 if key in SECONDS else int(given[key])
+        if "tls_unverified" in given:
+            given["tls_unverified"] = given["tls_unverified"] == "yes"
         client = vesta.Client(servers, given.pop("name", ""), **given)
     except (ValueError, TypeError) as error:
         return "error %s" % error

@@ -7,11 +7,13 @@ local MS = { size = true, ttl = true, timeout = true, wait = true }
 local function open(pairs_text)
   if ids then ids:close() end
   local options = { servers = {}, name = "" }
-  for key, value in pairs_text:gmatch "(%w+)=(%S*)" do
+  for key, value in pairs_text:gmatch "([%w_]+)=(%S*)" do
     value = ngx.unescape_uri((value:gsub("%+", "%%2B")))
     if key == "servers" then
       for one in value:gmatch "[^,]+" do table.insert(options.servers, one) end
-    else
+    elseif key == "tls_unverified" then
+      options[key] = value == "yes"
+    elseif key ~= "tls_ca" then -- which is nginx's: lua_ssl_trusted_certificate
       options[key] = MS[key] and tonumber(value) or value
     end
   end

@@ -22,7 +22,7 @@ env CLOCK_SHIFT;
 events {}
 http {
     access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi;
-    scgi_temp_path scgi; lua_package_path "%(here)s/?.lua;%(here)s/../../lua/?.lua;;";
+    scgi_temp_path scgi; lua_ssl_trusted_certificate %(ca)s; lua_package_path "%(here)s/?.lua;%(here)s/../../lua/?.lua;;";
     server { listen unix:%(folder)s/sock; location / {
         client_max_body_size 1m; client_body_buffer_size 1m;
         content_by_lua_block {
@@ -50,7 +50,7 @@ def die_with_parent():
 def main(folder):
     program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
     with open(os.path.join(folder, "nginx.conf"), "w") as file:
-        file.write(CONF % {"here": HERE, "folder": folder})
+        file.write(CONF % {"here": HERE, "folder": folder, "ca": os.environ.get("TLS_CA", "/etc/ssl/certs/ca-certificates.crt")})
     nginx = subprocess.Popen([program, "-p", folder, "-c", file.name, "-e", "stderr"], stdin=subprocess.DEVNULL,
                              stdout=sys.stderr, preexec_fn=die_with_parent)
     connection = Connection(os.path.join(folder, "sock"))

@@ -1,0 +1,99 @@
+"""rows_secrets.py -- who a client says it is, to whom, and what others may see of that."""
+import os
+from urllib.parse import quote
+
+from rows import row
+from rows_replies import WAIT
+
+ODD = "p@ss:w/rd?#[x]% \u00e9\"'\\"  # of the client `odd`: what is special in an address
+
+# an address, and whether it is one; hunter is what nobody may be shown
+ADDRESSES = [
+    ("redis://127.0.0.1:8089", True), ("redis://127.0.0.1:8089/", True), ("redis://127.0.0.1:8089/0", True), ("rediss://[::1]:8089", True),
+    ("redis://ids:hunter@127.0.0.1:8089", True), ("redis://:hunter@127.0.0.1:8089", True), ("rediss://i%20ds:hun:ter@[2001:db8::1]:8089", True),
+    ("redis://ids:hunter%C3%A9@ids.example.com:8089/0", True), ("redis://ids:hunter%41%zz@127.0.0.1:8089", False),
+    ("redis://ids:hunter%4@127.0.0.1:8089", False), ("redis://ids:hunter%00@127.0.0.1:8089", False), ("redis://ids:hunter%0d%0a@127.0.0.1:8089", False),
+    ("redis://ids:hunter%ff@127.0.0.1:8089", False), ("redis://ids:hun@ter@127.0.0.1:8089", False), ("redis://ids:hun/ter@127.0.0.1:8089", False),
+    ("redis://ids:hun?ter@127.0.0.1:8089", False), ("redis://ids:hun#ter@127.0.0.1:8089", False), ("redis://ids:hun ter@127.0.0.1:8089", False),
+    ("redis://ids:hunter\u00e9@127.0.0.1:8089", False), ("redis://ids:hunter@127.0.0.1", False), ("redis://ids:hunter@:8089", False),
+    ("redis://ids:hunter@127.0.0.1:0", False), ("redis://ids:hunter@127.0.0.1:65536", False), ("redis://ids:hunter@127.0.0.1:100000", False),
+    ("redis://ids:hunter@127.0.0.1:8089/1", False), ("redis://ids:hunter@127.0.0.1:8089?a=b", False), ("redis://ids:hunter", False),
+    ("redis://ids:hunter@[::1:8089", False), ("redis://ids:@127.0.0.1:8089", False), ("redis://@127.0.0.1:8089", False), ("redis://", False),
+    ("redis://:@127.0.0.1:8089", False), ("redis:ids:hunter@127.0.0.1:8089", False), ("ids:hunter@127.0.0.1:8089", False),
+    ("http://ids:hunter@127.0.0.1:8089", False), ("REDIS://ids:hunter@127.0.0.1:8089", False), ("redis://ids:hunter@unix:/tmp/x", False),
+    ("redis://ids:hunter@127.0.0.1:8089redis://", False), ("127.0.0.1:8089/0", False), ("redis://ids:%s@127.0.0.1:8089" % ("hunter" * 1000), False),
+]
+
+
+@row("a server's address as redis:// and rediss://; one that is wrong is refused, and no secret is shown")
+def _(cell):
+    client = cell.driver()
+    for text, is_one in ADDRESSES:
+        said = client.try_open([text])
+        assert (said.line == "ok") == is_one, "%r: %s" % (text[:100], said.line[:500])
+        assert "hun" not in said.line and "ter" not in said.line, said.line[:500]
+    for wrong in ({"user": "ids"}, {"password": "hunter", "secret_file": "x"}, {"tls_unverified": "yes"}):
+        said = client.try_open([cell.a.address], **wrong)
+        assert said.word == "error" and "hunter" not in said.line, "%r: %s" % (wrong, said.line)
+    assert cell.watch.connections == 0, "open asks no server"
+
+
+@row("a name and its secret: in the address, beside it, or in a file that is read with each connection")
+def _(cell):
+    server, secrets = cell.suite.with_clients()
+    at, path = server.address, cell.path("secret")
+    write(path, secrets["ids"])
+    client, rest = cell.driver(), {"size": 50, "timeout": 5000, "wait": WAIT}
+    for servers, who in ((["redis://ids:%s@%s" % (secrets["ids"], at)], {}), (["redis://odd:%s@%s" % (quote(ODD, safe=""), at)], {}),
+                         (["redis://:%s@%s/" % (secrets["ids"], at)], {}), ([at], {"user": "odd", "password": ODD}),
+                         (["redis://ids@" + at], {"secret_file": path}), ([at], {"user": "ids", "secret_file": path})):
+        client.open(servers, **rest, **who)
+        client.next(60)
+        assert list(client.info()["errors"]) == [at], "it is shown without its secret"
+    client.open(["redis://odd:hunter@" + at], size=50, timeout=5000, wait=600000)
+    assert "hunter" not in client.fails(at, "WRONGPASS")
+    os.remove(path)
+    client.open(["redis://ids@" + at], size=50, timeout=5000, wait=300, secret_file=path)
+    client.fails(at)
+    write(path, secrets["ids"])
+    client.open(["redis://ids@" + at], size=50, timeout=5000, wait=WAIT, secret_file=path)
+    client.next(60)
+
+
+def write(path, secret):
+    with open(path + ".new", "w") as file:
+        file.write(secret + "\n")
+    os.rename(path + ".new", path)
+
+
+def trusting(cell, ca):
+    """A driver whose clients trust that authority: an option of theirs, but in nginx, where it is nginx's."""
+    path = os.path.join(cell.suite.certificates(), ca + ".pem")
+    driver = cell.driver({"TLS_CA": path})
+    driver.tls = {"tls_ca": path, "size": 50, "timeout": 5000, **cell.column.tls}
+    return driver
+
+
+@row("TLS with a name: right; another authority, another name, an expired certificate, no TLS, a wrong secret")
+def _(cell):
+    address, secrets = cell.suite.with_tls()
+    client = trusting(cell, "ca")
+    of = lambda name, secret=secrets["ids"]: ["rediss://ids:%s@%s" % (secret, address[name])]  # noqa: E731
+    client.open(of("server"), wait=WAIT, **client.tls)
+    client.next(120)
+    if not cell.column.tls:
+        client.open(["rediss://ids:%s@localhost:%s" % (secrets["ids"], address["server"].split(":")[1])], wait=WAIT, **client.tls)
+        client.next(60)
+    for name in "elsewhere", "old":
+        client.open(of(name), wait=600000, **client.tls)
+        client.fails(address[name], "certificate")  # at once, not when the wait is over
+    client.open(of("elsewhere"), wait=WAIT, tls_unverified="yes", **client.tls)
+    client.next(60)
+    client.open(of("server", "guess"), wait=600000, **client.tls)
+    client.fails(address["server"], "WRONGPASS")
+    plain = cell.suite.with_clients()[0].address
+    client.open(["rediss://ids:%s@%s" % (secrets["ids"], plain)], wait=300, **client.tls)
+    client.fails(plain)
+    stranger = trusting(cell, "other")
+    stranger.open(of("server"), wait=600000, **stranger.tls)
+    stranger.fails(address["server"], "certificate")
