@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VS_REPLY_MAX (288 * 1024) /* one reply */
-#define VS_OUT_MAX (576 * 1024)   /* the replies of one write */
+#define VS_REPLY_MAX (344 * 1024) /* one reply; none is longer than /metrics may be */
+#define VS_OUT_MAX (688 * 1024)   /* the replies of one write */
 
 _Static_assert(VESTA_BATCH_MAX *(VESTA_FORMAT_MAX + 4) + 16 <= VS_REPLY_MAX,
                "a batch fits a reply, as bulk strings too");

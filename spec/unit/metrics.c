@@ -2,7 +2,8 @@
  * count, and room for as many namespaces with as long names as there can be. */
 #include "check.h"
 #include "hand_clock.h"
-#include "server/commands.h"
+#include "server/handlers/metrics.h"
+#include "server/rights/rights.h"
 #include "server/monitor/feed.h"
 #include "tools.h"
 
@@ -156,20 +157,43 @@ static void fill(void *counts, size_t size) {
     memset(counts, 0x7f, size); /* 19 digits each */
 }
 
+/* As many clients as are told of by name, with names as long as they can be. */
+static void add_clients(void) {
+    static char text[VS_COUNTED_MAX * 256];
+    char name[VS_ACCOUNT_NAME_MAX] = {0};
+    struct vs_accounts *accounts;
+    size_t used = 0;
+    memset(name, 'c', sizeof name - 1);
+    app.gate = vs_gate_new(NULL, NULL);
+    for (int i = 1; i < VS_COUNTED_MAX; i++) {
+        name[0] = (char)('a' + i % 26), name[1] = (char)('a' + i / 26);
+        used +=
+            (size_t)sprintf(text + used, "%s names=* calls=read secret=random:2026-01-01T00:00:00Z:%064d\n", name, i);
+        CHECK_EQ_I64(vs_gate_count_of(app.gate, name), i);
+    }
+    CHECK_EQ_I64(vs_accounts_parse(text, used, &accounts, NULL), VESTA_OK);
+    vs_gate_set(app.gate, accounts);
+}
+
 static void has_room(void) {
     open_server(VS_NAMESPACES_TOLD + 3);
+    add_clients();
     fill(scratch.counts, vs_counts_size(app.ns_count));
     ask(ASK("/metrics"));
     CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n");
-    size_t longest = 0, lines = 0;
+    size_t longest = 0, lines = 0, of_client = 0;
     for (const char *at = strstr(replies, "\r\n\r\n") + 4, *end; (end = strchr(at, '\n')); at = end + 1) {
         bool of_last =
             strstr(at, app.ns[VS_NAMESPACES_TOLD - 1].name) && strstr(at, app.ns[VS_NAMESPACES_TOLD - 1].name) < end;
         lines += of_last;
+        of_client += strstr(at, "client=\"bb") && strstr(at, "client=\"bb") < end;
         if (of_last && (size_t)(end - at) > longest) longest = (size_t)(end - at);
     }
     CHECK(lines >= 20 && longest > 100);
+    CHECK_EQ_U64(of_client, VS_METRICS_LINES_PER_CLIENT);
     CHECK(out.used < VS_REPLY_MAX);
+    vs_rights_end(&session);
+    vs_gate_free(app.gate);
     close_server();
 }
 

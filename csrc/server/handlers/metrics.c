@@ -2,6 +2,7 @@
  *
  * One table of families; docs/metrics.md says what each is for, and a spec holds that page to this table. */
 #include "base/array.h"
+#include "log/access.h"
 #include "os/process.h"
 #include "server/handlers/metrics.h"
 #include "server/http/accept.h"
@@ -184,6 +185,10 @@ static void put_shed(struct vs_metrics *m) {
     vs_metrics_sample(m, "{proto=\"%s\"} %llu", vs_protocol_name[protocol], total(m, &COUNTS(m).shed[protocol]));
 }
 
+static void put_access_lost(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %llu", (unsigned long long)vs_access_lost(m->app->access));
+}
+
 static void put_memory(struct vs_metrics *m) {
     vs_metrics_sample(m, " %lld", (long long)vs_budget_memory(m->app->budget));
 }
@@ -302,15 +307,16 @@ static const struct family {
     const char *name, *help;
     enum kind kind;
     void (*put)(struct vs_metrics *);
-    enum { ALWAYS, OF_POLICIES, OF_SHADOWS, OF_TAGS, OF_CLIENTS } when;
+    enum { ALWAYS, OF_POLICIES, OF_SHADOWS, OF_TAGS, OF_CLIENTS, OF_ACCESS } when;
 } families[] = {
     {"vesta_namespaces", "Namespaces that are served", GAUGE, vs_put_namespaces, ALWAYS},
-    {"vesta_namespaces_unready", "Namespaces of which a request for an id would be refused", GAUGE, vs_put_unready, ALWAYS},
+    {"vesta_namespaces_unready", "Namespaces of which a request for an id would be refused", GAUGE, vs_put_unready,
+     ALWAYS},
     {"vesta_ids_issued_total", "Ids given", COUNTER, vs_put_issued, ALWAYS},
     {"vesta_pauses_total", "Requests that met a pause, by reason", COUNTER, vs_put_pauses, ALWAYS},
     {"vesta_sequence_exhausted_total", "Requests that found the time unit used up", COUNTER, vs_put_exhausted, ALWAYS},
-    {"vesta_clock_backwards_total", "Requests that found the clock behind a time already seen", COUNTER, vs_put_backwards,
-     ALWAYS},
+    {"vesta_clock_backwards_total", "Requests that found the clock behind a time already seen", COUNTER,
+     vs_put_backwards, ALWAYS},
     {"vesta_clock_drift_seconds", "Drift of the wall clock against uptime since it was last confirmed", GAUGE,
      vs_put_drift, ALWAYS},
     {"vesta_ready", "1 while a request for an id would be served, 0 while it would be refused", GAUGE, vs_put_ready,
@@ -320,7 +326,8 @@ static const struct family {
      ALWAYS},
     {"vesta_lease_renewals_total", "Renewals, by the store's answer", COUNTER, vs_put_renewals, ALWAYS},
     {"vesta_worker_id", "The leased worker number", GAUGE, vs_put_worker, ALWAYS},
-    {"vesta_layout_end_timestamp_seconds", "Time at which the layout's time field ends", GAUGE, vs_put_layout_end, ALWAYS},
+    {"vesta_layout_end_timestamp_seconds", "Time at which the layout's time field ends", GAUGE, vs_put_layout_end,
+     ALWAYS},
     {"vesta_tags", "Tags that are served", GAUGE, vs_put_tags, OF_TAGS},
     {"vesta_tags_not_served",
      "Tags of tables that are not served, because something else has the name or there are too many", GAUGE,
@@ -359,6 +366,7 @@ static const struct family {
      ALWAYS},
     {"vesta_accept_rests_total", "Times that new connections had to wait for a file descriptor", COUNTER, put_rests,
      ALWAYS},
+    {"vesta_access_log_lost_total", "Lines of the access log that were lost", COUNTER, put_access_lost, OF_ACCESS},
     {"vesta_client_memory_bytes", "Memory held for clients", GAUGE, put_memory, ALWAYS},
     {"vesta_client_memory_limit_bytes", "Limit of the memory held for clients", GAUGE, put_memory_max, ALWAYS},
     {"vesta_waiting_requests", "Requests that wait for an id", GAUGE, put_waiting, ALWAYS},
@@ -415,6 +423,7 @@ enum vs_reply_state vs_on_metrics(struct vs_request *r) {
         if (families[i].when == OF_POLICIES && !m.has_policies) continue;
         if (families[i].when == OF_SHADOWS && !m.policies.shadow.any) continue;
         if (families[i].when == OF_CLIENTS && !has_clients(&m)) continue;
+        if (families[i].when == OF_ACCESS && !m.app->access) continue;
         if (families[i].when == OF_TAGS && !m.has_tags) continue;
         m.name = families[i].name;
         put_head(&m, &families[i]);

@@ -7,9 +7,11 @@
 
 #define VS_METRICS_LINE_BYTES 160         /* the longest sample, checked as they are written */
 #define VS_METRICS_LINES_PER_NAMESPACE 23 /* of all families together, as a spec counts them */
+#define VS_METRICS_LINES_PER_CLIENT 8     /* likewise */
 #define VS_METRICS_LINES_PER_TAG 7        /* likewise */
 #define VS_METRICS_OTHER_BYTES                                                                                         \
-    (28000 + VS_COUNTED_MAX * 3 * VS_METRICS_LINE_BYTES) /* families of neither, and the heads */
+    (28000 +                                                                                                           \
+     VS_COUNTED_MAX * VS_METRICS_LINES_PER_CLIENT * VS_METRICS_LINE_BYTES) /* families of neither, and the heads */
 #define VS_METRICS_TAGS_MAX                                                                                            \
     200 /* with lines of their own, and fewer where namespaces leave no room; the others' are added up */
 
@@ -34,7 +36,7 @@ struct vs_metrics {
     } ns[VS_NAMESPACES_TOLD];
     struct {
         uint64_t ids[VS_ID_PROTOCOLS], pauses[VS_WHYS_MAX];
-    } others; /* namespaces that are not told of one by one */
+    } others;      /* namespaces that are not told of one by one */
     bool has_tags; /* the config has segments */
     struct vs_tags_status tags;
     struct vs_tag_total other; /* of tags without lines of their own, and of those that were taken away */

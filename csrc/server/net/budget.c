@@ -13,13 +13,14 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define RESERVE_SPARE 16     /* the log, a config or policy that is read, a name that is looked up, /proc */
-#define RESERVE_THREAD 8     /* a loop's own */
-#define RESERVE_NAMESPACE 1  /* its map */
-#define RESERVE_KEEPER 11    /* its store: folder, lock, record, connection, database and journal; a file that is opened */
-#define RESERVE_DATABASE 4   /* of a connection: socket and what wakes it, or database, journal and lock */
-#define NAMESPACES_FEW 64 /* whose descriptors are not what there are too few for */
-#define SERVE_MIN 16         /* connections: with fewer there is no point in serving */
+#define RESERVE_SPARE 16    /* the log, a config or policy that is read, a name that is looked up, /proc */
+#define RESERVE_THREAD 8    /* a loop's own */
+#define RESERVE_NAMESPACE 1 /* its map */
+#define RESERVE_KEEPER 11  /* its store: folder, lock, record, connection, database and journal; a file that is opened \
+                            */
+#define RESERVE_DATABASE 4 /* of a connection: socket and what wakes it, or database, journal and lock */
+#define NAMESPACES_FEW 64  /* whose descriptors are not what there are too few for */
+#define SERVE_MIN 16       /* connections: with fewer there is no point in serving */
 #define ADMIN_MIN 4
 
 const char *const vs_turned_name[VS_TURNED_REASONS] = {
@@ -45,16 +46,34 @@ struct vs_peer vs_peer_of(const struct sockaddr_storage *address) {
     }
 }
 
+/* By hand: the access log has one a line. */
+static size_t put_v4(const struct vs_peer *peer, char *buf) {
+    size_t n = vesta_format(VESTA_DECIMAL, peer->at[0], buf);
+    for (int i = 1; i < 4; i++) {
+        buf[n++] = '.';
+        n += vesta_format(VESTA_DECIMAL, peer->at[i], buf + n);
+    }
+    return n;
+}
+
 const char *vs_peer_host(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]) {
     if (!peer || peer->family == 0) return strcpy(buf, "unix");
-    return inet_ntop(peer->family == 4 ? AF_INET : AF_INET6, peer->at, buf, VS_PEER_TEXT_MAX);
+    if (peer->family == 6) return inet_ntop(AF_INET6, peer->at, buf, VS_PEER_TEXT_MAX);
+    buf[put_v4(peer, buf)] = '\0';
+    return buf;
 }
 
 const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]) {
     char host[VS_PEER_TEXT_MAX];
     if (peer->family == 0) return strcpy(buf, "unix");
-    vs_peer_host(peer, host);
-    snprintf(buf, VS_PEER_TEXT_MAX, peer->family == 4 ? "%.45s:%u" : "[%.45s]:%u", host, peer->port);
+    if (peer->family == 6) {
+        snprintf(buf, VS_PEER_TEXT_MAX, "[%.45s]:%u", vs_peer_host(peer, host), peer->port);
+        return buf;
+    }
+    size_t n = put_v4(peer, buf);
+    buf[n++] = ':';
+    n += vesta_format(VESTA_DECIMAL, peer->port, buf + n);
+    buf[n] = '\0';
     return buf;
 }
 
@@ -148,7 +167,8 @@ int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_
     }
     l->namespaces = plan->namespaces;
     int reserved = plan->open + RESERVE_SPARE + plan->threads * (RESERVE_THREAD + listeners) +
-                   plan->namespaces * RESERVE_NAMESPACE + plan->keepers * RESERVE_KEEPER + l->tags.connections * RESERVE_DATABASE;
+                   plan->namespaces * RESERVE_NAMESPACE + plan->keepers * RESERVE_KEEPER +
+                   l->tags.connections * RESERVE_DATABASE;
     int descriptors = raise_descriptors(l->connections_max + admin_max + reserved + l->tags.listed + l->tags.found_max);
     return vs_limits_settle(l, descriptors, reserved, listens, err);
 }

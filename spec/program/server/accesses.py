@@ -129,6 +129,8 @@ def _(world):
         same(len(server.redis("MGET", *["default"] * 3)) > 0, True)
         line = server.listen("lines of the access log were lost")
         assert "lost=1 file=/dev/full" in line, line
+        lost = re.search(r"(?m)^vesta_access_log_lost_total (\d+)$", server.get("/metrics").body)
+        assert int(lost[1]) >= 1, lost
     pipe = world.path("pipe")
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

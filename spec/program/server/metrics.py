@@ -136,13 +136,13 @@ def _(world):
         plain_families = families(server)
     with open(world.path("clients"), "w") as file:
         file.write("default names=* calls=give,read\n")
-    config = ("return { clients = 'clients', namespaces = { judged = { policy = 'wait', shadow_policy = 'wait' } }, stores = { a = { uri = 'sqlite:%s' } }, "
-              "segments = { { store = 'a', tags = 'orders' } } }" % world.path("v.db"))
+    config = ("return { clients = 'clients', log = { access = '%s' }, namespaces = { judged = { policy = 'wait', shadow_policy = 'wait' } }, stores = { a = { uri = 'sqlite:%s' } }, "
+              "segments = { { store = 'a', tags = 'orders' } } }" % (world.path("access"), world.path("v.db")))
     with Configured(world, config) as server:
         same(families(server), told)
         lua = re.search(r'vesta_build_info\{version="[\d.]+",lua="([\d.]+)"\} 1', server.get("/metrics").body).group(1)
         same(json.loads(server.get("/version").body)["lua"], lua)
-    same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config|tags?)_|vesta_tags$|vesta_client_(requests|ids|refused|connections)", name)})
+    same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config|tags?)_|vesta_tags$|vesta_client_(requests|ids|refused|connections)|vesta_access_log_", name)})
 
 
 @claim("docs/server.md tells every code that is counted, and no other")
