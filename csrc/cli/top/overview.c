@@ -64,15 +64,15 @@ static void draw_namespace(struct vs_lines *lines, const struct vs_top_state *s,
 
 static void draw_given(struct vs_lines *lines, const struct vs_top_state *s) {
     char a[VS_GROUPED_MAX], b[VS_GROUPED_MAX], c[VS_GROUPED_MAX];
-    double ids_s = 0, refused_s = 0;
-    uint64_t ids = 0;
-    size_t ready = 0;
+    double ids_s = s->others.ids_s, refused_s = s->others.refused_s;
+    uint64_t ids = s->others.ids;
+    size_t ready = s->others.count - s->others.unready, count = s->ns_count + s->others.count;
     for (size_t i = 0; i < s->ns_count; i++) {
         ids_s += s->ns[i].ids_s, refused_s += s->ns[i].refused_s;
         ids += s->ns[i].ids;
         ready += s->ns[i].is_ready;
     }
-    vs_line_fact(lines, ready < s->ns_count ? VS_RED : "", "ready", "%zu of %zu namespaces", ready, s->ns_count);
+    vs_line_fact(lines, ready < count ? VS_RED : "", "ready", "%zu of %zu namespaces", ready, count);
     vs_line_fact(lines, "", "ids", "%s/s of %s, %s/s refused", vs_many(ids_s, a), vs_grouped(ids, b),
                  vs_many(refused_s, c));
 }
@@ -111,6 +111,8 @@ void vs_draw_overview(struct vs_lines *lines, const struct vs_top_seen *seen) {
     lines->scrolls = true;
     for (size_t i = 0; i < s->ns_count; i++)
         draw_namespace(lines, s, &s->ns[i]);
+    if (s->others.count)
+        vs_line(lines, "", "and %" PRIu64 " more, %" PRIu64 " of them not ready", s->others.count, s->others.unready);
     vs_line(lines, "", "%s", "");
     draw_given(lines, s);
     draw_answers(lines, s);

@@ -77,6 +77,17 @@ static void take_namespace(struct vs_top_namespace *ns, struct vs_slice object, 
     take_history(ns, before);
 }
 
+static void take_others(struct vs_top_state *state, struct vs_slice others, const struct vs_top_state *then,
+                        int64_t ms) {
+    state->others.count = (uint64_t)vs_value_number(vs_value_member(others, "count"));
+    state->others.unready = (uint64_t)vs_value_number(vs_value_member(others, "unready"));
+    state->others.ids = (uint64_t)vs_value_number(vs_value_member(others, "ids"));
+    state->others.refused = (uint64_t)vs_value_number(vs_value_member(others, "refused"));
+    if (!then->is_known) return;
+    state->others.ids_s = rate(state->others.ids, then->others.ids, ms);
+    state->others.refused_s = rate(state->others.refused, then->others.refused, ms);
+}
+
 static void take_requests(struct vs_top_state *state, struct vs_slice requests, const struct vs_top_state *then,
                           int64_t ms) {
     struct vs_slice name, value;
@@ -125,6 +136,7 @@ void vs_top_take(struct vs_top_state *state, struct vs_slice event, int64_t now_
     text(event, "version", state->version, sizeof state->version);
     int64_t ms = then.is_known ? state->unix_ms - then.unix_ms : 0;
     take_policies(state, vs_value_member(event, "policies"));
+    take_others(state, vs_value_member(event, "other_namespaces"), &then, ms);
     take_requests(state, vs_value_member(event, "requests"), &then, ms);
     while (state->ns_count < VS_TOP_NAMESPACES && vs_value_next(&spaces, &name, &value)) {
         struct vs_top_namespace *ns = &state->ns[state->ns_count++];

@@ -35,6 +35,10 @@ struct vs_top_state {
     char version[32], policy_error[200];
     struct vs_top_namespace ns[VS_TOP_NAMESPACES];
     size_t ns_count;
+    struct {
+        uint64_t count, unready, ids, refused;
+        double ids_s, refused_s;
+    } others; /* namespaces that the server does not tell of one by one */
     struct vs_top_code code[VS_TOP_CODES]; /* of requests that were refused */
     size_t code_count;
     double answered_s;

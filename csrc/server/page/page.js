@@ -45,7 +45,7 @@ function show(status, at) {
   lastAt = at;
   trouble = '';
   if ($('board').hidden) begin();
-  document.title = `vesta: ${status.namespaces.filter(n => n.ready).length} of ${status.namespaces.length} ready`;
+  document.title = `vesta: ${readyOf(status)} of ${countOf(status)} ready`;
   fill($('server'), `${status.version}, pid ${status.pid}, up ${span(status.uptime_s * 1000)}`);
   tiles(status);
   for (const at of [...$('namespaces').children]) // a server that came back may have others
@@ -88,6 +88,10 @@ function staleness(why) {
 function sum(status, what) {
   return status.namespaces.reduce((n, ns) => n + what(ns), 0);
 }
+// Those that the server does not tell of one by one.
+const others = status => status.other_namespaces || { count: 0, unready: 0, ids: 0, refused: 0 };
+const countOf = status => status.namespaces.length + others(status).count;
+const readyOf = status => sum(status, ns => (ns.ready ? 1 : 0)) + others(status).count - others(status).unready;
 const idsOf = ns => (ns.ids ? ns.ids.http + ns.ids.resp : 0);
 
 function perSecond(status, what) {
@@ -96,11 +100,11 @@ function perSecond(status, what) {
 }
 
 function tiles(status) {
-  const ready = sum(status, ns => (ns.ready ? 1 : 0));
+  const ready = readyOf(status), count = countOf(status);
   const rows = [
-    ['Ids a second', rate(perSecond(status, s => sum(s, idsOf)))],
-    ['Refused a second', rate(perSecond(status, s => sum(s, ns => ns.refused)))],
-    ['Namespaces ready', `${ready} of ${status.namespaces.length}`, ready < status.namespaces.length ? 'bad' : 'good'],
+    ['Ids a second', rate(perSecond(status, s => sum(s, idsOf) + others(s).ids))],
+    ['Refused a second', rate(perSecond(status, s => sum(s, ns => ns.refused) + others(s).refused))],
+    ['Namespaces ready', `${ready} of ${count}`, ready < count ? 'bad' : 'good'],
     ['Requests waiting', grouped(status.waiting)],
     ['Connections', grouped(status.connections)],
     ['Clock', new Date(status.unix_ms).toISOString().slice(11, 19) + ' UTC'],

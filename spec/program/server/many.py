@@ -120,6 +120,8 @@ def _(world):
         ready = json.loads(server.get("/readyz").body)
         same(len(ready["reasons"]) + ready.get("more_namespaces", 0), AWAY)
         assert all(reason["namespace"].startswith("gone") for reason in ready["reasons"])
+        top = world.run("top", "--once", "--admin", "unix:%s/admin" % folder).out
+        assert "and %d more, " % (MANY - TOLD) in top and "%d of %d namespaces" % (MANY - AWAY, MANY) in top, top[-2000:]
         told("threads", server.status("Threads"))
         assert server.status("Threads") < 40 + MANY // 64 + 8 * AWAY, server.status("Threads")
         cost(server)
@@ -131,6 +133,15 @@ def _(world):
         server.log.seek(0)
         said = server.log.read()
         assert not re.search("number of 'here", said), said[-3000:]
+
+
+@claim("where there are too few descriptors for the namespaces the server does not start, and says how many they take")
+def _(world):
+    with Deaf() as (folder, port):
+        server = Configured(world, CONFIG % {"present": 300, "away": 1, "folder": folder, "port": port})
+        done = world.shell("ulimit -n 350; exec " + " ".join(server.args))
+        same(done.code, 1)
+        assert re.search(r"350 file descriptors are too few: \d+ are reserved for .*, 301 of them for namespaces,", done.err), done.err
 
 
 if __name__ == "__main__":
