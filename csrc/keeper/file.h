@@ -50,11 +50,11 @@ struct vs_file {
     struct vs_mapping mapping;
     const struct vesta_clock *clock;
     struct vesta_layout layout;
-    char path[VS_IDENTITY_MAX];
-    struct vs_anchor anchor;    /* as it was read; what a successor of the map is made from */
-    char why_lone[VS_WHY_MAX];  /* why the map is this process's alone; "": it is not */
-    char store[VS_URI_MAX];     /* where the leases are: the last handle's word, else the anchor's.  Process lock */
-    char secret[VS_SECRET_MAX]; /* the last handle's word; "": the URI says it.  Process lock */
+    char *path;
+    struct vs_anchor anchor; /* as it was read; what a successor of the map is made from */
+    char *why_lone;          /* why the map is this process's alone; NULL: it is not */
+    char *store;             /* where the leases are: the last handle's word, else the anchor's.  Process lock */
+    char *secret;            /* the last handle's word; NULL: the URI says it.  Process lock */
     /* vs_process_token: of the process whose keeper it is, after fork() that is the parent; of the one in which somebody
      * ends it just now; 0: none.  Written under the process lock */
     _Atomic uint64_t keeper_in;
@@ -88,8 +88,8 @@ struct vs_handle {
     bool is_private;
     bool keeps;   /* it may start this process's keeper */
     bool chooses; /* VESTA_CHOOSES */
-    char warning[256];
-    char store[VS_URI_MAX]; /* as it may be shown */
+    char *warning; /* NULL: none */
+    char *store;   /* as it may be shown */
 };
 
 /* ---- keeper.c */

@@ -64,9 +64,20 @@ static int check_header(const char *path, const struct vs_header *header, const 
                    "%.150s cannot be used: its header is damaged; move it away; a new one will be created", path);
 }
 
+/* Puts a copy in the place of what was there, which may have been a secret. */
+static bool keep_text(char **at, const char *text) {
+    char *copy = text ? strdup(text) : NULL;
+    if (text && !copy) return false;
+    if (*at) explicit_bzero(*at, strlen(*at));
+    free(*at);
+    *at = copy;
+    return true;
+}
+
 static int fill_file(struct vs_file *file, const struct vs_anchor *anchor, const struct vs_settings *settings,
                      struct vesta_error *err) {
     struct vs_header *header = &file->anchor.header;
+    char why[VS_WHY_MAX] = "";
     file->anchor = *anchor;
     int rc = vesta_layout_parse(header->layout, &file->layout, err);
     if (rc == VESTA_OK) rc = check_header(settings->path, header, &file->layout, err);
@@ -74,25 +85,48 @@ static int fill_file(struct vs_file *file, const struct vs_anchor *anchor, const
      * load it, and who keeps no lease is to do without. */
     bool is_local = strcmp(header->identity, header->path) == 0;
     if (rc == VESTA_OK) rc = vs_settings_identity(settings->path, is_local, header, err);
-    if (rc == VESTA_OK) rc = vs_mapping_open(&file->anchor, settings->clock, &file->mapping, file->why_lone, err);
+    if (rc == VESTA_OK) rc = vs_mapping_open(&file->anchor, settings->clock, &file->mapping, why, err);
+    if (rc == VESTA_OK && why[0]) (void)keep_text(&file->why_lone, why); /* without memory it is not said */
+    return rc;
+}
+
+/* Its map is closed, or was never opened. */
+static void free_file(struct vs_file *file) {
+    keep_text(&file->path, NULL);
+    keep_text(&file->why_lone, NULL);
+    keep_text(&file->store, NULL);
+    keep_text(&file->secret, NULL);
+    free(file);
+}
+
+/* Where the store is, as far as that was said. */
+static bool keep_words(struct vs_file *file, const struct vs_settings *settings) {
+    return (!settings->store[0] || keep_text(&file->store, settings->store)) &&
+           (!settings->secret || keep_text(&file->secret, settings->secret));
+}
+
+static int make_file(const struct vs_anchor *anchor, const struct vs_settings *settings, struct vs_file **out,
+                     struct vesta_error *err) {
+    struct vs_file *file = calloc(1, sizeof *file);
+    bool is_room = file && keep_text(&file->path, settings->path) && keep_text(&file->store, anchor->header.store) &&
+                   keep_words(file, settings);
+    int rc = is_room ? fill_file(file, anchor, settings, err) : vs_fail(err, VESTA_ENOMEM, "no memory");
+    if (rc == VESTA_OK)
+        *out = file;
+    else if (file)
+        free_file(file);
     return rc;
 }
 
 static int new_file(const struct vs_anchor *anchor, const struct vs_settings *settings, struct vs_file **out,
                     struct vesta_error *err) {
-    struct vs_file *file = calloc(1, sizeof *file);
-    if (!file) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    int rc = fill_file(file, anchor, settings, err);
-    if (rc != VESTA_OK) {
-        free(file);
-        return rc;
-    }
+    struct vs_file *file;
+    int rc = make_file(anchor, settings, &file, err);
+    if (rc != VESTA_OK) return rc;
     assert(file->mapping.fd >= 0); /* without one there is no lock that elects a keeper */
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false);
     if (file->mapping.is_new && file->mapping.name[0]) vs_sweep(&file->mapping, settings->clock);
     file->clock = settings->clock;
-    snprintf(file->path, sizeof file->path, "%s", settings->path);
-    memcpy(file->store, anchor->header.store, sizeof file->store);
     struct vs_file **list = list_of(&file->anchor);
     file->next = *list;
     *list = file;
@@ -106,9 +140,8 @@ int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *sett
     int rc = VESTA_OK;
     assert(settings->clock);
     if (file && file->closing_in == vs_process_token()) return VESTA_EPAUSE;
+    if (file && !keep_words(file, settings)) return vs_fail(err, VESTA_ENOMEM, "no memory");
     if (!file && (rc = new_file(anchor, settings, &file, err)) != VESTA_OK) return rc;
-    if (settings->store[0]) snprintf(file->store, sizeof file->store, "%s", settings->store);
-    if (settings->secret) snprintf(file->secret, sizeof file->secret, "%s", settings->secret);
     file->handles++;
     *out = file;
     return VESTA_OK;
@@ -116,7 +149,7 @@ int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *sett
 
 int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct vesta_error *err) {
     assert(old->handles > 0);
-    struct vs_settings settings = {.clock = old->clock, .secret = *old->secret ? old->secret : NULL};
+    struct vs_settings settings = {.clock = old->clock, .secret = old->secret};
     snprintf(settings.path, sizeof settings.path, "%s", old->path);
     snprintf(settings.store, sizeof settings.store, "%s", old->store);
     return vs_file_enter(&old->anchor, &settings, out, err);
@@ -160,7 +193,5 @@ void vs_file_leave(const struct vs_handle *handle, struct vs_file *file) {
     vs_process_lock();
     forget(file, forlorn);
     vs_process_unlock();
-    explicit_bzero(file->secret, sizeof file->secret);
-    explicit_bzero(file->store, sizeof file->store);
-    free(file);
+    free_file(file);
 }

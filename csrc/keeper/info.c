@@ -125,7 +125,7 @@ void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out) {
         out->lease_end_ms = lease_end_ms(gen, slot, offset_us);
     }
     keeper_text(gen, out->keeper);
-    memcpy(out->warning, handle->warning, sizeof out->warning);
+    if (handle->warning) snprintf(out->warning, sizeof out->warning, "%s", handle->warning);
 }
 
 const struct vesta_layout *vesta_gen_layout(const struct vesta_gen *gen) {

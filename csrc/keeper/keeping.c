@@ -23,7 +23,7 @@ struct vs_keeping {
     struct vs_file *file;
     struct vs_store *store;   /* NULL: it rests, or could not be opened */
     struct vs_listed *listed; /* what a policy is being asked about */
-    char uri[VS_URI_MAX];     /* of that store */
+    char *uri;                /* of that store */
     int64_t until_boot_us;    /* a sleep's end */
     int64_t look_us;          /* and how often it is looked meanwhile whether all is well */
     bool asks;                /* a policy */
@@ -123,7 +123,7 @@ static bool is_at_ease(const struct vs_keeping *k, bool on_want) {
 static bool is_quiet(const struct vs_keeping *k, bool on_want) {
     const struct vs_lease *lease = &k->term.lease;
     return is_at_ease(k, on_want) && !lease->is_history && lease->timing.window_ms >= MINUTES_MS &&
-           k->term.ev.cursor == lease->renewed_cursor && !k->store->ops->stirred;
+           k->term.cursor == lease->renewed_cursor && !k->store->ops->stirred;
 }
 
 /* The sleep ends a little earlier or later than it would, together with the others of its thread, which then wakes once
@@ -327,10 +327,10 @@ static int open_store(struct vs_keeping *k, const char *secret, struct vesta_err
 static int begin_term(struct vs_keeping *k, struct vesta_error *err) {
     char secret[VS_SECRET_MAX], host[64], holder[VS_HOLDER_MAX];
     vs_process_lock();
-    memcpy(secret, k->file->secret, sizeof secret);
-    memcpy(k->uri, k->file->store, sizeof k->uri);
+    snprintf(secret, sizeof secret, "%s", k->file->secret ? k->file->secret : "");
+    k->uri = strdup(k->file->store);
     vs_process_unlock();
-    int rc = open_store(k, secret, err);
+    int rc = k->uri ? open_store(k, secret, err) : vs_fail(err, VESTA_ENOMEM, "no memory for a keeper");
     explicit_bzero(secret, sizeof secret);
     if (rc != VESTA_OK) return rc;
     vs_host_name(host, sizeof host);
@@ -358,7 +358,8 @@ bool vs_keeping_holds(const struct vs_keeping *k) {
 
 static void free_keeping(struct vs_keeping *k) {
     assert(!k->listed);
-    explicit_bzero(k->uri, sizeof k->uri);
+    if (k->uri) explicit_bzero(k->uri, strlen(k->uri));
+    free(k->uri);
     free(k);
 }
 

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int open_file(struct vs_settings *settings, struct vs_file **out, struct vesta_error *err) {
@@ -48,39 +49,62 @@ static void enter_question(struct vesta_gen *gen, struct vs_file *file) {
 }
 
 /* What an operator should know of where this generator is. */
-static void warn(struct vs_handle *handle, const struct vs_file *file) {
-    if (file->why_lone[0])
-        snprintf(handle->warning, sizeof handle->warning, "%s", file->why_lone);
+static void warn(const struct vs_file *file, char *warning, size_t size) {
+    if (file->why_lone)
+        snprintf(warning, size, "%s", file->why_lone);
     else if (file->anchor.no_file)
-        vs_no_file_text(file->path, file->anchor.no_file, handle->warning, sizeof handle->warning);
+        vs_no_file_text(file->path, file->anchor.no_file, warning, size);
+}
+
+/* Where its leases are, and what there is to be told; another thread may be opening the file with another word. */
+static int fill_handle(struct vs_handle *handle, const struct vs_settings *settings, const struct vs_map *map,
+                       const char *warning, struct vesta_error *err) {
+    char store[VS_URI_MAX], shown[VS_URI_MAX];
+    vs_process_lock();
+    snprintf(store, sizeof store, "%s", handle->file ? handle->file->store : map->header.store);
+    vs_process_unlock();
+    handle->keeps = vs_may_keep(settings->opts.flags, store);
+    handle->chooses = settings->opts.flags & VESTA_CHOOSES;
+    handle->store = strdup(vs_store_public(store, shown));
+    handle->warning = warning[0] ? strdup(warning) : NULL;
+    explicit_bzero(store, sizeof store);
+    bool is_room = handle->store && (handle->warning || !warning[0]);
+    return is_room ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
+}
+
+static void free_handle(struct vs_handle *handle) {
+    if (!handle) return;
+    free(handle->store);
+    free(handle->warning);
+    free(handle);
 }
 
 /* Over a mapping of this boot: the parts of a handle that need no store. */
 static int make_handle(const struct vs_settings *settings, struct vs_map *map, struct vs_file *file,
                        struct vesta_gen **out, struct vesta_error *err) {
     struct vesta_layout layout = settings->layout;
+    char warning[256] = "";
     uint64_t base = 0;
     assert(!file || file->mapping.map == map);
     struct vesta_gen *gen = calloc(1, sizeof *gen);
     struct vs_handle *handle = calloc(1, sizeof *handle);
     int rc = gen && handle ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
     if (rc == VESTA_OK && !settings->has_layout) rc = vesta_layout_parse(map->header.layout, &layout, err);
-    if (rc == VESTA_OK) rc = vs_check_lifetime(&layout, settings->clock, handle->warning, sizeof handle->warning, err);
+    if (rc == VESTA_OK) rc = vs_check_lifetime(&layout, settings->clock, warning, sizeof warning, err);
     if (rc == VESTA_OK) rc = set_fields(&layout, settings->opts.fields, &base, err);
+    if (rc == VESTA_OK) {
+        if (file) warn(file, warning, sizeof warning);
+        handle->file = file;
+        handle->is_private = file == NULL;
+        rc = fill_handle(handle, settings, map, warning, err);
+    }
     if (rc != VESTA_OK) {
-        free(handle);
+        free_handle(handle);
         free(gen);
         return rc;
     }
     vs_gen_init(gen, map, &layout, base, settings->clock);
     if (settings->clock == vs_clock_system()) vs_gen_read_late(gen, vs_clock_late_s, vs_clock_late_us);
-    handle->file = file;
-    handle->is_private = file == NULL;
-    const char *store = file ? file->store : map->header.store;
-    vs_store_public(store, handle->store);
-    handle->keeps = vs_may_keep(settings->opts.flags, store);
-    if (file) warn(handle, file);
-    handle->chooses = settings->opts.flags & VESTA_CHOOSES;
     gen->handle = handle;
     if (file) {
         vs_process_lock();
@@ -138,7 +162,7 @@ void vesta_close(struct vesta_gen *gen) {
         vs_file_leave(gen->handle, past->file);
         free(past);
     }
-    free(gen->handle);
+    free_handle(gen->handle);
     free(gen);
 }
 

@@ -311,8 +311,8 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts) {
     vs_shape_of(opts->layout, &lease->shape);
     lease->timing = opts->timing;
     lease->fingerprint = opts->layout->fingerprint;
-    vesta_layout_text(opts->layout, lease->layout);
-    snprintf(lease->identity, sizeof lease->identity, "%s", opts->identity);
+    lease->layout = opts->layout;
+    lease->identity = opts->identity;
     snprintf(lease->holder, sizeof lease->holder, "%s", opts->holder);
     lease->has_worker = opts->has_worker;
     lease->wanted_worker = opts->worker;

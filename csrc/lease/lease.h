@@ -129,7 +129,7 @@ struct vs_action {
     struct vs_ns_record ns;
 };
 
-/* What a lease is for.  Texts are copied. */
+/* What a lease is for.  Layout and identity live on as long as the lease does; the holder's text is copied. */
 struct vs_lease_opts {
     const struct vesta_layout *layout;
     const char *identity, *holder;
@@ -183,7 +183,9 @@ struct vs_lease {
     bool has_worker, is_history, is_judged;
     bool is_fixed; /* the number that was chosen follows from what the generator is */
     uint64_t wanted_worker;
-    char layout[VESTA_LAYOUT_TEXT_MAX], identity[VS_IDENTITY_MAX], holder[VS_HOLDER_MAX];
+    const struct vesta_layout *layout;
+    const char *identity;
+    char holder[VS_HOLDER_MAX];
 
     enum vs_phase phase, after; /* after: where a sleep goes on */
     struct vs_record record;    /* as last read or written */

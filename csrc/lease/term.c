@@ -244,9 +244,8 @@ static bool must_enter_anew(const struct vs_term *term) {
     return atomic_load(&shared->rest) != VS_AWAKE || (stopped && !term->lease.failed_in);
 }
 
-/* What is to be done next: its end, or term->action. */
-static enum vs_term_end decide(struct vs_term *term) {
-    struct vs_event *ev = &term->ev;
+/* What is to be done next: its end, or the action. */
+static enum vs_term_end decide(struct vs_term *term, struct vs_event *ev, struct vs_action *action) {
     enum vs_stop stop = term->ops->stop(term);
     if (stop == VS_HAND_OVER || (ev->kind == VS_EV_WAKE && is_superseded(term))) return VS_TERM_LEFT;
     /* who is at rest holds nothing that could be given back, and would enter anew for ever */
@@ -255,20 +254,29 @@ static enum vs_term_end decide(struct vs_term *term) {
     ev->stop = stop == VS_GIVE_BACK;
     VS_POINT(looks_around);
     look_around(term, ev);
-    vs_lease_step(&term->lease, ev, &term->action);
+    vs_lease_step(&term->lease, ev, action);
     atomic_store_explicit(&term->map->shared.lease_state, vs_lease_state_of(&term->lease, ev), memory_order_relaxed);
-    if (term->action.kind == VS_DO_END) return ev->stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
+    if (action->kind == VS_DO_END) return ev->stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
     return VS_TERM_WAITS;
 }
 
+/* Whoever has terms by the thousand keeps no event and no action of each: they are kilobytes, and a wait needs little. */
 enum vs_term_end vs_term_serve(struct vs_term *term) {
+    struct vs_event ev = {.kind = VS_EV_WAKE, .cursor = term->cursor};
+    struct vs_action action = {.kind = term->doing, .until_boot_us = term->until_boot_us, .on_want = term->on_want};
     assert(term->lease.phase == VS_PH_NS_READ || term->is_under_way); /* just begun, or left while it waited */
     for (;;) {
-        enum vs_term_end end = term->is_under_way ? VS_TERM_WAITS : decide(term);
+        enum vs_term_end end = term->is_under_way ? VS_TERM_WAITS : decide(term, &ev, &action);
         if (end != VS_TERM_WAITS) return end;
-        term->is_under_way = !carry_out(term, &term->action, &term->ev);
-        if (term->is_under_way) return VS_TERM_WAITS;
+        term->cursor = ev.cursor;
+        term->is_under_way = !carry_out(term, &action, &ev);
+        if (term->is_under_way) break;
     }
+    assert(action.kind == VS_DO_SLEEP || action.kind == VS_DO_CHOOSE);
+    term->doing = action.kind;
+    term->until_boot_us = action.until_boot_us;
+    term->on_want = action.on_want;
+    return VS_TERM_WAITS;
 }
 
 /* ------------------------------------------------------------------ resting */
@@ -366,7 +374,6 @@ void vs_term_begin(struct vs_term *term, const char *holder, const struct vs_lea
     }
     find_lease(map, &opts);
     if (!term->ops->random(term, &opts.entropy, sizeof opts.entropy)) opts.entropy = 0;
-    term->ev = (struct vs_event){.kind = VS_EV_WAKE};
     vs_lease_init(&term->lease, &opts);
     if (opts.failed_in) /* another keeper of this file does not lift it unless the store was put right */
         snprintf(term->lease.said, sizeof term->lease.said,

@@ -37,9 +37,11 @@ struct vs_term {
     bool is_stirred;    /* the last sleep ended because the store may be another now */
     bool was_named;     /* the last choice was a policy's, not the default one */
     bool has_rested;    /* what a rest asks for is done, whether or not it is over */
-    bool is_under_way;  /* the action is: the world has not answered it yet */
-    struct vs_action action;
-    struct vs_event ev;
+    /* what outlasts a wait: of the action that the world has not answered yet, and of the last event */
+    bool is_under_way, on_want;
+    enum vs_do doing; /* a sleep, or a choice */
+    int64_t until_boot_us;
+    uint64_t cursor;
     struct vs_lease lease;
 };
 

@@ -259,7 +259,9 @@ static bool is_leased(unsigned n, const struct vesta_layout *layout) {
         if (action.kind == VS_DO_NS_READ && is_local && event.ns.ver && !may_enter(n, &event.ns)) return false;
         vs_lease_step(&lease, &event, &action);
     }
-    refused += action.kind != VS_DO_READ && strcmp(lease.layout, event.ns.layout) == 0;
+    char text[VESTA_LAYOUT_TEXT_MAX];
+    vesta_layout_text(layout, text);
+    refused += action.kind != VS_DO_READ && strcmp(text, event.ns.layout) == 0;
     was_leased[n] = was_leased[n] || action.kind == VS_DO_READ;
     return action.kind == VS_DO_READ;
 }
