@@ -4,8 +4,8 @@ local tls = env("DB_TLS", "verify")
 
 return {
   stores = {
-    a = { uri = "mysql://vesta@" .. env("DB1", "db1:3306/leaf"), password = file(secrets .. "/db.pass"), tls = tls },
-    b = { uri = "mysql://vesta@" .. env("DB2", "db2:3306/leaf"), password = env("DB2_PASS"), tls = tls },
+    a = { uri = "mysql://vesta@" .. env("DB1", "db1:3306/leaf") .. "?secret_file=" .. secrets .. "/db.pass", tls = tls },
+    b = { uri = "mysql://vesta@" .. env("DB2", "db2:3306/leaf") .. "?secret_file=" .. secrets .. "/db.pass", tls = tls },
   },
   segments = {
     { store = "a", table = "leaf_alloc", tags = "*", order = "trend" },

@@ -3,7 +3,7 @@ local secrets = env("VESTA_SECRETS", "/etc/vesta")
 
 return {
   stores = {
-    zk = { uri = "zk://zk1:2181,zk2:2181,zk3:2181/vesta", auth = file(secrets .. "/zk.auth") },
+    zk = { uri = "zk://zk1:2181,zk2:2181,zk3:2181/vesta?secret_file=" .. secrets .. "/zk.auth" },
   },
   namespaces = {
     orders = {

@@ -343,7 +343,7 @@ def _():
     for bad, part in (("zk:h/x", "no '//'"), ("zk://h", "no node of its own"), ("zk://h/", "no node of its own"),
                       ("zk://h/a//b", "no node of its own"), ("zk://h/a/", "no node of its own"), ("zk://h/a/../b", "no node of its own"),
                       ("zk://u@h/x", "half a user:password"), ("zk://h:x/x", "not a HOST:PORT"), ("zk://h:1,/x", "not a HOST:PORT"),
-                      ("zk://h:1,,h:2/x", "not a HOST:PORT"), ("zk://h/x?acl=closed", "acl in the store's URI must be open"), ("zk://h/x?tls=off", "unknown key"),
+                      ("zk://h:1,,h:2/x", "not a HOST:PORT"), ("zk://h/x?acl=closed", "acl in the store's URI must be open"), ("zk://h/x?tls=verify", "has no zookeeper_init_ssl"), ("zk://h/x?TLS=off", "unknown key"),
                       ("zk://" + ",".join("host%d:2181" % i for i in range(60)) + "/x", "longer than"),
                       ("zk://h/x?secret_file=/no/such", "No such file")):
         done = subprocess.run([CALL, bad, "orders"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)

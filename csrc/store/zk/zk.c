@@ -37,8 +37,11 @@ _Static_assert(sizeof((struct zk_place *)0)->hosts >= sizeof((struct vs_uri *)0)
 #define IDLE_MS                                                                                                        \
     2000 /* who does not call for so long, and is alone, ends its session: a server lets in 60 of one address */
 
-enum { KEY_SECRET_FILE, KEY_ACL };
-static const char *const keys[] = {"secret_file", "acl", NULL};
+/* zookeeper_init_ssl is in its header, and Debian's build of the library has none: it is built without OpenSSL. */
+#define NO_TLS "libzookeeper-mt is built without TLS (it has no zookeeper_init_ssl); docs/stores.md has a way around"
+
+enum { KEY_SECRET_FILE, KEY_TLS, KEY_ACL };
+static const char *const keys[] = {"secret_file", "tls", "acl", NULL};
 _Static_assert(sizeof keys / sizeof *keys == KEY_ACL + 2, "a place for each key, and the end");
 
 static struct zk_store *self_of(struct vs_store *store) {
@@ -340,6 +343,8 @@ static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *er
     char host[256];
     unsigned port = VS_ZK_PORT;
     int rc = vs_uri_parse(text, keys, uri, err);
+    if (rc == VESTA_OK && *uri->value[KEY_TLS] && strcmp(uri->value[KEY_TLS], "off") != 0)
+        rc = vs_fail(err, VESTA_EOPTION, "tls=%.40s in the store's URI: " NO_TLS, uri->value[KEY_TLS]);
     struct vs_slice one, rest = {uri->hosts, strlen(uri->hosts)};
     for (bool more = true; rc == VESTA_OK && more;) {
         char name[sizeof uri->hosts];
@@ -415,7 +420,7 @@ const struct vs_store_ops vs_store_zk = {
     .made = "the root node is there",
     .rights = "whoever leases must use the same user:password: it owns what is created",
     .secret = "auth",
-    .tls = "this version uses ZooKeeper without TLS",
+    .tls = NO_TLS,
     .check = zk_check,
     .open = zk_open,
     .close = zk_close,

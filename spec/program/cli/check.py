@@ -40,7 +40,7 @@ def secrets(w, mode=0o600):
         with open(w.path(name), "w") as file:
             file.write(text)
         os.chmod(w.path(name), mode)
-    return {"VESTA_SECRETS": w.folder, "DB2_PASS": "s3cret"}
+    return {"VESTA_SECRETS": w.folder}
 
 
 def example(w, name, *flags):

@@ -455,7 +455,7 @@ def _(world):
     with open(world.path("db.pass"), "w") as file:
         file.write("s3cret\n")
     os.chmod(world.path("db.pass"), 0o600)
-    env = {"VESTA_SECRETS": world.folder, "DB2_PASS": "s3cret", "DB_TLS": "off", "DB1": "127.0.0.1:%d/ex_a" % db.port, "DB2": "127.0.0.1:%d/ex_b" % db.port}
+    env = {"VESTA_SECRETS": world.folder, "DB_TLS": "off", "DB1": "127.0.0.1:%d/ex_a" % db.port, "DB2": "127.0.0.1:%d/ex_b" % db.port}
     with Configured(world, EXAMPLE, env=env) as server:
         until(lambda: server.redis("INCR", "users") == b":1\r\n")
         numbers = []  # which of the two databases answers first is chance
