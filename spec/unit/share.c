@@ -356,7 +356,7 @@ static void a_clock_that_steps_fills_no_purse(void) {
 static const struct check_case cases[] = {
     {"a bucket gives its rate, and what a second has saved up at once", a_rate_holds},
     {"no rate is no limit, and the largest is none that is felt", no_rate_is_no_limit},
-    {"a clock that steps forward fills a bucket once; back or standing it gives nothing", a_clock_that_steps_refills_once},
+    {"a clock that steps forward fills a bucket once, and back or standing it gives nothing", a_clock_that_steps_refills_once},
     {"a request larger than what was saved is paid for behind, and can be given back", a_large_request_is_paid_for_behind},
     {"those who wait have their turns in order", turns_are_in_order},
     {"another rate holds at once, for what is owed, too", another_rate_holds_at_once},
