@@ -33,7 +33,7 @@ def _(world):
         time.sleep(0.1)
         port = sock.getsockname()[1]
         said = sock.recv(4096).decode()
-        assert re.search(r" addr=127\.0\.0\.1:%d name=me age=\d idle=0 flags=N .* multi=-1 .* omem=0 tot-mem=0 " % port, said), said
+        assert re.search(r" addr=127\.0\.0\.1:%d laddr=127\.0\.0\.1:\d+ fd=\d+ name=me age=\d idle=0 flags=N .* multi=-1 .* omem=0 tot-mem=0 " % port, said), said
         same(server.redis("CONFIG", "GET", "save", "appendonly"), b"*4\r\n$10\r\nappendonly\r\n$2\r\nno\r\n$4\r\nsave\r\n$0\r\n\r\n")
         same(server.redis("CONFIG", "GET", "maxc*", "MAXCLIENTS", "nosuch*"), b"*2\r\n$10\r\nmaxclients\r\n$4\r\n5000\r\n")
         same(server.redis("CONFIG", "GET", "nosuch"), b"*2\r\n$6\r\nnosuch\r\n$0\r\n\r\n")
