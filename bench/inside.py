@@ -67,5 +67,5 @@ def lua(interpreter, version):
             *made, counted = printed(turns, interpreter, ROOT / "bench/lua.lua", turns.samples, folder / "w.gen",
                                      f"{turns.program('core')} yard", env=env)
         return Made([{**{call: (s[call], s["yard"]) for call in ("next", "next_int", "batch")},
-                      "batch_to_next": (s["batch"], s["next"])} for s in made], counted)
+                      "batch_to_next": (s["batch"], s["next"]), "next_to_fresh": (s["next"], s["fresh"])} for s in made], counted)
     return measure

@@ -57,18 +57,19 @@ CORE = [
 ]
 
 
-def lua(interpreter, version, next_ns, next_int_ns, batch_ns):
+def lua(interpreter, version, next_ns, next_int_ns, batch_ns, fresh):
     at = f"{ADD} of {ADD_NS} ns"
     return Row(interpreter, "lua", inside.lua(interpreter, version), (
         Figure("next", f"{interpreter}, next", at, "ns", f"<= {next_ns}", W, at_add),
         Figure("next_int", f"{interpreter}, next_int", at, "ns", f"<= {next_int_ns}", W, at_add),
         Figure("batch", f"{interpreter}, batch(500), an id", at, "ns", f"<= {batch_ns}", W, at_add),
-        Figure("batch_to_next", f"{interpreter}, batch(500), an id", "next", "ns", "<= 1", W)))
+        Figure("batch_to_next", f"{interpreter}, batch(500), an id", "next", "ns", "<= 1", W),
+        Figure("next_to_fresh", f"{interpreter}, next", "string.sub of 19 digits", "ns", f"<= {fresh}", W)))
 
 
 LUA = [
-    lua("luajit", "5.1", 80, 12, 70),
-    lua("lua5.4", "5.4", 77, 30, 70),
+    lua("luajit", "5.1", 80, 12, 70, 1.5),
+    lua("lua5.4", "5.4", 77, 30, 70, 1.1),
     Row("nginx", "lua", net.nginx_lua, (
         Figure("best.rate.two", 'nginx, require "vesta"', "a constant from Lua", "/s", ">= 0.85", setting(W, TWO)),
         Figure("best.cpu.one", 'nginx, require "vesta", processor time', "a fresh string from Lua", "us", "<= 1", setting(W, ONE)))),
