@@ -397,9 +397,10 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     struct vs_slot *slot = atomic_load_explicit(&gen->slot, memory_order_acquire);
     uint64_t tick;
     if (UNLIKELY(!slot)) return next_any(gen, id, pause);
-    if (gen->late_s) return next_in_second(gen, slot, id, pause);
-    if (gen->late_us) return next_late(gen, slot, id, pause);
-    if (gen->pacing != VESTA_PACING_HISTORY) return next_clock(gen, slot, id, pause);
+    if (gen->pacing != VESTA_PACING_HISTORY) {
+        if (gen->late_s) return next_in_second(gen, slot, id, pause);
+        return gen->late_us ? next_late(gen, slot, id, pause) : next_clock(gen, slot, id, pause);
+    }
     if (UNLIKELY(!take_passed(slot, &tick))) return next_any(gen, id, pause);
     VS_POINT(composes);
     *id = compose(gen, slot, tick);
