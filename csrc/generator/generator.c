@@ -1,5 +1,4 @@
-/* generator.c -- gives ticks and composes ids.  Knows no I/O and no Lua, never sleeps, blocks or calls back, and
- * allocates nothing.
+/* generator.c -- gives ticks and composes ids.  Knows no I/O and no Lua, never blocks or calls back, allocates nothing.
  *
  * Why no tick is given twice: a tick is given by a successful fetch-add or CAS on one word, and only if it is below
  * a bound that was loaded before and was at most the lease's limit.  Closing exchanges that same word for VS_CLOSED
