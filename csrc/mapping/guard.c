@@ -9,14 +9,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define GUARDED_MAX 4096 /* more maps than a process opens; one too many is not guarded */
-
 static struct {
     char *_Atomic map;    /* NULL: the place is free.  TAKEN: being filled */
     void *_Atomic tomb;   /* NULL: it lies in the map's place, or is about to */
     const struct vs_map_kind *_Atomic kind;
-} guarded[GUARDED_MAX];
-static char said[GUARDED_MAX][VS_SAID_MAX]; /* what a tomb's users are told */
+} guarded[VS_GUARDED_MAX];
+static char said[VS_GUARDED_MAX][VS_SAID_MAX]; /* what a tomb's users are told */
 
 #define TAKEN ((char *)guarded)
 static atomic_bool is_on;
@@ -32,7 +30,7 @@ static void *make_tomb(const struct vs_mapping *mapping, char text[VS_SAID_MAX])
 }
 
 static int find(const void *address) {
-    for (int i = 0; i < GUARDED_MAX; i++) {
+    for (int i = 0; i < VS_GUARDED_MAX; i++) {
         const char *map = atomic_load(&guarded[i].map), *at = address;
         if (map && map != TAKEN && at >= map && at < map + atomic_load(&guarded[i].kind)->size) return i;
     }
@@ -67,9 +65,9 @@ int vs_guard_on(void) {
 
 void vs_guard_add(const struct vs_mapping *mapping) {
     if (!atomic_load(&is_on)) return;
-    for (int i = 0; i < GUARDED_MAX; i++) {
+    for (int i = 0; i < VS_GUARDED_MAX; i++) {
         char *none = NULL;
-        if (!atomic_compare_exchange_strong(&guarded[i].map, &none, TAKEN)) continue;
+        if (atomic_load(&guarded[i].map) || !atomic_compare_exchange_strong(&guarded[i].map, &none, TAKEN)) continue;
         void *tomb = make_tomb(mapping, said[i]);
         atomic_store(&guarded[i].tomb, tomb);
         atomic_store(&guarded[i].kind, mapping->kind);
@@ -79,7 +77,7 @@ void vs_guard_add(const struct vs_mapping *mapping) {
 }
 
 void vs_guard_remove(const struct vs_mapping *mapping) {
-    for (int i = 0; i < GUARDED_MAX; i++) {
+    for (int i = 0; i < VS_GUARDED_MAX; i++) {
         if (atomic_load(&guarded[i].map) != mapping->at) continue;
         void *tomb = atomic_exchange(&guarded[i].tomb, NULL);
         if (tomb) munmap(tomb, mapping->kind->size);

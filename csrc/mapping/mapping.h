@@ -57,6 +57,7 @@ void vs_mapping_unmap(struct vs_map *map);
 
 /* ---- guard.c: a map that is cut short while in use is a failstop with a sentence, and no crash.  For programs: it
  * takes SIGBUS for the whole process.  0, or -1 with errno. */
+#define VS_GUARDED_MAX 32768 /* maps; one more is not guarded */
 int vs_guard_on(void);
 void vs_guard_add(const struct vs_mapping *mapping);
 void vs_guard_remove(const struct vs_mapping *mapping);

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "lease/lease.h"
 #include "command/options.h"
+#include "mapping/mapping.h"
 #include "serve/effective.h"
 #include "serve/serving.h"
 #include "store/store.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+_Static_assert(VS_GUARDED_MAX >= 2 * VS_NAMESPACES_MAX, "the map of each namespace is guarded, and what comes after it");
 _Static_assert(VS_CONF_NAMESPACES_MAX == VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
                "the server has room for what a config may hold");
 

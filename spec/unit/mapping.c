@@ -387,7 +387,7 @@ static void another_uptime(void) {
     munmap(gate, 4096);
 }
 
-#define GUARDED 200
+#define GUARDED 5000
 
 static size_t resident_pages(void) {
     size_t all = 0, resident = 0;
