@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct vs_dial {
@@ -86,6 +87,13 @@ static int compose(const struct vs_dial *dial, const char *secret, const char *w
     return count;
 }
 
+/* Redis repeats the first arguments of a command that it does not know, and cuts them short. */
+static bool repeats(const char *text, const char *secret) {
+    char beginning[9];
+    snprintf(beginning, sizeof beginning, "%.8s", secret);
+    return *beginning && strstr(text, beginning);
+}
+
 static int greet(struct vs_dial *dial) {
     char secret[VS_PLACE_SECRET_MAX];
     const char *words[3];
@@ -98,11 +106,14 @@ static int greet(struct vs_dial *dial) {
                             .is_cut = &dial->is_left};
     struct vs_answer answer;
     dial->wire->ask(&q, &answer);
+    bool is_repeated = repeats(answer.text, secret);
     explicit_bzero(secret, sizeof secret);
     if (answer.heard == VS_HEARD_STATUS) return VESTA_OK;
     bool refuses = answer.heard == VS_HEARD_ERROR && !vs_wire_passes(answer.text);
     return vs_fail(&dial->err, refuses ? VESTA_EOPTION : VESTA_EIO, "%.250s: greeting: %s", dial->place.address,
-                   answer.heard == VS_HEARD_VALUES ? "an answer of another kind" : answer.text);
+                   is_repeated                       ? "its answer to AUTH is not shown, for it repeats the secret"
+                   : answer.heard == VS_HEARD_VALUES ? "an answer of another kind"
+                                                     : answer.text);
 }
 
 static void run(void *work) {
@@ -132,6 +143,7 @@ struct vs_dial *vs_dial_begin(const struct vs_dial_opts *opts, struct vesta_erro
     vs_fail(err, VESTA_EIO, "%s: no %s can be had to connect", opts->place->address,
             dial->wake_fd < 0 ? "file descriptor" : "thread");
     if (dial->wake_fd >= 0) close(dial->wake_fd);
+    explicit_bzero(dial, sizeof *dial);
     free(dial);
     return NULL;
 }

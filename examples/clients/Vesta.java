@@ -674,7 +674,18 @@ public final class Vesta implements AutoCloseable {
             made.connect(new InetSocketAddress(host, port), left(deadline));
             socket = made;
             if (isTls) socket = secured(made, options, deadline);
-            if (greeting.length > 0) say(deadline, greeting);
+            if (greeting.length > 0) greet(greeting, deadline);
+        }
+
+        /** Redis repeats the first arguments of a command that it does not know. */
+        private void greet(String[] greeting, long deadline) throws IOException {
+            String secret = greeting[greeting.length - 1], beginning = secret.substring(0, Math.min(8, secret.length()));
+            try {
+                say(deadline, greeting);
+            } catch (IOException why) {
+                if (why.getMessage() == null || !why.getMessage().contains(beginning)) throw why;
+                throw new Refused("its answer to AUTH is not shown, for it repeats the secret");
+            }
         }
 
         /** With TLS on it, once it is known who is at the other end. */

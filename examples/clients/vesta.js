@@ -213,6 +213,12 @@ class Access {
   }
 }
 
+/** Redis repeats the first arguments of a command that it does not know. */
+function withoutSecret(reply, greeting) {
+  const isTold = reply instanceof Said && reply.message.includes(greeting.at(-1).slice(0, 8));
+  return isTold ? new Said('its answer to AUTH is not shown, for it repeats the secret') : reply;
+}
+
 /** One server: its connection, and whether it is worth asking. */
 class Server {
   constructor(text, number) {
@@ -297,7 +303,7 @@ class Server {
         this.socket.once('secureConnect', () => this.settle(null));
         await this.wait(until);
       }
-      reply = greeting ? await this.say(greeting, until) : 'OK';
+      reply = greeting ? withoutSecret(await this.say(greeting, until), greeting) : 'OK';
       if (reply === 'OK') reply = await this.say(words, until);
     }
     if (reply instanceof Said) throw reply;

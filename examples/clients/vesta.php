@@ -249,6 +249,7 @@ final class Server
     /** @var ?resource */
     private $socket = null;
     private bool $isConnected = false, $isSecured = false, $isOld = false;
+    private string $beginning = ''; // of the secret
     /** @var string[] of the request that is under way */
     private array $words = [];
     private string $unsent = '', $got = '';
@@ -308,6 +309,7 @@ final class Server
         [$this->socket, $this->isConnected, $this->isSecured] = [$socket, false, !$this->isTls];
         if ($greeting !== null) {
             array_unshift($this->queue, self::written($greeting));
+            $this->beginning = substr(end($greeting), 0, 8);
         }
     }
 
@@ -370,8 +372,9 @@ final class Server
                         $this->begin($this->words, $access);
                         continue;
                     }
-                    if ($reply[0] instanceof Said) {
-                        throw $reply[0];
+                    if ($reply[0] instanceof Said) { // Redis repeats the first arguments of a command that it does not know
+                        throw $this->unsent !== '' && str_contains($reply[0]->getMessage(), $this->beginning)
+                            ? new Said('its answer to AUTH is not shown, for it repeats the secret') : $reply[0];
                     }
                     if ($this->unsent === '') {
                         return $reply[0];

@@ -238,7 +238,11 @@ class _Server:
                 raise _Refused("its certificate is not accepted: %s" % error.verify_message) from error
         greeting = access.greeting(self)
         if greeting:
-            self._say(greeting, deadline)
+            try:
+                self._say(greeting, deadline)
+            except (_Refused, ConnectionError, ValueError) as why:  # Redis repeats what it was told where it has no AUTH
+                hidden = _Refused("its answer to AUTH is not shown, for it repeats the secret")
+                raise (hidden if greeting[-1][:8] in str(why) else why) from None
 
     def _has_more(self) -> bool:
         """Bytes that nobody asked for, or an end: not a connection to ask on."""

@@ -1,9 +1,15 @@
 """rows_secrets.py -- who a client says it is, to whom, and what others may see of that."""
 import os
+import shutil
+import socket
+import subprocess
+import time
 from urllib.parse import quote
 
+from ports import free_port, give_back
 from rows import row
 from rows_replies import WAIT
+from servers import until
 
 ODD = "p@ss:w/rd?#[x]% \u00e9\"'\\"  # of the client `odd`: what is special in an address
 
@@ -36,6 +42,25 @@ def _(cell):
         said = client.try_open([cell.a.address], **wrong)
         assert said.word == "error" and "hunter" not in said.line, "%r: %s" % (wrong, said.line)
     assert cell.watch.connections == 0, "open asks no server"
+
+
+@row("a server without AUTH, which repeats what it was told: no secret is shown")
+def _(cell):
+    """Redis cuts short what it repeats."""
+    program, port = shutil.which("redis-server"), free_port()
+    assert program, "redis-server is not here: apt-get install redis-server"
+    redis = subprocess.Popen([program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--rename-command", "AUTH", ""],
+                             cwd=cell.path("."), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0 or time.sleep(0.02), "Redis listens")
+        client = cell.driver()
+        for secret in "hunter", "hunter" * 50:
+            client.open(["redis://ids:%s@127.0.0.1:%d" % (secret, port)], timeout=5000, wait=600000)
+            assert "hun" not in client.fails("127.0.0.1:%d" % port, "not shown")
+    finally:
+        redis.kill()
+        redis.wait()
+        give_back(port)
 
 
 @row("a name and its secret: in the address, beside it, or in a file that is read with each connection")

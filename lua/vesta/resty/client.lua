@@ -212,6 +212,9 @@ local function greet(self, server, sock, until_s)
   local reply, message = exchange(sock, request(unpack(hello)), until_s)
   if reply == "OK" then return true end
   if type(reply) ~= "table" or not reply.said then return nil, message or "a greeting not answered with OK", true end
+  if reply.said:find(hello[#hello]:sub(1, 8), 1, true) then -- so Redis does where it has no AUTH
+    return nil, "its answer to AUTH is not shown, for it repeats the secret", false
+  end
   return nil, plain(reply.said), PASSES[reply.said:match "^%u+"] or false
 end
 
