@@ -41,7 +41,7 @@ int64_t vs_bucket_take(struct vs_bucket *bucket, uint64_t n, int64_t now_ns, int
     int64_t paid = atomic_load_explicit(&bucket->paid_ns, memory_order_relaxed), turn, cost = cost_ns(n, rate);
     do {
         turn = turn_of(paid, rate, now_ns);
-        if (turn - now_ns > patience_ns) return now_ns - turn;
+        if (turn > now_ns && turn - now_ns > patience_ns) return now_ns - turn;
     } while (!atomic_compare_exchange_weak_explicit(&bucket->paid_ns, &paid, turn + cost, memory_order_relaxed,
                                                     memory_order_relaxed));
     return turn > now_ns ? turn - now_ns : 0;

@@ -22,7 +22,8 @@ struct vs_bucket {
 void vs_bucket_set(struct vs_bucket *bucket, uint64_t rate, int64_t now_ns);
 
 /* Takes n of it.  0: at once; > 0: they may be used after so many ns, and are taken; < 0: their turn would be later
- * than patience_ns, by all but the sign, and nothing was taken. */
+ * than patience_ns, by all but the sign, and nothing was taken.  Who has no patience left (< 0) still has what is there at
+ * once. */
 int64_t vs_bucket_take(struct vs_bucket *bucket, uint64_t n, int64_t now_ns, int64_t patience_ns);
 /* Gives back what was taken and is not used. */
 void vs_bucket_give(struct vs_bucket *bucket, uint64_t n);

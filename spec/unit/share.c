@@ -87,6 +87,16 @@ static void turns_are_in_order(void) {
     CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now + SECOND_NS, PATIENCE_NS), 6 * SECOND_NS / 10);
 }
 
+/* A request that is past its deadline pays for what it is given, as every other does. */
+static void no_patience_is_no_free_turn(void) {
+    struct vs_bucket bucket = {0};
+    int64_t now = SECOND_NS;
+    vs_bucket_set(&bucket, 10, now);
+    for (int i = 0; i < 10; i++)
+        CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, -SECOND_NS), 0);
+    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, -SECOND_NS), -SECOND_NS / 10);
+}
+
 static void another_rate_holds_at_once(void) {
     struct vs_bucket bucket = {0};
     int64_t now = SECOND_NS;
@@ -359,6 +369,7 @@ static const struct check_case cases[] = {
     {"a clock that steps forward fills a bucket once, and back or standing it gives nothing", a_clock_that_steps_refills_once},
     {"a request larger than what was saved is paid for behind, and can be given back", a_large_request_is_paid_for_behind},
     {"those who wait have their turns in order", turns_are_in_order},
+    {"who has no patience left pays for what it is given, too", no_patience_is_no_free_turn},
     {"another rate holds at once, for what is owed, too", another_rate_holds_at_once},
     {"threads take what there is, and no more", threads_share_a_bucket},
     {"one that takes all it can leaves nineteen others theirs, and loses little", one_that_takes_all_leaves_others_theirs},
