@@ -94,10 +94,14 @@ static int end(struct vs_request *r, enum vs_reply_state state, int used) {
     return used < 0 || state == VS_QUIT ? VS_STEP_CLOSE : used * (int)(1 + r->also);
 }
 
+/* A reply that was begun is answered whole, by the rights with which it began. */
+static void look_at_rights(struct vs_session *s) {
+    if (!vs_multi_is_answering(s) && !s->listing) vs_rights_look(s);
+}
+
 int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
     struct vs_args *args = &s->scratch->args;
-    bool is_amid = vs_multi_is_answering(s) || s->listing; /* a reply, which is answered whole */
-    if (!is_amid) vs_rights_look(s);
+    look_at_rights(s);
     int used = vs_resp_parse(buf, len, vs_session_is_stranger(s) ? &vs_resp_stranger_limits : &vs_resp_limits, args);
     if (used == 0 || (used > 0 && args->count == 0)) return used;
     if (used > 0 && is_foreign(args)) return VS_STEP_CLOSE;
@@ -116,7 +120,7 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
 
 int vs_resp_again(struct vs_session *s, struct vs_out *out) {
     out->resp3 = s->member.resp3;
-    vs_rights_look(s);
+    look_at_rights(s);
     struct vs_request r = vs_request_recall(s, out);
     return end(&r, run(&r), 1);
 }

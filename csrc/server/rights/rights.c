@@ -91,7 +91,7 @@ void vs_rights_renew(struct vs_session *s) {
     if (a)
         grant(s, a, secret);
     else if (was.secret || was.is_lost)
-        s->grant.is_lost = true, vs_roster_know(s, vs_rights_name(s), 0);
+        s->grant.is_lost = true, vs_shares_look(s), vs_roster_know(s, vs_rights_name(s), 0);
     else if (s->grant.accounts)
         grant(s, default_of(s), NULL);
     bool is_as_before = vs_account_is_as(was.account, s->grant.account);

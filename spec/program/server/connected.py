@@ -3,6 +3,7 @@ connections meet that are ended."""
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import time
@@ -336,6 +337,57 @@ def _(world):
         until = time.monotonic() + 20 * SLOW
         while [figures()['vesta_client_connections{client="%s"}' % name] for name in ("mail", "default")] != ["0", "0"]:
             assert time.monotonic() < until, figures()
+
+
+# ------------------------------------------------------------------ other rights, while something is under way
+
+def rewrite(world, pattern, to):
+    with open(world.path("clients")) as file:
+        text = file.read()
+    with open(world.path("clients"), "w") as file:
+        file.write(re.sub("(?m)^" + pattern, to, text))
+
+
+def reload_with(world, server, pattern, to):
+    rewrite(world, pattern, to)
+    server.process.send_signal(signal.SIGHUP)
+    server.listen("the clients were read again")
+
+
+@claim("a transaction that waited and whose reply was begun is answered whole, though the client has other rights by then")
+def _(world):
+    text = "x" * 60000
+    server = with_clients(world)
+    rewrite(world, "shop .*", r"\g<0> requests=100")
+    with server, socket.socket() as sock, Connection(server, auth("shop")) as other:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # the most of the reply finds no room
+        sock.settimeout(20 * SLOW)
+        sock.connect(("127.0.0.1", server.resp))
+        sock.sendall(command(*auth("shop")) + command("MULTI") + command("ECHO", text) * 15)
+        file = sock.makefile("rb")
+        same([file.readline() for _ in range(17)], [b"+OK\r\n"] * 2 + [b"+QUEUED\r\n"] * 15)
+        other.sock.sendall(command("PING") * 130)  # by which the client owes some of its rate, and EXEC waits
+        sock.sendall(command("EXEC"))
+        same(file.read(1), b"*")  # the reply was begun
+        reload_with(world, server, "shop names=. calls=give ", "shop names=* calls=give,read ")
+        same(file.readline(), b"15\r\n")
+        for _ in range(15):
+            same((file.readline(), file.read(60002)), (b"$60000\r\n", text.encode() + b"\r\n"))
+        sock.sendall(command("GET", "default"))
+        assert file.readline()[:1] == b"$"
+
+
+@claim("a connection whose client is gone does not wait for that client's rate, either")
+def _(world):
+    server = with_clients(world)
+    rewrite(world, "shop .*", r"\g<0> requests=1")
+    with server, Connection(server, auth("shop")) as shop:
+        shop.ask("MULTI")
+        for _ in range(20):
+            shop.ask("PING")
+        same(len(shop.ask("EXEC")), 20)  # it owes twenty seconds
+        reload_with(world, server, "shop .*\n", "")
+        same(shop.ask("AUTH", "mail", secret("mail")), b"+OK\r\n")
 
 
 main()
