@@ -105,11 +105,19 @@ void *vs_pool_take(struct vs_pool *pool, int64_t boot_us) {
 }
 
 void vs_pool_put(struct vs_pool *pool, void *link, int64_t boot_us) {
+    assert(link); /* NULL is none, to who takes it */
     lock(pool);
     bool is_room = pool->count < VS_POOL_MAX;
     if (is_room) pool->idle[pool->count++] = (struct idle){link, boot_us};
     vs_process_unlock();
     if (!is_room) pool->kind->end(link);
+}
+
+unsigned vs_pool_lose(struct vs_pool *pool) {
+    lock(pool);
+    unsigned losses = ++pool->losses;
+    vs_process_unlock();
+    return losses;
 }
 
 unsigned vs_pool_losses(struct vs_pool *pool, int64_t boot_us) {

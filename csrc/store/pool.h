@@ -28,6 +28,8 @@ unsigned vs_pool_leave(struct vs_pool *pool, void *links[VS_POOL_MAX]);
 void *vs_pool_take(struct vs_pool *pool, int64_t boot_us);
 void vs_pool_put(struct vs_pool *pool, void *link, int64_t boot_us);
 
+/* One that a call had was ended by the other side: that makes one more of these. */
+unsigned vs_pool_lose(struct vs_pool *pool);
 /* Ends what nobody needs or the other side has ended; how often that was so until now.  Looked at ten times a second at
  * most, however many ask. */
 unsigned vs_pool_losses(struct vs_pool *pool, int64_t boot_us);

@@ -63,6 +63,15 @@ static void what_is_lost_is_told(void) {
     leave(pool, 0);
 }
 
+static void what_breaks_in_a_call_is_told(void) {
+    struct vs_pool *pool = vs_pool_enter(&kind, "a", 2), *others = vs_pool_enter(&kind, "a", 2);
+    unsigned before = vs_pool_losses(others, INT64_C(1000000));
+    CHECK_EQ_I64(vs_pool_lose(pool), before + 1);
+    CHECK_EQ_I64(vs_pool_losses(others, INT64_C(1000000)), before + 1); /* at once, not when it looks next */
+    leave(pool, 0);
+    leave(others, 0);
+}
+
 static void what_is_old_is_ended(void) {
     struct link old = {false, false}, young = {false, false};
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
@@ -103,6 +112,7 @@ static const struct check_case cases[] = {
     {"stores of one address have one pool", one_address_has_one},
     {"a connection is had by one caller, and the last that was put back comes first", each_is_had_by_one},
     {"one that the other side has ended is ended, and that is told", what_is_lost_is_told},
+    {"one that breaks in the middle of a call is told, too", what_breaks_in_a_call_is_told},
     {"one that nobody has needed for long is ended", what_is_old_is_ended},
     {"no more are kept than there are places", they_are_few},
     {"a forked child has none of its parent's", a_child_has_none},

@@ -16,8 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_S                                                                                                      \
-    10 /* until the way to a server is given up; calls wait for it as long as they may, one after another */
+#define CONNECT_S 10 /* until the way to a server is given up; calls wait for it as long as they may, one by one */
 
 /* Nobody waits long for a row; text is refused, not cut; an abandoned connection ends by itself. */
 static const char session[] = "SET SESSION autocommit = 1, innodb_lock_wait_timeout = 1, wait_timeout = 3600,"
@@ -82,6 +81,7 @@ bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply) {
     unsigned error = mysql_errno(self->my);
     vs_mysql_trouble(&self->place, error, mysql_error(self->my), reply->outcome, reply);
     bool is_told = reply->outcome == VS_STORE_REFUSED || reply->outcome == VS_STORE_CONFLICT;
+    if (error == CR_SERVER_LOST || error == CR_SERVER_GONE_ERROR) self->losses = vs_pool_lose(self->pool);
     if (error >= CR_MIN_ERROR || !is_told) vs_mysql_drop(self);
     return false;
 }
@@ -340,10 +340,8 @@ void vs_mysql_park(struct mysql_store *self) {
     leave_to_parent(self);
     if (!self->my && !self->making) return;
     struct parked *parked = malloc(sizeof *parked);
-    if (!parked) {
-        vs_mysql_drop(self);
-        return;
-    }
+    if (!parked) vs_mysql_drop(self);
+    if (!parked) return;
     *parked = (struct parked){self->my, self->has_tables, self->making};
     self->my = NULL;
     self->making = NULL;
@@ -366,6 +364,13 @@ bool vs_mysql_stirred(struct vs_store *store) {
     return self->my ? is_stale(self->my) : vs_pool_losses(self->pool, now_us(self)) != self->losses;
 }
 
+/* What was ended since it was made, or taken, others are told of. */
+static void drop_stale(struct mysql_store *self) {
+    if (!self->my || !is_stale(self->my)) return;
+    self->losses = vs_pool_lose(self->pool);
+    vs_mysql_drop(self);
+}
+
 /* A connection that was made for who needs no tables is looked at before one that does goes on with it. */
 static bool has_tables(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
     assert(self->my);
@@ -382,12 +387,12 @@ bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables,
     vs_call_begin(&self->base, ms_max);
     take_parked(self);
     assert(!self->my || !self->making); /* a connection, or one on its way */
-    if (self->my && is_stale(self->my)) vs_mysql_drop(self);
+    drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);
     if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))
         vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
-    if (self->my && !is_stale(self->my)) return has_tables(self, needs_tables, reply);
-    if (self->my) vs_mysql_drop(self);
+    drop_stale(self);
+    if (self->my) return has_tables(self, needs_tables, reply);
     if ((!self->making && !start_making(self, needs_tables, reply)) || !await_making(self, reply)) return false;
     vs_call_begin(&self->base, ms_max); /* the way there has its own time, or a far server's would be lost at its end */
     return has_tables(self, needs_tables, reply);

@@ -92,7 +92,9 @@ static struct parked take_out(struct zk_store *self) {
 }
 
 void vs_zk_drop(struct zk_store *self) {
-    struct vs_errand *ending = send_away(take_out(self));
+    struct parked had = take_out(self);
+    if (had.session && vs_zk_session_is_lost(had.session)) self->losses = vs_pool_lose(self->pool);
+    struct vs_errand *ending = send_away(had);
     if (ending) vs_errand_leave(ending);
 }
 
