@@ -17,8 +17,8 @@ static const struct vs_tls *const tls = &vs_tls_module;
 static char folder[] = "/tmp/vesta-tls.XXXXXX/made";
 #define PATHS 16
 static const char *path(const char *name) {
-    static char buf[PATHS][96];
-    static int at;
+    static _Thread_local char buf[PATHS][96];
+    static _Thread_local int at;
     char *to = buf[at++ % PATHS];
     snprintf(to, sizeof buf[0], "%s/%s", folder, name);
     return to;
