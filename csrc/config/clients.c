@@ -5,16 +5,14 @@
 
 #include <stdio.h>
 
-/* Beside the config, wherever the program was started. */
-static int resolve(const struct vs_conf_reading *r, struct vesta_error *err) {
-    struct vs_config *config = r->config;
-    const char *path = config->clients_file, *slash = r->source.path ? strrchr(r->source.path, '/') : NULL;
+int vs_conf_beside(const struct vs_conf_reading *r, const char *key, const char **path, struct vesta_error *err) {
+    const char *slash = r->source.path ? strrchr(r->source.path, '/') : NULL;
     char full[4096];
-    bool is_ours = *vs_conf_origin(vs_conf_key_of("clients"), config) == VS_FROM_FILE;
-    if (path[0] == '/' || !slash || !is_ours) return VESTA_OK;
-    int n = snprintf(full, sizeof full, "%.*s%s", (int)(slash + 1 - r->source.path), r->source.path, path);
-    config->clients_file = n < (int)sizeof full ? vs_conf_keep(config, full, (size_t)n) : NULL;
-    return config->clients_file ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory for the config");
+    bool is_ours = *vs_conf_origin(vs_conf_key_of(key), r->config) == VS_FROM_FILE;
+    if (!*path || **path == '/' || !slash || !is_ours) return VESTA_OK;
+    int n = snprintf(full, sizeof full, "%.*s%s", (int)(slash + 1 - r->source.path), r->source.path, *path);
+    *path = n < (int)sizeof full ? vs_conf_keep(r->config, full, (size_t)n) : NULL;
+    return *path ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory for the config");
 }
 
 /* What the names mean is said in one place. */
@@ -54,7 +52,7 @@ int vs_conf_clients(const struct vs_conf_reading *r, struct vesta_error *err) {
     struct vesta_error why;
     bool open_to_all = false;
     if (!config->clients_file) return VESTA_OK;
-    int rc = resolve(r, err);
+    int rc = vs_conf_beside(r, "clients", &config->clients_file, err);
     if (rc == VESTA_OK) rc = check_others(r, err);
     if (rc != VESTA_OK) return rc;
     if (vs_accounts_read(config->clients_file, &config->clients, &open_to_all, &why) != VESTA_OK)

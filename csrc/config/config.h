@@ -11,6 +11,7 @@
  *   whole.c    what must hold between keys; notes
  *   policies.c policies, and what they may read of the environment
  *   clients.c  who may ask
+ *   tls.c      the certificate, and what belongs to it
  *   secrets.c  notes on secrets that others may read
  *   segments.c which row may have a tag, and where
  *   origin.c   effective values, each with where it came from; what differs between two configs
@@ -114,6 +115,9 @@ struct vs_config {
     const char *clients_file;     /* who may ask; NULL: nobody has a name */
     struct vs_accounts *clients;  /* as it was read */
     int64_t open;                 /* other machines may ask without a secret */
+    const char *tls_certificate, *tls_key, *tls_client_ca; /* files */
+    int64_t tls_client_certificates;                       /* enum vs_tls_asks */
+    int64_t tls_version;                                   /* 0: 1.2 or 1.3; 1: 1.3 */
     const char *http_socket_mode, *resp_socket_mode, *admin_socket_mode; /* octal */
     int64_t http_idle_ms_max, resp_idle_ms_max, resp_auth_ms_max;
     int64_t threads;

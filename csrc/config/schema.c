@@ -46,6 +46,23 @@
 #define RATE(name, member, without, about)                                                                             \
     {.path = name, .kind = VS_CONF_INTEGER, .offset = member, .min = 1, .max = RATE_MAX, .absent = without, .help = about}
 
+#define FILE_KEY(name, member, about)                                                                                  \
+    {.path = name,                                                                                                     \
+     .kind = VS_CONF_TEXT,                                                                                             \
+     .offset = CONFIG(member),                                                                                         \
+     .max = PATH_BYTES_MAX,                                                                                            \
+     .absent = "none",                                                                                                 \
+     .help = about}
+#define SOCKET_MODE(face, mode, can)                                                                                   \
+    {.path = #face ".socket_mode",                                                                                     \
+     .kind = VS_CONF_TEXT,                                                                                             \
+     .offset = CONFIG(face##_socket_mode),                                                                             \
+     .max = 4,                                                                                                         \
+     .check = vs_conf_check_mode,                                                                                      \
+     .initial = mode,                                                                                                  \
+     .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it "    \
+             "may " can}
+
 const struct vs_conf_key vs_conf_keys[] = {
     VESTA_NAMESPACE_OPTIONS(OPTION){
         .path = "namespaces.*.policy",
@@ -197,14 +214,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .absent = "off",
      .variable = "VESTA_HTTP",
      .help = "addresses for HTTP, or \"off\""},
-    {.path = "http.socket_mode",
-     .kind = VS_CONF_TEXT,
-     .offset = CONFIG(http_socket_mode),
-     .max = 4,
-     .check = vs_conf_check_mode,
-     .initial = "0660",
-     .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it may "
-             "connect"},
+    SOCKET_MODE(http, "0660", "connect"),
     {.path = "http.idle_ms_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(http_idle_ms_max),
@@ -260,14 +270,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .absent = "off",
      .variable = "VESTA_RESP",
      .help = "addresses of the Redis protocol, or \"off\""},
-    {.path = "resp.socket_mode",
-     .kind = VS_CONF_TEXT,
-     .offset = CONFIG(resp_socket_mode),
-     .max = 4,
-     .check = vs_conf_check_mode,
-     .initial = "0660",
-     .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it may "
-             "connect"},
+    SOCKET_MODE(resp, "0660", "connect"),
     {.path = "resp.password",
      .kind = VS_CONF_SECRET,
      .offset = CONFIG(resp_password),
@@ -317,14 +320,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .absent = "off",
      .variable = "VESTA_ADMIN",
      .help = "addresses of the admin routes"},
-    {.path = "admin.socket_mode",
-     .kind = VS_CONF_TEXT,
-     .offset = CONFIG(admin_socket_mode),
-     .max = 4,
-     .check = vs_conf_check_mode,
-     .initial = "0600",
-     .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it may "
-             "control the server"},
+    SOCKET_MODE(admin, "0600", "control the server"),
     {.path = "admin.token",
      .kind = VS_CONF_SECRET,
      .offset = CONFIG(admin_token),
@@ -339,6 +335,21 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = CONNECTIONS_MAX,
      .initial = "64",
      .help = "how many connections admins may have"},
+    FILE_KEY("tls.certificate", tls_certificate, "the PEM file of the server's certificate, with its chain behind it; it is read again when it changes"),
+    FILE_KEY("tls.key", tls_key, "the PEM file of its private key"),
+    FILE_KEY("tls.client_ca", tls_client_ca, "the PEM file of those who may sign clients' certificates"),
+    {.path = "tls.client_certificates",
+     .kind = VS_CONF_CHOICE,
+     .offset = CONFIG(tls_client_certificates),
+     .words = "off|optional|required",
+     .initial = "off",
+     .help = "whether clients are asked for a certificate: its name (CN, else the first DNS name) is that of the client"},
+    {.path = "tls.version_min",
+     .kind = VS_CONF_CHOICE,
+     .offset = CONFIG(tls_version),
+     .words = "1.2|1.3",
+     .initial = "1.2",
+     .help = "the oldest version of TLS that is spoken"},
     {.path = "clients",
      .kind = VS_CONF_TEXT,
      .offset = CONFIG(clients_file),

@@ -153,8 +153,13 @@ int vs_conf_walk(struct lua_State *L, const struct vs_conf_reading *reading, str
 int vs_conf_whole(const struct vs_conf_reading *reading, struct vesta_error *err);
 /* Adds notes on secrets that others may read.  Errors: VESTA_ENOMEM. */
 int vs_conf_note_secrets(const struct vs_conf_reading *reading, struct vesta_error *err);
-/* policies.c, clients.c: parts of that. */
+/* policies.c, clients.c, tls.c: parts of that. */
 int vs_conf_clients(const struct vs_conf_reading *reading, struct vesta_error *err);
+int vs_conf_tls(const struct vs_conf_reading *reading, struct vesta_error *err);
+/* A file of the config's own stands beside it, wherever the program was started.  *path: of that key; NULL stays. */
+int vs_conf_beside(const struct vs_conf_reading *reading, const char *key, const char **path, struct vesta_error *err);
+/* Other users of the machine may read a file. */
+bool vs_conf_is_open(const char *path);
 int vs_conf_policies(const struct vs_conf_reading *reading, struct vesta_error *err);
 
 #endif

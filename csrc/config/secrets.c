@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool others_may_read(const char *path) {
+bool vs_conf_is_open(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IROTH);
 }
@@ -26,7 +26,7 @@ static bool secret_file_of(const char *uri, char *path, size_t size) {
 
 static void note_named(const struct vs_conf_reading *r, const char *uri) {
     char path[256];
-    if (uri && secret_file_of(uri, path, sizeof path) && others_may_read(path))
+    if (uri && secret_file_of(uri, path, sizeof path) && vs_conf_is_open(path))
         vs_conf_add_note(r->config, "others may read %s, which a store's secret_file names: chmod o= on it",
                          VS_CONF_SHOWN(path));
 }
@@ -57,7 +57,7 @@ int vs_conf_note_secrets(const struct vs_conf_reading *r, struct vesta_error *er
         note_named(r, r->config->store[i].uri);
     for (int i = 0; i < r->config->ns_count; i++)
         note_named(r, r->config->ns[i].store); /* a URI, or a store's name, which names no file */
-    if (!r->source.path || !others_may_read(r->source.path)) return VESTA_OK;
+    if (!r->source.path || !vs_conf_is_open(r->source.path)) return VESTA_OK;
     if (vs_config_each(r->config, look_at, &looking) != VESTA_OK)
         return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
     if (looking.found)

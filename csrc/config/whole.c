@@ -450,6 +450,7 @@ int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     if (rc == VESTA_OK) rc = check_segments(r, err);
     if (rc == VESTA_OK) rc = vs_conf_clients(r, err);
     if (rc == VESTA_OK) rc = check_listens(r, err);
+    if (rc == VESTA_OK) rc = vs_conf_tls(r, err);
     if (rc == VESTA_OK) rc = check_sites(r, err);
     if (rc != VESTA_OK) return rc;
     note_unused(r->config);

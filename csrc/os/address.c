@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,6 +19,16 @@ union any {
     struct sockaddr_in6 v6;
     struct sockaddr_un local;
 };
+
+static const char TLS[] = "tls:";
+
+bool vs_address_is_secure(const char *address) {
+    return strncmp(address, TLS, sizeof TLS - 1) == 0;
+}
+
+const char *vs_address_plain(const char *address) {
+    return address + (vs_address_is_secure(address) ? sizeof TLS - 1 : 0);
+}
 
 static const char *unix_path(const char *address) {
     return strncmp(address, "unix:", 5) == 0 ? address + 5 : NULL;
@@ -39,7 +48,10 @@ static int parse_unix(const char *path, union any *out, socklen_t *length, struc
 
 /* Splits HOST:PORT or [v6]:PORT. */
 static int split(const char *address, char *host, size_t size, const char **port, struct vesta_error *err) {
-    const char *from = address, *until = strrchr(address, ':');
+    const char *from = vs_address_plain(address), *until = strrchr(from, ':');
+    if (from != address && unix_path(from))
+        return vs_fail(err, VESTA_EOPTION, "'%s': what goes to a unix: address stays on this machine, and needs no tls:",
+                       address);
     if (until && *from == '[' && until > from + 1 && until[-1] == ']') {
         from++;
         *port = until-- + 1;

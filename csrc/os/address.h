@@ -1,4 +1,5 @@
-/* address.h -- addresses as people write them, HOST:PORT, [v6]:PORT or unix:PATH, sockets on them, networks. */
+/* address.h -- addresses as people write them, HOST:PORT, [v6]:PORT or unix:PATH, sockets on them, networks.  A word may
+ * stand before those of a network: tls:HOST:PORT. */
 #ifndef VS_ADDRESS_H
 #define VS_ADDRESS_H
 
@@ -8,6 +9,10 @@
 #include <stdint.h>
 
 #define VS_BACKLOG 1024
+
+/* Whether TLS is to be spoken there; what is behind that word. */
+bool vs_address_is_secure(const char *address);
+const char *vs_address_plain(const char *address);
 
 /* 1: only this machine can reach the address; 0: others may; VESTA_EOPTION: not an address. */
 int vs_address_is_local(const char *address, struct vesta_error *err);

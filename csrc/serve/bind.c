@@ -21,12 +21,16 @@ const char *const vs_protocol_names[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTT
 
 /* ------------------------------------------------------------------ handed over */
 
-/* The protocol that a socket's name says; sockets without such a name are HTTP's and RESP's, in this order.
- * VS_PROTOCOLS: one socket too many. */
-static enum vs_protocol protocol_of(const char *name, int *unnamed) {
+/* The protocol that a socket's name says, with "-tls" behind it where TLS is to be spoken; sockets without such a name are
+ * HTTP's and RESP's, in this order.  VS_PROTOCOLS: one socket too many. */
+static enum vs_protocol protocol_of(const char *name, bool *is_secure, int *unnamed) {
     static const enum vs_protocol in_order[] = {VS_HTTP, VS_RESP};
-    for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
-        if (strcmp(name, vs_protocol_names[protocol]) == 0) return protocol;
+    for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
+        size_t length = strlen(vs_protocol_names[protocol]);
+        *is_secure = strcmp(name + strnlen(name, length), "-tls") == 0;
+        if (strncmp(name, vs_protocol_names[protocol], length) == 0 && (*is_secure || !name[length])) return protocol;
+    }
+    *is_secure = false;
     return *unnamed < (int)VS_COUNT(in_order) ? in_order[(*unnamed)++] : VS_PROTOCOLS;
 }
 
@@ -40,17 +44,19 @@ static void forget_gen(struct vs_serving *serving, enum vs_protocol protocol) {
 }
 
 static int take_one(struct vs_serving *serving, const struct vs_handed *from, int *unnamed) {
-    enum vs_protocol protocol = protocol_of(from->name, unnamed);
+    bool is_secure;
+    enum vs_protocol protocol = protocol_of(from->name, &is_secure, unnamed);
     if (protocol == VS_PROTOCOLS)
-        return vs_say("socket %d (%s), handed over by LISTEN_FDS: name it http, resp or admin with FileDescriptorName= "
-                      "in its .socket unit",
+        return vs_say("socket %d (%s), handed over by LISTEN_FDS: name it http, resp or admin (or http-tls ...) with "
+                      "FileDescriptorName= in its .socket unit",
                       from->fd, vs_shown_text(from->name)),
                VS_FAILED;
     forget_gen(serving, protocol);
     if (serving->listener_count == VS_LISTENERS_MAX)
         return vs_say("there are more than %d listening sockets", VS_LISTENERS_MAX), VS_FAILED;
     serving->listener[serving->listener_count++] =
-        (struct vs_serving_listener){.protocol = protocol, .address = from->address, .fd = from->fd, .handed = true};
+        (struct vs_serving_listener){
+            .protocol = protocol, .address = from->address, .fd = from->fd, .handed = true, .is_secure = is_secure};
     return VS_GO;
 }
 
@@ -123,7 +129,7 @@ static bool uri_has_secret(const char *uri) {
 static bool has_secret(const struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
     bool any = config->resp_password || config->admin_token || config->tinyid_tokens.count > 0 ||
-               config->clients_file;
+               config->clients_file || config->tls_key;
     for (int i = 0; i < config->store_count; i++)
         any = any || config->store[i].auth || config->store[i].password || uri_has_secret(config->store[i].uri);
     for (int i = 0; i < config->ns_count; i++) {

@@ -2,6 +2,7 @@
  * and opens nothing. */
 #include "base/array.h"
 #include "lease/lease.h"
+#include "os/address.h"
 #include "command/options.h"
 #include "mapping/mapping.h"
 #include "serve/effective.h"
@@ -22,7 +23,8 @@ _Static_assert(VS_CONF_NAMESPACES_MAX == VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN
 struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
         *log_file, *access_log, *policy, *shadow_policy, *policy_env, *wait_ms, *connections, *address_connections,
-        *memory_mib, *start_wait_ms, *hosts, *origins, *clients, *proxies;
+        *memory_mib, *start_wait_ms, *hosts, *origins, *clients, *proxies, *certificate, *key, *client_ca,
+        *client_certificates;
     int open, single_host, no_state, effective, json;
 };
 
@@ -32,7 +34,8 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
     struct vesta_opts *const opts = &serving->opts;
     const struct vs_option table[] = {
         {"config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL},
-        VS_TEXT("http", &flags->http, "ADDR", "HOST:PORT, [IPv6]:PORT, unix:PATH or off (default: 127.0.0.1:8088)"),
+        VS_TEXT("http", &flags->http, "ADDR",
+                "HOST:PORT, [IPv6]:PORT, either with tls: before it, unix:PATH or off (default: 127.0.0.1:8088)"),
         VS_TEXT("http-idle-ms", &flags->http_idle_ms, "MS",
                 "how long an HTTP client may be idle before it is disconnected (default: 60000)"),
         VS_TEXT("http-hosts", &flags->hosts, "NAME,...",
@@ -46,6 +49,10 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
         VS_TEXT("resp-idle-ms", &flags->resp_idle_ms, "MS",
                 "how long a Redis client may be idle before it is disconnected (default: 300000)"),
         VS_TEXT("admin", &flags->admin, "ADDR", "the address of the admin routes (default: off)"),
+        VS_TEXT("tls-certificate", &flags->certificate, "FILE", "the certificate for tls:ADDR, with its chain (default: none)"),
+        VS_TEXT("tls-key", &flags->key, "FILE", "its private key (default: none)"),
+        VS_TEXT("tls-client-ca", &flags->client_ca, "FILE", "who may sign clients' certificates (default: none)"),
+        VS_TEXT("tls-client-certificates", &flags->client_certificates, "off|optional|required", "whether they show one (default: off)"),
         VS_TEXT("clients", &flags->clients, "FILE",
                 "who may ask, as `vesta client` writes it (default: nobody has a name)"),
         VS_SWITCH("open", &flags->open, "whoever reaches --http may have ids, also from other machines"),
@@ -136,6 +143,10 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     add_flag(serving, "--http-idle-ms", "http.idle_ms_max", flags->http_idle_ms);
     add_flag(serving, "--resp-idle-ms", "resp.idle_ms_max", flags->resp_idle_ms);
     add_flag(serving, "--admin", "admin.listen", flags->admin);
+    add_flag(serving, "--tls-certificate", "tls.certificate", flags->certificate);
+    add_flag(serving, "--tls-key", "tls.key", flags->key);
+    add_flag(serving, "--tls-client-ca", "tls.client_ca", flags->client_ca);
+    add_flag(serving, "--tls-client-certificates", "tls.client_certificates", flags->client_certificates);
     add_flag(serving, "--clients", "clients", flags->clients);
     add_flag(serving, "--open", "open", flags->open ? "true" : NULL);
     add_flag(serving, "--proxies", "proxies", flags->proxies);
@@ -163,7 +174,11 @@ static void listen_at(struct vs_serving *serving, enum vs_protocol protocol, con
                       const char *mode) {
     for (int i = 0; i < list->count; i++)
         serving->listener[serving->listener_count++] = (struct vs_serving_listener){
-            .protocol = protocol, .address = list->text[i], .mode = (unsigned)strtoul(mode, NULL, 8), .fd = -1};
+            .protocol = protocol,
+            .address = list->text[i],
+            .mode = (unsigned)strtoul(mode, NULL, 8),
+            .fd = -1,
+            .is_secure = vs_address_is_secure(list->text[i])};
 }
 
 /* vs_drop_rights wants NAME:GROUP, and so does --user. */

@@ -22,7 +22,7 @@ struct vs_life {
     pthread_t thread;
     pthread_mutex_t mutex; /* over what follows, up to reloads */
     pthread_cond_t woken;
-    bool stopping, ending, reloading, ready_told, clients_asked;
+    bool stopping, ending, reloading, ready_told, files_asked;
     int64_t from_us;
     uint64_t reloads; /* of the policies, when the reload was asked for */
     /* the thread's own */
@@ -104,10 +104,11 @@ static void *watch(void *arg) {
         int64_t until_us = vs_monotonic_us() + step_us;
         struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
         pthread_cond_timedwait(&life->woken, &life->mutex, &until);
-        bool stopping = life->stopping, asked = life->clients_asked;
-        life->clients_asked = false;
+        bool stopping = life->stopping, asked = life->files_asked;
+        life->files_asked = false;
         pthread_mutex_unlock(&life->mutex);
-        if (asked) vs_clients_reload(life->serving); /* a disk that hangs holds up no loop */
+        if (asked && life->serving->config->clients) vs_clients_reload(life->serving); /* a disk that hangs holds up no loop */
+        vs_secure_look(life->serving, asked);
         tick(life, stopping);
         pthread_mutex_lock(&life->mutex);
     }
@@ -186,9 +187,9 @@ void vs_life_stopping(void *self) {
 
 /* ------------------------------------------------------------------ signals */
 
-static void ask_for_clients(struct vs_life *life) {
+static void ask_for_files(struct vs_life *life) {
     pthread_mutex_lock(&life->mutex);
-    life->clients_asked = true;
+    life->files_asked = true;
     pthread_cond_signal(&life->woken);
     pthread_mutex_unlock(&life->mutex);
 }
@@ -198,11 +199,11 @@ static void reload(struct vs_life *life) {
     struct vs_policies_status status;
     vs_notify("RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=reloading", (long long)vs_monotonic_us());
     const struct vs_app *app = &life->serving->app;
-    bool has_clients = life->serving->config->clients != NULL;
-    if (has_clients) ask_for_clients(life);
+    bool has_files = life->serving->config->clients || life->serving->secure;
+    if (has_files) ask_for_files(life);
     if (app->tags_reread) app->tags_reread(app->tags_self);
     if (!policies->reload || !policies->status) {
-        if (!app->tags_reread && !has_clients) vs_log(VS_LOG_INFO, "nothing to reload: there are no policies", NULL);
+        if (!app->tags_reread && !has_files) vs_log(VS_LOG_INFO, "nothing to reload: there are no policies", NULL);
         vs_notify("READY=1");
         return;
     }

@@ -66,11 +66,21 @@ static int check_listeners(struct vs_serving *serving) {
 
 /* ------------------------------------------------------------------ telling */
 
+static void write_secure_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
+    const char *host = vs_address_plain(at->address), *port = strrchr(host, ':');
+    if (at->protocol == VS_HTTP)
+        snprintf(buf, size, "curl -s --cacert CA https://%s/genid", host);
+    else
+        snprintf(buf, size, "redis-cli --tls --cacert CA -h %.*s -p %s GET %s", (int)(port - host), host, port + 1, name);
+}
+
 /* A command that shows that the address answers. */
 static void write_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
     const char *port = strrchr(at->address, ':');
     bool local = strncmp(at->address, "unix:", 5) == 0;
-    if (at->protocol == VS_HTTP && local)
+    if (at->is_secure && !local)
+        write_secure_trial(at, name, buf, size);
+    else if (at->protocol == VS_HTTP && local)
         snprintf(buf, size, "curl -s --unix-socket %s http://localhost/genid", at->address + 5);
     else if (at->protocol == VS_HTTP)
         snprintf(buf, size, "curl -s http://%s/genid", at->address);
@@ -84,13 +94,13 @@ static void write_trial(const struct vs_serving_listener *at, const char *name, 
 
 /* A link that opens the page with its token: for whoever sits at the terminal, and for no log.  The token stands behind
  * the #, which no browser sends. */
-static void show_page(const struct vs_serving *serving, const char *address) {
-    const char *port = strrchr(address, ':');
+static void show_page(const struct vs_serving *serving, const struct vs_serving_listener *at) {
+    const char *address = vs_address_plain(at->address), *port = strrchr(address, ':');
     if (!serving->app.admin_token || !isatty(STDERR_FILENO) || strncmp(address, "unix:", 5) == 0) return;
     bool is_any = strncmp(address, "0.0.0.0:", 8) == 0 || strncmp(address, "[::]:", 5) == 0;
-    fprintf(stderr, "the admin's page: http://%s%s/#token=", is_any ? "127.0.0.1" : "", is_any ? port : address);
-    for (const char *at = serving->app.admin_token; *at; at++)
-        fprintf(stderr, isalnum((unsigned char)*at) ? "%c" : "%%%02X", (unsigned char)*at);
+    fprintf(stderr, "the admin's page: %s://%s%s/#token=", at->is_secure ? "https" : "http", is_any ? "127.0.0.1" : "", is_any ? port : address);
+    for (const char *c = serving->app.admin_token; *c; c++)
+        fprintf(stderr, isalnum((unsigned char)*c) ? "%c" : "%%%02X", (unsigned char)*c);
     fputc('\n', stderr);
 }
 
@@ -111,7 +121,7 @@ static void tell_protocol(const struct vs_serving *serving, enum vs_protocol pro
     bool has_trial = protocol != VS_ADMIN && serving->app.ns_count > 0;
     if (has_trial) write_trial(first, serving->app.ns[0].name, trial, sizeof trial);
     vs_log(VS_LOG_INFO, sentences[protocol], "address", addresses, "try", has_trial ? trial : NULL, NULL);
-    if (protocol == VS_ADMIN) show_page(serving, first->address);
+    if (protocol == VS_ADMIN) show_page(serving, first);
 }
 
 /* The loops answer: who asks how the server is hears it from here on, whatever the stores do. */
@@ -142,8 +152,9 @@ static int run(struct vs_serving *serving) {
     opts.idle_ms[VS_HTTP] = opts.idle_ms[VS_ADMIN] = serving->http_idle_ms;
     for (int i = 0; i < serving->listener_count; i++) {
         const struct vs_serving_listener *at = &serving->listener[i];
-        opts.listener[i] = (struct vs_listener){at->protocol, at->fd, at->handed};
+        opts.listener[i] = (struct vs_listener){at->protocol, at->fd, at->handed, at->is_secure};
     }
+    vs_secure_use(serving, &opts);
     serving->app.started_us = serving->app.clock->boot_us(serving->app.clock->self);
     tzset(); /* localtime_r need not look: /transtime writes the server's zone */
     if (!vs_server_holders_begin(serving) || !(serving->start = vs_start_make(serving))) return vs_say("no memory"), VS_FAILED;
@@ -179,6 +190,7 @@ static int begin_log_file(struct vs_serving *serving) {
                                                &serving->app.access, &err) != VESTA_OK)
         return vs_report(&err);
     vs_tell_rights(serving);
+    vs_secure_tell_rights(serving);
     return VS_GO;
 }
 
@@ -188,6 +200,7 @@ static int serve(struct vs_serving *serving) {
     int rc = begin_log(serving);
     if (rc == VS_GO) vs_flags_tell(serving);
     if (rc == VS_GO) rc = vs_bind_all(serving);
+    if (rc == VS_GO) rc = vs_secure_open(serving);
     if (rc == VS_GO) rc = vs_drop_rights(serving);
     if (rc == VS_GO) rc = begin_log_file(serving);
     if (rc == VS_GO) rc = vs_namespaces_prepare(serving);
@@ -217,6 +230,7 @@ static int run_serve(int argc, char **argv) {
         vs_budget_free(serving->app.budget);
         vs_gate_free(serving->app.gate);
         vs_shares_free(serving->app.shares);
+        vs_secure_close(serving);
         vs_ending_log(serving);
     }
     vs_flags_free(serving);

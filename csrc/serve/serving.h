@@ -8,6 +8,7 @@
  *   segments.c the tags of the config's segments: known, served, given back; tables.c reads which there are
  *   policies.c the policies of the namespaces
  *   clients.c  who may ask
+ *   secure/tls.c  the certificate, and what becomes of it
  *   life.c     what goes on beside the requests: signals, the service manager, the watchdog
  *   bind.c     sockets, bound or handed over, and the user to become once they are there */
 #ifndef VS_SERVING_H
@@ -26,9 +27,10 @@ struct vs_serving_listener {
     unsigned mode; /* of a unix: address's file */
     int fd;        /* -1: not bound yet */
     bool handed;   /* by a service manager */
+    bool is_secure; /* TLS is spoken there */
 };
 
-#define VS_SERVING_FLAGS_MAX 32
+#define VS_SERVING_FLAGS_MAX 40
 
 struct vs_serving {
     struct vs_conf_opts conf; /* read it again for what holds now */
@@ -51,6 +53,7 @@ struct vs_serving {
     char user_group[140];       /* NAME:GROUP of two keys */
     struct vs_control *control; /* NULL: there are no policies, and none can come */
     struct vs_life *life;
+    struct vs_secure *secure; /* NULL: TLS is spoken nowhere */
     struct vs_start *start;
     struct vs_crews crews; /* who opens and closes which namespace */
     struct vs_segments *segments; /* NULL: the config has none */
@@ -143,6 +146,17 @@ void vs_policies_close(struct vs_serving *serving);
 int vs_clients_open(struct vs_serving *serving);
 /* Reads their file again: where it cannot be used the old ones stay.  Both are said. */
 void vs_clients_reload(struct vs_serving *serving);
+
+/* Whether a config's certificate can be used.  Errors: VESTA_EOPTION, which names the file, or what to install. */
+int vs_secure_try(const struct vs_config *config, struct vesta_error *err);
+/* Reads the certificate, where TLS is spoken.  VS_GO, or an exit code after a message. */
+int vs_secure_open(struct vs_serving *serving);
+/* Says what its new user may not read. */
+void vs_secure_tell_rights(const struct vs_serving *serving);
+/* Reads its files again where they have changed, or where that is asked for; warns before it expires.  Threads: one. */
+void vs_secure_look(struct vs_serving *serving, bool is_asked);
+void vs_secure_close(struct vs_serving *serving);
+void vs_secure_use(struct vs_serving *serving, struct vs_serve_opts *opts);
 
 /* Takes the sockets that were handed over, instead of the addresses of their protocols.  VS_GO, or an exit code. */
 int vs_take_handed(struct vs_serving *serving);

@@ -15,6 +15,10 @@
 
 #define VS_SHARE_KINDS 8    /* enum vs_share_kind */
 
+/* What becomes of a TLS handshake: nobody shook hands, it took too long, what came was no handshake; and the other way
+ * round, a handshake came where TLS is not spoken. */
+enum vs_shake { VS_SHAKE_OK, VS_SHAKE_FAILED, VS_SHAKE_LATE, VS_SHAKE_PLAIN, VS_SHAKE_MISLED, VS_SHAKES };
+
 /* REFUSED_...: requests, by what was wrong; OPEN: connections, now */
 enum vs_client_count {
     VS_CLIENT_ANSWERED,
@@ -38,6 +42,7 @@ struct vs_counts {
     vs_count turned[VS_PROTOCOLS][VS_TURNED_REASONS];      /* away */
     vs_count shed[VS_PROTOCOLS];                           /* closed because clients held too much memory */
     vs_count headers[VS_PROTOCOLS][VS_PROXY_RESULTS];      /* of the PROXY protocol */
+    vs_count shakes[VS_PROTOCOLS][VS_SHAKES];
     vs_count rests;                                        /* of listeners, for want of a descriptor */
     vs_count held[VS_SHARE_KINDS], over[VS_SHARE_KINDS];   /* requests that waited for a share, that were refused by it */
     vs_count waiting;                                      /* requests, for an id, now */

@@ -63,6 +63,8 @@ void vs_namespace_set(struct vs_namespace *ns, enum vs_namespace_state state, co
 const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPACE_WHY_MAX]);
 
 struct server;
+struct vs_tls;
+struct vs_tls_server;
 struct vs_counts;
 struct vs_gate;
 struct vs_shares;
@@ -76,6 +78,12 @@ struct vs_out;
 /* What was told of who holds a namespace's numbers: a list, and what came of reading it.  Zero: nothing. */
 struct vs_holders_seen {
     uint64_t list, reading;
+};
+/* What is told of the certificate. */
+struct vs_tls_status {
+    int64_t expires_unix_s;
+    char name[256], error[256]; /* whose it is; why its files could not be read again: "" where they could */
+    const char *path;
 };
 #define VS_HOLDERS_BYTES_MAX (200 * 1024) /* of a namespace's list */
 
@@ -107,6 +115,8 @@ struct vs_app {
      * and false where nothing is; never waits for the store; NULL: not known here */
     bool (*holders)(void *self, int ns, struct vs_holders_seen *seen, struct vs_out *out);
     void *holders_self;
+    void (*tls_status)(void *self, struct vs_tls_status *status); /* NULL: TLS is spoken nowhere */
+    void *tls_self;
     struct vs_policies policies;     /* judge is NULL where there are no policies */
     struct vs_gate *gate;            /* who may ask; NULL: nobody is asked who it is but by what follows */
     struct vs_shares *shares; /* how much who may have; NULL: as much as there is */
@@ -143,6 +153,7 @@ struct vs_listener {
     enum vs_protocol protocol;
     int fd;
     bool handed; /* a service manager's: it goes on listening when this server ends */
+    bool is_secure; /* TLS is spoken there */
 };
 
 struct vs_serve_opts {
@@ -156,6 +167,8 @@ struct vs_serve_opts {
     struct vs_limits limits;        /* as they were asked for */
     uint64_t idle_ms[VS_PROTOCOLS]; /* how long a client may rest */
     uint64_t auth_ms;               /* how long until it must have said the password */
+    const struct vs_tls *tls;       /* NULL: no listener is secure */
+    struct vs_tls_server *tls_server;
     void (*ready)(void *self);      /* called once, when connections and signals will be answered */
     /* HUP, USR1 or USR2 came: called on the first loop's thread, which shall not be held up; NULL: they are ignored */
     void (*on_signal)(void *self, int number);

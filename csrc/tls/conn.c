@@ -20,6 +20,7 @@ struct vs_tls_conn {
     int fd;
     int reads_left;   /* of the socket, in this call */
     bool is_emptied;  /* the last one took all there was */
+    bool is_unsure;   /* ... which one that got less than it might have does not show */
     bool is_reversed; /* what was tried last waits for the other way */
     bool is_refused, has_failed;
     const char *protocol;
@@ -37,7 +38,7 @@ static int take(BIO *bio, char *to, int room) {
     if (conn->reads_left == 0) return BIO_set_retry_read(bio), -1;
     conn->reads_left--;
     long got = syscall(SYS_recvfrom, conn->fd, to, (size_t)room, MSG_DONTWAIT, NULL, NULL);
-    conn->is_emptied = got < room;
+    conn->is_emptied = got < (conn->is_unsure ? 0 : room);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
     if (got == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
     return (int)got;
@@ -83,7 +84,8 @@ SSL_CTX *vs_tls_context(const SSL_METHOD *side) {
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_PRIORITIZE_CHACHA |
                                  SSL_OP_CIPHER_SERVER_PREFERENCE |
                                  SSL_OP_IGNORE_UNEXPECTED_EOF); /* requests and replies say where they end */
-    SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_mode(ctx,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(ctx, 1);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_default_passwd_cb(ctx, say_no_password);
@@ -162,7 +164,8 @@ static void fail(struct vs_tls_conn *conn) {
     conn->is_refused = is_refusal(code);
     vs_tls_words(errno ? strerror(errno) : "the connection was closed", words);
     if (verified != X509_V_OK)
-        snprintf(conn->why, sizeof conn->why, "the certificate is refused: %s", X509_verify_cert_error_string(verified));
+        snprintf(conn->why, sizeof conn->why, "the certificate is refused: %s",
+                 X509_verify_cert_error_string(verified));
     else if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER)
         snprintf(conn->why, sizeof conn->why, "what came is not TLS");
     else
@@ -201,6 +204,7 @@ enum vs_tls_step vs_tls_shake(struct vs_tls_conn *conn, bool *more) {
     ERR_clear_error(); /* of whatever else this thread does with OpenSSL */
     errno = 0;
     conn->reads_left = 1;
+    conn->is_unsure = *more;
     int rc = SSL_do_handshake(conn->ssl);
     if (rc == 1) return finish(conn, more);
     *more = !conn->is_emptied;
@@ -235,6 +239,7 @@ ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more)
     size_t total = 0, got;
     int rc = 1;
     conn->reads_left = 1;
+    conn->is_unsure = *more;
     conn->is_reversed = false;
     errno = 0;
     while (total < room && (rc = SSL_read_ex(conn->ssl, to + total, room - total, &got)) == 1) {

@@ -45,7 +45,8 @@ static int ask_clients(SSL_CTX *ctx, const struct vs_tls_server_opts *opts, stru
     }
     SSL_CTX_set_client_CA_list(ctx, names); /* its own now */
     SSL_CTX_set_verify(
-        ctx, SSL_VERIFY_PEER | (opts->client_certificates == VS_TLS_REQUIRED ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), NULL);
+        ctx, SSL_VERIFY_PEER | (opts->client_certificates == VS_TLS_REQUIRED ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
+        NULL);
     return VESTA_OK;
 }
 
@@ -153,7 +154,8 @@ int vs_tls_server_open(const struct vs_tls_server_opts *opts, struct vs_tls_serv
     self->opts.key = copy(opts->key);
     self->opts.client_ca = copy(opts->client_ca);
     self->tickets = vs_tickets_new();
-    bool has_all = self->opts.certificate && self->opts.key && !self->opts.client_ca == !opts->client_ca && self->tickets;
+    bool has_all =
+        self->opts.certificate && self->opts.key && !self->opts.client_ca == !opts->client_ca && self->tickets;
     int rc = has_all ? vs_tls_server_renew(self, err) : vs_fail(err, VESTA_ENOMEM, "no memory for TLS");
     if (rc == VESTA_OK)
         *server = self;

@@ -74,7 +74,8 @@ struct vs_tls {
     /* `name`: host name or IP address, which the server's certificate must have.  NULL: no memory. */
     struct vs_tls_conn *(*connect)(struct vs_tls_client *client, int fd, const char *name);
 
-    /* Goes on with the handshake until it must wait.  *more, here and below: there may be bytes in the socket that were
+    /* Goes on with the handshake until it must wait.  *more, here and below: in, an end may stand behind what a read of the
+     * socket gets, even where that is less than it might be (false: an edge will tell); out, there may be bytes in the socket that were
      * left for the next call, so that nobody who sends without end holds a thread; poll says nothing of what was read
      * and not asked for yet, so ask until EAGAIN before a wait. */
     enum vs_tls_step (*shake)(struct vs_tls_conn *conn, bool *more);

@@ -1,4 +1,5 @@
-/* sides.c -- the module's two sides, over a socket of this process: who believes whom, bytes, files that are exchanged. */
+/* sides.c -- the module's two sides, over a socket of this process: who believes whom, bytes, files that are exchanged.
+ */
 #include "check.h"
 #include "os/clock.h"
 #include "tls/tls.h"
@@ -65,7 +66,7 @@ static struct vs_tls_server *opened(struct vs_tls_server_opts opts) {
 /* Shakes both ends until neither goes on. */
 static void shake(struct end at[2]) {
     for (int i = 0; i < 200; i++) {
-        bool more;
+        bool more = false;
         struct end *end = &at[i % 2];
         if (end->step == VS_TLS_WANTS_READ || end->step == VS_TLS_WANTS_WRITE) end->step = tls->shake(end->conn, &more);
         if (end->step == VS_TLS_FAILED) shutdown(end->fd, SHUT_WR);
@@ -111,7 +112,8 @@ static void names_are_verified(void) {
                 {"::1", "ca.pem", "IP address mismatch"},
                 {"localhost", "other.pem", "unable to get local issuer certificate"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct pair p = made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){.ca = path(rows[i].ca)}, rows[i].name);
+        struct pair p =
+            made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){.ca = path(rows[i].ca)}, rows[i].name);
         CHECK_EQ_I64(p.at[1].step, rows[i].why ? VS_TLS_FAILED : VS_TLS_DONE);
         CHECK_HAS(tls->why(p.at[1].conn), rows[i].why ? rows[i].why : "");
         CHECK(tls->is_refused(p.at[1].conn) == (rows[i].why != NULL));
@@ -161,7 +163,7 @@ static void a_socket_that_is_full_goes_on_where_it_stopped(void) {
     struct pair p = made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){0}, "localhost");
     char *bytes = malloc(LOT), *got = calloc(1, LOT), *moved = malloc(LOT);
     size_t sent = 0, read = 0;
-    bool more, was_full = false;
+    bool more = false, was_full = false;
     for (int i = 0; i < LOT; i++)
         bytes[i] = (char)(i * 7 + i / 251);
     for (int round = 0; read < LOT && round < 100000; round++) {
@@ -184,7 +186,7 @@ static void a_socket_that_is_full_goes_on_where_it_stopped(void) {
 static void records_that_came_together_are_read_together(void) {
     struct pair p = made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){0}, "localhost");
     char got[4096];
-    bool more = true;
+    bool more = false;
     for (int i = 0; i < 50; i++)
         CHECK_EQ_I64(tls->write(p.at[1].conn, "PING\r\n", 6), 6);
     CHECK_EQ_I64(tls->read(p.at[0].conn, got, sizeof got, &more), 300);
@@ -213,7 +215,7 @@ static void a_call_reads_the_socket_once(void) {
 
 static void an_end_is_an_end_and_a_cut_record_is_none(void) {
     char got[64];
-    bool more;
+    bool more = false;
     struct pair p = made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){0}, "localhost");
     CHECK_EQ_I64(tls->write(p.at[1].conn, "GET", 3), 3);
     tls->end(p.at[1].conn);
@@ -227,6 +229,17 @@ static void an_end_is_an_end_and_a_cut_record_is_none(void) {
     CHECK(send(p.at[1].fd, "................................................................", 59, 0) == 59);
     CHECK(tls->read(p.at[0].conn, got, sizeof got, &more) == -1 && errno == EPROTO);
     CHECK_HAS(tls->why(p.at[0].conn), "bad record mac");
+    part(&p);
+}
+
+/* Both came by one edge: no other tells of the end. */
+static void an_end_behind_a_part_of_a_record_is_seen(void) {
+    char got[64];
+    bool more = true;
+    struct pair p = made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){0}, "localhost");
+    CHECK(send(p.at[1].fd, "\x17\x03\x03\x00\x40 half", 10, 0) == 10 && shutdown(p.at[1].fd, SHUT_WR) == 0);
+    CHECK(tls->read(p.at[0].conn, got, sizeof got, &more) == -1 && errno == EAGAIN && more);
+    CHECK_EQ_I64(tls->read(p.at[0].conn, got, sizeof got, &more), 0);
     part(&p);
 }
 
@@ -268,7 +281,8 @@ static void refuse(const char *certificate, const char *key, const char *why) {
 
 static void files_that_cannot_be_used_are_named(void) {
     run("cd %s && : > empty.pem && head -c 200 server.pem > cut.pem && "
-        "openssl pkey -in server.key -aes128 -passout pass:secret -out locked.key && openssl genrsa -out rsa.key 2048 2>/dev/null",
+        "openssl pkey -in server.key -aes128 -passout pass:secret -out locked.key && openssl genrsa -out rsa.key 2048 "
+        "2>/dev/null",
         folder);
     refuse("server.pem", "next.key", "this private key is not that of the certificate in ");
     refuse("server.pem", "rsa.key", "this private key is not that of the certificate in ");
@@ -280,7 +294,8 @@ static void files_that_cannot_be_used_are_named(void) {
     refuse("cut.pem", "server.key", "no certificate can be read from it");
     struct vs_tls_client *client = NULL;
     struct vesta_error err;
-    CHECK_EQ_I64(tls->client_open(&(struct vs_tls_client_opts){.ca = path("missing.pem")}, &client, &err), VESTA_EOPTION);
+    CHECK_EQ_I64(tls->client_open(&(struct vs_tls_client_opts){.ca = path("missing.pem")}, &client, &err),
+                 VESTA_EOPTION);
     CHECK_HAS(err.text, path("missing.pem"));
 }
 
@@ -307,7 +322,8 @@ static void a_certificate_is_exchanged_while_others_connect(void) {
     struct vesta_error err;
     pthread_t thread[2];
     run("cd %s && cp server.pem own.pem && cp server.key own.key", folder);
-    struct vs_tls_server *server = opened((struct vs_tls_server_opts){.certificate = path("own.pem"), .key = path("own.key")});
+    struct vs_tls_server *server =
+        opened((struct vs_tls_server_opts){.certificate = path("own.pem"), .key = path("own.key")});
     for (int i = 0; i < 2; i++)
         pthread_create(&thread[i], NULL, come_and_go, server);
     run("cd %s && cp next.pem own.pem", folder);
@@ -334,6 +350,7 @@ static const struct check_case cases[] = {
     {"records that came together are read together", records_that_came_together_are_read_together},
     {"a call reads the socket once", a_call_reads_the_socket_once},
     {"an end is an end, and a cut record is none", an_end_is_an_end_and_a_cut_record_is_none},
+    {"an end behind a part of a record is seen", an_end_behind_a_part_of_a_record_is_seen},
     {"a greeting has a deadline", a_greeting_has_a_deadline},
     {"files that cannot be used are named", files_that_cannot_be_used_are_named},
     {"a certificate is exchanged while others connect", a_certificate_is_exchanged_while_others_connect},

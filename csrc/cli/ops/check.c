@@ -5,6 +5,7 @@
 #include "config/schema.h"
 #include "command/options.h"
 #include "serve/effective.h"
+#include "serve/serving.h"
 #include "store/store.h"
 
 #include <inttypes.h>
@@ -119,7 +120,9 @@ static int check(const struct vs_conf_opts *opts, int effective, int json) {
     struct vesta_error err;
     int rc = VS_DONE;
     if (vs_config_read(opts, &config, &err) != VESTA_OK) return print_wrong(&err, json);
-    if (effective)
+    if (!effective && vs_secure_try(config, &err) != VESTA_OK)
+        rc = print_wrong(&err, json);
+    else if (effective)
         rc = vs_effective_config(config, opts, json);
     else
         (json ? print_summary_json : print_summary)(config);
@@ -154,7 +157,7 @@ const struct vs_command vs_check_command = {
     "check", run_check, "read a config and say what is wrong with it", "check [OPTION...] [-c] FILE",
     "Reads a config file as `vesta serve -c` does and shows the result, or what is wrong: the file, the\n"
     "line, the key, what was expected.  A config is a Lua file that returns a table.  Nothing is opened or\n"
-    "claimed.  Exit code 1 if it cannot be used.\n"
+    "claimed but the files of TLS.  Exit code 1 if it cannot be used.\n"
     "\n"
     "  $ vesta check /etc/vesta/vesta.lua\n"
     "  /etc/vesta/vesta.lua: ok\n"

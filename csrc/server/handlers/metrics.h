@@ -56,6 +56,10 @@ void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) __attribut
 #define SECONDS(us) vs_metrics_seconds((char[VS_SECONDS_MAX]){0}, (us))
 const char *vs_metrics_seconds(char *buf, int64_t us);
 
+/* metrics_tls.c */
+void vs_put_tls_handshakes(struct vs_metrics *m);
+void vs_put_tls_expiry(struct vs_metrics *m);
+
 /* metrics_tags.c: how the tags stand, in one look; then the families of tags. */
 void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set);
 typedef void vs_metrics_family(struct vs_metrics *m);

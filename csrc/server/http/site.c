@@ -31,10 +31,11 @@ static bool is_ours(const struct vs_app *app, struct vs_slice host) {
 
 /* ------------------------------------------------------------------ pages */
 
-/* http://HOST or https://HOST is a page of that host: which of the two, a proxy may have changed. */
-static bool is_own(const struct vs_http *http) {
-    static const char *const schemes[] = {"http://", "https://"};
-    for (size_t i = 0; i < VS_COUNT(schemes); i++) {
+/* https://HOST is a page of that host, and http://HOST where TLS is not spoken here: which of the two, a proxy may have
+ * changed then. */
+static bool is_own(const struct vs_http *http, bool is_secure) {
+    static const char *const schemes[] = {"https://", "http://"};
+    for (size_t i = 0; i < VS_COUNT(schemes) - is_secure; i++) {
         size_t length = strlen(schemes[i]);
         if (http->origin.length != length + http->host.length || http->host.length == 0) continue;
         if (strncasecmp(http->origin.at, schemes[i], length) != 0) continue;
@@ -90,5 +91,5 @@ bool vs_http_admits(struct vs_request *r, const struct vs_http *http) {
         return refuse_host(r, http);
     r->origin = listed(r, http->origin);
     if (r->origin || http->site == VS_SITE_OWN || is_link(http)) return true;
-    return (http->site == VS_SITE_UNSAID && (!http->origin.at || is_own(http))) || refuse_page(r, http);
+    return (http->site == VS_SITE_UNSAID && (!http->origin.at || is_own(http, r->session->secure))) || refuse_page(r, http);
 }

@@ -145,6 +145,18 @@ static void put_requests(struct vs_out *out, const struct vs_app *app) {
     vs_put(out, "}", 1);
 }
 
+static void put_tls(struct vs_out *out, const struct vs_app *app) {
+    struct vs_tls_status tls;
+    if (!app->tls_status) return;
+    app->tls_status(app->tls_self, &tls);
+    vs_json_open(out, "tls", '{');
+    vs_json_text(out, "certificate", tls.path);
+    vs_json_text(out, "name", tls.name);
+    vs_json_int(out, "expires_unix_ms", tls.expires_unix_s * 1000);
+    if (*tls.error) vs_json_text(out, "error", tls.error);
+    vs_put(out, "}", 1);
+}
+
 /* Those that are not told of one by one. */
 static void put_others(struct vs_out *out, const struct vs_app *app) {
     const struct vs_counts *first = app->counts[0];
@@ -175,6 +187,7 @@ void vs_put_status(struct vs_out *out, const struct vs_app *app, int ns, bool dr
     vs_json_uint(out, "waiting", vs_total(app, &app->counts[0]->waiting));
     put_requests(out, app);
     put_policy(out, app);
+    put_tls(out, app);
     if (ns < 0 && app->ns_count > VS_NAMESPACES_TOLD) put_others(out, app);
     vs_json_open(out, "namespaces", '[');
     for (int i = 0; ns < 0 && i < vs_told(app); i++)

@@ -38,7 +38,7 @@ static void turn_away(struct listener *listener, int fd, const struct vs_peer *p
     vs_roster_note(listener->loop->server->opts->app, listener->loop->scratch.loop,
                    VS_LAST_TURNED + (int)listener->protocol, peer);
     vs_add(&counts->closed[listener->protocol], 1);
-    vs_turn_away(fd, listener->protocol);
+    if (!listener->is_secure) vs_turn_away(fd, listener->protocol); /* who awaits a handshake would not read it */
     recv(fd, listener->loop->in, sizeof listener->loop->in, MSG_DONTWAIT);
     close(fd);
 }
@@ -118,6 +118,7 @@ static bool let_in(struct listener *listener) {
     c->fd = fd;
     c->peer = peer;
     c->is_uncounted = brings_header;
+    c->is_secure = listener->is_secure;
     c->session.protocol = listener->protocol;
     vs_conn_place(c, loop);
     return true;
@@ -160,7 +161,13 @@ int vs_listener_open(struct loop *loop, struct listener *listener, const struct 
     if (fcntl(from->fd, F_SETFL, fcntl(from->fd, F_GETFL) | O_NONBLOCK) != 0) return uv_translate_sys_error(errno);
     int own = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0) return uv_translate_sys_error(errno);
-    *listener = (struct listener){{on_clients}, own, loop, from->protocol, true, from->handed, false};
+    *listener = (struct listener){.watched = {on_clients},
+                                  .fd = own,
+                                  .loop = loop,
+                                  .protocol = from->protocol,
+                                  .listening = true,
+                                  .handed = from->handed,
+                                  .is_secure = from->is_secure};
     return watch(listener) == 0 ? 0 : uv_translate_sys_error(errno);
 }
 
@@ -174,8 +181,7 @@ void vs_listener_close(struct listener *listener) {
 
 /* ------------------------------------------------------------------ telling */
 
-/* How many there are that the log has not told of; 0 also where it told of others a moment ago. */
-static uint64_t untold(struct told *told, uint64_t count, uint64_t now_ms) {
+uint64_t vs_untold(struct told *told, uint64_t count, uint64_t now_ms) {
     uint64_t more = count - told->count;
     if (more == 0 || (told->at_ms && now_ms - told->at_ms < TELL_MS)) return 0;
     *told = (struct told){now_ms, count};
@@ -203,7 +209,7 @@ static void tell_turned(struct server *server, enum vs_protocol protocol, uint64
     const struct vs_limits *limits = vs_budget_limits(app->budget);
     uint64_t address = turned(app, protocol, VS_TURNED_ADDRESS), proto = turned(app, protocol, VS_TURNED_PROTO),
              all = turned(app, protocol, VS_TURNED_TOTAL), *was = &server->told_address[protocol],
-             more = untold(&server->told_turned[protocol], address + proto + all, now_ms);
+             more = vs_untold(&server->told_turned[protocol], address + proto + all, now_ms);
     if (more == 0) return;
     vs_log(VS_LOG_WARN, sentences[protocol], "turned_away", VS_DIGITS((int64_t)more), "of_one_address",
            VS_DIGITS((int64_t)(address - *was)), "limit_of_one_address", VS_DIGITS(limits->of_address[protocol]),
@@ -225,12 +231,12 @@ void vs_listeners_tell(struct server *server, uint64_t now_ms) {
     char last[VS_PEER_TEXT_MAX];
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
         tell_turned(server, (enum vs_protocol)protocol, now_ms);
-    uint64_t shed = untold(&server->told_shed, total_shed(app), now_ms);
+    uint64_t shed = vs_untold(&server->told_shed, total_shed(app), now_ms);
     if (shed)
         vs_log(VS_LOG_WARN, "connections were closed: clients held too much memory", "closed", VS_DIGITS((int64_t)shed),
                "memory_mib", VS_DIGITS(vs_budget_limits(app->budget)->memory_max >> 20), "last_address",
                last_address(server, VS_LAST_SHED, last), NULL);
-    uint64_t rests = untold(&server->told_rests, vs_total(app, &app->counts[0]->rests), now_ms);
+    uint64_t rests = vs_untold(&server->told_rests, vs_total(app, &app->counts[0]->rests), now_ms);
     if (rests)
         vs_log(VS_LOG_WARN, "new connections had to wait: this process or this machine has run out of file descriptors",
                "rests", VS_DIGITS((int64_t)rests), NULL);

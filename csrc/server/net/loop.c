@@ -40,7 +40,7 @@ static void too_slow(struct conn *c) {
     static const char text[] = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Connection: close\r\n\r\n";
     vs_add(&c->loop->scratch.counts->requests[c->session.protocol][vs_code_named("too_slow")], 1);
-    if (c->session.protocol != VS_RESP) send(c->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (c->session.protocol != VS_RESP) vs_conn_say(c, text, sizeof text - 1);
     vs_conn_finish(c);
 }
 
@@ -72,7 +72,7 @@ static void look_at(struct conn *c, uint64_t now) {
     if (c->gone) return;
     uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.protocol];
     bool shed = sits_on_memory(c, now), idle = !c->waits && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
-    if (idle || is_torn(c) || says_no_password(c, now))
+    if (idle || is_torn(c) || says_no_password(c, now) || vs_secure_is_late(c, now))
         vs_conn_end(c);
     else if (shed)
         vs_conn_shed(c);
@@ -140,7 +140,7 @@ static void on_sweep(uv_timer_t *timer) {
         next = TAILQ_NEXT(c, all);
         (loop->drain_ms ? drain_one : look_at)(c, now);
     }
-    if (loop == loop->server->loops[0]) vs_listeners_tell(loop->server, now);
+    if (loop == loop->server->loops[0]) vs_listeners_tell(loop->server, now), vs_secure_tell(loop->server, now);
     if (loop->drain_ms && TAILQ_EMPTY(&loop->conns) && vs_handover_end(loop)) close_loop(loop);
 }
 

@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define READS (EPOLLIN | EPOLLPRI | EPOLLRDHUP | (uint32_t)EPOLLET)
 #define TURN_MAX (1 << 20)    /* bytes of replies to one connection before the others have their turn */
 #define ROUND_BYTES_MAX 65536 /* of replies that wait until the others of the round were read */
 
@@ -58,6 +57,7 @@ static void bury(struct conn *c) {
     drop_buf(c);
     drop_writing(c);
     vs_header_drop(c);
+    vs_secure_free(c);
     assert(c->session.memory == 0);
     vs_add(&c->loop->scratch.counts->closed[c->session.protocol], 1);
     vs_budget_leave(c->session.app->budget, c->session.protocol, c->is_uncounted ? NULL : &c->peer);
@@ -86,8 +86,7 @@ void vs_conn_end_asked(struct loop *loop) {
     }
 }
 
-/* To be served: in this round, if its line has not been served yet. */
-static void line_up(struct conn *c) {
+void vs_conn_line_up(struct conn *c) {
     if (c->lined_up) return;
     c->lined_up = true;
     c->loop->line_length++;
@@ -106,6 +105,7 @@ void vs_conn_end(struct conn *c) {
     if (c->lined_up) leave_line(c);
     TAILQ_REMOVE(&c->loop->conns, c, all);
     vs_session_end(&c->session);
+    vs_secure_end(c);
     vs_poll_forget(c->loop, c->fd);
     close(c->fd);
     c->gone = true;
@@ -114,6 +114,7 @@ void vs_conn_end(struct conn *c) {
 
 void vs_conn_finish(struct conn *c) {
     if (c->gone) return;
+    vs_secure_end(c);
     if (c->ended || shutdown(c->fd, SHUT_WR) != 0) {
         vs_conn_end(c);
         return;
@@ -122,7 +123,7 @@ void vs_conn_finish(struct conn *c) {
     vs_header_drop(c);
     c->lingering = true;
     be_active(c);
-    if (c->readable) line_up(c);
+    if (c->readable) vs_conn_line_up(c);
 }
 
 static void count_shed(struct conn *c) {
@@ -142,7 +143,7 @@ void vs_conn_shed(struct conn *c) {
         return;
     }
     vs_add(&c->loop->scratch.counts->requests[c->session.protocol][vs_code_named("overloaded")], 1);
-    send(c->fd, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    vs_conn_say(c, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1);
     vs_conn_finish(c);
 }
 
@@ -150,12 +151,21 @@ void vs_conn_shed(struct conn *c) {
 
 /* By their numbers: in the C library they are points where a thread may be cancelled, which costs each of them two
  * locked instructions. */
-static ssize_t put(int fd, const char *bytes, size_t length) {
-    return syscall(SYS_sendto, fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+static ssize_t put(struct conn *c, const char *bytes, size_t length) {
+    if (c->is_secure) return vs_secure_put(c, bytes, length);
+    return syscall(SYS_sendto, c->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 }
 
-static ssize_t get(int fd, char *to, size_t room) {
-    return syscall(SYS_recvfrom, fd, to, room, MSG_DONTWAIT, NULL, NULL);
+/* Less than there was room for is all there was. */
+static ssize_t get(struct conn *c, char *to, size_t room, bool *more) {
+    if (c->is_secure) return vs_secure_get(c, to, room, more);
+    ssize_t got = syscall(SYS_recvfrom, c->fd, to, room, MSG_DONTWAIT, NULL, NULL);
+    *more = got == (ssize_t)room;
+    return got;
+}
+
+void vs_conn_say(struct conn *c, const char *text, size_t length) {
+    (void)put(c, text, length);
 }
 
 /* Goes on with a connection that nothing holds up any more. */
@@ -170,13 +180,13 @@ void vs_conn_resume(struct conn *c) {
     if (c->ended)
         vs_conn_end(c);
     else if (c->readable)
-        line_up(c);
+        vs_conn_line_up(c);
 }
 
 /* One writes until the socket takes no more; then its edge is waited for. */
 static void write_on(struct conn *c) {
     struct writing *w = c->writing;
-    ssize_t sent = put(c->fd, w->bytes + w->sent, w->length - w->sent);
+    ssize_t sent = put(c, w->bytes + w->sent, w->length - w->sent);
     if (sent < 0 && errno != EAGAIN) {
         vs_conn_end(c);
         return;
@@ -185,7 +195,7 @@ static void write_on(struct conn *c) {
     if (sent > 0) w->sent += (size_t)sent;
     if (w->sent < w->length) return;
     drop_writing(c);
-    vs_poll_change(c->loop, c->fd, &c->watched, READS);
+    vs_poll_change(c->loop, c->fd, &c->watched, VS_READS);
     be_active(c);
     vs_conn_resume(c);
 }
@@ -197,7 +207,7 @@ static bool write_later(struct conn *c, const char *bytes, size_t length) {
     size_t size = sizeof *c->writing + length;
     if (!vs_session_take(&c->session, size)) return false;
     struct writing *writing = malloc(size);
-    if (!writing || vs_poll_change(c->loop, c->fd, &c->watched, READS | EPOLLOUT) != 0) {
+    if (!writing || vs_poll_change(c->loop, c->fd, &c->watched, VS_READS | EPOLLOUT) != 0) {
         free(writing);
         return vs_session_give(&c->session, size), false;
     }
@@ -210,7 +220,7 @@ static bool write_later(struct conn *c, const char *bytes, size_t length) {
 
 /* Sends c what is its own, now or when the others had their turn.  true: all of it is gone. */
 static bool reply(struct conn *c, const char *bytes, size_t length, bool now) {
-    ssize_t sent = now ? put(c->fd, bytes, length) : 0;
+    ssize_t sent = now ? put(c, bytes, length) : 0;
     if (sent == (ssize_t)length) return true;
     if (sent < 0 && errno == EAGAIN) sent = 0;
     if (sent < 0) {
@@ -364,28 +374,30 @@ static char *room_for(struct conn *c, size_t *room) {
 
 static void take_in(struct conn *c, char *bytes, size_t length) {
     if (c->lingering || c->session.viewer) return; /* it may say what it likes */
-    if (c->partial_ms == 0 && vs_header_is_unlisted(c, bytes, length)) return;
+    if (c->partial_ms == 0 && (vs_header_is_unlisted(c, bytes, length) || vs_secure_is_misled(c, bytes, length))) return;
     be_active(c);
     if (c->have > 0) bytes = c->buf, length = c->have += length;
     work(c, bytes, length);
 }
 
-/* Reads once: who has more to say is read on when the others had their turn.  Less than there was room for is all there
- * was, and what comes next has an edge of its own; unless an end, a failure or urgent data cut it short. */
+/* Reads once: who has more to say is read on when the others had their turn.  What comes behind all there was has an edge
+ * of its own; unless an end, a failure or urgent data cut it short. */
 static void read_on(struct conn *c) {
     size_t room;
+    bool more;
     char *to = room_for(c, &room);
     if (!to) {
         vs_conn_shed(c);
         return;
     }
-    ssize_t got = get(c->fd, to, room);
+    ssize_t got = get(c, to, room, &more);
     if (got < 0 && errno == EAGAIN) {
-        c->readable = false;
+        c->readable = more;
+        if (more) vs_conn_line_up(c);
         return;
     }
-    c->readable = got == (ssize_t)room || c->unsure;
-    if (c->readable && got > 0) line_up(c);
+    c->readable = more || c->unsure;
+    if (c->readable && got > 0) vs_conn_line_up(c);
     if (got > 0) {
         take_in(c, to, (size_t)got);
     } else if (got == 0 && !c->lingering) {
@@ -398,12 +410,14 @@ static void read_on(struct conn *c) {
 
 /* The stages of a connection, of which those before its protocol's are rare. */
 static void read_stage(struct conn *c) {
-    if (!c->header) {
+    if (c->header) {
+        vs_header_read(c);
+        if (c->readable && !c->gone) vs_conn_line_up(c);
+    } else if (c->is_secure && !c->is_shaken && !c->lingering) {
+        vs_secure_shake(c);
+    } else {
         read_on(c);
-        return;
     }
-    vs_header_read(c);
-    if (c->readable && !c->gone) line_up(c);
 }
 
 /* Nothing is read while a reply is being written or an id is waited for: `readable` remembers it. */
@@ -428,10 +442,10 @@ void vs_conn_serve(struct loop *loop) {
 
 static void on_edge(struct watched *of, uint32_t events) {
     struct conn *c = (struct conn *)of;
-    if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) c->writable = true;
+    if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) c->writable = true, c->readable |= c->is_reversed;
     if (events & ~(uint32_t)EPOLLOUT) c->readable = true;
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) c->unsure = true;
-    line_up(c);
+    vs_conn_line_up(c);
 }
 
 /* ------------------------------------------------------------------ beginning a connection */
@@ -444,6 +458,7 @@ void vs_conn_begin(struct conn *c, struct loop *loop) {
     c->session = (struct vs_session){
         .app = app, .scratch = &loop->scratch, .protocol = protocol, .proxied = c->header != NULL, .peer = &c->peer};
     c->session.local = c->peer.family == 0 && !c->session.proxied;
+    c->session.secure = c->is_secure;
     c->session.draining = loop->drain_ms != 0;
     c->session.began_us = app->clock->boot_us(app->clock->self);
     c->session.id =
@@ -454,5 +469,5 @@ void vs_conn_begin(struct conn *c, struct loop *loop) {
     c->stranger_ms = loop->now_ms;
     vs_add(&loop->scratch.counts->accepted[protocol], 1);
     TAILQ_INSERT_TAIL(&loop->conns, c, all);
-    if (vs_poll_watch(loop, c->fd, &c->watched, READS) != 0) vs_conn_end(c);
+    if (vs_poll_watch(loop, c->fd, &c->watched, VS_READS) != 0) vs_conn_end(c);
 }

@@ -3,6 +3,7 @@
 #define VS_NET_H
 
 #include "server/net/session.h"
+#include "tls/tls.h"
 
 #include <sys/epoll.h>
 #include <sys/queue.h>
@@ -28,6 +29,10 @@ struct conn {
     bool lingering; /* it was written: only the client's end is waited for */
     bool ended;     /* the client will send no more */
     bool gone;      /* its socket is closed; its memory goes with the round */
+    bool is_secure, is_shaken; /* TLS is spoken; hands were shaken, and it says its protocol */
+    bool is_reversed;          /* TLS must write before it can read on */
+    struct vs_tls_conn *tls;   /* from the first byte of a handshake on */
+    size_t tls_bytes;          /* of what clients may hold, for that */
     struct writing *writing; /* a reply that the socket did not take at once; NULL: none */
     struct loop *loop;
     TAILQ_ENTRY(conn) all, queued, line;
@@ -54,7 +59,7 @@ struct loop {
         int fd; /* this loop's own, of the socket that all loops share */
         struct loop *loop;
         enum vs_protocol protocol;
-        bool listening, handed;
+        bool listening, handed, is_secure;
         bool resting; /* nobody can be let in just now: for want of a descriptor or of memory */
     } listener[VS_LISTENERS_MAX];
     uv_async_t stop, wake, arrival;
@@ -95,6 +100,11 @@ struct loop {
     char replies[VS_OUT_MAX];
 };
 
+/* Why hands were not shaken. */
+struct vs_shake_failed {
+    char address[VS_PEER_TEXT_MAX], why[160];
+};
+
 enum { VS_SIGNALS = 5 }; /* TERM, INT, HUP, USR1, USR2 */
 
 struct server {
@@ -107,6 +117,8 @@ struct server {
         uint64_t at_ms, count;
     } told_turned[VS_PROTOCOLS], told_shed, told_rests;
     uint64_t told_address[VS_PROTOCOLS]; /* of those turned away, who had too many from one address */
+    struct told told_shakes[VS_SHAKES];
+    struct vs_shake_failed failed[VS_SHAKES]; /* the last of them; under secure.c's lock */
 };
 
 /* Has the loop's epoll tell of a descriptor, by these events; again, by others; no more.  0, or -1 and errno. */
@@ -129,6 +141,29 @@ void vs_header_look(struct conn *c, uint64_t now_ms);
 void vs_header_drop(struct conn *c);
 /* Refuses a connection whose protocol begins with a header. */
 bool vs_header_is_unlisted(struct conn *c, const char *bytes, size_t length);
+#define VS_READS (EPOLLIN | EPOLLPRI | EPOLLRDHUP | (uint32_t)EPOLLET)
+
+/* ---- secure.c: the stage of a connection's handshake, and TLS's bytes behind it */
+
+/* Goes on with the handshake; behind it c->is_shaken, or the connection is at its end. */
+void vs_secure_shake(struct conn *conn);
+/* As recv and send; *more: there may be more to read. */
+ssize_t vs_secure_get(struct conn *conn, char *to, size_t room, bool *more);
+ssize_t vs_secure_put(struct conn *conn, const char *bytes, size_t length);
+/* Nothing is written behind it. */
+void vs_secure_end(struct conn *conn);
+void vs_secure_free(struct conn *conn);
+/* Ends one whose handshake takes too long. */
+bool vs_secure_is_late(struct conn *conn, uint64_t now_ms);
+/* Refuses a connection that begins with a handshake where TLS is not spoken. */
+bool vs_secure_is_misled(struct conn *conn, const char *bytes, size_t length);
+/* Logs whose hands were not shaken, now and then.  Called on the first loop, twice a second. */
+void vs_secure_tell(struct server *server, uint64_t now_ms);
+
+/* Sends what is the last that a connection hears, if the socket takes it. */
+void vs_conn_say(struct conn *conn, const char *text, size_t length);
+/* To be served: in this round, if its line has not been served yet. */
+void vs_conn_line_up(struct conn *conn);
 
 /* Serves those who are lined up, each once; then forgets those who have ended. */
 void vs_conn_serve(struct loop *loop);
@@ -165,6 +200,9 @@ void vs_listeners_init(struct loop *loop);
 
 /* Logs who found no place, now and then.  Called on the first loop, twice a second. */
 void vs_listeners_tell(struct server *server, uint64_t now_ms);
+
+/* How many there are that the log has not told of; 0 also where it told of others a moment ago. */
+uint64_t vs_untold(struct told *told, uint64_t count, uint64_t now_ms);
 
 /* Lets in who is there and was told to another loop that did not come to it. */
 void vs_listener_look(struct listener *listener);

@@ -101,6 +101,8 @@ struct vs_session {
     enum vs_protocol protocol;
     bool local;   /* over a unix socket, and no balancer's */
     bool proxied; /* a balancer passes it on: whoever it is, nothing says that it is on this machine */
+    bool secure;  /* over TLS */
+    const char *certified; /* what its certificate calls it; NULL: it has shown none */
     const struct vs_peer *peer;
     uint64_t id;
     bool draining;  /* the server is stopping: this reply is the last */

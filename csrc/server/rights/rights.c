@@ -25,6 +25,7 @@ static bool is_local(const struct vs_session *s) {
 }
 
 static const struct vs_account *default_of(const struct vs_session *s) {
+    if (s->certified) return vs_account_named(s->grant.accounts, text_of(s->certified));
     const struct vs_account *a = vs_account_named(s->grant.accounts, text_of(VS_ACCOUNT_DEFAULT));
     if (!a) return is_local(s) ? &vs_account_local : NULL;
     return a->secret_count > 0 ? NULL : a;
@@ -309,7 +310,7 @@ bool vs_rights_operate(struct vs_request *r) {
     struct vs_slice name, secret, said = r->http->authorization;
     char buf[CREDENTIAL_MAX];
     if (!s->is_proving) {
-        if (!said.at) return false;
+        if (!said.at) return s->certified && s->grant.account && may_operate(r);
         if (is_kept(s, said, false)) return may_operate(r);
         grant(s, NULL, NULL);
         if (!keep(s, said, false)) return false;

@@ -1,0 +1,482 @@
+"""secure.py VESTA CERTIFICATES -- TLS on the listeners of `vesta serve`, as others' clients meet it: openssl, curl, redis-cli;
+certificates of clients, certificates that are exchanged, broken or run out, and those who never finish a handshake."""
+import json
+import os
+import re
+import resource
+import select
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+
+from servers import until
+from serving import SLOW, Server, claim, command, get, main, same, until_closed
+from harness import vesta_for_others
+
+CERTIFICATES = os.path.abspath(sys.argv.pop(2))
+
+
+class Secure(Server):
+    """A server that speaks TLS on both faces, with a pair of files of its own."""
+
+    def __init__(self, world, *flags, **kw):
+        self.own, self.made = world.path("own"), world.path("made")
+        if not os.path.exists(self.made):
+            subprocess.run([CERTIFICATES, self.made], check=True, timeout=60 * SLOW)
+            os.mkdir(self.own)
+            self.put("server")
+        super().__init__(world, "--tls-certificate", self.own + "/pem", "--tls-key", self.own + "/key", *flags, **kw)
+        for at in self.args.index("--http") + 1, self.args.index("--resp") + 1:
+            self.args[at] = "tls:" + self.args[at]
+
+    def put(self, certificate, key=None):
+        """Each by a rename, as people exchange files."""
+        for kind, name in ("pem", certificate), ("key", key or certificate):
+            with open("%s/%s.%s" % (self.made, name, kind), "rb") as file, open("%s/new" % self.own, "wb") as new:
+                new.write(file.read())
+            os.rename(self.own + "/new", "%s/%s" % (self.own, kind))
+
+    def file(self, name):
+        return os.path.join(self.made, name)
+
+    def context(self, shows=None, ca="ca.pem"):
+        context = ssl.create_default_context(cafile=self.file(ca))
+        if shows:
+            context.load_cert_chain(self.file(shows + ".pem"), self.file(shows + ".key"))
+        return context
+
+    def connect(self, port, context=None, **kw):
+        return (context or self.context()).wrap_socket(super().connect(port), server_hostname="localhost", **kw)
+
+    def plain(self, port):
+        return super().connect(port)
+
+    def say(self, port, data, end=True):
+        with self.connect(port) as sock:
+            sock.sendall(data)
+            return whole(sock, port == self.resp)
+
+    def curl(self, path, *flags):
+        return subprocess.run(["curl", "-sS", "--cacert", self.file("ca.pem"), *flags, "https://localhost:%d%s" % (self.http, path)],
+                              capture_output=True, text=True, timeout=60 * SLOW)
+
+    def cli(self, *words, flags=()):
+        done = subprocess.run(["redis-cli", "--tls", "--cacert", self.file("ca.pem"), "-p", str(self.resp), *flags, *words],
+                              capture_output=True, text=True, timeout=60 * SLOW)
+        return done.stdout.strip() + done.stderr.strip()
+
+    def s_client(self, *flags, port=None, stdin=b""):
+        done = subprocess.run(["openssl", "s_client", "-connect", "127.0.0.1:%d" % (port or self.http), "-CAfile",
+                               self.file("ca.pem"), *flags], input=stdin, capture_output=True, timeout=60 * SLOW)
+        return (done.stdout + done.stderr).decode(errors="replace")
+
+    def get(self, path, method="GET", headers=None, body=None):
+        raise NotImplementedError
+
+    def await_http(self):
+        raise NotImplementedError
+
+    def metric(self, name):
+        return int(re.search(r"^%s (\d+)$" % re.escape(name), self.curl("/metrics").stdout, re.M)[1])
+
+
+def whole(sock, resp):
+    """One reply; Python's TLS cannot end one way alone."""
+    data = b""
+    while not (data.endswith(b"\r\n") if resp else data.count(b"\r\n\r\n") and
+               len(data.split(b"\r\n\r\n", 1)[1]) >= int(re.search(rb"(?i)content-length: (\d+)", data)[1])):
+        part = sock.recv(65536)
+        if not part:
+            return data
+        data += part
+    return data
+
+
+# ------------------------------------------------------------------ what is spoken
+
+@claim("clients of all kinds shake hands")
+def clients_of_all_kinds_shake_hands(world):
+    with Secure(world) as server:
+        first = int(server.curl("/genid").stdout)
+        same(int(server.cli("GET", "default")), first + (1 << 10))
+        same(int(server.curl("/genid", "--tlsv1.2", "--tls-max", "1.2").stdout), first + (2 << 10))
+        same(server.cli("PING", flags=["--tls-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256"]), "PONG")
+        assert "https://127.0.0.1:%d/genid" % server.http in server.said, server.said
+        assert "unable to get local issuer" in server.curl("/genid", "--cacert", server.file("other.pem")).stderr
+        same(server.metric('vesta_tls_handshakes_total{proto="resp",result="ok"}'), 2)
+
+
+@claim("nothing old or weak is spoken")
+def nothing_old_or_weak_is_spoken(world):
+    with Secure(world) as server:
+        for version in "-tls1", "-tls1_1":  # the client's own rules are lowered, or it would not even ask
+            assert "alert protocol version" in server.s_client(version, "-cipher", "ALL:@SECLEVEL=0"), version
+        for cipher in "AES128-SHA", "ECDHE-ECDSA-AES128-SHA", "ALL:!ECDHE":
+            assert "handshake failure" in server.s_client("-tls1_2", "-cipher", cipher + ":@SECLEVEL=0"), cipher
+        said = server.s_client("-tls1_2")
+        assert "Compression: NONE" in said and "ECDHE-ECDSA-AES256-GCM-SHA384" in said, said
+        assert "no renegotiation" in server.s_client("-tls1_2", stdin=b"R\n")
+
+
+@claim("only 1.3 is spoken where that is said")
+def only_1_3_is_spoken_where_that_is_said(world):
+    world.own_maps()
+    server = Secure(world)
+    with open(world.path("c.lua"), "w") as file:
+        file.write("return { tls = { certificate = 'own/pem', key = 'own/key', version_min = '1.3' }, namespaces = { default = "
+                   "{ worker = 5 } }, http = { listen = 'tls:127.0.0.1:%d' }, resp = { listen = 'off' } }" % server.http)
+    server.args = server.args[:2] + ["-c", world.path("c.lua")]
+    with server:
+        assert "alert protocol version" in server.s_client("-tls1_2")
+        assert "TLSv1.3" in server.s_client("-tls1_3")
+
+
+@claim("http is what is agreed on and nothing else")
+def http_is_what_is_agreed_on_and_nothing_else(world):
+    with Secure(world) as server:
+        assert "ALPN protocol: http/1.1" in server.s_client("-alpn", "h2,http/1.1")
+        assert "no application protocol" in server.s_client("-alpn", "h2")
+        assert "No ALPN negotiated" in server.s_client("-alpn", "redis", port=server.resp)
+
+
+@claim("a session is resumed in any thread and over a reload")
+def a_session_is_resumed_in_any_thread_and_over_a_reload(world):
+    with Secure(world, "--threads", "3") as server:
+        for version in ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3:
+            context = server.context()
+            context.maximum_version = version
+            with server.connect(server.resp, context) as sock:
+                sock.sendall(command("PING"))
+                same(whole(sock, True), b"+PONG\r\n")
+                session = sock.session
+            held = [server.connect(server.resp, context, session=session) for _ in range(6)]  # one for each thread at least
+            assert all(sock.session_reused for sock in held)
+            os.utime(server.own + "/pem")
+            server.process.send_signal(signal.SIGHUP)
+            server.listen("the certificate was read again")
+            with server.connect(server.resp, context, session=session) as sock:
+                assert sock.session_reused
+            for sock in held:
+                sock.close()
+        server.put("next")
+        server.listen("name=next.example.com")
+        with server.connect(server.resp, context, session=session) as sock:
+            assert not sock.session_reused  # what was known of the other certificate says nothing of this one
+
+
+# ------------------------------------------------------------------ bytes
+
+@claim("much and little come whole")
+def much_and_little_come_whole(world):
+    with Secure(world) as server, server.connect(server.resp) as sock:
+        request = command("GET", "default")
+        data = exchange(sock, request * 40000, lambda got: got.count(b"\r\n") == 80000)  # more than any buffer holds
+        ids = [int(line) for line in data.split(b"\r\n")[1::2]]
+        same([b - a for a, b in zip(ids, ids[1:])], [1 << 10] * 39999)
+        for byte in request:  # a record each
+            sock.sendall(bytes([byte]))
+        same(int(whole(sock, True).split(b"\r\n")[1]), ids[-1] + (1 << 10))
+        batch = server.say(server.http, get("/v1/ids?n=1000"))
+        same(len(json.loads(batch.split(b"\r\n\r\n")[1])["ids"]), 1000)
+
+
+def exchange(sock, left, is_whole):
+    """Sends and reads as either goes, on one thread: Python's TLS has no lock of its own."""
+    data, end = b"", time.monotonic() + 60 * SLOW
+    sock.setblocking(False)
+    while not is_whole(data):
+        assert time.monotonic() < end, len(data)
+        select.select([sock], [sock] if left else [], [], 1)
+        try:
+            if left:
+                left = left[sock.send(left[:16384]):]
+        except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            pass
+        try:
+            part = sock.recv(1 << 20)
+            assert part, "the server ended it"
+            data += part
+        except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            pass
+    sock.setblocking(True)
+    return data
+
+
+@claim("a client that does not read holds up nobody")
+def a_client_that_does_not_read_holds_up_nobody(world):
+    with Secure(world, "--memory-mib", "8") as server:
+        lazy = server.connect(server.resp)
+        lazy.settimeout(0.2)
+        try:
+            for _ in range(1000):
+                lazy.sendall(command("GET", "default") * 5000)
+        except OSError:
+            pass
+        for _ in range(50):
+            assert server.say(server.resp, command("PING")) == b"+PONG\r\n"
+        lazy.close()
+
+
+@claim("who is at the wrong door is told")
+def who_is_at_the_wrong_door_is_told(world):
+    with Secure(world) as server:
+        with server.plain(server.http) as sock:
+            sock.sendall(get("/genid"))
+            assert b"400 Bad Request" in (said := until_closed(sock)) and said.endswith(b"speaks TLS: ask by https://\n"), said
+        with server.plain(server.resp) as sock:
+            sock.sendall(command("PING"))
+            same(until_closed(sock), b"-ERR this address speaks TLS: redis-cli needs --tls\r\n")
+        for noise in b"\x16\x03\x01\x00\x05hello", b"\x16\x03\x01\xff\xff" + b"x" * 70000, b"\x16" * 4000, b"\x80\x2e\x01\x00\x02":
+            with server.plain(server.http) as sock:
+                sock.sendall(noise)
+                until_closed(sock)
+        assert "have them use https://" in server.listen("spoke no TLS")
+        server.heard("TLS handshakes failed")
+        same(server.say(server.resp, command("PING")), b"+PONG\r\n")
+        same(server.metric('vesta_tls_handshakes_total{proto="http",result="no_tls"}'), 2)
+    with Server(world) as server:
+        for port, shown in (server.http, b"HTTP/1.1 400"), (server.resp, b"-ERR Protocol error: this address speaks no TLS"):
+            with server.connect(port) as sock:
+                sock.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+                assert until_closed(sock).startswith(shown)
+        assert "write tls: before that address" in server.listen("spoke TLS")
+
+
+@claim("truncated and torn records end their connection alone")
+def truncated_and_torn_records_end_their_connection_alone(world):
+    with Secure(world) as server, server.connect(server.resp) as other:
+        for cut in range(1, 60, 7):
+            raw = server.plain(server.resp)
+            reading, writing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            tls = server.context().wrap_bio(reading, writing, server_hostname="localhost")
+            shake(tls, reading, writing, raw)
+            tls.write(command("GET", "default") * 2)
+            record = bytearray(writing.read())
+            if cut % 2:
+                record[-cut] ^= 1
+                raw.sendall(record)
+            else:
+                raw.sendall(record[:-cut])
+            raw.shutdown(socket.SHUT_WR)
+            assert b"default" not in until_closed(raw)
+            raw.close()
+        other.sendall(command("PING"))
+        same(whole(other, True), b"+PONG\r\n")
+
+
+def shake(tls, reading, writing, raw):
+    while True:
+        try:
+            tls.do_handshake()
+            raw.sendall(writing.read())
+            return
+        except ssl.SSLWantReadError:
+            raw.sendall(writing.read())
+            reading.write(raw.recv(65536))
+
+
+# ------------------------------------------------------------------ who asks
+
+def named(world, asks, *flags):
+    for words in (["add", "orders", "--names", "default", "--calls", "give,block", "--n", "10"], ["add", "ops", "--calls", "operate,read"]):
+        world.run("client", *words, "--file", world.path("clients"))
+    made = world.path("made")
+    return Secure(world, "--clients", world.path("clients"), "--tls-client-ca", made + "/ca.pem", "--tls-client-certificates", asks,
+                  *flags)
+
+
+def shows(server, name):
+    return ["--cert", server.file(name + ".pem"), "--key", server.file(name + ".key")]
+
+
+@claim("a certificate is its clients name and right")
+def a_certificate_is_its_clients_name_and_right(world):
+    with named(world, "optional") as server:
+        same(server.cli("ACL", "WHOAMI", flags=shows(server, "orders")), "orders")
+        int(server.cli("GET", "default", flags=shows(server, "orders")))
+        assert '"not_allowed"' in server.curl("/v1/ids/5", *shows(server, "orders")).stdout
+        int(server.curl("/genid", *shows(server, "orders")).stdout)
+        assert '"bad_count"' in server.curl("/v1/ids?n=11", *shows(server, "orders")).stdout
+        same(server.cli("ACL", "WHOAMI"), "default")  # who shows none
+        assert "NOAUTH" in server.cli("GET", "default", flags=shows(server, "nameless"))  # invoices: no client is called so
+        same(server.curl("/genid", "-o", "/dev/null", "-w", "%{http_code}", *shows(server, "nameless")).stdout, "401")
+        assert "name=invoices" in server.listen("a certificate names no client")
+        for stranger in "stranger", "expired":
+            assert server.curl("/genid", *shows(server, stranger)).returncode != 0
+        assert "certificate has expired" in server.listen("TLS handshakes failed")
+
+
+@claim("a certificate may be required and its client taken away")
+def a_certificate_may_be_required_and_its_client_taken_away(world):
+    with named(world, "required") as server:
+        assert server.curl("/genid").returncode != 0 and "rror" in server.cli("PING")
+        with server.connect(server.resp, server.context("orders")) as sock:
+            sock.sendall(command("GET", "default"))
+            assert whole(sock, True).startswith(b"$")
+            world.run("client", "remove", "orders", "--file", world.path("clients"))
+            server.process.send_signal(signal.SIGHUP)
+            server.listen("the clients were read again")
+            sock.sendall(command("GET", "default"))
+            same(whole(sock, True), b"-NOAUTH Authentication required.\r\n")
+
+
+@claim("an admin may be one by its certificate")
+def an_admin_may_be_one_by_its_certificate(world):
+    server = named(world, "optional")
+    subprocess.run(["bash", "-c", "cd %s && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=ops -keyout ops.key "
+                    "-out r && openssl x509 -req -in r -CA ca.pem -CAkey ca.key -out ops.pem" % server.made], check=True, capture_output=True)
+    admin = server.args[server.args.index("--http") + 1]
+    server.args += ["--admin", admin]
+    server.args[server.args.index("--http") + 1] = "off"
+    with server:
+        assert '"tls":{"certificate":' in server.curl("/admin/status", *shows(server, "ops")).stdout
+        assert "may not operate" in server.curl("/admin/status", *shows(server, "orders")).stdout
+        assert '"code":"no_token"' in server.curl("/admin/status").stdout
+
+
+# ------------------------------------------------------------------ files
+
+@claim("a certificate is exchanged under load without an error")
+def a_certificate_is_exchanged_under_load_without_an_error(world):
+    with Secure(world, "--threads", "2") as server:
+        os.mkdir(world.path("..data1")), os.mkdir(world.path("..data2"))
+        ended, failed, counts = threading.Event(), [], [0, 0]
+
+        def ask(which):
+            while not ended.is_set():
+                try:
+                    if which:
+                        int(server.say(server.resp, command("GET", "default")).split(b"\r\n")[1])
+                    else:
+                        assert server.say(server.http, get("/genid")).startswith(b"HTTP/1.1 200")
+                    counts[which] += 1
+                except Exception as error:  # pylint: disable=broad-except
+                    failed.append(repr(error))
+        askers = [threading.Thread(target=ask, args=(which,), daemon=True) for which in (0, 1)]
+        for asker in askers:
+            asker.start()
+        with server.connect(server.resp) as kept:  # goes on by the certificate that it began with
+            for turn in range(2):
+                before = list(counts)
+                server.put(("next", "server")[turn])
+                if turn == 0: # the other time it is seen without
+                    server.process.send_signal(signal.SIGHUP)
+                server.listen("name=%s.example.com" % ("next", "ids")[turn])
+                until(lambda: counts[0] > before[0] and counts[1] > before[1], "both are asked on")
+                kept.sendall(command("PING"))
+                same(whole(kept, True), b"+PONG\r\n")
+        ended.set()
+        for asker in askers:
+            asker.join()
+        same(failed, [])
+
+
+@claim("links are followed as kubernetes and certbot turn them")
+def links_are_followed_as_kubernetes_and_certbot_turn_them(world):
+    server = Secure(world)
+    for name in "server", "next":
+        os.mkdir(world.path(name))
+        for kind in "pem", "key":
+            os.link(server.file("%s.%s" % (name, kind)), world.path(name, kind))
+    os.remove(server.own + "/pem"), os.remove(server.own + "/key"), os.rmdir(server.own)
+    os.symlink("server", server.own)
+    with server:
+        os.symlink("next", world.path("turned"))
+        os.rename(world.path("turned"), server.own)
+        server.listen("name=next.example.com")
+        assert "next.example.com" in server.s_client()
+
+
+@claim("a broken pair leaves the old one and is named")
+def a_broken_pair_leaves_the_old_one_and_is_named(world):
+    with Secure(world, "--admin", "unix:" + world.path("admin")) as server:
+        def state():
+            return json.loads(subprocess.run(["curl", "-s", "--unix-socket", world.path("admin"), "http://x/admin/status"],
+                                             capture_output=True, check=True).stdout)["tls"]
+        same(state()["name"], "ids.example.com")
+        server.put("next", key="server")
+        said = server.listen("the one from before stays")
+        assert server.own + "/key: this private key is not that of the certificate in " + server.own + "/pem" in said, said
+        assert "this private key is not" in state()["error"]
+        with open(server.own + "/pem", "w") as file:
+            file.write("-----BEGIN CERTIFICATE-----\nnone\n")
+        assert server.own + "/pem: no certificate can be read from it" in server.listen("the one from before stays")
+        os.remove(server.own + "/pem")
+        server.process.send_signal(signal.SIGHUP)
+        assert "No such file" in server.listen("the one from before stays")
+        assert "ids.example.com" in server.s_client()
+        server.put("server")
+        server.listen("the certificate was read again")
+        assert "error" not in state()
+
+
+@claim("a certificate that runs out is told of")
+def a_certificate_that_runs_out_is_told_of(world):
+    server = Secure(world)
+    server.put("next")
+    with server:
+        said = server.heard("the certificate expires soon")
+        assert re.search("days_left=(19|20) ", said) and "level=warn" in said, said  # 20 within its first second
+        left = server.metric("vesta_tls_certificate_expiry_timestamp_seconds") - time.time()
+        assert 19 * 86400 < left <= 20 * 86400, left
+
+
+@claim("what cannot work is said at the start")
+def what_cannot_work_is_said_at_the_start(world):
+    server = Secure(world)
+    pem, key = server.own + "/pem", server.own + "/key"
+
+    def refused(*flags, program=None):
+        done = subprocess.run([program or server.args[0], "serve", "--http", "tls:127.0.0.1:1", "--resp", "off", "--worker", "1", *flags],
+                              env=server.env, capture_output=True, text=True, timeout=60 * SLOW)
+        assert done.returncode != 0
+        return done.stderr
+    assert "TLS needs a certificate and its key: tls.certificate and tls.key (--tls-certificate FILE" in refused()
+    assert "tls.key is not" in refused("--tls-certificate", pem)
+    assert "it is not said who signs them: tls.client_ca" in refused("--tls-certificate", pem, "--tls-key", key,
+                                                                     "--tls-client-certificates", "required")
+    assert "needs no tls:" in refused("--admin", "tls:unix:/x", "--tls-certificate", pem, "--tls-key", key)
+    pair = "--http", "tls:127.0.0.1:%d" % server.http, "--tls-certificate", pem, "--tls-key"
+    assert "other.key: this private key is not that of" in refused(*pair, server.file("other.key"))
+    assert "there is no TLS here (tls/openssl.so): apt-get install" in refused(*pair, key, program=vesta_for_others())
+    with open(world.path("c.lua"), "w") as file:
+        file.write("return { tls = { certificate = 'own/pem', key = 'made/other.key' } }")
+    checked = world.run("check", world.path("c.lua"))
+    assert checked.code == 1 and "made/other.key: this private key is not that of" in checked.err, checked.err
+    os.chmod(server.file("server.key"), 0o644)
+    with open(world.path("c.lua"), "w") as file:
+        file.write("return { tls = { certificate = 'made/server.pem', key = 'made/server.key' } }")
+    checked = world.run("check", world.path("c.lua"))
+    assert "the private key of tls.key: chmod o= on it" in checked.out and "so TLS is spoken nowhere" in checked.out, checked.out
+
+
+# ------------------------------------------------------------------ handshakes that are never finished
+
+HALVES = 10000 if SLOW == 1 else 1000
+
+
+@claim("half open handshakes cost others nothing and end")
+def half_open_handshakes_cost_others_nothing_and_end(world):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    count = min(HALVES, hard - 500)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with Secure(world, "--connections", "%d" % (3 * count), "--address-connections", "%d" % (2 * count), "--memory-mib", "64") as server:
+        halves = [socket.create_connection(("127.0.0.1", (server.resp, server.http)[i % 2])) for i in range(count)]
+        for half in halves[::5]:
+            half.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+        for _ in range(20):
+            assert server.say(server.resp, command("PING")) == b"+PONG\r\n"
+            assert server.say(server.http, get("/genid")).startswith(b"HTTP/1.1 200")
+        server.listen("TLS handshakes were not finished in time")
+        until(lambda: server.metric('vesta_connections{proto="resp"}') == 0, "all of them are ended")
+        until(lambda: server.metric('vesta_connections{proto="http"}') == 1, "all of them are ended")
+        for half in halves:
+            half.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+main()
