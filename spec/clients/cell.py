@@ -32,13 +32,13 @@ def make_counter(folder):
 class Vesta:
     """A `vesta serve` that is killed and comes back on the same port with the same state."""
 
-    def __init__(self, folder, worker, *flags, counters=None):
+    def __init__(self, folder, worker, *flags, counters=None, tls=""):
         self.folder, self.worker, self.port = folder, worker, free_port()
         os.makedirs(folder)
         with open(os.path.join(folder, "vesta.lua"), "w") as file:
             file.write(CONFIG % {"worker": worker, "segments": SEGMENTS % counters if counters else ""})
         self.args = [VESTA, "serve", "-c", file.name, "--http", "unix:" + os.path.join(folder, "http.sock"),
-                     "--resp", "127.0.0.1:%d" % self.port, *flags]
+                     "--resp", tls + "127.0.0.1:%d" % self.port, *flags]
         self.address = "127.0.0.1:%d" % self.port
         self.start()
 
@@ -57,8 +57,11 @@ class Vesta:
             return False
 
     def log(self):
+        return self.everything()[-2000:]
+
+    def everything(self):
         with open(os.path.join(self.folder, "log"), errors="replace") as file:
-            return file.read()[-2000:]
+            return file.read()
 
     def kill(self):
         self.process.kill()
@@ -87,7 +90,7 @@ class Site:
     """Two servers of one language's own, and what stands before them; kept for all its rows."""
 
     def __init__(self, folder, number, counters):
-        self.watch = Watch()
+        self.watch, self.number = Watch(), number
         self.servers = [Vesta(os.path.join(folder, "ab"[i]), 10 + 2 * number + i, counters=counters) for i in (0, 1)]
         self.proxies = [Proxy(server.port, self.watch) for server in self.servers]
 

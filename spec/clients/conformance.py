@@ -5,9 +5,7 @@ The columns run side by side, the rows of one in turn; each column has two serve
 are in one ledger.
 """
 import os
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,8 +18,6 @@ from cell import Cell, Site, Vesta, make_counter  # noqa: E402
 from columns import COLUMNS  # noqa: E402
 from driver import Ledger  # noqa: E402
 from harness import VESTA  # noqa: E402
-from ports import free_port, give_back  # noqa: E402
-from servers import until  # noqa: E402
 from rows import ROWS  # noqa: E402
 import rows_replies  # noqa: E402,F401
 import rows_secrets  # noqa: E402,F401
@@ -32,39 +28,11 @@ import rows_users  # noqa: E402,F401
 CERTIFICATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tls", "certificates")
 
 
-class Front:
-    """TLS in front of a server: an address for each certificate."""
-
-    def __init__(self, folder, server, certificates, names):
-        os.makedirs(folder)
-        self.ports = [free_port() for _ in names]
-        self.address = {name: "127.0.0.1:%d" % port for name, port in zip(names, self.ports)}
-        lines = ["defaults", "mode tcp", "timeout connect 5s", "timeout client 60s", "timeout server 60s", "listen l"]
-        for name, port in zip(names, self.ports):
-            both = os.path.join(folder, name)
-            with open(both, "wb") as file:
-                for kind in "pem", "key":
-                    with open(os.path.join(certificates, name + "." + kind), "rb") as part:
-                        file.write(part.read())
-            lines.append("bind 127.0.0.1:%d ssl crt %s" % (port, both))
-        with open(os.path.join(folder, "cfg"), "w") as file:
-            file.write("\n".join(lines + ["server s " + server.address, ""]))
-        program = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
-        self.process = subprocess.Popen([program, "-db", "-f", file.name], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(lambda: socket.socket().connect_ex(("127.0.0.1", self.ports[-1])) == 0 or time.sleep(0.02), "it listens")
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
-        for port in self.ports:
-            give_back(port)
-
-
 class Suite:
     def __init__(self, folder, build, columns, rows):
         self.folder, self.build, self.columns, self.rows = folder, build, columns, rows
         self.ledger, self.verdicts, self.lock = Ledger(), {}, threading.Lock()
-        self.shared, self.counters = {}, make_counter(folder)
+        self.shared, self.secrets, self.counters = {}, {}, make_counter(folder)
 
     def run(self):
         threads = [threading.Thread(target=self.column, args=(number, column), daemon=True)
@@ -87,21 +55,23 @@ class Suite:
             return self.shared["password"]
 
     def with_clients(self):
-        """A server that all columns share, and what its clients say: `ids` may have blocks, `reader` may not."""
+        """A server that all columns share, and what its clients say: `ids` may have blocks, as `odd` may; `reader` may not."""
         with self.lock:
             if "clients" not in self.shared:
-                folder = os.path.join(self.folder, "named")
-                self.shared["clients"] = Vesta(folder, 10, "--clients", *self.secrets_in(self.folder))
+                self.secrets_in(self.folder, self.secrets)
+                self.shared["clients"] = Vesta(os.path.join(self.folder, "named"), 8, "--clients", os.path.join(self.folder, "clients"))
             return self.shared["clients"], self.secrets
 
-    def secrets_in(self, folder):
-        path, self.secrets = os.path.join(folder, "clients"), {"odd": rows_secrets.ODD}
+    @staticmethod
+    def secrets_in(folder, secrets):
+        """A file `clients` there, and the secrets of those in it."""
         with open(os.path.join(folder, "odd"), "w") as file:
             file.write(rows_secrets.ODD)
-        for name, *flags in (("ids", "--calls", "give,block"), ("reader", "--calls", "read"), ("odd", "--calls", "block", "--secret-file", file.name)):
-            said = subprocess.run([VESTA, "client", "add", name, "--file", path, *flags], check=True, capture_output=True, text=True)
-            self.secrets[name] = said.stdout.strip() or self.secrets[name]
-        return [path]
+        for name, *flags in (("ids", "--calls", "give,block"), ("reader", "--calls", "read"),
+                             ("odd", "--calls", "block", "--secret-file", file.name)):
+            said = subprocess.run([VESTA, "client", "add", name, "--file", os.path.join(folder, "clients"), *flags], check=True,
+                                  capture_output=True, text=True)
+            secrets[name] = said.stdout.strip() or rows_secrets.ODD
 
     def certificates(self):
         """The folder with them, which all columns share."""
@@ -112,13 +82,16 @@ class Suite:
         return folder
 
     def with_tls(self):
-        """Servers with TLS that all columns share, by the name of what they show: one with clients, as above."""
+        """The addresses of servers with TLS that all columns share, by the name of what they show; and clients' secrets."""
         folder = self.certificates()
-        server, secrets = self.with_clients()
+        _, secrets = self.with_clients()
         with self.lock:
-            if "tls" not in self.shared:
-                self.shared["tls"] = Front(os.path.join(self.folder, "front"), server, folder, ("server", "elsewhere", "old"))
-            return self.shared["tls"].address, secrets
+            for worker, name in enumerate(("server", "elsewhere", "old"), 5):
+                if name not in self.shared:
+                    path = os.path.join(folder, name)
+                    self.shared[name] = Vesta(os.path.join(self.folder, name), worker, "--clients", os.path.join(self.folder, "clients"),
+                                              "--tls-certificate", path + ".pem", "--tls-key", path + ".key", tls="tls:")
+            return {name: self.shared[name].address for name in ("server", "elsewhere", "old")}, secrets
 
     def column(self, number, column):
         os.makedirs(os.path.join(self.folder, column.name))

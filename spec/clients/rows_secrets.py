@@ -1,11 +1,14 @@
 """rows_secrets.py -- who a client says it is, to whom, and what others may see of that."""
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
 from urllib.parse import quote
 
+from cell import Vesta
+from harness import VESTA
 from ports import free_port, give_back
 from rows import row
 from rows_replies import WAIT
@@ -122,3 +125,49 @@ def _(cell):
     stranger = trusting(cell, "other")
     stranger.open(of("server"), wait=600000, **stranger.tls)
     stranger.fails(address["server"], "certificate")
+
+
+def show(cell, certificate):
+    """What the server of a cell's own shows from now on, and its key."""
+    for kind in "key", "pem":
+        shutil.copy(os.path.join(cell.suite.certificates(), "%s.%s" % (certificate, kind)), cell.path("shown." + kind))
+
+
+def rotate(cell, *flags):
+    done = subprocess.run([VESTA, "client", "rotate", "ids", "--file", cell.path("clients"), *flags], check=True, capture_output=True,
+                          text=True)
+    return done.stdout.strip()
+
+
+def reread(server):
+    """By HUP; it has said so."""
+    said = server.everything().count("the clients were read again")
+    server.process.send_signal(signal.SIGHUP)
+    until(lambda: server.everything().count("the clients were read again") > said, server.log)
+
+
+@row("over TLS a secret, the server's certificate and the server are exchanged while its client is at work")
+def _(cell):
+    show(cell, "server")
+    cell.suite.secrets_in(cell.folder, cell_secrets := {})
+    write(cell.path("secret"), cell_secrets["ids"])
+    server = Vesta(cell.path("server"), 40 + cell.site.number, "--clients", cell.path("clients"), "--tls-certificate",
+                   cell.path("shown.pem"), "--tls-key", cell.path("shown.key"), tls="tls:")
+    try:
+        client = trusting(cell, "ca")
+        client.open(["rediss://ids@" + server.address], wait=WAIT, secret_file=cell.path("secret"), **client.tls)
+        client.next(60)
+        second = rotate(cell)
+        reread(server)
+        write(cell.path("secret"), second)
+        client.next(120)
+        rotate(cell, "--drop-old")
+        show(cell, "next")
+        reread(server)
+        client.next(240)
+        assert client.info()["errors"] == {server.address: 0}, client.say("info").line
+        server.kill()
+        server.start()
+        client.next(240)
+    finally:
+        server.end()
