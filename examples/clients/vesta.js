@@ -178,6 +178,7 @@ class Access {
     for (const [key, value] of Object.entries({ user, password, secretFile, tlsCa, tlsCertificate, tlsKey })) {
       if (value !== undefined && typeof value !== 'string') throw new TypeError(`${key}: a string is expected`);
     }
+    if (typeof tlsUnverified !== 'boolean') throw new TypeError('tlsUnverified: true or false is expected'); // 'false' is true
     if (password && secretFile) throw new TypeError('password and secretFile cannot be combined');
     for (const server of servers) {
       if ((server.user || user) && !server.secret && !password && !secretFile) {

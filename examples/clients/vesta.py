@@ -125,6 +125,8 @@ class _Access(NamedTuple):
     tls_unverified: bool = False
 
     def check(self, servers: List["_Server"]) -> None:
+        if not isinstance(self.tls_unverified, bool):  # "false" is true
+            raise ValueError("tls_unverified %r is not True or False" % (self.tls_unverified,))
         if self.password is not None and self.secret_file is not None:
             raise ValueError("password and secret_file cannot be combined")
         for server in servers:
@@ -236,13 +238,11 @@ class _Server:
                 self.socket = access.context().wrap_socket(self.socket, server_hostname=self.host)
             except ssl.SSLCertVerificationError as error:
                 raise _Refused("its certificate is not accepted: %s" % error.verify_message) from error
-        greeting = access.greeting(self)
-        if greeting:
+        if greeting := access.greeting(self):
             try:
                 self._say(greeting, deadline)
             except (_Refused, ConnectionError, ValueError) as why:  # Redis repeats what it was told where it has no AUTH
-                hidden = _Refused("its answer to AUTH is not shown, for it repeats the secret")
-                raise (hidden if greeting[-1][:8] in str(why) else why) from None
+                raise (_Refused("its answer to AUTH is not shown, for it repeats the secret") if greeting[-1][:8] in str(why) else why) from None
 
     def _has_more(self) -> bool:
         """Bytes that nobody asked for, or an end: not a connection to ask on."""

@@ -14,7 +14,7 @@ function open(...pairs) {
     return [key, decodeURIComponent(pair.slice(at + 1))];
   }));
   const { servers = '', name = '', ...options } = given;
-  if ('tlsUnverified' in options) options.tlsUnverified = options.tlsUnverified === 'yes';
+  if ('tlsUnverified' in options) options.tlsUnverified = options.tlsUnverified === 'yes' || options.tlsUnverified;
   for (const key of NUMBERS) if (key in options) options[key] = Number(options[key]);
   try {
     client = new Client(servers.split(',').filter(Boolean), name, options);

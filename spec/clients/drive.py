@@ -23,7 +23,7 @@ def open_client(*pairs):
             if key in given:
                 given[key] = int(given[key]) / 1000 if key in SECONDS else int(given[key])
         if "tls_unverified" in given:
-            given["tls_unverified"] = given["tls_unverified"] == "yes"
+            given["tls_unverified"] = given["tls_unverified"] == "yes" or given["tls_unverified"]
         client = vesta.Client(servers, given.pop("name", ""), **given)
     except (ValueError, TypeError) as error:
         return "error %s" % error

@@ -44,6 +44,8 @@ def _(cell):
     for wrong in ({"user": "ids"}, {"password": "hunter", "secret_file": "x"}, {"tls_unverified": "yes"}):
         said = client.try_open([cell.a.address], **wrong)
         assert said.word == "error" and "hunter" not in said.line, "%r: %s" % (wrong, said.line)
+    if cell.column.name in ("python", "node"):  # where any text would be true
+        assert client.try_open(["rediss://127.0.0.1:8089"], tls_unverified="false").word == "error", "it verifies nothing"
     assert cell.watch.connections == 0, "open asks no server"
 
 
