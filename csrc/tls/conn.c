@@ -159,11 +159,12 @@ static bool is_refusal(unsigned long code) {
 static void fail(struct vs_tls_conn *conn) {
     unsigned long code = ERR_peek_error();
     long verified = SSL_get_verify_result(conn->ssl);
+    bool is_believed = !SSL_is_server(conn->ssl) && SSL_get_verify_mode(conn->ssl) == SSL_VERIFY_NONE;
     char words[VS_TLS_WORDS_MAX];
     conn->has_failed = true;
     conn->is_refused = is_refusal(code);
     vs_tls_words(errno ? strerror(errno) : "the connection was closed", words);
-    if (verified != X509_V_OK)
+    if (verified != X509_V_OK && !is_believed)
         snprintf(conn->why, sizeof conn->why, "the certificate is refused: %s",
                  X509_verify_cert_error_string(verified));
     else if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER)

@@ -121,6 +121,19 @@ static void names_are_verified(void) {
     }
 }
 
+/* Who verifies nobody is not told that a certificate was refused where something else is wrong. */
+static void what_is_not_verified_is_not_refused(void) {
+    struct pair p = made((struct vs_tls_server_opts){.client_certificates = VS_TLS_REQUIRED},
+                         (struct vs_tls_client_opts){.ca = path("other.pem"), .is_unverified = true}, "elsewhere");
+    char byte;
+    bool more;
+    CHECK_EQ_I64(p.at[1].step, VS_TLS_DONE);
+    CHECK(tls->read(p.at[1].conn, &byte, 1, &more) < 0);
+    CHECK_HAS(tls->why(p.at[1].conn), "certificate required");
+    CHECK(!strstr(tls->why(p.at[1].conn), "refused"));
+    part(&p);
+}
+
 static struct pair shown(const char *name, enum vs_tls_asks asks) {
     char certificate[64], key[64];
     struct vs_tls_client_opts opts = {0};
@@ -345,6 +358,7 @@ static void a_certificate_is_exchanged_while_others_connect(void) {
 
 static const struct check_case cases[] = {
     {"a server's name and its CA are verified", names_are_verified},
+    {"a certificate that is not verified is not refused", what_is_not_verified_is_not_refused},
     {"a client's certificate is its name", a_certificate_is_its_clients_name},
     {"a socket that is full goes on where it stopped", a_socket_that_is_full_goes_on_where_it_stopped},
     {"records that came together are read together", records_that_came_together_are_read_together},
