@@ -264,7 +264,12 @@ static void put_off(struct conn *c) {
 /* One that has not read the last event yet is not sent another: it misses some, and holds no more than one. */
 void vs_conn_show(struct conn *c) {
     struct vs_session *session = &c->session;
-    if (!session->viewer || c->writing || c->last || c->lingering) return;
+    if (!session->viewer || c->last || c->lingering) return;
+    if (!vs_rights_watches(session)) {
+        vs_conn_end(c);
+        return;
+    }
+    if (c->writing) return;
     vs_feed_put(session->app->feed, session->app, session->viewer, &c->loop->out);
     if (flush(c, true)) be_active(c);
 }

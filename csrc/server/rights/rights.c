@@ -326,6 +326,11 @@ bool vs_rights_operate(struct vs_request *r) {
     return false;
 }
 
+bool vs_rights_watches(struct vs_session *s) {
+    vs_rights_look(s);
+    return !s->grant.is_lost && (!s->grant.secret || s->grant.account->calls & VS_OPERATE);
+}
+
 /* ------------------------------------------------------------------ what it may */
 
 static void refuse_stranger(struct vs_request *r) {

@@ -41,6 +41,8 @@ bool vs_rights_entered(struct vs_request *request);
 /* The admin's listener: whether who asks may operate, by the config's token or as a client.  false: the reply is 403 or
  * 429, or r->checking, or it is for the caller to say that a token is needed. */
 bool vs_rights_operate(struct vs_request *request);
+/* ... whether who was let in to watch may go on: a client that is gone since, or may operate no more, may not. */
+bool vs_rights_watches(struct vs_session *session);
 
 /* Whether this client may call what is called, and ask what is asked for by that name.  false: the reply says so. */
 bool vs_rights_may_call(struct vs_request *request);

@@ -390,4 +390,29 @@ def _(world):
         same(shop.ask("AUTH", "mail", secret("mail")), b"+OK\r\n")
 
 
+@claim("who watches the admin's events sees no more of them once its client is gone, or may operate no more; others do")
+def _(world):
+    def watch(authorization):
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(20 * SLOW)
+        sock.connect(world.path("admin"))
+        sock.sendall(get("/admin/events", authorization))
+        file = sock.makefile("rb")
+        same(file.readline(), b"HTTP/1.1 200 OK\r\n")
+        return file
+
+    with administered(world) as server:
+        reload_with(world, server, "shop names=. calls=give ", "shop names=* calls=give,operate ")
+        by_token, gone, less = watch("Authorization: Bearer " + "t" * 32), watch(BEARER), watch("Authorization: Bearer " + secret("shop"))
+        reload_with(world, server, "ops .*\n|shop names=. calls=give,operate (.*)",
+                    lambda line: "shop names=* calls=give " + line[1] if line[1] else "")
+        gone.read(), less.read()  # to the end
+        ended = time.time()
+        while True:
+            line = by_token.readline()
+            assert line
+            if line.startswith(b"data: ") and json.loads(line[6:])["unix_ms"] > 1000 * ended:
+                break
+
+
 main()
