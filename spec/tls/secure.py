@@ -1,100 +1,19 @@
 """secure.py VESTA CERTIFICATES -- TLS on the listeners of `vesta serve`, as others' clients meet it: openssl, curl, redis-cli;
-certificates of clients, certificates that are exchanged, broken or run out, and those who never finish a handshake."""
+certificates of clients, what cannot work, and those who never finish a handshake."""
 import json
 import os
-import re
 import resource
 import select
 import signal
 import socket
 import ssl
 import subprocess
-import sys
-import threading
 import time
 
+from harness import vesta_for_others
+from secured import Secure, whole
 from servers import until
 from serving import SLOW, Server, claim, command, get, main, same, until_closed
-from harness import vesta_for_others
-
-CERTIFICATES = os.path.abspath(sys.argv.pop(2))
-
-
-class Secure(Server):
-    """A server that speaks TLS on both faces, with a pair of files of its own."""
-
-    def __init__(self, world, *flags, **kw):
-        self.own, self.made = world.path("own"), world.path("made")
-        if not os.path.exists(self.made):
-            subprocess.run([CERTIFICATES, self.made], check=True, timeout=60 * SLOW)
-            os.mkdir(self.own)
-            self.put("server")
-        super().__init__(world, "--tls-certificate", self.own + "/pem", "--tls-key", self.own + "/key", *flags, **kw)
-        for at in self.args.index("--http") + 1, self.args.index("--resp") + 1:
-            self.args[at] = "tls:" + self.args[at]
-
-    def put(self, certificate, key=None):
-        """Each by a rename, as people exchange files."""
-        for kind, name in ("pem", certificate), ("key", key or certificate):
-            with open("%s/%s.%s" % (self.made, name, kind), "rb") as file, open("%s/new" % self.own, "wb") as new:
-                new.write(file.read())
-            os.rename(self.own + "/new", "%s/%s" % (self.own, kind))
-
-    def file(self, name):
-        return os.path.join(self.made, name)
-
-    def context(self, shows=None, ca="ca.pem"):
-        context = ssl.create_default_context(cafile=self.file(ca))
-        if shows:
-            context.load_cert_chain(self.file(shows + ".pem"), self.file(shows + ".key"))
-        return context
-
-    def connect(self, port, context=None, **kw):
-        return (context or self.context()).wrap_socket(super().connect(port), server_hostname="localhost", **kw)
-
-    def plain(self, port):
-        return super().connect(port)
-
-    def say(self, port, data, end=True):
-        with self.connect(port) as sock:
-            sock.sendall(data)
-            return whole(sock, port == self.resp)
-
-    def curl(self, path, *flags):
-        return subprocess.run(["curl", "-sS", "--cacert", self.file("ca.pem"), *flags, "https://localhost:%d%s" % (self.http, path)],
-                              capture_output=True, text=True, timeout=60 * SLOW)
-
-    def cli(self, *words, flags=()):
-        done = subprocess.run(["redis-cli", "--tls", "--cacert", self.file("ca.pem"), "-p", str(self.resp), *flags, *words],
-                              capture_output=True, text=True, timeout=60 * SLOW)
-        return done.stdout.strip() + done.stderr.strip()
-
-    def s_client(self, *flags, port=None, stdin=b""):
-        done = subprocess.run(["openssl", "s_client", "-connect", "127.0.0.1:%d" % (port or self.http), "-CAfile",
-                               self.file("ca.pem"), *flags], input=stdin, capture_output=True, timeout=60 * SLOW)
-        return (done.stdout + done.stderr).decode(errors="replace")
-
-    def get(self, path, method="GET", headers=None, body=None):
-        raise NotImplementedError
-
-    def await_http(self):
-        raise NotImplementedError
-
-    def metric(self, name):
-        return int(re.search(r"^%s (\d+)$" % re.escape(name), self.curl("/metrics").stdout, re.M)[1])
-
-
-def whole(sock, resp):
-    """One reply; Python's TLS cannot end one way alone."""
-    data = b""
-    while not (data.endswith(b"\r\n") if resp else data.count(b"\r\n\r\n") and
-               len(data.split(b"\r\n\r\n", 1)[1]) >= int(re.search(rb"(?i)content-length: (\d+)", data)[1])):
-        part = sock.recv(65536)
-        if not part:
-            return data
-        data += part
-    return data
-
 
 # ------------------------------------------------------------------ what is spoken
 
@@ -163,6 +82,7 @@ def a_session_is_resumed_in_any_thread_and_over_a_reload(world):
             for sock in held:
                 sock.close()
         server.put("next")
+        server.process.send_signal(signal.SIGHUP)
         server.listen("name=next.example.com")
         with server.connect(server.resp, context, session=session) as sock:
             assert not sock.session_reused  # what was known of the other certificate says nothing of this one
@@ -336,93 +256,6 @@ def an_admin_may_be_one_by_its_certificate(world):
         assert '"tls":{"certificate":' in server.curl("/admin/status", *shows(server, "ops")).stdout
         assert "may not operate" in server.curl("/admin/status", *shows(server, "orders")).stdout
         assert '"code":"no_token"' in server.curl("/admin/status").stdout
-
-
-# ------------------------------------------------------------------ files
-
-@claim("a certificate is exchanged under load without an error")
-def a_certificate_is_exchanged_under_load_without_an_error(world):
-    with Secure(world, "--threads", "2") as server:
-        os.mkdir(world.path("..data1")), os.mkdir(world.path("..data2"))
-        ended, failed, counts = threading.Event(), [], [0, 0]
-
-        def ask(which):
-            while not ended.is_set():
-                try:
-                    if which:
-                        int(server.say(server.resp, command("GET", "default")).split(b"\r\n")[1])
-                    else:
-                        assert server.say(server.http, get("/genid")).startswith(b"HTTP/1.1 200")
-                    counts[which] += 1
-                except Exception as error:  # pylint: disable=broad-except
-                    failed.append(repr(error))
-        askers = [threading.Thread(target=ask, args=(which,), daemon=True) for which in (0, 1)]
-        for asker in askers:
-            asker.start()
-        with server.connect(server.resp) as kept:  # goes on by the certificate that it began with
-            for turn in range(2):
-                before = list(counts)
-                server.put(("next", "server")[turn])
-                if turn == 0: # the other time it is seen without
-                    server.process.send_signal(signal.SIGHUP)
-                server.listen("name=%s.example.com" % ("next", "ids")[turn])
-                until(lambda: counts[0] > before[0] and counts[1] > before[1], "both are asked on")
-                kept.sendall(command("PING"))
-                same(whole(kept, True), b"+PONG\r\n")
-        ended.set()
-        for asker in askers:
-            asker.join()
-        same(failed, [])
-
-
-@claim("links are followed as kubernetes and certbot turn them")
-def links_are_followed_as_kubernetes_and_certbot_turn_them(world):
-    server = Secure(world)
-    for name in "server", "next":
-        os.mkdir(world.path(name))
-        for kind in "pem", "key":
-            os.link(server.file("%s.%s" % (name, kind)), world.path(name, kind))
-    os.remove(server.own + "/pem"), os.remove(server.own + "/key"), os.rmdir(server.own)
-    os.symlink("server", server.own)
-    with server:
-        os.symlink("next", world.path("turned"))
-        os.rename(world.path("turned"), server.own)
-        server.listen("name=next.example.com")
-        assert "next.example.com" in server.s_client()
-
-
-@claim("a broken pair leaves the old one and is named")
-def a_broken_pair_leaves_the_old_one_and_is_named(world):
-    with Secure(world, "--admin", "unix:" + world.path("admin")) as server:
-        def state():
-            return json.loads(subprocess.run(["curl", "-s", "--unix-socket", world.path("admin"), "http://x/admin/status"],
-                                             capture_output=True, check=True).stdout)["tls"]
-        same(state()["name"], "ids.example.com")
-        server.put("next", key="server")
-        said = server.listen("the one from before stays")
-        assert server.own + "/key: this private key is not that of the certificate in " + server.own + "/pem" in said, said
-        assert "this private key is not" in state()["error"]
-        with open(server.own + "/pem", "w") as file:
-            file.write("-----BEGIN CERTIFICATE-----\nnone\n")
-        assert server.own + "/pem: no certificate can be read from it" in server.listen("the one from before stays")
-        os.remove(server.own + "/pem")
-        server.process.send_signal(signal.SIGHUP)
-        assert "No such file" in server.listen("the one from before stays")
-        assert "ids.example.com" in server.s_client()
-        server.put("server")
-        server.listen("the certificate was read again")
-        assert "error" not in state()
-
-
-@claim("a certificate that runs out is told of")
-def a_certificate_that_runs_out_is_told_of(world):
-    server = Secure(world)
-    server.put("next")
-    with server:
-        said = server.heard("the certificate expires soon")
-        assert re.search("days_left=(19|20) ", said) and "level=warn" in said, said  # 20 within its first second
-        left = server.metric("vesta_tls_certificate_expiry_timestamp_seconds") - time.time()
-        assert 19 * 86400 < left <= 20 * 86400, left
 
 
 @claim("what cannot work is said at the start")

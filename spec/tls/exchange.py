@@ -1,0 +1,100 @@
+"""exchange.py VESTA CERTIFICATES -- the certificate of a server while it serves: exchanged, broken, about to run out."""
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+from secured import Secure, whole
+from servers import until
+from serving import claim, command, get, main, same
+
+
+@claim("a certificate is exchanged under load without an error")
+def a_certificate_is_exchanged_under_load_without_an_error(world):
+    with Secure(world, "--threads", "2") as server:
+        ended, failed, counts = threading.Event(), [], [0, 0]
+
+        def ask(which):
+            while not ended.is_set():
+                try:
+                    if which:
+                        int(server.say(server.resp, command("GET", "default")).split(b"\r\n")[1])
+                    else:
+                        assert server.say(server.http, get("/genid")).startswith(b"HTTP/1.1 200")
+                    counts[which] += 1
+                except Exception as error:  # pylint: disable=broad-except
+                    failed.append(repr(error))
+        askers = [threading.Thread(target=ask, args=(which,), daemon=True) for which in (0, 1)]
+        for asker in askers:
+            asker.start()
+        with server.connect(server.resp) as kept:  # goes on by the certificate that it began with
+            for turn in range(2):
+                before = list(counts)
+                server.put(("next", "server")[turn])
+                if turn == 0: # the other time it is seen without
+                    server.process.send_signal(signal.SIGHUP)
+                server.listen("name=%s.example.com" % ("next", "ids")[turn])
+                until(lambda: counts[0] > before[0] and counts[1] > before[1], "both are asked on")
+                kept.sendall(command("PING"))
+                same(whole(kept, True), b"+PONG\r\n")
+        ended.set()
+        for asker in askers:
+            asker.join()
+        same(failed, [])
+
+
+@claim("links are followed as kubernetes and certbot turn them")
+def links_are_followed_as_kubernetes_and_certbot_turn_them(world):
+    server = Secure(world)
+    for name in "server", "next":
+        os.mkdir(world.path(name))
+        for kind in "pem", "key":
+            os.link(server.file("%s.%s" % (name, kind)), world.path(name, kind))
+    os.remove(server.own + "/pem"), os.remove(server.own + "/key"), os.rmdir(server.own)
+    os.symlink("server", server.own)
+    with server:
+        os.symlink("next", world.path("turned"))
+        os.rename(world.path("turned"), server.own)
+        server.listen("name=next.example.com")
+        assert "next.example.com" in server.s_client()
+
+
+@claim("a broken pair leaves the old one and is named")
+def a_broken_pair_leaves_the_old_one_and_is_named(world):
+    with Secure(world, "--admin", "unix:" + world.path("admin")) as server:
+        def state():
+            return json.loads(subprocess.run(["curl", "-s", "--unix-socket", world.path("admin"), "http://x/admin/status"],
+                                             capture_output=True, check=True).stdout)["tls"]
+        same(state()["name"], "ids.example.com")
+        server.put("next", key="server")
+        said = server.listen("the one from before stays")
+        assert server.own + "/key: this private key is not that of the certificate in " + server.own + "/pem" in said, said
+        assert "this private key is not" in state()["error"]
+        with open(server.own + "/pem", "w") as file:
+            file.write("-----BEGIN CERTIFICATE-----\nnone\n")
+        server.process.send_signal(signal.SIGHUP)
+        assert server.own + "/pem: no certificate can be read from it" in server.listen("the one from before stays")
+        os.remove(server.own + "/pem")
+        server.process.send_signal(signal.SIGHUP)
+        assert "No such file" in server.listen("the one from before stays")
+        assert "ids.example.com" in server.s_client()
+        server.put("server")
+        server.listen("the certificate was read again")
+        assert "error" not in state()
+
+
+@claim("a certificate that runs out is told of")
+def a_certificate_that_runs_out_is_told_of(world):
+    server = Secure(world)
+    server.put("next")
+    with server:
+        said = server.heard("the certificate expires soon")
+        assert re.search("days_left=(19|20) ", said) and "level=warn" in said, said  # 20 within its first second
+        left = server.metric("vesta_tls_certificate_expiry_timestamp_seconds") - time.time()
+        assert 19 * 86400 < left <= 20 * 86400, left
+
+
+main()
