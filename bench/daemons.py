@@ -4,6 +4,7 @@ Processor time is the kernel's (schedstat, nanoseconds) of the serving process.
 """
 import os
 import socket
+import ssl
 import subprocess
 import time
 from dataclasses import dataclass
@@ -77,10 +78,19 @@ def tcp():
 
 def dial(address):
     kind, _, rest = address.partition(":")
+    if kind == "tls":
+        return unverified().wrap_socket(dial(rest))
     s = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
     s.settimeout(20)
     s.connect(rest if kind == "unix" else (kind, int(rest)))
     return s
+
+
+def unverified():
+    """Certificates of a row are its own."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
 
 
 class Server:
@@ -133,15 +143,19 @@ class Server:
             self.process.wait()
 
 
-def nginx(folder, place=ANYWHERE, address=None, locations=NGINX_RETURN, http="", lua=False):
+def nginx(folder, place=ANYWHERE, address=None, locations=NGINX_RETURN, http="", lua=False, certificate=None):
     need("nginx", "nginx")
     modules, address = "", address or tcp()
     if lua:
         if not (NGINX_MODULES / "ngx_http_lua_module.so").exists():
             raise Missing("nginx's Lua module is not here (Debian: libnginx-mod-http-lua)")
         modules = "".join(f"load_module {NGINX_MODULES}/{m}_module.so;\n" for m in ("ndk_http", "ngx_http_lua"))
+    listen = address
+    if certificate:
+        listen = address.removeprefix("tls:") + " ssl"
+        http += "ssl_certificate {}; ssl_certificate_key {}; ssl_protocols TLSv1.3;".format(*certificate)
     conf = folder / "nginx.conf"
-    conf.write_text(NGINX_CONF.format(modules=modules, dir=folder, address=address, http=http, locations=locations))
+    conf.write_text(NGINX_CONF.format(modules=modules, dir=folder, address=listen, http=http, locations=locations))
     return Server(address, [*place.server, "nginx", "-e", f"{folder}/error.log", "-p", folder, "-c", conf], folder / "nginx.log")
 
 
@@ -158,11 +172,15 @@ def defaults(turns, folder, face, place=ANYWHERE, address=None, flags=()):
     return Server(address, command, folder / "vesta.log", {"VESTA_STATE": str(state)})
 
 
-def redis(folder, place=ANYWHERE, address=None):
+def redis(folder, place=ANYWHERE, address=None, certificate=None):
     need("redis-server", "redis-server")
     address = address or tcp()
     kind, _, rest = address.partition(":")
     listen = ["--port", "0", "--unixsocket", rest] if kind == "unix" else ["--port", rest, "--bind", kind]
+    if certificate:
+        host, _, port = rest.rpartition(":")
+        listen = ["--port", "0", "--tls-port", port, "--bind", host, "--tls-auth-clients", "no", "--tls-cert-file", certificate[0],
+                  "--tls-key-file", certificate[1], "--tls-ca-cert-file", certificate[0]]
     return Server(address, [*place.server, "redis-server", *listen, "--save", "", "--appendonly", "no", "--dir", folder],
                   folder / "redis.log")
 

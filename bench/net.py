@@ -41,12 +41,17 @@ def client(place, *command):
     return [str(word) for word in (*daemons.below(), *place.client, *command)]
 
 
-def wrk(server, place, path, seconds, *options, connections=CLIENTS_HTTP):
-    """wrk counts in whole seconds, and tells what it has when it is interrupted."""
+def url(server, path):
+    kind, _, rest = server.address.partition(":")
+    return f"https://{rest}{path}" if kind == "tls" else f"http://{server.address}{path}"
+
+
+def wrk(server, place, path, seconds, *options, connections=CLIENTS_HTTP, after=()):
+    """wrk counts in whole seconds, and tells what it has when it is interrupted; words `after` are its script's."""
     need("wrk", "wrk")
 
     def load():
-        command = client(place, "wrk", "-t1", f"-c{connections}", "-d60s", *options, f"http://{server.address}{path}")
+        command = client(place, "wrk", "-t1", f"-c{connections}", "-d60s", *options, url(server, path), *(("--", *after) if after else ()))
         wait_s = seconds + 0.05 + connections / 20_000  # all are connected first
         while wait_s < 60:
             out = interrupted(command, wait_s)
@@ -75,11 +80,12 @@ def interrupted(command, seconds):
 def redis_benchmark(server, place, pipeline, seconds, *command):
     need("redis-benchmark", "redis-tools")
     kind, _, rest = server.address.partition(":")
+    at = {"unix": ("-s", rest), "tls": ("--tls", "--insecure", "-p", rest.rpartition(":")[2])}.get(kind, ("-p", rest))
     requests = max(1000, int(BENCHMARK_REQUESTS[pipeline] * seconds))
 
     def load():
-        out = subprocess.run(client(place, "redis-benchmark", *(("-s", rest) if kind == "unix" else ("-p", rest)), "-c", CLIENTS_RESP,
-                                    "-P", pipeline, "-n", requests, "-q", *command), capture_output=True, text=True, timeout=120,
+        out = subprocess.run(client(place, "redis-benchmark", *at, "-c", CLIENTS_RESP, "-P", pipeline, "-n", requests, "-q", *command),
+                             capture_output=True, text=True, timeout=120,
                              check=True).stdout
         return float(re.findall(r"([\d.]+) requests per second", out)[-1]), requests
     return measured(server, load)

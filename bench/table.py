@@ -10,6 +10,7 @@ import namespaces
 import net
 import page
 import peers
+import secured
 import start
 from rows import ADD_NS, Figure, Row, at_add, of_speeds, ours_alone
 
@@ -122,6 +123,20 @@ RESP = [
     Row("refused", "resp", net.refused, (
         Figure("refused", "RESP GET, -P 64, refused of 8,000,000", "requests", "", "<= 0", setting(DEFAULTS, FREE), ours_alone),)),
 ]
+TLS_NGINX, TLS_REDIS, NOBODY = "nginx return 200, TLS", "redis-server INCR, TLS", "the same without names"
+SECURED = [
+    Row("tls_http", "secured", secured.http, of_servers("HTTP /genid, TLS 1.3, 64 connections", TLS_NGINX, ">= 1", "<= 0.95")),
+    Row("tls_handshakes", "secured", secured.handshakes, (
+        Figure("best.rate.two", "full handshakes, one after the other", TLS_NGINX, "/s", ">= 0.95", TWO),
+        Figure("best.cpu.two", "  by processor time of the server", TLS_NGINX, "us", ">= 0.95", TWO, of_speeds))),
+    Row("tls_resp1", "secured", secured.resp(1), of_servers("RESP GET, TLS 1.3, -P 1", TLS_REDIS, ">= 1", "")),
+    Row("tls_resp64", "secured", secured.resp(64), of_servers("RESP GET, TLS 1.3, -P 64", TLS_REDIS, ">= 1.2", "")),
+    Row("named_http", "secured", secured.named_http, (
+        *of_servers("HTTP /genid, one of 50 clients with rates", NOBODY, ">= 0.97", "<= 1.03"),
+        Figure("in_turn.cpu.one", "  each request another client's, processor time", NOBODY, "us", "<= 1.03", setting(W, ONE)))),
+    Row("named_resp", "secured", secured.named_resp, of_servers(
+        "RESP GET, -P 16, one of 50 clients with rates", NOBODY, ">= 0.97", "<= 1.03")),
+]
 
 
 def at_shares(what, yard, wanted):
@@ -218,8 +233,9 @@ PEERS = [
         for name, library in peers.SERVERS.items())),
 ]
 
-ROWS = [*CORE, *LUA, *HTTP, *RESP, *LATENCY, *HOST, *BULK, *CLIENTS, *PEERS]
+ROWS = [*CORE, *LUA, *HTTP, *RESP, *SECURED, *LATENCY, *HOST, *BULK, *CLIENTS, *PEERS]
 NAMED = {row.name: row for row in ROWS}
-GROUPS = {"core": "in the process", "lua": "from Lua, and inside nginx", "http": "HTTP beside nginx", "resp": "the Redis protocol "
-          "beside redis-server", "latency": "open loop, by the clock", "host": "connections, namespaces, policies, start-up",
+GROUPS = {"core": "in the process", "lua": "from Lua, and inside nginx", "http": "HTTP beside nginx",
+          "resp": "the Redis protocol beside redis-server", "secured": "TLS, and clients with names",
+          "latency": "open loop, by the clock", "host": "connections, namespaces, policies, start-up",
           "bulk": "ids by the million", "clients": "blocks in other languages", "peers": "others' generators and servers"}

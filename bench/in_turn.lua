@@ -1,0 +1,13 @@
+-- in_turn.lua -- for wrk: each request is the next client's; their secrets are the arguments.
+local requests, at = {}, 0
+
+function init(secrets)
+  for i, secret in ipairs(secrets) do
+    requests[i] = wrk.format(nil, nil, { Authorization = "Bearer " .. secret })
+  end
+end
+
+function request()
+  at = at % #requests + 1
+  return requests[at]
+end
