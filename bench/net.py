@@ -85,8 +85,7 @@ def redis_benchmark(server, place, pipeline, seconds, *command):
 
     def load():
         out = subprocess.run(client(place, "redis-benchmark", *at, "-c", CLIENTS_RESP, "-P", pipeline, "-n", requests, "-q", *command),
-                             capture_output=True, text=True, timeout=120,
-                             check=True).stdout
+                             capture_output=True, text=True, timeout=120, check=True).stdout
         return float(re.findall(r"([\d.]+) requests per second", out)[-1]), requests
     return measured(server, load)
 

@@ -60,7 +60,7 @@ def beside_nginx(turns):
 
 def http(turns):
     return both_modes(turns, beside_nginx(turns), lambda _, server, place: wrk(server, place, "/genid", turns.seconds / 2),
-                      lambda s: count(s, http_request("/genid"), HTTP_ID, turns.few(COUNTED, 1000)))
+                      lambda s: count(s, http_request("/genid"), HTTP_ID, turns.few(COUNTED // 4, 1000)))
 
 
 def full_handshakes(server, place):
@@ -92,8 +92,8 @@ def resp(pipeline):
 
         def load(name, server, place):
             command = ("INCR", "counter") if name == "yard" else ("GET", "default")
-            return redis_benchmark(server, place, pipeline, turns.seconds / 2, *command)  # encrypted, half as many a second
-        return both_modes(turns, start, load, lambda s: count(s, b"GET default\r\n", RESP_ID, turns.few(COUNTED, 1000)))
+            return redis_benchmark(server, place, pipeline, turns.seconds / 2, *command)  # encrypted, fewer a second
+        return both_modes(turns, start, load, lambda s: count(s, b"GET default\r\n", RESP_ID, turns.few(COUNTED // 4, 1000)))
     return measure
 
 
@@ -141,7 +141,7 @@ def named_http(turns):
 
     def counted(server):
         who = b"\r\nAuthorization: Bearer %s\r\n\r\n" % named.one()[1].encode()
-        return count(server, http_request("/genid").replace(b"\r\n\r\n", who), HTTP_ID, turns.few(COUNTED, 1000))
+        return count(server, http_request("/genid").replace(b"\r\n\r\n", who), HTTP_ID, turns.few(COUNTED // 4, 1000))
     return both_modes(turns, named.start, load, counted)
 
 
@@ -156,5 +156,5 @@ def named_resp(turns):
 
     def counted(server):
         user, secret = named.one()
-        return count(server, b"AUTH %s %s\r\nGET default\r\n" % (user.encode(), secret.encode()), RESP_ID, turns.few(COUNTED, 1000))
+        return count(server, b"AUTH %s %s\r\nGET default\r\n" % (user.encode(), secret.encode()), RESP_ID, turns.few(COUNTED // 4, 1000))
     return both_modes(turns, named.start, load, counted)
