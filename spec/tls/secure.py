@@ -252,10 +252,23 @@ def an_admin_may_be_one_by_its_certificate(world):
     admin = server.args[server.args.index("--http") + 1]
     server.args += ["--admin", admin]
     server.args[server.args.index("--http") + 1] = "off"
+    secret = world.run("client", "rotate", "ops", "--file", world.path("clients")).out.strip()
     with server:
         assert '"tls":{"certificate":' in server.curl("/admin/status", *shows(server, "ops")).stdout
         assert "may not operate" in server.curl("/admin/status", *shows(server, "orders")).stdout
         assert '"code":"no_token"' in server.curl("/admin/status").stdout
+        with server.connect(server.http, server.context("orders")) as sock:  # as behind a proxy: of several people
+            sock.sendall(get("/admin/status", "Authorization: Bearer " + secret))
+            assert whole(sock, False).startswith(b"HTTP/1.1 200 ")
+            sock.sendall(get("/admin/status"))
+            assert whole(sock, False).startswith(b"HTTP/1.1 403 ")
+        with server.connect(server.http, server.context("ops")) as sock:
+            sock.sendall(get("/admin/events"))
+            assert sock.recv(65536).startswith(b"HTTP/1.1 200 ")
+            world.run("client", "remove", "ops", "--file", world.path("clients"))
+            server.process.send_signal(signal.SIGHUP)
+            server.listen("the clients were read again")
+            until_closed(sock)
 
 
 @claim("what cannot work is said at the start")

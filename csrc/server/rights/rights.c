@@ -304,13 +304,21 @@ static bool may_operate(struct vs_request *r) {
     return false;
 }
 
+/* Who says nothing is whom its certificate names, and not who a request before it was. */
+static bool operates_by_certificate(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    if (!s->certified) return false;
+    vs_rights_forget(s);
+    return s->grant.account && may_operate(r);
+}
+
 bool vs_rights_operate(struct vs_request *r) {
     struct vs_session *s = r->session;
     const char *token = s->app->admin_token;
     struct vs_slice name, secret, said = r->http->authorization;
     char buf[CREDENTIAL_MAX];
     if (!s->is_proving) {
-        if (!said.at) return s->certified && s->grant.account && may_operate(r);
+        if (!said.at) return operates_by_certificate(r);
         if (is_kept(s, said, false)) return may_operate(r);
         grant(s, NULL, NULL);
         if (!keep(s, said, false)) return false;
@@ -326,9 +334,11 @@ bool vs_rights_operate(struct vs_request *r) {
     return false;
 }
 
+/* The config's token stays what it was, and so does a socket of this machine. */
 bool vs_rights_watches(struct vs_session *s) {
     vs_rights_look(s);
-    return !s->grant.is_lost && (!s->grant.secret || s->grant.account->calls & VS_OPERATE);
+    bool is_as_client = s->grant.is_lost || s->grant.secret || (s->certified && !s->said);
+    return !is_as_client || (s->grant.account && s->grant.account->calls & VS_OPERATE);
 }
 
 /* ------------------------------------------------------------------ what it may */
