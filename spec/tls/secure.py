@@ -166,6 +166,14 @@ def who_is_at_the_wrong_door_is_told(world):
         assert "write tls: before that address" in server.listen("spoke TLS")
 
 
+@claim("a header of a balancer inside of tls is refused inside of it")
+def a_header_of_a_balancer_inside_of_tls_is_refused_inside_of_it(world):
+    with Secure(world) as server:
+        header = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
+        assert server.say(server.resp, header).startswith(b"-ERR a PROXY header is for balancers")
+        assert server.say(server.http, header).startswith(b"HTTP/1.1 400")
+
+
 @claim("truncated and torn records end their connection alone")
 def truncated_and_torn_records_end_their_connection_alone(world):
     with Secure(world) as server, server.connect(server.resp) as other:

@@ -60,7 +60,7 @@ static void refuse(struct conn *c, enum vs_proxy_result what) {
                                     "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
                                     "Cache-Control: no-store\r\nConnection: close\r\n\r\n%s\n",
                                     strlen(refusal->answer) + 1, refusal->answer);
-    send(c->fd, text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    vs_conn_say(c, text, (size_t)length); /* to nobody who still awaits a handshake: it would be no TLS */
     vs_conn_finish(c);
 }
 
@@ -92,7 +92,7 @@ static void settle(struct conn *c) {
     }
     vs_add(&c->loop->scratch.counts->turned[protocol][VS_TURNED_ADDRESS], 1);
     vs_roster_note(c->session.app, c->loop->scratch.loop, VS_LAST_TURNED + (int)protocol, &peer);
-    vs_turn_away(c->fd, protocol);
+    if (!c->is_secure) vs_turn_away(c->fd, protocol);
     vs_conn_finish(c);
 }
 
