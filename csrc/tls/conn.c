@@ -218,7 +218,9 @@ enum vs_tls_step vs_tls_shake(struct vs_tls_conn *conn, bool *more) {
 
 const char *vs_tls_peer(const struct vs_tls_conn *conn, char buf[VS_TLS_NAME_MAX]) {
     const X509 *peer = SSL_get0_peer_certificate(conn->ssl);
-    return peer ? vs_tls_name_of(peer, buf) : NULL;
+    if (!peer) return NULL;
+    if (!vs_tls_name_of(peer, buf)) buf[0] = '\0';
+    return buf;
 }
 
 /* ------------------------------------------------------------------ bytes */

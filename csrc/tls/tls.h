@@ -90,7 +90,8 @@ struct vs_tls {
     void (*end)(struct vs_tls_conn *conn);
     void (*free)(struct vs_tls_conn *conn); /* may be NULL */
 
-    /* The other side's name, by its certificate: the subject's CN, else the first DNS name; NULL: it has shown none. */
+    /* The other side's name, by its certificate: the subject's CN, else the first DNS name; "": it has
+     * neither, or none that can be read; NULL: it has shown no certificate. */
     const char *(*peer)(const struct vs_tls_conn *conn, char buf[VS_TLS_NAME_MAX]);
     /* What went wrong last, in words; "" for nothing.  is_refused: one side found the other's certificate, version or
      * protocol wrong, and would again. */

@@ -27,14 +27,15 @@ int vs_tls_fail_file(struct vesta_error *err, const char *path, const char *what
     return vs_fail(err, VESTA_EOPTION, "%.300s: %s: %s", path, what, vs_tls_words("it is empty", words));
 }
 
-/* A name with a zero in it would be read as another, shorter one. */
+/* As UTF-8, whatever it is written in: the bytes of one encoding may spell another name.  A name with a zero in it would
+ * be read as another, shorter one. */
 static bool take(const ASN1_STRING *text, char buf[VS_TLS_NAME_MAX]) {
-    int length = ASN1_STRING_length(text);
-    const unsigned char *at = ASN1_STRING_get0_data(text);
-    if (length < 1 || length >= VS_TLS_NAME_MAX || memchr(at, '\0', (size_t)length)) return false;
-    memcpy(buf, at, (size_t)length);
-    buf[length] = '\0';
-    return true;
+    unsigned char *at = NULL;
+    int length = ASN1_STRING_to_UTF8(&at, text);
+    bool is_name = length >= 1 && length < VS_TLS_NAME_MAX && !memchr(at, '\0', (size_t)length);
+    if (is_name) snprintf(buf, VS_TLS_NAME_MAX, "%.*s", length, (const char *)at);
+    OPENSSL_free(at);
+    return is_name;
 }
 
 static bool take_dns(const X509 *certificate, char buf[VS_TLS_NAME_MAX]) {
@@ -51,7 +52,7 @@ static bool take_dns(const X509 *certificate, char buf[VS_TLS_NAME_MAX]) {
 const char *vs_tls_name_of(const X509 *certificate, char buf[VS_TLS_NAME_MAX]) {
     const X509_NAME *subject = X509_get_subject_name(certificate);
     int at = X509_NAME_get_index_by_NID((X509_NAME *)subject, NID_commonName, -1);
-    if (at >= 0 && take(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), buf)) return buf;
+    if (at >= 0) return take(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), buf) ? buf : NULL;
     return take_dns(certificate, buf) ? buf : NULL;
 }
 

@@ -233,6 +233,8 @@ def a_certificate_is_its_clients_name_and_right(world):
         assert "NOAUTH" in server.cli("GET", "default", flags=shows(server, "nameless"))  # invoices: no client is called so
         same(server.curl("/genid", "-o", "/dev/null", "-w", "%{http_code}", *shows(server, "nameless")).stdout, "401")
         assert "name=invoices" in server.listen("a certificate names no client")
+        for other in "anonymous", "alphabet":  # neither name nor SAN; two bytes a letter, which spell "orders" where they are read as one
+            assert "NOAUTH" in server.cli("GET", "default", flags=shows(server, other)), other
         for stranger in "stranger", "expired":
             assert server.curl("/genid", *shows(server, stranger)).returncode != 0
         assert "certificate has expired" in server.listen("TLS handshakes failed")

@@ -117,13 +117,16 @@ static bool begin(struct conn *c) {
     return vs_conn_end(c), false;
 }
 
-static void take_name(struct conn *c) {
+/* false: no memory, and who cannot be known by its name must not be taken for one who shows none. */
+static bool take_name(struct conn *c) {
     char name[VS_TLS_NAME_MAX], address[VS_PEER_TEXT_MAX];
-    if (!opts_of(c)->tls->peer(c->tls, name) || !(c->session.certified = strdup(name))) return;
+    if (!opts_of(c)->tls->peer(c->tls, name)) return true;
+    if (!(c->session.certified = strdup(name))) return false;
     vs_rights_forget(&c->session); /* to who it is now, without a secret */
     if (c->session.grant.accounts && !c->session.grant.account)
         vs_log(VS_LOG_WARN, "a certificate names no client: it may do nothing without a secret", "name", name,
                "address", vs_peer_text(&c->peer, address), NULL);
+    return true;
 }
 
 /* What came behind the handshake may be in TLS's memory, where no edge tells of it. */
@@ -131,7 +134,10 @@ static void finish(struct conn *c) {
     c->is_shaken = true;
     hold(c, 0); /* what is left is a part of what a connection is, as its descriptor */
     count(c, VS_SHAKE_OK, "");
-    take_name(c);
+    if (!take_name(c)) {
+        vs_conn_end(c);
+        return;
+    }
     c->active_ms = c->stranger_ms = c->loop->now_ms;
     c->readable = true;
     vs_conn_line_up(c);
