@@ -237,6 +237,12 @@ static ssize_t say_why(struct vs_tls_conn *conn, int rc, int wanted) {
     return errno = EPROTO, -1;
 }
 
+/* What this thread's others have left would be taken for an error of this connection. */
+static void forget_others(void) {
+    if (ERR_peek_error()) ERR_clear_error();
+    errno = 0;
+}
+
 /* What is left of a record that is not whole yet is no reason to ask again. */
 ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more) {
     size_t total = 0, got;
@@ -244,7 +250,7 @@ ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more)
     conn->reads_left = 1;
     conn->is_unsure = *more;
     conn->is_reversed = false;
-    errno = 0;
+    forget_others();
     while (total < room && (rc = SSL_read_ex(conn->ssl, to + total, room - total, &got)) == 1) {
         total += got;
         if (!SSL_has_pending(conn->ssl)) break;
@@ -262,7 +268,7 @@ ssize_t vs_tls_write(struct vs_tls_conn *conn, const char *bytes, size_t length)
     int rc = 1;
     conn->reads_left = 0;
     conn->is_reversed = false;
-    errno = 0;
+    forget_others();
     while (total < length && (rc = SSL_write_ex(conn->ssl, bytes + total, length - total, &sent)) == 1)
         total += sent;
     if (rc == 1 || total > 0) {

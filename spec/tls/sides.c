@@ -126,7 +126,7 @@ static void what_is_not_verified_is_not_refused(void) {
     struct pair p = made((struct vs_tls_server_opts){.client_certificates = VS_TLS_REQUIRED},
                          (struct vs_tls_client_opts){.ca = path("other.pem"), .is_unverified = true}, "elsewhere");
     char byte;
-    bool more;
+    bool more = false;
     CHECK_EQ_I64(p.at[1].step, VS_TLS_DONE);
     CHECK(tls->read(p.at[1].conn, &byte, 1, &more) < 0);
     CHECK_HAS(tls->why(p.at[1].conn), "certificate required");
