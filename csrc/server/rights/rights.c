@@ -317,6 +317,7 @@ bool vs_rights_operate(struct vs_request *r) {
     const char *token = s->app->admin_token;
     struct vs_slice name, secret, said = r->http->authorization;
     char buf[CREDENTIAL_MAX];
+    if (!s->waiting.request) end_proving(s); /* the request before was answered without waiting for it */
     if (!s->is_proving) {
         if (!said.at) return operates_by_certificate(r);
         if (is_kept(s, said, false)) return may_operate(r);
