@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import node_modules
+from over_tls import certificate
 from serving import Server, claim, environment, free_port, main, same, SLOW
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -163,6 +164,18 @@ if CLIENT in TOURS:
                 check_tour(*take_tour(world, server.resp, secret, user))
             said, context = take_tour(world, server.resp, None)
             assert "NOPERM" in context or "no permissions" in context and "done" not in said, context
+
+    if CLIENT.startswith("ioredis"):
+        @claim("the same over TLS, with a name and its secret; and not by a certificate that it does not trust")
+        def _(world):
+            server, secret = named(world)
+            pem, flags = certificate(world)
+            server.args[server.args.index("--resp") + 1] = "tls:127.0.0.1:%d" % server.resp
+            server.args += flags
+            with server:
+                check_tour(*take_tour(world, server.resp, secret, {"TOUR_USER": "tour", "TOUR_CA": pem}))
+                said, context = take_tour(world, server.resp, secret, {"TOUR_USER": "tour", "TOUR_CA": os.devnull})
+                assert "self-signed certificate" in context and "done" not in said, context
 
     @claim("connects, has an id, a batch, a pipeline, a transaction and an error, exact to the digit")
     def _(world):

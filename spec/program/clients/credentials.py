@@ -9,6 +9,7 @@ import urllib.parse
 import urllib.request
 
 from hosting import Host
+from over_tls import certificate
 from servers import until
 from serving import SLOW, Server, claim, free_port, give_back, main, same
 
@@ -69,6 +70,8 @@ global: {scrape_interval: 200ms, scrape_timeout: 200ms}
 scrape_configs:
 - {job_name: http, static_configs: [{targets: ['127.0.0.1:%d']}], authorization: {credentials_file: %s}}
 - {job_name: admin, static_configs: [{targets: ['127.0.0.1:%d']}], authorization: {credentials: operators}}
+- {job_name: secure, scheme: https, tls_config: {ca_file: %s}, static_configs: [{targets: ['localhost:%d']}], authorization: {credentials_file: %s}}
+- {job_name: distrusts, scheme: https, static_configs: [{targets: ['localhost:%d']}], authorization: {credentials_file: %s}}
 - {job_name: nobody, static_configs: [{targets: ['127.0.0.1:%d']}]}
 - {job_name: basic, static_configs: [{targets: ['127.0.0.1:%d']}], basic_auth: {username: orders, password_file: %s}}
 """
@@ -79,16 +82,20 @@ def asked(port, path):
         return json.load(reply)["data"]
 
 
-@claim("Prometheus scrapes with a bearer token or by Basic what HTTP and the admin's address show, and is refused without")
+@claim("Prometheus scrapes with a bearer token, over TLS too, or by Basic what HTTP and the admin's address show, and is refused without")
 def _(world):
     if not shutil.which("prometheus"):
         return print("    skipped, no prometheus here: apt-get install prometheus")
     admin = free_port()
-    secret, server = named(world, "--admin", "127.0.0.1:%d" % admin, env={"VESTA_ADMIN_TOKEN": "operators"})
+    secure = free_port()
+    pem, flags = certificate(world)
+    secret, server = named(world, "--admin", "127.0.0.1:%d" % admin, *flags, env={"VESTA_ADMIN_TOKEN": "operators"})
+    server.args[server.args.index("--http") + 1] += ",tls:127.0.0.1:%d" % secure
     with open(world.path("secret"), "w") as file:
         file.write(secret)
     with open(world.path("prometheus.yml"), "w") as file:
-        file.write(SCRAPE % (server.http, world.path("secret"), admin, server.http, server.http, world.path("secret")))
+        file.write(SCRAPE % (server.http, world.path("secret"), admin, pem, secure, world.path("secret"), secure, world.path("secret"),
+                             server.http, server.http, world.path("secret")))
     port = free_port()
     args = ["prometheus", "--config.file=" + world.path("prometheus.yml"), "--storage.tsdb.path=" + world.path("tsdb"),
             "--web.listen-address=127.0.0.1:%d" % port]
@@ -98,10 +105,11 @@ def _(world):
             targets = asked(port, "targets")["activeTargets"]
             return {target["labels"]["job"]: target["health"] for target in targets}
         until(lambda: "unknown" not in healths().values() and healths() or None, lambda: healths())
-        same(healths(), {"http": "up", "admin": "up", "basic": "up", "nobody": "down"})
-        until(lambda: {row["metric"]["job"] for row in asked(port, "query?query=vesta_ready")["result"]} == {"http", "admin", "basic"},
+        same(healths(), {"http": "up", "admin": "up", "basic": "up", "secure": "up", "nobody": "down", "distrusts": "down"})
+        until(lambda: {row["metric"]["job"] for row in asked(port, "query?query=vesta_ready")["result"]} == {"http", "admin", "basic", "secure"},
               "what they show is there")
     give_back(admin)
+    give_back(secure)
 
 
 sys.argv = sys.argv[:2]

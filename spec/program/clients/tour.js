@@ -4,11 +4,12 @@ const [name, resp] = process.argv[2].split(":");
 const port = Number(process.argv[3]);
 const password = process.argv[4];
 const username = process.env.TOUR_USER; // whose password it is, where clients have names
+const tls = process.env.TOUR_CA && { ca: require("fs").readFileSync(process.env.TOUR_CA) };
 const names = (count) => Array(count).fill("default");
 const say = (step, ids) => console.log([step, ...ids].join(" "));
 
 async function withIoredis({ Redis }) {
-  const client = new Redis({ port, username, password, connectionName: "tour", retryStrategy: null, lazyConnect: true });
+  const client = new Redis({ port, username, password, tls, connectionName: "tour", retryStrategy: null, lazyConnect: true });
   let failure;
   client.on("error", (error) => { failure = error; });
   await client.connect().catch((error) => { throw failure || error; });
