@@ -19,7 +19,7 @@ struct vs_tls_conn {
     SSL *ssl;
     int fd;
     int reads_left;   /* of the socket, in this call */
-    bool is_emptied;  /* the last one took all there was */
+    bool is_emptied;  /* that read took all there was */
     bool is_unsure;   /* ... which one that got less than it might have does not show */
     bool is_reversed; /* what was tried last waits for the other way */
     bool is_refused, has_failed;
@@ -205,6 +205,7 @@ enum vs_tls_step vs_tls_shake(struct vs_tls_conn *conn, bool *more) {
     ERR_clear_error(); /* of whatever else this thread does with OpenSSL */
     errno = 0;
     conn->reads_left = 1;
+    conn->is_emptied = false; /* what is served from memory says nothing of the socket */
     conn->is_unsure = *more;
     int rc = SSL_do_handshake(conn->ssl);
     if (rc == 1) return finish(conn, more);
@@ -248,6 +249,7 @@ ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more)
     size_t total = 0, got;
     int rc = 1;
     conn->reads_left = 1;
+    conn->is_emptied = false; /* what is served from memory says nothing of the socket */
     conn->is_unsure = *more;
     conn->is_reversed = false;
     forget_others();

@@ -209,6 +209,23 @@ static void records_that_came_together_are_read_together(void) {
     part(&p);
 }
 
+/* What came meanwhile had its edge before, and no other will tell of it. */
+static void what_is_read_of_memory_says_nothing_of_the_socket(void) {
+    struct pair p = made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){0}, "localhost");
+    char got[4096];
+    bool more = false;
+    for (int i = 0; i < 50; i++)
+        CHECK_EQ_I64(tls->write(p.at[1].conn, "PING\r\n", 6), 6);
+    CHECK_EQ_I64(tls->read(p.at[0].conn, got, 6, &more), 6);
+    CHECK(more);
+    CHECK_EQ_I64(tls->write(p.at[1].conn, "PING\r\n", 6), 6);
+    more = false;
+    CHECK_EQ_I64(tls->read(p.at[0].conn, got, sizeof got, &more), 294);
+    CHECK(more);
+    CHECK_EQ_I64(tls->read(p.at[0].conn, got, sizeof got, &more), 6);
+    part(&p);
+}
+
 /* Who sends without end is read in parts, and it is said that there is more. */
 static void a_call_reads_the_socket_once(void) {
     struct pair p = made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){0}, "localhost");
@@ -362,6 +379,7 @@ static const struct check_case cases[] = {
     {"a client's certificate is its name", a_certificate_is_its_clients_name},
     {"a socket that is full goes on where it stopped", a_socket_that_is_full_goes_on_where_it_stopped},
     {"records that came together are read together", records_that_came_together_are_read_together},
+    {"what is read of memory says nothing of the socket", what_is_read_of_memory_says_nothing_of_the_socket},
     {"a call reads the socket once", a_call_reads_the_socket_once},
     {"an end is an end, and a cut record is none", an_end_is_an_end_and_a_cut_record_is_none},
     {"an end behind a part of a record is seen", an_end_behind_a_part_of_a_record_is_seen},

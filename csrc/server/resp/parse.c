@@ -138,7 +138,7 @@ static const char *read_word(const char *from, const char *end, char **typed, st
 }
 
 static int parse_inline(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out) {
-    if (len >= 2 && buf[0] == 0x16 && buf[1] == 0x03) return broken(out, "Protocol error: TLS is not supported");
+    if (len >= 2 && buf[0] == 0x16 && buf[1] == 0x03) return broken(out, "Protocol error: this address speaks no TLS");
     const char *newline = memchr(buf, '\n', len < limits->inline_max ? len : limits->inline_max), *at = buf;
     if (!newline)
         return len < limits->inline_max

@@ -136,7 +136,7 @@ STRICTER = (
     ("invalid bulk length", rb"\$\d{5,}", "Redis takes 512 MiB, vesta 64 KiB"),
     ("length", rb"[*$]\d*\r[^\n]", "Redis takes any byte behind a carriage return for the newline"),
     ("length", rb"[*$][^\r]*\Z", "vesta breaks off at the first byte that is no digit, Redis when the line is complete"),
-    ("TLS is not supported", rb"\x16\x03", "Redis waits for the end of such a line"),
+    ("this address speaks no TLS", rb"\x16\x03", "Redis waits for the end of such a line"),
 )
 
 

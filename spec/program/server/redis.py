@@ -102,7 +102,7 @@ def _(world):
             same(server.redis("PING"), b"+PONG\r\n")
         for data in (b"", b"*2\r\n$3\r\nGET\r\n$7\r\ndefa", b"GET default"):  # half a command, then gone
             same(server.say(server.resp, data), b"")
-        same(server.say(server.resp, b"\x16\x03\x01\x02\x00"), b"-ERR Protocol error: TLS is not supported\r\n")
+        same(server.say(server.resp, b"\x16\x03\x01\x02\x00"), b"-ERR Protocol error: this address speaks no TLS\r\n")
         same(server.tick(), before + 1)
 
 
