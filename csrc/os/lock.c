@@ -15,17 +15,23 @@
 #define LOCK_PATIENCE_US 3000000
 
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool is_ours; /* this thread has the mutex */
+/* The thread that has it; 0: none.  No thread-local: a module's own is allocated by the linker, in a way that
+ * LeakSanitizer misreads and ends by. */
+static _Atomic pthread_t owner;
+
+static bool is_ours(void) {
+    return owner == pthread_self(); /* only this thread sets it so */
+}
 
 static void lock_mutex(void) {
-    assert(!is_ours); /* it would wait for itself */
+    assert(!is_ours()); /* it would wait for itself */
     pthread_mutex_lock(&process_mutex);
-    is_ours = true;
+    owner = pthread_self();
 }
 
 static void unlock_mutex(void) {
-    assert(is_ours);
-    is_ours = false;
+    assert(is_ours());
+    owner = (pthread_t)0;
     pthread_mutex_unlock(&process_mutex);
 }
 
@@ -39,9 +45,10 @@ void vs_process_lock(void) {
 }
 
 bool vs_process_trylock(void) {
-    assert(!is_ours);
-    is_ours = pthread_mutex_trylock(&process_mutex) == 0;
-    return is_ours;
+    assert(!is_ours());
+    if (pthread_mutex_trylock(&process_mutex) != 0) return false;
+    owner = pthread_self();
+    return true;
 }
 
 void vs_process_unlock(void) {
@@ -49,7 +56,7 @@ void vs_process_unlock(void) {
 }
 
 bool vs_process_is_locked(void) {
-    return is_ours;
+    return is_ours();
 }
 
 static bool set_lock(int fd, int64_t byte, short type) {

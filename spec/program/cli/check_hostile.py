@@ -121,9 +121,9 @@ def _(w):
 @claim("too many: namespaces, stores, segments, addresses, tags")
 def _(w):
     loop = "local t = {} for i = 1, %d do t[%s] = %s end return { %s }"
-    passes(w, loop % (64, "'n' .. i", "{}", "namespaces = t"))
-    refused(w, loop % (65, "'n' .. i", "{}", "namespaces = t"), "namespaces has more than 64 entries")
-    refused(w, loop % (10000, "'n' .. i", "{}", "namespaces = t"), "namespaces has more than 64 entries")
+    passes(w, loop % (16384, "'n' .. i", "{}", "namespaces = t"))
+    refused(w, loop % (16385, "'n' .. i", "{}", "namespaces = t"), "namespaces has more than 16384 entries")
+    refused(w, loop % (40000, "'n' .. i", "{}", "namespaces = t"), "namespaces has more than 16384 entries")
     refused(w, loop % (17, "'n' .. i", "{ uri = 'file:/x' }", "stores = t"), "stores has more than 16 entries")
     refused(w, loop % (17, "i", "{}", "segments = t"), "segments has 17 entries, at most 16")
     passes(w, loop % (8, "i", "'unix:/' .. i", "http = { listen = t }"))

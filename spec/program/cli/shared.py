@@ -169,7 +169,7 @@ def _(world):
         pass
     same(server.returncode, 0)
     zk = config(world, "uri = '%s', auth = 'me:x', tls = 'verify'" % served.zk_uri(""), "worker = 1")
-    fails(world.run("serve", "-c", zk), 1, "stores.s.tls is verify, but this version uses ZooKeeper")
+    fails(world.run("serve", "-c", zk), 1, "stores.s.tls is verify, but libzookeeper-mt is built without TLS")
 
 
 def own(world):
