@@ -123,7 +123,8 @@ def _(w):
     loop = "local t = {} for i = 1, %d do t[%s] = %s end return { %s }"
     passes(w, loop % (16384, "'n' .. i", "{}", "namespaces = t"))
     refused(w, loop % (16385, "'n' .. i", "{}", "namespaces = t"), "namespaces has more than 16384 entries")
-    refused(w, loop % (40000, "'n' .. i", "{}", "namespaces = t"), "namespaces has more than 16384 entries")
+    refused(w, loop % (20000, "'n' .. i", "{}", "namespaces = t"), "namespaces has more than 16384 entries")
+    refused(w, loop % (100000, "'n' .. i", "{}", "namespaces = t"), "this needs too much memory")
     refused(w, loop % (17, "'n' .. i", "{ uri = 'file:/x' }", "stores = t"), "stores has more than 16 entries")
     refused(w, loop % (17, "i", "{}", "segments = t"), "segments has 17 entries, at most 16")
     passes(w, loop % (8, "i", "'unix:/' .. i", "http = { listen = t }"))
