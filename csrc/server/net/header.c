@@ -50,17 +50,12 @@ static const struct refusal {
 static void refuse(struct conn *c, enum vs_proxy_result what) {
     const struct refusal *refusal = &refusals[what];
     enum vs_protocol protocol = c->session.protocol;
-    char address[VS_PEER_TEXT_MAX], text[512];
-    bool is_resp = protocol == VS_RESP;
+    char address[VS_PEER_TEXT_MAX], error[VS_REFUSAL_MAX];
     count(c->loop, protocol, what);
     vs_log(VS_LOG_WARN, refusal->sentence, "address", vs_peer_text(&c->peer, address), "proto",
            vs_protocol_name[protocol], refusal->next ? "do" : NULL, refusal->next, NULL);
-    int length = is_resp ? snprintf(text, sizeof text, "-ERR %s\r\n", refusal->answer)
-                         : snprintf(text, sizeof text,
-                                    "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
-                                    "Cache-Control: no-store\r\nConnection: close\r\n\r\n%s\n",
-                                    strlen(refusal->answer) + 1, refusal->answer);
-    vs_conn_say(c, text, (size_t)length); /* to nobody who still awaits a handshake: it would be no TLS */
+    snprintf(error, sizeof error, "ERR %s", refusal->answer);
+    vs_conn_refuse(c, &(struct vs_refusal){error, "400 Bad Request", refusal->answer, false});
     vs_conn_finish(c);
 }
 
@@ -92,7 +87,7 @@ static void settle(struct conn *c) {
     }
     vs_add(&c->loop->scratch.counts->turned[protocol][VS_TURNED_ADDRESS], 1);
     vs_roster_note(c->session.app, c->loop->scratch.loop, VS_LAST_TURNED + (int)protocol, &peer);
-    if (!c->is_secure) vs_turn_away(c->fd, protocol);
+    vs_conn_refuse(c, &vs_too_many);
     vs_conn_finish(c);
 }
 

@@ -21,14 +21,6 @@
 
 /* ------------------------------------------------------------------ turning away */
 
-void vs_turn_away(int fd, enum vs_protocol protocol) {
-    static const char resp[] = "-ERR max number of clients reached\r\n",
-                      http[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
-                               "Retry-After: 1\r\nConnection: close\r\n\r\n";
-    bool is_resp = protocol == VS_RESP;
-    send(fd, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 /* What came with the client is read, or closing the socket would tear up the answer before it is seen; nothing is
  * waited for. */
 static void turn_away(struct listener *listener, int fd, const struct vs_peer *peer, enum vs_turned why) {
@@ -38,7 +30,7 @@ static void turn_away(struct listener *listener, int fd, const struct vs_peer *p
     vs_roster_note(listener->loop->server->opts->app, listener->loop->scratch.loop,
                    VS_LAST_TURNED + (int)listener->protocol, peer);
     vs_add(&counts->closed[listener->protocol], 1);
-    if (!listener->is_secure) vs_turn_away(fd, listener->protocol); /* who awaits a handshake would not read it */
+    if (!listener->is_secure) vs_refusal_send(&vs_too_many, listener->protocol, fd); /* who awaits a handshake would not read it */
     recv(fd, listener->loop->in, sizeof listener->loop->in, MSG_DONTWAIT);
     close(fd);
 }

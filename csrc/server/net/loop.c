@@ -37,10 +37,9 @@ static pthread_mutex_t waking = PTHREAD_MUTEX_INITIALIZER;
 /* ------------------------------------------------------------------ sweeping and draining */
 
 static void too_slow(struct conn *c) {
-    static const char text[] = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
-                               "Connection: close\r\n\r\n";
+    static const struct vs_refusal refusal = {.status = "408 Request Timeout"};
     vs_add(&c->loop->scratch.counts->requests[c->session.protocol][vs_code_named("too_slow")], 1);
-    if (c->session.protocol != VS_RESP) vs_conn_say(c, text, sizeof text - 1);
+    vs_conn_refuse(c, &refusal);
     vs_conn_finish(c);
 }
 

@@ -132,10 +132,9 @@ static void count_shed(struct conn *c) {
 }
 
 void vs_conn_shed(struct conn *c) {
-    static const char resp[] = "-OOM clients hold all the memory they are allowed\r\n",
-                      http[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
-                               "Retry-After: 1\r\nConnection: close\r\n\r\n";
-    bool is_resp = c->session.protocol == VS_RESP, silent = c->writing || c->waits || c->lingering;
+    static const struct vs_refusal overloaded = {
+        .resp = "OOM clients hold all the memory they are allowed", .status = "503 Service Unavailable", .again = true};
+    bool silent = c->writing || c->waits || c->lingering;
     if (c->gone) return;
     count_shed(c);
     if (silent) { /* it is in the middle of something else */
@@ -143,7 +142,7 @@ void vs_conn_shed(struct conn *c) {
         return;
     }
     vs_add(&c->loop->scratch.counts->requests[c->session.protocol][vs_code_named("overloaded")], 1);
-    vs_conn_say(c, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1);
+    vs_conn_refuse(c, &overloaded);
     vs_conn_finish(c);
 }
 
@@ -164,8 +163,10 @@ static ssize_t get(struct conn *c, char *to, size_t room, bool *more) {
     return got;
 }
 
-void vs_conn_say(struct conn *c, const char *text, size_t length) {
-    (void)put(c, text, length);
+void vs_conn_refuse(struct conn *c, const struct vs_refusal *refusal) {
+    char text[VS_REFUSAL_MAX];
+    size_t length = vs_refusal_write(refusal, c->session.protocol, text);
+    if (length > 0) (void)put(c, text, length);
 }
 
 /* Goes on with a connection that nothing holds up any more. */

@@ -160,8 +160,23 @@ bool vs_secure_is_misled(struct conn *conn, const char *bytes, size_t length);
 /* Logs whose hands were not shaken, now and then.  Called on the first loop, twice a second. */
 void vs_secure_tell(struct server *server, uint64_t now_ms);
 
-/* Sends what is the last that a connection hears, if the socket takes it. */
-void vs_conn_say(struct conn *conn, const char *text, size_t length);
+/* ---- refusal.c: the last that a connection hears, by its protocol */
+
+struct vs_refusal {
+    const char *resp;   /* an error without its line's end; NULL: nothing is said */
+    const char *status; /* HTTP's: "400 Bad Request" */
+    const char *text;   /* ... and a line of text; NULL: none */
+    bool again;         /* ... that it may ask again in a second */
+};
+extern const struct vs_refusal vs_too_many;
+
+#define VS_REFUSAL_MAX 512
+size_t vs_refusal_write(const struct vs_refusal *refusal, enum vs_protocol protocol, char buf[VS_REFUSAL_MAX]);
+/* If the socket takes it; as it is, also where TLS is spoken. */
+void vs_refusal_send(const struct vs_refusal *refusal, enum vs_protocol protocol, int fd);
+/* The same as the connection's own bytes: nothing where a handshake is still to come. */
+void vs_conn_refuse(struct conn *conn, const struct vs_refusal *refusal);
+
 /* To be served: in this round, if its line has not been served yet. */
 void vs_conn_line_up(struct conn *conn);
 
@@ -191,9 +206,6 @@ bool vs_handover_end(struct loop *loop);
 
 /* Lets clients in from a listening socket.  0, or libuv's negative code: then the listener is not listening. */
 int vs_listener_open(struct loop *loop, struct listener *listener, const struct vs_listener *from);
-
-/* Says that there are too many. */
-void vs_turn_away(int fd, enum vs_protocol protocol);
 
 /* Prepares the timer that wakes resting listeners. */
 void vs_listeners_init(struct loop *loop);

@@ -60,16 +60,12 @@ void vs_secure_tell(struct server *server, uint64_t now_ms) {
 
 /* In words that a client of the other kind shows. */
 static void turn_back(struct conn *c, enum vs_shake what) {
-    static const char http[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 41\r\n"
-                               "Cache-Control: no-store\r\nConnection: close\r\n\r\nthis address speaks TLS: ask by https://\n",
-                      resp[] = "-ERR this address speaks TLS: redis-cli needs --tls\r\n",
-                      misled_http[] = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
-                                    "Connection: close\r\n\r\n",
-                      misled_resp[] = "-ERR Protocol error: this address speaks no TLS\r\n";
-    bool is_resp = c->session.protocol == VS_RESP, is_misled = what == VS_SHAKE_MISLED;
-    const char *text = is_resp ? (is_misled ? misled_resp : resp) : is_misled ? misled_http : http;
+    static const struct vs_refusal spoken = {"ERR this address speaks TLS: redis-cli needs --tls", "400 Bad Request",
+                                             "this address speaks TLS: ask by https://", false},
+                                   unspoken = {"ERR Protocol error: this address speaks no TLS", "400 Bad Request",
+                                               NULL, false};
     count(c, what, "");
-    send(c->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
+    vs_refusal_send(what == VS_SHAKE_MISLED ? &unspoken : &spoken, c->session.protocol, c->fd);
     vs_conn_finish(c);
 }
 
