@@ -104,8 +104,8 @@ def _(world):
         def healths():
             targets = asked(port, "targets")["activeTargets"]
             return {target["labels"]["job"]: target["health"] for target in targets}
-        until(lambda: "unknown" not in healths().values() and healths() or None, lambda: healths())
-        same(healths(), {"http": "up", "admin": "up", "basic": "up", "secure": "up", "nobody": "down", "distrusts": "down"})
+        want = {"http": "up", "admin": "up", "basic": "up", "secure": "up", "nobody": "down", "distrusts": "down"}
+        until(lambda: healths() == want, lambda: healths())
         until(lambda: {row["metric"]["job"] for row in asked(port, "query?query=vesta_ready")["result"]} == {"http", "admin", "basic", "secure"},
               "what they show is there")
     give_back(admin)
