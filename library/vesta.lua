@@ -470,7 +470,7 @@ function resty.request_id(generator) end
 function resty.is_request_id(text) end
 
 ---@class vesta.client_options
----@field servers string[]|string the best one first: "host:port", "[v6]:port", "unix:/path", "redis://name:secret@host:port", "rediss://..."; at most 8
+---@field servers string[]|string at most 8, best first: "host:port", "unix:/path", "redis[s]://name:secret@host:port"
 ---@field name? string a namespace or tag of the servers; default "default"
 ---@field user? string the client's name, where an address has none
 ---@field secret_file? string a file with its secret, read for each connection
@@ -565,7 +565,7 @@ function servers:close() end
 local client = {}
 
 ---@class vesta.resty.client_options
----@field servers string[] 1 to 16 of "host:port", "[v6]:port", "unix:/path", "redis://name:secret@host:port", "rediss://..."
+---@field servers string[] 1 to 16 of "host:port", "[v6]:port", "unix:/path", "redis[s]://name:secret@host:port"
 ---@field name string the namespace or tag
 ---@field size? integer ids of a block; default 1000
 ---@field ttl? number milliseconds for which a block may be used; default 10000

@@ -1,11 +1,11 @@
 -- Segments from two databases: Leaf's table on one of them, and counters that both give every second number of.
-local secrets = env("VESTA_SECRETS", "/etc/vesta")
+local secret = "?secret_file=" .. env("VESTA_SECRETS", "/etc/vesta") .. "/db.pass"
 local tls = env("DB_TLS", "verify")
 
 return {
   stores = {
-    a = { uri = "mysql://vesta@" .. env("DB1", "db1:3306/leaf") .. "?secret_file=" .. secrets .. "/db.pass", tls = tls },
-    b = { uri = "mysql://vesta@" .. env("DB2", "db2:3306/leaf") .. "?secret_file=" .. secrets .. "/db.pass", tls = tls },
+    a = { uri = "mysql://vesta@" .. env("DB1", "db1:3306/leaf") .. secret, tls = tls },
+    b = { uri = "mysql://vesta@" .. env("DB2", "db2:3306/leaf") .. secret, tls = tls },
   },
   segments = {
     { store = "a", table = "leaf_alloc", tags = "*", order = "trend" },

@@ -34,7 +34,8 @@ end
 local OPTIONS = {
   servers = { check = servers }, name = { check = options.text }, password = { check = options.text, kind = "secret" },
   user = { check = options.text }, secret_file = { check = options.text }, tls_ca = { check = options.text },
-  tls_certificate = { check = options.text }, tls_key = { check = options.text }, tls_unverified = { check = options.flag },
+  tls_certificate = { check = options.text }, tls_key = { check = options.text },
+  tls_unverified = { check = options.flag },
   fallback = { check = generator }, block_min = { check = size }, block_max = { check = size },
   ttl_ms = { check = limit_ms(24 * 3600 * 1000, "a day") }, timeout_ms = { check = limit_ms(60000, "a minute") },
   wait_ms_max = { check = options.wait },

@@ -91,7 +91,8 @@ enum vs_reply_state vs_on_reset(struct vs_request *r) {
     struct vs_session *s = r->session;
     vs_multi_end(s);
     vs_rights_forget(s);
-    s->known = s->member.resp3 = false;
+    s->known = false;
+    s->member.resp3 = false;
     vs_roster_name(s, (struct vs_slice){"", 0});
     vs_resp_simple(r->out, "RESET");
     return VS_ANSWERED;
