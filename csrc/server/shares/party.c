@@ -216,14 +216,3 @@ struct vs_stake *vs_stake_of(struct vs_request *r) {
     s->share.purse = (struct vs_purse){0};
     return &s->share.seat->stake;
 }
-
-void vs_shares_see(const struct vs_session *s, struct vs_share_seen *seen) {
-    const struct vs_party *party = s->share.client && s->grant.secret ? s->share.client : s->share.address;
-    *seen = (struct vs_share_seen){.weight = 1, .is_sharing = s->waiting.charged.is_held};
-    if (!party) return;
-    seen->rate = vs_bucket_rate(&party->ids);
-    seen->requests = vs_bucket_rate(&party->requests);
-    seen->weight = atomic_load_explicit(&party->weight, memory_order_relaxed);
-    seen->held = atomic_load_explicit(&party->held, memory_order_relaxed);
-    seen->refused = atomic_load_explicit(&party->refused, memory_order_relaxed);
-}

@@ -50,13 +50,4 @@ enum vs_reply_state vs_shares_refuse(struct vs_request *request);
 /* It waits; for the counts and, now and then, the log. */
 void vs_shares_note(struct vs_request *request, bool is_refused);
 
-/* What a connection's party has: for who shows it. */
-struct vs_share_seen {
-    uint64_t rate, requests; /* a second; 0: no limit */
-    uint32_t weight;
-    uint64_t held, refused; /* requests of the party that had to wait for its share, that were refused by it */
-    bool is_sharing;        /* it waits for its part of a namespace now, or did a moment ago */
-};
-void vs_shares_see(const struct vs_session *session, struct vs_share_seen *seen);
-
 #endif
