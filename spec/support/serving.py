@@ -51,9 +51,10 @@ class Server:
         for port in self.http, self.resp:
             give_back(port)
         rest = self.process.stderr.read()
+        self.said += rest
         self.process.stderr.close()
         if kind is not None or (code != 0 and not self.was_killed):
-            print(self.said + rest)
+            print(self.said)
         if kind is not None:
             return
         if not self.was_killed:

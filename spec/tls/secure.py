@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from harness import vesta_for_others
 from secured import Secure, whole
@@ -239,6 +240,21 @@ def a_certificate_is_its_clients_name_and_right(world):
         assert "certificate has expired" in server.listen("TLS handshakes failed")  # the first at once, others once a minute
         assert server.curl("/genid", *shows(server, "stranger")).returncode != 0
         same(server.metric('vesta_tls_handshakes_total{proto="http",result="failed"}'), 2)
+
+
+@claim("who has its name by a certificate has the share of that name, and not its address's")
+def who_has_its_name_by_a_certificate_has_the_share_of_that_name(world):
+    with named(world, "optional", "--layout", "time:37 seq:16 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", "--pacing", "clock") as server:
+        def takes(name):
+            with server.connect(server.resp, server.context(name)) as sock:
+                for _ in range(16):
+                    sock.sendall(command("MGET", *["default"] * 10) * 1000)
+                    data = b""
+                    while data.count(b"*10\r\n") < 1000:
+                        data += sock.recv(1 << 20)
+        with ThreadPoolExecutor(2) as pool:  # at once, and more than three seconds have
+            list(pool.map(takes, ("orders", None)))
+    assert "who=\"client 'orders'\" share=unit" in server.said, server.said
 
 
 @claim("a certificate may be required and its client taken away")

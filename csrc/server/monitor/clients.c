@@ -1,14 +1,27 @@
 /* clients.c -- who is connected and what clients had, as JSON.  Knows no socket and no request. */
 #include "server/monitor/clients.h"
 #include "server/commands.h"
+#include "server/shares/rates.h"
 
 #include <stdlib.h>
 
-#define CLIENT_BYTES_MAX 512
+#define CLIENT_BYTES_MAX 768
 #define CONNECTION_BYTES_MAX 640
 _Static_assert(VS_COUNTED_MAX *CLIENT_BYTES_MAX + VS_CONNECTIONS_SHOWN_MAX * CONNECTION_BYTES_MAX + 1024 <=
                    VS_REPLY_MAX,
                "both fit a reply");
+
+static void put_share(struct vs_out *out, struct vs_app *app, const char *name) {
+    struct vs_share_seen share;
+    if (!vs_shares_seen(app->shares, name, &share)) return;
+    vs_json_open(out, "share", '{');
+    vs_json_uint(out, "rate", share.ids);
+    vs_json_uint(out, "requests", share.requests);
+    vs_json_uint(out, "weight", share.weight);
+    vs_json_uint(out, "held", share.held);
+    vs_json_uint(out, "refused", share.refused);
+    vs_put(out, "}", 1);
+}
 
 static void put_client(struct vs_out *out, struct vs_app *app, int client, const char *name) {
     const vs_count *counts = app->counts[0]->of_client[client];
@@ -26,6 +39,7 @@ static void put_client(struct vs_out *out, struct vs_app *app, int client, const
     vs_json_uint(out, "rate", vs_total(app, &counts[VS_CLIENT_REFUSED_RATE]));
     vs_json_uint(out, "pause", vs_total(app, &counts[VS_CLIENT_REFUSED_PAUSE]));
     vs_put(out, "}", 1);
+    if (client != 0) put_share(out, app, name);
     if (last_unix_ms) {
         vs_json_text(out, "last_address", vs_peer_host(&peer, address));
         vs_json_int(out, "last_unix_ms", last_unix_ms);

@@ -68,6 +68,7 @@ struct vs_waiting {
         int64_t due_us;      /* when it may go on, as scratch->now_us; 0: now */
         int64_t again_us;    /* when it asks again */
         uint64_t ids;        /* that it has not taken yet */
+        struct vs_party *client; /* who was charged; NULL: it had no name */
         struct vs_namespace *of; /* whose they are to be; NULL: a tag's */
         bool is_admitted;    /* as a request */
         bool is_held;        /* it waited for a share, and was counted */

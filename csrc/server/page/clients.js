@@ -1,7 +1,7 @@
 // clients.js -- who takes the ids: clients with their part of what was given lately, and the connections that took most.
 import { el, fill, grouped, rate, span } from './dom.js';
 
-const CLIENTS = ['Client', 'Connections', 'Ids a second', 'Part', 'Ids', 'Requests', 'Refused', 'Last seen at'];
+const CLIENTS = ['Client', 'Connections', 'Ids a second', 'Part', 'Agreed', 'Ids', 'Requests', 'Refused', 'Last seen at'];
 const CONNECTIONS = ['Connection', 'Client', 'From', 'By', 'Ids', 'Requests', 'Refused', 'Last asked'];
 const REASONS = { request: 'wrong', rights: 'not allowed', rate: 'too often', pause: 'no id' };
 
@@ -17,10 +17,18 @@ function refused(of) {
   return el('td', { class: met.length ? 'warn' : 'dim' }, met.join(', ') || 'none');
 }
 
+// What its line in the file of clients says, and how often it had to wait for that.
+function agreed({ share }) {
+  if (!share) return el('td', { class: 'dim' }, '-');
+  const said = [[share.rate, `${grouped(share.rate)} ids a second`], [share.requests, `${grouped(share.requests)} requests a second`],
+    [share.weight !== 1, `weight ${grouped(share.weight)}`], [share.held, `waited ${grouped(share.held)} times`]];
+  return el('td', { class: share.held ? '' : 'dim' }, said.filter(([is]) => is).map(([, text]) => text).join(', ') || 'an even part');
+}
+
 function row(client, perSecond, all) {
   const part = perSecond === null ? '-' : all > 0 ? `${Math.round(100 * perSecond / all)} %` : '0 %';
   return el('tr', {}, el('td', {}, client.name), number(grouped(client.connections)),
-    number(perSecond === null ? '-' : rate(perSecond)), number(part), number(grouped(client.ids)), number(grouped(client.requests)),
+    number(perSecond === null ? '-' : rate(perSecond)), number(part), agreed(client), number(grouped(client.ids)), number(grouped(client.requests)),
     refused(client.refused), el('td', {}, client.last_address || '-'));
 }
 
@@ -41,7 +49,7 @@ export function clients($) {
   return (said, { at }) => {
     const now = { said, at }, rates = lately(now, before), all = rates.reduce((sum, n) => sum + (n || 0), 0);
     before = now;
-    $('clients').replaceChildren(head(CLIENTS, [1, 2, 3, 4, 5]),
+    $('clients').replaceChildren(head(CLIENTS, [1, 2, 3, 5, 6]),
       el('tbody', {}, ...said.clients.map((client, i) => row(client, rates[i], all))));
     const most = (said.connections || []).filter(c => c.proto !== 'admin');
     $('connections').replaceChildren(head(CONNECTIONS, [0, 4, 5, 6]), el('tbody', {}, ...most.map(connection)));

@@ -130,7 +130,11 @@ static bool charge_ids(struct vs_request *r, uint64_t want, bool exact, uint64_t
         if (b.count == 0) return true;
         uint64_t n = exact ? want : at_once(r->session, &b, want);
         bool at_once = charge(r, &b, n);
-        if (at_once || charged->due_us != 0) charged->ids = n, charged->of = r->tag ? NULL : r->ns;
+        if (at_once || charged->due_us != 0) {
+            charged->ids = n;
+            charged->client = r->session->share.client;
+            charged->of = r->tag ? NULL : r->ns;
+        }
         if (!at_once) return false;
     } else if (is_early(r, VS_SHARE_CLIENT_IDS)) {
         return false;
@@ -141,7 +145,7 @@ static bool charge_ids(struct vs_request *r, uint64_t want, bool exact, uint64_t
 
 void vs_shares_settle(struct vs_session *s) {
     uint64_t n = s->waiting.charged.ids;
-    if (n > 0 && s->share.client) vs_bucket_give(&s->share.client->ids, n);
+    if (n > 0 && s->waiting.charged.client) vs_bucket_give(&s->waiting.charged.client->ids, n);
     if (n > 0 && s->share.address) vs_bucket_give(&s->share.address->ids, n);
     if (n > 0 && s->waiting.charged.of) vs_bucket_give(&s->waiting.charged.of->ids, n);
     s->waiting.charged = (struct vs_charged){0};

@@ -93,6 +93,19 @@ void vs_shares_set(struct vs_shares *shares, const struct vs_accounts *accounts,
     pthread_mutex_unlock(&shares->lock);
 }
 
+bool vs_shares_seen(struct vs_shares *shares, const char *name, struct vs_share_seen *out) {
+    if (!shares) return false;
+    pthread_mutex_lock(&shares->lock);
+    struct vs_party *party = client_named(shares, name);
+    if (party) /* relaxed: numbers, each alone */
+        *out = (struct vs_share_seen){vs_bucket_rate(&party->ids), vs_bucket_rate(&party->requests),
+                                      atomic_load_explicit(&party->weight, memory_order_relaxed),
+                                      atomic_load_explicit(&party->held, memory_order_relaxed),
+                                      atomic_load_explicit(&party->refused, memory_order_relaxed)};
+    pthread_mutex_unlock(&shares->lock);
+    return party != NULL;
+}
+
 /* ------------------------------------------------------------------ addresses */
 
 static struct vs_peer key_of(const struct vs_peer *peer) {
@@ -143,9 +156,9 @@ struct vs_party *vs_address_of(struct vs_session *s) {
     return s->share.address;
 }
 
-/* Who says no name is known by its address. */
+/* Who says no name, and shows none, is known by its address. */
 struct vs_party *vs_party_of(struct vs_session *s) {
-    return s->share.client && s->grant.secret ? s->share.client : vs_address_of(s);
+    return s->share.client && (s->grant.secret || s->certified) ? s->share.client : vs_address_of(s);
 }
 
 void vs_shares_look(struct vs_session *s) {

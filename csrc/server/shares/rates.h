@@ -13,4 +13,14 @@ void vs_shares_free(struct vs_shares *shares); /* may be NULL */
  * time. */
 void vs_shares_set(struct vs_shares *shares, const struct vs_accounts *accounts, int64_t now_ns);
 
+/* What a client has; rates: a second, 0: as many as it likes.  Whoever asks without a name is not one. */
+struct vs_share_seen {
+    uint64_t ids, requests;
+    uint32_t weight;
+    uint64_t held, refused; /* requests that waited for its share, or were refused */
+};
+
+/* false: nothing is shared out, or no client was ever called so.  Threads: any. */
+bool vs_shares_seen(struct vs_shares *shares, const char *name, struct vs_share_seen *out);
+
 #endif

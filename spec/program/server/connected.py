@@ -60,7 +60,7 @@ def with_clients(world, *flags, **kw):
     path = world.path("clients")
     with open(path, "w") as file:
         os.fchmod(file.fileno(), 0o600)
-        for name, calls in (("ops", "give,read,operate"), ("shop", "give"), ("mail", "give")):
+        for name, calls in (("ops", "give,read,operate"), ("shop", "give weight=3"), ("mail", "give")):
             digest = subprocess.run(["sha256sum"], input=secret(name), capture_output=True, text=True).stdout.split()[0]
             file.write("%s names=* calls=%s secret=random:2026-01-01T00:00:00Z:%s\n" % (name, calls, digest))
     return Server(world, "--clients", path, *flags, **kw)
@@ -280,6 +280,8 @@ def _(world):
         same(set(known), {"(others)", "default", "shop", "mail", "ops"})
         same([(known[name]["connections"], known[name]["ids"]) for name in ("default", "shop", "mail")], [(1, 0), (1, 1003), (1, 1)])
         same(known["mail"]["refused"], {"request": 1, "rights": 1, "rate": 0, "pause": 0})
+        same(known["shop"]["share"], {"rate": 0, "requests": 0, "weight": 3, "held": 0, "refused": 0})
+        same({name for name in known if "share" not in known[name]}, {"(others)", "default"})  # no line of the file
         same(known["shop"]["last_address"], "127.0.0.1")
         assert abs(known["shop"]["last_unix_ms"] / 1000 - time.time()) < 600
         mine = next(c for c in said["connections"] if c["client"] == "shop")
