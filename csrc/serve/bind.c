@@ -155,7 +155,23 @@ int vs_drop_rights(const struct vs_serving *serving) {
     return VS_GO;
 }
 
+/* Secrets that anybody on the way can read, and then has. */
+static void tell_readable(const struct vs_serving *serving) {
+    const struct vs_config *config = serving->config;
+    struct vesta_error err;
+    for (int i = 0; i < serving->listener_count; i++) {
+        const struct vs_serving_listener *at = &serving->listener[i];
+        bool has_secrets = config->clients || (at->protocol == VS_RESP && config->resp_password) ||
+                           (at->protocol == VS_ADMIN && config->admin_token);
+        if (has_secrets && !at->handed && !at->is_secure && vs_address_is_local(at->address, &err) == 0)
+            vs_log(VS_LOG_WARN, "clients' secrets can be read on the way here: listen on tls:HOST:PORT, or see that the "
+                                "network is encrypted",
+                   "proto", vs_protocol_names[at->protocol], "address", at->address, NULL);
+    }
+}
+
 void vs_tell_rights(const struct vs_serving *serving) {
+    tell_readable(serving);
     if (serving->user)
         vs_log(VS_LOG_INFO, "switched to an unprivileged user", "user", serving->user, "uid", VS_DIGITS(geteuid()),
                "gid", VS_DIGITS(getegid()), NULL);

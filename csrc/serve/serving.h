@@ -165,7 +165,7 @@ int vs_bind_all(struct vs_serving *serving);
 void vs_unbind_all(struct vs_serving *serving);
 /* Becomes the user of the options, and keeps nothing of what root could do.  VS_GO, or an exit code. */
 int vs_drop_rights(const struct vs_serving *serving);
-/* Logs as whom it serves, where that is worth a word. */
+/* Logs as whom it serves, where that is worth a word, and where secrets can be read on the way. */
 void vs_tell_rights(const struct vs_serving *serving);
 
 /* ---- watch.c */

@@ -133,6 +133,8 @@ def _(world):
     finally:
         server.terminate()
         same(server.wait(15 * SLOW), 0)
+    with open(world.path("said")) as said:
+        assert re.search(r"level=warn msg=\"clients' secrets can be read on the way here.* proto=resp address=0.0.0.0:%d" % port, said.read())
     fails(world.run("serve", "--http", "off", "--resp", "0.0.0.0:%d" % port, "--resp-password-file", world.path("password")), 2,
           "--worker")
 
