@@ -61,6 +61,21 @@ static void sha256_of_a_million_in_pieces(void) {
     CHECK(memcmp(digest, digest_of_it, sizeof digest) == 0);
 }
 
+/* Of every length, from any address, and with each single bit. */
+static void same_is_same_in_each_bit(void) {
+    unsigned char a[48], b[48];
+    for (size_t length = 0; length <= 41; length++) {
+        for (size_t i = 0; i < length; i++)
+            a[i + 1] = b[i + 3] = (unsigned char)(length + 37 * i);
+        CHECK(vs_secret_same(a + 1, b + 3, length));
+        for (size_t bit = 0; bit < 8 * length; bit++) {
+            b[3 + bit / 8] ^= (unsigned char)(1 << bit % 8);
+            if (vs_secret_same(a + 1, b + 3, length)) CHECK_FAIL("length %zu, bit %zu", length, bit);
+            b[3 + bit / 8] ^= (unsigned char)(1 << bit % 8);
+        }
+    }
+}
+
 static void a_line_is_what_it_was(void) {
     static const char line[] = "orders names=orders*,web calls=give,operate n=7 "
                                "secret=random:2026-11-23T15:30:00Z:abababababababababababababababababababababababababababababababab";
@@ -306,6 +321,7 @@ static const struct check_case cases[] = {
     {"a pattern has the names that it should", patterns_match},
     {"SHA-256 is that of FIPS 180-4", sha256_is_sha256},
     {"... of a million letters in pieces of any length", sha256_of_a_million_in_pieces},
+    {"secrets are the same where each bit of them is", same_is_same_in_each_bit},
     {"a client's line is written as it was read, and no part of one is read past its end", a_line_is_what_it_was},
     {"one address has 5 guesses a second at most", one_address_has_few},
     {"a thousand have 500 together, and hold up nobody else", a_thousand_have_few_together},
