@@ -158,12 +158,11 @@ int vs_drop_rights(const struct vs_serving *serving) {
 /* Secrets that anybody on the way can read, and then has. */
 static void tell_readable(const struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
-    struct vesta_error err;
     for (int i = 0; i < serving->listener_count; i++) {
         const struct vs_serving_listener *at = &serving->listener[i];
         bool has_secrets = config->clients || (at->protocol == VS_RESP && config->resp_password) ||
                            (at->protocol == VS_ADMIN && config->admin_token);
-        if (has_secrets && !at->handed && !at->is_secure && vs_address_is_local(at->address, &err) == 0)
+        if (has_secrets && at->is_reached && !at->is_secure)
             vs_log(VS_LOG_WARN, "clients' secrets can be read on the way here: listen on tls:HOST:PORT, or see that the "
                                 "network is encrypted",
                    "proto", vs_protocol_names[at->protocol], "address", at->address, NULL);

@@ -18,19 +18,23 @@
 
 /* ------------------------------------------------------------------ handed sockets */
 
-/* Who can be reached by other machines must not serve ids of a number that this machine drew for itself.  Addresses of
- * flags and configs were checked where they were read. */
-static int check_handed(const struct vs_serving *serving, const struct vs_serving_listener *at) {
+/* Addresses of flags and configs were checked where they were read. */
+static int look_at(struct vs_serving_listener *at) {
     struct vesta_error err;
-    if (!at->handed) return VS_GO;
     int local = vs_address_is_local(at->address, &err);
-    if (local < 0) return vs_usage("--%s: %s", vs_protocol_names[at->protocol], err.text);
+    at->is_reached = local == 0;
+    return local < 0 && at->handed ? vs_usage("--%s: %s", vs_protocol_names[at->protocol], err.text) : VS_GO;
+}
+
+/* Who can be reached by other machines must not serve ids of a number that this machine drew for itself. */
+static int check_handed(const struct vs_serving *serving, const struct vs_serving_listener *at) {
+    if (!at->handed) return VS_GO;
     if (at->protocol == VS_ADMIN && !serving->config->admin_token && !serving->config->clients && strncmp(at->address, "unix:", 5) != 0)
         return vs_usage(
             "--admin %s: anyone who can connect could control the server, so it needs a token (VESTA_ADMIN_TOKEN, or "
             "admin.token in the config), or a unix socket, whose file mode decides who may connect",
             at->address);
-    if (local || at->protocol == VS_ADMIN) return VS_GO;
+    if (!at->is_reached || at->protocol == VS_ADMIN) return VS_GO;
     if (at->protocol == VS_RESP && !serving->app.resp_password && !serving->config->clients)
         return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
                         "or serve it on 127.0.0.1 or on unix:PATH",
@@ -47,10 +51,8 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
  * called by names that it does not know of, unless it was told them. */
 static void judge_hosts(struct vs_serving *serving) {
     bool is_reached[VS_PROTOCOLS] = {false};
-    struct vesta_error err;
     for (int i = 0; i < serving->listener_count; i++)
-        if (vs_address_is_local(serving->listener[i].address, &err) == 0)
-            is_reached[serving->listener[i].protocol] = true;
+        if (serving->listener[i].is_reached) is_reached[serving->listener[i].protocol] = true;
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
         serving->app.judges_hosts[protocol] = !is_reached[protocol] || serving->app.host_count > 0;
 }
@@ -59,7 +61,7 @@ static int check_listeners(struct vs_serving *serving) {
     int rc = VS_GO;
     if (serving->listener_count == 0) return vs_usage("both --http and --resp are off: nothing would be served");
     for (int i = 0; i < serving->listener_count && rc == VS_GO; i++)
-        rc = check_handed(serving, &serving->listener[i]);
+        if ((rc = look_at(&serving->listener[i])) == VS_GO) rc = check_handed(serving, &serving->listener[i]);
     judge_hosts(serving);
     return rc;
 }

@@ -28,6 +28,7 @@ struct vs_serving_listener {
     int fd;        /* -1: not bound yet */
     bool handed;   /* by a service manager */
     bool is_secure; /* TLS is spoken there */
+    bool is_reached; /* by other machines; serve.c looks once */
 };
 
 #define VS_SERVING_FLAGS_MAX 40

@@ -21,15 +21,15 @@ function refused(of) {
 function agreed({ share }) {
   if (!share) return el('td', { class: 'dim' }, '-');
   const said = [[share.rate, `${grouped(share.rate)} ids a second`], [share.requests, `${grouped(share.requests)} requests a second`],
-    [share.weight !== 1, `weight ${grouped(share.weight)}`], [share.held, `waited ${grouped(share.held)} times`]];
+    [share.weight !== 1, `weight ${grouped(share.weight)}`], [share.held, `waited: ${grouped(share.held)}`]];
   return el('td', { class: share.held ? '' : 'dim' }, said.filter(([is]) => is).map(([, text]) => text).join(', ') || 'an even part');
 }
 
 function row(client, perSecond, all) {
   const part = perSecond === null ? '-' : all > 0 ? `${Math.round(100 * perSecond / all)} %` : '0 %';
   return el('tr', {}, el('td', {}, client.name), number(grouped(client.connections)),
-    number(perSecond === null ? '-' : rate(perSecond)), number(part), agreed(client), number(grouped(client.ids)), number(grouped(client.requests)),
-    refused(client.refused), el('td', {}, client.last_address || '-'));
+    number(perSecond === null ? '-' : rate(perSecond)), number(part), agreed(client),
+    number(grouped(client.ids)), number(grouped(client.requests)), refused(client.refused), el('td', {}, client.last_address || '-'));
 }
 
 function connection(c) {

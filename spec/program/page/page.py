@@ -71,6 +71,23 @@ def _(world):
         same((first[0], first[4], first[7]), ("default", "-", "wrong 1"))
 
 
+@claim("... and what the file of clients has of each: rates, weight, how many of its requests waited")
+def _(world):
+    secret = world.run("client", "add", "shop", "--names", "*", "--calls", "give", "--rate", "1000", "--weight", "3",
+                       "--file", world.path("clients")).out.strip()
+    config = Paged.odd(world).replace("return {", "return { clients = '%s'," % world.path("clients"), 1)
+    with Paged(world, config) as server, browsing() as browser, server.connect(server.resp) as sock:
+        sock.sendall(command("AUTH", "shop", secret))
+        same(sock.recv(100), b"+OK\r\n")
+        tab = open_page(browser, server)
+        agreed = "[...document.querySelectorAll('#clients tbody tr')].find(tr => tr.cells[0].innerText === 'shop')?.cells[4].innerText"
+        sock.sendall(command("GET", "orders"))
+        assert sock.recv(100).startswith(b"$")
+        tab.until(agreed + " === '1,000 ids a second, weight 3'")
+        sock.sendall(command("VESTA.NEXT", "orders", "1000") + command("GET", "orders") * 20)  # more than what a second saves up
+        tab.until("/^1,000 ids a second, weight 3, waited: [1-9][0-9]?$/.test(%s)" % agreed)
+
+
 @claim("who is in a table by the keyboard stays there, and nothing is read aloud that is no news")
 def _(world):
     with Paged(world) as server, browsing() as browser:

@@ -205,7 +205,7 @@ def killed_in_the_middle(world, uri):
     killed, n = 0, calls // 8
     while store(world, "show", uri=uri, name="orders.2").code != 0:
         killed += stopper(world, "kill", n, uri, "orders")[0].startswith("stopped")
-        n += n // 4
+        n += max(n // 4, 1)
     assert killed > 1, (killed, calls, n)
     again = relayout(world, MILLI, "--json", uri=uri)
     assert '"leased_as":"orders.2"' in again.out and '"created":false' in again.out, again.out

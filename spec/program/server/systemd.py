@@ -242,6 +242,10 @@ def _(world):
         fails_to_start(Server(world, wrap=["bash", "-c", script, "-"]), "ended with 1", "LISTEN_FDS")
     with socket.create_server(("0.0.0.0", 0)) as public:
         fails_to_start(Server(world, **handed(world, "resp", public)), "ended with 2", "password")
+        with open(world.path("password"), "w") as file:
+            file.write("x" * 32)
+        with Server(world, "--resp-password-file", world.path("password"), **handed(world, "resp", public)) as server:
+            assert "clients' secrets can be read on the way here" in server.said, server.said
     fails_to_start(Server(world, **handed(world, "admin", socks[0])), "ended with 2", "VESTA_ADMIN_TOKEN")
     for sock in socks:
         sock.close()
