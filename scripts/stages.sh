@@ -11,7 +11,7 @@ c        | 16 |         | the debug preset: every test that has no stage of its 
 asan     | 30 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan     | 16 |         | tests of threads and shared memory, under ThreadSanitizer
 fuzz     | 16 |         | each libFuzzer target for 20 seconds, or for 6 where nothing new comes later, from its seeds
-layers   |  4 | layers  | includes point downward; functions and files keep their length; memory orders have partners
+layers   |  4 | layers  | includes point downward; memory orders have partners
 scripts  | 12 | scripts | how the two commands meet a machine
 sim      | 16 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, written schedules, and mutants that must die
 leases   | 20 | leases  | processes that issue ids, on stores that are stopped, emptied, cut off: every id counted
