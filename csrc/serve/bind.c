@@ -169,11 +169,17 @@ static void tell_readable(const struct vs_serving *serving) {
     }
 }
 
+static bool serving_is_reached(const struct vs_serving *serving) {
+    for (int i = 0; i < serving->listener_count; i++)
+        if (serving->listener[i].is_reached) return true;
+    return false;
+}
+
 void vs_tell_rights(const struct vs_serving *serving) {
     tell_readable(serving);
     if (serving->user)
         vs_log(VS_LOG_INFO, "switched to an unprivileged user", "user", serving->user, "uid", VS_DIGITS(geteuid()),
                "gid", VS_DIGITS(getegid()), NULL);
-    else if (geteuid() == 0)
-        vs_log(VS_LOG_WARN, "serving as root: use --user, so that a fault cannot do what root can", NULL);
+    else if (geteuid() == 0 && serving_is_reached(serving)) /* on loopback only, a newcomer is trying vesta out */
+        vs_log(VS_LOG_WARN, "running as root, and other machines can connect. Use --user NAME to drop privileges", NULL);
 }

@@ -43,7 +43,7 @@ def _(world):
             same((has["NoNewPrivs"], int(has["CapEff"], 16), int(has["CapPrm"], 16)), ("1", 0, 0))
         same(os.stat("/proc/%d/fd" % server.process.pid).st_uid, 0)  # not dumpable: the user's other processes see nothing
         assert server.say(port, get("/genid", "Connection: close")).startswith(b"HTTP/1.1 200 ")
-        assert "switched to an unprivileged user" in server.said and "serving as root" not in server.said, server.said
+        assert "switched to an unprivileged user" in server.said and "running as root" not in server.said, server.said
     state = world.path("state")
     for path in (state, *(os.path.join(folder, name) for folder, _, names in os.walk(state) for name in names)):
         same(os.stat(path).st_uid, NOBODY.pw_uid)
@@ -125,10 +125,23 @@ def _(world):
             same(server.wait(), 0)
 
 
-@as_root("serving as root without --user is a warning")
+@as_root("running as root without --user is a warning if other machines can connect")
+def _(world):
+    # in a network of its own, so that no other machine can connect to this test
+    with subprocess.Popen(["unshare", "--net", VESTA, "serve", "--http", "0.0.0.0:8088", "--open", "--resp", "off", "--worker", "1"],
+                          env=environment(world.folder), stderr=subprocess.PIPE, text=True) as server:
+        log = []
+        while not log or "msg=ready" not in log[-1]:
+            log.append(server.stderr.readline())
+            assert log[-1], log
+        server.terminate()
+        assert any('level=warn msg="running as root' in line for line in log), log
+
+
+@as_root("a newcomer who tries the server as root on loopback sees no warning")
 def _(world):
     with Server(world) as server:
-        assert 'level=warn msg="serving as root' in server.said, server.said
+        assert "level=warn" not in server.said, server.said
 
 
 @claim("users and groups that are not there are refused, before an id is given")
