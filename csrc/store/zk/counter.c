@@ -79,7 +79,7 @@ static bool shows(const struct call *call, const struct vs_tag *row, uint64_t ve
     }
     const struct Stat *made = &writing->made.stat, *at = &view.stat;
     bool stands = vs_zk_is_of(at, made) && view.ver == ver && view.row.max == row->max && view.row.step == row->step;
-    bool moved_on = at->mzxid > made->mzxid && at->version > made->version && view.ver > ver;
+    bool moved_on = at->mzxid > made->mzxid && vs_zk_version_is_later(at->version, made->version) && view.ver > ver;
     return (view.found && vs_zk_is_new(writing) && (stands || moved_on)) ||
            vs_zk_no_answer(call->self, "what it says it wrote cannot be read back", call->reply);
 }
@@ -90,7 +90,7 @@ enum fate { FATE_OK, FATE_OTHER, FATE_TOLD };
 static enum fate write_row(const struct call *call, const struct view *view, const struct vs_tag *row) {
     char text[VS_RECORD_TEXT_MAX];
     struct zk_writing writing = {.length = vs_counter_text(row, view->ver + 1, text),
-                                 .version = view->found ? view->stat.version + 1 : 1,
+                                 .version = view->found ? vs_zk_version_behind(view->stat.version) : 1,
                                  .before_zxid = view->found ? view->stat.mzxid : 0};
     assert(view->found == (view->ver > 0));
     put_row(call, view, text, writing.length);
@@ -125,6 +125,7 @@ static void change_it(struct vs_store *store, const struct vs_counter *counter, 
     for (int tries = 0; tries < TRIES_MAX; tries++) {
         if (!look(&call, &view) || !vs_counter_decide(change, call.tag, view.found ? &view.row : NULL, &next, reply))
             return;
+        if (!vs_zk_is_compared(call.self, &view.stat, call.tag, reply)) return;
         vs_zk_path(call.self, folder, VS_ZK_COUNTERS);
         if (!view.found && !vs_zk_make_node(call.self, folder, reply)) return;
         next.updated_ms = reply->store_ms;

@@ -313,7 +313,7 @@ bool vs_zk_begin(struct zk_store *self, int64_t ms_max, struct vs_reply *reply) 
     if (!self->asks_time) return true;
     vs_zk_path(self, clock, VS_ZK_CLOCK);
     struct zk_call *multi = vs_zk_multi(self);
-    if (multi) vs_zk_op_set(multi, clock, NULL, 0, -1);
+    if (multi) vs_zk_op_touch(multi, clock);
     vs_zk_send(self, multi);
     return true;
 }

@@ -168,10 +168,23 @@ bool vs_zk_make_node(struct zk_store *self, const char *path, struct vs_reply *r
     return made.rc == ZOK || made.rc == ZNODEEXISTS || vs_zk_trouble(self, made.rc, reply);
 }
 
+bool vs_zk_is_compared(const struct zk_store *self, const struct Stat *stat, const char *what, struct vs_reply *reply) {
+    return stat->version != VS_ZK_UNCOMPARED ||
+           vs_answer(reply, VS_STORE_REFUSED,
+                     "%.60s: the node of %.64s has version -1, and ZooKeeper compares no write with that version: "
+                     "stop the processes that use it, and set its data once, unchanged",
+                     self->place.where, what);
+}
+
+/* Behind -2 comes version 0 of a server that counts over -1, or 1 of a server that skips it: see vs_zk_op_set. */
+static bool is_behind(int version, const struct zk_writing *writing) {
+    return version == writing->version || (writing->version == 0 && version == 1);
+}
+
 bool vs_zk_is_new(const struct zk_writing *writing) {
     const struct Stat *made = &writing->made.stat;
     assert(writing->made.rc == ZOK);
-    return made->mzxid > writing->before_zxid && made->mtime > 0 && made->version == writing->version &&
+    return made->mzxid > writing->before_zxid && made->mtime > 0 && is_behind(made->version, writing) &&
            (size_t)made->dataLength == writing->length;
 }
 

@@ -48,6 +48,10 @@ bool vs_zk_next_acl(struct zk_store *self, const char *path, bool is_there, stru
 void vs_zk_put_node(struct zk_store *self, const char *path);
 bool vs_zk_make_node(struct zk_store *self, const char *path, struct vs_reply *reply);
 
+/* Whether a write can name the version of a node that was read (all 0: there is none).  False with the reply filled:
+ * the node of `what` is at VS_ZK_UNCOMPARED, and a person must write it once more. */
+bool vs_zk_is_compared(const struct zk_store *self, const struct Stat *stat, const char *what, struct vs_reply *reply);
+
 /* A write that was sent: what its answers are held against. */
 struct zk_writing {
     size_t length;       /* of its text */

@@ -273,10 +273,30 @@ static zoo_op_t *next_op(struct zk_call *call, const char *path, const char **ke
     return &ops->op[ops->count++];
 }
 
-void vs_zk_op_check(struct zk_call *call, const char *path, int version) {
+#define LAST_BEFORE_UNCOMPARED (-2)
+
+int vs_zk_version_behind(int version) {
+    assert(version != VS_ZK_UNCOMPARED);
+    return version == LAST_BEFORE_UNCOMPARED ? 0 : (int)((unsigned)version + 1);
+}
+
+bool vs_zk_version_is_later(int later, int version) {
+    return (int)((unsigned)later - (unsigned)version) > 0;
+}
+
+static void check(struct zk_call *call, const char *path, int version) {
     const char *kept;
     zoo_op_t *op = next_op(call, path, &kept);
     zoo_check_op_init(op, kept, version);
+}
+
+void vs_zk_op_check(struct zk_call *call, const char *path, int version) {
+    assert(version != VS_ZK_UNCOMPARED); /* the node would not be compared */
+    check(call, path, version);
+}
+
+void vs_zk_op_exists(struct zk_call *call, const char *path) {
+    check(call, path, VS_ZK_UNCOMPARED);
 }
 
 /* All rights, to anyone or to whoever this session has named itself. */
@@ -289,7 +309,7 @@ void vs_zk_op_create(struct zk_call *call, const char *path, const char *body, s
     zoo_create_op_init(op, kept, body, body ? (int)length : -1, acl, ZOO_PERSISTENT, NULL, 0);
 }
 
-void vs_zk_op_set(struct zk_call *call, const char *path, const char *body, size_t length, int version) {
+static void set(struct zk_call *call, const char *path, const char *body, size_t length, int version) {
     const char *kept;
     zoo_op_t *op = next_op(call, path, &kept);
     assert(body || length == 0);
@@ -297,10 +317,22 @@ void vs_zk_op_set(struct zk_call *call, const char *path, const char *body, size
     zoo_set_op_init(op, kept, body, body ? (int)length : -1, version, &call->ops->stat);
 }
 
-void vs_zk_op_delete(struct zk_call *call, const char *path, int version) {
+/* A set over -2 leaves -1 behind, except on servers since 3.9, which leave 0 (ZOOKEEPER-4743).  No later write could
+ * name that version.  So a second set in the same transaction replaces it; both have the same text. */
+void vs_zk_op_set(struct zk_call *call, const char *path, const char *body, size_t length, int version) {
+    assert(version != VS_ZK_UNCOMPARED); /* it would be written over whatever stands there */
+    set(call, path, body, length, version);
+    if (version == LAST_BEFORE_UNCOMPARED) set(call, path, body, length, VS_ZK_UNCOMPARED);
+}
+
+void vs_zk_op_touch(struct zk_call *call, const char *path) {
+    set(call, path, NULL, 0, VS_ZK_UNCOMPARED);
+}
+
+void vs_zk_op_delete(struct zk_call *call, const char *path) {
     const char *kept;
     zoo_op_t *op = next_op(call, path, &kept);
-    zoo_delete_op_init(op, kept, version);
+    zoo_delete_op_init(op, kept, VS_ZK_UNCOMPARED);
 }
 
 void vs_zk_call_multi(struct zk_call *call) {

@@ -77,11 +77,23 @@ void vs_zk_call_leave(struct zk_call *call);
 enum zk_request { ZK_GET, ZK_EXISTS, ZK_GET_ACL, ZK_CHILDREN, ZK_SYNC };
 void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *path);
 
+/* A write or a check that names version -1 is done over any version, and a node reaches -1 by its writes: its version is
+ * an int32_t that wraps.  So the functions that take a version reject -1, and the others have no version. */
+#define VS_ZK_UNCOMPARED (-1)
+
+/* The version behind a set over `version`. */
+int vs_zk_version_behind(int version);
+/* Whether the version `later` is that of a write behind `version`. */
+bool vs_zk_version_is_later(int later, int version);
+
 /* Operations, then the multi itself.  A body stays where it is until that is sent. */
 void vs_zk_op_check(struct zk_call *call, const char *path, int version);
+void vs_zk_op_exists(struct zk_call *call, const char *path);
 void vs_zk_op_create(struct zk_call *call, const char *path, const char *body, size_t length, bool for_anyone);
 void vs_zk_op_set(struct zk_call *call, const char *path, const char *body, size_t length, int version);
-void vs_zk_op_delete(struct zk_call *call, const char *path, int version);
+/* Whatever the node's version; `touch` leaves it without a text, and brings its new time back. */
+void vs_zk_op_touch(struct zk_call *call, const char *path);
+void vs_zk_op_delete(struct zk_call *call, const char *path);
 void vs_zk_call_multi(struct zk_call *call);
 
 #endif

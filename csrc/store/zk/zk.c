@@ -126,7 +126,7 @@ static bool shows(struct zk_store *self, uint64_t worker, const struct vs_record
     }
     const struct Stat *made = &writing->made.stat, *at = &view.stat;
     bool stands = vs_zk_is_of(at, made) && vs_is_same_write(record, &seen.record);
-    bool moved_on = at->mzxid > made->mzxid && at->version > made->version && seen.record.ver > record->ver;
+    bool moved_on = at->mzxid > made->mzxid && vs_zk_version_is_later(at->version, made->version) && seen.record.ver > record->ver;
     return (view.has_record && vs_zk_is_new(writing) && (stands || moved_on)) ||
            vs_zk_no_answer(self, "what it says it wrote cannot be read back", reply);
 }
@@ -140,7 +140,7 @@ static void put_write(struct zk_store *self, uint64_t worker, const struct zk_vi
     vs_zk_ns_path(self, path);
     vs_zk_op_check(multi, path, view->ns_stat.version);
     vs_zk_tag_path(self, view->stored, path);
-    vs_zk_op_check(multi, path, -1);
+    vs_zk_op_exists(multi, path);
     vs_zk_worker_path(self, worker, path);
     if (!view->has_record) vs_zk_op_create(multi, path, text, length, self->is_open);
     /* also over what was made a moment ago: only a set brings its time back */
@@ -154,7 +154,7 @@ static enum fate send_write(struct zk_store *self, uint64_t worker, const struct
     char text[VS_RECORD_TEXT_MAX];
     int64_t seen_zxid = view->has_record ? view->stat.mzxid : 0, ns_zxid = view->ns_stat.mzxid;
     struct zk_writing writing = {.length = vs_record_write(record, text),
-                                 .version = view->has_record ? view->stat.version + 1 : 1,
+                                 .version = view->has_record ? vs_zk_version_behind(view->stat.version) : 1,
                                  .before_zxid = seen_zxid > ns_zxid ? seen_zxid : ns_zxid};
     assert(view->has_ns);            /* whose version the write stands on */
     assert(writing.before_zxid > 0); /* or the answer to an earlier write would do */
@@ -194,6 +194,9 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
             return;
         }
         vs_not_done(reply);
+        if (!vs_zk_is_compared(self, &view.ns_stat, self->namespace_, reply) ||
+            !vs_zk_is_compared(self, &view.stat, "the worker id's record", reply))
+            return;
         enum fate fate = send_write(self, worker, record, &view, reply);
         if (fate == FATE_OK) vs_done(reply);
         if (fate == FATE_OK || fate == FATE_TOLD) return;
@@ -220,7 +223,7 @@ static size_t put_ns(struct zk_store *self, const struct vs_ns_record *stored, c
     bool is_other = !view->has_ns || strcmp(old, tag) != 0;
     if (!view->has_ns) vs_zk_op_create(multi, path, text, length, self->is_open);
     vs_zk_op_set(multi, path, text, length, view->has_ns ? view->ns_stat.version : 0);
-    if (beside->tag && is_other) vs_zk_op_delete(multi, old, -1);
+    if (beside->tag && is_other) vs_zk_op_delete(multi, old);
     if (is_other || !beside->tag) vs_zk_op_create(multi, tag, NULL, 0, self->is_open);
     vs_zk_workers_path(self, path);
     if (!beside->workers) vs_zk_op_create(multi, path, NULL, 0, self->is_open);
@@ -249,7 +252,7 @@ static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, c
 static enum fate write_ns(struct zk_store *self, const struct vs_ns_record *record, const struct zk_view *view,
                           const struct zk_beside *beside, struct vs_reply *reply) {
     struct vs_ns_record stored = *record;
-    struct zk_writing writing = {.version = view->has_ns ? view->ns_stat.version + 1 : 1,
+    struct zk_writing writing = {.version = view->has_ns ? vs_zk_version_behind(view->ns_stat.version) : 1,
                                  .before_zxid = view->has_ns ? view->ns_stat.mzxid : 0};
     const struct zk_multi *made = &writing.made;
     if (view->has_ns) stored.incarnation = vs_zk_mix(record->incarnation, view->ns_stat.czxid);
@@ -281,6 +284,7 @@ static void zk_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs
         vs_not_first(reply);
         return;
     }
+    if (!vs_zk_is_compared(self, &view.ns_stat, self->namespace_, reply)) return;
     if (view.has_ns && !vs_zk_look_beside(self, &view, &beside, reply)) return;
     enum fate fate = write_ns(self, record, &view, &beside, reply);
     if (fate == FATE_OK)
@@ -325,6 +329,7 @@ static void zk_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, st
     struct zk_view view;
     struct zk_beside beside = {true, true};
     if (!vs_zk_begin(self, self->call_ms_max, reply) || !vs_zk_look_at_ns(self, &view, reply)) return;
+    if (!vs_zk_is_compared(self, &view.ns_stat, self->namespace_, reply)) return;
     if (view.has_ns && !vs_zk_look_beside(self, &view, &beside, reply)) return;
     if (!beside.workers) tell(to, "the node w, with all records, is gone", todo);
     if (!beside.tag) tell(to, "the node i-... is gone, without which nothing is written", todo);
