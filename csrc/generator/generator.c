@@ -85,7 +85,7 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
     assert(now <= vs_tick_end(shape));
     bool permitted = start < now + unit + gen->ahead_ticks_max ||
-                     start < atomic_load_explicit(&map->slot[index].allowed, memory_order_relaxed);
+                     start < vs_slot_allowed(&map->slot[index], gen->clock);
     bool is_over = permitted && start >= atomic_load_explicit(&map->slot[index].limit, memory_order_acquire);
     /* relaxed: only about whom to ask; a verdict wants another number, and the keeper is at it */
     if (is_over || atomic_load_explicit(&map->shared.leave, memory_order_relaxed) == index + 1)
@@ -135,14 +135,33 @@ static inline bool leap_is_observed(const struct vs_map *map) {
     return atomic_load_explicit(&map->shared.leap, memory_order_relaxed) != 0;
 }
 
+/* The tick, exclusive, up to which a clock reading alone lets the cursor run. */
+static inline uint64_t clock_bound(const struct vesta_gen *gen, int64_t time) {
+    return ((uint64_t)(time + 1) << gen->shape.seq_bits) + gen->ahead_ticks_max;
+}
+
+/* Slow: it reads a clock, and only while a verdict stands above the other one. */
+static COLD uint64_t verdict_bound(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t bound) {
+    uint64_t allowed = vs_slot_allowed(slot, gen->clock);
+    return bound > allowed ? bound : allowed;
+}
+
 /* The tick, exclusive, up to which a clock reading, a verdict and the lease let the cursor run. */
 static inline uint64_t bound_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time) {
-    uint64_t bound = ((uint64_t)(time + 1) << gen->shape.seq_bits) + gen->ahead_ticks_max;
-    uint64_t allowed = atomic_load_explicit(&slot->allowed, memory_order_relaxed);
+    uint64_t bound = clock_bound(gen, time);
     /* acquire: pairs with vs_slot_raise; the grant was acknowledged before the limit rose */
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
-    bound = bound > allowed ? bound : allowed;
+    if (UNLIKELY(atomic_load_explicit(&slot->allowed, memory_order_relaxed) > bound))
+        bound = verdict_bound(gen, slot, bound);
     return bound < limit ? bound : limit;
+}
+
+/* The same for history pacing, which reads no clock below it.  So a verdict opens one unit after another, and what is
+ * left behind one that has expired is at most a unit. */
+static uint64_t pass_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time, uint64_t tick) {
+    uint64_t bound = bound_at(gen, slot, time), alone = clock_bound(gen, time);
+    uint64_t next = (tick > alone ? tick : alone) + ((uint64_t)1 << gen->shape.seq_bits);
+    return bound < next ? bound : next;
 }
 
 /* ------------------------------------------------------------------ clock pacing */
@@ -269,7 +288,7 @@ static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t i
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
     int rc = may_advance(gen, map, index, now_us, pause);
     if (rc != VESTA_OK) return rc;
-    uint64_t bound = bound_at(gen, slot, vs_time_at(&gen->shape, now_us));
+    uint64_t bound = pass_at(gen, slot, vs_time_at(&gen->shape, now_us), tick);
     if (bound <= tick) return pause_at(gen, map, index, (struct stand){tick, now_us}, pause);
     VS_POINT(knows_bound);
     vs_raise_u64(&slot->pass, bound);
@@ -475,11 +494,8 @@ int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, ui
     if (pause->slot >= VS_SLOTS_MAX) return VESTA_ENOTNOW;
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     if (active_of(map) != pause->slot + 1) return VESTA_OK; /* the slot has changed: the verdict was about another */
-    struct vs_slot *slot = &map->slot[pause->slot];
-    uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
-    vs_raise_u64(&slot->allowed, tick);
+    vs_slot_allow(&map->slot[pause->slot], tick, gen->clock->boot_us(gen->clock->self));
     VS_POINT(allowed);
-    vs_raise_u64(&slot->pass, tick < limit ? tick : limit);
     return VESTA_OK;
 }
 

@@ -103,11 +103,12 @@ struct vs_slot {
     uint64_t incarnation;   /* of the namespace that it was claimed in */
     uint32_t is_fixed;      /* 1: its number follows from what the generator is, and its window is small */
     _Atomic uint32_t state; /* enum vs_slot_state */
-    /* read-mostly; every word is only raised */
+    /* read-mostly; every word is only raised, but for a verdict that has expired */
     _Alignas(VS_LINE) _Atomic uint64_t limit; /* the lease's end, exclusive */
     _Atomic uint64_t pass;                    /* history pacing: below this no clock is read */
     _Atomic uint64_t full_at;                 /* history pacing: equal to pass where pass was met */
-    _Atomic uint64_t allowed;                 /* a policy's verdict: the cursor may run up to here */
+    _Atomic uint64_t allowed;                 /* a policy's verdict: the cursor may run up to here, */
+    _Atomic int64_t allowed_until_us;         /* as long as CLOCK_BOOTTIME is below this; see vs_slot_allow */
     _Atomic int64_t deadline_boot_us;         /* 0: none */
     _Atomic uint32_t ended;                   /* 1: it is closed, or about to be: no run of a lane goes on */
     /* the hot word, alone */
@@ -192,6 +193,11 @@ int vs_slot_take(struct vs_map *map, const struct vs_claim *claim);
 void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t deadline_boot_us);
 /* Raises what an acknowledged renewal granted; never reopens, never lowers. */
 void vs_slot_raise(struct vs_slot *slot, uint64_t limit, int64_t deadline_boot_us);
+
+/* A verdict lets the cursor run up to `tick`, for VESTA_VERDICT_MS from now on. */
+void vs_slot_allow(struct vs_slot *slot, uint64_t tick, int64_t boot_us);
+/* How far the verdict in force lets it run; 0: there is none. */
+uint64_t vs_slot_allowed(const struct vs_slot *slot, const struct vesta_clock *clock);
 /* Ends a slot for ever.  True for the one caller that ended it; *cursor is then the exact next tick. */
 bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor);
 /* min(tick, limit) of an open slot; false if it is closed or fresh. */

@@ -16,7 +16,7 @@ bool vs_gen_room(struct vesta_gen *gen, struct vs_room *out) {
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
     uint64_t open = vs_tick_at(shape, now_us), known = latest(gen, map, now_us);
     uint64_t bound = open + unit + gen->ahead_ticks_max;
-    uint64_t allowed = atomic_load_explicit(&map->slot[active].allowed, memory_order_relaxed);
+    uint64_t allowed = vs_slot_allowed(&map->slot[active], gen->clock);
     if (bound < allowed) bound = allowed;
     if (gen->pacing != VESTA_PACING_HISTORY && tick < open) tick = open;
     int64_t next_us = vs_tick_unix_us(shape, open + unit);

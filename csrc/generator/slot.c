@@ -46,6 +46,23 @@ void vs_slot_raise(struct vs_slot *slot, uint64_t limit, int64_t deadline_boot_u
     vs_raise_u64(&slot->limit, limit);
 }
 
+/* Two verdicts at once are both in force, and either order of their words is right. */
+void vs_slot_allow(struct vs_slot *slot, uint64_t tick, int64_t boot_us) {
+    if (boot_us < atomic_load_explicit(&slot->allowed_until_us, memory_order_relaxed))
+        vs_raise_u64(&slot->allowed, tick);
+    else
+        atomic_store_explicit(&slot->allowed, tick, memory_order_relaxed); /* one that has expired is not revived */
+    /* release: pairs with vs_slot_allowed; a time that is seen has its tick, or a later one */
+    atomic_store_explicit(&slot->allowed_until_us, boot_us + VESTA_VERDICT_MS * INT64_C(1000), memory_order_release);
+}
+
+uint64_t vs_slot_allowed(const struct vs_slot *slot, const struct vesta_clock *clock) {
+    /* acquire: pairs with vs_slot_allow */
+    int64_t until_us = atomic_load_explicit(&slot->allowed_until_us, memory_order_acquire);
+    if (!until_us || clock->boot_us(clock->self) >= until_us) return 0;
+    return atomic_load_explicit(&slot->allowed, memory_order_relaxed);
+}
+
 void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t deadline_boot_us) {
     assert(index >= 0);
     assert(index < VS_SLOTS_MAX);

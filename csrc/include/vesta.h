@@ -55,6 +55,7 @@ extern "C" {
 #define VESTA_FORMAT_MAX 24              /* an id in any text form, with its NUL */
 #define VESTA_ISO_MAX 32                 /* an RFC 3339 time, with its NUL */
 #define VESTA_BORROW_MS_MAX 60000        /* how far a verdict may let ids run ahead of the time */
+#define VESTA_VERDICT_MS 1000            /* how long it lets them do so, until it is given again */
 #define VESTA_VALUE_MAX 9007199254740991 /* of a field: none is wider than 53 bits */
 
 /* ------------------------------------------------------------------ errors */
@@ -361,7 +362,9 @@ VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause 
 
 /* ------------------------------------------------------------------ verdicts: what a policy may do about a pause */
 
-/* Lets the slot that paused run up to `tick` (exclusive), never above its lease; ignored if the slot has changed.
+/* Lets the slot that paused run up to `tick` (exclusive), never above its lease; ignored if the slot has changed.  This
+ * expires after VESTA_VERDICT_MS: then the slot pauses again, unless the clock permits more, and the next verdict
+ * replaces this one.  A verdict in that time extends it; the higher tick holds.
  * Threads: any.  Errors: VESTA_ENOTNOW when the pause is not one of this generator's slots. */
 VESTA_API int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick);
 

@@ -143,6 +143,38 @@ static void borrows(void) {
     clear_desk();
 }
 
+/* 12,000 ids are lent, and the clock goes back by ten minutes more when one of them is used. */
+static void is_asked_again_when_a_loan_expires(void) {
+    struct vesta_pause pause;
+    uint64_t id;
+    set_desk(POLICY("if ctx.back_ms > 60000 then return 'refuse', 'too far' end return 'borrow'"));
+    CHECK_EQ_I64(ask(0, &desk.back), VS_TRY_AGAIN);
+    CHECK(vesta_next(desk.gen, &id, &pause) == VESTA_OK);
+    desk.unix_us -= 600 * 1000 * MS;
+    CHECK(vesta_next(desk.gen, &id, &pause) == VESTA_OK);
+    CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_OK), 1);
+    pass_ms(VESTA_VERDICT_MS);
+    CHECK(ids_now() <= 4); /* what was left of the unit, under history pacing */
+    CHECK(vesta_next(desk.gen, &id, &pause) == VESTA_EPAUSE);
+    CHECK_STR(vesta_why_name(pause.why), "clock_back");
+    CHECK_EQ_I64(ask(0, &pause), VS_REFUSE);
+    CHECK_HAS(told(), "msg=\"a policy judged: refuse\"");
+    CHECK_HAS(told(), "reason=\"too far\" back_ms=60");
+    CHECK_EQ_I64(ids_now(), 0);
+    clear_desk();
+}
+
+static void logs_a_loan_that_goes_on_every_ten_seconds(void) {
+    set_desk(POLICY("return 'borrow'"));
+    for (int i = 0; i < 20; i++) {
+        CHECK_EQ_I64(ask(0, &desk.back), VS_TRY_AGAIN);
+        pass_ms(VESTA_VERDICT_MS);
+    }
+    CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_OK), 20);
+    CHECK_EQ_I64(count_in(told(), "a policy judged: borrow"), 2);
+    clear_desk();
+}
+
 static void says_how_long_to_wait(void) {
     int64_t until_us;
     set_desk(POLICY("return 'wait', 70"));
@@ -330,6 +362,9 @@ static const struct check_case cases[] = {
      says_ten_lines_a_second_and_how_many_not},
     {"a policy that says lines without end is ended", saying_without_end_ends},
     {"borrow: the slot runs ahead, so far and no further", borrows},
+    {"borrow: a loan expires, and the policy is asked how far the clock is back by then",
+     is_asked_again_when_a_loan_expires},
+    {"borrow: a loan that goes on is logged every ten seconds", logs_a_loan_that_goes_on_every_ten_seconds},
     {"wait: for how long, from each request's own now", says_how_long_to_wait},
     {"switch counts as refuse for a number given by hand, and that is said once",
      keeps_a_number_given_by_hand_and_says_so_once},

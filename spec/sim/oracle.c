@@ -148,11 +148,18 @@ void oracle_clock(int host) {
         if (sim.file[i].host == host && sim.file[i].boot == sim.host[host].boots) believe(&sim.file[i]);
 }
 
+uint64_t oracle_verdict(struct file *f, uint32_t slot) {
+    if (slot >= VS_SLOTS_MAX) return 0;
+    uint64_t allowed = atomic_load(&f->map->slot[slot].allowed);
+    if (allowed > f->allowed[slot]) f->allowed[slot] = allowed;
+    return f->allowed[slot];
+}
+
 static void check_time(struct file *f, int slot, uint64_t tick, uint64_t ahead) {
     const struct host *host = &sim.host[f->host];
     int64_t time = vs_time_at(&sim.shape, host->read_max_us);
     uint64_t bound = ((uint64_t)(time + 1) << sim.shape.seq_bits) + ahead;
-    uint64_t allowed = atomic_load(&f->map->slot[slot].allowed);
+    uint64_t allowed = oracle_verdict(f, (uint32_t)slot);
     if (allowed && tick >> sim.shape.seq_bits <= (allowed - 1) >> sim.shape.seq_bits)
         return; /* a policy's verdict stands above the clock; the rest of its last unit needs no other */
     if (tick >= bound)
@@ -188,12 +195,12 @@ static void check_fresh(const struct before *before, const struct file *f, uint6
 }
 
 /* Nor does a clock that was set back go unmet by more than the late one may be late. */
-static void check_back(const struct before *before, const struct file *f, int slot, uint64_t tick, uint64_t ahead) {
+static void check_back(const struct before *before, struct file *f, int slot, uint64_t tick, uint64_t ahead) {
     const struct host *host = &sim.host[f->host];
     if (f->map->header.pacing != VESTA_PACING_CLOCK || host->sets != before->sets || host->is_wild) return;
     int64_t by_us = host_unix_us(host) + VS_LATE_US_MAX + MS;
     uint64_t bound = ((uint64_t)(vs_time_at(&sim.shape, by_us) + 1) << sim.shape.seq_bits) + ahead;
-    if (tick >= bound && !atomic_load(&f->map->slot[slot].allowed))
+    if (tick >= bound && !oracle_verdict(f, (uint32_t)slot))
         oracle_found(AHEAD, "tick %llu is at or past %llu, the bound of a clock that was set back",
                      (unsigned long long)tick, (unsigned long long)bound);
 }

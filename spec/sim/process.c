@@ -43,16 +43,18 @@ static int take(struct proc *self, struct vesta_pause *pause) {
 
 /* A policy now and then wants another number, or lets the slot run ahead of the clock. */
 static void verdict(struct proc *self, const struct vesta_pause *pause) {
-    const struct file *f = &sim.file[self->file];
+    struct file *f = &sim.file[self->file];
     const struct vs_map *map = f->map;
     if (pause->why == VESTA_CLOCK_BACK && !map->header.has_worker && chance(90)) {
         if (vs_map_active(map) == (int)pause->slot) vs_map_leave(f->map, pause->slot, host_boot_us(&sim.host[f->host]));
         kick(self);
         return;
     }
+    oracle_verdict(f, pause->slot);
     if (chance(50)) {
         sim.counts.loans++;
         vesta_borrow(&self->gen, pause, chance(50) ? -1 : rnd_around(2000));
+        oracle_verdict(f, pause->slot);
         return;
     }
     uint64_t now = vs_tick_at(&sim.shape, host_unix_us(&sim.host[f->host]));
@@ -60,6 +62,7 @@ static void verdict(struct proc *self, const struct vesta_pause *pause) {
     int rc = vesta_allow_ahead(&self->gen, pause, tick);
     assert(rc == VESTA_OK);
     (void)rc;
+    oracle_verdict(f, pause->slot);
 }
 
 static void wait_out(struct proc *self, const struct vesta_pause *pause) {

@@ -109,6 +109,7 @@ struct file {
     struct {
         uint64_t tick, limit, given;
     } was[VS_SLOTS_MAX];
+    uint64_t allowed[VS_SLOTS_MAX]; /* by all verdicts so far: one that has expired may be replaced by a lower one */
     int giving_back; /* threads that are at it: meanwhile a cursor may go back */
 };
 
@@ -348,6 +349,8 @@ void oracle_lane(struct lane *lane, uint64_t id);
 void oracle_ids(const struct before *before, int proc, const uint64_t *ids, size_t n);
 void oracle_file(int file);
 void oracle_clock(int host);
+/* Notes what verdicts have allowed a slot so far, and returns it; 0: nothing. */
+uint64_t oracle_verdict(struct file *f, uint32_t slot);
 void oracle_fenced(const struct vs_lease *lease);
 const char *finding_name(enum finding kind);
 

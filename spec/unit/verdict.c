@@ -67,28 +67,96 @@ static uint64_t drain(struct world *w, struct vesta_pause *pause) {
     return count;
 }
 
+/* Of so many borrowed ticks: history pacing opens them unit by unit, and loses the tick that meets each one's end. */
+static uint64_t lent(uint64_t ticks, int pacing) {
+    return ticks - (pacing == VESTA_PACING_HISTORY ? (ticks + 8) / 9 : 0);
+}
+
 static void ids_are_borrowed_from_the_latest_instant_that_was_seen(void) {
     struct world w;
     struct vesta_pause pause;
     for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
         world_open(&w, SMALL, (enum vesta_pacing)pacing, 0, NOON);
         grant_all(&w, 5);
-        uint64_t lost = pacing == VESTA_PACING_HISTORY; /* refused takers push the cursor */
         CHECK_EQ_U64(drain(&w, &pause), 8);
         w.time.unix_us -= 3 * SECOND;
         CHECK_EQ_U64(drain(&w, &pause), 0);
         CHECK_STR(vesta_why_name(pause.why), "clock_back");
         CHECK(vesta_borrow(&w.gen, &pause, 5) == VESTA_OK);
-        CHECK_EQ_U64(drain(&w, &pause), 5 * 8 - lost);
+        CHECK_EQ_U64(drain(&w, &pause), lent(5 * 8, pacing));
         CHECK_STR(vesta_why_name(pause.why), "clock_back");
         CHECK(vesta_borrow(&w.gen, &pause, 5) == VESTA_OK); /* said twice, borrowed once */
         CHECK_EQ_U64(drain(&w, &pause), 0);
         CHECK(vesta_borrow(&w.gen, &pause, 0) == VESTA_OK); /* less than before takes nothing back, and gives nothing */
         CHECK_EQ_U64(drain(&w, &pause), 0);
         CHECK(vesta_borrow(&w.gen, &pause, -1) == VESTA_OK); /* the 3 s and one unit more */
-        CHECK_EQ_U64(drain(&w, &pause), (3001 - 5) * 8 - lost);
+        CHECK_EQ_U64(drain(&w, &pause), lent((3001 - 5) * 8, pacing));
         world_close(&w);
     }
+}
+
+/* The clock goes back further while there still are borrowed ids: the policy must be asked about that. */
+static void a_loan_expires_however_much_of_it_is_left(void) {
+    struct world w;
+    struct vesta_pause pause;
+    for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
+        uint64_t unit = pacing == VESTA_PACING_HISTORY ? 8 : 0; /* below `pass` no clock is read */
+        world_open(&w, SMALL, (enum vesta_pacing)pacing, 0, NOON);
+        grant_all(&w, 5);
+        drain(&w, &pause);
+        w.time.unix_us -= 3 * SECOND;
+        CHECK_EQ_U64(drain(&w, &pause), 0);
+        CHECK(vesta_borrow(&w.gen, &pause, VESTA_BORROW_MS_MAX) == VESTA_OK);
+        CHECK(next_tick(&w, &pause) != UINT64_MAX);
+        pass_us(&w.time, VESTA_VERDICT_MS * MS - 1);
+        w.time.unix_us -= 600 * SECOND;
+        CHECK(next_tick(&w, &pause) != UINT64_MAX); /* it is still in force */
+        pass_us(&w.time, 1);
+        CHECK(drain(&w, &pause) <= unit);
+        CHECK_STR(vesta_why_name(pause.why), "clock_back");
+        CHECK(pause.back_us > 600 * SECOND);
+        CHECK_EQ_U64(drain(&w, &pause), 0);
+        world_close(&w);
+    }
+}
+
+static void a_verdict_that_expired_is_replaced_not_revived(void) {
+    struct world w;
+    struct vesta_pause pause;
+    for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
+        world_open(&w, SMALL, (enum vesta_pacing)pacing, 0, NOON);
+        int slot = grant_all(&w, 5);
+        drain(&w, &pause);
+        w.time.unix_us -= 3 * SECOND;
+        drain(&w, &pause);
+        CHECK(vesta_borrow(&w.gen, &pause, 5000) == VESTA_OK);
+        uint64_t more = atomic_load(&w.map->slot[slot].allowed);
+        CHECK(vesta_borrow(&w.gen, &pause, 2) == VESTA_OK); /* in force: less takes nothing back */
+        CHECK_EQ_U64(atomic_load(&w.map->slot[slot].allowed), more);
+        pass_us(&w.time, VESTA_VERDICT_MS * MS);
+        CHECK(vesta_borrow(&w.gen, &pause, 2) == VESTA_OK);
+        CHECK(atomic_load(&w.map->slot[slot].allowed) < more);
+        CHECK(drain(&w, &pause) <= 3 * 8);
+        world_close(&w);
+    }
+}
+
+static void a_verdict_given_again_extends_itself(void) {
+    struct world w;
+    struct vesta_pause pause;
+    world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+    grant_all(&w, 5);
+    drain(&w, &pause);
+    w.time.unix_us -= 60 * SECOND;
+    drain(&w, &pause);
+    for (int i = 0; i < 5; i++) {
+        CHECK(vesta_borrow(&w.gen, &pause, 5000) == VESTA_OK);
+        pass_us(&w.time, VESTA_VERDICT_MS * MS - 1);
+        CHECK(next_tick(&w, &pause) != UINT64_MAX);
+    }
+    pass_us(&w.time, 1);
+    CHECK_EQ_U64(drain(&w, &pause), 0);
+    world_close(&w);
 }
 
 static void a_full_unit_borrows_the_next_one_and_no_more(void) {
@@ -231,6 +299,9 @@ static const struct check_case cases[] = {
     {"a verdict lets ids run ahead, never past the lease", a_verdict_runs_ahead_but_never_past_the_lease},
     {"a verdict about another slot is ignored", a_verdict_about_another_slot_is_ignored},
     {"ids are borrowed from the latest instant that was seen", ids_are_borrowed_from_the_latest_instant_that_was_seen},
+    {"a loan expires, however much of it is left", a_loan_expires_however_much_of_it_is_left},
+    {"a verdict that expired is replaced, not revived", a_verdict_that_expired_is_replaced_not_revived},
+    {"a verdict that is given again is extended", a_verdict_given_again_extends_itself},
     {"a full unit borrows the next one and no more", a_full_unit_borrows_the_next_one_and_no_more},
     {"a loan is cut to the lease, to its maximum and to the layout's end",
      a_loan_is_cut_to_the_lease_to_its_maximum_and_to_the_layout},

@@ -24,7 +24,7 @@ struct vs_question {
     enum vs_next_step next;
     enum vs_verdict_kind kind;
     uint32_t slot; /* it is about */
-    int64_t amount_ms, at_us;
+    int64_t amount_ms, at_us, told_us; /* told_us: when the log was told of such a verdict */
     struct vs_back_off back_off;
 };
 

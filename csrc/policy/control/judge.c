@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define FRESH_US 250000     /* a verdict this old is asked for again ... */
-#define OLDEST_US 1000000   /* ... and stays in force meanwhile, but no longer than this */
+#define OLDEST_US (VESTA_VERDICT_MS * INT64_C(1000)) /* ... and stays in force meanwhile, until it expires: a loan does, too */
+#define LOAN_TOLD_US 10000000 /* a loan that goes on is given again each second, and logged less often */
 #define SWITCH_WAIT_MS 1000 /* for the keeper to take another number, or to find none */
 #define BACK_OFF_MS_MIN 1000
 #define BACK_OFF_MS_MAX 60000
@@ -196,7 +197,9 @@ static void take_verdict(struct vs_control *c, int question, const struct vs_que
     int64_t now_us = vs_control_now_us(c);
     enum vs_next_step next = carry_out(c, ns, was->gen, &was->pause, verdict);
     bool in_force = was->next != VS_PENDING && was->slot == was->pause.slot && now_us - was->at_us < OLDEST_US;
-    if (!in_force || was->kind != verdict->kind) tell_verdict(c, ns, hook, &was->pause, verdict);
+    bool goes_on = was->kind == VS_VERDICT_BORROW && verdict->kind == was->kind && now_us - was->told_us < LOAN_TOLD_US;
+    bool is_told = was->kind != verdict->kind || !(in_force || goes_on);
+    if (is_told) tell_verdict(c, ns, hook, &was->pause, verdict);
     if (was->back_off.ms > 0)
         vs_log(VS_LOG_INFO, "a policy that had failed answers again", "namespace", c->name[ns], "hook",
                vs_hook_name(hook), NULL);
@@ -207,6 +210,7 @@ static void take_verdict(struct vs_control *c, int question, const struct vs_que
     m->slot = was->pause.slot;
     m->amount_ms = verdict->kind == VS_VERDICT_SWITCH ? SWITCH_WAIT_MS : verdict->amount_ms;
     m->at_us = now_us;
+    if (is_told) m->told_us = now_us;
     m->back_off.ms = 0;
     pthread_mutex_unlock(&c->lock);
 }
