@@ -11,7 +11,10 @@ bool vs_foreign_add(struct vs_foreign_list *list, uint64_t worker, int64_t until
     assert(list->count <= list->room);
     assert(list->count <= VS_FOREIGN_MAX);
     if (list->count == VS_FOREIGN_MAX) {
-        return vs_answer(reply, VS_STORE_REFUSED, "there are more than %d numbers", VS_FOREIGN_MAX);
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "there are more than %d numbers: create a namespace that excludes them: vesta store init "
+                         "--static FIRST-LAST",
+                         VS_FOREIGN_MAX);
     }
     if (list->count == list->room) {
         size_t room = list->room ? 2 * list->room : 64;

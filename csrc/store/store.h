@@ -97,6 +97,10 @@ struct vs_foreign {
 struct vs_foreign_list {
     struct vs_foreign *rows;
     size_t count, room;
+    /* Every number from issued_first to below issued_until was issued, with or without a row.  issued_until 0: the
+     * generator keeps no count. */
+    uint64_t issued_first, issued_until;
+    const char *doubt; /* why issued_until may be too low, as the end of a sentence; NULL: it is exact */
 };
 #define VS_FOREIGN_MAX 100000 /* numbers in one answer; more are refused */
 #define VS_FOREIGN_NAME_MAX 250

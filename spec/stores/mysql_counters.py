@@ -329,7 +329,7 @@ def _():
         def stands():
             got = caller.ask("tags", "OK")
             return got["from"], got["delta"], got["remainder"]
-        assert stands() == (1, 1, 0)
+        has(caller.ask("tags", "REFUSED")["text"], "does not show which numbers it gave", "--from N")  # it may have been truncated
         db.sql("SET GLOBAL auto_increment_increment = 2, auto_increment_offset = 2")
         try:
             given = [int(db.sql("REPLACE INTO leaf.Tickets64 (stub) VALUES ('a'); SELECT LAST_INSERT_ID()")) for _ in range(3)]
@@ -339,7 +339,7 @@ def _():
             db.sql("DELETE FROM leaf.Tickets64")
             assert stands()[0] > 6
             db.sql("INSERT INTO leaf.Tickets64 VALUES (9223372036854775806, 'b')")
-            assert stands()[0] == 2**63 - 1
+            has(caller.ask("tags", "REFUSED")["text"], "stands at 9223372036854775807")
         finally:
             db.sql("SET GLOBAL auto_increment_increment = 1, auto_increment_offset = 1")
         for order in ("take Tickets64 5", "untake Tickets64 1 5", "add Tickets64 1 5", "step Tickets64 5"):

@@ -4,6 +4,7 @@
 #include "cli/ops/stores.h"
 
 #include "os/random.h"
+#include "store/foreign.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,20 +16,21 @@
 #define DAY_MS INT64_C(86400000)
 #define SLACK_MS 1000 /* a mark that ends so little earlier is the same */
 #define TRIES_MAX 5
-#define BUTTERFLY_KEEPS_MS DAY_MS           /* how far ahead a Butterfly at work writes its time */
-#define CLOCKS_APART_MS 600000              /* more than that is no clock, but a zone */
-#define UID_EPOCH_MS INT64_C(1463673600000) /* UidGenerator's own, where none was set: an instant, in every zone */
-#define IDENTITY "import:"                  /* of marks: no holder has it, unless its operator says so */
+#define BUTTERFLY_KEEPS_MS DAY_MS /* how far ahead a Butterfly at work writes its time */
+#define CLOCKS_APART_MS 600000    /* more than that is no clock, but a zone */
+#define IDENTITY "import:"        /* of marks: no holder has it, unless its operator says so */
 
 static const struct kind {
     const char *name, *scheme;
-    bool has_name; /* there may be several in one place */
+    bool has_name;          /* there may be several in one place */
+    const char *lost;       /* it counts the numbers that it issued, and this is how one looks that no row shows */
+    const char *layouts[3]; /* of its ids, unless its operator configured another: --original */
 } kinds[VS_FOREIGN_KINDS] = {
-    [VS_BUTTERFLY_DB] = {"butterfly-db", "mysql", true},
-    [VS_BUTTERFLY_ZK] = {"butterfly-zk", "zk", true},
-    [VS_LEAF] = {"leaf", "zk", true},
-    [VS_UID] = {"uid", "mysql", false},
-    [VS_VESTA_DB] = {"vesta", "mysql", false},
+    [VS_BUTTERFLY_DB] = {"butterfly-db", "mysql", true, NULL, {NULL}}, /* butterflies[] */
+    [VS_BUTTERFLY_ZK] = {"butterfly-zk", "zk", true, NULL, {NULL}},
+    [VS_LEAF] = {"leaf", "zk", true, "its node was deleted", {"leaf"}},
+    [VS_UID] = {"uid", "mysql", false, "its row was deleted", {"uid", "uid time:29 worker:21"}},
+    [VS_VESTA_DB] = {"vesta", "mysql", false, NULL, {"vesta-second", "vesta-milli"}},
 };
 
 /* Butterfly's layouts, in the order of --butterfly's words. */
@@ -40,9 +42,11 @@ static const char *const deeds[] = {"mark", "raise", "same", "clash"};
 struct asked {
     struct vs_at at, from; /* from: where the original keeps its numbers; its name there */
     int kind, yes, from_given, butterfly, butterfly_given;
-    const char *zone; /* of the original's JVMs */
-    int64_t zone_ms;  /* how far it is ahead of UTC; unused where the zone is the database's */
-    uint64_t days;
+    const char *original;  /* the layout of its ids; NULL: one of its kind's */
+    const char *zone;      /* of the original's JVMs */
+    int64_t zone_ms;       /* how far it is ahead of UTC; unused where the zone is the database's */
+    uint64_t days, issued; /* issued: the highest number that the original ever issued, by its operator */
+    int issued_given;
     uint64_t done[DEEDS];
 };
 
@@ -148,9 +152,12 @@ static void print_end(const struct asked *asked, size_t count) {
         vs_outf("]");
         for (int i = 0; i < DEEDS; i++)
             vs_outf(",\"%s\":%" PRIu64, deeds[i], done[i]);
+        if (kinds[asked->kind].lost && count) vs_outf(",\"issued_to\":%" PRIu64, asked->issued);
         vs_outf(",\"found\":%zu,\"written\":%s}\n", count, asked->yes ? "true" : "false");
         return;
     }
+    if (kinds[asked->kind].lost && count)
+        vs_out_fittedf(2, 0, "%s has issued numbers up to %" PRIu64, kinds[asked->kind].name, asked->issued);
     vs_out_fittedf(2, 0,
                    "%zu numbers found: %" PRIu64 " to mark, %" PRIu64 " to raise, %" PRIu64 " already marked, %" PRIu64
                    " in conflict; %s",
@@ -230,34 +237,113 @@ static int mark_all(struct asked *asked, const struct vs_foreign *rows, size_t c
     return rc == VS_GO ? (asked->done[DEED_CLASH] ? VS_FAILED : VS_DONE) : rc;
 }
 
-static bool has_fields_of(const struct vesta_layout *layout, const char *preset) {
-    struct vesta_layout other;
-    if (vesta_layout_parse(preset, &other, NULL) != VESTA_OK || layout->field_count != other.field_count) return false;
+/* ------------------------------------------------------------------ the original's layout */
+
+static bool has_fields_of(const struct vesta_layout *layout, const struct vesta_layout *other) {
+    if (layout->field_count != other->field_count || layout->worker != other->worker) return false;
     for (int i = 0; i < layout->field_count; i++) {
-        const struct vesta_field *a = &layout->field[i], *b = &other.field[i];
+        const struct vesta_field *a = &layout->field[i], *b = &other->field[i];
         if (strcmp(a->name, b->name) != 0 || a->width != b->width || a->low_width != b->low_width) return false;
     }
     return true;
 }
 
-/* Numbers keep ids apart only under the layout that the original's ids have. */
-static int check_layout(const struct asked *asked) {
+/* Whether the marks keep ids apart only if the time in a new id is later than that in any old one: numbers that are
+ * free, or will be, may have old ids of any time under another epoch. */
+static bool rests_on_time(const struct asked *asked) {
+    return !kinds[asked->kind].lost || asked->days;
+}
+
+/* Whether ids of the namespace and of the original differ wherever their numbers differ, or their real times do. */
+static bool is_apart(const struct asked *asked, const struct vesta_layout *original) {
     const struct vesta_layout *layout = &asked->at.layout;
-    char iso[VESTA_ISO_MAX];
-    if (is_butterfly(asked) && has_fields_of(layout, butterflies[!asked->butterfly])) {
-        vs_say("the namespace has the layout %s, but these numbers belong to --layout %s: their ids could collide, so "
-               "create a namespace with that layout; nothing was written",
-               butterflies[!asked->butterfly], butterflies[asked->butterfly]);
+    if (!has_fields_of(layout, original)) return false;
+    return !rests_on_time(asked) || (layout->unit_us == original->unit_us && layout->epoch_ms <= original->epoch_ms);
+}
+
+static bool fits_text(const struct asked *asked, const char *text) {
+    struct vesta_layout original;
+    return vesta_layout_parse(text, &original, NULL) == VESTA_OK && is_apart(asked, &original);
+}
+
+static int check_layout(const struct asked *asked) {
+    const struct kind *kind = &kinds[asked->kind];
+    const char *text = asked->original       ? asked->original
+                       : is_butterfly(asked) ? butterflies[asked->butterfly]
+                                             : kind->layouts[0];
+    if (fits_text(asked, text)) return VS_GO;
+    for (int i = 1; !asked->original && !is_butterfly(asked) && kind->layouts[i]; i++)
+        if (fits_text(asked, kind->layouts[i])) return VS_GO;
+    vs_say(
+        "the namespace has the layout %s, and the original's ids have %s%s, so ids could collide: the namespace needs "
+        "%s; nothing was written%s",
+        asked->at.ns.layout, text,
+        asked->original || is_butterfly(asked) || !kind->layouts[1] ? "" : " or a known variant",
+        rests_on_time(asked) ? "the same fields and time unit, and no later epoch" : "the same fields",
+        asked->original ? "" : ". If the original was configured with another layout, add --original LAYOUT");
+    return VS_FAILED;
+}
+
+/* ------------------------------------------------------------------ numbers without a row */
+
+/* The numbers that were issued end below this; 0: the original keeps no count.  VS_GO, or an exit code. */
+static int issued_until(const struct asked *asked, const struct vs_foreign_list *list, uint64_t *until) {
+    const struct kind *kind = &kinds[asked->kind];
+    *until = 0;
+    if (!kind->lost) return VS_GO;
+    if (list->doubt && !asked->issued_given) {
+        vs_say(
+            "the highest number that %s issued is not known, because %s: a deleted row could have had any number. Find "
+            "the highest one in its ids with `vesta explain`, and add --issued N; nothing was written",
+            kind->name, list->doubt);
         return VS_FAILED;
     }
-    if (asked->kind == VS_UID && asked->days && layout->epoch_ms != UID_EPOCH_MS &&
-        (layout->epoch_ms + asked->zone_ms) % DAY_MS != 0) {
-        vs_say("the namespace's epoch, %s, is not midnight at %s, but UidGenerator's epochStr always is: with another "
-               "epoch, numbers must stay out of use for ever, so leave out --days; nothing was written",
-               vs_iso(layout->epoch_ms, iso), asked->zone);
+    if (list->issued_until <= list->issued_first && list->count == 0 && !asked->issued_given) {
+        vs_say(
+            "%s has issued no number, by its records: either it never started, or they were truncated or created "
+            "again. Find the highest number in its ids with `vesta explain`, and add --issued N; nothing was written",
+            kind->name);
+        return VS_FAILED;
+    }
+    *until = list->issued_until;
+    if (asked->issued_given && asked->issued >= *until) *until = asked->issued + 1;
+    if (list->count && list->rows[list->count - 1].worker >= *until) *until = list->rows[list->count - 1].worker + 1;
+    if (*until <= asked->at.worker_max + 1) return VS_GO;
+    vs_say("%s has issued the number %" PRIu64 ", beyond the namespace's layout, which ends at %" PRIu64
+           ": nothing was written",
+           kind->name, *until - 1, asked->at.worker_max);
+    return VS_FAILED;
+}
+
+/* Shape: the list is sorted, and so it is behind it. */
+static int add_lost(struct asked *asked, struct vs_foreign_list *list) {
+    const struct kind *kind = &kinds[asked->kind];
+    size_t rows = list->count, row = 0;
+    struct vs_reply reply;
+    uint64_t until;
+    int rc = issued_until(asked, list, &until);
+    if (rc != VS_GO || until == 0) return rc;
+    asked->issued = until - 1;
+    bool is_many = until > VS_FOREIGN_MAX; /* then a namespace excludes them, and no record need do so */
+    for (uint64_t n = list->issued_first; n < until; n++) {
+        while (row < rows && list->rows[row].worker < n)
+            row++;
+        if ((row < rows && list->rows[row].worker == n) || (is_many && vs_is_static(&asked->at.ns, n))) continue;
+        if (vs_foreign_add(list, n, VS_FOREIGN_EVER, kind->lost, &reply)) continue;
+        if (reply.outcome == VS_STORE_REFUSED)
+            vs_say("%s has issued the numbers %" PRIu64 " to %" PRIu64
+                   ", more than %d: create a namespace that excludes "
+                   "them: vesta store init --static %" PRIu64 "-%" PRIu64 "; nothing was written",
+                   kind->name, list->issued_first, until - 1, VS_FOREIGN_MAX, list->issued_first, until - 1);
+        else
+            vs_say("%s", reply.text);
         return VS_FAILED;
     }
     return VS_GO;
+}
+
+static void sort(struct vs_foreign_list *list) {
+    if (list->count) qsort(list->rows, list->count, sizeof *list->rows, by_worker);
 }
 
 static int run(struct asked *asked) {
@@ -272,7 +358,9 @@ static int run(struct asked *asked) {
                          kinds[asked->kind].has_name ? asked->from.name : NULL, &list, &reply);
     if (reply.outcome != VS_STORE_OK) rc = vs_at_told(&asked->from, &reply);
     take_zone(asked, list.rows, list.count);
-    if (list.count) qsort(list.rows, list.count, sizeof *list.rows, by_worker);
+    sort(&list);
+    if (rc == VS_GO) rc = add_lost(asked, &list);
+    sort(&list);
     if (rc == VS_GO) rc = fits(asked, list.rows, list.count);
     if (rc == VS_GO) rc = vs_at_list(&asked->at, &workers);
     if (rc == VS_GO) rc = mark_all(asked, list.rows, list.count, &workers);
@@ -287,21 +375,18 @@ static int read_zone(struct asked *asked) {
     int64_t unix_ms;
     snprintf(text, sizeof text, "1970-01-02T00:00:00%s", asked->zone);
     if (strlen(asked->zone) > 6 || vesta_time_parse(text, &unix_ms, NULL) != VESTA_OK)
-        return vs_usage("--zone is %s, which must be an offset such as +08:00 or Z%s", vs_shown_text(asked->zone),
-                        asked->kind == VS_BUTTERFLY_DB ? ", or database" : "");
+        return vs_usage("--zone is %s, which must be an offset such as +08:00 or Z, or database",
+                        vs_shown_text(asked->zone));
     asked->zone_ms = DAY_MS - unix_ms;
     return VS_GO;
 }
 
-/* Nothing in a table says which zone its dates were written in, nor in an epoch which midnight it is. */
+/* A table does not show in which zone its dates were written. */
 static int check_zone(struct asked *asked) {
-    bool is_needed = asked->kind == VS_BUTTERFLY_DB || (asked->kind == VS_UID && asked->days);
+    bool is_needed = asked->kind == VS_BUTTERFLY_DB;
     if (is_needed && asked->zone) return is_databases_zone(asked) ? VS_GO : read_zone(asked);
     if (asked->zone) return vs_usage("--zone does not apply to %s", kinds[asked->kind].name);
     if (!is_needed) return VS_GO;
-    if (asked->kind == VS_UID)
-        return vs_usage("--zone is missing: the time zone of UidGenerator's JVMs, such as +08:00 or Z; its epoch is "
-                        "midnight there, and --days needs the same epoch here");
     return vs_usage(
         "--zone is missing: the time zone of Butterfly's JVMs, such as +08:00 or Z, since they write last_expire_time "
         "in it; or database, if the database is in the same zone or their driver converts");
@@ -314,6 +399,14 @@ static int check_butterfly(const struct asked *asked) {
     if (!is_butterfly(asked) && asked->butterfly_given)
         return vs_usage("--butterfly does not apply to %s", kinds[asked->kind].name);
     return VS_GO;
+}
+
+static int check_original(const struct asked *asked) {
+    struct vesta_layout layout;
+    if (asked->issued_given && !kinds[asked->kind].lost)
+        return vs_usage("--issued does not apply to %s, which issues no numbers in sequence", kinds[asked->kind].name);
+    int rc = asked->original ? vs_read_layout(asked->original, &layout) : VS_DONE;
+    return rc == VS_DONE ? VS_GO : rc;
 }
 
 static int check(const struct asked *asked) {
@@ -343,7 +436,12 @@ int vs_workers_import(int argc, char **argv) {
         VS_TEXT("name", &asked.from.name, "NAME", "Butterfly's namespace, or Leaf's leaf.name"),
         {"butterfly", 0, VS_OPT_CHOICE, &asked.butterfly, "1.0.1|1.0.2",
          "the version that its ids come from: 1.0.1 or earlier, 1.0.2 or later", 0, 0, &asked.butterfly_given},
-        VS_TEXT("zone", &asked.zone, "+HH:MM|database", "the time zone of Butterfly's or UidGenerator's JVMs"),
+        VS_TEXT("zone", &asked.zone, "+HH:MM|database", "the time zone of Butterfly's JVMs"),
+        VS_TEXT("original", &asked.original, "LAYOUT",
+                "the layout of the original's ids, if it was configured (default: its preset)"),
+        {"issued", 0, VS_OPT_COUNT, &asked.issued, "N",
+         "the highest number that Leaf or UidGenerator ever issued, if its records no longer show it", 0, UINT32_MAX,
+         &asked.issued_given},
         VS_AT_OPTIONS(&asked.at),
         {"days", 0, VS_OPT_COUNT, &asked.days, "N",
          "how long numbers that the original never frees stay out of use (default: for ever)", 1, 36500, NULL},
@@ -356,7 +454,8 @@ int vs_workers_import(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
-    if ((rc = check(&asked)) != VS_GO || (rc = check_butterfly(&asked)) != VS_GO || (rc = check_zone(&asked)) != VS_GO)
+    if ((rc = check(&asked)) != VS_GO || (rc = check_butterfly(&asked)) != VS_GO ||
+        (rc = check_zone(&asked)) != VS_GO || (rc = check_original(&asked)) != VS_GO)
         return rc;
     if ((rc = vs_at_find(&asked.at, true)) == VS_GO && (rc = vs_at_open(&asked.at)) == VS_GO) {
         struct vs_at source = {.uri = asked.from.uri}; /* its name there need be none of ours */

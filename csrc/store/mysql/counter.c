@@ -317,28 +317,59 @@ static void list_counters(const struct vs_mysql_call *call, struct vs_tag_list *
         vs_mysql_no_answer(call->self, VS_MYSQL_NO_ROW, call->reply);
 }
 
-/* Where a ticket server's table stands: above its row, and above what it gave before somebody deleted that. */
+/* Where a ticket server's table stands: its highest id, and AUTO_INCREMENT, which still counts ids of deleted rows. */
+struct tickets {
+    uint64_t highest, next; /* 0: there is no row; the table does not count */
+    struct vs_tag row;
+};
+
+static bool read_tickets(const struct vs_rows *rows, struct tickets *tickets) {
+    struct vs_tag *row = &tickets->row;
+    *tickets = (struct tickets){.highest = 0};
+    return (!rows->row[1] || vs_mysql_count(rows, 1, &tickets->highest)) &&
+           (!rows->row[2] || vs_mysql_count(rows, 2, &tickets->next)) && vs_mysql_cell(rows, 3, &row->delta) &&
+           vs_mysql_cell(rows, 4, &row->remainder) && row->delta > 0 && row->remainder >= 0;
+}
+
+static bool judge_tickets(const struct vs_mysql_call *call, struct tickets *tickets) {
+    uint64_t past = tickets->highest < UINT64_MAX ? tickets->highest + 1 : UINT64_MAX;
+    if (tickets->highest == 0 && (tickets->next <= (uint64_t)tickets->row.remainder || tickets->next <= 1 ||
+                                  !vs_mysql_keeps_counters(call->self->my)))
+        return vs_answer(call->reply, VS_STORE_REFUSED,
+                         "the table %s has no row and does not show which numbers it gave: find the highest one where "
+                         "they are used, and run vesta segments add TAG --from N",
+                         call->table);
+    if (tickets->next > past) past = tickets->next;
+    if (past >= VS_NUMBER_MAX)
+        return vs_answer(call->reply, VS_STORE_REFUSED,
+                         "the table %s stands at %" PRIu64 ": a counter's numbers end below 2^63 - 1", call->table,
+                         past);
+    tickets->row.max = (int64_t)past;
+    tickets->row.remainder %= tickets->row.delta;
+    return true;
+}
+
 static void list_tickets(const struct vs_mysql_call *call, struct vs_tag_list *list) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
-    struct vs_tag row = {.step = 0};
+    struct tickets tickets;
     vs_sql_add(&sql,
-               "SELECT %" PRIu64 ", GREATEST(COALESCE((SELECT MAX(id) FROM `%s`), 0) + 1, COALESCE((SELECT"
-               " auto_increment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '%s'),"
-               " 1)), @@global.auto_increment_increment, @@global.auto_increment_offset",
+               "SELECT %" PRIu64 ", (SELECT MAX(id) FROM `%s`), (SELECT MAX(auto_increment) FROM"
+               " information_schema.tables WHERE table_schema = DATABASE() AND table_name = '%s'),"
+               " @@global.auto_increment_increment, @@global.auto_increment_offset",
                vs_mysql_nonce(call->self), call->table, call->table);
-    if (!vs_mysql_rows(call->self, &sql, 4, &rows, call->reply)) return;
+    if (!vs_mysql_rows(call->self, &sql, 5, &rows, call->reply)) return;
     int found = vs_mysql_fetch(call->self, &rows, call->reply);
     if (found < 0) return;
-    bool is_told = found == 1 && vs_mysql_cell(&rows, 1, &row.max) && vs_mysql_cell(&rows, 2, &row.delta) &&
-                   vs_mysql_cell(&rows, 3, &row.remainder) && row.delta > 0 && row.remainder >= 0;
+    bool is_read = found == 1 && read_tickets(&rows, &tickets);
     vs_mysql_rows_done(&rows);
-    if (!is_told) {
+    if (!is_read) {
         vs_mysql_no_answer(call->self, "it does not say where the table stands", call->reply);
         return;
     }
-    row.remainder %= row.delta;
-    if (vs_tags_add(list, (struct vs_slice){call->table, strlen(call->table)}, &row, call->reply)) vs_done(call->reply);
+    if (judge_tickets(call, &tickets) &&
+        vs_tags_add(list, (struct vs_slice){call->table, strlen(call->table)}, &tickets.row, call->reply))
+        vs_done(call->reply);
 }
 
 void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {

@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each row: the number, when its holder stops (NULL: never), who that is, nothing, and that time as the server shows
- * it, which is what a client wrote that sends its own zone's dates.  %s: the name, escaped. */
+/* Columns of each query: the number; when its holder stops (NULL: never, -1: it stopped); the holder; nothing; that
+ * time as the server shows it, which is what a client wrote that sends its own zone's dates.  %s: the name, escaped. */
 static const struct table {
     const char *name, *query;
+    bool counts; /* by AUTO_INCREMENT: operators delete rows, and the counter still shows what was issued */
 } tables[VS_FOREIGN_KINDS] = {
     [VS_BUTTERFLY_DB] = {"butterfly_uuid_generator",
                          "SELECT work_id, CAST(UNIX_TIMESTAMP(last_expire_time) * 1000 AS SIGNED),"
@@ -22,12 +23,19 @@ static const struct table {
                          " FROM butterfly_uuid_generator WHERE namespace = '%s' ORDER BY work_id LIMIT %d"},
     [VS_UID] = {"WORKER_NODE", /* a number is used once, by one start, and never again */
                 "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT), '', NULL FROM WORKER_NODE WHERE '' = '%s'"
-                " ORDER BY ID LIMIT %d"},
+                " ORDER BY ID LIMIT %d",
+                true},
     [VS_VESTA_DB] =
-        {"DB_MACHINE_ID_PROVIDER", /* a row without an address belongs to nobody yet */
-         "SELECT ID, NULL, IP, '', NULL FROM DB_MACHINE_ID_PROVIDER WHERE IP IS NOT NULL AND '' = '%s' ORDER BY ID"
-         " LIMIT %d"},
+        {"DB_MACHINE_ID_PROVIDER", /* a row without an address was never taken, or somebody freed it: it does not say */
+         "SELECT ID, IF(IP IS NULL, -1, NULL), COALESCE(IP, ''), '', NULL FROM DB_MACHINE_ID_PROVIDER WHERE '' = '%s'"
+         " ORDER BY ID LIMIT %d"},
 };
+
+/* Earlier servers keep AUTO_INCREMENT in memory, and count from the highest row again when they start. */
+bool vs_mysql_keeps_counters(MYSQL *my) {
+    unsigned long version = mysql_get_server_version(my);
+    return version >= 100204 || (version >= 80000 && version < 100000); /* MariaDB 10.2.4, MySQL 8.0 */
+}
 
 static bool take_row(struct mysql_store *self, const struct table *table, MYSQL_ROW row, struct vs_foreign_list *list,
                      struct vs_reply *reply) {
@@ -43,6 +51,15 @@ static bool take_row(struct mysql_store *self, const struct table *table, MYSQL_
     return true;
 }
 
+/* What AUTO_INCREMENT says; NULL where no column has it. */
+static void take_counter(struct mysql_store *self, const char *next, struct vs_foreign_list *list) {
+    list->issued_first = 1;
+    if (!next || !vs_is_number(next, &list->issued_until))
+        list->doubt = "the table has no AUTO_INCREMENT";
+    else if (!vs_mysql_keeps_counters(self->my))
+        list->doubt = "this version of the server forgets AUTO_INCREMENT when it restarts";
+}
+
 /* Every row, and ours behind them. */
 static bool take_rows(struct mysql_store *self, const struct table *table, MYSQL_RES *result,
                       struct vs_foreign_list *list, struct vs_reply *reply) {
@@ -50,7 +67,10 @@ static bool take_rows(struct mysql_store *self, const struct table *table, MYSQL
     MYSQL_ROW row;
     snprintf(nonce, sizeof nonce, "%" PRIu64, self->nonce);
     while ((row = mysql_fetch_row(result)) && row[3]) {
-        if (strcmp(row[3], nonce) == 0) return true;
+        if (strcmp(row[3], nonce) == 0) {
+            if (table->counts) take_counter(self, row[2], list);
+            return true;
+        }
         if (!take_row(self, table, row, list, reply)) return false;
     }
     return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, self->place.where);
@@ -85,8 +105,15 @@ void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const c
     int used = snprintf(query, sizeof query, "(");
     used += snprintf(query + used, sizeof query - (size_t)used, table->query, escaped, VS_FOREIGN_MAX + 1);
     assert((size_t)used < sizeof query);
-    used += snprintf(query + used, sizeof query - (size_t)used,
-                     ") UNION ALL (SELECT 0, NULL, NULL, '%" PRIu64 "', NULL)", ++self->nonce);
+    used += snprintf(query + used, sizeof query - (size_t)used, ") UNION ALL (SELECT 0, NULL, ");
+    if (table->counts)
+        used += snprintf(query + used, sizeof query - (size_t)used,
+                         "(SELECT MAX(auto_increment) FROM information_schema.tables WHERE table_schema = DATABASE()"
+                         " AND table_name = '%s')",
+                         table->name);
+    else
+        used += snprintf(query + used, sizeof query - (size_t)used, "NULL");
+    used += snprintf(query + used, sizeof query - (size_t)used, ", '%" PRIu64 "', NULL)", ++self->nonce);
     assert((size_t)used < sizeof query); /* half of it would lack the row that says that it is whole */
     MYSQL_RES *result = mysql_query(self->my, query) == 0 ? mysql_store_result(self->my) : NULL;
     if (!result) {

@@ -141,7 +141,8 @@ void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, 
 void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *reservation,
                      bool commit, struct vs_reply *reply);
 
-/* foreign.c: other generators' tables. */
+/* foreign.c: other generators' tables.  keeps_counters: AUTO_INCREMENT survives a restart of this server. */
+bool vs_mysql_keeps_counters(MYSQL *my);
 void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
                       struct vs_reply *reply);
 

@@ -22,6 +22,7 @@ _Static_assert(sizeof "/forever" <= sizeof "/sequence/", "and Leaf's are no long
 struct names {
     char *at;
     size_t length;
+    struct Stat parent;
 };
 
 /* The children of a node below the root.  False with the reply filled. */
@@ -40,6 +41,7 @@ static bool children_of(struct zk_store *self, const char *node, struct names *n
     if (!names->at) return vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
     memcpy(names->at, answer->text, answer->length);
     names->length = answer->length;
+    names->parent = answer->stat;
     assert(!names->length || !names->at[names->length - 1]); /* each with its end */
     return true;
 }
@@ -95,7 +97,7 @@ static bool take_leaf(struct zk_store *self, const char *parent, const char *chi
 void vs_zk_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                  struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
-    struct names names = {NULL, 0};
+    struct names names = {.at = NULL};
     (void)of; /* a node tells all its children */
     if (vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, "", &names, reply)) {
         for (size_t i = 0; i < names.length; i += strlen(names.at + i) + 1)
@@ -105,6 +107,17 @@ void vs_zk_names(struct vs_store *store, const char *of, void (*tell)(void *to, 
     free(names.at);
 }
 
+/* ZooKeeper numbers a sequential node by how many children its parent ever got.  A parent's cversion counts those twice
+ * and subtracts the children that are left (DataNode.copyStat). */
+static void take_creations(const struct Stat *parent, struct vs_foreign_list *list) {
+    int64_t twice = (int64_t)parent->cversion + parent->numChildren;
+    list->issued_first = 0;
+    if (twice < 0 || twice % 2)
+        list->doubt = "the node's counter of children overflowed";
+    else
+        list->issued_until = (uint64_t)twice / 2;
+}
+
 static bool is_of_a_zookeeper(enum vs_foreign_kind kind, const char *name) {
     return (kind == VS_LEAF || kind == VS_BUTTERFLY_ZK) && name && strlen(name) <= VS_FOREIGN_NAME_MAX;
 }
@@ -112,7 +125,7 @@ static bool is_of_a_zookeeper(enum vs_foreign_kind kind, const char *name) {
 void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
                    struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
-    struct names names = {NULL, 0};
+    struct names names = {.at = NULL};
     char parent[VS_ZK_PATH_MAX];
     assert(kind < VS_FOREIGN_KINDS);
     assert(list->count == 0); /* whose rows would be told as this ZooKeeper's */
@@ -125,6 +138,7 @@ void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char
     bool well = vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, parent, &names, reply);
     for (size_t i = 0; well && i < names.length; i += strlen(names.at + i) + 1)
         well = (kind == VS_LEAF ? take_leaf : take_butterfly)(self, parent, names.at + i, list, reply);
+    if (well && kind == VS_LEAF) take_creations(&names.parent, list);
     if (well) vs_done(reply);
     free(names.at);
 }

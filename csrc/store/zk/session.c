@@ -213,6 +213,7 @@ static int keep_names(const struct String_vector *names, struct zk_answer *answe
 
 static void on_children(int rc, const struct String_vector *names, const struct Stat *stat, const void *data) {
     if (rc == ZOK && (!stat || stat->czxid <= 0 || !names || stat->numChildren != names->count)) rc = ZMARSHALLINGERROR;
+    if (rc == ZOK) answer_of(data)->stat = *stat;
     complete(data, rc == ZOK ? keep_names(names, answer_of(data)) : rc);
 }
 

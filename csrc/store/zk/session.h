@@ -23,7 +23,7 @@ struct zk_multi {
 /* What the client made of an answer. */
 struct zk_answer {
     int rc;             /* ZOK, or what the server said: then there is nothing else, but for a multi */
-    struct Stat stat;   /* of a get or an exists */
+    struct Stat stat;   /* of a get, an exists or of children's parent */
     char *text;         /* a get's, without an end; children's names, each with its end */
     size_t length;      /* of the text */
     bool anyone_writes; /* an ACL's */

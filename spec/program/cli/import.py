@@ -13,6 +13,7 @@ NS = ("--namespace", "orders")
 SINCE, UTC = ("--butterfly", "1.0.2"), ("--butterfly", "1.0.2", "--zone", "Z")  # MariaDB is in UTC here, and so are its clients
 # Small fields: whoever claims a number meets the marks.
 LAYOUTS = {"butterfly": "sign:1=0 time:41 seq:18 worker:4 unit=1ms epoch=2020-02-21T16:00:00Z", "uid": "uid epoch=2026-01-01T00:00:00Z"}
+SMALL = ("--original", LAYOUTS["butterfly"])
 
 
 def database(name, *statements):
@@ -102,21 +103,21 @@ def _(world):
                       " ('biz', 3, NOW() - INTERVAL 3 DAY, UUID(), '10.0.0.3', '6'), ('other', 2, NOW() + INTERVAL 24 HOUR, UUID(), '10.0.0.4', '7'),"
                       " ('it''s', 9, NOW() + INTERVAL 24 HOUR, UUID(), '10.0.0.5', '8')")
     uri = target(world, LAYOUTS["butterfly"])
-    found = marks(world, uri, ("--from", "butterfly-db", *UTC, "--source", source, "--name", "biz"), held=[0, 1], free=[3])
+    found = marks(world, uri, ("--from", "butterfly-db", *UTC, *SMALL, "--source", source, "--name", "biz"), held=[0, 1], free=[3])
     now_ms = time.time() * 1000
     assert abs(found[0]["left_ms"] - DAY_MS - 60000) < 60000 and found[0]["until_ms"] >= now_ms + DAY_MS, found[0]
     assert abs(found[1]["left_ms"] - 3600000 - 60000) < 60000 and "10.0.0.2 5" in found[1]["holder"], found[1]
     same(drawn(world, uri, 13, LAYOUTS["butterfly"]), {2, *range(4, 16)})  # all that are left
-    quoted = imported(world, target(world, LAYOUTS["butterfly"], "q"), "--from", "butterfly-db", *UTC, "--source", source, "--name", "it's")
+    quoted = imported(world, target(world, LAYOUTS["butterfly"], "q"), "--from", "butterfly-db", *UTC, *SMALL, "--source", source, "--name", "it's")
     same([n["worker"] for n in quoted["numbers"]], [9])
-    same(imported(world, target(world, LAYOUTS["butterfly"], "n"), "--from", "butterfly-db", *UTC, "--source", source, "--name", "' OR '1'='1")["found"], 0)
+    same(imported(world, target(world, LAYOUTS["butterfly"], "n"), "--from", "butterfly-db", *UTC, *SMALL, "--source", source, "--name", "' OR '1'='1")["found"], 0)
 
 
 @claim("a number that goes on being used in Butterfly's table is raised by another run")
 def _(world):
     source = database("bf2", BUTTERFLY_TABLE, "INSERT INTO butterfly_uuid_generator (namespace, work_id, last_expire_time) VALUES ('biz', 5, NOW() + INTERVAL 1 HOUR)")
     args = ("--from", "butterfly-db", "--butterfly", "1.0.2", "--zone", "database", "--source", source, "--name", "biz", "--yes")
-    uri = target(world)
+    uri = target(world, "butterfly")
     same(counts(imported(world, uri, *args)), (1, 0, 0, 0))
     before = look(world, uri)[5]
     served.mariadb().sql("UPDATE bf2.butterfly_uuid_generator SET last_expire_time = NOW() + INTERVAL 24 HOUR")
@@ -145,25 +146,32 @@ def _(world):
     for i, text in enumerate(("gibberish", '{"lastExpireTime":"soon"}', '{"lastExpireTime":-5}', '{"lastExpireTime":99999999999999999999}',
                               '{"ip":"\\"lastExpireTime\\":7"}', '{"lastExpireTime":7x}')):
         nodes((root + "%d/worker_1" % i, text))
-        fails(world.run("workers", "import", "--from", "butterfly-zk", *SINCE, "--source", source, "--name", "bad%d" % i, "--store", target(world, name="b"), *NS, "--yes"),
+        fails(world.run("workers", "import", "--from", "butterfly-zk", *SINCE, "--source", source, "--name", "bad%d" % i, "--store", target(world, "butterfly", "b"), *NS, "--yes"),
               1, "worker_1 is not what Butterfly writes")
     same(look(world, "sqlite:" + world.path("b.db")), {})
 
 
-@claim("Leaf's nodes: each is held for ever, or for as long as --days says")
+def sequential(parent, names, deleted=()):
+    """Nodes as Leaf makes them, in sequence; then some are deleted."""
+    lines = ["create " + "/".join(parent.split("/")[:i]) for i in range(2, len(parent.split("/")) + 1)]
+    lines += ["create -s %s/%s- x" % (parent, name) for name in names] + ["delete %s/%s-%010d" % (parent, names[n], n) for n in deleted]
+    subprocess.run(["java", "-Xmx128m", "-cp", served.zookeeper().JARS + ":/usr/share/java/*", "org.apache.zookeeper.ZooKeeperMain", "-server",
+                    "127.0.0.1:%d" % served.zookeeper().port], input="\n".join(lines) + "\nquit\n", text=True, capture_output=True, timeout=120, check=False)
+
+
+@claim("Leaf's nodes: each number that was ever issued is held for ever, or for as long as --days says")
 def _(world):
-    root = "/snowflake/com.sankuai.leaf.opensource.test/forever"
-    data = '{"ip":"10.0.0.%d","port":"8080","timestamp":1600000000000}'
-    nodes((root + "/10.0.0.1:8080-0000000000", data % 1), (root + "/10.0.0.2:8080-0000000001", data % 2), (root + "/my-host:80-0000001023", data % 3))
-    args = ("--from", "leaf", "--source", served.zk_uri("", "/snowflake"), "--name", "com.sankuai.leaf.opensource.test")
+    name = "com.sankuai.leaf.opensource.test"
+    sequential("/snowflake/%s/forever" % name, ["10.0.0.1:8080", "10.0.0.2:8080", "my-host:80"])
+    args = ("--from", "leaf", "--source", served.zk_uri("", "/snowflake"), "--name", name)
     uri = target(world, "leaf")
-    found = marks(world, uri, args, held=[0, 1, 1023])
+    found = marks(world, uri, args, held=[0, 1, 2])
     for w in found.values():
         assert "until_ms" not in w and w["left_ms"] > 50 * 365 * DAY_MS, w
-    assert "my-host:80-0000001023" in found[1023]["holder"], found
+    assert "my-host:80-0000000002" in found[2]["holder"], found
     text = world.run("workers", "import", *args, "--store", uri, *NS).out
-    assert text.endswith("3 numbers found: 0 to mark, 0 to raise, 3 already marked, 0 in conflict; nothing was written: add --yes to write\n"), text
-    for_days = marks(world, target(world, "leaf", "days"), (*args, "--days", "30"), held=[0, 1, 1023])
+    assert text.endswith("leaf has issued numbers up to 2\n3 numbers found: 0 to mark, 0 to raise, 3 already marked, 0 in conflict; nothing was written: add --yes to write\n"), text
+    for_days = marks(world, target(world, "leaf", "days"), (*args, "--days", "30"), held=[0, 1, 2])
     for w in for_days.values():
         assert abs(w["left_ms"] - 30 * DAY_MS) < 60000 and w["until_ms"] >= w["written_ms"] + 30 * DAY_MS, w
     fails(world.run("gen", "--worker", "1", "--store", uri, *NS, "--layout", "leaf", "--path", world.path("one.gen"), timeout=90), 1, "every tick of number 1 was granted")
@@ -180,12 +188,12 @@ def _(world):
     held = '{"ip":"10.0.0.1","lastExpireTime":%d,"processId":"1"}' % (int(time.time() * 1000) + DAY_MS)
     fits, longest = "b" * 240, "b" * 250  # cut at 512 bytes the nodes of the one are not there, nor is the other's parent
     nodes(*(("%s/sequence/%s/worker_%d" % (tree, name, n), held) for name in (fits, longest) for n in (3, 10)),
-          ("%s/%s/forever/10.0.0.1:8080-0000000007" % (tree, longest), ""))
+          ("%s/%s/forever/10.0.0.1:8080-0000000000" % (tree, longest), ""))
     for name in (fits, longest):
         args = ("--from", "butterfly-zk", *SINCE, "--source", source, "--name", name)
         found = marks(world, target(world, "butterfly", name[:len(name) - 230]), args, held=[3, 10])
         assert "10.0.0.1 1" in found[10]["holder"], found
-    marks(world, target(world, "leaf", "l"), ("--from", "leaf", "--source", source, "--name", longest), held=[7])
+    marks(world, target(world, "leaf", "l"), ("--from", "leaf", "--source", source, "--name", longest), held=[0])
 
 
 @claim("UidGenerator's table: every number was used by one start, and is never used again")
@@ -198,21 +206,22 @@ def _(world):
     fails(world.run("workers", "import", "--from", "uid", "--source", source, "--store", "sqlite:" + world.path("t.db"), *NS), 1, "WORKER_NODE", "'-4'")
 
 
-@claim("Vesta's table: rows with an address are held for ever, the others are nobody's")
+@claim("Vesta's table: rows with an address are held for ever; rows that are free were used up to now, for somebody may have freed them")
 def _(world):
-    source = database("vs", VESTA_TABLE, "INSERT INTO DB_MACHINE_ID_PROVIDER (ID, IP) SELECT seq, NULL FROM seq_0_to_1023",
+    source = database("vs", VESTA_TABLE, "INSERT INTO DB_MACHINE_ID_PROVIDER (ID, IP) SELECT seq, NULL FROM seq_0_to_6",
+                      "INSERT INTO DB_MACHINE_ID_PROVIDER VALUES (1023, NULL)",
                       "UPDATE DB_MACHINE_ID_PROVIDER SET IP = CONCAT('10.0.0.', ID) WHERE ID IN (0, 4, 1023)")
     for where in (target(world, "vesta-second"), served.mysql_uri(), served.zk_uri()):
         same(world.run("store", "init", "--store", where, *NS, "--layout", "vesta-second").code, 0)
-        found = marks(world, where, ("--from", "vesta", "--source", source), held=[0, 4, 1023])
+        found = marks(world, where, ("--from", "vesta", "--source", source), held=[0, 4, 1023], free=[1, 2, 3, 5, 6])
         assert "10.0.0.4" in found[4]["holder"], found
 
 
 @claim("a number that somebody holds here is a clash: told, left alone, and the exit code is 1; the others are marked")
 def _(world):
     source = database("clash", VESTA_TABLE, "INSERT INTO DB_MACHINE_ID_PROVIDER VALUES (5, '10.0.0.5'), (6, '10.0.0.6')")
-    uri = target(world)
-    same(world.run("gen", "--store", uri, *NS, "--layout", "snowflake", "--worker", "5", "--path", world.path("five.gen")).code, 0)
+    uri = target(world, "vesta-second")
+    same(world.run("gen", "--store", uri, *NS, "--layout", "vesta-second", "--worker", "5", "--path", world.path("five.gen")).code, 0)
     before = look(world, uri)[5]
     got = imported(world, uri, "--from", "vesta", "--source", source, "--yes", code=1)
     same(counts(got), (1, 0, 0, 1))
@@ -227,9 +236,9 @@ def _(world):
     source = database("back", BUTTERFLY_TABLE, "INSERT INTO butterfly_uuid_generator (namespace, work_id, last_expire_time) VALUES ('biz', 5, NOW() - INTERVAL 1 DAY)")
     served.mariadb()
     uri = served.mysql_uri()
-    same(world.run("store", "init", "--store", uri, "--namespace", "back", "--layout", "snowflake").code, 0)
+    same(world.run("store", "init", "--store", uri, "--namespace", "back", "--layout", "butterfly").code, 0)
     run = ("workers", "import", "--from", "butterfly-db", *UTC, "--source", source, "--name", "biz", "--store", uri, "--namespace", "back", "--yes", "--json")
-    same(world.run("gen", "--store", uri, "--namespace", "back", "--layout", "snowflake", "--worker", "5", "--path", world.path("b.gen"), "--lease", "balanced").code, 0)
+    same(world.run("gen", "--store", uri, "--namespace", "back", "--layout", "butterfly", "--worker", "5", "--path", world.path("b.gen"), "--lease", "balanced").code, 0)
     served.mariadb().sql("UPDATE vesta.vesta_lease SET written_us = written_us - 800000000 WHERE ns = 'back'")
     before = json.loads(world.run("workers", "--store", uri, "--namespace", "back", "--json").out)["workers"][0]
     same((before["state"], counts(json.loads(world.run(*run).out))), ("expired", (0, 1, 0, 0)))
@@ -239,12 +248,12 @@ def _(world):
 
 @claim("a table or a server that is not the original's is told by its own words")
 def _(world):
-    uri = target(world)
+    uri = target(world, "uid epoch=2026-01-01T00:00:00Z")
     empty = database("none", "CREATE TABLE WORKER_NODE (A INT)")
-    fails(world.run("workers", "import", "--from", "vesta", "--source", empty, "--store", uri, *NS), 1, "DB_MACHINE_ID_PROVIDER", "doesn't exist")
+    fails(world.run("workers", "import", "--from", "vesta", "--source", empty, "--store", target(world, "vesta-second", "v"), *NS), 1, "DB_MACHINE_ID_PROVIDER", "doesn't exist")
     fails(world.run("workers", "import", "--from", "uid", "--source", empty, "--store", uri, *NS), 1, "Unknown column")
     fails(world.run("workers", "import", "--from", "uid", "--source", served.mysql_uri("reader:wr0ng", "none"), "--store", uri, *NS), 1, "Access denied")
-    fails(world.run("workers", "import", "--from", "leaf", "--source", "zk://127.0.0.1:1/snowflake", "--name", "a", "--store", uri, *NS), 1, "127.0.0.1:1")
+    fails(world.run("workers", "import", "--from", "leaf", "--source", "zk://127.0.0.1:1/snowflake", "--name", "a", "--store", target(world, "leaf", "l"), *NS), 1, "127.0.0.1:1")
     fails(world.run("workers", "import", "--from", "uid", "--source", empty, "--store", uri, "--namespace", "none"), 1, "not in the store")
 
 
@@ -262,8 +271,8 @@ def _(world):
                        (("--from", "butterfly-db", *db, "--name", "a", *SINCE, "--zone", "Asia/Shanghai"), "an offset such as +08:00 or Z, or database"),
                        (("--from", "butterfly-db", *db, "--name", "a", *SINCE, "--zone", "+8"), "an offset such as"),
                        (("--from", "butterfly-zk", *zk, "--name", "a", *UTC), "--zone does not apply to butterfly-zk"),
-                       (("--from", "uid", *db, "--days", "3"), "--zone is missing: the time zone of UidGenerator's JVMs"),
-                       (("--from", "uid", *db, "--days", "3", "--zone", "database"), "such as +08:00 or Z\n"), (("--from", "uid", *db, "--zone", "Z"), "does not apply to uid"),
+                       (("--from", "uid", *db, "--zone", "Z"), "does not apply to uid"), (("--from", "uid", *db, "--original", "no-such"), "no-such"),
+                       (("--from", "vesta", *db, "--issued", "3"), "--issued does not apply to vesta"),
                        (("--from", "uid", *db, "--days", "0"), "from 1 to 36500"), (("--from", "uid", *db, "extra"), '"extra"'),
                        (("--from", "uid", "--source", "mysql://u@h"), "names no database"), (("--frm", "uid"), "did you mean --from?")):
         fails(world.run("workers", "import", *store, *args), 2, part)
