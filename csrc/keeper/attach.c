@@ -149,7 +149,8 @@ int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct
     assert(settings->path[0]);       /* a private generator has no file */
     assert(!vs_process_is_locked()); /* it goes to the disk */
     int rc = vs_anchor_read(settings->path, settings->group, found, out, err);
-    if (rc != VESTA_OK) return rc;
+    /* A service's file in the service's folder is not this user's, and stops nothing. */
+    if (rc != VESTA_OK && !(settings->has_no_folder && settings->blocked)) return rc;
     if (*found) return check_found(settings, &out->header, err);
     bool is_derived = settings->blocked && settings->store[0]; /* else the store could not be written either */
     if (!makes && !is_derived) return VESTA_OK;

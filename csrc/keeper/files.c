@@ -34,7 +34,7 @@ static struct vs_file *find_file(const struct vs_anchor *anchor) {
     if (!*list_of(anchor) || vs_mapping_name(&anchor->header, name) != 0) return NULL; /* a name costs system calls */
     for (struct vs_file *file = *list_of(anchor); file; file = file->next) {
         bool same_key = memcmp(file->anchor.header.key, anchor->header.key, VS_KEY_BYTES) == 0;
-        bool same_name = !file->mapping.name[0] || strcmp(file->mapping.name, name) == 0;
+        bool same_name = !file->mapping.name[0] || vs_mapping_has_name(&file->mapping, name);
         if (same_key && same_name && !vs_is_used_up(file->mapping.map) && vs_mapping_is_named(&file->mapping))
             return file;
     }

@@ -138,6 +138,7 @@ static int find_places(const struct vesta_opts *opts, struct vs_settings *settin
     bool is_nowhere = !opts->path && vs_state_dir(state, sizeof state) != 0;
     if (is_nowhere && !opts->store)
         return vs_fail(err, VESTA_EIO, "no state folder: set VESTA_STATE, or make /var/lib/vesta writable");
+    settings->has_no_folder = is_nowhere;
     if (is_nowhere) snprintf(state, sizeof state, "/var/lib/vesta"); /* cannot be written, and so is only a name */
     int rc = find_path(opts, state, settings, err);
     if (rc != VESTA_OK) return rc;

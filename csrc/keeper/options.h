@@ -18,6 +18,7 @@ struct vs_settings {
     char store[VS_URI_MAX]; /* "" where none was named */
     const char *secret;     /* the caller's; NULL: none */
     int group;              /* gid or -1 */
+    bool has_no_folder;     /* this user has no folder for state: the path is only a name */
     int blocked;            /* why no file can be made at the path, as errno; 0: one can */
 };
 

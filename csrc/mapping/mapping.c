@@ -142,11 +142,6 @@ static bool is_of_kind(const struct vs_header *header, const struct vs_map_kind 
            header->size == kind->size;
 }
 
-/* What a map is for, as people know it: a generator's file, a segment's tag. */
-static const char *owner_of(const struct vs_anchor *anchor) {
-    return anchor->header.path[0] ? anchor->header.path : anchor->header.namespace_;
-}
-
 /* The map that is looked for, or made: `clock` is for who makes it. */
 struct wanted {
     const char *name;
@@ -154,18 +149,14 @@ struct wanted {
     const struct vesta_clock *clock;
 };
 
-static int fail_taken(const char *name, const struct vs_anchor *anchor, const struct stat *st,
-                      struct vesta_error *err) {
-    const char *what = !S_ISREG(st->st_mode) ? "not a regular file"
-                       : is_ours(st, anchor) ? "not in memory (tmpfs)"
-                                             : "another user's";
-    if (!anchor->header.path[0])
-        return vs_fail(err, VESTA_EIO, "%.150s is %s: something else has the name of the map of '%s'; remove it", name,
-                       what, anchor->header.namespace_);
-    return vs_fail(err, VESTA_EIO,
-                   "%.150s is %s: something else has the name of our map; remove it, or %s %.150s, and the next "
-                   "map has another name",
-                   name, what, anchor->no_file ? "use a path other than" : "remove", anchor->header.path);
+static bool is_foreign(const struct stat *st, const struct vs_anchor *anchor) {
+    return !S_ISREG(st->st_mode) || !is_ours(st, anchor);
+}
+
+/* Another user may put anything at a name, and leave it there: it is passed over, and `err` says so. */
+static void pass_over(const struct wanted *wanted, const char *what, enum vs_found *found, struct vesta_error *err) {
+    *found = VS_FOUND_FOREIGN;
+    vs_fail(err, VESTA_EIO, "%.150s is %s, not our map: remove it", wanted->name, what);
 }
 
 static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, struct vs_mapping *out,
@@ -176,7 +167,11 @@ static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, 
     struct vs_file_identity now;
     struct vs_header header;
     if (fstat(fd, &st) != 0) return io_error(err, "stat", name);
-    if (!S_ISREG(st.st_mode) || !is_ours(&st, anchor) || !is_on_tmpfs(fd)) return fail_taken(name, anchor, &st, err);
+    if (is_foreign(&st, anchor) || !is_on_tmpfs(fd)) {
+        const char *of_ours = S_ISREG(st.st_mode) ? "not in memory (tmpfs)" : "not a regular file";
+        pass_over(wanted, is_ours(&st, anchor) ? of_ours : "another user's", found, err);
+        return VESTA_OK;
+    }
     int rc = identify(fd, &st, &now, err);
     if (rc != VESTA_OK) return rc;
     *found = VS_FOUND_STALE;
@@ -199,32 +194,88 @@ static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, 
     return VESTA_OK;
 }
 
-/* As vs_mapping_attach; the descriptor of a stale map stays open for whoever takes its place. */
+/* What open(2) reports of something that another user put there, and not of this process or the machine. */
+static const char *foreign_of(int error) {
+    switch (error) {
+    case EACCES:
+    case EPERM: return "closed to this user";
+    case ELOOP: return "a symbolic link";
+    case EISDIR: return "a directory";
+    case ENXIO: return "a socket";
+    default: return NULL;
+    }
+}
+
+/* Looks at one name.  The descriptor of a stale map stays open for the caller, which may replace the map. */
 static int look(const struct wanted *wanted, enum vs_found *found, int *stale_fd, struct vs_mapping *out,
                 struct vesta_error *err) {
     *found = VS_FOUND_NONE;
     int fd = open(wanted->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    const char *foreign = fd < 0 ? foreign_of(errno) : NULL;
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return VESTA_OK;
-    if (fd < 0)
-        return vs_fail(err, VESTA_EIO,
-                       "cannot open the map %.150s: %s; it is to be the one of %.150s: let its owner remove it, or "
-                       "run as that user",
-                       wanted->name, strerror(errno), owner_of(wanted->anchor));
+    if (foreign) return pass_over(wanted, foreign, found, err), VESTA_OK;
+    if (fd < 0) return io_error(err, "open the map", wanted->name);
     int rc = attach_fd(fd, wanted, found, out, err);
-    if (rc == VESTA_OK && *found == VS_FOUND_STALE)
+    if (*found == VS_FOUND_STALE && rc == VESTA_OK)
         *stale_fd = fd;
-    else if (rc != VESTA_OK)
+    else if (*found != VS_FOUND_TRUSTED || rc != VESTA_OK)
         close(fd);
+    return rc;
+}
+
+/* One of the names that a map may have. */
+struct place {
+    char name[VS_MAP_NAME_MAX];
+    enum vs_found found;
+    int stale_fd; /* -1, or a stale map's */
+};
+
+static void name_place(struct place *place, const char *name, int n) {
+    char suffix[VS_MAP_SUFFIX_MAX] = "";
+    if (n > 0) snprintf(suffix, sizeof suffix, "%c%d", VS_MAP_SUFFIX, n);
+    snprintf(place->name, sizeof place->name, "%.*s%s", VS_MAP_NAME_MAX - VS_MAP_SUFFIX_MAX, name, suffix);
+    place->found = VS_FOUND_FOREIGN;
+    place->stale_fd = -1;
+}
+
+/* Looks at all names until a trusted map is found; if there is none, `free` is the first name that is not foreign.  All
+ * names first: what is foreign may go, and a process that comes then must find the map of the others.
+ * `err` is about the last foreign file, or about what failed. */
+static int find_place(const struct wanted *wanted, struct place *free, struct vs_mapping *out,
+                      struct vesta_error *err) {
+    int rc = VESTA_OK;
+    name_place(free, wanted->name, 0);
+    for (int n = 0; rc == VESTA_OK && n < VS_MAP_NAMES && free->found != VS_FOUND_TRUSTED; n++) {
+        struct place at;
+        name_place(&at, wanted->name, n);
+        struct wanted here = {at.name, wanted->anchor, wanted->clock};
+        rc = look(&here, &at.found, &at.stale_fd, out, err);
+        bool is_better = at.found == VS_FOUND_TRUSTED || free->found == VS_FOUND_FOREIGN;
+        int unused_fd = is_better ? free->stale_fd : at.stale_fd;
+        if (unused_fd >= 0) close(unused_fd);
+        if (is_better) *free = at;
+    }
+    if (rc != VESTA_OK && free->stale_fd >= 0) close(free->stale_fd);
     return rc;
 }
 
 int vs_mapping_attach(const char *name, const struct vs_anchor *anchor, enum vs_found *found, struct vs_mapping *out,
                       struct vesta_error *err) {
     const struct wanted wanted = {name, anchor, NULL};
-    int stale_fd = -1, rc = look(&wanted, found, &stale_fd, out, err);
-    if (rc == VESTA_OK && *found == VS_FOUND_STALE) close(stale_fd);
-    if (rc == VESTA_OK && *found == VS_FOUND_TRUSTED) vs_guard_add(out);
-    return rc;
+    struct place place;
+    err->text[0] = '\0';
+    int rc = find_place(&wanted, &place, out, err);
+    if (rc != VESTA_OK) return rc;
+    *found = place.found;
+    if (place.stale_fd >= 0) close(place.stale_fd);
+    if (*found == VS_FOUND_TRUSTED) vs_guard_add(out);
+    return VESTA_OK;
+}
+
+bool vs_mapping_has_name(const struct vs_mapping *mapping, const char *name) {
+    size_t length = strlen(name);
+    return strncmp(mapping->name, name, length) == 0 &&
+           (mapping->name[length] == '\0' || mapping->name[length] == VS_MAP_SUFFIX);
 }
 
 /* ------------------------------------------------------------------ making */
@@ -322,18 +373,21 @@ static int make_lone(const struct vs_anchor *anchor, const struct vesta_clock *c
 
 #define TRIES 100 /* others that were faster, one after another: more than there can be */
 
+/* `is_ours_to_make`: what failed is the making of a map, for which memory of this process alone can stand in. */
 static int open_named(const struct wanted *wanted, struct vs_mapping *out, bool *is_ours_to_make,
                       struct vesta_error *err) {
     int rc = VESTA_EPAUSE;
     for (int i = 0; i < TRIES && rc == VESTA_EPAUSE; i++) {
-        enum vs_found found;
-        int stale_fd = -1;
+        struct place place;
         *is_ours_to_make = false;
-        rc = look(wanted, &found, &stale_fd, out, err);
-        if (rc != VESTA_OK || found == VS_FOUND_TRUSTED) return rc;
+        rc = find_place(wanted, &place, out, err);
+        if (rc != VESTA_OK || place.found == VS_FOUND_TRUSTED) return rc;
         *is_ours_to_make = true;
-        rc = found == VS_FOUND_NONE ? make_named(wanted, false, out, err) : replace(wanted, stale_fd, out, err);
-        if (stale_fd >= 0) close(stale_fd);
+        if (place.found == VS_FOUND_FOREIGN) return VESTA_EIO;
+        struct wanted here = {place.name, wanted->anchor, wanted->clock};
+        rc = place.found == VS_FOUND_NONE ? make_named(&here, false, out, err)
+                                          : replace(&here, place.stale_fd, out, err);
+        if (place.stale_fd >= 0) close(place.stale_fd);
     }
     return rc == VESTA_EPAUSE ? vs_fail(err, VESTA_EIO, "%.150s comes and goes: who removes it?", wanted->name) : rc;
 }

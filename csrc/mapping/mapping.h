@@ -20,23 +20,35 @@ struct vs_mapping {
     char name[VS_MAP_NAME_MAX]; /* "": memory of this process and its children alone */
 };
 
-enum vs_found { VS_FOUND_NONE, VS_FOUND_STALE, VS_FOUND_TRUSTED };
+/* Stale: ours, and of no use, so that its place may be taken.  Foreign: another user's, or no file at all. */
+enum vs_found { VS_FOUND_NONE, VS_FOUND_STALE, VS_FOUND_FOREIGN, VS_FOUND_TRUSTED };
+
+/* A foreign file at a map's name stops nobody: the map then has the name with "~1" behind it, up to "~7".  Beyond these
+ * it is memory of one process.  Several maps of one anchor are as safe as one. */
+#define VS_MAP_NAMES 8
+#define VS_MAP_SUFFIX '~'
+#define VS_MAP_SUFFIX_MAX 16
 
 /* Where the map of an anchor is, seen from this process: by key, and by the time namespace, as two of them count the
  * uptime from different instants.  0, or -1 where the kernel does not tell. */
 int vs_mapping_name(const struct vs_header *anchor, char name[VS_MAP_NAME_MAX]);
 
-/* Looks at the map of that name.  *found says what is there; a trusted map is mapped.  Stale: ours, and of no use, so
- * that its place may be taken.  Errors: VESTA_EIO: something that is not ours, and what to do. */
+/* Looks at the map of that name, and at its other names.  *found says what is there; a trusted map is mapped.
+ * err->text: "", or which foreign file was found, also if the result is VESTA_OK.
+ * Errors: VESTA_EIO: it cannot be looked at. */
 int vs_mapping_attach(const char *name, const struct vs_anchor *anchor, enum vs_found *found, struct vs_mapping *out,
                       struct vesta_error *err);
 
 /* Maps the map of an anchor, and makes it where there is none or only a stale one.  Where it cannot be made (no such
- * place, no room), it is memory of this process and its children alone, and `why` says so; else `why` is "".
+ * place, no room, all its names are foreign), it is memory of this process and its children alone, and `why` says so;
+ * else `why` is "".
  * Call with the process lock held.  Errors: as vs_mapping_attach; VESTA_ENOMEM. */
 #define VS_WHY_MAX 256
 int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
                     char why[VS_WHY_MAX], struct vesta_error *err);
+
+/* Whether this is the map of that name, under whichever suffix. */
+bool vs_mapping_has_name(const struct vs_mapping *mapping, const char *name);
 
 /* Whether the name still leads to this very map: it may have been removed, or another be in its place. */
 bool vs_mapping_is_named(const struct vs_mapping *mapping);

@@ -207,26 +207,73 @@ static void used_up(void) {
 
 /* ------------------------------------------------------------------ what is not ours */
 
-static void refused(const char *because) {
-    struct vs_mapping out;
-    struct vesta_error err;
-    char why[VS_WHY_MAX];
-    CHECK(open_map(&out, why, &err) == VESTA_EIO);
-    CHECK_HAS(err.text, because);
-    CHECK_HAS(err.text, "remove");
-    CHECK_HAS(err.text, name_of_map());
+/* The name that a map has if foreign files have the first `n`. */
+static const char *name_behind(int n) {
+    static char name[VS_MAP_NAME_MAX + 16];
+    snprintf(name, sizeof name, n > 0 ? "%s%c%d" : "%s", name_of_map(), VS_MAP_SUFFIX, n);
+    return name;
 }
 
-static void a_squatted_name(void) {
+static void has_name_behind(int n, const char *because) {
+    struct vs_mapping probe = {.map = NULL};
+    struct vesta_error err;
+    enum vs_found found;
+    struct vs_mapping one = opened(), two = opened();
+    CHECK_STR(one.name, name_behind(n));
+    CHECK(one.is_new && !two.is_new && one.ino == two.ino && vs_mapping_is_named(&one));
+    CHECK(vs_mapping_has_name(&one, name_of_map()));
+    CHECK(vs_mapping_attach(name_of_map(), &anchor, &found, &probe, &err) == VESTA_OK && found == VS_FOUND_TRUSTED);
+    CHECK_HAS(err.text, because);
+    CHECK_HAS(err.text, "remove it");
+    vs_mapping_close(&probe);
+    vs_mapping_close(&two);
+    vs_mapping_close(&one);
+    CHECK(unlink(name_behind(n)) == 0);
+}
+
+static void a_foreign_file_is_passed_over(void) {
     anchor = made(in_folder("made.gen"));
     const char *name = name_of_map();
     CHECK(mkdir(name, 0700) == 0);
-    refused("Is a directory");
+    has_name_behind(1, "a directory");
     CHECK(rmdir(name) == 0 && mkfifo(name, 0600) == 0);
-    refused("not a regular file");
+    has_name_behind(1, "not a regular file");
+    CHECK(mkdir(name_behind(1), 0700) == 0);
+    has_name_behind(2, "a directory");
+    CHECK(rmdir(name_behind(1)) == 0);
     CHECK(unlink(name) == 0 && symlink("/etc/passwd", name) == 0);
-    refused("symbolic link");
+    has_name_behind(1, "a symbolic link");
     CHECK(unlink(name) == 0);
+}
+
+static void is_lone(const char *because);
+
+static void all_names_are_foreign(void) {
+    anchor = made(in_folder("made.gen"));
+    for (int n = 0; n < VS_MAP_NAMES; n++)
+        CHECK(mkdir(name_behind(n), 0700) == 0);
+    is_lone("a directory");
+    for (int n = 0; n < VS_MAP_NAMES; n++)
+        CHECK(rmdir(name_behind(n)) == 0);
+}
+
+/* A process that comes after the foreign file has gone finds the map of those before it. */
+static void a_foreign_file_that_goes(void) {
+    anchor = made(in_folder("made.gen"));
+    CHECK(mkdir(name_of_map(), 0700) == 0);
+    struct vs_mapping one = opened();
+    CHECK(rmdir(name_of_map()) == 0);
+    struct vs_mapping two = opened();
+    CHECK(!two.is_new && two.ino == one.ino);
+    vs_mapping_close(&two);
+    atomic_store(&one.map->shared.stopped, VESTA_CLOSED); /* used up: the next one is made at the first name */
+    two = opened();
+    CHECK(two.is_new);
+    CHECK_STR(two.name, name_of_map());
+    vs_mapping_close(&one);
+    vs_mapping_close(&two);
+    CHECK(unlink(name_behind(1)) == 0);
+    remove_map();
 }
 
 static void another_users(void) {
@@ -236,20 +283,20 @@ static void another_users(void) {
     }
     const char *name = used();
     CHECK(chown(name, NOBODY, NOBODY) == 0); /* whole, with the right header, and not of whom the file is */
-    refused("another user's");
+    has_name_behind(1, "another user's");
     anchor.owner = NOBODY; /* of whom it is */
     becomes(false);
 }
 
-static void nobody_looks(uint64_t unused) {
+static void nobody_passes_over(uint64_t unused) {
     (void)unused;
-    refused("Permission denied");
+    has_name_behind(1, "closed to this user");
 }
 
 static void a_map_that_may_not_be_read(void) {
     if (geteuid() != 0) return;
     used();
-    as_nobody(nobody_looks);
+    as_nobody(nobody_passes_over);
     remove_map();
 }
 
@@ -435,9 +482,11 @@ static const struct check_case cases[] = {
     {"a map that others may write is replaced", rights_that_others_have},
     {"a map that was cut short is replaced", cut_short},
     {"a map that is used up is replaced", used_up},
-    {"a name that somebody has taken is refused", a_squatted_name},
-    {"a map of another user is refused", another_users},
-    {"a map that may not be read is refused", a_map_that_may_not_be_read},
+    {"a foreign file at the name of a map is passed over", a_foreign_file_is_passed_over},
+    {"a map whose names are all foreign is memory of one process", all_names_are_foreign},
+    {"a map is found after the foreign file at its first name has gone", a_foreign_file_that_goes},
+    {"a map of another user is passed over", another_users},
+    {"a map that may not be read is passed over", a_map_that_may_not_be_read},
     {"without memory for maps there is one for a process and its children", on_a_disk},
     {"without room for a map there is one for a process and its children", in_a_full_memory},
     {"a used-up map of another member of the group stands until its owner comes: a map of one's own till then",

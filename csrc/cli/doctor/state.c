@@ -194,6 +194,8 @@ static void look_at_map(struct vs_doctor *doctor, const char *name, const struct
     if (vs_mapping_name(&anchor->header, at) != 0) return;
     if (vs_mapping_attach(at, anchor, &found, mapping, &err) != VESTA_OK)
         vs_doctor_found(doctor, VS_SICK, name, NULL, "%s", err.text);
+    else if (*err.text)
+        vs_doctor_found(doctor, VS_WARN, name, NULL, "%s; the map has another name meanwhile", err.text);
     else if (found == VS_FOUND_STALE)
         vs_doctor_found(doctor, VS_FINE, name, NULL, "its map %s is no longer usable and will be replaced", at);
 }
