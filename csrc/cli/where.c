@@ -99,6 +99,8 @@ static int take_config(struct vs_where *where) {
     vs_where_put(where, VS_W_STORE, ns->opts.store, VS_FROM_FILE, "the config");
     vs_where_put(where, VS_W_LAYOUT, ns->opts.layout, VS_FROM_FILE, "the config");
     where->secret = ns->opts.secret;
+    where->fields = ns->opts.fields;
+    where->method = ns->opts.method;
     return VS_GO;
 }
 

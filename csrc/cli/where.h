@@ -15,6 +15,7 @@ struct vs_where {
     const char *from[VS_W_WORDS]; /* who said so: "--store", "VESTA_STORE", "the config" */
     enum vs_origin origin[VS_W_WORDS];
     const char *secret;       /* the store's, where the config has it apart; else NULL */
+    const char *fields, *method; /* those of a config's namespace; else NULL */
     bool asks_no_file;        /* a generator file is not looked at */
     bool may_lack_file;       /* there need be none */
     int effective, json;      /* options: what holds is only shown, as JSON */

@@ -1,6 +1,7 @@
 /* values.c -- a value of Lua becomes a value of the config: what was expected, what was given.  Knows single values,
  * not the tables around them; runs nothing. */
 #include "base/error.h"
+#include "base/slice.h"
 #include "config/walk.h"
 
 #include <inttypes.h>
@@ -259,6 +260,15 @@ static int read_text(struct walk *w, const struct vs_conf_place *at) {
     return VESTA_OK;
 }
 
+/* One of a few words, of which some are numbers: method = 2 is method = "2". */
+static int read_word(struct walk *w, const struct vs_conf_place *at) {
+    char text[24];
+    int length = lua_isinteger(w->L, -1) ? snprintf(text, sizeof text, "%lld", lua_tointeger(w->L, -1)) : 0;
+    if (length == 0 || vs_slice_place((struct vs_slice){text, (size_t)length}, at->key->words, '|') < 0)
+        return read_text(w, at);
+    return vs_conf_put_text(at, text, (size_t)length, w->err);
+}
+
 static int read_integer(struct walk *w, const struct vs_conf_place *at) {
     int exact;
     if (lua_type(w->L, -1) != LUA_TNUMBER) return wrong_type(w, at->key);
@@ -318,8 +328,8 @@ int vs_conf_read_value(struct walk *w, const struct vs_conf_key *key, void *base
     switch (key->kind) {
     case VS_CONF_TEXT:
     case VS_CONF_SECRET:
-    case VS_CONF_WORD:
     case VS_CONF_CHOICE: rc = read_text(w, &at); break;
+    case VS_CONF_WORD: rc = read_word(w, &at); break;
     case VS_CONF_INTEGER: rc = read_integer(w, &at); break;
     case VS_CONF_SECRETS:
     case VS_CONF_LIST: rc = read_list(w, &at); break;

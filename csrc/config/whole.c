@@ -154,8 +154,10 @@ static int check_layout(const struct vs_conf_reading *r, struct vs_conf_namespac
     if (*warning) vs_conf_add_note(r->config, "namespaces.%s.layout: %s", ns->name, warning);
     if (ns->opts.has_worker && vs_worker_check(&layout, ns->opts.worker, &why) != VESTA_OK)
         return VS_CONF_WRONG(r, "namespaces.*.worker", ns, err, "does not fit the layout: %s", why.text);
-    if (ns->opts.fields && vs_fields_parse(&layout, ns->opts.fields, values, &why) != VESTA_OK)
+    if (ns->opts.fields && vs_fields_parse(&layout, ns->opts.fields, NULL, values, &why) != VESTA_OK)
         return VS_CONF_WRONG(r, "namespaces.*.fields", ns, err, "does not fit the layout: %s", why.text);
+    if (ns->opts.method && vs_fields_parse(&layout, ns->opts.fields, ns->opts.method, values, &why) != VESTA_OK)
+        return VS_CONF_WRONG(r, "namespaces.*.method", ns, err, "does not fit the layout: %s", why.text);
     return VESTA_OK;
 }
 

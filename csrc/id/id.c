@@ -113,7 +113,33 @@ static int read_handle_field(const struct vesta_layout *layout, struct vs_slice 
     return VESTA_OK;
 }
 
-int vs_fields_parse(const struct vesta_layout *layout, const char *text, uint64_t *values, struct vesta_error *err) {
+int vs_method_at(const struct vesta_layout *layout) {
+    int i = vesta_layout_find(layout, "method");
+    return i >= 0 && !layout->field[i].fixed ? i : -1;
+}
+
+static int set_method(const struct vesta_layout *layout, const char *method, struct vs_values *taken,
+                      struct vesta_error *err) {
+    int i = vesta_layout_find(layout, "method"), rc;
+    uint64_t value = VS_METHOD_DEFAULT;
+    if (method && i >= 0 && taken->named[i])
+        return vs_fail(err, VESTA_EFIELD, "method is given twice: as an option, and in fields");
+    if (method && strcmp(method, VS_METHOD_BY_PROTOCOL) == 0)
+        value = 0;
+    else if (method) {
+        if (vesta_parse(VESTA_DECIMAL, method, strlen(method), &value) != VESTA_OK)
+            return vs_fail(err, VESTA_EOPTION, "method is '%s', which must be a number or " VS_METHOD_BY_PROTOCOL,
+                           VS_QUOTE(method, strlen(method)));
+        if (i < 0) return no_field(layout, (struct vs_slice){"method", strlen("method")}, err);
+        if ((rc = vs_field_check(layout, i, value, err)) != VESTA_OK) return rc;
+    }
+    if (i < 0 || layout->field[i].fixed || taken->named[i]) return VESTA_OK;
+    taken->value[i] = value < layout->field[i].max ? value : layout->field[i].max;
+    return VESTA_OK;
+}
+
+int vs_fields_parse(const struct vesta_layout *layout, const char *text, const char *method, uint64_t *values,
+                    struct vesta_error *err) {
     struct vesta_value given[VESTA_FIELDS_MAX];
     char names[VESTA_FIELDS_MAX][VESTA_NAME_MAX];
     struct vs_values taken;
@@ -127,6 +153,7 @@ int vs_fields_parse(const struct vesta_layout *layout, const char *text, uint64_
         count++;
     }
     int rc = vs_values_take(layout, given, count, &taken, err);
+    if (rc == VESTA_OK) rc = set_method(layout, method, &taken, err);
     if (rc == VESTA_OK) memcpy(values, taken.value, sizeof taken.value);
     return rc;
 }

@@ -11,9 +11,19 @@
 /* The preset of that name, or NULL. */
 const struct vesta_preset *vs_preset_find(struct vs_slice name);
 
-/* Reads a handle's constant fields, "method=1 version=0", into values[] (in the order of layout->field; the others
- * get their constant or 0).  text may be NULL.  Errors: VESTA_EFIELD. */
-int vs_fields_parse(const struct vesta_layout *layout, const char *text, uint64_t *values, struct vesta_error *err);
+/* The value of the field `method` unless a handle sets another one: what Vesta (Java) writes over REST.  It is the same
+ * in servers and programs, so that ids of a namespace sort by time although the field is above the time. */
+#define VS_METHOD_DEFAULT 2
+#define VS_METHOD_BY_PROTOCOL "by_protocol"
+
+/* The index of the field `method` if a handle may choose its value, else -1. */
+int vs_method_at(const struct vesta_layout *layout);
+
+/* Reads a handle's constant fields, "version=0 region=1", and its method, a number or by_protocol, into values[] in the
+ * order of layout->field.  The other fields get their constant, VS_METHOD_DEFAULT (at most the field's maximum) or 0.
+ * text and method may be NULL.  Errors: VESTA_EFIELD, VESTA_EOPTION. */
+int vs_fields_parse(const struct vesta_layout *layout, const char *text, const char *method, uint64_t *values,
+                    struct vesta_error *err);
 
 /* VESTA_OK if field i may have this value; else VESTA_EFIELD with the field, the value and what it may be. */
 int vs_field_check(const struct vesta_layout *layout, int i, uint64_t value, struct vesta_error *err);

@@ -33,8 +33,7 @@
  * are left alone and somebody waits, one is asked before its time, ten times a second.  Each attempt has a deadline
  * (timeout_ms).  A connection on which a call timed out, or whose reply was not understood, is closed, so that no late
  * reply is ever taken for another's.  Where no server answers, ids come from `fallback`, a generator in this process
- * with a lease of its own, until one does; the layout's `method` field, where it has one, tells which way an id came
- * (0: fallback, 1: a server).
+ * with a lease of its own, until one does.  An id's worker tells which generator made it.
  *
  * fork(), also by clone(2): a child begins anew, with its own thread, connections and blocks; the parent's are left
  * alone (the child's copies of the connections' descriptors stay open until it ends or runs another program).

@@ -59,7 +59,11 @@ enum vesta_flags {
     OPTION(const char *, path, PATH, 250, "path", "FILE", "the generator file", "<state>/NAME.gen")                    \
     OPTION(const char *, group, NAME, 63, "group", "NAME", "the group that may share the generator file",              \
            "the owner alone")                                                                                          \
-    OPTION(const char *, fields, FIELDS, 240, "fields", "\"NAME=N ...\"", "values of the layout's other fields", "0")
+    OPTION(const char *, fields, FIELDS, 240, "fields", "\"NAME=N ...\"", "values of the layout's other fields", "0")    \
+    OPTION(const char *, method, WORD, 0, "method", "0|1|2|3|by_protocol",                                             \
+           "the value of the layout's field method, if it has one; by_protocol: 0 in a program, 1 over the Redis "     \
+           "protocol, 2 over HTTP",                                                                                    \
+           "2")
 
 /* These are a handle's alone: a config's namespace has its name as its key, and its store's secret beside that. */
 #define VESTA_HANDLE_OPTIONS(OPTION)                                                                                   \

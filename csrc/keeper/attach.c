@@ -128,7 +128,7 @@ static int check_wanted(const struct vs_settings *settings, struct vs_header *he
     char warning[256];
     uint64_t values[VESTA_FIELDS_MAX];
     int rc = vs_check_lifetime(&settings->layout, settings->clock, warning, sizeof warning, err);
-    if (rc == VESTA_OK) rc = vs_fields_parse(&settings->layout, settings->opts.fields, values, err);
+    if (rc == VESTA_OK) rc = vs_fields_parse(&settings->layout, settings->opts.fields, settings->opts.method, values, err);
     if (rc == VESTA_OK) rc = vs_settings_header(settings, header, err);
     return rc;
 }

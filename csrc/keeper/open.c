@@ -32,9 +32,10 @@ static int open_file(struct vs_settings *settings, struct vs_file **out, struct 
 
 /* ------------------------------------------------------------------ handles */
 
-static int set_fields(const struct vesta_layout *layout, const char *fields, uint64_t *base, struct vesta_error *err) {
+static int set_fields(const struct vesta_layout *layout, const struct vesta_opts *opts, uint64_t *base,
+                      struct vesta_error *err) {
     uint64_t values[VESTA_FIELDS_MAX];
-    int rc = vs_fields_parse(layout, fields, values, err);
+    int rc = vs_fields_parse(layout, opts->fields, opts->method, values, err);
     if (rc == VESTA_OK) *base = vs_layout_base(layout, 0, values);
     return rc;
 }
@@ -91,7 +92,7 @@ static int make_handle(const struct vs_settings *settings, struct vs_map *map, s
     int rc = gen && handle ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
     if (rc == VESTA_OK && !settings->has_layout) rc = vesta_layout_parse(map->header.layout, &layout, err);
     if (rc == VESTA_OK) rc = vs_check_lifetime(&layout, settings->clock, warning, sizeof warning, err);
-    if (rc == VESTA_OK) rc = set_fields(&layout, settings->opts.fields, &base, err);
+    if (rc == VESTA_OK) rc = set_fields(&layout, &settings->opts, &base, err);
     if (rc == VESTA_OK) {
         if (file) warn(file, warning, sizeof warning);
         handle->file = file;

@@ -1,6 +1,7 @@
 /* namespaces.c -- the namespaces of a server: how each is opened, named and told of.  Knows no socket and no thread. */
 #include "base/error.h"
 #include "command/options.h"
+#include "id/id.h"
 #include "keeper/file.h"
 #include "serve/serving.h"
 #include "os/clock.h"
@@ -11,21 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIELDS_MAX 256
-
-/* One handle a protocol, because the `method` field, where a layout has one, says over which an id was given. */
+/* Both protocols write the same `method` unless the config says by_protocol: then each has its own, as in Vesta (Java),
+ * and its ids sort apart from those of the other. */
 static int open_gen(struct vesta_opts opts, const struct vesta_layout *layout, enum vs_protocol protocol,
-                    struct vesta_gen **gen, struct vesta_error *err) {
-    static const int method[VS_ID_PROTOCOLS] = {[VS_RESP] = 1, [VS_HTTP] = 2};
-    char fields[FIELDS_MAX];
-    int at = vesta_layout_find(layout, "method");
-    if (at >= 0 && !layout->field[at].fixed) {
-        int length = snprintf(fields, sizeof fields, "%s method=%d", opts.fields ? opts.fields : "", method[protocol]);
-        if (length >= (int)sizeof fields)
-            return vs_fail(err, VESTA_EOPTION, "--fields is longer than %d bytes", FIELDS_MAX);
-        opts.fields = fields;
-    }
-    return vesta_open(&opts, gen, err);
+                    struct vs_namespace *ns, struct vesta_error *err) {
+    static const char *const methods[VS_ID_PROTOCOLS] = {[VS_RESP] = "1", [VS_HTTP] = "2"};
+    uint64_t values[VESTA_FIELDS_MAX];
+    int at = vs_method_at(layout);
+    if (at >= 0 && opts.method && strcmp(opts.method, VS_METHOD_BY_PROTOCOL) == 0) opts.method = methods[protocol];
+    int rc = vs_fields_parse(layout, opts.fields, opts.method, values, err);
+    if (rc != VESTA_OK) return rc;
+    ns->method[protocol] = at >= 0 ? values[at] : 0;
+    return vesta_open(&opts, &ns->gen[protocol], err);
 }
 
 static void close_gens(struct vs_namespace *ns) {
@@ -91,7 +89,7 @@ int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error 
     int rc = opts.layout ? VESTA_OK : vs_anchor_look(&opts, &header, err);
     if (rc == VESTA_OK) rc = vesta_layout_parse(opts.layout ? opts.layout : header.layout, &layout, err);
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS && rc == VESTA_OK; protocol++)
-        rc = open_gen(opts, &layout, protocol, &ns->gen[protocol], err);
+        rc = open_gen(opts, &layout, protocol, ns, err);
     if (rc == VESTA_OK)
         ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
     else

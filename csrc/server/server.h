@@ -36,8 +36,8 @@ struct vs_namespace {
     int64_t policy_wait_us_max; /* ... and how long by one */
     _Atomic int state;          /* enum vs_namespace_state */
     /* where it is open; set before it is */
-    struct vesta_gen
-        *gen[VS_ID_PROTOCOLS]; /* one file, two handles: the `method` field says which protocol made an id */
+    struct vesta_gen *gen[VS_ID_PROTOCOLS]; /* two handles on one file: they differ if method is by_protocol */
+    uint64_t method[VS_ID_PROTOCOLS];       /* the field `method` of their ids; 0 if the layout has none to choose */
     const struct vesta_layout *layout;
     struct vs_pot pot;               /* what it has, where it is shared */
     struct vs_bucket ids, requests; /* of all clients together */

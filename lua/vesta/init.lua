@@ -40,9 +40,9 @@ local function layout(value)
   return options.text(value)
 end
 
--- { method = 1, version = 0 } -> "method=1 version=0"
+-- { region = 1, version = 0 } -> "region=1 version=0"
 local function fields(value)
-  if type(value) ~= "table" then return nil, "a table like { method = 1 }" end
+  if type(value) ~= "table" then return nil, "a table like { version = 1 }" end
   local words = {}
   for name, number in pairs(value) do
     if type(name) ~= "string" or not name:find "^[%w_]+$" then return nil, "a table with field names as keys" end

@@ -39,8 +39,9 @@ function options.whole_ms(value)
   return value
 end
 
--- One of "clock|history", as the option's row has it.
+-- One of "clock|history", as the option's row has it.  A number is written as its digits: 2 is "2".
 function options.word(value, row)
+  if options.is_whole(value, EXACT_MAX) then value = ("%.0f"):format(value) end
   if type(value) == "string" and not value:find("|", 1, true)
     and ("|" .. row.values .. "|"):find("|" .. value .. "|", 1, true) then return value end
   return nil, 'one of "' .. row.values:gsub("|", '", "') .. '"'

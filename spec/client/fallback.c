@@ -13,7 +13,6 @@ static struct vesta_gen *own_generator(void) {
     struct vesta_opts opts = VESTA_OPTS_INIT;
     opts.has_worker = 1;
     opts.worker = WORKER;
-    opts.fields = "method=0";
     return open_in_state("own.gen", "vesta-milli", opts);
 }
 

@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
         check_id(&layout, low);
         check_id(&layout, high);
-        vs_fields_parse(&layout, text, low, &err);
+        vs_fields_parse(&layout, text, NULL, low, &err);
     } else {
         MUST(rc == VESTA_ELAYOUT && err.code == rc && strlen(err.text) > 12 && strlen(err.text) < sizeof err.text);
         for (const char *c = err.text; *c; c++)

@@ -31,9 +31,19 @@ describe("vesta.open", function()
     assert.are.equal(vesta.layout("vesta-milli"):text(), gen:info().layout)
   end)
 
+  it("writes method 2 where the layout has the field, unless told otherwise", function()
+    for given, expected in pairs { [0] = 0, [1] = 1, ["3"] = 3, by_protocol = 0, [false] = 2 } do
+      local gen = help.open { layout = "vesta-milli", method = given or nil }
+      assert.are.equal(expected, gen:explain(assert(gen:next())).method)
+    end
+    local options = { layout = "snowflake", worker = 1, path = help.path "m", method = 1 }
+    assert.are.equal("bad_field", select(3, vesta.open(options)))
+  end)
+
   it("sets the constant fields of this handle", function()
-    local gen = help.open { layout = "vesta-milli", fields = { method = 2, version = 0 } }
-    assert.are.equal(2, gen:explain(assert(gen:next())).method)
+    local gen = help.open { layout = "vesta-milli", fields = { method = 1, version = 1 } }
+    local fields = gen:explain(assert(gen:next()))
+    assert.are.same({ 1, 1 }, { fields.method, fields.version })
   end)
 
   it("draws a number where any will do", function()
@@ -120,6 +130,7 @@ describe("vesta.open", function()
       worker = { "1", -1, 1.5, 0 / 0, 1 / 0, 2 ^ 53 + 2, {} }, any_worker = { 1, "yes" }, unsafe_private = { 1 },
       pacing = { "fast", 1, true }, ahead_ms_max = { -1, 0.5, 1 / 0, "5" },
       wait_ms_max = { -1, 1 / 0, 0 / 0, "5", 1e12 },
+      method = { 4, -1, 1.5, "4", "rest", true, {} },
       fields = { "method=1", { 1 }, { method = "1" }, { method = -1 }, { method = 0.5 }, { ["a=b"] = 1 } },
     }
     for option, values in pairs(wrong) do

@@ -249,7 +249,7 @@ static void use_layout(const char *text, struct vesta_layout *layout) {
     parse_layout(text, layout);
     sim.layout = layout;
     vs_shape_of(sim.layout, &sim.shape);
-    vs_fields_parse(sim.layout, NULL, values, NULL);
+    vs_fields_parse(sim.layout, NULL, NULL, values, NULL);
     sim.base = vs_layout_base(sim.layout, 0, values);
     sim.worker_max = sim.layout->field[sim.layout->worker].max;
 }

@@ -60,7 +60,7 @@ __attribute__((unused)) static void world_open(struct world *w, const char *layo
     w->map->header.ahead_ticks_max = ahead_units << vs_seq(&w->layout)->width;
     vs_map_format(w->map, &w->clock);
     uint64_t constants[VESTA_FIELDS_MAX];
-    CHECK(vs_fields_parse(&w->layout, NULL, constants, NULL) == VESTA_OK);
+    CHECK(vs_fields_parse(&w->layout, NULL, NULL, constants, NULL) == VESTA_OK);
     vs_gen_init(&w->gen, w->map, &w->layout, vs_layout_base(&w->layout, 0, constants), &w->clock);
 }
 

@@ -168,14 +168,45 @@ static void make_names_what_is_wrong(void) {
 static void handle_fields_are_read(void) {
     struct vesta_layout l = parsed("vesta-milli");
     uint64_t values[VESTA_FIELDS_MAX] = {9, 9, 9, 9, 9, 9};
-    CHECK_EQ_I64(vs_fields_parse(&l, NULL, values, NULL), VESTA_OK);
-    static const uint64_t none[] = {0, 1, 0, 0, 0, 0}, both[] = {1, 1, 2, 0, 0, 0};
+    CHECK_EQ_I64(vs_fields_parse(&l, NULL, NULL, values, NULL), VESTA_OK);
+    static const uint64_t none[] = {0, 1, 2, 0, 0, 0}, both[] = {1, 1, 3, 0, 0, 0};
     CHECK(memcmp(values, none, sizeof none) == 0);
-    CHECK_EQ_I64(vs_fields_parse(&l, "", values, NULL), VESTA_OK);
+    CHECK_EQ_I64(vs_fields_parse(&l, "", NULL, values, NULL), VESTA_OK);
     CHECK(memcmp(values, none, sizeof none) == 0);
-    CHECK_EQ_I64(vs_fields_parse(&l, " method=2\tversion=1 type=1", values, NULL), VESTA_OK);
+    CHECK_EQ_I64(vs_fields_parse(&l, " method=3\tversion=1 type=1", NULL, values, NULL), VESTA_OK);
     CHECK(memcmp(values, both, sizeof both) == 0);
-    CHECK_EQ_U64(vs_layout_base(&l, 1023, values), UINT64_C(14) << 60 | 1023);
+    CHECK_EQ_U64(vs_layout_base(&l, 1023, values), UINT64_C(15) << 60 | 1023);
+}
+
+static void methods_are_read(void) {
+    static const struct {
+        const char *layout, *fields, *method;
+        int rc;
+        uint64_t value;
+    } rows[] = {
+        {"vesta-milli", NULL, NULL, VESTA_OK, 2},
+        {"vesta-milli", "version=1", "0", VESTA_OK, 0},
+        {"vesta-milli", NULL, "by_protocol", VESTA_OK, 0},
+        {"vesta-milli", "method=1", NULL, VESTA_OK, 1},
+        {"vesta-milli", "method=1", "1", VESTA_EFIELD, 0},
+        {"vesta-milli", NULL, "4", VESTA_EFIELD, 0},
+        {"vesta-milli", NULL, "rest", VESTA_EOPTION, 0},
+        {"vesta-milli method:2=3", NULL, NULL, VESTA_OK, 3},
+        {"vesta-milli method:2=3", NULL, "3", VESTA_OK, 3},
+        {"vesta-milli method:2=3", NULL, "2", VESTA_EFIELD, 0},
+        {"method:1 time:40 seq:13 worker:10 unit=1ms epoch=0", NULL, NULL, VESTA_OK, 1},
+        {"snowflake", NULL, "2", VESTA_EFIELD, 0},
+    };
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        struct vesta_layout l = parsed(rows[i].layout);
+        struct vesta_error err;
+        uint64_t values[VESTA_FIELDS_MAX];
+        CHECK_EQ_I64(vs_fields_parse(&l, rows[i].fields, rows[i].method, values, &err), rows[i].rc);
+        if (rows[i].rc == VESTA_OK) CHECK_EQ_U64(values[vesta_layout_find(&l, "method")], rows[i].value);
+    }
+    struct vesta_layout without = parsed("snowflake");
+    uint64_t values[VESTA_FIELDS_MAX];
+    CHECK_EQ_I64(vs_fields_parse(&without, NULL, "by_protocol", values, NULL), VESTA_OK);
 }
 
 static void handle_fields_are_refused(void) {
@@ -203,7 +234,7 @@ static void handle_fields_are_refused(void) {
     for (size_t i = 0; i < VS_COUNT(bad); i++) {
         struct vesta_error err = {0};
         uint64_t values[VESTA_FIELDS_MAX];
-        CHECK_EQ_I64(vs_fields_parse(&l, bad[i].text, values, &err), VESTA_EFIELD);
+        CHECK_EQ_I64(vs_fields_parse(&l, bad[i].text, NULL, values, &err), VESTA_EFIELD);
         CHECK_HAS(err.text, bad[i].why);
     }
 }
@@ -244,6 +275,7 @@ static const struct check_case cases[] = {
     {"make fills in constants and zeros, and takes a constant or an alias that agrees", make_fills_what_is_not_given},
     {"make names what is missing, unknown, given twice, too large or not the constant", make_names_what_is_wrong},
     {"a handle's fields are read over the layout's constants", handle_fields_are_read},
+    {"the field method is 2 unless its layout, its fields or its option say otherwise", methods_are_read},
     {"a handle's fields are refused by name", handle_fields_are_refused},
     {"an instant is in the unit that has begun, and before the epoch in none", instants_become_time_fields},
 };

@@ -279,7 +279,7 @@ static void constant_fields_stand_in_every_id(void) {
     uint64_t values[VESTA_FIELDS_MAX], ids[50];
     world_open(&w, "version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2020-01-01T00:00:00Z",
                VESTA_PACING_CLOCK, 0, NOON);
-    CHECK(vs_fields_parse(&w.layout, "method=2 version=1", values, NULL) == VESTA_OK);
+    CHECK(vs_fields_parse(&w.layout, "method=2 version=1", NULL, values, NULL) == VESTA_OK);
     w.gen.base = vs_layout_base(&w.layout, 0, values);
     grant_all(&w, 1023);
     size_t got = take_n(&w, ids, 50, &pause);

@@ -178,7 +178,8 @@ const struct vs_command vs_audit_command = {
     "audit", run_audit, "find equal ids and oddities in lists of ids", "audit [OPTION...] [FILE...]",
     "Reads decimal ids, one per line in the first column, from files or stdin, and counts exactly how many\n"
     "occur more than once.  With --layout also: ids of another layout, from the future, out of order within\n"
-    "their worker, and how many each worker made.  Needs 16 bytes of memory per id.\n"
+    "their worker, ids that sort otherwise than their times because a field above the time differs, and how\n"
+    "many each worker made.  Needs 16 bytes of memory per id.\n"
     "Exit code 1 if an id occurs twice, 2 if a line is not an id.\n"
     "\n"
     "  $ vesta gen -n 1000000 | vesta audit\n"

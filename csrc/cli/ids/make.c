@@ -4,8 +4,10 @@
 #include "cli/ids/numbers.h"
 #include "cli/ids/times.h"
 #include "command/options.h"
+#include "id/id.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,11 +101,40 @@ static int read_times(int count, char **argv, int64_t *from_ms, int64_t *until_m
     return VS_DONE;
 }
 
-static int print_range(const struct vesta_layout *layout, int argc, char **argv, enum vesta_base base, int json) {
+static bool is_given(const struct vesta_value *values, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(values[i].name, name) == 0) return true;
+    return false;
+}
+
+/* Adds the values with which the namespace issues ids, for the fields above the time that split the interval and were
+ * not given.  The worker stays open, and so does a method that depends on the protocol. */
+static int add_issued(const struct vs_where *where, const struct vesta_layout *layout, struct vesta_value *values,
+                      size_t *count) {
+    uint64_t issued[VESTA_FIELDS_MAX];
+    struct vesta_error err;
+    char added[VESTA_FIELDS_MAX * (VESTA_NAME_MAX + 24)] = "";
+    size_t used = 0;
+    bool is_by_protocol = where->method && strcmp(where->method, VS_METHOD_BY_PROTOCOL) == 0;
+    if (vs_fields_parse(layout, where->fields, where->method, issued, &err) != VESTA_OK) return vs_report(&err);
+    for (int i = 0; i < layout->time; i++) {
+        const struct vesta_field *field = &layout->field[i];
+        bool is_open = i == layout->worker || (is_by_protocol && i == vs_method_at(layout));
+        if (field->fixed || is_open || is_given(values, *count, field->name)) continue;
+        values[(*count)++] = (struct vesta_value){field->name, issued[i]};
+        used += (size_t)snprintf(added + used, sizeof added - used, " %s=%" PRIu64, field->name, issued[i]);
+    }
+    if (used) vs_say("only ids with%s, as issued now; see also --all", added);
+    return VS_DONE;
+}
+
+/* `issuer` is the namespace whose ids are meant; NULL: any id of the layout. */
+static int print_range(const struct vs_where *issuer, const struct vesta_layout *layout, int argc, char **argv,
+                       enum vesta_base base, int json) {
     static struct vesta_pair room[PAIRS_MAX];
     struct vesta_pairs pairs = {.pair = room, .max = PAIRS_MAX};
     struct vesta_interval interval;
-    struct vesta_value values[2 * VESTA_FIELDS_MAX];
+    struct vesta_value values[3 * VESTA_FIELDS_MAX];
     struct vesta_error err;
     int times = count_times(argc, argv), fields = argc - times;
     int rc = read_times(times, argv, &interval.from_ms, &interval.until_ms);
@@ -112,6 +143,7 @@ static int print_range(const struct vesta_layout *layout, int argc, char **argv,
     if ((rc = vs_read_values(layout, fields, argv + times, values)) != VS_DONE) return rc;
     interval.given = values;
     interval.given_count = (size_t)fields;
+    if (issuer && (rc = add_issued(issuer, layout, values, &interval.given_count)) != VS_DONE) return rc;
     if (vesta_range(layout, &interval, &pairs, &err) != VESTA_OK) return vs_report(&err);
     print_pairs(layout, pairs.pair, pairs.count, base, json);
     return VS_DONE;
@@ -119,10 +151,11 @@ static int print_range(const struct vesta_layout *layout, int argc, char **argv,
 
 static int run_range(int argc, char **argv) {
     struct vs_where where = {.config = NULL};
-    int base = VESTA_DECIMAL;
+    int base = VESTA_DECIMAL, all = 0;
     const struct vs_option table[] = {
         VS_TEXT("layout", &where.text[VS_W_LAYOUT], "TEXT|PRESET",
                 "the ids' layout (default: the namespace's, else vesta-second)"),
+        VS_SWITCH("all", &all, "a pair for every value of the fields above the time, as with --layout"),
         VS_WHERE_OPTIONS(&where),
         VS_FORMAT(&base, "how the ids are written"),
         VS_SWITCH("json", &where.json, "print one JSON object per line"),
@@ -131,8 +164,9 @@ static int run_range(int argc, char **argv) {
     struct vesta_layout layout;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
+    bool is_any = all || where.text[VS_W_LAYOUT];
     if ((rc = vs_where_layout(&where, &layout)) == VS_GO)
-        rc = print_range(&layout, argc, argv, (enum vesta_base)base, where.json);
+        rc = print_range(is_any ? NULL : &where, &layout, argc, argv, (enum vesta_base)base, where.json);
     vs_where_free(&where);
     return rc;
 }
@@ -153,11 +187,16 @@ const struct vs_command vs_range_command = {
     "range", run_range, "the smallest and largest ids of a time", "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
     "The ids that can be made from T0 until just before T1, for a WHERE id BETWEEN; without T1, those of\n"
     "the day T0, or of the one time unit of an instant.  Times are days (2026-01-31, of UTC; today), now,\n"
-    "-1h and the like (ms, s, m, h, d, w from now), RFC 3339 or Unix milliseconds.  There is one pair for\n"
-    "each combination of the fields above the time, unless you name their values.\n"
+    "-1h and the like (ms, s, m, h, d, w from now), RFC 3339 or Unix milliseconds.\n"
+    "\n"
+    "Fields above the time split the ids of a time.  With --layout or --all, you get one pair for each\n"
+    "combination of their values, unless you give the values.  Otherwise you get the ids as the namespace\n"
+    "issues them: with its fields and its method, 2 by default.  If it issued ids with another method before,\n"
+    "or if ids were made elsewhere, use --all.\n"
     "\n"
     "  $ vesta range --layout snowflake 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z\n"
     "  2006515713438646272 2006878101304246271\n"
     "\n"
-    "  $ vesta range 2026-01-01T00:00:00Z version=0 method=0\n"
-    "  372785981423616000 372785982497357823  version=0  method=0\n"};
+    "  $ vesta range 2026-01-01T00:00:00Z\n"
+    "  vesta range: only ids with version=0 method=2, as issued now; see also --all\n"
+    "  2678628990637309952 2678628991711051775  version=0  method=2\n"};

@@ -322,10 +322,8 @@ static bool read_field(struct vs_request *r, struct making *m, struct vs_slice n
 
 /* What Vesta's server takes from itself where a request does not say it. */
 static bool add_defaults(struct vs_request *r, struct making *m) {
-    int method = vesta_layout_find(r->ns->layout, "method");
-    if (method >= 0 && !r->ns->layout->field[method].fixed && !m->has_method)
-        m->given[m->count++] =
-            (struct vesta_value){"method", r->protocol == VS_RESP ? 1 : 2}; /* as ids that are given */
+    if (vs_method_at(r->ns->layout) >= 0 && !m->has_method) /* the value that this protocol's issued ids have */
+        m->given[m->count++] = (struct vesta_value){"method", r->ns->method[r->protocol]};
     if (r->ns->layout->worker < 0 || m->has_worker) return true;
     struct vesta_info info;
     vesta_get_info(r->gen, &info);

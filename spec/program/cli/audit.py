@@ -134,6 +134,23 @@ def _(w):
     same((got["foreign"], got["future"], got["inversions"], got["workers"]), (1, 1, 1, {"1": 4, "2": 2}))
 
 
+@claim("ids that sort otherwise than their times are counted, of whichever worker, and the fields that decide are named")
+def _(w):
+    def make(second, method, machine, version=0):
+        return version << 63 | method << 60 | second << 30 | machine
+    ids = [make(1, 2, 5), make(2, 1, 5), make(3, 0, 6), make(4, 0, 7), make(4, 0, 5), make(3, 3, 5, version=1)]
+    text = "".join("%d\n" % id for id in ids)
+    got = json.loads(w.run("audit", "--json", "--layout", "vesta-second", stdin=text).out)
+    same((got["duplicates"], got["inversions"], got["unsorted"]), (0, 1, 3))
+    line = next(line for line in w.run("audit", "--layout", "vesta-second", stdin=text).lines() if line.startswith("unsorted"))
+    assert line.startswith("unsorted                  3  sorts on the other side of the id before it than"), line
+    shown = " ".join(w.run("audit", "--layout", "vesta-second", stdin=text).out.split())
+    assert "because of version method; the first is %d, stdin line 2" % ids[1] in shown, shown
+    ordered = "".join("%d\n" % id for id in (make(1, 2, 5), make(2, 2, 6), make(3, 2, 5)))
+    assert "unsorted                  0\n" in w.run("audit", "--layout", "vesta-second", stdin=ordered).out
+    assert "unsorted" not in w.run("audit", "--layout", LAYOUT, stdin="%d\n" % snow(1, 1, 1)).out  # time is its highest field
+
+
 @claim("many workers are counted each")
 def _(w):
     got = json.loads(w.run("audit", "--json", "--layout", "uid", stdin="\n".join(str(i << 13) for i in range(20000))).out)

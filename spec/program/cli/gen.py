@@ -47,7 +47,7 @@ def _(w):
     same((second.code, second.err), (0, ""))
     for line in (first.out, second.out):
         got = json.loads(w.run("explain", "--json", line.strip()).out)
-        same((got["machine"], got["method"]), (worker, 0))
+        same((got["machine"], got["method"]), (worker, 2))
         assert abs(got["unix_ms"] / 1000 - time.time()) < 10, got
     assert int(second.out) > int(first.out)
 
@@ -92,6 +92,11 @@ def _(w):
     fails(w.run("gen", "--store", "mysql://x"), 2, "mysql")
     fails(w.run("gen", "--fields", "method=4", "--worker", "1"), 2, "method", "4")
     fails(w.run("gen", "--fields", "color=4", "--worker", "1"), 2, "color")
+    fails(w.run("gen", "--method", "4", "--worker", "1"), 2, "method cannot be 4: its maximum is 3")
+    fails(w.run("gen", "--method", "rest", "--worker", "1"), 2, "method is 'rest', which must be a number or by_protocol")
+    fails(w.run("gen", "--method", "1", "--worker", "1", "--layout", "snowflake"), 2, "no field 'method'")
+    fails(w.run("gen", "--method", "1", "--worker", "1", "--layout", "vesta-second method:2=3"), 2, "method")
+    fails(w.run("gen", "--method", "1", "--fields", "method=1", "--worker", "1"), 2, "method is given twice")
     fails(w.run("gen", "--pacing", "slow"), 2, '"slow"', "clock|history")
     fails(w.run("gen", "--ahead-ms", "x"), 2, '"x"')
     fails(w.run("gen", "--path", w.path("folder") + "/"), 2, "folder")

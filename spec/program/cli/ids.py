@@ -204,11 +204,34 @@ def _(w):
 
 @claim("range gives one pair for each combination of what stands above the time, and as JSON")
 def _(w):
-    result = w.run("range", "2026-01-01T00:00:00Z")
-    same(len(result.lines()), 8)
-    first = json.loads(w.run("range", "2026-01-01T00:00:00Z", "--json").lines()[0])
+    for words in (["--all"], ["--layout", "vesta-second"]):
+        result = w.run("range", *words, "2026-01-01T00:00:00Z")
+        same((len(result.lines()), result.err), (8, ""))
+    first = json.loads(w.run("range", "--all", "2026-01-01T00:00:00Z", "--json").lines()[0])
     same(first, {"min": "372785981423616000", "max": "372785982497357823", "version": 0, "method": 0})
     fails(w.run("range", "--layout", "vesta-legacy-second", "2026-01-01T00:00:00Z"), 1, "machine")
+
+
+@claim("range gives one pair for what a namespace issues, and says which values it has above the time")
+def _(w):
+    def lines(*words):
+        done = w.run("range", *words, "2026-01-01T00:00:00Z")
+        same(done.code, 0)
+        return done.lines(), done.err
+    two = "2678628990637309952 2678628991711051775  version=0  method=2"
+    same(lines(), ([two], "vesta range: only ids with version=0 method=2, as issued now; see also --all\n"))
+    same(lines()[0][0] in lines("--all")[0], True)
+    same(w.run("range", "2026-01-01T00:00:00Z", "version=0", "method=2").err, "")
+    id = int(w.run("gen").out)
+    low, high = map(int, w.run("range", "today", "--namespace", "default").out.split()[:2])
+    assert low <= id <= high, (low, id, high)
+    for settings, methods in (("method = 1", [1]), ("method = 'by_protocol'", [0, 1, 2, 3]), ("fields = { method = 3 }", [3]),
+                              ("layout = 'vesta-second method:2=1'", [])):
+        with open(w.path("vesta.lua"), "w") as file:
+            file.write("return { namespaces = { orders = { %s } } }" % settings)
+        got = lines("-c", w.path("vesta.lua"))[0]
+        same([int(line.split("method=")[1]) for line in got if "method=" in line], methods)
+        same(len(got), max(1, len(methods)))
 
 
 @claim("range refuses times that are none, backwards or outside the layout")

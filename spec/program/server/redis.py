@@ -40,14 +40,6 @@ def _(world):
         assert server.redis("VESTA.EXPLAIN", "default", negative).startswith(b"-ERR"), negative
 
 
-@claim("the method field says which face made an id")
-def _(world):
-    with Server(world, layout="vesta-second", pacing="clock") as server:
-        (id,) = bulks(server.redis("GET", "default"))
-        assert '"genMethod":1,' in server.get("/expid?id=%d" % id).body
-        assert '"genMethod":2,' in server.get("/expid?id=" + server.get("/genid").body).body
-
-
 @claim("what clients send when they connect is answered")
 def _(world):
     with Server(world) as server:
@@ -160,12 +152,12 @@ def _(world):
         for words in (["VESTA.EXPLAIN", str(id)], ["VESTA.EXPLAIN", "default", str(id)]):
             texts = re.split(rb"\r\n", server.redis(*words))
             assert texts[0] == b"*20" and b"machine" in texts and texts[texts.index(b"machine") + 1] == b":5", texts
-            assert texts[texts.index(b"method") + 1] == b":1" and texts[2:5] == [b"id", b"$%d" % len(str(id)), b"%d" % id], texts
+            assert texts[texts.index(b"method") + 1] == b":2" and texts[2:5] == [b"id", b"$%d" % len(str(id)), b"%d" % id], texts
         same(server.redis("VESTA.MAKE", "default", "genMethod", "2", "machine", "1022", "seq", "0", "time", "12758739"),
              b"$19\r\n2319542600899494910\r\n")
         (made,) = bulks(server.redis("VESTA.MAKE", "default", "seq", "7", "time", "12758739"))
         assert server.redis("VESTA.EXPLAIN", str(made)).count(b"\r\n:5\r\n") == 2  # machine and worker, and
-        same(made >> 60 & 3, 1)  # the method of this face
+        same(made >> 60 & 3, 2)  # as issued ids have
         for text in ("", "-1", "+1", "0x10", "1e3", "18446744073709551616", "9" * 400, "\u0661\u0662", "12 34", b"12\x0034",
                      "4611686018427387904"):  # the last has another type than this layout
             data = server.say(server.resp, command("VESTA.EXPLAIN", text) + command("PING"))
