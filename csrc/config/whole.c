@@ -50,6 +50,7 @@ static bool has_secret(const struct vs_store_ops *ops, const char *key) {
 static void note_secret(const struct vs_conf_reading *r, const struct vs_conf_store *store, const char *key) {
     char schemes[VS_STORE_LIST_MAX];
     const char *used = secret_key(store);
+    if (!vs_store_of(store->uri, NULL)) return; /* its module is missing, and knows which secret it has */
     if (secret_under(store, key) && !(used && strcmp(used, key) == 0))
         vs_conf_add_note(r->config, "stores.%s.%s is for %s stores, and is not used", store->name, key,
                          vs_store_list(has_secret, key, schemes));
@@ -122,6 +123,16 @@ static int resolve_named(const struct vs_conf_reading *r, struct vs_conf_segment
     return VESTA_OK;
 }
 
+/* There is nothing else to serve: what keeps this namespace from it is an error of the config. */
+static bool is_alone(const struct vs_config *config) {
+    return config->ns_count == 1 && config->segment_count == 0;
+}
+
+/* A module that is missing, or of another version, is a state of the machine: only its own namespaces are not served. */
+static bool lacks_module(const char *uri, struct vesta_error *why) {
+    return vs_store_is_known(uri) && !vs_store_of(uri, why);
+}
+
 /* The URI of a store that is written as a name, or as a URI. */
 static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_namespace *ns, struct vesta_error *err) {
     struct vesta_error why;
@@ -136,6 +147,10 @@ static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_namespa
     ns->opts.secret = store ? secret_of(store) : NULL;
     if (!store && uri->check(ns->opts.store, err) != VESTA_OK)
         return vs_conf_blame(r, vs_conf_key_of("namespaces.*.store"), ns, err);
+    if (!is_alone(r->config) && lacks_module(ns->opts.store, &why)) {
+        vs_conf_add_note(r->config, "namespaces.%s.store cannot be used: %s", ns->name, why.text);
+        return VESTA_OK;
+    }
     if (vs_store_check(ns->opts.store, &why) == VESTA_OK) return VESTA_OK;
     return store ? VS_CONF_WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text)
                  : VS_CONF_WRONG(r, "namespaces.*.store", ns, err, "cannot be used: %s", why.text);
@@ -143,15 +158,28 @@ static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_namespa
 
 /* ------------------------------------------------------------------ namespaces */
 
+/* An ended layout, or one whose epoch a clock has not reached, is a state of the world that keeps no other namespace from
+ * being served. */
+static int note_lifetime(const struct vs_conf_reading *r, struct vs_conf_namespace *ns, const struct vesta_layout *layout,
+                         struct vesta_error *err) {
+    struct vesta_error why;
+    char warning[256];
+    if (vs_check_lifetime(layout, vs_clock_system(), warning, sizeof warning, &why) != VESTA_OK) {
+        if (layout->read_only || is_alone(r->config))
+            return VS_CONF_WRONG(r, "namespaces.*.layout", ns, err, "cannot give ids: %s", why.text);
+        vs_conf_add_note(r->config, "namespaces.%s.layout cannot give ids: %s", ns->name, why.text);
+    } else if (*warning)
+        vs_conf_add_note(r->config, "namespaces.%s.layout: %s", ns->name, warning);
+    return VESTA_OK;
+}
+
 static int check_layout(const struct vs_conf_reading *r, struct vs_conf_namespace *ns, struct vesta_error *err) {
     struct vesta_layout layout;
     struct vesta_error why;
     uint64_t values[VESTA_FIELDS_MAX];
-    char warning[256];
     if (!ns->opts.layout || vesta_layout_parse(ns->opts.layout, &layout, &why) != VESTA_OK) return VESTA_OK;
-    if (vs_check_lifetime(&layout, vs_clock_system(), warning, sizeof warning, &why) != VESTA_OK)
-        return VS_CONF_WRONG(r, "namespaces.*.layout", ns, err, "cannot give ids: %s", why.text);
-    if (*warning) vs_conf_add_note(r->config, "namespaces.%s.layout: %s", ns->name, warning);
+    int rc = note_lifetime(r, ns, &layout, err);
+    if (rc != VESTA_OK) return rc;
     if (ns->opts.has_worker && vs_worker_check(&layout, ns->opts.worker, &why) != VESTA_OK)
         return VS_CONF_WRONG(r, "namespaces.*.worker", ns, err, "does not fit the layout: %s", why.text);
     if (ns->opts.fields && vs_fields_parse(&layout, ns->opts.fields, NULL, values, &why) != VESTA_OK)

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -78,6 +79,19 @@ int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error 
     return rc;
 }
 
+/* Its ids can still be read. */
+static void keep_layout(struct vs_namespace *ns, const struct vesta_layout *layout) {
+    if (!ns->ended) ns->ended = malloc(sizeof *ns->ended);
+    if (!ns->ended) return;
+    *ns->ended = *layout;
+    ns->layout = ns->ended;
+}
+
+/* The clock of a machine without a battery is in the past until it is set: that passes. */
+static bool has_future_epoch(const struct vesta_layout *layout) {
+    return !layout->read_only && vs_now_ms() < layout->epoch_ms;
+}
+
 /* The layout may be the file's own, and then the file is asked for it.  A generation's is behind its proof. */
 int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error *err) {
     struct vs_namespace *ns = &serving->app.ns[i];
@@ -88,12 +102,15 @@ int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error 
     if (vs_policies_wanted(serving)) opts.flags |= VESTA_CHOOSES;
     int rc = opts.layout ? VESTA_OK : vs_anchor_look(&opts, &header, err);
     if (rc == VESTA_OK) rc = vesta_layout_parse(opts.layout ? opts.layout : header.layout, &layout, err);
+    if (rc != VESTA_OK) return rc;
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS && rc == VESTA_OK; protocol++)
         rc = open_gen(opts, &layout, protocol, ns, err);
     if (rc == VESTA_OK)
         ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
     else
         close_gens(ns);
+    if (rc == VESTA_EEPOCH) keep_layout(ns, &layout);
+    if (rc == VESTA_ELAYOUT && has_future_epoch(&layout)) rc = err->code = VESTA_EIO;
     if (rc == VESTA_OK && is_generation(&serving->config->ns[i])) note_proof(&serving->config->ns[i], &layout);
     return rc;
 }

@@ -107,13 +107,22 @@ static bool is_last(struct vs_start *start) {
     return last;
 }
 
-/* No wait mends it.  Until the server is ready that is a start which failed, as a wrong config is; afterwards others
- * live by this server, and are not ended for it. */
+/* No wait mends it.  The others are served; the server ends only if there is nothing else that it could serve. */
 static void fail(struct vs_start *start, int i, int rc, const char *text) {
     struct vs_namespace *ns = &start->serving->app.ns[i];
     vs_log(VS_LOG_ERROR, text, "namespace", ns->name, NULL);
     vs_namespace_set(ns, VS_NAMESPACE_REFUSED, text);
-    if (!vs_life_is_ready(start->serving)) give_up(start, rc);
+    if (is_last(start)) give_up(start, rc);
+    settle(start, i, FAILED);
+}
+
+/* Its ids can be read, and the others are served. */
+static void end(struct vs_start *start, int i, const char *text) {
+    struct vs_app *app = &start->serving->app;
+    vs_log(VS_LOG_WARN, "a namespace has ended: its ids can be read, and no new ones are issued", "namespace",
+           app->ns[i].name, "why", text, NULL);
+    vs_namespace_set(&app->ns[i], VS_NAMESPACE_ENDED, text);
+    vs_namespace_seen(app, &app->ns[i], true); /* no server issues its ids, so it takes no balancer elsewhere */
     settle(start, i, FAILED);
 }
 
@@ -197,6 +206,7 @@ static int64_t open_generator(struct vs_start *start, int i) {
         wait_for_number(start, i);
         return VS_THREADS_DONE;
     }
+    if (err.code == VESTA_EEPOCH && ns->ended && !is_last(start)) return end(start, i, err.text), VS_THREADS_DONE;
     bool may_pass = err.code == VESTA_EIO || err.code == VESTA_ENOMEM;
     if (!may_pass || is_last(start)) return fail_to_open(start, i, &err), VS_THREADS_DONE;
     vs_log(VS_LOG_WARN, err.text, "namespace", ns->name, "again", "in a second", NULL);

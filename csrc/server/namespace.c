@@ -1,6 +1,7 @@
 /* namespace.c -- what a name means: a namespace of the server, open or not, or a tag.  A server listens before its
  * namespaces are open, so that one whose store is away harms no other.  Knows no protocol and opens nothing. */
 #include "base/error.h"
+#include "generator/generator.h"
 #include "server/request.h"
 #include "server/resp/multi.h"
 #include "server/rights/rights.h"
@@ -24,6 +25,20 @@ const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPAC
     memcpy(buf, ns->why, VS_NAMESPACE_WHY_MAX);
     pthread_mutex_unlock(&telling);
     return buf;
+}
+
+static enum vs_namespace_state state_of(const struct vs_namespace *ns) {
+    /* acquire: pairs with vs_namespace_set, as in vs_namespace_is_open */
+    return (enum vs_namespace_state)atomic_load_explicit(&ns->state, memory_order_acquire);
+}
+
+bool vs_namespace_has_ended(const struct vs_namespace *ns, char why[VS_NAMESPACE_WHY_MAX]) {
+    struct vesta_pause pause;
+    if (state_of(ns) == VS_NAMESPACE_ENDED) return vs_namespace_why(ns, why), true;
+    if (!vs_namespace_is_open(ns) || vesta_peek(ns->gen[VS_RESP], &pause) == VESTA_OK || pause.why != VESTA_END)
+        return false;
+    vesta_pause_text(ns->gen[VS_RESP], &pause, why, VS_NAMESPACE_WHY_MAX);
+    return true;
 }
 
 struct vs_tag_set *vs_request_tags(struct vs_request *r) {
@@ -74,8 +89,9 @@ static bool refuse_unknown(struct vs_request *r, struct vs_slice name) {
 
 static bool refuse_closed(struct vs_request *r, struct vs_namespace *ns) {
     char why[VS_NAMESPACE_WHY_MAX];
-    /* relaxed: which words the refusal has */
-    bool for_good = atomic_load_explicit(&ns->state, memory_order_relaxed) == VS_NAMESPACE_REFUSED;
+    enum vs_namespace_state state = state_of(ns);
+    bool for_good = state == VS_NAMESPACE_REFUSED;
+    if (state == VS_NAMESPACE_ENDED) return vs_refuse(r, "epoch_end", "'%s': %s", ns->name, vs_namespace_why(ns, why)), false;
     r->opening = for_good ? NULL : ns;
     vs_refuse(r, for_good ? "not_served" : "not_ready", "'%s' %s: %s", ns->name,
               for_good ? "is not served" : "is not open yet", vs_namespace_why(ns, why));
@@ -99,19 +115,31 @@ static bool is_used_up(struct vs_request *r) {
     return true;
 }
 
-bool vs_request_enter(struct vs_request *r, struct vs_slice name) {
+static bool enter(struct vs_request *r, struct vs_slice name, bool only_reads) {
     if (!vs_rights_may_name(r, name)) return false;
     if (!vs_request_find(r, name)) return refuse_unknown(r, name);
     if (r->tag && !r->tag->seg) return refuse_dense(r);
     if (is_used_up(r)) return false;
-    return r->tag || vs_namespace_is_open(r->ns) ? true : refuse_closed(r, r->ns);
+    if (r->tag || vs_namespace_is_open(r->ns) || (only_reads && state_of(r->ns) == VS_NAMESPACE_ENDED)) return true;
+    return refuse_closed(r, r->ns);
 }
 
-bool vs_request_enter_namespace(struct vs_request *r, struct vs_slice name) {
-    if (!vs_request_enter(r, name)) return false;
+bool vs_request_enter(struct vs_request *r, struct vs_slice name) {
+    return enter(r, name, false);
+}
+
+static bool is_namespace(struct vs_request *r) {
     if (!r->tag) return true;
     vs_refuse(r, "bad_command", "'%s' is a tag: its numbers count, and have no parts", r->tag->name);
     return false;
+}
+
+bool vs_request_enter_namespace(struct vs_request *r, struct vs_slice name) {
+    return enter(r, name, false) && is_namespace(r);
+}
+
+bool vs_request_enter_layout(struct vs_request *r, struct vs_slice name) {
+    return enter(r, name, true) && is_namespace(r);
 }
 
 bool vs_request_enter_tag(struct vs_request *r, struct vs_slice name) {

@@ -130,6 +130,8 @@ enum vs_reply_state vs_refuse_memory(struct vs_request *request);
 bool vs_request_enter(struct vs_request *request, struct vs_slice name);
 /* The same where only a namespace, or only a tag, is of use: for ids that have parts, for numbers that count. */
 bool vs_request_enter_namespace(struct vs_request *request, struct vs_slice name);
+/* A namespace whose ids are read, or made by hand: it may have ended. */
+bool vs_request_enter_layout(struct vs_request *request, struct vs_slice name);
 bool vs_request_enter_tag(struct vs_request *request, struct vs_slice name);
 /* ... or only a tag whose numbers are written in digits: for numbers that add up. */
 bool vs_request_enter_counter(struct vs_request *request, struct vs_slice name);

@@ -23,7 +23,8 @@
 enum vs_namespace_state {
     VS_NAMESPACE_OPEN,
     VS_NAMESPACE_OPENING, /* its generator is not open yet: requests are told to come again */
-    VS_NAMESPACE_REFUSED  /* for good */
+    VS_NAMESPACE_REFUSED, /* for good */
+    VS_NAMESPACE_ENDED    /* its layout's time is over: its ids are read, and none are issued */
 };
 
 #define VS_NAMESPACE_WHY_MAX 512
@@ -39,6 +40,7 @@ struct vs_namespace {
     struct vesta_gen *gen[VS_ID_PROTOCOLS]; /* two handles on one file: they differ if method is by_protocol */
     uint64_t method[VS_ID_PROTOCOLS];       /* the field `method` of their ids; 0 if the layout has none to choose */
     const struct vesta_layout *layout;
+    struct vesta_layout *ended; /* the layout of a namespace that had ended before it was opened; names/names.c frees it */
     struct vs_pot pot;               /* what it has, where it is shared */
     struct vs_bucket ids, requests; /* of all clients together */
     char why[VS_NAMESPACE_WHY_MAX]; /* why it is not open; namespace.c's */
@@ -53,6 +55,10 @@ static inline bool vs_namespace_is_open(const struct vs_namespace *ns) {
     /* acquire: pairs with vs_namespace_set, which comes behind `gen` and `layout` */
     return atomic_load_explicit(&ns->state, memory_order_acquire) == VS_NAMESPACE_OPEN;
 }
+
+/* Whether its layout's time is over, and the sentence for it.  No server can issue its ids, so a balancer gains nothing by
+ * going elsewhere. */
+bool vs_namespace_has_ended(const struct vs_namespace *ns, char why[VS_NAMESPACE_WHY_MAX]);
 
 /* How many requests it has refused an id; *pause is what the last one met. */
 uint64_t vs_namespace_refused(const struct vs_namespace *ns, struct vesta_pause *pause);

@@ -207,7 +207,8 @@ const void *vs_module_load(const struct vs_module_file *file, struct vesta_error
 }
 
 const void *vs_module_foreign(const struct vs_module_file *file, struct vesta_error *err) {
-    vs_fail(err, VESTA_EOPTION, "the %s belongs to another version of vesta: reinstall both", file->what);
+    vs_fail(err, VESTA_EOPTION, "the %s is of another version of vesta: %s, of the version of this program", file->what,
+            file->remedy);
     return NULL;
 }
 

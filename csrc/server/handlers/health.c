@@ -37,6 +37,7 @@ struct look {
         const struct vs_namespace *ns;
         struct vesta_pause pause;
     } at[VS_NAMESPACES_TOLD];
+    int served; /* namespaces that have not ended, of those that are told of one by one */
     struct vs_tags_status tags;
     struct few dry;    /* that were asked, and have no numbers */
     struct few faulty; /* the same, by a fault of their rows: elsewhere they have none either */
@@ -79,9 +80,17 @@ static bool add_unready(struct look *seen, const struct vs_namespace *ns) {
 
 /* The first are looked at now; of the others it is known how many were not ready a moment ago, and the first of those
  * are found. */
-static void look_at_namespaces(const struct vs_app *app, struct look *seen) {
+static void look_at_namespaces(const struct vs_app *app, bool has_tags, struct look *seen) {
     int others = vs_others_unready(app), left = others;
-    for (int i = 0; i < vs_told(app); i++)
+    char why[VS_NAMESPACE_WHY_MAX];
+    for (int i = 0; i < vs_told(app); i++) {
+        if (vs_namespace_has_ended(&app->ns[i], why)) continue;
+        seen->served++;
+        add_unready(seen, &app->ns[i]);
+    }
+    /* A server that can only read ids takes no requests from others. */
+    bool only_reads = seen->served == 0 && others == 0 && !has_tags;
+    for (int i = 0; only_reads && i < vs_told(app); i++)
         add_unready(seen, &app->ns[i]);
     seen->unready = seen->told + others;
     for (int i = VS_NAMESPACES_TOLD; left > 0 && i < app->ns_count && seen->told < VS_NAMESPACES_TOLD; i++) {
@@ -99,8 +108,9 @@ static int look(struct vs_request *r, struct look *seen) {
     if (app->policies.status) app->policies.status(app->policies.self, &policies);
     seen->draining = r->session->draining;
     seen->stuck = policies.stuck;
-    look_at_namespaces(app, seen);
-    look_at_tags(app, vs_request_tags(r), seen);
+    const struct vs_tag_set *tags = vs_request_tags(r);
+    look_at_namespaces(app, app->ns_count > vs_told(app) || (tags && tags->count > 0), seen);
+    look_at_tags(app, tags, seen);
     return seen->draining + seen->stuck + seen->unready + seen->dry.count + (seen->tags.unread > 0);
 }
 
@@ -151,13 +161,14 @@ static void put_warnings(const struct vs_request *r, const struct look *seen) {
     const struct vs_app *app = r->session->app;
     vs_json_open(r->out, "warnings", '[');
     for (int i = 0; i < vs_told(app); i++) {
-        struct vesta_info info;
-        if (!vs_namespace_is_open(&app->ns[i])) continue;
-        vesta_get_info(app->ns[i].gen[VS_RESP], &info);
-        if (!*info.warning) continue;
+        struct vesta_info info = {.warning = ""};
+        char why[VS_NAMESPACE_WHY_MAX];
+        bool has_ended = vs_namespace_has_ended(&app->ns[i], why);
+        if (!has_ended && vs_namespace_is_open(&app->ns[i])) vesta_get_info(app->ns[i].gen[VS_RESP], &info);
+        if (!has_ended && !*info.warning) continue;
         vs_json_open(r->out, NULL, '{');
         vs_json_text(r->out, "namespace", app->ns[i].name);
-        vs_json_text(r->out, "detail", info.warning);
+        vs_json_text(r->out, "detail", has_ended ? why : info.warning);
         vs_put(r->out, "}", 1);
     }
     put_dry(r->out, &seen->faulty);

@@ -222,7 +222,7 @@ enum vs_reply_state vs_on_explain(struct vs_request *r) {
     uint64_t id;
     bool is_resp = r->protocol == VS_RESP, is_named = is_resp && r->args->count == 2;
     struct vs_slice none = {NULL, 0}, name = !is_resp ? vs_arg(r, 1) : is_named ? vs_arg(r, 0) : none;
-    if (!vs_request_enter_namespace(r, name) || !vs_read_id(r, is_named, &id, &parts)) return VS_ANSWERED;
+    if (!vs_request_enter_layout(r, name) || !vs_read_id(r, is_named, &id, &parts)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     bool is_named_so = layout->worker < 0 || strcmp(layout->field[layout->worker].name, "worker") == 0;
     r->json = true;
@@ -246,7 +246,7 @@ static const char *vesta_name(const char *name) {
 enum vs_reply_state vs_on_expid(struct vs_request *r) {
     struct vesta_parts parts;
     uint64_t id;
-    if (!vs_request_enter_namespace(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return VS_ANSWERED;
+    if (!vs_request_enter_layout(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     vs_put(r->out, "{", 1);
     const char *last = "";
@@ -280,7 +280,7 @@ enum vs_reply_state vs_on_transtime(struct vs_request *r) {
     uint64_t time;
     char text[64];
     struct tm tm;
-    if (!vs_request_enter_namespace(r, vs_arg(r, 1)) || !read_number(r, vs_arg(r, 0), "time", &time))
+    if (!vs_request_enter_layout(r, vs_arg(r, 1)) || !read_number(r, vs_arg(r, 0), "time", &time))
         return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     uint64_t max = layout->field[layout->time].max;
@@ -359,12 +359,12 @@ enum vs_reply_state vs_on_makeid(struct vs_request *r) {
     int ns = 0;
     while (ns + 1 < r->args->count && !vs_slice_is(r->args->at[ns], "ns"))
         ns += 2;
-    return vs_request_enter_namespace(r, vs_arg(r, ns + 1)) ? make(r, 0, ns) : VS_ANSWERED;
+    return vs_request_enter_layout(r, vs_arg(r, ns + 1)) ? make(r, 0, ns) : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_make(struct vs_request *r) {
     struct vs_slice last = r->args->at[r->args->count - 1];
-    if (!vs_request_enter_namespace(r, r->args->at[0])) return VS_ANSWERED;
+    if (!vs_request_enter_layout(r, r->args->at[0])) return VS_ANSWERED;
     if (r->args->count % 2 == 0)
         return vs_refuse(r, "bad_field", "'%s' has no value: %s", VS_QUOTE(last.at, last.length), r->call->help);
     if (r->args->count > 2 * VESTA_FIELDS_MAX)

@@ -37,7 +37,7 @@ static void put_pause(struct vs_out *out, const struct vs_namespace *ns) {
     if (ready) return;
     if (!vs_namespace_is_open(ns)) {
         char not_open[VS_NAMESPACE_WHY_MAX];
-        vs_json_text(out, "why", "not_open");
+        vs_json_text(out, "why", vs_namespace_has_ended(ns, not_open) ? vesta_why_name(VESTA_END) : "not_open");
         vs_json_text(out, "detail", vs_namespace_why(ns, not_open));
         return;
     }

@@ -20,6 +20,8 @@ bool vs_namespaces_make(struct vs_app *app, int count) {
 }
 
 void vs_namespaces_free(struct vs_app *app) {
+    for (int i = 0; i < app->ns_count; i++)
+        free(app->ns[i].ended);
     free(app->ns);
     free(app->names.place);
     app->ns = NULL;
