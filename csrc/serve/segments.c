@@ -96,8 +96,9 @@ static void *serve_tags(void *arg) {
     read_rows(segments, true);
     vs_start_segments_settled(segments->serving->start);
     while (rest(segments, &asked)) {
-        bool due = asked || vs_monotonic_us() - read_us >= READ_US;
-        if (due) read_us = vs_monotonic_us();
+        bool has_places = segments->lacks_places && !segments->retired;
+        bool due = asked || has_places || vs_monotonic_us() - read_us >= READ_US;
+        if (due) read_us = vs_monotonic_us(), segments->lacks_places = false;
         read_rows(segments, due);
         vs_tags_sweep(segments);
         look_at_refusals(segments);

@@ -42,7 +42,7 @@ static int open_segment(struct vs_segments *segments, struct vs_tag_row *row, st
     return rc;
 }
 
-static int take_place(struct vs_segments *segments) {
+static int take_place(const struct vs_segments *segments) {
     int place = 0;
     while (place < VS_SERVED_TAGS_MAX && segments->is_taken[place])
         place++;
@@ -245,6 +245,7 @@ static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, con
     const char *why = there ? NULL : reason_against(segments, row, name);
     if (there && there->row == row - segments->row) return false;
     if (there) why = "another row of the segments has it";
+    if (!why && take_place(segments) == VS_SERVED_TAGS_MAX) return segments->lacks_places = true, ++*passed, false;
     if (!why && add_tag(segments, row, name, &err) == VESTA_OK) return true;
     if (!why) why = err.text;
     ++*passed;

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 
 bool vs_reserved_is_own(const struct vs_reserved *row, const uint64_t token[2]) {
-    assert(token[0] | token[1]); /* 0 is nobody's */
-    return row->is_there && row->token[0] == token[0] && row->token[1] == token[1];
+    bool is_drawn = token[0] | token[1]; /* a request may have any token, and a damaged row reads as 0 */
+    return is_drawn && row->is_there && row->token[0] == token[0] && row->token[1] == token[1];
 }
 
 bool vs_reservation_again(const struct vs_reserved *row, const char *tag, struct vs_reply *reply) {
@@ -50,7 +50,16 @@ bool vs_reservation_went_back(uint64_t number, const char *tag, struct vs_reply 
                      number);
 }
 
-void vs_reservation_grant(uint64_t number, int64_t free_ms, struct vs_reply *reply) {
-    assert(number < VS_NUMBER_MAX);
-    reply->grant = (struct vs_grant){.from = number, .until = number + 1, .delta = 1, .held_until_ms = free_ms};
+bool vs_reservation_is_spoilt(const char *tag, struct vs_reply *reply) {
+    return vs_answer(reply, VS_STORE_REFUSED,
+                     "a row of tag '%s' in " VS_RESERVATIONS " is no reservation: another program changed it. Correct "
+                     "or delete the row",
+                     tag);
+}
+
+bool vs_reservation_grant(const struct vs_reserved *row, const char *tag, struct vs_reply *reply) {
+    if (row->number >= VS_NUMBER_MAX) return vs_reservation_is_spoilt(tag, reply);
+    reply->grant =
+        (struct vs_grant){.from = row->number, .until = row->number + 1, .delta = 1, .held_until_ms = row->free_ms};
+    return true;
 }

@@ -33,7 +33,10 @@ bool vs_reservation_check(const struct vs_tag *row, struct vs_reply *reply);
 /* The counter stands at a number that was reserved before.  REFUSED; false. */
 bool vs_reservation_went_back(uint64_t number, const char *tag, struct vs_reply *reply);
 
-/* Fills reply->grant with the one number. */
-void vs_reservation_grant(uint64_t number, int64_t free_ms, struct vs_reply *reply);
+/* A row whose values are not those of a reservation.  REFUSED; false. */
+bool vs_reservation_is_spoilt(const char *tag, struct vs_reply *reply);
+
+/* Fills reply->grant with the row's number.  False: REFUSED, because no counter has such a number. */
+bool vs_reservation_grant(const struct vs_reserved *row, const char *tag, struct vs_reply *reply);
 
 #endif

@@ -216,8 +216,11 @@ bool vs_mysql_call_load(const struct vs_mysql_call *call, struct vs_tag *row) {
 
 enum vs_fate vs_mysql_call_write(const struct vs_mysql_call *call, const struct vs_sql *sql, uint64_t rows) {
     vs_sent(call->reply);
-    if (!vs_mysql_send(call->self, sql, call->reply))
-        return call->reply->outcome == VS_STORE_CONFLICT ? VS_FATE_NONE : VS_FATE_TOLD; /* by a unique key */
+    if (!vs_mysql_send(call->self, sql, call->reply)) {
+        if (call->reply->outcome != VS_STORE_CONFLICT) return VS_FATE_TOLD;
+        call->reply->outcome = VS_STORE_UNKNOWN; /* a unique key stood in the way: the caller decides what that means */
+        return VS_FATE_NONE;
+    }
     bool has_fields = mysql_field_count(call->self->my) != 0;
     uint64_t changed = mysql_affected_rows(call->self->my);
     if (!has_fields && changed == 0) return VS_FATE_NONE;

@@ -198,9 +198,8 @@ void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, 
     for (int tries = 0; tries < TRIES_MAX; tries++) {
         if (!(tries ? look_behind : take_look)(&call, token, 0, &look)) return;
         if (look.row.is_there && !look.is_blank) { /* now, or by an earlier call */
-            if (!vs_reservation_again(&look.row, call.tag, reply)) return;
-            vs_reservation_grant(look.row.number, look.row.free_ms, reply);
-            vs_done(reply);
+            if (vs_reservation_again(&look.row, call.tag, reply) && vs_reservation_grant(&look.row, call.tag, reply))
+                vs_done(reply);
             return;
         }
         if (try_number(&call, &wanted, &look) == VS_FATE_TOLD) return;

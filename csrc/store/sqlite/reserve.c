@@ -36,6 +36,20 @@ static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *sql,
     return NULL;
 }
 
+/* The row that a SELECT stepped to.  False: a value in it is not a reservation's.  SQLite keeps any value in any
+ * column, so each type is checked. */
+static bool read_row(sqlite3_stmt *stmt, struct vs_reserved *row) {
+    int64_t number = sqlite3_column_int64(stmt, 0), free_ms = sqlite3_column_int64(stmt, 2);
+    bool is_committed = sqlite3_column_type(stmt, 2) == SQLITE_NULL;
+    if (sqlite3_column_type(stmt, 0) != SQLITE_INTEGER || number < 0 || sqlite3_column_bytes(stmt, 1) != 16 ||
+        !(is_committed || sqlite3_column_type(stmt, 2) == SQLITE_INTEGER))
+        return false;
+    *row = (struct vs_reserved){
+        .is_there = true, .is_committed = is_committed, .number = (uint64_t)number, .free_ms = free_ms};
+    memcpy(row->token, sqlite3_column_blob(stmt, 1), sizeof row->token);
+    return true;
+}
+
 /* The one row of a SELECT, if there is any.  False with the reply filled. */
 static bool load(const struct vs_sqlite_call *call, const char *sql, int64_t third, const uint64_t *token,
                  struct vs_reserved *row) {
@@ -44,13 +58,7 @@ static bool load(const struct vs_sqlite_call *call, const char *sql, int64_t thi
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
     bool well = rc == SQLITE_ROW || rc == SQLITE_DONE || vs_sqlite_trouble(call->self, rc, call->reply);
-    if (rc == SQLITE_ROW) {
-        row->is_there = true;
-        row->number = (uint64_t)sqlite3_column_int64(stmt, 0);
-        row->is_committed = sqlite3_column_type(stmt, 2) == SQLITE_NULL;
-        row->free_ms = sqlite3_column_int64(stmt, 2);
-        if (sqlite3_column_bytes(stmt, 1) == 16) memcpy(row->token, sqlite3_column_blob(stmt, 1), 16);
-    }
+    if (rc == SQLITE_ROW && !read_row(stmt, row)) well = vs_reservation_is_spoilt(call->tag, call->reply);
     sqlite3_finalize(stmt);
     return well;
 }
@@ -106,13 +114,13 @@ static void reserve(struct vs_sqlite_call *call, const uint64_t token[2], int64_
     if (!vs_sqlite_run(call->self, schema, call->reply) || !load(call, SELECT "?3 = 0 AND token = ?4", 0, token, &row))
         return;
     if (row.is_there) {
-        if (vs_reservation_again(&row, call->tag, call->reply)) vs_done(call->reply);
+        if (vs_reservation_again(&row, call->tag, call->reply) && vs_reservation_grant(&row, call->tag, call->reply))
+            vs_done(call->reply);
     } else if (find_number(call, &row.number)) {
         row = (struct vs_reserved){
             .number = row.number, .token = {token[0], token[1]}, .free_ms = call->reply->store_ms + hold_ms};
-        write_row(call, &row);
+        if (vs_reservation_grant(&row, call->tag, call->reply)) write_row(call, &row);
     }
-    vs_reservation_grant(row.number, row.free_ms, call->reply);
 }
 
 void vs_sqlite_reserve(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2],

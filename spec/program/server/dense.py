@@ -1,29 +1,11 @@
 """dense.py -- numbers without a gap, as clients reserve, commit and cancel them; servers and clients that end meanwhile.
 """
 import json
-import re
 import threading
 import time
 
+from reserving import config, reserve
 from serving import Configured, claim, command, main, same
-
-
-def config(world, more=""):
-    path = world.path("v.db")
-    if not hasattr(world, "is_made"):
-        done = world.run("segments", "add", "invoices", "--step", "1", "--store", "sqlite:" + path)
-        same((done.code, done.err), (0, ""))
-        world.is_made = True
-    return "return { stores = { a = { uri = 'sqlite:%s' } }, segments = { { store = 'a', tags = '*', order = 'dense' %s } } }" % (path, more or ", wait_ms_max = 60000")
-
-
-def reserve(server, *hold):
-    """(number, token)"""
-    data = server.redis("VESTA.RESERVE", "invoices", *hold)
-    found = re.fullmatch(rb"\*8\r\n\$3\r\ntag\r\n\$8\r\ninvoices\r\n\$6\r\nnumber\r\n\$\d+\r\n(\d+)\r\n\$5\r\ntoken\r\n\$32\r\n([0-9a-f]{32})\r\n"
-                         rb"\$13\r\nheld_until_ms\r\n:\d{13}\r\n", data)
-    assert found, data
-    return int(found[1]), found[2].decode()
 
 
 @claim("a number is reserved, committed or cancelled, over both protocols; asked again the answer is the same")
