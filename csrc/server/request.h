@@ -33,6 +33,7 @@ struct vs_request {
     struct vs_namespace *opening; /* the namespace that is asked, where it is not open yet */
     bool checking;                /* it waits for a secret to be proved */
     int held;                     /* enum vs_share_kind: what it asks for is over its share just now */
+    uint64_t most; /* ids that it may have: decided once, so that a reload changes no request that waits; 0: not yet */
     bool reading;                 /* the name that is asked may be that of a tag, whose table is about to be read */
     struct vs_slice bytes;        /* RESP: as it came; none where it waited, or is a transaction's */
     size_t behind;                /* how many more came right behind it */

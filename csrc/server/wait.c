@@ -93,6 +93,7 @@ static bool remember(struct vs_request *r, bool json) {
                                          .ids = r->ids,
                                          .protocol = r->protocol,
                                          .origin = r->origin,
+                                         .most = r->most,
                                          .json = json};
     if (r->http) {
         whole->http =

@@ -59,7 +59,7 @@ enum vs_reply_state vs_on_block(struct vs_request *r) {
     struct vesta_block block;
     uint64_t n;
     if (!vs_request_enter(r, vs_arg(r, 0)) || !vs_rights_may_block(r) ||
-        !vs_read_up_to(r, vs_arg(r, 1), vs_rights_block(r->session, BLOCK_MAX), &n))
+        !vs_read_up_to(r, vs_arg(r, 1), vs_rights_block(r, BLOCK_MAX), &n))
         return VS_ANSWERED;
     if (r->tag) return give_numbers(r, n);
     if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_WAITS;

@@ -94,7 +94,7 @@ static void put_many(struct vs_request *r, size_t n, bool has_texts) {
 enum vs_reply_state vs_on_many(struct vs_request *r) {
     size_t n = (size_t)r->args->count;
     bool has_texts = false;
-    if (n > vs_rights_n(r->session, VESTA_BATCH_MAX))
+    if (n > vs_rights_n(r, VESTA_BATCH_MAX))
         return vs_refuse(r, "bad_count", "%zu names are more ids than this client may have at once", n);
     for (size_t i = 0; i < n; i++) {
         if (!vs_request_enter(r, r->args->at[i])) return VS_ANSWERED;
@@ -106,7 +106,7 @@ enum vs_reply_state vs_on_many(struct vs_request *r) {
 }
 
 bool vs_read_n(struct vs_request *r, struct vs_slice count, uint64_t max, uint64_t *n) {
-    return vs_read_up_to(r, count, vs_rights_n(r->session, max), n);
+    return vs_read_up_to(r, count, vs_rights_n(r, max), n);
 }
 
 bool vs_read_up_to(struct vs_request *r, struct vs_slice count, uint64_t max, uint64_t *n) {

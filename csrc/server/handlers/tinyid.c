@@ -54,7 +54,7 @@ static bool read_batch(struct vs_request *r, struct vs_slice text, uint64_t *n) 
     if (!text.at) return true;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) != VESTA_OK || *n == 0)
         return vs_refuse(r, "bad_count", "batchSize is not a number from 1 on"), false;
-    uint64_t most = vs_rights_n(r->session, VESTA_BATCH_MAX);
+    uint64_t most = vs_rights_n(r, VESTA_BATCH_MAX);
     if (*n > most) *n = most;
     return true;
 }
@@ -113,7 +113,7 @@ static bool take_segment(struct vs_request *r, struct tinyid_segment *out, enum 
             vs_refuse(r, "bad_command", "it is in strict order, which a segment would not keep: nextId gives its next");
         return false;
     }
-    *state = vs_take_numbers(r, vs_rights_block(r->session, VESTA_BATCH_MAX), &numbers);
+    *state = vs_take_numbers(r, vs_rights_block(r, VESTA_BATCH_MAX), &numbers);
     if (*state != VS_ANSWERED) return false;
     *out = segment_of(&numbers);
     return true;

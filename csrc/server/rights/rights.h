@@ -53,18 +53,22 @@ bool vs_rights_sees_all(const struct vs_session *session);
 /* RESP: whether it may ask about others' connections and end them; without clients with names that is who comes over a
  * unix socket, or has said the password. */
 bool vs_rights_operates(const struct vs_session *session);
+/* The smaller of `max` and of what the request may have by its face and its account. */
+static inline uint64_t vs_rights_least(struct vs_request *r, uint64_t of_face, uint64_t max) {
+    const struct vs_account *account = r->session->grant.account;
+    if (r->most == 0) {
+        r->most = account ? account->n_max : UINT64_MAX;
+        if (of_face && of_face < r->most) r->most = of_face;
+    }
+    return r->most < max ? r->most : max;
+}
 /* How many ids one request may have. */
-static inline uint64_t vs_rights_least(const struct vs_session *session, uint64_t of_face, uint64_t max) {
-    const struct vs_account *account = session->grant.account;
-    if (of_face && of_face < max) max = of_face;
-    return account && account->n_max < max ? account->n_max : max;
+static inline uint64_t vs_rights_n(struct vs_request *r, uint64_t max) {
+    return vs_rights_least(r, r->session->app->n_max[r->session->protocol], max);
 }
-static inline uint64_t vs_rights_n(const struct vs_session *session, uint64_t max) {
-    return vs_rights_least(session, session->app->n_max[session->protocol], max);
-}
-/* ... how many a block. */
-static inline uint64_t vs_rights_block(const struct vs_session *session, uint64_t max) {
-    return vs_rights_least(session, session->app->blocks_max[session->protocol], max);
+/* How many ids one block may have. */
+static inline uint64_t vs_rights_block(struct vs_request *r, uint64_t max) {
+    return vs_rights_least(r, r->session->app->blocks_max[r->session->protocol], max);
 }
 /* Whether this face gives blocks.  false: the reply says so. */
 bool vs_rights_may_block(struct vs_request *request);
