@@ -38,6 +38,8 @@ struct vs_range_words {
     uint32_t reserved[3];
 };
 
+#define VS_COMMITTED_WORDS (VS_RANGES * sizeof(struct vs_range_words) / sizeof(uint64_t))
+
 struct vs_segment {
     /* written once, before others see it */
     _Alignas(VS_LINE) char magic[8];
@@ -68,7 +70,11 @@ struct vs_segment {
     _Atomic uint64_t granted[VS_DATABASES_MAX]; /* the highest end of a range that was published: its counter never
                                                    stands below it */
     _Atomic uint64_t lowered[VS_DATABASES_MAX]; /* where it is stopped: what its counter granted again */
-    struct vs_range_words range[VS_RANGES];     /* by generation % VS_RANGES */
+    union {
+        struct vs_range_words range[VS_RANGES]; /* by generation % VS_RANGES */
+        /* order dense, which has no ranges: a bit a number, see keeper/segment/memory.h */
+        _Atomic uint64_t committed[VS_COMMITTED_WORDS];
+    };
 };
 _Static_assert(sizeof(struct vs_range_words) == VS_LINE / 2, "a range is one cache line");
 _Static_assert(offsetof(struct vs_segment, next) == VS_LINE, "what is read with every number has its line");

@@ -30,7 +30,7 @@ struct found {
 
 static void look_at_tag(struct vs_segments *segments, const struct vs_served_tag *tag, struct found *found) {
     struct vesta_segment_info info;
-    vesta_segment_get_info(tag->seg, &info);
+    vesta_segment_get_info(tag->seg ? tag->seg : tag->memory, &info);
     for (int i = 0; i < info.stores; i++) {
         struct vs_met *met = &segments->met[tag->place][i];
         struct found *one = &found[seen_of(segments, tag->stores[i]) - segments->database];
@@ -79,7 +79,7 @@ void vs_databases_look(struct vs_segments *segments) {
     struct found found[VS_DATABASES_SEEN_MAX];
     memset(found, 0, sizeof found);
     for (size_t i = 0; i < segments->tag_count; i++)
-        if (segments->tag[i]->seg) look_at_tag(segments, segments->tag[i], found);
+        look_at_tag(segments, segments->tag[i], found);
     for (size_t i = 0; i < segments->database_count; i++) {
         tell_answers(&segments->database[i], &found[i]);
         tell_back(&segments->database[i], &found[i], vs_monotonic_us());

@@ -1,8 +1,9 @@
 /* desk.c -- threads that ask the database for numbers in strict order, all that are there at once in one step, and
- * that reserve and settle numbers of dense tags, each over a connection of its own.  A step whose
- * outcome is not known is asked again under the same token, which changes nothing; what nobody waits for any more is
- * left: a reservation runs out.  Knows no loop. */
+ * that reserve and settle numbers of dense tags, each over a connection of its own.  A step whose outcome is not known
+ * is asked again under the same token, which changes nothing.  A job whose client is gone is not begun, and what it
+ * had reserved by then runs out.  Knows no loop. */
 #include "base/error.h"
+#include "keeper/segment/memory.h"
 #include "os/thread.h"
 #include "serve/segments.h"
 #include "store/store.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #define AGAIN_US 20000 /* before a step that met another's is asked again */
+#define IN_LINE_US 200000 /* a client that has ended its sending side is taken for one that is gone after so long */
 
 STAILQ_HEAD(jobs, vs_desk_job);
 
@@ -33,40 +35,98 @@ static bool is_over(const struct desk *desk, const struct vs_desk_job *job) {
     return clock->boot_us(clock->self) >= job->until_us;
 }
 
+/* The database forgot what it had granted.  Its counter is raised to what this host knows, so that no other host gets
+ * those numbers again, and nothing more is reserved before a person has acted. */
+static void stop(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory,
+                 const struct vs_reply *reply) {
+    struct vs_reply lifted = {.outcome = VS_STORE_DOWN};
+    store->ops->lift(store, counter, vs_memory_granted(memory), &lifted);
+    vs_memory_stop(memory, reply->lowered);
+}
+
+/* A number that this host saw committed comes again: its commit is made good, so that no host gets it. */
+static void commit_again(struct vs_store *store, const struct vs_counter *counter,
+                         const struct vs_reservation *reservation, struct vs_reply *reply) {
+    struct vs_reservation lost = *reservation;
+    struct vs_reply settled = {.outcome = VS_STORE_DOWN};
+    lost.number = reply->grant.from;
+    store->ops->settle(store, counter, &lost, true, &settled);
+    reply->outcome = VS_STORE_REFUSED;
+    reply->by = VS_BY_HISTORY;
+    reply->lowered = lost.number;
+}
+
+static void reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_desk_job *job,
+                    const struct vs_reservation *reservation, struct vs_reply *reply) {
+    store->ops->reserve(store, counter, reservation, reply);
+    if (reply->outcome != VS_STORE_OK) return;
+    if (vs_memory_has_committed(job->memory, reply->grant.from))
+        commit_again(store, counter, reservation, reply);
+    else
+        vs_memory_grant(job->memory, reply->grant.from);
+}
+
+/* Over TCP a client that is gone looks like one that has ended its sending side and still reads.  Such a client is
+ * answered, but nothing is begun for it once its job had to stand in line. */
+static bool is_to_begin(const struct desk *desk, struct vs_desk_job *job) {
+    const struct vesta_clock *clock = desk->segments->serving->app.clock;
+    if (vs_desk_job_is_left(job)) return false;
+    if (!atomic_load(&job->is_half_closed) || clock->boot_us(clock->self) - job->asked_us < IN_LINE_US) return true;
+    job->answer = VS_DESK_DOWN;
+    job->pause = (struct vesta_pause){.why = VESTA_RANGE};
+    snprintf(job->text, sizeof job->text, "the client closed its side of the connection while its request was in line");
+    return false;
+}
+
 static void ask_once(struct vs_store *store, const struct vs_conf_segment *conf, const struct vs_desk_job *job,
                      struct vs_reply *reply) {
     const struct vs_counter counter = {vs_conf_segment_table(conf), job->tag};
-    const struct vs_reservation reservation = {job->number, {job->token[0], job->token[1]}};
+    const struct vs_reservation reservation = {.number = job->number,
+                                               .token = {job->token[0], job->token[1]},
+                                               .hold_ms = job->hold_ms,
+                                               .granted = vs_memory_granted(job->memory)};
     if (job->ask == VS_DESK_RESERVE)
-        store->ops->reserve(store, &counter, job->token, job->hold_ms, reply);
+        reserve(store, &counter, job, &reservation, reply);
     else
         store->ops->settle(store, &counter, &reservation, job->ask == VS_DESK_COMMIT, reply);
+    if (job->ask == VS_DESK_COMMIT && reply->outcome == VS_STORE_OK) vs_memory_commit(job->memory, job->number);
+    if (reply->outcome == VS_STORE_REFUSED && reply->by == VS_BY_HISTORY) stop(store, &counter, job->memory, reply);
 }
 
-static enum vs_desk_answer answer_of(enum vs_outcome outcome) {
-    switch (outcome) {
-    case VS_STORE_OK: return VS_DESK_DONE;
-    case VS_STORE_REFUSED: return VS_DESK_REFUSED;
-    case VS_STORE_UNKNOWN: return VS_DESK_UNKNOWN;
-    default: return VS_DESK_DOWN;
-    }
+static enum vs_desk_answer answer_of(const struct vs_reply *reply, bool was_unknown) {
+    if (reply->outcome == VS_STORE_OK) return VS_DESK_DONE;
+    if (reply->outcome == VS_STORE_REFUSED && reply->by == VS_BY_RESERVATION) return VS_DESK_SETTLED;
+    if (reply->outcome == VS_STORE_UNKNOWN || was_unknown) return VS_DESK_UNKNOWN;
+    return reply->outcome == VS_STORE_REFUSED && reply->by == VS_BY_HISTORY ? VS_DESK_BACK : VS_DESK_DOWN;
 }
 
-/* What was UNKNOWN once stays so until a later try says what became of it. */
+static void say_why(struct vs_desk_job *job, const char *text) {
+    struct vesta_pause pause = {.why = VESTA_FAILSTOP};
+    if (job->answer == VS_DESK_BACK)
+        vesta_segment_pause_text(job->memory, &pause, job->text, sizeof job->text);
+    else
+        snprintf(job->text, sizeof job->text, "%s", *text ? text : "the database does not answer");
+}
+
+/* A try whose outcome is UNKNOWN may have been done until a later one tells.  A client that is gone waits for none. */
 static void serve_job(const struct desk *desk, struct vs_store *store, struct vs_desk_job *job) {
     const struct vesta_clock *clock = desk->segments->serving->app.clock;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     bool was_unknown = false;
-    while (!is_over(desk, job)) {
+    if (job->ask == VS_DESK_RESERVE && vs_memory_is_stopped(job->memory)) {
+        job->answer = VS_DESK_BACK;
+        say_why(job, "");
+        return;
+    }
+    while (!is_over(desk, job) && !vs_desk_job_is_left(job)) {
         reply = (struct vs_reply){.outcome = VS_STORE_DOWN};
         ask_once(store, desk->conf, job, &reply);
         if (reply.outcome == VS_STORE_OK || reply.outcome == VS_STORE_REFUSED) break;
         was_unknown |= reply.outcome == VS_STORE_UNKNOWN;
         clock->sleep_us(clock->self, AGAIN_US);
     }
-    job->answer = answer_of(reply.outcome);
-    if (job->answer == VS_DESK_DOWN && was_unknown) job->answer = VS_DESK_UNKNOWN;
-    snprintf(job->text, sizeof job->text, "%s", *reply.text ? reply.text : "the database does not answer");
+    job->answer = answer_of(&reply, was_unknown);
+    say_why(job, reply.text);
     if (job->answer == VS_DESK_DONE && job->ask == VS_DESK_RESERVE) {
         job->number = reply.grant.from;
         job->held_until_ms = reply.grant.held_until_ms;
@@ -94,7 +154,7 @@ static uint64_t take_alike(struct desk *desk, struct vs_desk_job *first, struct 
     STAILQ_INSERT_TAIL(alike, first, queued);
     pthread_mutex_lock(&desk->lock);
     for (struct vs_desk_job *job; (job = STAILQ_FIRST(&desk->jobs));) {
-        bool is_alike = job->seg == first->seg && count + job->count <= VESTA_NUMBERS_MAX;
+        bool is_alike = job->seg == first->seg && count + job->count <= VESTA_NUMBERS_MAX && !vs_desk_job_is_left(job);
         STAILQ_REMOVE_HEAD(&desk->jobs, queued);
         if (is_alike) STAILQ_INSERT_TAIL(alike, job, queued);
         if (!is_alike) STAILQ_INSERT_TAIL(&rest, job, queued);
@@ -169,6 +229,10 @@ static void *work(void *arg) {
     struct vs_desk_job *job;
     while ((job = next_job(desk))) {
         struct vesta_error err = {.text = ""};
+        if (!is_to_begin(desk, job)) {
+            finish(desk, job);
+            continue;
+        }
         if (job->ask == VS_DESK_NUMBERS) {
             serve_alike(desk, job);
             continue;

@@ -134,7 +134,6 @@ struct vs_tags_plan vs_segments_plan(const struct vs_config *config) {
         const struct vs_conf_segment *conf = &config->segment[i];
         plan.connections += 2 * conf->uri_count; /* who fetches ranges, who reads the table */
         if (conf->order != VS_CONF_TREND) plan.connections += VS_DESK_THREADS;
-        if (conf->order == VS_CONF_DENSE) continue; /* no map */
         if (vs_conf_segment_is_any(conf))
             plan.found_max = VS_SERVED_TAGS_MAX;
         else
@@ -283,6 +282,7 @@ void vs_segments_close(struct vs_serving *serving) {
     vs_tags_sweep(segments);
     for (size_t i = 0; i < segments->tag_count; i++) {
         vesta_segment_close(segments->tag[i]->seg);
+        vesta_segment_close(segments->tag[i]->memory);
         vs_tag_free(segments->tag[i]);
     }
     vs_tag_set_free(vs_tags_replace(&serving->app, NULL));

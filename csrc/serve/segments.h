@@ -65,7 +65,8 @@ struct vs_segments {
     struct vs_served_tag *tag[VS_SERVED_TAGS_MAX]; /* served, in no order */
     size_t tag_count, found_count;                 /* found: of those that have a map, and that no config lists */
     bool is_taken[VS_SERVED_TAGS_MAX];             /* places */
-    bool lacks_places; /* a tag is not served only because tags that are gone have not left their places yet */
+    size_t leaving;    /* tags that are gone, and keep their places and maps until no loop looks at them */
+    bool lacks_places; /* a tag is not served only because of those */
     uint64_t told[VS_SERVED_TAGS_MAX];             /* refusals of the tag at a place that the log knows of */
     struct vs_met met[VS_SERVED_TAGS_MAX][VS_CONF_SEGMENT_STORES_MAX];
     struct vs_database_seen database[VS_DATABASES_SEEN_MAX];

@@ -23,9 +23,11 @@ static uint64_t first_of_day(void *self, int64_t unix_ms) {
     return vs_form_first(row->form, &row->zone->zone, unix_ms);
 }
 
+/* Of a dense tag it is the map of order strict, from which no number is taken. */
 static int open_segment(struct vs_segments *segments, struct vs_tag_row *row, struct vs_served_tag *tag,
                         struct vesta_error *err) {
     const struct vs_conf_segment *conf = row->conf;
+    bool is_dense = conf->order == VS_CONF_DENSE;
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
     for (int i = 0; i < conf->uri_count; i++) {
         opts.stores[i] = conf->uri[i];
@@ -35,10 +37,11 @@ static int open_segment(struct vs_segments *segments, struct vs_tag_row *row, st
     opts.tag = tag->name;
     opts.step = (uint64_t)conf->step;
     opts.step_max = (uint64_t)conf->step_max;
-    opts.order = conf->order == VS_CONF_STRICT ? VESTA_STRICT : VESTA_TREND;
+    opts.order = conf->order == VS_CONF_TREND ? VESTA_TREND : VESTA_STRICT;
+    if (is_dense) opts.flags = VESTA_NO_KEEPER;
     if (row->form && row->form->period != VS_FORM_NEVER) opts.floor = first_of_day, opts.floor_self = row;
-    int rc = vesta_segment_open(&opts, &tag->seg, err);
-    if (rc == VESTA_OK) vesta_segment_on_ready(tag->seg, wake_loops, &segments->serving->app);
+    int rc = vesta_segment_open(&opts, is_dense ? &tag->memory : &tag->seg, err);
+    if (rc == VESTA_OK && !is_dense) vesta_segment_on_ready(tag->seg, wake_loops, &segments->serving->app);
     return rc;
 }
 
@@ -51,12 +54,13 @@ static int take_place(const struct vs_segments *segments) {
 
 /* A map that was reserved for whatever a table has, and not for a name that the config lists. */
 static bool is_found(const struct vs_segments *segments, const struct vs_served_tag *tag) {
-    return tag->seg && vs_conf_segment_is_any(segments->row[tag->row].conf);
+    return vs_conf_segment_is_any(segments->row[tag->row].conf);
 }
 
 static void free_tag(struct vs_segments *segments, struct vs_served_tag *tag) {
     segments->found_count -= is_found(segments, tag);
     vesta_segment_close(tag->seg);
+    vesta_segment_close(tag->memory);
     vs_tag_free(tag);
 }
 
@@ -75,7 +79,7 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
     tag->form = row->form;
     bool needs_desk = row->conf->order != VS_CONF_TREND;
     int rc = needs_desk && !tag->desk ? vs_fail(err, VESTA_ENOMEM, "no memory for a desk") : VESTA_OK;
-    if (rc == VESTA_OK && row->conf->order != VS_CONF_DENSE) rc = open_segment(segments, row, tag, err);
+    if (rc == VESTA_OK) rc = open_segment(segments, row, tag, err);
     if (rc != VESTA_OK) return vs_tag_free(tag), rc;
     segments->is_taken[place] = true;
     segments->told[place] = 0;
@@ -95,6 +99,7 @@ static void publish(struct vs_segments *segments, struct vs_tag_retired *gone) {
         vs_log(VS_LOG_ERROR, "no memory for the tags that are served: they stay as they were", NULL);
         for (size_t i = 0; i < gone->count; i++)
             segments->tag[segments->tag_count++] = gone->tag[i];
+        segments->leaving -= gone->count;
         free(gone);
         return;
     }
@@ -129,6 +134,7 @@ void vs_tags_sweep(struct vs_segments *segments) {
         add_to_gone(segments, first);
         for (size_t i = 0; i < first->count; i++) {
             segments->is_taken[first->tag[i]->place] = false;
+            segments->leaving--;
             free_tag(segments, first->tag[i]);
         }
         vs_tag_set_free(first->set);
@@ -213,10 +219,10 @@ static int read_names(struct vs_segments *segments, const struct vs_tag_row *row
 /* Why a name is not to be served from this row, or NULL. */
 static const char *reason_against(const struct vs_segments *segments, const struct vs_tag_row *row, const char *name) {
     const struct vs_limits *limits = vs_budget_limits(segments->serving->app.budget);
-    bool needs_map = row->conf->order != VS_CONF_DENSE && vs_conf_segment_is_any(row->conf);
+    bool needs_map = vs_conf_segment_is_any(row->conf);
     if (vs_namespace_named(&segments->serving->app, name, strlen(name)))
         return "a namespace is called so: GET of that name would mean two things";
-    if (segments->tag_count == VS_SERVED_TAGS_MAX) return "there are too many tags";
+    if (take_place(segments) == VS_SERVED_TAGS_MAX) return "there are too many tags";
     if (needs_map && segments->found_count >= (size_t)limits->tags.found_max)
         return "no file descriptor is left for its map; " VS_RAISE_DESCRIPTORS;
     return NULL;
@@ -245,7 +251,7 @@ static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, con
     const char *why = there ? NULL : reason_against(segments, row, name);
     if (there && there->row == row - segments->row) return false;
     if (there) why = "another row of the segments has it";
-    if (!why && take_place(segments) == VS_SERVED_TAGS_MAX) return segments->lacks_places = true, ++*passed, false;
+    if (why && !there && segments->leaving > 0) return segments->lacks_places = true, ++*passed, false;
     if (!why && add_tag(segments, row, name, &err) == VESTA_OK) return true;
     if (!why) why = err.text;
     ++*passed;
@@ -266,6 +272,7 @@ static struct vs_tag_retired *take_gone(struct vs_segments *segments, const stru
         *(stays ? &segments->tag[kept++] : &gone->tag[gone->count++]) = tag;
     }
     segments->tag_count = kept;
+    segments->leaving += gone->count;
     return gone;
 }
 

@@ -9,7 +9,12 @@ struct vs_desk_job *vs_desk_job_new(const struct vs_desk_job *what) {
     *job = *what;
     atomic_init(&job->holders, 2);
     atomic_init(&job->is_done, false);
+    atomic_init(&job->is_half_closed, false);
     return job;
+}
+
+bool vs_desk_job_is_left(struct vs_desk_job *job) {
+    return atomic_load(&job->holders) == 1;
 }
 
 void vs_desk_job_let(struct vs_desk_job *job) {

@@ -26,6 +26,7 @@ struct vs_served_tag {
     const char *const *stores;
     int64_t wait_us_max;            /* how long a request may wait for a number */
     struct vesta_segment *seg;      /* NULL: its numbers have no gap */
+    struct vesta_segment *memory;   /* of a tag without a gap: what this host was granted; else NULL */
     const struct vs_form *form;     /* how its numbers are written; NULL: in digits */
     _Atomic uint64_t used_up;       /* the last number that the form had no room for, */
     _Atomic int64_t rests_until_us; /* and until when nobody asks for another, in boot time; 0: there was none */

@@ -31,8 +31,10 @@ bool vs_desk_ask(struct vs_request *r, const struct vs_desk_job *what) {
     struct vs_desk_job *job = vs_desk_job_new(what);
     if (!job) return false;
     snprintf(job->tag, sizeof job->tag, "%s", r->tag->name);
-    job->until_us = clock->boot_us(clock->self) + r->tag->wait_us_max;
+    job->asked_us = clock->boot_us(clock->self);
+    job->until_us = job->asked_us + r->tag->wait_us_max;
     job->seg = r->tag->seg;
+    job->memory = r->tag->memory;
     job->tags = vs_request_tags(r);
     vs_tags_hold(job->tags);
     if (r->tag->desk->take(r->tag->desk, job)) {
@@ -55,13 +57,13 @@ static int numbers_of_desk(struct vs_request *r, uint64_t n, struct vesta_number
         return VESTA_EPAUSE;
     }
     if (!atomic_load(&waiting->job->is_done)) return VESTA_EPAUSE;
-    assert(waiting->job->count == n); /* what is wanted next does not change while it is waited for */
     struct vs_desk_job *job = waiting->job;
     int rc = job->answer == VS_DESK_DONE ? VESTA_OK : VESTA_EPAUSE;
     if (rc == VESTA_OK)
         *numbers = job->numbers;
     else
         r->pause = job->pause;
+    if (numbers->count > n) numbers->count = n; /* a reload changed its rate meanwhile: the others stay unused */
     waiting->job = NULL;
     vs_desk_job_let(job);
     return rc;
@@ -98,6 +100,11 @@ static inline bool may_take(struct vs_request *r, uint64_t want, bool exact, uin
     bool is_shared = !r->tag && (want >= VS_SHARES_FROM || vs_pot_is_shared(&r->ns->pot));
     *may = want;
     return ((!is_shared && !r->session->share.is_metered) || vs_shares_ask(r, want, exact, may)) && !must_queue(r);
+}
+
+bool vs_take_turn(struct vs_request *r, uint64_t n) {
+    uint64_t may;
+    return may_take(r, n, true, &may);
 }
 
 enum vs_reply_state vs_take_id(struct vs_request *r, uint64_t *id) {

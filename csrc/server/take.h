@@ -14,6 +14,8 @@ enum vs_reply_state vs_take_some(struct vs_request *request, size_t n, size_t *g
 /* A slice of the namespace's ticks; of the tag's numbers, 1 to n of them. */
 enum vs_reply_state vs_take_block(struct vs_request *request, uint64_t n, struct vesta_block *block);
 enum vs_reply_state vs_take_numbers(struct vs_request *request, uint64_t n, struct vesta_numbers *numbers);
+/* Whether the request may take n ids now, by its rates.  false: it is to wait, as after vs_take_ids. */
+bool vs_take_turn(struct vs_request *request, uint64_t n);
 /* Has something done at the tag's desk: session->waiting.job, from now on.  false: too much waits there, or there is no
  * memory. */
 bool vs_desk_ask(struct vs_request *request, const struct vs_desk_job *what);

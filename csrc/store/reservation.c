@@ -3,34 +3,46 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 bool vs_reserved_is_own(const struct vs_reserved *row, const uint64_t token[2]) {
     bool is_drawn = token[0] | token[1]; /* a request may have any token, and a damaged row reads as 0 */
     return is_drawn && row->is_there && row->token[0] == token[0] && row->token[1] == token[1];
 }
 
+/* REFUSED by what the number's own row says.  False. */
+static __attribute__((format(printf, 2, 3))) bool settled(struct vs_reply *reply, const char *format, ...) {
+    char text[VS_SAID_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    reply->by = VS_BY_RESERVATION;
+    return vs_answer(reply, VS_STORE_REFUSED, "%s", text);
+}
+
 bool vs_reservation_again(const struct vs_reserved *row, const char *tag, struct vs_reply *reply) {
     assert(row->is_there);
     if (!row->is_committed && row->free_ms != VS_CANCELLED_MS) return true;
-    return vs_answer(reply, VS_STORE_REFUSED, "number %" PRIu64 " of tag '%s' was %s under this token: draw another",
-                     row->number, tag, row->is_committed ? "committed" : "cancelled");
+    return settled(reply, "number %" PRIu64 " of tag '%s' was %s under this token: draw another", row->number, tag,
+                   row->is_committed ? "committed" : "cancelled");
 }
 
 enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const struct vs_reservation *reservation,
                                        bool commit, const char *tag, struct vs_reply *reply) {
     uint64_t number = reservation->number;
     if (!row->is_there)
-        vs_answer(reply, VS_STORE_REFUSED, "number %" PRIu64 " of tag '%s' was never reserved", number, tag);
+        settled(reply, "number %" PRIu64 " of tag '%s' was never reserved", number, tag);
     else if (!vs_reserved_is_own(row, reservation->token))
-        vs_answer(reply, VS_STORE_REFUSED,
-                  "number %" PRIu64 " of tag '%s' is not reserved under this token: the reservation ran out, and the "
-                  "number was given again",
-                  number, tag);
+        settled(reply,
+                "number %" PRIu64 " of tag '%s' is not reserved under this token: the reservation ran out, and the "
+                "number was given again",
+                number, tag);
     else if (row->is_committed && !commit)
-        vs_answer(reply, VS_STORE_REFUSED, "number %" PRIu64 " of tag '%s' is committed, and stays so", number, tag);
+        settled(reply, "number %" PRIu64 " of tag '%s' is committed, and stays so", number, tag);
     else if (!row->is_committed && row->free_ms == VS_CANCELLED_MS && commit)
-        vs_answer(reply, VS_STORE_REFUSED, "number %" PRIu64 " of tag '%s' was cancelled: reserve another", number,
-                  tag);
+        settled(reply, "number %" PRIu64 " of tag '%s' was cancelled: reserve another", number, tag);
     else
         return row->is_committed == commit && (commit || row->free_ms == VS_CANCELLED_MS) ? VS_SETTLE_DONE
                                                                                           : VS_SETTLE_WRITE;
@@ -45,9 +57,20 @@ bool vs_reservation_check(const struct vs_tag *row, struct vs_reply *reply) {
 }
 
 bool vs_reservation_went_back(uint64_t number, const char *tag, struct vs_reply *reply) {
+    reply->by = VS_BY_HISTORY;
+    reply->lowered = number;
     return vs_answer(reply, VS_STORE_REFUSED,
-                     "tag '%s' stands at %" PRIu64 ", which was reserved before: it went back; set it higher", tag,
-                     number);
+                     "the counter '%s' went back: it stands at %" PRIu64 ", which was reserved before", tag, number);
+}
+
+bool vs_reservation_remembers(const struct vs_tag *row, uint64_t granted, struct vs_reply *reply) {
+    if (row->max < 0 || (uint64_t)row->max >= granted) return true; /* below 0: see vs_counter_grant */
+    reply->by = VS_BY_HISTORY;
+    reply->lowered = (uint64_t)row->max;
+    return vs_answer(reply, VS_STORE_REFUSED,
+                     "the counter '%s' went back: it stands at %" PRId64 ", and this host was granted all numbers below "
+                     "%" PRIu64,
+                     row->tag, row->max, granted);
 }
 
 bool vs_reservation_is_spoilt(const char *tag, struct vs_reply *reply) {

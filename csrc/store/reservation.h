@@ -30,6 +30,9 @@ enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const stru
 /* A counter whose numbers follow one another.  False: REFUSED. */
 bool vs_reservation_check(const struct vs_tag *row, struct vs_reply *reply);
 
+/* Whether the counter stands no lower than what this host was granted.  False: REFUSED. */
+bool vs_reservation_remembers(const struct vs_tag *row, uint64_t granted, struct vs_reply *reply);
+
 /* The counter stands at a number that was reserved before.  REFUSED; false. */
 bool vs_reservation_went_back(uint64_t number, const char *tag, struct vs_reply *reply);
 

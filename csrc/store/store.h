@@ -39,9 +39,12 @@ struct vs_share {
     uint64_t delta, remainder;
 };
 
-/* A number that was reserved, and the random token under which it was. */
+/* A number that is to be reserved, or was. */
 struct vs_reservation {
-    uint64_t number, token[2];
+    uint64_t number;   /* of a settle */
+    uint64_t token[2]; /* random, of this reservation alone */
+    int64_t hold_ms;   /* of a reserve */
+    uint64_t granted;  /* this host was granted all numbers of the counter below that; 0: it remembers none */
 };
 
 /* A row as it stands there, whatever somebody has written into it: a take says what is wrong with it. */
@@ -64,9 +67,18 @@ bool vs_tag_is_named(const char *tag);
 
 /* ------------------------------------------------------------------ calls */
 
+/* What a reserve or a settle was REFUSED by. */
+enum vs_refused_by {
+    VS_BY_STORE,       /* the store cannot do it now: it is read-only, lacks a table, forbids it */
+    VS_BY_RESERVATION, /* the number's own row: it was settled otherwise, or is another token's.  For good */
+    VS_BY_HISTORY      /* the counter stands below what this host was granted: the database went back */
+};
+
 /* What a call came to; `outcome` decides which of the others mean something. */
 struct vs_reply {
     enum vs_outcome outcome;
+    enum vs_refused_by by;   /* REFUSED, of reserve and settle */
+    uint64_t lowered;        /* ... by history: where the counter stands */
     int64_t store_ms;        /* the store's clock */
     struct vs_record record; /* read, swap */
     struct vs_ns_record ns;  /* ns_read, ns_swap */
@@ -192,7 +204,7 @@ struct vs_store_ops {
      * cancelled, or whose reservation ran out, or else the counter's next, for hold_ms: reply->grant.from.  The token
      * is new for each number (vs_random), and what makes UNKNOWN harmless: asked again with it, the same number comes.
      */
-    void (*reserve)(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2], int64_t hold_ms,
+    void (*reserve)(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,
                     struct vs_reply *reply);
     /* Commits the number, for good, or cancels it; may be asked again until the answer is known.  A reservation that
      * ran out may be committed as long as its number was not given again; REFUSED by name: it was, or the number was

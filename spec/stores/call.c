@@ -5,7 +5,7 @@
  * clock
  *     add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags | counter TAG |
  * segments    of $STORE_TABLE; segments makes it
- *     reserve TAG TOKEN HOLD_MS | commit TAG TOKEN NUMBER | cancel TAG TOKEN NUMBER
+ *     reserve TAG TOKEN HOLD_MS [GRANTED] | commit TAG TOKEN NUMBER [GRANTED] | cancel TAG TOKEN NUMBER [GRANTED]
  *
  * An answer: OUTCOME, milliseconds taken, what was found, then the sentence. */
 #include "stores.h"
@@ -44,7 +44,7 @@ static void counter_of(struct vs_store *store, const struct vs_counter *counter)
 
 /* Orders about counters. */
 static bool count(struct vs_store *store, const char *line, size_t *found, size_t *passed) {
-    uint64_t a = 0, b = 0;
+    uint64_t a = 0, b = 0, c = 0;
     char tag[128];
     const struct vs_counter counter = {getenv("STORE_TABLE"), tag};
     if (sscanf(line, "add %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
@@ -53,12 +53,12 @@ static bool count(struct vs_store *store, const char *line, size_t *found, size_
         store->ops->untake(store, &counter, a, b, &reply);
     else if (sscanf(line, "step %127s %" SCNu64, tag, &a) == 2)
         store->ops->tag_step(store, &counter, a, &reply);
-    else if (sscanf(line, "reserve %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
-        store->ops->reserve(store, &counter, (uint64_t[2]){a, 1}, (int64_t)b, &reply);
-    else if (sscanf(line, "commit %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
-        store->ops->settle(store, &counter, &(struct vs_reservation){b, {a, 1}}, true, &reply);
-    else if (sscanf(line, "cancel %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
-        store->ops->settle(store, &counter, &(struct vs_reservation){b, {a, 1}}, false, &reply);
+    else if (sscanf(line, "reserve %127s %" SCNu64 " %" SCNu64 " %" SCNu64, tag, &a, &b, &c) >= 3)
+        store->ops->reserve(store, &counter, &(struct vs_reservation){.token = {a, 1}, .hold_ms = (int64_t)b, .granted = c}, &reply);
+    else if (sscanf(line, "commit %127s %" SCNu64 " %" SCNu64 " %" SCNu64, tag, &a, &b, &c) >= 3)
+        store->ops->settle(store, &counter, &(struct vs_reservation){.number = b, .token = {a, 1}, .granted = c}, true, &reply);
+    else if (sscanf(line, "cancel %127s %" SCNu64 " %" SCNu64 " %" SCNu64, tag, &a, &b, &c) >= 3)
+        store->ops->settle(store, &counter, &(struct vs_reservation){.number = b, .token = {a, 1}, .granted = c}, false, &reply);
     else if (sscanf(line, "take %127s %" SCNu64, tag, &a) == 2)
         store->ops->take(store, &counter, a, &reply);
     else if (sscanf(line, "counter %127s", tag) == 1)

@@ -279,7 +279,7 @@ def _():
             assert caller.ask("reserve back %d 3600000" % token, "OK")["from"] == token
             caller.ask("commit back %d %d" % (token, token), "OK")
         db.sql("UPDATE leaf.leaf_alloc SET max_id = 1 WHERE biz_tag = 'back'")
-        has(caller.ask("reserve back 3 3600000", "REFUSED")["text"], "tag 'back' stands at 1, which was reserved before")
+        has(caller.ask("reserve back 3 3600000", "REFUSED")["text"], "the counter 'back' went back: it stands at 1, which was reserved before")
         db.sql("UPDATE leaf.leaf_alloc SET max_id = 3 WHERE biz_tag = 'back'")
         assert caller.ask("reserve back 3 3600000", "OK")["from"] == 3
         db.sql("RENAME TABLE leaf.vesta_reservation TO leaf.away")

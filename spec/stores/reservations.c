@@ -14,8 +14,9 @@ static struct vs_reservation drawn(void) {
 
 /* Under the token that stands there; what another's write stood in the way of is asked again. */
 static enum vs_outcome reserve(struct vs_store *store, struct vs_reservation *one, int64_t hold_ms) {
+    one->hold_ms = hold_ms;
     do
-        store->ops->reserve(store, &(struct vs_counter){table, tag_name}, one->token, hold_ms, &reply);
+        store->ops->reserve(store, &(struct vs_counter){table, tag_name}, one, &reply);
     while (reply.outcome != VS_STORE_OK && reply.outcome != VS_STORE_REFUSED);
     if (reply.outcome == VS_STORE_OK) one->number = reply.grant.from;
     return reply.outcome;

@@ -70,7 +70,7 @@ def _():
             assert caller.ask("reserve orders %d 3600000" % token, "OK")["from"] == token
             caller.ask("commit orders %d %d" % (token, token), "OK")
         change(path, "UPDATE leaf_alloc SET max_id = 1")
-        has(caller.ask("reserve orders 3 3600000", "REFUSED")["text"], "tag 'orders' stands at 1, which was reserved before")
+        has(caller.ask("reserve orders 3 3600000", "REFUSED")["text"], "the counter 'orders' went back: it stands at 1, which was reserved before")
         change(path, "UPDATE leaf_alloc SET max_id = 3")
         assert caller.ask("reserve orders 3 3600000", "OK")["from"] == 3
 

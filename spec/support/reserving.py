@@ -1,7 +1,7 @@
 """reserving.py -- a tag of dense numbers behind a server, for the specs that reserve them."""
 import re
 
-from serving import same
+from serving import command, same
 
 
 def config(world, more=""):
@@ -13,9 +13,16 @@ def config(world, more=""):
     return "return { stores = { a = { uri = 'sqlite:%s' } }, segments = { { store = 'a', tags = '*', order = 'dense' %s } } }" % (path, more or ", wait_ms_max = 60000")
 
 
+def ask(server, *words):
+    """As server.redis, by a client that stays connected: one that half-closes is not served once it stood in line."""
+    data = server.say(server.resp, command(*words) + command("QUIT"), end=False)
+    assert data.endswith(b"+OK\r\n"), data
+    return data[:-5]
+
+
 def reserve(server, *hold):
     """(number, token)"""
-    data = server.redis("VESTA.RESERVE", "invoices", *hold)
+    data = ask(server, "VESTA.RESERVE", "invoices", *hold)
     found = re.fullmatch(rb"\*8\r\n\$3\r\ntag\r\n\$8\r\ninvoices\r\n\$6\r\nnumber\r\n\$\d+\r\n(\d+)\r\n\$5\r\ntoken\r\n\$32\r\n([0-9a-f]{32})\r\n"
                          rb"\$13\r\nheld_until_ms\r\n:\d{13}\r\n", data)
     assert found, data

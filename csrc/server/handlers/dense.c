@@ -62,7 +62,8 @@ static bool read_number(struct vs_request *r, struct vs_slice text, uint64_t *nu
 
 static enum vs_reply_state tell_failure(struct vs_request *r, const struct vs_desk_job *job) {
     switch (job->answer) {
-    case VS_DESK_REFUSED: return vs_refuse(r, "settled", "%s", job->text);
+    case VS_DESK_SETTLED: return vs_refuse(r, "settled", "%s", job->text);
+    case VS_DESK_BACK: return vs_refuse(r, "failstop", "%s", job->text);
     case VS_DESK_DOWN: return vs_refuse(r, "range", "nothing was done: %s", job->text);
     default: return vs_refuse(r, "range", "it is not known whether it was done, ask again: %s", job->text);
     }
@@ -91,8 +92,11 @@ enum vs_reply_state vs_on_reserve(struct vs_request *r) {
     char token[TOKEN_DIGITS + 1];
     enum vs_reply_state state;
     if (!enter(r, vs_arg(r, 0)) || !read_hold(r, vs_arg(r, 1), &what.hold_ms)) return VS_ANSWERED;
-    if (!r->session->waiting.job && vs_random(what.token, sizeof what.token) != 0)
-        return vs_refuse(r, "range", "the system has no random bytes just now");
+    if (!r->session->waiting.job) {
+        if (!vs_take_turn(r, 1)) return VS_WAITS; /* a reservation is an id to its client's rates */
+        if (vs_random(what.token, sizeof what.token) != 0)
+            return vs_refuse(r, "range", "the system has no random bytes just now");
+    }
     const struct vs_desk_job *job = done(r, &what, &state);
     if (!job) return state;
     snprintf(token, sizeof token, "%016llx%016llx", (unsigned long long)job->token[0],

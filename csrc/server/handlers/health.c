@@ -50,8 +50,13 @@ static void add(struct few *few, const struct vs_served_tag *tag) {
 
 static void look_at_tag(const struct vs_app *app, const struct vs_served_tag *tag, struct look *seen) {
     struct vesta_segment_info info;
-    int troubled = 0, faults = 0;                                /* databases */
-    if (!tag->seg || vs_tag_total(app, tag).pauses == 0) return; /* its first range is fetched when it is wanted */
+    int troubled = 0, faults = 0; /* databases */
+    if (tag->memory) {
+        vesta_segment_get_info(tag->memory, &info);
+        if (info.database[0].is_stopped) add(&seen->faulty, tag);
+        return;
+    }
+    if (vs_tag_total(app, tag).pauses == 0) return; /* its first range is fetched when it is wanted */
     vesta_segment_get_info(tag->seg, &info);
     if (info.left > 0 || info.next_left > 0) return;
     for (int i = 0; i < info.stores; i++) {
@@ -128,11 +133,12 @@ static void put_reason(struct vs_out *out, const char *ns, const char *code, con
 }
 
 static void put_dry(struct vs_out *out, const struct few *few) {
-    struct vesta_pause pause = {.why = VESTA_RANGE};
     char text[256];
     for (int i = 0; i < few->count && i < TAGS_TOLD; i++) {
-        vesta_segment_pause_text(few->at[i]->seg, &pause, text, sizeof text);
-        put_reason_of(out, "tag", few->at[i]->name, "range", text);
+        struct vesta_segment *memory = few->at[i]->memory;
+        struct vesta_pause pause = {.why = memory ? VESTA_FAILSTOP : VESTA_RANGE};
+        vesta_segment_pause_text(memory ? memory : few->at[i]->seg, &pause, text, sizeof text);
+        put_reason_of(out, "tag", few->at[i]->name, vesta_why_name(pause.why), text);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -318,6 +319,17 @@ static int step(struct conn *c, const char *data, size_t length, size_t *at, str
     return used;
 }
 
+/* Nothing is read from a connection that waits, so its end is asked for: no job is begun for a client that is gone. */
+static void look_at_end(struct conn *c) {
+    struct vs_desk_job *job = c->session.waiting.job;
+    struct pollfd at = {.fd = c->fd, .events = POLLRDHUP};
+    if (!job || !(c->unsure || c->ended) || poll(&at, 1, 0) < 1) return;
+    if (at.revents & (POLLHUP | POLLERR))
+        vs_conn_end(c);
+    else if (at.revents & POLLRDHUP)
+        atomic_store(&job->is_half_closed, true);
+}
+
 /* Answers the request that waits, and those in data, which is all that c has. */
 static void work(struct conn *c, const char *data, size_t length) {
     struct loop *loop = c->loop;
@@ -350,6 +362,7 @@ static void work(struct conn *c, const char *data, size_t length) {
     } else if (used == VS_STEP_WAITS) {
         c->came_ns = came_ns ? came_ns : loop->now_ns;
         vs_conn_wait(c);
+        look_at_end(c);
     } else {
         put_off(c);
     }
@@ -451,7 +464,8 @@ static void on_edge(struct watched *of, uint32_t events) {
     if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) c->writable = true, c->readable |= c->is_reversed;
     if (events & ~(uint32_t)EPOLLOUT) c->readable = true;
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) c->unsure = true;
-    vs_conn_line_up(c);
+    if (c->waits) look_at_end(c);
+    if (!c->gone) vs_conn_line_up(c);
 }
 
 /* ------------------------------------------------------------------ beginning a connection */

@@ -136,8 +136,8 @@ void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, co
 
 /* reserve.c */
 bool vs_mysql_make_reservations(struct mysql_store *self, struct vs_reply *reply);
-void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2],
-                      int64_t hold_ms, struct vs_reply *reply);
+void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,
+                      struct vs_reply *reply);
 void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *reservation,
                      bool commit, struct vs_reply *reply);
 

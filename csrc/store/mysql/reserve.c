@@ -130,13 +130,8 @@ static bool look_behind(const struct vs_mysql_call *call, const uint64_t *token,
 
 /* ------------------------------------------------------------------ reserving */
 
-struct wanted {
-    const uint64_t *token;
-    int64_t hold_ms;
-};
-
 /* The number changes its token, if it is still free. */
-static enum vs_fate take_free(const struct vs_mysql_call *call, const struct wanted *wanted, uint64_t number) {
+static enum vs_fate take_free(const struct vs_mysql_call *call, const struct vs_reservation *wanted, uint64_t number) {
     struct vs_sql sql = {.length = 0};
     vs_sql_add(&sql, "UPDATE " VS_RESERVATIONS " SET token = ");
     vs_sql_bytes(&sql, wanted->token, 16);
@@ -146,7 +141,7 @@ static enum vs_fate take_free(const struct vs_mysql_call *call, const struct wan
     return vs_mysql_call_write(call, &sql, 1);
 }
 
-static enum vs_fate put_blank(const struct vs_mysql_call *call, const struct wanted *wanted) {
+static enum vs_fate put_blank(const struct vs_mysql_call *call, const struct vs_reservation *wanted) {
     struct vs_sql sql = {.length = 0};
     vs_sql_add(&sql, "INSERT INTO " VS_RESERVATIONS " (counters, tag, token) VALUES ('%s', '%s', ", call->table,
                call->tag);
@@ -156,7 +151,7 @@ static enum vs_fate put_blank(const struct vs_mysql_call *call, const struct wan
 }
 
 /* The counter's next number, into the row that has none. */
-static enum vs_fate take_next(const struct vs_mysql_call *call, const struct wanted *wanted) {
+static enum vs_fate take_next(const struct vs_mysql_call *call, const struct vs_reservation *wanted) {
     struct vs_sql sql = {.length = 0};
     struct vs_tag row;
     if (!vs_mysql_call_load(call, &row) || !vs_reservation_check(&row, call->reply) ||
@@ -180,34 +175,42 @@ static enum vs_fate take_next(const struct vs_mysql_call *call, const struct wan
 }
 
 /* One try at what a look found.  NONE: another was faster. */
-static enum vs_fate try_number(const struct vs_mysql_call *call, const struct wanted *wanted, const struct look *look) {
+static enum vs_fate try_number(const struct vs_mysql_call *call, const struct vs_reservation *wanted, const struct look *look) {
     if (!look->is_blank && look->has_free) return take_free(call, wanted, look->free);
     enum vs_fate fate = look->is_blank ? VS_FATE_DONE : put_blank(call, wanted);
     return fate == VS_FATE_TOLD ? fate : take_next(call, wanted);
 }
 
-void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2],
-                      int64_t hold_ms, struct vs_reply *reply) {
-    const struct wanted wanted = {token, hold_ms};
+void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,
+                      struct vs_reply *reply) {
     struct vs_mysql_call call;
     struct look look;
     struct vs_tag row;
-    assert(hold_ms > 0);
-    assert(token[0] | token[1]);
-    if (!vs_mysql_call_begin(&call, store, counter, reply) || !vs_mysql_call_load(&call, &row)) return;
+    assert(wanted->hold_ms > 0);
+    if (!vs_mysql_call_begin(&call, store, counter, reply) || !vs_mysql_call_load(&call, &row) ||
+        !vs_reservation_remembers(&row, wanted->granted, reply))
+        return;
     for (int tries = 0; tries < TRIES_MAX; tries++) {
-        if (!(tries ? look_behind : take_look)(&call, token, 0, &look)) return;
+        if (!(tries ? look_behind : take_look)(&call, wanted->token, 0, &look)) return;
         if (look.row.is_there && !look.is_blank) { /* now, or by an earlier call */
             if (vs_reservation_again(&look.row, call.tag, reply) && vs_reservation_grant(&look.row, call.tag, reply))
                 vs_done(reply);
             return;
         }
-        if (try_number(&call, &wanted, &look) == VS_FATE_TOLD) return;
+        if (try_number(&call, wanted, &look) == VS_FATE_TOLD) return;
     }
     vs_answer(reply, VS_STORE_CONFLICT, "%.60s: others were faster for tag '%s'", call.self->place.where, call.tag);
 }
 
 /* ------------------------------------------------------------------ settling */
+
+/* There is no row of the number: it was never reserved, or the database has forgotten it.  False with the reply
+ * filled. */
+static bool still_stands(const struct vs_mysql_call *call, uint64_t granted) {
+    struct vs_tag row;
+    vs_not_done(call->reply); /* no row is under this token */
+    return vs_mysql_call_load(call, &row) && vs_reservation_remembers(&row, granted, call->reply);
+}
 
 void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *reservation,
                      bool commit, struct vs_reply *reply) {
@@ -230,6 +233,7 @@ void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, c
     if (fate == VS_FATE_DONE && vs_mysql_call_marked(&call, mark, &far)) vs_done(reply);
     /* what was cancelled may be another's by now, so only what was not done is looked at */
     if (fate != VS_FATE_NONE || !look_behind(&call, NULL, reservation->number, &look)) return;
+    if (!look.row.is_there && !still_stands(&call, reservation->granted)) return;
     enum vs_settling settling = vs_reservation_settle(&look.row, reservation, commit, call.tag, reply);
     if (settling == VS_SETTLE_DONE) vs_done(reply);
     if (settling == VS_SETTLE_WRITE)

@@ -66,8 +66,8 @@ void vs_sqlite_share(struct vs_store *store, const struct vs_counter *counter, c
                      struct vs_reply *reply);
 
 /* reserve.c */
-void vs_sqlite_reserve(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2],
-                       int64_t hold_ms, struct vs_reply *reply);
+void vs_sqlite_reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,
+                       struct vs_reply *reply);
 void vs_sqlite_settle(struct vs_store *store, const struct vs_counter *counter,
                       const struct vs_reservation *reservation, bool commit, struct vs_reply *reply);
 

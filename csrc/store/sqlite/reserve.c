@@ -93,10 +93,11 @@ static void write_row(struct vs_sqlite_call *call, const struct vs_reserved *row
 
 /* The lowest number that is free again, or the counter's next, which it is raised past.  False with the reply filled.
  */
-static bool find_number(const struct vs_sqlite_call *call, uint64_t *number) {
+static bool find_number(const struct vs_sqlite_call *call, uint64_t granted, uint64_t *number) {
     struct vs_reserved row;
     struct vs_tag counter;
     if (!vs_sqlite_call_load(call, &counter) || !vs_reservation_check(&counter, call->reply) ||
+        !vs_reservation_remembers(&counter, granted, call->reply) ||
         !load(call, SELECT "free_ms <= ?3 ORDER BY number LIMIT 1", call->reply->store_ms, NULL, &row))
         return false;
     *number = row.number;
@@ -109,36 +110,44 @@ static bool find_number(const struct vs_sqlite_call *call, uint64_t *number) {
     return vs_sqlite_call_write(call, &counter);
 }
 
-static void reserve(struct vs_sqlite_call *call, const uint64_t token[2], int64_t hold_ms) {
+static void reserve(struct vs_sqlite_call *call, const struct vs_reservation *wanted) {
     struct vs_reserved row;
-    if (!vs_sqlite_run(call->self, schema, call->reply) || !load(call, SELECT "?3 = 0 AND token = ?4", 0, token, &row))
+    if (!vs_sqlite_run(call->self, schema, call->reply) || !load(call, SELECT "?3 = 0 AND token = ?4", 0, wanted->token, &row))
         return;
     if (row.is_there) {
         if (vs_reservation_again(&row, call->tag, call->reply) && vs_reservation_grant(&row, call->tag, call->reply))
             vs_done(call->reply);
-    } else if (find_number(call, &row.number)) {
-        row = (struct vs_reserved){
-            .number = row.number, .token = {token[0], token[1]}, .free_ms = call->reply->store_ms + hold_ms};
+    } else if (find_number(call, wanted->granted, &row.number)) {
+        row = (struct vs_reserved){.number = row.number,
+                                   .token = {wanted->token[0], wanted->token[1]},
+                                   .free_ms = call->reply->store_ms + wanted->hold_ms};
         if (vs_reservation_grant(&row, call->tag, call->reply)) write_row(call, &row);
     }
 }
 
-void vs_sqlite_reserve(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2],
-                       int64_t hold_ms, struct vs_reply *reply) {
+void vs_sqlite_reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,
+                       struct vs_reply *reply) {
     struct vs_sqlite_call call;
-    assert(hold_ms > 0);
+    assert(wanted->hold_ms > 0);
     if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
-    reserve(&call, token, hold_ms);
+    reserve(&call, wanted);
     vs_sqlite_end(call.self);
 }
 
 void vs_sqlite_settle(struct vs_store *store, const struct vs_counter *counter,
                       const struct vs_reservation *reservation, bool commit, struct vs_reply *reply) {
     struct vs_sqlite_call call;
-    struct vs_reserved row = {.is_there = false};
+    struct vs_reserved row;
+    struct vs_tag stands;
     if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
     enum vs_found found = vs_sqlite_find_table(&call, VS_RESERVATIONS);
-    if (found == VS_FOUND_NONE || (found == VS_FOUND && load_number(&call, reservation->number, &row))) {
+    bool is_known = found == VS_FOUND && load_number(&call, reservation->number, &row);
+    if (found == VS_FOUND_NONE)
+        vs_answer(reply, VS_STORE_REFUSED, "%.80s has no table " VS_RESERVATIONS ": was the file replaced?",
+                  call.self->path);
+    if (is_known && !row.is_there) /* never reserved, or lost with what the database has forgotten */
+        is_known = vs_sqlite_call_load(&call, &stands) && vs_reservation_remembers(&stands, reservation->granted, reply);
+    if (is_known) {
         enum vs_settling settling = vs_reservation_settle(&row, reservation, commit, call.tag, reply);
         row.is_committed = commit;
         row.free_ms = VS_CANCELLED_MS;

@@ -4,7 +4,7 @@ import json
 import threading
 import time
 
-from reserving import config, reserve
+from reserving import ask, config, reserve
 from serving import Configured, claim, command, main, same
 
 
@@ -48,7 +48,7 @@ def _(world):
             assert server.redis("VESTA.COMMIT", "invoices", "1", token).startswith(b"-ERR token is not"), token
         for number in ("", "-1", "x", "9223372036854775808", "1.0"):
             assert server.redis("VESTA.CANCEL", "invoices", number, "0" * 32).startswith(b"-ERR number '"), number
-        assert server.redis("VESTA.COMMIT", "invoices", "1", "0" * 32).startswith(b"-ERR "), "never reserved"
+        assert b"no table vesta_reservation" in server.redis("VESTA.COMMIT", "invoices", "1", "0" * 32)  # or its file was replaced
         for name in ("nobody", "'", "x" * 65):
             assert server.redis("VESTA.RESERVE", name).startswith(b"-ERR unknown name"), name
         same(server.get("/v1/reservations?tag=invoices").status, 405)
@@ -68,7 +68,7 @@ def _(world):
             number, token = reserve(server, "1000")
             if (i + seed) % 3 == 0:
                 continue  # gone with its number
-            same(server.redis("VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
+            same(ask(server, "VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
             with lock:
                 committed.append(number)
 
@@ -84,12 +84,12 @@ def _(world):
         last, token = reserve(server, "60000")
         server.kill()
     with Configured(world, config(world)) as server:
-        same(server.redis("VESTA.COMMIT", "invoices", str(last), token), b"+OK\r\n")
+        same(ask(server, "VESTA.COMMIT", "invoices", str(last), token), b"+OK\r\n")
         committed.append(last)
         time.sleep(1.1)
         while sorted(committed) != list(range(1, len(committed) + 1)):
             number, token = reserve(server)
-            same(server.redis("VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
+            same(ask(server, "VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
             committed.append(number)
             assert len(committed) < 100, sorted(committed)
         same(len(set(committed)), len(committed))
@@ -109,7 +109,7 @@ def _(world):
         db.execute("ROLLBACK")
         db.close()
         for _ in range(100):
-            data = server.redis("VESTA.RESERVE", "invoices")
+            data = ask(server, "VESTA.RESERVE", "invoices")
             if data.startswith(b"*8"):
                 break
             time.sleep(0.05)
