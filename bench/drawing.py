@@ -1,7 +1,8 @@
-"""drawing.py -- the table as a picture: for each figure a bar from the yardstick, at 1, to the ratio, and a mark at what is
+"""drawing.py -- draw_rates: ids per second as six bars, for the README.  draw: the table as a picture: for each figure a bar from the yardstick, at 1, to the ratio, and a mark at what is
 wanted.  The scale is logarithmic: half and twice are as far from 1.  Colours are of a light page, or of a dark one.
 """
 import math
+import statistics
 from xml.sax.saxutils import escape
 
 GROUPS = {"core": "In the process", "lua": "From Lua, and inside nginx", "http": "HTTP beside nginx", "resp": "Redis protocol beside redis-server",
@@ -73,3 +74,35 @@ def draw(figures):
         f"<title>vesta beside its yardsticks, {escape(figures['date'])}</title>", f"<style>{STYLE}</style>",
         f'<text class="small" x="8" y="16">{escape(told)}</text>', f'<text class="small" x="8" y="32">{escape(key)}</text>',
         *scale(y), *body, "</svg>"]) + "\n"
+
+
+# ---------------------------------------------------------------- rates
+
+BAR, BAR_LEFT, BAR_SPAN = 22, 250, 640
+RATES_STYLE = """
+text { font: 14px sans-serif; fill: #24292f } .small { font-size: 12px; fill: #57606a } .head { font-size: 16px; font-weight: bold }
+.ours { fill: #0969da } .yard { fill: #afb8c1 }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3 } .small { fill: #9198a1 } .ours { fill: #4493f8 } .yard { fill: #656d76 }
+}"""
+
+
+def draw_rates(figures):
+    """Two bars per figure of the row `rates`, ours and the yardstick's.  Longer is better."""
+    rows = [figure for figure in figures["rows"] if figure["row"] == "rates"]
+    bars = [(f"vesta, {row['what']}" if side == "ours" else row["against"], side, statistics.median(row[side])) for row in rows
+            for side in ("ours", "yard")]
+    most, y, body = max(value for _, _, value in bars), 56, []
+    for label, side, value in bars:
+        width = value / most * BAR_SPAN
+        body.append(f'<text x="{BAR_LEFT - 10}" y="{y + 16}" text-anchor="end">{escape(label)}</text>')
+        body.append(f'<rect class="{side}" x="{BAR_LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" rx="2"/>')
+        body.append(f'<text x="{BAR_LEFT + width + 8:.1f}" y="{y + 16}">{value:,.0f}</text>')
+        y += BAR + (4 if side == "ours" else 14)
+    facts = f"{figures['cpu']}, one core for the server and one for the client, {figures['date'][:10]}"
+    width = BAR_LEFT + BAR_SPAN + 100
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + 4}" viewBox="0 0 {width} {y + 4}">',
+        "<title>Ids per second that one thread issues</title>", f"<style>{RATES_STYLE}</style>",
+        '<text class="head" x="8" y="20">How many ids per second does one server thread issue, one per request?</text>',
+        f'<text class="small" x="8" y="40">{escape(facts)}</text>', *body, "</svg>"]) + "\n"

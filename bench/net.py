@@ -227,6 +227,29 @@ def resp_lean(unix):
     return measure
 
 
+RATES_SECONDS = 3.0  # long enough for the layout's limit to show: a unit's spare ids last for one second
+
+
+def rates(turns):
+    """The picture of page one: `vesta serve` without options next to nginx and redis-server, 64 connections, a core each."""
+    place, seconds = two_cores(), turns.few(RATES_SECONDS, turns.seconds)
+    merged, ids = [{} for _ in range(turns.samples)], {}
+    with Folder() as folder:
+        at = f"unix:{folder}/vesta.sock", f"unix:{folder}/redis.sock"
+        for key, ours, yard, asks, yard_asks in (
+                ("http", daemons.defaults(turns, folder, "http", place), nginx(folder, place), "/genid", "/genid"),
+                ("resp", daemons.defaults(turns, folder, "resp", place), redis(folder, place), "GET default", "INCR counter"),
+                ("unix", daemons.defaults(turns, folder, "resp", place, at[0]), redis(folder, place, at[1]), "GET default", "INCR counter")):
+            with ours as server, yard as other:
+                made = turns_of({"ours": lambda: local(turns, server, place, asks, seconds),
+                                 "yard": lambda: local(turns, other, place, yard_asks, seconds)}, turns.samples)
+                if key == "resp":
+                    ids = count(server, b"GET default\r\n", RESP_ID, turns.few(COUNTED, 1000))
+            for sample, turn in zip(merged, made):
+                sample[f"{key}.rate"] = turn["ours"]["rate"], turn["yard"]["rate"]
+    return Made(merged, ids)
+
+
 def refused(turns):
     """`vesta serve` and eight million GET, 64 at a time on 50 connections: those that got no id."""
     requests = turns.few(DEFAULTS_REQUESTS, 20_000)

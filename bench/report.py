@@ -12,6 +12,7 @@ import drawing
 from rows import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"
+RATES = ROOT / "docs" / "pictures" / "rates.json", ROOT / "docs" / "pictures" / "rates.svg"
 FIGURES, PICTURE = ROOT / "docs" / "pictures" / "bench.json", ROOT / "docs" / "pictures" / "bench.svg"
 HEAD = "| what | against | setting | ours: median (min-max) | yardstick | ratio | wanted | | duplicates | |\n" + "|---" * 10 + "|"
 
@@ -55,6 +56,7 @@ def is_default(figure):
 def tables(figures):
     """The text of each mark."""
     rows = figures["rows"]
+    rows = [r for r in rows if r["group"] != "rates"]
     parts = {"figures": [r for r in rows if not is_default(r) and r["group"] != "peers"],
              "defaults": [r for r in rows if is_default(r)], "peers": [r for r in rows if r["group"] == "peers"]}
     texts = {name: "\n".join([HEAD, *map(line, part)]) for name, part in parts.items()}
@@ -84,7 +86,15 @@ def text(figures):
     return json.dumps({**figures, "rows": []}, indent=1).replace('"rows": []', '"rows": [\n%s\n ]' % rows) + "\n"
 
 
+def publish_rates(figures):
+    """The README's picture, and the figures behind it."""
+    figures = {**figures, "rows": [row for row in figures["rows"] if row["row"] == "rates"]}
+    RATES[0].write_text(text(figures))
+    RATES[1].write_text(drawing.draw_rates(figures))
+
+
 def publish(figures):
+    publish_rates(figures)
     FIGURES.write_text(text(figures))
     PICTURE.write_text(drawing.draw(figures))
     PAGE.write_text(filled(PAGE.read_text(), figures))

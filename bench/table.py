@@ -233,9 +233,16 @@ PEERS = [
         for name, library in peers.SERVERS.items())),
 ]
 
-ROWS = [*CORE, *LUA, *HTTP, *RESP, *SECURED, *LATENCY, *HOST, *BULK, *CLIENTS, *PEERS]
+RATES = [
+    Row("rates", "rates", net.rates, tuple(
+        Figure(f"{key}.rate", what, yard, "ids/s", "", setting(DEFAULTS, TWO))
+        for key, what, yard in (("http", "HTTP", "nginx, a constant"), ("resp", "Redis protocol", "redis-server, INCR"),
+                                ("unix", "Redis protocol, unix socket", "redis-server, INCR")))),
+]
+
+ROWS = [*RATES, *CORE, *LUA, *HTTP, *RESP, *SECURED, *LATENCY, *HOST, *BULK, *CLIENTS, *PEERS]
 NAMED = {row.name: row for row in ROWS}
-GROUPS = {"core": "in the process", "lua": "from Lua, and inside nginx", "http": "HTTP beside nginx",
+GROUPS = {"rates": "the picture of the README: rates that last", "core": "in the process", "lua": "from Lua, and inside nginx", "http": "HTTP beside nginx",
           "resp": "the Redis protocol beside redis-server", "secured": "TLS, and clients with names",
           "latency": "open loop, by the clock", "host": "connections, namespaces, policies, start-up",
           "bulk": "ids by the million", "clients": "blocks in other languages", "peers": "others' generators and servers"}

@@ -431,6 +431,7 @@ static int take_run(struct vesta_gen *gen, struct vs_slot **slot, struct run *ru
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
     int rc;
+    *slot = NULL; /* the compiler cannot know that a pause is never VESTA_OK */
     do {
         if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or spoiled */
         *slot = &map->slot[active - 1];

@@ -17,14 +17,14 @@
  * order of `vesta layout` and breaks ties of vesta_guess. */
 static const struct vesta_preset presets[] = {
     {"vesta-second", "version:1 type:1=0 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z",
-     "Vesta's max-peak since April 2017: seconds, a million ids in each; the default", VESTA, 1, APART},
+     "Vesta (Java)'s max-peak since April 2017: seconds, a million ids in each; the default", VESTA, 1, APART},
     {"vesta-milli", "version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2014-12-31T16:00:00Z",
-     "Vesta's min-granularity since April 2017: milliseconds", VESTA, 1, APART},
+     "Vesta (Java)'s min-granularity since April 2017: milliseconds", VESTA, 1, APART},
     {"vesta-legacy-second", "version:1 type:1=0 method:2 machine:10 time:30 seq:20 unit=1s epoch=2014-12-31T16:00:00Z",
-     "Vesta's max-peak before April 2017, as in its published examples: the machine is above the time", VESTA, 1,
+     "Vesta (Java)'s max-peak before April 2017, as in its published examples: the machine is above the time", VESTA, 1,
      APART},
     {"vesta-legacy-milli", "version:1 type:1=1 method:2 machine:10 time:40 seq:10 unit=1ms epoch=2014-12-31T16:00:00Z",
-     "Vesta's min-granularity before April 2017", VESTA, 1, APART},
+     "Vesta (Java)'s min-granularity before April 2017", VESTA, 1, APART},
     {"snowflake", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z",
      "the common 41/10/12 split with Twitter's epoch (also bwmarrin's default)",
      "https://github.com/bwmarrin/snowflake", 1, APART},
@@ -87,7 +87,7 @@ static const struct vesta_preset presets[] = {
      "its worker is the cluster's own number of an instance, which no lease keeps from the cluster"},
     {"js53", "zero:11=0 time:32 worker:5 seq:16 unit=1s epoch=2025-01-01T00:00:00Z",
      "ids below 2^53: exact as numbers of JavaScript, JSON and Lua 5.1",
-     "https://tc39.es/ecma262/#sec-number.max_safe_integer", 1, "it is Vesta's own"},
+     "https://tc39.es/ecma262/#sec-number.max_safe_integer", 1, "it is vesta's own"},
 };
 
 const struct vesta_preset *vesta_preset_at(int i) {

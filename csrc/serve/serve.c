@@ -242,7 +242,7 @@ static int run_serve(int argc, char **argv) {
 
 const struct vs_command vs_serve_command = {
     "serve", run_serve, "serve ids over HTTP and the Redis protocol", "serve [OPTION...]",
-    "Gives ids to its clients: over HTTP with Vesta's routes and /v1, and over the Redis protocol, so that any\n"
+    "Gives ids to its clients: over HTTP with Vesta (Java)'s routes and /v1, and over the Redis protocol, so that any\n"
     "Redis client can be used.  Serves only this machine unless told otherwise.  Stops on TERM or Ctrl-C after\n"
     "answering requests in flight, or at once on a second one.  Logs what happens, one event per line;\n"
     "USR1 reopens the log files, USR2 logs the state of each namespace.\n"

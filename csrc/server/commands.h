@@ -38,7 +38,7 @@ struct vs_call {
     const char *route;      /* HTTP; NULL: none.  A route that ends in '/' takes the rest of the path as args[0] */
     unsigned methods;       /* enum vs_method */
     const char *params;     /* HTTP: query names in the order of args, "ns,n"; "*": any, as args name, value, ... */
-    bool json;              /* HTTP: answers in JSON by default; else in plain text, as Vesta does */
+    bool json;              /* HTTP: answers in JSON by default; else in plain text, as Vesta (Java) does */
     const char *help;
 };
 

@@ -12,7 +12,7 @@ import drawing  # noqa: E402
 import report  # noqa: E402
 from claims import report as told  # noqa: E402
 
-LINKED = {"README.md": "docs/pictures/bench.svg", "README.zh-CN.md": "docs/pictures/bench.svg", "docs/benchmarks.md": "pictures/bench.svg"}
+LINKED = {"README.md": "docs/pictures/rates.svg", "README.zh-CN.md": "docs/pictures/rates.svg", "docs/benchmarks.md": "pictures/bench.svg"}
 
 
 def read(name):
@@ -35,6 +35,10 @@ def picture(svg, figures):
     return [] if any(figures["date"] in (text.text or "") for text in root.iter()) else ["bench.svg is not of " + figures["date"]]
 
 
+def rates(svg, figures):
+    return [] if drawing.draw_rates(figures) == svg else ["rates.svg does not show rates.json: bench/run rates --publish"]
+
+
 def page(text, figures):
     try:
         return [] if report.filled(text, figures) == text else ["the tables of docs/benchmarks.md are not those of bench.json: "
@@ -48,9 +52,13 @@ def linked(texts):
 
 
 def house(svg, text, texts, figures):
+    yield "docs/pictures/rates.svg shows the figures of rates.json", rates(*RATES)
     yield "docs/pictures/bench.svg is well-formed and has the ratios of bench.json", picture(svg, figures)
     yield "the tables of docs/benchmarks.md are those of bench.json", page(text, figures)
     yield "README.md, its Chinese page and docs/benchmarks.md show the picture", linked(texts)
+
+
+RATES = read("docs/pictures/rates.svg"), json.loads(read("docs/pictures/rates.json"))
 
 
 def main():
@@ -65,6 +73,7 @@ def main():
         "a picture of another day": picture(svg.replace(figures["date"], "yesterday"), figures),
         "another ratio on the page": page(text.replace(" %s (" % ratio, " 9.999 (", 1), figures),
         "a mark that is gone": page(text.replace("<!-- bench: defaults -->", ""), figures),
+        "another bar in the README's picture": rates(RATES[0].replace("vesta, HTTP", "vesta, FTP"), RATES[1]),
         "a page without the picture": linked({**texts, "README.md": ""}),
     }
     return told([("%s is found" % what, [] if wrong else ["it is not"]) for what, wrong in planted.items()])

@@ -2,10 +2,12 @@
 """run.py --build FOLDER [FILE.md...] -- runs the examples in the documents (README.md and docs/*.md, in each language) and
 compares what they print.
 
-    ```console             lines that begin with `$ ` are commands (a trailing backslash continues them), the lines
-                           below a command are exactly what it prints, on stdout and stderr together
+    ```console             lines that begin with `$ ` are commands (a trailing backslash continues them, and <<'END'
+                           continues them up to the line END), the lines below a command are exactly what it prints,
+                           on stdout and stderr together
     ```lua                 runs if its first line is `-- run: lua5.1 lua5.4 luajit`, under each; what it prints is what
                            stands behind `-->` in its lines, top to bottom (a tab is shown as a space)
+    ```lua                 is saved for the blocks below if its first line is `-- file: NAME`
     ```c                   compiled and run if its first line is `// run`; `// -->` as in Lua
     any other block        is not run
 
@@ -15,7 +17,8 @@ any such number, which then takes its place further down in the document.
 The ports 8088 and 8089 stand for two free ones, in commands and in what they print.
 A command that ends in `&` goes on in the background until its block ends; its ports, or its config's, are waited for, and a
 server's readiness, if it comes within 10 s.
-Each document has a folder of its own with an empty VESTA_STATE in it, in which all its blocks run.
+Each document has a folder of its own with an empty VESTA_STATE in it, in which all its blocks run.  There, `scripts/run`
+serves with the program under test: spec/scripts runs the real one.
 Links to files of the repository must lead somewhere.
 
     run.py --self-test     documents that are wrong on purpose must fail
@@ -75,13 +78,18 @@ def blocks(text):
         raise Wrong(f"the block that begins in line {begun} does not end")
 
 
+def is_open(command):
+    """Whether the command has a here-document whose last line has not come yet."""
+    return "<<'END'" in command and not command.endswith("\nEND")
+
+
 def sessions(lines):
     """(command, expected lines) of a console block."""
     found = []
     for line in lines:
         if line.startswith("$ "):
             found.append([line[2:], []])
-        elif found and not found[-1][1] and found[-1][0].endswith("\\"):
+        elif found and not found[-1][1] and (found[-1][0].endswith("\\") or is_open(found[-1][0])):
             found[-1][0] += "\n" + line
         elif found:
             found[-1][1].append(line)
@@ -100,6 +108,10 @@ class Document:
         self.env = {"PATH": f"{self.build}:{os.environ.get('PATH', '')}", "HOME": folder, "TZ": "UTC",
                     "LC_ALL": "C.UTF-8", "VESTA_STATE": os.path.join(folder, "state"), "TERM": "dumb"}
         self.env.update({name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")})
+        os.mkdir(os.path.join(folder, "scripts"))
+        self.write("scripts/run", ["#!/bin/sh", "exec vesta serve --http 127.0.0.1:%s --resp 127.0.0.1:%s" %
+                                   tuple(self.ports[port] for port in PORTS)])
+        os.chmod(os.path.join(folder, "scripts", "run"), 0o755)
 
     def close(self):
         for port in self.ports.values():
@@ -196,9 +208,9 @@ class Document:
 
     def feed(self, shell, command):
         """One command's lines: its output goes to a file, so that a job in the background does not speak in between."""
-        ports = self.listens_on(command)
+        ports = list(self.ports.values()) if command.startswith("scripts/run") else self.listens_on(command)
         waits = "".join(f"wait_port {port}\n" for port in ports)
-        if command.startswith("vesta serve") and ports:
+        if command.startswith(("vesta serve", "scripts/run")) and ports:
             waits += "wait_ready %s\n" % " ".join(ports)  # a reader takes as long to type the next line
         mark = f"--- end of command {id(command)}"
         out = tempfile.NamedTemporaryFile(dir=self.folder, prefix=".out", delete=False).name
@@ -239,6 +251,9 @@ class Document:
             except Wrong as wrong:
                 raise Wrong(f"under {lua}\n{wrong}") from None
 
+    def saved(self, lines):
+        self.write(lines[0].removeprefix("-- file: ").strip(), lines)
+
     def c(self, lines):
         path, program = self.write("example.c", lines), os.path.join(self.folder, "example")
         said = self.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{REPO}/csrc/include", path, "-o", program,
@@ -269,6 +284,8 @@ def kind(language, lines):
     first = lines[0] if lines else ""
     if language == "lua" and first.startswith("-- run:"):
         return "lua"
+    if language == "lua" and first.startswith("-- file: "):
+        return "saved"
     if language == "c" and first.strip() == "// run":
         return "c"
     return None
@@ -314,6 +331,7 @@ LINKS_BROKEN = "a link to a file that is not there fails"
 # what the block is, whether it is right, the block
 SAMPLES = [
     ("the same output passes", True, "```console\n$ echo a; echo b >&2\na\nb\n$ true\n```"),
+    ("a here-document is a part of its command", True, "```console\n$ cat <<'END'\na\nEND\na\n```"),
     ("another line fails", False, "```console\n$ echo a\nb\n```"),
     ("a missing line fails", False, "```console\n$ echo a\na\nb\n```"),
     ("an extra line fails", False, "```console\n$ echo a; echo b\na\n```"),

@@ -189,7 +189,7 @@ describe("vesta.guess", function()
     return found
   end
 
-  it("knows the published Vesta examples as the legacy layout", function()
+  it("knows the published Vesta (Java) examples as the legacy layout", function()
     local found = names("3456526092514361344", "2026-01-01T00:00:00Z")["vesta-legacy-second"]
     assert.are.equal(1022, found.parts.machine)
     assert.are.equal("2015-05-28T08:05:39Z", found.parts.iso)

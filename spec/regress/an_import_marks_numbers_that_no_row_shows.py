@@ -1,5 +1,5 @@
 """an_import_marks_numbers_that_no_row_shows.py -- operators delete rows of UidGenerator's WORKER_NODE, nodes of Leaf's and
-addresses in Vesta's table.  The import marked only the rows that were left, so a namespace with a later epoch leased a
+addresses in Vesta (Java)'s table.  The import marked only the rows that were left, so a namespace with a later epoch leased a
 number that old ids have, and issued the published UidGenerator id 180363646902239241 again.
 """
 import json

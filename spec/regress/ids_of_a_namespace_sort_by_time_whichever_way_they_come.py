@@ -1,4 +1,4 @@
-"""The field `method` is above the time in Vesta's layouts, and each way to ask wrote another value: `curl /genid`,
+"""The field `method` is above the time in Vesta (Java)'s layouts, and each way to ask wrote another value: `curl /genid`,
 `redis-cli GET default` and `vesta gen`, a second apart, printed 2.7e18, 1.5e18 and 0.4e18.  One value by default, and no id
 twice in any mix of old and new values."""
 import json

@@ -379,7 +379,7 @@ static void as_twitter(void) {
     world_close(&w);
 }
 
-/* Vesta's populator, with the repetition of (t+1, 0) behind a used-up unit mended. */
+/* Vesta (Java)'s populator, with the repetition of (t+1, 0) behind a used-up unit mended. */
 static void as_vesta(void) {
     struct world w;
     struct vesta_pause pause;
@@ -430,7 +430,7 @@ static const struct check_case cases[] = {
     {"seq_start=spread is even, and the same in every process", spread_is_even_and_the_same_in_every_process},
     {"sequence vector: Leaf", as_leaf},
     {"sequence vector: Twitter", as_twitter},
-    {"sequence vector: Vesta", as_vesta},
+    {"sequence vector: Vesta (Java)", as_vesta},
     {"sequence vector: Butterfly", as_butterfly},
 };
 

@@ -315,7 +315,7 @@ static void needs_that_cannot_be(void) {
 }
 
 static const struct check_case cases[] = {
-    {"the ids that Vesta's documents show are guessed as vesta-legacy-second", published_vesta_ids_are_legacy},
+    {"the ids that Vesta (Java)'s documents show are guessed as vesta-legacy-second", published_vesta_ids_are_legacy},
     {"an id of yesterday is guessed as what made it", own_ids_are_recognised},
     {"at least nine of ten usual ids of most presets have the time found at once", nine_of_ten_first_guesses_hit},
     {"whatever preset made an id is among its guesses", every_maker_is_among_the_guesses},

@@ -153,7 +153,7 @@ const struct vs_command vs_workers_command = {
     "all ids granted to it lie.  Changes nothing.\n"
     "\n"
     "import reads which numbers another generator has given out (Butterfly's table or nodes, Leaf's nodes,\n"
-    "UidGenerator's or Vesta's table) and marks them as held, or as used up to now, so that none is leased\n"
+    "UidGenerator's or Vesta (Java)'s table) and marks them as held, or as used up to now, so that none is leased\n"
     "twice.  Without --yes it only shows what it would write.  `vesta help workers import` has its options.\n"
     "\n"
     "  $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db\n"

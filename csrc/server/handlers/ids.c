@@ -238,7 +238,7 @@ enum vs_reply_state vs_on_explain(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* Vesta's name of a field. */
+/* Vesta (Java)'s name of a field. */
 static const char *vesta_name(const char *name) {
     return strcmp(name, "method") == 0 ? "genMethod" : name;
 }
@@ -250,7 +250,7 @@ enum vs_reply_state vs_on_expid(struct vs_request *r) {
     const struct vesta_layout *layout = r->ns->layout;
     vs_put(r->out, "{", 1);
     const char *last = "";
-    for (int n = 0; n < layout->field_count; n++) { /* alphabetical, as Vesta writes them */
+    for (int n = 0; n < layout->field_count; n++) { /* alphabetical, as Vesta (Java) writes them */
         int next = -1;
         for (int i = 0; i < layout->field_count; i++) {
             const char *name = vesta_name(layout->field[i].name);
@@ -320,7 +320,7 @@ static bool read_field(struct vs_request *r, struct making *m, struct vs_slice n
     return read_number(r, value, to, &given->value);
 }
 
-/* What Vesta's server takes from itself where a request does not say it. */
+/* What Vesta (Java)'s server takes from itself where a request does not say it. */
 static bool add_defaults(struct vs_request *r, struct making *m) {
     if (vs_method_at(r->ns->layout) >= 0 && !m->has_method) /* the value that this protocol's issued ids have */
         m->given[m->count++] = (struct vesta_value){"method", r->ns->method[r->protocol]};

@@ -127,7 +127,7 @@ struct vs_slice vs_http_token(const struct vs_request *r) {
 
 /* ------------------------------------------------------------------ types */
 
-/* Vesta's and Leaf's routes answer in their one type whatever is asked for, as Vesta and Leaf do; so do those that
+/* Vesta (Java)'s and Leaf's routes answer in their one type whatever is asked for, as Vesta (Java) and Leaf do; so do those that
  * machines look at.  Where there is a choice, `format` outweighs Accept. */
 bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http) {
     r->json = r->call->json;

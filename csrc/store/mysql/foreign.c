@@ -1,5 +1,5 @@
 /* foreign.c -- the numbers in other generators' tables: Butterfly's butterfly_uuid_generator, UidGenerator's
- * WORKER_NODE, Vesta's DB_MACHINE_ID_PROVIDER.  Reads only. */
+ * WORKER_NODE, Vesta (Java)'s DB_MACHINE_ID_PROVIDER.  Reads only. */
 #include "store/foreign.h"
 #include "store/mysql/link.h"
 

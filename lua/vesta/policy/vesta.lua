@@ -1,4 +1,4 @@
---- vesta -- as Vesta's manual divides the numbers: 0 to 923 for embedded generators, 924 to 1023 for servers.
+--- vesta -- as Vesta (Java)'s manual divides the numbers: 0 to 923 for embedded generators, 924 to 1023 for servers.
 --
 --     options.first, options.last   all the numbers that are leased; the layout's unless given
 --     options.border   the first number of a server; 924 unless given.  It may move while generators run

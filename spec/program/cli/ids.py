@@ -21,7 +21,7 @@ PUBLISHED = """\
 """
 
 
-@claim("explain draws the published Vesta example")
+@claim("explain draws the published Vesta (Java) example")
 def _(w):
     result = w.run("explain", "--layout", "vesta-legacy-second", "1138729511026688")
     same((result.code, result.err), (0, ""))

@@ -1,4 +1,4 @@
-"""import.py -- `vesta workers import`: tables and nodes laid out as Butterfly, Leaf, UidGenerator and Vesta lay them out;
+"""import.py -- `vesta workers import`: tables and nodes laid out as Butterfly, Leaf, UidGenerator and Vesta (Java) lay them out;
 what is found is marked, is marked once, and is leased by nobody.
 """
 import json
@@ -206,7 +206,7 @@ def _(world):
     fails(world.run("workers", "import", "--from", "uid", "--source", source, "--store", "sqlite:" + world.path("t.db"), *NS), 1, "WORKER_NODE", "'-4'")
 
 
-@claim("Vesta's table: rows with an address are held for ever; rows that are free were used up to now, for somebody may have freed them")
+@claim("Vesta (Java)'s table: rows with an address are held for ever; rows that are free were used up to now, for somebody may have freed them")
 def _(world):
     source = database("vs", VESTA_TABLE, "INSERT INTO DB_MACHINE_ID_PROVIDER (ID, IP) SELECT seq, NULL FROM seq_0_to_6",
                       "INSERT INTO DB_MACHINE_ID_PROVIDER VALUES (1023, NULL)",

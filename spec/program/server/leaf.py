@@ -52,7 +52,7 @@ def _(world):
             same(reply.headers["content-type"], "application/json")
 
 
-@claim("Vesta's routes take a namespace, too; without one they mean the first")
+@claim("Vesta (Java)'s routes take a namespace, too; without one they mean the first")
 def _(world):
     with Configured(world, TWO % "false") as server:
         for name, width in (("orders", 12), ("a:b", 10)):

@@ -8,7 +8,7 @@ from serving import Server, claim, get, main, same, SLOW, until_closed
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-@claim("Vesta's four routes: an id is given, explained, dated and made again by hand")
+@claim("Vesta (Java)'s four routes: an id is given, explained, dated and made again by hand")
 def _(world):
     with Server(world, layout="vesta-second", pacing="clock") as server:
         reply = server.get("/genid")
