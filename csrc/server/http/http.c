@@ -127,22 +127,29 @@ static enum vs_reply_state tell_methods(struct vs_request *r, unsigned methods) 
     return VS_ANSWERED;
 }
 
+/* A parameter in a body that nobody reads would be another request than the client believes. */
+static bool has_no_body(struct vs_request *r, const struct vs_http *http) {
+    if (http->body.length == 0 || http->method == VS_POST) return true;
+    vs_refuse(r, "bad_type", "only POST may have a body: put the parameters into the query, or send a POST");
+    return false;
+}
+
 static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *http) {
     struct vs_slice rest;
     bool is_by_page = http->origin.at || http->site == VS_SITE_FOREIGN;
     if ((is_by_page || http->is_public_name) && !vs_http_admits(r, http)) return VS_ANSWERED;
-    if (vs_slice_is(http->path, "*")) return tell_methods(r, VS_ANY_METHOD);
+    if (vs_slice_is(http->path, "*")) return has_no_body(r, http) ? tell_methods(r, VS_ANY_METHOD) : VS_ANSWERED;
     r->json = vs_http_is_v1(http->path) || r->session->protocol == VS_ADMIN;
     r->call = vs_call_routed(http->path, r->session->protocol, &rest);
     if (!r->call) return vs_refuse(r, "not_found", "no such path: %s", VS_QUOTE(http->path.at, http->path.length));
     if (vs_call_is_kept(r->call, r->session))
         return vs_refuse(r, "not_found", "%s is answered on the admin's listener alone", r->call->route);
-    if (http->method == VS_OPTIONS) return tell_methods(r, r->call->methods);
+    if (http->method == VS_OPTIONS) return has_no_body(r, http) ? tell_methods(r, r->call->methods) : VS_ANSWERED;
     if (!(r->call->methods & http->method)) {
         r->allow = r->call->methods;
         return vs_refuse(r, "bad_method", "%s only accepts %s", r->call->route, allow(r->call->methods));
     }
-    if (!vs_http_bind(r, http, rest)) return VS_ANSWERED;
+    if (!has_no_body(r, http) || !vs_http_bind(r, http, rest)) return VS_ANSWERED;
     if (!vs_rights_enter(r, vs_http_token(r)) && !r->checking) return VS_ANSWERED;
     return vs_http_negotiate(r, http) ? vs_request_run(r) : VS_ANSWERED;
 }
