@@ -22,6 +22,7 @@
 #define NAMESPACES_FEW 64  /* whose descriptors are not what there are too few for */
 #define SERVE_MIN 16       /* connections: with fewer there is no point in serving */
 #define ADMIN_MIN 4
+#define KEPT_PART 8 /* of a protocol's places that only clients over its unix sockets can take */
 
 const char *const vs_turned_name[VS_TURNED_REASONS] = {
     [VS_LET_IN] = "none", [VS_TURNED_TOTAL] = "total", [VS_TURNED_PROTO] = "proto", [VS_TURNED_ADDRESS] = "address"};
@@ -140,6 +141,7 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
     if (l->connections_max + l->proto_max[VS_ADMIN] > room) cut(l, room);
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
         int half = (l->proto_max[protocol] + 1) / 2;
+        l->tcp_max[protocol] = l->proto_max[protocol];
         l->of_address[protocol] = l->address_max && l->address_max < l->proto_max[protocol] ? l->address_max
                                   : l->address_max                                          ? l->proto_max[protocol]
                                                                                             : half;
@@ -158,6 +160,19 @@ static int raise_descriptors(int want) {
     return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX ? INT_MAX : (int)limit.rlim_cur;
 }
 
+/* Where a protocol listens on unix sockets, too, clients over TCP cannot take all of its places: clients of this machine
+ * find one whatever others do. */
+static void keep_for_unix(struct vs_limits *l, const struct vs_plan *plan) {
+    for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
+        int local = plan->unix_listeners[protocol], max = l->proto_max[protocol];
+        if (local == 0 || local == plan->listeners[protocol]) continue;
+        int kept = protocol == VS_ADMIN ? max / 2 : max / KEPT_PART;
+        l->tcp_max[protocol] = max - (kept > 0 ? kept : 1);
+        if (l->tcp_max[protocol] < 1) l->tcp_max[protocol] = 1;
+        if (l->of_address[protocol] > l->tcp_max[protocol]) l->of_address[protocol] = l->tcp_max[protocol];
+    }
+}
+
 int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_error *err) {
     bool listens[VS_PROTOCOLS];
     int listeners = 0, admin_max = l->proto_max[VS_ADMIN] ? l->proto_max[VS_ADMIN] : VS_ADMIN_CONNECTIONS_DEFAULT;
@@ -170,7 +185,9 @@ int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_
                    plan->namespaces * RESERVE_NAMESPACE + plan->keepers * RESERVE_KEEPER +
                    l->tags.connections * RESERVE_DATABASE;
     int descriptors = raise_descriptors(l->connections_max + admin_max + reserved + l->tags.listed + l->tags.found_max);
-    return vs_limits_settle(l, descriptors, reserved, listens, err);
+    int rc = vs_limits_settle(l, descriptors, reserved, listens, err);
+    if (rc == VESTA_OK) keep_for_unix(l, plan);
+    return rc;
 }
 
 /* ------------------------------------------------------------------ places
@@ -186,7 +203,7 @@ struct entry {
 struct vs_budget {
     struct vs_limits limits;
     pthread_mutex_t mutex; /* over places; held for a moment, around nothing else */
-    int open[VS_PROTOCOLS];
+    int open[VS_PROTOCOLS], over_tcp[VS_PROTOCOLS];
     uint64_t seed; /* who chooses addresses must not choose one chain */
     int bucket_count, free;
     int *bucket;
@@ -276,12 +293,19 @@ static void leave_address(struct vs_budget *b, enum vs_protocol protocol, const 
     b->free = i;
 }
 
+/* A balancer's connections, whose peer is not known yet, come over TCP, too. */
+static bool is_tcp(const struct vs_peer *peer) {
+    return !peer || peer->family != 0;
+}
+
 static enum vs_turned enter(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
     if (b->open[protocol] >= b->limits.proto_max[protocol]) return VS_TURNED_PROTO;
+    if (is_tcp(peer) && b->over_tcp[protocol] >= b->limits.tcp_max[protocol]) return VS_TURNED_PROTO;
     if (protocol != VS_ADMIN && b->open[VS_RESP] + b->open[VS_HTTP] >= b->limits.connections_max)
         return VS_TURNED_TOTAL;
     if (peer && peer->family != 0 && !enter_address(b, protocol, peer)) return VS_TURNED_ADDRESS;
     b->open[protocol]++;
+    b->over_tcp[protocol] += is_tcp(peer);
     return VS_LET_IN;
 }
 
@@ -302,6 +326,7 @@ bool vs_budget_name(struct vs_budget *b, enum vs_protocol protocol, const struct
 void vs_budget_leave(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
     pthread_mutex_lock(&b->mutex);
     b->open[protocol]--;
+    b->over_tcp[protocol] -= is_tcp(peer);
     if (peer && peer->family != 0) leave_address(b, protocol, peer);
     pthread_mutex_unlock(&b->mutex);
 }

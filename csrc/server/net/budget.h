@@ -53,6 +53,7 @@ struct vs_limits {
     struct vs_tags_plan tags;
     int descriptors, reserved;    /* of the process; those that no client can take.  Set by vs_limits_settle */
     int of_address[VS_PROTOCOLS]; /* the same */
+    int tcp_max[VS_PROTOCOLS];    /* those of proto_max that clients over TCP can take.  Set by vs_limits_fit */
     int namespaces;               /* that have a descriptor each.  Set by vs_limits_fit */
     int cut_from;                 /* set by vs_limits_settle: connections that were asked for where there are fewer, else 0 */
 };
@@ -61,6 +62,7 @@ struct vs_limits {
 struct vs_plan {
     int open; /* when the loops begin, the listeners among them */
     int threads, namespaces, listeners[VS_PROTOCOLS];
+    int unix_listeners[VS_PROTOCOLS]; /* of `listeners` */
     int keepers; /* threads that open namespaces or keep their leases: each calls a store */
 };
 

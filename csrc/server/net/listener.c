@@ -206,7 +206,8 @@ static void tell_turned(struct server *server, enum vs_protocol protocol, uint64
     vs_log(VS_LOG_WARN, sentences[protocol], "turned_away", VS_DIGITS((int64_t)more), "of_one_address",
            VS_DIGITS((int64_t)(address - *was)), "limit_of_one_address", VS_DIGITS(limits->of_address[protocol]),
            "connections", VS_DIGITS(vs_budget_open(app->budget, protocol)), "limit",
-           VS_DIGITS(limits->proto_max[protocol]), "limit_of_all", VS_DIGITS(limits->connections_max), "last_address",
+           VS_DIGITS(limits->proto_max[protocol]), "limit_over_tcp", VS_DIGITS(limits->tcp_max[protocol]),
+           "limit_of_all", VS_DIGITS(limits->connections_max), "last_address",
            last_address(server, VS_LAST_TURNED + (int)protocol, last), NULL);
     *was = address;
 }

@@ -327,6 +327,12 @@ static void tell_limits(const struct vs_limits *l) {
 }
 
 /* What clients may have, measured by what the process has. */
+static bool is_unix(int fd) {
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    socklen_t length = sizeof address;
+    return getsockname(fd, (struct sockaddr *)&address, &length) == 0 && address.ss_family == AF_UNIX;
+}
+
 static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};
@@ -335,9 +341,11 @@ static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err
                            .threads = opts->threads,
                            .namespaces = opts->app->ns_count,
                            .keepers = opts->keepers};
-    for (int i = 0; i < opts->listener_count; i++)
+    for (int i = 0; i < opts->listener_count; i++) {
         plan.listeners[opts->listener[i].protocol]++;
     int rc = vs_limits_fit(&limits, &plan, err);
+        plan.unix_listeners[opts->listener[i].protocol] += is_unix(opts->listener[i].fd);
+    }
     if (rc != VESTA_OK) return rc;
     opts->app->budget = vs_budget_new(&limits);
     if (!opts->app->budget) return vs_fail(err, VESTA_ENOMEM, "no memory for %d connections", limits.connections_max);
