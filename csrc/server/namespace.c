@@ -5,6 +5,7 @@
 #include "server/request.h"
 #include "server/resp/multi.h"
 #include "server/rights/rights.h"
+#include "server/shares/shares.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -120,8 +121,10 @@ static bool enter(struct vs_request *r, struct vs_slice name, bool only_reads) {
     if (!vs_request_find(r, name)) return refuse_unknown(r, name);
     if (r->tag && !r->tag->seg) return refuse_dense(r);
     if (is_used_up(r)) return false;
-    if (r->tag || vs_namespace_is_open(r->ns) || (only_reads && state_of(r->ns) == VS_NAMESPACE_ENDED)) return true;
-    return refuse_closed(r, r->ns);
+    if (r->tag) return true;
+    bool is_readable = vs_namespace_is_open(r->ns) || (only_reads && state_of(r->ns) == VS_NAMESPACE_ENDED);
+    if (!is_readable) return refuse_closed(r, r->ns);
+    return !r->session->share.is_metered || vs_shares_enter(r);
 }
 
 bool vs_request_enter(struct vs_request *r, struct vs_slice name) {

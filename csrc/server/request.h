@@ -34,6 +34,7 @@ struct vs_request {
     bool checking;                /* it waits for a secret to be proved */
     int held;                     /* enum vs_share_kind: what it asks for is over its share just now */
     uint64_t most; /* ids that it may have: decided once, so that a reload changes no request that waits; 0: not yet */
+    size_t charged;               /* namespaces that this run came by, and that are charged with the request */
     bool reading;                 /* the name that is asked may be that of a tag, whose table is about to be read */
     struct vs_slice bytes;        /* RESP: as it came; none where it waited, or is a transaction's */
     size_t behind;                /* how many more came right behind it */

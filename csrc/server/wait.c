@@ -203,7 +203,9 @@ static enum vs_reply_state run(struct vs_request *r) {
     return state;
 }
 
+    r->session->scratch->run++;
 /* Over its share: no policy is asked, and there may be ids enough for others. */
+    if (r->held) state = VS_WAITS; /* also where a handler found that it may not ask the namespace just now */
 static enum vs_reply_state settle_share(struct vs_request *r, int64_t now_us) {
     begin_waiting(r, now_us);
     if (r->pause.wait_us > r->session->waiting.deadline_us - now_us) return vs_shares_refuse(r);

@@ -60,7 +60,8 @@ enum vs_reply_state vs_on_leaf_decode(struct vs_request *r) {
     struct vesta_parts parts;
     char digits[VESTA_FORMAT_MAX];
     uint64_t id;
-    if (!vs_request_enter_layout(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return error_message(r);
+    if (!vs_request_enter_layout(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts))
+        return r->held ? VS_WAITS : error_message(r);
     vs_put(r->out, "{", 1);
     put_timestamp(r->out, parts.unix_ms);
     vesta_format(VESTA_DECIMAL, parts.worker, digits);

@@ -46,7 +46,9 @@ struct vs_scratch {
     struct vs_counts *counts;
 };
 
+        uint64_t charged_run;     /* the last run that was charged to this namespace as a request */
 /* Makes what a loop has of each namespace.  false: no memory; what there is is freed as usual. */
+    uint64_t run;                 /* counts runs of handlers */
 bool vs_scratch_make(struct vs_scratch *scratch, const struct vs_app *app);
 void vs_scratch_free(struct vs_scratch *scratch);
 
@@ -70,7 +72,8 @@ struct vs_waiting {
         uint64_t ids;        /* that it has not taken yet */
         struct vs_party *client; /* who was charged; NULL: it had no name */
         struct vs_namespace *of; /* whose they are to be; NULL: a tag's */
-        bool is_admitted;    /* as a request */
+        bool is_admitted;    /* as a request: to its client and its address */
+        size_t namespaces;   /* ... to so many of those that it names, the first in its order */
         bool is_held;        /* it waited for a share, and was counted */
     } charged;
 };

@@ -41,6 +41,7 @@ struct vs_multi {
     size_t count;            /* of them */
     size_t wanted;           /* ids, by all that is queued */
     struct heap demands;     /* struct demand, of each */
+    struct heap asked;       /* struct vs_asked_of; only of namespaces that have a rate of requests */
     struct vs_tag_set *tags; /* those that there were when it began: what was counted is what is taken */
     size_t at, taken;        /* ANSWERING: bytes of the queue that are done with, and ids that went to those */
 };
@@ -54,6 +55,7 @@ static void forget(struct vs_session *s, struct heap *heap) {
 static void forget_queue(struct vs_session *s) {
     forget(s, &s->multi->queue);
     forget(s, &s->multi->demands);
+    forget(s, &s->multi->asked);
 }
 
 /* How many requests are queued, for others to see. */
@@ -99,9 +101,10 @@ static bool count_wanted(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
     m->mode = COUNTING;
     m->cannot = false;
+    r->session->scratch->run++;
     r->call->handler(r);
     m->mode = QUEUEING;
-    if (r->opening || m->cannot) return false;
+    if (m->cannot || (r->opening && r->call->flags & VS_CALL_GIVES)) return false;
     r->out->used = r->start;
     r->code = 0;
     if (m->wanted > VESTA_BATCH_MAX)
@@ -109,6 +112,12 @@ static bool count_wanted(struct vs_request *r) {
     else if (m->demands.used < m->wanted * sizeof(struct demand))
         vs_refuse_memory(r);
     return r->code == 0;
+}
+
+/* Commands that give no ids are counted, too: whether the client may ask what they name is decided when they are queued,
+ * and their namespaces are charged. */
+static bool is_counted(const struct vs_request *r) {
+    return (r->call->flags >> VS_CALL_NEEDS & VS_ALL_CLASSES) != 0;
 }
 
 static void queue(struct vs_request *r, const char *bytes, size_t length) {
@@ -120,7 +129,7 @@ static void queue(struct vs_request *r, const char *bytes, size_t length) {
     else if (m->count == QUEUE_COUNT_MAX || m->queue.used + length > QUEUE_BYTES_MAX)
         vs_refuse(r, "too_large", "a transaction has at most %d commands of %d bytes in all: send several",
                   QUEUE_COUNT_MAX, QUEUE_BYTES_MAX);
-    else if (r->call->flags & VS_CALL_GIVES && !count_wanted(r))
+    else if (is_counted(r) && !count_wanted(r))
         return;
     else if (!append(r->session, &m->queue, bytes, length))
         vs_refuse_memory(r);
@@ -201,6 +210,28 @@ static void turn_to_source(struct vs_request *r, uint16_t source) {
 static bool note_demand(struct vs_request *r, uint64_t run) {
     struct demand one = {source_of(r), (uint32_t)run};
     return append(r->session, &r->session->multi->demands, &one, sizeof one);
+}
+
+bool vs_multi_asks(const struct vs_session *s, size_t i, struct vs_asked_of *of) {
+    const struct heap *asked = &s->multi->asked;
+    if ((i + 1) * sizeof *of > asked->used) return false;
+    memcpy(of, asked->at + i * sizeof *of, sizeof *of);
+    return true;
+}
+
+bool vs_multi_ask(struct vs_request *r) {
+    struct vs_multi *m = r->session->multi;
+    struct vs_asked_of of = {.ns = UINT32_MAX}, next = {(uint32_t)(r->ns - r->session->app->ns), 1};
+    size_t count = m->asked.used / sizeof of;
+    if (count > 0) vs_multi_asks(r->session, count - 1, &of);
+    if (of.ns == next.ns) {
+        next.requests += of.requests;
+        m->asked.used -= sizeof of;
+    }
+    if (append(r->session, &m->asked, &next, sizeof next)) return true;
+    vs_refuse_memory(r);
+    vs_multi_cannot(r->session);
+    return false;
 }
 
 /* Notes for each id whose it shall be; too few are noted where there is no memory for it. */

@@ -20,6 +20,14 @@ bool vs_multi_is_answering(const struct vs_session *session);
 bool vs_multi_is_counting(const struct vs_session *session);
 /* What it wants cannot be had: its refusal stands. */
 void vs_multi_cannot(struct vs_session *session);
+/* What a transaction asks of namespaces, in the order in which it was queued; so many requests in a row of one. */
+struct vs_asked_of {
+    uint32_t ns, requests;
+};
+/* The i-th of them.  false: there is none. */
+bool vs_multi_asks(const struct vs_session *session, size_t i, struct vs_asked_of *of);
+/* Notes that a command that is being queued asks its namespace.  false: no memory, and the reply says so. */
+bool vs_multi_ask(struct vs_request *request);
 /* The tags that there were when it began. */
 struct vs_tag_set *vs_multi_tags(const struct vs_session *session);
 

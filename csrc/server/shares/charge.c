@@ -41,13 +41,18 @@ static void add_bucket(struct buckets *b, struct vs_bucket *bucket, int kind) {
     b->at[b->count++].kind = kind;
 }
 
-static struct buckets buckets_of(struct vs_request *r, bool requests) {
+/* `ns` NULL: no namespace is charged. */
+static struct buckets buckets_of(struct vs_request *r, bool requests, struct vs_namespace *ns) {
     struct vs_party *client = r->session->share.client, *address = vs_address_of(r->session);
     struct buckets b = {.count = 0};
     if (client) add_bucket(&b, requests ? &client->requests : &client->ids, VS_SHARE_CLIENT_IDS + requests);
     if (address) add_bucket(&b, requests ? &address->requests : &address->ids, VS_SHARE_ADDRESS_IDS + requests);
-    if (!r->tag) add_bucket(&b, requests ? &r->ns->requests : &r->ns->ids, VS_SHARE_NAMESPACE_IDS + requests);
+    if (ns) add_bucket(&b, requests ? &ns->requests : &ns->ids, VS_SHARE_NAMESPACE_IDS + requests);
     return b;
+}
+
+static struct vs_namespace *namespace_of(const struct vs_request *r) {
+    return r->tag ? NULL : r->ns;
 }
 
 static int64_t now_ns(const struct vs_session *s) {
@@ -97,19 +102,56 @@ static bool is_early(struct vs_request *r, int kind) {
     return false;
 }
 
-bool vs_shares_admit(struct vs_request *r) {
+/* n requests to the request's namespace, which is the next of those that it names. */
+static bool charge_namespace(struct vs_request *r, uint64_t n) {
     struct vs_charged *charged = &r->session->waiting.charged;
-    if (r->session->protocol == VS_ADMIN || r->call->flags & VS_CALL_OPEN) return true;
+    struct buckets b = {.count = 0};
+    add_bucket(&b, &r->ns->requests, VS_SHARE_NAMESPACE_REQUESTS);
+    bool may = charge(r, &b, n);
+    charged->namespaces += may || charged->due_us != 0;
+    return may;
+}
+
+/* All that a transaction asks of namespaces, before any of it is answered. */
+static bool charge_transaction(struct vs_request *r) {
+    const struct vs_charged *charged = &r->session->waiting.charged;
+    struct vs_asked_of of;
+    while (vs_multi_asks(r->session, charged->namespaces, &of)) {
+        vs_request_turn(r, &r->session->app->ns[of.ns]);
+        if (!charge_namespace(r, of.requests)) return false;
+    }
+    return true;
+}
+
+static bool admit(struct vs_request *r, uint64_t n) {
+    struct vs_charged *charged = &r->session->waiting.charged;
     if (charged->is_admitted) return charged->ids > 0 || !is_early(r, VS_SHARE_CLIENT_REQUESTS);
-    struct buckets b = buckets_of(r, true);
-    uint64_t n = r->call->handler == vs_on_exec && r->session->multi ? atomic_load_explicit(&r->session->member.commands, memory_order_relaxed) : 1;
+    struct buckets b = buckets_of(r, true, NULL);
     bool may = charge(r, &b, n);
     charged->is_admitted = may || charged->due_us != 0;
     return may;
 }
 
+bool vs_shares_admit(struct vs_request *r) {
+    const struct vs_session *s = r->session;
+    if (s->protocol == VS_ADMIN || r->call->flags & VS_CALL_OPEN) return true;
+    if (r->call->handler != vs_on_exec || !s->multi) return admit(r, 1);
+    return admit(r, vs_get(&s->member.commands)) && charge_transaction(r);
+}
+
+bool vs_shares_enter(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    uint64_t *charged_run = &s->scratch->queue[VS_QUEUE_OF_IDS + (r->ns - s->app->ns)].charged_run;
+    bool is_transaction = vs_multi_hands_out(s);
+    if (s->protocol == VS_ADMIN || !vs_bucket_rate(&r->ns->requests)) return true;
+    if (*charged_run == s->scratch->run || (is_transaction && !vs_multi_is_counting(s))) return true;
+    *charged_run = s->scratch->run;
+    if (is_transaction) return vs_multi_ask(r);
+    return r->charged++ < s->waiting.charged.namespaces || charge_namespace(r, 1);
+}
+
 void vs_shares_also(struct vs_request *r, uint64_t n) {
-    struct buckets b = buckets_of(r, true);
+    struct buckets b = buckets_of(r, true, namespace_of(r));
     for (int i = 0; i < b.count; i++)
         (void)vs_bucket_take(b.at[i].bucket, n, now_ns(r->session), INT64_MAX / 4);
 }
@@ -126,7 +168,7 @@ static uint64_t at_once(struct vs_session *s, const struct buckets *b, uint64_t 
 static bool charge_ids(struct vs_request *r, uint64_t want, bool exact, uint64_t *may) {
     struct vs_charged *charged = &r->session->waiting.charged;
     if (charged->ids == 0) {
-        struct buckets b = buckets_of(r, false);
+        struct buckets b = buckets_of(r, false, namespace_of(r));
         if (b.count == 0) return true;
         uint64_t n = exact ? want : at_once(r->session, &b, want);
         bool at_once = charge(r, &b, n);
@@ -233,7 +275,7 @@ static void tell(struct vs_request *r, struct vs_party *party) {
                                                  memory_order_relaxed))
         return; /* another loop does */
     vs_log(VS_LOG_WARN, "a client is held to its share", "who", vs_party_text(party, text), "share",
-           vs_share_name[r->held], "namespace", r->tag ? r->tag->name : r->ns->name, "held",
+           vs_share_name[r->held], "namespace", r->tag ? r->tag->name : r->gen ? r->ns->name : NULL, "held",
            VS_DIGITS((int64_t)atomic_load_explicit(&party->held, memory_order_relaxed)), "refused",
            VS_DIGITS((int64_t)atomic_load_explicit(&party->refused, memory_order_relaxed)), NULL);
 }
@@ -254,7 +296,7 @@ static void describe(struct vs_request *r, char *text, size_t size) {
     struct vs_session *s = r->session;
     bool of_requests = r->held != VS_SHARE_UNIT && (r->held - VS_SHARE_CLIENT_IDS) % 2;
     const char *what = of_requests ? "requests" : "ids";
-    struct buckets b = buckets_of(r, of_requests);
+    struct buckets b = buckets_of(r, of_requests, namespace_of(r));
     uint64_t rate = 0;
     for (int i = 0; i < b.count; i++)
         if (b.at[i].kind == r->held) rate = vs_bucket_rate(b.at[i].bucket);

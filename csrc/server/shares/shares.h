@@ -33,6 +33,9 @@ void vs_shares_end(struct vs_session *session);
 
 /* Whether a request may be run now, by the rates of requests; asked once.  false: it is to wait (r->held). */
 bool vs_shares_admit(struct vs_request *request);
+/* Charges the request to the namespace that it has turned to, once for each that it names.  A transaction's are charged
+ * by its EXEC.  false: it is to wait (r->held), or there is no memory and the reply says so. */
+bool vs_shares_enter(struct vs_request *request);
 /* How many of `want` ids the request may take now, if `exact` all of them one day, else as many as is convenient.
  * false: it is to wait (r->held). */
 bool vs_shares_ask(struct vs_request *request, uint64_t want, bool exact, uint64_t *may);
