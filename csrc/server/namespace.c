@@ -65,14 +65,14 @@ static bool is_unread(struct vs_app *app, struct vs_tags_status *status) {
 static bool refuse_unknown(struct vs_request *r, struct vs_slice name) {
     struct vs_app *app = r->session->app;
     struct vs_tags_status status;
+    char what[160];
     const struct vs_tag_set *tags = vs_request_tags(r);
     size_t count = (size_t)app->ns_count + (tags ? tags->count : 0);
     const char *first = app->ns_count > 0 ? app->ns[0].name : count > 0 ? tags->at[0]->name : "";
     if (name.at && is_unread(app, &status)) {
         r->reading = status.is_reading && !r->session->multi; /* a transaction has the tags that it began with */
-        return vs_refuse(r, "not_ready", "'%s' is not known yet: %s", VS_QUOTE(name.at, name.length),
-                         status.unread_why),
-               false;
+        snprintf(what, sizeof what, "'%s' is not known yet", VS_QUOTE(name.at, name.length));
+        return vs_refuse_why(r, "not_ready", what, status.unread_why), false;
     }
     if (!name.at)
         vs_refuse(r, "unknown_name", "a name is needed: this server has tags and no namespace%s%s%s",
@@ -89,13 +89,13 @@ static bool refuse_unknown(struct vs_request *r, struct vs_slice name) {
 }
 
 static bool refuse_closed(struct vs_request *r, struct vs_namespace *ns) {
-    char why[VS_NAMESPACE_WHY_MAX];
+    char why[VS_NAMESPACE_WHY_MAX], what[VESTA_NAMESPACE_MAX + 32];
     enum vs_namespace_state state = state_of(ns);
     bool for_good = state == VS_NAMESPACE_REFUSED;
     if (state == VS_NAMESPACE_ENDED) return vs_refuse(r, "epoch_end", "'%s': %s", ns->name, vs_namespace_why(ns, why)), false;
     r->opening = for_good ? NULL : ns;
-    vs_refuse(r, for_good ? "not_served" : "not_ready", "'%s' %s: %s", ns->name,
-              for_good ? "is not served" : "is not open yet", vs_namespace_why(ns, why));
+    snprintf(what, sizeof what, "'%s' %s", ns->name, for_good ? "is not served" : "is not open yet");
+    vs_refuse_why(r, for_good ? "not_served" : "not_ready", what, vs_namespace_why(ns, why));
     return false;
 }
 

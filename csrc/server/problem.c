@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "server/commands.h"
 #include "server/problem.h"
+#include "server/rights/rights.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -144,6 +145,17 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
         vs_put(r->out, "\n", 1);
     }
     return VS_ANSWERED;
+}
+
+void vs_unrefuse(struct vs_request *r) {
+    r->out->used = r->start;
+    r->code = 0;
+    r->status = r->http ? 200 : 0;
+    r->retry_after_s = 0;
+}
+
+enum vs_reply_state vs_refuse_why(struct vs_request *r, const char *code, const char *what, const char *why) {
+    return vs_refuse(r, code, "%s: %s", what, vs_rights_sees_reasons(r->session) ? why : "the server's log has the reason");
 }
 
 enum vs_reply_state vs_refuse_memory(struct vs_request *r) {

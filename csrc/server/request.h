@@ -78,6 +78,12 @@ struct vs_request vs_request_recall(struct vs_session *session, struct vs_out *o
 enum vs_reply_state vs_refuse(struct vs_request *request, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Takes a refusal back: the request is answered after all. */
+void vs_unrefuse(struct vs_request *request);
+/* Answers with a failure of the server's own: what failed, and `why` for clients that may be shown it, since it may name
+ * databases and paths.  Always VS_ANSWERED. */
+enum vs_reply_state vs_refuse_why(struct vs_request *request, const char *code, const char *what, const char *why);
+
 /* Answers with the admin's page, where a browser asks for it there. */
 bool vs_put_page(struct vs_request *request);
 

@@ -169,17 +169,22 @@ static enum vs_next_step judge(struct vs_request *r, int64_t *until_us) {
 static enum vs_reply_state give_up(struct vs_request *r) {
     char text[256];
     const char *code = vesta_why_name(r->pause.why);
+    bool is_stores = r->pause.why == VESTA_LEASE || r->pause.why == VESTA_FAILSTOP;
     vesta_pause_text(r->gen, &r->pause, text, sizeof text);
     atomic_store(&r->ns->refused_why, (int)r->pause.why);
     atomic_store(&r->ns->refused_wait_us, r->pause.wait_us);
     atomic_fetch_add(&r->ns->refused, 1);
     if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
+    if (is_stores && !vs_rights_sees_reasons(r->session))
+        return vs_refuse_why(r, code, "there is no worker id to issue ids with", text);
     return vs_refuse(r, code, "%s", text);
 }
 
 static enum vs_reply_state give_up_tag(struct vs_request *r) {
     char text[256];
-    if (r->tag->seg)
+    if (r->tag->seg && !vs_rights_sees_reasons(r->session))
+        snprintf(text, sizeof text, "no range of '%s' just now: the server's log has the reason", r->tag->name);
+    else if (r->tag->seg)
         vesta_segment_pause_text(r->tag->seg, &r->pause, text, sizeof text);
     else
         snprintf(text, sizeof text,
@@ -198,14 +203,14 @@ static bool is_unproved(struct vs_request *r) {
 static enum vs_reply_state run(struct vs_request *r) {
     if (is_unproved(r)) return r->checking ? VS_WAITS : VS_ANSWERED;
     if (r->session->share.is_metered && !vs_shares_admit(r)) return VS_WAITS;
+    r->session->scratch->run++;
     enum vs_reply_state state = r->call->handler(r);
+    if (r->held) state = VS_WAITS; /* also where a handler found that it may not ask the namespace just now */
     if (state == VS_WAITS) r->out->used = r->start;
     return state;
 }
 
-    r->session->scratch->run++;
 /* Over its share: no policy is asked, and there may be ids enough for others. */
-    if (r->held) state = VS_WAITS; /* also where a handler found that it may not ask the namespace just now */
 static enum vs_reply_state settle_share(struct vs_request *r, int64_t now_us) {
     begin_waiting(r, now_us);
     if (r->pause.wait_us > r->session->waiting.deadline_us - now_us) return vs_shares_refuse(r);

@@ -324,13 +324,16 @@ enum vs_reply_state vs_on_dbsize(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ VESTA.INFO, VESTA.LAYOUTS */
 
-static void put_namespace(struct vs_out *out, const struct vs_namespace *ns) {
+static void put_namespace(struct vs_request *r, const struct vs_namespace *ns) {
+    struct vs_out *out = r->out;
     struct vesta_info info;
     char layout[VESTA_LAYOUT_TEXT_MAX], why[VS_NAMESPACE_WHY_MAX];
     vs_resp_word(out, ns->name);
     if (!vs_namespace_is_open(ns)) {
         vs_resp_map(out, 1);
-        vs_resp_word(out, "not_open"), vs_resp_word(out, vs_namespace_why(ns, why));
+        bool is_shown = vs_rights_sees_reasons(r->session);
+        vs_resp_word(out, "not_open");
+        vs_resp_word(out, is_shown ? vs_namespace_why(ns, why) : "the server's log has the reason");
         return;
     }
     vesta_get_info(ns->gen[VS_RESP], &info);
@@ -358,7 +361,7 @@ enum vs_reply_state vs_on_vesta_info(struct vs_request *r) {
         seen += vs_rights_sees(r->session, app->ns[i].name);
     vs_resp_word(r->out, "namespaces"), vs_resp_map(r->out, seen);
     for (int i = 0; i < vs_told(app); i++)
-        if (vs_rights_sees(r->session, app->ns[i].name)) put_namespace(r->out, &app->ns[i]);
+        if (vs_rights_sees(r->session, app->ns[i].name)) put_namespace(r, &app->ns[i]);
     return VS_ANSWERED;
 }
 

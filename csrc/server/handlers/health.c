@@ -1,6 +1,7 @@
 /* health.c -- how the server is: alive, ready, which version, which routes.  Knows no socket; takes no id. */
 #include "generator/generator.h"
 #include "server/commands.h"
+#include "server/rights/rights.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -181,8 +182,25 @@ static void put_warnings(const struct vs_request *r, const struct look *seen) {
     vs_put_text(r->out, "]}\n");
 }
 
+#define READY_US 10000 /* strangers may ask as often as they like */
+
+/* The status is for all; names, databases and paths are not. */
+static enum vs_reply_state answer_stranger(struct vs_request *r) {
+    struct vs_scratch *scratch = r->session->scratch;
+    struct look seen;
+    if (scratch->ready.at_us == 0 || scratch->now_us - scratch->ready.at_us >= READY_US) {
+        scratch->ready.is_ready = look(r, &seen) == 0;
+        scratch->ready.at_us = scratch->now_us;
+    }
+    if (!scratch->ready.is_ready || r->session->draining)
+        return vs_refuse(r, "not_ready", "the admin listener, and clients that may read all names, are shown the reasons");
+    vs_put_text(r->out, "{\"status\":\"ready\"}\n");
+    return VS_ANSWERED;
+}
+
 enum vs_reply_state vs_on_readyz(struct vs_request *r) {
     struct look seen;
+    if (!vs_rights_sees_reasons(r->session)) return answer_stranger(r);
     int count = look(r, &seen);
     if (count == 0) {
         vs_put_text(r->out, "{\"status\":\"ready\"");

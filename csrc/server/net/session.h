@@ -61,6 +61,14 @@ struct vs_waiting {
     int64_t wait_us;            /* try again after this long */
     int queue;                  /* ... in this one: vs_request_queue */
     bool by_policy;             /* past its deadline: one of app->waiting_by_policy */
+    struct {
+        int64_t at_us; /* as now_us; 0: never */
+        uint64_t bytes;
+    } resident; /* what the process held when INFO last measured it */
+    struct {
+        int64_t at_us; /* the same */
+        bool is_ready;
+    } ready; /* what /readyz last found, for clients that are shown no reasons */
     int64_t policy_until_us;    /* by the policy's verdict; 0: there is none yet */
     int64_t judged_until_us;    /* ... which is awaited until then */
     uint64_t *ids;              /* already taken for it: how many, and how many there is room for */

@@ -277,7 +277,9 @@ bool vs_rights_entered(struct vs_request *r) {
     if (proof == VS_PROOF_LATER) return false;
     s->said_length = 0;
     grant(s, NULL, NULL);
-    return false;
+    if (!(r->call->flags & VS_CALL_OPEN)) return false;
+    vs_unrefuse(r); /* a probe with an old secret is answered as one without a secret */
+    return true;
 }
 
 bool vs_rights_enter(struct vs_request *r, struct vs_slice token) {
@@ -285,7 +287,8 @@ bool vs_rights_enter(struct vs_request *r, struct vs_slice token) {
     bool is_token = token.at != NULL;
     struct vs_slice said = is_token ? token : r->http->authorization;
     if (s->is_proving) end_proving(s); /* the request before was answered without waiting for it */
-    if (!s->grant.accounts || s->protocol != VS_HTTP || r->call->flags & VS_CALL_OPEN) return true;
+    bool is_for_all = r->call->flags & VS_CALL_OPEN && !(r->call->flags & VS_CALL_STATE);
+    if (!s->grant.accounts || s->protocol != VS_HTTP || is_for_all) return true;
     if (!said.at) {
         if (s->grant.secret || s->grant.is_lost || !s->grant.account) grant(s, default_of(s), NULL);
         return vs_rights_may_call(r);
@@ -409,6 +412,13 @@ bool vs_rights_may_name(struct vs_request *r, struct vs_slice name) {
 bool vs_rights_operates(const struct vs_session *s) {
     if (s->grant.accounts) return s->grant.account && s->grant.account->calls & VS_OPERATE;
     return s->local || (s->app->resp_password && s->known);
+}
+
+bool vs_rights_sees_reasons(const struct vs_session *s) {
+    const struct vs_account *a = s->grant.account;
+    if (s->protocol == VS_ADMIN) return true;
+    if (!s->grant.accounts) return is_local(s) || (s->app->resp_password && s->known);
+    return a && (a->calls & VS_OPERATE || (a->calls & VS_READ && vs_account_has_all(a)));
 }
 
 bool vs_rights_sees(const struct vs_session *s, const char *name) {

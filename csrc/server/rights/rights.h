@@ -50,6 +50,9 @@ bool vs_rights_may_name(struct vs_request *request, struct vs_slice name);
 /* ... whether it may hear of a name, and of all. */
 bool vs_rights_sees(const struct vs_session *session, const char *name);
 bool vs_rights_sees_all(const struct vs_session *session);
+/* Whether it is shown why there are no ids: such reasons name databases, paths and namespaces.  The admin's listeners and
+ * clients that may read all names are; without clients with names, connections from this machine. */
+bool vs_rights_sees_reasons(const struct vs_session *session);
 /* RESP: whether it may ask about others' connections and end them; without clients with names that is who comes over a
  * unix socket, or has said the password. */
 bool vs_rights_operates(const struct vs_session *session);
