@@ -23,6 +23,7 @@ enum vs_call_flags {
     /* what a client must have for it: enum vs_class */
     VS_CALL_OPEN = 1024,      /* nothing: it is for whoever looks whether the server is there */
     VS_CALL_SHOWS_ALL = 2048, /* all names: it tells of all */
+    VS_CALL_DEAR = 4096,      /* its answer may take longer than its length shows: the clock is read behind it */
     VS_CALL_NEEDS = 16,       /* a shift */
     VS_NEEDS_GIVE = VS_GIVE << VS_CALL_NEEDS,
     VS_NEEDS_BLOCK = VS_BLOCK << VS_CALL_NEEDS,
@@ -41,6 +42,11 @@ struct vs_call {
     bool json;              /* HTTP: answers in JSON by default; else in plain text, as Vesta (Java) does */
     const char *help;
 };
+
+/* What a request of that command costs beside its bytes: vs_quantum. */
+static inline size_t vs_call_cost(const struct vs_call *call) {
+    return call->flags & VS_CALL_DEAR ? VS_QUANTUM_LOOK : 0;
+}
 
 /* The i-th command, or NULL behind the last. */
 const struct vs_call *vs_call_at(int i);

@@ -49,29 +49,29 @@ CALL("VESTA.CANCEL", vs_on_cancel, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_
      VS_POST, "tag,number,token", true,
      "VESTA.CANCEL tag number token -- the next may have it; /v1/reservations/cancel?tag=TAG&number=N&token=TOKEN -- "
      "by POST")
-ROUTE(vs_on_segments, VS_CALL_OPS | VS_NEEDS_READ, "/v1/segments", VS_READ_METHODS, "tag,after", true,
+ROUTE(vs_on_segments, VS_CALL_DEAR | VS_CALL_OPS | VS_NEEDS_READ, "/v1/segments", VS_READ_METHODS, "tag,after", true,
       "/v1/segments?tag=TAG&after=TAG -- how the tags stand: buffers, step, speed, next refill")
 ROUTE(vs_on_leaf_decode, VS_NEEDS_READ, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,
       "/decodeSnowflakeId?snowflakeId=ID -- what an id says")
 ROUTE(vs_on_healthz, VS_CALL_OPS | VS_CALL_OPEN, "/healthz", VS_READ_METHODS, NULL, false,
       "/healthz -- the process is alive")
-ROUTE(vs_on_readyz, VS_CALL_OPS | VS_CALL_STATE | VS_CALL_OPEN, "/readyz", VS_READ_METHODS, NULL, true,
+ROUTE(vs_on_readyz, VS_CALL_DEAR | VS_CALL_OPS | VS_CALL_STATE | VS_CALL_OPEN, "/readyz", VS_READ_METHODS, NULL, true,
       "/readyz -- whether ids can be had, and if not, why")
-ROUTE(vs_on_metrics, VS_CALL_OPS | VS_CALL_STATE | VS_NEEDS_READ | VS_CALL_SHOWS_ALL, "/metrics", VS_READ_METHODS, NULL,
+ROUTE(vs_on_metrics, VS_CALL_DEAR | VS_CALL_OPS | VS_CALL_STATE | VS_NEEDS_READ | VS_CALL_SHOWS_ALL, "/metrics", VS_READ_METHODS, NULL,
       false, "/metrics -- for Prometheus")
 ROUTE(vs_on_version, VS_CALL_OPS | VS_CALL_STATE, "/version", VS_READ_METHODS, NULL, true,
       "/version -- the versions of vesta and its Lua")
-ROUTE(vs_on_admin_status, VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, "ns", true,
+ROUTE(vs_on_admin_status, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, "ns", true,
       "/admin/status?ns=NAME -- the state of the server, with that namespace or the first ones")
-ROUTE(vs_on_admin_events, VS_CALL_ADMIN, "/admin/events", VS_READ_METHODS, "all", true,
+ROUTE(vs_on_admin_events, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/events", VS_READ_METHODS, "all", true,
       "/admin/events -- the same, once a second, as server-sent events; with all=1, all that the page shows")
-ROUTE(vs_on_admin_history, VS_CALL_ADMIN, "/admin/history", VS_READ_METHODS, "ns", true,
+ROUTE(vs_on_admin_history, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/history", VS_READ_METHODS, "ns", true,
       "/admin/history?ns=NAME -- ids given and requests refused in the last hour, by ten seconds")
-ROUTE(vs_on_admin_workers, VS_CALL_ADMIN, "/admin/workers", VS_READ_METHODS, "ns", true,
+ROUTE(vs_on_admin_workers, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/workers", VS_READ_METHODS, "ns", true,
       "/admin/workers?ns=NAME -- who holds which worker number, as the store was read last")
-ROUTE(vs_on_admin_clients, VS_CALL_ADMIN, "/admin/clients", VS_READ_METHODS, "client,address,after,n,by", true,
+ROUTE(vs_on_admin_clients, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/clients", VS_READ_METHODS, "client,address,after,n,by", true,
       "/admin/clients?client=NAME&address=HOST&after=ID&n=1..400&by=id|ids -- clients and their connections")
-ROUTE(vs_on_admin_end, VS_CALL_ADMIN, "/admin/clients/end", VS_POST, "client,address,id", true,
+ROUTE(vs_on_admin_end, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/clients/end", VS_POST, "client,address,id", true,
       "/admin/clients/end?client=NAME&address=HOST&id=ID -- by POST: ends those of which all is true that is said")
 ROUTE(vs_on_page_file, VS_CALL_ADMIN, "/page/", VS_READ_METHODS, NULL, false,
       "/page/{file} -- what the page at / needs")
@@ -86,7 +86,7 @@ CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_BL
      "ns,n", true, "VESTA.BLOCK name n -- up to n (1..100000) ids as a range; /v1/blocks?ns=NAME&n=1..100000")
 RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, VS_NEEDS_READ, " [name] id -- what an id says")
 RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, VS_NEEDS_MAKE, " name field value ... -- an id made by hand")
-RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, 0, " -- the namespaces that are served")
+RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, VS_CALL_DEAR, " -- the namespaces that are served")
 RESP("VESTA.LAYOUTS", vs_on_layouts, 0, 0, 0, " -- the layouts that have a name")
 RESP("INCR", vs_on_count, 1, 1, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
      " tag -- the next number; a namespace does not count, use GET")
@@ -107,13 +107,13 @@ RESP("AUTH", vs_on_auth, 1, 2, VS_CALL_STRANGER | VS_CALL_ALONE, " [user] passwo
 RESP("ACL", vs_on_acl, 1, VS_RESP_ARGS_MAX - 1, 0, " WHOAMI -- the client's name")
 RESP("RESET", vs_on_reset, 0, 0, VS_CALL_STRANGER | VS_CALL_NOW, " -- resets the connection to its initial state")
 RESP("QUIT", vs_on_quit, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_NOW, " -- closes the connection")
-RESP("CLIENT", vs_on_client, 1, VS_RESP_ARGS_MAX - 1, 0,
+RESP("CLIENT", vs_on_client, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR,
      " SETNAME name | GETNAME | ID | INFO | LIST [TYPE type | ID id...] | KILL address | KILL [ID id] [ADDR address] "
      "[LADDR address] [USER name] [TYPE type] [SKIPME yes|no] | SETINFO key value | NO-EVICT on|off | NO-TOUCH on|off")
 RESP("SELECT", vs_on_select, 1, 1, 0, " 0..15 -- accepted, without effect")
 RESP("COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, 0, " [COUNT | LIST | INFO name... | DOCS name...]")
 RESP("CONFIG", vs_on_config, 2, VS_RESP_ARGS_MAX - 1, 0, " GET pattern... -- the settings that match")
-RESP("INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, 0, " [section...]")
+RESP("INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " [section...]")
 RESP("DBSIZE", vs_on_dbsize, 0, 0, 0, " -- 0: nothing is stored")
 RESP("READONLY", vs_on_ok, 0, 0, 0, " -- accepted, without effect")
 RESP("READWRITE", vs_on_ok, 0, 0, 0, " -- accepted, without effect")

@@ -289,6 +289,7 @@ enum vs_reply_state vs_request_run(struct vs_request *r) {
     struct vs_waiting *waiting = &r->session->waiting;
     bool json = r->json;
     enum vs_reply_state state = run_or_wait(r);
+    r->session->scratch->quantum.cost += vs_call_cost(r->call);
     if (state == VS_WAITS && !remember(r, json)) state = vs_refuse_memory(r);
     if (state == VS_WAITS || state == VS_AGAIN) return state;
     if (waiting->request) r->session->scratch->args.count = 0; /* its arguments go with it */

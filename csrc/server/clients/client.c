@@ -104,9 +104,7 @@ void vs_listing_end(struct vs_session *s) {
 
 /* Whose lines a connection may have: without the right to operate its own alone. */
 static struct vs_wanted visible(const struct vs_session *s, struct vs_wanted wanted) {
-    if (vs_rights_operates(s)) return wanted;
-    wanted.after = s->id - 1;
-    wanted.until = s->id;
+    if (!vs_rights_operates(s)) wanted.me = s;
     return wanted;
 }
 
@@ -156,7 +154,7 @@ static enum vs_reply_state list(struct vs_request *r, const struct vs_wanted *wa
 }
 
 static enum vs_reply_state on_info(struct vs_request *r) {
-    return list(r, &(struct vs_wanted){.after = r->session->id - 1, .until = r->session->id});
+    return list(r, &(struct vs_wanted){.me = r->session});
 }
 
 static enum vs_reply_state syntax_error(struct vs_request *r) {
@@ -244,7 +242,7 @@ static bool read_victim(struct vs_request *r, struct vs_slice word, struct vs_sl
 static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
     struct vs_wanted me = *wanted;
     size_t count;
-    if (wanted->but != s->id) me.after = s->id - 1, me.until = s->id;
+    me.me = s;
     struct vs_seen *seen = wanted->but == s->id ? NULL : vs_roster_look(s->app, &me, 1, &count);
     bool is_meant = seen && count > 0;
     free(seen);
@@ -258,7 +256,7 @@ static bool end(struct vs_request *r, struct vs_wanted wanted, bool *me, size_t 
     *me = take_me(s, &wanted);
     *count = *me;
     if (*me && vs_multi_hands_out(s)) /* nobody looks at what a command of a transaction returns */
-        (void)vs_roster_end(s->app, &(struct vs_wanted){.after = s->id - 1, .until = s->id});
+        (void)vs_roster_end(s->app, &(struct vs_wanted){.me = s});
     if (!vs_rights_operates(s)) {
         if (*me) return true;
         return vs_refuse(r, "not_allowed", "this user has no permissions to run the 'client|kill' command"), false;

@@ -140,7 +140,7 @@ static bool is_host(const struct vs_peer *peer, struct vs_slice text) {
 }
 
 static bool has_id(const struct vs_wanted *w, uint64_t id) {
-    if (id <= w->after || (w->until && id > w->until) || id == w->but) return false;
+    if (id <= w->after || id == w->but) return false;
     if (!w->ids) return true;
     for (size_t i = 0; i < w->id_count; i++)
         if (w->ids[i] == id) return true;
@@ -210,13 +210,28 @@ static bool grow(struct sight *all) {
     return true;
 }
 
+/* Under the lock. */
+static bool look_at_me(const struct vs_wanted *wanted, struct sight *all, int64_t now_us) {
+    const struct vs_member *me = &wanted->me->member;
+    if (!is_meant(wanted, me)) return true;
+    if (!grow(all)) return false;
+    all->at[all->count++] = see(me, now_us);
+    return true;
+}
+
 /* The first `max` of a part, behind the others. */
 static bool look_at_part(struct vs_part *part, const struct vs_wanted *wanted, size_t max, struct sight *all) {
     const struct vs_member *m;
     int64_t now_us = vs_monotonic_us();
     size_t until = max ? all->count + max : SIZE_MAX;
     bool done = true;
+    if (wanted->me && wanted->me->member.part != part) return true;
     pthread_mutex_lock(&part->lock);
+    if (wanted->me) {
+        done = look_at_me(wanted, all, now_us);
+        pthread_mutex_unlock(&part->lock);
+        return done;
+    }
     TAILQ_FOREACH(m, &part->members, all) {
         if (all->count == until) break;
         if (!is_meant(wanted, m)) continue;
@@ -256,7 +271,8 @@ static size_t end_in_part(struct vs_part *part, const struct vs_wanted *wanted) 
     size_t count = 0;
     pthread_mutex_lock(&part->lock);
     TAILQ_FOREACH(m, &part->members, all)
-    if (is_meant(wanted, m) && !atomic_exchange(&m->is_to_end, true)) count++;
+    if ((!wanted->me || m->session == wanted->me) && is_meant(wanted, m) && !atomic_exchange(&m->is_to_end, true))
+        count++;
     pthread_mutex_unlock(&part->lock);
     if (count) atomic_store(&part->some_are_to_end, true);
     return count;

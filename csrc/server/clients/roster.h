@@ -49,9 +49,10 @@ struct vs_seen {
 
 /* Which are meant: those of which all is true that is asked for.  All zero: every one. */
 struct vs_wanted {
+    const struct vs_session *me; /* NULL: any; else that one, which is found without a look at the others */
     const uint64_t *ids; /* NULL: any; else one of so many */
     size_t id_count;
-    uint64_t after, until, but; /* ids above the first, up to the second (0: all), and not the third */
+    uint64_t after, but;        /* ids above the first, and not the second */
     struct vs_slice peer, own;  /* addresses as they are shown; a NULL text: any */
     struct vs_slice host;       /* ... without the port */
     struct vs_slice client;     /* a client's name */

@@ -176,7 +176,8 @@ static void put_line(struct vs_out *out, const char *name, uint64_t value) {
     vs_put_uint(out, value);
 }
 
-static void put_server(struct vs_app *app, struct vs_out *out) {
+static void put_server(struct vs_request *r, struct vs_out *out) {
+    const struct vs_app *app = r->session->app;
     int64_t up_s = (app->clock->boot_us(app->clock->self) - app->started_us) / 1000000;
     vs_put_text(out, "redis_version:" VS_REDIS_VERSION "\r\nredis_mode:standalone\r\nvesta_version:" VESTA_VERSION
                      "\r\narch_bits:64\r\nmultiplexing_api:epoll");
@@ -185,7 +186,8 @@ static void put_server(struct vs_app *app, struct vs_out *out) {
     put_line(out, "uptime_in_days", (uint64_t)(up_s / 86400));
 }
 
-static void put_clients(struct vs_app *app, struct vs_out *out) {
+static void put_clients(struct vs_request *r, struct vs_out *out) {
+    const struct vs_app *app = r->session->app;
     vs_put_text(out, "connected_clients:");
     vs_put_uint(out, (uint64_t)vs_budget_open(app->budget, VS_PROTOCOLS));
     put_line(out, "maxclients", (uint64_t)vs_budget_limits(app->budget)->proto_max[VS_RESP]);
@@ -193,18 +195,28 @@ static void put_clients(struct vs_app *app, struct vs_out *out) {
     put_line(out, "tracking_clients", 0);
 }
 
-static void put_memory(struct vs_app *app, struct vs_out *out) {
+#define RESIDENT_US 100000 /* to read /proc takes longer than all else that INFO does */
+
+static uint64_t resident_bytes(struct vs_scratch *scratch) {
     struct vs_process_usage usage = {.open_fds = 0};
+    if (scratch->resident.at_us != 0 && scratch->now_us - scratch->resident.at_us < RESIDENT_US)
+        return scratch->resident.bytes;
     vs_process_measure(&usage);
+    scratch->resident.at_us = scratch->now_us;
+    return scratch->resident.bytes = usage.resident_bytes;
+}
+
+static void put_memory(struct vs_request *r, struct vs_out *out) {
+    uint64_t bytes = resident_bytes(r->session->scratch);
     vs_put_text(out, "maxmemory_policy:noeviction");
-    put_line(out, "used_memory", usage.resident_bytes);
-    put_line(out, "used_memory_rss", usage.resident_bytes);
-    put_line(out, "mem_clients_normal", (uint64_t)vs_budget_memory(app->budget));
+    put_line(out, "used_memory", bytes);
+    put_line(out, "used_memory_rss", bytes);
+    put_line(out, "mem_clients_normal", (uint64_t)vs_budget_memory(r->session->app->budget));
     put_line(out, "maxmemory", 0);
 }
 
-static void put_persistence(struct vs_app *app, struct vs_out *out) {
-    (void)app;
+static void put_persistence(struct vs_request *r, struct vs_out *out) {
+    (void)r;
     vs_put_text(out, "loading:0\r\nrdb_changes_since_last_save:0\r\nrdb_bgsave_in_progress:0\r\naof_enabled:0\r\n"
                      "aof_rewrite_in_progress:0");
 }
@@ -223,7 +235,8 @@ static uint64_t total_turned(const struct vs_app *app) {
     return sum;
 }
 
-static void put_stats(struct vs_app *app, struct vs_out *out) {
+static void put_stats(struct vs_request *r, struct vs_out *out) {
+    const struct vs_app *app = r->session->app;
     vs_put_text(out, "total_connections_received:");
     vs_put_uint(out, atomic_load_explicit(&app->clients, memory_order_relaxed));
     vs_put_text(out, "\r\ntotal_commands_processed:");
@@ -231,8 +244,8 @@ static void put_stats(struct vs_app *app, struct vs_out *out) {
     put_line(out, "rejected_connections", total_turned(app));
 }
 
-static void put_replication(struct vs_app *app, struct vs_out *out) {
-    (void)app;
+static void put_replication(struct vs_request *r, struct vs_out *out) {
+    (void)r;
     vs_put_text(out, "role:master\r\nconnected_slaves:0");
 }
 
@@ -252,7 +265,8 @@ static void put_ids(struct vs_out *out, const char *name, uint64_t ids) {
     vs_put_uint(out, ids);
 }
 
-static void put_vesta(struct vs_app *app, struct vs_out *out) {
+static void put_vesta(struct vs_request *r, struct vs_out *out) {
+    struct vs_app *app = r->session->app;
     vs_put_text(out, "vesta_namespaces:");
     vs_put_uint(out, (uint64_t)app->ns_count);
     for (int i = 0; i < vs_told(app); i++)
@@ -270,7 +284,7 @@ static void put_vesta(struct vs_app *app, struct vs_out *out) {
 
 static const struct {
     const char *name;
-    void (*put)(struct vs_app *, struct vs_out *);
+    void (*put)(struct vs_request *, struct vs_out *);
 } sections[] = {
     {"Server", put_server}, {"Clients", put_clients},         {"Memory", put_memory}, {"Persistence", put_persistence},
     {"Stats", put_stats},   {"Replication", put_replication}, {"Vesta", put_vesta}};
@@ -295,7 +309,7 @@ enum vs_reply_state vs_on_info(struct vs_request *r) {
         vs_put_text(&text, text.used ? "\r\n# " : "# ");
         vs_put_text(&text, sections[i].name);
         vs_put_text(&text, "\r\n");
-        sections[i].put(r->session->app, &text);
+        sections[i].put(r, &text);
         vs_put_text(&text, "\r\n");
     }
     char length[16];

@@ -75,7 +75,8 @@ static void look_at(struct conn *c, uint64_t now) {
         vs_conn_end(c);
     else if (shed)
         vs_conn_shed(c);
-    else if (c->have > 0 && !c->lingering && !c->waits && !c->writing && now - c->partial_ms >= PARTIAL_MS)
+    else if (c->have > 0 && !c->is_cut && !c->lingering && !c->waits && !c->writing &&
+             now - c->partial_ms >= PARTIAL_MS)
         too_slow(c);
 }
 
@@ -89,9 +90,9 @@ static void drain_one(struct conn *c, uint64_t now) {
     uint64_t drain_ms = now - c->loop->drain_ms, quiet_ms = now - c->active_ms;
     if (drain_ms >= DRAIN_MS || (c->lingering && quiet_ms >= DRAIN_QUIET_MS))
         vs_conn_end(c);
-    else if (c->lingering || c->waits || c->writing)
+    else if (c->lingering || c->waits || c->writing || c->session.parts > 0)
         return;
-    else if (drain_ms >= DRAIN_BUSY_MS || (c->have == 0 && quiet_ms >= DRAIN_QUIET_MS && !has_unread(c)))
+    else if (drain_ms >= DRAIN_BUSY_MS || (c->have == 0 && !c->is_cut && quiet_ms >= DRAIN_QUIET_MS && !has_unread(c)))
         vs_conn_finish(c);
 }
 
@@ -326,13 +327,13 @@ static void tell_limits(const struct vs_limits *l) {
                NULL);
 }
 
-/* What clients may have, measured by what the process has. */
 static bool is_unix(int fd) {
     struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof address;
     return getsockname(fd, (struct sockaddr *)&address, &length) == 0 && address.ss_family == AF_UNIX;
 }
 
+/* What clients may have, measured by what the process has. */
 static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};
@@ -343,9 +344,9 @@ static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err
                            .keepers = opts->keepers};
     for (int i = 0; i < opts->listener_count; i++) {
         plan.listeners[opts->listener[i].protocol]++;
-    int rc = vs_limits_fit(&limits, &plan, err);
         plan.unix_listeners[opts->listener[i].protocol] += is_unix(opts->listener[i].fd);
     }
+    int rc = vs_limits_fit(&limits, &plan, err);
     if (rc != VESTA_OK) return rc;
     opts->app->budget = vs_budget_new(&limits);
     if (!opts->app->budget) return vs_fail(err, VESTA_ENOMEM, "no memory for %d connections", limits.connections_max);

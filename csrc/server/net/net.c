@@ -87,23 +87,10 @@ void vs_conn_end_asked(struct loop *loop) {
     }
 }
 
-void vs_conn_line_up(struct conn *c) {
-    if (c->lined_up) return;
-    c->lined_up = true;
-    c->loop->line_length++;
-    TAILQ_INSERT_TAIL(&c->loop->line, c, line);
-}
-
-static void leave_line(struct conn *c) {
-    c->lined_up = false;
-    c->loop->line_length--;
-    TAILQ_REMOVE(&c->loop->line, c, line);
-}
-
 void vs_conn_end(struct conn *c) {
     if (c->gone) return;
     if (c->waits) vs_conn_leave_queue(c);
-    if (c->lined_up) leave_line(c);
+    if (c->lined_up) vs_conn_leave_line(c);
     TAILQ_REMOVE(&c->loop->conns, c, all);
     vs_session_end(&c->session);
     vs_secure_end(c);
@@ -122,6 +109,7 @@ void vs_conn_finish(struct conn *c) {
     }
     drop_buf(c);
     vs_header_drop(c);
+    c->is_cut = false;
     c->lingering = true;
     be_active(c);
     if (c->readable) vs_conn_line_up(c);
@@ -178,7 +166,7 @@ void vs_conn_resume(struct conn *c) {
         return;
     }
     if (c->have > 0 || c->session.waiting.request) work(c, c->buf, c->have);
-    if (c->gone || c->lingering || c->writing || c->waits) return;
+    if (c->gone || c->lingering || c->writing || c->waits || c->is_cut) return;
     if (c->ended)
         vs_conn_end(c);
     else if (c->readable)
@@ -244,7 +232,7 @@ static bool flush(struct conn *c, bool now) {
 
 /* Replies are sent behind the reads of their round: what reads, parses and answers is not driven out of the processor's
  * caches by each of them. */
-static void send_round(struct loop *loop) {
+void vs_conn_send_round(struct loop *loop) {
     for (int i = 0; i < loop->round_length; i++) {
         struct replies *of = &loop->round[i];
         assert(!of->conn->gone);
@@ -260,7 +248,7 @@ static void put_off(struct conn *c) {
     if (length == 0) return;
     loop->round[loop->round_length++] = (struct replies){c, loop->round_used, length};
     loop->round_used = loop->out.used;
-    if (loop->round_length == VS_ROUND_MAX || loop->round_used > ROUND_BYTES_MAX) send_round(loop);
+    if (loop->round_length == VS_ROUND_MAX || loop->round_used > ROUND_BYTES_MAX) vs_conn_send_round(loop);
 }
 
 /* One that has not read the last event yet is not sent another: it misses some, and holds no more than one. */
@@ -330,18 +318,35 @@ static void look_at_end(struct conn *c) {
         atomic_store(&job->is_half_closed, true);
 }
 
-/* Answers the request that waits, and those in data, which is all that c has. */
+/* Behind a step that wrote so many bytes: whether the connection's time is up. */
+static bool is_time_up(struct conn *c, size_t bytes) {
+    struct vs_quantum *quantum = &c->loop->scratch.quantum;
+    quantum->cost += 1 + bytes / VS_QUANTUM_BYTES;
+    return vs_quantum_is_over(quantum);
+}
+
+/* The rest of what c sent is worked on in its next slice. */
+static void cut(struct conn *c, uint64_t came_ns) {
+    c->is_cut = true;
+    c->came_ns = came_ns ? came_ns : c->loop->now_ns;
+    if (!c->writing) vs_conn_line_up(c);
+}
+
+/* Answers the request that waits, and those in data, which is all that c has, until its time is up. */
 static void work(struct conn *c, const char *data, size_t length) {
     struct loop *loop = c->loop;
     struct vs_out *out = &loop->out;
     size_t at = 0, written = 0;
     uint64_t came_ns = c->came_ns;
     int used = 1;
-    bool blocked = false;
+    bool blocked = false, is_over = false;
     c->came_ns = 0;
+    c->is_cut = false;
     loop->scratch.began_ns = came_ns ? came_ns : loop->now_ns;
-    while (!blocked && !c->session.viewer && (at < length || c->session.waiting.request)) {
+    while (!blocked && !is_over && !c->session.viewer && (at < length || c->session.waiting.request)) {
+        size_t before = out->used;
         used = step(c, data, length, &at, out);
+        is_over = is_time_up(c, out->used - before);
         if (used <= 0 && used != VS_STEP_AGAIN) break;
         if (out->size - out->used >= VS_REPLY_MAX) continue;
         written += out->used - loop->round_used;
@@ -365,6 +370,8 @@ static void work(struct conn *c, const char *data, size_t length) {
         look_at_end(c);
     } else {
         put_off(c);
+        bool may_go_on = used > 0 || used == VS_STEP_AGAIN;
+        if (may_go_on && (length > at || c->session.waiting.request)) cut(c, came_ns);
     }
 }
 
@@ -383,7 +390,7 @@ static bool make_room(struct conn *c) {
 /* Where the next bytes go; NULL: there is no memory for them. */
 static char *room_for(struct conn *c, size_t *room) {
     if (c->have == 0 || c->lingering) {
-        *room = sizeof c->loop->in;
+        *room = c->loop->is_late ? VS_READ_LATE : sizeof c->loop->in;
         return c->loop->in;
     }
     if (!make_room(c)) return NULL;
@@ -439,24 +446,14 @@ static void read_stage(struct conn *c) {
     }
 }
 
-/* Nothing is read while a reply is being written or an id is waited for: `readable` remembers it. */
-static void serve(struct conn *c) {
+/* Nothing is read while a reply is being written, an id is waited for or requests are left: `readable` remembers it. */
+void vs_conn_serve_one(struct conn *c) {
     if (c->writing && c->writable)
         write_on(c);
+    else if (c->is_cut)
+        vs_conn_resume(c);
     else if (c->readable && !c->writing && !c->waits && !c->ended)
         read_stage(c);
-}
-
-/* Who lines up meanwhile has its turn in the next round. */
-void vs_conn_serve(struct loop *loop) {
-    struct conn *c;
-    loop->serving = true;
-    for (int left = loop->line_length; left > 0 && (c = TAILQ_FIRST(&loop->line)); left--) {
-        leave_line(c);
-        serve(c);
-    }
-    loop->serving = false;
-    send_round(loop);
 }
 
 static void on_edge(struct watched *of, uint32_t events) {

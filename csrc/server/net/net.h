@@ -10,7 +10,19 @@
 #include <uv.h>
 
 #define VS_READ_MAX 65536
-#define VS_ROUND_MAX 256 /* events of one round, or replies */
+#define VS_READ_LATE 4096 /* ... while connections wait for their slice: what is read ahead of it takes memory */
+#define VS_ROUND_MAX 256  /* events of one round, or replies */
+
+/* A round of the loop serves for VS_ROUND_US, and each connection for VS_SLICE_US.  What is left waits in its line for
+ * the next round, which begins with signals, timers, new connections and the admin. */
+#define VS_ROUND_US 1000
+#define VS_SLICE_US 200
+enum vs_line {
+    VS_LINE_ADMIN,
+    VS_LINE_PROMPT,
+    VS_LINE_BUSY, /* connections that used up their last slice, and TLS handshakes */
+    VS_LINES
+};
 
 /* What a loop's epoll tells of: the first member of what it belongs to. */
 struct watched {
@@ -24,6 +36,9 @@ struct conn {
     bool unsure;    /* ... even where a read got less than there was room for */
     bool writable;  /* the same, of a reply that is written later */
     bool lined_up;  /* to be served in this round, or the next */
+    bool is_busy;   /* it used up its last slice */
+    bool is_cut;    /* `buf`, or the request that was begun, is to be worked on when its slice comes */
+    enum vs_line line_of;
     bool waits;     /* for an id */
     bool last;      /* the last reply is being written */
     bool lingering; /* it was written: only the client's end is waited for */
@@ -69,8 +84,9 @@ struct loop {
     bool libuv_ready;
     uint64_t due_ms;         /* when libuv's first timer is due; 0: at once */
     uint64_t now_ns, now_ms; /* when this round began */
-    struct conns line;       /* to be served */
-    int line_length;
+    struct conns line[VS_LINES]; /* to be served */
+    int line_length[VS_LINES];
+    bool is_late; /* the last round ended before all lines were served */
     struct conns gone; /* ended in this round */
     bool serving;      /* the line; replies may stand until it was served */
     struct replies {
@@ -90,6 +106,7 @@ struct loop {
         uint64_t retry_at_ms; /* 0: nobody waits */
         TAILQ_ENTRY(queue) waited;
     } *queue;                       /* those who wait, by vs_request_queue */
+    bool has_put_off;               /* queues that the last round had no time for */
     struct queues waited_for;       /* those in which somebody waits, or did since they were looked at */
     uint64_t retry_at_ms, drain_ms; /* the first of the queues'; 0: none, not draining */
     bool closed;                    /* under loop.c's lock */
@@ -177,11 +194,21 @@ void vs_refusal_send(const struct vs_refusal *refusal, enum vs_protocol protocol
 /* The same as the connection's own bytes: nothing where a handshake is still to come. */
 void vs_conn_refuse(struct conn *conn, const struct vs_refusal *refusal);
 
-/* To be served: in this round, if its line has not been served yet. */
-void vs_conn_line_up(struct conn *conn);
+/* ---- line.c: which connection is served next */
 
-/* Serves those who are lined up, each once; then forgets those who have ended. */
+/* To be served: in this round, if its line has not been served yet; no more. */
+void vs_conn_line_up(struct conn *conn);
+void vs_conn_leave_line(struct conn *conn);
+
+/* Serves connections that are lined up, each once, until the round's time is over; the others stay in their lines. */
 void vs_conn_serve(struct loop *loop);
+
+/* ---- net.c: bytes in, replies out */
+
+/* Does what one connection is lined up for; sends the replies of a round. */
+void vs_conn_serve_one(struct conn *conn);
+void vs_conn_send_round(struct loop *loop);
+/* Forgets connections that have ended. */
 void vs_conn_bury(struct loop *loop);
 
 /* Goes on with a connection that nothing holds up any more. */
@@ -193,6 +220,8 @@ void vs_conn_leave_queue(struct conn *conn);
 
 /* Serves the first of each queue, and the next, until one must wait on. */
 void vs_conn_retry(struct loop *loop);
+/* The same of queues for which the last round had no time. */
+void vs_conn_retry_on(struct loop *loop);
 
 /* Has the loop with the fewest clients serve this one, which `own` let in; its place was taken.  `c` has its socket,
  * peer and protocol, is zero otherwise, and no longer the caller's.  Threads: own's. */

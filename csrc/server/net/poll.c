@@ -44,10 +44,13 @@ static void look_at_clock(struct loop *loop) {
     loop->now_ns = uv_hrtime();
     loop->now_ms = loop->now_ns / 1000000;
     loop->scratch.now_us = (int64_t)(loop->now_ns / 1000);
+    loop->scratch.quantum = (struct vs_quantum){.now_us = loop->scratch.now_us,
+                                                .until_us = loop->scratch.now_us + VS_ROUND_US};
 }
 
 int vs_poll_init(struct loop *loop) {
-    TAILQ_INIT(&loop->line);
+    for (int i = 0; i < VS_LINES; i++)
+        TAILQ_INIT(&loop->line[i]);
     TAILQ_INIT(&loop->gone);
     look_at_clock(loop);
     loop->libuv.ready = on_libuv;
@@ -60,7 +63,9 @@ int vs_poll_init(struct loop *loop) {
 }
 
 static int wait_ms(const struct loop *loop) {
-    if (loop->libuv_ready || !TAILQ_EMPTY(&loop->line) || loop->due_ms <= loop->now_ms) return 0;
+    if (loop->libuv_ready || loop->has_put_off || loop->due_ms <= loop->now_ms) return 0;
+    for (int i = 0; i < VS_LINES; i++)
+        if (loop->line_length[i] > 0) return 0;
     uint64_t left_ms = loop->due_ms - loop->now_ms;
     return left_ms < INT_MAX ? (int)left_ms : -1;
 }
@@ -99,9 +104,11 @@ void vs_poll_run(struct loop *loop) {
             struct watched *of = events[i].data.ptr;
             of->ready(of, events[i].events);
         }
+        /* first: signals and timers are heard whatever clients send */
+        if (loop->libuv_ready || loop->due_ms <= loop->now_ms) alive = run_libuv(loop);
+        vs_conn_retry_on(loop);
         vs_conn_serve(loop);
         count_durations(loop);
-        if (loop->libuv_ready || loop->due_ms <= loop->now_ms) alive = run_libuv(loop);
         vs_conn_bury(loop);
     }
     close(loop->epoll);

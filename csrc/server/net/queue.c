@@ -21,9 +21,13 @@ static void retry_at(struct loop *loop, uint64_t at_ms) {
     vs_poll_timer(loop, &loop->retry, on_retry, at_ms > loop->now_ms ? at_ms - loop->now_ms : 1);
 }
 
-static void wait_until(struct loop *loop, struct queue *queue, uint64_t at_ms) {
+static void note_queue(struct loop *loop, struct queue *queue, uint64_t at_ms) {
     if (queue->retry_at_ms == 0) TAILQ_INSERT_TAIL(&loop->waited_for, queue, waited);
     if (queue->retry_at_ms == 0 || at_ms < queue->retry_at_ms) queue->retry_at_ms = at_ms;
+}
+
+static void wait_until(struct loop *loop, struct queue *queue, uint64_t at_ms) {
+    note_queue(loop, queue, at_ms);
     retry_at(loop, at_ms);
 }
 
@@ -37,6 +41,14 @@ void vs_conn_wait(struct conn *c) {
     loop->scratch.queue[c->session.waiting.queue].waiting++;
     vs_add(&loop->scratch.counts->waiting, 1);
     wait_until(loop, queue, at);
+}
+
+/* The round's time is up: those of a queue that were not asked yet are asked in the next round. */
+static bool is_put_off(struct loop *loop, struct queue *queue) {
+    if (!vs_quantum_is_over(&loop->scratch.quantum)) return false;
+    note_queue(loop, queue, loop->now_ms);
+    loop->has_put_off = true;
+    return true;
 }
 
 /* Others than `first`, which must wait on, may have waited for long enough, or for a word that has been said. */
@@ -55,15 +67,15 @@ static void tell_others(struct queue *queue, const struct conn *first) {
 /* First come, first served, until one must wait on; the others are not asked then: they would wait for the same id.
  * Who got nothing keeps its place; who got a part of what it wants lets the others go first, so that no large batch
  * takes all there is for as long as it may wait. */
-static void serve_queue(struct queue *queue) {
+static void serve_queue(struct loop *loop, struct queue *queue) {
     struct conn *c;
-    while ((c = TAILQ_FIRST(&queue->conns))) {
+    while ((c = TAILQ_FIRST(&queue->conns)) && !is_put_off(loop, queue)) {
         int64_t deadline_us = c->session.waiting.deadline_us;
         size_t kept = c->session.waiting.ids_count;
         vs_conn_leave_queue(c);
         vs_conn_resume(c);
         if (!c->waits || c->session.waiting.deadline_us != deadline_us ||
-            &c->loop->queue[c->session.waiting.queue] != queue)
+            &loop->queue[c->session.waiting.queue] != queue)
             continue; /* served, or it waits for another namespace now; what it asks next is at the tail */
         if (c->session.waiting.ids_count == kept) {
             TAILQ_REMOVE(&queue->conns, c, queued);
@@ -79,6 +91,7 @@ static void serve_queue(struct queue *queue) {
 static void serve_queue_of_many(struct loop *loop, struct queue *queue) {
     struct conn *c;
     for (int left = loop->scratch.queue[queue - loop->queue].waiting; left > 0 && (c = TAILQ_FIRST(&queue->conns)); left--) {
+        if (is_put_off(loop, queue)) return;
         vs_conn_leave_queue(c);
         vs_conn_resume(c);
     }
@@ -95,6 +108,7 @@ static void serve_shares(struct loop *loop, struct queue *queue) {
             first_us = again_us < first_us ? again_us : first_us;
             continue;
         }
+        if (is_put_off(loop, queue)) return;
         vs_conn_leave_queue(c);
         vs_conn_resume(c);
     }
@@ -109,7 +123,7 @@ static void retry_queue(struct loop *loop, struct queue *queue) {
     else if (queue - loop->queue < VS_QUEUE_OF_IDS)
         serve_queue_of_many(loop, queue);
     else
-        serve_queue(queue);
+        serve_queue(loop, queue);
 }
 
 /* Each namespace and tag has a queue of its own: where one pauses the others go on. */
@@ -132,6 +146,12 @@ static void retry_queues(struct loop *loop, uint64_t due_ms) {
 
 static void on_retry(uv_timer_t *timer) {
     struct loop *loop = timer->data;
+    retry_queues(loop, loop->now_ms);
+}
+
+void vs_conn_retry_on(struct loop *loop) {
+    if (!loop->has_put_off) return;
+    loop->has_put_off = false;
     retry_queues(loop, loop->now_ms);
 }
 

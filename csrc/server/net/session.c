@@ -1,6 +1,7 @@
 /* session.c -- what is held for a connection: memory, and the request that waits.  Knows no socket and no protocol. */
 #include "server/net/session.h"
 #include "server/clients/client.h"
+#include "os/thread.h"
 #include "server/monitor/feed.h"
 #include "server/resp/multi.h"
 #include "server/rights/rights.h"
@@ -8,6 +9,11 @@
 
 #include <assert.h>
 #include <stdlib.h>
+
+void vs_quantum_look(struct vs_quantum *quantum) {
+    quantum->now_us = vs_monotonic_us();
+    quantum->cost = 0;
+}
 
 static void show_memory(struct vs_session *s) {
     vs_set(&s->member.memory, s->memory);

@@ -18,8 +18,24 @@ static inline int vs_queues_of(const struct vs_app *app) {
     return VS_QUEUE_OF_IDS + app->ns_count + VS_SERVED_TAGS_MAX;
 }
 
+/* The time that one connection may use at once.  Its other requests wait until other connections were served, so no
+ * connection holds its loop.  The clock is read after work that costs VS_QUANTUM_LOOK, not after each request. */
+#define VS_QUANTUM_LOOK 64
+#define VS_QUANTUM_BYTES 256 /* of a reply that cost as much as a plain request */
+struct vs_quantum {
+    int64_t now_us;   /* when the clock was last read */
+    int64_t until_us; /* 0: no limit, as in a test without a loop */
+    size_t cost;      /* since that reading; a plain request costs 1 */
+};
+void vs_quantum_look(struct vs_quantum *quantum);
+static inline bool vs_quantum_is_over(struct vs_quantum *quantum) {
+    if (quantum->cost >= VS_QUANTUM_LOOK) vs_quantum_look(quantum);
+    return quantum->until_us != 0 && quantum->now_us >= quantum->until_us;
+}
+
 /* Working memory of one loop: one request at a time. */
 struct vs_scratch {
+    struct vs_quantum quantum; /* of the connection that is served now */
     int loop;       /* whose it is, as app->counts has them */
     int64_t now_us; /* when this round began, by a clock that nobody sets */
     uint64_t unlooked, look_every; /* ids since it was looked at how much is left; and how often that is */
@@ -30,7 +46,9 @@ struct vs_scratch {
     struct vs_queue {
         int waiting;              /* connections of this loop that wait for an id of this namespace, or this tag */
         struct vesta_pause pause; /* what the last of them waits for */
+        uint64_t charged_run;     /* the last run that was charged to this namespace as a request */
     } * queue;                    /* vs_queues_of(app) */
+    uint64_t run;                 /* counts runs of handlers */
     uint64_t answered;            /* requests, since net.c last looked */
     uint64_t began_ns;            /* when those came that are answered now */
     struct {
@@ -43,12 +61,18 @@ struct vs_scratch {
         char ok[VS_OK_HEADS][192]; /* the head of a plain 200, up to Content-Length's value */
         size_t ok_length[VS_OK_HEADS];
     } http;
+    struct {
+        int64_t at_us; /* as now_us; 0: never */
+        uint64_t bytes;
+    } resident; /* what the process held when INFO last measured it */
+    struct {
+        int64_t at_us; /* the same */
+        bool is_ready;
+    } ready; /* what /readyz last found, for clients that are shown no reasons */
     struct vs_counts *counts;
 };
 
-        uint64_t charged_run;     /* the last run that was charged to this namespace as a request */
 /* Makes what a loop has of each namespace.  false: no memory; what there is is freed as usual. */
-    uint64_t run;                 /* counts runs of handlers */
 bool vs_scratch_make(struct vs_scratch *scratch, const struct vs_app *app);
 void vs_scratch_free(struct vs_scratch *scratch);
 
@@ -61,14 +85,6 @@ struct vs_waiting {
     int64_t wait_us;            /* try again after this long */
     int queue;                  /* ... in this one: vs_request_queue */
     bool by_policy;             /* past its deadline: one of app->waiting_by_policy */
-    struct {
-        int64_t at_us; /* as now_us; 0: never */
-        uint64_t bytes;
-    } resident; /* what the process held when INFO last measured it */
-    struct {
-        int64_t at_us; /* the same */
-        bool is_ready;
-    } ready; /* what /readyz last found, for clients that are shown no reasons */
     int64_t policy_until_us;    /* by the policy's verdict; 0: there is none yet */
     int64_t judged_until_us;    /* ... which is awaited until then */
     uint64_t *ids;              /* already taken for it: how many, and how many there is room for */

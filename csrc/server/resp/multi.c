@@ -330,6 +330,16 @@ static bool take_all(struct vs_request *r) {
     return true;
 }
 
+/* Answers one; true: the connection's time is up. */
+static bool answer_next(struct vs_request *r) {
+    struct vs_quantum *quantum = &r->session->scratch->quantum;
+    struct vs_request next;
+    r->session->multi->at += read_next(r, &next);
+    next.call->handler(&next);
+    quantum->cost += 1 + (r->out->used - next.start) / VS_QUANTUM_BYTES + vs_call_cost(next.call);
+    return vs_quantum_is_over(quantum);
+}
+
 enum vs_reply_state vs_on_exec(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
     if (!m) return vs_refuse(r, "bad_command", "EXEC without MULTI");
@@ -337,10 +347,8 @@ enum vs_reply_state vs_on_exec(struct vs_request *r) {
     if (m->mode == QUEUEING && !begin(r)) return vs_refuse_memory(r);
     if (m->mode == TAKING && !take_all(r)) return VS_WAITS;
     while (m->at < m->queue.used) {
-        struct vs_request next;
         if (r->out->size - r->out->used < VS_REPLY_MAX) return VS_AGAIN;
-        m->at += read_next(r, &next);
-        next.call->handler(&next);
+        if (answer_next(r) && m->at < m->queue.used) return VS_AGAIN;
     }
     return VS_ANSWERED;
 }

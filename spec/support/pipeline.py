@@ -1,0 +1,71 @@
+"""pipeline.py -- strangers that pipeline expensive requests without a pause, as a process of its own, so that they do not
+slow down the test that measures."""
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+
+CHUNK = 64 * 1024
+
+HTTP_READY = b"GET /readyz HTTP/1.1\r\nHost: t\r\n\r\n"
+EXEC = b"MULTI\r\n" + b"INFO\r\n" * 10000 + b"EXEC\r\n"
+EXPENSIVE = [("http", HTTP_READY), ("resp", b"INFO\r\n"), ("resp", b"CLIENT INFO\r\n"), ("resp", b"VESTA.INFO\r\n"), ("resp", EXEC)]
+
+
+class Stranger:
+    def __init__(self, port, request):
+        self.sock = socket.create_connection(("127.0.0.1", port))
+        self.sock.setblocking(False)
+        self.data = request * max(1, CHUNK // len(request))
+        self.at = 0
+
+    def push(self):
+        self.at += self.sock.send(self.data[self.at:self.at + CHUNK])
+        self.at %= len(self.data)
+
+
+def pump(http, resp, count):
+    selector = selectors.DefaultSelector()
+    for i in range(count):
+        face, request = EXPENSIVE[i % len(EXPENSIVE)]
+        stranger = Stranger(http if face == "http" else resp, request)
+        selector.register(stranger.sock, selectors.EVENT_READ | selectors.EVENT_WRITE, stranger)
+    print("strangers are connected", flush=True)
+    scratch = bytearray(1 << 20)
+    while selector.get_map():
+        for key, events in selector.select():
+            try:
+                if events & selectors.EVENT_READ and key.data.sock.recv_into(scratch) == 0:
+                    raise ConnectionError
+                if events & selectors.EVENT_WRITE:
+                    key.data.push()
+            except BlockingIOError:
+                pass
+            except OSError:  # the server ended it
+                selector.unregister(key.data.sock)
+                key.data.sock.close()
+
+
+class Strangers:
+    """`count` of them, each with its share of EXPENSIVE, as long as the block lasts."""
+
+    def __init__(self, server, count, settle_s=1):
+        self.args = [sys.executable, os.path.abspath(__file__), str(server.http), str(server.resp), str(count)]
+        self.settle_s = settle_s
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.args, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "strangers are connected\n"
+        time.sleep(self.settle_s)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+if __name__ == "__main__":
+    pump(*(int(word) for word in sys.argv[1:]))
