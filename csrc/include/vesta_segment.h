@@ -14,7 +14,8 @@
  *
  * All processes of a host and user that open the same counter share one cursor, in memory that does not outlive the
  * boot: forks, nginx workers, reloads and kill -9 need no care.  Numbers never repeat, as long as the counter only
- * rises; one that was lowered, by hand or by a restored backup, is noticed, and gives nothing until a person has acted.
+ * rises; one that was lowered, by hand or by a restored backup, is noticed, raised to what this host was granted, and
+ * gives nothing until a person has acted.
  * Numbers may be missing: what a killed host had left, and a range of which nobody knows whether it was granted. */
 #ifndef VESTA_SEGMENT_H
 #define VESTA_SEGMENT_H
@@ -137,11 +138,12 @@ VESTA_API void vesta_segment_on_ready(struct vesta_segment *seg, void (*ready)(v
 VESTA_API void vesta_segment_pause_text(struct vesta_segment *seg, const struct vesta_pause *pause, char *buf,
                                         size_t size);
 
-/* Ends the segment's ranges, and gives what is left of them back to the databases, where this process is the last of
- * the host to have it open, and nobody has raised the counter since.  Numbers may be asked for afterwards: they are
- * fetched anew.  Threads: any; blocks for the stores.
- * Errors: VESTA_EIO: it was not given back, and why: numbers stay unused, which is all; VESTA_EOPTION where this handle
- * starts no thread; VESTA_ENOTNOW: other processes use it, or its counter went back. */
+/* Gives what is left of the segment's ranges back to the databases, if no other process of the host has it open, and
+ * no other host has raised the counter since.  The map stays, and remembers what this host was granted.  Numbers may be
+ * asked for afterwards: they are fetched anew.  Threads: any; blocks for the stores.
+ * Errors: VESTA_EIO: it was not given back, and why.  The numbers are kept for the next start on this machine, unless
+ * nobody knows whether the store took them back; VESTA_EOPTION: this handle starts no thread; VESTA_ENOTNOW: other
+ * processes use it, or its counter went back. */
 VESTA_API int vesta_segment_release(struct vesta_segment *seg, struct vesta_error *err);
 
 /* A person has put a counter right that went back (VESTA_FAILSTOP): it is asked again.  It must stand above all that

@@ -15,6 +15,8 @@ struct vs_map_kind {
     const char *alone; /* what holds where a map is one process's: the end of a sentence */
     /* Makes the words behind the header of a new one. */
     void (*begin)(void *map, const struct vesta_clock *clock);
+    /* Hands on what must outlive a map that is used up, to a new one in its place.  NULL: nothing. */
+    void (*inherit)(void *map, const void *old);
     /* Nothing comes from it any more: another takes its place. */
     bool (*is_used_up)(const void *map);
     /* Makes one, of zeros behind its header, give nothing, for a reason that may be shown. */

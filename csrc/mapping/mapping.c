@@ -159,13 +159,21 @@ static void pass_over(const struct wanted *wanted, const char *what, enum vs_fou
     vs_fail(err, VESTA_EIO, "%.150s is %s, not our map: remove it", wanted->name, what);
 }
 
+/* Whether a file is a whole map of the anchor, made in this boot, and no copy of one. */
+static bool is_trusted(int fd, const struct stat *st, const struct vs_file_identity *now,
+                       const struct vs_anchor *anchor) {
+    struct vs_header header;
+    memset(&header, 0, sizeof header);
+    return is_sound(st, anchor) && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+           is_of_kind(&header, anchor->kind) && vs_map_is_of(&header, &anchor->header) && vs_map_trusted(&header, now);
+}
+
 static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, struct vs_mapping *out,
                      struct vesta_error *err) {
     const char *name = wanted->name;
     const struct vs_anchor *anchor = wanted->anchor;
     struct stat st;
     struct vs_file_identity now;
-    struct vs_header header;
     if (fstat(fd, &st) != 0) return io_error(err, "stat", name);
     if (is_foreign(&st, anchor) || !is_on_tmpfs(fd)) {
         const char *of_ours = S_ISREG(st.st_mode) ? "not in memory (tmpfs)" : "not a regular file";
@@ -175,10 +183,7 @@ static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, 
     int rc = identify(fd, &st, &now, err);
     if (rc != VESTA_OK) return rc;
     *found = VS_FOUND_STALE;
-    memset(&header, 0, sizeof header);
-    if (!is_sound(&st, anchor) || pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header) return VESTA_OK;
-    if (!is_of_kind(&header, anchor->kind) || !vs_map_is_of(&header, &anchor->header) || !vs_map_trusted(&header, &now))
-        return VESTA_OK;
+    if (!is_trusted(fd, &st, &now, anchor)) return VESTA_OK;
     if ((rc = map_file(fd, name, anchor->kind->size, &out->at, err)) != VESTA_OK) return rc;
     if (anchor->kind->is_used_up(out->at)) {
         munmap(out->at, anchor->kind->size);
@@ -320,8 +325,22 @@ static int give_name(const char *temp, const char *name, bool replaces) {
     return replaces ? rename(temp, name) : (int)syscall(SYS_renameat2, AT_FDCWD, temp, AT_FDCWD, name, NO_REPLACE);
 }
 
-/* VESTA_EPAUSE: another process was faster. */
-static int make_named(const struct wanted *wanted, bool replaces, struct vs_mapping *out, struct vesta_error *err) {
+/* A used-up map hands on what must outlive it; any other stale one knows nothing that can be relied on. */
+static void inherit(int stale_fd, const struct vs_anchor *anchor, void *at) {
+    const struct vs_map_kind *kind = anchor->kind;
+    struct vesta_error none;
+    struct vs_file_identity now;
+    struct stat st;
+    void *old;
+    if (!kind->inherit || fstat(stale_fd, &st) != 0 || identify(stale_fd, &st, &now, &none) != VESTA_OK ||
+        !is_trusted(stale_fd, &st, &now, anchor) || map_file(stale_fd, "", kind->size, &old, &none) != VESTA_OK)
+        return;
+    kind->inherit(at, old);
+    munmap(old, kind->size);
+}
+
+/* `stale_fd`: of the map in whose place it comes; -1: there is none.  VESTA_EPAUSE: another process was faster. */
+static int make_named(const struct wanted *wanted, int stale_fd, struct vs_mapping *out, struct vesta_error *err) {
     const char *name = wanted->name;
     const struct vs_anchor *anchor = wanted->anchor;
     char temp[VS_MAP_NAME_MAX + 24];
@@ -332,7 +351,8 @@ static int make_named(const struct wanted *wanted, bool replaces, struct vs_mapp
     if (fd < 0) return io_error(err, "create a map in", anchor->header.maps);
     int rc = own(fd, anchor) == 0 ? VESTA_OK : io_error(err, "give away", temp);
     if (rc == VESTA_OK) rc = fill(fd, anchor, wanted->clock, out, err);
-    if (rc == VESTA_OK && give_name(temp, name, replaces) != 0) {
+    if (rc == VESTA_OK && stale_fd >= 0) inherit(stale_fd, anchor, out->at);
+    if (rc == VESTA_OK && give_name(temp, name, stale_fd >= 0) != 0) {
         rc = errno == EEXIST ? VESTA_EPAUSE : io_error(err, "make", name);
         munmap(out->at, anchor->kind->size);
     }
@@ -350,7 +370,7 @@ static int replace(const struct wanted *wanted, int stale_fd, struct vs_mapping 
     if (fstat(stale_fd, &st) != 0) return io_error(err, "stat", wanted->name);
     struct vs_mapping stale = {.dev = st.st_dev, .ino = st.st_ino};
     snprintf(stale.name, sizeof stale.name, "%s", wanted->name);
-    return vs_mapping_is_named(&stale) ? make_named(wanted, true, out, err) : VESTA_EPAUSE;
+    return vs_mapping_is_named(&stale) ? make_named(wanted, stale_fd, out, err) : VESTA_EPAUSE;
 }
 
 bool vs_maps_are_shared(const char *folder) {
@@ -385,7 +405,7 @@ static int open_named(const struct wanted *wanted, struct vs_mapping *out, bool 
         *is_ours_to_make = true;
         if (place.found == VS_FOUND_FOREIGN) return VESTA_EIO;
         struct wanted here = {place.name, wanted->anchor, wanted->clock};
-        rc = place.found == VS_FOUND_NONE ? make_named(&here, false, out, err)
+        rc = place.found == VS_FOUND_NONE ? make_named(&here, -1, out, err)
                                           : replace(&here, place.stale_fd, out, err);
         if (place.stale_fd >= 0) close(place.stale_fd);
     }

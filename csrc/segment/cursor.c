@@ -5,8 +5,8 @@
  * Generations are drawn once, so a generation has one range, which its publisher wrote before `next` named it.  The
  * cursor goes from one generation to a higher one only, by a CAS that finds the old one used up.  Words of a range are
  * written again only once the cursor has left it, and then bear another tag, for which a late reader looks after it has
- * read them.  Who closes sets a bit of that same word: what it finds there is past every offset that was or will be
- * given. */
+ * read them.  Who closes sets a bit of that same word, and who takes the rest out moves it on by a CAS: what it finds
+ * there is past every offset that was or will be given. */
 #include "segment/next.h"
 
 #include <assert.h>
@@ -158,7 +158,8 @@ static uint64_t take_place(struct vs_segment *seg, uint64_t current) {
     return 0;
 }
 
-static void write_range(struct vs_range_words *words, const struct vs_range *range, uint64_t generation) {
+static void write_range(struct vs_range_words *words, const struct vs_range *range, uint64_t generation,
+                        uint64_t before) {
     assert(generation <= VS_GENERATION_MAX); /* nobody else writes here: it was drawn once */
     /* release: pair with the acquires of look_up; who sees one of these sees the tag that was set before */
     atomic_store_explicit(&words->first, range->first, memory_order_release);
@@ -168,6 +169,7 @@ static void write_range(struct vs_range_words *words, const struct vs_range *ran
     atomic_store_explicit(&words->stride, range->stride, memory_order_release);
     atomic_store_explicit(&words->until, range->until, memory_order_release);
     atomic_store_explicit(&words->database, range->database, memory_order_release);
+    atomic_store_explicit(&words->before, before, memory_order_release);
     atomic_store_explicit(&words->mark, range->mark, memory_order_release);
     VS_POINT(writes_mark);
     /* release: the range is whole where its tag is */
@@ -188,7 +190,7 @@ enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_ran
     if (next > current) return VS_NOT_NEEDED;
     uint64_t generation = take_place(seg, current);
     if (!generation) return VS_SEGMENT_SPENT;
-    write_range(range_at(seg, generation), range, generation);
+    write_range(range_at(seg, generation), range, generation, 1 + atomic_load(&seg->granted[range->database]));
     VS_POINT(links);
     /* Only over the one that the cursor has reached: another's that is ready would be lost.  It was drawn later than
      * what stands there.  acq_rel: pairs with the acquire of move_on. */
@@ -231,7 +233,8 @@ void vs_segment_end_refill(struct vs_segment *seg, uint64_t token) {
 
 /* ------------------------------------------------------------------ the end */
 
-/* What a range that no publisher can touch holds from an offset on: how many numbers, and which. */
+/* What a range holds from an offset on: how many numbers, and which.  Its place must not be written anew before the
+ * tag is read: the cursor has not left it, or no publisher can touch it any more. */
 static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint64_t offset, struct vs_unused *out) {
     const struct vs_range_words *range = &seg->range[generation % VS_RANGES];
     uint64_t count = atomic_load_explicit(&range->count, memory_order_acquire);
@@ -239,9 +242,103 @@ static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint6
     uint64_t stride = atomic_load_explicit(&range->stride, memory_order_acquire);
     uint64_t until = atomic_load_explicit(&range->until, memory_order_acquire);
     uint32_t database = atomic_load_explicit(&range->database, memory_order_acquire);
+    uint64_t before = atomic_load_explicit(&range->before, memory_order_acquire);
     if (atomic_load_explicit(&range->tag, memory_order_relaxed) != generation || offset >= count) return 0;
-    *out = (struct vs_unused){.from = first + offset * stride, .until = until, .database = database};
-    return out->from < until ? count - offset : 0; /* else somebody has written into the map */
+    *out =
+        (struct vs_unused){.from = first + offset * stride, .until = until, .stride = stride, .database = database};
+    /* below an unused range other hosts may have numbers, and give them back */
+    out->issued_until = offset == 0 && before > 0 && before <= out->from ? before - 1 : out->from;
+    bool is_whole = stride > 0 && out->from < until && until <= VS_NUMBER_MAX && database < VS_DATABASES_MAX;
+    return is_whole ? count - offset : 0; /* else another program has written into the map */
+}
+
+/* A counter takes back its highest rest first. */
+static void order(struct vs_unused unused[2], int count) {
+    if (count < 2 || unused[0].database != unused[1].database || unused[0].until >= unused[1].until) return;
+    struct vs_unused lower = unused[0];
+    unused[0] = unused[1];
+    unused[1] = lower;
+}
+
+/* Of a rest at the end of what was granted: the counter may stand below it from here on. */
+static void forgo(struct vs_segment *seg, struct vs_unused unused[2], int count) {
+    order(unused, count);
+    for (int i = 0; i < count; i++) {
+        uint64_t until = unused[i].until;
+        unused[i].is_last =
+            atomic_compare_exchange_strong(&seg->granted[unused[i].database], &until, unused[i].issued_until);
+        atomic_fetch_add(&seg->forgone, 1); /* after: a refiller reads this word first */
+    }
+}
+
+/* What the cursor points to, and what stands ready behind it, before a generation that was drawn. */
+struct both {
+    uint64_t at;
+    struct vs_unused unused[2];
+    int count;
+};
+
+/* False: the cursor is closed, or one of the two is of a later generation. */
+static bool look_at_both(struct vs_segment *seg, uint64_t before, struct both *out) {
+    /* acquire: pair with move_on and vs_segment_publish, by which the ranges' words are there */
+    out->at = atomic_load_explicit(&seg->cursor, memory_order_acquire);
+    uint64_t current = GENERATION(out->at);
+    uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
+    out->count = 0;
+    if (out->at & VS_CLOSED || current >= before || next >= before) return false;
+    if (next > current) out->count += rest_of(seg, next, 0, &out->unused[out->count]) > 0;
+    out->count += rest_of(seg, current, out->at & VS_OFFSET_MASK, &out->unused[out->count]) > 0;
+    return true;
+}
+
+/* The cursor is moved to a range without numbers, past all that is taken out.  The step finds the very cursor that was
+ * looked at, so every offset below was a taker's, and none from it on ever will be; the next range was drawn before
+ * the empty one, so the cursor never goes there. */
+static bool take_out(struct vs_segment *seg, uint64_t generation, struct both *both) {
+    while (look_at_both(seg, generation, both)) {
+        VS_POINT(takes_out);
+        /* acq_rel: as move_on's */
+        if (atomic_compare_exchange_strong_explicit(&seg->cursor, &both->at, START(generation), memory_order_acq_rel,
+                                                    memory_order_relaxed))
+            return true;
+    }
+    return false;
+}
+
+bool vs_segment_take_rest(struct vs_segment *seg, struct vs_unused unused[2], int *count) {
+    static const struct vs_range none = {.count = 0};
+    struct both both = {.at = 0};
+    *count = 0;
+    for (bool is_out = false; !is_out;) {
+        uint64_t at = atomic_load_explicit(&seg->cursor, memory_order_acquire);
+        if (at & VS_CLOSED) return false;
+        uint64_t generation = take_place(seg, GENERATION(at));
+        if (!generation) return false;
+        write_range(range_at(seg, generation), &none, generation, 0);
+        is_out = take_out(seg, generation, &both);
+    }
+    VS_POINT(took_out);
+    forgo(seg, both.unused, both.count);
+    memcpy(unused, both.unused, sizeof both.unused);
+    *count = both.count;
+    return true;
+}
+
+bool vs_segment_put_back(struct vs_segment *seg, const struct vs_unused *unused) {
+    uint64_t count = (unused->until - 1 - unused->from) / unused->stride + 1;
+    const struct vs_range range = {.first = unused->from,
+                                   .count = count,
+                                   .stride = unused->stride,
+                                   .until = unused->until,
+                                   .mark = count / 10,
+                                   .database = unused->database};
+    enum vs_published published = vs_segment_publish(seg, &range);
+    if (published != VS_NOT_NEEDED) return published == VS_PUBLISHED;
+    struct vs_segment_state state;
+    vs_segment_get_state(seg, &state);
+    if (state.is_closed || state.left > 0) return false;
+    move_on(seg, state.generation); /* a range stands ready, and the current one is used up: it makes room */
+    return vs_segment_publish(seg, &range) == VS_PUBLISHED;
 }
 
 bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *count) {
@@ -257,7 +354,46 @@ bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *c
     *count = 0;
     if (next != VS_ENDED && next > GENERATION(at)) *count += rest_of(seg, next, 0, &unused[*count]) > 0;
     *count += rest_of(seg, GENERATION(at), at & VS_OFFSET_MASK, &unused[*count]) > 0;
+    forgo(seg, unused, *count);
     return true;
+}
+
+void vs_segment_inherit(struct vs_segment *seg, const struct vs_segment *old) {
+    for (int i = 0; i < VS_DATABASES_MAX; i++) {
+        vs_raise_u64(&seg->granted[i], atomic_load(&old->granted[i]));
+        vs_raise_u64(&seg->lowered[i], atomic_load(&old->lowered[i]));
+    }
+    atomic_fetch_or(&seg->stopped, atomic_load(&old->stopped));
+}
+
+/* ------------------------------------------------------------------ rests on their way */
+
+bool vs_rest_keep(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, const struct vs_unused *unused) {
+    assert(owner != 0);
+    for (int i = 0; i < VS_RESTS_MAX; i++) {
+        if (atomic_load(&rests[i].owner) == owner) continue; /* one of a parent's is nobody's here */
+        rests[i].unused = *unused;
+        atomic_store(&rests[i].owner, owner);
+        return true;
+    }
+    return false;
+}
+
+int vs_rest_claim(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint32_t database,
+                  struct vs_unused out[VS_RESTS_MAX]) {
+    int count = 0;
+    assert(owner != 0);
+    for (int i = 0; i < VS_RESTS_MAX; i++) {
+        uint64_t is = owner;
+        struct vs_unused unused = rests[i].unused;
+        if (atomic_load(&rests[i].owner) != owner || unused.database != database) continue;
+        if (!atomic_compare_exchange_strong(&rests[i].owner, &is, 0)) continue;
+        int at = count++;
+        for (; at > 0 && out[at - 1].until < unused.until; at--)
+            out[at] = out[at - 1];
+        out[at] = unused;
+    }
+    return count;
 }
 
 void vs_segment_get_state(const struct vs_segment *seg, struct vs_segment_state *out) {

@@ -68,8 +68,20 @@ static void act_return(struct vs_refill *refill, struct vs_refill_action *out, b
         (struct vs_unused){.from = refill->from, .until = refill->range.until, .database = refill->range.database});
 }
 
-static void act_close(struct vs_refill *refill, struct vs_refill_action *out) {
-    act(refill, out, VS_RF_CLOSE, VS_REFILL_CLOSE);
+/* The rests become the refiller's own: `how` is CLOSE for words that end, CLAIM for those that go on. */
+static void act_claim(struct vs_refill *refill, struct vs_refill_action *out, enum vs_refill_do how) {
+    act(refill, out, VS_RF_CLAIM, how);
+}
+
+/* The counter went back.  Before all else it is raised to what this host was granted, so that no other host is granted
+ * those numbers again.  To raise it once more than needed harms nobody. */
+static void stand_still(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    if (ev->granted == 0 || ev->raised) {
+        act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
+        return;
+    }
+    act(refill, out, VS_RF_RAISE, VS_REFILL_RAISE);
+    out->floor = ev->granted;
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -78,15 +90,16 @@ static void step_rest(struct vs_refill *refill, const struct vs_refill_event *ev
     assert(ev->kind == VS_REFILL_WAKE);
     if (ev->stop || ev->closed || refill->ends) {
         if (ev->stop) say(refill, "%s", ""); /* what it says at the end is of the end */
-        act_close(refill, out);
+        act_claim(refill, out, ev->closed || refill->ends ? VS_REFILL_CLOSE : VS_REFILL_CLAIM);
     } else if (ev->stopped) {
         if (!*refill->said) say(refill, "the counter went back, and nobody has put it right yet");
-        act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
+        stand_still(refill, ev, out);
     } else if (!ev->due) {
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
     } else {
         /* as of now: of what is granted to others of this host meanwhile the answer may know nothing */
         refill->granted = ev->granted;
+        refill->forgone = ev->forgone;
         act_take(refill, ev, out);
     }
 }
@@ -113,6 +126,10 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
     refill->range.database = refill->opts.database;
     if (ev->closed) {
         act_return(refill, out, true);
+        return;
+    }
+    if (ev->from < refill->granted && ev->forgone != refill->forgone) {
+        act_return(refill, out, false); /* a rest was given back meanwhile: it may be that, so it is asked again */
         return;
     }
     if (ev->from < refill->granted) {
@@ -174,40 +191,70 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
 static void step_return(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_REPLY);
     if (refill->ends)
-        act_close(refill, out);
+        act_claim(refill, out, VS_REFILL_CLOSE);
     else
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
 }
 
-static void give_back(struct vs_refill *refill, struct vs_refill_action *out) {
-    if (refill->unused_at == refill->unused_count)
-        act(refill, out, VS_RF_ENDED, VS_REFILL_END);
+static void step_raise(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    assert(ev->kind == VS_REFILL_REPLY);
+    if (ev->outcome == VS_STORE_OK)
+        act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
     else
-        act_untake(refill, out, VS_RF_UNTAKE, refill->unused[refill->unused_at]);
+        act_back_off(refill, ev, out, REFUSED_US);
 }
 
-static void step_close(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
-    assert(ev->kind == VS_REFILL_CLOSED);
-    assert(!ev->found || ev->unused_count <= 2);
+/* The next rest leaves the refiller: to the store, which is asked only once for it, or into the words. */
+static void give_back(struct vs_refill *refill, struct vs_refill_action *out, bool may_return) {
+    if (refill->unused_at == refill->unused_count) {
+        act(refill, out, VS_RF_ENDED, VS_REFILL_END);
+        return;
+    }
+    struct vs_unused *own = &refill->unused[refill->unused_at++];
+    refill->sent = *own;
+    *own = (struct vs_unused){.from = 0};
+    if (may_return && refill->sent.is_last) {
+        act_untake(refill, out, VS_RF_UNTAKE, refill->sent);
+        return;
+    }
+    act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK);
+    out->unused = refill->sent;
+}
+
+static void step_claim(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    assert(ev->kind == VS_REFILL_CLAIMED);
+    assert(ev->unused_count <= VS_RESTS_MAX);
     memcpy(refill->unused, ev->unused, sizeof refill->unused);
-    /* a counter that went back may have come to our end again with others' numbers */
-    refill->unused_count = ev->found && !ev->stopped ? ev->unused_count : 0;
+    refill->unused_count = ev->unused_count;
     refill->unused_at = 0;
-    give_back(refill, out);
+    /* a counter that went back may have come to our end again with others' numbers */
+    give_back(refill, out, !ev->stopped);
 }
 
-/* Newest first: where that one stays, the counter is not at the end of the one before it, either. */
+/* Highest first: where that one stays, the counter is not at the end of the one before it, either. */
 static void step_untake(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_REPLY);
-    assert(refill->unused_at < refill->unused_count);
     if (ev->outcome == VS_STORE_OK) {
-        refill->unused_at++;
-    } else {
-        say(refill, "what was left from %" PRIu64 " on could not be given back, and stays unused",
-            refill->unused[refill->unused_at].from);
-        refill->unused_at = refill->unused_count;
+        give_back(refill, out, true);
+        return;
     }
-    give_back(refill, out);
+    if (ev->outcome == VS_STORE_UNKNOWN) {
+        say(refill, "nobody knows whether the store took back what was left from %" PRIu64 " on: it stays unused",
+            refill->sent.from);
+        give_back(refill, out, false);
+        return;
+    }
+    say(refill, "what was left from %" PRIu64 " on could not be given back, and is kept for the next start here",
+        refill->sent.from);
+    act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK); /* the store did not do it, and will not */
+    out->unused = refill->sent;
+}
+
+static void step_put_back(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    assert(ev->kind == VS_REFILL_KEPT);
+    if (!ev->is_kept)
+        say(refill, "what was left from %" PRIu64 " on could not be given back, and stays unused", refill->sent.from);
+    give_back(refill, out, false);
 }
 
 void vs_refill_init(struct vs_refill *refill, const struct vs_refill_opts *opts) {
@@ -223,10 +270,12 @@ void vs_refill_step(struct vs_refill *refill, const struct vs_refill_event *ev, 
     case VS_RF_REST: step_rest(refill, ev, out); return;
     case VS_RF_TAKE: step_take(refill, ev, out); return;
     case VS_RF_PUBLISH: step_publish(refill, ev, out); return;
-    case VS_RF_HALT: act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false); return;
+    case VS_RF_HALT: stand_still(refill, ev, out); return;
+    case VS_RF_RAISE: step_raise(refill, ev, out); return;
     case VS_RF_RETURN: step_return(refill, ev, out); return;
-    case VS_RF_CLOSE: step_close(refill, ev, out); return;
+    case VS_RF_CLAIM: step_claim(refill, ev, out); return;
     case VS_RF_UNTAKE: step_untake(refill, ev, out); return;
+    case VS_RF_PUT_BACK: step_put_back(refill, ev, out); return;
     case VS_RF_ENDED: break;
     }
     assert(!"an event after the end");

@@ -30,12 +30,14 @@ _Static_assert(VS_RANGE_MAX + 2 * VS_TAKERS_MAX * VS_TAKE_MAX < (uint64_t)1 << V
 #define VS_GENERATION_MAX (((uint64_t)1 << (63 - VS_OFFSET_BITS)) - 1)
 #define VS_ENDED UINT64_MAX            /* in `next` and `dry`: closed; above every generation */
 #define VS_WRITING ((uint64_t)1 << 63) /* in a tag: the range's words are being written */
+#define VS_RAISED(database) (UINT32_C(1) << (16 + (database))) /* in `stopped` */
 
 struct vs_range_words {
     _Alignas(VS_LINE / 2) _Atomic uint64_t tag; /* its generation, or that | VS_WRITING */
     _Atomic uint64_t first, count, stride, until, mark;
     _Atomic uint32_t database;
-    uint32_t reserved[3];
+    uint32_t reserved;
+    _Atomic uint64_t before; /* 1 + what this host was granted of that database before it; 0: not known */
 };
 
 #define VS_COMMITTED_WORDS (VS_RANGES * sizeof(struct vs_range_words) / sizeof(uint64_t))
@@ -62,13 +64,15 @@ struct vs_segment {
     _Atomic uint64_t refiller; /* token of who asks the store for the next range, 0: nobody.  It decides who does the
                                   I/O, nothing else */
     _Atomic int64_t pulse_boot_us; /* until then the refiller's silence means nothing */
-    _Atomic uint32_t stopped; /* a bit a database: its counter went back, and it is asked for nothing until a person
-                                 has acted */
+    _Atomic uint32_t stopped; /* a bit for each database: its counter went back, and no range is taken until a person
+                                 has acted; and VS_RAISED of it: the counter was raised to `granted` since */
     _Atomic uint32_t told;    /* futex: raised when who waits is to look again */
-    unsigned char pad_refill[VS_LINE - 32];
+    _Atomic uint32_t forgone; /* how often a word of `granted` was lowered: an answer to what was asked before tells
+                                 nothing of a counter that went back */
+    unsigned char pad_refill[VS_LINE - 36];
     /* by database */
-    _Atomic uint64_t granted[VS_DATABASES_MAX]; /* the highest end of a range that was published: its counter never
-                                                   stands below it */
+    _Atomic uint64_t granted[VS_DATABASES_MAX]; /* the end of what was issued from, or may be: its counter never stands
+                                                   below it */
     _Atomic uint64_t lowered[VS_DATABASES_MAX]; /* where it is stopped: what its counter granted again */
     union {
         struct vs_range_words range[VS_RANGES]; /* by generation % VS_RANGES */
@@ -123,16 +127,49 @@ bool vs_segment_is_due(const struct vs_segment *seg);
 bool vs_segment_begin_refill(struct vs_segment *seg, uint64_t token, int64_t boot_us, int64_t pulse_boot_us);
 void vs_segment_end_refill(struct vs_segment *seg, uint64_t token);
 
-/* Numbers [from, until) that nobody was given nor ever will be; their database's counter may go back to `from` where it
- * still stands at `until`. */
+/* ---- the end.  A rest has one owner at a time: the words, then the caller that took it out of them, then the caller
+ * that claimed it, which sends it to the store once or puts it back. */
+
+/* Numbers from, from + stride and so on, below `until`, that no caller received and none will receive.  If the
+ * database's counter still stands at `until`, it may go back to `from`. */
 struct vs_unused {
-    uint64_t from, until;
+    uint64_t from, until, stride;
+    uint64_t issued_until; /* its host was granted no number from here on, but for this rest */
     uint32_t database;
+    bool is_last; /* nothing above it was granted to this host: only then may the store be asked to take it back */
 };
 
-/* Ends a segment for ever.  True for the one caller that ended it: unused[0..*count) are then its own, in the order in
- * which they may be given back, the newest first. */
+/* Takes what is left of both ranges out of the words, in one atomic step.  The words stay in use, and what this host
+ * was granted stays known: `granted` is lowered to the end of what was issued, because the counter may go back so far.
+ * Shape: unused[0..*count) belong to the caller.  Of one database the highest comes first, the order in which they may
+ * be given back.  False: closed, or no place is free; nothing was taken out. */
+bool vs_segment_take_rest(struct vs_segment *seg, struct vs_unused unused[2], int *count);
+
+/* Makes a rest that the store did not take back a range again.  False: the words cannot take it, and its numbers
+ * stay unused. */
+bool vs_segment_put_back(struct vs_segment *seg, const struct vs_unused *unused);
+
+/* Ends a segment for ever.  True for the one caller that ended it: unused[0..*count) are then its own, ordered as by
+ * vs_segment_take_rest. */
 bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *count);
+
+/* Goes on in new words where the old ones ended: what this host was granted, and which counters went back, stays
+ * known. */
+void vs_segment_inherit(struct vs_segment *seg, const struct vs_segment *old);
+
+/* A rest on its way from the thread that took it out to the thread that gives it back.  Only the process that took it
+ * out can claim it, and only once: a forked child inherits the bytes, but has another token. */
+struct vs_unclaimed {
+    struct vs_unused unused;
+    _Atomic uint64_t owner; /* vs_process_token of that process; 0: it was claimed */
+};
+#define VS_RESTS_MAX 4
+
+/* False: no slot is free, and the rest stays the caller's.  Threads: one at a time. */
+bool vs_rest_keep(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, const struct vs_unused *unused);
+/* Claims the rests of a database.  Shape: out[0..result), the highest first.  Threads: any. */
+int vs_rest_claim(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint32_t database,
+                  struct vs_unused out[VS_RESTS_MAX]);
 
 /* How it stands, for people and metrics. */
 struct vs_segment_state {

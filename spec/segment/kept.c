@@ -2,6 +2,7 @@
  * up or gone: segment_kept [PART OF A CLAIM [sqlite:|file:]]. */
 #include "counters.h"
 #include "keeper/segment/counter.h"
+#include "os/lock.h"
 
 static struct vesta_segment_opts orders(void) {
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
@@ -128,8 +129,120 @@ static void what_others_were_granted_above_is_not_given_back(void) {
     CHECK_EQ_U64(number_of(seg), 1);
     raise_counter(uri_of("one.db"), "orders", 10);
     CHECK_EQ_I64(vesta_segment_release(seg, &err), VESTA_EIO);
-    CHECK_HAS(err.text, "stays unused");
+    CHECK_HAS(err.text, "kept for the next start");
     CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 1011);
+    vesta_segment_close(seg);
+    seg = must_open_segment(orders());
+    for (uint64_t want = 2; want <= 1000; want++)
+        CHECK_EQ_U64(number_of(seg), want);
+    CHECK_EQ_U64(number_of(seg), 1011);
+    vesta_segment_close(seg);
+}
+
+/* Another host takes exactly what was given back before the first process is gone: a second give-back of the same rest
+ * would find the counter where it expects it, and lower it below the other host's numbers. */
+static void a_rest_is_given_back_once(bool by_close) {
+    static const char *const maps[] = {NULL, "/proc"};
+    for (int lone = 0; lone < 2; lone++) {
+        start(1, 1000);
+        if (maps[lone]) setenv("VESTA_MAPS", maps[lone], 1);
+        struct vesta_segment *seg = must_open_segment(orders());
+        for (uint64_t want = 1; want <= 5; want++)
+            CHECK_EQ_U64(number_of(seg), want);
+        if (by_close) { /* of one of two handles: the last close is another one's */
+            struct vesta_segment *same = must_open_segment(orders());
+            CHECK(same == seg);
+            vesta_segment_close(same);
+        }
+        for (int times = 0; times < 3; times++) {
+            CHECK_EQ_I64(vesta_segment_release(seg, NULL), VESTA_OK);
+            if (times == 0) CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 6);
+            if (times == 0) raise_counter(uri_of("one.db"), "orders", 995);
+        }
+        CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 1001);
+        vesta_segment_close(seg);
+        CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 1001);
+    }
+}
+
+static void release_then_close(void) {
+    a_rest_is_given_back_once(false);
+}
+
+static void close_then_release(void) {
+    a_rest_is_given_back_once(true);
+}
+
+/* The child has a copy of all that its parent had in memory, also of a rest that is just given back. */
+static void a_childs_end_gives_nothing_of_its_parents_back(void) {
+    start(1, 1000);
+    struct vesta_segment *seg = must_open_segment(orders());
+    CHECK_EQ_U64(number_of(seg), 1);
+    struct vs_live *live = atomic_load(&seg->live);
+    vs_segment_leave(seg);
+    vs_process_lock();
+    vs_live_take_rest(live, false);
+    vs_process_unlock();
+    pid_t child = fork();
+    if (child == 0) {
+        char said[VS_SAID_MAX];
+        (void)vs_segment_give_back(seg, live, said);
+        _exit(0);
+    }
+    reap(child, false);
+    CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 1001);
+    vesta_segment_close(seg);
+}
+
+/* ------------------------------------------------------------------ what a clean stop remembers */
+
+static void set_counter(uint64_t to) {
+    nftw(in_folder("one.db"), remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    add_tag(uri_of("one.db"), "orders", to, 10);
+}
+
+static void a_clean_stop_remembers_what_was_granted(void) {
+    struct vesta_pause pause = {.why = 0};
+    uint64_t number = 0;
+    start(1, 10);
+    struct vesta_segment *seg = must_open_segment(orders());
+    for (uint64_t want = 1; want <= 1500; want++)
+        CHECK_EQ_U64(number_of(seg), want);
+    CHECK_EQ_I64(vesta_segment_release(seg, NULL), VESTA_OK);
+    vesta_segment_close(seg);
+    CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 1501);
+    set_counter(1);
+    seg = must_open_segment(orders());
+    CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
+    CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    AWAIT(counter_at(uri_of("one.db"), "orders") == 1501);
+    vesta_segment_close(seg);
+}
+
+/* A map that ends is followed by another, which remembers, too; also where its process was killed in between. */
+static void a_used_up_map_hands_on_what_was_granted(void) {
+    struct vesta_pause pause = {.why = 0};
+    struct vs_unused unused[2];
+    uint64_t number = 0;
+    int count;
+    start(1, 10);
+    struct vesta_segment *seg = must_open_segment(orders());
+    CHECK_EQ_U64(number_of(seg), 1);
+    struct vesta_segment_info info;
+    AWAIT((vesta_segment_get_info(seg, &info), info.next_left > 0));
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(vs_segment_close(atomic_load(&seg->words), unused, &count));
+        _exit(0);
+    }
+    reap(child, false);
+    vesta_segment_close(seg);
+    set_counter(1);
+    seg = must_open_segment(orders());
+    vesta_segment_get_info(seg, &info);
+    CHECK_EQ_U64(info.database[0].granted, 2); /* 2 to 20 were issued to no caller, and are lost with that process */
+    CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
+    CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
     vesta_segment_close(seg);
 }
 
@@ -247,12 +360,6 @@ static void an_event_loop_is_told_of_a_range(void) {
 }
 
 /* ------------------------------------------------------------------ a counter that went back */
-
-static void set_counter(uint64_t to) {
-    nftw(in_folder("one.db"), remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-    add_tag(uri_of("one.db"), "orders", to, 10);
-}
-
 static void a_counter_that_went_back_stops_and_both_values_are_named(void) {
     struct vesta_pause pause = {.why = 0};
     struct vesta_error err = {.text = ""};
@@ -277,6 +384,8 @@ static void a_counter_that_went_back_stops_and_both_values_are_named(void) {
     seg = must_open_segment(orders()); /* another process is as wise */
     CHECK_EQ_I64(vesta_segment_next(seg, &number, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    AWAIT(counter_at(uri_of("one.db"), "orders") == 1020); /* no other host is granted its numbers from here on */
+    set_counter(500);
     CHECK_EQ_I64(vesta_segment_resume(seg, 0, &err), VESTA_OK); /* and still it is not right */
     CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
@@ -297,6 +406,7 @@ static void a_person_may_lower_a_counter_all_the_same(void) {
     while (vesta_segment_next_wait(seg, &number, LONG_US, &pause) == VESTA_OK)
         CHECK(number > 1000 && number < 1100);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    AWAIT(counter_at(uri_of("one.db"), "orders") > 1000); /* it was raised to what this host was granted */
     set_counter(1);
     CHECK_EQ_I64(vesta_segment_resume(seg, 1, NULL), VESTA_OK);
     CHECK_EQ_U64(number_of(seg), 1);
@@ -475,6 +585,11 @@ static const struct check_case cases[] = {
     {"who waits has a deadline, and is told why there is nothing", who_waits_has_a_deadline_and_is_told_why},
     {"what is left is given back", what_is_left_is_given_back},
     {"what others were granted above stays theirs", what_others_were_granted_above_is_not_given_back},
+    {"a rest is given back once, by a release and a close behind it", release_then_close},
+    {"a rest is given back once, by a close and releases behind it", close_then_release},
+    {"a child's end gives nothing of its parent's back", a_childs_end_gives_nothing_of_its_parents_back},
+    {"a clean stop remembers what was granted", a_clean_stop_remembers_what_was_granted},
+    {"a map that is used up hands on what was granted", a_used_up_map_hands_on_what_was_granted},
     {"where no memory is shared a close gives back", where_there_is_no_memory_to_share_a_close_gives_back},
     {"a map that is spent is followed by another", a_map_that_is_spent_is_followed_by_another},
     {"a map that was removed is given back at the end", a_map_that_was_removed_is_given_back_at_the_end},

@@ -27,10 +27,11 @@
 enum owner { NOBODY, TAKEN, OTHERS };
 
 static struct vs_segment seg;
+static struct vs_unclaimed rests[CREW][VS_RESTS_MAX]; /* in the memory of each member */
 static uint64_t counter, dice, now_us;
 static unsigned char owner_of[NUMBERS];
 static uint64_t twice, false_halts;
-static bool is_over;
+static bool is_over, may_close; /* may_close: the words come to their end in this seed */
 
 static ucontext_t scheduler, crew[CREW];
 static char stacks[CREW][STACK_BYTES];
@@ -92,6 +93,16 @@ static void take(void) {
     }
 }
 
+static void claim(bool ends, struct vs_refill_event *ev) {
+    struct vs_unused unused[2];
+    int count, self = running;
+    uint64_t token = (uint64_t)self + 1;
+    bool is_ours = ends ? vs_segment_close(&seg, unused, &count) : vs_segment_take_rest(&seg, unused, &count);
+    for (int i = 0; is_ours && i < count; i++)
+        if (!vs_rest_keep(rests[self], token, &unused[i])) (void)vs_segment_put_back(&seg, &unused[i]);
+    ev->unused_count = vs_rest_claim(rests[self], token, 0, ev->unused);
+}
+
 /* Does what the refiller wants; what it answers is the next event. */
 static void perform(const struct vs_refill_action *did, struct vs_refill_event *ev) {
     *ev = (struct vs_refill_event){.kind = VS_REFILL_REPLY};
@@ -102,11 +113,17 @@ static void perform(const struct vs_refill_action *did, struct vs_refill_event *
     case VS_REFILL_PUBLISH:
         ev->kind = VS_REFILL_PUBLISHED;
         ev->published = vs_segment_publish(&seg, &did->range);
-        if (ev->published == VS_SEGMENT_SPENT) ev->published = VS_NOT_NEEDED; /* so few places are soon full */
+        if (ev->published == VS_SEGMENT_SPENT && !(may_close && roll(20) == 0))
+            ev->published = VS_NOT_NEEDED; /* so few places are soon full */
         break;
     case VS_REFILL_CLOSE:
-        ev->kind = VS_REFILL_CLOSED;
-        ev->found = vs_segment_close(&seg, ev->unused, &ev->unused_count);
+    case VS_REFILL_CLAIM:
+        ev->kind = VS_REFILL_CLAIMED;
+        claim(did->kind == VS_REFILL_CLOSE, ev);
+        break;
+    case VS_REFILL_PUT_BACK:
+        ev->kind = VS_REFILL_KEPT;
+        ev->is_kept = vs_segment_put_back(&seg, &did->unused);
         break;
     default: ev->kind = VS_REFILL_WAKE;
     }
@@ -123,10 +140,12 @@ static void refill_until(uint64_t end_us) {
         ev.boot_us = (int64_t)now_us;
         ev.stop = now_us > end_us;
         ev.closed = atomic_load(&seg.cursor) & VS_CLOSED;
+        ev.forgone = atomic_load(&seg.forgone);
         ev.granted = atomic_load(&seg.granted[0]);
         ev.due = vs_segment_is_due(&seg) || roll(4) == 0; /* at times in vain: as one that slept since it was due */
         vs_refill_step(&refill, &ev, &did);
         if (did.kind == VS_REFILL_HALT) false_halts++; /* nothing went back here */
+        if (did.kind == VS_REFILL_RAISE) return;
     }
 }
 
@@ -134,8 +153,10 @@ static void refill(void) {
     refill_until(UINT64_MAX);
 }
 
+/* Gives back what is left, and once more; then it is another process. */
 static void refill_and_end(void) {
-    refill_until(roll(4000) * STEP_US);
+    while (!is_over)
+        refill_until(now_us + roll(1000) * STEP_US);
 }
 
 /* Uses all that it is granted: what was given back to it, too. */
@@ -170,8 +191,9 @@ static void enlist(int member, int role) {
 static bool is_sound(uint64_t seed) {
     int64_t sleeps[CREW] = {0};
     dice = seed * 0x9e3779b97f4a7c15u + 1;
-    counter = 1, twice = 0, now_us = 1000000, is_over = false;
+    counter = 1, twice = 0, now_us = 1000000, is_over = false, may_close = seed % 4 == 0;
     memset(owner_of, 0, sizeof owner_of);
+    memset(rests, 0, sizeof rests);
     vs_segment_format(&seg);
     for (int i = 0; i < CREW; i++)
         enlist(i, i < TAKERS ? 0 : i < TAKERS + REFILLERS - 1 ? 1 : i - TAKERS - REFILLERS + 3);

@@ -236,6 +236,15 @@ static void what_was_granted_is_not_granted_again(void) {
     CHECK_HAS(refill.said, "1001");
     CHECK_HAS(refill.said, "2001");
     ev.stopped = true;
+    step(VS_REFILL_WAKE);
+    DID(VS_REFILL_RAISE); /* at once: no other host is granted those numbers from here on */
+    CHECK_EQ_U64(did.floor, 2001);
+    reply(VS_STORE_UNKNOWN);
+    backs_off(S, S * 3 / 2);
+    wake_after(2 * S);
+    DID(VS_REFILL_RAISE); /* until it is done */
+    reply(VS_STORE_OK);
+    ev.raised = true;
     for (int i = 0; i < 10; i++) { /* and it does not heal by being asked */
         wake_after(S);
         DID(VS_REFILL_SLEEP);
@@ -284,10 +293,25 @@ static void a_closed_segment_goes_back(void) {
     DID(VS_REFILL_UNTAKE);
     reply(VS_STORE_OK);
     DID(VS_REFILL_CLOSE);
-    ev.found = false;
-    ev.unused_count = 2;
-    step(VS_REFILL_CLOSED);
+    ev.unused_count = 0; /* another refiller has claimed them */
+    step(VS_REFILL_CLAIMED);
     DID(VS_REFILL_END);
+}
+
+/* A rest that was given back after the question was sent lowers what was granted, and the answer may lie below. */
+static void a_rest_that_was_given_back_meanwhile_is_no_step_back(void) {
+    start();
+    refill.granted = 2001;
+    ev.granted = 1500;
+    ev.forgone = 1;
+    grants(1500, 3500);
+    DID(VS_REFILL_UNTAKE);
+    reply(VS_STORE_OK);
+    DID(VS_REFILL_SLEEP);
+    wake_after(S);
+    DID(VS_REFILL_TAKE);
+    grants(1500, 3500);
+    DID(VS_REFILL_PUBLISH);
 }
 
 /* ------------------------------------------------------------------ the end */
@@ -299,16 +323,22 @@ static void stop_with_two_left(void) {
     published(VS_PUBLISHED);
     DID(VS_REFILL_SLEEP);
     step(VS_REFILL_WAKE);
-    DID(VS_REFILL_CLOSE);
-    ev.found = true;
+    DID(VS_REFILL_CLAIM);
     ev.unused_count = 2;
-    ev.unused[0] = (struct vs_unused){2001, 4001, 0};
-    ev.unused[1] = (struct vs_unused){1500, 2001, 0};
+    ev.unused[0] = (struct vs_unused){2001, 4001, 1, 2001, 0, true};
+    ev.unused[1] = (struct vs_unused){1500, 2001, 1, 1500, 0, true};
+}
+
+static void put_back(uint64_t from, bool is_kept) {
+    DID(VS_REFILL_PUT_BACK);
+    CHECK_EQ_U64(did.unused.from, from);
+    ev.is_kept = is_kept;
+    step(VS_REFILL_KEPT);
 }
 
 static void the_rest_is_given_back(void) {
     stop_with_two_left();
-    step(VS_REFILL_CLOSED);
+    step(VS_REFILL_CLAIMED);
     DID(VS_REFILL_UNTAKE);
     CHECK_EQ_U64(did.unused.from, 2001);
     CHECK_EQ_U64(did.unused.until, 4001);
@@ -324,11 +354,14 @@ static void the_rest_is_given_back(void) {
 static void each_once_whatever_is_said(void) {
     for (int outcome = VS_STORE_CONFLICT; outcome <= VS_STORE_UNKNOWN; outcome++) {
         stop_with_two_left();
-        step(VS_REFILL_CLOSED);
+        step(VS_REFILL_CLAIMED);
         DID(VS_REFILL_UNTAKE);
         reply((enum vs_outcome)outcome);
-        DID(VS_REFILL_END);
         CHECK_HAS(refill.said, "from 2001 on");
+        if (outcome != VS_STORE_UNKNOWN) put_back(2001, true); /* it was not done */
+        put_back(1500, true);
+        DID(VS_REFILL_END);
+        CHECK_HAS(refill.said, outcome == VS_STORE_UNKNOWN ? "stays unused" : "kept for the next start");
         start();
         grants(1, 2001);
         published(VS_NOT_NEEDED);
@@ -338,11 +371,34 @@ static void each_once_whatever_is_said(void) {
     }
 }
 
+static void what_the_words_cannot_keep_stays_unused(void) {
+    stop_with_two_left();
+    step(VS_REFILL_CLAIMED);
+    reply(VS_STORE_DOWN);
+    put_back(2001, true);
+    put_back(1500, false);
+    DID(VS_REFILL_END);
+    CHECK_HAS(refill.said, "from 1500 on");
+    CHECK_HAS(refill.said, "stays unused");
+}
+
+static void below_what_was_granted_since_the_store_is_not_asked(void) {
+    stop_with_two_left();
+    ev.unused[1].is_last = false;
+    step(VS_REFILL_CLAIMED);
+    DID(VS_REFILL_UNTAKE);
+    reply(VS_STORE_OK);
+    put_back(1500, true);
+    DID(VS_REFILL_END);
+}
+
 /* Its end may stand there again with what others were granted. */
 static void nothing_to_a_counter_that_went_back(void) {
     stop_with_two_left();
     ev.stopped = true;
-    step(VS_REFILL_CLOSED);
+    step(VS_REFILL_CLAIMED);
+    put_back(2001, true);
+    put_back(1500, true);
     DID(VS_REFILL_END);
 }
 
@@ -353,9 +409,8 @@ static void words_that_are_used_up(void) {
     DID(VS_REFILL_UNTAKE);
     reply(VS_STORE_UNKNOWN);
     DID(VS_REFILL_CLOSE);
-    ev.found = true;
     ev.unused_count = 0;
-    step(VS_REFILL_CLOSED);
+    step(VS_REFILL_CLAIMED);
     DID(VS_REFILL_END);
     CHECK_HAS(refill.said, "new map");
 }
@@ -365,7 +420,7 @@ static void stopped_while_the_store_is_down(void) {
     reply(VS_STORE_DOWN);
     ev.stop = true;
     step(VS_REFILL_WAKE);
-    DID(VS_REFILL_CLOSE);
+    DID(VS_REFILL_CLAIM);
 }
 
 static const struct check_case cases[] = {
@@ -380,12 +435,17 @@ static const struct check_case cases[] = {
     {"a conflict is asked again at once, three times", a_conflict_is_asked_again},
     {"a refusal is said with the store's words", a_refusal_is_said},
     {"what is no range is not used, and why is said", what_is_no_range_is_not_used},
-    {"a counter that went back is refused by name, until a person has acted", what_was_granted_is_not_granted_again},
+    {"a counter that went back is raised, and refused by name until a person has acted", what_was_granted_is_not_granted_again},
     {"a range that begins at one's own end is no step back", its_own_end_is_no_step_back},
     {"an answer that comes late is no step back", a_late_answer_is_no_step_back},
     {"a closed segment's counter may go back", a_closed_segment_goes_back},
+    {"a rest that is given back while a range is asked for is no step back",
+     a_rest_that_was_given_back_meanwhile_is_no_step_back},
     {"on a stop the rest is given back, the newest first", the_rest_is_given_back},
-    {"each rest is given back once, whatever the store says", each_once_whatever_is_said},
+    {"each rest is given back once, whatever the store says, and kept if that was not done", each_once_whatever_is_said},
+    {"a rest that the words cannot keep stays unused, which is said", what_the_words_cannot_keep_stays_unused},
+    {"a rest below what was granted since is kept without asking the store",
+     below_what_was_granted_since_the_store_is_not_asked},
     {"nothing is given back to a counter that went back", nothing_to_a_counter_that_went_back},
     {"words that are used up end the refiller", words_that_are_used_up},
     {"it ends while the store is down", stopped_while_the_store_is_down},

@@ -31,8 +31,8 @@ struct vs_live {
     struct vs_live *before; /* stays mapped until the segment is closed: other threads may be inside it */
     struct vs_mapping mapping;
     struct vs_segment *words;
-    struct vs_unused unused[2]; /* of who closed it in this process: for the parts to give back */
-    _Atomic int unused_count;
+    struct vs_unclaimed rest[VS_RESTS_MAX]; /* taken out in this process: for the parts to claim.  Filled with the process
+                                          lock held */
 };
 
 /* ------------------------------------------------------------------ a database's thread */
@@ -145,14 +145,17 @@ bool vs_segments_have(const char *name);
 int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err);
 /* Whether the words give nothing any more, for good. */
 bool vs_words_are_closed(const struct vs_segment *words);
+/* Whether the counter of this database went back, and whether it was raised to what was granted since. */
+bool vs_words_are_stopped(const struct vs_segment *words, uint32_t database);
+bool vs_words_are_raised(const struct vs_segment *words, uint32_t database);
 /* The counter of this database alone went back: others go on. */
 void vs_words_stop(struct vs_segment *words, uint32_t database, uint64_t lowered);
 /* Who waits on these words is to look again. */
 void vs_words_tell(struct vs_segment *words);
 
-/* Ends the words of a map; what is left of their ranges is then for the parts to give back.  With the process lock
- * held: whoever comes second finds what the first has found, whole. */
-void vs_live_close(struct vs_live *live);
+/* What is left of a map's ranges is from here on for the parts to claim.  `ends`: the words give nothing any more, for
+ * good.  With the process lock held. */
+void vs_live_take_rest(struct vs_live *live, bool ends);
 
 /* part.c: what its thread does for a part. */
 
@@ -163,6 +166,8 @@ void vs_part_reset(struct vs_part *part);
 bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why);
 /* One call of the store, counted. */
 void vs_part_take(struct vs_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply);
+/* Raises its counter, which went back, to `floor`. */
+void vs_part_raise(struct vs_part *part, struct vs_store *store, uint64_t floor, struct vs_reply *reply);
 /* Its counter, as a store is told. */
 struct vs_counter vs_part_counter(const struct vs_part *part);
 /* Tells people what its refiller says. */
@@ -196,10 +201,12 @@ struct vs_leaving vs_part_leave(struct vs_part *part, enum vs_leave how);
 /* Waits until it has.  Call without the process lock. */
 void vs_part_await(struct vs_part *part, const struct vs_leaving *leaving);
 
-/* ending.c: takes all parts away from their threads, and waits.  `live`: nothing more comes from there, and each part
- * gives back what is left of its ranges; NULL: they leave all as it is.  Call without the process lock.  0, or an
- * errno: a thread could not be started for it. */
-int vs_segment_end(struct vesta_segment *seg, struct vs_live *live);
+/* ending.c: takes all parts away from their threads, and waits. */
+void vs_segment_leave(struct vesta_segment *seg);
+/* Then takes what is left of the ranges out of a map, and has each part give back its own; what a store does not take
+ * back goes into the map again, and `said` says why.  Call both without the process lock.  0, or an errno: a thread
+ * could not be started for it. */
+int vs_segment_give_back(struct vesta_segment *seg, struct vs_live *live, char said[VS_SAID_MAX]);
 
 /* strict.c */
 

@@ -1,8 +1,12 @@
-/* ending.c -- a segment's ranges given back, and a counter that went back, after a person has put it right. */
+/* ending.c -- a segment's ranges given back, and a counter that went back, after a person has put it right.
+ *
+ * To give back: the threads leave the parts; one atomic step takes the rests out of the map; each part's thread claims
+ * those of its database and sends each to the store once.  A process that is killed anywhere in between leaves a gap. */
 #include "keeper/segment/counter.h"
 #include "base/error.h"
 #include "keeper/file.h"
 #include "os/lock.h"
+#include "os/process.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -12,42 +16,66 @@ static bool is_stopped(const struct vesta_segment *seg, const struct vs_segment 
     return atomic_load(&words->stopped) & ((UINT32_C(1) << seg->parts_count) - 1);
 }
 
-/* Parts that have something to give back, and whose thread does not run in this process, or has not got them. */
-static int hand_over_rests(struct vesta_segment *seg, const struct vs_live *live, struct vs_leaving *leaving) {
-    int failed = 0;
-    for (int i = 0; i < atomic_load(&live->unused_count) && !failed; i++) {
-        uint32_t database = live->unused[i].database;
-        if (database >= seg->parts_count || leaving[database].is_awaited) continue; /* or somebody wrote into the map */
-        struct vs_part *part = &seg->part[database];
-        failed = vs_database_start(part->database);
-        if (!failed) leaving[database] = vs_database_hand_over(part, VS_LEAVE_AND_GIVE_BACK);
-    }
-    return failed;
-}
-
-/* The threads are told first: one that found the words closed, and was not told to leave, would go on in a new map, and
- * forget what became of the rest. */
-int vs_segment_end(struct vesta_segment *seg, struct vs_live *live) {
+void vs_segment_leave(struct vesta_segment *seg) {
     struct vs_leaving leaving[VS_DATABASES_MAX];
     assert(seg->parts_count <= VS_DATABASES_MAX);
     vs_process_lock();
     for (uint32_t i = 0; i < seg->parts_count; i++)
-        leaving[i] = vs_part_leave(&seg->part[i], live ? VS_LEAVE_AND_GIVE_BACK : VS_LEAVE_QUIETLY);
-    if (live) vs_live_close(live);
-    int failed = live ? hand_over_rests(seg, live, leaving) : 0;
+        leaving[i] = vs_part_leave(&seg->part[i], VS_LEAVE_QUIETLY);
     vs_process_unlock();
     for (uint32_t i = 0; i < seg->parts_count; i++)
         vs_part_await(&seg->part[i], &leaving[i]);
+}
+
+/* The rests of a part without a thread: for the next start. */
+static void keep(struct vs_live *live, uint32_t database) {
+    struct vs_unused unused[VS_RESTS_MAX];
+    for (int i = vs_rest_claim(live->rest, vs_process_token(), database, unused); i-- > 0;)
+        (void)vs_segment_put_back(live->words, &unused[i]);
+}
+
+static bool has_rest(const struct vs_live *live, uint32_t database) {
+    bool has = false;
+    for (int i = 0; i < VS_RESTS_MAX; i++)
+        has |= atomic_load(&live->rest[i].owner) == vs_process_token() && live->rest[i].unused.database == database;
+    return has;
+}
+
+/* Has a part's thread give back what it can claim: another thread may have handed the part over since it left. */
+static int begin_to_give_back(struct vs_part *part, struct vs_live *live, struct vs_leaving *leaving) {
+    *leaving = vs_part_leave(part, VS_LEAVE_AND_GIVE_BACK);
+    if (leaving->is_awaited) return 0;
+    int failed = vs_database_start(part->database);
+    if (failed)
+        keep(live, part->index);
+    else
+        *leaving = vs_database_hand_over(part, VS_LEAVE_AND_GIVE_BACK);
     return failed;
 }
 
-/* Nothing more comes from these words; what is left of them goes back. */
+int vs_segment_give_back(struct vesta_segment *seg, struct vs_live *live, char said[VS_SAID_MAX]) {
+    struct vs_leaving leaving[VS_DATABASES_MAX] = {{false, 0}};
+    int failed = 0;
+    said[0] = '\0';
+    vs_segment_leave(seg); /* a range that is on its way comes first */
+    vs_process_lock();
+    vs_live_take_rest(live, false);
+    for (uint32_t i = 0; i < seg->parts_count; i++) {
+        int rc = has_rest(live, i) ? begin_to_give_back(&seg->part[i], live, &leaving[i]) : 0;
+        if (rc) failed = rc;
+    }
+    vs_process_unlock();
+    for (uint32_t i = 0; i < seg->parts_count; i++) {
+        vs_part_await(&seg->part[i], &leaving[i]);
+        if (leaving[i].is_awaited && !said[0]) vs_part_said(&seg->part[i], said);
+    }
+    return failed;
+}
+
+/* Numbers may be asked for all the while, and the map stays: it remembers what this host was granted. */
 static int give_back(struct vesta_segment *seg, struct vs_live *live, struct vesta_error *err) {
-    char said[VS_SAID_MAX] = "";
-    int failed = vs_segment_end(seg, live);
-    for (uint32_t i = 0; i < seg->parts_count && !said[0]; i++)
-        vs_part_said(&seg->part[i], said);
-    vs_mapping_remove(&live->mapping);
+    char said[VS_SAID_MAX];
+    int failed = vs_segment_give_back(seg, live, said);
     if (failed) return vs_fail(err, VESTA_EIO, "cannot start a thread: %s", strerror(failed));
     return said[0] ? vs_fail(err, VESTA_EIO, "'%s': %s", seg->tag, said) : VESTA_OK;
 }
@@ -60,17 +88,19 @@ int vesta_segment_release(struct vesta_segment *seg, struct vesta_error *err) {
     if (seg->strict || vs_words_are_closed(live->words)) return VESTA_OK; /* there is nothing to give back */
     if (is_stopped(seg, live->words))
         return vs_fail(err, VESTA_ENOTNOW,
-                       "the counter '%s' went back: that must not be forgotten before it is put right", seg->tag);
+                       "the counter '%s' went back: nothing is given back before a person has put it right", seg->tag);
     if (!vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, true))
         return vs_fail(err, VESTA_ENOTNOW, "other processes use '%s': the last of them gives it back", seg->tag);
-    return give_back(seg, live, err);
+    int rc = give_back(seg, live, err);
+    vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, false); /* other processes are not alone, either */
+    return rc;
 }
 
 int vesta_segment_resume(struct vesta_segment *seg, int even_lower, struct vesta_error *err) {
     struct vs_segment *words = atomic_load(&seg->words);
     if (!is_stopped(seg, words)) return vs_fail(err, VESTA_ENOTNOW, "the counter '%s' has not gone back", seg->tag);
     for (uint32_t i = 0; even_lower && i < seg->parts_count; i++)
-        if (atomic_load(&words->stopped) >> i & 1) atomic_store(&words->granted[i], 0);
+        if (vs_words_are_stopped(words, i)) atomic_store(&words->granted[i], 0);
     atomic_store(&words->stopped, 0);
     vs_words_tell(words);
     vs_segment_kick(seg);

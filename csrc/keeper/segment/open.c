@@ -46,9 +46,18 @@ void vs_words_tell(struct vs_segment *words) {
     vs_futex_wake(&words->told);
 }
 
+bool vs_words_are_stopped(const struct vs_segment *words, uint32_t database) {
+    return atomic_load(&words->stopped) >> database & 1;
+}
+
+bool vs_words_are_raised(const struct vs_segment *words, uint32_t database) {
+    return atomic_load(&words->stopped) & VS_RAISED(database);
+}
+
 void vs_words_stop(struct vs_segment *words, uint32_t database, uint64_t lowered) {
     assert(database < VS_DATABASES_MAX);
     atomic_store(&words->lowered[database], lowered);
+    atomic_fetch_and(&words->stopped, ~VS_RAISED(database));
     atomic_fetch_or(&words->stopped, UINT32_C(1) << database);
     vs_words_tell(words);
 }
@@ -62,6 +71,12 @@ static void begin(void *map, const struct vesta_clock *clock) {
 static bool is_used_up(const void *map) {
     const struct vs_segment_map *self = map;
     return vs_segment_reject(&self->words, sizeof self->words) != NULL || vs_words_are_closed(&self->words);
+}
+
+static void inherit(void *map, const void *old) {
+    struct vs_segment_map *self = map;
+    const struct vs_segment_map *before = old;
+    vs_segment_inherit(&self->words, &before->words);
 }
 
 /* Whoever meets it goes on in a new map. */
@@ -80,21 +95,23 @@ const struct vs_map_kind vs_segment_map = {
     .size = sizeof(struct vs_segment_map),
     .alone = "this process has ranges of its own, which it gives back when it closes the segment",
     .begin = begin,
+    .inherit = inherit,
     .is_used_up = is_used_up,
     .bury = bury,
 };
 _Static_assert(sizeof VS_SEGMENT_MAGIC == sizeof((struct vs_header){0}).magic, "a magic is what a header has room for");
 _Static_assert(offsetof(struct vs_segment_map, seen_us) == 4096, "the header's page is its own");
 
-void vs_live_close(struct vs_live *live) {
+void vs_live_take_rest(struct vs_live *live, bool ends) {
     struct vs_unused unused[2];
-    int count;
+    int count = 0;
     assert(live->words);
     assert(vs_process_is_locked());
-    if (!vs_segment_close(live->words, unused, &count)) return;
-    memcpy(live->unused, unused, sizeof live->unused);
-    atomic_store(&live->unused_count, count);
-    vs_words_tell(live->words);
+    bool is_ours = ends ? vs_segment_close(live->words, unused, &count)
+                        : vs_segment_take_rest(live->words, unused, &count);
+    for (int i = 0; is_ours && i < count; i++)
+        if (!vs_rest_keep(live->rest, vs_process_token(), &unused[i])) (void)vs_segment_put_back(live->words, &unused[i]);
+    if (ends && is_ours) vs_words_tell(live->words);
 }
 
 static int open_live(struct vesta_segment *seg, struct vs_live *live, struct vesta_error *err) {
@@ -120,6 +137,7 @@ int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err) {
         free(live);
         return rc;
     }
+    vs_segment_inherit(live->words, old->words); /* a map of this process alone, too */
     live->before = old;
     atomic_store(&seg->live, live);
     atomic_store(&seg->words, live->words);
@@ -354,7 +372,11 @@ void vesta_segment_close(struct vesta_segment *seg) {
     vs_process_unlock();
     if (!last) return;
     struct vs_live *live = atomic_load(&seg->live);
-    (void)vs_segment_end(seg, is_lost(seg, live) ? live : NULL); /* what is not given back stays unused */
+    char said[VS_SAID_MAX];
+    if (is_lost(seg, live))
+        (void)vs_segment_give_back(seg, live, said); /* what is not given back stays unused */
+    else
+        vs_segment_leave(seg);
     leave_databases(seg);
     vs_process_lock();
     struct vesta_segment **at = &segments;

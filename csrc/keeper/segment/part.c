@@ -2,6 +2,7 @@
  * words and the clock.  Called by the database's thread alone. */
 #include "keeper/segment/counter.h"
 #include "os/lock.h"
+#include "os/process.h"
 #include "os/random.h"
 
 #include <assert.h>
@@ -69,7 +70,7 @@ static int64_t now_us(const struct vs_part *part) {
 /* ------------------------------------------------------------------ whose turn it is */
 
 static bool is_well(const struct vs_part *part, const struct vs_segment *words) {
-    return !atomic_load(&part->is_troubled) && !(atomic_load(&words->stopped) >> part->index & 1);
+    return !atomic_load(&part->is_troubled) && !vs_words_are_stopped(words, part->index);
 }
 
 /* The databases take turns, by generation: how many of those that are well come before this one. */
@@ -186,15 +187,24 @@ static void do_publish(struct vs_part *part, struct vs_live *live, const struct 
     vs_words_tell(live->words);
 }
 
-/* What another part, or who ended the segment, has found when it closed the words is given back by whose it is. */
-static void do_close(struct vs_part *part, struct vs_live *live, struct vs_refill_event *ev) {
-    vs_process_lock();
-    vs_live_close(live);
-    vs_process_unlock();
-    assert(vs_words_are_closed(live->words));
-    for (int i = 0; i < atomic_load(&live->unused_count); i++)
-        if (live->unused[i].database == part->index) ev->unused[ev->unused_count++] = live->unused[i];
-    ev->found = ev->unused_count > 0;
+/* Makes what was taken out of the map in this process, of this database, the refiller's own. */
+static void do_claim(struct vs_part *part, struct vs_live *live, bool ends, struct vs_refill_event *ev) {
+    if (ends) {
+        vs_process_lock();
+        vs_live_take_rest(live, true);
+        vs_process_unlock();
+        assert(vs_words_are_closed(live->words));
+    }
+    ev->unused_count = vs_rest_claim(live->rest, vs_process_token(), part->index, ev->unused);
+}
+
+void vs_part_raise(struct vs_part *part, struct vs_store *store, uint64_t floor, struct vs_reply *reply) {
+    struct vs_counter counter = vs_part_counter(part);
+    struct vs_segment *words = atomic_load(&part->segment->words);
+    *reply = (struct vs_reply){.outcome = VS_STORE_DOWN};
+    if (store) store->ops->lift(store, &counter, floor, reply);
+    if (reply->outcome == VS_STORE_OK && vs_words_are_stopped(words, part->index))
+        atomic_fetch_or(&words->stopped, VS_RAISED(part->index));
 }
 
 /* ------------------------------------------------------------------ running */
@@ -202,8 +212,10 @@ static void do_close(struct vs_part *part, struct vs_live *live, struct vs_refil
 static void observe(const struct vs_part *part, const struct vs_live *live, struct vs_refill_event *ev) {
     ev->boot_us = now_us(part);
     ev->stop = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
-    ev->stopped = atomic_load(&live->words->stopped) >> part->index & 1;
+    ev->stopped = vs_words_are_stopped(live->words, part->index);
+    ev->raised = vs_words_are_raised(live->words, part->index);
     ev->closed = vs_words_are_closed(live->words);
+    ev->forgone = atomic_load(&live->words->forgone);
     ev->granted = atomic_load(&live->words->granted[part->index]);
 }
 
@@ -211,6 +223,7 @@ static void observe(const struct vs_part *part, const struct vs_live *live, stru
 static void carry_out(struct vs_part *part, struct vs_live *live, const struct asked *asked,
                       const struct vs_refill_action *action, struct vs_refill_event *ev) {
     uint64_t from = ev->from;
+    struct vs_reply reply;
     *ev = (struct vs_refill_event){.kind = VS_REFILL_REPLY};
     switch (action->kind) {
     case VS_REFILL_TAKE: do_take(part, asked, action, ev); break;
@@ -219,9 +232,19 @@ static void carry_out(struct vs_part *part, struct vs_live *live, const struct a
         ev->kind = VS_REFILL_PUBLISHED;
         do_publish(part, live, action, ev);
         break;
+    case VS_REFILL_RAISE:
+        vs_part_raise(part, asked->store, action->floor, &reply);
+        ev->outcome = reply.outcome;
+        break;
     case VS_REFILL_CLOSE:
-        ev->kind = VS_REFILL_CLOSED;
-        do_close(part, live, ev);
+    case VS_REFILL_CLAIM:
+        ev->kind = VS_REFILL_CLAIMED;
+        do_claim(part, live, action->kind == VS_REFILL_CLOSE, ev);
+        break;
+    case VS_REFILL_PUT_BACK:
+        ev->kind = VS_REFILL_KEPT;
+        ev->is_kept = vs_segment_put_back(live->words, &action->unused);
+        if (ev->is_kept) vs_words_tell(live->words);
         break;
     case VS_REFILL_HALT:
         ev->kind = VS_REFILL_WAKE;

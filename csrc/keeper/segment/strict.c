@@ -114,7 +114,7 @@ void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why
     uint64_t granted = atomic_load(&words->granted[part->index]), until = atomic_load(&strict->drawn);
     uint64_t n = until - atomic_load(&strict->served);
     int64_t rest_us = VS_REFILL_LOOK_US;
-    bool is_stopped = atomic_load(&words->stopped) >> part->index & 1;
+    bool is_stopped = vs_words_are_stopped(words, part->index);
     if (n > 0 && !is_stopped) {
         snprintf(reply.text, sizeof reply.text, "%s", why);
         for (int i = 0; store && n <= VS_RANGE_MAX && i < TRIES && (i == 0 || reply.outcome == VS_STORE_CONFLICT); i++)
@@ -128,6 +128,10 @@ void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why
         if (first && atomic_load(&strict->drawn) != until) rest_us = 0;
     } else if (n > 0) {
         settle(seg, until, 0);
+    }
+    if (vs_words_are_stopped(words, part->index) && !vs_words_are_raised(words, part->index)) {
+        vs_part_raise(part, store, atomic_load(&words->granted[part->index]), &reply);
+        if (reply.outcome != VS_STORE_OK) rest_us = REFUSED_US;
     }
     part->on_want = strict->troubles == 0;
     part->due_us = seg->clock->boot_us(seg->clock->self) + rest_us;

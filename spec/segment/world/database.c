@@ -31,6 +31,7 @@ static void work_on(struct message *m) {
     m->reply.outcome = VS_STORE_OK;
     if (m->change.what == VS_TAKE) granted(m->database, &m->reply.grant, m->life);
     world.counts.untaken += m->change.what == VS_UNTAKE;
+    world.counts.raised += m->change.what == VS_LIFT;
     world.row[m->database] = next;
 }
 
@@ -110,5 +111,5 @@ void database_put_right(int database) {
     if (world.row[database].max < world.most[database]) world.row[database].max = world.most[database];
     world.saved[database] = world.row[database];
     for (int i = 0; i < world.maps_count; i++)
-        atomic_fetch_and(&world.maps[i].words.stopped, ~(UINT32_C(1) << database));
+        atomic_fetch_and(&world.maps[i].words.stopped, ~(UINT32_C(1) << database | VS_RAISED(database)));
 }

@@ -78,8 +78,10 @@ static struct map *opened(int path) {
     if (map) identify(map, path, &now);
     if (map && vs_map_trusted(&map->header, &now) && !gives_nothing(map)) return map;
     if (world.maps_count == MAPS_MAX) return NULL;
+    const struct map *old = map && vs_map_trusted(&map->header, &now) ? map : NULL;
     map = world.at[path] = new_map();
     make_words(map, path);
+    if (old) vs_segment_inherit(&map->words, &old->words);
     return map;
 }
 
@@ -95,12 +97,15 @@ static void start_refiller(struct refiller *r, struct map *map, int database) {
                                                          .entropy = roll(1 << 30)});
 }
 
-/* What is left is given back by who closed it, of each database by its own refiller. */
-static void close_map(const struct proc *p, struct map *map, int database, struct vs_refill_event *ev) {
-    if (vs_segment_close(&map->words, map->unused, &map->unused_count)) map->closer = p;
-    for (int i = 0; map->closer == p && i < map->unused_count; i++)
-        if (map->unused[i].database == (uint32_t)database) ev->unused[ev->unused_count++] = map->unused[i];
-    ev->found = ev->unused_count > 0;
+/* What is left is given back by the process that took it out, of each database by its own refiller. */
+static void claim(const struct proc *p, struct map *map, int database, bool ends, struct vs_refill_event *ev) {
+    struct vs_unclaimed *rest = map->rest[p - world.proc];
+    struct vs_unused unused[2];
+    int count;
+    bool is_ours = ends ? vs_segment_close(&map->words, unused, &count) : vs_segment_take_rest(&map->words, unused, &count);
+    for (int i = 0; is_ours && i < count; i++)
+        if (!vs_rest_keep(rest, p->token, &unused[i])) (void)vs_segment_put_back(&map->words, &unused[i]);
+    ev->unused_count = vs_rest_claim(rest, p->token, (uint32_t)database, ev->unused);
 }
 
 /* What is known of the last action by now; false: nothing. */
@@ -111,6 +116,7 @@ static bool hear(const struct proc *p, struct refiller *r, int database, struct 
     switch (did->kind) {
     case VS_REFILL_TAKE:
     case VS_REFILL_UNTAKE:
+    case VS_REFILL_RAISE:
         if (!r->asked || world.now_us < r->asked->answer_us) return false;
         ev->kind = VS_REFILL_REPLY;
         ev->outcome = r->asked->outcome == VS_STORE_OK ? r->asked->reply.outcome : r->asked->outcome;
@@ -119,18 +125,31 @@ static bool hear(const struct proc *p, struct refiller *r, int database, struct 
         ev->step = r->asked->reply.grant.step;
         r->asked->is_heard = true; /* it may be done later all the same */
         r->asked = NULL;
+        if (did->kind == VS_REFILL_RAISE && ev->outcome == VS_STORE_OK)
+            atomic_fetch_or(&words->stopped, VS_RAISED(database));
         return true;
     case VS_REFILL_PUBLISH:
         ev->kind = VS_REFILL_PUBLISHED;
-        ev->published = vs_segment_publish(words, &did->range);
+        if (world.maps_count < MAPS_MAX / 2 && roll(500) == 0) { /* so few generations are never used up here */
+            world.counts.spent++;
+            ev->published = VS_SEGMENT_SPENT;
+        } else
+            ev->published = vs_segment_publish(words, &did->range);
         return true;
     case VS_REFILL_CLOSE:
-        ev->kind = VS_REFILL_CLOSED;
-        close_map(p, r->map, database, ev);
+    case VS_REFILL_CLAIM:
+        ev->kind = VS_REFILL_CLAIMED;
+        claim(p, r->map, database, did->kind == VS_REFILL_CLOSE, ev);
+        return true;
+    case VS_REFILL_PUT_BACK:
+        ev->kind = VS_REFILL_KEPT;
+        ev->is_kept = vs_segment_put_back(words, &did->unused);
+        world.counts.kept += ev->is_kept;
         return true;
     case VS_REFILL_HALT:
         world.counts.noticed++;
         if (!world.restores) found("a counter was said to have gone back, and did not");
+        atomic_fetch_and(&words->stopped, ~VS_RAISED(database));
         atomic_fetch_or(&words->stopped, UINT32_C(1) << database);
         return true;
     default: return world.now_us >= did->until_boot_us || (did->on_want && vs_segment_is_due(words)) || chance(5);
@@ -142,6 +161,8 @@ static void ask(struct refiller *r, int database) {
     struct vs_counter_change change = {.what = VS_TAKE, .step = did->step};
     if (did->kind == VS_REFILL_UNTAKE)
         change = (struct vs_counter_change){.what = VS_UNTAKE, .from = did->unused.from, .until = did->unused.until};
+    else if (did->kind == VS_REFILL_RAISE)
+        change = (struct vs_counter_change){.what = VS_LIFT, .from = did->floor};
     else if (did->kind != VS_REFILL_TAKE)
         return;
     r->asked = database_ask(database, &change, r->map->life);
@@ -155,13 +176,16 @@ static void run_refiller(struct proc *p, int database) {
         if (!p->ends && p->map != r->map) start_refiller(r, p->map, database);
         return;
     }
-    if ((r->did.kind == VS_REFILL_TAKE || r->did.kind == VS_REFILL_UNTAKE) && !r->asked) ask(r, database);
+    bool asks = r->did.kind == VS_REFILL_TAKE || r->did.kind == VS_REFILL_UNTAKE || r->did.kind == VS_REFILL_RAISE;
+    if (asks && !r->asked) ask(r, database);
     if (!hear(p, r, database, &ev)) return;
     ev.boot_us = world.now_us;
     ev.stop = p->ends;
     ev.due = vs_segment_is_due(words);
     ev.stopped = atomic_load(&words->stopped) >> database & 1;
+    ev.raised = atomic_load(&words->stopped) & VS_RAISED(database);
     ev.closed = atomic_load(&words->cursor) & VS_CLOSED;
+    ev.forgone = atomic_load(&words->forgone);
     ev.granted = atomic_load(&words->granted[database]);
     vs_refill_step(&r->machine, &ev, &r->did);
     ask(r, database);
@@ -169,16 +193,28 @@ static void run_refiller(struct proc *p, int database) {
 
 /* ------------------------------------------------------------------ processes */
 
-static void start_proc(int path) {
+static void start_refillers(struct proc *p) {
+    for (int i = 0; i < world.databases; i++)
+        start_refiller(&p->refiller[i], p->map, i);
+}
+
+/* `parent`: whose memory it begins with, or NULL. */
+static struct proc *start_proc(int path, const struct proc *parent) {
     for (struct proc *p = world.proc; p < world.proc + PROCS; p++) {
         if (p->is_alive) continue;
-        *p = (struct proc){.path = path, .map = opened(path)};
-        if (!p->map) return;
+        *p = (struct proc){.path = path, .map = opened(path), .token = ++world.tokens};
+        if (!p->map) return NULL;
         p->is_alive = true;
-        for (int i = 0; i < world.databases; i++)
-            start_refiller(&p->refiller[i], p->map, i);
-        return;
+        start_refillers(p);
+        for (int i = 0; i < world.maps_count; i++)
+            if (parent)
+                memcpy(world.maps[i].rest[p - world.proc], world.maps[i].rest[parent - world.proc],
+                       sizeof world.maps[i].rest[0]);
+            else
+                memset(world.maps[i].rest[p - world.proc], 0, sizeof world.maps[i].rest[0]);
+        return p;
     }
+    return NULL;
 }
 
 /* Its questions are on their way all the same. */
@@ -211,16 +247,28 @@ static void take_some(void) {
     p->taken += taken.count;
 }
 
+/* A release, which a close may follow, or another release; or it goes on. */
 static void end_proc(struct proc *p) {
     bool is_over = true;
     for (int i = 0; i < world.databases; i++)
         is_over = is_over && p->refiller[i].did.kind == VS_REFILL_END;
-    if (p->ends && is_over) p->is_alive = false;
+    if (!p->ends || !is_over) return;
+    p->is_alive = p->ended++ < 4 && chance(60);
+    p->ends = chance(70);
+    if (p->is_alive && !gives_nothing(p->map)) start_refillers(p);
+}
+
+/* Beside a process that gives back, which a child does soon, too. */
+static void fork_an_ending(struct proc *p) {
+    struct proc *child = start_proc(p->path, p);
+    world.counts.forks++;
+    if (child) child->ends = chance(50);
 }
 
 static void run_refillers(void) {
     struct proc *p = some_proc();
     if (!p) return;
+    if (p->ends && chance(3)) fork_an_ending(p);
     for (int i = 0; i < world.databases; i++)
         run_refiller(p, i);
     end_proc(p);
@@ -275,6 +323,7 @@ static void copy_map(int from, int to) {
     if (from == to || !world.at[from] || world.maps_count == MAPS_MAX) return;
     struct map *copy = new_map();
     *copy = *world.at[from];
+    memset(copy->rest, 0, sizeof copy->rest);
     world.boot[to] = world.boot[from]; /* on the same host */
     world.at[to] = copy;
     world.counts.copies++;
@@ -284,12 +333,12 @@ static void strike(void) {
     struct proc *p = some_proc();
     int path = world.restores ? 0 : (int)roll(PATHS);
     switch (roll(world.restores ? 5 : 11)) {
-    case 0: start_proc(path); break;
+    case 0: start_proc(path, NULL); break;
     case 1:
         if (p) kill_proc(p), world.counts.kills++;
         break;
     case 2:
-        if (p) start_proc(p->path), world.counts.forks++; /* a child's refillers are its own */
+        if (p) start_proc(p->path, p), world.counts.forks++; /* a child's refillers are its own */
         break;
     case 3: world.down_us[roll((uint64_t)world.databases)] = world.now_us + (int64_t)roll(6 * SEC); break;
     case 4:
@@ -302,7 +351,7 @@ static void strike(void) {
     case 7: copy_map(path, (int)roll(PATHS)); break;
     default:
         if (p && !p->ends) p->ends = true, world.counts.ends++;
-        start_proc(path);
+        start_proc(path, NULL);
     }
 }
 
@@ -327,7 +376,7 @@ static void begin_calm(void) {
         if (world.restores) database_put_right(i);
     }
     for (int path = 0; path < (world.restores ? 1 : PATHS); path++)
-        start_proc(path);
+        start_proc(path, NULL);
     for (int i = 0; i < PROCS; i++)
         world.proc[i].stopped_us = 0, world.proc[i].taken = 0;
 }
@@ -355,7 +404,7 @@ static void run_seed(uint64_t seed) {
     world.databases = 1 + (int)roll(DATABASES_MAX);
     database_reset();
     for (int i = 0; i < 4; i++)
-        start_proc(world.restores ? 0 : (int)roll(PATHS));
+        start_proc(world.restores ? 0 : (int)roll(PATHS), NULL);
     while (world.now_us < STORM_US && !world.found[0] && !is_full())
         turn();
     if (!world.found[0]) begin_calm();

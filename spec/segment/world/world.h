@@ -22,7 +22,7 @@
 
 #define COUNTS(X)                                                                                                      \
     X(numbers)                                                                                                         \
-    X(grants) X(unknowns) X(late) X(untaken) X(kills) X(stops) X(forks) X(ends) X(reboots) X(copies) X(restored)       \
+    X(grants) X(unknowns) X(late) X(untaken) X(kept) X(raised) X(spent) X(kills) X(stops) X(forks) X(ends) X(reboots) X(copies) X(restored)       \
         X(noticed) X(blocks) X(foreign)
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
@@ -43,9 +43,7 @@ struct message {
 struct map {
     struct vs_header header;
     struct vs_segment words;
-    const void *closer; /* the process that closed it, and what that found */
-    struct vs_unused unused[2];
-    int unused_count;
+    struct vs_unclaimed rest[PROCS][VS_RESTS_MAX]; /* in the memory of each process: what it took out */
     unsigned life; /* of its words: whoever makes them anew has another; 0: the place is free */
 };
 
@@ -58,6 +56,8 @@ struct refiller {
 
 struct proc {
     bool is_alive, ends;
+    uint64_t token;
+    int ended; /* how often it gave back what was left, so far */
     int path;
     struct map *map;
     int64_t stopped_us;
@@ -79,7 +79,7 @@ struct world {
     struct vs_tag row[DATABASES_MAX], saved[DATABASES_MAX];
     int64_t down_us[DATABASES_MAX], most[DATABASES_MAX]; /* most: the highest end that was granted */
     struct map *at[PATHS];
-    unsigned boot[PATHS], lives;
+    unsigned boot[PATHS], lives, tokens;
     struct map maps[MAPS_MAX];
     int maps_count;
     struct proc proc[PROCS];
