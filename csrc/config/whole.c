@@ -53,7 +53,7 @@ static void note_secret(const struct vs_conf_reading *r, const struct vs_conf_st
     if (!vs_store_of(store->uri, NULL)) return; /* its module is missing, and knows which secret it has */
     if (secret_under(store, key) && !(used && strcmp(used, key) == 0))
         vs_conf_add_note(r->config, "stores.%s.%s is for %s stores, and is not used", store->name, key,
-                         vs_store_list(has_secret, key, schemes));
+                         *vs_store_list(has_secret, key, schemes) ? schemes : "other");
 }
 
 static int check_stores(const struct vs_conf_reading *r, struct vesta_error *err) {
@@ -100,6 +100,11 @@ static bool holds_reservations(const struct vs_store_ops *ops, const char *unuse
     return ops->reserve != NULL;
 }
 
+static const char *stores_that(bool (*is)(const struct vs_store_ops *ops, const char *of), char *buf) {
+    return *vs_store_list(is, NULL, buf) ? buf : "none that is installed";
+}
+#define STORES_THAT(is) stores_that(is, (char[VS_STORE_LIST_MAX]){0})
+
 /* The store that a segment names, as it is opened. */
 static int resolve_named(const struct vs_conf_reading *r, struct vs_conf_segment *s, const char *name,
                          struct vesta_error *err) {
@@ -114,11 +119,11 @@ static int resolve_named(const struct vs_conf_reading *r, struct vs_conf_segment
         return VS_CONF_WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text);
     if (!vs_store_of(store->uri, NULL)->take)
         return VS_CONF_WRONG(r, path, s, err, "has '%s', which holds no counters; these do: %s", name,
-                             vs_store_list(holds_counters, NULL, (char[VS_STORE_LIST_MAX]){0}));
+                             STORES_THAT(holds_counters));
     if (s->order == VS_CONF_DENSE && !vs_store_of(store->uri, NULL)->reserve)
         return VS_CONF_WRONG(r, path, s, err,
                              "has '%s', which holds no reservations, as dense needs them; these do: %s", name,
-                             vs_store_list(holds_reservations, NULL, (char[VS_STORE_LIST_MAX]){0}));
+                             STORES_THAT(holds_reservations));
     s->secret[s->uri_count++] = secret_of(store);
     return VESTA_OK;
 }
@@ -375,12 +380,16 @@ bool vs_config_is_numbered(const struct vs_config *config, bool by_flags, char *
         char worker[VS_CONF_PATH_MAX] = "--worker N", shared[VS_STORE_LIST_MAX];
         if (ns->opts.has_worker || (ns->opts.store && !vs_store_is_local(ns->opts.store))) continue;
         if (!by_flags) snprintf(worker, sizeof worker, "namespaces.%s.worker", ns->name);
+        bool has_shared = *vs_store_list(is_shared, NULL, shared);
         snprintf(why, size,
                  "other machines can reach it, and the number that '%s' draws from this machine's own store may be "
-                 "drawn by another, too: lease from a store that all share (%s %s), give each machine its own "
+                 "drawn by another, too: lease from a store that all share (%s%s), give each machine its own "
                  "number (%s), or say that this is the only one (%s)",
-                 ns->name, by_flags ? "--store" : "store =", vs_store_list(is_shared, NULL, shared), worker,
-                 by_flags ? "--single-host" : "single_host = true");
+                 ns->name,
+                 !has_shared ? "none is installed"
+                 : by_flags  ? "--store "
+                             : "store = ",
+                 shared, worker, by_flags ? "--single-host" : "single_host = true");
         return false;
     }
     return true;

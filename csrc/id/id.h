@@ -25,6 +25,11 @@ int vs_method_at(const struct vesta_layout *layout);
 int vs_fields_parse(const struct vesta_layout *layout, const char *text, const char *method, uint64_t *values,
                     struct vesta_error *err);
 
+/* The preset that a layout's text is of, else the text: as messages show it. */
+const char *vs_layout_shown(const char *text);
+/* The first preset with that fingerprint, or NULL. */
+const struct vesta_preset *vs_preset_of(uint64_t fingerprint);
+
 /* VESTA_OK if field i may have this value; else VESTA_EFIELD with the field, the value and what it may be. */
 int vs_field_check(const struct vesta_layout *layout, int i, uint64_t value, struct vesta_error *err);
 

@@ -99,3 +99,24 @@ const struct vesta_preset *vs_preset_find(struct vs_slice name) {
         if (vs_slice_is(name, presets[i].name)) return &presets[i];
     return NULL;
 }
+
+const char *vs_layout_shown(const char *text) {
+    struct vesta_layout layout, preset;
+    char own[VESTA_LAYOUT_TEXT_MAX], other[VESTA_LAYOUT_TEXT_MAX];
+    if (vesta_layout_parse(text, &layout, NULL) != VESTA_OK) return text;
+    vesta_layout_text(&layout, own);
+    for (size_t i = 0; i < VS_COUNT(presets); i++) {
+        if (vesta_layout_parse(presets[i].name, &preset, NULL) != VESTA_OK) continue;
+        vesta_layout_text(&preset, other);
+        if (strcmp(own, other) == 0) return presets[i].name;
+    }
+    return text;
+}
+
+const struct vesta_preset *vs_preset_of(uint64_t fingerprint) {
+    struct vesta_layout preset;
+    for (size_t i = 0; i < VS_COUNT(presets); i++)
+        if (vesta_layout_parse(presets[i].name, &preset, NULL) == VESTA_OK && preset.fingerprint == fingerprint)
+            return &presets[i];
+    return NULL;
+}

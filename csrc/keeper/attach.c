@@ -68,9 +68,9 @@ static int check_layout(const struct vs_settings *settings, const struct vs_head
                        header->namespace_, why);
     if (ns.fingerprint == header->fingerprint) return VESTA_OK;
     return vs_fail(err, VESTA_EMISMATCH,
-                   "namespace %s has the layout %.150s, not %.150s; use another namespace, or give this one a further "
-                   "layout: vesta store relayout",
-                   header->namespace_, ns.layout, header->layout);
+                   "namespace %s was created with layout %.150s, not %.150s. Use another namespace, or give this one a "
+                   "further layout with `vesta store relayout`",
+                   header->namespace_, vs_layout_shown(ns.layout), vs_layout_shown(header->layout));
 }
 
 /* Another address than the file's.  An address may change; what may not is the store behind it: where none has granted
@@ -173,5 +173,28 @@ int vs_anchor_look(const struct vesta_opts *opts, struct vs_header *header, stru
     int rc = vs_settings_read(opts, &settings, err);
     if (rc == VESTA_OK) rc = vs_anchor_find(&settings, true, &found, &anchor, err);
     if (rc == VESTA_OK) *header = anchor.header;
+    return rc;
+}
+
+int vs_default_layout(char text[VESTA_LAYOUT_TEXT_MAX], struct vesta_error *err) {
+    struct vesta_opts opts = VESTA_OPTS_INIT;
+    struct vs_settings settings;
+    struct vs_anchor anchor;
+    struct vs_header header;
+    struct vs_ns_record ns;
+    bool found = false;
+    opts.any_worker = 1;
+    int rc = vs_settings_look(&opts, &settings, err);
+    if (rc == VESTA_OK) rc = vs_anchor_find(&settings, false, &found, &anchor, err);
+    text[0] = '\0';
+    if (rc == VESTA_OK && found) {
+        memcpy(text, anchor.header.layout, VESTA_LAYOUT_TEXT_MAX);
+        return VESTA_OK;
+    }
+    if (rc == VESTA_OK) rc = vs_settings_header(&settings, &header, err);
+    if (rc == VESTA_OK && is_there(header.store)) {
+        rc = look_at_namespace(header.store, &settings, &header, &ns, err);
+        if (rc == VESTA_OK && ns.ver) snprintf(text, VESTA_LAYOUT_TEXT_MAX, "%s", ns.layout);
+    }
     return rc;
 }

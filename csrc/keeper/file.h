@@ -174,6 +174,10 @@ int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct
 /* What the anchor says of a generator that is opened so; made where there is none.  No map is touched. */
 int vs_anchor_look(const struct vesta_opts *opts, struct vs_header *header, struct vesta_error *err);
 
+/* The layout of the generator that vesta_open opens without a path, a namespace and a store: that of its file, else of
+ * its namespace in the store of this machine; "" if there is neither.  Makes nothing. */
+int vs_default_layout(char text[VESTA_LAYOUT_TEXT_MAX], struct vesta_error *err);
+
 /* What to say of an anchor without a file: why, what it costs, what to do. */
 void vs_no_file_text(const char *path, int no_file, char *out, size_t size);
 

@@ -252,7 +252,7 @@ const struct vs_command vs_serve_command = {
     "  2319542600899494910\n"
     "\n"
     "  $ vesta serve --http 0.0.0.0:8088 --clients /etc/vesta/clients \\\n"
-    "    --resp unix:/run/vesta/resp --worker 7 &\n"
+    "    --resp unix:/run/vesta/resp.sock --worker 7 &\n"
     "  $ redis-cli -s /run/vesta/resp.sock GET default\n"
     "  \"1166621096292647943\"\n"
     "\n"

@@ -79,10 +79,10 @@ def _(world):
             file.write('return { http = { listen = "off" }, resp = { listen = "unix:%s" }, namespaces = { default = { path = "%s", '
                        '%s = %s } } }' % (world.path("s"), path, option, value))
         told = world.run("serve", "-c", config)
-        fails(told, 1, "a.gen has ", "as asked", "keep it", "remove it")
+        fails(told, 1, "a.gen was created with ", "To use both", "delete it")
         found = world.run("doctor", "-c", config)
         same(found.code, 1)
-        sentence = re.search(r"a\.gen has .* created anew", told.err)[0]
+        sentence = re.search(r"a\.gen was created .* delete it", told.err)[0]
         assert sentence in found.out, (sentence, found.out)
 
 

@@ -135,13 +135,13 @@ static void mismatches(void) {
     struct vesta_gen *gen = must_open((struct vesta_opts){.layout = "snowflake", .has_worker = 1, .worker = 7});
     vesta_close(gen);
     const char *path = in_folder("default.gen");
-    REFUSES(VESTA_EMISMATCH, "the layout sign:1=0 time:41 worker:10", .layout = "vesta-milli", .path = path);
-    REFUSES(VESTA_EMISMATCH, "as asked", .layout = "vesta-milli", .path = path);
-    REFUSES(VESTA_EMISMATCH, "the namespace default, not orders as asked", .namespace_ = "orders", .path = path);
+    REFUSES(VESTA_EMISMATCH, "was created with layout snowflake, not vesta-milli", .layout = "vesta-milli", .path = path);
+    REFUSES(VESTA_EMISMATCH, "a namespace and a path of its own", .layout = "vesta-milli", .path = path);
+    REFUSES(VESTA_EMISMATCH, "created with namespace default, not orders", .namespace_ = "orders", .path = path);
     REFUSES(VESTA_EMISMATCH, "not file:/elsewhere as asked", .store = "file:/elsewhere", .path = path);
-    REFUSES(VESTA_EMISMATCH, "the pacing clock, not history as asked", .pacing = VESTA_PACING_HISTORY, .path = path);
-    REFUSES(VESTA_EMISMATCH, "ahead_ms_max 0 ms, not 500 ms as asked", .ahead_ms_max = 500, .path = path);
-    REFUSES(VESTA_EMISMATCH, "the worker number 7, not 8 as asked", .has_worker = 1, .worker = 8, .path = path);
+    REFUSES(VESTA_EMISMATCH, "created with pacing clock, not history", .pacing = VESTA_PACING_HISTORY, .path = path);
+    REFUSES(VESTA_EMISMATCH, "created with ahead_ms_max 0 ms, not 500 ms", .ahead_ms_max = 500, .path = path);
+    REFUSES(VESTA_EMISMATCH, "created with worker id 7, not 8", .has_worker = 1, .worker = 8, .path = path);
     gen = must_open((struct vesta_opts){.layout = "snowflake",
                                         .has_worker = 1,
                                         .worker = 7,
@@ -155,7 +155,7 @@ static void mismatches(void) {
     vesta_close(gen);
     gen = must_open((struct vesta_opts){.path = in_folder("drawn.gen"), .any_worker = 1});
     vesta_close(gen);
-    REFUSES(VESTA_EMISMATCH, "the worker number drawn at random, not 8 as asked", .has_worker = 1, .worker = 8,
+    REFUSES(VESTA_EMISMATCH, "created with worker id drawn at random, not 8", .has_worker = 1, .worker = 8,
             .path = in_folder("drawn.gen"));
 }
 
@@ -168,7 +168,7 @@ static void constants(void) {
     uint64_t id;
     CHECK(vesta_next_wait(gen, &id, 5000000, &pause) == VESTA_OK); /* by then the namespace is made */
     vesta_close(gen);
-    REFUSES(VESTA_EMISMATCH, "fixed.gen has the layout version:1=0 ", .layout = "vesta-milli", .namespace_ = "fixed");
+    REFUSES(VESTA_EMISMATCH, "fixed.gen was created with layout version:1=0 ", .layout = "vesta-milli", .namespace_ = "fixed");
     REFUSES(VESTA_EMISMATCH, "not version:1=1 ", .layout = "vesta-milli version:1=1", .namespace_ = "fixed");
     opts.layout = "vesta-milli version:1=0 method:2=1"; /* its ids are ids of the file's layout */
     vesta_close(must_open(opts));

@@ -3,9 +3,12 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/where.h"
+#include "id/id.h"
+#include "keeper/file.h"
 #include "os/clock.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,7 +18,7 @@
 #define QUIET_US 2000000 /* a wait up to this long needs no word */
 #define POLL_US 100000   /* how often a pause that seems too long is looked at again: a clock may be set right */
 #define WHY_MAX 320
-#define LINE_MAX 40 /* an id in JSON */
+#define ID_LINE_MAX 40 /* an id in JSON */
 #define ROW 256     /* lines that are written before there is a look at the room for more */
 
 struct run {
@@ -56,7 +59,7 @@ static inline size_t write_id(struct run *run, uint64_t id, char *at) {
 static void write_ids(struct run *run, const uint64_t *ids, size_t count) {
     while (count > 0) {
         size_t row = count < ROW ? count : ROW;
-        char *at = vs_out_room(ROW * LINE_MAX), *end = at;
+        char *at = vs_out_room(ROW * ID_LINE_MAX), *end = at;
         for (size_t i = 0; i < row; i++)
             end += write_id(run, ids[i], end);
         vs_out_took((size_t)(end - at));
@@ -159,11 +162,38 @@ static int open_and_print(const struct vesta_opts *opts, struct run *run) {
     return rc;
 }
 
+/* Whether neither a flag nor the environment says which generator is meant. */
+static bool is_default(const char *config_path, const struct vesta_opts *opts) {
+    struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
+                                      [VS_W_NAMESPACE] = opts->namespace_,
+                                      [VS_W_PATH] = opts->path,
+                                      [VS_W_STORE] = opts->store}};
+    return vs_where_environment(&where) == VS_GO && !vs_where_is_named(&where);
+}
+
+/* `gen --layout snowflake` beside a default generator of another layout uses a namespace of its own.  It is named after
+ * the fingerprint, so that all layouts whose ids could be equal share one namespace, and its leases. */
+static void choose_namespace(struct vesta_opts *opts, char name[VESTA_NAMESPACE_MAX]) {
+    struct vesta_layout asked, own;
+    char text[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
+    if (vesta_layout_parse(opts->layout, &asked, NULL) != VESTA_OK) return; /* vesta_open says what is wrong */
+    if (vs_default_layout(text, NULL) != VESTA_OK || !*text || vesta_layout_parse(text, &own, NULL) != VESTA_OK) return;
+    if (own.fingerprint == asked.fingerprint && !vs_layout_departs(&asked, text, why)) return;
+    const struct vesta_preset *preset = vs_preset_of(asked.fingerprint);
+    if (preset)
+        snprintf(name, VESTA_NAMESPACE_MAX, "%s", preset->name);
+    else
+        snprintf(name, VESTA_NAMESPACE_MAX, "layout-%016" PRIx64, asked.fingerprint);
+    opts->namespace_ = name;
+    vs_say("the namespace default has layout %s; this is the namespace %s", vs_layout_shown(text), name);
+}
+
 static int run_gen(int argc, char **argv) {
     static struct run run;
     struct vesta_opts given = VESTA_OPTS_INIT, *const opts = &given;
     struct vs_config *config = NULL;
     const char *config_path = NULL;
+    char name[VESTA_NAMESPACE_MAX];
     uint64_t wait_ms = WAIT_MS_DEFAULT;
     int effective = 0;
     run.left = 1;
@@ -181,6 +211,7 @@ static int run_gen(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc) return vs_usage("unexpected operand %s; for several ids write -n N", vs_shown_text(argv[0]));
+    if (opts->layout && is_default(config_path, opts)) choose_namespace(opts, name);
     if (effective) return vs_where_print_opts(config_path, opts, run.json);
     if ((rc = vs_where_opts(config_path, opts, &config)) != VS_GO) return vs_config_free(config), rc;
     opts->any_worker = !opts->has_worker; /* counts only where there is no generator file yet */
@@ -194,7 +225,9 @@ const struct vs_command vs_gen_command = {
     "gen", run_gen, "print new ids", "gen [-n N] [OPTION...]",
     "Prints new ids, one per line.  They never repeat, no matter who else makes ids in the same\n"
     "namespace.  The first call on a machine draws a worker number and keeps it; later calls and other\n"
-    "programs share its generator file.  Waits while the clock is behind or the second is used up, and\n"
+    "programs share its generator file.  If the namespace default has another layout than --layout, and you\n"
+    "name no namespace, path, store or config, the ids are of a namespace named after the preset, or after\n"
+    "the layout's fingerprint.  Waits while the clock is behind or the second is used up, and\n"
     "says why when that takes longer than two seconds.\n"
     "\n"
     "  $ vesta gen\n"

@@ -153,7 +153,7 @@ def _(world):
             same(file.read(), content)
     os.symlink(path, world.path("link.gen"))
     says(examine(world, *off(world), "--path", world.path("link.gen"), code=1), "default", "fail", "symbolic link")
-    says(examine(world, *off(world), "--path", path, "--namespace", "orders", code=1), "orders", "fail", "the namespace default, not orders")
+    says(examine(world, *off(world), "--path", path, "--namespace", "orders", code=1), "orders", "fail", "created with namespace default, not orders")
     with open(world.path("copy.gen"), "wb") as file:
         file.write(whole)
     found = examine(world, *off(world), "--path", world.path("copy.gen"))  # the same generator
@@ -164,7 +164,7 @@ def _(world):
 def _(world):
     generated(world)
     found = examine(world, *off(world), "--layout", "vesta-milli", code=1)
-    says(found, "default", "fail", "has the layout", "unit=1ms", "another path and namespace")
+    says(found, "default", "fail", "was created with layout vesta-second, not vesta-milli.", "a namespace of its own")
     for layout, state, part in (("sign:1 time:20 seq:33 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", "fail", "time ended at 2020-01"),
                                 (SMALL + "2100-01-01T00:00:00Z", "fail", "epoch")):
         found = examine(world, *off(world), "--namespace", "other", "--layout", layout, code=1)

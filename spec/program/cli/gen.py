@@ -109,9 +109,53 @@ def _(w):
 def _(w):
     same(w.run("gen", "--worker", "7").code, 0)
     fails(w.run("gen", "--worker", "8"), 1, "worker", "7", "8", "mismatch")
-    fails(w.run("gen", "--layout", "snowflake"), 1, "layout", "sign:1", "mismatch")
+    fails(w.run("gen", "--layout", "snowflake", "--namespace", "default"), 1,
+          "default.gen was created with layout vesta-second, not snowflake. To use both, give the second one a namespace of its own. ", "mismatch")
+    fails(w.run("gen", "--layout", "vesta-milli seq_start=spread:1", "--path", w.path("state", "default.gen")), 1, "a namespace and a path of its own", "mismatch")
     fails(w.run("gen", "--pacing", "history"), 1, "clock", "history", "mismatch")
     same(w.run("gen", "--worker", "7", "--layout", "vesta-second", "--pacing", "clock").code, 0)
+
+
+@claim("layouts are tried out beside each other: one that the default namespace does not have gets a namespace of its own")
+def _(w):
+    def gen(*words):
+        done = w.run("gen", *words)
+        same((words, done.code), (words, 0))
+        return done
+    gen()
+    first, second = gen("--layout", "snowflake"), gen("--layout", "snowflake", "-n", "2")
+    note = "vesta gen: the namespace default has layout vesta-second; this is the namespace snowflake\n"
+    assert first.err.startswith(note), first.err
+    same(second.err, note)
+    worker = lambda text: json.loads(w.run("explain", "--json", "--layout", "snowflake", text).out)["worker"]
+    same({worker(line) for line in first.lines() + second.lines()}, {worker(first.lines()[0])})  # one lease
+    ids = [int(line) for done in (first, second) for line in done.lines()]
+    same((ids, len(set(ids))), (sorted(ids), 3))
+    leaf = gen("--layout", "leaf").err  # another start of the sequence: ids could be equal to those of snowflake
+    same(leaf, note)
+    own = gen("--layout", "sign:1=0 time:41 worker:8 seq:14 unit=1ms epoch=2026-01-01T00:00:00Z").err
+    assert re.search(r"this is the namespace layout-[0-9a-f]{16}\n", own), own
+    same(gen("--layout", "vesta-second", "--pacing", "clock").err, "")
+    same(gen("--layout", "vesta-second method:2=2").err, "")  # its ids are ids of the default's layout
+    fails(w.run("gen", "--layout", "vesta-second", "--pacing", "history"), 1, "was created with pacing clock, not history", "mismatch")
+    shown = [json.loads(line) for line in gen("--layout", "snowflake", "--effective", "--json").lines()]
+    same([row["value"] for row in shown if row["key"] == "namespace"], ["snowflake"])
+    for preset in map(json.loads, w.run("layout", "--json").lines()):
+        if preset["issue"] and preset["name"] != "uid":
+            gen("--layout", preset["name"])
+
+
+@claim("the layout of the default namespace counts though its generator file is gone, and a first layout is the default's")
+def _(w):
+    same(w.run("gen", "--layout", "snowflake").err.count("namespace"), 0)
+    os.unlink(w.path("state", "default.gen"))
+    same(w.run("gen", "--layout", "leaf").err.count("the namespace default has"), 0)
+    os.unlink(w.path("state", "default.gen"))
+    assert w.run("gen", "--layout", "uid epoch=2026-01-01T00:00:00Z").err.startswith("vesta gen: the namespace default has layout snowflake; this is the namespace "), w
+    fails(w.run("gen", "--layout", "uid epoch=2026-01-01T00:00:00Z", "--namespace", "default"), 1,
+          "namespace default was created with layout snowflake, not sign:1=0 time:28", "Use another namespace", "mismatch")
+    fails(w.run("gen", "--layout", "vesta-milli", "--store", "file:" + w.path("state")), 1, "namespace default was created with layout snowflake", "mismatch")
+    fails(w.run("gen", "--layout", "vesta-milli", env={"VESTA_NAMESPACE": "default"}), 1, "snowflake", "mismatch")
 
 
 # ---------------------------------------------------------------- counting

@@ -195,10 +195,11 @@ def _(world):
     os.close(openings.fd)
 
 
-@claim("a generator file that says otherwise than the config stops the start")
+@claim("a generator file that says otherwise than the config stops the start of a server that has nothing else to serve")
 def _(world):
     same(world.run("gen", "--namespace", "orders", "--layout", "snowflake", "--worker", "7").code, 0)
-    fails(world.run("serve", "-c", write(world, TWO), "--log-level", "error", "--http", "off", "--resp", "unix:" + world.path("s")), 1, "orders.gen has the layout")
+    one = "return { namespaces = { orders = { layout = 'vesta-milli', worker = 7 } } }"
+    fails(world.run("serve", "-c", write(world, one), "--log-level", "error", "--http", "off", "--resp", "unix:" + world.path("s")), 1, "orders.gen was created with layout snowflake, not vesta-milli")
 
 
 main()

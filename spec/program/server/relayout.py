@@ -273,7 +273,7 @@ def _(world):
     fails(relayout(world, SECOND), 1, "nothing was done", "orders.2 has this very layout", 'leased_as = "orders.2"')
     fails(store(world, "show", name="orders.4"), 1)
     # who changes the layout alone is told the way
-    fails(world.run("gen", "-c", config(world, 3, SECOND), "--namespace", "orders"), 1, "give this one a further layout: vesta store relayout")
+    fails(world.run("gen", "-c", config(world, 3, SECOND), "--namespace", "orders"), 1, "give this one a further layout with `vesta store relayout`")
 
 
 @claim("no generation is made that could give no id")
@@ -388,7 +388,7 @@ def _(world):
     # what exists already stays as it is, and says so
     again = world.run("store", "init", "--store", "sqlite:" + world.path("store.db"), "--namespace", "orders", "--layout", THIRD)
     assert again.code == 1 and "exists with the layout version:1=0" in again.err, again.err
-    fails(gen(0, THIRD), 1, "has the layout version:1=0", "not version:1=1")
+    fails(gen(0, THIRD), 1, "was created with layout version:1=0", "not version:1=1")
 
 
 def admin_workers(world):
