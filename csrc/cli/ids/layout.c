@@ -259,7 +259,7 @@ const struct vs_command vs_layout_command = {
     "\n"
     "  $ vesta layout\n"
     "  PRESET               ENDS               ABOUT\n"
-    "  vesta-second         2049-01-09         Vesta (Java)'s max-peak since April 2017: ...\n"
+    "  vesta-second         2049-01-09         Vesta (Java)'s max-peak since ...\n"
     "  ...\n"
     "\n"
     "  $ vesta layout uid epoch=2026-01-01T00:00:00Z\n"
