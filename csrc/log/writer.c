@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +71,38 @@ static int own_stderr(void) {
     return fd < 0 ? STDERR_FILENO : fd;
 }
 
+static bool is_trusted(const struct stat *st) {
+    return st->st_uid == geteuid() || st->st_uid == 0;
+}
+
+/* Whether anyone may create files beside this one. */
+static bool is_beside_others(const char *path) {
+    char folder[PATH_MAX] = ".";
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    if (slash) snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    return stat(folder, &st) == 0 && (st.st_mode & S_IWOTH);
+}
+
+/* Another user's link would lead the log into any file that this process may write.  Another user's file is a trap
+ * where anyone may create files; elsewhere, the folder's owner allowed it. */
+static int check_place(const char *what, const char *path, bool *is_link, struct vesta_error *err) {
+    struct stat st;
+    *is_link = false;
+    if (lstat(path, &st) != 0) return VESTA_OK;
+    *is_link = S_ISLNK(st.st_mode);
+    if (is_trusted(&st) || (!*is_link && !is_beside_others(path))) return VESTA_OK;
+    return vs_fail(err, VESTA_EIO, "the %s '%.300s' is a %s of user %u, who may not direct this log: remove it", what, path,
+                   *is_link ? "symbolic link" : "file", (unsigned)st.st_uid);
+}
+
 int vs_log_open_file(const char *what, const char *path, int *fd, struct vesta_error *err) {
-    *fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
+    bool is_link;
+    int rc = check_place(what, path, &is_link, err);
+    if (rc != VESTA_OK) return rc;
+    /* without a link there, one that comes in the meantime is an error */
+    int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (is_link ? 0 : O_NOFOLLOW);
+    *fd = open(path, flags, 0640);
     if (*fd >= 0) return VESTA_OK;
     return vs_fail(err, VESTA_EIO, "the %s '%s' cannot be opened: %s", what, path, strerror(errno));
 }
