@@ -1,6 +1,7 @@
 /* accounts.c -- lines of a file become accounts; names and patterns.  Knows no secret's hash and writes no file. */
 #include "access/accounts.h"
 #include "base/error.h"
+#include "os/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,6 +131,8 @@ static int read_weight(struct vs_slice key, struct vs_slice text, uint32_t *weig
 
 static int read_secret(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {
     struct vesta_error why;
+    if (vs_slice_is(text, "none")) return out->by_certificate = true, VESTA_OK;
+    if (vs_secret_is_chosen(text)) return out->has_chosen = true, VESTA_OK;
     if (out->secret_count == VS_ACCOUNT_SECRETS_MAX)
         return vs_fail(err, VESTA_EOPTION, "has more than %d secrets", VS_ACCOUNT_SECRETS_MAX);
     if (vs_secret_read(text, &out->secret[out->secret_count], &why) != VESTA_OK)
@@ -165,6 +168,20 @@ static bool next_word(struct vs_slice *line, struct vs_slice *word) {
     return n > 0;
 }
 
+static int check_secrets(const struct vs_account *a, struct vesta_error *err) {
+    bool is_default = strcmp(a->name, VS_ACCOUNT_DEFAULT) == 0, has_secret = a->secret_count > 0 || a->has_chosen;
+    if (a->by_certificate && is_default)
+        return vs_fail(err, VESTA_EOPTION,
+                       "client 'default' has secret=none, but no certificate can prove it: delete that word");
+    if (a->by_certificate && has_secret)
+        return vs_fail(err, VESTA_EOPTION, "client '%s' has secret=none and another secret: delete one of them", a->name);
+    if (has_secret || a->by_certificate || is_default) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION,
+                   "client '%s' has no secret: delete the line, and create the client with `vesta client add %s`; or "
+                   "write secret=none if it has a client certificate",
+                   a->name, a->name);
+}
+
 int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_error *err) {
     struct vs_account account = {.n_max = UINT64_MAX, .weight = 1};
     struct vs_slice word;
@@ -181,8 +198,8 @@ int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_
     }
     if (!*account.names || !account.calls)
         return vs_fail(err, VESTA_EOPTION, "client '%s' has no %s", account.name, *account.names ? "calls" : "names");
-    if (account.secret_count == 0 && strcmp(account.name, VS_ACCOUNT_DEFAULT) != 0)
-        return vs_fail(err, VESTA_EOPTION, "client '%s' has no secret; only default may be without", account.name);
+    int rc = check_secrets(&account, err);
+    if (rc != VESTA_OK) return rc;
     *out = account;
     return VESTA_OK;
 }
@@ -215,6 +232,7 @@ const char *vs_account_write(const struct vs_account *account, char buf[VS_ACCOU
     for (int i = 0; i < account->secret_count; i++)
         n += snprintf(buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n, " secret=%s",
                       vs_secret_write(&account->secret[i], secret));
+    if (account->by_certificate) snprintf(buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n, " secret=none");
     return buf;
 }
 
@@ -226,7 +244,7 @@ const struct vs_account *vs_account_named(const struct vs_accounts *accounts, st
     return NULL;
 }
 
-static int add_line(struct vs_accounts *accounts, struct vs_slice line, struct vesta_error *err) {
+static int add_line(struct vs_accounts *accounts, struct vs_slice line, int number, struct vesta_error *err) {
     struct vs_account *account = &accounts->at[accounts->count];
     struct vs_slice rest = line, word;
     if (!next_word(&rest, &word) || *word.at == '#') return VESTA_OK;
@@ -235,6 +253,7 @@ static int add_line(struct vs_accounts *accounts, struct vs_slice line, struct v
     if (rc != VESTA_OK) return rc;
     if (vs_account_named(accounts, (struct vs_slice){account->name, strlen(account->name)}))
         return vs_fail(err, VESTA_EOPTION, "client '%s' has a line already", account->name);
+    account->line = number;
     accounts->count++;
     return VESTA_OK;
 }
@@ -252,7 +271,7 @@ int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out,
         if (memchr(at, '\0', (size_t)(stop - at)))
             rc = vs_fail(&why, VESTA_EOPTION, "a NUL byte");
         else
-            rc = add_line(accounts, (struct vs_slice){at, (size_t)(stop - at)}, &why);
+            rc = add_line(accounts, (struct vs_slice){at, (size_t)(stop - at)}, number, &why);
         if (rc != VESTA_OK) vs_fail(err, rc, "%d: %s", number, why.text);
         at = stop + (stop < end);
     }
@@ -262,12 +281,12 @@ int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out,
     return VESTA_OK;
 }
 
-static int read_open(int fd, char *text, size_t *length, bool *open_to_all, struct vesta_error *err) {
+static int read_open(int fd, char *text, size_t *length, const char **others, struct vesta_error *err) {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "it is not a file");
     if (st.st_size > VS_ACCOUNTS_BYTES_MAX)
         return vs_fail(err, VESTA_EOPTION, "it has more than %d bytes", VS_ACCOUNTS_BYTES_MAX);
-    *open_to_all = st.st_mode & S_IROTH;
+    *others = vs_open_to_others(&st);
     *length = 0;
     while (*length < VS_ACCOUNTS_BYTES_MAX) {
         ssize_t got = read(fd, text + *length, VS_ACCOUNTS_BYTES_MAX - *length);
@@ -279,19 +298,52 @@ static int read_open(int fd, char *text, size_t *length, bool *open_to_all, stru
     return VESTA_OK;
 }
 
-int vs_accounts_read(const char *path, struct vs_accounts **out, bool *open_to_all, struct vesta_error *err) {
+int vs_accounts_read_all(const char *path, struct vs_accounts **out, const char **others, struct vesta_error *err) {
     struct vesta_error why = {.text = ""};
     size_t length = 0;
     char *text = malloc(VS_ACCOUNTS_BYTES_MAX);
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory for clients");
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int rc = fd < 0 ? vs_fail(&why, VESTA_EIO, "%s", strerror(errno)) : read_open(fd, text, &length, open_to_all, &why);
+    int rc = fd < 0 ? vs_fail(&why, VESTA_EIO, "%s", strerror(errno)) : read_open(fd, text, &length, others, &why);
     if (fd >= 0) close(fd);
     if (rc != VESTA_OK) vs_fail(err, rc, "cannot read %.150s: %s", path, why.text);
     if (rc == VESTA_OK && (rc = vs_accounts_parse(text, length, out, &why)) != VESTA_OK)
         vs_fail(err, rc, "%.150s:%s", path, why.text);
     free(text);
     return rc;
+}
+
+/* The first is named in full; of the others as many as fit, and how many more there are. */
+static int reject_chosen(const struct vs_accounts *accounts, const char *path, struct vesta_error *err) {
+    const struct vs_account *first = NULL;
+    char others[160] = "";
+    int length = 0, more = 0;
+    for (int i = 0; i < accounts->count; i++) {
+        const struct vs_account *a = &accounts->at[i];
+        if (!a->has_chosen) continue;
+        if (!first)
+            first = a;
+        else if (length < 80)
+            length += snprintf(others + length, sizeof others - (size_t)length, "%s%s (line %d)", length ? ", " : "",
+                               a->name, a->line);
+        else
+            more++;
+    }
+    if (!first) return VESTA_OK;
+    if (more) snprintf(others + length, sizeof others - (size_t)length, " and %d more", more);
+    return vs_fail(err, VESTA_EOPTION,
+                   "%.120s:%d: client '%s' has a secret that a person chose, and such secrets are no longer accepted: "
+                   "replace it with a token by `vesta client rotate %s --file %.120s`%s%s",
+                   path, first->line, first->name, first->name, path, length ? "; likewise " : "", others);
+}
+
+int vs_accounts_read(const char *path, struct vs_accounts **out, const char **others, struct vesta_error *err) {
+    struct vs_accounts *accounts;
+    int rc = vs_accounts_read_all(path, &accounts, others, err);
+    if (rc != VESTA_OK) return rc;
+    if ((rc = reject_chosen(accounts, path, err)) != VESTA_OK) return vs_accounts_let(accounts), rc;
+    *out = accounts;
+    return VESTA_OK;
 }
 
 struct vs_accounts *vs_accounts_hold(struct vs_accounts *accounts) {

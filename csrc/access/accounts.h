@@ -33,6 +33,9 @@ struct vs_account {
     uint32_t weight;                  /* of its part, where ids are short */
     int secret_count;
     struct vs_secret secret[VS_ACCOUNT_SECRETS_MAX];
+    bool by_certificate; /* "secret=none": a client certificate alone proves this client */
+    bool has_chosen;     /* its line has a secret that a person chose, which is no longer accepted */
+    int line;            /* of the file, from 1 on; 0: it is of none */
 };
 
 /* Read once, then only looked at. */
@@ -47,8 +50,13 @@ extern const struct vs_account vs_account_local;
 
 /* Errors: VESTA_EOPTION that begins with the line's number, "3: ..."; VESTA_ENOMEM. */
 int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out, struct vesta_error *err);
-/* The same of a file, whose path the error names; *open_to_all: others may read it.  Errors: VESTA_EIO, too. */
-int vs_accounts_read(const char *path, struct vs_accounts **out, bool *open_to_all, struct vesta_error *err);
+
+/* Reads a file.  *others: what other users of the machine may do with it, "read", "write", "read and write" or NULL.
+ * Errors: VESTA_EIO, VESTA_EOPTION, VESTA_ENOMEM, with the path.  A file with secrets that a person chose is an error,
+ * which names the clients, their lines and the command that replaces such a secret. */
+int vs_accounts_read(const char *path, struct vs_accounts **out, const char **others, struct vesta_error *err);
+/* The same, with those clients (has_chosen): for the commands that list and replace them. */
+int vs_accounts_read_all(const char *path, struct vs_accounts **out, const char **others, struct vesta_error *err);
 struct vs_accounts *vs_accounts_hold(struct vs_accounts *accounts);
 void vs_accounts_let(struct vs_accounts *accounts); /* may be NULL */
 

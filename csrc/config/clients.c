@@ -18,10 +18,10 @@ int vs_conf_beside(const struct vs_conf_reading *r, const char *key, const char 
 /* What the names mean is said in one place. */
 static int check_others(const struct vs_conf_reading *r, struct vesta_error *err) {
     struct vs_config *config = r->config;
-    static const char twice[] = "is set beside clients, whose file has all secrets: vesta client add %s --secret-file FILE "
-                                "puts it there";
-    if (config->resp_password) return VS_CONF_WRONG(r, "resp.password", config, err, twice, VS_ACCOUNT_DEFAULT);
-    if (config->tinyid_tokens.count > 0) return VS_CONF_WRONG(r, "tinyid.tokens", config, err, twice, "NAME --random");
+    static const char twice[] = "is set beside clients, whose file has all secrets: remove it, and create a client with "
+                                "`vesta client add NAME`, which prints the token that replaces it";
+    if (config->resp_password) return VS_CONF_WRONG(r, "resp.password", config, err, twice);
+    if (config->tinyid_tokens.count > 0) return VS_CONF_WRONG(r, "tinyid.tokens", config, err, twice);
     if (config->open) return VS_CONF_WRONG(r, "open", config, err, "is set beside clients, which say who may ask");
     return VESTA_OK;
 }
@@ -47,19 +47,30 @@ static void note_patterns(struct vs_config *config) {
                                  pattern.at, config->clients->at[i].name);
 }
 
+static void note_certificates(struct vs_config *config) {
+    for (int i = 0; i < config->clients->count && !config->tls_client_certificates; i++)
+        if (config->clients->at[i].by_certificate)
+            vs_conf_add_note(config,
+                             "clients: %s can only be proved by a certificate, and tls.client_certificates is off: set "
+                             "it to optional, or run `vesta client rotate %s`",
+                             config->clients->at[i].name, config->clients->at[i].name);
+}
+
 int vs_conf_clients(const struct vs_conf_reading *r, struct vesta_error *err) {
     struct vs_config *config = r->config;
     struct vesta_error why;
-    bool open_to_all = false;
+    const char *others = NULL;
     if (!config->clients_file) return VESTA_OK;
     int rc = vs_conf_beside(r, "clients", &config->clients_file, err);
     if (rc == VESTA_OK) rc = check_others(r, err);
     if (rc != VESTA_OK) return rc;
-    if (vs_accounts_read(config->clients_file, &config->clients, &open_to_all, &why) != VESTA_OK)
+    if (vs_accounts_read(config->clients_file, &config->clients, &others, &why) != VESTA_OK)
         return VS_CONF_WRONG(r, "clients", config, err, "cannot be used: %s%s", why.text,
-                             why.code == VESTA_EIO ? "; vesta client add NAME makes it" : "");
-    if (open_to_all)
-        vs_conf_add_note(config, "clients is %s, which others may read: chmod o= on it", VS_CONF_SHOWN(config->clients_file));
+                             why.code == VESTA_EIO ? "; vesta client add NAME creates it" : "");
+    if (others)
+        vs_conf_add_note(config, "clients is %s, which others may %s: chmod o= on it", VS_CONF_SHOWN(config->clients_file),
+                         others);
     note_patterns(config);
+    note_certificates(config);
     return VESTA_OK;
 }

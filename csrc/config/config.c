@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "config/schema.h"
+#include "os/files.h"
 #include "policy/vm.h"
 
 #include <assert.h>
@@ -84,13 +85,14 @@ static void resolve(lua_State *L, const char *path) {
         lua_pushfstring(L, "%s/%s", lua_pushlstring(L, config, (size_t)(slash - config)), path);
 }
 
-/* Keeps in mind that others may read what was read, in case it is a password. */
+/* Notes that others may access the file, in case its contents are a password. */
 static void note_if_open(lua_State *L, const char *path) {
     struct stat st;
-    if (stat(path, &st) != 0 || !(st.st_mode & S_IROTH)) return;
+    const char *others = stat(path, &st) == 0 ? vs_open_to_others(&st) : NULL;
+    if (!others) return;
     lua_getfield(L, LUA_REGISTRYINDEX, VS_CONF_OPEN_FILES);
     lua_pushvalue(L, -2);
-    lua_pushstring(L, path);
+    lua_pushfstring(L, "%s, which others may %s", path, others);
     lua_rawset(L, -3);
     lua_pop(L, 1);
 }

@@ -12,7 +12,7 @@
  *   policies.c policies, and what they may read of the environment
  *   clients.c  who may ask
  *   tls.c      the certificate, and what belongs to it
- *   secrets.c  notes on secrets that others may read
+ *   secrets.c  notes on secrets that others may read or write
  *   segments.c which row may have a tag, and where
  *   origin.c   effective values, each with where it came from; what differs between two configs
  *

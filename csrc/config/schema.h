@@ -146,12 +146,12 @@ int vs_conf_blame_line(const struct vs_conf_source *source, int line, struct ves
 /* Takes over the table on top of the stack. */
 struct lua_State;
 int vs_conf_walk(struct lua_State *L, const struct vs_conf_reading *reading, struct vesta_error *err);
-/* The registry's table of what file() gave: contents -> path, where others may read it. */
-#define VS_CONF_OPEN_FILES "files that others may read"
+/* The registry's table of what file() read: contents -> "PATH, which others may read", if they may. */
+#define VS_CONF_OPEN_FILES "files that others may access"
 
 /* What must hold between keys. */
 int vs_conf_whole(const struct vs_conf_reading *reading, struct vesta_error *err);
-/* Adds notes on secrets that others may read.  Errors: VESTA_ENOMEM. */
+/* Adds notes on secrets that others may read or write.  Errors: VESTA_ENOMEM. */
 int vs_conf_note_secrets(const struct vs_conf_reading *reading, struct vesta_error *err);
 /* policies.c, clients.c, tls.c: parts of that. */
 int vs_conf_clients(const struct vs_conf_reading *reading, struct vesta_error *err);
@@ -159,7 +159,7 @@ int vs_conf_tls(const struct vs_conf_reading *reading, struct vesta_error *err);
 /* A file of the config's own stands beside it, wherever the program was started.  *path: of that key; NULL stays. */
 int vs_conf_beside(const struct vs_conf_reading *reading, const char *key, const char **path, struct vesta_error *err);
 /* Other users of the machine may read a file. */
-bool vs_conf_is_open(const char *path);
+const char *vs_conf_open_to(const char *path);
 int vs_conf_policies(const struct vs_conf_reading *reading, struct vesta_error *err);
 
 #endif

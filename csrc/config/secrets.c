@@ -1,6 +1,7 @@
-/* secrets.c -- notes on secrets that other users of the machine may read.  Asks the machine for the rights of files. */
+/* secrets.c -- notes on secrets that other users of the machine may read or write.  Asks the machine for the rights of files. */
 #include "base/error.h"
 #include "config/schema.h"
+#include "os/files.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -8,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-bool vs_conf_is_open(const char *path) {
+const char *vs_conf_open_to(const char *path) {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IROTH);
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? vs_open_to_others(&st) : NULL;
 }
 
 /* ------------------------------------------------------------------ files that a store's URI names */
@@ -26,8 +27,9 @@ static bool secret_file_of(const char *uri, char *path, size_t size) {
 
 static void note_named(const struct vs_conf_reading *r, const char *uri) {
     char path[256];
-    if (uri && secret_file_of(uri, path, sizeof path) && vs_conf_is_open(path))
-        vs_conf_add_note(r->config, "others may read %s, which a store's secret_file names: chmod o= on it",
+    const char *others = uri && secret_file_of(uri, path, sizeof path) ? vs_conf_open_to(path) : NULL;
+    if (others)
+        vs_conf_add_note(r->config, "others may %s %s, which a store's secret_file names: chmod o= on it", others,
                          VS_CONF_SHOWN(path));
 }
 
@@ -57,13 +59,14 @@ int vs_conf_note_secrets(const struct vs_conf_reading *r, struct vesta_error *er
         note_named(r, r->config->store[i].uri);
     for (int i = 0; i < r->config->ns_count; i++)
         note_named(r, r->config->ns[i].store); /* a URI, or a store's name, which names no file */
-    if (!r->source.path || !vs_conf_is_open(r->source.path)) return VESTA_OK;
+    const char *others = r->source.path ? vs_conf_open_to(r->source.path) : NULL;
+    if (!others) return VESTA_OK;
     if (vs_config_each(r->config, look_at, &looking) != VESTA_OK)
         return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
     if (looking.found)
         vs_conf_add_note(r->config,
-                         "others may read %s, and a secret stands in it: chmod o= on it, or read the secret with "
+                         "others may %s %s, and a secret stands in it: chmod o= on it, or read the secret with "
                          "file()",
-                         VS_CONF_SHOWN(r->source.path));
+                         others, VS_CONF_SHOWN(r->source.path));
     return VESTA_OK;
 }

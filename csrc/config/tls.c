@@ -55,8 +55,9 @@ int vs_conf_tls(const struct vs_conf_reading *r, struct vesta_error *err) {
     if (rc == VESTA_OK) rc = check_pair(r, err);
     if (rc == VESTA_OK) rc = check_clients(r, err);
     if (rc != VESTA_OK) return rc;
-    if (config->tls_key && vs_conf_is_open(config->tls_key))
-        vs_conf_add_note(config, "others may read %s, the private key of tls.key: chmod o= on it",
+    const char *others = config->tls_key ? vs_conf_open_to(config->tls_key) : NULL;
+    if (others)
+        vs_conf_add_note(config, "others may %s %s, the private key of tls.key: chmod o= on it", others,
                          VS_CONF_SHOWN(config->tls_key));
     return VESTA_OK;
 }

@@ -254,7 +254,7 @@ static int read_text(struct walk *w, const struct vs_conf_place *at) {
     lua_getfield(w->L, LUA_REGISTRYINDEX, VS_CONF_OPEN_FILES);
     lua_pushvalue(w->L, -2);
     if (lua_rawget(w->L, -2) == LUA_TSTRING)
-        vs_conf_add_note(at->config, "%s comes from %s, which others may read: chmod o= on it",
+        vs_conf_add_note(at->config, "%s comes from %s: chmod o= on it",
                          vs_conf_path(at->key, at->base, path), VS_CONF_SHOWN(lua_tostring(w->L, -1)));
     lua_pop(w->L, 2);
     return VESTA_OK;

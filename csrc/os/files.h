@@ -32,6 +32,9 @@ bool vs_is_for_owner(const struct stat *folder);
  * 0, or -1 with errno. */
 int vs_own_file(int fd, const struct stat *folder, int group);
 
+/* What users other than a file's owner and group may do with it: "read", "write", "read and write", or NULL. */
+const char *vs_open_to_others(const struct stat *file);
+
 /* VESTA_OK if the file system of an open file or folder is this machine's own; `path` and `what`, which must lie on
  * one, are for the message. */
 int vs_file_system_check(int fd, const char *path, const char *what, struct vesta_error *err);

@@ -68,3 +68,8 @@ int vs_own_file(int fd, const struct stat *folder, int group) {
     if (vs_is_for_owner(folder) && fchown(fd, folder->st_uid, folder->st_gid) != 0) return -1;
     return vs_share_file(fd, group);
 }
+
+const char *vs_open_to_others(const struct stat *file) {
+    static const char *const words[] = {NULL, "read", "write", "read and write"};
+    return words[(file->st_mode & S_IROTH ? 1 : 0) | (file->st_mode & S_IWOTH ? 2 : 0)];
+}

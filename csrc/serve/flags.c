@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "lease/lease.h"
 #include "os/address.h"
+#include "os/files.h"
 #include "command/options.h"
 #include "mapping/mapping.h"
 #include "serve/effective.h"
@@ -285,9 +286,11 @@ static void tell_of_secrets(const struct vs_serving *serving) {
     if (serving->opts.store && vs_store_password(serving->opts.store, &at) > 0)
         vs_log(VS_LOG_WARN, "the store's password was given on the command line, where others may have read it", "do",
                "write it into a file, and secret_file=FILE into the store's URI", NULL);
-    if (serving->password_file && stat(serving->password_file, &st) == 0 && (st.st_mode & S_IROTH))
-        vs_log(VS_LOG_WARN, "others may read the password of Redis clients", "file", serving->password_file, "do",
-               "chmod o= on it", NULL);
+    const char *others =
+        serving->password_file && stat(serving->password_file, &st) == 0 ? vs_open_to_others(&st) : NULL;
+    if (others)
+        vs_log(VS_LOG_WARN, "others may access the password of Redis clients", "file",
+               serving->password_file, "access", others, "do", "chmod o= on it", NULL);
 }
 
 void vs_flags_tell(const struct vs_serving *serving) {

@@ -31,7 +31,6 @@ struct vs_request {
     const struct vs_http *http;   /* what was asked, beside args; NULL: over RESP */
     bool json;                    /* HTTP: problems, and answers where there is a choice, are JSON */
     struct vs_namespace *opening; /* the namespace that is asked, where it is not open yet */
-    bool checking;                /* it waits for a secret to be proved */
     int held;                     /* enum vs_share_kind: what it asks for is over its share just now */
     uint64_t most; /* ids that it may have: decided once, so that a reload changes no request that waits; 0: not yet */
     size_t charged;               /* namespaces that this run came by, and that are charged with the request */
@@ -96,7 +95,6 @@ static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns
 
 /* Where who waits for the same as this request queues up. */
 static inline int vs_request_queue(const struct vs_request *r) {
-    if (r->checking) return VS_QUEUE_OF_SECRETS;
     if (r->held) return VS_QUEUE_OF_SHARES;
     if (r->reading) return VS_QUEUE_OF_TABLES;
     const struct vs_app *app = r->session->app;

@@ -194,14 +194,7 @@ static enum vs_reply_state give_up_tag(struct vs_request *r) {
     return vs_refuse(r, vesta_why_name(r->pause.why), "%s", text);
 }
 
-/* Over HTTP who asks is asked before the handler is; AUTH and HELLO of the other protocol ask by themselves. */
-static bool is_unproved(struct vs_request *r) {
-    const struct vs_session *s = r->session;
-    return s->protocol == VS_HTTP && s->grant.accounts && s->is_proving && (r->checking || !vs_rights_entered(r));
-}
-
 static enum vs_reply_state run(struct vs_request *r) {
-    if (is_unproved(r)) return r->checking ? VS_WAITS : VS_ANSWERED;
     if (r->session->share.is_metered && !vs_shares_admit(r)) return VS_WAITS;
     r->session->scratch->run++;
     enum vs_reply_state state = r->call->handler(r);
@@ -280,7 +273,6 @@ static enum vs_reply_state run_or_wait(struct vs_request *r) {
     if (state == VS_AGAIN) return state;
     if (may_wait_to_open(r)) return VS_WAITS;
     if (state != VS_WAITS) return state;
-    if (r->checking) return queue_up(r, r->pause.wait_us), VS_WAITS;
     if (r->session->waiting.deadline_us == 0 && !r->held) count_pause(r);
     return settle_pause(r);
 }

@@ -4,6 +4,7 @@ then one table of faults by languages.  A cell that did not hold, or was not rea
 The columns run side by side, the rows of one in turn; each column has two servers of its own, and all ids of all of them
 are in one ledger.
 """
+import hashlib
 import os
 import signal
 import subprocess
@@ -65,13 +66,13 @@ class Suite:
     @staticmethod
     def secrets_in(folder, secrets):
         """A file `clients` there, and the secrets of those in it."""
-        with open(os.path.join(folder, "odd"), "w") as file:
-            file.write(rows_secrets.ODD)
-        for name, *flags in (("ids", "--calls", "give,block"), ("reader", "--calls", "read"),
-                             ("odd", "--calls", "block", "--secret-file", file.name)):
+        with open(os.path.join(folder, "clients"), "w") as file:
+            file.write("odd names=* calls=block secret=random:2026-01-01T00:00:00Z:%s\n" % hashlib.sha256(rows_secrets.ODD.encode()).hexdigest())
+        secrets["odd"] = rows_secrets.ODD
+        for name, *flags in ("ids", "--calls", "give,block"), ("reader", "--calls", "read"):
             said = subprocess.run([VESTA, "client", "add", name, "--file", os.path.join(folder, "clients"), *flags], check=True,
                                   capture_output=True, text=True)
-            secrets[name] = said.stdout.strip() or rows_secrets.ODD
+            secrets[name] = said.stdout.strip()
 
     def certificates(self):
         """The folder with them, which all columns share."""

@@ -153,7 +153,7 @@ def _(world):
             assert mode == 0o640 or says is None or says in done.out + done.err, (text, done.out + done.err)
             clean(text, done.out + done.err)
     for flags, says in ((("--store", own), "given on the command line"), (("--store", named), None),
-                        (("--resp-password-file", secret), "others may read the password of Redis clients")):
+                        (("--resp-password-file", secret), "others may access the password of Redis clients")):
         for mode in 0o644, 0o640:
             os.chmod(secret, mode)
             done = world.run("serve", *flags, "--start-wait-ms", "1", "--http", "off", "--resp", "unix:" + world.path("resp"), "--http", "127.0.0.1:1")

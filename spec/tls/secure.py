@@ -242,6 +242,24 @@ def a_certificate_is_its_clients_name_and_right(world):
         same(server.metric('vesta_tls_handshakes_total{proto="http",result="failed"}'), 2)
 
 
+@claim("a client without a token is proved by its certificate alone")
+def a_client_without_a_token_is_proved_by_its_certificate_alone(world):
+    done = world.run("client", "add", "invoices", "--certificate", "--calls", "give,block", "--file", world.path("clients"))
+    same((done.code, done.out), (0, ""))
+    with named(world, "optional") as server:
+        same(server.cli("ACL", "WHOAMI", flags=shows(server, "nameless")), "invoices")
+        int(server.cli("GET", "default", flags=shows(server, "nameless")))
+        for token in "none", "secret=none", "x":
+            assert "WRONGPASS" in server.cli("AUTH", "invoices", token)
+    with open(world.path("vesta.lua"), "w") as file:
+        file.write("return { clients = 'clients', namespaces = { default = { worker = 1 } } }")
+    checked = world.run("check", world.path("vesta.lua"))
+    assert "invoices can only be proved by a certificate, and tls.client_certificates is off" in checked.out + checked.err
+    token = world.run("client", "rotate", "invoices", "--file", world.path("clients")).out.strip()
+    with named(world, "optional") as server:
+        same(server.cli("AUTH", "invoices", token), "OK")
+
+
 @claim("who has its name by a certificate has the share of that name, and not its address's")
 def who_has_its_name_by_a_certificate_has_the_share_of_that_name(world):
     with named(world, "optional", "--layout", "time:37 seq:16 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", "--pacing", "clock") as server:

@@ -1,10 +1,9 @@
-/* access.c -- clients with names, without a server: patterns, lines of the file, hashes, and what a guesser meets, under a
+/* access.c -- clients with names, without a server: patterns, lines of the file, hashes, and what wrong secrets cost, by a
  * clock that the test moves. */
 #include "access/gate.h"
 #include "base/array.h"
 #include "check.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 static struct vs_slice text(const char *at) {
@@ -102,86 +101,37 @@ static struct vs_guard_peer peer(uint64_t i) {
     return (struct vs_guard_peer){.family = 4, .prefix = i};
 }
 
-/* How many wrong ones `addresses` get looked at in so many seconds, who all ask whenever they may. */
-static int guesses(struct vs_guard *guard, int addresses, int64_t seconds) {
-    int64_t *turn = calloc((size_t)addresses, sizeof *turn);
+/* How many wrong secrets of one address are compared in so many seconds, if it tries every millisecond. */
+static int guesses(struct vs_guard *guard, const struct vs_guard_peer *at, int64_t seconds) {
     int count = 0;
     for (int64_t now = SECOND; now < (1 + seconds) * SECOND; now += 1000)
-        for (int i = 0; i < addresses; i++) {
-            struct vs_guard_peer at = peer((uint64_t)i);
-            if (turn[i] <= 0) turn[i] = vs_guard_turn(guard, &at, now);
-            if (turn[i] <= 0 || turn[i] > now) continue;
-            vs_guard_wrong(guard, &at, now);
-            turn[i] = 0;
-            count++;
-        }
-    free(turn);
+        count += vs_guard_judge(guard, at, false, now) == 0;
     return count;
 }
 
 static void one_address_has_few(void) {
     struct vs_guard *guard = vs_guard_new();
-    int count = guesses(guard, 1, 10);
-    CHECK(count >= 5 && count <= 5 * 10);
-    vs_guard_free(guard);
-}
-
-static void a_thousand_have_few_together(void) {
-    struct vs_guard *guard = vs_guard_new();
-    int first = guesses(guard, 1000, 1), count;
-    if (first < 100 || first > 500) CHECK_FAIL("%d in the first second", first);
-    vs_guard_free(guard);
-    guard = vs_guard_new();
-    count = guesses(guard, 1000, 10);
-    CHECK(count >= 1000 && count <= 500 * 10);
-    struct vs_guard_peer other = peer(1 << 20);
-    CHECK_EQ_I64(vs_guard_turn(guard, &other, 11 * SECOND), 11 * SECOND); /* who said none wrong waits for none of them */
-    vs_guard_free(guard);
-}
-
-static void many_at_once_are_no_way_round(void) {
-    struct vs_guard *guard = vs_guard_new();
     struct vs_guard_peer at = peer(7);
-    int64_t before = 0;
-    int waits = 0;
-    vs_guard_wrong(guard, &at, SECOND);
-    for (int64_t turn; (turn = vs_guard_turn(guard, &at, SECOND)) > 0; before = turn, waits++)
-        CHECK(turn - before >= VS_GUARD_STEP_US || before == 0);
-    CHECK(waits > 0 && waits <= VS_GUARD_PATIENCE_US / VS_GUARD_STEP_US);
-    CHECK(vs_guard_turn(guard, &at, SECOND + VS_GUARD_PATIENCE_US) > 0);
+    int count = guesses(guard, &at, 10);
+    if (count < 5 || count > 5 * 10) CHECK_FAIL("%d", count);
+    CHECK_EQ_I64(vs_guard_judge(guard, &at, false, 20 * SECOND), 0);
+    CHECK(vs_guard_judge(guard, &at, true, 20 * SECOND + 1) > 0); /* a right one is not told apart meanwhile */
+    CHECK_EQ_I64(vs_guard_judge(guard, &at, true, 20 * SECOND + VS_GUARD_STEP_US_MAX), 0);
     vs_guard_free(guard);
 }
 
-static void a_storm_passes_those_who_are_known(void) {
+static void other_addresses_wait_for_none(void) {
     struct vs_guard *guard = vs_guard_new();
-    struct vs_guard_peer known = peer(1 << 20), unknown = peer(1 << 21);
-    vs_guard_right(guard, &known, SECOND);
-    for (uint64_t i = 0; i < 500; i++)
-        (void)vs_guard_turn(guard, &(struct vs_guard_peer){.family = 6, .prefix = i}, SECOND);
-    CHECK_EQ_I64(vs_guard_turn(guard, &known, SECOND), SECOND);
-    CHECK(vs_guard_turn(guard, &unknown, SECOND) > SECOND);
-    vs_guard_free(guard);
-}
-
-/* Addresses that are right at once, by the thousand: none of them waits for the others. */
-static void those_who_are_right_wait_for_nobody(void) {
-    struct vs_guard *guard = vs_guard_new();
-    for (uint64_t i = 0; i < 5000; i++) {
+    for (uint64_t i = 0; i < 20000; i++) { /* more than it remembers */
         struct vs_guard_peer at = peer(i);
-        CHECK_EQ_I64(vs_guard_turn(guard, &at, SECOND), SECOND);
-        vs_guard_right(guard, &at, SECOND);
+        CHECK_EQ_I64(vs_guard_judge(guard, &at, false, SECOND), 0);
     }
+    struct vs_guard_peer other = peer(1 << 20);
+    CHECK_EQ_I64(vs_guard_judge(guard, &other, true, SECOND), 0);
     vs_guard_free(guard);
 }
 
 /* ------------------------------------------------------------------ the gate */
-
-static atomic_int wakes;
-
-static void wake(void *self) {
-    (void)self;
-    atomic_fetch_add(&wakes, 1);
-}
 
 static struct vs_accounts *accounts_of(const char *lines) {
     struct vs_accounts *accounts = NULL;
@@ -190,121 +140,71 @@ static struct vs_accounts *accounts_of(const char *lines) {
     return accounts;
 }
 
-static struct vs_accounts *with_a_chosen_one(const char *secret) {
-    struct vs_account account = {.name = "web", .names = "*", .calls = VS_GIVE, .n_max = UINT64_MAX, .weight = 1, .secret_count = 1};
-    struct vesta_error err = {.text = ""};
-    char line[VS_ACCOUNT_LINE_MAX];
-    if (vs_secret_hash(text(secret), VS_SECRET_CHOSEN, 0, &account.secret[0], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    return accounts_of(vs_account_write(&account, line));
-}
-
-/* Asks until it is known; how often it was not. */
-static enum vs_proof settle(struct vs_gate *gate, struct vs_asked *asked, int *later) {
-    const struct vs_account *account;
-    const struct vs_secret *which;
-    struct vs_proving proving = {0};
-    enum vs_proof proof;
-    *later = 0;
-    while ((proof = vs_gate_prove(gate, asked, &proving, &account, &which)) == VS_PROOF_LATER) {
-        if (proving.turn_us > asked->now_us) asked->now_us = proving.turn_us;
-        sched_yield();
-        ++*later;
-    }
-    vs_proving_end(&proving);
-    return proof;
-}
-
-static void a_chosen_one_is_hashed_once(void) {
-    struct vs_gate *gate = vs_gate_new(wake, NULL);
-    vs_gate_set(gate, with_a_chosen_one("correct horse battery"));
-    struct vs_asked asked = {.accounts = vs_gate_hold(gate), .peer = peer(1), .name = text("web"), .secret = text("correct horse battery"), .now_us = SECOND};
-    int later;
-    CHECK(settle(gate, &asked, &later) == VS_PROOF_RIGHT && later > 0 && atomic_load(&wakes) > 0);
-    CHECK(settle(gate, &asked, &later) == VS_PROOF_RIGHT && later == 0);
-    asked.peer = peer(2);
-    CHECK(settle(gate, &asked, &later) == VS_PROOF_RIGHT && later == 0);
-    asked.secret = text("correct horse batterY");
-    CHECK(settle(gate, &asked, &later) == VS_PROOF_WRONG && later > 0);
-    vs_accounts_let((struct vs_accounts *)asked.accounts);
-    vs_gate_set(gate, with_a_chosen_one("another one of those")); /* it is known no more than it is in the file */
-    asked = (struct vs_asked){.accounts = vs_gate_hold(gate), .peer = peer(3), .name = text("web"), .secret = text("correct horse battery"), .now_us = SECOND};
-    CHECK(settle(gate, &asked, &later) == VS_PROOF_WRONG);
-    vs_accounts_let((struct vs_accounts *)asked.accounts);
-    vs_gate_free(gate);
-}
-
-/* Others at the same address say wrong ones: a random secret passes at once, a chosen one waits for its turn. */
-static void a_random_one_never_waits(void) {
-    struct vs_gate *gate = vs_gate_new(wake, NULL);
+/* Says "no" to each of these, and yes to the token alone or with its own name. */
+static void a_token_is_its_clients(void) {
+    struct vs_gate *gate = vs_gate_new();
     struct vesta_error err;
-    char drawn[VS_SECRET_NEW_MAX], line[VS_ACCOUNT_LINE_MAX];
+    char token[VS_SECRET_NEW_MAX], lines[2 * VS_ACCOUNT_LINE_MAX];
     struct vs_account account = {.name = "orders", .names = "*", .calls = VS_GIVE, .n_max = UINT64_MAX, .weight = 1, .secret_count = 1};
-    CHECK(vs_secret_draw(drawn, &err) == VESTA_OK);
-    CHECK(vs_secret_hash(text(drawn), VS_SECRET_RANDOM, 0, &account.secret[0], &err) == VESTA_OK);
-    vs_gate_set(gate, accounts_of(vs_account_write(&account, line)));
-    struct vs_asked wrong = {.accounts = vs_gate_hold(gate), .peer = peer(1), .secret = text("no"), .now_us = SECOND}, right = wrong;
-    right.secret = text(drawn);
-    int later;
-    for (int i = 0; i < 20; i++) {
-        CHECK(settle(gate, &wrong, &later) != VS_PROOF_RIGHT);
-        wrong.now_us = SECOND;
-        CHECK(settle(gate, &right, &later) == VS_PROOF_RIGHT && later == 0);
+    const struct vs_account *whose = NULL;
+    const struct vs_secret *which = NULL;
+    CHECK(vs_secret_draw(token, 0, &account.secret[0], &err) == VESTA_OK);
+    vs_account_write(&account, lines);
+    strcat(lines, "\nweb names=* calls=give secret=random:2026-11-23T15:30:00Z:abababababababababababababababababababababababababababababababab\n");
+    vs_gate_set(gate, accounts_of(lines));
+    struct vs_accounts *held = vs_gate_hold(gate);
+    static const struct vs_slice none = {NULL, 0};
+    CHECK(vs_gate_prove(gate, held, none, text(token), &whose, &which) == VS_PROOF_RIGHT && strcmp(whose->name, "orders") == 0);
+    CHECK(which == &whose->secret[0]);
+    CHECK(vs_gate_prove(gate, held, text("orders"), text(token), &whose, &which) == VS_PROOF_RIGHT);
+    CHECK(vs_gate_prove(gate, held, text("web"), text(token), &whose, &which) == VS_PROOF_WRONG);
+    CHECK(vs_gate_prove(gate, held, text("nobody"), text(token), &whose, &which) == VS_PROOF_WRONG);
+    CHECK(vs_gate_prove(gate, held, text("orders"), text(""), &whose, &which) == VS_PROOF_WRONG);
+    CHECK(vs_gate_prove(gate, held, text("orders"), (struct vs_slice){token, strlen(token) - 1}, &whose, &which) == VS_PROOF_WRONG);
+    CHECK_EQ_U64(vs_gate_proofs(gate, VS_PROOF_WRONG), 4);
+    vs_accounts_let(held);
+    vs_gate_free(gate);
+}
+
+static void only_what_can_be_guessed_is_put_off(void) {
+    struct vs_gate *gate = vs_gate_new();
+    struct vs_guard_peer at = peer(1);
+    static const char short_[] = "sesame", long_[] = "abcdefghijklmnopqrstuv";
+    int64_t wait_us = 0;
+    for (int i = 0; i < VS_GUARD_FREE; i++) {
+        CHECK(vs_gate_prove_plain(gate, &at, text("no"), short_, SECOND, &wait_us) == VS_PROOF_WRONG);
+        CHECK(vs_gate_prove_plain(gate, &at, text(short_), short_, SECOND, &wait_us) == VS_PROOF_RIGHT);
     }
-    vs_accounts_let((struct vs_accounts *)wrong.accounts);
+    CHECK(vs_gate_prove_plain(gate, &at, text("no"), short_, SECOND, &wait_us) == VS_PROOF_WRONG);
+    CHECK(vs_gate_prove_plain(gate, &at, text(short_), short_, SECOND, &wait_us) == VS_PROOF_PUT_OFF);
+    CHECK_EQ_I64(wait_us, VS_GUARD_STEP_US);
+    CHECK(vs_gate_prove_plain(gate, &at, text("no"), long_, SECOND, &wait_us) == VS_PROOF_WRONG);
+    CHECK(vs_gate_prove_plain(gate, &at, text(long_), long_, SECOND, &wait_us) == VS_PROOF_RIGHT);
+    CHECK(vs_gate_prove_plain(gate, &at, text(short_), short_, SECOND + wait_us, &wait_us) == VS_PROOF_RIGHT);
     vs_gate_free(gate);
 }
 
-static struct vs_asked asked_of(struct vs_gate *gate, const char *name, const char *secret) {
-    return (struct vs_asked){.accounts = vs_gate_hold(gate), .peer = peer(1), .name = text(name), .secret = text(secret), .now_us = SECOND};
-}
-
-/* At its address somebody guesses other names, without rest: it was right from there, and is let in at once. */
-static void a_name_that_was_right_waits_for_no_other(void) {
-    struct vs_gate *gate = vs_gate_new(wake, NULL);
-    vs_gate_set(gate, with_a_chosen_one("correct horse battery"));
-    struct vs_asked right = asked_of(gate, "web", "correct horse battery"), other = asked_of(gate, "ops", "no"), wrong = asked_of(gate, "web", "no");
-    int later, put_off = 0;
-    CHECK(settle(gate, &right, &later) == VS_PROOF_RIGHT);
-    for (int i = 0; i < 40; i++, other.now_us = SECOND) {
-        put_off += settle(gate, &other, &later) == VS_PROOF_PUT_OFF;
-        CHECK(settle(gate, &right, &later) == VS_PROOF_RIGHT && later == 0);
+static void secrets_of_a_line(void) {
+    static const struct {
+        const char *line, *error; /* NULL: it is accepted */
+    } rows[] = {{"a names=* calls=give secret=none", NULL},
+                {"a names=* calls=give secret=chosen:2026-01-01T00:00:00Z:$y$j9T$x", NULL},
+                {"a names=* calls=give", "client 'a' has no secret"},
+                {"default names=* calls=give", NULL},
+                {"default names=* calls=give secret=none", "no certificate can prove it"},
+                {"a names=* calls=give secret=none secret=chosen:x", "delete one of them"},
+                {"a names=* calls=give secret=plain:2026-01-01T00:00:00Z:ab", "of the kind 'plain'"}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        struct vs_account account;
+        struct vesta_error err = {.text = ""};
+        int rc = vs_account_parse(text(rows[i].line), &account, &err);
+        if (rows[i].error ? rc == VESTA_OK || !strstr(err.text, rows[i].error) : rc != VESTA_OK)
+            CHECK_FAIL("%s: %s", rows[i].line, err.text);
     }
-    CHECK(put_off > 0);
-    CHECK(settle(gate, &wrong, &later) == VS_PROOF_WRONG); /* of the same name: from here on it cannot be told from a guess */
-    CHECK(settle(gate, &right, &later) == VS_PROOF_PUT_OFF);
-    right.now_us += VS_GUARD_NAME_FORGETS_US + SECOND;
-    CHECK(settle(gate, &right, &later) == VS_PROOF_RIGHT && later == 0);
-    vs_accounts_let((struct vs_accounts *)right.accounts);
-    vs_accounts_let((struct vs_accounts *)other.accounts);
-    vs_accounts_let((struct vs_accounts *)wrong.accounts);
-    vs_gate_free(gate);
-}
-
-/* A hundred that ask at the same moment, before the first of them is known to be wrong: the others line up behind it. */
-static void asked_together_is_asked_in_turn(void) {
-    struct vs_gate *gate = vs_gate_new(wake, NULL);
-    const struct vs_account *account;
-    const struct vs_secret *which;
-    struct vs_proving proving[100] = {{0}};
-    int count[VS_PROOF_PUT_OFF + 1] = {0};
-    vs_gate_set(gate, with_a_chosen_one("correct horse battery"));
-    struct vs_asked asked = asked_of(gate, "web", "no");
-    for (int i = 0; i < 100; i++)
-        CHECK(vs_gate_prove(gate, &asked, &proving[i], &account, &which) == VS_PROOF_LATER);
-    while (vs_gate_prove(gate, &asked, &proving[0], &account, &which) == VS_PROOF_LATER)
-        sched_yield();
-    for (int i = 1; i < 100; i++)
-        count[vs_gate_prove(gate, &asked, &proving[i], &account, &which)]++;
-    CHECK(count[VS_PROOF_WRONG] == 0 && count[VS_PROOF_LATER] > 0);
-    CHECK(count[VS_PROOF_LATER] <= VS_GUARD_PATIENCE_US / VS_GUARD_STEP_US && count[VS_PROOF_PUT_OFF] == 99 - count[VS_PROOF_LATER]);
-    for (int i = 0; i < 100; i++)
-        vs_proving_end(&proving[i]);
-    vs_accounts_let((struct vs_accounts *)asked.accounts);
-    vs_gate_free(gate);
 }
 
 static void counts_are_bounded(void) {
-    struct vs_gate *gate = vs_gate_new(wake, NULL);
+    struct vs_gate *gate = vs_gate_new();
     char name[16];
     int first = vs_gate_count_of(gate, "a");
     for (int i = 0; i < 2 * VS_COUNTED_MAX; i++) {
@@ -324,14 +224,10 @@ static const struct check_case cases[] = {
     {"secrets are the same where each bit of them is", same_is_same_in_each_bit},
     {"a client's line is written as it was read, and no part of one is read past its end", a_line_is_what_it_was},
     {"one address has 5 guesses a second at most", one_address_has_few},
-    {"a thousand have 500 together, and hold up nobody else", a_thousand_have_few_together},
-    {"addresses that are right wait for nobody, however many come at once", those_who_are_right_wait_for_nobody},
-    {"to ask many at once is no way round", many_at_once_are_no_way_round},
-    {"in a storm of addresses those that were right before go on", a_storm_passes_those_who_are_known},
-    {"a chosen secret is hashed once, beside the asker, and only while it is in the file", a_chosen_one_is_hashed_once},
-    {"a random secret that is right never waits for others' wrong ones", a_random_one_never_waits},
-    {"a name that was right from an address waits for nobody who guesses others there", a_name_that_was_right_waits_for_no_other},
-    {"secrets that are asked together are asked in turn once the first is wrong", asked_together_is_asked_in_turn},
+    {"an address waits for no other's wrong secrets", other_addresses_wait_for_none},
+    {"a token is right alone and with its client's name, and with no other name", a_token_is_its_clients},
+    {"only secrets that can be guessed are put off", only_what_can_be_guessed_is_put_off},
+    {"a client's line has a token, a certificate, or a chosen secret that its reader rejects", secrets_of_a_line},
     {"how many clients are counted by name is bounded", counts_are_bounded},
 };
 CHECK_MAIN(cases)

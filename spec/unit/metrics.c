@@ -164,7 +164,7 @@ static void add_clients(void) {
     struct vs_accounts *accounts;
     size_t used = 0;
     memset(name, 'c', sizeof name - 1);
-    app.gate = vs_gate_new(NULL, NULL);
+    app.gate = vs_gate_new();
     for (int i = 1; i < VS_COUNTED_MAX; i++) {
         name[0] = (char)('a' + i % 26), name[1] = (char)('a' + i / 26);
         used +=

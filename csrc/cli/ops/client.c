@@ -1,5 +1,5 @@
-/* client.c -- `vesta client`: who may ask a server, as its file of clients has them: added, changed, listed, removed.
- * A secret is shown once, when it is made; the file has its hash. */
+/* client.c -- `vesta client`: adds, changes, lists and removes the lines of a file of clients.  A token is printed once,
+ * when it is created; the file has its hash. */
 #include "access/file.h"
 #include "cli/cli.h"
 #include "command/options.h"
@@ -14,11 +14,11 @@
 #define VS_FILE_OPTION(into) VS_TEXT("file", into, "FILE", "the file of clients (default: " FILE_DEFAULT ")")
 
 struct asked {
-    const char *file, *name, *names, *calls, *n, *rate, *requests, *weight, *secret_file;
-    int random, drop_old;
+    const char *file, *name, *names, *calls, *n, *rate, *requests, *weight;
+    int by_certificate, drop_old;
     bool is_new; /* a client that is not there; else one that is */
-    bool gets_secret, drops_secret;
-    char drawn[VS_SECRET_NEW_MAX]; /* "": none was */
+    bool gets_secret;
+    char drawn[VS_SECRET_NEW_MAX]; /* the token; "": none was created */
     struct vs_secret secret;
 };
 
@@ -67,15 +67,33 @@ static int take_words(const struct asked *asked, struct vs_account *will, struct
     return VESTA_OK;
 }
 
-static int take_secret(struct asked *asked, struct vs_account *will, struct vesta_error *err) {
-    if (asked->drops_secret && will->secret_count < 2)
-        return vs_fail(err, VESTA_EOPTION, "client '%s' has one secret, and keeps it", asked->name);
-    if (asked->drops_secret) will->secret_count = 1;
+static int drop_older(const struct asked *asked, struct vs_account *will, struct vesta_error *err) {
+    if (will->secret_count < 2)
+        return vs_fail(err, VESTA_EOPTION, "client '%s' has %s, so there is no older one to drop", asked->name,
+                       will->secret_count == 1 ? "one token" : "no token");
+    will->secret_count = 1;
+    return VESTA_OK;
+}
+
+/* The new token comes first, and the newest of the others stays valid.  It replaces what is no token. */
+static int take_secret(const struct asked *asked, struct vs_account *will, struct vesta_error *err) {
+    if (asked->drop_old) return drop_older(asked, will, err);
+    if (asked->by_certificate) will->by_certificate = true;
     if (!asked->gets_secret) return VESTA_OK;
-    will->secret[1] = will->secret[0]; /* the new one first; of the others the newer stays */
+    will->secret[1] = will->secret[0];
     will->secret[0] = asked->secret;
     if (will->secret_count < VS_ACCOUNT_SECRETS_MAX) will->secret_count++;
+    will->by_certificate = will->has_chosen = false;
     return VESTA_OK;
+}
+
+/* A line that is written anew has no old hash: its client must get a token with it. */
+static int check_chosen(const struct asked *asked, const struct vs_account *will, struct vesta_error *err) {
+    if (!will->has_chosen) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION,
+                   "client '%s' has a secret that a person chose, and such secrets are no longer accepted: replace it "
+                   "first by `vesta client rotate %s`",
+                   asked->name, asked->name);
 }
 
 static int change(void *self, const struct vs_account *was, struct vs_account *will, bool *goes,
@@ -83,13 +101,16 @@ static int change(void *self, const struct vs_account *was, struct vs_account *w
     struct asked *asked = self;
     *goes = false;
     if (asked->is_new && was)
-        return vs_fail(err, VESTA_EOPTION, "client '%s' is there already: rotate gives it another secret, set other rights",
+        return vs_fail(err, VESTA_EOPTION,
+                       "client '%s' exists already: `vesta client rotate` creates another token for it, and `set` "
+                       "changes its rights",
                        asked->name);
     if (!asked->is_new && !was) return vs_fail(err, VESTA_EOPTION, "there is no client '%s'", asked->name);
     if (was) *will = *was;
     snprintf(will->name, sizeof will->name, "%s", asked->name);
     int rc = take_words(asked, will, err);
-    return rc == VESTA_OK ? take_secret(asked, will, err) : rc;
+    if (rc == VESTA_OK) rc = take_secret(asked, will, err);
+    return rc == VESTA_OK ? check_chosen(asked, will, err) : rc;
 }
 
 static int take_away(void *self, const struct vs_account *was, struct vs_account *will, bool *goes,
@@ -111,26 +132,19 @@ static int write_down(struct asked *asked, vs_account_change *how) {
 
 static int make_secret(struct asked *asked) {
     struct vesta_error err;
-    const char *text = asked->drawn;
-    int rc = asked->secret_file ? vs_read_secret("--secret-file", asked->secret_file, &text) : VS_GO;
-    if (rc != VS_GO) return rc;
-    bool is_chosen = asked->secret_file && !asked->random;
-    if (!asked->secret_file && vs_secret_draw(asked->drawn, &err) != VESTA_OK) return vs_report(&err);
-    struct vs_slice said = {text, strlen(text)};
-    if (vs_secret_hash(said, is_chosen ? VS_SECRET_CHOSEN : VS_SECRET_RANDOM, vs_now_ms(), &asked->secret, &err) != VESTA_OK)
-        return vs_say("%s", err.text), err.code == VESTA_EOPTION ? VS_USAGE : VS_FAILED;
+    if (vs_secret_draw(asked->drawn, vs_now_ms(), &asked->secret, &err) != VESTA_OK) return vs_report(&err);
     asked->gets_secret = true;
     return VS_GO;
 }
 
-/* To stdout goes the secret alone: for who keeps it in a file. */
+/* Prints the token alone on stdout, so that a script can store it. */
 static void show_secret(struct asked *asked, const char *what) {
     if (*asked->drawn) {
         vs_outf("%s\n", asked->drawn);
-        vs_say("%s: this is its secret, which is shown once; a server that runs learns of it with HUP", what);
+        vs_say("%s: stdout has the token, which is printed only this once; send HUP to a running server", what);
         explicit_bzero(asked->drawn, sizeof asked->drawn);
     } else {
-        vs_say("%s; a server that runs learns of it with HUP", what);
+        vs_say("%s; send HUP to a running server", what);
     }
 }
 
@@ -152,14 +166,12 @@ static int read_name(struct asked *asked, int argc, char **argv, const char *wor
         VS_TEXT("rate", &(asked)->rate, "N", "ids a second, or off"),                                                  \
         VS_TEXT("requests", &(asked)->requests, "N", "requests a second, or off"),                                     \
         VS_TEXT("weight", &(asked)->weight, "N", "of its part, where ids are short (1 to 1000; default: 1)")
-#define VS_SECRET_OPTIONS(asked)                                                                                       \
-    VS_TEXT("secret-file", &(asked)->secret_file, "FILE", "a secret that is known already, alone on a line"),          \
-        VS_SWITCH("random", &(asked)->random, "it is random, so that it alone says whose it is")
 
 static int add(int argc, char **argv) {
     struct asked asked = {.is_new = true};
     const struct vs_option table[] = {
-        VS_FILE_OPTION(&asked.file), VS_RIGHTS_OPTIONS(&asked), VS_SECRET_OPTIONS(&asked), {0}};
+        VS_FILE_OPTION(&asked.file), VS_RIGHTS_OPTIONS(&asked),
+        VS_SWITCH("certificate", &asked.by_certificate, "create no token: a client certificate alone proves this client"), {0}};
     vs_say_as("client add");
     int rc = vs_options(table, &argc, argv);
     if (rc == VS_GO) rc = read_name(&asked, argc, argv, "add");
@@ -167,9 +179,13 @@ static int add(int argc, char **argv) {
     if (!asked.names) asked.names = "*";
     if (!asked.calls) asked.calls = "give,read";
     bool is_default = strcmp(asked.name, VS_ACCOUNT_DEFAULT) == 0;
-    if (!is_default || asked.secret_file) rc = make_secret(&asked);
+    if (is_default && asked.by_certificate) return vs_usage("no certificate can prove `default`: omit --certificate");
+    if (!is_default && !asked.by_certificate) rc = make_secret(&asked);
     if (rc == VS_GO) rc = write_down(&asked, change);
-    if (rc == VS_DONE) show_secret(&asked, asked.gets_secret ? "added" : "added, without a secret: whoever says none");
+    if (rc == VS_DONE)
+        show_secret(&asked, asked.gets_secret    ? "added"
+                            : asked.by_certificate ? "added; only a client certificate proves it"
+                                                   : "added, for clients without credentials");
     return rc;
 }
 
@@ -189,17 +205,15 @@ static int set(int argc, char **argv) {
 static int rotate(int argc, char **argv) {
     struct asked asked = {.is_new = false};
     const struct vs_option table[] = {
-        VS_FILE_OPTION(&asked.file), VS_SECRET_OPTIONS(&asked),
-        VS_SWITCH("drop-old", &asked.drop_old, "no new one: the older of two is valid no more"), {0}};
+        VS_FILE_OPTION(&asked.file),
+        VS_SWITCH("drop-old", &asked.drop_old, "create no token: end the older of the two that are valid"), {0}};
     vs_say_as("client rotate");
     int rc = vs_options(table, &argc, argv);
     if (rc == VS_GO) rc = read_name(&asked, argc, argv, "rotate");
     if (rc != VS_GO) return rc;
-    asked.drops_secret = asked.drop_old;
-    if (asked.drop_old && asked.secret_file) return vs_usage("--drop-old and --secret-file cannot be combined");
     if (!asked.drop_old) rc = make_secret(&asked);
     if (rc == VS_GO) rc = write_down(&asked, change);
-    if (rc == VS_DONE) show_secret(&asked, asked.drop_old ? "the older secret is gone" : "a second secret, the one before stays valid");
+    if (rc == VS_DONE) show_secret(&asked, asked.drop_old ? "the older token is no longer valid" : "a new token; the one before stays valid");
     return rc;
 }
 
@@ -220,12 +234,14 @@ static const struct vs_column columns[] = {{"CLIENT", -16, -12}, {"NAMES", -24, 
                                            {"N", 7, 7},          {"SECRETS", -30, -16}, {NULL, 0, 0}};
 
 static void print_row(const struct vs_account *a) {
-    char calls[VS_ACCOUNT_NAME_MAX], n[VS_GROUPED_MAX] = "-", ages[160] = "none", ago[VS_AGO_MAX];
+    char calls[VS_ACCOUNT_NAME_MAX], n[VS_GROUPED_MAX] = "-", ago[VS_AGO_MAX];
+    char ages[160] = "none";
     if (a->n_max != UINT64_MAX) vs_grouped(a->n_max, n);
-    for (int i = 0, used = 0; i < a->secret_count; i++)
-        used += snprintf(ages + used, sizeof ages - (size_t)used, "%s%s%s", i ? ", " : "",
-                         vs_ago(a->secret[i].made_ms, vs_now_ms(), ago),
-                         a->secret[i].kind == VS_SECRET_CHOSEN ? " (chosen)" : "");
+    if (a->by_certificate) strcpy(ages, "certificate only");
+    if (a->has_chosen) strcpy(ages, "chosen: rejected, rotate it");
+    for (int i = 0, used = 0; i < a->secret_count && !a->has_chosen; i++)
+        used += snprintf(ages + used, sizeof ages - (size_t)used, "%s%s", i ? ", " : "",
+                         vs_ago(a->secret[i].made_ms, vs_now_ms(), ago));
     vs_table_row(columns, (struct vs_cell[]){
                               {a->name, NULL}, {a->names, NULL}, {vs_classes_write(a->calls, calls), NULL}, {n, NULL}, {ages, NULL}});
 }
@@ -237,10 +253,11 @@ static void print_json(const struct vs_account *a) {
     if (a->rate) vs_outf(",\"rate\":%" PRIu64, a->rate);
     if (a->requests) vs_outf(",\"requests\":%" PRIu64, a->requests);
     vs_outf(",\"weight\":%u", a->weight);
+    if (a->by_certificate) vs_outf(",\"certificate\":true");
+    if (a->has_chosen) vs_outf(",\"chosen\":true");
     vs_outf(",\"secrets\":[");
     for (int i = 0; i < a->secret_count; i++)
-        vs_outf("%s{\"kind\":\"%s\",\"made\":\"%s\"}", i ? "," : "",
-                a->secret[i].kind == VS_SECRET_CHOSEN ? "chosen" : "random", vs_iso(a->secret[i].made_ms, made));
+        vs_outf("%s{\"kind\":\"random\",\"made\":\"%s\"}", i ? "," : "", vs_iso(a->secret[i].made_ms, made));
     vs_outf("]}\n");
 }
 
@@ -248,7 +265,7 @@ static int list(int argc, char **argv) {
     struct asked asked = {.is_new = false};
     struct vs_accounts *accounts;
     struct vesta_error err;
-    bool open_to_all = false;
+    const char *others = NULL;
     int json = 0;
     const struct vs_option table[] = {
         VS_FILE_OPTION(&asked.file), VS_SWITCH("json", &json, "print a JSON object for each client"), {0}};
@@ -257,9 +274,9 @@ static int list(int argc, char **argv) {
     if (argc > 0 && strcmp(argv[0], "list") != 0)
         return vs_usage("unexpected operand %s; there are `vesta client` add, set, list, rotate and remove",
                         vs_shown_text(argv[0]));
-    if (vs_accounts_read(file_of(&asked), &accounts, &open_to_all, &err) != VESTA_OK)
+    if (vs_accounts_read_all(file_of(&asked), &accounts, &others, &err) != VESTA_OK)
         return vs_say("%s", err.text), VS_FAILED;
-    if (open_to_all) vs_say("others may read %s: chmod o= on it", vs_shown_text(file_of(&asked)));
+    if (others) vs_say("others may %s %s: chmod o= on it", others, vs_shown_text(file_of(&asked)));
     if (!json) vs_table_head(columns);
     for (int i = 0; i < accounts->count; i++)
         (json ? print_json : print_row)(&accounts->at[i]);
@@ -274,18 +291,19 @@ static int run_client(int argc, char **argv) {
 }
 
 const struct vs_command vs_client_command = {
-    "client", run_client, "who may ask a server: names, secrets and rights",
+    "client", run_client, "the clients of a server: names, tokens and rights",
     "client [list] [--json] [--file FILE]\n"
     "       vesta client add NAME [--names NAME,...] [--calls CLASS,...] [OPTION...]\n"
     "       vesta client set NAME [--names NAME,...] [--calls CLASS,...] [OPTION...]\n"
     "       vesta client rotate NAME [--drop-old] [OPTION...]\n"
     "       vesta client remove NAME [--file FILE]",
-    "Keeps the file of clients that `vesta serve --clients FILE` goes by.  A client has namespaces and tags\n"
-    "by pattern, classes of calls (give: ids one by one and in batches; block: ranges; read: what an id says,\n"
-    "metrics; make: ids by hand; operate: the admin routes) and a secret, which is printed once: the file has\n"
-    "its hash.  Two secrets are valid at once: rotate, bring the new one to all, then rotate --drop-old.\n"
-    "`default` is who says no secret: without that line everything but operate on the server's own machine,\n"
-    "and nothing from others.  Send the server HUP, and what was changed holds from the next request on.\n"
+    "Manages the file of clients for `vesta serve --clients FILE`.  A client has namespaces and tags by\n"
+    "pattern, classes of calls (give: ids one by one and in batches; block: ranges; read: what an id means,\n"
+    "and metrics; make: ids by hand; operate: the admin routes) and a random token.  `add` and `rotate` print\n"
+    "the token once, and the file stores its SHA-256.  Two tokens can be valid at once: run rotate, bring the\n"
+    "new token to all hosts of the client, then run rotate --drop-old.  The line `default` is for clients\n"
+    "without credentials.  If the file has no such line, they may do everything but operate from the server's\n"
+    "own machine, and nothing from other machines.  Send HUP to a running server to apply your changes.\n"
     "\n"
     "  $ vesta client add orders --names 'orders*' --calls give,block --file clients\n"
     "  k3vw9bp2xr7mtd5nqhyac4gfs8ju6e2z\n"

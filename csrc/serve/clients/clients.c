@@ -5,13 +5,9 @@
 #include "server/shares/rates.h"
 #include "serve/serving.h"
 
-static void wake(void *self) {
-    vs_serve_wake(&((struct vs_serving *)self)->app);
-}
-
 int vs_clients_open(struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
-    serving->app.gate = vs_gate_new(wake, serving);
+    serving->app.gate = vs_gate_new();
     serving->app.shares = vs_shares_new((uint64_t)config->address_rate, (uint64_t)config->address_requests);
     if (!serving->app.gate || !serving->app.shares) return vs_say("no memory for clients"), VS_FAILED;
     if (!serving->config->clients) return VS_GO;
@@ -41,18 +37,27 @@ static void tell_lost(const struct vs_accounts *was, const struct vs_accounts *n
     }
 }
 
+static void tell_unprovable(const struct vs_accounts *now) {
+    for (int i = 0; i < now->count; i++)
+        if (now->at[i].by_certificate)
+            vs_log(VS_LOG_WARN, "a client can only be proved by a certificate, and no client is asked for one", "client",
+                   now->at[i].name, "do", "set tls.client_certificates, or run vesta client rotate", NULL);
+}
+
 void vs_clients_reload(struct vs_serving *serving) {
     struct vs_accounts *now, *was = vs_gate_hold(serving->app.gate);
     struct vesta_error err;
-    bool open_to_all = false;
+    const char *others = NULL;
     const char *path = serving->config->clients_file;
-    if (vs_accounts_read(path, &now, &open_to_all, &err) != VESTA_OK) {
+    if (vs_accounts_read(path, &now, &others, &err) != VESTA_OK) {
         vs_log(VS_LOG_ERROR, "the clients cannot be read again; those from before stay", "error", err.text, NULL);
     } else {
         vs_shares_set(serving->app.shares, now, vs_monotonic_us() * 1000);
         vs_gate_set(serving->app.gate, now); /* before it is said: what is said holds */
         tell_lost(was, now);
-        if (open_to_all) vs_log(VS_LOG_WARN, "others may read the clients: chmod o= on the file", "file", path, NULL);
+        if (!serving->config->tls_client_certificates) tell_unprovable(now);
+        if (others) vs_log(VS_LOG_WARN, "others may access the file of clients", "file", path, "access", others, "do",
+                   "chmod o= on it", NULL);
         vs_log(VS_LOG_INFO, "the clients were read again", "clients", VS_DIGITS(now->count), NULL);
     }
     vs_accounts_let(was);

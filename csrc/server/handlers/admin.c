@@ -24,11 +24,7 @@ static const char *door(const struct vs_request *r) {
     return r->session->local ? "a unix socket" : "TCP";
 }
 
-static enum vs_reply_state waits_or_answered(const struct vs_request *r) {
-    return r->checking ? VS_WAITS : VS_ANSWERED;
-}
-
-/* false: the reply says why not, or it is not known yet. */
+/* false: the reply says why not. */
 static bool may(struct vs_request *r) {
     const struct vs_session *s = r->session;
     const char *token = s->app->admin_token;
@@ -39,7 +35,7 @@ static bool may(struct vs_request *r) {
                          "VESTA_ADMIN_TOKEN, or listen on unix:PATH"),
                false;
     if (vs_rights_operate(r)) return true;
-    if (r->checking || r->status == 403 || r->status == 429) return false;
+    if (r->status == 403 || r->status == 429) return false;
     vs_log(VS_LOG_WARN, "admin: refused, the token was missing or wrong", "route", r->call->route, "over", door(r),
            VS_WHO(s), NULL);
     return vs_refuse(r, "no_token", "this route needs the header Authorization: Bearer TOKEN, with the admin token"),
@@ -58,7 +54,7 @@ static enum vs_reply_state done(struct vs_request *r, const char *what) {
 }
 
 enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
-    if (!may(r)) return waits_or_answered(r);
+    if (!may(r)) return VS_ANSWERED;
     if (!r->session->app->policies.reload && !r->session->app->tags_reread && !r->session->grant.accounts)
         return vs_refuse(r, "no_policies",
                          "there is nothing to reload: this server has no policies and no config file");
@@ -69,7 +65,7 @@ enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
 
 /* A second TERM would end the process at once. */
 enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
-    if (!may(r)) return waits_or_answered(r);
+    if (!may(r)) return VS_ANSWERED;
     if (!r->session->draining && !atomic_exchange(&r->session->app->drain_asked, true)) {
         vs_log(VS_LOG_INFO, "admin: drain requested", "over", door(r), VS_WHO(r->session), NULL);
         kill(getpid(), SIGTERM);
@@ -80,7 +76,7 @@ enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
 enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
     struct vs_slice level = vs_arg(r, 0);
     char name[8] = "";
-    if (!may(r)) return waits_or_answered(r);
+    if (!may(r)) return VS_ANSWERED;
     if (level.at && level.length < sizeof name) memcpy(name, level.at, level.length);
     int value = strlen(name) == level.length ? vs_log_level_named(name) : -1;
     if (value < 0)
@@ -106,7 +102,7 @@ static bool read_namespace(struct vs_request *r, int *ns) {
 
 enum vs_reply_state vs_on_admin_status(struct vs_request *r) {
     int ns;
-    if (!may(r) || !read_namespace(r, &ns)) return waits_or_answered(r);
+    if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
     vs_put_status(r->out, r->session->app, ns, r->session->draining);
     vs_put(r->out, "\n", 1);
     return VS_ANSWERED;
@@ -115,7 +111,7 @@ enum vs_reply_state vs_on_admin_status(struct vs_request *r) {
 enum vs_reply_state vs_on_admin_history(struct vs_request *r) {
     struct vs_app *app = r->session->app;
     int ns;
-    if (!may(r) || !read_namespace(r, &ns)) return waits_or_answered(r);
+    if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
     if (ns >= vs_told(app))
         return vs_refuse(r, "unknown_name", "the last hour is kept of the first %d namespaces, and %s is behind them",
                          VS_NAMESPACES_TOLD, app->ns[ns].name);
@@ -128,7 +124,7 @@ enum vs_reply_state vs_on_admin_history(struct vs_request *r) {
 enum vs_reply_state vs_on_admin_workers(struct vs_request *r) {
     struct vs_app *app = r->session->app;
     int ns;
-    if (!may(r) || !read_namespace(r, &ns)) return waits_or_answered(r);
+    if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
     if (ns < 0) ns = 0;
     if (app->ns_count == 0) return vs_refuse(r, "unknown_name", "this server has no namespaces");
     vs_put(r->out, "{", 1);
@@ -161,7 +157,7 @@ enum vs_reply_state vs_on_admin_clients(struct vs_request *r) {
     struct vs_wanted wanted = wanted_by(r);
     struct vs_slice by = vs_arg(r, 4);
     uint64_t n = CONNECTIONS_SHOWN;
-    if (!may(r)) return waits_or_answered(r);
+    if (!may(r)) return VS_ANSWERED;
     if (!read_number(r, "after", 2, INT64_MAX, &wanted.after)) return VS_ANSWERED;
     if (!read_number(r, "n", 3, VS_CONNECTIONS_SHOWN_MAX, &n)) return VS_ANSWERED;
     if (by.at && !vs_slice_is(by, "id") && !vs_slice_is(by, "ids"))
@@ -179,7 +175,7 @@ enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
     struct vs_session *s = r->session;
     struct vs_wanted wanted = wanted_by(r);
     uint64_t id;
-    if (!may(r)) return waits_or_answered(r);
+    if (!may(r)) return VS_ANSWERED;
     if (!read_number(r, "id", 2, INT64_MAX, &id)) return VS_ANSWERED;
     if (vs_arg(r, 2).at) wanted.ids = &id, wanted.id_count = 1;
     if (!wanted.ids && !wanted.client.at && !wanted.host.at)
@@ -200,7 +196,7 @@ enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
 enum vs_reply_state vs_on_admin_events(struct vs_request *r) {
     struct vs_session *session = r->session;
     struct vs_slice all = vs_arg(r, 0);
-    if (!may(r)) return waits_or_answered(r);
+    if (!may(r)) return VS_ANSWERED;
     if (all.at && (all.length != 1 || *all.at != '1'))
         return vs_refuse(r, "bad_field", "all is '%s'; it is 1, or absent", VS_QUOTE(all.at, all.length));
     r->type = "text/event-stream";

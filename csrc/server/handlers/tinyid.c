@@ -28,8 +28,10 @@ void vs_tinyid_failure(struct vs_request *r, const char *text) {
 /* The config's own tokens, which are nobody's: with names http.c has asked already. */
 static bool may_ask(struct vs_request *r, struct vs_slice token) {
     const struct vs_app *app = r->session->app;
-    int said = 0;
+    int said = 0; /* which it is, or else the shortest, which is the easiest to guess */
     if (app->tinyid_token_count == 0) return true;
+    for (int i = 1; i < app->tinyid_token_count; i++)
+        if (strlen(app->tinyid_token[i]) < strlen(app->tinyid_token[said])) said = i;
     for (int i = 0; i < app->tinyid_token_count; i++)
         if (token.at && vs_slice_is_secret(token, app->tinyid_token[i])) said = i;
     if (!token.at) return vs_refuse(r, "no_token", "token is error"), false;
@@ -38,8 +40,7 @@ static bool may_ask(struct vs_request *r, struct vs_slice token) {
     return proof == VS_PROOF_RIGHT;
 }
 
-/* Turns the request to the tag that is asked for, by who may ask.  false: the reply says why not, or it is not known
- * yet. */
+/* Turns the request to the tag that it names, if its token is right.  false: the reply says why not. */
 static bool enter(struct vs_request *r, struct vs_slice biz_type, struct vs_slice token) {
     if (!may_ask(r, token)) return false;
     if (!biz_type.at) return vs_refuse(r, "bad_field", "bizType is missing"), false;
@@ -69,7 +70,7 @@ static void put_numbers(struct vs_request *r, uint64_t n) {
 static enum vs_reply_state give(struct vs_request *r, bool json) {
     uint64_t n;
     if (!enter(r, vs_arg(r, BIZ_TYPE), vs_arg(r, TOKEN)) || !read_batch(r, vs_arg(r, BATCH_SIZE), &n))
-        return r->checking ? VS_WAITS : VS_ANSWERED;
+        return VS_ANSWERED;
     if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
     if (json) vs_put_text(r->out, "{\"data\":[");
     put_numbers(r, n);
@@ -106,7 +107,7 @@ static struct tinyid_segment segment_of(const struct vesta_numbers *numbers) {
 static bool take_segment(struct vs_request *r, struct tinyid_segment *out, enum vs_reply_state *state) {
     struct vesta_numbers numbers;
     *state = VS_ANSWERED;
-    if (!enter(r, vs_arg(r, 0), vs_arg(r, 1))) return *state = r->checking ? VS_WAITS : VS_ANSWERED, false;
+    if (!enter(r, vs_arg(r, 0), vs_arg(r, 1))) return false;
     if (!vs_rights_may_block(r)) return false;
     if (r->tag->desk) {
         *state =

@@ -150,7 +150,7 @@ static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *ht
         return vs_refuse(r, "bad_method", "%s only accepts %s", r->call->route, allow(r->call->methods));
     }
     if (!has_no_body(r, http) || !vs_http_bind(r, http, rest)) return VS_ANSWERED;
-    if (!vs_rights_enter(r, vs_http_token(r)) && !r->checking) return VS_ANSWERED;
+    if (!vs_rights_enter(r, vs_http_token(r))) return VS_ANSWERED;
     return vs_http_negotiate(r, http) ? vs_request_run(r) : VS_ANSWERED;
 }
 

@@ -86,8 +86,7 @@ static void serve_queue(struct loop *loop, struct queue *queue) {
     }
 }
 
-/* Who waits for a table to be read, or a secret to be proved, may wait for another one than who is before it; those who
- * must wait on are at the tail again. */
+/* Each may wait for another table than the one before it; those that must wait on are at the tail again. */
 static void serve_queue_of_many(struct loop *loop, struct queue *queue) {
     struct conn *c;
     for (int left = loop->scratch.queue[queue - loop->queue].waiting; left > 0 && (c = TAILQ_FIRST(&queue->conns)); left--) {

@@ -11,9 +11,9 @@ _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
 
 enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
 
-/* Those who wait for the tables of tags to be read, for a secret to be proved, each for its own share; from VS_QUEUE_OF_IDS on: for an id of a
+/* Requests that wait for the tables of tags to be read, each for its own share; from VS_QUEUE_OF_IDS on: for an id of a
  * namespace, by its index, or for a number of a tag, by its place behind the namespaces. */
-enum { VS_QUEUE_OF_TABLES, VS_QUEUE_OF_SECRETS, VS_QUEUE_OF_SHARES, VS_QUEUE_OF_IDS };
+enum { VS_QUEUE_OF_TABLES, VS_QUEUE_OF_SHARES, VS_QUEUE_OF_IDS };
 static inline int vs_queues_of(const struct vs_app *app) {
     return VS_QUEUE_OF_IDS + app->ns_count + VS_SERVED_TAGS_MAX;
 }
@@ -143,11 +143,10 @@ struct vs_session {
     bool known;              /* RESP: it said the password */
     struct vs_grant grant;
     struct vs_sharing share;
-    struct vs_proving proving; /* a secret that is being proved; is_proving: one is */
-    bool is_proving;
-    char *said;                    /* HTTP: by what it has its account, or would have it */
+    bool by_config_token;          /* admin: the config's own token was right */
+    char *said;                    /* HTTP: the credentials by which it has its account; NULL: they were not kept */
     size_t said_length, said_size; /* _size: of its memory */
-    int wrong;                     /* secrets that it said */
+    int wrong;                     /* secrets that it sent */
     size_t parts;                  /* bytes of a reply that was begun, and is not complete */
     uint64_t noted_ids;            /* those that the access log has told of */
     struct vs_multi *multi;        /* RESP: the transaction that was begun; NULL: none */

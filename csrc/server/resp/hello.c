@@ -55,9 +55,8 @@ enum vs_reply_state vs_on_select(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ who is there, and how to speak with it */
 
-/* What becomes of a request whose secret is not right, or not proved yet: the reply is there. */
-static enum vs_reply_state not_proved(const struct vs_request *r, enum vs_proof proof) {
-    if (proof == VS_PROOF_LATER) return VS_WAITS;
+/* A request whose secret is not right has its reply; too many of them end the connection. */
+static enum vs_reply_state not_proved(const struct vs_request *r) {
     return vs_rights_is_over(r->session) ? VS_QUIT : VS_ANSWERED;
 }
 
@@ -71,7 +70,7 @@ enum vs_reply_state vs_on_auth(struct vs_request *r) {
                          "AUTH <password> called without any password configured for the default user: this server "
                          "needs none (--resp-password-file)");
     enum vs_proof proof = vs_rights_prove(r, user, r->args->at[r->args->count - 1]);
-    if (proof != VS_PROOF_RIGHT) return not_proved(r, proof);
+    if (proof != VS_PROOF_RIGHT) return not_proved(r);
     s->known = true;
     vs_resp_simple(r->out, "OK");
     return VS_ANSWERED;
@@ -144,7 +143,7 @@ enum vs_reply_state vs_on_hello(struct vs_request *r) {
         return vs_refuse(r, "bad_protocol", "unsupported protocol version");
     if (!read_greeting(r, &g)) return VS_ANSWERED;
     enum vs_proof proof = g.has_user ? vs_rights_prove(r, g.user, g.password) : VS_PROOF_RIGHT;
-    if (proof != VS_PROOF_RIGHT) return not_proved(r, proof);
+    if (proof != VS_PROOF_RIGHT) return not_proved(r);
     if (vs_session_is_stranger(s) && !g.has_user)
         return vs_refuse(r, "no_password",
                          "HELLO must be called with the client already authenticated, or as HELLO <proto> AUTH <user> "

@@ -63,14 +63,8 @@ static void drop_said(struct vs_session *s) {
     s->said_length = s->said_size = 0;
 }
 
-static void end_proving(struct vs_session *s) {
-    vs_proving_end(&s->proving);
-    s->is_proving = false;
-}
-
 void vs_rights_forget(struct vs_session *s) {
     drop_said(s);
-    end_proving(s);
     if (s->grant.accounts) grant(s, default_of(s), NULL);
 }
 
@@ -107,7 +101,6 @@ void vs_rights_begin(struct vs_session *s) {
 }
 
 void vs_rights_end(struct vs_session *s) {
-    vs_proving_end(&s->proving);
     vs_accounts_let(s->grant.accounts);
     drop_said(s);
     s->grant = (struct vs_grant){0};
@@ -130,71 +123,73 @@ static struct vs_guard_peer peer_of(const struct vs_session *s) {
     return peer;
 }
 
-/* A name that no client has may be a secret in the wrong place. */
+/* All clients are looked at, so that the time does not tell whether one has that name. */
+static const char *name_in_log(const struct vs_session *s, struct vs_slice name) {
+    const char *known = "(none of that name)"; /* it may be a secret in the wrong place, so it is not logged */
+    for (int i = 0; s->grant.accounts && i < s->grant.accounts->count; i++)
+        if (vs_slice_is(name, s->grant.accounts->at[i].name)) known = s->grant.accounts->at[i].name;
+    return known;
+}
+
 static void tell(struct vs_request *r, enum vs_proof proof, struct vs_slice name) {
     const struct vs_session *s = r->session;
-    const struct vs_account *a = name.at && s->grant.accounts ? vs_account_named(s->grant.accounts, name) : NULL;
     char address[VS_PEER_TEXT_MAX];
     vs_log(VS_LOG_WARN,
            proof == VS_PROOF_WRONG ? "a wrong secret"
-                                   : "a secret is not looked at, after too many wrong ones from there",
-           "address", vs_peer_host(s->peer, address), "client",
-           a         ? a->name
-           : name.at ? "(none of that name)"
-                     : NULL,
-           "proto", vs_protocol_name[s->protocol], NULL);
+                                   : "a secret was not compared, after wrong ones from that address",
+           "address", vs_peer_host(s->peer, address), "client", name.at ? name_in_log(s, name) : NULL, "proto",
+           vs_protocol_name[s->protocol], NULL);
 }
 
-static void refuse(struct vs_request *r, enum vs_proof proof) {
+static enum vs_proof refuse(struct vs_request *r, enum vs_proof proof, int64_t wait_us) {
     if (proof == VS_PROOF_PUT_OFF) {
-        r->retry_after_s = VS_GUARD_PATIENCE_US / 1000000;
-        vs_refuse(r, "put_off", "too many wrong secrets came from this address: try again in %d s", r->retry_after_s);
+        r->retry_after_s = (int)((wait_us + 999999) / 1000000);
+        vs_refuse(r, "put_off", "wrong secrets came from this address: yours was not compared, try again in %d s",
+                  r->retry_after_s);
     } else {
         vs_refuse(r, "bad_password", "invalid username-password pair or user is disabled.");
     }
-}
-
-/* What is proved is asked of the gate in the words of now; the accounts are those of the session, which holds them. */
-static enum vs_proof prove(struct vs_request *r, struct vs_asked *asked) {
-    struct vs_session *s = r->session;
-    if (!s->waiting.request) end_proving(s); /* what a request asked that did not wait for it is not this one's */
-    const struct vesta_clock *clock = s->app->clock;
-    const struct vs_account *account = NULL;
-    const struct vs_secret *secret = NULL;
-    asked->accounts = s->grant.accounts;
-    asked->peer = peer_of(s);
-    asked->now_us = clock->boot_us(clock->self);
-    enum vs_proof proof = vs_gate_prove(s->app->gate, asked, &s->proving, &account, &secret);
-    if (proof == VS_PROOF_LATER) {
-        s->is_proving = r->checking = true;
-        r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = s->proving.wait_us};
-        return proof;
-    }
-    end_proving(s);
-    if (proof == VS_PROOF_RIGHT) {
-        if (account) grant(s, account, secret);
-        return proof;
-    }
-    s->wrong++;
-    tell(r, proof, asked->name);
-    refuse(r, proof);
     return proof;
 }
 
+static enum vs_proof fail(struct vs_request *r, enum vs_proof proof, int64_t wait_us, struct vs_slice name) {
+    r->session->wrong++;
+    tell(r, proof, name);
+    return refuse(r, proof, wait_us);
+}
+
 enum vs_proof vs_rights_prove_plain(struct vs_request *r, struct vs_slice secret, const char *plain) {
-    if (r->session->app->gate) return prove(r, &(struct vs_asked){.secret = secret, .plain = plain});
-    if (secret.at && vs_slice_is_secret(secret, plain)) return VS_PROOF_RIGHT;
-    return refuse(r, VS_PROOF_WRONG), VS_PROOF_WRONG;
+    struct vs_session *s = r->session;
+    const struct vesta_clock *clock = s->app->clock;
+    struct vs_guard_peer peer = peer_of(s);
+    int64_t wait_us = 0;
+    if (!s->app->gate) {
+        bool is_right = secret.at && vs_slice_is_secret(secret, plain);
+        return is_right ? VS_PROOF_RIGHT : refuse(r, VS_PROOF_WRONG, 0);
+    }
+    enum vs_proof proof =
+        vs_gate_prove_plain(s->app->gate, &peer, secret, plain, clock->boot_us(clock->self), &wait_us);
+    return proof == VS_PROOF_RIGHT ? proof : fail(r, proof, wait_us, (struct vs_slice){NULL, 0});
+}
+
+/* The accounts are those of the session, which holds them. */
+static enum vs_proof prove_token(struct vs_request *r, struct vs_slice name, struct vs_slice secret) {
+    struct vs_session *s = r->session;
+    const struct vs_account *account;
+    const struct vs_secret *which;
+    enum vs_proof proof = vs_gate_prove(s->app->gate, s->grant.accounts, name, secret, &account, &which);
+    if (proof != VS_PROOF_RIGHT) return fail(r, proof, 0, name);
+    grant(s, account, which);
+    return proof;
 }
 
 enum vs_proof vs_rights_prove(struct vs_request *r, struct vs_slice name, struct vs_slice secret) {
-    struct vs_asked asked = {.name = name, .secret = secret};
     bool is_default = !name.at || vs_slice_is(name, VS_ACCOUNT_DEFAULT);
-    if (is_default) asked.name.at = NULL; /* so say those of RESP3 that were given a secret alone */
-    if (r->session->grant.accounts) return prove(r, &asked);
+    if (is_default) name.at = NULL; /* RESP3 clients send this name if they were given a secret alone */
+    if (r->session->grant.accounts) return prove_token(r, name, secret);
     const char *password = r->session->app->resp_password;
-    if (!password && is_default) return VS_PROOF_RIGHT;              /* none is needed */
-    if (!password) return refuse(r, VS_PROOF_WRONG), VS_PROOF_WRONG; /* nor is there one that could be guessed */
+    if (!password && is_default) return VS_PROOF_RIGHT;       /* none is needed */
+    if (!password) return refuse(r, VS_PROOF_WRONG, 0); /* there is none that could be guessed */
     return vs_rights_prove_plain(r, is_default ? secret : (struct vs_slice){"", 0}, password);
 }
 
@@ -229,13 +224,12 @@ static bool has_scheme(struct vs_slice text, const char *scheme, struct vs_slice
     return true;
 }
 
-/* "Bearer TOKEN", "Basic " and base64 of name:secret; what a parameter said has neither.  false: it is nothing. */
+/* "Bearer TOKEN", or "Basic " and base64 of name:secret.  false: it is neither. */
 static bool read_credential(struct vs_slice said, char buf[CREDENTIAL_MAX], struct vs_slice *name,
                             struct vs_slice *secret) {
     struct vs_slice rest, both;
     *name = (struct vs_slice){NULL, 0};
     if (said.length == 0 || said.length > CREDENTIAL_MAX) return false;
-    if (*said.at == '=') return *secret = (struct vs_slice){said.at + 1, said.length - 1}, true;
     if (has_scheme(said, "Bearer ", secret)) return true;
     if (!has_scheme(said, "Basic ", &rest)) return false;
     int length = decode(rest, buf);
@@ -246,39 +240,38 @@ static bool read_credential(struct vs_slice said, char buf[CREDENTIAL_MAX], stru
     return true;
 }
 
-/* Keeps what is said, to know it again without reading it.  A token of a parameter has a '=' in front, as no header
- * may. */
-static bool keep(struct vs_session *s, struct vs_slice said, bool is_token) {
+/* Keeps right credentials, so that the next request with them needs no hash.  Without memory for it, the next one is
+ * hashed again.  A token of a parameter has a '=' in front, which no header has that was right. */
+static void keep(struct vs_session *s, struct vs_slice said, bool is_token) {
     size_t size = said.length + is_token;
     drop_said(s);
-    bool is_marked = !is_token && said.length > 0 && *said.at == '=';
-    if (is_marked || size > CREDENTIAL_MAX || !vs_session_take(s, size)) return false;
+    if (size > CREDENTIAL_MAX || !vs_session_take(s, size)) return;
     s->said = malloc(size + 1);
-    if (!s->said) return vs_session_give(s, size), false;
+    if (!s->said) {
+        vs_session_give(s, size);
+        return;
+    }
     if (is_token) s->said[0] = '=';
     memcpy(s->said + is_token, said.at, said.length);
     s->said_length = s->said_size = size;
-    return true;
 }
 
 static bool is_kept(const struct vs_session *s, struct vs_slice said, bool is_token) {
-    return s->grant.secret && s->said_length == said.length + is_token && (*s->said == '=') == is_token &&
+    return s->grant.secret && s->said && s->said_length == said.length + is_token && (*s->said == '=') == is_token &&
            memcmp(s->said + is_token, said.at, said.length) == 0;
 }
 
-bool vs_rights_entered(struct vs_request *r) {
+/* What cannot be read is as wrong as a wrong token. */
+static bool enter_by(struct vs_request *r, struct vs_slice said, bool is_token) {
     struct vs_session *s = r->session;
     char buf[CREDENTIAL_MAX];
-    struct vs_slice name, secret = {"", 0}, said = {s->said, s->said_length};
-    if (!read_credential(said, buf, &name, &secret)) secret = (struct vs_slice){"", 0}, name.at = NULL;
+    struct vs_slice name = {NULL, 0}, secret = said;
+    if (!is_token && !read_credential(said, buf, &name, &secret)) secret = (struct vs_slice){"", 0}, name.at = NULL;
     enum vs_proof proof = vs_rights_prove(r, name, secret);
     explicit_bzero(buf, sizeof buf);
-    if (proof == VS_PROOF_RIGHT) return vs_rights_may_call(r);
-    if (proof == VS_PROOF_LATER) return false;
-    s->said_length = 0;
-    grant(s, NULL, NULL);
+    if (proof == VS_PROOF_RIGHT) return keep(s, said, is_token), true;
     if (!(r->call->flags & VS_CALL_OPEN)) return false;
-    vs_unrefuse(r); /* a probe with an old secret is answered as one without a secret */
+    vs_unrefuse(r); /* a probe with an old token is answered as one without a token */
     return true;
 }
 
@@ -286,7 +279,6 @@ bool vs_rights_enter(struct vs_request *r, struct vs_slice token) {
     struct vs_session *s = r->session;
     bool is_token = token.at != NULL;
     struct vs_slice said = is_token ? token : r->http->authorization;
-    if (s->is_proving) end_proving(s); /* the request before was answered without waiting for it */
     bool is_for_all = r->call->flags & VS_CALL_OPEN && !(r->call->flags & VS_CALL_STATE);
     if (!s->grant.accounts || s->protocol != VS_HTTP || is_for_all) return true;
     if (!said.at) {
@@ -294,9 +286,9 @@ bool vs_rights_enter(struct vs_request *r, struct vs_slice token) {
         return vs_rights_may_call(r);
     }
     if (is_kept(s, said, is_token)) return vs_rights_may_call(r);
+    drop_said(s);
     grant(s, NULL, NULL);
-    (void)keep(s, said, is_token); /* where it cannot be kept it is nothing */
-    return vs_rights_entered(r);
+    return enter_by(r, said, is_token) && vs_rights_may_call(r);
 }
 
 static bool may_operate(struct vs_request *r) {
@@ -320,28 +312,28 @@ bool vs_rights_operate(struct vs_request *r) {
     const char *token = s->app->admin_token;
     struct vs_slice name, secret, said = r->http->authorization;
     char buf[CREDENTIAL_MAX];
-    if (!s->waiting.request) end_proving(s); /* the request before was answered without waiting for it */
-    if (!s->is_proving) {
-        if (!said.at) return operates_by_certificate(r);
-        if (is_kept(s, said, false)) return may_operate(r);
-        grant(s, NULL, NULL);
-        if (!keep(s, said, false)) return false;
-    }
-    if (!read_credential((struct vs_slice){s->said, s->said_length}, buf, &name, &secret)) return false;
+    if (!said.at) return operates_by_certificate(r);
+    if (is_kept(s, said, false)) return may_operate(r);
+    drop_said(s);
+    grant(s, NULL, NULL);
+    s->by_config_token = false;
+    if (!read_credential(said, buf, &name, &secret)) return false;
     bool is_token = token && (!s->grant.accounts || vs_slice_is_secret(secret, token));
     enum vs_proof proof = is_token            ? vs_rights_prove_plain(r, secret, token)
                           : s->grant.accounts ? vs_rights_prove(r, name, secret)
                                               : VS_PROOF_WRONG;
     explicit_bzero(buf, sizeof buf);
-    if (proof == VS_PROOF_RIGHT) return is_token || may_operate(r);
-    if (proof != VS_PROOF_LATER) s->said_length = 0;
-    return false;
+    if (proof != VS_PROOF_RIGHT) return false;
+    s->by_config_token = is_token;
+    if (is_token) return true;
+    keep(s, said, false);
+    return may_operate(r);
 }
 
 /* The config's token stays what it was, and so does a socket of this machine. */
 bool vs_rights_watches(struct vs_session *s) {
     vs_rights_look(s);
-    bool is_as_client = s->grant.is_lost || s->grant.secret || (s->certified && !s->said);
+    bool is_as_client = s->grant.is_lost || s->grant.secret || (s->certified && !s->by_config_token);
     return !is_as_client || (s->grant.account && s->grant.account->calls & VS_OPERATE);
 }
 
@@ -352,7 +344,7 @@ static void refuse_stranger(struct vs_request *r) {
         vs_refuse(r, "no_password", "Authentication required.");
     else
         vs_refuse(r, "no_password",
-                  "this server gives nothing to who says no secret: send Authorization: Bearer SECRET");
+                  "this server requires credentials: send the header Authorization: Bearer TOKEN");
 }
 
 /* Redis' words, as far as they go. */

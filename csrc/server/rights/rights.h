@@ -22,24 +22,21 @@ void vs_rights_forget(struct vs_session *session);
 /* It closes. */
 void vs_rights_end(struct vs_session *session);
 
-/* Proves a secret, and makes the connection that client's where it is right.  LATER: the handler returns VS_WAITS, and
- * is called again with the same.  WRONG, PUT_OFF: the reply says so. */
+/* Proves a secret, and makes the connection that client's if it is right.  WRONG, PUT_OFF: the reply says so. */
 enum vs_proof vs_rights_prove(struct vs_request *request, struct vs_slice name, struct vs_slice secret);
-/* The same of what the config has as it is; the connection is nobody's by it. */
+/* The same for a secret that the config contains as it is; it makes the connection no client's. */
 enum vs_proof vs_rights_prove_plain(struct vs_request *request, struct vs_slice secret, const char *plain);
 /* It has said so many wrong ones that it is closed. */
 static inline bool vs_rights_is_over(const struct vs_session *session) {
     return session->wrong >= VS_WRONG_MAX;
 }
 
-/* HTTP: who asks, by what the request says (`token`: in a parameter, which goes first).  false: the reply says why not,
- * or r->checking that it is not known yet. */
+/* HTTP: finds the client by the request's credentials (`token`: in a parameter, which goes first).  false: the reply
+ * says why not. */
 bool vs_rights_enter(struct vs_request *request, struct vs_slice token);
-/* HTTP: the same for a request that waited for it. */
-bool vs_rights_entered(struct vs_request *request);
 
-/* The admin's listener: whether who asks may operate, by the config's token or as a client.  false: the reply is 403 or
- * 429, or r->checking, or it is for the caller to say that a token is needed. */
+/* The admin's listener: whether the request may operate, by the config's token or as a client.  false: the reply is 403
+ * or 429, or the caller must say that a token is needed. */
 bool vs_rights_operate(struct vs_request *request);
 /* ... whether who was let in to watch may go on: a client that is gone since, or may operate no more, may not. */
 bool vs_rights_watches(struct vs_session *session);

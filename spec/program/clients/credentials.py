@@ -1,5 +1,6 @@
 """credentials.py VESTA -- how programs that people have at hand say a name and a secret: redis-cli and redis-py by flags and URL,
 curl by Basic and Bearer, Prometheus by a bearer token.  What they ask with it is in the other specs."""
+import hashlib
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from over_tls import certificate
 from servers import until
 from serving import SLOW, Server, claim, free_port, give_back, main, same
 
-CHOSEN = "p@ss word:/?#[%]+&"  # all that a URL has a meaning for
+ODD = "p@ss word:/?#[%]+&"  # all that a URL has a meaning for
 
 
 def added(world, name, *words):
@@ -21,12 +22,10 @@ def added(world, name, *words):
 
 
 def named(world, *flags, **more):
-    """`orders` has a random secret, `web` one that a person chose; who says nothing may nothing that is asked here."""
-    with open(world.path("chosen"), "w") as file:
-        file.write(CHOSEN + "\n")
+    """`orders` has a token of ours, `web` one with odd letters; without credentials nothing is allowed that is asked here."""
     with open(world.path("clients"), "w") as file:
-        file.write("default names=nothing calls=make\n")
-    added(world, "web", "--calls", "give", "--secret-file", world.path("chosen"))
+        file.write("default names=nothing calls=make\nweb names=* calls=give secret=random:2026-01-01T00:00:00Z:%s\n"
+                   % hashlib.sha256(ODD.encode()).hexdigest())
     return added(world, "orders", "--calls", "give,read"), Server(world, "--clients", world.path("clients"), *flags, **more)
 
 
@@ -44,7 +43,7 @@ def _(world):
     secret, server = named(world)
     with server:
         cli = "redis-cli", "--no-auth-warning", "-p", str(server.resp)
-        for name, said in ("orders", secret), ("web", CHOSEN):
+        for name, said in ("orders", secret), ("web", ODD):
             for words in (*cli, "--user", name, "--pass", said), ("redis-cli", "--no-auth-warning", "-u", url(server, name, said)):
                 same((words, ran(*words, "ACL", "WHOAMI"), ran(*words, "GET", "default").isdigit()), (words, name, True))
             same(ran("/usr/bin/python3", "-c", "import redis, sys; c = redis.Redis.from_url(sys.argv[1]); print(c.acl_whoami(), c.get('default').isdigit())",
@@ -53,15 +52,15 @@ def _(world):
         assert "WRONGPASS" in ran("sh", "-c", 'exec "$@" 2>&1', "x", *cli, "--user", "web", "--pass", secret, "PING")
 
 
-@claim("curl by -u, by --oauth2-bearer and by a header; by -u without a name where the secret is random")
+@claim("curl by -u, by --oauth2-bearer and by a header; by -u without a name")
 def _(world):
     secret, server = named(world)
     with server:
         at = "http://127.0.0.1:%d/genid" % server.http
-        for words in (["-u", "orders:" + secret], ["-u", ":" + secret], ["-u", "web:" + CHOSEN], ["--oauth2-bearer", secret],
+        for words in (["-u", "orders:" + secret], ["-u", ":" + secret], ["-u", "web:" + ODD], ["--oauth2-bearer", secret],
                       ["-H", "Authorization: Bearer " + secret]):
             assert ran("curl", "-s", *words, at).isdigit(), words
-        for words in ([], ["-u", "web:" + secret], ["--oauth2-bearer", CHOSEN]):
+        for words in ([], ["-u", "web:" + secret], ["--oauth2-bearer", "another"]):
             same((words, ran("curl", "-s", "-o", os.devnull, "-w", "%{http_code}", *words, at)), (words, "401" if words else "403"))
 
 

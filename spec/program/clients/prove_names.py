@@ -1,5 +1,5 @@
 """prove_names.py VESTA FOLDER -- shown, rather than only tested: what each of three clients may of two namespaces, by three
-programs; a secret exchanged under load; and what guessing at an address costs.  Needs some seconds, and prints what it saw."""
+programs; a secret exchanged under load; and what guesses cost others.  Needs some seconds, and prints what it saw."""
 import http.client
 import os
 import re
@@ -15,8 +15,7 @@ from serving import SLOW, Configured, claim, command, main, same
 
 HERE, FOLDER = os.path.dirname(os.path.abspath(__file__)), os.path.abspath(sys.argv[2])
 NAMESPACES = "orders", "invoices"
-CLIENTS = {"shop": ("orders", "give,block"), "web": ("*", "give"), "audit": ("invoices", "read")}  # web's is chosen by a person
-CHOSEN = "open sesame, please"
+CLIENTS = {"shop": ("orders", "give,block"), "web": ("*", "give"), "audit": ("invoices", "read")}
 CALLS = {"give": ("GET %s", "/genid?ns=%s"), "block": ("VESTA.BLOCK %s 5", "/v1/blocks?n=5&ns=%s"), "read": ("VESTA.EXPLAIN %s 77", "/v1/ids/77?ns=%s")}
 LOADERS, LOAD_S = 4, 3
 # with room for every id of the load: nobody shall wait for anything but a secret
@@ -32,13 +31,10 @@ def client(world, *words):
 
 
 def three(world):
-    """The secrets of the three; who says nothing may nothing here."""
-    for name, text in ("chosen", CHOSEN + "\n"), ("clients", "default names=nothing calls=make\n"):
-        with open(world.path(name), "w") as file:
-            file.write(text)
-    return {name: client(world, "add", name, "--names", names, "--calls", calls,
-                         *(["--secret-file", world.path("chosen")] if name == "web" else [])) or CHOSEN
-            for name, (names, calls) in CLIENTS.items()}
+    """The tokens of the three; a client without credentials may ask for nothing here."""
+    with open(world.path("clients"), "w") as file:
+        file.write("default names=nothing calls=make\n")
+    return {name: client(world, "add", name, "--names", names, "--calls", calls) for name, (names, calls) in CLIENTS.items()}
 
 
 def reloaded(server):
@@ -153,13 +149,12 @@ def _(world):
 
 # ------------------------------------------------------------------ what guessing costs
 
-@claim("guessing at one address: a line in the log, a count, and time that grows; a right secret from beside it costs none")
+@claim("guessing at one address: a line in the log and a count; a right token beside it costs no time")
 def _(world):
-    three(world)
+    secrets = three(world)
     operator = client(world, "add", "ops", "--calls", "read")
     with Configured(world, CONFIG) as server:
-        right = command("AUTH", "web", CHOSEN)
-        same(server.say(server.resp, right), b"+OK\r\n")
+        right = command("AUTH", "web", secrets["web"])
         print("    guess     waited ms   a right one beside it, ms")
         waited = []
         for guess in range(12):
@@ -167,13 +162,12 @@ def _(world):
             with call(server.resp, "127.0.0.1") as sock:
                 sock.sendall(command("AUTH", "shop", "guess%d" % guess))
                 assert sock.recv(100).startswith(b"-WRONGPASS")
-            waited.append(time.monotonic() - began)
+            wrong = time.monotonic() - began
             began = time.monotonic()
             same(server.say(server.resp, right), b"+OK\r\n")
-            beside = time.monotonic() - began
-            print("    %5d  %12.1f  %12.1f" % (guess + 1, 1000 * waited[-1], 1000 * beside))
-        assert sum(waited) > 9 * 0.25, waited  # the first is free
-        assert waited[-1] > 0.4, "with more wrong ones it costs more"
+            waited.append(time.monotonic() - began)
+            print("    %5d  %12.1f  %12.1f" % (guess + 1, 1000 * wrong, 1000 * waited[-1]))
+        assert max(waited) < 1, waited
         event = server.heard("a wrong secret")
         assert "address=127.0.0.1" in event and "client=shop" in event and "guess" not in event, event
         counted = re.search(r'vesta_secrets_total\{result="wrong"\} \d+', server.get("/metrics", headers={"Authorization": "Bearer " + operator}).body)

@@ -8,7 +8,7 @@ import threading
 from serving import Server, bulks, claim, command, fails, free_port, get, main, same, SLOW, until_closed
 
 SLOW_SECOND = "sign:1 time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
-PASSWORD = "open sesame \u00e9"
+PASSWORD = "open sesame, this is he \u00e9"
 NOAUTH = b"-NOAUTH Authentication required.\r\n"
 WRONGPASS = b"-WRONGPASS invalid username-password pair or user is disabled.\r\n"
 
@@ -86,7 +86,7 @@ def _(world):
         data = talk(server, ["HELLO", "3", "AUTH", "default", PASSWORD, "SETNAME", "me"], ["CLIENT", "GETNAME"])
         assert data.startswith(b"%7\r\n") and data.endswith(b"$2\r\nme\r\n"), data
         same(talk(server, ["HELLO", "3", "AUTH", "default", "x"], ["PING"]), WRONGPASS + NOAUTH)
-        same(server.say(server.resp, b'AUTH "open sesame \\xc3\\xa9"\r\nPING\r\n'), b"+OK\r\n+PONG\r\n")
+        same(server.say(server.resp, b'AUTH "open sesame, this is he \\xc3\\xa9"\r\nPING\r\n'), b"+OK\r\n+PONG\r\n")
 
 
 @claim("before the password Redis' caps hold: 10 arguments of 16 KiB; afterwards ours")

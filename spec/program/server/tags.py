@@ -104,34 +104,34 @@ def _(world):
 @claim("tinyid's clients: its bodies and its codes, always with status 200; its tokens, of which the log has none")
 def _(world):
     table = Table(world, test=1000)
-    with Configured(world, config(table, more="tinyid = { tokens = { 's3cret', 'other' } },")) as server:
+    with Configured(world, config(table, more="tinyid = { tokens = { 's3cret-that-none-guesses', 'another-that-none-guesses' } },")) as server:
         def ask(path, query, method="GET"):
             reply = server.get("/tinyid/id/%s?%s" % (path, query), method)
             same(reply.status, 200)
             return reply.body
-        same(ask("nextId", "bizType=test&token=s3cret"), '{"data":[1],"code":200,"message":""}')
-        same(ask("nextId", "bizType=test&token=other&batchSize=2", "POST"), '{"data":[2,3],"code":200,"message":""}')
-        same(ask("nextIdSimple", "bizType=test&token=s3cret&batchSize=3"), "4,5,6")
-        same(ask("nextIdSimple", "bizType=test&token=s3cret"), "7")
-        current, loading, last, delta, remainder = map(int, ask("nextSegmentIdSimple", "bizType=test&token=s3cret").split(","))
+        same(ask("nextId", "bizType=test&token=s3cret-that-none-guesses"), '{"data":[1],"code":200,"message":""}')
+        same(ask("nextId", "bizType=test&token=another-that-none-guesses&batchSize=2", "POST"), '{"data":[2,3],"code":200,"message":""}')
+        same(ask("nextIdSimple", "bizType=test&token=s3cret-that-none-guesses&batchSize=3"), "4,5,6")
+        same(ask("nextIdSimple", "bizType=test&token=s3cret-that-none-guesses"), "7")
+        current, loading, last, delta, remainder = map(int, ask("nextSegmentIdSimple", "bizType=test&token=s3cret-that-none-guesses").split(","))
         same((current, last, delta, remainder), (7, 1000, 1, 0))
         same(loading, 7 + 993 // 5)
-        segment = json.loads(ask("nextSegmentId", "bizType=test&token=s3cret"))
+        segment = json.loads(ask("nextSegmentId", "bizType=test&token=s3cret-that-none-guesses"))
         same(segment["data"]["currentId"], 1000)
         same((segment["code"], segment["message"], segment["data"]["delta"]), (200, "", 1))
-        for query in ("bizType=test", "bizType=test&token=", "bizType=test&token=s3cre", "bizType=test&token=s3crets", "token=%00"):
+        for query in ("bizType=test", "bizType=test&token=", "bizType=test&token=s3cret-that-none-guesse", "bizType=test&token=s3cret-that-none-guessess", "token=%00"):
             same((query, ask("nextId", query)), (query, '{"data":null,"code":5,"message":"token is error"}'))
             same(ask("nextIdSimple", query) + ask("nextSegmentIdSimple", query), "")
-        for query in ("bizType=nobody&token=s3cret", "token=s3cret", "bizType=test&token=s3cret&batchSize=0", "x=1",
-                      "bizType=test&token=s3cret&batchSize=-1", "bizType=test&token=s3cret&batchSize=1e3", "bizType=%27%3B&token=s3cret"):
+        for query in ("bizType=nobody&token=s3cret-that-none-guesses", "token=s3cret-that-none-guesses", "bizType=test&token=s3cret-that-none-guesses&batchSize=0", "x=1",
+                      "bizType=test&token=s3cret-that-none-guesses&batchSize=-1", "bizType=test&token=s3cret-that-none-guesses&batchSize=1e3", "bizType=%27%3B&token=s3cret-that-none-guesses"):
             reply = json.loads(ask("nextId", query))
             assert reply["code"] == 6 and reply["data"] is None and reply["message"], (query, reply)
             same(ask("nextIdSimple", query), "")
-        same(len(json.loads(ask("nextId", "bizType=test&token=other&batchSize=100000"))["data"]), 10000)
-        assert "s3cret" not in world.run("check", "--effective", world.path("vesta.lua")).out
+        same(len(json.loads(ask("nextId", "bizType=test&token=another-that-none-guesses&batchSize=100000"))["data"]), 10000)
+        assert "s3cret-that-none-guesses" not in world.run("check", "--effective", world.path("vesta.lua")).out
         server.process.send_signal(signal.SIGUSR2)
         server.listen("state of the tags")
-        assert "s3cret" not in server.said, server.said
+        assert "s3cret-that-none-guesses" not in server.said, server.said
 
 
 HOSTILE = ("'; DROP TABLE leaf_alloc; --", '"', "a b", "x" * 65, "x" * 60000, "..", "\u00fcber", "*", "%", "ORDERS", "orders ", "order", "a\r\nb")
