@@ -25,7 +25,6 @@
     X(workers) \
     X(segments) \
     X(policy) \
-    X(bench) \
     X(audit) \
     X(help)
 /* clang-format on */

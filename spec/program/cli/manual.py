@@ -61,8 +61,8 @@ def _(w):
 def _(w):
     text = " ".join(shown(w.run("help", "--man", "policy").out, 1000)[0].split())
     assert "./mine.lua: on_clock_back" in text and "--options '{ wait_ms_max = 1000 }'" in text, text
-    bench = w.run("help", "--man", "bench").out
-    assert "\n$ vesta bench \\-\\-pacing history \\e\n  \\-\\-layout \\(dqtime:31" in bench, bench
+    page = w.run("help", "--man", "help").out
+    assert "\n$ vesta help \\-\\-completion bash \\e\n  > \\(ti/.local" in page, page
 
 
 @claim("help refuses what there is none of")
