@@ -1,41 +1,44 @@
-/* cli.h -- the commands in the order of `vesta --help`; each is defined, with its help, in its own file. */
+/* cli.h -- the commands of the program.
+ *
+ * A command is a file in lua/cli, or, if it must start or run fast or shares much with the server, a file in csrc/cli. */
 #ifndef VS_CLI_H
 #define VS_CLI_H
 
 #include "command/command.h"
 
 /* clang-format off */
-#define VS_COMMANDS(X) \
-    X(gen) \
-    X(explain) \
-    X(make) \
-    X(range) \
-    X(guess) \
-    X(fit) \
-    X(plan) \
-    X(layout) \
-    X(serve) \
-    X(fill) \
-    X(check) \
-    X(doctor) \
-    X(health) \
-    X(client) \
-    X(top) \
-    X(store) \
-    X(workers) \
-    X(segments) \
-    X(policy) \
-    X(audit) \
-    X(help)
+/* In the order of `vesta --help`.  C(name): csrc/cli defines vs_NAME_command.  LUA(name): lua/cli/NAME.lua. */
+#define VS_COMMANDS(C, LUA) \
+    C(gen) \
+    C(explain) \
+    C(make) \
+    C(range) \
+    C(guess) \
+    C(fit) \
+    LUA(plan) \
+    C(layout) \
+    C(serve) \
+    C(fill) \
+    C(check) \
+    C(doctor) \
+    C(health) \
+    C(client) \
+    C(top) \
+    C(store) \
+    C(workers) \
+    C(segments) \
+    C(policy) \
+    C(audit) \
+    C(help)
 /* clang-format on */
 
-#define VS_COMMAND_DECLARED(name) extern const struct vs_command vs_##name##_command;
-VS_COMMANDS(VS_COMMAND_DECLARED)
-#undef VS_COMMAND_DECLARED
+/* ---- main.c */
 
-/* main.c: the same as a list that ends with NULL; the one of that name, or NULL; runs argv[0]. */
-extern const struct vs_command *const vs_commands[];
+/* The commands by their place, and NULL behind the last. */
+const struct vs_command *vs_command_at(size_t place);
+/* NULL: there is no such command. */
 const struct vs_command *vs_command_find(const char *name);
+/* Runs argv[0].  Returns its exit code. */
 int vs_run(int argc, char **argv);
 
 #endif

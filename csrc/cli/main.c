@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/nearest.h"
+#include "host/host.h"
 #include "mapping/mapping.h"
 #include "store/store.h"
 
@@ -13,20 +14,40 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VS_COMMAND_ROW(name) &vs_##name##_command,
-const struct vs_command *const vs_commands[] = {VS_COMMANDS(VS_COMMAND_ROW) NULL};
-#undef VS_COMMAND_ROW
+#define COMMAND_DECLARED(name) extern const struct vs_command vs_##name##_command;
+#define COMMAND_NONE(name)
+VS_COMMANDS(COMMAND_DECLARED, COMMAND_NONE)
+
+/* `command` is NULL until a command in Lua is described. */
+struct command_row {
+    const char *name;
+    const struct vs_command *command;
+    struct vs_command in_lua;
+};
+#define COMMAND_C_ROW(name) {#name, &vs_##name##_command, {0}},
+#define COMMAND_LUA_ROW(name) {#name, NULL, {.run = vs_host_run}},
+static struct command_row command_rows[] = {VS_COMMANDS(COMMAND_C_ROW, COMMAND_LUA_ROW)};
+
+const struct vs_command *vs_command_at(size_t place) {
+    if (place >= VS_COUNT(command_rows)) return NULL;
+    struct command_row *row = &command_rows[place];
+    if (!row->command) {
+        vs_host_describe(row->name, &row->in_lua);
+        row->command = &row->in_lua;
+    }
+    return row->command;
+}
 
 const struct vs_command *vs_command_find(const char *name) {
-    for (size_t i = 0; vs_commands[i]; i++)
-        if (strcmp(vs_commands[i]->name, name) == 0) return vs_commands[i];
+    for (size_t i = 0; i < VS_COUNT(command_rows); i++)
+        if (strcmp(command_rows[i].name, name) == 0) return vs_command_at(i);
     return NULL;
 }
 
 static int unknown_command(const char *name) {
-    const char *names[VS_COUNT(vs_commands)] = {0};
-    for (size_t i = 0; vs_commands[i]; i++)
-        names[i] = vs_commands[i]->name;
+    const char *names[VS_COUNT(command_rows) + 1] = {0};
+    for (size_t i = 0; i < VS_COUNT(command_rows); i++)
+        names[i] = command_rows[i].name;
     const char *near = vs_nearest(name, names);
     if (near) return vs_usage("there is no command %s; did you mean %s?", vs_shown_text(name), near);
     return vs_usage("there is no command %s", vs_shown_text(name));

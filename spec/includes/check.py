@@ -19,14 +19,14 @@ from claims import report  # noqa: E402
 
 # A folder declares what it knows in its CMakeLists.txt: vesta_folder(name KNOWS ...).  These two are not archives.
 FOLDER = re.compile(r"^vesta_folder\((\w+)\s+(?:KNOWS\s+([\w\s]+?)\s+)?SOURCES\b", re.M)
-TOPS = {"lua": ["keeper", "number"], "cli": ["serve", "number"]}
+TOPS = {"lua": ["keeper", "number"], "cli": ["serve", "host", "number"]}
 
 # The one header in which two folders meet that do not know each other.
 MEETING = "policy/policies.h"
 
 # Foreign headers and the only folders or rooms that may know them.
 ONLY_IN = [
-    (r"(lua|lauxlib|lualib|luajit)\.h", {"lua", "policy", "config"}),
+    (r"(lua|lauxlib|lualib|luajit)\.h", {"lua", "policy", "config", "host"}),
     (r"sqlite3\.h", {"store/sqlite"}),
     (r"(mysql|mariadb_com)\.h|(mysql|mariadb)/.*", {"store/mysql"}),
     (r"zookeeper\.h|zookeeper/.*", {"store/zk"}),

@@ -7,8 +7,8 @@
 static int print_overview(void) {
     vs_outf("vesta %s -- 64-bit ids that never repeat, sort by time and can be read back\n\n", VESTA_VERSION);
     vs_outf("Usage: vesta COMMAND ...\n\n");
-    for (size_t i = 0; vs_commands[i]; i++)
-        vs_outf("  %-8s  %s\n", vs_commands[i]->name, vs_commands[i]->line);
+    for (size_t i = 0; vs_command_at(i); i++)
+        vs_outf("  %-8s  %s\n", vs_command_at(i)->name, vs_command_at(i)->line);
     vs_outf("\n`vesta help COMMAND` explains a command; `vesta --version` prints the version.\n"
             "Exit codes: 0 success, 1 failure (or a duplicate was found), 2 usage error.\n");
     return VS_DONE;

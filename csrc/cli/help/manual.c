@@ -161,9 +161,9 @@ static void print_program(void) {
             "\\fBvesta \\-\\-version\\fR\n.fi\n"
             ".SH DESCRIPTION\nEach command has a page of its own, which `vesta help` prints as well.\n"
             ".SH COMMANDS\n");
-    for (size_t i = 0; vs_commands[i]; i++) {
-        vs_outf(".TP\n.BR vesta\\-%s (1)\n", vs_commands[i]->name);
-        print_prose(vs_commands[i]->line, strlen(vs_commands[i]->line));
+    for (size_t i = 0; vs_command_at(i); i++) {
+        vs_outf(".TP\n.BR vesta\\-%s (1)\n", vs_command_at(i)->name);
+        print_prose(vs_command_at(i)->line, strlen(vs_command_at(i)->line));
         vs_outf("\n");
     }
     vs_outf(".SH EXIT STATUS\n0 success, 1 failure (or a duplicate was found), 2 usage error.\n"

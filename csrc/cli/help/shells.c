@@ -57,8 +57,8 @@ static void bash_topic(const struct vs_topic *topic) {
     for (int i = 0; i < count && !topic->word[0]; i++)
         if (topics[i].command == topic->command && topics[i].word[0]) vs_outf(" %s", topics[i].word);
     if (topic->command == vs_command_find("help"))
-        for (size_t i = 0; vs_commands[i]; i++)
-            vs_outf(" %s", vs_commands[i]->name);
+        for (size_t i = 0; vs_command_at(i); i++)
+            vs_outf(" %s", vs_command_at(i)->name);
     vs_outf("'\n        files=%d\n", values.files);
     bash_values(topic);
     vs_outf("        ;;\n");
@@ -103,8 +103,8 @@ void vs_complete_bash(void) {
     int count;
     const struct vs_topic *topics = vs_topics(&count);
     vs_outf("%s", bash_head);
-    for (size_t i = 0; vs_commands[i]; i++)
-        vs_outf("%s%s", i ? " " : "", vs_commands[i]->name);
+    for (size_t i = 0; vs_command_at(i); i++)
+        vs_outf("%s%s", i ? " " : "", vs_command_at(i)->name);
     vs_outf("'\n    local words='");
     for (int i = 0; i < count; i++)
         if (topics[i].word[0]) vs_outf("%s:%s ", topics[i].command->name, topics[i].word);
@@ -167,12 +167,12 @@ void vs_complete_zsh(void) {
     const struct vs_topic *topics = vs_topics(&count);
     vs_outf("#compdef vesta\n# vesta for zsh; made by `vesta help --completion zsh`.\n_vesta() {\n"
             "    local topic=$words[2]\n    local -a commands subcommands described\n    commands=(");
-    for (size_t i = 0; vs_commands[i]; i++)
-        vs_outf("%s%s", i ? " " : "", vs_commands[i]->name);
+    for (size_t i = 0; vs_command_at(i); i++)
+        vs_outf("%s%s", i ? " " : "", vs_command_at(i)->name);
     vs_outf(")\n    described=(");
-    for (size_t i = 0; vs_commands[i]; i++) {
-        vs_outf("\n        '%s:", vs_commands[i]->name);
-        print_quoted(vs_commands[i]->line, "\\:");
+    for (size_t i = 0; vs_command_at(i); i++) {
+        vs_outf("\n        '%s:", vs_command_at(i)->name);
+        print_quoted(vs_command_at(i)->line, "\\:");
         vs_outf("'");
     }
     vs_outf(")\n    if (( CURRENT == 2 )); then\n        _describe command described\n        return\n    fi\n"
@@ -264,7 +264,7 @@ void vs_complete_fish(void) {
     for (int i = 0; i < count; i++)
         fish_topic(&topics[i]);
     vs_outf("complete -c vesta -n '__vesta_is help; and __vesta_has 2' -a '");
-    for (size_t i = 0; vs_commands[i]; i++)
-        vs_outf("%s%s", i ? " " : "", vs_commands[i]->name);
+    for (size_t i = 0; vs_command_at(i); i++)
+        vs_outf("%s%s", i ? " " : "", vs_command_at(i)->name);
     vs_outf("'\n");
 }

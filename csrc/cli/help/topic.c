@@ -74,8 +74,8 @@ static void add_command(const struct vs_command *command) {
 const struct vs_topic *vs_topics(int *count) {
     if (topic_count == 0) {
         vs_help_by(gather);
-        for (size_t i = 0; vs_commands[i]; i++)
-            add_command(vs_commands[i]);
+        for (size_t i = 0; vs_command_at(i); i++)
+            add_command(vs_command_at(i));
         vs_help_by(NULL);
     }
     *count = topic_count;

@@ -1,0 +1,38 @@
+/* host.h -- runs the program's commands that are written in Lua.
+ *
+ * A command is the file lua/cli/NAME.lua.  It returns a table:
+ *     line, usage, about   help texts, as in struct vs_command
+ *     options              a list of rows: see term.options in host/term.c
+ *     run(options, operands, name)   returns an exit code, or nil for success
+ *     words                optional: subcommands by name, each a table with its own options and run
+ *
+ * Threads: the main thread only. */
+#ifndef VS_HOST_H
+#define VS_HOST_H
+
+#include "command/command.h"
+
+#include <lua.h>
+
+/* A file of lua/ that is part of the program; the last row has no name. */
+struct host_file {
+    const char *name; /* without its ending */
+    const char *text;
+    size_t length;
+};
+extern const struct host_file host_rock_files[]; /* lua/vesta: required as vesta.NAME, init.lua as vesta */
+extern const struct host_file host_cli_files[];  /* lua/cli: required as cli.NAME */
+
+/* Loads the command's file and fills in its help texts, which live as long as the program.
+ * Ends the program with a message if the file cannot be loaded: it is a part of the program. */
+void vs_host_describe(const char *name, struct vs_command *out);
+
+/* Runs a command.  argv[0] is its name.  Returns its exit code. */
+int vs_host_run(int argc, char **argv);
+
+/* term.c: opens the module `term`.  Stack: +1. */
+int host_open_term(lua_State *L);
+/* facts.c: opens the module `facts`.  Stack: +1. */
+int host_open_facts(lua_State *L);
+
+#endif

@@ -1,0 +1,104 @@
+--- cli.lua -- what the commands in this folder share: how they end, and how they print.
+--
+--   cli.usage(format, ...)    ends the command with exit code 2: the caller wrote something wrong
+--   cli.fail(format, ...)     ends the command with exit code 1
+--   cli.check(value, text, code)   value, or the end of the command with the library's error
+--   cli.printf(format, ...)   stdout
+--   cli.json(value)           one line of JSON; a list of { key, value } pairs keeps its order
+local term = require "term"
+
+local cli = {}
+
+local Exit = {}
+
+function cli.is_exit(problem) return getmetatable(problem) == Exit end
+
+local function exit(code) error(setmetatable({ code = code }, Exit), 0) end
+
+function cli.usage(format, ...)
+  exit(term.usage(format:format(...)))
+end
+
+function cli.fail(format, ...)
+  term.say(format:format(...))
+  exit(1)
+end
+
+function cli.check(value, text, code)
+  if value == nil then exit(term.report(text, code)) end
+  return value
+end
+
+-- The value, or the end of the command: the message was printed, and its exit code came instead.
+local function read(value, code)
+  if value == nil then exit(code) end
+  return value
+end
+
+--- Ids per second from "50k/s", and years, for the option that messages name.
+function cli.rate(flag, text) return read(term.rate(flag, text)) end
+function cli.years(flag, text) return read(term.years(flag, text)) end
+
+function cli.printf(format, ...)
+  term.out(format:format(...))
+end
+
+---------------------------------------------------------------- JSON
+
+local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\b"] = "\\b", ["\f"] = "\\f", ["\n"] = "\\n", ["\r"] = "\\r",
+  ["\t"] = "\\t" }
+
+local function text_of(text)
+  return '"' .. text:gsub('[%c"\\\127]', function(c) return ESCAPES[c] or ("\\u%04x"):format(c:byte()) end) .. '"'
+end
+
+-- A number that JSON does not know (infinite, none) is null.
+local function number_of(number)
+  if math.type(number) == "integer" then return ("%d"):format(number) end
+  if number ~= number or number == math.huge or number == -math.huge then return "null" end
+  return ("%.17g"):format(number)
+end
+
+local Object = {}
+
+--- An object whose keys are printed in this order: cli.object { { "id", "7" }, { "ok", true } }.
+function cli.object(pairs) return setmetatable(pairs, Object) end
+
+--- A number with its own format, or text that is JSON already.
+local Raw = {}
+function cli.raw(format, ...) return setmetatable({ text = format:format(...) }, Raw) end
+
+cli.null = cli.raw "null"
+
+local function write(value, out)
+  local class = getmetatable(value)
+  if type(value) == "string" then
+    out[#out + 1] = text_of(value)
+  elseif type(value) == "number" then
+    out[#out + 1] = number_of(value)
+  elseif class == Raw then
+    out[#out + 1] = value.text
+  elseif type(value) == "table" then
+    out[#out + 1] = class == Object and "{" or "["
+    for i, item in ipairs(value) do
+      if i > 1 then out[#out + 1] = "," end
+      if class == Object then
+        out[#out + 1] = text_of(item[1]) .. ":"
+        item = item[2]
+      end
+      write(item, out)
+    end
+    out[#out + 1] = class == Object and "}" or "]"
+  else
+    out[#out + 1] = tostring(value) -- true, false
+  end
+end
+
+function cli.json(value)
+  local out = {}
+  write(value, out)
+  out[#out + 1] = "\n"
+  term.out(table.concat(out))
+end
+
+return cli
