@@ -108,9 +108,9 @@ struct vs_slot {
     _Atomic uint64_t pass;                    /* history pacing: below this no clock is read */
     _Atomic uint64_t full_at;                 /* history pacing: equal to pass where pass was met */
     _Atomic uint64_t allowed;                 /* a policy's verdict: the cursor may run up to here, */
-    _Atomic int64_t allowed_until_us;         /* as long as CLOCK_BOOTTIME is below this; see vs_slot_allow */
     _Atomic int64_t deadline_boot_us;         /* 0: none */
     _Atomic uint32_t ended;                   /* 1: it is closed, or about to be: no run of a lane goes on */
+    _Atomic int64_t allowed_until_us;         /* ... as long as CLOCK_BOOTTIME is below this; see vs_slot_allow */
     /* the hot word, alone */
     _Alignas(VS_LINE) _Atomic uint64_t tick; /* the next tick, or VS_CLOSED, or VS_FRESH */
 };
@@ -131,6 +131,13 @@ _Static_assert(sizeof(_Atomic uint64_t) == 8 && sizeof(_Atomic int64_t) == 8, "a
 _Static_assert(sizeof(struct vs_header) <= 4096, "the header fits its page");
 _Static_assert(sizeof(struct vs_shared) == 6 * VS_LINE, "the shared words are six lines");
 _Static_assert(sizeof(struct vs_slot) == 3 * VS_LINE, "a slot is three lines");
+/* Processes of the version before and after an upgrade share a map, so a word never moves within one format. */
+_Static_assert(VS_MAP_FORMAT == 5 && offsetof(struct vs_slot, state) == 44 &&
+                   offsetof(struct vs_slot, limit) == VS_LINE && offsetof(struct vs_slot, allowed) == VS_LINE + 24 &&
+                   offsetof(struct vs_slot, deadline_boot_us) == VS_LINE + 32 &&
+                   offsetof(struct vs_slot, ended) == VS_LINE + 40 &&
+                   offsetof(struct vs_slot, allowed_until_us) == VS_LINE + 48,
+               "a word of a slot has moved: raise VS_MAP_FORMAT");
 _Static_assert(offsetof(struct vs_slot, tick) == 2 * VS_LINE, "what is written with every id shares no line");
 _Static_assert(offsetof(struct vs_map, shared) == 4096, "the header's page is its own");
 
