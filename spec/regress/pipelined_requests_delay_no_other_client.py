@@ -4,11 +4,15 @@ who pipelined `/readyz`, `INFO`, `CLIENT INFO`, `VESTA.INFO` and `EXEC` of 10,00
 
 The bounds are far above what an idle machine shows, and far below those times: the test also runs beside other work.
 """
+import re
 import signal
 import socket
+import struct
+import threading
 import time
 
 from pipeline import Strangers
+from servers import until
 from serving import Configured, claim, command, get, main, same, SLOW, until_closed
 
 STRANGERS = 50
@@ -79,6 +83,61 @@ def _(world):
         assert admins[len(admins) // 2] < 100 * SLOW and admins[-1] < 1000 * SLOW, admins
         assert new[len(new) // 2] < 200 * SLOW and new[-1] < 2000 * SLOW, new
         assert ended_s < 5 * SLOW, ended_s
+
+
+def send_aside(sock, data):
+    """Sends while the caller reads."""
+    sender = threading.Thread(target=sock.sendall, args=(data,))
+    sender.start()
+    return sender
+
+
+@claim("replies keep their order across slices: 20,000 requests in a pipeline, cheap ones between expensive ones, over both protocols")
+def _(world):
+    with Server(world) as server, Strangers(server, 10, settle_s=0.2):
+        with server.connect(server.resp) as sock:
+            words = [b"%06d" % i for i in range(20000)]
+            sender = send_aside(sock, b"".join(b"ECHO %s\r\n" % word + b"VESTA.INFO\r\n" * (i % 10 == 0) for i, word in enumerate(words)) + b"QUIT\r\n")
+            same(re.findall(rb"\$6\r\n(\d{6})\r\n", until_closed(sock)), words)
+            sender.join()
+        with server.connect(server.http) as sock:
+            numbers = [b"%d" % (1 << 40 | i << 10) for i in range(3000)]
+            asked = b"".join(get("/expid?ns=n1&id=%s" % n.decode()) + get("/readyz") * (i % 10 == 0) for i, n in enumerate(numbers))
+            sender = send_aside(sock, asked + get("/healthz", "Connection: close"))
+            seqs = re.findall(rb'"time":(\d+)', until_closed(sock))
+            sender.join()
+            same(seqs, [b"%d" % (int(n) >> 32) for n in numbers])
+
+
+@claim("an EXEC that takes many slices is answered whole and in order, and the ids of its GETs follow each other without a gap")
+def _(world):
+    with Server(world) as server, Strangers(server, 10, settle_s=0.2):
+        with server.connect(server.resp) as sock:
+            queued = b"".join(b"ECHO %06d\r\nGET n1\r\nVESTA.INFO\r\n" % i for i in range(1000))
+            sender = send_aside(sock, b"MULTI\r\n" + queued + b"EXEC\r\nECHO behind\r\nQUIT\r\n")
+            said = until_closed(sock)
+            sender.join()
+        assert said.startswith(b"+OK\r\n" + b"+QUEUED\r\n" * 3000 + b"*3000\r\n"), said[:100]
+        assert said.endswith(b"$6\r\nbehind\r\n+OK\r\n"), said[-100:]
+        same(re.findall(rb"\$6\r\n(\d{6})\r\n", said), [b"%06d" % i for i in range(1000)])
+        ids = [int(word) >> 10 for word in re.findall(rb"\$\d+\r\n(\d{15,})\r\n", said)]
+        same(ids, list(range(ids[0], ids[0] + 1000)))
+
+
+@claim("clients that pipeline expensive requests and reset their connections leave nothing behind")
+def _(world):
+    with Server(world) as server:
+        for i in range(100):
+            socks = [server.connect(server.resp) for _ in range(4)]
+            for sock in socks:
+                sock.sendall(b"VESTA.INFO\r\n" * 1000)
+            socks[0].recv(1)
+            time.sleep(i % 10 / 1000)
+            for sock in socks:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                sock.close()
+        assert server.redis("GET", "n1").startswith(b"$")
+        until(lambda: b"\r\nconnected_clients:1\r\n" in server.redis("INFO", "clients"), "all of them are gone")
 
 
 main()

@@ -5,6 +5,8 @@
  * connection waits for other busy ones, and a prompt one waits for none of them. */
 #include "server/net/net.h"
 
+#include <assert.h>
+
 /* What a connection costs beside its requests: its system calls, its handshake. */
 #define SERVE_COST 4
 #define SHAKE_COST VS_QUANTUM_LOOK
@@ -18,6 +20,7 @@ static enum vs_line line_for(const struct conn *c) {
 }
 
 void vs_conn_line_up(struct conn *c) {
+    assert(!c->gone); /* its memory goes with the round */
     if (c->lined_up) return;
     c->lined_up = true;
     c->line_of = line_for(c);

@@ -325,8 +325,9 @@ static bool is_time_up(struct conn *c, size_t bytes) {
     return vs_quantum_is_over(quantum);
 }
 
-/* The rest of what c sent is worked on in its next slice. */
+/* The rest of what c sent is worked on in its next slice.  It may have ended: its replies could not be sent. */
 static void cut(struct conn *c, uint64_t came_ns) {
+    if (c->gone) return;
     c->is_cut = true;
     c->came_ns = came_ns ? came_ns : c->loop->now_ns;
     if (!c->writing) vs_conn_line_up(c);
