@@ -107,8 +107,8 @@ VESTA_API int vesta_segment_next_n(struct vesta_segment *seg, uint64_t n, struct
 VESTA_API int vesta_segment_next_wait(struct vesta_segment *seg, uint64_t *number, int64_t wait_us_max,
                                       struct vesta_pause *pause);
 
-/* Exactly n consecutive numbers of one range: what is left of one that is too short is dropped.  Shape: n is 1 to
- * VESTA_NUMBERS_MAX, out->count is n.  Threads: any; blocks.  Errors: VESTA_EPAUSE with the last pause; VESTA_EFULL:
+/* Exactly n numbers of one range, out->stride apart: what is left of a range that is too short is dropped.  Shape: n is
+ * 1 to VESTA_NUMBERS_MAX, out->count is n.  Threads: any; blocks.  Errors: VESTA_EPAUSE with the last pause; VESTA_EFULL:
  * the segment's ranges hold fewer than n, and nothing was dropped for it: raise its step. */
 VESTA_API int vesta_segment_batch_wait(struct vesta_segment *seg, uint64_t n, struct vesta_numbers *out,
                                        int64_t wait_us_max, struct vesta_pause *pause);
@@ -160,7 +160,7 @@ struct vesta_segment_info {
     uint64_t count, left;  /* numbers that the current range held, and what is left of them */
     uint64_t next_left;    /* numbers of the next range; 0: it has not come yet */
     uint64_t until_refill; /* so many more numbers, and the next range is asked for */
-    uint64_t stride;       /* distance of two numbers: how many databases there are */
+    uint64_t stride;       /* distance of two numbers: how many databases there are, or the delta of its only row */
     double per_s;          /* numbers a second, as measured over the last range; 0: not measured yet */
     struct {
         const char *store;                         /* a password in it is ***.  Lives as long as the handle */

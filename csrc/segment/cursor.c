@@ -407,4 +407,5 @@ void vs_segment_get_state(const struct vs_segment *seg, struct vs_segment_state 
     out->mark = atomic_load_explicit(&seg->range[generation % VS_RANGES].mark, memory_order_acquire);
     if (next > generation && next != VS_ENDED) out->next_left = rest_of(seg, next, 0, &behind);
     out->position = out->left ? rest.from : behind.from;
+    out->stride = out->left ? rest.stride : behind.stride;
 }

@@ -176,6 +176,7 @@ struct vs_segment_state {
     uint64_t generation;
     uint64_t left, next_left; /* numbers of the current range, and of the next one, 0 where none stands ready */
     uint64_t count, mark;     /* of the current range: how many it held, and at which the next one is wanted */
+    uint64_t stride;          /* of the range that the next number is from; 0: there is none */
     uint64_t position;        /* the number to be given next, where there is one */
     bool is_closed;
 };

@@ -180,15 +180,25 @@ bool vs_take_run_now(struct vs_request *r, uint64_t n, uint64_t *last) {
     do {
         if (next_numbers(r, n, &numbers) != VESTA_OK) return false;
         vs_count_ids(r, numbers.count);
+        r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = 0};
+        if (n > 1 && numbers.stride > 1) return false; /* its first range has just come: vs_take_check_run rejects it */
     } while (numbers.count < n);
-    *last = numbers.first + (n - 1) * numbers.stride;
+    *last = numbers.first + (n - 1);
     return true;
 }
 
-static bool check_run(struct vs_request *r, uint64_t n) {
+bool vs_take_check_run(struct vs_request *r, uint64_t n) {
     struct vesta_segment_info info;
     if (n == 1 || r->tag->desk) return true;
     vesta_segment_get_info(r->tag->seg, &info);
+    if (info.stride > 1) {
+        vs_refuse(r, "bad_count",
+                  "the numbers of '%s' are %llu apart, because several databases count it, so no %llu of them are in a "
+                  "row: take one by INCR %s, or several by VESTA.NEXT %s %llu",
+                  r->tag->name, (unsigned long long)info.stride, (unsigned long long)n, r->tag->name, r->tag->name,
+                  (unsigned long long)n);
+        return false;
+    }
     uint64_t most = range_count(&info);
     if (n <= most) return true;
     vs_refuse(r, "bad_count", "n %llu is more than a range of '%s' has, which are %llu: raise its step",
@@ -198,7 +208,7 @@ static bool check_run(struct vs_request *r, uint64_t n) {
 
 enum vs_reply_state vs_take_run(struct vs_request *r, uint64_t n, uint64_t *last) {
     bool is_queued = vs_multi_hands_out(r->session), is_asked = !is_queued || vs_multi_is_counting(r->session);
-    if (is_asked && !check_run(r, n)) {
+    if (is_asked && !vs_take_check_run(r, n)) {
         if (is_queued) vs_multi_cannot(r->session);
         return VS_ANSWERED;
     }

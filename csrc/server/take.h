@@ -25,6 +25,8 @@ enum vs_reply_state vs_take_run(struct vs_request *request, uint64_t n, uint64_t
 /* Ids as by vs_take_ids, from ids[*have] on, as far as that goes now; false: not to the end, and request->pause says
  * why. */
 bool vs_take_up_to(struct vs_request *request, uint64_t *ids, size_t *have, size_t n, const struct vs_slice *names);
+/* Whether the tag's numbers can be in a row, as far as its ranges are known.  false: the request is rejected. */
+bool vs_take_check_run(struct vs_request *request, uint64_t n);
 /* A run, without a look at how many numbers a range has.  false: request->pause says why not. */
 bool vs_take_run_now(struct vs_request *request, uint64_t n, uint64_t *last);
 

@@ -21,7 +21,7 @@ void vesta_segment_get_info(struct vesta_segment *seg, struct vesta_segment_info
     out->count = state.count;
     out->left = state.left;
     out->next_left = state.next_left;
-    out->stride = seg->parts_count;
+    out->stride = state.stride ? state.stride : seg->parts_count;
     uint64_t used = state.count - state.left;
     if (!state.next_left && state.mark > used) out->until_refill = state.mark - used;
     for (uint32_t i = 0; i < seg->parts_count; i++) {

@@ -312,6 +312,7 @@ static size_t same_from(const struct vs_multi *m, size_t at) {
     return same;
 }
 
+/* false: it waits; or it is rejected, and r->code says why. */
 static bool take_all(struct vs_request *r) {
     struct vs_session *s = r->session;
     struct vs_multi *m = s->multi;
@@ -319,6 +320,8 @@ static bool take_all(struct vs_request *r) {
         size_t have = s->waiting.ids_count;
         struct demand next = demand_at(m, have);
         turn_to_source(r, next.source);
+        /* when it was queued, no range of the tag may have been there yet */
+        if (next.run > 1 && !vs_take_check_run(r, next.run)) return false;
         if (next.run > 1 && !vs_take_run_now(r, next.run, &s->waiting.ids[have])) return false;
         if (next.run > 1)
             s->waiting.ids_count++;
@@ -345,7 +348,7 @@ enum vs_reply_state vs_on_exec(struct vs_request *r) {
     if (!m) return vs_refuse(r, "bad_command", "EXEC without MULTI");
     if (m->failed) return vs_refuse(r, "aborted", "Transaction discarded because of previous errors.");
     if (m->mode == QUEUEING && !begin(r)) return vs_refuse_memory(r);
-    if (m->mode == TAKING && !take_all(r)) return VS_WAITS;
+    if (m->mode == TAKING && !take_all(r)) return r->code ? VS_ANSWERED : VS_WAITS;
     while (m->at < m->queue.used) {
         if (r->out->size - r->out->used < VS_REPLY_MAX) return VS_AGAIN;
         if (answer_next(r) && m->at < m->queue.used) return VS_AGAIN;
