@@ -58,7 +58,7 @@ static void commit_again(struct vs_store *store, const struct vs_counter *counte
 
 static void reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_desk_job *job,
                     const struct vs_reservation *reservation, struct vs_reply *reply) {
-    store->ops->reserve(store, counter, reservation, reply);
+    if (vs_memory_is_alone(job->memory, store, reply)) store->ops->reserve(store, counter, reservation, reply);
     if (reply->outcome != VS_STORE_OK) return;
     if (vs_memory_has_committed(job->memory, reply->grant.from))
         commit_again(store, counter, reservation, reply);

@@ -43,16 +43,32 @@ bool vs_counter_check_from(uint64_t from, struct vs_reply *reply) {
                      from);
 }
 
+/* Of the numbers 0 to delta - 1 those that a store which is named alone lacks. */
+static void list_missing(const struct vs_share *stands, char text[VS_SAID_MAX]) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint64_t i = 0; i < stands->delta && i < VS_DATABASES_MAX && length < VS_SAID_MAX; i++)
+        if (i != stands->remainder)
+            length += (size_t)snprintf(text + length, VS_SAID_MAX - length, "%s%" PRIu64,
+                                       length ? ", " : "; missing are number ", i);
+}
+
+static void refuse_share(const struct vs_share *stands, const struct vs_share *share, struct vs_reply *reply) {
+    char missing[VS_SAID_MAX] = "";
+    if (share->delta == 1) list_missing(stands, missing);
+    vs_answer(reply, VS_STORE_REFUSED,
+              "it was number %" PRIu64 " of %" PRIu64 " stores, and is named as %" PRIu64 " of %" PRIu64
+              ": name all of them in their order%s (" VS_SHARES ")",
+              stands->remainder, stands->delta, share->remainder, share->delta, missing);
+}
+
 void vs_share_answer(const struct vs_share *stands, const struct vs_share *share, struct vs_reply *reply) {
-    assert(share->delta > 1);
+    assert(share->delta > 0);
     assert(share->remainder < share->delta);
     if (stands->delta == 0)
         vs_answer(reply, VS_STORE_UNKNOWN, "what was written cannot be read back");
     else if (stands->delta != share->delta || stands->remainder != share->remainder)
-        vs_answer(reply, VS_STORE_REFUSED,
-                  "it was number %" PRIu64 " of %" PRIu64 " stores, and is named as %" PRIu64 " of %" PRIu64
-                  ": keep their order (" VS_SHARES ")",
-                  stands->remainder, stands->delta, share->remainder, share->delta);
+        refuse_share(stands, share, reply);
     else
         vs_done(reply);
 }

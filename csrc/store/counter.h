@@ -23,7 +23,7 @@ bool vs_counter_is_lifted(const struct vs_tag *row, uint64_t floor, struct vs_re
 /* A step that is to stand in a row, and a first number.  False: REFUSED. */
 bool vs_counter_check_step(uint64_t step, struct vs_reply *reply);
 bool vs_counter_check_from(uint64_t from, struct vs_reply *reply);
-/* What to answer where one share is remembered (delta 0: none, although it was written) and another asked for. */
+/* What to answer if one share is remembered (delta 0: none, although it was written) and another is asked for. */
 void vs_share_answer(const struct vs_share *stands, const struct vs_share *share, struct vs_reply *reply);
 /* An untake's bounds are what its caller was granted once: asserted, not answered. */
 void vs_counter_check_untake(uint64_t from, uint64_t until);

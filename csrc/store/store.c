@@ -162,6 +162,17 @@ void vs_store_init(struct vs_store *store, struct vs_reply *reply) {
         vs_done(reply); /* nothing to make */
 }
 
+void vs_store_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
+                    struct vs_reply *reply) {
+    assert(share->delta > 0);
+    assert(share->remainder < share->delta);
+    vs_reply_clear(reply);
+    if (store->ops->share)
+        store->ops->share(store, counter, share, reply);
+    else
+        vs_done(reply);
+}
+
 void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,
                       struct vs_reply *reply) {
     assert(fresh->incarnation); /* 0 is nobody's: who holds a lease would not see that the store is another now */

@@ -36,7 +36,7 @@ struct vs_grant {
 /* Of several databases that grant a counter's numbers together: this one grants those congruent to `remainder` modulo
  * `delta`. */
 struct vs_share {
-    uint64_t delta, remainder;
+    uint64_t delta, remainder; /* 1 and 0: of a database that grants all of them alone */
 };
 
 /* A number that is to be reserved, or was. */
@@ -214,9 +214,10 @@ struct vs_store_ops {
     /* Raises the counter to `floor` where it stands below, and leaves it alone elsewhere.  OK: no range that is granted
      * from here on begins below `floor`. */
     void (*lift)(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
-    /* Holds a counter's share against the one that the database remembers, and remembers it where there is none, so
-     * that no two hosts give the same numbers because they name the databases in another order.  OK: it is that one,
-     * durably. REFUSED: it is another.  NULL: this store remembers none. */
+    /* Compares a counter's share with the one that the database remembers, and remembers it if there is none, so that
+     * no two hosts issue the same numbers because they name other databases, or name them in another order.  OK: it is
+     * that one, durably; a share of 1 is also OK if this user may not write it down.  REFUSED: it is another.  NULL:
+     * this store remembers none. */
     void (*share)(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                   struct vs_reply *reply);
     /* Makes a table of counters (NULL: leaf_alloc) where it is missing.  NULL: they come with their first tag. */
@@ -267,6 +268,9 @@ struct vs_floor {
     uint64_t (*at)(void *self, int64_t unix_ms); /* NULL: there is no floor */
     void *self;
 };
+/* As the operation; OK if the store remembers none. */
+void vs_store_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
+                    struct vs_reply *reply);
 /* A take of numbers that are no lower than the floor is at that instant, by the store's own clock: it is one for all
  * hosts, whatever theirs say.  A counter that stands below is lifted first, and what a first take had passed over is
  * nobody's.  Outcomes: of a take. */

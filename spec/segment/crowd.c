@@ -243,6 +243,28 @@ static void another_order_of_databases_is_refused(void) {
     CHECK_STR(text, "");
 }
 
+/* One of two databases, each alone; then both beside a host that was the first, and named one. */
+static void a_part_of_the_databases_is_refused(void) {
+    char text[512];
+    start(2, 10);
+    add_tag(uri_of("three.db"), "orders", 1, 10);
+    as_another_host("a", (const char *const[3]){"one.db", "two.db"}, text, sizeof text);
+    CHECK_STR(text, "");
+    uint64_t one = counter_at(uri_of("one.db"), "orders"), two = counter_at(uri_of("two.db"), "orders");
+    as_another_host("b", (const char *const[3]){"one.db"}, text, sizeof text);
+    CHECK_HAS(text, "it was number 0 of 2 stores, and is named as 0 of 1");
+    CHECK_HAS(text, "missing are number 1");
+    as_another_host("c", (const char *const[3]){"two.db"}, text, sizeof text);
+    CHECK_HAS(text, "missing are number 0");
+    CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), one);
+    CHECK_EQ_U64(counter_at(uri_of("two.db"), "orders"), two);
+    as_another_host("d", (const char *const[3]){"three.db"}, text, sizeof text);
+    CHECK_STR(text, "");
+    as_another_host("e", (const char *const[3]){"three.db", "one.db"}, text, sizeof text);
+    CHECK_HAS(text, "it was number 0 of");
+    CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), one);
+}
+
 /* ------------------------------------------------------------------ two databases, of which one is away */
 
 /* Has the database locked, as one whose holder is stopped: calls of it time out. */
@@ -423,6 +445,8 @@ static const struct check_case cases[] = {
     {"processes that are killed leave no number behind that is given again", processes_that_are_killed},
     {"databases that are named in another order, or beside one more, are refused",
      another_order_of_databases_is_refused},
+    {"a host that names a part of the databases is refused, whichever host is the first",
+     a_part_of_the_databases_is_refused},
     {"one of two databases may be away, and is asked again when it is back",
      one_of_two_databases_is_away_and_comes_back},
     {"that a rest stays unused is said, whatever its thread does meanwhile", that_a_rest_stays_unused_is_always_said},

@@ -21,12 +21,21 @@ static void a_share_is_remembered(void) {
         CHECK_HAS(reply.text, "number 2 of 3 stores");
         CHECK_HAS(reply.text, "as 1 of 3");
         IS(share(store, tag_name, 2, 0), VS_STORE_REFUSED);
+        IS(share(store, tag_name, 1, 0), VS_STORE_REFUSED); /* named alone */
+        CHECK_HAS(reply.text, "number 2 of 3 stores");
+        CHECK_HAS(reply.text, "missing are number 0, 1");
         IS(share(store, tag_name, 3, 2), VS_STORE_OK);
         snprintf(first, sizeof first, "%s", tag_name);
         store->ops->close(store);
         store = fresh(1);
         IS(share(store, tag_name, 3, 0), VS_STORE_OK); /* another tag's is its own */
         IS(share(store, first, 3, 2), VS_STORE_OK);
+        store->ops->close(store);
+        store = fresh(1);
+        IS(share(store, tag_name, 1, 0), VS_STORE_OK);
+        IS(share(store, tag_name, 1, 0), VS_STORE_OK);
+        IS(share(store, tag_name, 2, 0), VS_STORE_REFUSED); /* who named it alone may have issued the others' numbers */
+        CHECK_HAS(reply.text, "number 0 of 1 stores");
         IS(share(store, "nobody", 3, 2), VS_STORE_REFUSED);
         IS(share(store, "'; DROP", 3, 2), VS_STORE_REFUSED);
     }

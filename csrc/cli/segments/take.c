@@ -65,7 +65,12 @@ static int take(struct taking *taking) {
     const struct vs_floor floor = {has_day ? first_of_day : NULL, taking};
     struct vs_reply reply;
     if (taking->places.count > 1)
-        return vs_usage("%s has several databases, each with numbers of its own: name one by --store", taking->tag);
+        return vs_usage("the numbers of %s come from %d databases in turn, and this command asks one: take them from a "
+                        "server, for example by redis-cli INCR %s",
+                        taking->tag, taking->places.count, taking->tag);
+    static const struct vs_share all = {.delta = 1, .remainder = 0};
+    vs_store_share(place->store, &counter, &all, &reply);
+    if (reply.outcome != VS_STORE_OK) return vs_place_told(place, taking->tag, &reply);
     for (int tries = 0; tries < TRIES_MAX; tries++) {
         vs_store_take(place->store, &counter, taking->count, &floor, &reply);
         if (reply.outcome != VS_STORE_CONFLICT) break;

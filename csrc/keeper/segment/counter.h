@@ -78,6 +78,7 @@ struct vs_part {
     uint64_t step_max;    /* as it was given, or what holds else */
     uint64_t turn;        /* the generation that it waits for its turn in, */
     int64_t turn_from_us; /* since when */
+    _Atomic int64_t share_until_us; /* of a database that is named alone: when it is asked again for its share */
     /* for people, and for the other parts */
     _Atomic bool is_troubled;
     _Atomic uint32_t share;                              /* enum vs_share_state */
@@ -174,6 +175,9 @@ struct vs_counter vs_part_counter(const struct vs_part *part);
 void vs_part_report(struct vs_part *part);
 void vs_part_said(const struct vs_part *part, char out[VS_SAID_MAX]);
 
+/* share.c: whether the only database that is named here grants all numbers of the counter; asked before the first range,
+ * and again after a while.  False: `reply` says why nothing may be taken. */
+bool vs_share_is_alone(struct vs_part *part, struct vs_store *store, struct vs_reply *reply);
 /* share.c: whether ranges may be taken, as far as other hosts' order of the databases goes; else when to look again is
  * set.  `store`, `why`: as vs_part_run's. */
 bool vs_share_is_found(struct vs_part *part, struct vs_store *store, const char *why);

@@ -19,6 +19,10 @@ static bool is_remembered(const struct vs_segment *words, uint64_t number) {
     return number < granted && granted - number <= VS_REMEMBERED_MAX;
 }
 
+bool vs_memory_is_alone(struct vesta_segment *seg, struct vs_store *store, struct vs_reply *reply) {
+    return vs_share_is_alone(&seg->part[0], store, reply);
+}
+
 uint64_t vs_memory_granted(struct vesta_segment *seg) {
     return atomic_load(&atomic_load(&seg->words)->granted[0]);
 }

@@ -9,11 +9,16 @@
 #ifndef VS_SEGMENT_MEMORY_H
 #define VS_SEGMENT_MEMORY_H
 
+#include "store/store.h"
 #include "vesta_segment.h"
 
 #include <stdbool.h>
 
 #define VS_REMEMBERED_MAX 2048 /* a commit of an older number is not remembered */
+
+/* Whether the store grants all numbers of the counter.  False: `reply` says why nothing may be reserved.  Threads: those
+ * of the segment's desk. */
+bool vs_memory_is_alone(struct vesta_segment *seg, struct vs_store *store, struct vs_reply *reply);
 
 uint64_t vs_memory_granted(struct vesta_segment *seg);
 bool vs_memory_is_stopped(struct vesta_segment *seg);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define WAIT_US ((int64_t)10000)   /* another database is asked just now */
+#define AGAIN_US ((int64_t)60000000) /* a database that is named alone: another host may name it beside others since */
 #define REST_US ((int64_t)1000000) /* after an answer that a person must do something about, or none */
 
 #define BLOCKED "nothing is taken while "
@@ -27,14 +28,30 @@ static void ask(struct vs_part *part, struct vs_store *store, const char *why) {
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     enum vs_share_state state = VS_SHARE_AWAY;
     assert(share.remainder < share.delta);
-    if (store && !store->ops->share) reply.outcome = VS_STORE_OK; /* it remembers none */
-    if (store && store->ops->share) store->ops->share(store, &counter, &share, &reply);
+    if (store) vs_store_share(store, &counter, &share, &reply);
     if (reply.outcome == VS_STORE_OK) state = VS_SHARE_FOUND;
     if (reply.outcome == VS_STORE_REFUSED) state = VS_SHARE_REFUSED;
     atomic_store(&part->share, state);
     atomic_store(&part->is_refused, state == VS_SHARE_REFUSED);
     if (state != VS_SHARE_FOUND) atomic_fetch_add(&part->answers[reply.outcome], 1);
     snprintf(part->refill.said, sizeof part->refill.said, "%s", store ? reply.text : why);
+}
+
+bool vs_share_is_alone(struct vs_part *part, struct vs_store *store, struct vs_reply *reply) {
+    static const struct vs_share all = {.delta = 1, .remainder = 0};
+    const struct vesta_segment *seg = part->segment;
+    struct vs_counter counter = vs_part_counter(part);
+    int64_t now_us = seg->clock->boot_us(seg->clock->self);
+    assert(store);
+    if (seg->parts_count > 1) return true; /* each of them was asked */
+    if (atomic_load(&part->share) == VS_SHARE_FOUND && now_us < atomic_load(&part->share_until_us)) return true;
+    vs_store_share(store, &counter, &all, reply);
+    bool is_alone = reply->outcome == VS_STORE_OK;
+    /* nothing was taken, whatever became of the mark */
+    if (reply->outcome == VS_STORE_UNKNOWN || reply->outcome == VS_STORE_MOVED) reply->outcome = VS_STORE_DOWN;
+    atomic_store(&part->share, is_alone ? VS_SHARE_FOUND : VS_SHARE_UNASKED);
+    atomic_store(&part->share_until_us, now_us + AGAIN_US);
+    return is_alone;
 }
 
 bool vs_share_is_found(struct vs_part *part, struct vs_store *store, const char *why) {

@@ -1,6 +1,8 @@
 /* counter.c -- counters in a folder: a file a tag, with its row as text (lease/record.h).
  *
  *     <place>/~counters/tag-<tag>     a dot in a tag is a ~ there: behind a name, a dot is folder.h's
+ *     <place>/~counters/share-<tag>   which share of the tag's numbers this store grants: a row whose step is the
+ *                                     share's delta, and whose max is its remainder
  *     <place>/~counters/lock          whose turn it is to write
  *
  * A write is made over the very text that it was decided on, as folder.h says, and tried again where another came
@@ -20,9 +22,11 @@
 #include <unistd.h>
 
 #define PREFIX "tag-"
+#define SHARE "share-"
 #define OTHERS_US_MAX 2000000
 #define OTHERS_NAP_US 2000
-_Static_assert(sizeof PREFIX + VESTA_NAMESPACE_MAX <= VS_FOLDER_NAME_MAX, "a tag's file has a name");
+_Static_assert(sizeof SHARE >= sizeof PREFIX, "the longest prefix");
+_Static_assert(sizeof SHARE + VESTA_NAMESPACE_MAX <= VS_FOLDER_NAME_MAX, "a tag's file has a name");
 
 /* What a call is about. */
 struct call {
@@ -43,8 +47,8 @@ static void change_letter(char *text, char from, char to) {
         if (*text == from) *text = to;
 }
 
-static void name_of(const char *tag, char *name) {
-    snprintf(name, VS_FOLDER_NAME_MAX, PREFIX "%s", tag);
+static void name_of(const char *prefix, const char *tag, char *name) {
+    snprintf(name, VS_FOLDER_NAME_MAX, "%s%s", prefix, tag);
     change_letter(name, '.', '~');
 }
 
@@ -70,7 +74,7 @@ static void begin(struct call *call, struct vs_store *store, const char *tag, st
     assert(store->ops == &vs_store_file);
     vs_reply_clear(reply);
     *call = (struct call){.self = (struct file_store *)store, .tag = tag, .reply = reply};
-    name_of(tag, call->name);
+    name_of(PREFIX, tag, call->name);
     int64_t now_ms = store->clock->unix_us(store->clock->self) / 1000;
     reply->store_ms = now_ms > 0 ? now_ms : 0;
 }
@@ -193,6 +197,46 @@ void vs_file_tag_step(struct vs_store *store, const struct vs_counter *counter, 
 
 void vs_file_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply) {
     change_it(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
+}
+
+static bool load_row(const struct call *call, struct vs_tag *row, uint64_t *ver) {
+    struct text text;
+    return load_text(call, &text) && read_text(call, &text, row, ver);
+}
+
+/* Written as a row is, and never changed. */
+static void keep_share(struct call *call, const struct vs_share *share) {
+    const struct vs_counter_change change = {.what = VS_TAG_ADD, .from = share->remainder, .step = share->delta};
+    struct vs_tag row = {.step = 0};
+    uint64_t ver = 0;
+    name_of(SHARE, call->tag, call->name);
+    try_until_done(call, &change);
+    if (call->reply->outcome != VS_STORE_OK && call->reply->outcome != VS_STORE_CONFLICT) return;
+    vs_reply_clear(call->reply);
+    if (!load_row(call, &row, &ver)) return;
+    const struct vs_share stands = {.delta = ver ? (uint64_t)row.step : 0, .remainder = ver ? (uint64_t)row.max : 0};
+    vs_share_answer(&stands, share, call->reply);
+}
+
+void vs_file_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
+                   struct vs_reply *reply) {
+    struct call call;
+    struct vs_tag row;
+    uint64_t ver = 0;
+    vs_reply_clear(reply);
+    if (!vs_counter_no_table(counter->table, reply) || !vs_counter_check(counter, reply)) return;
+    begin(&call, store, counter->tag, reply);
+    if (!has_folder(&call)) {
+        vs_counter_unknown(call.tag, reply);
+        return;
+    }
+    if (!vs_folder_enter(&call.self->counters, reply)) return;
+    bool well = load_row(&call, &row, &ver);
+    if (well && ver)
+        keep_share(&call, share);
+    else if (well)
+        vs_counter_unknown(call.tag, reply);
+    vs_folder_leave(&call.self->counters);
 }
 
 /* Adds the tag of a file, whatever stands in it: who cannot be read is passed over. */

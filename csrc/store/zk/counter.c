@@ -1,6 +1,8 @@
 /* counter.c -- counters in ZooKeeper: a node a tag, with its row as text (lease/record.h).
  *
  *     /~counters/<tag>
+ *     /~shares/<tag>     which share of the tag's numbers this store grants: a row whose step is the share's delta, and
+ *                        whose max is its remainder
  *
  * A write is a set over the version that was read, behind a sync, and read again behind it in the same message: it is
  * done only where the store shows it.  A write that is denied because another came first is decided anew. */
@@ -17,7 +19,7 @@
 /* What a call is about. */
 struct call {
     struct zk_store *self;
-    const char *tag;
+    const char *tag, *folder;
     char path[VS_ZK_PATH_MAX];
     struct vs_reply *reply;
 };
@@ -32,6 +34,11 @@ struct view {
 
 static void path_of(const struct zk_store *self, const char *tag, char path[static VS_ZK_PATH_MAX]) {
     vs_zk_path(self, path, VS_ZK_COUNTERS "/%s", tag);
+}
+
+static void turn_to(struct call *call, const char *folder) {
+    call->folder = folder;
+    vs_zk_path(call->self, call->path, "%s/%s", folder, call->tag);
 }
 
 /* The next answer is the tag's node.  False with the reply filled. */
@@ -52,7 +59,7 @@ static bool look(const struct call *call, struct view *view) {
     vs_zk_ask(call->self, ZK_GET, call->path);
     vs_zk_ask(call->self, ZK_GET_ACL, call->path);
     return vs_zk_time(call->self, call->reply) && vs_zk_next_sync(call->self, call->reply) &&
-           next_row(call, view, call->reply) && vs_zk_next_acl(call->self, VS_ZK_COUNTERS, view->found, call->reply);
+           next_row(call, view, call->reply) && vs_zk_next_acl(call->self, call->folder, view->found, call->reply);
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -110,23 +117,29 @@ static enum fate write_row(const struct call *call, const struct view *view, con
     return FATE_TOLD;
 }
 
-static void change_it(struct vs_store *store, const struct vs_counter *counter, const struct vs_counter_change *change,
-                      struct vs_reply *reply) {
-    struct call call = {.self = (struct zk_store *)store, .tag = counter->tag, .reply = reply};
-    struct vs_tag next;
-    struct view view;
-    char folder[VS_ZK_PATH_MAX];
+static bool begin(struct call *call, struct vs_store *store, const struct vs_counter *counter,
+                  struct vs_reply *reply) {
+    *call = (struct call){.self = (struct zk_store *)store, .tag = counter->tag, .reply = reply};
     assert(store->ops->take == vs_zk_take);
     vs_reply_clear(reply);
     if (!vs_counter_no_table(counter->table, reply) || !vs_counter_check(counter, reply) ||
-        !vs_zk_begin(call.self, call.self->call_ms_max, reply))
-        return;
-    path_of(call.self, call.tag, call.path);
+        !vs_zk_begin(call->self, call->self->call_ms_max, reply))
+        return false;
+    turn_to(call, VS_ZK_COUNTERS);
+    return true;
+}
+
+static void change_node(const struct call *of, const struct vs_counter_change *change) {
+    struct call call = *of;
+    struct vs_reply *reply = call.reply;
+    struct vs_tag next;
+    struct view view;
+    char folder[VS_ZK_PATH_MAX];
     for (int tries = 0; tries < TRIES_MAX; tries++) {
         if (!look(&call, &view) || !vs_counter_decide(change, call.tag, view.found ? &view.row : NULL, &next, reply))
             return;
         if (!vs_zk_is_compared(call.self, &view.stat, call.tag, reply)) return;
-        vs_zk_path(call.self, folder, VS_ZK_COUNTERS);
+        vs_zk_path(call.self, folder, "%s", call.folder);
         if (!view.found && !vs_zk_make_node(call.self, folder, reply)) return;
         next.updated_ms = reply->store_ms;
         enum fate fate = write_row(&call, &view, &next);
@@ -134,6 +147,12 @@ static void change_it(struct vs_store *store, const struct vs_counter *counter, 
         if (fate != FATE_OTHER) return;
     }
     vs_answer(reply, VS_STORE_CONFLICT, "%.90s: tag '%s' keeps changing", call.self->place.where, call.tag);
+}
+
+static void change_it(struct vs_store *store, const struct vs_counter *counter, const struct vs_counter_change *change,
+                      struct vs_reply *reply) {
+    struct call call;
+    if (begin(&call, store, counter, reply)) change_node(&call, change);
 }
 
 /* ------------------------------------------------------------------ operations */
@@ -158,6 +177,29 @@ void vs_zk_tag_step(struct vs_store *store, const struct vs_counter *counter, ui
 
 void vs_zk_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply) {
     change_it(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
+}
+
+void vs_zk_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
+                 struct vs_reply *reply) {
+    const struct vs_counter_change change = {.what = VS_TAG_ADD, .from = share->remainder, .step = share->delta};
+    struct call call;
+    struct view view;
+    if (!begin(&call, store, counter, reply) || !look(&call, &view)) return;
+    if (!view.found) {
+        vs_counter_unknown(call.tag, reply);
+        return;
+    }
+    turn_to(&call, VS_ZK_SHARES);
+    if (!look(&call, &view)) return;
+    if (!view.found) {
+        change_node(&call, &change); /* or another host was faster */
+        if (reply->outcome != VS_STORE_OK && reply->outcome != VS_STORE_CONFLICT) return;
+        vs_reply_clear(reply);
+        if (!look(&call, &view)) return;
+    }
+    const struct vs_share stands = {.delta = view.found ? (uint64_t)view.row.step : 0,
+                                    .remainder = view.found ? (uint64_t)view.row.max : 0};
+    vs_share_answer(&stands, share, reply);
 }
 
 /* ------------------------------------------------------------------ listing */

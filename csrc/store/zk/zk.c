@@ -446,4 +446,5 @@ const struct vs_store_ops vs_store_zk = {
     .tag_add = vs_zk_tag_add,
     .tag_step = vs_zk_tag_step,
     .lift = vs_zk_lift,
+    .share = vs_zk_share,
 };

@@ -317,6 +317,51 @@ def _(world):
         assert '"tag":"bad","code":"range"' in server.get("/readyz").body
 
 
+@claim("no run of numbers is promised where several databases count: INCRBY is rejected, and every list is the true one")
+def _(world):
+    a, b = (Table(world, name, orders=100) for name in ("a.db", "b.db"))
+    text = ("return { stores = { a = { uri = 'sqlite:%s' }, b = { uri = 'sqlite:%s' } }, segments = { { stores = { 'a', 'b' }, "
+            "tags = 'orders', step_max = 100, wait_ms_max = 60000 } } }" % (a.path, b.path))
+    with Configured(world, text) as server:
+        seen = []
+        refused = b"-ERR the numbers of 'orders' are 2 apart, because several databases count it, so no 10 of them are in a row: "
+        assert server.redis("INCRBY", "orders", "10").startswith(refused), server.redis("INCRBY", "orders", "10")
+        assert b"QUEUED" not in server.say(server.resp, b"MULTI\r\nINCRBY orders 10\r\nEXEC\r\n")
+        for _ in range(60):
+            seen.append(integers(server.redis("INCRBY", "orders", "1"))[0])
+            seen.append(integers(server.redis("INCR", "orders"))[0])
+            seen += bulks(server.redis("VESTA.NEXT", "orders", "7"))
+            seen += map(int, json.loads(server.get("/v1/ids?ns=orders&n=5").body)["ids"])
+            seen += json.loads(server.get("/tinyid/id/nextId?bizType=orders&batchSize=5").body)["data"]
+            block = json.loads(server.get("/v1/blocks?ns=orders&n=5").body)
+            same(block["stride"], 2)
+            seen += [int(block["first"]) + i * 2 for i in range(block["count"])]
+            part = json.loads(server.get("/tinyid/id/nextSegmentId?bizType=orders").body)["data"]
+            seen += [n for n in range(part["currentId"] + 1, part["maxId"] + 1) if n % part["delta"] == part["remainder"]]
+            assert server.redis("INCRBY", "orders", "2").startswith(b"-ERR"), seen[-1]
+        same(len(seen), len(set(seen)))
+        assert {n % 2 for n in seen} == {0, 1}, "both databases count"
+
+
+@claim("a server that names one of two databases issues nothing, and says which one is missing")
+def _(world):
+    a, b = (Table(world, name, orders=100) for name in ("a.db", "b.db"))
+    stores = "stores = { a = { uri = 'sqlite:%s' }, b = { uri = 'sqlite:%s' } }, " % (a.path, b.path)
+    both = "return { %s segments = { { stores = { 'a', 'b' }, tags = 'orders' } } }" % stores
+    with Configured(world, both, env={"VESTA_STATE": world.path("both")}) as server:
+        while {n % 2 for n in bulks(server.redis("VESTA.NEXT", "orders", "60"))} != {0, 1}:
+            pass  # until both have been asked
+    for name, missing in ("a", 1), ("b", 0):
+        for order in "trend", "strict", "dense":
+            alone = ("return { %s segments = { { store = '%s', tags = 'orders', order = '%s', wait_ms_max = 3000 } } }" % (stores, name, order))
+            server = Configured(world, alone, env={"VESTA_STATE": world.path(name + order)})
+            with server:
+                said = server.redis(*(["VESTA.RESERVE", "orders"] if order == "dense" else ["INCR", "orders"]))
+                assert b"missing are number %d" % missing in said, (order, said)
+        done = world.run("segments", "take", "orders", "--store", "sqlite:" + world.path(name + ".db"))
+        assert done.code == 1 and "missing are number %d" % missing in done.err, done
+
+
 @claim("while another database gives numbers, the log names the one that is away, once, when it is back, and when it went back")
 def _(world):
     a, b = (Table(world, name, orders=10, users=10) for name in ("a.db", "b.db"))
