@@ -265,6 +265,10 @@ ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more)
     return (ssize_t)total;
 }
 
+bool vs_tls_keeps_bytes(const struct vs_tls_conn *conn) {
+    return SSL_has_pending(conn->ssl) == 1;
+}
+
 ssize_t vs_tls_write(struct vs_tls_conn *conn, const char *bytes, size_t length) {
     size_t total = 0, sent;
     int rc = 1;

@@ -15,6 +15,7 @@ const struct vs_tls vs_tls_module = {
     .shake = vs_tls_shake,
     .read = vs_tls_read,
     .write = vs_tls_write,
+    .keeps_bytes = vs_tls_keeps_bytes,
     .is_reversed = vs_tls_is_reversed,
     .end = vs_tls_end,
     .free = vs_tls_free,

@@ -34,6 +34,7 @@ const char *vs_tls_protocol(const struct vs_tls_conn *conn);
 enum vs_tls_step vs_tls_shake(struct vs_tls_conn *conn, bool *more);
 ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more);
 ssize_t vs_tls_write(struct vs_tls_conn *conn, const char *bytes, size_t length);
+bool vs_tls_keeps_bytes(const struct vs_tls_conn *conn);
 bool vs_tls_is_reversed(const struct vs_tls_conn *conn);
 void vs_tls_end(struct vs_tls_conn *conn);
 void vs_tls_free(struct vs_tls_conn *conn);

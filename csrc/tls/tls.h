@@ -21,11 +21,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define VS_TLS_ABI 1
+#define VS_TLS_ABI 2
 #define VS_TLS_PACKAGE "libssl-dev"
 #define VS_TLS_NAME_MAX 256
 
 /* What a handshake needs to go on. */
+#define VS_TLS_RECORD_BYTES 17408
+
 enum vs_tls_step { VS_TLS_DONE, VS_TLS_WANTS_READ, VS_TLS_WANTS_WRITE, VS_TLS_FAILED };
 
 /* Whether a server asks for its clients' certificates. */
@@ -84,6 +86,8 @@ struct vs_tls {
     /* > 0: so many of them are gone; -1 and errno as above.  What was refused by EAGAIN is what must be written next:
      * the same bytes, wherever they are then, and maybe more behind them. */
     ssize_t (*write)(struct vs_tls_conn *conn, const char *bytes, size_t length);
+    /* Whether it keeps bytes that were read from the socket: a record that is not whole, in a buffer of VS_TLS_RECORD_BYTES. */
+    bool (*keeps_bytes)(const struct vs_tls_conn *conn);
     /* Behind an EAGAIN of read or write: it is the other way that must be waited for (read for POLLOUT). */
     bool (*is_reversed)(const struct vs_tls_conn *conn);
     /* Says goodbye, if the socket takes it; nothing is written behind it. */

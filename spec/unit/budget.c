@@ -130,11 +130,50 @@ static void memory_is_given_up_to_its_bound(void) {
     struct vs_limits l = settled((struct vs_limits){.connections_max = 20, .memory_max = 1000}, 500, 10, everywhere);
     struct vs_budget *budget = vs_budget_new(&l);
     NEED(budget);
-    CHECK(vs_budget_take(budget, 750) && !vs_budget_is_short(budget));
-    CHECK(!vs_budget_take(budget, 251) && vs_budget_memory(budget) == 750);
-    CHECK(vs_budget_take(budget, 250) && vs_budget_is_short(budget) && !vs_budget_take(budget, 1));
-    vs_budget_give(budget, 1000);
+    CHECK(vs_budget_take(budget, NULL, 0, 750) && !vs_budget_is_short(budget, NULL));
+    CHECK(!vs_budget_take(budget, NULL, 0, 251) && vs_budget_memory(budget) == 750);
+    CHECK(vs_budget_take(budget, NULL, 0, 250) && vs_budget_is_short(budget, NULL) && !vs_budget_take(budget, NULL, 0, 1));
+    vs_budget_give(budget, NULL, 1000);
     CHECK_EQ_I64(vs_budget_memory(budget), 0);
+    vs_budget_free(budget);
+}
+
+/* Takes all that the part may have, in pieces of 100. */
+static int64_t take_all(struct vs_budget *budget, struct vs_memory_part *part) {
+    while (vs_budget_take(budget, part, 100000, 100)) {
+    }
+    return part->bytes;
+}
+
+static void a_part_leaves_as_much_free_as_it_has(void) {
+    struct vs_limits l = settled((struct vs_limits){.connections_max = 20, .memory_max = 1000000}, 500, 10, everywhere);
+    struct vs_budget *budget = vs_budget_new(&l);
+    struct vs_memory_part part[9] = {{.divisor = 1}}, address = {.divisor = 2};
+    NEED(budget);
+    CHECK_EQ_I64(take_all(budget, &address), 333300);
+    vs_budget_give(budget, &address, 333300);
+    for (int64_t i = 0; i < 9; i++) { /* each has half of what those before it left */
+        part[i].divisor = 1;
+        int64_t left = 1000000 - vs_budget_memory(budget), has = take_all(budget, &part[i]);
+        CHECK(has > left / 2 - 200 && has <= left / 2);
+    }
+    CHECK(vs_budget_is_short(budget, &part[8]) && vs_budget_is_short(budget, &part[0]));
+    CHECK(!vs_budget_is_short(budget, &address)); /* which has nothing */
+    for (int i = 0; i < 9; i++)
+        vs_budget_give(budget, &part[i], (size_t)part[i].bytes);
+    CHECK_EQ_I64(vs_budget_memory(budget), 0);
+    vs_budget_free(budget);
+}
+
+static void a_connection_has_an_own_part(void) {
+    struct vs_limits l = settled((struct vs_limits){.connections_max = 20, .memory_max = 1000000}, 500, 10, everywhere);
+    struct vs_budget *budget = vs_budget_new(&l);
+    struct vs_memory_part part = {.divisor = 1};
+    NEED(budget);
+    int64_t has = take_all(budget, &part);
+    CHECK(vs_budget_take(budget, &part, 0, 20000)); /* a twentieth of the half */
+    CHECK(!vs_budget_take(budget, &part, 20000, 5001));
+    vs_budget_give(budget, &part, (size_t)has + 20000);
     vs_budget_free(budget);
 }
 
@@ -149,5 +188,7 @@ static const struct check_case cases[] = {
     {"a balancer's connection counts for no address before its client is named",
      a_balancers_connection_counts_for_no_address_before_it_is_named},
     {"memory is given up to its bound", memory_is_given_up_to_its_bound},
+    {"a client may hold as much memory as it leaves free, and an address half of that", a_part_leaves_as_much_free_as_it_has},
+    {"a connection has a little memory of its own, whatever its client holds", a_connection_has_an_own_part},
 };
 CHECK_MAIN(cases)

@@ -342,14 +342,28 @@ int vs_budget_open(struct vs_budget *b, enum vs_protocol protocol) {
 
 /* ------------------------------------------------------------------ memory: sums, which order nothing */
 
-bool vs_budget_take(struct vs_budget *b, size_t bytes) {
-    int64_t before = atomic_fetch_add_explicit(&b->memory, (int64_t)bytes, memory_order_relaxed);
-    if (before + (int64_t)bytes <= b->limits.memory_max) return true;
-    vs_budget_give(b, bytes);
+static int64_t free_of(struct vs_budget *b) {
+    int64_t left = b->limits.memory_max - vs_budget_memory(b);
+    return left > 0 ? left : 0;
+}
+
+static bool fits(struct vs_budget *b, struct vs_memory_part *part, size_t own, size_t bytes) {
+    if (vs_budget_memory(b) > b->limits.memory_max) return false;
+    if (!part || own + bytes <= (size_t)b->limits.memory_max / 2 / (size_t)b->limits.connections_max) return true;
+    return atomic_load_explicit(&part->bytes, memory_order_relaxed) * part->divisor <= free_of(b);
+}
+
+/* Taken first and looked at then, so that two threads cannot both take the last. */
+bool vs_budget_take(struct vs_budget *b, struct vs_memory_part *part, size_t own, size_t bytes) {
+    atomic_fetch_add_explicit(&b->memory, (int64_t)bytes, memory_order_relaxed);
+    if (part) atomic_fetch_add_explicit(&part->bytes, (int64_t)bytes, memory_order_relaxed);
+    if (fits(b, part, own, bytes)) return true;
+    vs_budget_give(b, part, bytes);
     return false;
 }
 
-void vs_budget_give(struct vs_budget *b, size_t bytes) {
+void vs_budget_give(struct vs_budget *b, struct vs_memory_part *part, size_t bytes) {
+    if (part) atomic_fetch_sub_explicit(&part->bytes, (int64_t)bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&b->memory, (int64_t)bytes, memory_order_relaxed);
 }
 
@@ -357,6 +371,7 @@ int64_t vs_budget_memory(struct vs_budget *b) {
     return atomic_load_explicit(&b->memory, memory_order_relaxed);
 }
 
-bool vs_budget_is_short(struct vs_budget *b) {
-    return vs_budget_memory(b) > b->limits.memory_max / 4 * 3;
+bool vs_budget_is_short(struct vs_budget *b, struct vs_memory_part *part) {
+    if (!part) return vs_budget_memory(b) > b->limits.memory_max / 4 * 3;
+    return atomic_load_explicit(&part->bytes, memory_order_relaxed) * part->divisor > free_of(b) / 4 * 3;
 }

@@ -91,11 +91,21 @@ bool vs_budget_name(struct vs_budget *budget, enum vs_protocol protocol, const s
 void vs_budget_leave(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer);
 int vs_budget_open(struct vs_budget *budget, enum vs_protocol protocol); /* VS_PROTOCOLS: all of them */
 
-/* false: clients would have more than they may.  Threads: any. */
-bool vs_budget_take(struct vs_budget *budget, size_t bytes);
-void vs_budget_give(struct vs_budget *budget, size_t bytes);
+/* What one client, or one address, holds of the memory for all.  It may hold as much as it leaves free, divided by
+ * `divisor`: one alone has a half, or a third with a divisor of 2, and however many take all they can, a part as large
+ * is left for the next to come.  Zero but for the divisor at first. */
+struct vs_memory_part {
+    _Atomic int64_t bytes;
+    int divisor;
+};
+
+/* Takes memory for a connection that holds `own` bytes already.  Half of the memory, divided by the number of
+ * connections, is each connection's own: up to that, no part is asked.  `part` NULL: it is no client's.
+ * false: clients would have more than they may, or this one more than its part.  Threads: any, as the next. */
+bool vs_budget_take(struct vs_budget *budget, struct vs_memory_part *part, size_t own, size_t bytes);
+void vs_budget_give(struct vs_budget *budget, struct vs_memory_part *part, size_t bytes);
 int64_t vs_budget_memory(struct vs_budget *budget);
-/* Three quarters are taken: who holds memory and does nothing must go. */
-bool vs_budget_is_short(struct vs_budget *budget);
+/* This part has three quarters of what it may: its connections that hold memory and do nothing must go. */
+bool vs_budget_is_short(struct vs_budget *budget, struct vs_memory_part *part);
 
 #endif

@@ -56,13 +56,15 @@ static bool says_no_password(struct conn *c, uint64_t now) {
     return stranger && now - c->stranger_ms >= c->loop->server->opts->auth_ms;
 }
 
-/* Where memory is short, whoever holds some must move: it is closed rather than those who come. */
+/* If memory is short, a connection of a large holder must use what it holds: it is closed rather than those that come.
+ * A request that comes byte by byte makes no progress until it is whole. */
 static bool sits_on_memory(struct conn *c, uint64_t now) {
     size_t unsent = vs_conn_unsent(c);
     if (unsent < c->unsent) c->active_ms = now; /* the client reads, if slowly */
     c->unsent = unsent;
-    return c->session.memory > 0 && !c->waits && now - c->active_ms >= SHED_MS &&
-           vs_budget_is_short(c->session.app->budget);
+    uint64_t since_ms = c->have > 0 && !c->writing ? c->partial_ms : c->active_ms;
+    return c->session.memory > 0 && !c->waits && now - since_ms >= SHED_MS &&
+           vs_budget_is_short(c->session.app->budget, c->session.part);
 }
 
 static void look_at(struct conn *c, uint64_t now) {
@@ -262,6 +264,7 @@ static struct loop *new_loop(const struct vs_app *app) {
         return free_loop(loop), NULL;
     TAILQ_INIT(&loop->conns);
     TAILQ_INIT(&loop->waited_for);
+    TAILQ_INIT(&loop->shaking);
     for (int i = 0; i < queues; i++)
         TAILQ_INIT(&loop->queue[i].conns);
     return loop;
@@ -372,7 +375,7 @@ static int make_monitor(struct vs_app *app, int loops, struct vesta_error *err) 
 }
 
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
-    struct server server = {.opts = opts};
+    struct server server = {.opts = opts, .shaking = {.divisor = 1}};
     int rc = 0, running = 1;
     assert(opts->threads >= 1 && opts->threads <= VS_THREADS_MAX);
     if ((rc = make_budget(opts, err)) != VESTA_OK || (rc = make_monitor(opts->app, opts->threads, err)) != VESTA_OK)

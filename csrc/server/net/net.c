@@ -94,6 +94,7 @@ void vs_conn_end(struct conn *c) {
     TAILQ_REMOVE(&c->loop->conns, c, all);
     vs_session_end(&c->session);
     vs_secure_end(c);
+    vs_secure_leave(c);
     vs_poll_forget(c->loop, c->fd);
     close(c->fd);
     c->gone = true;
@@ -122,7 +123,7 @@ static void count_shed(struct conn *c) {
 
 void vs_conn_shed(struct conn *c) {
     static const struct vs_refusal overloaded = {
-        .resp = "OOM clients hold all the memory they are allowed", .status = "503 Service Unavailable", .again = true};
+        .resp = "OOM your part of the memory for clients is used up", .status = "503 Service Unavailable", .again = true};
     bool silent = c->writing || c->waits || c->lingering;
     if (c->gone) return;
     count_shed(c);

@@ -47,10 +47,11 @@ struct conn {
     bool is_secure, is_shaken; /* TLS is spoken; hands were shaken, and it says its protocol */
     bool is_reversed;          /* TLS must write before it can read on */
     struct vs_tls_conn *tls;   /* from the first byte of a handshake on */
-    size_t tls_bytes;          /* of what clients may hold, for that */
+    bool keeps_record;         /* TLS has a part of a record: its memory is counted */
+    bool is_shaking;           /* among those of its loop: its handshake's memory is counted */
     struct writing *writing; /* a reply that the socket did not take at once; NULL: none */
     struct loop *loop;
-    TAILQ_ENTRY(conn) all, queued, line;
+    TAILQ_ENTRY(conn) all, queued, line, shaken;
     char *buf; /* bytes of a request that is not complete, or could not be answered yet */
     size_t have, size;
     uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
@@ -88,6 +89,7 @@ struct loop {
     int line_length[VS_LINES];
     bool is_late; /* the last round ended before all lines were served */
     struct conns gone; /* ended in this round */
+    struct conns shaking; /* whose handshakes have begun, the eldest first */
     bool serving;      /* the line; replies may stand until it was served */
     struct replies {
         struct conn *conn;
@@ -134,6 +136,7 @@ struct server {
         uint64_t at_ms, count;
     } told_turned[VS_PROTOCOLS], told_shed, told_rests;
     uint64_t told_address[VS_PROTOCOLS]; /* of those turned away, who had too many from one address */
+    struct vs_memory_part shaking; /* memory of all handshakes */
     struct told told_shakes[VS_SHAKES];
     struct vs_shake_failed failed[VS_SHAKES]; /* the last of them; under secure.c's lock */
 };
@@ -169,6 +172,8 @@ ssize_t vs_secure_get(struct conn *conn, char *to, size_t room, bool *more);
 ssize_t vs_secure_put(struct conn *conn, const char *bytes, size_t length);
 /* Nothing is written behind it. */
 void vs_secure_end(struct conn *conn);
+/* Its socket is closed. */
+void vs_secure_leave(struct conn *conn);
 void vs_secure_free(struct conn *conn);
 /* Ends one whose handshake takes too long. */
 bool vs_secure_is_late(struct conn *conn, uint64_t now_ms);

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 
 #define SHAKE_MS 5000     /* to shake hands; nobody has said a secret by then */
-#define SHAKE_BYTES 45056 /* that a handshake holds, as measured; a connection behind it has 15 KiB */
+#define SHAKE_BYTES 196608 /* that a handshake holds at most: 44 KiB, a message of 128 KiB and a record of 16; later 15 KiB */
 #define HANDSHAKE 0x16    /* how TLS begins, with version 3 */
 #define HEAD_BYTES 5      /* ... and the length of what follows at the end of them */
 #define HELLO_MAX 4096    /* that is waited for to be whole */
@@ -83,17 +83,49 @@ bool vs_secure_is_late(struct conn *c, uint64_t now_ms) {
     return true;
 }
 
-/* TLS's own memory, a part of what clients may hold. */
-static bool hold(struct conn *c, size_t bytes) {
-    if (bytes < c->tls_bytes)
-        vs_session_give(&c->session, c->tls_bytes - bytes);
-    else if (!vs_session_take(&c->session, bytes - c->tls_bytes))
-        return false;
-    c->tls_bytes = bytes;
+static bool is_same_host(const struct vs_peer *a, const struct vs_peer *b) {
+    return a->family == b->family && memcmp(a->at, b->at, a->family == 6 ? 8 : 4) == 0;
+}
+
+/* Whose handshake gives way to that of c: its own address's eldest if that has a quarter of them, so that one address
+ * cannot drive out all others; else the eldest. */
+static struct conn *who_gives_way(const struct conn *c) {
+    struct conn *own = NULL, *at;
+    int all = 0, same = 0;
+    TAILQ_FOREACH(at, &c->loop->shaking, shaken) {
+        all++;
+        if (!is_same_host(&at->peer, &c->peer)) continue;
+        same++;
+        if (!own) own = at;
+    }
+    return 4 * same >= all && own ? own : TAILQ_FIRST(&c->loop->shaking);
+}
+
+/* What a handshake holds is counted as its most, from the first whole message to its end.  All handshakes together are
+ * one part of the memory.  A client that means it is done within a few round trips, so elder ones give way to those that
+ * come. */
+static bool hold(struct conn *c) {
+    struct loop *loop = c->loop;
+    while (!vs_budget_take(c->session.app->budget, &loop->server->shaking, SIZE_MAX / 2, SHAKE_BYTES)) {
+        struct conn *elder = who_gives_way(c);
+        if (!elder) return false;
+        vs_add(&loop->scratch.counts->shed[elder->session.protocol], 1);
+        vs_conn_end(elder);
+        vs_secure_free(elder); /* now, and not with the round: there may be many of them in one */
+    }
+    c->is_shaking = true;
+    TAILQ_INSERT_TAIL(&loop->shaking, c, shaken);
     return true;
 }
 
-/* Nothing is made for who has not said a whole hello, or nothing that is TLS.  true: it has come. */
+void vs_secure_leave(struct conn *c) {
+    if (!c->is_shaking) return;
+    c->is_shaking = false;
+    TAILQ_REMOVE(&c->loop->shaking, c, shaken);
+    vs_budget_give(c->session.app->budget, &c->loop->server->shaking, SHAKE_BYTES);
+}
+
+/* Nothing is made for a connection that has not sent a whole hello, or sent what is no TLS.  true: it has come. */
 static bool has_come(struct conn *c) {
     const unsigned char *at = (const unsigned char *)c->loop->in;
     ssize_t got = recv(c->fd, c->loop->in, HELLO_MAX, MSG_PEEK | MSG_DONTWAIT);
@@ -108,7 +140,7 @@ static bool has_come(struct conn *c) {
 /* false: the connection does not go on. */
 static bool begin(struct conn *c) {
     const char *protocol = c->session.protocol == VS_RESP ? NULL : "http/1.1";
-    if (hold(c, SHAKE_BYTES)) c->tls = opts_of(c)->tls->accept(opts_of(c)->tls_server, c->fd, protocol);
+    if (hold(c)) c->tls = opts_of(c)->tls->accept(opts_of(c)->tls_server, c->fd, protocol);
     if (c->tls) return true;
     vs_add(&c->loop->scratch.counts->shed[c->session.protocol], 1);
     return vs_conn_end(c), false;
@@ -129,7 +161,7 @@ static bool take_name(struct conn *c) {
 /* What came behind the handshake may be in TLS's memory, where no edge tells of it. */
 static void finish(struct conn *c) {
     c->is_shaken = true;
-    hold(c, 0); /* what is left is a part of what a connection is, as its descriptor */
+    vs_secure_leave(c); /* what is left is a part of what a connection is, as its descriptor */
     count(c, VS_SHAKE_OK, "");
     if (!take_name(c)) {
         vs_conn_end(c);
@@ -166,6 +198,18 @@ void vs_secure_shake(struct conn *c) {
 
 /* ------------------------------------------------------------------ bytes */
 
+/* A part of a record is in a buffer of TLS's until the rest comes.  false: there is no memory for it. */
+static bool hold_record(struct conn *c) {
+    bool keeps = opts_of(c)->tls->keeps_bytes(c->tls);
+    if (keeps == c->keeps_record) return true;
+    if (!keeps)
+        vs_session_give(&c->session, VS_TLS_RECORD_BYTES);
+    else if (!vs_session_take(&c->session, VS_TLS_RECORD_BYTES))
+        return false;
+    c->keeps_record = keeps;
+    return true;
+}
+
 ssize_t vs_secure_get(struct conn *c, char *to, size_t room, bool *more) {
     const struct vs_tls *tls = opts_of(c)->tls;
     if (!c->is_shaken) { /* hands will not be: only its end is waited for */
@@ -177,6 +221,10 @@ ssize_t vs_secure_get(struct conn *c, char *to, size_t room, bool *more) {
     ssize_t got = tls->read(c->tls, to, room, more);
     int error = errno;
     reverse(c, got < 0 && error == EAGAIN && tls->is_reversed(c->tls));
+    if (!hold_record(c)) {
+        vs_add(&c->loop->scratch.counts->shed[c->session.protocol], 1);
+        got = -1, error = ENOBUFS;
+    }
     errno = error;
     return got;
 }
@@ -191,7 +239,9 @@ void vs_secure_end(struct conn *c) {
 
 void vs_secure_free(struct conn *c) {
     if (c->tls) opts_of(c)->tls->free(c->tls);
-    vs_session_give(&c->session, c->tls_bytes);
+    c->tls = NULL;
+    if (c->keeps_record) vs_session_give(&c->session, VS_TLS_RECORD_BYTES);
+    c->keeps_record = false;
     free((char *)c->session.certified);
     c->session.certified = NULL;
 }

@@ -139,6 +139,7 @@ struct vs_session {
     struct vs_waiting waiting;
     int64_t began_us;        /* boot_us */
     size_t memory;           /* bytes of app->budget that are held for this connection */
+    struct vs_memory_part *part;    /* ... which they are counted to; NULL: none is held, or it is no client's */
     struct vs_member member; /* what of it others may see */
     bool known;              /* RESP: it said the password */
     struct vs_grant grant;
@@ -168,6 +169,8 @@ bool vs_session_is_due(const struct vs_session *session, int64_t now_us);
  * more than they may. */
 bool vs_session_take(struct vs_session *session, size_t bytes);
 void vs_session_give(struct vs_session *session, size_t bytes);
+/* It is another client's from now on, and so is its memory. */
+void vs_session_reckon(struct vs_session *session);
 /* Makes room for so many ids in session->waiting.ids. */
 bool vs_session_keep(struct vs_session *session, size_t count);
 /* A request ended or was answered: nothing waits any more. */

@@ -12,6 +12,7 @@
 #define SETS 1024
 #define WAYS 8
 #define SEATS_WAYS 8
+#define ADDRESS_DIVISOR 2     /* of memory, an address has less than a client that is known by its name */
 #define SEAT_RESTS_US 2000000 /* who came by since keeps its seat */
 
 struct vs_shares {
@@ -70,7 +71,7 @@ static bool is_among(const struct vs_accounts *accounts, const char *name) {
 static struct vs_party *new_client(struct vs_shares *shares, const struct vs_accounts *accounts) {
     if (shares->client_count < CLIENTS_MAX) return &shares->client[shares->client_count++];
     for (int i = 0; i < CLIENTS_MAX; i++)
-        if (!is_among(accounts, shares->client[i].name)) return &shares->client[i];
+        if (!is_among(accounts, shares->client[i].name) && shares->client[i].memory.bytes == 0) return &shares->client[i];
     return NULL; /* there are more names than a file may have */
 }
 
@@ -84,6 +85,7 @@ void vs_shares_set(struct vs_shares *shares, const struct vs_accounts *accounts,
             memset(party, 0, sizeof *party);
             snprintf(party->name, sizeof party->name, "%s", a->name);
             party->number = ++shares->numbers;
+            party->memory.divisor = 1;
         }
         if (!party) continue;
         atomic_store_explicit(&party->weight, a->weight, memory_order_relaxed);
@@ -139,7 +141,7 @@ static struct vs_party *address_at(struct vs_shares *shares, const struct vs_pee
     for (int i = 0; i < WAYS; i++)
         if (gives_way(&set[i], way)) way = &set[i];
     if (!way) return &set[0];
-    *way = (struct vs_party){.peer = *key, .number = ++shares->numbers, .weight = 1};
+    *way = (struct vs_party){.peer = *key, .number = ++shares->numbers, .weight = 1, .memory = {.divisor = ADDRESS_DIVISOR}};
     vs_bucket_set(&way->ids, shares->address_ids, 0);
     vs_bucket_set(&way->requests, shares->address_requests, 0);
     return way;
@@ -161,6 +163,11 @@ struct vs_party *vs_party_of(struct vs_session *s) {
     return s->share.client && (s->grant.secret || s->certified) ? s->share.client : vs_address_of(s);
 }
 
+struct vs_memory_part *vs_shares_memory(struct vs_session *s) {
+    struct vs_party *party = vs_party_of(s);
+    return party ? &party->memory : NULL;
+}
+
 void vs_shares_look(struct vs_session *s) {
     struct vs_shares *shares = s->app->shares;
     const struct vs_account *account = s->grant.account;
@@ -175,6 +182,7 @@ void vs_shares_look(struct vs_session *s) {
     const struct vs_party *client = s->share.client;
     s->share.is_metered = shares->address_ids || shares->address_requests || s->app->has_rates ||
                           (client && (vs_bucket_rate(&client->ids) || vs_bucket_rate(&client->requests)));
+    if (s->part) vs_session_reckon(s);
 }
 
 void vs_shares_end(struct vs_session *s) {

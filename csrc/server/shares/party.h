@@ -11,6 +11,7 @@ struct vs_party {
     int holders;                    /* connections of an address; under shares.c's lock */
     _Atomic uint32_t weight;
     struct vs_bucket ids, requests;
+    struct vs_memory_part memory;
     vs_count held, refused; /* of all loops: counted where a request waits anyway */
     _Atomic int64_t told_us;
 };

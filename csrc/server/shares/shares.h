@@ -30,6 +30,8 @@ extern const char *const vs_share_name[VS_SHARES];
 /* Who the connection is has changed, or it ends. */
 void vs_shares_look(struct vs_session *session);
 void vs_shares_end(struct vs_session *session);
+/* What the connection's party holds of the memory; NULL: there are no parties. */
+struct vs_memory_part *vs_shares_memory(struct vs_session *session);
 
 /* Whether a request may be run now, by the rates of requests; asked once.  false: it is to wait (r->held). */
 bool vs_shares_admit(struct vs_request *request);

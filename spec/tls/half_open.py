@@ -1,0 +1,103 @@
+"""half_open.py VESTA CERTIFICATES -- handshakes that are begun and never finished: the memory that they take is counted as it
+is, and a client that means it still gets in."""
+import os
+import re
+import resource
+import socket
+import ssl
+import time
+
+from secured import Secure
+from servers import until
+from serving import SLOW, claim, get, main, same
+
+HALVES = 2400
+
+
+def promise(length):
+    """A record of a ClientHello, the first of several, that promises so many bytes."""
+    return b"\x16\x03\x01\x0f\xa0\x01" + length.to_bytes(3, "big") + b"\x03\x03" + b"x" * 3994 + b"\x16\x03\x01\x3f\x00" + b"x" * 12000
+
+
+def hello(server):
+    context, into, out = server.context(), ssl.MemoryBIO(), ssl.MemoryBIO()
+    try:
+        context.wrap_bio(into, out, server_hostname="localhost").do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return out.read()
+
+
+def peak(server):
+    """In MiB, since the start."""
+    with open("/proc/%d/status" % server.process.pid) as status:
+        return int(re.search(r"VmHWM:\s+(\d+)", status.read())[1]) / 1024
+
+
+def begin(server, first, from_address):
+    sock = socket.create_connection(("127.0.0.1", server.http), source_address=(from_address, 0))
+    sock.sendall(first)
+    return sock
+
+
+def takes(server):
+    """One request over a connection of its own; whether it was answered."""
+    try:
+        return server.say(server.http, get("/genid", "Connection: close")).startswith(b"HTTP/1.1 200 ")
+    except OSError:
+        return False
+
+
+def half_open(world, first_of):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    with Secure(world, "--memory-mib", "128") as server:
+        first, refused, halves = first_of(server), 0, []
+        for i in range(HALVES // SLOW):
+            halves.append(begin(server, first, "127.0.1.%d" % (i % 5 + 1)))
+            if i % 100 == 99:
+                refused += not takes(server)
+        deadline = time.monotonic() + 2
+        while time.monotonic() < deadline:
+            refused += not takes(server)
+        print("    %d half-open handshakes: peak %.0f MiB, %d requests refused" % (len(halves), peak(server), refused))
+        same(refused, 0)
+        assert SLOW > 1 or peak(server) < 160, "%.0f MiB" % peak(server)
+        for half in halves:
+            half.close()
+
+
+@claim("2,400 half-open handshakes stay within 160 MiB where clients may have 128, and refuse nobody else")
+def half_open_handshakes_have_their_bound(world):
+    half_open(world, hello)
+
+
+@claim("so do those that promise a message as long as TLS lets them")
+def handshakes_with_a_vast_message_have_it(world):
+    half_open(world, lambda server: promise(131000))
+
+
+@claim("records that are sent in part are counted, and have their bound")
+def parts_of_records_are_counted(world):
+    with Secure(world, "--memory-mib", "8") as server:
+        halves, part = [], b"\x17\x03\x03\x40\x00" + b"x" * 12000
+        for _ in range(10):
+            sock = server.connect(server.http)
+            os.write(sock.fileno(), part)  # past the encryption
+            halves.append(sock)
+        until(lambda: server.metric("vesta_client_memory_bytes") >= 10 * 16384, "they are counted")
+        for _ in range(500):
+            sock = server.connect(server.http)
+            try:
+                os.write(sock.fileno(), part)
+            except OSError:
+                pass
+            halves.append(sock)
+        until(lambda: server.metric('vesta_connections_shed_total{proto="http"}') > 0, "some are closed")
+        assert server.metric("vesta_client_memory_bytes") <= 8 << 20
+        same(takes(server), True)
+        for half in halves:
+            half.close()
+        until(lambda: server.metric("vesta_client_memory_bytes") == 0, "all of it is given back")
+
+
+main()
