@@ -28,7 +28,8 @@
  *
  * Conventions: functions return VESTA_OK (0) or a negative enum vesta_code; the result comes last and is set only
  * on success.  `err` may be NULL.  Texts are UTF-8 and NUL-terminated.  Names end in their unit (_ms, _us).
- * The library prints nothing, never exits and installs no signal handler.
+ * The library prints nothing, never exits and installs no signal handler.  Once loaded it stays in the process: its
+ * threads may outlive the handle of dlopen, and dlclose unloads nothing. 
  */
 #ifndef VESTA_H
 #define VESTA_H
