@@ -3,18 +3,16 @@
 
 #include <assert.h>
 
-#define DOUBLINGS_MAX 6
+#define LONGEST 6 /* failures, behind which a rest is the longest */
 
 void vs_peer_rest(struct vs_peer *peer, int64_t now_us, uint64_t dice) {
-    int64_t us = VS_REST_MIN_US << (peer->failures < DOUBLINGS_MAX ? peer->failures : DOUBLINGS_MAX);
-    assert(us <= VS_REST_MAX_US);
-    peer->retry_us = now_us + us - (int64_t)(dice % (uint64_t)(us / 4));
+    peer->retry_us = now_us + vs_rest_us(peer->failures, VS_REST_MIN_US, dice);
     peer->failures++;
     peer->is_refusing = false;
 }
 
 void vs_peer_refuse(struct vs_peer *peer, int64_t now_us, uint64_t dice) {
-    peer->failures = DOUBLINGS_MAX;
+    peer->failures = LONGEST;
     vs_peer_rest(peer, now_us, dice);
     peer->is_refusing = true;
 }

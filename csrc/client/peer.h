@@ -3,10 +3,8 @@
 #ifndef VS_CLIENT_PEER_H
 #define VS_CLIENT_PEER_H
 
+#include "base/rest.h"
 #include "client/dial.h"
-
-#define VS_REST_MIN_US INT64_C(100000)  /* after the first failure; then twice as long each time ... */
-#define VS_REST_MAX_US INT64_C(6400000) /* ... up to this */
 
 struct vs_peer {
     struct vs_dial *dial; /* a connection is being made; or NULL */

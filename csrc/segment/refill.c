@@ -1,15 +1,14 @@
 /* refill.c -- the refiller of a counter: what an event means in each phase.  Pure; see refill.h. */
 #include "segment/refill.h"
 
+#include "base/rest.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define RETRY_US ((int64_t)100000)    /* after no answer, or none that says what became of it; doubles */
-#define REFUSED_US ((int64_t)1000000) /* after one that a person must do something about; doubles */
-#define DOUBLED_MAX 6
 #define CONFLICTS_MAX 3 /* asked again at once */
 
 __attribute__((format(printf, 2, 3))) static void say(struct vs_refill *refill, const char *format, ...) {
@@ -33,15 +32,13 @@ static void act_sleep(struct vs_refill *refill, const struct vs_refill_event *ev
     out->on_want = on_want;
 }
 
-/* After trouble: twice as long each time, and up to half as much again, so that those who met the same trouble do not
- * come again at the same time. */
+/* A database that was read-only for a while may recover like one that was down: no rest is longer than any other's. */
 static void act_back_off(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
                          int64_t us) {
     assert(us > 0);
-    us <<= refill->troubles < DOUBLED_MAX ? refill->troubles : DOUBLED_MAX;
-    if (refill->troubles <= DOUBLED_MAX) refill->troubles++;
     refill->dice = refill->dice * 6364136223846793005u + 1442695040888963407u;
-    act_sleep(refill, ev, out, us + (int64_t)((refill->dice >> 33) % (uint64_t)(us / 2 + 1)), false);
+    act_sleep(refill, ev, out, vs_rest_us(refill->troubles, us, refill->dice >> 33), false);
+    refill->troubles++;
 }
 
 static void act_take(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
@@ -118,7 +115,7 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
     if (why) {
         say(refill, "the counter grants %" PRIu64 " to %" PRIu64 ", and that is no range: %s", ev->from, ev->until,
             why);
-        act_back_off(refill, ev, out, REFUSED_US);
+        act_back_off(refill, ev, out, VS_REST_REFUSED_US);
         return;
     }
     refill->from = ev->from;
@@ -164,10 +161,10 @@ static void step_take(struct vs_refill *refill, const struct vs_refill_event *ev
         break;
     case VS_STORE_REFUSED:
         say(refill, "the store refuses to raise the counter: %.120s", ev->text);
-        act_back_off(refill, ev, out, REFUSED_US);
+        act_back_off(refill, ev, out, VS_REST_REFUSED_US);
         return;
     }
-    act_back_off(refill, ev, out, RETRY_US);
+    act_back_off(refill, ev, out, VS_REST_MIN_US);
 }
 
 static void step_publish(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
@@ -201,7 +198,7 @@ static void step_raise(struct vs_refill *refill, const struct vs_refill_event *e
     if (ev->outcome == VS_STORE_OK)
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
     else
-        act_back_off(refill, ev, out, REFUSED_US);
+        act_back_off(refill, ev, out, VS_REST_REFUSED_US);
 }
 
 /* The next rest leaves the refiller: to the store, which is asked only once for it, or into the words. */

@@ -160,8 +160,8 @@ static void a_store_that_is_down(void) {
     for (int i = 0; i < 30; i++) {
         reply(VS_STORE_DOWN);
         CHECK_HAS(refill.said, "does not answer");
-        int64_t least = S / 10 << (i < 6 ? i : 6);
-        backs_off(least, least + least / 2);
+        int64_t most = S / 10 << (i < 6 ? i : 6);
+        backs_off(most * 3 / 4, most);
         wake_after(did.until_boot_us - ev.boot_us);
         DID(VS_REFILL_TAKE);
         CHECK_EQ_U64(did.step, 2000);
@@ -171,7 +171,7 @@ static void a_store_that_is_down(void) {
     CHECK_STR(refill.said, "");
     wake_after(S);
     reply(VS_STORE_DOWN);
-    backs_off(S / 10, S * 3 / 20);
+    backs_off(S * 3 / 40, S / 10);
 }
 
 /* The event holds a range that looks like ours: it is another's, or will be. */
@@ -179,7 +179,7 @@ static void an_unknown_commit_is_burnt(void) {
     start();
     ev.from = 1, ev.until = 2001;
     reply(VS_STORE_UNKNOWN);
-    backs_off(S / 10, S * 3 / 20);
+    backs_off(S * 3 / 40, S / 10);
     CHECK_HAS(refill.said, "it is not used");
     wake_after(S);
     DID(VS_REFILL_TAKE); /* a new one, not the same again */
@@ -203,8 +203,21 @@ static void a_refusal_is_said(void) {
     start();
     snprintf(ev.text, sizeof ev.text, "there is no tag 'orders'");
     reply(VS_STORE_REFUSED);
-    backs_off(S, S * 3 / 2);
+    backs_off(S * 3 / 4, S);
     CHECK_HAS(refill.said, "there is no tag 'orders'");
+}
+
+/* A database that was read-only refuses, and then grants again. */
+static void a_refusal_that_ends_is_noticed_within_6_4_s(void) {
+    start();
+    for (int i = 0; i < 30; i++) {
+        snprintf(ev.text, sizeof ev.text, "the server is read-only");
+        reply(VS_STORE_REFUSED);
+        int64_t most = i < 3 ? S << i : 64 * S / 10;
+        backs_off(most * 3 / 4, most);
+        wake_after(did.until_boot_us - ev.boot_us);
+        DID(VS_REFILL_TAKE);
+    }
 }
 
 static void what_is_no_range_is_not_used(void) {
@@ -218,7 +231,7 @@ static void what_is_no_range_is_not_used(void) {
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
         start();
         grants(rows[i].from, rows[i].until);
-        backs_off(S, S * 3 / 2);
+        backs_off(S * 3 / 4, S);
         CHECK_HAS(refill.said, rows[i].said);
     }
 }
@@ -240,7 +253,7 @@ static void what_was_granted_is_not_granted_again(void) {
     DID(VS_REFILL_RAISE); /* at once: no other host is granted those numbers from here on */
     CHECK_EQ_U64(did.floor, 2001);
     reply(VS_STORE_UNKNOWN);
-    backs_off(S, S * 3 / 2);
+    backs_off(S * 3 / 4, S);
     wake_after(2 * S);
     DID(VS_REFILL_RAISE); /* until it is done */
     reply(VS_STORE_OK);
@@ -434,6 +447,7 @@ static const struct check_case cases[] = {
     {"a range whose commit is unknown is burnt", an_unknown_commit_is_burnt},
     {"a conflict is asked again at once, three times", a_conflict_is_asked_again},
     {"a refusal is said with the store's words", a_refusal_is_said},
+    {"a refusal that ends is noticed within 6.4 s, however long it lasted", a_refusal_that_ends_is_noticed_within_6_4_s},
     {"what is no range is not used, and why is said", what_is_no_range_is_not_used},
     {"a counter that went back is raised, and refused by name until a person has acted", what_was_granted_is_not_granted_again},
     {"a range that begins at one's own end is no step back", its_own_end_is_no_step_back},

@@ -1,5 +1,6 @@
 /* fill.c -- `vesta fill`: keeps a list in Redis between two marks.  An id is sent to Redis once: what became of it
  * where no answer came is nobody's to know, so it is never sent again. */
+#include "base/rest.h"
 #include "cli/cli.h"
 #include "serve/effective.h"
 #include "cli/fill/list.h"
@@ -23,8 +24,6 @@
 #define PUSHES_A_SECOND 20 /* and more where as many commands would not keep up */
 #define LOOK_MS_MIN 5
 #define LOOK_MS_MAX 200
-#define BACK_OFF_MS 100
-#define BACK_OFF_MS_MAX 6400
 #define ID_WAIT_MS 100
 #define QUIET_MS 2000 /* a wait for ids up to this long needs no word */
 #define ONCE_MS 5000  /* --once gives up where nothing was pushed for so long */
@@ -236,10 +235,7 @@ static bool go_round(struct fill *fill) {
 
 /* Until the list will have come halfway to the low mark; or, after troubles, as patient as they are many. */
 static int64_t rest_ms(struct fill *fill) {
-    if (fill->troubles > 0) {
-        int64_t ms = fill->troubles < 7 ? BACK_OFF_MS << (fill->troubles - 1) : BACK_OFF_MS_MAX;
-        return ms + boot_ms() % (ms / 2 + 1); /* fills that failed together do not come back together */
-    }
+    if (fill->troubles > 0) return vs_rest_us(fill->troubles - 1, VS_REST_MIN_US, (uint64_t)boot_ms() * 2654435761u) / 1000;
     double left_ms = fill->rate > 0 ? (double)(fill->length - (int64_t)fill->low) * 500 / fill->rate : LOOK_MS_MAX;
     return left_ms > LOOK_MS_MAX ? LOOK_MS_MAX : left_ms < LOOK_MS_MIN ? LOOK_MS_MIN : (int64_t)left_ms;
 }

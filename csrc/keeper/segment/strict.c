@@ -2,6 +2,7 @@
  * calls draw tickets, and the database's thread raises the counter for all tickets that are out when it begins, in one
  * transaction.  A ticket that is drawn after that waits for the next one: by then another host may have had, and shown,
  * a larger number. */
+#include "base/rest.h"
 #include "keeper/segment/counter.h"
 #include "os/lock.h"
 
@@ -9,9 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define RETRY_US ((int64_t)100000)    /* after no answer; doubles */
-#define REFUSED_US ((int64_t)1000000) /* after one that a person must do something about; doubles */
-#define DOUBLED_MAX 6
 #define TRIES 4 /* others were first */
 
 /* ------------------------------------------------------------------ tickets */
@@ -60,12 +58,6 @@ static void settle(struct vesta_segment *seg, uint64_t until, uint64_t from) {
     atomic_store(&strict->served, until);
     atomic_fetch_add(&strict->told, 1);
     vs_futex_wake(&strict->told);
-}
-
-static int64_t back_off(struct vs_strict *strict, int64_t us) {
-    us <<= strict->troubles < DOUBLED_MAX ? strict->troubles : DOUBLED_MAX;
-    if (strict->troubles < DOUBLED_MAX) strict->troubles++;
-    return us;
 }
 
 /* What the store granted, as the first number; 0: no number comes from it, and `said` tells why. */
@@ -123,7 +115,9 @@ void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why
         if (reply.outcome != VS_STORE_OK) say_outcome(part, &reply);
         atomic_store(&part->is_refused, reply.outcome == VS_STORE_REFUSED);
         if (first) strict->troubles = 0;
-        if (!first) rest_us = back_off(strict, reply.outcome == VS_STORE_REFUSED ? REFUSED_US : RETRY_US);
+        if (!first)
+            rest_us = vs_rest_us(strict->troubles++, reply.outcome == VS_STORE_REFUSED ? VS_REST_REFUSED_US : VS_REST_MIN_US,
+                                 part->refill.dice);
         settle(seg, until, first);
         if (first && atomic_load(&strict->drawn) != until) rest_us = 0;
     } else if (n > 0) {
@@ -131,7 +125,7 @@ void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why
     }
     if (vs_words_are_stopped(words, part->index) && !vs_words_are_raised(words, part->index)) {
         vs_part_raise(part, store, atomic_load(&words->granted[part->index]), &reply);
-        if (reply.outcome != VS_STORE_OK) rest_us = REFUSED_US;
+        if (reply.outcome != VS_STORE_OK) rest_us = VS_REST_REFUSED_US;
     }
     part->on_want = strict->troubles == 0;
     part->due_us = seg->clock->boot_us(seg->clock->self) + rest_us;
