@@ -1,5 +1,6 @@
 /* secrets.c -- notes on secrets that other users of the machine may read or write.  Asks the machine for the rights of files. */
 #include "base/error.h"
+#include "base/uri.h"
 #include "config/schema.h"
 #include "os/files.h"
 #include "store/store.h"
@@ -16,13 +17,14 @@ const char *vs_conf_open_to(const char *path) {
 
 /* ------------------------------------------------------------------ files that a store's URI names */
 
-/* The path behind secret_file=, as it was written where it has no %XX. */
 static bool secret_file_of(const char *uri, char *path, size_t size) {
-    static const char key[] = "secret_file=";
-    const char *mark = strchr(uri, '?'), *at = mark ? strstr(mark, key) : NULL;
-    if (!at) return false;
-    at += sizeof key - 1;
-    return snprintf(path, size, "%.*s", (int)strcspn(at, "&"), at) < (int)size;
+    struct vs_uri_parts parts;
+    struct vs_slice key, value;
+    if (vs_uri_split((struct vs_slice){uri, strlen(uri)}, &parts)) return false;
+    while (parts.query.length > 0)
+        if (vs_uri_next_key(&parts.query, &key, &value) && vs_slice_is(key, "secret_file"))
+            return vs_slice_decode(value, path, size) == VS_DECODED;
+    return false;
 }
 
 static void note_named(const struct vs_conf_reading *r, const char *uri) {

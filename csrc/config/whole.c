@@ -57,9 +57,12 @@ static void note_secret(const struct vs_conf_reading *r, const struct vs_conf_st
 }
 
 static int check_stores(const struct vs_conf_reading *r, struct vesta_error *err) {
+    struct vesta_error why;
     for (int i = 0; i < r->config->store_count; i++) {
         struct vs_conf_store *store = &r->config->store[i];
         if (!store->uri) return VS_CONF_WRONG(r, "stores.*.uri", store, err, "is missing: %s", VS_STORE_FORMS);
+        if (vs_store_of(store->uri, NULL) && vs_store_check(store->uri, &why) != VESTA_OK) /* used or not */
+            return VS_CONF_WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text);
         note_secret(r, store, "auth");
         note_secret(r, store, "password");
     }

@@ -8,6 +8,7 @@
 #include "store/store.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,11 +22,13 @@ bool vs_same_address(const char *a, const char *b) {
 
 /* Of a store on this machine: what it lies in. */
 static bool is_there(const char *uri) {
-    return vs_store_is_local(uri) && access(strchr(uri, ':') + 1, F_OK) == 0;
+    char path[VS_URI_MAX];
+    return vs_store_place(uri, path) && access(path, F_OK) == 0;
 }
 
 bool vs_store_is_gone(const char *uri, uint64_t incarnation) {
-    return incarnation && vs_store_folder(uri) && !is_there(uri);
+    char folder[VS_URI_MAX];
+    return incarnation && vs_store_folder(uri, folder) && !is_there(uri);
 }
 
 /* What stands in a store of this machine, of others nothing: they would have to be waited for. */
@@ -96,13 +99,14 @@ static int check_address(const struct vs_settings *settings, const struct vs_hea
 /* A folder for state that was moved as a whole: its file still says where the store was. */
 static int follow_store(struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns;
-    char beside[VS_URI_MAX];
+    char folder[PATH_MAX], beside[VS_URI_MAX];
     if (!vs_store_is_gone(header->store, header->incarnation)) return VESTA_OK;
     if (settings->store[0] && !vs_same_address(settings->store, header->store)) return VESTA_OK;
-    int length = snprintf(beside, sizeof beside, "file:%s", settings->path);
-    char *slash = strrchr(beside, '/');
-    if (length < (int)sizeof beside && slash) *slash = '\0';
-    if (!settings->store[0] && look_at_namespace(beside, settings, header, &ns, err) == VESTA_OK && ns.ver &&
+    snprintf(folder, sizeof folder, "%s", settings->path);
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = '\0';
+    bool is_named = folder[0] == '/' && vs_uri_of_path("file", folder, beside, NULL) == VESTA_OK;
+    if (!settings->store[0] && is_named && look_at_namespace(beside, settings, header, &ns, err) == VESTA_OK && ns.ver &&
         ns.incarnation == header->incarnation) {
         memcpy(settings->store, beside, sizeof beside);
         return VESTA_OK;
@@ -110,7 +114,7 @@ static int follow_store(struct vs_settings *settings, const struct vs_header *he
     return vs_fail(err, VESTA_EIO,
                    "the folder %.120s, from where %.120s has its leases, is gone: restore it, or say where it is now: "
                    "--store file:DIR",
-                   vs_store_folder(header->store), settings->path);
+                   vs_store_folder(header->store, (char[VS_URI_MAX]){0}), settings->path);
 }
 
 /* ------------------------------------------------------------------ the anchor */
@@ -151,6 +155,7 @@ int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct
     int rc = vs_anchor_read(settings->path, settings->group, found, out, err);
     /* A service's file in the service's folder is not this user's, and stops nothing. */
     if (rc != VESTA_OK && !(settings->has_no_folder && settings->blocked)) return rc;
+    if (*found) vs_uri_of_kept(out->header.store);
     if (*found) return check_found(settings, &out->header, err);
     bool is_derived = settings->blocked && settings->store[0]; /* else the store could not be written either */
     if (!makes && !is_derived) return VESTA_OK;
@@ -163,6 +168,7 @@ int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct
         return VESTA_OK;
     }
     if ((rc = vs_anchor_make(settings->path, &header, out, err)) != VESTA_OK) return rc;
+    vs_uri_of_kept(out->header.store);
     return check_found(settings, &out->header, err); /* another process may have been first, with other settings */
 }
 

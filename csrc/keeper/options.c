@@ -142,9 +142,7 @@ static int find_places(const struct vesta_opts *opts, struct vs_settings *settin
     if (is_nowhere) snprintf(state, sizeof state, "/var/lib/vesta"); /* cannot be written, and so is only a name */
     int rc = find_path(opts, state, settings, err);
     if (rc != VESTA_OK) return rc;
-    if (opts->store && (rc = vs_store_check(opts->store, err)) != VESTA_OK) return rc;
-    snprintf(settings->store, sizeof settings->store, "%s", opts->store ? opts->store : "");
-    return VESTA_OK;
+    return opts->store ? vs_store_canonical(opts->store, settings->store, err) : VESTA_OK;
 }
 
 static int check_lease(const struct vesta_opts *opts, struct vesta_error *err) {
@@ -242,9 +240,8 @@ static int name_store(const struct vs_settings *settings, struct vs_header *head
     }
     if (vs_state_dir(state, sizeof state) != 0)
         return vs_fail(err, VESTA_EIO, "no state folder: set VESTA_STATE, or make /var/lib/vesta writable");
-    if (snprintf(header->store, sizeof header->store, "file:%s", state) >= (int)sizeof header->store)
-        return vs_fail(err, VESTA_EIO, "the state folder's path is too long: %.100s", state);
-    return vs_store_check(header->store, err);
+    int rc = vs_uri_of_path("file", state, header->store, err);
+    return rc == VESTA_OK ? vs_store_check(header->store, err) : rc;
 }
 
 int vs_settings_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err) {
@@ -419,5 +416,5 @@ int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_cloc
 }
 
 bool vs_may_keep(unsigned flags, const char *store) {
-    return !(flags & VESTA_NO_KEEPER) && (!(flags & VESTA_FILE_KEEPER) || vs_store_folder(store));
+    return !(flags & VESTA_NO_KEEPER) && (!(flags & VESTA_FILE_KEEPER) || vs_store_folder(store, (char[VS_URI_MAX]){0}));
 }

@@ -39,6 +39,10 @@ static int parse_unix(const char *path, union any *out, socklen_t *length, struc
     if (n == 0 || n >= sizeof out->local.sun_path)
         return vs_fail(err, VESTA_EOPTION, "unix:%s: a socket's path has 1 to %zu bytes", path,
                        sizeof out->local.sun_path - 1);
+    const char *mark = strchr(path, '?'); /* options, which would be part of the file's name */
+    if (mark)
+        return vs_fail(err, VESTA_EOPTION, "unix:%.*s has '%s' behind it: a socket's address has no keys, and no '?' in its path",
+                       (int)(mark - path), path, VS_QUOTE(mark, strlen(mark)));
     memset(out, 0, sizeof *out);
     out->local.sun_family = AF_UNIX;
     memcpy(out->local.sun_path, path, n + 1);

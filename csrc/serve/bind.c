@@ -104,7 +104,8 @@ static int hand_on(const struct vs_serving *serving, const struct vs_identity *w
         if (slash && slash > opts->path &&
             snprintf(folder, sizeof folder, "%.*s", (int)(slash - opts->path), opts->path) < PATH_MAX)
             rc = vs_identity_own_dir(who, folder, err);
-        const char *store = opts->store ? vs_store_folder(opts->store) : NULL;
+        char where[VS_URI_MAX];
+        const char *store = opts->store ? vs_store_folder(opts->store, where) : NULL;
         if (rc == VESTA_OK && store) rc = vs_identity_own_dir(who, store, err);
     }
     return rc;

@@ -1,6 +1,7 @@
 /* place.c -- where a server is and who asks it; see place.h.  Pure, but for the error's words. */
 #include "store/place.h"
 #include "base/error.h"
+#include "base/uri.h"
 #include "os/address.h"
 
 #include <stdio.h>
@@ -11,9 +12,12 @@
 
 #define FORM "%s://NAME:SECRET@HOST:PORT, or %ss:// for TLS"
 
-static int fail_hidden(const char *scheme, int number, struct vesta_error *err) {
+/* `wrong`: why, in words that show nothing of it; NULL: it is none at all. */
+static int fail_hidden(const char *scheme, int number, const char *wrong, struct vesta_error *err) {
     char shown[32] = "the address";
     if (number) snprintf(shown, sizeof shown, "server %d", number);
+    if (wrong)
+        return vs_fail(err, VESTA_EOPTION, "%s, which is not shown because it may have a secret, %s", shown, wrong);
     return vs_fail(err, VESTA_EOPTION,
                    "%s, which is not shown because it may have a secret, is neither HOST:PORT nor " FORM
                    ", where what is special in a name or a secret is written as %%XX",
@@ -40,11 +44,11 @@ static bool is_part(struct vs_slice part, const char *also, char *out, size_t si
     return vs_slice_decode(part, out, size) == VS_DECODED && is_utf8(out);
 }
 
-static bool read_user(struct vs_slice who, struct vs_place *out) {
-    struct vs_slice user = who, secret = {"", 0};
-    bool has_secret = vs_slice_split(who, ':', &user, &secret);
-    return is_part(user, "", out->user, sizeof out->user) && is_part(secret, ":", out->secret, sizeof out->secret) &&
-           (has_secret ? *out->secret : *out->user);
+/* NAME, NAME:SECRET or :SECRET. */
+static bool read_user(const struct vs_uri_parts *parts, struct vs_place *out) {
+    return is_part(parts->user, "", out->user, sizeof out->user) &&
+           is_part(parts->password, ":", out->secret, sizeof out->secret) &&
+           (parts->has_password ? *out->secret : *out->user);
 }
 
 /* An address that can have no secret, and may be shown. */
@@ -61,32 +65,42 @@ static int read_address(struct vs_slice text, const char *scheme, struct vs_plac
     return vs_address_check(out->address, err);
 }
 
-/* Behind the scheme: NAME:SECRET@HOST:PORT/0, of which HOST:PORT must be there. */
-static bool read_rest(struct vs_slice rest, const char *scheme, struct vs_place *out) {
-    struct vs_slice who, where = rest, path;
+/* NAME:SECRET@HOST:PORT/0, of which HOST:PORT must be there. */
+static bool read_parts(const struct vs_uri_parts *parts, const char *scheme, struct vs_place *out) {
     struct vesta_error hidden;
-    if (vs_slice_split(rest, '@', &who, &where) && !read_user(who, out)) return false;
-    if (vs_slice_split(where, '/', &where, &path) && !vs_slice_is(path, "") && !vs_slice_is(path, "0")) return false;
-    bool is_odd = memchr(where.at, '@', where.length) || memmem(where.at, where.length, "unix:", 5);
-    return !is_odd && read_address(where, scheme, out, &hidden) == VESTA_OK;
+    if (!parts->has_authority || (parts->has_user && !read_user(parts, out))) return false;
+    if (parts->path.length && !vs_slice_is(parts->path, "/") && !vs_slice_is(parts->path, "/0")) return false;
+    return !memmem(parts->hosts.at, parts->hosts.length, "unix:", 5) &&
+           read_address(parts->hosts, scheme, out, &hidden) == VESTA_OK;
 }
 
-/* The length of the scheme in front, with its "://"; 0: it has none of these. */
-static size_t read_scheme(struct vs_slice text, const char *scheme, bool *is_tls) {
+/* The scheme, or the same with an s behind it. */
+static bool is_scheme(struct vs_slice slice, const char *scheme, bool *is_tls) {
     size_t length = strlen(scheme);
-    if (text.length < length + 4 || memcmp(text.at, scheme, length) != 0) return 0;
-    *is_tls = text.at[length] == 's';
-    length += *is_tls;
-    return text.length >= length + 3 && memcmp(text.at + length, "://", 3) == 0 ? length + 3 : 0;
+    *is_tls = slice.length == length + 1 && slice.at[length] == 's';
+    return slice.length == length + *is_tls && memcmp(slice.at, scheme, length) == 0;
+}
+
+/* Of a query without an '@' behind it, in which a secret could be: its key may be shown. */
+static int fail_query(struct vs_slice query, const char *scheme, int number, struct vesta_error *err) {
+    struct vs_slice key, value;
+    char wrong[160];
+    (void)vs_uri_next_key(&query, &key, &value);
+    snprintf(wrong, sizeof wrong, "has an unknown key '%s': a URI of %s:// has no keys", VS_QUOTE(key.at, key.length), scheme);
+    return fail_hidden(scheme, number, wrong, err);
 }
 
 int vs_place_read(struct vs_slice text, const char *scheme, int number, struct vs_place *out, struct vesta_error *err) {
     memset(out, 0, sizeof *out);
     if (!memchr(text.at, '@', text.length) && !memmem(text.at, text.length, "://", 3))
         return read_address(text, scheme, out, err);
-    size_t length = text.length <= VS_PLACE_TEXT_MAX ? read_scheme(text, scheme, &out->is_tls) : 0;
-    bool is_one = length && read_rest((struct vs_slice){text.at + length, text.length - length}, scheme, out);
-    return is_one ? VESTA_OK : fail_hidden(scheme, number, err);
+    struct vs_uri_parts parts;
+    if (text.length > VS_PLACE_TEXT_MAX) return fail_hidden(scheme, number, NULL, err);
+    const char *wrong = vs_uri_split(text, &parts);
+    if (!is_scheme(parts.scheme, scheme, &out->is_tls)) return fail_hidden(scheme, number, NULL, err);
+    if (wrong) return fail_hidden(scheme, number, wrong, err);
+    if (parts.has_query) return fail_query(parts.query, scheme, number, err);
+    return read_parts(&parts, scheme, out) ? VESTA_OK : fail_hidden(scheme, number, NULL, err);
 }
 
 const char *vs_place_host(const struct vs_place *place, char *buf, size_t size) {

@@ -100,7 +100,8 @@ struct vs_secret {
 /* Errors: VESTA_EIO, VESTA_EOPTION. */
 int vs_uri_secret(const struct vs_secret *from, char *buf, size_t size, struct vesta_error *err);
 
-/* VESTA_OK for scheme:/absolute/path; *path is its path.  Errors: VESTA_EOPTION, with the store's form. */
-int vs_uri_path(const struct vs_store_ops *ops, const char *uri, const char **path, struct vesta_error *err);
+/* The path of a store on this machine, without %XX: scheme:/PATH, scheme:///PATH, scheme://localhost/PATH.
+ * Errors: VESTA_EOPTION, with the store's form. */
+int vs_uri_path(const struct vs_store_ops *ops, const char *uri, char path[VS_URI_MAX], struct vesta_error *err);
 
 #endif

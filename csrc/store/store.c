@@ -81,12 +81,26 @@ bool vs_store_is_local(const char *uri) {
 }
 
 /* Loads nothing, for nginx's workers ask it of stores whose clients they are not to have: a folder needs no module. */
-const char *vs_store_folder(const char *uri) {
+const char *vs_store_folder(const char *uri, char *buf) {
     struct vs_slice scheme = scheme_of(uri);
     const struct vs_store_ops *ops = &vs_store_file;
     for (size_t i = 0; ops && !vs_slice_is(scheme, ops->scheme); i++)
         ops = vs_module_present(i);
-    return ops && ops->is_folder && uri[scheme.length] ? uri + scheme.length + 1 : NULL;
+    return ops && ops->is_folder && uri[scheme.length] && vs_uri_place(uri, buf) ? buf : NULL;
+}
+
+bool vs_store_place(const char *uri, char path[VS_URI_MAX]) {
+    return vs_store_is_local(uri) && vs_uri_place(uri, path);
+}
+
+int vs_store_canonical(const char *uri, char out[VS_URI_MAX], struct vesta_error *err) {
+    char path[VS_URI_MAX];
+    const struct vs_store_ops *ops = vs_store_of(uri, err);
+    int rc = ops ? vs_store_check(uri, err) : VESTA_EOPTION;
+    if (rc != VESTA_OK) return rc;
+    if (ops->is_local) return vs_uri_path(ops, uri, path, err) == VESTA_OK ? vs_uri_of_path(ops->scheme, path, out, err) : err->code;
+    snprintf(out, VS_URI_MAX, "%s", uri); /* it fits: vs_store_check */
+    return VESTA_OK;
 }
 
 int vs_store_check(const char *uri, struct vesta_error *err) {

@@ -245,8 +245,19 @@ int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_s
 /* Whether the store of a URI is on this machine; false for one that this build does not have. */
 bool vs_store_is_local(const char *uri);
 
-/* The folder that a store is; NULL: it is none. */
-const char *vs_store_folder(const char *uri);
+/* The folder that a store is.  Shape: buf of VS_URI_MAX bytes; returns it, or NULL: the store is none. */
+const char *vs_store_folder(const char *uri, char *buf);
+/* The file or folder of a store on this machine; false: it is elsewhere, or the URI is wrong. */
+bool vs_store_place(const char *uri, char path[VS_URI_MAX]);
+/* The one URI of a store that has several: of a store on this machine that of its path, of others the text itself.
+ * Errors: VESTA_EOPTION, VESTA_EIO. */
+int vs_store_canonical(const char *uri, char out[VS_URI_MAX], struct vesta_error *err);
+/* Writes the URI of a path (absolute).  Errors: VESTA_EIO: it is too long. */
+int vs_uri_of_path(const char *scheme, const char *path, char out[VS_URI_MAX], struct vesta_error *err);
+/* Turns what a generator file keeps into a URI: earlier versions took '?', '#' and '%' of file: and sqlite: as they stand. */
+void vs_uri_of_kept(char uri[VS_URI_MAX]);
+/* vs_uri_path without a message, whatever the scheme. */
+bool vs_uri_place(const char *uri, char path[VS_URI_MAX]);
 
 /* VESTA_OK if this build has the URI's scheme and its backend can read the URI. */
 int vs_store_check(const char *uri, struct vesta_error *err);

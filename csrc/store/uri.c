@@ -1,7 +1,8 @@
-/* uri.c -- the URIs of stores that are elsewhere, and where their secrets come from.  Reads one file, knows no store.
+/* uri.c -- what the URIs of stores say (their parts: base/uri.h), and where secrets come from.  Reads one file, knows no store.
  * A URI may hold a password, so no message quotes what stands before its host. */
 #include "base/error.h"
 #include "base/slice.h"
+#include "base/uri.h"
 #include "store/reply.h"
 #include "store/secret.h"
 
@@ -24,18 +25,7 @@ static int decode(struct vs_slice slice, char *out, size_t size, const char *wha
 
 /* ------------------------------------------------------------------ scheme://user:password@hosts/path?key=value */
 
-static int take_option(struct vs_slice slice, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
-    struct vs_slice key, value;
-    if (!vs_slice_split(slice, '=', &key, &value))
-        return vs_fail(err, VESTA_EOPTION, "'%s' in the store's URI is not key=value",
-                       VS_QUOTE(slice.at, slice.length));
-    for (int i = 0; keys[i]; i++) {
-        if (!vs_slice_is(key, keys[i])) continue;
-        assert(i < VS_URI_KEYS_MAX); /* a backend has more keys than there is room for */
-        if (out->value[i][0]) return vs_fail(err, VESTA_EOPTION, "the store's URI has %s twice", keys[i]);
-        if (value.length == 0) return vs_fail(err, VESTA_EOPTION, "%s in the store's URI has no value", keys[i]);
-        return decode(value, out->value[i], sizeof out->value[i], keys[i], err);
-    }
+static int unknown_key(struct vs_slice key, const char *const *keys, struct vesta_error *err) {
     char known[160] = "";
     for (int i = 0; keys[i]; i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", keys[i]);
@@ -44,56 +34,47 @@ static int take_option(struct vs_slice slice, const char *const *keys, struct vs
                    VS_QUOTE(key.at, key.length), known);
 }
 
-static int take_options(struct vs_slice rest, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
-    struct vs_slice one = rest, more;
-    int rc = VESTA_OK;
-    while (rc == VESTA_OK && vs_slice_split(rest, '&', &one, &more)) {
-        rc = take_option(one, keys, out, err);
-        rest = more;
+static int take_option(struct vs_slice key, struct vs_slice value, const char *const *keys, struct vs_uri *out,
+                       struct vesta_error *err) {
+    for (int i = 0; keys[i]; i++) {
+        if (!vs_slice_is(key, keys[i])) continue;
+        assert(i < VS_URI_KEYS_MAX); /* a backend has more keys than there is room for */
+        if (out->value[i][0]) return vs_fail(err, VESTA_EOPTION, "the store's URI has %s twice", keys[i]);
+        if (value.length == 0) return vs_fail(err, VESTA_EOPTION, "%s in the store's URI has no value", keys[i]);
+        return decode(value, out->value[i], sizeof out->value[i], keys[i], err);
     }
-    return rc == VESTA_OK ? take_option(rest, keys, out, err) : rc;
+    return unknown_key(key, keys, err);
 }
 
-static int take_user(struct vs_slice slice, struct vs_uri *out, struct vesta_error *err) {
-    struct vs_slice user = slice, password = {"", 0};
-    vs_slice_split(slice, ':', &user, &password);
-    int rc = decode(user, out->user, sizeof out->user, "user name", err);
-    return rc == VESTA_OK ? decode(password, out->password, sizeof out->password, "password", err) : rc;
+static int take_options(struct vs_slice rest, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
+    struct vs_slice key, value;
+    bool ends_with_mark = rest.length == 0 || rest.at[rest.length - 1] == '&';
+    int rc = VESTA_OK;
+    while (rc == VESTA_OK && rest.length > 0)
+        rc = vs_uri_next_key(&rest, &key, &value)
+                 ? take_option(key, value, keys, out, err)
+                 : vs_fail(err, VESTA_EOPTION, "'%s' in the store's URI is not key=value", VS_QUOTE(key.at, key.length));
+    if (rc == VESTA_OK && ends_with_mark)
+        rc = vs_fail(err, VESTA_EOPTION, "'' in the store's URI is not key=value");
+    return rc;
 }
 
-/* At the last '@': a password may hold one that was not written as %40. */
-static bool split_user(struct vs_slice slice, struct vs_slice *user, struct vs_slice *hosts) {
-    const char *at = memrchr(slice.at, '@', slice.length);
-    if (!at) return false;
-    *user = (struct vs_slice){slice.at, (size_t)(at - slice.at)};
-    *hosts = (struct vs_slice){at + 1, slice.length - user->length - 1};
-    return true;
+static int split(const char *text, struct vs_uri_parts *parts, struct vesta_error *err) {
+    const char *wrong = vs_uri_split((struct vs_slice){text, strlen(text)}, parts);
+    return wrong ? vs_fail(err, VESTA_EOPTION, "the store's URI %s", wrong) : VESTA_OK;
 }
 
 int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
+    struct vs_uri_parts parts;
     memset(out, 0, sizeof *out);
-    const char *slashes = strstr(text, "://");
-    if (!slashes) return vs_fail(err, VESTA_EOPTION, "the store's URI has no '//' after its scheme");
-    struct vs_slice rest = {slashes + 3, strlen(slashes + 3)}, options, hosts, path, user;
-    int rc = VESTA_OK;
-    if (vs_slice_split(rest, '?', &hosts, &options)) {
-        rest = hosts;
-        rc = memchr(options.at, '@', options.length)
-                 ? vs_fail(err, VESTA_EOPTION,
-                           "the store's URI has an '@' after its '?': write a '?' in a password as "
-                           "%%3F, and an '@' in an option as %%40")
-                 : take_options(options, keys, out, err);
-    }
-    hosts = rest;
-    /* the user part ends before the path begins, so a '/' in a password must be %2F */
-    if (vs_slice_split(rest, '/', &hosts, &path)) {
-        path = (struct vs_slice){path.at - 1, path.length + 1};
-        if (rc == VESTA_OK) rc = decode(path, out->path, sizeof out->path, "path", err);
-    }
-    if (rc == VESTA_OK && strchr(out->path, '@'))
-        rc = vs_fail(err, VESTA_EOPTION, "the store's URI has an '@' in its path: write a '/' in a password as %%2F");
-    if (rc == VESTA_OK && split_user(hosts, &user, &hosts)) rc = take_user(user, out, err);
-    if (rc == VESTA_OK) rc = decode(hosts, out->hosts, sizeof out->hosts, "host", err);
+    int rc = split(text, &parts, err);
+    if (rc == VESTA_OK && !parts.has_authority)
+        rc = vs_fail(err, VESTA_EOPTION, "the store's URI has no '//' after its scheme");
+    if (rc == VESTA_OK && parts.has_query) rc = take_options(parts.query, keys, out, err);
+    if (rc == VESTA_OK) rc = decode(parts.path, out->path, sizeof out->path, "path", err);
+    if (rc == VESTA_OK) rc = decode(parts.user, out->user, sizeof out->user, "user name", err);
+    if (rc == VESTA_OK) rc = decode(parts.password, out->password, sizeof out->password, "password", err);
+    if (rc == VESTA_OK) rc = decode(parts.hosts, out->hosts, sizeof out->hosts, "host", err);
     if (rc == VESTA_OK && (out->hosts[0] == '\0' || strpbrk(out->hosts, " \"'\\")))
         rc = vs_fail(err, VESTA_EOPTION, "the store's URI names no host, or an impossible one");
     assert(!out->path[0] || out->path[0] == '/'); /* which is what its readers leave out */
@@ -152,12 +133,81 @@ int vs_uri_secret(const struct vs_secret *from, char *buf, size_t size, struct v
     return VESTA_OK;
 }
 
-int vs_uri_path(const struct vs_store_ops *ops, const char *uri, const char **path, struct vesta_error *err) {
-    size_t length = strlen(ops->scheme);
-    assert(strncmp(uri, ops->scheme, length) == 0); /* another backend's: see vs_store_of */
-    assert(uri[length] == ':');
-    *path = uri + length + 1;
-    if (**path == '/') return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: %s", VS_QUOTE(uri, strlen(uri)),
-                   ops->form);
+/* ------------------------------------------------------------------ paths: of stores on this machine
+ *
+ * scheme:/PATH, scheme:///PATH and scheme://localhost/PATH are one place.  A generator file keeps scheme:/PATH, and
+ * scheme://localhost/PATH with %XX where that is needed: earlier versions took what stands behind the scheme as it was
+ * written, so a '%' in scheme:/PATH may be one of theirs. */
+
+#define HERE "//localhost"
+
+static bool is_here(struct vs_slice hosts) {
+    return hosts.length == 0 || vs_slice_is_case(hosts, "localhost");
+}
+
+/* What a store on this machine cannot have.  The host is shown where no secret can be in it. */
+static int check_place(const struct vs_uri_parts *parts, const char *form, struct vesta_error *err) {
+    if (parts->has_user)
+        return vs_fail(err, VESTA_EOPTION, "the store's URI has a user, and a store on this machine has none: write %s",
+                       form);
+    if (is_here(parts->hosts)) return VESTA_OK;
+    bool is_shown = !memchr(parts->hosts.at, ':', parts->hosts.length);
+    return vs_fail(err, VESTA_EOPTION, "the store's URI names %s%s%s, and this store is on this machine: write %s",
+                   is_shown ? "the host '" : "a host with a port",
+                   is_shown ? VS_QUOTE(parts->hosts.at, parts->hosts.length) : "", is_shown ? "'" : "", form);
+}
+
+/* A '?' or a '#' that was meant as part of a name has to be written otherwise; so has each '%'. */
+static int refuse_query(const char *uri, const struct vs_uri_parts *parts, struct vesta_error *err) {
+    char path[VS_URI_MAX] = "";
+    struct vs_slice rest = parts->query, key = {"", 0}, value;
+    (void)vs_uri_next_key(&rest, &key, &value);
+    if (parts->has_authority || !vs_uri_put_path(uri + parts->scheme.length + 1, path, sizeof path)) *path = '\0';
+    return vs_fail(err, VESTA_EOPTION,
+                   "the store's URI has an unknown key '%s': %.*s: has no keys; if the '?' belongs to a name, write it as "
+                   "%%3F%s%.*s%s%.200s",
+                   VS_QUOTE(key.at, key.length), (int)parts->scheme.length, parts->scheme.at, *path ? ": " : "",
+                   *path ? (int)parts->scheme.length : 0, parts->scheme.at, *path ? ":" : "", path);
+}
+
+/* `path` may be NULL. */
+static int read_place(const char *uri, const char *form, char *path, size_t size, struct vesta_error *err) {
+    struct vs_uri_parts parts;
+    int rc = split(uri, &parts, err);
+    if (rc == VESTA_OK) rc = check_place(&parts, form, err);
+    if (rc == VESTA_OK && parts.has_query) rc = refuse_query(uri, &parts, err);
+    if (rc != VESTA_OK) return rc;
+    if (parts.path.length && *parts.path.at == '/') return decode(parts.path, path, size, "path", err);
+    return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: %s", VS_QUOTE(uri, strlen(uri)), form);
+}
+
+int vs_uri_path(const struct vs_store_ops *ops, const char *uri, char path[VS_URI_MAX], struct vesta_error *err) {
+    assert(strncmp(uri, ops->scheme, strlen(ops->scheme)) == 0); /* another backend's: see vs_store_of */
+    assert(uri[strlen(ops->scheme)] == ':');
+    return read_place(uri, ops->form, path, VS_URI_MAX, err);
+}
+
+bool vs_uri_place(const char *uri, char path[VS_URI_MAX]) {
+    return read_place(uri, "", path, VS_URI_MAX, NULL) == VESTA_OK;
+}
+
+int vs_uri_of_path(const char *scheme, const char *path, char out[VS_URI_MAX], struct vesta_error *err) {
+    assert(*path == '/');
+    while (path[1] == '/')
+        path++; /* or a host would be read */
+    size_t used = (size_t)snprintf(out, VS_URI_MAX, "%s:%s", scheme, vs_uri_is_plain(path) ? "" : HERE);
+    bool fits = vs_uri_is_plain(path) ? (size_t)snprintf(out + used, VS_URI_MAX - used, "%s", path) < VS_URI_MAX - used
+                                      : vs_uri_put_path(path, out + used, VS_URI_MAX - used);
+    return fits ? VESTA_OK : vs_fail(err, VESTA_EIO, "the store's path is too long: %.100s", path);
+}
+
+void vs_uri_of_kept(char uri[VS_URI_MAX]) {
+    char kept[VS_URI_MAX], scheme[8];
+    const char *rest = strchr(uri, ':');
+    bool is_ours = rest && (strncmp(uri, "file:", 5) == 0 || strncmp(uri, "sqlite:", 7) == 0) && rest[1] == '/';
+    if (!is_ours || (strncmp(rest + 1, HERE "/", sizeof HERE) == 0 && strchr(rest, '%'))) return;
+    snprintf(scheme, sizeof scheme, "%.*s", (int)(rest - uri), uri);
+    if (vs_uri_of_path(scheme, rest + 1, kept, NULL) != VESTA_OK) return; /* who opens it is told what is wrong */
+    memset(uri, 0, VS_URI_MAX); /* it is hashed and written whole */
+    memcpy(uri, kept, strlen(kept));
 }

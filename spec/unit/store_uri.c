@@ -40,6 +40,149 @@ static void whole(void) {
     CHECK(parse("x://u:p@w@host/p") == VESTA_OK); /* an '@' that was not written as %40 */
     CHECK_STR(uri.password, "p@w");
     CHECK_STR(uri.hosts, "host");
+    CHECK(parse("x://u:a%23b@host/p%40q%23?ca=%23") == VESTA_OK);
+    CHECK_STR(uri.password, "a#b");
+    CHECK_STR(uri.path, "/p@q#");
+    CHECK_STR(uri.value[1], "#");
+}
+
+/* ------------------------------------------------------------------ on this machine */
+
+/* The path of a file: URI; NULL: it is refused, and err says why. */
+static const char *path_of(const char *text) {
+    static char path[VS_URI_MAX];
+    err.text[0] = '\0';
+    return vs_uri_path(&vs_store_file, at_wall(text, strlen(text) + 1), path, &err) == VESTA_OK ? path : NULL;
+}
+
+static void paths(void) {
+    static const struct {
+        const char *uri, *path;
+    } rows[] = {{"file:/x", "/x"},
+                {"file:///x", "/x"},
+                {"file://localhost/x", "/x"},
+                {"file://LocalHost/x/y", "/x/y"},
+                {"file:/a%3Fb%23c%25d", "/a?b#c%d"},
+                {"file:/a%3fb", "/a?b"},
+                {"file://localhost/a%3Fb", "/a?b"},
+                {"file:/a@b:c", "/a@b:c"},
+                {"file:///a@b", "/a@b"},
+                {"file:/a b+c&d=e;f,g", "/a b+c&d=e;f,g"},
+                {"file:/\xc3\xa4", "/\xc3\xa4"},
+                {"file:/", "/"}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        const char *path = path_of(rows[i].uri);
+        if (!path) CHECK_FAIL("%s is refused: %s", rows[i].uri, err.text);
+        if (path) CHECK_STR(path, rows[i].path);
+    }
+}
+
+static void paths_that_are_refused(void) {
+    static const struct {
+        const char *uri, *part;
+    } rows[] = {{"file:/x?y=z", "unknown key 'y': file: has no keys"},
+                {"file:/x?y=z", "write it as %3F: file:/x%3Fy=z"},
+                {"file:/100%?y", "file:/100%25%3Fy"},
+                {"file:/x?", "unknown key ''"},
+                {"file:/\xc3\xa4?y", "file:/%C3%A4%3Fy"},
+                {"file:///x?cache=shared", "unknown key 'cache'"},
+                {"file:/x?mode\x1b=1", "\\x1b"},
+                {"file:/x#y", "write it as %23"},
+                {"file:/x#", "write it as %23"},
+                {"file://otherhost/x", "the host 'otherhost', and this store is on this machine: write file:/DIR"},
+                {"file://localhost.evil/x", "the host 'localhost.evil'"},
+                {"file://localhost:80/x", "a host with a port"},
+                {"file://127.0.0.1/x", "the host '127.0.0.1'"},
+                {"file://me@localhost/x", "has a user"},
+                {"file://me@/x", "has a user"},
+                {"file://me:s3cret@localhost/x", "has a user"},
+                {"file://me:s3cret@host/x", "has a user"},
+                {"file://me:s3/cret@host/x", "has an '@' in its path"},
+                {"file://s3cret:80/x", "a host with a port"},
+                {"file:/x%", "two hex digits"},
+                {"file:/x%4", "two hex digits"},
+                {"file:/x%zz", "two hex digits"},
+                {"file:/x%00y", "control character"},
+                {"file:/x%0ay", "control character"},
+                {"file:/x\ny", "control character"},
+                {"file:", "absolute path"},
+                {"file:x", "absolute path"},
+                {"file:%2Fx", "absolute path"},
+                {"file://", "absolute path"},
+                {"file://localhost", "absolute path"},
+                {"file://x", "the host 'x'"}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        if (path_of(rows[i].uri)) CHECK_FAIL("%s is taken for a path", rows[i].uri);
+        CHECK_HAS(err.text, rows[i].part);
+        if (strstr(err.text, "s3cret")) CHECK_FAIL("%s is told: %s", rows[i].uri, err.text);
+    }
+}
+
+static void path_bounds(void) {
+    static char text[3 * VS_URI_MAX], path[VS_URI_MAX];
+    for (int length = VS_URI_MAX - 2; length <= VS_URI_MAX; length++) {
+        memset(text, 'a', sizeof text);
+        memcpy(text, "file:/", 6);
+        text[5 + length] = '\0';
+        CHECK((vs_uri_path(&vs_store_file, text, path, &err) == VESTA_OK) == (length < VS_URI_MAX));
+    }
+    CHECK_HAS(err.text, "is longer than");
+}
+
+/* A URI of a path is read back as that path, and is itself what it is turned into. */
+static void one_uri_of_a_path(void) {
+    static const char *const pieces[] = {"/x", "/a?b", "/a#b", "/100%", "/a%3Fb", "/a@b:c", "/a:/b:c@d", "/a?b:c@d", "/\xc3\xa4", "/\xc3\xa4?", "/\x01", "/"};
+    char out[VS_URI_MAX], again[VS_URI_MAX], path[VS_URI_MAX], long_path[VS_URI_MAX + 2];
+    CHECK(vs_uri_of_path("file", "/var/lib/vesta", out, &err) == VESTA_OK);
+    CHECK_STR(out, "file:/var/lib/vesta");
+    CHECK(vs_uri_of_path("sqlite", "/v.db?cache=shared", out, &err) == VESTA_OK);
+    CHECK_STR(out, "sqlite://localhost/v.db%3Fcache=shared");
+    CHECK(vs_uri_of_path("file", "///x", out, &err) == VESTA_OK);
+    CHECK_STR(out, "file:/x");
+    for (size_t i = 0; i < VS_COUNT(pieces); i++) {
+        CHECK(vs_uri_of_path("file", pieces[i], out, &err) == VESTA_OK);
+        CHECK_STR(vs_store_public(out, again), out); /* no part of a path is taken for a password */
+        vs_uri_of_kept(again);
+        CHECK_STR(again, out);
+        if (strcmp(pieces[i], "/\x01") == 0) continue; /* a control character is written, and refused when it is read */
+        CHECK(vs_store_canonical(out, again, &err) == VESTA_OK);
+        CHECK_STR(again, out);
+        CHECK(vs_uri_place(out, path));
+        CHECK_STR(path, pieces[i]);
+    }
+    memset(long_path, '?', sizeof long_path);
+    long_path[0] = '/', long_path[sizeof long_path - 1] = '\0';
+    CHECK(vs_uri_of_path("file", long_path, out, &err) == VESTA_EIO);
+    CHECK(vs_store_canonical("file://localhost/x", out, &err) == VESTA_OK);
+    CHECK_STR(out, "file:/x");
+    CHECK(vs_store_canonical("file:/x?y", out, &err) == VESTA_EOPTION);
+}
+
+/* Generator files of earlier versions: what stood behind the scheme was the path. */
+static void what_was_kept_is_the_place_that_it_was(void) {
+    static const struct {
+        const char *kept, *uri;
+    } rows[] = {{"file:/var/lib/vesta", "file:/var/lib/vesta"},
+                {"sqlite:/x/v.db?cache=shared", "sqlite://localhost/x/v.db%3Fcache=shared"},
+                {"file:/x#y", "file://localhost/x%23y"},
+                {"file:/a%20b", "file://localhost/a%2520b"},
+                {"file://localhost/x", "file:/localhost/x"},
+                {"file:///x", "file:/x"},
+                {"file:/a:b@c", "file:/a:b@c"},
+                {"file:", "file:"},
+                {"file:x", "file:x"},
+                {"mysql://u@h/d?tls=off", "mysql://u@h/d?tls=off"},
+                {"zk://h/x%20y", "zk://h/x%20y"},
+                {"", ""}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        char kept[VS_URI_MAX];
+        memset(kept, 'x', sizeof kept);
+        strcpy(kept, rows[i].kept);
+        vs_uri_of_kept(kept);
+        CHECK_STR(kept, rows[i].uri);
+        vs_uri_of_kept(kept); /* once only */
+        CHECK_STR(kept, rows[i].uri);
+    }
 }
 
 static void what_is_refused(void) {
@@ -63,6 +206,11 @@ static void what_is_refused(void) {
     REFUSED("mysql://u:%00@h/db", "control character");
     REFUSED("mysql://u:%0a@h/db", "control character");
     REFUSED("mysql://h/d\nb", "control character");
+    REFUSED("mysql://u:p#w@h/db", "write it as %23");
+    REFUSED("mysql://h/db#fragment", "write it as %23");
+    REFUSED("mysql://h/db?tls=off&ca=a#b", "write it as %23");
+    REFUSED("mysql://u:s3?cret@h/db", "write a '?' in a password as %3F");
+    REFUSED("mysql://u:s3/cret@h/db", "write a '/' in a password as %2F");
 }
 
 static void no_password_is_told(void) {
@@ -184,6 +332,11 @@ static void what_is_kept_needs_its_secret(void) {
 static const struct check_case cases[] = {
     {"user, password, hosts, path and options", whole},
     {"what is refused, and why", what_is_refused},
+    {"a store on this machine: its path, however it is written", paths},
+    {"a store on this machine has no keys, no fragment, no user, no port and no other host", paths_that_are_refused},
+    {"a path has a bound", path_bounds},
+    {"a path has one URI, which is read back as that path", one_uri_of_a_path},
+    {"what a generator file of an earlier version keeps is the place that it was", what_was_kept_is_the_place_that_it_was},
     {"no password is told, wherever it stands", no_password_is_told},
     {"each part has a bound", bounds},
     {"hosts and ports", hosts},

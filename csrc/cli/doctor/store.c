@@ -14,7 +14,8 @@
 
 /* A store on this machine that is not there: nobody has used it yet, unless a generator file says otherwise. */
 static bool is_missing(const char *uri) {
-    return vs_store_is_local(uri) && access(strchr(uri, ':') + 1, F_OK) != 0;
+    char path[VS_URI_MAX];
+    return vs_store_place(uri, path) && access(path, F_OK) != 0;
 }
 
 static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_namespace *ns,
@@ -177,12 +178,13 @@ void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_namespace *n
                                  .call_ms_max = VS_OPERATOR_CALL_MS};
     struct vs_store *store;
     struct vesta_error err;
+    char path[VS_URI_MAX];
     if (vs_store_check(ns->opts.store, &err) != VESTA_OK) {
         vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: %s", ns->name, err.text);
     } else if (is_missing(ns->opts.store) && doctor->incarnation) {
         vs_doctor_found(doctor, VS_SICK, "store", "bring it back; if it is lost: vesta store init --again",
                         "%s: %s is gone, and the generator file has had leases", ns->name,
-                        strchr(ns->opts.store, ':') + 1);
+                        vs_store_place(ns->opts.store, path) ? path : "");
     } else if (is_missing(ns->opts.store) && doctor->is_at_odds) {
         return; /* what was said of the file says why: it may have been of that store */
     } else if (is_missing(ns->opts.store)) {

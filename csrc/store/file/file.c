@@ -267,8 +267,8 @@ static void file_close(struct vs_store *store) {
 }
 
 static int file_check(const char *uri, struct vesta_error *err) {
-    const char *place;
-    return vs_uri_path(&vs_store_file, uri, &place, err);
+    char place[VS_URI_MAX];
+    return vs_uri_path(&vs_store_file, uri, place, err);
 }
 
 /* Made where it is missing; of this machine, and not another user's trap. */
@@ -295,8 +295,8 @@ static int check_name(const char *name, struct vesta_error *err) {
 
 static int file_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store,
                      struct vesta_error *err) {
-    const char *place;
-    int rc = vs_uri_path(&vs_store_file, uri, &place, err);
+    char place[VS_URI_MAX];
+    int rc = vs_uri_path(&vs_store_file, uri, place, err);
     if (rc == VESTA_OK) rc = check_name(opts->namespace_, err);
     if (rc != VESTA_OK) return rc;
     size_t dir_bytes = strlen(place) + 1 + strlen(opts->namespace_) + 1;

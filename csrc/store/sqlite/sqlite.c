@@ -274,8 +274,8 @@ static bool sqlite_stirred(struct vs_store *store) {
 /* ------------------------------------------------------------------ opening */
 
 static int sqlite_check(const char *uri, struct vesta_error *err) {
-    const char *path;
-    return vs_uri_path(&vs_store_sqlite, uri, &path, err);
+    char path[VS_URI_MAX];
+    return vs_uri_path(&vs_store_sqlite, uri, path, err);
 }
 
 static void sqlite_close(struct vs_store *store) {
@@ -287,8 +287,8 @@ static void sqlite_close(struct vs_store *store) {
 
 static int sqlite_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store,
                        struct vesta_error *err) {
-    const char *path;
-    int rc = vs_uri_path(&vs_store_sqlite, uri, &path, err);
+    char path[VS_URI_MAX];
+    int rc = vs_uri_path(&vs_store_sqlite, uri, path, err);
     if (rc != VESTA_OK) return rc;
     struct sqlite_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
