@@ -63,9 +63,11 @@ static bool read_number(struct vs_request *r, struct vs_slice text, uint64_t *nu
 static enum vs_reply_state tell_failure(struct vs_request *r, const struct vs_desk_job *job) {
     switch (job->answer) {
     case VS_DESK_SETTLED: return vs_refuse(r, "settled", "%s", job->text);
-    case VS_DESK_BACK: return vs_refuse(r, "failstop", "%s", job->text);
-    case VS_DESK_DOWN: return vs_refuse(r, "range", "nothing was done: %s", job->text);
-    default: return vs_refuse(r, "range", "it is not known whether it was done, ask again: %s", job->text);
+    case VS_DESK_BACK:
+        if (vs_rights_sees_reasons(r->session)) return vs_refuse(r, "failstop", "%s", job->text);
+        return vs_refuse_why(r, "failstop", "the tag is stopped", job->text);
+    case VS_DESK_DOWN: return vs_refuse_why(r, "range", "nothing was done", job->text);
+    default: return vs_refuse_why(r, "range", "it is not known whether it was done, ask again", job->text);
     }
 }
 
