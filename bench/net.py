@@ -18,6 +18,7 @@ from daemons import CONSTANT, NGINX_RETURN, dial, nginx, one_core, redis, two_co
 CLIENTS_HTTP, CLIENTS_RESP = 64, 50
 COUNTED = 200_000
 DEFAULTS_REQUESTS = 8_000_000
+DEFAULTS_PER_SECOND = 1 << 20  # of vesta-second
 BENCHMARK_REQUESTS = {1: 120_000, 16: 1_500_000, 64: 4_000_000}  # a second, about
 
 
@@ -77,11 +78,13 @@ def interrupted(command, seconds):
             process.kill()  # what has ended is left alone
 
 
-def redis_benchmark(server, place, pipeline, seconds, *command):
+def redis_benchmark(server, place, pipeline, seconds, *command, per_second_max=0):
+    """`per_second_max`: what a layout issues at most, so that its load takes no longer."""
     need("redis-benchmark", "redis-tools")
     kind, _, rest = server.address.partition(":")
     at = {"unix": ("-s", rest), "tls": ("--tls", "--insecure", "-p", rest.rpartition(":")[2])}.get(kind, ("-p", rest))
-    requests = max(1000, int(BENCHMARK_REQUESTS[pipeline] * seconds))
+    per_second = BENCHMARK_REQUESTS[pipeline]
+    requests = max(1000, int(min(per_second, per_second_max or per_second) * seconds))
 
     def load():
         out = subprocess.run(client(place, "redis-benchmark", *at, "-c", CLIENTS_RESP, "-P", pipeline, "-n", requests, "-q", *command),
@@ -184,8 +187,8 @@ def http(connections, contenders=("best",)):
             ours = {"best": lambda: vesta(turns, folder, "http", place), "default": lambda: daemons.defaults(turns, folder, "http", place)}
             return {**{name: ours[name] for name in contenders}, "yard": lambda: nginx(folder, place)}
 
-        def load(_, server, place):
-            return wrk(server, place, "/genid", turns.seconds, connections=connections)
+        def load(name, server, place):
+            return wrk(server, place, "/genid", turns.lasting if name == "default" else turns.seconds, connections=connections)
         return both_modes(turns, start, load, lambda s: count(s, http_request("/genid"), HTTP_ID, turns.few(COUNTED, 1000)))
     return measure
 
@@ -209,7 +212,10 @@ def resp(pipeline, unix=False, contenders=("best",)):
             return {**{name: ours[name] for name in contenders}, "yard": lambda: redis(folder, place, at[3])}
 
         def load(name, server, place):
-            return redis_benchmark(server, place, pipeline, turns.seconds, *(("INCR", "counter") if name == "yard" else ("GET", "default")))
+            command = ("INCR", "counter") if name == "yard" else ("GET", "default")
+            if name == "default":
+                return redis_benchmark(server, place, pipeline, turns.lasting, *command, per_second_max=DEFAULTS_PER_SECOND)
+            return redis_benchmark(server, place, pipeline, turns.seconds, *command)
         return both_modes(turns, start, load, lambda s: count(s, b"GET default\r\n", RESP_ID, turns.few(COUNTED, 1000)))
     return measure
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
+LASTING_S = 4.0  # of which at least three are at the layout's rate
 ADD_NS = 5.2  # the atomic add of the machine on which the wanted figures in nanoseconds were set
 
 
@@ -27,6 +28,12 @@ class Turns:
     samples: int = 7
     seconds: float = 0.4  # of a load over the network
     tiny: bool = False    # for a test, which looks at no figure
+
+    @property
+    def lasting(self):
+        """Seconds of a load on the defaults.  A layout of seconds lets ids run ahead by one second, so a shorter load measures
+        a rate that cannot be sustained."""
+        return self.seconds if self.tiny else LASTING_S
 
     def few(self, n, tiny):
         return tiny if self.tiny else n

@@ -45,6 +45,16 @@ def _():
                or "not built" in why for why in figures()["skipped"].values()), figures()["skipped"]
 
 
+@claim("a row of the defaults measures a rate that can be sustained: its load lasts for at least three seconds at the layout's rate")
+def _():
+    sys.path.insert(0, os.path.join(REPO, "bench"))
+    import net
+    from rows import Turns
+    layout = subprocess.run([os.path.join(BUILD, "vesta"), "layout", "vesta-second"], capture_output=True, text=True).stdout
+    assert "%d" % net.DEFAULTS_PER_SECOND in layout.replace(",", ""), layout
+    assert Turns(BUILD).lasting - 1 >= 3  # ids run ahead by one second
+
+
 @claim("figures that were measured are drawn without measuring again")
 def _():
     drawn = os.path.join(FOLDER.name, "bench.svg")
