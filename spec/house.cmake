@@ -26,6 +26,7 @@ if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # users' programs are built without o
   if(TARGET vesta_store_sqlite AND TARGET vesta_store_mysql AND TARGET vesta_store_zk AND TARGET vesta_wire_redis)
     house_test(packages install 600 ${HERE}/packages/contents ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
     house_test(prove_packages prove 3600 ${HERE}/bare/run spec/packages/life)
+    house_test(prove_upgrades prove 7200 ${HERE}/bare/run spec/packages/upgrades)
     house_test(prove_bare prove 1800 ${HERE}/bare/run spec/bare/first)
   endif()
 endif()
