@@ -17,6 +17,7 @@ house_test(docs_pages_can_fail docs 60 Python3::Interpreter ${HERE}/docs/pages.p
 house_test(docs_pages docs 60 Python3::Interpreter ${HERE}/docs/pages.py)
 house_test(docs_figures_can_fail docs 60 Python3::Interpreter ${HERE}/docs/figures.py --self-test)
 house_test(docs_figures docs 60 Python3::Interpreter ${HERE}/docs/figures.py)
+house_test(packages_abi scripts 120 ${HERE}/packages/abi ${PROJECT_SOURCE_DIR})
 house_test(scripts_packages scripts 300 ${HERE}/scripts/packages ${PROJECT_SOURCE_DIR})
 house_test(scripts_count scripts 300 ${HERE}/scripts/count ${PROJECT_SOURCE_DIR})
 house_test(scripts_serve scripts 300 ${HERE}/scripts/serve ${PROJECT_SOURCE_DIR})

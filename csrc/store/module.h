@@ -3,10 +3,11 @@
 #define VS_STORE_MODULE_H
 
 #include "base/slice.h"
+#include "store/abi.h"
 #include "store/store.h"
 
-/* What a module exports as `vs_store_module`.  Both sides must mean the same by a reply and a record. */
-#define VS_MODULE_ABI 7
+/* What a module exports as `vs_store_module`.  Both sides must mean the same by a reply and a record: VS_MODULE_ABI is made
+ * from the headers in which they stand (vesta_abi). */
 struct vs_module {
     uint32_t abi, reply_bytes;
     const struct vs_store_ops *ops;

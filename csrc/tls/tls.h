@@ -14,6 +14,7 @@
 #ifndef VS_TLS_H
 #define VS_TLS_H
 
+#include "tls/abi.h"
 #include "vesta.h"
 
 #include <stdatomic.h>
@@ -21,7 +22,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define VS_TLS_ABI 2
 #define VS_TLS_PACKAGE "libssl-dev"
 #define VS_TLS_NAME_MAX 256
 
