@@ -14,9 +14,9 @@
     C(make) \
     C(range) \
     C(guess) \
-    C(fit) \
+    LUA(fit) \
     LUA(plan) \
-    C(layout) \
+    LUA(layout) \
     C(serve) \
     C(fill) \
     C(check) \

@@ -1,4 +1,5 @@
 /* facts.c -- the module `facts`: what the layers below know about layouts and leases, as tables for lua/cli.  Pure. */
+#include "base/slice.h"
 #include "command/command.h"
 #include "generator/map.h"
 #include "host/host.h"
@@ -71,6 +72,49 @@ static int facts_layout(lua_State *L) {
     return 3;
 }
 
+static const struct vesta_layout *facts_parse(lua_State *L, int arg, struct vesta_layout *layout) {
+    luaL_argcheck(L, vesta_layout_parse(luaL_checkstring(L, arg), layout, NULL) == VESTA_OK, arg, "a layout");
+    return layout;
+}
+
+/* facts.unit("10us") -> microseconds, or nil where a layout's time cannot count in it. */
+static int facts_unit(lua_State *L) {
+    size_t length;
+    const char *text = luaL_checklstring(L, 1, &length);
+    int32_t unit_us = vs_unit_read((struct vs_slice){text, length});
+    if (unit_us)
+        lua_pushinteger(L, unit_us);
+    else
+        lua_pushnil(L);
+    return 1;
+}
+
+/* facts.prove(text, text, from_ms, until_ms) -> { by = "collide"|"bits"|"times", id, bit, field = {index, index} }
+ * Ids of the first layout are of any time before until_ms, those of the second of [from_ms, until_ms). */
+static int facts_prove(lua_State *L) {
+    static const char *const by[] = {"collide", "bits", "times"};
+    struct vesta_layout first, second;
+    struct vesta_proof proof;
+    char id[24];
+    int64_t from_ms = luaL_checkinteger(L, 3), until_ms = luaL_checkinteger(L, 4);
+    const struct vesta_made a = {facts_parse(L, 1, &first), INT64_MIN, until_ms};
+    const struct vesta_made b = {facts_parse(L, 2, &second), from_ms, until_ms};
+    vesta_layout_prove(&a, &b, &proof);
+    lua_createtable(L, 0, 4);
+    facts_text(L, "by", by[proof.by]);
+    snprintf(id, sizeof id, "%" PRIu64, proof.id);
+    if (proof.by == VESTA_COLLIDE) facts_text(L, "id", id);
+    if (proof.by != VESTA_DISJOINT_BITS) return 1;
+    facts_integer(L, "bit", proof.bit);
+    lua_createtable(L, 2, 0);
+    for (int i = 0; i < 2; i++) {
+        lua_pushinteger(L, proof.field[i] + 1);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "field");
+    return 1;
+}
+
 /* facts.lease(name, has_worker) -> { name, window_ms, renew_ms, idle_ms, lease_ms, deadline_ms } of a preset, for a
  * worker id that was assigned by hand or not. */
 static int facts_lease(lua_State *L) {
@@ -88,8 +132,10 @@ static int facts_lease(lua_State *L) {
 }
 
 int host_open_facts(lua_State *L) {
-    static const luaL_Reg functions[] = {{"layout", facts_layout}, {"lease", facts_lease}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"layout", facts_layout}, {"prove", facts_prove}, {"unit", facts_unit}, {"lease", facts_lease}, {NULL, NULL}};
     luaL_newlib(L, functions);
+    facts_text(L, "UNITS", VS_UNITS);
     facts_integer(L, "MAP_BYTES", sizeof(struct vs_map));
     facts_integer(L, "RECORD_BYTES_MAX", VS_RECORD_TEXT_MAX);
     return 1;

@@ -2,6 +2,7 @@
  *
  * Texts may contain any byte.  A wrong argument raises, because only the program itself calls these functions. */
 #include "command/options.h"
+#include "command/times.h"
 #include "host/host.h"
 
 #include <lauxlib.h>
@@ -347,6 +348,16 @@ static int term_time(lua_State *L) {
     return 3;
 }
 
+/* term.time_operand(text, now_ms) -> Unix milliseconds, or nil, exit code.  Reads now, today, -1h, a day, RFC 3339. */
+static int term_time_operand(lua_State *L) {
+    int64_t unix_ms;
+    int code = vs_time_operand(luaL_checkstring(L, 1), luaL_checkinteger(L, 2), &unix_ms);
+    if (code == VS_GO) return lua_pushinteger(L, unix_ms), 1;
+    lua_pushnil(L);
+    lua_pushinteger(L, code);
+    return 2;
+}
+
 int host_open_term(lua_State *L) {
     static const luaL_Reg functions[] = {
         {"options", term_options},
@@ -376,6 +387,7 @@ int host_open_term(lua_State *L) {
         {"left", term_left},
         {"iso", term_iso},
         {"time", term_time},
+        {"time_operand", term_time_operand},
         {NULL, NULL},
     };
     luaL_newlib(L, functions);

@@ -39,6 +39,16 @@ end
 function cli.rate(flag, text) return read(term.rate(flag, text)) end
 function cli.years(flag, text) return read(term.years(flag, text)) end
 
+--- Unix milliseconds of now, today, -1h, a day or RFC 3339.
+function cli.time(text, now_ms) return read(term.time_operand(text, now_ms)) end
+
+--- The digits of an unsigned count of 64 bits, which Lua's integers show as negative from 2^63 on.
+function cli.unsigned(count)
+  if count >= 0 then return ("%d"):format(count) end
+  local tenth = (count >> 1) // 5
+  return ("%d%d"):format(tenth, count - tenth * 10)
+end
+
 function cli.printf(format, ...)
   term.out(format:format(...))
 end
@@ -69,6 +79,9 @@ local Raw = {}
 function cli.raw(format, ...) return setmetatable({ text = format:format(...) }, Raw) end
 
 cli.null = cli.raw "null"
+
+--- An unsigned count of 64 bits.
+function cli.count(count) return cli.raw("%s", cli.unsigned(count)) end
 
 local function write(value, out)
   local class = getmetatable(value)

@@ -1,7 +1,7 @@
 /* guess.c -- `guess`: which layouts could have made ids, presets and those that the caller names, and how sure that is.
  */
 #include "cli/cli.h"
-#include "cli/ids/times.h"
+#include "command/times.h"
 #include "cli/where.h"
 #include "id/id.h"
 

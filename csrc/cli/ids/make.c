@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/ids/holders.h"
 #include "cli/ids/numbers.h"
-#include "cli/ids/times.h"
+#include "command/times.h"
 #include "command/options.h"
 #include "id/id.h"
 

@@ -5,7 +5,7 @@
  * they have, and as soon as they came. */
 #include "cli/ids/marks.h"
 
-#include "cli/ids/times.h"
+#include "command/times.h"
 #include "id/id.h"
 
 #include <errno.h>

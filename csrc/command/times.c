@@ -1,5 +1,5 @@
 /* times.c -- times as people say them to a command. */
-#include "cli/ids/times.h"
+#include "command/times.h"
 
 #include "base/array.h"
 #include "base/time.h"

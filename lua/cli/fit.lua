@@ -1,0 +1,93 @@
+--- fit.lua -- `vesta fit`: proposes a layout that meets given needs.
+local cli = require "cli.cli"
+local core = require "vesta.core"
+local facts = require "facts"
+local term = require "term"
+
+-- A date that people remember, and close to now.
+local function year_start_ms()
+  return cli.check(term.time(os.date "!%Y-01-01T00:00:00Z"))
+end
+
+local function propose(need, unit)
+  return core.fit(need.rate, need.nodes, need.years, need.epoch_ms, unit)
+end
+
+local function why_unit(fit, need, was_given)
+  if was_given then return "as was asked" end
+  if facts.layout(fit.layout).unit_us == 1000 then
+    return "clocks of hosts agree no better, and dates elsewhere know no finer"
+  end
+  local _, trouble = propose(need, "1ms")
+  return "with 1ms " .. (trouble or "")
+end
+
+local function print_fit(fit, need, why, unit)
+  cli.printf("%s\n\n", fit.layout)
+  term.draw_layout(fit.layout)
+  local function row(what, needed, possible) cli.printf("  %-26s  %14s  %14s", what, needed, possible) end
+  term.out "\n"
+  row("", "needed", "possible")
+  term.out "\n"
+  row("ids per second and node", term.grouped(math.floor(need.rate + 0.5)), term.grouped(math.floor(fit.rate_max)))
+  term.out "\n"
+  row("nodes", term.grouped(need.nodes), term.grouped(fit.nodes_max))
+  term.out "\n"
+  row("years", ("%.1f"):format(need.years), ("%.1f"):format(fit.years_max))
+  cli.printf("  until %s\n\n  ", term.iso(fit.end_ms))
+  term.fitted(("The unit is %s: %s."):format(unit, why), 2, 2)
+end
+
+local function read_need(options)
+  for _, name in ipairs { "rate", "years", "nodes" } do
+    if not options[name] then cli.usage("--%s is missing; --rate, --nodes and --years are needed", name) end
+  end
+  local need = { rate = cli.rate("--rate", options.rate), nodes = options.nodes,
+    years = cli.years("--years", options.years) }
+  need.epoch_ms = options.epoch and cli.check(term.time(options.epoch)) or year_start_ms()
+  if options.unit and not facts.unit(options.unit) then
+    cli.usage("--unit is %s, which must be %s", term.shown(options.unit), facts.UNITS)
+  end
+  return need
+end
+
+local function run(options, operands)
+  if operands[1] then
+    cli.usage("unexpected operand %s; use options to say what is needed", term.shown(operands[1]))
+  end
+  local need = read_need(options)
+  local fit, trouble = propose(need, options.unit)
+  if not fit then cli.fail("%s", trouble) end
+  local unit, why = facts.layout(fit.layout).unit, why_unit(fit, need, options.unit)
+  if not options.json then return print_fit(fit, need, why, unit) end
+  cli.json(cli.object { { "text", fit.layout }, { "rate_max", cli.raw("%.0f", fit.rate_max) },
+    { "nodes_max", fit.nodes_max }, { "years_max", cli.raw("%.2f", fit.years_max) }, { "end", term.iso(fit.end_ms) },
+    { "unit", unit }, { "why", why } })
+end
+
+return {
+  line = "propose a layout that meets given needs",
+  usage = "fit --rate N/s --nodes N --years N [OPTION...]",
+  about = [[
+Splits 63 bits so that each node can give that many ids per second, that many nodes can run at the
+same time, and the time field lasts that long; shows how much is left to spare.  The time counts
+milliseconds if that does, else 10 ms, 100 ms or seconds, else 100, 10 or 1 us: it says why.
+
+  $ vesta fit --rate 50k/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z
+  sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z
+  ...
+
+  $ vesta fit --rate 2000/day --nodes 3 --years 100 --json
+  {"text":"sign:1=0 time:42 seq:19 worker:2 unit=1ms ...
+]],
+  options = {
+    { name = "rate", value = "N/s",
+      help = "ids per second that one node must be able to give: 50000/s, 50k/s, 200/ms" },
+    { name = "nodes", kind = "count", value = "N", min = 1, help = "workers running at the same time" },
+    { name = "years", value = "N", help = "how long the time field must last" },
+    { name = "epoch", value = "TIME", help = "when time 0 is (default: January 1 of this year)" },
+    { name = "unit", value = "UNIT", help = "what the time counts, from 1us to 1s (default: 1ms, if it does)" },
+    { name = "json", kind = "switch", help = "print a JSON object" },
+  },
+  run = run,
+}

@@ -1,0 +1,223 @@
+--- layout.lua -- `vesta layout`: the presets, a layout's meaning and limits, and `prove`: whether two can collide.
+local cli = require "cli.cli"
+local facts = require "facts"
+local term = require "term"
+local vesta = require "vesta"
+
+local TEXT_MAX = 4096 -- of a layout that is spread over several words
+
+---------------------------------------------------------------- presets
+
+local function print_presets_json(now_ms)
+  for _, preset in ipairs(vesta.presets()) do
+    local layout = cli.check(facts.layout(preset.text))
+    cli.json(cli.object { { "name", preset.name }, { "text", preset.text }, { "unit", layout.unit },
+      { "epoch", term.iso(layout.epoch_ms) }, { "end", term.iso(layout.end_ms) }, { "over", layout.end_ms <= now_ms },
+      { "about", preset.about }, { "source", preset.source }, { "issue", preset.may_issue }, { "why", preset.why } })
+  end
+end
+
+local function print_presets(now_ms)
+  cli.printf("%-19s  %-17s  %s\n", "PRESET", "ENDS", "ABOUT")
+  for _, preset in ipairs(vesta.presets()) do
+    local end_ms = cli.check(facts.layout(preset.text)).end_ms
+    local ends = term.iso(end_ms):gsub("T.*", end_ms <= now_ms and " (over)" or "")
+    cli.printf("%-19s  %-17s  ", preset.name, ends)
+    term.fitted(preset.about, 40, 40)
+  end
+end
+
+---------------------------------------------------------------- one layout
+
+local function print_json(layout)
+  local fields = {}
+  for i, field in ipairs(layout.fields) do
+    local pairs = { { "name", field.name }, { "width", field.width }, { "shift", field.shift },
+      { "max", cli.count(field.max) } }
+    for _, key in ipairs { "low_width", "low_shift", "constant" } do
+      if field[key] then table.insert(pairs, { key, cli.count(field[key]) }) end
+    end
+    fields[i] = cli.object(pairs)
+  end
+  cli.json(cli.object { { "text", layout.text }, { "fields", fields }, { "unit", layout.unit },
+    { "unit_ms", cli.raw("%g", layout.unit_us / 1000) }, { "epoch", term.iso(layout.epoch_ms) },
+    { "end", term.iso(layout.end_ms) }, { "per_second", cli.count(layout.per_second) },
+    { "workers", cli.count(layout.workers) }, { "issue", layout.read_only == nil },
+    { "fingerprint", layout.fingerprint } })
+end
+
+-- "ms", "10 ms": a unit of time in a sentence.
+local function unit_name(unit)
+  local count, name = unit:match "^(%d+)(.*)$"
+  return count == "1" and name or count .. " " .. name
+end
+
+local function print_layout(layout, now_ms)
+  cli.printf("%s\n\n", layout.text)
+  term.draw_layout(layout.text)
+  cli.printf("\n  ids per worker  %s in a second (%s per %s)\n", term.grouped(layout.per_second),
+    term.grouped(layout.per_unit), unit_name(layout.unit))
+  cli.printf("  workers         %s\n", term.grouped(layout.workers))
+  local is_over = layout.end_ms <= now_ms
+  cli.printf("  time            %s to %s, %s %s\n", term.iso(layout.epoch_ms), term.iso(layout.end_ms),
+    is_over and "ended" or "ends", term.ago(layout.end_ms, now_ms))
+  cli.printf("  fingerprint     %s\n", layout.fingerprint)
+  if layout.read_only then cli.printf("\n  Its ids can be read, not issued: %s.\n", layout.read_only) end
+  if is_over then
+    cli.printf("\n  !! The time of this layout ended at %s.  It can still read old ids but makes no new ones;\n"
+      .. "  !! an override extends it: a later epoch=, or a wider time field.\n", term.iso(layout.end_ms))
+  end
+end
+
+---------------------------------------------------------------- prove
+
+-- More time is more ids: layouts that collide by an instant do so by every later one.
+local function first_collision(q)
+  local low, high = q.from_ms, math.max(q.first.end_ms, q.second.end_ms)
+  high = math.min(high, q.until_ms)
+  while low < high do
+    local middle = low + (high - low) // 2
+    if facts.prove(q.first.text, q.second.text, q.from_ms, middle + 1).by == "collide" then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return low
+end
+
+local function read_times(options)
+  local now_ms = term.now_ms()
+  local from_ms = options.from and cli.time(options.from, now_ms) or now_ms
+  local until_ms = options["until"] and cli.time(options["until"], now_ms) or math.maxinteger
+  if until_ms <= from_ms then
+    cli.usage("--until is not after %s", options.from and "--from" or "now, when the second layout's ids begin")
+  end
+  return from_ms, until_ms
+end
+
+local function print_made(q, layout, title)
+  local parts = cli.check(vesta.layout(layout.text):explain(q.proof.id))
+  local words = {}
+  for i, field in ipairs(layout.fields) do words[i] = (" %s=%s"):format(field.name, parts[field.name]) end
+  cli.printf("  %s  made at %s:%s\n", title, parts.iso, table.concat(words))
+end
+
+local function print_collision(q)
+  cli.printf("can be equal: %s is an id of both\n", q.proof.id)
+  print_made(q, q.first, "the first ")
+  print_made(q, q.second, "the second")
+  if q.differ_until_ms > q.from_ms then
+    cli.printf("not before %s: until then ids of the second, made from %s on, are others\n",
+      term.iso(q.differ_until_ms), term.iso(q.from_ms))
+  else
+    term.out "no constant field has another value at the same bit; one more would prove it: version:1=1\n"
+  end
+end
+
+local function print_proof(q)
+  if q.proof.by == "times" then
+    cli.printf("never equal by their times: ids of the first, of any time, and of the second from %s on%s\n",
+      term.iso(q.from_ms), q.has_until and ", both until " .. term.iso(q.until_ms) or "")
+    return
+  end
+  local a, b = q.first.fields[q.proof.field[1]], q.second.fields[q.proof.field[2]]
+  local first = a.constant >> (q.proof.bit - a.shift) & 1
+  cli.printf("never equal: bit %d is %d in ids of the first (%s=%s), %d in the second (%s=%s)\n", q.proof.bit, first,
+    a.name, cli.unsigned(a.constant), 1 - first, b.name, cli.unsigned(b.constant))
+end
+
+local function print_proof_json(q)
+  local proof = q.proof
+  local function side(layout, index)
+    local pairs = { { "text", layout.text } }
+    if proof.by == "bits" then
+      local field = layout.fields[index]
+      table.insert(pairs, { "field", field.name })
+      table.insert(pairs, { "value", cli.count(field.constant) })
+    end
+    return cli.object(pairs)
+  end
+  local pairs = { { "equal", proof.by == "collide" and "possible" or "never" }, { "by", proof.by },
+    { "first", side(q.first, proof.field and proof.field[1]) },
+    { "second", side(q.second, proof.field and proof.field[2]) } }
+  if proof.bit then table.insert(pairs, { "bit", proof.bit }) end
+  table.insert(pairs, { "from", term.iso(q.from_ms) })
+  if q.has_until then table.insert(pairs, { "until", term.iso(q.until_ms) }) end
+  if proof.by == "collide" then
+    table.insert(pairs, { "id", proof.id })
+    table.insert(pairs, { "not_before", term.iso(q.differ_until_ms) })
+  end
+  cli.json(cli.object(pairs))
+end
+
+local function prove(options, operands)
+  if #operands ~= 2 then
+    cli.usage("prove needs two layouts, each in quotes where it has several words; there %s %d",
+      #operands == 1 and "is" or "are", #operands)
+  end
+  local q = { first = cli.check(facts.layout(operands[1])), second = cli.check(facts.layout(operands[2])) }
+  q.from_ms, q.until_ms = read_times(options)
+  q.has_until = options["until"] ~= nil
+  q.proof = facts.prove(q.first.text, q.second.text, q.from_ms, q.until_ms)
+  local collide = q.proof.by == "collide"
+  if collide then q.differ_until_ms = first_collision(q) end
+  local print = options.json and print_proof_json or collide and print_collision or print_proof
+  print(q)
+  return collide and 1 or 0
+end
+
+---------------------------------------------------------------- the command
+
+local function run(options, operands)
+  if operands[1] == "prove" then
+    if options.layout then cli.usage("prove has two layouts as operands, and no --layout") end
+    return prove(options, table.move(operands, 2, #operands, 1, {}))
+  end
+  if options.from or options["until"] then cli.usage("--from and --until are for prove") end
+  if operands[1] and options.layout then
+    cli.usage("the layout is given twice: as %s and as --layout", term.shown(operands[1]))
+  end
+  local now_ms = term.now_ms()
+  if not operands[1] and not options.layout then
+    return (options.json and print_presets_json or print_presets)(now_ms)
+  end
+  local text = options.layout or table.concat(operands, " ") -- quotes around several words are optional
+  if not options.layout and #text >= TEXT_MAX then cli.usage("the layout is longer than %d bytes", TEXT_MAX) end
+  local layout = cli.check(facts.layout(text))
+  if options.json then print_json(layout) else print_layout(layout, now_ms) end
+end
+
+return {
+  line = "the presets, or what a layout means and how long it lasts",
+  usage = "layout [OPTION...] [TEXT|PRESET | prove A B]",
+  about = [[
+Without a layout: the presets, one per line.  With one: its canonical text, a picture of the bits, how
+many ids it has room for, when its time ends, and the fingerprint that generator files are checked
+against.  A preset may be followed by overrides.
+
+prove: whether an id of layout A can ever be equal to one of layout B: by
+which bit they differ, or by which times, or an id that both can make.  Exit
+code 0 says that they differ, 1 that they can be equal.  The ids of A are of
+any time, those of B are made --from then on, and both --until then.
+
+  $ vesta layout
+  PRESET               ENDS               ABOUT
+  vesta-second         2049-01-09         Vesta (Java)'s max-peak since ...
+  ...
+
+  $ vesta layout uid epoch=2026-01-01T00:00:00Z
+  sign:1=0 time:28 worker:22 seq:13 unit=1s epoch=2026-01-01T00:00:00Z
+  ...
+
+  $ vesta layout prove vesta-second vesta-milli
+  never equal: bit 62 is 0 in ids of the first (type=0), 1 in the ...
+]],
+  options = {
+    { name = "layout", value = "TEXT|PRESET", help = "the same as the operand" },
+    { name = "from", value = "TIME", help = "prove: when the second layout's ids begin (default: now)" },
+    { name = "until", value = "TIME", help = "prove: ids made until then (default: for ever)" },
+    { name = "json", kind = "switch", help = "print JSON objects" },
+  },
+  run = run,
+}
