@@ -1,4 +1,4 @@
-"""T1: MariaDB's answers without a row (sql_select_limit = 0 and a new connection, or a proxy that answers empty) were taken
+"""T1: MariaDB's answers without a row (a proxy that answers empty, or sql_select_limit = 0 and a new connection) were taken
 as done: a holder renewed for ever what nobody had written, and another took its number."""
 import os
 import sys
@@ -44,22 +44,18 @@ def cut_all():
     until(lambda: not others(), "they are gone")
 
 
-@claim("sql_select_limit = 0, connections cut: no read, no write and no list is acknowledged, and then it goes on")
+@claim("sql_select_limit = 0, connections cut: the limit is not the session's, so all goes on")
 def _():
     with fresh("limit") as caller:
         caller.ask("ns", "OK")
         db.sql("SET GLOBAL sql_select_limit = 0")
         try:
             cut_all()
-            for order in ORDERS:
-                got = caller.ask(order, "DOWN", "UNKNOWN")
-                assert "sql_select_limit" in got["text"], got
+            for order in ORDERS[:4]:
+                caller.settle(order)
         finally:
             db.sql("SET GLOBAL sql_select_limit = DEFAULT")
-        assert stands("limit") == ["7", "1"], stands("limit")
-        cut_all()
-        caller.settle("swap 7 1 20")
-        assert stands("limit") == ["7", "2"]
+        assert stands("limit") == ["7", "2", "9", "1"], stands("limit")
 
 
 @claim("a proxy that answers without rows, from the first answer on or from any later one: nothing is acknowledged by it")

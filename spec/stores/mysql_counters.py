@@ -308,19 +308,6 @@ def _():
         caller.settle("take stopped 5")
 
 
-@claim("a server that answers nothing: not done, and the message asks about its limit")
-def _():
-    row("empty")
-    db.sql("SET GLOBAL sql_select_limit = 0")
-    try:
-        with taker() as caller:
-            for order in ("take empty 5", "tags"):
-                caller.ask(order, "DOWN")
-    finally:
-        db.sql("SET GLOBAL sql_select_limit = DEFAULT")
-    assert stands_at("empty") == 1
-
-
 @claim("a ticket server's table says where it stands, and by which increment and offset; nothing is taken from it")
 def _():
     db.sql("CREATE TABLE leaf.Tickets64 (`id` bigint(20) unsigned NOT NULL auto_increment, `stub` char(1) NOT NULL default '',"

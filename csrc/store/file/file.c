@@ -252,10 +252,13 @@ static void file_names(struct vs_store *store, const char *of, void (*tell)(void
         vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", place, strerror(errno));
         return;
     }
-    while ((entry = readdir(dir)))
+    while ((errno = 0, entry = readdir(dir)))
         if (entry->d_name[0] != '.' && file_has(store, entry->d_name)) tell(to, entry->d_name);
+    if (errno == 0)
+        vs_done(reply);
+    else
+        vs_answer(reply, VS_STORE_DOWN, "cannot list %.90s: %.40s", place, strerror(errno));
     closedir(dir);
-    vs_done(reply);
 }
 
 /* ------------------------------------------------------------------ opening */

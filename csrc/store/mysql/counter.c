@@ -126,9 +126,12 @@ static void add_select(const struct vs_mysql_call *call, struct vs_sql *sql) {
     const struct counter_shape *is = call->is;
     vs_sql_add(sql,
                "SELECT %" PRIu64 ", c.%s, c.max_id, c.step, %s, %s,"
-               " CAST(UNIX_TIMESTAMP(c.update_time) * 1000 AS SIGNED), " VS_SQL_CLOCK ", " VS_SQL_READ_ONLY
-               " FROM (SELECT 1) AS one LEFT JOIN `%s` AS c ON ",
-               vs_mysql_nonce(call->self), is->tag, is->delta, is->remainder, call->table);
+               " CAST(UNIX_TIMESTAMP(c.update_time) * 1000 AS SIGNED), " VS_SQL_CLOCK ", " VS_SQL_READ_ONLY,
+               vs_mysql_nonce(call->self), is->tag, is->delta, is->remainder);
+}
+
+static void add_from(const struct vs_mysql_call *call, struct vs_sql *sql) {
+    vs_sql_add(sql, " FROM (SELECT 1) AS one LEFT JOIN `%s` AS c ON ", call->table);
 }
 
 /* Which row is meant; the first comparison finds it, by the table's key, and the second looks at it. */
@@ -174,6 +177,7 @@ static bool fetch_look(const struct vs_mysql_call *call, struct look *look) {
     struct vs_rows rows;
     *look = (struct look){.is_whole = false};
     add_select(call, &sql);
+    add_from(call, &sql);
     vs_mysql_call_which(call, &sql);
     vs_sql_add(&sql, " LIMIT 2 FOR UPDATE");
     self->shape.is = NULL; /* another table may stand there by now: known again once it has answered */
@@ -232,11 +236,11 @@ enum vs_fate vs_mysql_call_write(const struct vs_mysql_call *call, const struct 
 /* Behind a write that brought its mark back: how far above what was read the row stood.  False with the reply filled.
  */
 bool vs_mysql_call_marked(const struct vs_mysql_call *call, uint64_t mark, uint64_t *far) {
-    uint64_t stamp = mysql_insert_id(call->self->my);
+    uint64_t stamp;
     assert(mark & MARK_BIT);
+    if (!vs_mysql_stamp(call->self, 2 * MARK_BIT - 1, mark, &stamp, call->reply)) return false;
     *far = stamp >> VS_FAR_SHIFT;
-    if ((stamp & (2 * MARK_BIT - 1)) == mark && *far <= FAR_MAX) return true;
-    return vs_mysql_no_answer(call->self, "an answer to something else", call->reply);
+    return *far <= FAR_MAX || vs_mysql_no_answer(call->self, "an answer to something else", call->reply);
 }
 
 uint64_t vs_mysql_call_mark(const struct vs_mysql_call *call) {
@@ -307,8 +311,10 @@ static void list_counters(const struct vs_mysql_call *call, struct vs_tag_list *
     struct vs_rows rows;
     int found = 0, seen = 0;
     add_select(call, &sql);
+    vs_sql_add(&sql, ", (SELECT COUNT(*) FROM `%s`)", call->table);
+    add_from(call, &sql);
     vs_sql_add(&sql, "1 = 1");
-    if (!vs_mysql_rows(call->self, &sql, COLUMNS, &rows, call->reply)) return;
+    if (!vs_mysql_list(call->self, &sql, COLUMNS + 1, &rows, call->reply)) return;
     bool well = true;
     for (; well && (found = vs_mysql_fetch(call->self, &rows, call->reply)) == 1; seen++)
         well = list_row(call, &rows, list);

@@ -16,11 +16,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_S 10 /* until the way to a server is given up; calls wait for it as long as they may, one by one */
+#define LATE_US 1500000 /* more than a lock is waited for */
+#define CONNECT_S 10    /* until the way to a server is given up; calls wait for it as long as they may, one by one */
 
-/* Nobody waits long for a row; text is refused, not cut; an abandoned connection ends by itself. */
-static const char session[] = "SET SESSION autocommit = 1, innodb_lock_wait_timeout = 1, wait_timeout = 3600,"
-                              " sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
+/* What a server's defaults, or its init_connect, must not change of an answer. */
+static const char *const session[] = {
+    /* Each statement commits itself.  Whole lists.  Strings and texts as this client writes them; a text that is too
+     * long is an error.  A unique key holds.  A statement ends in the server soon after its call: nothing waits for a
+     * row, or for a table, for longer than that, and an abandoned connection ends by itself. */
+    "SET SESSION autocommit = 1, completion_type = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1,"
+    " group_concat_max_len = 1024, sql_safe_updates = 0, unique_checks = 1, character_set_client = utf8mb4,"
+    " character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci,"
+    " sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 1, lock_wait_timeout = 1,"
+    " wait_timeout = 3600 /*M! , max_statement_time = 20 */"
+    " /*!80000 , max_execution_time = 20000, information_schema_stats_expiry = 0 */", /* its AUTO_INCREMENT, else old */
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+};
+_Static_assert(VS_STORE_LIST_MS < 20000, "a list may take longer than that");
 
 /* ------------------------------------------------------------------ errors */
 
@@ -209,6 +221,12 @@ static void init_library(void) {
     mysql_library_init(0, NULL, NULL);
 }
 
+static bool set_session(MYSQL *my) {
+    for (size_t i = 0; i < VS_COUNT(session); i++)
+        if (mysql_query(my, session[i]) != 0) return false;
+    return true;
+}
+
 static void make(void *work) {
     struct making *making = work;
     const struct mysql_place *place = &making->place;
@@ -224,7 +242,7 @@ static void make(void *work) {
     set_options(place, my);
     if (!mysql_real_connect(my, socket ? "localhost" : place->host, place->uri.user, place->secret, place->uri.path + 1,
                             place->port, socket, CLIENT_FOUND_ROWS) ||
-        mysql_query(my, session) != 0)
+        !set_session(my))
         vs_mysql_trouble(place, mysql_errno(my), mysql_error(my), VS_STORE_DOWN, &making->reply);
     else if (vs_mysql_check(place, my, making->needs_tables, &making->reply))
         making->my = my;
@@ -280,10 +298,17 @@ static void leave_to_parent(struct mysql_store *self) {
     self->process = vs_process_token();
     self->my = NULL;
     self->making = NULL;
+    self->late = NULL;
+}
+
+static void end_late(struct mysql_store *self) {
+    if (self->late) mysql_close(self->late);
+    self->late = NULL;
 }
 
 void vs_mysql_drop(struct mysql_store *self) {
     leave_to_parent(self);
+    end_late(self);
     if (self->my) mysql_close(self->my);
     if (self->making) vs_errand_leave(self->making);
     self->my = NULL;
@@ -328,6 +353,7 @@ void vs_mysql_leave(struct mysql_store *self) {
     void *links[VS_POOL_MAX];
     if (!self->pool) return;
     vs_mysql_park(self);
+    end_late(self);
     for (unsigned left = vs_pool_leave(self->pool, links); left > 0; left--)
         end_parked(links[left - 1]);
 }
@@ -380,11 +406,36 @@ static bool has_tables(struct mysql_store *self, bool needs_tables, struct vs_re
     return self->has_tables;
 }
 
+/* The answer to the last call's statement has not come: the server may still be doing it, as where a table is locked.
+ */
+static void keep_late(struct mysql_store *self) {
+    end_late(self);
+    self->late = self->my;
+    self->late_until_us = now_us(self) + LATE_US;
+    self->my = NULL;
+}
+
+/* No second connection is opened beside one that waits in the server.  False with the reply filled. */
+static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
+    while (self->late && !is_stale(self->late) && now_us(self) < self->late_until_us) {
+        struct pollfd fd = {.fd = mysql_get_socket(self->late), .events = POLLIN};
+        int64_t slice_ms = vs_call_slice_ms(&self->base), left_ms = (self->late_until_us - now_us(self) + 999) / 1000;
+        if (slice_ms <= 0)
+            return vs_answer(reply, VS_STORE_DOWN,
+                             "%.60s: no answer in time: the server has not ended the last statement",
+                             self->place.where);
+        poll(&fd, 1, (int)(slice_ms < left_ms ? slice_ms : left_ms));
+    }
+    end_late(self);
+    return true;
+}
+
 /* Opens the call: connected, with a deadline. */
 bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables, struct vs_reply *reply) {
     vs_reply_clear(reply);
     leave_to_parent(self);
     vs_call_begin(&self->base, ms_max);
+    if (!await_late(self, reply)) return false;
     take_parked(self);
     assert(!self->my || !self->making); /* a connection, or one on its way */
     drop_stale(self);
@@ -436,17 +487,32 @@ bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs
     assert(self->process == vs_process_token()); /* a parent's connection is not to be spoken on */
     assert(sql->text[sql->length] == '\0');
     if (mysql_send_query(self->my, sql->text, sql->length) != 0) return vs_mysql_said_no(self, reply);
-    if (!await_answer(self)) return vs_mysql_no_answer(self, "no answer in time", reply);
+    if (!await_answer(self)) {
+        keep_late(self);
+        return vs_answer(reply, reply->outcome, "%.60s: no answer in time", self->place.where);
+    }
     return mysql_read_query_result(self->my) == 0 || vs_mysql_said_no(self, reply);
 }
 
 bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
                    struct vs_reply *reply) {
     assert(columns > 1); /* behind the nonce stands what was asked for */
-    *rows = (struct vs_rows){NULL, NULL, NULL};
+    *rows = (struct vs_rows){.result = NULL};
     if (!vs_mysql_send(self, sql, reply)) return false;
     rows->result = mysql_field_count(self->my) == columns ? mysql_use_result(self->my) : NULL;
     return rows->result || vs_mysql_no_answer(self, "an answer to something else", reply);
+}
+
+bool vs_mysql_list(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
+                   struct vs_reply *reply) {
+    if (!vs_mysql_rows(self, sql, columns, rows, reply)) return false;
+    rows->count_column = columns - 1;
+    return true;
+}
+
+/* An empty list has the one row that a LEFT JOIN makes. */
+static bool is_whole(const struct vs_rows *rows) {
+    return rows->count_column == 0 || rows->seen == 0 || rows->seen == (rows->counted ? rows->counted : 1);
 }
 
 /* What is still to come of the rows is not read: the connection goes with it. */
@@ -464,7 +530,11 @@ int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_rep
         return give_up_rows(rows);
     }
     rows->row = mysql_fetch_row(rows->result);
-    if (!rows->row && mysql_errno(self->my) == 0) return 0;
+    if (!rows->row && mysql_errno(self->my) == 0 && is_whole(rows)) return 0;
+    if (!rows->row && mysql_errno(self->my) == 0) {
+        vs_mysql_no_answer(self, "a list without all of its rows", reply);
+        return give_up_rows(rows);
+    }
     if (!rows->row) {
         vs_mysql_said_no(self, reply);
         return give_up_rows(rows);
@@ -472,7 +542,9 @@ int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_rep
     rows->length = mysql_fetch_lengths(rows->result);
     char nonce[24];
     snprintf(nonce, sizeof nonce, "%" PRIu64, self->nonce);
-    if (rows->row[0] && strcmp(rows->row[0], nonce) == 0) return 1;
+    rows->seen++;
+    bool counts = !rows->count_column || vs_mysql_count(rows, (int)rows->count_column, &rows->counted);
+    if (counts && rows->row[0] && strcmp(rows->row[0], nonce) == 0) return 1;
     vs_mysql_no_answer(self, "an answer to something else", reply);
     return give_up_rows(rows);
 }
@@ -497,4 +569,24 @@ bool vs_mysql_count(const struct vs_rows *rows, int column, uint64_t *out) {
     if (!cell || *cell == '-') return false;
     *out = strtoull(cell, &end, 10);
     return errno == 0 && rows->length[column] > 0 && end == cell + rows->length[column];
+}
+
+static bool ask_stamp(struct mysql_store *self, uint64_t *stamp, struct vs_reply *reply) {
+    struct vs_sql sql = {.length = 0};
+    struct vs_rows rows;
+    vs_sql_add(&sql, "SELECT %" PRIu64 ", LAST_INSERT_ID()", vs_mysql_nonce(self));
+    if (!vs_mysql_rows(self, &sql, 2, &rows, reply)) return false;
+    int found = vs_mysql_fetch(self, &rows, reply);
+    if (found < 0) return false;
+    bool is_read = found == 1 && vs_mysql_count(&rows, 1, stamp);
+    vs_mysql_rows_done(&rows);
+    return is_read || vs_mysql_no_answer(self, VS_MYSQL_NO_ROW, reply);
+}
+
+bool vs_mysql_stamp(struct mysql_store *self, uint64_t mask, uint64_t mark, uint64_t *stamp, struct vs_reply *reply) {
+    assert((mark & ~mask) == 0);
+    *stamp = mysql_insert_id(self->my);
+    if (*stamp && (*stamp & mask) == mark) return true;
+    if (!ask_stamp(self, stamp, reply)) return false;
+    return (*stamp && (*stamp & mask) == mark) || vs_mysql_no_answer(self, "an answer to something else", reply);
 }

@@ -15,7 +15,7 @@
 
 #define VS_SQL_CLOCK "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
-#define VS_MYSQL_NO_ROW "an answer without a row: is sql_select_limit 0?"
+#define VS_MYSQL_NO_ROW "an answer without a row, which is not the server's: look at what is between"
 
 /* Of the URI. */
 enum { KEY_TLS, KEY_CA, KEY_SECRET_FILE, KEY_SOCKET, KEY_GALERA };
@@ -45,6 +45,8 @@ struct mysql_store {
     MYSQL *my;                /* NULL: not connected */
     bool has_tables;          /* ours, as they should be; looked at as it was connected */
     struct vs_errand *making; /* the connection that is on its way; NULL: none */
+    MYSQL *late;              /* its call ended before the server answered; NULL: none */
+    int64_t late_until_us;    /* then the server has ended that statement, or cannot be reached */
     struct vs_mysql_shape shape;
     uint64_t nonce; /* of the last statement: its answer says it again, so no other one is taken for it */
 };
@@ -99,11 +101,21 @@ struct vs_rows {
     MYSQL_RES *result;
     MYSQL_ROW row;
     unsigned long *length;
+    unsigned count_column; /* 0: it is no list */
+    uint64_t counted, seen;
 };
+/* As below; its last column counts the rows that the list must have.  -1 in place of 0 where it has not. */
+bool vs_mysql_list(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
+                   struct vs_reply *reply);
 bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
                    struct vs_reply *reply);
 int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_reply *reply);
 void vs_mysql_rows_done(struct vs_rows *rows);
+
+/* The LAST_INSERT_ID of the write that the server has just answered, if `mask` of it is `mark`: the write's own.  Where
+ * the table has a trigger, the answer does not carry it, but the session has it, and is asked.  False with the reply
+ * filled. */
+bool vs_mysql_stamp(struct mysql_store *self, uint64_t mask, uint64_t mark, uint64_t *stamp, struct vs_reply *reply);
 
 /* A cell is a whole number, from its first character to its last. */
 bool vs_mysql_cell(const struct vs_rows *rows, int column, int64_t *out);

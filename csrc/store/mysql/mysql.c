@@ -164,12 +164,13 @@ static enum fate write_row(struct mysql_store *self, const struct vs_sql *sql, s
     vs_sent(reply);
     if (!vs_mysql_send(self, sql, reply))
         return reply->outcome == VS_STORE_CONFLICT ? FATE_NONE : FATE_TOLD; /* by its primary key */
-    uint64_t rows = mysql_affected_rows(self->my), stamp = mysql_insert_id(self->my);
+    uint64_t rows = mysql_affected_rows(self->my), stamp;
     if (mysql_field_count(self->my) == 0 && rows == 0) return FATE_NONE;
-    if (mysql_field_count(self->my) || rows != 1 || (stamp & NONCE_MASK) != (self->nonce & NONCE_MASK)) {
+    if (mysql_field_count(self->my) || rows != 1) {
         vs_mysql_no_answer(self, "an answer to something else", reply);
         return FATE_TOLD;
     }
+    if (!vs_mysql_stamp(self, NONCE_MASK, self->nonce & NONCE_MASK, &stamp, reply)) return FATE_TOLD;
     reply->store_ms = (int64_t)(stamp >> NONCE_BITS);
     return FATE_DONE;
 }
@@ -355,11 +356,13 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
     if (!vs_mysql_begin(self, VS_STORE_LIST_MS, true, reply)) return;
     vs_sql_add(&sql,
                "SELECT %" PRIu64 ", l.record, l.ver, l.worker, l.written_us, " CLOCK
-               ", '0' FROM (SELECT 1) AS one LEFT JOIN vesta_lease AS l ON l.ns = ",
+               ", '0', (SELECT COUNT(*) FROM vesta_lease WHERE ns = ",
                vs_mysql_nonce(self));
     add_name(self, &sql);
+    vs_sql_add(&sql, ") FROM (SELECT 1) AS one LEFT JOIN vesta_lease AS l ON l.ns = ");
+    add_name(self, &sql);
     vs_sql_add(&sql, " ORDER BY l.worker");
-    if (!vs_mysql_rows(self, &sql, COLUMNS, &rows, reply)) return;
+    if (!vs_mysql_list(self, &sql, COLUMNS + 1, &rows, reply)) return;
     bool well = true;
     size_t seen = 0;
     for (; well && (found = vs_mysql_fetch(self, &rows, reply)) == 1; seen++)

@@ -34,6 +34,7 @@ void vs_mysql_init(struct vs_store *store, struct vs_reply *reply) {
 /* By the primary key: in a store of very many no list is walked. */
 static void add_kin(struct vs_sql *sql, const char *of) {
     char end[VESTA_NAMESPACE_MAX + 1];
+    if (!of) return;
     int length = snprintf(end, sizeof end, "%s/", of); /* the byte behind the dot */
     assert((size_t)length < sizeof end);
     vs_sql_add(sql, " AND n.ns >= ");
@@ -49,10 +50,12 @@ void vs_mysql_names(struct vs_store *store, const char *of, void (*tell)(void *t
     struct vs_rows rows;
     int found, count = 0;
     if (!vs_mysql_begin(self, VS_STORE_LIST_MS, true, reply)) return;
-    vs_sql_add(&sql, "SELECT %" PRIu64 ", n.ns FROM (SELECT 1) AS one LEFT JOIN vesta_namespace AS n ON 1 = 1",
+    vs_sql_add(&sql, "SELECT %" PRIu64 ", n.ns, (SELECT COUNT(*) FROM vesta_namespace AS n WHERE 1 = 1",
                vs_mysql_nonce(self));
-    if (of) add_kin(&sql, of);
-    if (!vs_mysql_rows(self, &sql, 2, &rows, reply)) return;
+    add_kin(&sql, of);
+    vs_sql_add(&sql, ") FROM (SELECT 1) AS one LEFT JOIN vesta_namespace AS n ON 1 = 1");
+    add_kin(&sql, of);
+    if (!vs_mysql_list(self, &sql, 3, &rows, reply)) return;
     for (; (found = vs_mysql_fetch(self, &rows, reply)) == 1; count++)
         if (rows.row[1]) tell(to, rows.row[1]);
     if (found < 0) return;

@@ -200,7 +200,7 @@ static void sqlite_names(struct vs_store *store, const char *of, void (*tell)(vo
     while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);
         if (name) tell(to, name);
-        rc = SQLITE_OK;
+        rc = name || sqlite3_column_type(stmt, 0) == SQLITE_NULL ? SQLITE_OK : SQLITE_NOMEM;
     }
     if (rc == SQLITE_DONE)
         vs_done(reply);
