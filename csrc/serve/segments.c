@@ -31,10 +31,15 @@ static void tell_status(struct vs_segments *segments) {
     status->rows = segments->row_count;
     status->unread = 0;
     status->is_reading = false;
-    status->passed = 0;
+    status->passed = status->unusable = 0;
     for (int i = segments->row_count - 1; i >= 0; i--) {
         const struct vs_tag_row *row = &segments->row[i];
         status->passed += row->passed;
+        status->unusable += row->unusable;
+        if (row->unusable > 0) {
+            snprintf(status->unusable_tag, sizeof status->unusable_tag, "%s", row->unusable_tag);
+            snprintf(status->unusable_why, sizeof status->unusable_why, "%s", row->unusable_why);
+        }
         status->unread += !row->is_read;
         status->is_reading |= !row->is_read && !*row->why;
         if (!row->is_read)

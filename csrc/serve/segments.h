@@ -31,6 +31,8 @@ struct vs_tag_row {
     char told[VS_TOLD_MAX][VESTA_TAG_MAX];          /* those of which the log knows */
     int told_count;
     char why[VS_NAMESPACE_WHY_MAX]; /* why it could not be read the last time; "": it was */
+    uint64_t unusable;              /* as in the status, of its tables, with the first of them */
+    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX];
 };
 
 /* What was replaced, and is freed once nobody looks at it. */

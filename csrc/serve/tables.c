@@ -149,7 +149,9 @@ struct names {
     size_t count, room;
     uint64_t passed; /* rows that are no tags */
     char strange[VS_QUOTE_MAX];
-    bool whole; /* every database of the row was read */
+    uint64_t unusable; /* rows of tags whose values cannot be used: they are served, or their tags would seem unknown */
+    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* of the first */
+    bool whole;                                                           /* every database of the row was read */
 };
 
 static int by_name(const void *a, const void *b) {
@@ -158,6 +160,14 @@ static int by_name(const void *a, const void *b) {
 
 static bool has_name(const struct names *names, const char *name) {
     return names->count > 0 && bsearch(name, names->at, names->count, sizeof *names->at, by_name);
+}
+
+static void look_at_row(struct names *names, const struct vs_tag_listed *listed, const char *table, const char *store) {
+    const char *why;
+    if (vs_tag_usable(listed, &why) || names->unusable++ > 0) return;
+    snprintf(names->unusable_tag, sizeof names->unusable_tag, "%s", listed->tag);
+    snprintf(names->unusable_why, sizeof names->unusable_why, "the row of tag '%s' in %s of %s cannot be used: %s",
+             listed->tag, table, store, why);
 }
 
 static int add_names(struct names *names, const struct vs_tag_list *list, struct vesta_error *err) {
@@ -172,8 +182,9 @@ static int add_names(struct names *names, const struct vs_tag_list *list, struct
     return VESTA_OK;
 }
 
-static int read_database(struct vs_segments *segments, const struct vs_conf_segment *conf, int i, struct names *names,
+static int read_database(struct vs_segments *segments, const struct vs_tag_row *row, int i, struct names *names,
                          struct vesta_error *err) {
+    const struct vs_conf_segment *conf = row->conf;
     struct vs_store_opts opts = {.namespace_ = "default",
                                  .group = -1,
                                  .clock = segments->serving->app.clock,
@@ -189,6 +200,8 @@ static int read_database(struct vs_segments *segments, const struct vs_conf_segm
         rc = vs_fail(err, VESTA_EIO, "%s", *reply.text ? reply.text : "it does not answer");
     else
         rc = add_names(names, &list, err);
+    for (size_t r = 0; r < list.count && rc == VESTA_OK; r++)
+        look_at_row(names, &list.rows[r], conf->table, row->stores[i]);
     free(list.rows);
     store->ops->close(store);
     return rc;
@@ -201,7 +214,7 @@ static int read_names(struct vs_segments *segments, const struct vs_tag_row *row
     struct vesta_error why;
     int failed = 0;
     for (int i = 0; i < conf->uri_count; i++)
-        if (read_database(segments, conf, i, names, &why) != VESTA_OK && failed++ == 0)
+        if (read_database(segments, row, i, names, &why) != VESTA_OK && failed++ == 0)
             vs_fail(err, why.code, "%s of %s: %.400s", conf->table, row->stores[i], why.text);
     names->whole = failed == 0;
     if (failed == conf->uri_count) return err->code;
@@ -292,7 +305,18 @@ static void tell_read(struct vs_tag_row *row, const struct names *names, size_t 
     if (names->passed > row->passed)
         vs_log(VS_LOG_WARN, "rows of a table are no tags and are passed over", "table", row->conf->table, "first",
                names->strange, "rows", VS_DIGITS((int64_t)names->passed), NULL);
+    if (names->unusable > 0 && (names->unusable > row->unusable || strcmp(names->unusable_why, row->unusable_why) != 0))
+        vs_log(VS_LOG_WARN, "a tag has no numbers, because its row cannot be used", "tag", names->unusable_tag, "why",
+               names->unusable_why, "rows", VS_DIGITS((int64_t)names->unusable), NULL);
+    if (names->unusable == 0 && row->unusable > 0)
+        vs_log(VS_LOG_INFO, "the rows of a table can be used again", "table", row->conf->table, NULL);
     if (names->whole) row->is_told = false, *row->why = '\0';
+}
+
+static void keep_unusable(struct vs_tag_row *row, const struct names *names) {
+    row->unusable = names->unusable;
+    memcpy(row->unusable_tag, names->unusable_tag, sizeof row->unusable_tag);
+    memcpy(row->unusable_why, names->unusable_why, sizeof row->unusable_why);
 }
 
 static void settle(struct vs_segments *segments, struct vs_tag_row *row, const struct names *names) {
@@ -307,6 +331,7 @@ static void settle(struct vs_segments *segments, struct vs_tag_row *row, const s
     else
         free(gone);
     tell_read(row, names, added); /* what the log says holds from then on */
+    keep_unusable(row, names);
     row->is_read = true;
     row->passed = passed;
 }

@@ -101,6 +101,8 @@ struct vs_tags_status {
         passed; /* tags that stand in a table and are not served, now: another bears the name, or there are too many */
     uint64_t gone_given[VS_ID_PROTOCOLS], gone_pauses; /* counts of tags that were taken away */
     char unread_why[VS_NAMESPACE_WHY_MAX];             /* of the first that is unread */
+    uint64_t unusable; /* rows of tables whose values cannot be used: their tags are served, and have no numbers */
+    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* of the first, as a whole sentence */
 };
 
 /* What every loop and connection shares.  Read-only while the loops run, but for the counters. */

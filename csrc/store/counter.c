@@ -127,9 +127,8 @@ bool vs_counter_unknown(const char *tag, struct vs_reply *reply) {
     return vs_answer(reply, VS_STORE_REFUSED, "there is no tag '%s': make it with vesta segments add %s", tag, tag);
 }
 
-bool vs_counter_is_spoilt(const char *tag, struct vs_reply *reply) {
-    return vs_answer(reply, VS_STORE_REFUSED, "what stands at tag '%s' is no counter: somebody changed it by hand",
-                     tag);
+bool vs_counter_is_spoilt(const char *tag, const char *why, struct vs_reply *reply) {
+    return vs_answer(reply, VS_STORE_REFUSED, "the row of tag '%s' cannot be used: %s", tag, why);
 }
 
 /* ------------------------------------------------------------------ writes */
@@ -190,43 +189,72 @@ size_t vs_counter_text(const struct vs_tag *row, uint64_t ver, char *text) {
     return vs_counter_record_write(&record, text);
 }
 
-bool vs_counter_read(const char *tag, struct vs_slice text, struct vs_tag *row, uint64_t *ver, struct vs_reply *reply) {
+const char *vs_counter_parse(const char *tag, struct vs_slice text, struct vs_tag *row, uint64_t *ver) {
     struct vs_counter_record record = {.ver = 0};
     const char *why = text.length > 0 ? vs_counter_record_read(text.at, text.length, &record) : "it is empty";
     if (!why && strcmp(record.tag, tag) != 0) why = "it is another tag's";
-    if (why) return vs_answer(reply, VS_STORE_REFUSED, "what stands at tag '%s' cannot be used: %s", tag, why);
+    if (why) return why;
     *row = (struct vs_tag){
         .max = (int64_t)record.max, .step = (int64_t)record.step, .delta = 1, .updated_ms = record.updated_ms};
     snprintf(row->tag, sizeof row->tag, "%s", tag);
     *ver = record.ver;
-    return true;
+    return NULL;
+}
+
+bool vs_counter_read(const char *tag, struct vs_slice text, struct vs_tag *row, uint64_t *ver, struct vs_reply *reply) {
+    const char *why = vs_counter_parse(tag, text, row, ver);
+    return !why || vs_counter_is_spoilt(tag, why, reply);
 }
 
 /* ------------------------------------------------------------------ lists */
+
+const struct vs_tag *vs_tag_usable(const struct vs_tag_listed *row, const char **why) {
+    *why = row->is_usable ? NULL : row->has.why;
+    return row->is_usable ? &row->has.row : NULL;
+}
 
 void vs_tags_pass(struct vs_tag_list *list, struct vs_slice name) {
     if (list->passed++ == 0) vs_quote(list->strange, name.at, name.length);
 }
 
-bool vs_tags_add(struct vs_tag_list *list, struct vs_slice name, const struct vs_tag *row, struct vs_reply *reply) {
+/* NULL: it was passed over, or the reply is filled. */
+static struct vs_tag_listed *add_row(struct vs_tag_list *list, struct vs_slice name, struct vs_reply *reply,
+                                     bool *well) {
     assert(list->count <= list->room);
     assert(list->count <= VS_TAGS_MAX);
+    *well = true;
     if (!vs_slice_is_name(name, VESTA_NAMESPACE_MAX - 1)) {
         vs_tags_pass(list, name);
-        return true;
+        return NULL;
     }
-    if (list->count == VS_TAGS_MAX)
-        return vs_answer(reply, VS_STORE_REFUSED, "there are more than %d tags", VS_TAGS_MAX);
-    if (list->count == list->room) {
+    *well = list->count < VS_TAGS_MAX || vs_answer(reply, VS_STORE_REFUSED, "there are more than %d tags", VS_TAGS_MAX);
+    if (*well && list->count == list->room) {
         size_t room = list->room ? 2 * list->room : 64;
-        struct vs_tag *more = realloc(list->rows, room * sizeof *more);
-        if (!more) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu tags", room);
-        list->rows = more;
-        list->room = room;
+        struct vs_tag_listed *more = realloc(list->rows, room * sizeof *more);
+        *well = more || vs_answer(reply, VS_STORE_DOWN, "no memory for %zu tags", room);
+        if (more) list->rows = more, list->room = room;
     }
-    struct vs_tag *added = &list->rows[list->count++];
-    *added = *row;
+    if (!*well) return NULL;
+    struct vs_tag_listed *added = &list->rows[list->count++];
+    memset(added, 0, sizeof *added);
     memcpy(added->tag, name.at, name.length);
-    added->tag[name.length] = '\0';
+    return added;
+}
+
+bool vs_tags_add(struct vs_tag_list *list, struct vs_slice name, const struct vs_tag *row, struct vs_reply *reply) {
+    bool well;
+    struct vs_tag_listed *added = add_row(list, name, reply, &well);
+    if (!added) return well;
+    added->is_usable = true;
+    added->has.row = *row;
+    memcpy(added->has.row.tag, added->tag, sizeof added->tag);
     return true;
+}
+
+bool vs_tags_add_unusable(struct vs_tag_list *list, struct vs_slice name, const char *why, struct vs_reply *reply) {
+    bool well;
+    struct vs_tag_listed *added = add_row(list, name, reply, &well);
+    assert(*why);
+    if (added) snprintf(added->has.why, sizeof added->has.why, "%s", why);
+    return well;
 }

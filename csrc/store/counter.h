@@ -43,15 +43,19 @@ bool vs_counter_decide(const struct vs_counter_change *change, const char *tag, 
 /* A row as a text, for a store without tables.  read: false with the reply filled. */
 size_t vs_counter_text(const struct vs_tag *row, uint64_t ver, char *text);
 bool vs_counter_read(const char *tag, struct vs_slice text, struct vs_tag *row, uint64_t *ver, struct vs_reply *reply);
+/* The same for a list: NULL, or why it cannot be used, as the end of a sentence. */
+const char *vs_counter_parse(const char *tag, struct vs_slice text, struct vs_tag *row, uint64_t *ver);
 
 /* REFUSED, with the next step; false. */
 bool vs_counter_unknown(const char *tag, struct vs_reply *reply);
-bool vs_counter_is_spoilt(const char *tag, struct vs_reply *reply);
+bool vs_counter_is_spoilt(const char *tag, const char *why, struct vs_reply *reply);
 
-/* Adds a row, unless its tag has no name of a tag: such a one is passed over.  Shape: row->tag is not looked at, its
- * name is `name`, of any bytes.  False with the reply filled where there are too many, or memory is out. */
+/* Adds a row that can be used, or one that cannot, with the reason.  A row whose name no tag can have is counted as
+ * passed.  Shape: row->tag is not looked at, its name is `name`, of any bytes.  False with the reply filled where there
+ * are too many, or memory is out. */
 bool vs_tags_add(struct vs_tag_list *list, struct vs_slice name, const struct vs_tag *row, struct vs_reply *reply);
-/* What stands there is no counter. */
+bool vs_tags_add_unusable(struct vs_tag_list *list, struct vs_slice name, const char *why, struct vs_reply *reply);
+/* A row whose name no tag can have. */
 void vs_tags_pass(struct vs_tag_list *list, struct vs_slice name);
 
 #endif

@@ -47,17 +47,31 @@ struct vs_reservation {
     uint64_t granted;  /* this host was granted all numbers of the counter below that; 0: it remembers none */
 };
 
-/* A row as it stands there, whatever somebody has written into it: a take says what is wrong with it. */
+/* A row whose values are numbers, in their range or not: a take reports what is wrong with it. */
 struct vs_tag {
     char tag[VESTA_NAMESPACE_MAX];
     int64_t max; /* where the next range begins */
     int64_t step, delta, remainder;
     int64_t updated_ms; /* by the store's clock; 0: it does not say */
 };
+/* A row of a list.  Its values may be unusable: a text, NULL, a number beyond 2^63, a damaged record.  Such a row is
+ * there all the same: a caller that took it for absent would add the tag again, and repeat its numbers. */
+#define VS_TAG_WHY_MAX 160
+struct vs_tag_listed {
+    char tag[VESTA_NAMESPACE_MAX];
+    bool is_usable;
+    union {
+        struct vs_tag row;
+        char why[VS_TAG_WHY_MAX];
+    } has; /* read by vs_tag_usable alone, so that no caller forgets one of both */
+};
+/* The row's values; NULL with *why, as the end of a sentence, if they cannot be used. */
+const struct vs_tag *vs_tag_usable(const struct vs_tag_listed *row, const char **why);
+
 struct vs_tag_list {
-    struct vs_tag *rows;
+    struct vs_tag_listed *rows;
     size_t count, room;
-    size_t passed; /* rows that were passed over, because no tag is called so or what stands there is no number, */
+    size_t passed;              /* rows that are not in the list, because no tag can have their names, */
     char strange[VS_QUOTE_MAX]; /* and the first of them, as it may be shown */
 };
 #define VS_TAGS_MAX 100000 /* in one table; more are refused */

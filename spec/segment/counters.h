@@ -46,8 +46,11 @@ __attribute__((unused)) static uint64_t counter_at(const char *uri, const char *
     uint64_t at = 0;
     store->ops->tags(store, NULL, &list, &reply);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("tags: %s", reply.text);
-    for (size_t i = 0; i < list.count; i++)
-        if (strcmp(list.rows[i].tag, tag) == 0) at = (uint64_t)list.rows[i].max;
+    for (size_t i = 0; i < list.count; i++) {
+        const char *why;
+        const struct vs_tag *row = vs_tag_usable(&list.rows[i], &why);
+        if (row && strcmp(row->tag, tag) == 0) at = (uint64_t)row->max;
+    }
     free(list.rows);
     store->ops->close(store);
     return at;

@@ -18,13 +18,27 @@ static void list(struct vs_store *store, size_t *count) {
     free(listed);
 }
 
+static size_t unusable; /* of the last listing */
+
+/* `unusable`: rows whose values cannot be used; `text`, of an answer that is well, says why the first cannot. */
+static void tell_unusable(const struct vs_tag_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        const char *why;
+        if (!vs_tag_usable(&list->rows[i], &why) && unusable++ == 0)
+            snprintf(reply.text, sizeof reply.text, "%s: %s", list->rows[i].tag, why);
+    }
+}
+
 static void tags(struct vs_store *store, const char *table, size_t *count, size_t *passed) {
     struct vs_tag_list list = {.rows = NULL};
     store->ops->tags(store, table, &list, &reply);
     *count = list.count;
     *passed = list.passed;
+    tell_unusable(&list);
     if (list.count == 1) { /* told whole */
-        const struct vs_tag *row = &list.rows[0];
+        const char *why;
+        const struct vs_tag none = {.max = 0}, *row = vs_tag_usable(&list.rows[0], &why);
+        if (!row) row = &none;
         reply.grant = (struct vs_grant){.from = (uint64_t)row->max,
                                         .step = (uint64_t)row->step,
                                         .delta = (uint64_t)row->delta,
@@ -38,7 +52,11 @@ static void counter_of(struct vs_store *store, const struct vs_counter *counter)
     struct vs_tag_list list = {.rows = NULL};
     store->ops->tags(store, counter->table, &list, &reply);
     for (size_t i = 0; i < list.count; i++)
-        if (strcmp(list.rows[i].tag, counter->tag) == 0) reply.grant.from = (uint64_t)list.rows[i].max;
+        if (strcmp(list.rows[i].tag, counter->tag) == 0) {
+            const char *why;
+            const struct vs_tag *row = vs_tag_usable(&list.rows[i], &why);
+            if (row) reply.grant.from = (uint64_t)row->max;
+        }
     free(list.rows);
 }
 
@@ -113,6 +131,7 @@ int main(int argc, char **argv) {
     struct vs_store *store = open_store(argv[1], argv[2], argc > 3 ? atoi(argv[3]) : PATIENT_MS);
     while (fgets(line, sizeof line, stdin)) {
         size_t found = 0, passed = 0;
+        unusable = 0;
         memset(&reply, 0, sizeof reply);
         int64_t begun_us = now_us();
         if (!obey(store, line, &found) && !count(store, line, &found, &passed)) {
@@ -121,11 +140,11 @@ int main(int argc, char **argv) {
         }
         printf("%s ms=%" PRId64 " store_ms=%" PRId64 " ver=%" PRIu64 " until=%" PRIu64 " written_ms=%" PRId64
                " count=%zu ns_ver=%" PRIu64 " incarnation=%" PRIu64 " floor_ms=%" PRId64 " from=%" PRIu64 " to=%" PRIu64
-               " step=%" PRIu64 " delta=%" PRIu64 " remainder=%" PRIu64 " passed=%zu | %s\n",
+               " step=%" PRIu64 " delta=%" PRIu64 " remainder=%" PRIu64 " passed=%zu unusable=%zu | %s\n",
                outcome_name(reply.outcome), (now_us() - begun_us) / 1000, reply.store_ms, reply.record.ver,
                reply.record.until, reply.record.written_ms, found, reply.ns.ver, reply.ns.incarnation,
                reply.ns.floor_ms, reply.grant.from, reply.grant.until, reply.grant.step, reply.grant.delta,
-               reply.grant.remainder, passed, reply.text);
+               reply.grant.remainder, passed, unusable, reply.text);
         fflush(stdout);
     }
     store->ops->close(store);

@@ -39,8 +39,11 @@ static struct vs_tag tag_of(struct vs_store *store, const char *tag) {
     struct vs_tag found = {.tag = ""};
     store->ops->tags(store, table, &list, &reply);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("tags: %s", reply.text);
-    for (size_t i = 0; i < list.count; i++)
-        if (strcmp(list.rows[i].tag, tag) == 0) found = list.rows[i];
+    for (size_t i = 0; i < list.count; i++) {
+        const char *why;
+        const struct vs_tag *row = vs_tag_usable(&list.rows[i], &why);
+        if (row && strcmp(row->tag, tag) == 0) found = *row;
+    }
     free(list.rows);
     return found;
 }
@@ -311,7 +314,9 @@ static void tags_are_listed(void) {
     CHECK_EQ_U64(list.passed, 0);
     size_t seen = 0, length = strlen(tag_name);
     for (size_t i = 0; i < list.count; i++) {
-        const struct vs_tag *row = &list.rows[i];
+        const char *why;
+        const struct vs_tag *row = vs_tag_usable(&list.rows[i], &why);
+        NEED(row != NULL);
         if (strncmp(row->tag, tag_name, length) != 0 || row->tag[length] != '-') continue;
         int64_t number = atoll(row->tag + length + 1);
         CHECK(row->max == number && row->step == number + 1 && row->delta == 1 && row->remainder == 0);

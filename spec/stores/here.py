@@ -43,7 +43,8 @@ def _():
             for order in ("take orders 5", "untake orders 1 5", "step orders 5", "add orders 1 5"):
                 has(caller.ask(order, "REFUSED")["text"], "'orders'", part)
             got = caller.ask("tags", "OK")
-            assert (got["count"], got["passed"]) == (1, 1), got
+            assert (got["count"], got["passed"], got["unusable"]) == (2, 0, 1), got
+            has(got["text"], "orders: ", part)
             assert text_of("orders") == other
         with open(path("orders"), "w") as file:
             pass

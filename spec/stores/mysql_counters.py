@@ -116,10 +116,13 @@ def _():
     db.sql("CREATE TABLE leaf.wide (biz_tag VARCHAR(20), max_id DECIMAL(30,2), step BIGINT, update_time TIMESTAMP)")
     with Caller(CALL, uri(), STORE_TABLE="wide") as caller:
         row("wide", "99999999999999999999", 1, "wide")
-        has(caller.ask("take wide 5", "REFUSED")["text"], "no counter: somebody changed it by hand")
-        db.sql("DELETE FROM leaf.wide")
-        row("wide", "NULL", 1, "wide")
-        has(caller.ask("take wide 5", "REFUSED")["text"], "no counter")
+        for value, part in (("99999999999999999999", "max_id is '99999999999999999999.00', which is no number"), ("NULL", "max_id is NULL")):
+            db.sql("UPDATE leaf.wide SET max_id = %s" % value)
+            for order in ("take wide 5", "add wide 1 5"):
+                has(caller.ask(order, "REFUSED")["text"], "the row of tag 'wide' cannot be used", part)
+            got = caller.ask("tags", "OK")
+            assert (got["count"], got["passed"], got["unusable"]) == (1, 0, 1), got
+            has(got["text"], "wide: ", part)
         db.sql("ALTER TABLE leaf.wide MODIFY max_id BIGINT; DELETE FROM leaf.wide")
         row("wide", 1, 5000000000, "wide")
         has(caller.ask("take wide 5", "REFUSED")["text"], "a step of 5000000000")
@@ -142,7 +145,7 @@ def _():
         caller.ask("untake test 105 111", "OK")
         assert db.sql("SELECT max_id, version FROM leaf.tiny_id_info WHERE biz_type = 'test'") == "104\t2"
         for change, part in (("delta = 0", "a delta of 0"), ("delta = -1", "a delta of -1"), ("delta = 2, remainder = 2", "a remainder of 2 of a delta of 2"),
-                             ("remainder = -1", "a remainder of -1"), ("step = NULL", "no counter"), ("max_id = 9223372036854775807", "no counter"),
+                             ("remainder = -1", "a remainder of -1"), ("step = NULL", "its step is NULL"), ("max_id = 9223372036854775807", "cannot be used"),
                              ("max_id = -2", "stands at -1, below 0")):
             tiny(change)
             has(caller.ask("take test 5", "REFUSED")["text"], "'test'", part)

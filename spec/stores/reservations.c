@@ -227,8 +227,11 @@ static uint64_t next_of_counter(struct vs_store *store) {
     struct vs_tag_list list = {.rows = NULL};
     uint64_t next = 0;
     store->ops->tags(store, table, &list, &reply);
-    for (size_t i = 0; i < list.count; i++)
-        if (strcmp(list.rows[i].tag, tag_name) == 0) next = (uint64_t)list.rows[i].max;
+    for (size_t i = 0; i < list.count; i++) {
+        const char *why;
+        const struct vs_tag *row = vs_tag_usable(&list.rows[i], &why);
+        if (row && strcmp(row->tag, tag_name) == 0) next = (uint64_t)row->max;
+    }
     free(list.rows);
     return next;
 }

@@ -77,14 +77,14 @@ def _():
 
 HOSTILE_COUNTERS = [
     ("max_id = -1", "take orders 5", "stands at -1, below 0"),
-    ("max_id = 'many'", "take orders 5", "by hand"),
-    ("max_id = 1.5", "take orders 5", "by hand"),
+    ("max_id = 'many'", "take orders 5", "cannot be used: its max_id is 'many'"),
+    ("max_id = 1.5", "take orders 5", "cannot be used: its max_id is '1.5'"),
     ("max_id = 9223372036854775807", "take orders 1", "past 2^63 - 1"),
     ("step = 0", "take orders 0", "vesta segments step orders"),
     ("step = -5", "take orders 7", "a step of -5: set it with vesta segments step orders"),
     ("step = 4294967297", "take orders 7", "a step of 4294967297"),
     ("step = 9223372036854775807", "take orders 0", "a step of 9223372036854775807"),
-    ("step = x'00'", "take orders 7", "by hand"),
+    ("step = x'00'", "take orders 7", "cannot be used: its step is"),
 ]
 
 
@@ -113,9 +113,15 @@ def _():
         caller.ask("add orders 1 10", "OK")
         for name in ("it's", "x" * 65, "", b"a\0b"):
             change(path, "INSERT INTO leaf_alloc VALUES (?, 1, 1, NULL)", name)
-        change(path, "INSERT INTO leaf_alloc VALUES ('spoilt', 'x', 1, NULL)")
         got = caller.ask("tags", "OK")
-        assert (got["count"], got["passed"]) == (1, 5), got
+        assert (got["count"], got["passed"]) == (1, 4), got
+        for value, part in (("'x'", "max_id is 'x'"), ("1.5", "max_id is '1.5'"), ("9223372036854775808", "max_id is '9.2"), ("x'00'", "no whole number")):
+            change(path, "INSERT OR REPLACE INTO leaf_alloc VALUES ('spoilt', %s, 1, NULL)" % value)
+            got = caller.ask("tags", "OK")
+            assert (got["count"], got["passed"], got["unusable"]) == (2, 4, 1), got
+            has(got["text"], "spoilt: ", part)
+            for order in ("take spoilt 5", "add spoilt 1 5", "step spoilt 5"):
+                has(caller.ask(order, "REFUSED")["text"], "'spoilt' cannot be used", part)
 
 
 @claim("somebody who keeps the file locked: a counter's write is not done, at the deadline, and done later")

@@ -113,7 +113,8 @@ def _():
             for order in ("take hostile 5", "untake hostile 1 5", "step hostile 5", "add hostile 1 5"):
                 has(caller.ask(order, "REFUSED")["text"], "'hostile'", part)
             got = caller.ask("tags", "OK")
-            assert got["passed"] == 1, got
+            assert (got["passed"], got["unusable"]) == (0, 1), got
+            has(got["text"], "hostile: ", part)
             assert raw("get", "/vesta/~counters/hostile") == other
         raw("put", "/vesta/~counters/hostile", text)
         assert took(caller.ask("take hostile 0", "OK")) == (1, 11)

@@ -58,16 +58,27 @@ static int check_row(const struct vs_place *source, const struct vs_tag *row) {
     return VS_GO;
 }
 
+static int refuse_unusable(const struct vs_place *place, const char *tag, const char *why) {
+    vs_say("%s: the row of tag '%s' cannot be used: %s. So it is not known which numbers it gave: set its row above "
+           "all of "
+           "them, or choose other tags by --tag",
+           place->shown, tag, why);
+    return VS_FAILED;
+}
+
 /* The counter as all sources have it; not first: an earlier one has it, too. */
-static int gather(const struct asked *asked, int source, const struct vs_tag *row, struct found *out, bool *is_first) {
+static int gather(const struct asked *asked, int source, const char *tag, struct found *out, bool *is_first) {
     uint64_t step = asked->step;
     int64_t databases = 0, delta = 1;
-    *out = (struct found){.tag = asked->as ? asked->as : row->tag};
+    *out = (struct found){.tag = asked->as ? asked->as : tag};
     *is_first = true;
     for (int i = 0; i < asked->sources; i++) {
-        const struct vs_tag *there = vs_place_find(&asked->list[i], row->tag);
-        if (!there) continue;
+        const struct vs_tag_listed *listed = vs_place_find(&asked->list[i], tag);
+        const char *why;
+        if (!listed) continue;
         if (i < source) *is_first = false;
+        const struct vs_tag *there = vs_tag_usable(listed, &why);
+        if (!there) return refuse_unusable(&asked->source[i], listed->tag, why);
         int rc = check_row(&asked->source[i], there);
         if (rc != VS_GO) return rc;
         databases++;
@@ -79,33 +90,43 @@ static int gather(const struct asked *asked, int source, const struct vs_tag *ro
     if (databases < delta)
         return vs_say("%s has a delta of %" PRId64 ", and is in %" PRId64
                       " of the databases: the others have numbers of their own, so name all of them",
-                      row->tag, delta, databases),
+                      tag, delta, databases),
                VS_FAILED;
     if (asked->ahead >= VS_NUMBER_MAX - out->from)
-        return vs_say("%s stands at %" PRIu64 ": --ahead leads past 2^63 - 1", row->tag, out->from), VS_FAILED;
+        return vs_say("%s stands at %" PRIu64 ": --ahead leads past 2^63 - 1", tag, out->from), VS_FAILED;
     out->from += asked->ahead;
     return VS_GO;
+}
+
+static bool is_asked_for(const struct asked *asked, const struct vs_tag_listed *listed) {
+    return !asked->tag || strcmp(asked->tag, listed->tag) == 0;
+}
+
+static int check_still(const struct vs_place *source, const struct vs_tag_listed *listed,
+                       const struct vs_tag_list *before) {
+    const struct vs_tag_listed *was = vs_place_find(before, listed->tag);
+    const char *why;
+    const struct vs_tag *then = was ? vs_tag_usable(was, &why) : NULL, *now = vs_tag_usable(listed, &why);
+    if (!now) return refuse_unusable(source, listed->tag, why);
+    if (then && then->max == now->max) return VS_GO;
+    vs_say("%s: %s still moves, from %" PRId64 " to %" PRId64
+           " meanwhile: end its writers first; or --ahead N begins so far above it that they cannot catch up",
+           source->shown, now->tag, then ? then->max : 0, now->max);
+    return VS_FAILED;
 }
 
 /* Numbers that a source gives from now on would be given here as well. */
 static int check_rest(struct asked *asked, int wait_ms) {
     struct vs_tag_list before[SOURCES_MAX];
-    int rc = VS_GO;
     if (asked->ahead) return VS_GO;
     memcpy(before, asked->list, sizeof before);
     memset(asked->list, 0, sizeof asked->list);
     usleep((useconds_t)wait_ms * 1000);
-    if ((rc = read_sources(asked)) != VS_GO) goto out;
+    int rc = read_sources(asked);
     for (int i = 0; i < asked->sources && rc == VS_GO; i++)
-        for (size_t r = 0; r < asked->list[i].count && rc == VS_GO; r++) {
-            const struct vs_tag *now = &asked->list[i].rows[r], *then = vs_place_find(&before[i], now->tag);
-            if ((asked->tag && strcmp(asked->tag, now->tag) != 0) || (then && then->max == now->max)) continue;
-            vs_say("%s: %s still moves, from %" PRId64 " to %" PRId64
-                   " meanwhile: end its writers first; or --ahead N begins so far above it that they cannot catch up",
-                   asked->source[i].shown, now->tag, then ? then->max : 0, now->max);
-            rc = VS_FAILED;
-        }
-out:
+        for (size_t r = 0; r < asked->list[i].count && rc == VS_GO; r++)
+            if (is_asked_for(asked, &asked->list[i].rows[r]))
+                rc = check_still(&asked->source[i], &asked->list[i].rows[r], &before[i]);
     for (int i = 0; i < asked->sources; i++)
         free(before[i].rows);
     return rc;
@@ -141,7 +162,10 @@ static void print_one(const struct asked *asked, const struct vs_place *place, c
 
 static int import_one(struct asked *asked, const struct vs_place *place, const struct found *found,
                       const struct vs_tag_list *there) {
-    const struct vs_tag *stands = vs_place_find(there, found->tag);
+    const struct vs_tag_listed *listed = vs_place_find(there, found->tag);
+    const char *why = NULL;
+    const struct vs_tag *stands = listed ? vs_tag_usable(listed, &why) : NULL;
+    if (why) return refuse_unusable(place, found->tag, why);
     enum deed deed = !stands                                                    ? DEED_ADD
                      : stands->max >= 0 && (uint64_t)stands->max >= found->from ? DEED_SAME
                                                                                 : DEED_RAISE;
@@ -160,7 +184,7 @@ static size_t count_rows(const struct asked *asked) {
     size_t rows = 0;
     for (int i = 0; i < asked->sources; i++)
         for (size_t r = 0; r < asked->list[i].count; r++)
-            rows += !asked->tag || strcmp(asked->tag, asked->list[i].rows[r].tag) == 0;
+            rows += is_asked_for(asked, &asked->list[i].rows[r]);
     return rows;
 }
 
@@ -173,9 +197,9 @@ static int import_into(struct asked *asked, const struct vs_place *place) {
     int rc = vs_place_list(place, &there);
     for (int i = 0; i < asked->sources && rc == VS_GO; i++)
         for (size_t r = 0; r < asked->list[i].count && rc == VS_GO; r++) {
-            const struct vs_tag *row = &asked->list[i].rows[r];
-            if (asked->tag && strcmp(asked->tag, row->tag) != 0) continue;
-            rc = gather(asked, i, row, &found, &is_first);
+            const struct vs_tag_listed *listed = &asked->list[i].rows[r];
+            if (!is_asked_for(asked, listed)) continue;
+            rc = gather(asked, i, listed->tag, &found, &is_first);
             if (rc == VS_GO && is_first) rc = import_one(asked, place, &found, &there);
             if (!isatty(STDOUT_FILENO)) vs_progress_show(&progress, "tags", ++looked_at, count_rows(asked));
         }
@@ -191,6 +215,13 @@ static int check_rows(const struct asked *asked) {
         if (asked->list[i].passed)
             vs_say("%s: %zu rows are passed over, whose names are no tags, such as '%s'", asked->source[i].shown,
                    asked->list[i].passed, asked->list[i].strange);
+    for (int i = 0; i < asked->sources; i++)
+        for (size_t r = 0; r < asked->list[i].count; r++) {
+            const struct vs_tag_listed *listed = &asked->list[i].rows[r];
+            const char *why;
+            if (is_asked_for(asked, listed) && !vs_tag_usable(listed, &why))
+                return refuse_unusable(&asked->source[i], listed->tag, why);
+        }
     if (count_rows(asked) == 0)
         return vs_say("there is no tag to import%s%s", asked->tag ? " of that name: " : "",
                       asked->tag ? asked->tag : ""),

@@ -90,7 +90,7 @@ void vs_places_close(struct vs_places *places) {
 /* ------------------------------------------------------------------ asking */
 
 static int by_name(const void *a, const void *b) {
-    return strcmp(((const struct vs_tag *)a)->tag, ((const struct vs_tag *)b)->tag);
+    return strcmp(((const struct vs_tag_listed *)a)->tag, ((const struct vs_tag_listed *)b)->tag);
 }
 
 int vs_place_list(const struct vs_place *place, struct vs_tag_list *list) {
@@ -102,8 +102,8 @@ int vs_place_list(const struct vs_place *place, struct vs_tag_list *list) {
     return VS_GO;
 }
 
-const struct vs_tag *vs_place_find(const struct vs_tag_list *list, const char *tag) {
-    struct vs_tag wanted;
+const struct vs_tag_listed *vs_place_find(const struct vs_tag_list *list, const char *tag) {
+    struct vs_tag_listed wanted;
     if (list->count == 0 || strlen(tag) >= sizeof wanted.tag) return NULL;
     memcpy(wanted.tag, tag, strlen(tag) + 1);
     return bsearch(&wanted, list->rows, list->count, sizeof *list->rows, by_name);

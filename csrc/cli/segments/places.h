@@ -41,8 +41,8 @@ int vs_place_open(struct vs_place *place);
 
 /* Reads the tags of a place, by name.  VS_GO, or an exit code after a message; free list->rows. */
 int vs_place_list(const struct vs_place *place, struct vs_tag_list *list);
-/* The tag's row, or NULL. */
-const struct vs_tag *vs_place_find(const struct vs_tag_list *list, const char *tag);
+/* The tag's row: its values are those of vs_tag_usable.  NULL: there is none. */
+const struct vs_tag_listed *vs_place_find(const struct vs_tag_list *list, const char *tag);
 /* Says what an answer means that is not OK.  Returns VS_FAILED. */
 int vs_place_told(const struct vs_place *place, const char *tag, const struct vs_reply *reply);
 

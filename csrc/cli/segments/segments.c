@@ -22,7 +22,9 @@ struct view {
 
 /* Numbers a second that were granted since the last look; -1: not known. */
 static double speed(const struct look *look, const struct vs_tag *now) {
-    const struct vs_tag *then = look->before_ms ? vs_place_find(&look->before, now->tag) : NULL;
+    const char *why;
+    const struct vs_tag_listed *before = look->before_ms ? vs_place_find(&look->before, now->tag) : NULL;
+    const struct vs_tag *then = before ? vs_tag_usable(before, &why) : NULL;
     if (!then || look->at_ms <= look->before_ms || now->max < then->max) return -1;
     return (double)(now->max - then->max) * 1000 / (double)(look->at_ms - look->before_ms);
 }
@@ -38,6 +40,11 @@ static const char *number(int64_t n, size_t room, char buf[VS_GROUPED_MAX]) {
     vs_grouped((uint64_t)n, buf);
     if (vs_table_is_narrow(columns) && strlen(buf) > room) snprintf(buf, VS_GROUPED_MAX, "%" PRId64, n);
     return buf;
+}
+
+static void print_unusable(const struct vs_tag_listed *listed, const char *why) {
+    vs_outf("%-24s  ", listed->tag);
+    vs_out_fittedf(26, 26, "cannot be used: %s", why);
 }
 
 static void print_row(const struct vs_tag *row, double a_second) {
@@ -58,8 +65,14 @@ static void print_table(const struct vs_place *place, const struct look *look) {
     const struct vs_tag_list *list = &look->list;
     char iso[VESTA_ISO_MAX];
     vs_table_head(columns);
-    for (size_t i = 0; i < list->count; i++)
-        print_row(&list->rows[i], speed(look, &list->rows[i]));
+    for (size_t i = 0; i < list->count; i++) {
+        const char *why;
+        const struct vs_tag *row = vs_tag_usable(&list->rows[i], &why);
+        if (row)
+            print_row(row, speed(look, row));
+        else
+            print_unusable(&list->rows[i], why);
+    }
     vs_out_fittedf(2, 0, "%zu %s in %s%s%s", list->count, list->count == 1 ? "tag" : "tags", place->shown,
                    place->table ? ", table " : "", place->table ? place->table : "");
     if (list->passed)
@@ -80,14 +93,24 @@ static void print_json(const struct vs_place *place, const struct look *look) {
         vs_out_json(place->table);
     }
     vs_outf(",\"tags\":[");
-    for (size_t i = 0; i < list->count; i++) {
-        const struct vs_tag *row = &list->rows[i];
+    for (size_t i = 0, told = 0; i < list->count; i++) {
+        const char *why;
+        const struct vs_tag *row = vs_tag_usable(&list->rows[i], &why);
+        if (!row) continue; /* told below */
         double a_second = speed(look, row);
         vs_outf("%s{\"tag\":\"%s\",\"max\":\"%" PRId64 "\",\"step\":%" PRId64 ",\"delta\":%" PRId64
                 ",\"remainder\":%" PRId64,
-                i ? "," : "", row->tag, row->max, row->step, row->delta, row->remainder);
+                told++ ? "," : "", row->tag, row->max, row->step, row->delta, row->remainder);
         if (row->updated_ms) vs_outf(",\"updated_ms\":%" PRId64, row->updated_ms);
         if (a_second >= 0) vs_outf(",\"granted_s\":%.1f", a_second);
+        vs_outf("}");
+    }
+    vs_outf("],\"unusable\":[");
+    for (size_t i = 0, told = 0; i < list->count; i++) {
+        const char *why;
+        if (vs_tag_usable(&list->rows[i], &why)) continue;
+        vs_outf("%s{\"tag\":\"%s\",\"why\":", told++ ? "," : "", list->rows[i].tag);
+        vs_out_json(why);
         vs_outf("}");
     }
     vs_outf("],\"passed_over\":%zu}\n", list->passed);

@@ -42,6 +42,7 @@ struct look {
     struct vs_tags_status tags;
     struct few dry;    /* that were asked, and have no numbers */
     struct few faulty; /* the same, by a fault of their rows: elsewhere they have none either */
+    bool is_unusable;  /* every tag has a row that cannot be used */
 };
 
 static void add(struct few *few, const struct vs_served_tag *tag) {
@@ -70,6 +71,7 @@ static void look_at_tag(const struct vs_app *app, const struct vs_served_tag *ta
 /* One bad row of a table takes no server from the others' tags, unless there is no other. */
 static void look_at_tags(const struct vs_app *app, const struct vs_tag_set *set, struct look *seen) {
     if (app->tags_status) app->tags_status(app->tags_self, &seen->tags);
+    seen->is_unusable = set && seen->tags.unusable > 0 && seen->tags.unusable >= set->count;
     for (size_t i = 0; set && i < set->count; i++)
         look_at_tag(app, set->at[i], seen);
     if (seen->faulty.count == 0 || (size_t)(seen->faulty.count + seen->dry.count) < set->count) return;
@@ -117,7 +119,7 @@ static int look(struct vs_request *r, struct look *seen) {
     const struct vs_tag_set *tags = vs_request_tags(r);
     look_at_namespaces(app, app->ns_count > vs_told(app) || (tags && tags->count > 0), seen);
     look_at_tags(app, tags, seen);
-    return seen->draining + seen->stuck + seen->unready + seen->dry.count + (seen->tags.unread > 0);
+    return seen->draining + seen->stuck + seen->unready + seen->dry.count + (seen->tags.unread > 0) + seen->is_unusable;
 }
 
 static void put_reason_of(struct vs_out *out, const char *what, const char *name, const char *code,
@@ -143,6 +145,10 @@ static void put_dry(struct vs_out *out, const struct few *few) {
     }
 }
 
+static void put_unusable(struct vs_out *out, const struct look *seen) {
+    put_reason_of(out, "tag", seen->tags.unusable_tag, "row_unusable", seen->tags.unusable_why);
+}
+
 static void put_reasons(struct vs_out *out, const struct look *seen) {
     vs_json_open(out, "reasons", '[');
     if (seen->draining) put_reason(out, NULL, "draining", "the server is stopping");
@@ -160,6 +166,7 @@ static void put_reasons(struct vs_out *out, const struct look *seen) {
     }
     if (seen->tags.unread > 0) put_reason(out, NULL, "tags_unread", seen->tags.unread_why);
     put_dry(out, &seen->dry);
+    if (seen->is_unusable) put_unusable(out, seen);
     vs_put(out, "]", 1);
     if (seen->unready > seen->told) vs_json_uint(out, "more_namespaces", (uint64_t)(seen->unready - seen->told));
 }
@@ -179,6 +186,7 @@ static void put_warnings(const struct vs_request *r, const struct look *seen) {
         vs_put(r->out, "}", 1);
     }
     put_dry(r->out, &seen->faulty);
+    if (seen->tags.unusable > 0) put_unusable(r->out, seen);
     vs_put_text(r->out, "]}\n");
 }
 
@@ -193,7 +201,8 @@ static enum vs_reply_state answer_stranger(struct vs_request *r) {
         scratch->ready.at_us = scratch->now_us;
     }
     if (!scratch->ready.is_ready || r->session->draining)
-        return vs_refuse(r, "not_ready", "the admin listener, and clients that may read all names, are shown the reasons");
+        return vs_refuse(r, "not_ready",
+                         "the admin listener, and clients that may read all names, are shown the reasons");
     vs_put_text(r->out, "{\"status\":\"ready\"}\n");
     return VS_ANSWERED;
 }

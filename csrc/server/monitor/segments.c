@@ -70,4 +70,6 @@ void vs_put_tables(struct vs_out *out, struct vs_app *app) {
     vs_json_uint(out, "unread", (uint64_t)status.unread);
     vs_json_uint(out, "passed", status.passed);
     if (status.unread > 0) vs_json_text(out, "unread_why", status.unread_why);
+    vs_json_uint(out, "unusable", status.unusable);
+    if (status.unusable > 0) vs_json_text(out, "unusable_why", status.unusable_why);
 }

@@ -239,7 +239,7 @@ void vs_file_share(struct vs_store *store, const struct vs_counter *counter, con
     vs_folder_leave(&call.self->counters);
 }
 
-/* Adds the tag of a file, whatever stands in it: who cannot be read is passed over. */
+/* Adds the tag of a file, whatever stands in it. */
 static bool list_file(const struct call *list_call, const char *name, struct vs_tag_list *list) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     struct call call = *list_call;
@@ -252,10 +252,12 @@ static bool list_file(const struct call *list_call, const char *name, struct vs_
     call.reply = &seen;
     snprintf(call.name, sizeof call.name, "%s", name);
     struct vs_slice shown = {tag, strlen(tag)};
-    if (vs_tag_is_named(tag) && load_text(&call, &text) && read_text(&call, &text, &row, &ver))
-        return ver == 0 || vs_tags_add(list, shown, &row, list_call->reply);
-    vs_tags_pass(list, shown);
-    return true;
+    if (!vs_tag_is_named(tag)) return vs_tags_pass(list, shown), true;
+    if (!load_text(&call, &text)) return vs_tags_add_unusable(list, shown, seen.text, list_call->reply);
+    if (text.length == 0) return true; /* it is gone */
+    const char *why = vs_counter_parse(tag, (struct vs_slice){text.at, text.length}, &row, &ver);
+    return why ? vs_tags_add_unusable(list, shown, why, list_call->reply)
+               : vs_tags_add(list, shown, &row, list_call->reply);
 }
 
 void vs_file_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {

@@ -141,14 +141,36 @@ void vs_mysql_call_which(const struct vs_mysql_call *call, struct vs_sql *sql) {
                call->is->tag, call->tag);
 }
 
-/* The row that was fetched; false where a number is none. */
-static bool read_row(const struct vs_mysql_call *call, const struct vs_rows *rows, struct vs_tag *row) {
+/* A cell that must be a number is not: why, as the end of a sentence. */
+static void why_not(const struct vs_rows *rows, int column, const char *name, char why[static VS_TAG_WHY_MAX]) {
+    uint64_t number;
+    if (!rows->row[column])
+        snprintf(why, VS_TAG_WHY_MAX, "its %s is NULL", name);
+    else if (vs_mysql_count(rows, column, &number))
+        snprintf(why, VS_TAG_WHY_MAX, "its %s is %" PRIu64 ", beyond 2^63 - 1", name, number);
+    else
+        snprintf(why, VS_TAG_WHY_MAX, "its %s is '%s', which is no number of 64 bits", name,
+                 VS_QUOTE(rows->row[column], rows->length[column]));
+}
+
+/* The row that was fetched; false with the reason where a value cannot be used. */
+static bool read_row(const struct vs_mysql_call *call, const struct vs_rows *rows, struct vs_tag *row,
+                     char why[static VS_TAG_WHY_MAX]) {
     *row = (struct vs_tag){.updated_ms = 0};
+    const struct {
+        int column;
+        const char *name;
+        int64_t *to;
+    } numbers[] = {{COL_MAX, "max_id", &row->max},
+                   {COL_STEP, "step", &row->step},
+                   {COL_DELTA, "delta", &row->delta},
+                   {COL_REMAINDER, "remainder", &row->remainder}};
     if (!vs_mysql_cell(rows, COL_UPDATED, &row->updated_ms) || row->updated_ms < 0) row->updated_ms = 0;
-    if (!vs_mysql_cell(rows, COL_MAX, &row->max) || !vs_mysql_cell(rows, COL_STEP, &row->step) ||
-        !vs_mysql_cell(rows, COL_DELTA, &row->delta) || !vs_mysql_cell(rows, COL_REMAINDER, &row->remainder) ||
-        row->max > INT64_MAX - call->is->above)
-        return false;
+    for (size_t i = 0; i < VS_COUNT(numbers); i++)
+        if (!vs_mysql_cell(rows, numbers[i].column, numbers[i].to))
+            return why_not(rows, numbers[i].column, numbers[i].name, why), false;
+    if (row->max > INT64_MAX - call->is->above)
+        return snprintf(why, VS_TAG_WHY_MAX, "its max_id is %" PRId64 ", beyond which no number is", row->max), false;
     row->max += call->is->above;
     return true;
 }
@@ -156,7 +178,8 @@ static bool read_row(const struct vs_mysql_call *call, const struct vs_rows *row
 /* What an answer of one row says, kept until it is known that no other follows. */
 struct look {
     struct vs_tag row;
-    bool is_whole, is_there, is_number;
+    bool is_whole, is_there, is_usable;
+    char why[VS_TAG_WHY_MAX]; /* not */
     int64_t clock_us;
     char read_only[16];
 };
@@ -166,7 +189,7 @@ static void look_at(const struct vs_mysql_call *call, const struct vs_rows *rows
     if (!look->is_whole) return;
     snprintf(look->read_only, sizeof look->read_only, "%s", rows->row[COL_READ_ONLY]);
     look->is_there = rows->row[COL_TAG] != NULL;
-    look->is_number = look->is_there && read_row(call, rows, &look->row);
+    look->is_usable = look->is_there && read_row(call, rows, &look->row, look->why);
     snprintf(look->row.tag, sizeof look->row.tag, "%s", call->tag);
 }
 
@@ -204,8 +227,8 @@ static enum found find_row(const struct vs_mysql_call *call, struct vs_tag *row)
     call->reply->store_ms = look.clock_us / 1000;
     if (!look.is_there) return FOUND_NONE;
     *row = look.row;
-    if (look.is_number) return FOUND;
-    vs_counter_is_spoilt(call->tag, call->reply);
+    if (look.is_usable) return FOUND;
+    vs_counter_is_spoilt(call->tag, look.why, call->reply);
     return FOUND_TOLD;
 }
 
@@ -299,11 +322,12 @@ void vs_mysql_untake(struct vs_store *store, const struct vs_counter *counter, u
 /* Adds the row that was fetched, if there is one; false with the reply filled. */
 static bool list_row(const struct vs_mysql_call *call, const struct vs_rows *rows, struct vs_tag_list *list) {
     struct vs_tag row;
-    if (!rows->row[COL_TAG]) return true; /* ours, which is there where no other is */
-    struct vs_slice name = {rows->row[COL_TAG], rows->length[COL_TAG]};
-    if (read_row(call, rows, &row)) return vs_tags_add(list, name, &row, call->reply);
-    vs_tags_pass(list, name);
-    return true;
+    char why[VS_TAG_WHY_MAX];
+    if (rows->counted == 0) return true; /* ours, which is there where no other is */
+    const char *at = rows->row[COL_TAG];
+    struct vs_slice name = {at ? at : "", at ? rows->length[COL_TAG] : 0};
+    if (read_row(call, rows, &row, why)) return vs_tags_add(list, name, &row, call->reply);
+    return vs_tags_add_unusable(list, name, why, call->reply);
 }
 
 static void list_counters(const struct vs_mysql_call *call, struct vs_tag_list *list) {

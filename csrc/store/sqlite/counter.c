@@ -56,13 +56,23 @@ static bool is_number(sqlite3_stmt *stmt, int column) {
     return sqlite3_column_type(stmt, column) == SQLITE_INTEGER;
 }
 
-/* Columns 0 to 3: biz_tag, max_id, step, update_time.  False: no counter. */
-static bool read_row(sqlite3_stmt *stmt, struct vs_tag *row) {
-    *row = (struct vs_tag){.max = sqlite3_column_int64(stmt, 1),
-                           .step = sqlite3_column_int64(stmt, 2),
-                           .delta = 1,
-                           .updated_ms = is_number(stmt, 3) ? sqlite3_column_int64(stmt, 3) : 0};
-    return is_number(stmt, 1) && is_number(stmt, 2);
+static bool take_number(sqlite3_stmt *stmt, int column, const char *name, int64_t *to,
+                        char why[static VS_TAG_WHY_MAX]) {
+    *to = sqlite3_column_int64(stmt, column);
+    if (is_number(stmt, column)) return true;
+    if (sqlite3_column_type(stmt, column) == SQLITE_NULL)
+        return snprintf(why, VS_TAG_WHY_MAX, "its %s is NULL", name), false;
+    const void *at = sqlite3_column_blob(stmt, column);
+    size_t length = at ? (size_t)sqlite3_column_bytes(stmt, column) : 0;
+    snprintf(why, VS_TAG_WHY_MAX, "its %s is '%s', which is no whole number of 64 bits", name,
+             VS_QUOTE(at ? at : "", length));
+    return false;
+}
+
+/* Columns 0 to 3: biz_tag, max_id, step, update_time.  False with the reason: a value cannot be used. */
+static bool read_row(sqlite3_stmt *stmt, struct vs_tag *row, char why[static VS_TAG_WHY_MAX]) {
+    *row = (struct vs_tag){.delta = 1, .updated_ms = is_number(stmt, 3) ? sqlite3_column_int64(stmt, 3) : 0};
+    return take_number(stmt, 1, "max_id", &row->max, why) && take_number(stmt, 2, "step", &row->step, why);
 }
 
 enum vs_found vs_sqlite_find_table(const struct vs_sqlite_call *call, const char *table) {
@@ -78,6 +88,7 @@ enum vs_found vs_sqlite_find_table(const struct vs_sqlite_call *call, const char
 }
 
 static enum vs_found find_row(const struct vs_sqlite_call *call, struct vs_tag *row) {
+    char why[VS_TAG_WHY_MAX];
     enum vs_found found = vs_sqlite_find_table(call, call->table);
     if (found != VS_FOUND) return found;
     sqlite3_stmt *stmt =
@@ -86,8 +97,8 @@ static enum vs_found find_row(const struct vs_sqlite_call *call, struct vs_tag *
     int rc = sqlite3_step(stmt);
     found = rc == SQLITE_ROW ? VS_FOUND : rc == SQLITE_DONE ? VS_FOUND_NONE : VS_FOUND_TOLD;
     if (found == VS_FOUND_TOLD) vs_sqlite_trouble(call->self, rc, call->reply);
-    if (found == VS_FOUND && !read_row(stmt, row)) {
-        vs_counter_is_spoilt(call->tag, call->reply);
+    if (found == VS_FOUND && !read_row(stmt, row, why)) {
+        vs_counter_is_spoilt(call->tag, why, call->reply);
         found = VS_FOUND_TOLD;
     }
     sqlite3_finalize(stmt);
@@ -163,19 +174,26 @@ void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, ui
     change(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
 }
 
+/* Adds the row that was stepped to; false with the reply filled. */
+static bool list_row(const struct vs_sqlite_call *call, sqlite3_stmt *stmt, struct vs_tag_list *list) {
+    struct vs_tag row;
+    char why[VS_TAG_WHY_MAX];
+    bool is_text = sqlite3_column_type(stmt, 0) == SQLITE_TEXT; /* no tag of another type is found by its name */
+    const void *at = sqlite3_column_blob(stmt, 0);
+    struct vs_slice name = {at ? at : "", at ? (size_t)sqlite3_column_bytes(stmt, 0) : 0};
+    if (is_text && !at && sqlite3_errcode(call->self->db) == SQLITE_NOMEM)
+        return vs_sqlite_trouble(call->self, SQLITE_NOMEM, call->reply);
+    if (!is_text) return vs_tags_pass(list, name), true;
+    if (read_row(stmt, &row, why)) return vs_tags_add(list, name, &row, call->reply);
+    return vs_tags_add_unusable(list, name, why, call->reply);
+}
+
 static bool list_rows(const struct vs_sqlite_call *call, struct vs_tag_list *list) {
     sqlite3_stmt *stmt = prepare(call, "SELECT biz_tag, max_id, step, update_time FROM \"%s\" ORDER BY biz_tag", NULL);
     int rc = SQLITE_OK;
     bool well = stmt != NULL;
-    while (well && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        struct vs_tag row;
-        const void *at = sqlite3_column_blob(stmt, 0);
-        struct vs_slice name = {at ? at : "", at ? (size_t)sqlite3_column_bytes(stmt, 0) : 0};
-        if (read_row(stmt, &row))
-            well = vs_tags_add(list, name, &row, call->reply);
-        else
-            vs_tags_pass(list, name);
-    }
+    while (well && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        well = list_row(call, stmt, list);
     if (well && rc != SQLITE_DONE) well = vs_sqlite_trouble(call->self, rc, call->reply);
     sqlite3_finalize(stmt);
     return well;

@@ -41,17 +41,23 @@ static void turn_to(struct call *call, const char *folder) {
     vs_zk_path(call->self, call->path, "%s/%s", folder, call->tag);
 }
 
-/* The next answer is the tag's node.  False with the reply filled. */
-static bool next_row(const struct call *call, struct view *view, struct vs_reply *reply) {
+/* The next answer is the tag's node, and *text what is in it.  False with the reply filled. */
+static bool next_node(const struct call *call, struct view *view, struct vs_slice *text, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(call->self, reply);
     *view = (struct view){.found = false};
     if (!answer) return false;
     if (answer->rc == ZNONODE) return true;
     if (answer->rc != ZOK) return vs_zk_trouble(call->self, answer->rc, reply);
-    size_t length = answer->length < VS_RECORD_TEXT_MAX ? answer->length : VS_RECORD_TEXT_MAX;
+    *text = (struct vs_slice){answer->text, answer->length < VS_RECORD_TEXT_MAX ? answer->length : VS_RECORD_TEXT_MAX};
     view->found = true;
     view->stat = answer->stat;
-    return vs_counter_read(call->tag, (struct vs_slice){answer->text, length}, &view->row, &view->ver, reply);
+    return true;
+}
+
+static bool next_row(const struct call *call, struct view *view, struct vs_reply *reply) {
+    struct vs_slice text;
+    return next_node(call, view, &text, reply) &&
+           (!view->found || vs_counter_read(call->tag, text, &view->row, &view->ver, reply));
 }
 
 static bool look(const struct call *call, struct view *view) {
@@ -224,17 +230,16 @@ static bool next_names(struct zk_store *self, struct names *names, struct vs_rep
     return true;
 }
 
-/* The next answer is that tag's: one that was deleted meanwhile is none, one that cannot be read is passed over. */
-static bool list_row(const struct call *list_call, const char *tag, struct vs_tag_list *list) {
-    struct vs_reply seen = {.outcome = VS_STORE_DOWN};
-    struct call call = *list_call;
+/* The next answer is that tag's: one that was deleted meanwhile is none, and one whose record cannot be read is there.
+ */
+static bool list_row(const struct call *call, const char *tag, struct vs_tag_list *list) {
+    const struct vs_slice name = {tag, strlen(tag)};
+    struct vs_slice text;
     struct view view;
-    call.tag = tag;
-    if (next_row(&call, &view, &seen))
-        return !view.found || vs_tags_add(list, (struct vs_slice){tag, strlen(tag)}, &view.row, list_call->reply);
-    if (!view.found) return vs_answer(list_call->reply, seen.outcome, "%s", seen.text);
-    vs_tags_pass(list, (struct vs_slice){tag, strlen(tag)});
-    return true;
+    if (!next_node(call, &view, &text, call->reply)) return false;
+    if (!view.found) return true;
+    const char *why = vs_counter_parse(tag, text, &view.row, &view.ver);
+    return why ? vs_tags_add_unusable(list, name, why, call->reply) : vs_tags_add(list, name, &view.row, call->reply);
 }
 
 /* All rows are asked for at once. */
