@@ -217,6 +217,11 @@ static void a_clean_stop_remembers_what_was_granted(void) {
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
     AWAIT(counter_at(uri_of("one.db"), "orders") == 1501);
     vesta_segment_close(seg);
+    mkdir(in_folder("others"), 0700);
+    setenv("VESTA_MAPS", in_folder("others"), 1);
+    seg = must_open_segment(orders());
+    CHECK_EQ_U64(number_of(seg), 1501); /* another host repeats none of these numbers, either */
+    vesta_segment_close(seg);
 }
 
 /* A map that ends is followed by another, which remembers, too; also where its process was killed in between. */

@@ -343,6 +343,26 @@ def _(world):
         assert {n % 2 for n in seen} == {0, 1}, "both databases count"
 
 
+@claim("a row of tinyid that grants every second number promises no run, from the first request on")
+def _(world):
+    from served import mariadb
+    db = mariadb()
+    db.sql("CREATE DATABASE tiny; CREATE TABLE tiny.tiny_id_info (id BIGINT AUTO_INCREMENT PRIMARY KEY, biz_type VARCHAR(63) NOT NULL UNIQUE, "
+           "begin_id BIGINT NOT NULL DEFAULT 0, max_id BIGINT NOT NULL DEFAULT 0, step INT DEFAULT 0, delta INT NOT NULL DEFAULT 1, "
+           "remainder INT NOT NULL DEFAULT 0, create_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, update_time TIMESTAMP NOT NULL DEFAULT "
+           "CURRENT_TIMESTAMP, version BIGINT NOT NULL DEFAULT 0) ENGINE=InnoDB; GRANT SELECT, UPDATE ON tiny.* TO vesta@'127.0.0.1';"
+           "INSERT INTO tiny.tiny_id_info (biz_type, step, delta, remainder) VALUES ('one', 100, 2, 1), ('two', 100, 2, 1)")
+    text = ("return { stores = { a = { uri = 'mysql://vesta@127.0.0.1:%d/tiny', password = 's3cret' } }, segments = { { store = 'a', "
+            "table = 'tiny_id_info', tags = { 'one', 'two' }, wait_ms_max = 60000 } } }" % db.port)
+    with Configured(world, text) as server:
+        refused = b"-ERR the numbers of '%s' are 2 apart"
+        same(server.redis("INCRBY", "one", "10")[:len(refused) + 1], refused % b"one")
+        data = server.say(server.resp, b"MULTI\r\nINCRBY two 10\r\nEXEC\r\n")
+        assert b"ERR the numbers of 'two' are 2 apart" in data, data
+        [first] = integers(server.redis("INCRBY", "two", "1"))
+        same((first % 2, bulks(server.redis("VESTA.NEXT", "two", "3"))), (1, [first + 2, first + 4, first + 6]))
+
+
 @claim("a server that names one of two databases issues nothing, and says which one is missing")
 def _(world):
     a, b = (Table(world, name, orders=100) for name in ("a.db", "b.db"))

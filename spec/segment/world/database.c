@@ -20,7 +20,8 @@ static void granted(int database, const struct vs_grant *grant, unsigned life) {
     world.counts.grants++;
     if (world.most[database] < (int64_t)grant->until) world.most[database] = (int64_t)grant->until;
     for (uint64_t n = grant->from; n < grant->until && n < NUMBERS; n++)
-        if (n % (uint64_t)world.databases == (uint64_t)database) world.granted_to[n] = life;
+        if (n % (uint64_t)world.databases == (uint64_t)database && world.granted_to[n] != life)
+            world.granted_before[n] = world.granted_to[n], world.granted_to[n] = life;
 }
 
 static void work_on(struct message *m) {

@@ -85,7 +85,9 @@ struct world {
     struct proc proc[PROCS];
     struct client client[CLIENTS];
     struct message message[MESSAGES];
-    unsigned granted_to[NUMBERS]; /* the life of the map that it was granted to last */
+    unsigned granted_to[NUMBERS]; /* the life of the map that it was granted to last, */
+    unsigned granted_before[NUMBERS]; /* and before: a database that went back grants it again, and a client may still
+                                         have it from the first */
     unsigned char held_by[NUMBERS];
     bool is_given[NUMBERS];
     struct counts counts;
