@@ -158,7 +158,7 @@ def _(world):
         os.rename(world.path("folder"), world.path("wall"))
         reply = soon(lambda: [r for r in [server.get("/api/snowflake/get/orders")] if "is not served" in r.body])[0]
         same(reply.status, 503)
-        assert "has the layout" in reply.body, reply.body
+        assert "was created with layout" in reply.body, reply.body
         assert server.redis("GET", "orders").startswith(b"-ERR 'orders' is not served: "), server.redis("GET", "orders")
         assert "not_open" in server.get("/readyz").body
         same(server.get("/genid").status, 200)
