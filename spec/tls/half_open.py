@@ -5,11 +5,12 @@ import re
 import resource
 import socket
 import ssl
+import threading
 import time
 
 from secured import Secure
 from servers import until
-from serving import SLOW, claim, get, main, same
+from serving import SLOW, claim, command, get, main, same
 
 HALVES = 2400
 
@@ -74,6 +75,61 @@ def half_open_handshakes_have_their_bound(world):
 @claim("so do those that promise a message as long as TLS lets them")
 def handshakes_with_a_vast_message_have_it(world):
     half_open(world, lambda server: promise(131000))
+
+
+class Greedy(threading.Thread):
+    """A named client that begins handshakes and finishes none, and keeps large transactions open, all over TLS."""
+
+    def __init__(self, server, token):
+        super().__init__()
+        self.server, self.token, self.is_over = server, token, False
+
+    def transact(self):
+        sock = self.server.connect(self.server.resp)
+        sock.sendall(command("AUTH", "greedy", self.token) + command("MULTI") + command("ECHO", "x" * 60000) * 10)
+        return sock
+
+    def run(self):
+        first, halves, transactions = hello(self.server), [], []
+        while not self.is_over:
+            try:
+                halves.append(begin(self.server, first, "127.0.0.9"))
+                if len(halves) % 10 == 0 and len(transactions) < 60:
+                    transactions.append(self.transact())
+            except OSError:
+                pass
+            if len(halves) > 1000:
+                halves.pop(0).close()
+        for sock in halves + transactions:
+            sock.close()
+
+
+@claim("a named client beside one that takes all the memory it can over TLS: none of its requests is refused or reported as wrong")
+def a_named_client_beside_a_greedy_one(world):
+    tokens = {name: world.run("client", "add", name, "--file", world.path("clients")).out.strip() for name in ("greedy", "modest")}
+    with Secure(world, "--clients", world.path("clients"), "--memory-mib", "32") as server:
+        greedy, asked, failed = Greedy(server, tokens["greedy"]), 0, []
+        greedy.start()
+        try:
+            end = time.monotonic() + 6
+            while time.monotonic() < end:
+                for port, words, good in ((server.resp, command("AUTH", "modest", tokens["modest"]) + command("GET", "default"), b"+OK\r\n"),
+                                          (server.http, get("/genid", "Authorization: Bearer " + tokens["modest"]), b"HTTP/1.1 200 ")):
+                    try:
+                        said = server.say(port, words)
+                    except OSError as error:
+                        said = str(error).encode()
+                    asked += 1
+                    if not said.startswith(good) or b"\r\n-" in said:
+                        failed.append(said)
+        finally:
+            greedy.is_over = True
+            greedy.join()
+        told = server.curl("/metrics", "-H", "Authorization: Bearer " + tokens["modest"]).stdout
+        shed = sum(map(int, re.findall(r"(?m)^vesta_connections_shed_total{.*} (\d+)$", told)))
+        print("    %d requests: %d refused or reported as wrong; %d connections of the other closed" % (asked, len(failed), shed))
+        same(failed[:2], [])
+        assert asked > 20
 
 
 @claim("records that are sent in part are counted, and have their bound")

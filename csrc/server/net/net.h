@@ -54,6 +54,7 @@ struct conn {
     TAILQ_ENTRY(conn) all, queued, line, shaken;
     char *buf; /* bytes of a request that is not complete, or could not be answered yet */
     size_t have, size;
+    uint64_t shaking_ms;            /* when its handshake began */
     uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
     uint64_t came_ns;               /* when the request came that waits; 0: none does */
     struct vs_session session;

@@ -13,6 +13,7 @@
 
 #define SHAKE_MS 5000     /* to shake hands; nobody has said a secret by then */
 #define SHAKE_BYTES 196608 /* that a handshake holds at most: 44 KiB, a message of 128 KiB and a record of 16; later 15 KiB */
+#define SHAKE_LEAST_MS 250 /* that a handshake has for sure, beside others of its address */
 #define HANDSHAKE 0x16    /* how TLS begins, with version 3 */
 #define HEAD_BYTES 5      /* ... and the length of what follows at the end of them */
 #define HELLO_MAX 4096    /* that is waited for to be whole */
@@ -103,17 +104,19 @@ static struct conn *who_gives_way(const struct conn *c) {
 
 /* What a handshake holds is counted as its most, from the first whole message to its end.  All handshakes together are
  * one part of the memory.  A client that means it is done within a few round trips, so elder ones give way to those that
- * come. */
+ * come.  But an address that floods costs no more handshakes than its part finishes. */
 static bool hold(struct conn *c) {
     struct loop *loop = c->loop;
     while (!vs_budget_take(c->session.app->budget, &loop->server->shaking, SIZE_MAX / 2, SHAKE_BYTES)) {
         struct conn *elder = who_gives_way(c);
-        if (!elder) return false;
+        if (!elder || (is_same_host(&elder->peer, &c->peer) && loop->now_ms - elder->shaking_ms < SHAKE_LEAST_MS))
+            return false;
         vs_add(&loop->scratch.counts->shed[elder->session.protocol], 1);
         vs_conn_end(elder);
         vs_secure_free(elder); /* now, and not with the round: there may be many of them in one */
     }
     c->is_shaking = true;
+    c->shaking_ms = loop->now_ms;
     TAILQ_INSERT_TAIL(&loop->shaking, c, shaken);
     return true;
 }
