@@ -119,6 +119,8 @@ static void a_balancers_connection_counts_for_no_address_before_it_is_named(void
     CHECK_EQ_I64(vs_budget_enter(budget, VS_HTTP, NULL), VS_TURNED_PROTO);
     CHECK(vs_budget_name(budget, VS_HTTP, &client) && vs_budget_name(budget, VS_HTTP, &client));
     CHECK(!vs_budget_name(budget, VS_HTTP, &client) && vs_budget_name(budget, VS_HTTP, &other));
+    CHECK_EQ_I64(vs_budget_of_address(budget, VS_HTTP, &client), 2);
+    CHECK_EQ_I64(vs_budget_of_address(budget, VS_RESP, &client), 0);
     vs_budget_leave(budget, VS_HTTP, NULL); /* the one that was refused a name */
     vs_budget_leave(budget, VS_HTTP, &client);
     CHECK(vs_budget_name(budget, VS_HTTP, &client));

@@ -331,6 +331,15 @@ void vs_budget_leave(struct vs_budget *b, enum vs_protocol protocol, const struc
     pthread_mutex_unlock(&b->mutex);
 }
 
+int vs_budget_of_address(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
+    struct vs_peer key = key_of(peer);
+    if (peer->family == 0) return 0;
+    pthread_mutex_lock(&b->mutex);
+    int at = *find(b, protocol, &key), count = at < 0 ? 0 : b->entry[at].count;
+    pthread_mutex_unlock(&b->mutex);
+    return count;
+}
+
 int vs_budget_open(struct vs_budget *b, enum vs_protocol protocol) {
     int sum = 0;
     pthread_mutex_lock(&b->mutex);

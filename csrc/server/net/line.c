@@ -25,7 +25,10 @@ void vs_conn_line_up(struct conn *c) {
     c->lined_up = true;
     c->line_of = line_for(c);
     c->loop->line_length[c->line_of]++;
-    TAILQ_INSERT_TAIL(&c->loop->line[c->line_of], c, line);
+    if (vs_secure_is_urgent(c))
+        TAILQ_INSERT_HEAD(&c->loop->line[c->line_of], c, line);
+    else
+        TAILQ_INSERT_TAIL(&c->loop->line[c->line_of], c, line);
 }
 
 void vs_conn_leave_line(struct conn *c) {

@@ -54,7 +54,6 @@ struct conn {
     TAILQ_ENTRY(conn) all, queued, line, shaken;
     char *buf; /* bytes of a request that is not complete, or could not be answered yet */
     size_t have, size;
-    uint64_t shaking_ms;            /* when its handshake began */
     uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
     uint64_t came_ns;               /* when the request came that waits; 0: none does */
     struct vs_session session;
@@ -176,6 +175,8 @@ void vs_secure_end(struct conn *conn);
 /* Its socket is closed. */
 void vs_secure_leave(struct conn *conn);
 void vs_secure_free(struct conn *conn);
+/* Whether its handshake goes before those of addresses with many connections. */
+bool vs_secure_is_urgent(const struct conn *conn);
 /* Ends one whose handshake takes too long. */
 bool vs_secure_is_late(struct conn *conn, uint64_t now_ms);
 /* Refuses a connection that begins with a handshake where TLS is not spoken. */

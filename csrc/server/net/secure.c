@@ -13,7 +13,7 @@
 
 #define SHAKE_MS 5000     /* to shake hands; nobody has said a secret by then */
 #define SHAKE_BYTES 196608 /* that a handshake holds at most: 44 KiB, a message of 128 KiB and a record of 16; later 15 KiB */
-#define SHAKE_LEAST_MS 250 /* that a handshake has for sure, beside others of its address */
+#define CROWD 32          /* connections: an address with more of them waits for handshakes of others */
 #define HANDSHAKE 0x16    /* how TLS begins, with version 3 */
 #define HEAD_BYTES 5      /* ... and the length of what follows at the end of them */
 #define HELLO_MAX 4096    /* that is waited for to be whole */
@@ -78,6 +78,11 @@ bool vs_secure_is_misled(struct conn *c, const char *bytes, size_t length) {
 
 /* ------------------------------------------------------------------ the handshake */
 
+bool vs_secure_is_urgent(const struct conn *c) {
+    if (!c->is_secure || c->is_shaken || c->is_uncounted) return false;
+    return vs_budget_of_address(c->session.app->budget, c->session.protocol, &c->peer) <= CROWD;
+}
+
 bool vs_secure_is_late(struct conn *c, uint64_t now_ms) {
     if (!c->is_secure || c->is_shaken || c->lingering || now_ms - c->active_ms < SHAKE_MS) return false;
     count(c, VS_SHAKE_LATE, "");
@@ -104,19 +109,17 @@ static struct conn *who_gives_way(const struct conn *c) {
 
 /* What a handshake holds is counted as its most, from the first whole message to its end.  All handshakes together are
  * one part of the memory.  A client that means it is done within a few round trips, so elder ones give way to those that
- * come.  But an address that floods costs no more handshakes than its part finishes. */
+ * come. */
 static bool hold(struct conn *c) {
     struct loop *loop = c->loop;
     while (!vs_budget_take(c->session.app->budget, &loop->server->shaking, SIZE_MAX / 2, SHAKE_BYTES)) {
         struct conn *elder = who_gives_way(c);
-        if (!elder || (is_same_host(&elder->peer, &c->peer) && loop->now_ms - elder->shaking_ms < SHAKE_LEAST_MS))
-            return false;
+        if (!elder) return false;
         vs_add(&loop->scratch.counts->shed[elder->session.protocol], 1);
         vs_conn_end(elder);
         vs_secure_free(elder); /* now, and not with the round: there may be many of them in one */
     }
     c->is_shaking = true;
-    c->shaking_ms = loop->now_ms;
     TAILQ_INSERT_TAIL(&loop->shaking, c, shaken);
     return true;
 }
