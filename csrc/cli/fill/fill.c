@@ -205,7 +205,8 @@ static bool look(struct fill *fill) {
         return false;
     }
     if (fill->list.cleared > cleared)
-        vs_say("%s was started anew or replaced: %" PRId64 " ids that it brought back may have been popped before, and "
+        vs_say("%s was restarted, replaced or a replica: %" PRId64
+               " ids that it brought back may have been popped before, and "
                "are removed",
                fill->list.redis.address, fill->list.cleared - cleared);
     measure(fill, length);

@@ -1,8 +1,9 @@
 /* list.c -- the list of `vesta fill`; see list.h.
  *
- * A Redis that is started again may bring back from its disk, and a replica that takes over may still have, ids that
- * were popped since.  The mark tells: it holds the run id of the server under which the list was filled, and where that
- * is another one now the list is cleared before anything is pushed. */
+ * A Redis that is started again may bring back from its disk ids that were popped since.  So may a replica that takes
+ * over, and a master that was a replica for a while.  The mark tells: it holds under which history of Redis the list
+ * was filled, that is the server's run id and its replication id.  If the history is another one, or is not known, the
+ * list is emptied before anything is pushed. */
 #include "cli/fill/list.h"
 
 #include "base/array.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UNTOLD "unknown" /* the mark where the server says no run id */
+#define UNTOLD "unknown" /* a part of the history that the server does not tell */
 
 void vs_list_init(struct vs_list *list) {
     const char *brace = strchr(list->name, '{');
@@ -49,17 +50,30 @@ static enum vs_redis_outcome log_in(struct vs_list *list) {
     return outcome == VS_REDIS_REFUSED ? VS_REDIS_OK : outcome; /* a courtesy */
 }
 
+/* A field of INFO; UNTOLD where the server has no such field, or does not let this user ask. */
+static enum vs_redis_outcome ask(struct vs_list *list, const char *section, const char *field, char *buf, size_t size) {
+    enum vs_redis_outcome outcome = list->redis.client->info(&list->redis, section, field, buf, size);
+    if (outcome != VS_REDIS_REFUSED) return outcome;
+    if (strncmp(list->redis.text, "NOAUTH", 6) == 0 || strncmp(list->redis.text, "LOADING", 7) == 0) return outcome;
+    snprintf(buf, size, "%s", UNTOLD);
+    return VS_REDIS_OK;
+}
+
+static enum vs_redis_outcome ask_replid(struct vs_list *list, char replid[VS_RUN_ID_MAX]) {
+    return ask(list, "replication", "master_replid", replid, VS_RUN_ID_MAX);
+}
+
 /* A replica that takes writes would lose them; one that does not says so itself, but only to a write. */
 static enum vs_redis_outcome meet(struct vs_list *list) {
-    char role[16];
-    enum vs_redis_outcome outcome = list->redis.client->info(&list->redis, "replication", "role", role, sizeof role);
-    if (outcome == VS_REDIS_OK && strcmp(role, "master") != 0) return refuse(list, "READONLY it is a replica");
-    if (outcome == VS_REDIS_REFUSED && strncmp(list->redis.text, "NOAUTH", 6) == 0) return outcome;
-    if (outcome == VS_REDIS_REFUSED && strncmp(list->redis.text, "LOADING", 7) == 0) return outcome;
-    if (outcome == VS_REDIS_OK || outcome == VS_REDIS_REFUSED)
-        outcome = list->redis.client->info(&list->redis, "server", "run_id", list->run_id, sizeof list->run_id);
-    if (outcome == VS_REDIS_REFUSED) snprintf(list->run_id, sizeof list->run_id, "%s", UNTOLD);
-    return outcome == VS_REDIS_REFUSED ? VS_REDIS_OK : outcome;
+    char role[16], run_id[VS_RUN_ID_MAX];
+    enum vs_redis_outcome outcome = ask(list, "replication", "role", role, sizeof role);
+    if (outcome != VS_REDIS_OK) return outcome;
+    if (strcmp(role, "master") != 0 && strcmp(role, UNTOLD) != 0) return refuse(list, "READONLY it is a replica");
+    outcome = ask(list, "server", "run_id", run_id, sizeof run_id);
+    if (outcome == VS_REDIS_OK) outcome = ask_replid(list, list->replid);
+    snprintf(list->history, sizeof list->history, "%s/%s", run_id, list->replid);
+    list->is_told = strcmp(run_id, UNTOLD) != 0;
+    return outcome;
 }
 
 static enum vs_redis_outcome get_length(struct vs_list *list, int64_t *length) {
@@ -69,7 +83,8 @@ static enum vs_redis_outcome get_length(struct vs_list *list, int64_t *length) {
     return outcome;
 }
 
-/* Whether what stands in the list was put there under this run of the server. */
+/* Whether what stands in the list was put there under this history.  A list without a mark is another program's, unless
+ * this process has filled it before: then the mark was evicted, or is lost with what Redis has forgotten. */
 static enum vs_redis_outcome check_mark(struct vs_list *list) {
     int64_t length = 0;
     enum vs_redis_outcome outcome = get_length(list, &length);
@@ -77,15 +92,24 @@ static enum vs_redis_outcome check_mark(struct vs_list *list) {
     if (outcome != VS_REDIS_OK || length == 0) return outcome;
     if (list->redis.is_nil && !list->is_ours)
         return refuse(list, "FOREIGN the list is not empty, and no vesta fill has filled it");
-    if (list->redis.is_nil || strcmp(list->redis.text, list->run_id) == 0) return VS_REDIS_OK;
+    if (list->is_told && !list->redis.is_nil && strcmp(list->redis.text, list->history) == 0) return VS_REDIS_OK;
     outcome = call(list, 2, (const char *const[]){"DEL", list->name});
     if (outcome == VS_REDIS_OK) list->cleared += length;
     return outcome;
 }
 
 static enum vs_redis_outcome set_mark(struct vs_list *list) {
-    assert(*list->run_id);
-    return call(list, 3, (const char *const[]){"SET", list->mark, list->run_id});
+    return call(list, 3, (const char *const[]){"SET", list->mark, list->history});
+}
+
+/* On a connection that is there: the server may have been a replica since the last look, and Redis may have evicted the
+ * mark of a list that it still has. */
+static enum vs_redis_outcome look_again(struct vs_list *list, int64_t length) {
+    enum vs_redis_outcome outcome = call(list, 2, (const char *const[]){"GET", list->mark});
+    if (outcome != VS_REDIS_OK) return outcome;
+    bool is_marked = !list->redis.is_nil && strcmp(list->redis.text, list->history) == 0;
+    if (is_marked || (length > 0 && !list->redis.is_nil)) return VS_REDIS_OK; /* another fill's, of another history */
+    return set_mark(list);
 }
 
 static enum vs_redis_outcome begin(struct vs_list *list) {
@@ -102,13 +126,21 @@ static enum vs_redis_outcome begin(struct vs_list *list) {
 
 /* ------------------------------------------------------------------ looking and pushing */
 
+/* Whether the connection leads to the history that it led to when it was made. */
+static enum vs_redis_outcome check_history(struct vs_list *list, bool *is_same) {
+    char replid[VS_RUN_ID_MAX];
+    enum vs_redis_outcome outcome = ask_replid(list, replid);
+    *is_same = outcome == VS_REDIS_OK && strcmp(replid, list->replid) == 0;
+    return outcome;
+}
+
 enum vs_redis_outcome vs_list_look(struct vs_list *list, int64_t *length) {
-    bool is_new;
+    bool is_new, is_same = true;
     enum vs_redis_outcome outcome = list->redis.client->connect(&list->redis, &is_new);
-    if (outcome == VS_REDIS_OK && is_new) outcome = begin(list);
+    if (outcome == VS_REDIS_OK && !is_new) outcome = check_history(list, &is_same);
+    if (outcome == VS_REDIS_OK && (is_new || !is_same)) outcome = begin(list);
     if (outcome == VS_REDIS_OK) outcome = get_length(list, length);
-    /* what was flushed meanwhile had the mark with it */
-    return outcome == VS_REDIS_OK && *length == 0 ? set_mark(list) : outcome;
+    return outcome == VS_REDIS_OK ? look_again(list, *length) : outcome;
 }
 
 enum vs_redis_outcome vs_list_push(struct vs_list *list, const char *const *ids, int n, int64_t *length) {

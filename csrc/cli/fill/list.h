@@ -12,8 +12,10 @@ struct vs_list {
     struct vs_redis redis;
     const char *name, *user, *password;
     uint64_t db;
-    char mark[VS_LIST_NAME_MAX + 16]; /* a key beside the list: the run of Redis in which the list was filled */
-    char run_id[VS_RUN_ID_MAX];       /* "": this server does not say which it is */
+    char mark[VS_LIST_NAME_MAX + 16]; /* a key beside the list: the history of Redis in which it was filled */
+    char replid[VS_RUN_ID_MAX];       /* of the connection: it changes whenever the server becomes a master */
+    char history[2 * VS_RUN_ID_MAX];  /* run id and replication id, as the mark has them */
+    bool is_told;                     /* the server tells its history */
     bool is_ours;                     /* this process has found the list as it should be, or made it so */
     int64_t cleared;                  /* ids that were thrown away on connecting */
 };

@@ -14,6 +14,7 @@ import threading
 import time
 
 from harness import SLOW, claim, fails, main, same
+from ports import free_port, give_back
 
 if not shutil.which("redis-server"):
     print("skipped: apt-get install redis-server")
@@ -73,6 +74,16 @@ class Redis:
     def __exit__(self, *_):
         self.sock.close()
         self.kill()
+
+
+@contextlib.contextmanager
+def free_ports(count):
+    ports = [free_port() for _ in range(count)]
+    try:
+        yield ports
+    finally:
+        for port in ports:
+            give_back(port)
 
 
 def until(true, what, seconds=30 * SLOW):
@@ -212,6 +223,83 @@ def _(world):
         done = once(world, redis, "--high", "1000", "--low", "10")
         assert done.code == 0 and "1000 ids that it brought back" in done.err, done.err
         assert redis("GET", "{ids}:vesta") != run
+
+
+def without_twice(redis, popped, fill, total):
+    """Pops until so many ids were popped in all; none twice."""
+    def enough():
+        popped.extend(redis("LPOP", "ids", 100) or [])
+        return len(popped) >= total
+    until(enough, "%d ids" % total)
+    distinct(popped)
+    return fill.end()
+
+
+def is_synced(replica):
+    return "master_link_status:up" in replica("INFO", "replication") and "master_sync_in_progress:0" in replica("INFO", "replication")
+
+
+def replicate(replica, port):
+    same(replica("REPLICAOF", *(("NO", "ONE") if port is None else ("127.0.0.1", port))), "OK")
+    if port is not None:
+        until(lambda: is_synced(replica), "the replica is in step")
+
+
+@claim("Redis that is a replica for a while and then a master again: what came back with its new data is removed, though its run id stays")
+def _(world):
+    with free_ports(2) as (first, second), Redis(world, "--port", str(first)) as redis, Redis(world, "--port", str(second), name="other") as other:
+        replicate(other, first)
+        with Fill(world, redis, low=200, high=1000) as fill:
+            until(lambda: redis("LLEN", "ids") == other("LLEN", "ids") == 1000, "both lists are full")
+            replicate(other, None)  # it has the list of now
+            popped = redis("LPOP", "ids", 300)
+            replicate(redis, second)  # the 300 are back, and
+            replicate(redis, None)    # it is a master with them
+            fill.heard("may have been popped before")
+            same(without_twice(redis, popped, fill, 2000)["well"], True)
+
+
+@claim("the same while no fill runs: the next one removes what came back")
+def _(world):
+    with free_ports(2) as (first, second), Redis(world, "--port", str(first)) as redis, Redis(world, "--port", str(second), name="other") as other:
+        same(once(world, redis, "--high", "1000", "--low", "200").code, 0)
+        replicate(other, first)
+        replicate(other, None)
+        popped = redis("LPOP", "ids", 300)
+        replicate(redis, second)
+        replicate(redis, None)
+        same(redis("LLEN", "ids"), 1000)  # 300 of them popped before
+        done = once(world, redis, "--high", "1000", "--low", "200")
+        same(done.code, 0)
+        assert "1000 ids that it brought back" in done.err, done.err
+        distinct(popped + redis("LRANGE", "ids", 0, -1))
+
+
+@claim("a mark that was evicted is set again; without it, what Redis brings back from its disk is removed")
+def _(world):
+    with Redis(world, "--dbfilename", "old.rdb") as redis, Fill(world, redis, low=200, high=1000) as fill:
+        until(lambda: redis("LLEN", "ids") == 1000, "the list is full")
+        same(redis("DEL", "{ids}:vesta"), 1)
+        until(lambda: redis("EXISTS", "{ids}:vesta") == 1, "the mark is set again")
+        same(redis("LLEN", "ids"), 1000)  # nothing was removed for that
+        fill.process.send_signal(signal.SIGSTOP)
+        same((redis("DEL", "{ids}:vesta"), redis("SAVE")), (1, "OK"))
+        popped = redis("LPOP", "ids", 300)
+        redis.kill()
+        redis.start()
+        same((redis("LLEN", "ids"), redis("EXISTS", "{ids}:vesta")), (1000, 0))
+        fill.process.send_signal(signal.SIGCONT)
+        fill.heard("may have been popped before")
+        without_twice(redis, popped, fill, 2000)
+
+
+@claim("a Redis that does not tell its history: what a new connection finds in the list is removed")
+def _(world):
+    with Redis(world, "--rename-command", "INFO", "") as redis:
+        for _ in range(2):
+            done = once(world, redis, "--high", "100", "--low", "50")
+            same(done.code, 0)
+        assert "100 ids that it brought back" in done.err, done.err
 
 
 @claim("a push that is not answered is burnt: done later or not, no id comes twice")
