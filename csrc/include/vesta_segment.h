@@ -66,6 +66,13 @@ struct vesta_segment_opts {
      * may. */
     uint64_t (*floor)(void *self, int64_t unix_ms);
     void *floor_self;
+    /* Whether a number that is no lower than the floor may be given at all, with floor_self: a counter may stand in the
+     * middle of a period.  0: it is refused.  NULL: each may. */
+    int (*fits)(void *self, uint64_t number);
+    /* The form in which callers write the numbers, any text: the database remembers it with the first number, and a
+     * caller with another form is refused, because texts of two forms may be equal.  It must live as long as the
+     * segment.  NULL: in digits. */
+    const char *form;
 };
 
 /* struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT; then set what is not the default. */

@@ -36,6 +36,12 @@ uint64_t vs_form_first(const struct vs_form *form, const struct vs_zone *zone, i
     return (uint64_t)day << VS_FORM_DAY_BITS | 1;
 }
 
+bool vs_form_fits(const struct vs_form *form, uint64_t number) {
+    if (form->period == VS_FORM_NEVER) return true;
+    struct vs_date date = vs_date_of(vs_form_day_of(form, number));
+    return form->period == VS_FORM_DAILY || (date.day == 1 && (form->period == VS_FORM_MONTHLY || date.month == 1));
+}
+
 /* ------------------------------------------------------------------ check digits, over what stands before them */
 
 static int digit_of(char c) {
@@ -133,6 +139,9 @@ int vs_form_write(const struct vs_form *form, uint64_t number, char *buf, struct
     if (rc != VESTA_OK) return rc;
     if (form->period != VS_FORM_NEVER && !has_year(form, date.year))
         return vs_fail(err, VESTA_EFIELD, "the year %lld is none that the form can say", (long long)date.year);
+    if (!vs_form_fits(form, number))
+        return vs_fail(err, VESTA_EFIELD, "counter %llu is of another form: its day is not the first of a %s",
+                       (unsigned long long)number, form->period == VS_FORM_MONTHLY ? "month" : "year");
     for (int i = 0; i < form->part_count; i++) {
         const struct vs_form_part *part = &form->part[i];
         switch (part->kind) {

@@ -62,6 +62,10 @@ int vs_form_parse(const char *text, struct vs_form *out, struct vesta_error *err
  * A counter below it is to be raised to it before a number is taken.  0: an instant outside the form's years. */
 uint64_t vs_form_first(const struct vs_form *form, const struct vs_zone *zone, int64_t unix_ms);
 
+/* Whether the number's day begins one of the form's periods.  One in the middle of a month was given in another form,
+ * and its text in this one would be that of another number. */
+bool vs_form_fits(const struct vs_form *form, uint64_t number);
+
 /* How many numbers it has: in a day, a month or a year where the counter starts anew with each. */
 uint64_t vs_form_count_max(const struct vs_form *form);
 

@@ -23,6 +23,11 @@ static uint64_t first_of_day(void *self, int64_t unix_ms) {
     return vs_form_first(row->form, &row->zone->zone, unix_ms);
 }
 
+static int fits_form(void *self, uint64_t number) {
+    const struct vs_tag_row *row = self;
+    return vs_form_fits(row->form, number);
+}
+
 /* Of a dense tag it is the map of order strict, from which no number is taken. */
 static int open_segment(struct vs_segments *segments, struct vs_tag_row *row, struct vs_served_tag *tag,
                         struct vesta_error *err) {
@@ -39,7 +44,12 @@ static int open_segment(struct vs_segments *segments, struct vs_tag_row *row, st
     opts.step_max = (uint64_t)conf->step_max;
     opts.order = conf->order == VS_CONF_TREND ? VESTA_TREND : VESTA_STRICT;
     if (is_dense) opts.flags = VESTA_NO_KEEPER;
-    if (row->form && row->form->period != VS_FORM_NEVER) opts.floor = first_of_day, opts.floor_self = row;
+    if (row->form && row->form->period != VS_FORM_NEVER) {
+        opts.floor = first_of_day;
+        opts.fits = fits_form;
+        opts.floor_self = row;
+    }
+    opts.form = conf->form;
     int rc = vesta_segment_open(&opts, is_dense ? &tag->memory : &tag->seg, err);
     if (rc == VESTA_OK && !is_dense) vesta_segment_on_ready(tag->seg, wake_loops, &segments->serving->app);
     return rc;

@@ -25,6 +25,8 @@ bool vs_counter_check_step(uint64_t step, struct vs_reply *reply);
 bool vs_counter_check_from(uint64_t from, struct vs_reply *reply);
 /* What to answer if one share is remembered (delta 0: none, although it was written) and another is asked for. */
 void vs_share_answer(const struct vs_share *stands, const struct vs_share *share, struct vs_reply *reply);
+/* What to answer where one form's fingerprint is remembered (0: none), and another asked for (0: only what it is). */
+void vs_form_answer(const char *tag, uint64_t stands, uint64_t fingerprint, struct vs_reply *reply);
 /* An untake's bounds are what its caller was granted once: asserted, not answered. */
 void vs_counter_check_untake(uint64_t from, uint64_t until);
 

@@ -4,6 +4,7 @@
  * library and rock need no database's client where nobody uses that database; tests have theirs linked in. */
 #include "store/store.h"
 #include "base/error.h"
+#include "store/counter.h"
 #include "store/module.h"
 #include "store/reply.h"
 
@@ -31,6 +32,7 @@ static void check_row(const struct vs_store_ops *ops) {
     assert(!ops->take == !ops->tag_add);
     assert(!ops->take == !ops->tag_step);
     assert(!ops->take == !ops->lift);
+    assert(!ops->take == !ops->keep_form);
     assert(!ops->reserve == !ops->settle);
     assert(ops->take || !ops->share);
     assert(ops->take || !ops->reserve);
@@ -219,8 +221,8 @@ static bool is_anothers(struct vs_store *store, const struct vs_counter *counter
 
 /* In this order: a floor that is asked for by the time of the take that brought the numbers cannot rise between them,
  * and the counter alone says who comes first. */
-void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
-                   const struct vs_floor *floor, struct vs_reply *reply) {
+static void take_above_floor(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
+                             const struct vs_floor *floor, struct vs_reply *reply) {
     store->ops->take(store, counter, step, reply);
     if (!floor->at || reply->outcome != VS_STORE_OK) return;
     uint64_t least = floor->at(floor->self, reply->store_ms);
@@ -233,4 +235,59 @@ void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uin
     if (reply->outcome == VS_STORE_OK) store->ops->take(store, counter, step, reply);
     if (reply->outcome == VS_STORE_OK && reply->grant.from < least)
         vs_answer(reply, VS_STORE_REFUSED, "the counter was lowered while its day began: numbers would come twice");
+}
+
+/* If the counter still stands at the grant's end. */
+static void give_back(struct vs_store *store, const struct vs_counter *counter, const struct vs_reply *reply) {
+    struct vs_reply given_back = {.outcome = VS_STORE_DOWN};
+    store->ops->untake(store, counter, reply->grant.from, reply->grant.until, &given_back);
+}
+
+static void refuse_period(struct vs_store *store, const struct vs_counter *counter, struct vs_reply *reply) {
+    give_back(store, counter, reply);
+    vs_answer(reply, VS_STORE_REFUSED,
+              "tag '%s' stands in a period of another form, so this form waits for its next one. Give each form a tag "
+              "of its own with vesta segments add",
+              counter->tag);
+}
+
+static uint64_t fingerprint_of(const char *form) {
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *form; form++)
+        hash = (hash ^ (unsigned char)*form) * 0x100000001b3u;
+    return hash >> 2 | 1;
+}
+_Static_assert(UINT64_MAX >> 2 < VS_NUMBER_MAX, "a fingerprint is a number that a counter may have");
+
+/* Whether the counter's form is that one, or none yet (*is_new).  False with the reply filled. */
+static bool may_write(struct vs_store *store, const struct vs_counter *counter, uint64_t form, bool *is_new,
+                      struct vs_reply *reply) {
+    store->ops->keep_form(store, counter, 0, reply);
+    if (reply->outcome != VS_STORE_OK) return false;
+    uint64_t stands = reply->grant.from;
+    *is_new = stands == 0;
+    if (stands && stands != form) vs_form_answer(counter->tag, stands, form, reply);
+    return reply->outcome == VS_STORE_OK;
+}
+
+/* Remembers the form that the numbers of a grant are the first of. */
+static void keep_form(struct vs_store *store, const struct vs_counter *counter, uint64_t form, struct vs_reply *reply) {
+    struct vs_reply kept = {.outcome = VS_STORE_DOWN};
+    store->ops->keep_form(store, counter, form, &kept);
+    if (kept.outcome == VS_STORE_OK) return;
+    give_back(store, counter, reply);
+    vs_answer(reply, kept.outcome == VS_STORE_REFUSED ? VS_STORE_REFUSED : VS_STORE_UNKNOWN, "%s", kept.text);
+}
+
+/* Another form is refused first, so that the counter is not raised for it.  A new one is remembered last: one that gets
+ * no number stands in no other's way. */
+void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
+                   const struct vs_floor *floor, struct vs_reply *reply) {
+    uint64_t form = floor->form ? fingerprint_of(floor->form) : 0;
+    bool is_new = false;
+    if (form && !may_write(store, counter, form, &is_new, reply)) return;
+    take_above_floor(store, counter, step, floor, reply);
+    if (reply->outcome == VS_STORE_OK && floor->fits && !floor->fits(floor->self, reply->grant.from))
+        refuse_period(store, counter, reply);
+    if (reply->outcome == VS_STORE_OK && is_new) keep_form(store, counter, form, reply);
 }

@@ -234,6 +234,12 @@ struct vs_store_ops {
      * this store remembers none. */
     void (*share)(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                   struct vs_reply *reply);
+    /* Holds the form in which callers write the counter's numbers, by its fingerprint (1 to VS_NUMBER_MAX - 1), against
+     * the one that the store remembers, and remembers it where there is none: texts of two forms may be equal.  OK: it
+     * is that one, durably.  REFUSED: it is another.  fingerprint 0: reply->grant.from is the one that it remembers,
+     * 0: none. */
+    void (*keep_form)(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
+                      struct vs_reply *reply);
     /* Makes a table of counters (NULL: leaf_alloc) where it is missing.  NULL: they come with their first tag. */
     void (*tag_init)(struct vs_store *store, const char *table, struct vs_reply *reply);
 };
@@ -292,6 +298,8 @@ void vs_store_init(struct vs_store *store, struct vs_reply *reply);
 struct vs_floor {
     uint64_t (*at)(void *self, int64_t unix_ms); /* NULL: there is no floor */
     void *self;
+    int (*fits)(void *self, uint64_t number); /* whether the number may be given at all; NULL: each may */
+    const char *form;                         /* in which callers write the numbers; NULL: in digits */
 };
 /* As the operation; OK if the store remembers none. */
 void vs_store_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,

@@ -262,7 +262,7 @@ static uint64_t say_least(void *self, int64_t unix_ms) {
 }
 
 static enum vs_outcome take_above(struct vs_store *store, const char *tag, uint64_t step, struct said *said) {
-    const struct vs_floor floor = {say_least, said};
+    const struct vs_floor floor = {.at = say_least, .self = said};
     vs_store_take(store, &(struct vs_counter){table, tag}, step, &floor, &reply);
     return reply.outcome;
 }

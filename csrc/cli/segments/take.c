@@ -32,6 +32,11 @@ static uint64_t first_of_day(void *self, int64_t unix_ms) {
     return vs_form_first(&taking->form, &taking->zone.zone, unix_ms);
 }
 
+static int fits_form(void *self, uint64_t number) {
+    const struct taking *taking = self;
+    return vs_form_fits(&taking->form, number);
+}
+
 static int write_text(const struct taking *taking, uint64_t number, char *text) {
     struct vesta_error err;
     if (!taking->form_text)
@@ -62,7 +67,8 @@ static int take(struct taking *taking) {
     const struct vs_place *place = &taking->places.at[0];
     const struct vs_counter counter = {place->table, taking->tag};
     const bool has_day = taking->form_text && taking->form.period != VS_FORM_NEVER;
-    const struct vs_floor floor = {has_day ? first_of_day : NULL, taking};
+    const struct vs_floor floor = {has_day ? first_of_day : NULL, taking, has_day ? fits_form : NULL,
+                                   taking->form_text};
     struct vs_reply reply;
     if (taking->places.count > 1)
         return vs_usage("the numbers of %s come from %d databases in turn, and this command asks one: take them from a "

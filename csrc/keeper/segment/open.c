@@ -261,7 +261,7 @@ static void fill(struct vesta_segment *seg, const struct settings *settings) {
     seg->anchor = settings->anchor;
     seg->step = opts->step;
     seg->order = opts->order;
-    seg->floor = (struct vs_floor){opts->floor, opts->floor_self};
+    seg->floor = (struct vs_floor){opts->floor, opts->floor_self, opts->fits, opts->form};
     seg->keeps = true;
     seg->parts_count = settings->count;
     snprintf(seg->tag, sizeof seg->tag, "%s", opts->tag);
@@ -328,7 +328,9 @@ static int make(const struct settings *settings, struct vesta_segment **out, str
 
 /* Two floors of one counter: whichever held, somebody would be given less than his. */
 static bool has_floor(const struct vesta_segment *seg, const struct settings *settings) {
-    return seg->floor.at == settings->opts.floor && seg->floor.self == settings->opts.floor_self;
+    const char *form = seg->floor.form, *asked = settings->opts.form;
+    bool is_form = form && asked ? strcmp(form, asked) == 0 : form == asked;
+    return is_form && seg->floor.at == settings->opts.floor && seg->floor.self == settings->opts.floor_self;
 }
 
 int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segment **out, struct vesta_error *err) {
@@ -345,7 +347,7 @@ int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segme
     }
     if (seg && !has_floor(seg, &settings)) {
         vs_process_unlock();
-        return vs_fail(err, VESTA_EOPTION, "'%s' is open with another floor", seg->tag);
+        return vs_fail(err, VESTA_EOPTION, "'%s' is open with another floor or form", seg->tag);
     }
     if (!seg) rc = make(&settings, &seg, err);
     if (seg) seg->users++;

@@ -3,6 +3,7 @@
  *     <place>/~counters/tag-<tag>     a dot in a tag is a ~ there: behind a name, a dot is folder.h's
  *     <place>/~counters/share-<tag>   which share of the tag's numbers this store grants: a row whose step is the
  *                                     share's delta, and whose max is its remainder
+ *     <place>/~counters/form-<tag>    likewise, with the fingerprint of the form that its numbers are written in
  *     <place>/~counters/lock          whose turn it is to write
  *
  * A write is made over the very text that it was decided on, as folder.h says, and tried again where another came
@@ -23,9 +24,10 @@
 
 #define PREFIX "tag-"
 #define SHARE "share-"
+#define FORM "form-"
 #define OTHERS_US_MAX 2000000
 #define OTHERS_NAP_US 2000
-_Static_assert(sizeof SHARE >= sizeof PREFIX, "the longest prefix");
+_Static_assert(sizeof SHARE >= sizeof PREFIX && sizeof SHARE >= sizeof FORM, "the longest prefix");
 _Static_assert(sizeof SHARE + VESTA_NAMESPACE_MAX <= VS_FOLDER_NAME_MAX, "a tag's file has a name");
 
 /* What a call is about. */
@@ -237,6 +239,39 @@ void vs_file_share(struct vs_store *store, const struct vs_counter *counter, con
     else if (well)
         vs_counter_unknown(call.tag, reply);
     vs_folder_leave(&call.self->counters);
+}
+
+/* The fingerprint that stands there; 0: none.  False with the reply filled. */
+static bool load_form(const struct call *call, uint64_t *fingerprint) {
+    struct vs_tag row = {.max = 0};
+    uint64_t ver = 0;
+    bool is_read = load_row(call, &row, &ver);
+    *fingerprint = is_read && ver ? (uint64_t)row.max : 0;
+    return is_read;
+}
+
+void vs_file_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
+                  struct vs_reply *reply) {
+    struct call call;
+    uint64_t stands;
+    vs_reply_clear(reply);
+    if (!vs_counter_no_table(counter->table, reply) || !vs_counter_check(counter, reply)) return;
+    begin(&call, store, counter->tag, reply);
+    name_of(FORM, call.tag, call.name);
+    if (!has_folder(&call)) {
+        vs_counter_unknown(call.tag, reply);
+        return;
+    }
+    if (!vs_folder_enter(&call.self->counters, reply)) return;
+    bool is_read = load_form(&call, &stands);
+    if (is_read && stands == 0 && fingerprint) {
+        try_until_done(&call, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = fingerprint, .step = 1});
+        bool is_there = reply->outcome == VS_STORE_OK || reply->outcome == VS_STORE_CONFLICT;
+        if (is_there) vs_reply_clear(reply); /* written, or another was faster: what stands there is looked at */
+        is_read = is_there && load_form(&call, &stands);
+    }
+    vs_folder_leave(&call.self->counters);
+    if (is_read) vs_form_answer(call.tag, stands, fingerprint, reply);
 }
 
 /* Adds the tag of a file, whatever stands in it. */

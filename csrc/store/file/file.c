@@ -351,4 +351,5 @@ const struct vs_store_ops vs_store_file = {
     .tag_step = vs_file_tag_step,
     .lift = vs_file_lift,
     .share = vs_file_share,
+    .keep_form = vs_file_form,
 };

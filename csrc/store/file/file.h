@@ -28,5 +28,7 @@ void vs_file_tag_step(struct vs_store *store, const struct vs_counter *counter, 
 void vs_file_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
 void vs_file_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                    struct vs_reply *reply);
+void vs_file_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
+                  struct vs_reply *reply);
 
 #endif

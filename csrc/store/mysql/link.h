@@ -145,6 +145,8 @@ void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_repl
 bool vs_mysql_make_shares(struct mysql_store *self, struct vs_reply *reply);
 void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                     struct vs_reply *reply);
+void vs_mysql_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
+                   struct vs_reply *reply);
 
 /* reserve.c */
 bool vs_mysql_make_reservations(struct mysql_store *self, struct vs_reply *reply);

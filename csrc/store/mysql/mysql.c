@@ -474,6 +474,7 @@ const struct vs_store_ops vs_store_mysql = {
     .tag_step = vs_mysql_tag_step,
     .lift = vs_mysql_lift,
     .share = vs_mysql_share,
+    .keep_form = vs_mysql_form,
     .tag_init = vs_mysql_tag_init,
     .reserve = vs_mysql_reserve,
     .settle = vs_mysql_settle,

@@ -1,12 +1,15 @@
-/* share.c -- which numbers of a counter a database grants, of several that grant them together, in MariaDB or MySQL.
+/* share.c -- which numbers of a counter a database grants, of several that grant them together, and in which form they
+ * are written, in MariaDB or MySQL.
  *
  *     vesta_segment_share (counters, tag, delta, remainder)
  *
- * counters is the name of the counter's table.  Leaf's own has no column for it, so this one stands beside it. */
+ * counters is the name of the counter's table.  Leaf's own has no column for it, so this one stands beside it.  For a
+ * form counters has a ~ in front, and delta is the form's fingerprint. */
 #include "store/mysql/counter.h"
 
 #include <inttypes.h>
 #include <mysqld_error.h>
+#include <stdio.h>
 
 enum { COL_NONCE, COL_DELTA, COL_REMAINDER, COLUMNS };
 
@@ -25,13 +28,13 @@ static bool lacks_table(const struct vs_mysql_call *call) {
 }
 
 /* One row comes, whatever is there.  False with the reply filled. */
-static bool look(const struct vs_mysql_call *call, struct vs_share *share) {
+static bool look(const struct vs_mysql_call *call, const char *key, struct vs_share *share) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
     vs_sql_add(&sql,
                "SELECT %" PRIu64 ", s.delta, s.remainder FROM (SELECT 1) AS one LEFT JOIN " VS_SHARES
                " AS s ON s.counters = '%s' AND s.tag = '%s' FOR UPDATE",
-               vs_mysql_nonce(call->self), call->table, call->tag);
+               vs_mysql_nonce(call->self), key, call->tag);
     if (!vs_mysql_rows(call->self, &sql, COLUMNS, &rows, call->reply)) return false;
     int found = vs_mysql_fetch(call->self, &rows, call->reply);
     if (found < 0) return false;
@@ -43,12 +46,12 @@ static bool look(const struct vs_mysql_call *call, struct vs_share *share) {
 }
 
 /* False with the reply filled. */
-static bool insert(const struct vs_mysql_call *call, const struct vs_share *share) {
+static bool insert(const struct vs_mysql_call *call, const char *key, const struct vs_share *share) {
     struct vs_sql sql = {.length = 0};
     vs_sql_add(&sql,
                "INSERT INTO " VS_SHARES " (counters, tag, delta, remainder) VALUES ('%s', '%s', %" PRIu64 ", %" PRIu64
                ")",
-               call->table, call->tag, share->delta, share->remainder);
+               key, call->tag, share->delta, share->remainder);
     if (vs_mysql_call_write(call, &sql, 1) == VS_FATE_TOLD) return false;
     vs_reply_clear(call->reply); /* done, or another was faster: what stands there is looked at */
     return true;
@@ -61,13 +64,20 @@ static bool may_do_without(const struct vs_mysql_call *call, const struct vs_sha
 }
 
 /* What stands there in the end: as it was, or as it is written.  False with the reply filled. */
-static bool find_or_keep(const struct vs_mysql_call *call, const struct vs_share *share, struct vs_share *stands) {
-    if (!look(call, stands)) {
+static bool find_or_keep(const struct vs_mysql_call *call, const char *key, const struct vs_share *share,
+                         struct vs_share *stands) {
+    if (!look(call, key, stands)) {
         if (!lacks_table(call)) return false;
         vs_reply_clear(call->reply);
-        if (!vs_mysql_make_shares(call->self, call->reply) || !look(call, stands)) return false;
+        if (!vs_mysql_make_shares(call->self, call->reply) || !look(call, key, stands)) return false;
     }
-    return stands->delta || (insert(call, share) && look(call, stands));
+    return stands->delta || !share->delta || (insert(call, key, share) && look(call, key, stands));
+}
+
+static void say_lack(const struct vs_mysql_call *call) {
+    if (lacks_table(call))
+        vs_answer(call->reply, VS_STORE_REFUSED,
+                  "cannot use " VS_SHARES ": run `vesta store init --segments`, and grant SELECT, INSERT, UPDATE");
 }
 
 void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
@@ -78,11 +88,23 @@ void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, co
     if (!vs_mysql_call_begin(&call, store, counter, reply) || !vs_mysql_call_load(&call, &row)) return;
     if (row.delta > 1) /* tinyid's rows say it themselves */
         vs_done(reply);
-    else if (find_or_keep(&call, share, &stands))
+    else if (find_or_keep(&call, call.table, share, &stands))
         vs_share_answer(&stands, share, reply);
     else if (may_do_without(&call, share))
         vs_reply_clear(reply), vs_done(reply);
-    else if (lacks_table(&call))
-        vs_answer(reply, VS_STORE_REFUSED,
-                  "cannot use " VS_SHARES ": run `vesta store init --segments`, and grant SELECT, INSERT, UPDATE");
+    else
+        say_lack(&call);
+}
+
+void vs_mysql_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
+                   struct vs_reply *reply) {
+    char key[1 + VS_COUNTER_TABLE_MAX];
+    struct vs_mysql_call call;
+    struct vs_share stands;
+    if (!vs_mysql_call_begin(&call, store, counter, reply)) return;
+    snprintf(key, sizeof key, "~%s", call.table);
+    if (find_or_keep(&call, key, &(struct vs_share){.delta = fingerprint}, &stands))
+        vs_form_answer(call.tag, stands.delta, fingerprint, reply);
+    else
+        say_lack(&call);
 }

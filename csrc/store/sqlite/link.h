@@ -64,6 +64,8 @@ void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, ui
 /* share.c */
 void vs_sqlite_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                      struct vs_reply *reply);
+void vs_sqlite_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
+                    struct vs_reply *reply);
 
 /* reserve.c */
 void vs_sqlite_reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,

@@ -1,11 +1,13 @@
-/* share.c -- which numbers of a counter a database file grants, of several that grant them together.
+/* share.c -- which numbers of a counter a database file grants, of several that grant them together; and in which form
+ * they are written.
  *
  *     vesta_segment_share (counters, tag, delta, remainder)
  *
- * counters is the name of the counter's table. */
+ * counters is the name of the counter's table.  For a form it has a ~ in front, and delta is the form's fingerprint. */
 #include "store/sqlite/counter.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #define CREATE                                                                                                         \
     "CREATE TABLE IF NOT EXISTS " VS_SHARES " (counters TEXT, tag TEXT, delta INTEGER NOT NULL,"                       \
@@ -13,11 +15,14 @@
 #define SELECT "SELECT delta, remainder FROM " VS_SHARES " WHERE counters = ?1 AND tag = ?2"
 #define INSERT "INSERT INTO " VS_SHARES " (counters, tag, delta, remainder) VALUES (?1, ?2, ?3, ?4)"
 
+#define KEY_MAX (1 + VS_COUNTER_TABLE_MAX)
+
 /* `share`: of a row that is to be written. */
-static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *sql, const struct vs_share *share) {
+static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *key, const char *sql,
+                             const struct vs_share *share) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(call->self->db, sql, -1, &stmt, NULL);
-    if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 1, call->table, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
     if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 2, call->tag, -1, SQLITE_STATIC);
     if (rc == SQLITE_OK && share) rc = sqlite3_bind_int64(stmt, 3, (int64_t)share->delta);
     if (rc == SQLITE_OK && share) rc = sqlite3_bind_int64(stmt, 4, (int64_t)share->remainder);
@@ -28,8 +33,8 @@ static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *sql,
 }
 
 /* False with the reply filled. */
-static bool load(const struct vs_sqlite_call *call, struct vs_share *share) {
-    sqlite3_stmt *stmt = prepare(call, SELECT, NULL);
+static bool load(const struct vs_sqlite_call *call, const char *key, struct vs_share *share) {
+    sqlite3_stmt *stmt = prepare(call, key, SELECT, NULL);
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
     bool well = rc == SQLITE_ROW || rc == SQLITE_DONE || vs_sqlite_trouble(call->self, rc, call->reply);
@@ -43,25 +48,43 @@ static bool load(const struct vs_sqlite_call *call, struct vs_share *share) {
 }
 
 /* Writes, commits, and looks again.  False with the reply filled. */
-static bool keep(const struct vs_sqlite_call *call, const struct vs_share *share, struct vs_share *stands) {
+static bool keep(const struct vs_sqlite_call *call, const char *key, const struct vs_share *share,
+                 struct vs_share *stands) {
     assert(!sqlite3_get_autocommit(call->self->db));
-    sqlite3_stmt *stmt = prepare(call, INSERT, share);
+    sqlite3_stmt *stmt = prepare(call, key, INSERT, share);
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
     if (rc != SQLITE_DONE) vs_sqlite_trouble(call->self, rc, call->reply);
     sqlite3_finalize(stmt);
     return rc == SQLITE_DONE && vs_sqlite_commit(call->self, call->reply) &&
-           vs_sqlite_look_anew(call->self, call->reply) && load(call, stands);
+           vs_sqlite_look_anew(call->self, call->reply) && load(call, key, stands);
+}
+
+/* What stands there in the end: as it was, or as it is written.  False with the reply filled. */
+static bool find_or_keep(const struct vs_sqlite_call *call, const char *key, const struct vs_share *share,
+                         struct vs_share *stands) {
+    struct vs_tag row;
+    return vs_sqlite_call_load(call, &row) && vs_sqlite_run(call->self, CREATE, call->reply) &&
+           load(call, key, stands) && (stands->delta || !share->delta || keep(call, key, share, stands));
 }
 
 void vs_sqlite_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                      struct vs_reply *reply) {
     struct vs_sqlite_call call;
     struct vs_share stands;
-    struct vs_tag row;
     if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
-    if (vs_sqlite_call_load(&call, &row) && vs_sqlite_run(call.self, CREATE, reply) && load(&call, &stands) &&
-        (stands.delta || keep(&call, share, &stands)))
-        vs_share_answer(&stands, share, reply);
+    if (find_or_keep(&call, call.table, share, &stands)) vs_share_answer(&stands, share, reply);
+    vs_sqlite_end(call.self);
+}
+
+void vs_sqlite_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
+                    struct vs_reply *reply) {
+    struct vs_sqlite_call call;
+    struct vs_share stands;
+    char key[KEY_MAX];
+    if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
+    snprintf(key, sizeof key, "~%s", call.table);
+    if (find_or_keep(&call, key, &(struct vs_share){.delta = fingerprint}, &stands))
+        vs_form_answer(call.tag, stands.delta, fingerprint, reply);
     vs_sqlite_end(call.self);
 }

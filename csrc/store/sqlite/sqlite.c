@@ -332,6 +332,7 @@ const struct vs_store_ops vs_store_sqlite = {
     .tag_step = vs_sqlite_tag_step,
     .lift = vs_sqlite_lift,
     .share = vs_sqlite_share,
+    .keep_form = vs_sqlite_form,
     .reserve = vs_sqlite_reserve,
     .settle = vs_sqlite_settle,
 };

@@ -3,6 +3,7 @@
  *     /~counters/<tag>
  *     /~shares/<tag>     which share of the tag's numbers this store grants: a row whose step is the share's delta, and
  *                        whose max is its remainder
+ *     /~forms/<tag>       likewise, with the fingerprint of the form that its numbers are written in
  *
  * A write is a set over the version that was read, behind a sync, and read again behind it in the same message: it is
  * done only where the store shows it.  A write that is denied because another came first is decided anew. */
@@ -206,6 +207,23 @@ void vs_zk_share(struct vs_store *store, const struct vs_counter *counter, const
     const struct vs_share stands = {.delta = view.found ? (uint64_t)view.row.step : 0,
                                     .remainder = view.found ? (uint64_t)view.row.max : 0};
     vs_share_answer(&stands, share, reply);
+}
+
+void vs_zk_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
+                struct vs_reply *reply) {
+    const struct vs_counter_change add = {.what = VS_TAG_ADD, .from = fingerprint, .step = 1};
+    struct call call;
+    struct view view;
+    if (!begin(&call, store, counter, reply)) return;
+    turn_to(&call, VS_ZK_FORMS);
+    if (!look(&call, &view)) return;
+    if (!view.found && fingerprint) {
+        change_node(&call, &add); /* or another host was faster */
+        if (reply->outcome != VS_STORE_OK && reply->outcome != VS_STORE_CONFLICT) return;
+        vs_reply_clear(reply);
+        if (!look(&call, &view)) return;
+    }
+    vs_form_answer(call.tag, view.found ? (uint64_t)view.row.max : 0, fingerprint, reply);
 }
 
 /* ------------------------------------------------------------------ listing */

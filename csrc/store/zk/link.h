@@ -13,6 +13,7 @@
 #define VS_ZK_GROUP 128 /* workers under one node */
 #define VS_ZK_COUNTERS "/~counters"
 #define VS_ZK_SHARES "/~shares"
+#define VS_ZK_FORMS "/~forms"
 #define VS_ZK_CLOCK "/~clock" /* a name that no namespace can have; made by init, so it says whether that was done */
 
 /* Whom to connect to, and as whom: whole in itself, for a connection is made by another thread than the call's. */
@@ -103,6 +104,7 @@ void vs_zk_tag_step(struct vs_store *store, const struct vs_counter *counter, ui
 void vs_zk_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
 void vs_zk_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                  struct vs_reply *reply);
+void vs_zk_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint, struct vs_reply *reply);
 
 /* foreign.c: other generators' nodes, and what lies beside the namespace. */
 void vs_zk_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,

@@ -447,4 +447,5 @@ const struct vs_store_ops vs_store_zk = {
     .tag_step = vs_zk_tag_step,
     .lift = vs_zk_lift,
     .share = vs_zk_share,
+    .keep_form = vs_zk_form,
 };

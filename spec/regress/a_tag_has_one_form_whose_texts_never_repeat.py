@@ -1,0 +1,82 @@
+"""a_tag_has_one_form_whose_texts_never_repeat.py -- a form that began anew each month was changed to one of days and back,
+and INV-202611-0002 was given again; two hosts with different forms did the same during a deployment."""
+import os
+import sqlite3
+
+from served import mariadb, stores
+from serving import Configured, claim, main, same
+
+YEARS, DAYS = "INV-{year:%Y}-{number:4}", "INV-{day:%Y%m%d}-{number:4}"
+ANOTHER = "tag 'invoices' has given numbers in another form"
+MIDST = "stands in a period of another form"
+
+
+def made(world, tag):
+    for kind, uri in stores(world).items():
+        if kind in ("mysql", "zk"):
+            done = world.run("store", "init", "--segments", "--store", uri, "--namespace", "any", "--layout", "snowflake")
+            same((kind, done.code, done.err), (kind, 0, ""))
+        done = world.run("segments", "add", tag, "--store", uri)
+        same((kind, done.code, done.err), (kind, 0, ""))
+        yield kind, uri
+
+
+def take(world, uri, form, n=1):
+    return world.run("segments", "take", "invoices", "-n", str(n), "--form", form, "--store", uri)
+
+
+def refused(world, uri, form, why):
+    done = take(world, uri, form)
+    same((done.code, done.out), (1, ""))
+    assert why in done.err and "vesta segments add" in done.err, done.err
+
+
+def forget(world, kind):
+    """As a row is that an older vesta has given numbers of."""
+    if kind == "file":
+        os.remove(world.path("files/~counters/form-invoices"))
+    elif kind == "sqlite":
+        with sqlite3.connect(world.path("v.db")) as db:
+            db.execute("DELETE FROM vesta_segment_share")
+    elif kind == "mysql":
+        mariadb().sql("DELETE FROM vesta.vesta_segment_share")
+
+
+def years_days_years(world, kind, uri):
+    texts = take(world, uri, YEARS, 3).out.split()
+    same(len(texts), 3)
+    refused(world, uri, DAYS, ANOTHER)
+    texts += take(world, uri, YEARS).out.split()  # the refused one has cost no text, and its number is given back
+    same(texts[-1][-4:], "0004")
+    if kind == "zk":
+        return
+    forget(world, kind)
+    texts += take(world, uri, DAYS, 2).out.split()
+    refused(world, uri, YEARS, ANOTHER)
+    forget(world, kind)
+    refused(world, uri, YEARS, MIDST)  # today is not the first of January
+    same(len(set(texts)), 6)
+
+
+@claim("a form of years, of days, of years again: the second is refused by name in each store, and no text comes twice without its memory")
+def _(world):
+    for kind, uri in made(world, "invoices"):
+        years_days_years(world, kind, uri)
+
+
+@claim("two servers with different forms on one tag, during a deployment: the second gives nothing, and the first goes on")
+def _(world):
+    text = ("return { stores = { a = { uri = '%s' } }, segments = { { store = 'a', tags = { 'orders' }, order = 'strict', wait_ms_max = 2000, "
+            "form = '%s' } } }")
+    for kind, uri in made(world, "orders"):
+        with Configured(world, text % (uri, YEARS)) as old:
+            first = old.redis("GET", "orders")
+            assert first.startswith(b"$13\r\nINV-"), first
+        with Configured(world, text % (uri, DAYS)) as new:
+            answer = new.redis("GET", "orders")
+            assert answer.startswith(b"-TRYAGAIN ") and b"another form" in answer, (kind, answer)
+        with Configured(world, text % (uri, YEARS)) as old:
+            assert old.redis("GET", "orders").endswith(b"-0002\r\n"), kind
+
+
+main()
