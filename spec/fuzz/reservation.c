@@ -30,12 +30,17 @@ static void run(const char *sql) {
     sqlite3_close(db);
 }
 
+static void remove_file(void) {
+    unlink(path);
+}
+
 static void open_store(void) {
     char uri[sizeof path + 8];
     struct vs_reply reply;
     if (store) return;
     snprintf(path, sizeof path, "/dev/shm/vesta-fuzz-reservation-%d.db", (int)getpid());
     unlink(path);
+    atexit(remove_file);
     snprintf(uri, sizeof uri, "sqlite:%s", path);
     struct vs_store_opts opts = {.namespace_ = "default", .group = -1, .clock = vs_clock_system()};
     MUST(vs_store_open(uri, &opts, &store, NULL) == VESTA_OK);
