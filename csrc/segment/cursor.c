@@ -362,6 +362,7 @@ void vs_segment_inherit(struct vs_segment *seg, const struct vs_segment *old) {
     for (int i = 0; i < VS_DATABASES_MAX; i++) {
         vs_raise_u64(&seg->granted[i], atomic_load(&old->granted[i]));
         vs_raise_u64(&seg->lowered[i], atomic_load(&old->lowered[i]));
+        vs_raise_u64(&seg->answered[i], atomic_load(&old->answered[i]));
     }
     atomic_fetch_or(&seg->stopped, atomic_load(&old->stopped));
 }

@@ -78,7 +78,7 @@ static void stand_still(struct vs_refill *refill, const struct vs_refill_event *
         return;
     }
     act(refill, out, VS_RF_RAISE, VS_REFILL_RAISE);
-    out->floor = ev->granted;
+    out->floor = ev->granted > ev->answered ? ev->granted : ev->answered;
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -109,6 +109,15 @@ static void halt(struct vs_refill *refill, const struct vs_refill_event *ev, str
     act(refill, out, VS_RF_HALT, VS_REFILL_HALT);
 }
 
+/* A range of a counter that went back meanwhile is neither used nor given back: other hosts may have it, too. */
+static void burn(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out, bool ends) {
+    refill->ends = ends;
+    if (ends)
+        act_claim(refill, out, VS_REFILL_CLOSE);
+    else
+        stand_still(refill, ev, out);
+}
+
 /* The store has granted [from, until). */
 static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     const char *why = vs_range_of(ev->from, ev->until, refill->opts.delta, refill->opts.remainder, &refill->range);
@@ -121,6 +130,10 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
     refill->from = ev->from;
     refill->step = ev->until - ev->from; /* the row's own, where that was asked for */
     refill->range.database = refill->opts.database;
+    if (ev->stopped && ev->from >= refill->granted) {
+        burn(refill, ev, out, ev->closed);
+        return;
+    }
     if (ev->closed) {
         act_return(refill, out, true);
         return;
@@ -173,7 +186,10 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
         bool is_spent = ev->published == VS_SEGMENT_SPENT;
         refill->troubles = 0; /* the counter grants ranges */
         say(refill, "%s", is_spent ? "the segment's words are used up: it goes on in a new map" : "");
-        act_return(refill, out, ev->published != VS_NOT_NEEDED);
+        if (ev->stopped)
+            burn(refill, ev, out, ev->published != VS_NOT_NEEDED);
+        else
+            act_return(refill, out, ev->published != VS_NOT_NEEDED);
         return;
     }
     if (refill->refills++ > 0) refill->refilled_us = refill->sent_us; /* the first two follow each other at once */

@@ -27,11 +27,12 @@ struct vs_refill_event {
     bool stop;        /* give back and end */
     bool due;         /* vs_segment_is_due, now */
     bool stopped;     /* the database's bit of the segment's word */
-    bool raised;      /* likewise: its counter was raised to `granted` since it went back */
+    bool raised;      /* likewise: its counter was raised since it went back */
     bool closed;      /* the segment is, now: what it gave back takes the counter back */
     uint32_t forgone; /* the segment's word, read before the next one */
     uint64_t granted; /* the database's in the segment's words, now: the counter's answers to what is asked from now on
                          are no lower, as long as `forgone` stays */
+    uint64_t answered; /* likewise: the highest end of a range that was granted, used or not */
     enum vs_outcome outcome;
     uint64_t from, until;   /* to TAKE, where it is OK: what was granted */
     uint64_t step;          /* the step that the counter's row has now; 0: it has none */

@@ -65,11 +65,16 @@ struct vs_segment {
                                   I/O, nothing else */
     _Atomic int64_t pulse_boot_us; /* until then the refiller's silence means nothing */
     _Atomic uint32_t stopped; /* a bit for each database: its counter went back, and no range is taken until a person
-                                 has acted; and VS_RAISED of it: the counter was raised to `granted` since */
+                                 has acted; and VS_RAISED of it: the counter was raised above all that this
+                                 host was granted since */
     _Atomic uint32_t told;    /* futex: raised when who waits is to look again */
     _Atomic uint32_t forgone; /* how often a word of `granted` was lowered: an answer to what was asked before tells
                                  nothing of a counter that went back */
-    unsigned char pad_refill[VS_LINE - 36];
+    uint32_t reserved_refill;
+    /* by database: the highest end of a range that this host was granted, used or not; an untake that is still on its
+     * way finds no counter there that was raised above */
+    _Atomic uint64_t answered[VS_DATABASES_MAX];
+    unsigned char pad_refill[VS_LINE - 40 - 8 * VS_DATABASES_MAX];
     /* by database */
     _Atomic uint64_t granted[VS_DATABASES_MAX]; /* the end of what was issued from, or may be: its counter never stands
                                                    below it */

@@ -215,12 +215,12 @@ static void a_clean_stop_remembers_what_was_granted(void) {
     seg = must_open_segment(orders());
     CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
-    AWAIT(counter_at(uri_of("one.db"), "orders") == 1501);
+    AWAIT(counter_at(uri_of("one.db"), "orders") >= 1501); /* above what it was granted, also of what it gave back */
     vesta_segment_close(seg);
     mkdir(in_folder("others"), 0700);
     setenv("VESTA_MAPS", in_folder("others"), 1);
     seg = must_open_segment(orders());
-    CHECK_EQ_U64(number_of(seg), 1501); /* another host repeats none of these numbers, either */
+    CHECK(number_of(seg) >= 1501); /* another host repeats none of these numbers, either */
     vesta_segment_close(seg);
 }
 

@@ -270,6 +270,23 @@ static void what_was_granted_is_not_granted_again(void) {
     DID(VS_REFILL_PUBLISH);
 }
 
+/* It was asked for before the counter went back, or after another host of it was the first to raise it. */
+static void what_comes_after_a_stop_is_not_used(void) {
+    start();
+    ev.granted = 2001;
+    ev.answered = 4001; /* of another refiller, whose untake may be on its way */
+    ev.stopped = true;
+    grants(2001, 4001);
+    DID(VS_REFILL_RAISE);
+    CHECK_EQ_U64(did.floor, 4001);
+    start();
+    grants(1, 2001);
+    DID(VS_REFILL_PUBLISH);
+    ev.stopped = ev.raised = true;
+    published(VS_NOT_NEEDED);
+    DID(VS_REFILL_SLEEP);
+}
+
 static void its_own_end_is_no_step_back(void) {
     start();
     grants(1, 2001);
@@ -450,6 +467,7 @@ static const struct check_case cases[] = {
     {"a refusal that ends is noticed within 6.4 s, however long it lasted", a_refusal_that_ends_is_noticed_within_6_4_s},
     {"what is no range is not used, and why is said", what_is_no_range_is_not_used},
     {"a counter that went back is raised, and refused by name until a person has acted", what_was_granted_is_not_granted_again},
+    {"a range that comes after a stop is neither used nor given back", what_comes_after_a_stop_is_not_used},
     {"a range that begins at one's own end is no step back", its_own_end_is_no_step_back},
     {"an answer that comes late is no step back", a_late_answer_is_no_step_back},
     {"a closed segment's counter may go back", a_closed_segment_goes_back},

@@ -100,7 +100,7 @@ int vesta_segment_resume(struct vesta_segment *seg, int even_lower, struct vesta
     struct vs_segment *words = atomic_load(&seg->words);
     if (!is_stopped(seg, words)) return vs_fail(err, VESTA_ENOTNOW, "the counter '%s' has not gone back", seg->tag);
     for (uint32_t i = 0; even_lower && i < seg->parts_count; i++)
-        if (vs_words_are_stopped(words, i)) atomic_store(&words->granted[i], 0);
+        if (vs_words_are_stopped(words, i)) atomic_store(&words->granted[i], 0), atomic_store(&words->answered[i], 0);
     atomic_store(&words->stopped, 0);
     vs_words_tell(words);
     vs_segment_kick(seg);

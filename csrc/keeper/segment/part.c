@@ -156,7 +156,10 @@ static void do_take(struct vs_part *part, const struct asked *asked, const struc
     ev->until = reply.grant.until;
     ev->step = reply.grant.step;
     snprintf(ev->text, sizeof ev->text, "%s", store ? reply.text : asked->why);
-    if (reply.outcome == VS_STORE_OK) take_share(part, &reply.grant, ev);
+    if (reply.outcome == VS_STORE_OK) {
+        vs_raise_u64(&atomic_load(&part->segment->words)->answered[part->index], reply.grant.until);
+        take_share(part, &reply.grant, ev);
+    }
     atomic_store(&part->is_refused, ev->outcome == VS_STORE_REFUSED);
 }
 
@@ -217,6 +220,7 @@ static void observe(const struct vs_part *part, const struct vs_live *live, stru
     ev->closed = vs_words_are_closed(live->words);
     ev->forgone = atomic_load(&live->words->forgone);
     ev->granted = atomic_load(&live->words->granted[part->index]);
+    ev->answered = atomic_load(&live->words->answered[part->index]);
 }
 
 /* What it came to is the next event. */

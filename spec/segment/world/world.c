@@ -124,6 +124,7 @@ static bool hear(const struct proc *p, struct refiller *r, int database, struct 
         ev->from = r->asked->reply.grant.from;
         ev->until = r->asked->reply.grant.until;
         ev->step = r->asked->reply.grant.step;
+        if (did->kind == VS_REFILL_TAKE && ev->outcome == VS_STORE_OK) vs_raise_u64(&words->answered[database], ev->until);
         r->asked->is_heard = true; /* it may be done later all the same */
         r->asked = NULL;
         if (did->kind == VS_REFILL_RAISE && ev->outcome == VS_STORE_OK)
@@ -188,6 +189,7 @@ static void run_refiller(struct proc *p, int database) {
     ev.closed = atomic_load(&words->cursor) & VS_CLOSED;
     ev.forgone = atomic_load(&words->forgone);
     ev.granted = atomic_load(&words->granted[database]);
+    ev.answered = atomic_load(&words->answered[database]);
     vs_refill_step(&r->machine, &ev, &r->did);
     ask(r, database);
 }
