@@ -3,6 +3,7 @@
  * To give back: the threads leave the parts; one atomic step takes the rests out of the map; each part's thread claims
  * those of its database and sends each to the store once.  A process that is killed anywhere in between leaves a gap. */
 #include "keeper/segment/counter.h"
+#include "keeper/segment/memory.h"
 #include "base/error.h"
 #include "keeper/file.h"
 #include "os/lock.h"
@@ -101,6 +102,7 @@ int vesta_segment_resume(struct vesta_segment *seg, int even_lower, struct vesta
     if (!is_stopped(seg, words)) return vs_fail(err, VESTA_ENOTNOW, "the counter '%s' has not gone back", seg->tag);
     for (uint32_t i = 0; even_lower && i < seg->parts_count; i++)
         if (vs_words_are_stopped(words, i)) atomic_store(&words->granted[i], 0), atomic_store(&words->answered[i], 0);
+    if (even_lower && seg->strict) vs_memory_forget(seg);
     atomic_store(&words->stopped, 0);
     vs_words_tell(words);
     vs_segment_kick(seg);

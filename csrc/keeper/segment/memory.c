@@ -2,16 +2,24 @@
 #include "keeper/segment/memory.h"
 #include "keeper/segment/counter.h"
 
-#define BITS 64
-_Static_assert(2 * VS_REMEMBERED_MAX <= BITS * VS_COMMITTED_WORDS,
-               "a commit that is noted late, after as many grants, sets the bit of no newer number");
+/* A word of `committed` belongs to a block of consecutive numbers.  Its lower half has a bit for each of them.  Its upper
+ * half names the block, so no caller has to clear a word before a newer block uses it: a caller that sleeps meanwhile
+ * cannot clear what others set. */
+#define BLOCK 32
+_Static_assert(VS_REMEMBERED_MAX == BLOCK * (VS_COMMITTED_WORDS - 1), "no two numbers that are remembered share a bit");
+#define NEWER_MAX (UINT32_C(1) << 16) /* a block that seems to be further ahead is one of long ago */
 
 static _Atomic uint64_t *word_of(struct vs_segment *words, uint64_t number) {
-    return &words->committed[number / BITS % VS_COMMITTED_WORDS];
+    return &words->committed[number / BLOCK % VS_COMMITTED_WORDS];
+}
+
+/* Of the blocks that share a word.  0 is none: vs_segment_format leaves words below 1 << 32. */
+static uint32_t block_of(uint64_t number) {
+    return (uint32_t)(number / BLOCK / VS_COMMITTED_WORDS % UINT32_MAX + 1);
 }
 
 static uint64_t bit_of(uint64_t number) {
-    return UINT64_C(1) << number % BITS;
+    return (uint64_t)block_of(number) << 32 | UINT64_C(1) << number % BLOCK;
 }
 
 static bool is_remembered(const struct vs_segment *words, uint64_t number) {
@@ -33,23 +41,33 @@ bool vs_memory_is_stopped(struct vesta_segment *seg) {
 
 bool vs_memory_has_committed(struct vesta_segment *seg, uint64_t number) {
     struct vs_segment *words = atomic_load(&seg->words);
-    return is_remembered(words, number) && (atomic_load(word_of(words, number)) & bit_of(number));
+    uint64_t bit = bit_of(number);
+    if (!is_remembered(words, number)) return false;
+    uint64_t stands = atomic_load(word_of(words, number));
+    return stands >> 32 == bit >> 32 && (stands & bit) == bit;
 }
 
 void vs_memory_grant(struct vesta_segment *seg, uint64_t number) {
-    struct vs_segment *words = atomic_load(&seg->words);
-    uint64_t granted = atomic_load(&words->granted[0]);
-    if (number < granted) return; /* it was free again, and is not committed */
-    /* other hosts had the numbers between: their bits are those of numbers long ago */
-    uint64_t first = number - granted < BITS * VS_COMMITTED_WORDS ? granted : number - BITS * VS_COMMITTED_WORDS + 1;
-    for (uint64_t n = first; n <= number; n++)
-        atomic_fetch_and(word_of(words, n), ~bit_of(n));
-    vs_raise_u64(&words->granted[0], number + 1);
+    vs_raise_u64(&atomic_load(&seg->words)->granted[0], number + 1);
 }
 
+/* The number may have been granted to another host, whose client commits it here. */
 void vs_memory_commit(struct vesta_segment *seg, uint64_t number) {
     struct vs_segment *words = atomic_load(&seg->words);
-    if (is_remembered(words, number)) atomic_fetch_or(word_of(words, number), bit_of(number));
+    _Atomic uint64_t *word = word_of(words, number);
+    uint64_t stands = atomic_load(word), next;
+    vs_memory_grant(seg, number);
+    do {
+        uint32_t ahead = (uint32_t)(stands >> 32) - block_of(number);
+        if (stands >> 32 && ahead > 0 && ahead < NEWER_MAX) return; /* too old to be remembered */
+        next = ahead == 0 ? stands | bit_of(number) : bit_of(number);
+    } while (!atomic_compare_exchange_weak(word, &stands, next));
+}
+
+void vs_memory_forget(struct vesta_segment *seg) {
+    struct vs_segment *words = atomic_load(&seg->words);
+    for (size_t i = 0; i < VS_COMMITTED_WORDS; i++)
+        atomic_store(&words->committed[i], 0);
 }
 
 void vs_memory_stop(struct vesta_segment *seg, uint64_t lowered) {

@@ -4,7 +4,8 @@
  * host share it, and the next start finds it.
  *
  *     granted     the database granted all numbers below
- *     committed   of the last VS_REMEMBERED_MAX numbers that it granted: those that a client has committed
+ *     committed   of the last VS_REMEMBERED_MAX numbers that it granted: those that a client of this host has committed,
+ *                 whichever host reserved them
  *     stopped     the database went back: nothing is reserved until `vesta segments resume` */
 #ifndef VS_SEGMENT_MEMORY_H
 #define VS_SEGMENT_MEMORY_H
@@ -14,7 +15,7 @@
 
 #include <stdbool.h>
 
-#define VS_REMEMBERED_MAX 2048 /* a commit of an older number is not remembered */
+#define VS_REMEMBERED_MAX 2016 /* a commit of an older number is not remembered */
 
 /* Whether the store grants all numbers of the counter.  False: `reply` says why nothing may be reserved.  Threads: those
  * of the segment's desk. */
@@ -26,8 +27,12 @@ bool vs_memory_has_committed(struct vesta_segment *seg, uint64_t number);
 
 /* The database granted the number to this host, not again but for the first time.  Call before a client sees it. */
 void vs_memory_grant(struct vesta_segment *seg, uint64_t number);
-/* The database has committed the number.  Call before the client hears of it. */
+/* The database has committed the number, so it had granted it, perhaps to another host.  Call before the client sees
+ * the answer.  Threads: any, in any process of the host. */
 void vs_memory_commit(struct vesta_segment *seg, uint64_t number);
+/* An operator starts the counter again below what was granted: no commit is remembered.  Only if nothing is reserved
+ * until that is done. */
+void vs_memory_forget(struct vesta_segment *seg);
 /* The database went back, and its counter stands at `lowered`. */
 void vs_memory_stop(struct vesta_segment *seg, uint64_t lowered);
 

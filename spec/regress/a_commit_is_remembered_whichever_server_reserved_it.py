@@ -1,0 +1,46 @@
+"""a_commit_is_remembered_whichever_server_reserved_it.py -- a number was reserved by one server and committed by another,
+the database was restored from a backup between the two, and the server that had committed the number reserved it again."""
+import os
+import shutil
+import time
+
+from reserving import ask, config, reserve
+from serving import Configured, claim, main, same
+
+
+def host(world, name):
+    """Servers of one name share maps, as processes of one host do."""
+    world.own_maps()
+    maps = world.path("maps", name)
+    os.makedirs(maps, 0o700, exist_ok=True)
+    return Configured(world, config(world), env={"VESTA_STATE": world.path(name), "VESTA_MAPS": os.path.realpath(maps)})
+
+
+@claim("a number that one server reserved and another committed: the server that committed it does not reserve it again")
+def _(world):
+    path = world.path("v.db")
+    with host(world, "a") as a, host(world, "b") as b:
+        number, token = reserve(a, "1000")
+        shutil.copyfile(path, path + ".old")
+        same(ask(b, "VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
+        shutil.copyfile(path + ".old", path + ".new")
+        shutil.move(path + ".new", path)
+        time.sleep(1.1)
+        answer = ask(b, "VESTA.RESERVE", "invoices")
+        assert b"went back: it grants 1 again, and this host was granted all below 2" in answer, answer
+
+
+@claim("a server that commits a number of another server learns how far the counter was granted")
+def _(world):
+    path = world.path("v.db")
+    with host(world, "a") as a, host(world, "b") as b:
+        shutil.copyfile(path, path + ".old")
+        number, token = reserve(a)
+        same(ask(b, "VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
+        shutil.copyfile(path + ".old", path + ".new")
+        shutil.move(path + ".new", path)
+        answer = ask(b, "VESTA.RESERVE", "invoices")
+        assert b"went back: it grants 1 again, and this host was granted all below 2" in answer, answer
+
+
+main()
