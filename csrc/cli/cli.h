@@ -23,7 +23,7 @@
     C(doctor) \
     C(health) \
     C(client) \
-    C(top) \
+    LUA(top) \
     C(store) \
     C(workers) \
     C(segments) \

@@ -128,8 +128,13 @@ struct vs_watch {
     void *self;
     bool redraws; /* a screen of a terminal: over what stood there; and how old it is, is told */
 };
-/* Each second until Ctrl-C or TERM.  Returns VS_DONE. */
+/* Each second until Ctrl-C, TERM or a hang-up.  Returns VS_DONE. */
 int vs_watch(const struct vs_watch *watch);
+
+/* From here on these signals do not end the program, but a wait in it; and a resized terminal ends a wait, too. */
+void vs_catch_signals(void);
+/* Whether a signal asked the command to end. */
+bool vs_interrupted(void);
 
 /* ---- input.c: ids from operands, or from stdin when there are none (or "-") */
 

@@ -16,11 +16,18 @@ static void on_signal(int number) {
     if (number != SIGWINCH) interrupted = 1;
 }
 
-static void catch_signals(void) {
+void vs_catch_signals(void) {
     const struct sigaction act = {.sa_handler = on_signal}; /* without SA_RESTART: a sleep ends */
+    struct sigaction before;
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
-    sigaction(SIGWINCH, &act, NULL); /* a screen of another size is drawn at once */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &act, NULL); /* nohup */
+    sigaction(SIGWINCH, &act, NULL);   /* a screen of another size is drawn at once */
+}
+
+bool vs_interrupted(void) {
+    return interrupted;
 }
 
 /* The first thing that a look said: what went wrong. */
@@ -52,7 +59,7 @@ static void tell(struct watching *w, bool is_seen) {
 
 int vs_watch(const struct vs_watch *watch) {
     struct watching w = {.watch = watch};
-    catch_signals();
+    vs_catch_signals();
     while (!interrupted && !vs_out_gone()) {
         *trouble = '\0';
         vs_say_by(keep);

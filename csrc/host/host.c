@@ -86,6 +86,9 @@ static lua_State *host_state(void) {
     host_preload(L, "vesta.core", luaopen_vesta_core);
     host_preload(L, "term", host_open_term);
     host_preload(L, "facts", host_open_facts);
+    host_preload(L, "config", host_open_config);
+    host_preload(L, "wire", host_open_wire);
+    host_preload(L, "screen", host_open_screen);
     return L;
 }
 

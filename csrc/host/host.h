@@ -34,5 +34,11 @@ int vs_host_run(int argc, char **argv);
 int host_open_term(lua_State *L);
 /* facts.c: opens the module `facts`.  Stack: +1. */
 int host_open_facts(lua_State *L);
+/* config.c: opens the module `config`.  Stack: +1. */
+int host_open_config(lua_State *L);
+/* wire.c: opens the module `wire`.  Stack: +1. */
+int host_open_wire(lua_State *L);
+/* screen.c: opens the module `screen`.  Stack: +1. */
+int host_open_screen(lua_State *L);
 
 #endif

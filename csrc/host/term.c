@@ -162,6 +162,16 @@ static int term_shown(lua_State *L) {
     return 1;
 }
 
+/* term.secret(flag, path) -> the secret that a file contains, or nil, exit code */
+static int term_secret(lua_State *L) {
+    const char *secret;
+    int code = vs_read_secret(luaL_checkstring(L, 1), luaL_checkstring(L, 2), &secret);
+    if (code == VS_GO) return lua_pushstring(L, secret), 1;
+    lua_pushnil(L);
+    lua_pushinteger(L, code);
+    return 2;
+}
+
 static int term_status(lua_State *L) {
     vs_status("%s", luaL_checkstring(L, 1));
     return 0;
@@ -365,6 +375,7 @@ int host_open_term(lua_State *L) {
         {"usage", term_usage},
         {"report", term_report},
         {"shown", term_shown},
+        {"secret", term_secret},
         {"status", term_status},
         {"progress", term_progress},
         {"progress_end", term_progress_end},

@@ -2,6 +2,7 @@
 ends; and before listeners that lie."""
 import itertools
 import json
+import random
 import re
 import signal
 import socket
@@ -340,6 +341,55 @@ def _(w):
              answer("200 OK", body) if body else b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{}")
     for body, code, out, err in together(w, [(body, ["--admin", "unix:" + w.path("cut%d" % len(body)), "--view", "segments"]) for body in wants]):
         assert wants[body][0] in out and code == wants[body][1], (wants[body], out, err)
+
+
+
+@claim("--json prints an answer of any length whole")
+def _(w):
+    event = b'{"pid":1,"namespaces":[%s]}' % b",".join(b'{"name":"space%d","ready":true}' % number for number in range(2000))
+    Liar(w.path("long"), HEAD + b"data: " + event + b"\n\n", keeps=True)
+    done = w.run("top", "--admin", "unix:" + w.path("long"), "--json")
+    same((done.code, done.err, done.out), (0, "", event.decode() + "\n"))
+
+
+class Mangler(Liar):
+    """Streams events that are cut, or altered in some bytes, and ends with a whole one of another server."""
+
+    def run(self):
+        chance = random.Random(7)
+        taken = self.socket.accept()[0]
+        taken.recv(65536)
+        taken.sendall(HEAD)
+        for _ in range(400):
+            event = bytearray(self.answer)
+            for _ in range(chance.randrange(1, 4)):
+                at = chance.randrange(len(event))
+                event[at:at + chance.randrange(3)] = chance.choice((b"", b"{", b"}", b"[", b"]", b'"', b"\\", b",", b":", b"-", b"9", b"\xff", b"\\u12"))
+            if chance.randrange(2):
+                del event[chance.randrange(len(event)):]
+            taken.sendall(b"data: %s\n\n" % event)
+            time.sleep(0.01)
+        taken.sendall(b"data: " + STATUS % 4711 + b"\n\n")
+        self.kept.append(taken)
+
+
+@claim("events that are cut or altered anywhere end no view: the next whole one is shown")
+def _(w):
+    event = b'{"version":"1","pid":1,"unix_ms":1795432359195,"uptime_s":9,"connections":1,"waiting":0,"draining":false,' \
+            b'"requests":{"ok":3,"unknown_name":7},"other_namespaces":{"count":2,"unready":1,"ids":3,"refused":4},"policies":{"generation":1,' \
+            b'"stuck":false,"reload_ok":true,"reload_unix_ms":1795432359195,"calls":{"wait":{"yes":3}},"last_error":"e","last_error_unix_ms":5},' \
+            b'"namespaces":[{"name":"orders","ready":false,"why":"lease","detail":"\\u00e9\\n","keeper":"k","warning":"w","holds_lease":true,"worker":3,' \
+            b'"lease_end_ms":1795432389195,"layout_end_ms":1895432359195,"clock_drift_ms":-2000,"ids":{"http":7,"resp":8},"refused":1,' \
+            b'"pauses":{"full":1,"lease":2},"shadow":{"policy":"p","agreed":1,"differed":2,"last_unix_ms":7,"hook":"h","said":"s"}}]}'
+    screens = []
+    for view in ("overview", "namespaces", "policies"):
+        Mangler(w.path(view), event)
+        screens.append(Terminal(w, "top", "--admin", "unix:" + w.path(view), "--view", view, TERM="xterm"))
+    for screen in screens:
+        with screen:
+            screen.until("pid 4711(?s:.*)q ends", frame=True)
+            screen.type("q")
+            same((screen.end(), screen.is_restored()), (0, True))
 
 
 main()

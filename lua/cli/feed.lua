@@ -1,0 +1,194 @@
+--- feed.lua -- asks the admin listener of a server: its state each second, and single questions.  Never blocks for an
+-- answer: read() takes what arrived.
+--
+-- `server` is { address = ..., token = text or nil }.
+local json = require "cli.json"
+local wire = require "wire"
+
+local CONNECT_MS = 2000
+local BYTES_MAX = 8 << 20     -- more than any answer of a server
+local QUESTION_MS = 5000      -- a server that is silent for so long does not answer
+local STREAM_MS = 10000       -- a stream brings an event each second
+local AGAIN_MS = 1000         -- between two attempts to connect
+local CUT = "the server closed the connection before its answer was whole"
+
+---------------------------------------------------------------- one answer
+
+local Answer = {}
+Answer.__index = Answer
+
+local function ask(server, request)
+  local token = server.token and ("Authorization: Bearer %s\r\n"):format(server.token) or ""
+  local connection, trouble = wire.ask(server.address, ("%s HTTP/1.1\r\nHost: vesta\r\n"
+    .. "Accept: application/json, text/event-stream\r\nConnection: close\r\n%s\r\n"):format(request, token), CONNECT_MS)
+  if not connection then return nil, trouble end
+  return setmetatable({ connection = connection, bytes = "", heard_ms = wire.clock_ms() }, Answer)
+end
+
+-- false: it is longer than any answer of a server.
+function Answer:read()
+  local bytes, has_ended = self.connection:read(BYTES_MAX)
+  if bytes ~= "" then self.bytes, self.heard_ms = self.bytes .. bytes, wire.clock_ms() end
+  self.has_ended = has_ended
+  return #self.bytes <= BYTES_MAX - 65536
+end
+
+--- Takes the head off.  Its status, 0 if it is not HTTP; nil: it has not arrived yet.
+function Answer:take_head()
+  local _, stop = self.bytes:find("\r\n\r\n", 1, true)
+  if not stop then return nil end
+  local head = self.bytes:sub(1, stop)
+  self.first_line = head:match "^[^\r\n]*"
+  self.length = math.tointeger(tonumber(head:match "\r\nContent%-Length: (%d+)"))
+  self.bytes = self.bytes:sub(stop + 1)
+  return tonumber(head:match "^HTTP/1%.. (%d%d%d)" or 0)
+end
+
+function Answer:is_whole()
+  return not self.length or self.length == #self.bytes
+end
+
+-- A text that was sent; a NUL ends it, as in the rest of the program.
+local function until_nul(bytes) return bytes:match "^[^\0]*" end
+
+---------------------------------------------------------------- questions
+
+local Question = {}
+Question.__index = Question
+
+local feed = {}
+
+function feed.question() return setmetatable({ trouble = "", body = "" }, Question) end
+
+function Question:finish(trouble)
+  if self.answer then self.answer.connection:close() end
+  self.answer, self.trouble = nil, trouble
+end
+
+--- Asks, and forgets what was asked before.
+function Question:ask(server, request)
+  self:finish ""
+  local answer, trouble = ask(server, request)
+  self.answer, self.trouble, self.body = answer, trouble or "", ""
+end
+
+function Question:connection() return self.answer and self.answer.connection or false end
+
+-- A server that does not know a route is older than this program.
+local function why_refused(status, body)
+  local value = json.read(body)
+  local code, detail = json.text(json.get(value, "code"), 31), json.text(json.get(value, "detail"))
+  if status == 404 and code ~= "unknown_name" then return "this server does not tell: it is older than this program" end
+  if detail ~= "" then return detail end
+  return status > 0 and ("the server answers with status %d"):format(status) or "the server's answer is no HTTP"
+end
+
+--- Reads what arrived.  true: the question is over; `trouble` is "" and `body` is the answer, or trouble says why not.
+function Question:read()
+  local answer = self.answer
+  if not answer then return self.trouble ~= "" end
+  if not answer:read() then
+    self:finish "the answer is longer than any of a server's"
+  elseif answer.has_ended then
+    local status = answer:take_head()
+    if not status or not answer:is_whole() then
+      self:finish(CUT)
+    elseif status ~= 200 and status ~= 202 then
+      self:finish(why_refused(status, answer.bytes))
+    else
+      self.body = until_nul(answer.bytes)
+      self:finish ""
+    end
+  elseif wire.clock_ms() > answer.heard_ms + QUESTION_MS then
+    self:finish "nothing came for 5 s"
+  end
+  return not self.answer
+end
+
+---------------------------------------------------------------- the stream
+
+-- polls: the server has no stream, or none left, and is asked for its state each second.
+-- is_refused: the server rejects the request, and will reject it again.
+local Stream = {}
+Stream.__index = Stream
+
+function feed.stream(server) return setmetatable({ server = server, trouble = "" }, Stream) end
+
+function Stream:connection() return self.answer and self.answer.connection or false end
+
+function Stream:lose(trouble)
+  if self.answer then self.answer.connection:close() end
+  self.answer, self.has_head, self.trouble = nil, false, trouble
+end
+
+--- Connects if it is not connected, at most once a second, and ends a connection that is silent.
+function Stream:connect()
+  local now_ms = wire.clock_ms()
+  if self.answer and now_ms > self.answer.heard_ms + STREAM_MS then self:lose "nothing came for 10 s" end
+  if self.answer or self.tried_ms and now_ms < self.tried_ms + AGAIN_MS then return end
+  self.tried_ms = now_ms
+  local answer, trouble = ask(self.server, self.polls and "GET /admin/status" or "GET /admin/events")
+  if answer then
+    self.answer = answer
+  else
+    self:lose(trouble)
+    self.polls = false -- a server that comes back may be a newer one
+  end
+end
+
+-- A server that is older, or that has as many watchers as it allows, has no stream.  It still sends its state.
+function Stream:take_refusal(status)
+  if status ~= 401 and not self.polls then
+    self.polls, self.tried_ms = true, nil
+    return self:lose ""
+  end
+  self.is_refused = status < 500 -- a proxy in front of it may lack it for a while
+  self:lose(status == 401 and "the token is missing or wrong: --token-file, VESTA_ADMIN_TOKEN or -c"
+    or "it is no admin listener of a server: it answers " .. self.answer.first_line:sub(1, 60))
+end
+
+-- The newest whole event of a stream; those before it are old.
+function Stream:take_event()
+  local bytes, at, last = self.answer.bytes, 1, nil
+  while true do
+    local stop = bytes:find("\n\n", at, true)
+    if not stop then break end
+    local data = until_nul(bytes:sub(at, stop - 1):match "data: (.+)" or "")
+    if data ~= "" then last = data end
+    at = stop + 2
+  end
+  self.answer.bytes = bytes:sub(at)
+  if last then self.trouble = "" end
+  return last
+end
+
+function Stream:take_state()
+  local state = until_nul(self.answer.bytes)
+  local is_there = self.answer:is_whole() and state ~= ""
+  self:lose(is_there and "" or CUT)
+  return is_there and state or nil
+end
+
+--- Reads what arrived.  The newest whole event as JSON, or nil.
+function Stream:read()
+  local answer = self.answer
+  if not answer then return nil end
+  if not answer:read() then
+    self:lose "an event is longer than any of a server's"
+    return nil
+  end
+  if not self.has_head then
+    local status = answer:take_head()
+    if status and status ~= 200 then
+      self:take_refusal(status)
+      return nil
+    end
+    self.has_head = status ~= nil
+  end
+  if self.polls and self.has_head then return answer.has_ended and self:take_state() or nil end
+  local event = self.has_head and self:take_event() or nil
+  if answer.has_ended then self:lose "the server closed the connection" end
+  return event
+end
+
+return feed

@@ -1,0 +1,70 @@
+--- lines.lua -- lines for a terminal: cut at its edge, at most as many as fit, without bytes that a terminal obeys.
+--
+-- A page has: columns (0: any number), rows, is_screen (old text is overwritten), used and fixed (lines that were
+-- printed; of them those that do not scroll), scrolls (the lines that come now do), skipped and count (of those that
+-- scroll: how many are not shown; how many there are).
+local term = require "term"
+
+local INDENT = 16 -- of a fact
+
+local Page = {}
+Page.__index = Page
+
+local lines = {}
+
+function lines.new(page)
+  page.used, page.fixed, page.count, page.skipped = 0, 0, 0, page.skipped or 0
+  page.text = {}
+  return setmetatable(page, Page)
+end
+
+-- The bytes of the first `columns` letters of a clean text.
+local function bytes_of(text, columns)
+  if #text <= columns then return #text end
+  local behind = utf8.offset(text, columns + 1)
+  return behind and behind - 1 or #text
+end
+
+--- Pads or cuts a text to so many bytes; padding stands on the right.
+function lines.pad(text, width)
+  return text:sub(1, width) .. (" "):rep(width - #text)
+end
+
+function Page:line(paint, text)
+  text = term.clean(text)
+  if self.scrolls then
+    self.count = self.count + 1
+    if self.count <= self.skipped then return end
+  end
+  if self.used >= self.rows then return end
+  self.used = self.used + 1
+  if not self.scrolls then self.fixed = self.fixed + 1 end
+  if self.columns > 0 then text = text:sub(1, bytes_of(text, self.columns)) end
+  if paint then text = term.paint(paint) .. text .. term.paint "plain" end
+  table.insert(self.text, text .. (self.is_screen and "\27[K\n" or "\n"))
+end
+
+-- The bytes of a line: up to its last whole word, or as many letters as fit if a single word is longer.
+local function end_of_line(text, columns)
+  local stop = bytes_of(text, columns)
+  if stop == #text or text:byte(stop + 1) == 32 then return stop end
+  local words = text:sub(1, stop):match "^(.+) "
+  return words and #words or stop
+end
+
+--- "name            text", in as many lines as the text needs.
+function Page:fact(paint, name, text)
+  local columns = self.columns > 2 * INDENT and self.columns - INDENT or self.columns > 0 and INDENT or math.maxinteger
+  text = term.clean(text)
+  while text ~= "" or name ~= "" do
+    local length = end_of_line(text, columns)
+    self:line(paint, name .. (" "):rep(INDENT - #name) .. text:sub(1, length))
+    text, name = text:sub(length + 1):match "^ *(.*)$", ""
+  end
+end
+
+function Page:print()
+  term.out(table.concat(self.text))
+end
+
+return lines

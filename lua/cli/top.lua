@@ -1,0 +1,376 @@
+--- top.lua -- `vesta top`: the present state of a server, from the events of its admin listener.
+local cli = require "cli.cli"
+local config = require "config"
+local feed = require "cli.feed"
+local json = require "cli.json"
+local screen = require "screen"
+local state = require "cli.top_state"
+local term = require "term"
+local top_screen = require "cli.top_screen"
+local views = require "cli.top_views"
+local wire = require "wire"
+
+local ONCE_MS = 5000          -- for two events, which give a rate, and for an answer
+local SAID_MS = 5000          -- for the result of an action in the last line
+local AFTER_TROUBLE_MS = 5000 -- until a question is asked again that had no answer
+local PAGE_LINES = 10         -- of PgDn
+local PAGES_MAX = 1000        -- of tags
+
+local ACTIONS = {
+  r = { request = "POST /admin/reload", done = "it reloads",
+    question = "Reload policies and tables of tags?  y: yes, any other key: no" },
+  d = { request = "POST /admin/drain", done = "it drains",
+    question = "Drain: answer what is in flight, and END the server?  y: yes, any other key: no" },
+}
+
+---------------------------------------------------------------- the view that is shown
+
+-- `of` is the picked namespace and `after` the tag before a page, or "".  said_text is the newest answer to the view's
+-- own question, and `said` is that answer's value.
+local View = {}
+View.__index = View
+
+local function new_view(place)
+  return setmetatable({ place = place, question = feed.question(), of = "", after = "", scroll = 0, next_ms = 0,
+    trouble = "" }, View)
+end
+
+function View:row() return views[self.place] end
+
+function View:forget()
+  self.question:finish ""
+  self.said, self.said_text, self.is_asked, self.trouble = nil, nil, false, ""
+  self.next_ms, self.scroll = 0, 0
+end
+
+function View:turn_to(place)
+  if place == self.place then return end
+  self:forget()
+  self.place, self.after = place, ""
+end
+
+local function place_of(name, now)
+  for i, ns in ipairs(now.namespaces) do
+    if ns.name == name then return i end
+  end
+  return 0
+end
+
+-- The namespace that is shown; "": all, or none.
+function View:subject(now)
+  local picks, place = self:row().picks, place_of(self.of, now)
+  if picks ~= "namespace" and picks ~= "all" then return "" end
+  if place == 0 and picks == "namespace" then place = 1 end
+  return now.namespaces[place] and now.namespaces[place].name or ""
+end
+
+-- The next namespace (1) or the one before (-1); the next page of tags, or the first.
+function View:pick(now, step)
+  local picks, count = self:row().picks, #now.namespaces
+  if picks == "page" then
+    self.after = step > 0 and json.text(json.get(self.said, "next"), 64) or ""
+  elseif picks and count > 0 then
+    local first = picks == "all" and 0 or 1 -- 0: all namespaces
+    local place = math.max(first, place_of(self.of, now)) + step
+    place = place < first and count or place > count and first or place
+    self.of = place > 0 and now.namespaces[place].name or ""
+  end
+  if picks then self:forget() end
+end
+
+-- A server may have sent any bytes as a name.
+local function escaped(name)
+  return (name:gsub("[^%w_.-]", function(byte) return ("%%%02X"):format(byte:byte()) end))
+end
+
+function View:ask(server, now)
+  local row, is_page = self:row(), self:row().picks == "page"
+  local name = escaped(is_page and self.after or self:subject(now))
+  local query = name ~= "" and (is_page and "?after=" or "?ns=") .. name or ""
+  self.question:ask(server, "GET " .. row.path .. query)
+  self.is_asked, self.next_ms = true, wire.clock_ms() + row.every_ms
+end
+
+-- Asks when it is time, unless `server` is nil, and reads.  true: there is a new answer or trouble.
+-- The last answer stays until a newer one arrives.
+function View:step(server, now)
+  if not self:row().path or not now.is_known then return false end
+  if not self.is_asked and server and wire.clock_ms() >= self.next_ms then self:ask(server, now) end
+  if not self.is_asked or not self.question:read() then return false end
+  self.is_asked, self.trouble = false, self.question.trouble
+  if self.trouble ~= "" then
+    self.next_ms = wire.clock_ms() + AFTER_TROUBLE_MS
+  else
+    self.said_text = self.question.body
+    self.said, self.said_ms = json.read(self.said_text), term.now_ms()
+    if self.said_text ~= "" and self.said == nil then self.said = json.null end
+  end
+  return true
+end
+
+function View:seen(now)
+  return { state = now, said = self.said, said_ms = self.said_ms, trouble = self.trouble, of = self:subject(now),
+    after = self.after, now_ms = term.now_ms() }
+end
+
+---------------------------------------------------------------- the server
+
+local Top = {}
+Top.__index = Top
+
+-- true: an event arrived.
+function Top:take_event()
+  self.stream:connect()
+  local event = self.stream:read()
+  if not event then return false end
+  local pid = self.state.pid
+  self.state = state.take(self.state, event, term.now_ms())
+  if self.state.pid ~= pid then self.view.next_ms = 0 end -- another server may know what the last one did not
+  self.events = self.events + 1
+  return true
+end
+
+function Top:frame(goes_on)
+  local is_said = wire.clock_ms() < self.foot_until_ms
+  return { seen = self.view:seen(self.state), view = self.view.place, address = self.server.address,
+    trouble = self.stream.trouble, polls = self.stream.polls, goes_on = goes_on, helps = self.helps,
+    foot = self.asks and self.asks.question or is_said and self.foot or "", scroll = self.view.scroll }
+end
+
+-- Waits for bytes, a key, or ms.  false: a signal ends the command.
+function Top:wait(has_keys, ms)
+  local connections = { self.stream:connection(), self.view.question:connection(), self.action:connection() }
+  return wire.wait(connections, has_keys, ms)
+end
+
+-- A trouble that begins with the address gets no second one.
+function Top:fail(trouble)
+  local address = self.server.address
+  local is_named = trouble:sub(1, #address + 1) == address .. ":"
+  cli.fail("%s", term.clean(is_named and trouble or address .. ": " .. trouble))
+end
+
+---------------------------------------------------------------- once
+
+function Top:wait_for_events()
+  local until_ms, wanted = wire.clock_ms() + ONCE_MS, self.json and 1 or 2
+  while self.events < wanted and not self.stream.is_refused and wire.clock_ms() < until_ms and not wire.interrupted() do
+    if not self:take_event() then
+      if not self.stream.answer and self.stream.trouble ~= "" then break end
+      if not self:wait(false, 200) then break end
+    end
+  end
+  if self.events == 0 then
+    self:fail(self.stream.trouble ~= "" and self.stream.trouble or "no event came within 5 s")
+  end
+end
+
+-- The first question about a store makes the server read it; the next answer has what was read.
+function Top:is_read()
+  local said = self.view.said
+  return self.view:row().name ~= "workers" or json.get(said, "held") ~= nil or json.get(said, "read_unix_ms") ~= nil
+end
+
+function Top:wait_for_answer()
+  local until_ms = wire.clock_ms() + ONCE_MS
+  while wire.clock_ms() < until_ms do
+    self:take_event()
+    if self.view:step(self.server, self.state) and (self.view.trouble ~= "" or self:is_read()) then return end
+    if not self:wait(false, 100) then return end
+  end
+end
+
+-- Whether the view goes on with the next namespace or the next page of tags.
+function Top:has_another(done)
+  local picks = self.view:row().picks
+  if self.view.trouble ~= "" or wire.interrupted() then return false end
+  if picks == "page" then return json.get(self.view.said, "next") ~= nil and done < PAGES_MAX end
+  return picks == "namespace" and done < #self.state.namespaces
+end
+
+function Top:print_answers()
+  local code, done = 0, 0
+  repeat
+    if done > 0 then self.view:pick(self.state, 1) end
+    self:wait_for_answer()
+    if self.view.trouble ~= "" then code = 1 end
+    if self.json and code ~= 0 then self:fail(self.view.trouble) end
+    if self.json then
+      cli.printf("%s\n", (self.view.said_text or ""):match "^[^\n]*")
+    else
+      top_screen.print(self:frame(done > 0))
+    end
+    done = done + 1
+  until not self:has_another(done)
+  return code
+end
+
+function Top:look_once()
+  self:wait_for_events()
+  if self.view:row().path then return self:print_answers() end
+  if not self.json then return top_screen.print(self:frame(false)) end
+  cli.printf("%s\n", self.state.event)
+end
+
+---------------------------------------------------------------- at a terminal
+
+function Top:say_below(text)
+  self.foot, self.foot_until_ms = text, wire.clock_ms() + SAID_MS
+end
+
+function Top:answer_question(key)
+  if key == "y" or key == "Y" then
+    self.acts = self.asks
+    self.action:ask(self.server, self.acts.request)
+  end
+  self.asks = nil
+end
+
+function Top:read_action()
+  if not self.acts or not self.action:read() then return end
+  self:say_below(self.action.trouble ~= "" and self.action.trouble or self.acts.done)
+  self.acts = nil
+end
+
+local SCROLLS = { down = 1, up = -1, ["page down"] = PAGE_LINES, ["page up"] = -PAGE_LINES, home = -(1 << 40),
+  ["end"] = 1 << 40 }
+
+-- false: the command ends.
+function Top:take_key(key)
+  local view = self.view
+  if key == "q" or key == "Q" or key == "\4" then return false end
+  if self.asks then
+    self:answer_question(key)
+  elseif self.helps then
+    self.helps = false
+  elseif key == "?" or key == "h" then
+    self.helps = true
+  elseif key:match "^%d$" and views[tonumber(key)] then
+    view:turn_to(tonumber(key))
+  elseif key == "tab" or key == "right" then
+    view:turn_to(view.place % #views + 1)
+  elseif key == "back tab" or key == "left" then
+    view:turn_to((view.place - 2) % #views + 1)
+  elseif key == "n" or key == "p" then
+    view:pick(self.state, key == "n" and 1 or -1)
+  elseif SCROLLS[key] then
+    view.scroll = math.max(0, view.scroll + SCROLLS[key])
+  elseif ACTIONS[key] and not self.acts then
+    self.asks = ACTIONS[key]
+  end
+  return true
+end
+
+-- false: the command ends.
+function Top:take_keys()
+  local typed = screen.keys()
+  if not typed then return false end
+  for key in top_screen.keys(typed) do
+    if not self:take_key(key) then return false end
+  end
+  return true
+end
+
+function Top:watch()
+  local has_keys = screen.has_keys()
+  local has_key, goes_on = false
+  local shown <close> = screen.open() -- luacheck: ignore 211
+  repeat
+    if has_key and not self:take_keys() then return end
+    self:take_event()
+    if self.stream.is_refused then return end
+    local is_there = self.stream.answer or self.stream.polls -- an absent server is not asked
+    self.view:step(is_there and self.server or nil, self.state)
+    self:read_action()
+    self.view.scroll = top_screen.draw(self:frame(false))
+    if screen.is_gone() then return end
+    goes_on, has_key = self:wait(has_keys, 1000)
+  until not goes_on
+end
+
+---------------------------------------------------------------- the command
+
+-- The address of the server's admin routes and their token, from the same flags, variables and config as the server's.
+-- nil, exit code: they were printed, or a message.
+local function find_server(options)
+  local token, code
+  if options["token-file"] then
+    token, code = term.secret("--token-file", options["token-file"])
+    if not token then return nil, code end
+  end
+  local path, variable = options.config, os.getenv "VESTA_CONFIG"
+  if not path and not options.admin and variable ~= "" then path = variable end
+  local flags = {}
+  if options.admin then table.insert(flags, { "--admin", "admin.listen", options.admin }) end
+  if token then table.insert(flags, { "--token-file", "admin.token", token }) end
+  if options.effective then
+    return nil, config.show_admin(path, flags, options.config and "--config" or "VESTA_CONFIG", options.json)
+  end
+  local address, secret = config.admin(path, flags)
+  if address == false then return nil, secret end
+  if not address then
+    cli.usage "no admin listener is named: --admin ADDR, VESTA_ADMIN, or -c FILE with admin.listen"
+  end
+  return { address = address, token = secret }
+end
+
+local function place_of_view(name)
+  for i, view in ipairs(views) do
+    if view.name == name then return i end
+  end
+  return 1
+end
+
+local function run(options, operands)
+  if operands[1] then
+    cli.usage("unexpected operand %s; the server is named by --admin or -c", term.shown(operands[1]))
+  end
+  local server, code = find_server(options)
+  if not server then return code end
+  wire.catch_signals()
+  local top = setmetatable({ server = server, stream = feed.stream(server), state = state.none(), events = 0,
+    view = new_view(place_of_view(options.view)), action = feed.question(), json = options.json, foot = "",
+    foot_until_ms = 0, helps = false }, Top)
+  if options.once or options.json or not screen.is_shown() then return top:look_once() end
+  top:watch()
+  if top.stream.is_refused then top:fail(top.stream.trouble) end
+end
+
+return {
+  line = "watch a server: ids, refusals, leases, as they go",
+  usage = "top [--admin ADDR | -c FILE] [OPTION...]",
+  about = [[
+Shows a server as it is just now, by its admin listener, as its page does.  Views, by their keys:
+1 overview: ids a second of each namespace and their last seconds, worker numbers and for how long they are
+held, how long layouts last, pauses, requests that were refused and why; 2 namespaces: all of each, with its
+clock, and what policies in shadow would have said; 3 workers: who holds which number until when, by the
+store; 4 segments: tags and their buffers; 5 policies: what they said, and answers by their code; 6 hour.
+
+? tells the keys; q ends.  r reloads and d drains the server, after a question.  A server that is away is
+looked for again; until it is back the screen says how old it is.
+
+  $ vesta top --admin unix:/run/vesta/admin.sock
+  vesta top  unix:/run/vesta/admin.sock  0.1.0 pid 812, up 3 days
+  ...
+  NAMESPACE             IDS/S LAST SECONDS      WORKER   LEASE    LIFE STATE
+  orders               12,345 ▁▁▂▃▃▄▅▆▇█▇▇▆▅▅▄       7    9:58  22.1 y ready
+  ...
+
+  $ vesta top -c /etc/vesta/vesta.lua --once --view workers
+  ...
+  orders: 3 held, 0 expired, 0 free; the store was read 2 seconds ago
+  ...
+]],
+  options = {
+    { name = "config", letter = "c", value = "FILE",
+      help = "the server's config, which has the listener and its token" },
+    { name = "admin", value = "ADDR", help = "the server's admin listener: HOST:PORT, [v6]:PORT or unix:PATH" },
+    { name = "token-file", value = "FILE", help = "its token, alone on a line (default: VESTA_ADMIN_TOKEN, or none)" },
+    { name = "once", kind = "switch", help = "one look, and the end; as where stdout is no terminal" },
+    { name = "effective", kind = "switch", help = "only show which values hold, and who said so" },
+    { name = "json", kind = "switch", help = "one look: what the server said, as it came" },
+    { name = "view", kind = "choice", value = "overview|namespaces|workers|segments|policies|hour",
+      help = "what is shown first (default: overview)" },
+  },
+  run = run,
+}

@@ -1,0 +1,443 @@
+--- top_views.lua -- the views of `vesta top`, each a row of the list that this file returns.
+--
+-- A view: name, about, path (the route that is asked while the view is shown; none: the events have it), every_ms,
+-- picks ("namespace", "all" namespaces or one, a "page"; or nothing) and draw(page, seen).
+-- `seen` has: state; said (the newest answer to the view's own question, or nil), said_ms; trouble (why there is no
+-- newer one, or ""); of (the picked namespace, "": all); after (the tag before a page, or ""); now_ms.
+-- A server may have sent any text: page:line and page:fact make it harmless.
+local json = require "cli.json"
+local lines = require "cli.lines"
+local state = require "cli.top_state"
+local term = require "term"
+
+local get, number, span, text = json.get, json.number, json.span, json.text
+local pad = lines.pad
+
+local LATE_MS = 4000
+
+-- Whole from 10 on, else with one digit behind the point.
+local function many(n)
+  if n > 0 and n < 9.95 then return ("%.1f"):format(n) end
+  return term.grouped(n > 0 and math.tointeger(math.floor(n + 0.5)) or 0)
+end
+
+local function painted(condition, paint) return condition and paint or nil end
+
+-- An instant without its fraction of a second.
+local function iso(unix_ms) return term.iso(unix_ms - unix_ms % 1000) end
+
+-- Draws that the answer is old or missing.  false: there is nothing else to draw.
+local function draw_answer(page, seen, every_ms)
+  local is_old = seen.said and seen.now_ms - seen.said_ms > every_ms + LATE_MS
+  if not seen.said and seen.trouble == "" then page:line(nil, "it is asked") end
+  if is_old then
+    page:fact("red", "STALE", "this was said " .. term.ago(seen.said_ms, seen.now_ms)
+      .. (seen.trouble ~= "" and ": " .. seen.trouble or ""))
+  elseif seen.trouble ~= "" then
+    page:fact("red", "not told", seen.trouble)
+  end
+  return seen.said ~= nil
+end
+
+---------------------------------------------------------------- overview
+
+local NAME_MIN, BARS_MIN = 15, 16 -- these fit 80 columns
+local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
+
+-- Columns beyond 80 go to names, as far as they need them, and to the history.
+local function widths(page, now)
+  local longest, more = NAME_MIN, math.max(0, page.columns - 80)
+  for _, ns in ipairs(now.namespaces) do longest = math.max(longest, #ns.name) end
+  local name = (page.columns == 0 or longest - NAME_MIN < more) and longest or NAME_MIN + more
+  local bars = BARS_MIN + (page.columns > 0 and more - (name - NAME_MIN) or 0)
+  return name, math.min(bars, state.HISTORY)
+end
+
+-- Ids a second of the last seconds, relative to the most of them.
+local function bars_of(ns, count)
+  local first, most, bars = math.max(1, #ns.history - count + 1), 1, {}
+  for i = first, #ns.history do most = math.max(most, ns.history[i]) end
+  for i = first, #ns.history do table.insert(bars, BARS[math.floor(ns.history[i] / most * 7) + 1]) end
+  return (" "):rep(count - #bars) .. table.concat(bars)
+end
+
+local function life_of(now, ns)
+  if ns.layout_end_ms == 0 then return "-" end
+  local years = (ns.layout_end_ms - now.unix_ms) / state.YEAR_MS
+  return (years < 100 and "%.1f y" or "%.0f y"):format(math.max(0, years))
+end
+
+local function is_off(ns) return ns.drift_ms > state.DRIFT_MS_MAX or ns.drift_ms < -state.DRIFT_MS_MAX end
+
+local function has_other_keeper(ns) return ns.keeper ~= "" and not ns.detail:find(ns.keeper, 1, true) end
+
+local function draw_row(page, now, ns)
+  local name_width, bar_count = widths(page, now)
+  local is_ending = ns.layout_end_ms ~= 0 and ns.layout_end_ms - now.unix_ms < state.YEAR_MS
+  local worker = ns.has_lease and ("%d"):format(ns.worker) or "-"
+  local lease = ns.has_lease and term.left(ns.lease_end_ms - now.unix_ms) or "none"
+  local paint = not ns.is_ready and "red" or painted(ns.pauses_s > 0 or is_ending, "yellow")
+  page:line(paint, ("%s %11s %s %7s %7s %7s %s"):format(pad(ns.name, name_width), many(ns.ids_s),
+    bars_of(ns, bar_count), worker, lease, life_of(now, ns), ns.is_ready and "ready" or ns.why))
+  if not ns.is_ready and ns.detail ~= "" then page:fact("red", "  why", ns.detail) end
+  if not ns.is_ready and has_other_keeper(ns) then page:fact(nil, "  its keeper", ns.keeper) end
+  if ns.pausing ~= "" then page:fact("yellow", "  pauses", ns.pausing) end
+  if ns.warning ~= "" then page:fact("yellow", "  warning", ns.warning) end
+  if is_off(ns) then page:fact("yellow", "  clock", ("%d ms off uptime"):format(ns.drift_ms)) end
+end
+
+local function draw_sums(page, now)
+  local ids_s, refused_s, ids = now.others.ids_s, now.others.refused_s, now.others.ids
+  local ready, count = now.others.count - now.others.unready, #now.namespaces + now.others.count
+  for _, ns in ipairs(now.namespaces) do
+    ids_s, refused_s, ids = ids_s + ns.ids_s, refused_s + ns.refused_s, ids + ns.ids
+    if ns.is_ready then ready = ready + 1 end
+  end
+  page:fact(painted(ready < count, "red"), "ready", ("%d of %d namespaces"):format(ready, count))
+  page:fact(nil, "ids", ("%s/s of %s, %s/s refused"):format(many(ids_s), term.grouped(ids), many(refused_s)))
+end
+
+local function draw_answers(page, now)
+  local parts, is_now = {}, false
+  for i, code in ipairs(now.codes) do
+    is_now = is_now or code.a_second > 0
+    parts[i] = ("%s %s/s of %s"):format(code.name, many(code.a_second), term.grouped(code.count))
+  end
+  page:fact(nil, "answered", ("%s/s of %s"):format(many(now.answered_s), term.grouped(now.answered)))
+  page:fact(painted(is_now, "yellow"), "refused",
+    #parts > 0 and table.concat(parts, ", ") or "nothing since the start")
+end
+
+local function draw_policy_line(page, now)
+  local policies, differ = now.policies, 0
+  for _, ns in ipairs(now.namespaces) do
+    if ns.differs then differ = differ + 1 end
+  end
+  if policies then
+    local is_wrong = policies.is_stuck or not policies.has_reloaded or policies.error ~= ""
+    page:fact(painted(is_wrong, "yellow"), "policies", ("generation %d%s%s%s"):format(policies.generation,
+      policies.is_stuck and ", one does not come back" or "",
+      policies.has_reloaded and "" or ", the last reload failed",
+      policies.error ~= "" and ": " .. policies.error or ""))
+  end
+  if differ > 0 then page:fact("yellow", "in shadow", ("differed in %d of the namespaces"):format(differ)) end
+end
+
+local function draw_overview(page, seen)
+  local now = seen.state
+  local name_width, bar_count = widths(page, now)
+  page:line("cyan", ("%s %11s %s %7s %7s %7s %s"):format(pad("NAMESPACE", name_width), "IDS/S",
+    pad("LAST SECONDS", bar_count), "WORKER", "LEASE", "LIFE", "STATE"))
+  page.scrolls = true
+  for _, ns in ipairs(now.namespaces) do draw_row(page, now, ns) end
+  if now.others.count ~= 0 then
+    page:line(nil, ("and %d more, %d of them not ready"):format(now.others.count, now.others.unready))
+  end
+  page:line(nil, "")
+  draw_sums(page, now)
+  draw_answers(page, now)
+  draw_policy_line(page, now)
+end
+
+---------------------------------------------------------------- namespaces, policies
+
+local COUNTS_MAX = 64 -- of one list
+
+-- "full 12, lease 3": the members above 0.
+local function counts_of(object)
+  local parts = {}
+  for _, value, name in json.each(object) do
+    if number(value) > 0 and #parts < COUNTS_MAX then
+      table.insert(parts, name:sub(1, 40) .. " " .. term.grouped(number(value)))
+    end
+  end
+  return table.concat(parts, ", ")
+end
+
+local function draw_clocks(page, now, ns)
+  local lease_ms, life_ms = ns.lease_end_ms - now.unix_ms, ns.layout_end_ms - now.unix_ms
+  if ns.has_lease then
+    page:fact(nil, "  worker", ("%d, %s"):format(ns.worker, lease_ms > 0
+      and ("for %s more unless renewed"):format(term.left(lease_ms)) or "until now: it is renewed when it is needed"))
+  end
+  if ns.has_drift then
+    page:fact(painted(is_off(ns), "yellow"), "  clock",
+      ("%d ms off uptime since it was confirmed"):format(ns.drift_ms))
+  end
+  if ns.layout_end_ms ~= 0 then
+    page:fact(painted(life_ms < state.YEAR_MS, "red"), "  layout lasts", life_ms > 0
+      and ("%s more, to %s"):format(term.span(life_ms), term.iso(ns.layout_end_ms))
+      or "it ended at " .. term.iso(ns.layout_end_ms))
+  end
+end
+
+-- What a policy that is not obeyed would have decided.
+local function draw_shadow(page, now, ns)
+  local shadow = get(ns.object, "shadow")
+  if shadow == nil then return end
+  local function count(name) return term.grouped(number(get(shadow, name))) end
+  local function word(name, max) return text(get(shadow, name), max) end
+  page:fact(painted(ns.differs, "yellow"), "  in shadow", ("%s: agreed %s, differed %s, failed %s"):format(
+    word "policy", count "agreed", count "differed", count "failed"))
+  local last_ms = span(get(shadow, "last_unix_ms"))
+  if last_ms == 0 then return end
+  local done, why = word "done", word "why"
+  page:fact(nil, "", ("%s, %s: %s%s%s"):format(term.ago(last_ms, now.unix_ms), word("hook", 63), word "said",
+    done ~= "" and ", done was " .. done or "", why ~= "" and (" (%s)"):format(why) or ""))
+end
+
+local function draw_namespace(page, now, ns)
+  page:line(painted(not ns.is_ready, "red"), ns.name .. (ns.is_ready and ": ready" or ": not ready"))
+  if not ns.is_ready then page:fact("red", "  why", ns.why .. ": " .. ns.detail) end
+  page:fact(nil, "  ids", ("%s/s of %s"):format(many(ns.ids_s), term.grouped(ns.ids)))
+  page:fact(painted(ns.refused_s > 0, "yellow"), "  refused",
+    ("%s/s of %s"):format(many(ns.refused_s), term.grouped(ns.refused)))
+  local pauses = counts_of(get(ns.object, "pauses"))
+  if pauses ~= "" then page:fact(painted(ns.pauses_s > 0, "yellow"), "  pauses met", pauses) end
+  draw_clocks(page, now, ns)
+  local layout = text(get(ns.object, "layout"), 511)
+  if layout ~= "" then page:fact(nil, "  layout", layout) end
+  if has_other_keeper(ns) then page:fact(nil, "  keeper", ns.keeper) end
+  draw_shadow(page, now, ns)
+  if ns.warning ~= "" then page:fact("yellow", "  warning", ns.warning) end
+end
+
+local function draw_namespaces(page, seen)
+  page.scrolls = true
+  for i, ns in ipairs(seen.state.namespaces) do
+    if i > 1 then page:line(nil, "") end
+    draw_namespace(page, seen.state, ns)
+  end
+end
+
+local function draw_calls(page, calls)
+  local hooks = 0
+  for _, value, name in json.each(calls) do
+    local counts = counts_of(value)
+    if counts ~= "" and hooks < COUNTS_MAX then
+      hooks = hooks + 1
+      page:fact(nil, "  " .. name:sub(1, 40), counts)
+    end
+  end
+  if hooks == 0 then page:fact(nil, "  asked", "nothing yet") end
+end
+
+local function draw_policies(page, seen)
+  local now, policies = seen.state, seen.state.policies
+  page.scrolls = true
+  page:line("cyan", "POLICIES")
+  if policies then
+    page:fact(nil, "  generation", ("%d"):format(policies.generation))
+    page:fact(painted(policies.is_stuck, "red"), "  stuck", policies.is_stuck and "yes: one does not come back" or "no")
+    page:fact(painted(not policies.has_reloaded, "red"), "  last reload",
+      ("%s, %s"):format(iso(span(get(policies.object, "reload_unix_ms"))),
+        policies.has_reloaded and "good" or "refused: the old ones stay"))
+    draw_calls(page, get(policies.object, "calls"))
+    if policies.error ~= "" then
+      page:fact("red", "  last error", ("%s (%s)"):format(policies.error,
+        term.ago(span(get(policies.object, "last_error_unix_ms")), now.unix_ms)))
+    end
+  else
+    page:line(nil, "  this server has none")
+  end
+  page:line(nil, "")
+  local format = "%-20s %10s %15s"
+  page:line("cyan", format:format("ANSWERS", "A SECOND", "SINCE THE START"))
+  page:line(nil, format:format("  ok", many(now.answered_s), term.grouped(now.answered)))
+  for _, code in ipairs(now.codes) do
+    page:line(painted(code.a_second > 0, "yellow"),
+      format:format("  " .. code.name, many(code.a_second), term.grouped(code.count)))
+  end
+end
+
+---------------------------------------------------------------- workers
+
+local UNTIL_COLUMNS = 110 -- from here on there is room for a date, too
+
+local function has_until(page) return page.columns == 0 or page.columns >= UNTIL_COLUMNS end
+
+-- When a lease ends by the server's clock, or nil: from the store's clock if the server sent it.
+local function end_of(said, worker)
+  local end_ms, left_ms = get(worker, "end_ms"), get(worker, "left_ms")
+  if end_ms == nil and left_ms == nil then return nil end
+  local left = end_ms ~= nil and span(end_ms) - span(get(said, "store_ms")) or span(left_ms)
+  return span(get(said, "read_unix_ms")) + left
+end
+
+local function draw_worker(page, seen, worker)
+  local end_ms, clock_ms, left, until_text = end_of(seen.said, worker), get(worker, "clock_ms"), "-", ""
+  local lease, holder = text(get(worker, "state"), 15), text(get(worker, "holder"))
+  if end_ms then left = term.left(end_ms - seen.state.unix_ms) end
+  if has_until(page) then until_text = ("%-22s"):format(end_ms and iso(end_ms) or "-") end
+  page:line(painted(lease == "expired", "yellow"), ("%7s  %-8s %9s  %s%11s  %s  %s"):format(
+    text(get(worker, "worker"), 23), lease, left, until_text,
+    clock_ms ~= nil and ("%+.3f s"):format(span(clock_ms) / 1000) or "-", holder ~= "" and holder or "-",
+    text(get(worker, "identity"))))
+end
+
+local function draw_standing(page, seen)
+  local said = seen.said
+  local name, as, trouble = text(get(said, "namespace"), 64), text(get(said, "leased_as"), 64),
+    text(get(said, "error"), 511)
+  local read_ms = span(get(said, "read_unix_ms"))
+  local function count(what) return term.grouped(span(get(said, what))) end
+  if get(said, "held") ~= nil then
+    page:line(nil, ("%s%s: %s held, %s expired, %s free; the store was read %s"):format(name,
+      as ~= "" and ", leased as " .. as or "", count "held", count "expired", count "free",
+      seen.state.unix_ms - read_ms < 1500 and "just now" or term.ago(read_ms, seen.state.unix_ms)))
+  else
+    page:line(nil, name .. ": its store was not read yet")
+  end
+  if trouble ~= "" then page:fact("red", "", trouble) end
+end
+
+local function draw_workers(page, seen)
+  local said = seen.said
+  if #seen.state.namespaces == 0 then return page:line(nil, "this server has no namespaces") end
+  if not draw_answer(page, seen, 1000) then return end
+  draw_standing(page, seen)
+  if span(get(said, "held")) + span(get(said, "expired")) + span(get(said, "free")) == 0 then return end
+  page:line("cyan", ("%7s  %-8s %9s  %s%11s  %s"):format("NUMBER", "STATE", "LEFT",
+    has_until(page) and pad("UNTIL", 22) or "", "OFF STORE", "HOLDER, IDENTITY"))
+  page.scrolls = true
+  for _, worker in json.each(get(said, "workers")) do draw_worker(page, seen, worker) end
+  local more = span(get(said, "more"))
+  if more > 0 then page:line(nil, ("and %s more: vesta workers lists them all"):format(term.grouped(more))) end
+end
+
+---------------------------------------------------------------- segments
+
+local TAG_MIN, TAG_MAX, TAG_UNLESS_KNOWN = 18, 65, 40
+local TAG_FORMAT = "%s %-6s %13s %11s %11s %8s %7s"
+
+local function tag_width(page)
+  return page.columns == 0 and TAG_UNLESS_KNOWN or math.min(TAG_MIN + math.max(0, page.columns - 80), TAG_MAX)
+end
+
+local function draw_tag(page, tag)
+  local order = text(get(tag, "order"), 15)
+  local has_buffers = order == "trend" -- the other orders keep nothing in memory
+  local is_out = has_buffers and span(get(tag, "count")) > 0 and span(get(tag, "left")) == 0
+    and span(get(tag, "next_left")) == 0
+  local function count(name, is_shown)
+    local value = get(tag, name)
+    return is_shown and value ~= nil and term.grouped(number(value)) or "-"
+  end
+  page:line(painted(is_out, "yellow"), TAG_FORMAT:format(pad(text(get(tag, "tag"), 64), tag_width(page)),
+    order:sub(1, 6), count("given", true), count("left", has_buffers), count("next_left", has_buffers),
+    count("per_s", has_buffers), count("pauses", true)))
+  local warning = text(get(tag, "warning"), 511)
+  if warning ~= "" then page:fact("yellow", "  warning", warning) end
+  for i, database in json.each(get(tag, "databases")) do
+    local trouble = text(get(database, "trouble"), 511)
+    if trouble ~= "" and i <= 16 then
+      page:fact("red", "  trouble", ("%s: %s"):format(text(get(database, "store"), 63), trouble))
+    end
+  end
+end
+
+local function draw_segments(page, seen)
+  local said = seen.said
+  if not draw_answer(page, seen, 1000) then return end
+  local unread, next_tag, count = span(get(said, "unread")), text(get(said, "next"), 511), 0
+  if unread > 0 then
+    page:fact("red", "not read", ("%d of the tables: %s"):format(unread, text(get(said, "unread_why"), 511)))
+  end
+  if seen.after ~= "" then page:line(nil, "tags behind " .. seen.after) end
+  page:line("cyan", TAG_FORMAT:format(pad("TAG", tag_width(page)), "ORDER", "GIVEN", "LEFT HERE", "NEXT RANGE",
+    "A SECOND", "PAUSES"))
+  page.scrolls = true
+  for i, tag in json.each(get(said, "segments")) do
+    count = i
+    draw_tag(page, tag)
+  end
+  if count == 0 then page:line(nil, "this server has no tags") end
+  if next_tag ~= "" then page:line(nil, "more tags come behind " .. next_tag) end
+end
+
+---------------------------------------------------------------- hour
+
+local STEPS_MAX = 360
+local HIGH_MIN, HIGH_MAX, HIGH = 3, 8, 6 -- rows of a chart; the last unless the room is known
+local SCALE = 12                         -- columns of the numbers beside a chart
+
+-- A step is a rate, or below 0 if it is not known.  Returns nil unless one is known.
+local function read_steps(row, step_ms)
+  local steps, most, now = {}, -1, nil
+  for i, value in json.each(row) do
+    if i > STEPS_MAX then break end
+    steps[i] = value == json.null and -1 or number(value) * 1000.0 / step_ms
+    if steps[i] >= 0 then now = steps[i] end
+    most = math.max(most, steps[i])
+  end
+  return now and steps, now, most
+end
+
+-- Each column is the mean of the same number of steps; the newest stands at the right edge.
+local function fold(steps, columns)
+  local a_column = STEPS_MAX // (columns < 60 and 30 or columns < 120 and 60 or 120)
+  local means, most = {}, 0
+  for first = 1, #steps, a_column do
+    local sum, known = 0, 0
+    for i = first, math.min(first + a_column - 1, #steps) do
+      if steps[i] >= 0 then sum, known = sum + steps[i], known + 1 end
+    end
+    table.insert(means, known > 0 and sum / known or -1)
+    most = math.max(most, means[#means])
+  end
+  return means, most, a_column
+end
+
+-- A row of the chart, of which 0 is the lowest: blocks as high as eighths of it.
+local function chart_row(means, most, row, high)
+  local blocks = {}
+  for i, mean in ipairs(means) do
+    local part = (most > 0 and mean / most * 8 * high or 0) - 8 * row
+    local eighth = math.floor(math.max(0, math.min(8, part)))
+    if row == 0 and mean > 0 and eighth == 0 then eighth = 1 end
+    blocks[i] = mean < 0 and " " or eighth > 0 and BARS[eighth] or row == 0 and "_" or " "
+  end
+  local scale = row == high - 1 and most > 0 and many(most) or row == 0 and "0" or ""
+  local text_of_row = table.concat(blocks):gsub(" +$", "")
+  return ("%11s %s"):format(scale, text_of_row)
+end
+
+local function half(n) return math.abs(n) // 2 end
+
+local function draw_chart(page, seen, title, row, high)
+  local step_ms = span(get(seen.said, "step_ms"))
+  if step_ms < 1 or step_ms > 1000000 then step_ms = 10000 end
+  local steps, now, most = read_steps(get(seen.said, row), step_ms)
+  if not steps then return page:line("cyan", title .. ": no ten seconds are over yet") end
+  local columns = page.columns == 0 and 60 or math.max(0, page.columns - SCALE)
+  local means, most_mean, a_column = fold(steps, columns)
+  page:line("cyan", ("%s: now %s, at most %s"):format(title, many(now), many(most)))
+  for i = high - 1, 0, -1 do page:line(nil, chart_row(means, most_mean, i, high)) end
+  local gap, mean = #means - 15, ("each column is %d s"):format(a_column * step_ms // 1000)
+  local middle = gap > 30 and mean or ""
+  page:line(nil, (" "):rep(SCALE) .. "an hour ago" .. (" "):rep(half(gap + #mean) - #middle) .. middle
+    .. (" "):rep(half(gap - #mean)) .. " now")
+end
+
+local function draw_hour(page, seen)
+  local room = page.rows == math.huge and 2 * HIGH + 6 or page.rows - page.used
+  local high = room > 2 * HIGH_MAX + 6 and HIGH_MAX or room > 2 * HIGH_MIN + 6 and (room - 6) // 2 or HIGH_MIN
+  if not draw_answer(page, seen, 10000) then return end
+  page.scrolls = true
+  page:line(nil, seen.of ~= "" and "namespace " .. seen.of or "all namespaces and tags")
+  draw_chart(page, seen, "ids a second", "ids", high)
+  page:line(nil, "")
+  draw_chart(page, seen, "refused a second", "refused", high)
+end
+
+return {
+  { name = "overview", about = "each namespace in a line; answers and refusals a second", draw = draw_overview },
+  { name = "namespaces", about = "all of each: pauses, clock, layout, policies in shadow", draw = draw_namespaces },
+  { name = "workers", about = "who holds which worker number until when, by the store", path = "/admin/workers",
+    every_ms = 1000, picks = "namespace", draw = draw_workers },
+  { name = "segments", about = "tags and their buffers", path = "/v1/segments", every_ms = 1000, picks = "page",
+    draw = draw_segments },
+  { name = "policies", about = "what policies said; answers since the start", draw = draw_policies },
+  { name = "hour", about = "ids and refusals a second over the last hour", path = "/admin/history", every_ms = 10000,
+    picks = "all", draw = draw_hour },
+}
