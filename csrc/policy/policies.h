@@ -79,6 +79,9 @@ struct vs_policies {
      * Never blocks.  Threads: any.  *until_boot_us is set with VS_WAIT. */
     enum vs_next_step (*judge)(void *self, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                                int64_t *until_boot_us);
+    /* Whether requests that meet this pause get ids, because the policy's last verdict about it was to borrow or to
+     * switch.  Asks again if that verdict has expired.  Never blocks.  Threads: any. */
+    bool (*lends)(void *self, int ns, struct vesta_gen *gen, const struct vesta_pause *pause);
     /* Starts a reload; log and status say how it went.  Threads: any; returns at once. */
     void (*reload)(void *self);
     /* Threads: any. */

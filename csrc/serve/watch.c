@@ -68,7 +68,7 @@ static void tell_refusals(const struct vs_namespace *ns, const struct vesta_info
 static void look_at_ids(struct vs_app *app, struct vs_namespace *ns, const struct vesta_info *info,
                         struct vs_seen *seen) {
     struct vesta_pause pause = {.why = VESTA_FULL}, met;
-    bool ready = vs_namespace_is_ready(ns, &pause);
+    bool ready = vs_namespace_is_ready(app, ns, &pause);
     vs_namespace_seen(app, ns, ready || pause.why == VESTA_END);
     uint64_t refused = vs_namespace_refused(ns, &met), before = seen->refused;
     bool fails = !ready || refused != before;

@@ -207,8 +207,9 @@ bool vs_serve_passed(struct vs_app *app, int64_t since_us);
 bool vs_serve_alive(struct vs_app *app, int64_t within_ms);
 
 /* Whether a request for an id of that namespace would be served just now, if only after a wait of known length that it
- * may have; else *pause says why not.  The one function behind /readyz, the metrics and the log's word of it. */
-bool vs_namespace_is_ready(const struct vs_namespace *ns, struct vesta_pause *pause);
+ * may have, or because a policy lends it; else *pause says why not.  The one function behind /readyz, the metrics and
+ * the log's word of it. */
+bool vs_namespace_is_ready(const struct vs_app *app, const struct vs_namespace *ns, struct vesta_pause *pause);
 
 /* Makes room for so many namespaces, of which there is none yet.  false: no memory; what there is is freed as usual. */
 bool vs_namespaces_make(struct vs_app *app, int count);

@@ -22,8 +22,8 @@ ADDRESSES = [
     ("redis://ids:hunter@127.0.0.1:8089", True), ("redis://:hunter@127.0.0.1:8089", True), ("rediss://i%20ds:hun:ter@[2001:db8::1]:8089", True),
     ("redis://ids:hunter%C3%A9@ids.example.com:8089/0", True), ("redis://ids:hunter%41%zz@127.0.0.1:8089", False),
     ("redis://ids:hunter%4@127.0.0.1:8089", False), ("redis://ids:hunter%00@127.0.0.1:8089", False), ("redis://ids:hunter%0d%0a@127.0.0.1:8089", False),
-    ("redis://ids:hunter%ff@127.0.0.1:8089", False), ("redis://ids:hun@ter@127.0.0.1:8089", False), ("redis://ids:hun/ter@127.0.0.1:8089", False),
-    ("redis://ids:hun?ter@127.0.0.1:8089", False), ("redis://ids:hun#ter@127.0.0.1:8089", False), ("redis://ids:hun ter@127.0.0.1:8089", False),
+    ("redis://ids:hunter%ff@127.0.0.1:8089", False), ("redis://ids:hunzo@zoter@127.0.0.1:8089", False), ("redis://ids:hunzo/zoter@127.0.0.1:8089", False),
+    ("redis://ids:hunzo?zoter@127.0.0.1:8089", False), ("redis://ids:hunzo#zoter@127.0.0.1:8089", False), ("redis://ids:hunzo zoter@127.0.0.1:8089", False),
     ("redis://ids:hunter\u00e9@127.0.0.1:8089", False), ("redis://ids:hunter@127.0.0.1", False), ("redis://ids:hunter@:8089", False),
     ("redis://ids:hunter@127.0.0.1:0", False), ("redis://ids:hunter@127.0.0.1:65536", False), ("redis://ids:hunter@127.0.0.1:100000", False),
     ("redis://ids:hunter@127.0.0.1:8089/1", False), ("redis://ids:hunter@127.0.0.1:8089?a=b", False), ("redis://ids:hunter", False),
@@ -40,7 +40,7 @@ def _(cell):
     for text, is_one in ADDRESSES:
         said = client.try_open([text])
         assert (said.line == "ok") == is_one, "%r: %s" % (text[:100], said.line[:500])
-        assert "hun" not in said.line and "ter" not in said.line, said.line[:500]
+        assert not any(part in said.line for part in ("hunter", "hunzo", "zoter")), said.line[:500]
     for wrong in ({"user": "ids"}, {"password": "hunter", "secret_file": "x"}, {"tls_unverified": "yes"}):
         said = client.try_open([cell.a.address], **wrong)
         assert said.word == "error" and "hunter" not in said.line, "%r: %s" % (wrong, said.line)

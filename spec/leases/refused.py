@@ -52,7 +52,7 @@ def _():
     with Schedule(place) as s:
         s.start("ada").issues()
         other = s.start("bob", layout=OTHER)
-        is_refused(s, other, "has the layout", "another layout")
+        is_refused(s, other, "was created with layout", "another layout")
 
 
 @claim("a namespace with another constant gives no number: what proves that ids of two layouts differ believes it")

@@ -136,6 +136,7 @@ static void tell_status(void *self, struct vs_policies_status *out) {
 struct vs_policies vs_control_policies(struct vs_control *control) {
     return (struct vs_policies){.self = control,
                                 .judge = vs_control_judge,
+                                .lends = vs_control_lends,
                                 .reload = ask_reload,
                                 .status = tell_status,
                                 .shadow = vs_shadow_look,
@@ -155,6 +156,7 @@ static void free_control(struct vs_control *c) {
     free(c->wants);
     free(c->question);
     free(c->asked);
+    free(c->lent);
     free(c);
 }
 
@@ -171,7 +173,8 @@ static struct vs_control *make_control(const struct vs_control_opts *opts) {
     c->wants = calloc(count, sizeof *c->wants);
     c->question = calloc(count * VS_CAUSES, sizeof *c->question);
     c->asked = calloc(count * VS_CAUSES, sizeof *c->asked);
-    if (!c->name || !c->gen || !c->leasing || !c->hooks || !c->wants || !c->question || !c->asked)
+    c->lent = calloc(count * VS_CAUSES, sizeof *c->lent);
+    if (!c->name || !c->gen || !c->leasing || !c->hooks || !c->wants || !c->question || !c->asked || !c->lent)
         return free_control(c), NULL;
     memcpy(c->name, opts->name, count * sizeof *c->name);
     return c;

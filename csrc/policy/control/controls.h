@@ -88,6 +88,7 @@ struct vs_control {
     int turn;  /* the question to be looked at first */
     struct vs_question *question; /* VS_CAUSES of each namespace */
     bool *asked; /* ... the thread has been told of it, and has not answered yet */
+    _Atomic uint32_t *lent; /* ... the slot + 1 for which the last verdict gave ids; 0: it gave none */
     struct vs_policies_status status;
     /* What loops are told, which wait neither for `lock` nor for shadow_lock: who holds those stands back behind all
      * others.  Held by loops alone, while they copy and try for VS_LOOK_STEPS. */
@@ -115,6 +116,7 @@ bool vs_control_is_stuck(struct vs_control *c);
 void vs_control_note(struct vs_control *c, const struct vesta_error *err);
 
 /* judge.c */
+bool vs_control_lends(void *control, int ns, struct vesta_gen *gen, const struct vesta_pause *pause);
 enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                                    int64_t *until_boot_us);
 /* The next question that was asked for, -1 if none; under the lock. */

@@ -98,7 +98,21 @@ enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen,
     return next;
 }
 
+bool vs_control_lends(void *control, int ns, struct vesta_gen *gen, const struct vesta_pause *pause) {
+    struct vs_control *c = control;
+    int cause = cause_of(pause->why);
+    int64_t until_boot_us;
+    if (cause < 0) return false;
+    (void)vs_control_judge(c, ns, gen, pause, &until_boot_us); /* asks again if the verdict has expired */
+    /* relaxed: a hint about requests to come; each of them asks for itself */
+    return atomic_load_explicit(&c->lent[ns * VS_CAUSES + cause], memory_order_relaxed) == pause->slot + 1;
+}
+
 /* ------------------------------------------------------------------ the call */
+
+static void set_lent(struct vs_control *c, int question, uint32_t lent) {
+    atomic_store_explicit(&c->lent[question], lent, memory_order_relaxed); /* as in vs_control_lends */
+}
 
 int vs_control_next(struct vs_control *c) {
     size_t count = (size_t)c->opts.ns_count * VS_CAUSES, turn = (size_t)c->turn;
@@ -206,6 +220,7 @@ static void take_verdict(struct vs_control *c, int question, const struct vs_que
     pthread_mutex_lock(&c->lock);
     c->asked[question] = false;
     m->next = next;
+    set_lent(c, question, next == VS_TRY_AGAIN ? was->pause.slot + 1 : 0);
     m->kind = verdict->kind;
     m->slot = was->pause.slot;
     m->amount_ms = verdict->kind == VS_VERDICT_SWITCH ? SWITCH_WAIT_MS : verdict->amount_ms;
@@ -243,6 +258,7 @@ static void take_failure(struct vs_control *c, int question, const struct vs_fai
     pthread_mutex_lock(&c->lock);
     c->asked[question] = false;
     m->next = VS_PENDING;
+    set_lent(c, question, 0);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -256,6 +272,7 @@ void vs_control_settle(struct vs_control *c, int question) {
     bool has = atomic_load_explicit(&c->hooks[ns_of(question)], memory_order_relaxed) & 1U << failure.hook;
     if (!has) { /* who asked had missed the swap, or asks a shadow alone */
         c->asked[question] = false;
+        set_lent(c, question, 0);
         m->at_us = vs_control_now_us(c);
     }
     pthread_mutex_unlock(&c->lock);

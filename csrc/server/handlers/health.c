@@ -15,10 +15,15 @@ enum vs_reply_state vs_on_healthz(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ ready */
 
-bool vs_namespace_is_ready(const struct vs_namespace *ns, struct vesta_pause *pause) {
+static bool is_lent(const struct vs_app *app, const struct vs_namespace *ns, const struct vesta_pause *pause) {
+    const struct vs_policies *policies = &app->policies;
+    return policies->lends && policies->lends(policies->self, (int)(ns - app->ns), ns->gen[VS_RESP], pause);
+}
+
+bool vs_namespace_is_ready(const struct vs_app *app, const struct vs_namespace *ns, struct vesta_pause *pause) {
     *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* it may have opened by the time that somebody tells of it */
     if (!vs_namespace_is_open(ns)) return false;
-    if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK) return true;
+    if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK || is_lent(app, ns, pause)) return true;
     /* when the keeper will have got a lease, or whether, nobody knows; a holder at rest has one, and room in it */
     return !vs_pause_wakes_keeper(pause->why) && vs_pause_step_us(pause, ns->wait_us_max) >= 0;
 }
@@ -80,8 +85,8 @@ static void look_at_tags(const struct vs_app *app, const struct vs_tag_set *set,
     seen->faulty.count = 0;
 }
 
-static bool add_unready(struct look *seen, const struct vs_namespace *ns) {
-    if (vs_namespace_is_ready(ns, &seen->at[seen->told].pause)) return false;
+static bool add_unready(const struct vs_app *app, struct look *seen, const struct vs_namespace *ns) {
+    if (vs_namespace_is_ready(app, ns, &seen->at[seen->told].pause)) return false;
     seen->at[seen->told++].ns = ns;
     return true;
 }
@@ -94,16 +99,16 @@ static void look_at_namespaces(const struct vs_app *app, bool has_tags, struct l
     for (int i = 0; i < vs_told(app); i++) {
         if (vs_namespace_has_ended(&app->ns[i], why)) continue;
         seen->served++;
-        add_unready(seen, &app->ns[i]);
+        add_unready(app, seen, &app->ns[i]);
     }
     /* A server that can only read ids takes no requests from others. */
     bool only_reads = seen->served == 0 && others == 0 && !has_tags;
     for (int i = 0; only_reads && i < vs_told(app); i++)
-        add_unready(seen, &app->ns[i]);
+        add_unready(app, seen, &app->ns[i]);
     seen->unready = seen->told + others;
     for (int i = VS_NAMESPACES_TOLD; left > 0 && i < app->ns_count && seen->told < VS_NAMESPACES_TOLD; i++) {
         if (atomic_load(&app->ns[i].was_ready)) continue;
-        seen->unready -= !add_unready(seen, &app->ns[i]); /* it has become ready */
+        seen->unready -= !add_unready(app, seen, &app->ns[i]); /* it has become ready */
         left--;
     }
 }

@@ -36,7 +36,7 @@ void vs_metrics_look_at_namespaces(struct vs_metrics *m) {
         struct vesta_info info = {.holds_lease = 0};
         if (vs_namespace_is_open(&m->app->ns[i])) vesta_get_info(m->app->ns[i].gen[VS_RESP], &info);
         struct vesta_pause pause;
-        m->ns[i].ready = vs_namespace_is_ready(&m->app->ns[i], &pause);
+        m->ns[i].ready = vs_namespace_is_ready(m->app, &m->app->ns[i], &pause);
         m->ns[i].held = info.holds_lease;
         m->ns[i].worker = info.worker;
         m->ns[i].end_ms = info.lease_end_ms;

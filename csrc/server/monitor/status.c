@@ -29,10 +29,10 @@ static void put_counts(struct vs_out *out, const struct vs_app *app, int at) {
     vs_put(out, "}", 1);
 }
 
-static void put_pause(struct vs_out *out, const struct vs_namespace *ns) {
+static void put_pause(struct vs_out *out, const struct vs_app *app, const struct vs_namespace *ns) {
     struct vesta_pause pause;
     char text[256];
-    bool ready = vs_namespace_is_ready(ns, &pause);
+    bool ready = vs_namespace_is_ready(app, ns, &pause);
     vs_json_bool(out, "ready", ready);
     if (ready) return;
     if (!vs_namespace_is_open(ns)) {
@@ -95,7 +95,7 @@ static void put_namespace(struct vs_out *out, const struct vs_app *app, int at) 
     struct vesta_pause pause;
     vs_json_open(out, NULL, '{');
     vs_json_text(out, "name", app->ns[at].name);
-    put_pause(out, &app->ns[at]);
+    put_pause(out, app, &app->ns[at]);
     if (vs_namespace_is_open(&app->ns[at])) put_info(out, app, at);
     vs_json_uint(out, "refused", vs_namespace_refused(&app->ns[at], &pause));
     put_shadow(out, app, at);

@@ -45,7 +45,12 @@ class Judged(Server):
 
     def stop_clock(self, behind_s):
         """Sets the clock back, where it then stands: however slow the machine, it does not catch up."""
-        self.step("=%d" % (time.time() - behind_s))
+        self.stands_at = int(time.time() - behind_s)
+        self.step("=%d" % self.stands_at)
+
+    def go_on(self, later_s):
+        """The clock goes on from that much later than where it stands.  The true time would be a leap on a slow machine."""
+        self.step("%+d" % (self.stands_at + later_s - time.time()))
 
     def curl(self):
         done = subprocess.run(["curl", "-s", "-w", "%{http_code} %header{retry-after}", "http://127.0.0.1:%d/genid" % self.http],
@@ -145,8 +150,21 @@ def _(world):
             time.sleep(0.02)
         assert 'reason="enough is enough"' in server.listen("a policy judged: refuse")
         soon(server.curl, lambda said: re.search(r"behind the latest time seen.*503 [345]$", said, re.S))
-        server.step("+0")
+        server.go_on(4)
         assert int(soon(lambda: server.redis_cli("GET", "default"), str.isdigit)) > ids[-1]
+
+
+@claim("a server whose policy borrows stays ready while no request comes, and is not once the policy refuses")
+def _(world):
+    with Judged(world, judging("if ctx.back_ms < 60000 then return 'borrow' end return 'refuse'")) as server:
+        int(server.get("/genid").body)
+        server.stop_clock(3)
+        soon(lambda: server.redis_cli("GET", "default"), str.isdigit)
+        for _ in range(3):
+            time.sleep(1.2)  # the loan has expired, and no request has asked for another one
+            same(server.get("/readyz").status, 200)
+        server.stop_clock(90)
+        soon(lambda: server.get("/readyz").status, lambda status: status == 503)
 
 
 @claim("wait: requests wait until the clock is back, however many they are, and are then served")
