@@ -155,7 +155,8 @@ VESTA_API int vesta_segment_release(struct vesta_segment *seg, struct vesta_erro
 
 /* A person has put a counter right that went back (VESTA_FAILSTOP): it is asked again.  It must stand above all that
  * any host was granted.  even_lower: what this host was granted before is forgotten, and smaller numbers are taken:
- * they may have been given before.  Threads: any.  Errors: VESTA_ENOTNOW: it has not gone back. */
+ * they may have been given before.  Call it, with the processes that take numbers stopped, before the counter is
+ * lowered: a process that runs raises the counter every 2 seconds while it is stopped.  Threads: any.  Errors: VESTA_ENOTNOW: it has not gone back. */
 VESTA_API int vesta_segment_resume(struct vesta_segment *seg, int even_lower, struct vesta_error *err);
 
 /* What a segment is at the moment; all of it may be old by the time it is read. */

@@ -70,10 +70,11 @@ static void act_claim(struct vs_refill *refill, struct vs_refill_action *out, en
     act(refill, out, VS_RF_CLAIM, how);
 }
 
-/* The counter went back.  Before all else it is raised to what this host was granted, so that no other host is granted
- * those numbers again.  To raise it once more than needed harms nobody. */
+/* The counter went back.  It is raised to what this host was granted, so that no other host is granted those numbers
+ * again.  This is repeated until a person has acted: a restore may lower the counter a second time.  A counter that
+ * stands high enough is not changed. */
 static void stand_still(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
-    if (ev->granted == 0 || ev->raised) {
+    if (ev->granted == 0) {
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
         return;
     }
@@ -212,7 +213,7 @@ static void step_return(struct vs_refill *refill, const struct vs_refill_event *
 static void step_raise(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_REPLY);
     if (ev->outcome == VS_STORE_OK)
-        act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
+        act_sleep(refill, ev, out, VS_REFILL_RAISE_US, false);
     else
         act_back_off(refill, ev, out, VS_REST_REFUSED_US);
 }

@@ -12,6 +12,7 @@
 #include "segment/segment.h"
 
 #define VS_REFILL_LOOK_US ((int64_t)1000000) /* who was to tell that a range is wanted may have been killed */
+#define VS_REFILL_RAISE_US ((int64_t)2000000) /* a stopped counter may be lowered again: it is raised this often */
 
 enum vs_refill_event_kind {
     VS_REFILL_WAKE,      /* a sleep is over, or a range is wanted */
@@ -27,7 +28,6 @@ struct vs_refill_event {
     bool stop;        /* give back and end */
     bool due;         /* vs_segment_is_due, now */
     bool stopped;     /* the database's bit of the segment's word */
-    bool raised;      /* likewise: its counter was raised since it went back */
     bool closed;      /* the segment is, now: what it gave back takes the counter back */
     uint32_t forgone; /* the segment's word, read before the next one */
     uint64_t granted; /* the database's in the segment's words, now: the counter's answers to what is asked from now on
@@ -49,8 +49,7 @@ enum vs_refill_do {
     VS_REFILL_PUBLISH, /* make `range` the next one */
     VS_REFILL_UNTAKE,  /* set the counter to `unused.from` where it stands at `unused.until`; once, whatever is said */
     VS_REFILL_HALT,    /* set the database's bit of `stopped`: its counter went back, to `from` */
-    VS_REFILL_RAISE,   /* raise the counter to `floor` where it stands below, so that no host is granted less; if that is
-                          done, set VS_RAISED */
+    VS_REFILL_RAISE,   /* raise the counter to `floor` where it stands below, so that no host is granted less */
     VS_REFILL_CLOSE,   /* vs_segment_close, and vs_rest_claim */
     VS_REFILL_CLAIM,   /* vs_segment_take_rest, unless that was done for it, and vs_rest_claim */
     VS_REFILL_PUT_BACK, /* vs_segment_put_back */

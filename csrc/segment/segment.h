@@ -30,7 +30,6 @@ _Static_assert(VS_RANGE_MAX + 2 * VS_TAKERS_MAX * VS_TAKE_MAX < (uint64_t)1 << V
 #define VS_GENERATION_MAX (((uint64_t)1 << (63 - VS_OFFSET_BITS)) - 1)
 #define VS_ENDED UINT64_MAX            /* in `next` and `dry`: closed; above every generation */
 #define VS_WRITING ((uint64_t)1 << 63) /* in a tag: the range's words are being written */
-#define VS_RAISED(database) (UINT32_C(1) << (16 + (database))) /* in `stopped` */
 
 struct vs_range_words {
     _Alignas(VS_LINE / 2) _Atomic uint64_t tag; /* its generation, or that | VS_WRITING */
@@ -65,8 +64,7 @@ struct vs_segment {
                                   I/O, nothing else */
     _Atomic int64_t pulse_boot_us; /* until then the refiller's silence means nothing */
     _Atomic uint32_t stopped; /* a bit for each database: its counter went back, and no range is taken until a person
-                                 has acted; and VS_RAISED of it: the counter was raised above all that this
-                                 host was granted since */
+                                 has acted.  Older versions set bits from the 16th on, too */
     _Atomic uint32_t told;    /* futex: raised when who waits is to look again */
     _Atomic uint32_t forgone; /* how often a word of `granted` was lowered: an answer to what was asked before tells
                                  nothing of a counter that went back */

@@ -256,13 +256,17 @@ static void what_was_granted_is_not_granted_again(void) {
     backs_off(S * 3 / 4, S);
     wake_after(2 * S);
     DID(VS_REFILL_RAISE); /* until it is done */
-    reply(VS_STORE_OK);
-    ev.raised = true;
-    for (int i = 0; i < 10; i++) { /* and it does not heal by being asked */
-        wake_after(S);
+    for (int i = 0; i < 10; i++) { /* it may be lowered again, and it does not heal by being asked */
+        reply(VS_STORE_OK);
         DID(VS_REFILL_SLEEP);
+        CHECK(!did.on_want);
+        CHECK_EQ_I64(did.until_boot_us, ev.boot_us + VS_REFILL_RAISE_US);
         CHECK_HAS(refill.said, "went back");
+        wake_after(VS_REFILL_RAISE_US);
+        DID(VS_REFILL_RAISE);
+        CHECK_EQ_U64(did.floor, 2001);
     }
+    reply(VS_STORE_OK);
     ev.stopped = false; /* a person has set it to 9000 */
     wake_after(S);
     DID(VS_REFILL_TAKE);
@@ -282,7 +286,7 @@ static void what_comes_after_a_stop_is_not_used(void) {
     start();
     grants(1, 2001);
     DID(VS_REFILL_PUBLISH);
-    ev.stopped = ev.raised = true;
+    ev.stopped = true;
     published(VS_NOT_NEEDED);
     DID(VS_REFILL_SLEEP);
 }

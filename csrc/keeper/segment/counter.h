@@ -109,6 +109,7 @@ struct vs_strict {
     _Atomic uint64_t served; /* tickets that were answered; written by the database's thread, as what follows */
     _Atomic uint32_t told;   /* futex: raised with each group */
     unsigned groups, troubles;
+    int64_t raise_at_us; /* boot time at which a counter that went back is raised again; 0: it did not */
     struct vs_group group[VS_GROUPS];
 };
 
@@ -146,9 +147,8 @@ bool vs_segments_have(const char *name);
 int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err);
 /* Whether the words give nothing any more, for good. */
 bool vs_words_are_closed(const struct vs_segment *words);
-/* Whether the counter of this database went back, and whether it was raised to what was granted since. */
+/* Whether the counter of this database went back. */
 bool vs_words_are_stopped(const struct vs_segment *words, uint32_t database);
-bool vs_words_are_raised(const struct vs_segment *words, uint32_t database);
 /* The counter of this database alone went back: others go on. */
 void vs_words_stop(struct vs_segment *words, uint32_t database, uint64_t lowered);
 /* Who waits on these words is to look again. */

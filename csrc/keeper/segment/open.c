@@ -50,14 +50,9 @@ bool vs_words_are_stopped(const struct vs_segment *words, uint32_t database) {
     return atomic_load(&words->stopped) >> database & 1;
 }
 
-bool vs_words_are_raised(const struct vs_segment *words, uint32_t database) {
-    return atomic_load(&words->stopped) & VS_RAISED(database);
-}
-
 void vs_words_stop(struct vs_segment *words, uint32_t database, uint64_t lowered) {
     assert(database < VS_DATABASES_MAX);
     atomic_store(&words->lowered[database], lowered);
-    atomic_fetch_and(&words->stopped, ~VS_RAISED(database));
     atomic_fetch_or(&words->stopped, UINT32_C(1) << database);
     vs_words_tell(words);
 }

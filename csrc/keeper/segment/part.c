@@ -203,11 +203,8 @@ static void do_claim(struct vs_part *part, struct vs_live *live, bool ends, stru
 
 void vs_part_raise(struct vs_part *part, struct vs_store *store, uint64_t floor, struct vs_reply *reply) {
     struct vs_counter counter = vs_part_counter(part);
-    struct vs_segment *words = atomic_load(&part->segment->words);
     *reply = (struct vs_reply){.outcome = VS_STORE_DOWN};
     if (store) store->ops->lift(store, &counter, floor, reply);
-    if (reply->outcome == VS_STORE_OK && vs_words_are_stopped(words, part->index))
-        atomic_fetch_or(&words->stopped, VS_RAISED(part->index));
 }
 
 /* ------------------------------------------------------------------ running */
@@ -216,7 +213,6 @@ static void observe(const struct vs_part *part, const struct vs_live *live, stru
     ev->boot_us = now_us(part);
     ev->stop = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
     ev->stopped = vs_words_are_stopped(live->words, part->index);
-    ev->raised = vs_words_are_raised(live->words, part->index);
     ev->closed = vs_words_are_closed(live->words);
     ev->forgone = atomic_load(&live->words->forgone);
     ev->granted = atomic_load(&live->words->granted[part->index]);

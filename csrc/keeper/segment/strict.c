@@ -96,6 +96,21 @@ static void say_outcome(struct vs_part *part, const struct vs_reply *reply) {
     snprintf(part->refill.said, VS_SAID_MAX, "%s%s%.110s", what[reply->outcome], *reply->text ? ": " : "", reply->text);
 }
 
+/* Raises a counter that went back, and again until a person has acted.  Returns how long it may rest after that. */
+static int64_t raise_again(struct vs_part *part, struct vs_segment *words, struct vs_store *store) {
+    struct vs_strict *strict = part->segment->strict;
+    const struct vesta_clock *clock = part->segment->clock;
+    int64_t now_us = clock->boot_us(clock->self);
+    uint64_t granted = atomic_load(&words->granted[part->index]);
+    struct vs_reply reply;
+    if (granted > 0 && now_us >= strict->raise_at_us) {
+        vs_part_raise(part, store, granted, &reply);
+        strict->raise_at_us =
+            now_us + (reply.outcome == VS_STORE_OK ? VS_REFILL_RAISE_US : VS_REST_REFUSED_US);
+    }
+    return strict->raise_at_us > now_us ? strict->raise_at_us - now_us : VS_REFILL_LOOK_US;
+}
+
 void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why) {
     struct vesta_segment *seg = part->segment;
     struct vs_segment *words = atomic_load(&seg->words);
@@ -123,10 +138,10 @@ void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why
     } else if (n > 0) {
         settle(seg, until, 0);
     }
-    if (vs_words_are_stopped(words, part->index) && !vs_words_are_raised(words, part->index)) {
-        vs_part_raise(part, store, atomic_load(&words->granted[part->index]), &reply);
-        if (reply.outcome != VS_STORE_OK) rest_us = VS_REST_REFUSED_US;
-    }
+    if (vs_words_are_stopped(words, part->index))
+        rest_us = raise_again(part, words, store);
+    else
+        strict->raise_at_us = 0;
     part->on_want = strict->troubles == 0;
     part->due_us = seg->clock->boot_us(seg->clock->self) + rest_us;
     vs_part_report(part);

@@ -112,5 +112,5 @@ void database_put_right(int database) {
     if (world.row[database].max < world.most[database]) world.row[database].max = world.most[database];
     world.saved[database] = world.row[database];
     for (int i = 0; i < world.maps_count; i++)
-        atomic_fetch_and(&world.maps[i].words.stopped, ~(UINT32_C(1) << database | VS_RAISED(database)));
+        atomic_fetch_and(&world.maps[i].words.stopped, ~(UINT32_C(1) << database));
 }

@@ -127,8 +127,6 @@ static bool hear(const struct proc *p, struct refiller *r, int database, struct 
         if (did->kind == VS_REFILL_TAKE && ev->outcome == VS_STORE_OK) vs_raise_u64(&words->answered[database], ev->until);
         r->asked->is_heard = true; /* it may be done later all the same */
         r->asked = NULL;
-        if (did->kind == VS_REFILL_RAISE && ev->outcome == VS_STORE_OK)
-            atomic_fetch_or(&words->stopped, VS_RAISED(database));
         return true;
     case VS_REFILL_PUBLISH:
         ev->kind = VS_REFILL_PUBLISHED;
@@ -151,7 +149,6 @@ static bool hear(const struct proc *p, struct refiller *r, int database, struct 
     case VS_REFILL_HALT:
         world.counts.noticed++;
         if (!world.restores) found("a counter was said to have gone back, and did not");
-        atomic_fetch_and(&words->stopped, ~VS_RAISED(database));
         atomic_fetch_or(&words->stopped, UINT32_C(1) << database);
         return true;
     default: return world.now_us >= did->until_boot_us || (did->on_want && vs_segment_is_due(words)) || chance(5);
@@ -185,7 +182,6 @@ static void run_refiller(struct proc *p, int database) {
     ev.stop = p->ends;
     ev.due = vs_segment_is_due(words);
     ev.stopped = atomic_load(&words->stopped) >> database & 1;
-    ev.raised = atomic_load(&words->stopped) & VS_RAISED(database);
     ev.closed = atomic_load(&words->cursor) & VS_CLOSED;
     ev.forgone = atomic_load(&words->forgone);
     ev.granted = atomic_load(&words->granted[database]);
