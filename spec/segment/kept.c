@@ -463,6 +463,39 @@ static void a_counter_that_is_lowered_again_is_raised_again(void) {
     }
 }
 
+/* The same database in another spelling. */
+static const char *uri_again(const char *name) {
+    static char uri[200];
+    snprintf(uri, sizeof uri, "%s//%s", scheme, in_folder(name));
+    return uri;
+}
+
+static void a_stores_spellings_share_one_memory(void) {
+    struct vesta_pause pause = {.why = 0};
+    struct vesta_error err = {.text = ""};
+    uint64_t number = 0;
+    start(1000, 10);
+    struct vesta_segment_opts opts = orders(), again = orders();
+    again.stores[0] = uri_again("one.db");
+    struct vesta_segment *seg = must_open_segment(opts), *same = must_open_segment(again), *none;
+    CHECK(seg == same);
+    CHECK_STR(seg->anchor.header.store, opts.stores[0]); /* the spelling without slashes keeps its map */
+    CHECK_STR(seg->part[0].database->uri, opts.stores[0]);
+    vesta_segment_close(same);
+    CHECK_EQ_U64(number_of(seg), 1000);
+    set_counter(1);
+    while (vesta_segment_next_wait(seg, &number, LONG_US, &pause) == VESTA_OK)
+        ;
+    CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    AWAIT(counter_at(uri_of("one.db"), "orders") > 1000);
+    resume_beside(again, 0);
+    CHECK(number_of(seg) > 1000);
+    vesta_segment_close(seg);
+    opts.stores[1] = again.stores[0];
+    CHECK_EQ_I64(vesta_segment_open(&opts, &none, &err), VESTA_EOPTION);
+    CHECK_HAS(err.text, "are one");
+}
+
 /* ------------------------------------------------------------------ order strict */
 
 static struct vesta_segment_opts strict(void) {
@@ -652,6 +685,7 @@ static const struct check_case cases[] = {
     {"a person may lower a counter all the same", a_person_may_lower_a_counter_all_the_same},
     {"a counter that is lowered again while it is stopped is raised again",
      a_counter_that_is_lowered_again_is_raised_again},
+    {"a store's spellings share one memory", a_stores_spellings_share_one_memory},
     {"strict takes no more than is asked for", strict_takes_no_more_than_is_asked_for},
     {"strict is asked, and answers, where nobody can wait", strict_is_asked_and_answers},
     {"strict sees a counter that went back", strict_sees_a_counter_that_went_back},

@@ -148,10 +148,11 @@ struct settings {
     uint32_t count; /* of stores */
     int group;
     struct vs_anchor anchor;
+    char stores[VESTA_DATABASES_MAX][VS_URI_MAX]; /* each store's one spelling, to which opts.stores points */
 };
 
 static int check_stores(struct settings *settings, struct vesta_error *err) {
-    const struct vesta_segment_opts *opts = &settings->opts;
+    struct vesta_segment_opts *opts = &settings->opts;
     uint32_t count = 0;
     while (count < VESTA_DATABASES_MAX && opts->stores[count])
         count++;
@@ -160,8 +161,9 @@ static int check_stores(struct settings *settings, struct vesta_error *err) {
         if (opts->stores[i])
             return vs_fail(err, VESTA_EOPTION, "stores[%" PRIu32 "] is set, but stores[%" PRIu32 "] is not", i, count);
     for (uint32_t i = 0; i < count; i++) {
-        int rc = vs_store_check(opts->stores[i], err);
+        int rc = vs_store_canonical(opts->stores[i], settings->stores[i], err);
         if (rc != VESTA_OK) return rc;
+        opts->stores[i] = settings->stores[i];
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(opts->stores[i], opts->stores[j]) == 0)
                 return vs_fail(
