@@ -1,5 +1,5 @@
 /* sweep.c -- maps that nobody can find any more: their generator file is gone, nobody has them open, and no id came
- * from them for long; and segments' maps, which need no file, that nobody has opened for longer.  They would lie in
+ * from them for long; and segments' maps, which need no file, that no process has used for longer.  They would lie in
  * memory until the next boot.  To remove any map is safe; these nobody misses.
  */
 #include "keeper/file.h"

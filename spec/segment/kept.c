@@ -4,6 +4,8 @@
 #include "keeper/segment/counter.h"
 #include "os/lock.h"
 
+#include <fcntl.h>
+
 static struct vesta_segment_opts orders(void) {
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
     opts.stores[0] = uri_of("one.db");
@@ -496,6 +498,51 @@ static void a_stores_spellings_share_one_memory(void) {
     CHECK_HAS(err.text, "are one");
 }
 
+/* ------------------------------------------------------------------ maps that are swept */
+
+#define DAY_US (24 * 3600 * INT64_C(1000000))
+
+static _Atomic int64_t later_us; /* how far this clock is ahead of the machine's */
+
+static int64_t later_unix_us(void *self) {
+    const struct vesta_clock *clock = vs_clock_system();
+    (void)self;
+    return clock->unix_us(clock->self) + atomic_load(&later_us);
+}
+
+static int64_t seen_us(const struct vesta_segment *seg) {
+    const struct vs_segment_map *map = atomic_load(&seg->live)->mapping.at;
+    return atomic_load(&map->seen_us);
+}
+
+/* A map that no process has used for a week is removed, and the memory of what was granted with it. */
+static void a_map_is_in_use_as_long_as_its_segment_is(void) {
+    static const enum vesta_order each[] = {VESTA_TREND, VESTA_STRICT};
+    struct vesta_clock clock = *vs_clock_system();
+    clock.unix_us = later_unix_us;
+    for (size_t i = 0; i < 2; i++) {
+        start(1, 100000);
+        atomic_store(&later_us, 0);
+        struct vesta_segment_opts opts = orders();
+        opts.order = each[i];
+        opts.clock = &clock;
+        struct vesta_segment *seg = must_open_segment(opts);
+        number_of(seg);
+        atomic_fetch_add(&later_us, 8 * DAY_US);
+        number_of(seg); /* of a range that was fetched 8 days ago, or with a call of the store */
+        AWAIT(seen_us(seg) > later_unix_us(NULL) - DAY_US); /* also if this process is killed from here on */
+        atomic_fetch_add(&later_us, 8 * DAY_US);
+        AWAIT(seen_us(seg) > later_unix_us(NULL) - DAY_US); /* while no number is taken */
+        atomic_fetch_add(&later_us, 8 * DAY_US);
+        int64_t seen = 0;
+        int fd = open(seg->first.mapping.name, O_RDONLY | O_CLOEXEC);
+        vesta_segment_close(seg);
+        CHECK(pread(fd, &seen, sizeof seen, offsetof(struct vs_segment_map, seen_us)) == (ssize_t)sizeof seen);
+        CHECK(seen > later_unix_us(NULL) - DAY_US);
+        close(fd);
+    }
+}
+
 /* ------------------------------------------------------------------ order strict */
 
 static struct vesta_segment_opts strict(void) {
@@ -686,6 +733,7 @@ static const struct check_case cases[] = {
     {"a counter that is lowered again while it is stopped is raised again",
      a_counter_that_is_lowered_again_is_raised_again},
     {"a store's spellings share one memory", a_stores_spellings_share_one_memory},
+    {"a map is in use as long as its segment is", a_map_is_in_use_as_long_as_its_segment_is},
     {"strict takes no more than is asked for", strict_takes_no_more_than_is_asked_for},
     {"strict is asked, and answers, where nobody can wait", strict_is_asked_and_answers},
     {"strict sees a counter that went back", strict_sees_a_counter_that_went_back},

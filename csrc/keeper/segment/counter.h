@@ -21,7 +21,7 @@ struct vs_segment_map {
         struct vs_header header;
         char page[4096];
     };
-    _Alignas(VS_LINE) _Atomic int64_t seen_us; /* Unix: when a process last opened it, or fetched a range */
+    _Alignas(VS_LINE) _Atomic int64_t seen_us; /* Unix: when a process last used it; see vs_segment_see */
     struct vs_segment words;
 };
 extern const struct vs_map_kind vs_segment_map;
@@ -145,6 +145,9 @@ struct vesta_segment *vs_segments_first(void);
 bool vs_segments_have(const char *name);
 /* Puts a new map in the place of one that gives nothing any more.  Errors: as vs_mapping_open. */
 int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err);
+/* Notes that the map is in use, so that no process removes it for a week; see sweep.c.  Called when the segment is
+ * opened and closed, whenever its database's thread runs it, and with each number without a gap. */
+void vs_segment_see(struct vesta_segment *seg);
 /* Whether the words give nothing any more, for good. */
 bool vs_words_are_closed(const struct vs_segment *words);
 /* Whether the counter of this database went back. */

@@ -48,6 +48,7 @@ bool vs_memory_has_committed(struct vesta_segment *seg, uint64_t number) {
 }
 
 void vs_memory_grant(struct vesta_segment *seg, uint64_t number) {
+    vs_segment_see(seg);
     vs_raise_u64(&atomic_load(&seg->words)->granted[0], number + 1);
 }
 

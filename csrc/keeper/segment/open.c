@@ -109,6 +109,11 @@ void vs_live_take_rest(struct vs_live *live, bool ends) {
     if (ends && is_ours) vs_words_tell(live->words);
 }
 
+void vs_segment_see(struct vesta_segment *seg) {
+    struct vs_segment_map *map = atomic_load(&seg->live)->mapping.at;
+    atomic_store(&map->seen_us, seg->clock->unix_us(seg->clock->self));
+}
+
 static int open_live(struct vesta_segment *seg, struct vs_live *live, struct vesta_error *err) {
     int rc = vs_mapping_open(&seg->anchor, seg->clock, &live->mapping, seg->why_alone, err);
     if (rc != VESTA_OK) return rc;
@@ -377,6 +382,7 @@ void vesta_segment_close(struct vesta_segment *seg) {
     else
         vs_segment_leave(seg);
     leave_databases(seg);
+    vs_segment_see(seg);
     vs_process_lock();
     struct vesta_segment **at = &segments;
     for (; *at != seg; at = &(*at)->next)

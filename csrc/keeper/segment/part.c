@@ -181,13 +181,9 @@ static void measure(struct vs_part *part, const struct vs_refill *before) {
 
 static void do_publish(struct vs_part *part, struct vs_live *live, const struct vs_refill_action *action,
                        struct vs_refill_event *ev) {
-    const struct vesta_clock *clock = part->segment->clock;
-    struct vs_segment_map *map = live->mapping.at;
     assert(action->range.database == part->index);
     ev->published = vs_segment_publish(live->words, &action->range);
-    if (ev->published != VS_PUBLISHED) return;
-    atomic_store(&map->seen_us, clock->unix_us(clock->self));
-    vs_words_tell(live->words);
+    if (ev->published == VS_PUBLISHED) vs_words_tell(live->words);
 }
 
 /* Makes what was taken out of the map in this process, of this database, the refiller's own. */
@@ -296,6 +292,7 @@ static void watch(struct vs_part *part) {
 }
 
 bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) {
+    vs_segment_see(part->segment);
     if (part->segment->strict) {
         if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false; /* it has nothing to give back */
         vs_strict_run(part, store, why);
