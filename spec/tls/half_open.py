@@ -3,6 +3,8 @@ is, and a client that means it still gets in."""
 import os
 import re
 import resource
+import select
+import signal
 import socket
 import ssl
 import threading
@@ -130,6 +132,53 @@ def a_named_client_beside_a_greedy_one(world):
         print("    %d requests: %d refused or reported as wrong; %d connections of the other closed" % (asked, len(failed), shed))
         same(failed[:2], [])
         assert asked > 20
+
+
+POOL, FLOOD = 40, 1500
+
+
+def flood(server):
+    """Connections of another address, all of which the server has let in; their handshakes have not begun."""
+    halves = []
+    for _ in range(FLOOD):
+        halves.append(socket.create_connection(("127.0.0.1", server.http), source_address=("127.0.0.9", 0)))
+    until(lambda: server.metric('vesta_connections{proto="http"}') >= FLOOD, "all are let in")
+    return halves
+
+
+def are_served(halves):
+    """How many of them the server has answered or closed."""
+    poll = select.poll()
+    for half in halves:
+        poll.register(half, select.POLLIN)
+    return len(poll.poll(0))
+
+
+@claim("a client that has many connections opens another one while another address floods with handshakes")
+def a_large_pool_beside_a_flood(world):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    with Secure(world, "--threads", "1") as server:
+        pool = [server.connect(server.resp) for _ in range(POOL)]
+        first, halves, context = hello(server), flood(server), server.context()
+        server.process.send_signal(signal.SIGSTOP)
+        for half in halves:
+            half.sendall(first)
+        sock = context.wrap_socket(server.plain(server.resp), server_hostname="localhost", do_handshake_on_connect=False)
+        sock.settimeout(0)
+        try:
+            sock.do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        sock.settimeout(20 * SLOW)
+        server.process.send_signal(signal.SIGCONT)
+        sock.do_handshake()
+        sock.sendall(command("GET", "default"))
+        said, served = sock.recv(100), are_served(halves)
+        print("    answered when %d of %d handshakes of the other address were served" % (served, FLOOD))
+        assert said.startswith(b"$"), said
+        assert served < FLOOD / 2, served
+        for other in halves + pool + [sock]:
+            other.close()
 
 
 @claim("records that are sent in part are counted, and have their bound")

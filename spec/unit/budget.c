@@ -96,6 +96,25 @@ static void places_are_those_of_a_plain_count(void) {
     vs_budget_free(budget);
 }
 
+static void handshakes_are_counted_by_address_and_protocol(void) {
+    struct vs_limits l = settled((struct vs_limits){.connections_max = 20}, 500, 10, everywhere);
+    struct vs_budget *budget = vs_budget_new(&l);
+    const struct vs_peer client = host(0), other = host(2), local = {.family = 0};
+    NEED(budget);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ_I64(vs_budget_enter(budget, VS_HTTP, &client), VS_LET_IN);
+    CHECK_EQ_I64(vs_budget_enter(budget, VS_RESP, &client), VS_LET_IN);
+    CHECK_EQ_I64(vs_budget_enter(budget, VS_HTTP, &other), VS_LET_IN);
+    CHECK_EQ_I64(vs_budget_shake(budget, VS_HTTP, &client, 1), 1);
+    CHECK_EQ_I64(vs_budget_shake(budget, VS_HTTP, &client, 1), 2);
+    CHECK_EQ_I64(vs_budget_shake(budget, VS_HTTP, &client, 0), 2);
+    CHECK_EQ_I64(vs_budget_shake(budget, VS_HTTP, &client, -1), 1);
+    CHECK_EQ_I64(vs_budget_shake(budget, VS_RESP, &client, 0), 0);
+    CHECK_EQ_I64(vs_budget_shake(budget, VS_HTTP, &other, 0), 0);
+    CHECK_EQ_I64(vs_budget_shake(budget, VS_HTTP, &local, 1), 0);
+    vs_budget_free(budget);
+}
+
 static void who_comes_over_a_unix_socket_has_no_address(void) {
     struct vs_limits l = settled((struct vs_limits){.connections_max = 20, .address_max = 1}, 500, 10, everywhere);
     struct vs_budget *budget = vs_budget_new(&l);
@@ -119,8 +138,6 @@ static void a_balancers_connection_counts_for_no_address_before_it_is_named(void
     CHECK_EQ_I64(vs_budget_enter(budget, VS_HTTP, NULL), VS_TURNED_PROTO);
     CHECK(vs_budget_name(budget, VS_HTTP, &client) && vs_budget_name(budget, VS_HTTP, &client));
     CHECK(!vs_budget_name(budget, VS_HTTP, &client) && vs_budget_name(budget, VS_HTTP, &other));
-    CHECK_EQ_I64(vs_budget_of_address(budget, VS_HTTP, &client), 2);
-    CHECK_EQ_I64(vs_budget_of_address(budget, VS_RESP, &client), 0);
     vs_budget_leave(budget, VS_HTTP, NULL); /* the one that was refused a name */
     vs_budget_leave(budget, VS_HTTP, &client);
     CHECK(vs_budget_name(budget, VS_HTTP, &client));
@@ -186,6 +203,7 @@ static const struct check_case cases[] = {
     {"tags have what the config lists, and else what connections leave or a quarter",
      tags_have_what_is_listed_and_else_what_connections_leave_or_a_quarter},
     {"places by protocol, address and in all are those of a plain count", places_are_those_of_a_plain_count},
+    {"unfinished handshakes are counted by address and protocol", handshakes_are_counted_by_address_and_protocol},
     {"who comes over a unix socket has no address", who_comes_over_a_unix_socket_has_no_address},
     {"a balancer's connection counts for no address before its client is named",
      a_balancers_connection_counts_for_no_address_before_it_is_named},

@@ -197,7 +197,8 @@ int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_
 struct entry {
     struct vs_peer key; /* port is 0, and so is the part of an IPv6 address that a single host chooses */
     uint8_t protocol;
-    int count, next; /* next: in its chain or among the free ones; -1: none */
+    int count, shaking; /* connections; those of them that have not finished their TLS handshake */
+    int next;           /* in its chain or among the free ones; -1: none */
 };
 
 struct vs_budget {
@@ -331,13 +332,16 @@ void vs_budget_leave(struct vs_budget *b, enum vs_protocol protocol, const struc
     pthread_mutex_unlock(&b->mutex);
 }
 
-int vs_budget_of_address(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
+int vs_budget_shake(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer, int change) {
     struct vs_peer key = key_of(peer);
     if (peer->family == 0) return 0;
     pthread_mutex_lock(&b->mutex);
-    int at = *find(b, protocol, &key), count = at < 0 ? 0 : b->entry[at].count;
+    int at = *find(b, protocol, &key);
+    assert(at >= 0);
+    int shaking = b->entry[at].shaking += change;
+    assert(shaking >= 0 && shaking <= b->entry[at].count);
     pthread_mutex_unlock(&b->mutex);
-    return count;
+    return shaking;
 }
 
 int vs_budget_open(struct vs_budget *b, enum vs_protocol protocol) {

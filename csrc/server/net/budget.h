@@ -89,8 +89,9 @@ const struct vs_limits *vs_budget_limits(const struct vs_budget *budget);
 enum vs_turned vs_budget_enter(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer);
 bool vs_budget_name(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer);
 void vs_budget_leave(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer);
-/* How many connections this address has; 0 for unix sockets. */
-int vs_budget_of_address(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer);
+/* Counts the unfinished TLS handshakes of an address that has connections.  `change` is 1, -1 or 0.  Returns their new
+ * number, which is 0 for unix sockets. */
+int vs_budget_shake(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer, int change);
 int vs_budget_open(struct vs_budget *budget, enum vs_protocol protocol); /* VS_PROTOCOLS: all of them */
 
 /* What one client, or one address, holds of the memory for all.  It may hold as much as it leaves free, divided by

@@ -82,6 +82,7 @@ static void settle(struct conn *c) {
     if (vs_budget_name(c->session.app->budget, protocol, &peer)) {
         c->peer = peer;
         c->is_uncounted = false;
+        vs_secure_enter(c);
         vs_roster_move(&c->session);
         return;
     }

@@ -1,8 +1,9 @@
 /* line.c -- which connection is served next, and for how long.  Knows no bytes and no protocol.
  *
  * A round of the loop ends after VS_ROUND_US, so that signals, timers and new connections never wait for long.  In it the
- * admin's connections come first, then those that take little time, then the busy ones, each for VS_SLICE_US.  A busy
- * connection waits for other busy ones, and a prompt one waits for none of them. */
+ * admin's connections come first, then those that take little time, then urgent TLS handshakes, then the busy ones, each
+ * for VS_SLICE_US.  A busy connection waits for other busy ones, and a prompt one waits for none of them.  Each round
+ * serves at least one connection of each line. */
 #include "server/net/net.h"
 
 #include <assert.h>
@@ -13,9 +14,14 @@
 
 /* ------------------------------------------------------------------ lining up */
 
-/* A handshake costs more than many requests, and its client has none yet. */
+/* A handshake costs more than many requests, and its client has none yet.  Reading a header costs little. */
+static bool is_to_shake(const struct conn *c) {
+    return c->is_secure && !c->is_shaken && !c->header;
+}
+
 static enum vs_line line_for(const struct conn *c) {
-    if (c->is_busy || (c->is_secure && !c->is_shaken)) return VS_LINE_BUSY;
+    if (is_to_shake(c)) return vs_secure_is_urgent(c) ? VS_LINE_SHAKE : VS_LINE_BUSY;
+    if (c->is_busy) return VS_LINE_BUSY;
     return c->session.protocol == VS_ADMIN ? VS_LINE_ADMIN : VS_LINE_PROMPT;
 }
 
@@ -25,10 +31,7 @@ void vs_conn_line_up(struct conn *c) {
     c->lined_up = true;
     c->line_of = line_for(c);
     c->loop->line_length[c->line_of]++;
-    if (vs_secure_is_urgent(c))
-        TAILQ_INSERT_HEAD(&c->loop->line[c->line_of], c, line);
-    else
-        TAILQ_INSERT_TAIL(&c->loop->line[c->line_of], c, line);
+    TAILQ_INSERT_TAIL(&c->loop->line[c->line_of], c, line);
 }
 
 void vs_conn_leave_line(struct conn *c) {
@@ -39,12 +42,14 @@ void vs_conn_leave_line(struct conn *c) {
 
 /* ------------------------------------------------------------------ a round */
 
+/* The time of a handshake does not make a connection busy: its first request would wait behind other handshakes. */
 static void serve_slice(struct conn *c) {
     struct vs_quantum *quantum = &c->loop->scratch.quantum;
-    quantum->cost += c->is_secure && !c->is_shaken ? SHAKE_COST : SERVE_COST;
+    bool shakes = is_to_shake(c);
+    quantum->cost += shakes ? SHAKE_COST : SERVE_COST;
     quantum->until_us = quantum->now_us + VS_SLICE_US;
     vs_conn_serve_one(c);
-    c->is_busy = vs_quantum_is_over(quantum);
+    c->is_busy = vs_quantum_is_over(quantum) && !shakes;
     if (!c->lined_up || c->line_of == line_for(c)) return;
     vs_conn_leave_line(c);
     vs_conn_line_up(c);
@@ -68,8 +73,9 @@ void vs_conn_serve(struct loop *loop) {
     loop->serving = true;
     bool all = serve_line(loop, VS_LINE_ADMIN, began_us + VS_ROUND_US / 4);
     all &= serve_line(loop, VS_LINE_PROMPT, began_us + VS_ROUND_US * 3 / 4);
-    if (loop->line_length[VS_LINE_BUSY] > 0) {
+    if (loop->line_length[VS_LINE_SHAKE] > 0 || loop->line_length[VS_LINE_BUSY] > 0) {
         vs_conn_send_round(loop);
+        all &= serve_line(loop, VS_LINE_SHAKE, began_us + VS_ROUND_US);
         all &= serve_line(loop, VS_LINE_BUSY, began_us + VS_ROUND_US);
     }
     loop->serving = false;

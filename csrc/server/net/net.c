@@ -488,5 +488,6 @@ void vs_conn_begin(struct conn *c, struct loop *loop) {
     c->stranger_ms = loop->now_ms;
     vs_add(&loop->scratch.counts->accepted[protocol], 1);
     TAILQ_INSERT_TAIL(&loop->conns, c, all);
+    vs_secure_enter(c);
     if (vs_poll_watch(loop, c->fd, &c->watched, VS_READS) != 0) vs_conn_end(c);
 }

@@ -20,7 +20,8 @@
 enum vs_line {
     VS_LINE_ADMIN,
     VS_LINE_PROMPT,
-    VS_LINE_BUSY, /* connections that used up their last slice, and TLS handshakes */
+    VS_LINE_SHAKE, /* TLS handshakes that have begun, or whose address has few unfinished ones */
+    VS_LINE_BUSY,  /* connections that used up their last slice, and the other TLS handshakes */
     VS_LINES
 };
 
@@ -49,6 +50,7 @@ struct conn {
     struct vs_tls_conn *tls;   /* from the first byte of a handshake on */
     bool keeps_record;         /* TLS has a part of a record: its memory is counted */
     bool is_shaking;           /* among those of its loop: its handshake's memory is counted */
+    bool is_unfinished;        /* counted among the unfinished handshakes of its address */
     struct writing *writing; /* a reply that the socket did not take at once; NULL: none */
     struct loop *loop;
     TAILQ_ENTRY(conn) all, queued, line, shaken;
@@ -172,10 +174,12 @@ ssize_t vs_secure_get(struct conn *conn, char *to, size_t room, bool *more);
 ssize_t vs_secure_put(struct conn *conn, const char *bytes, size_t length);
 /* Nothing is written behind it. */
 void vs_secure_end(struct conn *conn);
+/* Its address is known from now on: counts its handshake there, if it has one. */
+void vs_secure_enter(struct conn *conn);
 /* Its socket is closed. */
 void vs_secure_leave(struct conn *conn);
 void vs_secure_free(struct conn *conn);
-/* Whether its handshake goes before those of addresses with many connections. */
+/* Whether its handshake goes before those that an address begins while it has many unfinished ones. */
 bool vs_secure_is_urgent(const struct conn *conn);
 /* Ends one whose handshake takes too long. */
 bool vs_secure_is_late(struct conn *conn, uint64_t now_ms);

@@ -13,7 +13,7 @@
 
 #define SHAKE_MS 5000     /* to shake hands; nobody has said a secret by then */
 #define SHAKE_BYTES 196608 /* that a handshake holds at most: 44 KiB, a message of 128 KiB and a record of 16; later 15 KiB */
-#define CROWD 32          /* connections: an address with more of them waits for handshakes of others */
+#define CROWD 32          /* unfinished handshakes: an address with more of them waits for other addresses */
 #define HANDSHAKE 0x16    /* how TLS begins, with version 3 */
 #define HEAD_BYTES 5      /* ... and the length of what follows at the end of them */
 #define HELLO_MAX 4096    /* that is waited for to be whole */
@@ -78,9 +78,20 @@ bool vs_secure_is_misled(struct conn *c, const char *bytes, size_t length) {
 
 /* ------------------------------------------------------------------ the handshake */
 
+static int count_unfinished(const struct conn *c, int change) {
+    return vs_budget_shake(c->session.app->budget, c->session.protocol, &c->peer, change);
+}
+
+void vs_secure_enter(struct conn *c) {
+    if (!c->is_secure || c->is_uncounted) return;
+    c->is_unfinished = true;
+    count_unfinished(c, 1);
+}
+
+/* Open connections do not count: a client may add one to a large pool while another address floods.  A handshake that has
+ * begun holds memory until it ends, and its last step is cheap. */
 bool vs_secure_is_urgent(const struct conn *c) {
-    if (!c->is_secure || c->is_shaken || c->is_uncounted) return false;
-    return vs_budget_of_address(c->session.app->budget, c->session.protocol, &c->peer) <= CROWD;
+    return c->tls || (c->is_unfinished && count_unfinished(c, 0) <= CROWD);
 }
 
 bool vs_secure_is_late(struct conn *c, uint64_t now_ms) {
@@ -125,6 +136,8 @@ static bool hold(struct conn *c) {
 }
 
 void vs_secure_leave(struct conn *c) {
+    if (c->is_unfinished) count_unfinished(c, -1);
+    c->is_unfinished = false;
     if (!c->is_shaking) return;
     c->is_shaking = false;
     TAILQ_REMOVE(&c->loop->shaking, c, shaken);
