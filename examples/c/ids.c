@@ -33,8 +33,11 @@ static int read_and_make(const struct vesta_layout *layout, uint64_t id) {
     vesta_format(VESTA_HEX, id, hex);
     printf("an id       %" PRIu64 ", in hex %s\n", id, hex);
     printf("says        worker %" PRIu64 ", number %" PRIu64 " of %s\n", parts.worker, parts.seq, iso);
-    struct vesta_value given[] = {{"time", parts.time}, {"seq", parts.seq}, {"worker", parts.worker}};
-    if (vesta_make(layout, given, 3, &again, &err) != VESTA_OK) return die("cannot make it", err.text);
+    struct vesta_value given[VESTA_FIELDS_MAX]; /* a field that is not given is 0 or its constant */
+    for (int i = 0; i < layout->field_count; i++)
+        given[i] = (struct vesta_value){layout->field[i].name, parts.values[i]};
+    if (vesta_make(layout, given, (size_t)layout->field_count, &again, &err) != VESTA_OK)
+        return die("cannot make it", err.text);
     printf("by hand     %s\n", again == id ? "the same" : "another");
     return again != id;
 }
