@@ -138,6 +138,10 @@ int vs_ending_release(struct vs_serving *serving) {
 
 /* ------------------------------------------------------------------ closing */
 
+void vs_ending_given_back(void) {
+    on(SIGALRM, end_before);
+}
+
 static int64_t close_namespace(void *self, int i) {
     vs_namespace_close(self, i);
     return VS_THREADS_DONE;

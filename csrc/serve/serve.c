@@ -166,7 +166,10 @@ static int run(struct vs_serving *serving) {
     int released = vs_ending_release(serving), started = vs_start_result(serving->start);
     if (rc == VS_DONE) rc = started != VS_GO ? started : released;
     vs_life_end(serving);
-    if (rc == VS_DONE) vs_log(VS_LOG_INFO, "stopped: all worker numbers are given back", NULL);
+    if (rc == VS_DONE) {
+        vs_log(VS_LOG_INFO, "stopped: all worker numbers are given back", NULL);
+        vs_ending_given_back();
+    }
     return rc;
 }
 

@@ -133,6 +133,9 @@ void vs_ending_begin(struct vs_serving *serving);
 /* Gives the worker numbers back.  VS_DONE, or VS_FAILED after a message for each that is not; ends the process where a
  * store hangs. */
 int vs_ending_release(struct vs_serving *serving);
+/* Everything is given back.  If END_MS are over before the rest of the memory is freed, the process ends all the same,
+ * and that is no failure. */
+void vs_ending_given_back(void);
 void vs_ending_close(struct vs_serving *serving);
 /* The log's end: a disk that hangs is waited for as long as there is time. */
 void vs_ending_log(const struct vs_serving *serving);
