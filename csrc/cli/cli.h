@@ -11,9 +11,9 @@
 #define VS_COMMANDS(C, LUA) \
     C(gen) \
     C(explain) \
-    C(make) \
-    C(range) \
-    C(guess) \
+    LUA(make) \
+    LUA(range) \
+    LUA(guess) \
     LUA(fit) \
     LUA(plan) \
     LUA(layout) \

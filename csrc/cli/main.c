@@ -1,10 +1,10 @@
 /* main.c -- the program: one table of commands, and what is done around each of them. */
 #include "cli/cli.h"
+#include "cli/modules.h"
 #include "command/command.h"
 
 #include "base/array.h"
 #include "base/nearest.h"
-#include "host/host.h"
 #include "mapping/mapping.h"
 #include "store/store.h"
 
@@ -91,6 +91,7 @@ static void hide_passwords(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    vs_host_modules(vs_modules);
     hide_passwords(argc, argv);
     occupy_standard_files();
     (void)vs_guard_on();

@@ -146,9 +146,6 @@ struct vs_id_input {
 };
 /* Returns the worst exit code of `take` and of what could not be read. */
 int vs_each_id(const struct vs_id_input *input, int count, char **operands);
-/* Splits name=value operands into `out`; value is digits.  Returns VS_DONE or an exit code after a message.
- * A time field may be given as an RFC 3339 time of `layout`. */
-int vs_read_values(const struct vesta_layout *layout, int count, char **operands, struct vesta_value *out);
 /* The layout of a text, the default for NULL.  Returns VS_DONE or an exit code after a message. */
 #define VS_LAYOUT_DEFAULT "vesta-second"
 int vs_read_layout(const char *text, struct vesta_layout *out);

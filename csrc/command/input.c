@@ -1,6 +1,5 @@
 /* input.c -- ids, values and layouts from operands and from stdin, with messages that name what is wrong. */
 #include "command/options.h"
-#include "id/id.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -147,36 +146,6 @@ int vs_each_id(const struct vs_id_input *input, int count, char **operands) {
     if (count == 0) vs_say_waiting("ids from stdin, one per line");
     if (count == 0 || (count == 1 && strcmp(operands[0], "-") == 0)) return each_line(input, stdin);
     return each_operand(input, count, operands);
-}
-
-/* time=2015-05-28T08:05:39Z: the field's value at that instant. */
-static int read_time_value(const struct vesta_layout *layout, const char *text, uint64_t *out) {
-    struct vesta_error err;
-    int64_t unix_ms;
-    char iso[VESTA_ISO_MAX];
-    if (vesta_time_parse(text, &unix_ms, &err) != VESTA_OK) return vs_report(&err);
-    if (unix_ms < layout->epoch_ms)
-        return vs_usage("time %s is before the layout's epoch, %s", vs_shown_text(text), vs_iso(layout->epoch_ms, iso));
-    *out = vs_time_in(layout, unix_ms);
-    return VS_DONE;
-}
-
-int vs_read_values(const struct vesta_layout *layout, int count, char **operands, struct vesta_value *out) {
-    for (int i = 0; i < count; i++) {
-        char *equals = strchr(operands[i], '=');
-        if (!equals || equals == operands[i])
-            return vs_usage("%s is not of the form field=value", vs_shown_text(operands[i]));
-        *equals = '\0'; /* argv is ours to cut */
-        out[i].name = operands[i];
-        if (strcmp(operands[i], "time") == 0 && strchr(equals + 1, 'T')) {
-            int rc = read_time_value(layout, equals + 1, &out[i].value);
-            if (rc != VS_DONE) return rc;
-        } else if (!vs_read_count(equals + 1, UINT64_MAX, &out[i].value))
-            return vs_usage("%s is %s, which must be a whole number%s", vs_shown_text(operands[i]),
-                            vs_shown_text(equals + 1),
-                            strcmp(operands[i], "time") == 0 ? " or a time like 2026-01-01T00:00:00Z" : "");
-    }
-    return VS_DONE;
 }
 
 int vs_read_layout(const char *text, struct vesta_layout *out) {

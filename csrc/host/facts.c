@@ -8,7 +8,6 @@
 #include "lease/record.h"
 
 #include <inttypes.h>
-#include <lauxlib.h>
 #include <stdio.h>
 
 static void facts_integer(lua_State *L, const char *key, int64_t value) {
@@ -38,7 +37,7 @@ static void facts_push_layout(lua_State *L, const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX], unit[VS_UNIT_MAX], fingerprint[17];
     vesta_layout_text(layout, text);
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, layout->fingerprint);
-    lua_createtable(L, 0, 14);
+    lua_createtable(L, 0, 18);
     facts_text(L, "text", text);
     facts_text(L, "unit", vs_unit(layout, unit));
     facts_text(L, "fingerprint", fingerprint);
@@ -51,6 +50,9 @@ static void facts_push_layout(lua_State *L, const struct vesta_layout *layout) {
     facts_integer(L, "time_bits", layout->field[layout->time].width);
     facts_integer(L, "worker_bits", layout->worker < 0 ? 0 : layout->field[layout->worker].width);
     facts_integer(L, "seq_bits", vs_seq(layout)->width);
+    facts_integer(L, "time", layout->time + 1);
+    if (layout->worker >= 0) facts_integer(L, "worker", layout->worker + 1);
+    if (layout->seq >= 0) facts_integer(L, "seq", layout->seq + 1);
     if (layout->read_only) facts_text(L, "read_only", layout->read_only);
     lua_createtable(L, layout->field_count, 0);
     for (int i = 0; i < layout->field_count; i++) {
@@ -61,7 +63,8 @@ static void facts_push_layout(lua_State *L, const struct vesta_layout *layout) {
 }
 
 /* facts.layout(text) -> { text, unit = "1ms", unit_us, epoch_ms, end_ms, per_second, per_unit, workers, time_bits,
- * worker_bits, seq_bits, fingerprint, read_only = reason or nil, fields = {...} } | nil, text, code */
+ * worker_bits, seq_bits, fingerprint, read_only = reason or nil, fields = {...} } | nil, text, code
+ * time, worker, seq: the index of that field, or nil. */
 static int facts_layout(lua_State *L) {
     struct vesta_layout layout;
     struct vesta_error err;
@@ -136,6 +139,7 @@ int host_open_facts(lua_State *L) {
         {"layout", facts_layout}, {"prove", facts_prove}, {"unit", facts_unit}, {"lease", facts_lease}, {NULL, NULL}};
     luaL_newlib(L, functions);
     facts_text(L, "UNITS", VS_UNITS);
+    facts_integer(L, "FIELDS_MAX", VESTA_FIELDS_MAX);
     facts_integer(L, "MAP_BYTES", sizeof(struct vs_map));
     facts_integer(L, "RECORD_BYTES_MAX", VS_RECORD_TEXT_MAX);
     return 1;

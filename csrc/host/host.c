@@ -3,7 +3,6 @@
 
 #include "policy/vm.h"
 
-#include <lauxlib.h>
 #include <lualib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +72,12 @@ static void host_require(lua_State *L, const char *module) {
     lua_call(L, 1, 1);
 }
 
+static const luaL_Reg *host_added;
+
+void vs_host_modules(const luaL_Reg *modules) {
+    host_added = modules;
+}
+
 static lua_State *host_state(void) {
     static lua_State *L; /* lives as long as the program: commands keep no state open that must be closed */
     if (L) return L;
@@ -89,6 +94,9 @@ static lua_State *host_state(void) {
     host_preload(L, "config", host_open_config);
     host_preload(L, "wire", host_open_wire);
     host_preload(L, "screen", host_open_screen);
+    host_preload(L, "ids", host_open_ids);
+    for (const luaL_Reg *module = host_added; module && module->name; module++)
+        host_preload(L, module->name, module->func);
     return L;
 }
 

@@ -10,9 +10,9 @@
 #ifndef VS_HOST_H
 #define VS_HOST_H
 
-#include "command/command.h"
+#include "command/options.h"
 
-#include <lua.h>
+#include <lauxlib.h>
 
 /* A file of lua/ that is part of the program; the last row has no name. */
 struct host_file {
@@ -23,6 +23,9 @@ struct host_file {
 extern const struct host_file host_rock_files[]; /* lua/vesta: required as vesta.NAME, init.lua as vesta */
 extern const struct host_file host_cli_files[];  /* lua/cli: required as cli.NAME */
 
+/* Adds modules of the program for its commands; the last row has no name.  Call it before any function below. */
+void vs_host_modules(const luaL_Reg *modules);
+
 /* Loads the command's file and fills in its help texts, which live as long as the program.
  * Ends the program with a message if the file cannot be loaded: it is a part of the program. */
 void vs_host_describe(const char *name, struct vs_command *out);
@@ -32,6 +35,11 @@ int vs_host_run(int argc, char **argv);
 
 /* term.c: opens the module `term`.  Stack: +1. */
 int host_open_term(lua_State *L);
+/* term.c: the texts of the list at `arg`, from index `first` on, and a NULL.  The list keeps the texts, and the pushed
+ * value the array.  Stack: +1. */
+char **host_words(lua_State *L, int arg, int first, int *count);
+/* term.c: pushes switches and texts as rows for term.options.  The last option has no name.  Stack: +1. */
+void host_push_options(lua_State *L, const struct vs_option *options);
 /* facts.c: opens the module `facts`.  Stack: +1. */
 int host_open_facts(lua_State *L);
 /* config.c: opens the module `config`.  Stack: +1. */
@@ -40,5 +48,7 @@ int host_open_config(lua_State *L);
 int host_open_wire(lua_State *L);
 /* screen.c: opens the module `screen`.  Stack: +1. */
 int host_open_screen(lua_State *L);
+/* ids.c: opens the module `ids`.  Stack: +1. */
+int host_open_ids(lua_State *L);
 
 #endif

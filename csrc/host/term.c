@@ -1,11 +1,9 @@
 /* term.c -- the module `term`: what csrc/command offers, for the commands in lua/cli.  Knows no command.
  *
  * Texts may contain any byte.  A wrong argument raises, because only the program itself calls these functions. */
-#include "command/options.h"
 #include "command/times.h"
 #include "host/host.h"
 
-#include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -93,26 +91,53 @@ static void term_push_value(lua_State *L, const struct vs_option *option) {
     }
 }
 
+char **host_words(lua_State *L, int arg, int first, int *count) {
+    luaL_checktype(L, arg, LUA_TTABLE);
+    *count = (int)luaL_len(L, arg) + 1 - first;
+    char **words = lua_newuserdata(L, ((size_t)*count + 1) * sizeof *words);
+    for (int i = 0; i < *count; i++) {
+        lua_rawgeti(L, arg, first + i);
+        words[i] = (char *)luaL_checkstring(L, -1);
+        lua_pop(L, 1);
+    }
+    words[*count] = NULL;
+    return words;
+}
+
+void host_push_options(lua_State *L, const struct vs_option *options) {
+    lua_newtable(L);
+    for (lua_Integer i = 1; options->name; options++, i++) {
+        const char letter[2] = {options->letter};
+        lua_createtable(L, 0, 5);
+        lua_pushstring(L, options->name);
+        lua_setfield(L, -2, "name");
+        lua_pushstring(L, options->kind == VS_OPT_SWITCH ? "switch" : "text");
+        lua_setfield(L, -2, "kind");
+        lua_pushstring(L, options->value);
+        lua_setfield(L, -2, "value");
+        lua_pushstring(L, options->help);
+        lua_setfield(L, -2, "help");
+        if (options->letter) {
+            lua_pushstring(L, letter);
+            lua_setfield(L, -2, "letter");
+        }
+        lua_rawseti(L, -2, i);
+    }
+}
+
 /* term.options(rows, words) -> code | nil, options, operands
  * A row: name; value, what help calls it; help; kind "text" (the default), "texts", "switch", "count" with min and max,
- * "choice" with value "a|b|c"; letter.  words[0] is the command.  `code` is the exit code to end with: help was printed,
- * or a message.  options[name] is true, a text, a list of texts or a number. */
+ * "choice" with value "a|b|c"; letter.  words[0] is the command.  `code` is the exit code to end with: help was
+ * printed, or a message.  options[name] is true, a text, a list of texts or a number. */
 static int term_options(lua_State *L) {
     struct term_options options = {.count = 0};
-    char *words[1024];
     luaL_checktype(L, 1, LUA_TTABLE);
-    luaL_checktype(L, 2, LUA_TTABLE);
     for (lua_Integer i = 1; lua_rawgeti(L, 1, i) != LUA_TNIL; i++) {
         term_add_option(L, &options);
         lua_pop(L, 1);
     }
-    int count = (int)luaL_len(L, 2) + 1;
-    if (count > 1024) return lua_pushinteger(L, vs_usage("more than %d words", 1023)), 1;
-    for (int i = 0; i < count; i++) {
-        lua_rawgeti(L, 2, i);
-        words[i] = (char *)luaL_checkstring(L, -1); /* the table holds it */
-        lua_pop(L, 1);
-    }
+    int count;
+    char **words = host_words(L, 2, 0, &count);
     int code = vs_options(options.table, &count, words);
     if (code != VS_GO) return lua_pushinteger(L, code), 1;
     lua_pushnil(L);
@@ -358,14 +383,44 @@ static int term_time(lua_State *L) {
     return 3;
 }
 
-/* term.time_operand(text, now_ms) -> Unix milliseconds, or nil, exit code.  Reads now, today, -1h, a day, RFC 3339. */
+/* term.time_operand(text, now_ms) -> Unix milliseconds, its length | nil, exit code
+ * Reads now, today, -1h, a day, RFC 3339.  The length is a day's for a day, else 0. */
 static int term_time_operand(lua_State *L) {
     int64_t unix_ms;
     int code = vs_time_operand(luaL_checkstring(L, 1), luaL_checkinteger(L, 2), &unix_ms);
-    if (code == VS_GO) return lua_pushinteger(L, unix_ms), 1;
-    lua_pushnil(L);
-    lua_pushinteger(L, code);
+    if (code == VS_GO)
+        lua_pushinteger(L, unix_ms);
+    else
+        lua_pushnil(L);
+    lua_pushinteger(L, code == VS_GO ? vs_time_length(lua_tostring(L, 1)) : code);
     return 2;
+}
+
+/* ------------------------------------------------------------------ ids */
+
+/* The function is at index 3. */
+static int term_take_id(void *self, const struct vs_found_id *found) {
+    lua_State *L = self;
+    lua_pushvalue(L, 3);
+    lua_pushinteger(L, (lua_Integer)found->id);
+    lua_call(L, 1, 1);
+    int code = (int)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return code;
+}
+
+/* term.each_id(notation, operands, take) -> exit code
+ * Calls take(id), which returns an exit code, for each id of the operands, or of stdin.  `notation` is a word of
+ * VS_NOTATION. */
+static int term_each_id(lua_State *L) {
+    static const char *const notations[] = {"any", "dec", "hex", "base32", "base62", NULL};
+    int count;
+    struct vs_id_input input = {(enum vs_notation)luaL_checkoption(L, 1, "any", notations), term_take_id, L};
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    lua_settop(L, 3);
+    char **operands = host_words(L, 2, 1, &count);
+    lua_pushinteger(L, vs_each_id(&input, count, operands));
+    return 1;
 }
 
 int host_open_term(lua_State *L) {
@@ -399,6 +454,7 @@ int host_open_term(lua_State *L) {
         {"iso", term_iso},
         {"time", term_time},
         {"time_operand", term_time_operand},
+        {"each_id", term_each_id},
         {NULL, NULL},
     };
     luaL_newlib(L, functions);

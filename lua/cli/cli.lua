@@ -3,8 +3,10 @@
 --   cli.usage(format, ...)    ends the command with exit code 2: the caller wrote something wrong
 --   cli.fail(format, ...)     ends the command with exit code 1
 --   cli.check(value, text, code)   value, or the end of the command with the library's error
+--   cli.go(value, ...)        the values, or the end of the command with the exit code that came with nil
 --   cli.printf(format, ...)   stdout
 --   cli.json(value)           one line of JSON; a list of { key, value } pairs keeps its order
+local core = require "vesta.core"
 local term = require "term"
 
 local cli = {}
@@ -29,18 +31,38 @@ function cli.check(value, text, code)
   return value
 end
 
--- The value, or the end of the command: the message was printed, and its exit code came instead.
-local function read(value, code)
-  if value == nil then exit(code) end
-  return value
+--- The values of a function, or the end of the command if it returns nil and an exit code: it has printed a message.
+function cli.go(value, ...)
+  if value == nil then exit(...) end
+  return value, ...
 end
 
 --- Ids per second from "50k/s", and years, for the option that messages name.
-function cli.rate(flag, text) return read(term.rate(flag, text)) end
-function cli.years(flag, text) return read(term.years(flag, text)) end
+function cli.rate(flag, text) return cli.go(term.rate(flag, text)) end
+function cli.years(flag, text) return cli.go(term.years(flag, text)) end
 
---- Unix milliseconds of now, today, -1h, a day or RFC 3339.
-function cli.time(text, now_ms) return read(term.time_operand(text, now_ms)) end
+--- Unix milliseconds of now, today, -1h, a day or RFC 3339; and the length of that time: of a day, or 0.
+function cli.time(text, now_ms) return cli.go(term.time_operand(text, now_ms)) end
+
+--- One list of options from rows and lists of rows.
+function cli.rows(parts)
+  local rows = {}
+  for _, part in ipairs(parts) do
+    local list = part.name and { part } or part
+    table.move(list, 1, #list, #rows + 1, rows)
+  end
+  return rows
+end
+
+--- The row of --format, for a command that prints ids.
+function cli.format_option(help)
+  return { name = "format", kind = "choice", value = "dec|hex|base32|base62", help = help .. " (default: dec)" }
+end
+
+--- The digits of an id in a base that --format names.
+function cli.id(id, base)
+  return core.format(id, base ~= "dec" and base or "decimal")
+end
 
 --- The digits of an unsigned count of 64 bits, which Lua's integers show as negative from 2^63 on.
 function cli.unsigned(count)

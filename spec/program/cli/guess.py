@@ -234,6 +234,13 @@ def _(w):
     same(guessed(w, [ids[0]] * 1000)["guesses"][0]["workers"], 1)
 
 
+@claim("a command reads thousands of operands")
+def _(w):
+    done = w.run("guess", "--json", *map(str, some(KNOWN["snowflake"], 5000, 4)))
+    same((done.code, json.loads(done.out)["ids"]), (0, 1000))
+    assert "the first 1000 ids are looked at, 4,000 more are not" in done.err, done.err
+
+
 @claim("wrong, empty and hostile values are refused")
 def _(w):
     for words, part in ((["--layout", "nothing"], "nothing"), (["--layout", ""], "needs a value"), (["--made", "soon"], "soon"),

@@ -1,0 +1,330 @@
+--- guess.lua -- `vesta guess`: the layouts that could have made ids, presets and others that the caller names.
+local cli = require "cli.cli"
+local facts = require "facts"
+local fields = require "cli.fields"
+local ids = require "ids"
+local term = require "term"
+local vesta = require "vesta"
+local where = require "where"
+
+local IDS_MAX = 1000       -- more ids add no evidence, and the time grows with the square of the count
+local NAMESPACES_MAX = 64  -- of a config; if it has more, namespaces with an equal layout count once
+local SURE = 0.75          -- a smaller share is no answer; without --made the epoch always stays in doubt
+local LIKELY_MIN = 0.1     -- of the first family's share; families below it are listed as less likely
+local SHOWN_MIN = 0.0005   -- of all shares; several ids hide families below it
+local LINE_AT = 32         -- the column of a layout's details
+
+---------------------------------------------------------------- suspects
+
+-- Without repeated layouts if the config has too many namespaces.
+local function config_layouts(namespaces, config)
+  local chosen, seen = {}, {}
+  for _, namespace in ipairs(namespaces) do
+    local text = namespace.layout
+    if text and not (#namespaces > NAMESPACES_MAX and seen[text]) then
+      seen[text] = true
+      if #chosen == NAMESPACES_MAX then
+        cli.fail("%s has more than %d layouts: name them with --layout", config, NAMESPACES_MAX)
+      end
+      chosen[#chosen + 1] = namespace
+    end
+  end
+  return chosen
+end
+
+-- The caller's layouts come first: among equal layouts, the caller means them.
+local function read_suspects(options)
+  local suspects = {}
+  local function add(name, text, by)
+    suspects[#suspects + 1] = { name = name, text = text, layout = cli.check(facts.layout(text)), by = by }
+  end
+  for _, text in ipairs(options.layout or {}) do add(text, text, "--layout") end
+  local namespaces, config = cli.go(where.namespaces(options))
+  for _, namespace in ipairs(config_layouts(namespaces, config)) do
+    add(namespace.name, namespace.layout, "the config")
+  end
+  for _, preset in ipairs(vesta.presets()) do add(preset.name, preset.text) end
+  return suspects
+end
+
+---------------------------------------------------------------- judgement
+
+-- Layouts that read the same time from the ids are one answer.
+local function share_of_first(g)
+  local best, sum = g.ranked[1].layout, 0
+  local a = best.fields[best.time]
+  for _, suspect in ipairs(g.ranked) do
+    local other = suspect.layout
+    local b = other.fields[other.time]
+    if a.shift == b.shift and a.width == b.width and best.unit_us == other.unit_us
+      and best.epoch_ms == other.epoch_ms then
+      sum = sum + suspect.share
+    end
+  end
+  return sum
+end
+
+-- A single id can match a wrong layout by chance.
+local function is_sure(g)
+  return #g.ranked > 0 and (not g.id or g.made_ms ~= nil) and share_of_first(g) >= SURE
+end
+
+local function is_likely(g, suspect)
+  return suspect.family_share >= LIKELY_MIN * g.ranked[1].family_share
+end
+
+-- The ranked suspects as a list of families, each a list.
+local function families_of(g)
+  local families = {}
+  for _, suspect in ipairs(g.ranked) do
+    local family = families[suspect.family] or {}
+    families[suspect.family] = family
+    family[#family + 1] = suspect
+  end
+  return families
+end
+
+-- The earliest and the latest time of all ids under a layout, and how many workers issued them.
+local function summary_of(g, layout)
+  local time, worker = layout.fields[layout.time], layout.fields[layout.worker]
+  local first, last, workers, count = math.maxinteger, 0, {}, 0
+  for _, id in ipairs(g.ids) do
+    local at, number = fields.get(time, id), worker and fields.get(worker, id) or 0
+    first, last = math.min(first, at), math.max(last, at)
+    if not workers[number] then workers[number], count = true, count + 1 end
+  end
+  return fields.time_ms(layout, first), fields.time_ms(layout, last), count
+end
+
+---------------------------------------------------------------- for people
+
+local function percent(share)
+  if share > 0.99 and share < 1 then return ">99 %" end
+  if share < 0.01 then return "<1 %" end
+  return ("%.0f %%"):format(share * 100)
+end
+
+-- Marks a value that makes the layout less likely.
+local function mark(suspect, index) return suspect.odd[index] and "?" or "" end
+
+-- The line of a single id: its time and its fields.
+local function id_details(g, suspect)
+  local layout = suspect.layout
+  local from_ms = summary_of(g, layout)
+  local when = ("%s, %s%s"):format(term.iso(from_ms), term.ago(from_ms, g.now_ms), mark(suspect, layout.time))
+  local details = { ("%-39s"):format(when) }
+  for i, field in ipairs(layout.fields) do
+    if i ~= layout.time and not field.constant then
+      details[#details + 1] = ("%s=%d%s"):format(field.name, fields.get(field, g.id), mark(suspect, i))
+    end
+  end
+  return table.concat(details, " ")
+end
+
+local function ids_details(g, layout)
+  local from_ms, until_ms, workers = summary_of(g, layout)
+  local details = ("%s to %s"):format(term.iso(from_ms), term.iso(until_ms))
+  if not layout.worker then return details end
+  return ("%s, %d worker%s"):format(details, workers, workers == 1 and "" or "s")
+end
+
+local function print_suspect(g, suspect, indent)
+  cli.printf("  %5s  %-21s  ", percent(suspect.share), indent .. suspect.name)
+  term.fitted(g.id and id_details(g, suspect) or ids_details(g, suspect.layout), LINE_AT, LINE_AT)
+end
+
+-- The bits show where the time is, but not the epoch: layouts that differ by the epoch alone are one group.
+local function print_family(g, family, has_head)
+  if has_head then
+    local layout = family[1].layout
+    cli.printf("  %5s  a time in units of %s from bit %d on:\n", percent(family[1].family_share), layout.unit,
+      layout.fields[layout.time].shift)
+  end
+  for _, suspect in ipairs(family) do print_suspect(g, suspect, has_head and "  " or "") end
+end
+
+local function print_families(g)
+  local said_less = false
+  for number, family in ipairs(families_of(g)) do
+    if g.id or number == 1 or family[1].family_share >= SHOWN_MIN then
+      local likely = is_likely(g, family[1])
+      if not likely and not said_less then term.out "\n  less likely:\n" end
+      said_less = said_less or not likely
+      print_family(g, family, likely and #family > 1)
+    end
+  end
+  cli.printf("\n  %5s  none of these%s\n", percent(g.none), g.made_ms and "" or ", or one of them with another epoch")
+end
+
+local function print_doubt(g)
+  if #g.ranked > 0 and g.id then
+    term.out "\n  ? speaks against it: early in the layout's life, or more than half of its bits\n"
+  end
+  if is_sure(g) then return end
+  local doubt = "That is no answer yet"
+  if #g.ranked == 0 then
+    doubt = "A layout that is not asked for may be missing"
+  elseif not g.id and g.ranked[1].family_share >= SURE then
+    doubt = "Where the time is, is clear; whose epoch it counts from is not"
+  end
+  cli.printf("\n  %s.  To know more:\n", doubt)
+  if #g.ids < 10 then term.out "    give more ids of the same kind\n" end
+  if not g.made_ms then term.out "    say when they were made: --made now, --made 2026-01-31\n" end
+  term.out "    name layouts of your own: --layout TEXT, -c FILE\n"
+end
+
+local function print_for_people(g)
+  local has_answer = #g.ranked > 0
+  if g.id then
+    cli.printf("%s  %s\n", cli.unsigned(g.id),
+      has_answer and "could be, likeliest first:" or "none of the layouts could have made this id by now")
+  else
+    cli.printf("%s ids of one layout  %s\n", term.grouped(#g.ids),
+      has_answer and "could be, likeliest first:" or "none of the layouts could have made all of them by now")
+  end
+  if has_answer then print_families(g) end
+  print_doubt(g)
+end
+
+---------------------------------------------------------------- JSON
+
+local function family_json(g, family)
+  local first, names = family[1], {}
+  for i, suspect in ipairs(family) do names[i] = suspect.name end
+  return cli.object { { "unit", first.layout.unit }, { "bit", first.layout.fields[first.layout.time].shift },
+    { "share", cli.raw("%.6f", first.family_share) }, { "likely", is_likely(g, first) }, { "layouts", names } }
+end
+
+local function suspect_json(g, suspect)
+  local layout = suspect.layout
+  local from_ms, until_ms, workers = summary_of(g, layout)
+  local object = { { "layout", suspect.name }, { "share", cli.raw("%.6f", suspect.share) } }
+  local function add(key, value) object[#object + 1] = { key, value } end
+  if not g.id then
+    add("from_ms", from_ms)
+    add("until_ms", until_ms)
+    add("workers", workers)
+    return cli.object(object)
+  end
+  local against = {}
+  for i, field in ipairs(layout.fields) do
+    if suspect.odd[i] then against[#against + 1] = field.name end
+  end
+  add("worker", layout.worker and fields.get(layout.fields[layout.worker], g.id) or 0)
+  add("seq", layout.seq and fields.get(layout.fields[layout.seq], g.id) or 0)
+  add("unix_ms", from_ms)
+  add("iso", term.iso(from_ms))
+  add("against", against)
+  return cli.object(object)
+end
+
+local function print_json(g)
+  local families, guesses = families_of(g), {}
+  for i, family in ipairs(families) do families[i] = family_json(g, family) end
+  for i, suspect in ipairs(g.ranked) do guesses[i] = suspect_json(g, suspect) end
+  cli.json(cli.object { g.id and { "id", cli.unsigned(g.id) } or { "ids", #g.ids },
+    { "none", cli.raw("%.6f", g.none) }, { "sure", is_sure(g) }, { "families", families }, { "guesses", guesses } })
+end
+
+---------------------------------------------------------------- the command
+
+-- Prints the guess for some ids.  Returns an exit code.
+local function judge(g, found)
+  g.ids, g.id = found, #found == 1 and found[1] or nil
+  g.ranked, g.none = ids.rank(g.rankable, found, g.now_ms, g.made_ms)
+  for _, ranked in ipairs(g.ranked) do
+    local suspect = g.suspects[ranked.index]
+    ranked.name, ranked.layout = suspect.name, suspect.layout
+  end
+  if g.is_json then
+    print_json(g)
+  else
+    if not g.is_first then term.out "\n" end
+    print_for_people(g)
+  end
+  g.is_first = false
+  return #g.ranked > 0 and 0 or 1
+end
+
+local function guess_each(g, options, operands)
+  return term.each_id(options.format, operands, function(id) return judge(g, { id }) end)
+end
+
+local function guess_all(g, options, operands)
+  local found, more = {}, 0
+  local code = term.each_id(options.format, operands, function(id)
+    if #found < IDS_MAX then found[#found + 1] = id else more = more + 1 end
+    return 0
+  end)
+  if more > 0 then
+    term.say(("the first %d ids are looked at, %s more are not"):format(IDS_MAX, term.grouped(more)))
+  end
+  return #found > 0 and math.max(code, judge(g, found)) or code
+end
+
+-- The presets are not listed: they never depend on the caller.
+local function print_effective(options, suspects)
+  local rows = {}
+  for _, suspect in ipairs(suspects) do
+    if suspect.by then
+      local is_flag = suspect.by == "--layout"
+      rows[#rows + 1] = { key = is_flag and "layout" or suspect.name, is_flag = is_flag, by = suspect.by,
+        value = is_flag and suspect.text or suspect.layout.text }
+    end
+  end
+  return where.print(options, rows)
+end
+
+local function read_made(text, now_ms)
+  local made_ms, length_ms = cli.time(text, now_ms)
+  return made_ms + length_ms // 2
+end
+
+local function run(options, operands)
+  local now_ms = term.now_ms()
+  local made_ms = options.made and read_made(options.made, now_ms)
+  local suspects = read_suspects(options)
+  if options.effective then return print_effective(options, suspects) end
+  local g = { suspects = suspects, rankable = ids.suspects(suspects), now_ms = now_ms, made_ms = made_ms,
+    is_json = options.json, is_first = true }
+  return (options.each and guess_each or guess_all)(g, options, operands)
+end
+
+return {
+  line = "which layouts could have made ids, and how sure that is",
+  usage = "guess [OPTION...] [ID...]",
+  about = [[
+Reads ids under every preset, and under layouts of your own, and lists those that could have made all
+of them, likeliest first, each with its share of all possibilities.  It is a guess: an id carries no
+mark of its layout.  What is looked for are habits: recent times near each other, low sequences, few
+workers; what has none of them is marked with ?.  So more ids of one kind tell more, and that they
+were made lately (--made) tells most: the bits say nothing about the epoch, so layouts that find the
+time in the same bits and units are one group.
+
+  $ vesta guess 1138729511026688
+  1138729511026688  could be, likeliest first:
+     69 %  vesta-legacy-second    2015-05-22T06:41:04Z, 11 years ago? ...
+      9 %  a time in units of 10ms from bit 24 on:
+      8 %    sonyflake-v2         2025-01-08T20:32:15.680Z, 683 days ago? ...
+     ...
+     18 %  none of these, or one of them with another epoch
+
+  $ psql -Atc 'select id from orders limit 100' | vesta guess \
+    --layout 'snowflake epoch=2020-01-01T00:00:00Z'
+  100 ids of one layout  could be, likeliest first:
+  ...
+]],
+  options = {
+    { name = "layout", kind = "texts", value = "TEXT",
+      help = "a layout to be asked for besides the presets; may be repeated" },
+    { name = "config", letter = "c", value = "FILE",
+      help = "a server's config, whose namespaces' layouts are asked for, too" },
+    { name = "made", value = "TIME", help = "the ids were made within a day of this time: -1h, 2026-01-31" },
+    { name = "each", kind = "switch", help = "each id by itself, as if others were of other layouts" },
+    { name = "format", kind = "choice", value = "any|dec|hex|base32|base62",
+      help = "how the ids are written (default: any)" },
+    where.EFFECTIVE,
+    { name = "json", kind = "switch", help = "print a JSON object; with --each one per line" },
+  },
+  run = run,
+}

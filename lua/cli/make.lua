@@ -1,0 +1,55 @@
+--- make.lua -- `vesta make`: an id from its fields, or a business number by its form.
+local cli = require "cli.cli"
+local facts = require "facts"
+local fields = require "cli.fields"
+local ids = require "ids"
+local numbers = require "numbers"
+local where = require "where"
+
+local function run(options, operands)
+  local base = options.format or "dec"
+  if options.form then
+    if options.layout or base ~= "dec" then
+      cli.usage "a business number has its form only: --form goes with neither --layout nor --format"
+    end
+    return numbers.make(options.form, options.zone, operands, options.json)
+  end
+  if options.zone then cli.usage "--zone goes with --form" end
+  local text = cli.go(where.layout(options)).layout
+  local layout = cli.check(facts.layout(text))
+  if not operands[1] then
+    local worker = layout.fields[layout.worker]
+    cli.usage("give the fields of the id: time=N seq=N %s=N", worker and worker.name or "...")
+  end
+  local id = cli.check(ids.make(text, fields.read(layout, operands, 1)))
+  local digits = cli.id(id, base)
+  if options.json then cli.json(cli.object { { "id", digits } }) else cli.printf("%s\n", digits) end
+end
+
+local options = cli.rows {
+  { name = "layout", value = "TEXT|PRESET", help = "the id's layout (default: the namespace's, else vesta-second)" },
+  where.OPTIONS,
+  cli.format_option "how the id is written",
+  { name = "json", kind = "switch", help = "print a JSON object" },
+  { name = "form", value = "TEXT",
+    help = "write a business number of this form instead, from number=N and time=TIME" },
+  { name = "zone", value = "NAME", help = "the time zone whose days that number counts (default: UTC)" },
+}
+
+return {
+  line = "make one id by hand from its fields",
+  usage = "make [OPTION...] FIELD=VALUE...",
+  about = [[
+Joins fields into an id, the exact inverse of explain.  The time, the sequence and the worker are
+required; other fields are 0 or their constant.  Nothing keeps others from making the same id: for
+new ids use `vesta gen`.  time= is a number, or a date.
+
+  $ vesta make time=12758739 seq=0 machine=1022 method=2
+  2319542600899494910
+
+  $ vesta make --layout snowflake time=2026-01-01T00:00:00Z seq=0 worker=7
+  2006515713438674944
+]],
+  options = options,
+  run = run,
+}

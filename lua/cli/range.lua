@@ -1,0 +1,100 @@
+--- range.lua -- `vesta range`: the smallest and largest ids that an interval of time can have.
+local cli = require "cli.cli"
+local facts = require "facts"
+local fields = require "cli.fields"
+local ids = require "ids"
+local term = require "term"
+local where = require "where"
+
+-- The times stand first, then name=value.
+local function count_times(operands)
+  for i, operand in ipairs(operands) do
+    if operand:find("=", 1, true) then return i - 1 end
+  end
+  return #operands
+end
+
+local function read_times(operands, count)
+  if count < 1 then cli.usage "give a time first, such as 2026-01-01, -1h or Unix milliseconds" end
+  if count > 2 then cli.usage("unexpected operand %s; a range has one or two times", term.shown(operands[3])) end
+  local now_ms = term.now_ms()
+  local from_ms, length_ms = cli.time(operands[1], now_ms)
+  if count == 1 then return from_ms, from_ms + length_ms end
+  local until_ms = cli.time(operands[2], now_ms)
+  if until_ms <= from_ms then
+    cli.usage("%s is not after %s", term.shown(operands[2]), term.shown(operands[1]))
+  end
+  return from_ms, until_ms
+end
+
+-- Adds the values with which the namespace issues ids, for the fields above the time that were not given.
+local function add_issued(issuer, values)
+  local is_given, added = {}, ""
+  for _, value in ipairs(values) do is_given[value[1]] = true end
+  for _, value in ipairs(cli.check(ids.issued(issuer.layout, issuer.fields, issuer.method))) do
+    if not is_given[value[1]] then
+      values[#values + 1] = value
+      added = added .. (" %s=%s"):format(value[1], cli.unsigned(value[2]))
+    end
+  end
+  if added ~= "" then term.say(("only ids with%s, as issued now; see also --all"):format(added)) end
+end
+
+local function print_pairs(layout, pairs, options)
+  local base = options.format or "dec"
+  for _, pair in ipairs(pairs) do
+    local min, max = cli.id(pair.min, base), cli.id(pair.max, base)
+    local line, object = { min .. " " .. max }, { { "min", min }, { "max", max } }
+    for i = 1, layout.time - 1 do -- the fields above the time tell this pair from the others
+      local field = layout.fields[i]
+      if not field.constant then
+        local value = fields.get(field, pair.min)
+        line[#line + 1] = ("%s=%s"):format(field.name, cli.unsigned(value))
+        object[#object + 1] = { field.name, cli.count(value) }
+      end
+    end
+    if options.json then cli.json(cli.object(object)) else term.out(table.concat(line, "  ") .. "\n") end
+  end
+end
+
+local function run(options, operands)
+  local issuer = cli.go(where.layout(options))
+  local layout = cli.check(facts.layout(issuer.layout))
+  local times = count_times(operands)
+  local from_ms, until_ms = read_times(operands, times)
+  local values = fields.read(layout, operands, times + 1)
+  if not options.all and not options.layout then add_issued(issuer, values) end
+  print_pairs(layout, cli.check(ids.range(issuer.layout, from_ms, until_ms, values)), options)
+end
+
+local options = cli.rows {
+  { name = "layout", value = "TEXT|PRESET", help = "the ids' layout (default: the namespace's, else vesta-second)" },
+  { name = "all", kind = "switch", help = "a pair for every value of the fields above the time, as with --layout" },
+  where.OPTIONS,
+  cli.format_option "how the ids are written",
+  { name = "json", kind = "switch", help = "print one JSON object per line" },
+}
+
+return {
+  line = "the smallest and largest ids of a time",
+  usage = "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
+  about = [[
+The ids that can be made from T0 until just before T1, for a WHERE id BETWEEN; without T1, those of
+the day T0, or of the one time unit of an instant.  Times are days (2026-01-31, of UTC; today), now,
+-1h and the like (ms, s, m, h, d, w from now), RFC 3339 or Unix milliseconds.
+
+Fields above the time split the ids of a time.  With --layout or --all, you get one pair for each
+combination of their values, unless you give the values.  Otherwise you get the ids as the namespace
+issues them: with its fields and its method, 2 by default.  If it issued ids with another method before,
+or if ids were made elsewhere, use --all.
+
+  $ vesta range --layout snowflake 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z
+  2006515713438646272 2006878101304246271
+
+  $ vesta range 2026-01-01T00:00:00Z
+  vesta range: only ids with version=0 method=2, as issued now; see also --all
+  2678628990637309952 2678628991711051775  version=0  method=2
+]],
+  options = options,
+  run = run,
+}
