@@ -29,16 +29,12 @@
     C(segments) \
     C(policy) \
     C(audit) \
-    C(help)
+    LUA(help)
 /* clang-format on */
 
-/* ---- main.c */
-
-/* The commands by their place, and NULL behind the last. */
+/* main.c: the command at this place of the list, or NULL behind the last. */
 const struct vs_command *vs_command_at(size_t place);
-/* NULL: there is no such command. */
-const struct vs_command *vs_command_find(const char *name);
-/* Runs argv[0].  Returns its exit code. */
-int vs_run(int argc, char **argv);
+/* main.c: runs argv[0].  Returns its exit code. */
+int vs_command_run(int argc, char **argv);
 
 #endif

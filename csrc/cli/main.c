@@ -38,7 +38,7 @@ const struct vs_command *vs_command_at(size_t place) {
     return row->command;
 }
 
-const struct vs_command *vs_command_find(const char *name) {
+static const struct vs_command *command_find(const char *name) {
     for (size_t i = 0; i < VS_COUNT(command_rows); i++)
         if (strcmp(command_rows[i].name, name) == 0) return vs_command_at(i);
     return NULL;
@@ -53,8 +53,8 @@ static int unknown_command(const char *name) {
     return vs_usage("there is no command %s", vs_shown_text(name));
 }
 
-int vs_run(int argc, char **argv) {
-    const struct vs_command *command = vs_command_find(argv[0]);
+int vs_command_run(int argc, char **argv) {
+    const struct vs_command *command = command_find(argv[0]);
     if (!command) return unknown_command(argv[0]);
     vs_command_begin(command);
     return command->run(argc, argv);
@@ -62,13 +62,13 @@ int vs_run(int argc, char **argv) {
 
 static int dispatch(int argc, char **argv) {
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return vs_run(1, (char *[]){"help", NULL});
+        return vs_command_run(1, (char *[]){"help", NULL});
     if (strcmp(argv[1], "--version") == 0) {
         vs_outf("vesta %s\n", VESTA_VERSION);
         return VS_DONE;
     }
     if (argv[1][0] == '-') return vs_usage("the command must come first, but %s is an option", vs_shown_text(argv[1]));
-    return vs_run(argc - 1, argv + 1);
+    return vs_command_run(argc - 1, argv + 1);
 }
 
 /* A program started with stdout closed would get 1 as the descriptor of the next file it opens, and write ids into

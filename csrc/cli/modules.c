@@ -144,4 +144,7 @@ static int modules_open_numbers(lua_State *L) {
     return 1;
 }
 
-const luaL_Reg vs_modules[] = {{"where", modules_open_where}, {"numbers", modules_open_numbers}, {NULL, NULL}};
+const luaL_Reg vs_modules[] = {{"where", modules_open_where},
+                               {"numbers", modules_open_numbers},
+                               {"commands", modules_open_commands},
+                               {NULL, NULL}};

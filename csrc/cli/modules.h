@@ -4,7 +4,9 @@
 
 #include "host/host.h"
 
-/* The modules `where` and `numbers`; see modules.c. */
+/* The modules `where` and `numbers`, see modules.c, and `commands`. */
 extern const luaL_Reg vs_modules[];
+/* commands.c: opens the module `commands`.  Stack: +1. */
+int modules_open_commands(lua_State *L);
 
 #endif

@@ -1,4 +1,4 @@
-/* facts.c -- the module `facts`: what the layers below know about layouts and leases, as tables for lua/cli.  Pure. */
+/* facts.c -- the module `facts`: what the layers below know about layouts, leases and policies, as tables.  Pure. */
 #include "base/slice.h"
 #include "command/command.h"
 #include "generator/map.h"
@@ -6,6 +6,7 @@
 #include "id/id.h"
 #include "lease/lease.h"
 #include "lease/record.h"
+#include "policy/policy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,9 +135,19 @@ static int facts_lease(lua_State *L) {
     return 1;
 }
 
+/* facts.policies() -> the names of the policies that are part of the program */
+static int facts_policies(lua_State *L) {
+    lua_newtable(L);
+    for (int i = 0; vs_policy_shipped(i); i++) {
+        lua_pushstring(L, vs_policy_shipped(i));
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
 int host_open_facts(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        {"layout", facts_layout}, {"prove", facts_prove}, {"unit", facts_unit}, {"lease", facts_lease}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"layout", facts_layout}, {"prove", facts_prove},       {"unit", facts_unit},
+                                         {"lease", facts_lease},   {"policies", facts_policies}, {NULL, NULL}};
     luaL_newlib(L, functions);
     facts_text(L, "UNITS", VS_UNITS);
     facts_integer(L, "FIELDS_MAX", VESTA_FIELDS_MAX);

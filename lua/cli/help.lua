@@ -1,0 +1,69 @@
+--- help.lua -- `vesta help`: the overview, a command's own text, manual pages and completions.
+local cli = require "cli.cli"
+local commands = require "commands"
+local completion = require "cli.help_completion"
+local core = require "vesta.core"
+local manual = require "cli.help_manual"
+local term = require "term"
+local topics = require "cli.help_topics"
+
+local function print_overview()
+  cli.printf("vesta %s -- 64-bit ids that never repeat, sort by time and can be read back\n\n", core.VERSION)
+  term.out "Usage: vesta COMMAND ...\n\n"
+  for _, command in ipairs(commands.list()) do cli.printf("  %-8s  %s\n", command.name, command.line) end
+  term.out "\n`vesta help COMMAND` explains a command; `vesta --version` prints the version.\n"
+  term.out "Exit codes: 0 success, 1 failure (or a duplicate was found), 2 usage error.\n"
+end
+
+-- The command prints its own help.  commands.run reports an unknown command.
+local function print_help(name, word, more)
+  local command = topics.find_command(name)
+  if not word or not command then return commands.run(name, "--help") end
+  if more or not topics.has_word(command, word) then
+    cli.usage("unexpected operand %s; help takes one command", term.shown(word))
+  end
+  return commands.run(name, word, "--help")
+end
+
+local function print_manual(name, more)
+  if more then cli.usage("unexpected operand %s; a page is of one command", term.shown(more)) end
+  if not name then return manual.print_program() end
+  local command = topics.find_command(name)
+  if not command then cli.usage("there is no command %s", term.shown(name)) end
+  manual.print_command(command)
+end
+
+local function print_completion(shell, operand)
+  if operand then cli.usage("unexpected operand %s; a completion is of all commands", term.shown(operand)) end
+  completion[shell]()
+end
+
+local function run(options, operands)
+  if options.man and options.completion then cli.usage "--man and --completion cannot be combined" end
+  if options.man then return print_manual(operands[1], operands[2]) end
+  if options.completion then return print_completion(options.completion, operands[1]) end
+  if not operands[1] then return print_overview() end
+  return print_help(operands[1], operands[2], operands[3])
+end
+
+return {
+  line = "explain a command; its manual page, and completions for shells",
+  usage = "help [COMMAND [SUBCOMMAND]]\n       vesta help --man [COMMAND]\n"
+    .. "       vesta help --completion bash|zsh|fish",
+  about = [[
+Without a word it lists the commands; with one it explains it, as `vesta COMMAND --help` does.  Where
+vesta is installed, man vesta-COMMAND shows the same, and shells complete its commands and options.
+Where it is not installed, ask for a page, or put a completion where the shell looks for it.
+
+  $ vesta help --man gen | man -l -
+
+  $ vesta help --completion bash \
+    > ~/.local/share/bash-completion/completions/vesta
+]],
+  options = {
+    { name = "man", kind = "switch", help = "print the page of the manual, for man -l" },
+    { name = "completion", kind = "choice", value = "bash|zsh|fish",
+      help = "print what that shell completes vesta's command line by" },
+  },
+  run = run,
+}
