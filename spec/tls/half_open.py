@@ -134,6 +134,43 @@ def a_named_client_beside_a_greedy_one(world):
         assert asked > 20
 
 
+def hold_memory(server, name, token, transactions):
+    """Connections that keep transactions of 300 KB open, and have been answered."""
+    for _ in range(transactions):
+        sock = server.connect(server.resp)
+        sock.sendall(command("AUTH", name, token) + command("MULTI") + command("ECHO", "x" * 60000) * 5)
+        said = b""
+        while said.count(b"\r\n") < 7:
+            part = sock.recv(1000)
+            assert part, said
+            said += part
+        yield sock
+
+
+@claim("each thread has room for a handshake, even if handshakes of the other threads take all that clients leave")
+def each_thread_has_room(world):
+    tokens = {name: world.run("client", "add", name, "--file", world.path("clients")).out.strip() for name in ("a", "b", "c")}
+    with Secure(world, "--clients", world.path("clients"), "--memory-mib", "8", "--threads", "8") as server:
+        first, halves, held, good = hello(server), [], [], 0
+        for i in range(60):
+            halves.append(begin(server, first, "127.0.1.%d" % (i + 1)))
+            halves[-1].settimeout(20 * SLOW)
+            halves[-1].recv(1000)
+        for name, transactions in ("a", 4), ("b", 2), ("c", 1):
+            held += hold_memory(server, name, tokens[name], transactions)
+        for _ in range(10):
+            half = begin(server, first, "127.0.2.1")
+            half.settimeout(20 * SLOW)
+            try:
+                good += half.recv(1000)[:1] == b"\x16"
+            except ConnectionResetError:
+                pass
+            halves.append(half)
+        same(good, 10)
+        for sock in halves + held:
+            sock.close()
+
+
 POOL, FLOOD = 40, 1500
 
 

@@ -276,6 +276,7 @@ static int make_loop(struct server *server) {
     if (rc == 0 && (rc = vs_poll_init(loop)) != 0) uv_loop_close(&loop->uv);
     if (rc != 0) return free_loop(loop), rc;
     loop->server = server;
+    loop->shaking_part.divisor = server->opts->threads; /* so that all of them together may hold as much as they leave free */
     loop->out = (struct vs_out){.at = loop->replies, .size = sizeof loop->replies};
     atomic_store_explicit(&loop->beat_ms, loop->now_ms, memory_order_relaxed);
     tell_time(loop);
@@ -375,7 +376,7 @@ static int make_monitor(struct vs_app *app, int loops, struct vesta_error *err) 
 }
 
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
-    struct server server = {.opts = opts, .shaking = {.divisor = 1}};
+    struct server server = {.opts = opts};
     int rc = 0, running = 1;
     assert(opts->threads >= 1 && opts->threads <= VS_THREADS_MAX);
     if ((rc = make_budget(opts, err)) != VESTA_OK || (rc = make_monitor(opts->app, opts->threads, err)) != VESTA_OK)

@@ -50,6 +50,7 @@ struct conn {
     struct vs_tls_conn *tls;   /* from the first byte of a handshake on */
     bool keeps_record;         /* TLS has a part of a record: its memory is counted */
     bool is_shaking;           /* among those of its loop: its handshake's memory is counted */
+    struct vs_memory_part *shaking_part; /* ... in this part; NULL: in none */
     bool is_unfinished;        /* counted among the unfinished handshakes of its address */
     struct writing *writing; /* a reply that the socket did not take at once; NULL: none */
     struct loop *loop;
@@ -92,6 +93,7 @@ struct loop {
     bool is_late; /* the last round ended before all lines were served */
     struct conns gone; /* ended in this round */
     struct conns shaking; /* whose handshakes have begun, the eldest first */
+    struct vs_memory_part shaking_part; /* their memory, without that of a handshake that begins while there is no other */
     bool serving;      /* the line; replies may stand until it was served */
     struct replies {
         struct conn *conn;
@@ -138,7 +140,6 @@ struct server {
         uint64_t at_ms, count;
     } told_turned[VS_PROTOCOLS], told_shed, told_rests;
     uint64_t told_address[VS_PROTOCOLS]; /* of those turned away, who had too many from one address */
-    struct vs_memory_part shaking; /* memory of all handshakes */
     struct told told_shakes[VS_SHAKES];
     struct vs_shake_failed failed[VS_SHAKES]; /* the last of them; under secure.c's lock */
 };

@@ -118,12 +118,18 @@ static struct conn *who_gives_way(const struct conn *c) {
     return 4 * same >= all && own ? own : TAILQ_FIRST(&c->loop->shaking);
 }
 
-/* What a handshake holds is counted as its most, from the first whole message to its end.  All handshakes together are
- * one part of the memory.  A client that means it is done within a few round trips, so elder ones give way to those that
- * come. */
+/* The handshakes of each loop are one part of the memory: a loop can end no handshake of another loop, so it needs room of
+ * its own.  It may always hold one handshake, which belongs to no part. */
+static bool take_memory(struct conn *c) {
+    c->shaking_part = TAILQ_EMPTY(&c->loop->shaking) ? NULL : &c->loop->shaking_part;
+    return vs_budget_take(c->session.app->budget, c->shaking_part, SIZE_MAX / 2, SHAKE_BYTES);
+}
+
+/* The memory of a handshake is counted as its most, from the first whole message to its end.  A real client finishes within
+ * a few round trips, so elder handshakes give way to new ones. */
 static bool hold(struct conn *c) {
     struct loop *loop = c->loop;
-    while (!vs_budget_take(c->session.app->budget, &loop->server->shaking, SIZE_MAX / 2, SHAKE_BYTES)) {
+    while (!take_memory(c)) {
         struct conn *elder = who_gives_way(c);
         if (!elder) return false;
         vs_add(&loop->scratch.counts->shed[elder->session.protocol], 1);
@@ -141,7 +147,7 @@ void vs_secure_leave(struct conn *c) {
     if (!c->is_shaking) return;
     c->is_shaking = false;
     TAILQ_REMOVE(&c->loop->shaking, c, shaken);
-    vs_budget_give(c->session.app->budget, &c->loop->server->shaking, SHAKE_BYTES);
+    vs_budget_give(c->session.app->budget, c->shaking_part, SHAKE_BYTES);
 }
 
 /* Nothing is made for a connection that has not sent a whole hello, or sent what is no TLS.  true: it has come. */
