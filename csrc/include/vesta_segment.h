@@ -69,9 +69,9 @@ struct vesta_segment_opts {
     /* Whether a number that is no lower than the floor may be given at all, with floor_self: a counter may stand in the
      * middle of a period.  0: it is refused.  NULL: each may. */
     int (*fits)(void *self, uint64_t number);
-    /* The form in which callers write the numbers, any text: the database remembers it with the first number, and a
-     * caller with another form is refused, because texts of two forms may be equal.  It must live as long as the
-     * segment.  NULL: in digits. */
+    /* The form in which callers write the numbers, any text.  The database and this host's map remember it with the
+     * first number.  A caller with another form gets VESTA_RANGE for each call, because texts of two forms may be equal.
+     * It must live as long as the segment.  NULL: in digits. */
     const char *form;
 };
 

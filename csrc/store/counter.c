@@ -73,6 +73,13 @@ void vs_share_answer(const struct vs_share *stands, const struct vs_share *share
         vs_done(reply);
 }
 
+void vs_form_refuse(const char *tag, struct vs_reply *reply) {
+    vs_answer(reply, VS_STORE_REFUSED,
+              "tag '%s' has given numbers in another form, whose texts might be repeated. Give each form a tag of "
+              "its own with vesta segments add",
+              tag);
+}
+
 void vs_form_answer(const char *tag, uint64_t stands, uint64_t fingerprint, struct vs_reply *reply) {
     reply->grant.from = stands;
     if (stands == fingerprint || fingerprint == 0)
@@ -80,10 +87,7 @@ void vs_form_answer(const char *tag, uint64_t stands, uint64_t fingerprint, stru
     else if (stands == 0)
         vs_answer(reply, VS_STORE_UNKNOWN, "what was written cannot be read back");
     else
-        vs_answer(reply, VS_STORE_REFUSED,
-                  "tag '%s' has given numbers in another form, whose texts might be repeated. Give each form a tag of "
-                  "its own with vesta segments add",
-                  tag);
+        vs_form_refuse(tag, reply);
 }
 
 void vs_counter_check_untake(uint64_t from, uint64_t until) {

@@ -251,7 +251,7 @@ static void refuse_period(struct vs_store *store, const struct vs_counter *count
               counter->tag);
 }
 
-static uint64_t fingerprint_of(const char *form) {
+uint64_t vs_form_fingerprint(const char *form) {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     for (; *form; form++)
         hash = (hash ^ (unsigned char)*form) * 0x100000001b3u;
@@ -283,7 +283,7 @@ static void keep_form(struct vs_store *store, const struct vs_counter *counter, 
  * no number stands in no other's way. */
 void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                    const struct vs_floor *floor, struct vs_reply *reply) {
-    uint64_t form = floor->form ? fingerprint_of(floor->form) : 0;
+    uint64_t form = floor->form ? vs_form_fingerprint(floor->form) : 0;
     bool is_new = false;
     if (form && !may_write(store, counter, form, &is_new, reply)) return;
     take_above_floor(store, counter, step, floor, reply);

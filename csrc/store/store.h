@@ -301,6 +301,10 @@ struct vs_floor {
     int (*fits)(void *self, uint64_t number); /* whether the number may be given at all; NULL: each may */
     const char *form;                         /* in which callers write the numbers; NULL: in digits */
 };
+/* Never 0. */
+uint64_t vs_form_fingerprint(const char *form);
+/* REFUSED: the tag's numbers are written in another form. */
+void vs_form_refuse(const char *tag, struct vs_reply *reply);
 /* As the operation; OK if the store remembers none. */
 void vs_store_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                     struct vs_reply *reply);

@@ -22,6 +22,8 @@ struct vs_segment_map {
         char page[4096];
     };
     _Alignas(VS_LINE) _Atomic int64_t seen_us; /* Unix: when a process last used it; see vs_segment_see */
+    _Atomic uint64_t form; /* fingerprint of the form that callers write its numbers in; 0: no caller with a form opened it,
+                              or a version that did not remember forms made it */
     struct vs_segment words;
 };
 extern const struct vs_map_kind vs_segment_map;
@@ -130,6 +132,8 @@ struct vesta_segment {
     bool keeps;                         /* it may start threads */
     enum vesta_order order;
     struct vs_floor floor; /* of order strict */
+    struct vs_segment *nothing; /* not NULL: the map's numbers are written in another form, so these words, which get no
+                                   range, stand in for the map's */
     char why_alone[VS_WHY_MAX];
     void (*ready)(void *self); /* process lock */
     void *ready_self;

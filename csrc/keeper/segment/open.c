@@ -68,10 +68,18 @@ static bool is_used_up(const void *map) {
     return vs_segment_reject(&self->words, sizeof self->words) != NULL || vs_words_are_closed(&self->words);
 }
 
+static bool were_granted(const struct vs_segment *words) {
+    bool any = false;
+    for (uint32_t i = 0; i < VS_DATABASES_MAX; i++)
+        any |= atomic_load(&words->granted[i]) > 0;
+    return any;
+}
+
 static void inherit(void *map, const void *old) {
     struct vs_segment_map *self = map;
     const struct vs_segment_map *before = old;
     vs_segment_inherit(&self->words, &before->words);
+    if (were_granted(&before->words)) atomic_store(&self->form, atomic_load(&before->form));
 }
 
 /* Whoever meets it goes on in a new map. */
@@ -126,6 +134,35 @@ static int open_live(struct vesta_segment *seg, struct vs_live *live, struct ves
     return VESTA_OK;
 }
 
+/* Whether the numbers of the map are written in this segment's form.  The first caller with a form sets it. */
+static bool is_of_form(const struct vesta_segment *seg, const struct vs_live *live) {
+    struct vs_segment_map *map = live->mapping.at;
+    uint64_t stands = 0, form = seg->floor.form ? vs_form_fingerprint(seg->floor.form) : 0;
+    return !form || atomic_compare_exchange_strong(&map->form, &stands, form) || stands == form;
+}
+
+/* A form that got no number stands in no other form's way: its map is ended, and the next one has the new form. */
+static int open_of_form(struct vesta_segment *seg, struct vs_live *live, struct vesta_error *err) {
+    struct vs_unused unused[2];
+    int count;
+    int rc = open_live(seg, live, err);
+    if (rc != VESTA_OK || is_of_form(seg, live)) return rc;
+    if (!were_granted(live->words)) {
+        (void)vs_segment_close(live->words, unused, &count); /* what came meanwhile stays unused */
+        vs_mapping_close(&live->mapping);
+        rc = open_live(seg, live, err);
+        if (rc != VESTA_OK || is_of_form(seg, live)) return rc;
+    }
+    seg->nothing = aligned_alloc(VS_LINE, sizeof *seg->nothing);
+    if (!seg->nothing) {
+        vs_mapping_close(&live->mapping);
+        return vs_fail(err, VESTA_ENOMEM, "no memory");
+    }
+    vs_segment_format(seg->nothing);
+    live->words = seg->nothing;
+    return VESTA_OK;
+}
+
 int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err) {
     struct vs_live *old = atomic_load(&seg->live);
     assert(vs_process_is_locked());
@@ -133,6 +170,10 @@ int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err) {
     struct vs_live *live = calloc(1, sizeof *live);
     if (!live) return vs_fail(err, VESTA_ENOMEM, "no memory");
     int rc = open_live(seg, live, err);
+    if (rc == VESTA_OK && !is_of_form(seg, live)) {
+        vs_mapping_close(&live->mapping);
+        rc = vs_fail(err, VESTA_ENOTNOW, "'%s' goes on in another form", seg->tag);
+    }
     if (rc != VESTA_OK) {
         free(live);
         return rc;
@@ -314,7 +355,7 @@ static int make(const struct settings *settings, struct vesta_segment **out, str
         free(seg);
         return vs_fail(err, VESTA_ENOMEM, "no memory");
     }
-    int rc = open_live(seg, &seg->first, err);
+    int rc = open_of_form(seg, &seg->first, err);
     if (rc != VESTA_OK) {
         free(seg->strict);
         free(seg);
@@ -391,5 +432,6 @@ void vesta_segment_close(struct vesta_segment *seg) {
     unmap(seg); /* and with it the locks on the map, which a newcomer may open from here on */
     vs_process_unlock();
     free(seg->strict);
+    free(seg->nothing);
     free(seg);
 }

@@ -133,7 +133,10 @@ void vs_part_take(struct vs_part *part, struct vs_store *store, uint64_t step, s
     const struct vesta_segment *seg = part->segment;
     struct vs_counter counter = vs_part_counter(part);
     int64_t from_us = now_us(part);
-    if (vs_share_is_alone(part, store, reply)) vs_store_take(store, &counter, step, &seg->floor, reply);
+    if (seg->nothing)
+        vs_form_refuse(seg->tag, reply);
+    else if (vs_share_is_alone(part, store, reply))
+        vs_store_take(store, &counter, step, &seg->floor, reply);
     atomic_store(&part->fetch_us, now_us(part) - from_us);
     atomic_fetch_add(&part->answers[reply->outcome], 1);
     if (reply->outcome == VS_STORE_OK) atomic_fetch_add(&part->ranges, 1);
