@@ -32,7 +32,12 @@ bool vs_reservation_again(const struct vs_reserved *row, const char *tag, struct
 enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const struct vs_reservation *reservation,
                                        bool commit, const char *tag, struct vs_reply *reply) {
     uint64_t number = reservation->number;
-    if (!row->is_there)
+    if (!row->is_there && number < reservation->granted)
+        vs_answer(reply, VS_STORE_REFUSED,
+                  "number %" PRIu64 " of tag '%s' was granted, but the database has no row of it: it may have been "
+                  "restored from a backup. Ask an operator before you use or drop the number",
+                  number, tag);
+    else if (!row->is_there)
         settled(reply, "number %" PRIu64 " of tag '%s' was never reserved", number, tag);
     else if (!vs_reserved_is_own(row, reservation->token))
         settled(reply,

@@ -22,7 +22,8 @@ bool vs_reserved_is_own(const struct vs_reserved *row, const uint64_t token[2]);
 bool vs_reservation_again(const struct vs_reserved *row, const char *tag, struct vs_reply *reply);
 
 /* What settling makes of the number's row.  WRITE: free_ms is to be set.  DONE: it stands there already.  TOLD:
- * REFUSED, and why. */
+ * REFUSED, and why.  A number without a row that this host knows was granted gets no verdict (VS_BY_STORE): the row may
+ * be lost, and the number may be reserved. */
 enum vs_settling { VS_SETTLE_WRITE, VS_SETTLE_DONE, VS_SETTLE_TOLD };
 enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const struct vs_reservation *reservation,
                                        bool commit, const char *tag, struct vs_reply *reply);
