@@ -1,19 +1,10 @@
 """a_commit_is_remembered_whichever_server_reserved_it.py -- a number was reserved by one server and committed by another,
 the database was restored from a backup between the two, and the server that had committed the number reserved it again."""
-import os
 import shutil
 import time
 
-from reserving import ask, config, reserve
-from serving import Configured, claim, main, same
-
-
-def host(world, name):
-    """Servers of one name share maps, as processes of one host do."""
-    world.own_maps()
-    maps = world.path("maps", name)
-    os.makedirs(maps, 0o700, exist_ok=True)
-    return Configured(world, config(world), env={"VESTA_STATE": world.path(name), "VESTA_MAPS": os.path.realpath(maps)})
+from reserving import ask, host, reserve
+from serving import claim, main, same
 
 
 @claim("a number that one server reserved and another committed: the server that committed it does not reserve it again")

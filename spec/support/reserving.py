@@ -1,7 +1,8 @@
 """reserving.py -- a tag of dense numbers behind a server, for the specs that reserve them."""
+import os
 import re
 
-from serving import command, same
+from serving import Configured, command, same
 
 
 def config(world, more=""):
@@ -11,6 +12,14 @@ def config(world, more=""):
         same((done.code, done.err), (0, ""))
         world.is_made = True
     return "return { stores = { a = { uri = 'sqlite:%s' } }, segments = { { store = 'a', tags = '*', order = 'dense' %s } } }" % (path, more or ", wait_ms_max = 60000")
+
+
+def host(world, name):
+    """A server on a host of that name: servers of one host share maps."""
+    world.own_maps()
+    maps = os.path.realpath(world.path("maps", name))
+    os.makedirs(maps, 0o700, exist_ok=True)
+    return Configured(world, config(world), env={"VESTA_STATE": world.path(name), "VESTA_MAPS": maps})
 
 
 def ask(server, *words):
