@@ -26,6 +26,8 @@ struct found {
     const char *failed_tag, *back_tag;
     uint64_t grants, granted; /* of back_tag */
     char why[sizeof((struct vesta_segment_info *)0)->database->said];
+    const char *warned_tag;
+    char warning[sizeof((struct vesta_segment_info *)0)->warning];
 };
 
 static void look_at_tag(struct vs_segments *segments, const struct vs_served_tag *tag, struct found *found) {
@@ -45,6 +47,10 @@ static void look_at_tag(struct vs_segments *segments, const struct vs_served_tag
             one->back_tag = tag->name;
             one->grants = info.database[i].lowered;
             one->granted = info.database[i].granted;
+        }
+        if (*info.warning && !one->warned_tag) {
+            one->warned_tag = tag->name;
+            memcpy(one->warning, info.warning, sizeof one->warning);
         }
         *met = (struct vs_met){failures, answers};
     }
@@ -75,6 +81,12 @@ static void tell_back(struct vs_database_seen *seen, const struct found *found, 
     seen->back = found->back;
 }
 
+static void tell_warning(struct vs_database_seen *seen, const struct found *found) {
+    if (found->warned_tag && !seen->is_warned)
+        vs_log(VS_LOG_WARN, found->warning, "store", seen->name, "tag", found->warned_tag, NULL);
+    seen->is_warned = found->warned_tag != NULL;
+}
+
 void vs_databases_look(struct vs_segments *segments) {
     struct found found[VS_DATABASES_SEEN_MAX];
     memset(found, 0, sizeof found);
@@ -83,5 +95,6 @@ void vs_databases_look(struct vs_segments *segments) {
     for (size_t i = 0; i < segments->database_count; i++) {
         tell_answers(&segments->database[i], &found[i]);
         tell_back(&segments->database[i], &found[i], vs_monotonic_us());
+        tell_warning(&segments->database[i], &found[i]);
     }
 }

@@ -49,6 +49,7 @@ struct vs_tag_retired {
 struct vs_database_seen {
     const char *name;
     bool is_away;
+    bool is_warned; /* of what cannot be remembered there */
     size_t back; /* tags whose counters there went back */
     int64_t told_us;
 };

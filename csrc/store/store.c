@@ -259,10 +259,20 @@ uint64_t vs_form_fingerprint(const char *form) {
 }
 _Static_assert(UINT64_MAX >> 2 < VS_NUMBER_MAX, "a fingerprint is a number that a counter may have");
 
+/* A user that was given no right to the table of forms keeps its numbers where the caller remembers the form. */
+static bool may_forget(const struct vs_floor *floor, const struct vs_reply *kept) {
+    return floor->is_kept && kept->outcome == VS_STORE_REFUSED && kept->by == VS_BY_RIGHTS;
+}
+
 /* Whether the counter's form is that one, or none yet (*is_new).  False with the reply filled. */
-static bool may_write(struct vs_store *store, const struct vs_counter *counter, uint64_t form, bool *is_new,
-                      struct vs_reply *reply) {
+static bool may_write(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
+                      bool *is_new, struct vs_reply *reply) {
+    uint64_t form = vs_form_fingerprint(floor->form);
     store->ops->keep_form(store, counter, 0, reply);
+    if (may_forget(floor, reply)) {
+        vs_reply_clear(reply);
+        return *is_new = true;
+    }
     if (reply->outcome != VS_STORE_OK) return false;
     uint64_t stands = reply->grant.from;
     *is_new = stands == 0;
@@ -271,10 +281,12 @@ static bool may_write(struct vs_store *store, const struct vs_counter *counter, 
 }
 
 /* Remembers the form that the numbers of a grant are the first of. */
-static void keep_form(struct vs_store *store, const struct vs_counter *counter, uint64_t form, struct vs_reply *reply) {
+static void keep_form(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
+                      struct vs_reply *reply) {
     struct vs_reply kept = {.outcome = VS_STORE_DOWN};
-    store->ops->keep_form(store, counter, form, &kept);
-    if (kept.outcome == VS_STORE_OK) return;
+    store->ops->keep_form(store, counter, vs_form_fingerprint(floor->form), &kept);
+    reply->forgets_form = may_forget(floor, &kept);
+    if (kept.outcome == VS_STORE_OK || reply->forgets_form) return;
     give_back(store, counter, reply);
     vs_answer(reply, kept.outcome == VS_STORE_REFUSED ? VS_STORE_REFUSED : VS_STORE_UNKNOWN, "%s", kept.text);
 }
@@ -283,11 +295,10 @@ static void keep_form(struct vs_store *store, const struct vs_counter *counter, 
  * no number stands in no other's way. */
 void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                    const struct vs_floor *floor, struct vs_reply *reply) {
-    uint64_t form = floor->form ? vs_form_fingerprint(floor->form) : 0;
     bool is_new = false;
-    if (form && !may_write(store, counter, form, &is_new, reply)) return;
+    if (floor->form && !may_write(store, counter, floor, &is_new, reply)) return;
     take_above_floor(store, counter, step, floor, reply);
     if (reply->outcome == VS_STORE_OK && floor->fits && !floor->fits(floor->self, reply->grant.from))
         refuse_period(store, counter, reply);
-    if (reply->outcome == VS_STORE_OK && is_new) keep_form(store, counter, form, reply);
+    if (reply->outcome == VS_STORE_OK && is_new) keep_form(store, counter, floor, reply);
 }

@@ -81,17 +81,19 @@ bool vs_tag_is_named(const char *tag);
 
 /* ------------------------------------------------------------------ calls */
 
-/* What a reserve or a settle was REFUSED by. */
+/* What a reserve, a settle or a keep_form was REFUSED by. */
 enum vs_refused_by {
     VS_BY_STORE,       /* the store cannot do it now: it is read-only, lacks a table, forbids it */
     VS_BY_RESERVATION, /* the number's own row: it was settled otherwise, or is another token's.  For good */
+    VS_BY_RIGHTS,      /* this user may not use the table that remembers forms, or make it */
     VS_BY_HISTORY      /* the counter stands below what this host was granted: the database went back */
 };
 
 /* What a call came to; `outcome` decides which of the others mean something. */
 struct vs_reply {
     enum vs_outcome outcome;
-    enum vs_refused_by by;   /* REFUSED, of reserve and settle */
+    enum vs_refused_by by;   /* REFUSED, of reserve, settle and keep_form */
+    bool forgets_form;       /* OK, of vs_store_take: this user may not write down in which form the numbers are written */
     uint64_t lowered;        /* ... by history: where the counter stands */
     int64_t store_ms;        /* the store's clock */
     struct vs_record record; /* read, swap */
@@ -236,7 +238,7 @@ struct vs_store_ops {
                   struct vs_reply *reply);
     /* Holds the form in which callers write the counter's numbers, by its fingerprint (1 to VS_NUMBER_MAX - 1), against
      * the one that the store remembers, and remembers it where there is none: texts of two forms may be equal.  OK: it
-     * is that one, durably.  REFUSED: it is another.  fingerprint 0: reply->grant.from is the one that it remembers,
+     * is that one, durably.  REFUSED: it is another; by rights: this user may not remember it.  fingerprint 0: reply->grant.from is the one that it remembers,
      * 0: none. */
     void (*keep_form)(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
                       struct vs_reply *reply);
@@ -300,6 +302,7 @@ struct vs_floor {
     void *self;
     int (*fits)(void *self, uint64_t number); /* whether the number may be given at all; NULL: each may */
     const char *form;                         /* in which callers write the numbers; NULL: in digits */
+    bool is_kept; /* the caller remembers the form itself, so it gets numbers also if the store's user may not */
 };
 /* Never 0. */
 uint64_t vs_form_fingerprint(const char *form);

@@ -67,8 +67,10 @@ static int take(struct taking *taking) {
     const struct vs_place *place = &taking->places.at[0];
     const struct vs_counter counter = {place->table, taking->tag};
     const bool has_day = taking->form_text && taking->form.period != VS_FORM_NEVER;
-    const struct vs_floor floor = {has_day ? first_of_day : NULL, taking, has_day ? fits_form : NULL,
-                                   taking->form_text};
+    const struct vs_floor floor = {.at = has_day ? first_of_day : NULL,
+                                   .self = taking,
+                                   .fits = has_day ? fits_form : NULL,
+                                   .form = taking->form_text};
     struct vs_reply reply;
     if (taking->places.count > 1)
         return vs_usage("the numbers of %s come from %d databases in turn, and this command asks one: take them from a "

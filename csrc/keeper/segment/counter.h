@@ -85,6 +85,7 @@ struct vs_part {
     _Atomic bool is_troubled;
     _Atomic uint32_t share;                              /* enum vs_share_state */
     _Atomic bool is_refused;                             /* by the last answer */
+    _Atomic bool forgets_form;                           /* its user may not write down the form of the numbers */
     _Atomic uint64_t step, ranges, answers[VS_RENEWALS]; /* by enum vs_outcome */
     _Atomic int64_t fetch_us;                            /* how long the last one took; -1: there was none */
     _Atomic uint64_t per_1000_s;    /* numbers in 1000 s, while the last range lasted; 0: unknown */

@@ -304,7 +304,7 @@ static void fill(struct vesta_segment *seg, const struct settings *settings) {
     seg->anchor = settings->anchor;
     seg->step = opts->step;
     seg->order = opts->order;
-    seg->floor = (struct vs_floor){opts->floor, opts->floor_self, opts->fits, opts->form};
+    seg->floor = (struct vs_floor){opts->floor, opts->floor_self, opts->fits, opts->form, true /* in the map */};
     seg->keeps = true;
     seg->parts_count = settings->count;
     snprintf(seg->tag, sizeof seg->tag, "%s", opts->tag);

@@ -139,7 +139,9 @@ void vs_part_take(struct vs_part *part, struct vs_store *store, uint64_t step, s
         vs_store_take(store, &counter, step, &seg->floor, reply);
     atomic_store(&part->fetch_us, now_us(part) - from_us);
     atomic_fetch_add(&part->answers[reply->outcome], 1);
-    if (reply->outcome == VS_STORE_OK) atomic_fetch_add(&part->ranges, 1);
+    if (reply->outcome != VS_STORE_OK) return;
+    atomic_fetch_add(&part->ranges, 1);
+    atomic_store(&part->forgets_form, reply->forgets_form);
 }
 
 static void do_take(struct vs_part *part, const struct asked *asked, const struct vs_refill_action *action,

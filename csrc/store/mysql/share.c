@@ -75,9 +75,10 @@ static bool find_or_keep(const struct vs_mysql_call *call, const char *key, cons
 }
 
 static void say_lack(const struct vs_mysql_call *call) {
-    if (lacks_table(call))
-        vs_answer(call->reply, VS_STORE_REFUSED,
-                  "cannot use " VS_SHARES ": run `vesta store init --segments`, and grant SELECT, INSERT, UPDATE");
+    if (!lacks_table(call)) return;
+    call->reply->by = VS_BY_RIGHTS;
+    vs_answer(call->reply, VS_STORE_REFUSED,
+              "cannot use " VS_SHARES ": run `vesta store init --segments`, and grant SELECT, INSERT, UPDATE");
 }
 
 void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
