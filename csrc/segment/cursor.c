@@ -369,15 +369,36 @@ void vs_segment_inherit(struct vs_segment *seg, const struct vs_segment *old) {
 
 /* ------------------------------------------------------------------ rests on their way */
 
+/* A slot's word while a rest of that database waits in it.  While a thread reads the slot, its word is the complement. */
+static uint64_t waiting(uint64_t owner, uint32_t database) {
+    return owner ^ (uint64_t)(database + 1) << 56;
+}
+
+static bool is_own(uint64_t word, uint64_t owner) {
+    bool is = false;
+    for (uint32_t i = 0; i < VS_DATABASES_MAX; i++)
+        is = is || word == waiting(owner, i) || word == ~waiting(owner, i);
+    return is;
+}
+
 bool vs_rest_keep(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, const struct vs_unused *unused) {
     assert(owner != 0);
+    assert(unused->database < VS_DATABASES_MAX);
     for (int i = 0; i < VS_RESTS_MAX; i++) {
-        if (atomic_load(&rests[i].owner) == owner) continue; /* one of a parent's is nobody's here */
+        if (is_own(atomic_load(&rests[i].owner), owner)) continue; /* a slot of a parent process is free here */
         rests[i].unused = *unused;
-        atomic_store(&rests[i].owner, owner);
+        VS_POINT(keeps);
+        atomic_store(&rests[i].owner, waiting(owner, unused->database));
         return true;
     }
     return false;
+}
+
+bool vs_rest_waits(const struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint32_t database) {
+    bool waits = false;
+    for (int i = 0; i < VS_RESTS_MAX; i++)
+        waits = waits || atomic_load(&rests[i].owner) == waiting(owner, database);
+    return waits;
 }
 
 int vs_rest_claim(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint32_t database,
@@ -385,10 +406,11 @@ int vs_rest_claim(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint3
     int count = 0;
     assert(owner != 0);
     for (int i = 0; i < VS_RESTS_MAX; i++) {
-        uint64_t is = owner;
-        struct vs_unused unused = rests[i].unused;
-        if (atomic_load(&rests[i].owner) != owner || unused.database != database) continue;
-        if (!atomic_compare_exchange_strong(&rests[i].owner, &is, 0)) continue;
+        uint64_t is = waiting(owner, database);
+        if (!atomic_compare_exchange_strong(&rests[i].owner, &is, ~is)) continue;
+        VS_POINT(claims);
+        struct vs_unused unused = rests[i].unused; /* no thread writes here before the word is 0 */
+        atomic_store(&rests[i].owner, 0);
         int at = count++;
         for (; at > 0 && out[at - 1].until < unused.until; at--)
             out[at] = out[at - 1];

@@ -164,12 +164,14 @@ void vs_segment_inherit(struct vs_segment *seg, const struct vs_segment *old);
  * out can claim it, and only once: a forked child inherits the bytes, but has another token. */
 struct vs_unclaimed {
     struct vs_unused unused;
-    _Atomic uint64_t owner; /* vs_process_token of that process; 0: it was claimed */
+    _Atomic uint64_t owner; /* vs_process_token of that process, with the database; 0: it was claimed */
 };
 #define VS_RESTS_MAX 4
 
 /* False: no slot is free, and the rest stays the caller's.  Threads: one at a time. */
 bool vs_rest_keep(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, const struct vs_unused *unused);
+/* Whether a rest of a database waits to be claimed.  Threads: any. */
+bool vs_rest_waits(const struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint32_t database);
 /* Claims the rests of a database.  Shape: out[0..result), the highest first.  Threads: any. */
 int vs_rest_claim(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint32_t database,
                   struct vs_unused out[VS_RESTS_MAX]);

@@ -109,6 +109,51 @@ static void threads_close_and_begin(void) {
     check_tally(300);
 }
 
+/* ------------------------------------------------------------------ rests that are claimed */
+
+#define RESTS 400000
+#define REST_NUMBERS 5
+
+static struct vs_unclaimed rests[VS_RESTS_MAX];
+
+/* A rest that is torn names other numbers, which are counted as well. */
+static void *claimer_thread(void *arg) {
+    struct vs_unused unused[VS_RESTS_MAX];
+    bool is_over = false;
+    while (!is_over) {
+        is_over = atomic_load(&host->stop);
+        int count = vs_rest_claim(rests, 7, *(const uint32_t *)arg, unused);
+        if (count == 0) sched_yield();
+        for (int i = count; i-- > 0;) {
+            CHECK_EQ_U64(unused[i].until, unused[i].from + REST_NUMBERS);
+            CHECK_EQ_U64(unused[i].database, *(const uint32_t *)arg);
+            tally_add(&unused[i].from, 1);
+        }
+    }
+    return NULL;
+}
+
+static void threads_keep_and_claim(void) {
+    static const uint32_t databases[TAKERS] = {0, 0, 1};
+    pthread_t threads[TAKERS];
+    start_host();
+    memset(rests, 0, sizeof rests);
+    for (int i = 0; i < TAKERS; i++)
+        CHECK(pthread_create(&threads[i], NULL, claimer_thread, (void *)(uintptr_t)&databases[i]) == 0);
+    for (uint64_t kept = 0; kept < RESTS;) {
+        struct vs_unused unused = {.from = 1 + kept, .until = 1 + kept + REST_NUMBERS, .database = kept % 3 == 0};
+        if (vs_rest_keep(rests, 7, &unused))
+            kept++;
+        else
+            sched_yield();
+    }
+    atomic_store(&host->stop, 1);
+    for (int i = 0; i < TAKERS; i++)
+        pthread_join(threads[i], NULL);
+    check_tally(RESTS);
+    CHECK_EQ_U64(atomic_load(&tally->used), RESTS); /* none is lost, either */
+}
+
 /* ------------------------------------------------------------------ processes */
 
 static void forget_stop(uint64_t dice) {
@@ -147,6 +192,7 @@ static void processes_are_killed(void) {
 static const struct check_case cases[] = {
     {"threads that take and refill two segments: none twice", threads_take_and_refill},
     {"segments close under their takers and what is given back is given again: none twice", threads_close_and_begin},
+    {"threads that claim rests while others are kept: none twice, none torn, none lost", threads_keep_and_claim},
     {"processes that take and refill: none twice", processes_take_and_refill},
     {"180 processes are killed beside a survivor: none twice, and it goes on", processes_are_killed},
 };

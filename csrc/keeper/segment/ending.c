@@ -35,13 +35,6 @@ static void keep(struct vs_live *live, uint32_t database) {
         (void)vs_segment_put_back(live->words, &unused[i]);
 }
 
-static bool has_rest(const struct vs_live *live, uint32_t database) {
-    bool has = false;
-    for (int i = 0; i < VS_RESTS_MAX; i++)
-        has |= atomic_load(&live->rest[i].owner) == vs_process_token() && live->rest[i].unused.database == database;
-    return has;
-}
-
 /* Has a part's thread give back what it can claim: another thread may have handed the part over since it left. */
 static int begin_to_give_back(struct vs_part *part, struct vs_live *live, struct vs_leaving *leaving) {
     *leaving = vs_part_leave(part, VS_LEAVE_AND_GIVE_BACK);
@@ -62,7 +55,7 @@ int vs_segment_give_back(struct vesta_segment *seg, struct vs_live *live, char s
     vs_process_lock();
     vs_live_take_rest(live, false);
     for (uint32_t i = 0; i < seg->parts_count; i++) {
-        int rc = has_rest(live, i) ? begin_to_give_back(&seg->part[i], live, &leaving[i]) : 0;
+        int rc = vs_rest_waits(live->rest, vs_process_token(), i) ? begin_to_give_back(&seg->part[i], live, &leaving[i]) : 0;
         if (rc) failed = rc;
     }
     vs_process_unlock();
