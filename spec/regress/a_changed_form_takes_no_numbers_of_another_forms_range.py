@@ -73,6 +73,19 @@ def _(world):
         refused(server)
 
 
+@claim("a running server whose form got no number is refused once another form got one, also if the database forgot that form")
+def _(world):
+    for order in "trend", "strict":
+        with Configured(world, config(world, OLD, order)) as old:
+            with Configured(world, config(world, NEW, order)) as new:
+                assert text_of(new).startswith("N1")
+                with sqlite3.connect(world.path("v.db")) as db:
+                    db.execute("DELETE FROM vesta_segment_share WHERE counters LIKE '~%'")
+                answer = old.redis("GET", "orders")
+                assert answer.startswith(b"-TRYAGAIN "), answer
+                assert text_of(new).startswith("N1")
+
+
 @claim("a changed form stops no `vesta segments resume`: it finds the map of the tag without the form")
 def _(world):
     with Configured(world, config(world, OLD, "strict")) as server:
