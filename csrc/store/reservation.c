@@ -29,10 +29,17 @@ bool vs_reservation_again(const struct vs_reserved *row, const char *tag, struct
                    row->is_committed ? "committed" : "cancelled");
 }
 
+/* Whether the database may have lost the row of a number that it granted.  No counter grants 0, and no reservation has a
+ * token of zeros. */
+static bool may_be_lost(const struct vs_reserved *row, const struct vs_reservation *reservation) {
+    return !row->is_there && reservation->number > 0 && reservation->number < reservation->granted &&
+           (reservation->token[0] | reservation->token[1]);
+}
+
 enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const struct vs_reservation *reservation,
                                        bool commit, const char *tag, struct vs_reply *reply) {
     uint64_t number = reservation->number;
-    if (!row->is_there && number < reservation->granted)
+    if (may_be_lost(row, reservation))
         vs_answer(reply, VS_STORE_REFUSED,
                   "number %" PRIu64 " of tag '%s' was granted, but the database has no row of it: it may have been "
                   "restored from a backup. Ask an operator before you use or drop the number",
