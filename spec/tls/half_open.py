@@ -171,6 +171,30 @@ def each_thread_has_room(world):
             sock.close()
 
 
+@claim("a slow client finishes its handshake while an address floods and other clients begin theirs")
+def a_slow_client_beside_a_flood(world):
+    with Secure(world, "--memory-mib", "8", "--threads", "1") as server:  # room for 21 handshakes
+        first, into, out = hello(server), ssl.MemoryBIO(), ssl.MemoryBIO()
+        slow = server.context().wrap_bio(into, out, server_hostname="localhost")
+        try:
+            slow.do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        halves = [begin(server, out.read(), "127.0.0.5")]
+        halves[0].settimeout(20 * SLOW)
+        into.write(halves[0].recv(65536))
+        for address in ["127.0.0.9"] * 40 + ["127.0.1.%d" % (i + 1) for i in range(10)]:
+            halves.append(begin(server, first, address))
+            halves[-1].settimeout(20 * SLOW)
+            same(halves[-1].recv(1000)[:1], b"\x16")
+        slow.do_handshake()
+        slow.write(get("/genid"))
+        halves[0].sendall(out.read())
+        assert halves[0].recv(65536), "its handshake was ended"
+        for half in halves:
+            half.close()
+
+
 POOL, FLOOD = 40, 1500
 
 

@@ -100,22 +100,16 @@ bool vs_secure_is_late(struct conn *c, uint64_t now_ms) {
     return true;
 }
 
-static bool is_same_host(const struct vs_peer *a, const struct vs_peer *b) {
-    return a->family == b->family && memcmp(a->at, b->at, a->family == 6 ? 8 : 4) == 0;
-}
-
-/* Whose handshake gives way to that of c: its own address's eldest if that has a quarter of them, so that one address
- * cannot drive out all others; else the eldest. */
-static struct conn *who_gives_way(const struct conn *c) {
-    struct conn *own = NULL, *at;
-    int all = 0, same = 0;
-    TAILQ_FOREACH(at, &c->loop->shaking, shaken) {
-        all++;
-        if (!is_same_host(&at->peer, &c->peer)) continue;
-        same++;
-        if (!own) own = at;
+/* The eldest handshake of the address that has most unfinished ones.  So a flood ends its own handshakes, and those of slow
+ * clients stay while faster ones come and go.  NULL: this loop has none. */
+static struct conn *who_gives_way(struct loop *loop) {
+    struct conn *way = NULL, *at;
+    int most = -1;
+    TAILQ_FOREACH(at, &loop->shaking, shaken) {
+        int unfinished = at->is_unfinished ? count_unfinished(at, 0) : 0;
+        if (unfinished > most) way = at, most = unfinished;
     }
-    return 4 * same >= all && own ? own : TAILQ_FIRST(&c->loop->shaking);
+    return way;
 }
 
 /* The handshakes of each loop are one part of the memory: a loop can end no handshake of another loop, so it needs room of
@@ -130,7 +124,7 @@ static bool take_memory(struct conn *c) {
 static bool hold(struct conn *c) {
     struct loop *loop = c->loop;
     while (!take_memory(c)) {
-        struct conn *elder = who_gives_way(c);
+        struct conn *elder = who_gives_way(loop);
         if (!elder) return false;
         vs_add(&loop->scratch.counts->shed[elder->session.protocol], 1);
         vs_conn_end(elder);
