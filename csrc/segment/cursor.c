@@ -273,7 +273,7 @@ static void forgo(struct vs_segment *seg, struct vs_unused unused[2], int count)
 
 /* What the cursor points to, and what stands ready behind it, before a generation that was drawn. */
 struct both {
-    uint64_t at;
+    uint64_t at, next;
     struct vs_unused unused[2];
     int count;
 };
@@ -283,7 +283,7 @@ static bool look_at_both(struct vs_segment *seg, uint64_t before, struct both *o
     /* acquire: pair with move_on and vs_segment_publish, by which the ranges' words are there */
     out->at = atomic_load_explicit(&seg->cursor, memory_order_acquire);
     uint64_t current = GENERATION(out->at);
-    uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
+    uint64_t next = out->next = atomic_load_explicit(&seg->next, memory_order_acquire);
     out->count = 0;
     if (out->at & VS_CLOSED || current >= before || next >= before) return false;
     if (next > current) out->count += rest_of(seg, next, 0, &out->unused[out->count]) > 0;
@@ -305,19 +305,39 @@ static bool take_out(struct vs_segment *seg, uint64_t generation, struct both *b
     return false;
 }
 
+/* A publisher that looked at the words before that step may have linked a range since, which the cursor has passed by.
+ * The range is taken out, too: its generation was drawn before the empty one, so the cursor never goes there.  Then the
+ * empty range becomes the next one.  So a publisher that comes later links nothing, and still owns its range. */
+static void take_passed_by(struct vs_segment *seg, uint64_t generation, struct both *both) {
+    /* acquire: pairs with vs_segment_publish, by which the range's words are there */
+    uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
+    while (next < generation) {
+        bool is_passed_by = next != both->next && next > GENERATION(both->at) && both->count < 2;
+        if (is_passed_by) both->count += rest_of(seg, next, 0, &both->unused[both->count]) > 0;
+        both->next = next;
+        VS_POINT(shuts_out);
+        /* acq_rel: as vs_segment_publish's */
+        if (atomic_compare_exchange_strong_explicit(&seg->next, &next, generation, memory_order_acq_rel,
+                                                    memory_order_acquire))
+            return;
+    }
+}
+
 bool vs_segment_take_rest(struct vs_segment *seg, struct vs_unused unused[2], int *count) {
     static const struct vs_range none = {.count = 0};
     struct both both = {.at = 0};
+    uint64_t generation = 0;
     *count = 0;
     for (bool is_out = false; !is_out;) {
         uint64_t at = atomic_load_explicit(&seg->cursor, memory_order_acquire);
         if (at & VS_CLOSED) return false;
-        uint64_t generation = take_place(seg, GENERATION(at));
+        generation = take_place(seg, GENERATION(at));
         if (!generation) return false;
         write_range(range_at(seg, generation), &none, generation, 0);
         is_out = take_out(seg, generation, &both);
     }
     VS_POINT(took_out);
+    take_passed_by(seg, generation, &both);
     forgo(seg, both.unused, both.count);
     memcpy(unused, both.unused, sizeof both.unused);
     *count = both.count;
