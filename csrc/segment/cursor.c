@@ -170,6 +170,7 @@ static void write_range(struct vs_range_words *words, const struct vs_range *ran
     atomic_store_explicit(&words->until, range->until, memory_order_release);
     atomic_store_explicit(&words->database, range->database, memory_order_release);
     atomic_store_explicit(&words->before, before, memory_order_release);
+    atomic_store_explicit(&words->before_of, (uint32_t)generation, memory_order_release);
     atomic_store_explicit(&words->mark, range->mark, memory_order_release);
     VS_POINT(writes_mark);
     /* release: the range is whole where its tag is */
@@ -243,11 +244,13 @@ static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint6
     uint64_t until = atomic_load_explicit(&range->until, memory_order_acquire);
     uint32_t database = atomic_load_explicit(&range->database, memory_order_acquire);
     uint64_t before = atomic_load_explicit(&range->before, memory_order_acquire);
+    uint32_t before_of = atomic_load_explicit(&range->before_of, memory_order_acquire);
     if (atomic_load_explicit(&range->tag, memory_order_relaxed) != generation || offset >= count) return 0;
     *out =
         (struct vs_unused){.from = first + offset * stride, .until = until, .stride = stride, .database = database};
     /* below an unused range other hosts may have numbers, and give them back */
-    out->issued_until = offset == 0 && before > 0 && before <= out->from ? before - 1 : out->from;
+    bool is_known = before > 0 && before <= out->from && before_of == (uint32_t)generation;
+    out->issued_until = offset == 0 && is_known ? before - 1 : out->from;
     bool is_whole = stride > 0 && out->from < until && until <= VS_NUMBER_MAX && database < VS_DATABASES_MAX;
     return is_whole ? count - offset : 0; /* else another program has written into the map */
 }

@@ -35,8 +35,9 @@ struct vs_range_words {
     _Alignas(VS_LINE / 2) _Atomic uint64_t tag; /* its generation, or that | VS_WRITING */
     _Atomic uint64_t first, count, stride, until, mark;
     _Atomic uint32_t database;
-    uint32_t reserved;
-    _Atomic uint64_t before; /* 1 + what this host was granted of that database before it; 0: not known */
+    _Atomic uint32_t before_of; /* the lower half of the generation that `before` is of: an older version leaves both
+                                   as they were for an earlier range */
+    _Atomic uint64_t before;    /* 1 + what this host was granted of that database before it; 0: not known */
 };
 
 #define VS_COMMITTED_WORDS (VS_RANGES * sizeof(struct vs_range_words) / sizeof(uint64_t))
@@ -88,6 +89,28 @@ _Static_assert(offsetof(struct vs_segment, next) == VS_LINE, "what is read with 
 _Static_assert(offsetof(struct vs_segment, cursor) == 2 * VS_LINE, "what is written with every number shares no line");
 _Static_assert(offsetof(struct vs_segment, drawn) == 3 * VS_LINE, "and nothing follows on the cursor's");
 _Static_assert(sizeof(struct vs_segment) == 5 * VS_LINE + VS_RANGES * VS_LINE / 2, "the words are what is named here");
+/* Processes of the version before and after an upgrade share a map, so a word never moves within one format. */
+_Static_assert(VS_SEGMENT_FORMAT == 1 && offsetof(struct vs_segment, dry) == VS_LINE + 8 &&
+                   offsetof(struct vs_segment, want) == VS_LINE + 16 &&
+                   offsetof(struct vs_segment, ahead) == VS_LINE + 24 &&
+                   offsetof(struct vs_segment, refiller) == 3 * VS_LINE + 8 &&
+                   offsetof(struct vs_segment, pulse_boot_us) == 3 * VS_LINE + 16 &&
+                   offsetof(struct vs_segment, stopped) == 3 * VS_LINE + 24 &&
+                   offsetof(struct vs_segment, told) == 3 * VS_LINE + 28 &&
+                   offsetof(struct vs_segment, forgone) == 3 * VS_LINE + 32 &&
+                   offsetof(struct vs_segment, answered) == 3 * VS_LINE + 40 &&
+                   offsetof(struct vs_segment, granted) == 4 * VS_LINE &&
+                   offsetof(struct vs_segment, lowered) == 4 * VS_LINE + 64 &&
+                   offsetof(struct vs_segment, range) == 5 * VS_LINE &&
+                   offsetof(struct vs_segment, committed) == 5 * VS_LINE,
+               "a word of a segment has moved: raise VS_SEGMENT_FORMAT");
+_Static_assert(VS_SEGMENT_FORMAT == 1 && offsetof(struct vs_range_words, first) == 8 &&
+                   offsetof(struct vs_range_words, count) == 16 && offsetof(struct vs_range_words, stride) == 24 &&
+                   offsetof(struct vs_range_words, until) == 32 && offsetof(struct vs_range_words, mark) == 40 &&
+                   offsetof(struct vs_range_words, database) == 48 &&
+                   offsetof(struct vs_range_words, before_of) == 52 &&
+                   offsetof(struct vs_range_words, before) == 56,
+               "a word of a range has moved: raise VS_SEGMENT_FORMAT");
 
 /* Makes the words of a segment without a range, before others see them: of what this host was granted before, nothing
  * is known. */

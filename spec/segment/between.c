@@ -99,11 +99,29 @@ static void a_range_that_is_linked_meanwhile_is_taken_out(void) {
     }
 }
 
+/* A process of an older version writes a range where another one was, and leaves the words that it does not know. */
+static void what_an_older_version_left_is_not_known(void) {
+    const struct vs_range low = range(1), high = range(5001);
+    vs_segment_format(&seg);
+    CHECK_EQ_I64(vs_segment_publish(&seg, &low), VS_PUBLISHED);
+    use(100);
+    CHECK_EQ_I64(vs_segment_publish(&seg, &high), VS_PUBLISHED);
+    struct vs_range_words *words = &seg.range[atomic_load(&seg.next) % VS_RANGES];
+    CHECK_EQ_U64(atomic_load(&words->before), 1 + 101);
+    atomic_store(&words->before_of, 0);
+    take_rest();
+    CHECK_EQ_I64(unused_count, 1);
+    CHECK_EQ_U64(unused[0].from, 5001);
+    CHECK_EQ_U64(unused[0].issued_until, 5001);
+    CHECK_EQ_U64(atomic_load(&seg.granted[0]), 5001);
+}
+
 static const struct check_case cases[] = {
     {"a range that is linked after a rest was taken out stays its publisher's",
      a_range_that_is_linked_too_late_stays_its_publishers},
     {"a range that is linked while a rest is taken out is taken out, too",
      a_range_that_is_linked_meanwhile_is_taken_out},
+    {"what an older version left of an earlier range is not known", what_an_older_version_left_is_not_known},
 };
 
 CHECK_MAIN(cases)
