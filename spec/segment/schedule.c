@@ -113,7 +113,7 @@ static void perform(const struct vs_refill_action *did, struct vs_refill_event *
     case VS_REFILL_PUBLISH:
         ev->kind = VS_REFILL_PUBLISHED;
         ev->published = vs_segment_publish(&seg, &did->range);
-        if (ev->published == VS_SEGMENT_SPENT && !(may_close && roll(20) == 0))
+        if (ev->published == VS_SEGMENT_SPENT && !(may_close && roll(2) == 0))
             ev->published = VS_NOT_NEEDED; /* so few places are soon full */
         break;
     case VS_REFILL_CLOSE:
@@ -191,7 +191,7 @@ static void enlist(int member, int role) {
 static bool is_sound(uint64_t seed) {
     int64_t sleeps[CREW] = {0};
     dice = seed * 0x9e3779b97f4a7c15u + 1;
-    counter = 1, twice = 0, now_us = 1000000, is_over = false, may_close = seed % 4 == 0;
+    counter = 1, twice = 0, now_us = 1000000, is_over = false, may_close = seed % 2 == 0;
     memset(owner_of, 0, sizeof owner_of);
     memset(rests, 0, sizeof rests);
     vs_segment_format(&seg);
