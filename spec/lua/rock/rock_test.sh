@@ -1,6 +1,6 @@
 #!/bin/bash
 # rock_test.sh -- luarocks builds the rock from a clean copy, offline, for three Luas in a row in one folder, and the
-# README's five lines run from what it installed.  Prints a line a claim and `N passed, M failed`.
+# first example of docs/lua.md runs from what it installed.  Prints a line a claim and `N passed, M failed`.
 set -u
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 . "$root/spec/support/claims.sh"
@@ -20,19 +20,19 @@ rocks() { # rocks TREE LUA-VERSION ARGUMENT...
     luarocks --lua-version="$version" --tree="$tree" "$@"
 }
 
-# The README's first Lua block.
-awk '/^```lua/ { on = 1; next } /^```/ && on { exit } on' README.md >"$work/readme.lua"
+# The first Lua block of docs/lua.md.
+awk '/^```lua/ { on = 1; next } /^```/ && on { exit } on' docs/lua.md >"$work/example.lua"
 
 # Ids differ from run to run, and Lua prints tabs.
 plain() { sed -E 's/[0-9]{15,}/ID/g; s/[[:space:]]+/ /g'; }
 
-# run TREE LUA: the README's lines with the installed tree, far from the sources; their output stands behind -->
+# run TREE LUA: the example with the installed tree, far from the sources; their output stands behind -->
 run() {
     local tree=$work/$1 lua=$2 version want
     version=$("$lua" -e 'io.write(_VERSION:match "%d+%.%d+")')
-    want=$(sed -n 's/.*--> //p' "$work/readme.lua" | plain)
+    want=$(sed -n 's/.*--> //p' "$work/example.lua" | plain)
     (cd / && env LUA_PATH="$tree/share/lua/$version/?.lua;$tree/share/lua/$version/?/init.lua" \
-        LUA_CPATH="$tree/lib/lua/$version/?.so" "$lua" "$work/readme.lua") >"$work/said" 2>&1
+        LUA_CPATH="$tree/lib/lua/$version/?.so" "$lua" "$work/example.lua") >"$work/said" 2>&1
     cat "$work/said"
     [ -n "$want" ] && [ "$(plain <"$work/said")" = "$want" ]
 }
@@ -55,10 +55,10 @@ claim "the rockspec has no lint" luarocks lint rockspec/vesta-scm-1.rockspec
 claim "luarocks makes it for 5.4" rocks t54 5.4 make
 claim "luarocks makes it for 5.1 in the same folder" rocks t51 5.1 make
 claim "luarocks makes it with LuaJIT's headers in the same folder" rocks tjit 5.1 make LUA_INCDIR=/usr/include/luajit-2.1
-claim "the README runs under lua5.4" run t54 lua5.4
-claim "the README runs under lua5.1" run t51 lua5.1
-claim "the README runs under luajit, built for 5.1" run t51 luajit
-claim "the README runs under luajit, built for LuaJIT" run tjit luajit
+claim "the first example of docs/lua.md runs under lua5.4" run t54 lua5.4
+claim "the first example of docs/lua.md runs under lua5.1" run t51 lua5.1
+claim "the first example of docs/lua.md runs under luajit, built for 5.1" run t51 luajit
+claim "the first example of docs/lua.md runs under luajit, built for LuaJIT" run tjit luajit
 for tree in t54/lib/lua/5.4 t51/lib/lua/5.1 tjit/lib/lua/5.1; do
     claim "${tree%%/*}: the module is linked to no Lua and no store" is_lonely "$work/$tree/vesta/core.so"
     claim "${tree%%/*}: the module exports the library and its entry, nothing else" exports_only_ours "$work/$tree/vesta/core.so"
