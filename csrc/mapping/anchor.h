@@ -16,7 +16,7 @@ struct vs_map_kind {
     /* Makes the words behind the header of a new one. */
     void (*begin)(void *map, const struct vesta_clock *clock);
     /* Hands on what must outlive a map that is used up, to a new one in its place.  NULL: nothing. */
-    void (*inherit)(void *map, const void *old);
+    void (*inherit)(void *map, void *old);
     /* Nothing comes from it any more: another takes its place. */
     bool (*is_used_up)(const void *map);
     /* Makes one, of zeros behind its header, give nothing, for a reason that may be shown. */

@@ -191,7 +191,7 @@ enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_ran
     if (next > current) return VS_NOT_NEEDED;
     uint64_t generation = take_place(seg, current);
     if (!generation) return VS_SEGMENT_SPENT;
-    write_range(range_at(seg, generation), range, generation, 1 + atomic_load(&seg->granted[range->database]));
+    write_range(range_at(seg, generation), range, generation, 1 + vs_segment_granted(seg, range->database));
     VS_POINT(links);
     /* Only over the one that the cursor has reached: another's that is ready would be lost.  It was drawn later than
      * what stands there.  acq_rel: pairs with the acquire of move_on. */
@@ -381,9 +381,13 @@ bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *c
     return true;
 }
 
-void vs_segment_inherit(struct vs_segment *seg, const struct vs_segment *old) {
+void vs_segment_inherit(struct vs_segment *seg, struct vs_segment *old) {
+    /* only closed words: what is granted to others is still to be raised */
+    uint64_t mark = atomic_load(&old->cursor) & VS_CLOSED ? VS_INHERITED : 0;
     for (int i = 0; i < VS_DATABASES_MAX; i++) {
-        vs_raise_u64(&seg->granted[i], atomic_load(&old->granted[i]));
+        /* one step: either forgo came first, or it finds another value than the end of its rest */
+        uint64_t granted = atomic_fetch_or(&old->granted[i], mark);
+        vs_raise_u64(&seg->granted[i], granted & ~VS_INHERITED);
         vs_raise_u64(&seg->lowered[i], atomic_load(&old->lowered[i]));
         vs_raise_u64(&seg->answered[i], atomic_load(&old->answered[i]));
     }

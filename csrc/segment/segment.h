@@ -31,6 +31,8 @@ _Static_assert(VS_RANGE_MAX + 2 * VS_TAKERS_MAX * VS_TAKE_MAX < (uint64_t)1 << V
 #define VS_ENDED UINT64_MAX            /* in `next` and `dry`: closed; above every generation */
 #define VS_WRITING ((uint64_t)1 << 63) /* in a tag: the range's words are being written */
 
+#define VS_INHERITED ((uint64_t)1 << 63) /* in `granted`: another map goes on from this value, so it is lowered no more */
+
 struct vs_range_words {
     _Alignas(VS_LINE / 2) _Atomic uint64_t tag; /* its generation, or that | VS_WRITING */
     _Atomic uint64_t first, count, stride, until, mark;
@@ -180,8 +182,14 @@ bool vs_segment_put_back(struct vs_segment *seg, const struct vs_unused *unused)
 bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *count);
 
 /* Goes on in new words where the old ones ended: what this host was granted, and which counters went back, stays
- * known. */
-void vs_segment_inherit(struct vs_segment *seg, const struct vs_segment *old);
+ * known.  If the process that closed the old words has not lowered `granted` there yet, it gives no rest back: the new
+ * words would take the lower counter for one that went back. */
+void vs_segment_inherit(struct vs_segment *seg, struct vs_segment *old);
+
+/* What this host was granted of a database: its counter never stands below that. */
+static inline uint64_t vs_segment_granted(const struct vs_segment *seg, uint32_t database) {
+    return atomic_load(&seg->granted[database]) & ~VS_INHERITED;
+}
 
 /* A rest on its way from the thread that took it out to the thread that gives it back.  Only the process that took it
  * out can claim it, and only once: a forked child inherits the bytes, but has another token. */

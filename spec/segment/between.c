@@ -116,11 +116,40 @@ static void what_an_older_version_left_is_not_known(void) {
     CHECK_EQ_U64(atomic_load(&seg.granted[0]), 5001);
 }
 
+static struct vs_segment fresh;
+
+static void inherit(void) {
+    vs_segment_format(&fresh);
+    vs_segment_inherit(&fresh, &seg);
+}
+
+/* Else the new words would take the counter that was given a rest back for one that went back. */
+static void new_words_never_expect_more_than_the_counter_has(void) {
+    static const char *const points[] = {"closed", "none"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct vs_range first = range(1);
+        vs_segment_format(&seg);
+        CHECK_EQ_I64(vs_segment_publish(&seg, &first), VS_PUBLISHED);
+        use(60);
+        act_at(points[i], inherit);
+        CHECK(vs_segment_close(&seg, unused, &unused_count));
+        if (point) inherit(); /* after the close, as is usual */
+        inherit();            /* another process */
+        point = NULL;
+        CHECK_EQ_I64(unused_count, 1);
+        CHECK_EQ_U64(unused[0].from, 61);
+        CHECK_EQ_U64(unused[0].is_last, i);
+        CHECK_EQ_U64(vs_segment_granted(&fresh, 0), i == 0 ? 101 : 61);
+        CHECK_EQ_U64(vs_segment_granted(&seg, 0), i == 0 ? 101 : 61);
+    }
+}
+
 static const struct check_case cases[] = {
     {"a range that is linked after a rest was taken out stays its publisher's",
      a_range_that_is_linked_too_late_stays_its_publishers},
     {"a range that is linked while a rest is taken out is taken out, too",
      a_range_that_is_linked_meanwhile_is_taken_out},
+    {"new words never expect more than the counter has", new_words_never_expect_more_than_the_counter_has},
     {"what an older version left of an earlier range is not known", what_an_older_version_left_is_not_known},
 };
 

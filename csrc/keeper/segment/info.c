@@ -34,7 +34,7 @@ void vesta_segment_get_info(struct vesta_segment *seg, struct vesta_segment_info
         out->database[i].unknown = answers(part, VS_STORE_UNKNOWN);
         out->database[i].conflict = answers(part, VS_STORE_CONFLICT) + answers(part, VS_STORE_MOVED);
         out->database[i].fetch_us = atomic_load(&part->fetch_us);
-        out->database[i].granted = atomic_load(&words->granted[i]);
+        out->database[i].granted = vs_segment_granted(words, i);
         out->database[i].is_refused = atomic_load(&part->is_refused);
         out->database[i].is_stopped = atomic_load(&words->stopped) >> i & 1;
         out->database[i].lowered = atomic_load(&words->lowered[i]);

@@ -75,9 +75,9 @@ static bool were_granted(const struct vs_segment *words) {
     return any;
 }
 
-static void inherit(void *map, const void *old) {
+static void inherit(void *map, void *old) {
     struct vs_segment_map *self = map;
-    const struct vs_segment_map *before = old;
+    struct vs_segment_map *before = old;
     vs_segment_inherit(&self->words, &before->words);
     if (were_granted(&before->words)) atomic_store(&self->form, atomic_load(&before->form));
 }

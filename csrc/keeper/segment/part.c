@@ -216,7 +216,7 @@ static void observe(const struct vs_part *part, const struct vs_live *live, stru
     ev->stopped = vs_words_are_stopped(live->words, part->index);
     ev->closed = vs_words_are_closed(live->words);
     ev->forgone = atomic_load(&live->words->forgone);
-    ev->granted = atomic_load(&live->words->granted[part->index]);
+    ev->granted = vs_segment_granted(live->words, part->index);
     ev->answered = atomic_load(&live->words->answered[part->index]);
 }
 

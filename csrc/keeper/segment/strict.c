@@ -101,7 +101,7 @@ static int64_t raise_again(struct vs_part *part, struct vs_segment *words, struc
     struct vs_strict *strict = part->segment->strict;
     const struct vesta_clock *clock = part->segment->clock;
     int64_t now_us = clock->boot_us(clock->self);
-    uint64_t granted = atomic_load(&words->granted[part->index]);
+    uint64_t granted = vs_segment_granted(words, part->index);
     struct vs_reply reply;
     if (granted > 0 && now_us >= strict->raise_at_us) {
         vs_part_raise(part, store, granted, &reply);
@@ -118,7 +118,7 @@ void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     atomic_store(&part->wanted, 0);
     /* before the call: what is drawn, or granted to other processes of this host, from here on is the next one's */
-    uint64_t granted = atomic_load(&words->granted[part->index]), until = atomic_load(&strict->drawn);
+    uint64_t granted = vs_segment_granted(words, part->index), until = atomic_load(&strict->drawn);
     uint64_t n = until - atomic_load(&strict->served);
     int64_t rest_us = VS_REFILL_LOOK_US;
     bool is_stopped = vs_words_are_stopped(words, part->index);

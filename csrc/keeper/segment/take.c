@@ -267,7 +267,7 @@ static bool stopped_text(struct vesta_segment *seg, char *buf, size_t size) {
         snprintf(buf, size,
                  "the counter '%s' of %.120s went back: it grants %" PRIu64 " again, and this host was granted all "
                  "below %" PRIu64 ": set it above all that any host was granted, then: vesta segments resume %s",
-                 seg->tag, seg->part[i].shown, atomic_load(&words->lowered[i]), atomic_load(&words->granted[i]),
+                 seg->tag, seg->part[i].shown, atomic_load(&words->lowered[i]), vs_segment_granted(words, i),
                  seg->tag);
         return true;
     }

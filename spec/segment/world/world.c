@@ -79,7 +79,7 @@ static struct map *opened(int path) {
     if (map) identify(map, path, &now);
     if (map && vs_map_trusted(&map->header, &now) && !gives_nothing(map)) return map;
     if (world.maps_count == MAPS_MAX) return NULL;
-    const struct map *old = map && vs_map_trusted(&map->header, &now) ? map : NULL;
+    struct map *old = map && vs_map_trusted(&map->header, &now) ? map : NULL;
     map = world.at[path] = new_map();
     make_words(map, path);
     if (old) vs_segment_inherit(&map->words, &old->words);
@@ -184,7 +184,7 @@ static void run_refiller(struct proc *p, int database) {
     ev.stopped = atomic_load(&words->stopped) >> database & 1;
     ev.closed = atomic_load(&words->cursor) & VS_CLOSED;
     ev.forgone = atomic_load(&words->forgone);
-    ev.granted = atomic_load(&words->granted[database]);
+    ev.granted = vs_segment_granted(words, (uint32_t)database);
     ev.answered = atomic_load(&words->answered[database]);
     vs_refill_step(&r->machine, &ev, &r->did);
     ask(r, database);
