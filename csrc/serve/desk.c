@@ -35,12 +35,16 @@ static bool is_over(const struct desk *desk, const struct vs_desk_job *job) {
     return clock->boot_us(clock->self) >= job->until_us;
 }
 
-/* The database forgot what it had granted.  Its counter is raised to what this host knows, so that no other host gets
- * those numbers again, and nothing more is reserved before a person has acted. */
-static void stop(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory,
-                 const struct vs_reply *reply) {
+/* The counter is raised to what this host knows, so that no other host gets those numbers again. */
+static void raise_counter(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory) {
     struct vs_reply lifted = {.outcome = VS_STORE_DOWN};
     store->ops->lift(store, counter, vs_memory_granted(memory), &lifted);
+}
+
+/* The database forgot what it had granted.  Nothing more is reserved before a person has acted. */
+static void stop(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory,
+                 const struct vs_reply *reply) {
+    raise_counter(store, counter, memory);
     vs_memory_stop(memory, reply->lowered);
 }
 
@@ -114,6 +118,8 @@ static void serve_job(const struct desk *desk, struct vs_store *store, struct vs
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     bool was_unknown = false;
     if (job->ask == VS_DESK_RESERVE && vs_memory_is_stopped(job->memory)) {
+        /* with each request: the counter may have been lowered again since */
+        raise_counter(store, &(struct vs_counter){vs_conf_segment_table(desk->conf), job->tag}, job->memory);
         job->answer = VS_DESK_BACK;
         say_why(job, "");
         return;
