@@ -111,8 +111,8 @@ RESP("CLIENT", vs_on_client, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR,
      " SETNAME name | GETNAME | ID | INFO | LIST [TYPE type | ID id...] | KILL address | KILL [ID id] [ADDR address] "
      "[LADDR address] [USER name] [TYPE type] [SKIPME yes|no] | SETINFO key value | NO-EVICT on|off | NO-TOUCH on|off")
 RESP("SELECT", vs_on_select, 1, 1, 0, " 0..15 -- accepted, without effect")
-RESP("COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, 0, " [COUNT | LIST | INFO name... | DOCS name...]")
-RESP("CONFIG", vs_on_config, 2, VS_RESP_ARGS_MAX - 1, 0, " GET pattern... -- the settings that match")
+RESP("COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " [COUNT | LIST | INFO name... | DOCS name...]")
+RESP("CONFIG", vs_on_config, 2, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " GET pattern... -- the settings that match")
 RESP("INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " [section...]")
 RESP("DBSIZE", vs_on_dbsize, 0, 0, 0, " -- 0: nothing is stored")
 RESP("READONLY", vs_on_ok, 0, 0, 0, " -- accepted, without effect")

@@ -38,7 +38,8 @@ def _(world):
         same(server.redis("CONFIG", "GET", "maxc*", "MAXCLIENTS", "nosuch*"), b"*2\r\n$10\r\nmaxclients\r\n$4\r\n5000\r\n")
         same(server.redis("CONFIG", "GET", "nosuch"), b"*2\r\n$6\r\nnosuch\r\n$0\r\n\r\n")
         assert server.redis("CONFIG", "GET", "*").startswith(b"*12\r\n")
-        assert server.redis("CONFIG", "GET", "*?" * 30000 + "x").startswith(b"*0\r\n")
+        assert server.redis("CONFIG", "GET", "*?" * 31 + "x").startswith(b"*0\r\n")
+        assert server.redis("CONFIG", "GET", "*?" * 32 + "x").startswith(b"-ERR a pattern has 65 bytes")
         assert server.redis("CONFIG", "SET", "save", "").startswith(b"-ERR ")
 
 

@@ -11,7 +11,18 @@ CHUNK = 64 * 1024
 
 HTTP_READY = b"GET /readyz HTTP/1.1\r\nHost: t\r\n\r\n"
 EXEC = b"MULTI\r\n" + b"INFO\r\n" * 10000 + b"EXEC\r\n"
+
+
+def array(*words):
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
+# Requests that cost much to read, and have short answers.
+LONG = [("resp", array(b"CONFIG", b"GET", *[b"*" * 65000] * 15)), ("resp", array(b"CONFIG", b"GET", *[b"*q*z"] * 1000)),
+        ("resp", array(b"COMMAND", b"INFO", *[b"zzzz"] * 1020)),
+        ("resp", b"MULTI\r\n" + array(b"CONFIG", b"GET", *[b"*q*z"] * 1000) * 40 + b"EXEC\r\n")]
 EXPENSIVE = [("http", HTTP_READY), ("resp", b"INFO\r\n"), ("resp", b"CLIENT INFO\r\n"), ("resp", b"VESTA.INFO\r\n"), ("resp", EXEC)]
+KINDS = {"expensive": EXPENSIVE, "long": LONG}
 
 
 class Stranger:
@@ -26,10 +37,10 @@ class Stranger:
         self.at %= len(self.data)
 
 
-def pump(http, resp, count):
+def pump(http, resp, count, requests):
     selector = selectors.DefaultSelector()
     for i in range(count):
-        face, request = EXPENSIVE[i % len(EXPENSIVE)]
+        face, request = requests[i % len(requests)]
         stranger = Stranger(http if face == "http" else resp, request)
         selector.register(stranger.sock, selectors.EVENT_READ | selectors.EVENT_WRITE, stranger)
     print("strangers are connected", flush=True)
@@ -49,10 +60,10 @@ def pump(http, resp, count):
 
 
 class Strangers:
-    """`count` of them, each with its share of EXPENSIVE, as long as the block lasts."""
+    """`count` of them, which send the requests of a kind in KINDS as long as the block lasts."""
 
-    def __init__(self, server, count, settle_s=1):
-        self.args = [sys.executable, os.path.abspath(__file__), str(server.http), str(server.resp), str(count)]
+    def __init__(self, server, count, settle_s=1, kind="expensive"):
+        self.args = [sys.executable, os.path.abspath(__file__), str(server.http), str(server.resp), str(count), kind]
         self.settle_s = settle_s
 
     def __enter__(self):
@@ -68,4 +79,4 @@ class Strangers:
 
 
 if __name__ == "__main__":
-    pump(*(int(word) for word in sys.argv[1:]))
+    pump(*(int(word) for word in sys.argv[1:4]), KINDS[sys.argv[4]])

@@ -96,7 +96,7 @@ enum vs_reply_state vs_on_command(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ CONFIG */
 
-#define NAME_BYTES_MAX 64 /* of a parameter that is not known */
+#define NAME_BYTES_MAX 64 /* of a pattern, and so of a parameter that is not known */
 
 /* What clients and dashboards look at; the rest of Redis' parameters has nothing to do here. */
 static const struct {
@@ -135,9 +135,10 @@ static bool is_asked(const struct vs_request *r, const char *name) {
 
 /* A name that is none of `params`: redis-benchmark wants two elements for whatever it asks. */
 static bool is_other(struct vs_slice word) {
+    if (memchr(word.at, '*', word.length) || memchr(word.at, '?', word.length)) return false;
     for (size_t i = 0; i < VS_COUNT(params); i++)
         if (matches(word, params[i].name)) return false;
-    return word.length <= NAME_BYTES_MAX && !memchr(word.at, '*', word.length) && !memchr(word.at, '?', word.length);
+    return true;
 }
 
 static void put_param(struct vs_request *r, size_t i) {
@@ -149,16 +150,21 @@ static void put_param(struct vs_request *r, size_t i) {
 }
 
 enum vs_reply_state vs_on_config(struct vs_request *r) {
+    bool asked[VS_COUNT(params)];
     size_t count = 0;
     if (!vs_slice_is_case(r->args->at[0], "GET"))
         return vs_refuse(r, "bad_command", "unknown subcommand: only CONFIG GET is answered");
+    for (int i = 1; i < r->args->count; i++)
+        if (r->args->at[i].length > NAME_BYTES_MAX)
+            return vs_refuse(r, "too_long", "a pattern has %zu bytes, and at most %d are allowed: shorten it",
+                             r->args->at[i].length, NAME_BYTES_MAX);
     for (size_t i = 0; i < VS_COUNT(params); i++)
-        count += is_asked(r, params[i].name);
+        count += asked[i] = is_asked(r, params[i].name);
     for (int i = 1; i < r->args->count; i++)
         count += is_other(r->args->at[i]);
     vs_resp_map(r->out, count);
     for (size_t i = 0; i < VS_COUNT(params); i++)
-        if (is_asked(r, params[i].name)) put_param(r, i);
+        if (asked[i]) put_param(r, i);
     for (int i = 1; i < r->args->count; i++) {
         if (!is_other(r->args->at[i])) continue;
         vs_resp_bulk(r->out, r->args->at[i].at, r->args->at[i].length);

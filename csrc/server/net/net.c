@@ -319,7 +319,7 @@ static void look_at_end(struct conn *c) {
         atomic_store(&job->is_half_closed, true);
 }
 
-/* Behind a step that wrote so many bytes: whether the connection's time is up. */
+/* After a step that read and wrote `bytes`: whether the time of the connection is up. */
 static bool is_time_up(struct conn *c, size_t bytes) {
     struct vs_quantum *quantum = &c->loop->scratch.quantum;
     quantum->cost += 1 + bytes / VS_QUANTUM_BYTES;
@@ -346,9 +346,10 @@ static void work(struct conn *c, const char *data, size_t length) {
     c->is_cut = false;
     loop->scratch.began_ns = came_ns ? came_ns : loop->now_ns;
     while (!blocked && !is_over && !c->session.viewer && (at < length || c->session.waiting.request)) {
-        size_t before = out->used;
+        size_t before = out->used, from = at;
         used = step(c, data, length, &at, out);
-        is_over = is_time_up(c, out->used - before);
+        size_t read = used == VS_STEP_MORE ? length - from : at - from;
+        is_over = is_time_up(c, read + out->used - before);
         if (used <= 0 && used != VS_STEP_AGAIN) break;
         if (out->size - out->used >= VS_REPLY_MAX) continue;
         written += out->used - loop->round_used;

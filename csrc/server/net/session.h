@@ -21,7 +21,7 @@ static inline int vs_queues_of(const struct vs_app *app) {
 /* The time that one connection may use at once.  Its other requests wait until other connections were served, so no
  * connection holds its loop.  The clock is read after work that costs VS_QUANTUM_LOOK, not after each request. */
 #define VS_QUANTUM_LOOK 64
-#define VS_QUANTUM_BYTES 256 /* of a reply that cost as much as a plain request */
+#define VS_QUANTUM_BYTES 256 /* of a request and its reply that cost as much as a plain request */
 struct vs_quantum {
     int64_t now_us;   /* when the clock was last read */
     int64_t until_us; /* 0: no limit, as in a test without a loop */

@@ -337,9 +337,10 @@ static bool take_all(struct vs_request *r) {
 static bool answer_next(struct vs_request *r) {
     struct vs_quantum *quantum = &r->session->scratch->quantum;
     struct vs_request next;
-    r->session->multi->at += read_next(r, &next);
+    size_t length = read_next(r, &next);
+    r->session->multi->at += length;
     next.call->handler(&next);
-    quantum->cost += 1 + (r->out->used - next.start) / VS_QUANTUM_BYTES + vs_call_cost(next.call);
+    quantum->cost += 1 + (length + r->out->used - next.start) / VS_QUANTUM_BYTES + vs_call_cost(next.call);
     return vs_quantum_is_over(quantum);
 }
 
