@@ -63,8 +63,13 @@ static bool sits_on_memory(struct conn *c, uint64_t now) {
     if (unsent < c->unsent) c->active_ms = now; /* the client reads, if slowly */
     c->unsent = unsent;
     uint64_t since_ms = c->have > 0 && !c->writing ? c->partial_ms : c->active_ms;
-    return c->session.memory > 0 && !c->waits && now - since_ms >= SHED_MS &&
+    return c->session.memory > 0 && now - since_ms >= SHED_MS &&
            vs_budget_is_short(c->session.app->budget, c->session.part);
+}
+
+/* Whether the server, and not the client, is to do the next step: an id is waited for, or requests wait for a slice. */
+static bool is_servers_turn(const struct conn *c) {
+    return c->waits || (c->is_cut && !c->writing);
 }
 
 static void look_at(struct conn *c, uint64_t now) {
@@ -72,7 +77,8 @@ static void look_at(struct conn *c, uint64_t now) {
     if (!c->gone) vs_header_look(c, now);
     if (c->gone) return;
     uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.protocol];
-    bool shed = sits_on_memory(c, now), idle = !c->waits && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
+    bool rests = !is_servers_turn(c), shed = sits_on_memory(c, now) && rests;
+    bool idle = rests && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
     if (idle || is_torn(c) || says_no_password(c, now) || vs_secure_is_late(c, now))
         vs_conn_end(c);
     else if (shed)

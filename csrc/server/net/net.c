@@ -124,7 +124,7 @@ static void count_shed(struct conn *c) {
 void vs_conn_shed(struct conn *c) {
     static const struct vs_refusal overloaded = {
         .resp = "OOM your part of the memory for clients is used up", .status = "503 Service Unavailable", .again = true};
-    bool silent = c->writing || c->waits || c->lingering;
+    bool silent = c->writing || c->waits || c->lingering || c->session.parts > 0;
     if (c->gone) return;
     count_shed(c);
     if (silent) { /* it is in the middle of something else */
@@ -454,7 +454,7 @@ void vs_conn_serve_one(struct conn *c) {
     if (c->writing && c->writable)
         write_on(c);
     else if (c->is_cut)
-        vs_conn_resume(c);
+        be_active(c), vs_conn_resume(c); /* a request is answered in each slice */
     else if (c->readable && !c->writing && !c->waits && !c->ended)
         read_stage(c);
 }
