@@ -1,4 +1,4 @@
-/* accounts.c -- lines of a file become accounts; names and patterns.  Knows no secret's hash and writes no file. */
+/* accounts.c -- lines of a file become accounts; names and patterns.  Computes no hash and writes no file. */
 #include "access/accounts.h"
 #include "base/error.h"
 #include "os/files.h"
@@ -168,6 +168,12 @@ static bool next_word(struct vs_slice *line, struct vs_slice *word) {
     return n > 0;
 }
 
+static bool has_digest(const struct vs_account *a, int from, const struct vs_secret *secret) {
+    for (int i = from; i < a->secret_count; i++)
+        if (vs_secret_same(a->secret[i].digest, secret->digest, sizeof secret->digest)) return true;
+    return false;
+}
+
 static int check_secrets(const struct vs_account *a, struct vesta_error *err) {
     bool is_default = strcmp(a->name, VS_ACCOUNT_DEFAULT) == 0, has_secret = a->secret_count > 0 || a->has_chosen;
     if (a->by_certificate && is_default)
@@ -175,6 +181,10 @@ static int check_secrets(const struct vs_account *a, struct vesta_error *err) {
                        "client 'default' has secret=none, but no certificate can prove it: delete that word");
     if (a->by_certificate && has_secret)
         return vs_fail(err, VESTA_EOPTION, "client '%s' has secret=none and another secret: delete one of them", a->name);
+    for (int i = 0; i < a->secret_count; i++)
+        if (has_digest(a, i + 1, &a->secret[i]))
+            return vs_fail(err, VESTA_EOPTION, "client '%s' has the same token twice: delete one of the two secret= words",
+                           a->name);
     if (has_secret || a->by_certificate || is_default) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION,
                    "client '%s' has no secret: delete the line, and create the client with `vesta client add %s`; or "
@@ -244,15 +254,30 @@ const struct vs_account *vs_account_named(const struct vs_accounts *accounts, st
     return NULL;
 }
 
+/* A token alone identifies its client, so no two clients may have the same one. */
+static int check_other_lines(const struct vs_accounts *accounts, const struct vs_account *a, struct vesta_error *err) {
+    for (int i = 0; i < accounts->count; i++) {
+        const struct vs_account *other = &accounts->at[i];
+        if (strcmp(other->name, a->name) == 0)
+            return vs_fail(err, VESTA_EOPTION, "client '%s' has a line already", a->name);
+        for (int k = 0; k < a->secret_count; k++)
+            if (has_digest(other, 0, &a->secret[k]))
+                return vs_fail(err, VESTA_EOPTION,
+                               "client '%s' has the same token as client '%s' in line %d, but a token identifies one "
+                               "client: delete one of these lines, and create its client with `vesta client add NAME`",
+                               a->name, other->name, other->line);
+    }
+    return VESTA_OK;
+}
+
 static int add_line(struct vs_accounts *accounts, struct vs_slice line, int number, struct vesta_error *err) {
     struct vs_account *account = &accounts->at[accounts->count];
     struct vs_slice rest = line, word;
     if (!next_word(&rest, &word) || *word.at == '#') return VESTA_OK;
     if (accounts->count == VS_ACCOUNTS_MAX) return vs_fail(err, VESTA_EOPTION, "more than %d clients", VS_ACCOUNTS_MAX);
     int rc = vs_account_parse(line, account, err);
+    if (rc == VESTA_OK) rc = check_other_lines(accounts, account, err);
     if (rc != VESTA_OK) return rc;
-    if (vs_account_named(accounts, (struct vs_slice){account->name, strlen(account->name)}))
-        return vs_fail(err, VESTA_EOPTION, "client '%s' has a line already", account->name);
     account->line = number;
     accounts->count++;
     return VESTA_OK;
