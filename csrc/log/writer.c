@@ -20,6 +20,7 @@
 
 #define PATH_BYTES 512
 #define HALF_BYTES 65536
+#define OPEN_TRIES 8 /* of a log file that is created or moved away meanwhile, as by logrotate */
 
 _Static_assert(VS_LOG_LINE_MAX <= 4096, "PIPE_BUF: a pipe takes a line whole or not at all");
 
@@ -75,36 +76,62 @@ static bool is_trusted(const struct stat *st) {
     return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-/* Whether anyone may create files beside this one. */
-static bool is_beside_others(const char *path) {
+/* The folder that has the entry of this path.  All zero if there is none. */
+static struct stat folder_of(const char *path) {
     char folder[PATH_MAX] = ".";
-    struct stat st;
+    struct stat st = {0};
     const char *slash = strrchr(path, '/');
     if (slash) snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-    return stat(folder, &st) == 0 && (st.st_mode & S_IWOTH);
+    return stat(folder, &st) == 0 ? st : (struct stat){0};
 }
 
-/* Another user's link would lead the log into any file that this process may write.  Another user's file is a trap
- * where anyone may create files; elsewhere, the folder's owner allowed it. */
-static int check_place(const char *what, const char *path, bool *is_link, struct vesta_error *err) {
+/* Another user's symbolic link or hard link would direct the log into any file that this process may write.  A hard link
+ * does not show its maker, so its folder decides: all users can link there, or an untrusted owner can.  That owner gains
+ * nothing by a link to an own file.  The folder's group is trusted as its owner is.  Another user's file is a trap in a
+ * folder where all users may create files.  In other folders, the folder's owner allowed it. */
+static int check_entry(const char *what, const char *path, const struct stat *st, struct vesta_error *err) {
+    const struct stat folder = folder_of(path);
+    bool is_link = S_ISLNK(st->st_mode), is_shared = folder.st_mode & S_IWOTH;
+    bool is_linked_by_others = is_shared || (!is_trusted(&folder) && folder.st_uid != st->st_uid);
+    if (!is_trusted(st) && (is_link || is_shared))
+        return vs_fail(err, VESTA_EIO, "the %s '%.300s' is a %s of user %u, who may not direct this log: remove it", what,
+                       path, is_link ? "symbolic link" : "file", (unsigned)st->st_uid);
+    if (!S_ISDIR(st->st_mode) && st->st_nlink > 1 && is_linked_by_others)
+        return vs_fail(err, VESTA_EIO,
+                       "the %s '%.300s' is a hard link, which other users may create in this folder: remove it, or use a "
+                       "folder that only your user may write",
+                       what, path);
+    return VESTA_OK;
+}
+
+static int check_open(const char *what, const char *path, int fd, struct vesta_error *err) {
     struct stat st;
-    *is_link = false;
-    if (lstat(path, &st) != 0) return VESTA_OK;
-    *is_link = S_ISLNK(st.st_mode);
-    if (is_trusted(&st) || (!*is_link && !is_beside_others(path))) return VESTA_OK;
-    return vs_fail(err, VESTA_EIO, "the %s '%.300s' is a %s of user %u, who may not direct this log: remove it", what, path,
-                   *is_link ? "symbolic link" : "file", (unsigned)st.st_uid);
+    if (fstat(fd, &st) != 0) return vs_fail(err, VESTA_EIO, "the %s '%s' cannot be checked: %s", what, path, strerror(errno));
+    return check_entry(what, path, &st, err);
+}
+
+/* Another user can replace an entry between its check and the open.  A file that is absent is therefore created by this
+ * call or not opened, and a file that was there is checked again when it is open.  The target of a link is the choice of
+ * the link's owner.  Returns false if the entry has changed and the caller must look at it again. */
+static bool open_entry(const char *what, const char *path, int *fd, int *rc, struct vesta_error *err) {
+    struct stat st;
+    bool is_there = lstat(path, &st) == 0, is_link = is_there && S_ISLNK(st.st_mode);
+    int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    if (is_there && (*rc = check_entry(what, path, &st, err)) != VESTA_OK) return true;
+    *fd = open(path, flags | (!is_there ? O_CREAT | O_EXCL : is_link ? O_CREAT : O_NOFOLLOW), 0640);
+    int why = errno;
+    if (*fd < 0) *rc = vs_fail(err, VESTA_EIO, "the %s '%s' cannot be opened: %s", what, path, strerror(why));
+    if (*fd < 0) return why != (is_there ? ENOENT : EEXIST);
+    *rc = is_link ? VESTA_OK : check_open(what, path, *fd, err);
+    if (*rc != VESTA_OK) close(*fd), *fd = -1;
+    return true;
 }
 
 int vs_log_open_file(const char *what, const char *path, int *fd, struct vesta_error *err) {
-    bool is_link;
-    int rc = check_place(what, path, &is_link, err);
-    if (rc != VESTA_OK) return rc;
-    /* without a link there, one that comes in the meantime is an error */
-    int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (is_link ? 0 : O_NOFOLLOW);
-    *fd = open(path, flags, 0640);
-    if (*fd >= 0) return VESTA_OK;
-    return vs_fail(err, VESTA_EIO, "the %s '%s' cannot be opened: %s", what, path, strerror(errno));
+    int rc = VESTA_OK;
+    for (int tries = 0; tries < OPEN_TRIES && !open_entry(what, path, fd, &rc, err); tries++)
+        ;
+    return rc;
 }
 
 static bool reads_journal(const struct stat *st) {
