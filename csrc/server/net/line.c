@@ -42,6 +42,13 @@ void vs_conn_leave_line(struct conn *c) {
 
 /* ------------------------------------------------------------------ a round */
 
+/* What a connection does next may belong to another line than what it was lined up for. */
+static void change_line(struct conn *c) {
+    if (!c->lined_up || c->line_of == line_for(c)) return;
+    vs_conn_leave_line(c);
+    vs_conn_line_up(c);
+}
+
 /* The time of a handshake does not make a connection busy: its first request would wait behind other handshakes. */
 static void serve_slice(struct conn *c) {
     struct vs_quantum *quantum = &c->loop->scratch.quantum;
@@ -50,9 +57,19 @@ static void serve_slice(struct conn *c) {
     quantum->until_us = quantum->now_us + VS_SLICE_US;
     vs_conn_serve_one(c);
     c->is_busy = vs_quantum_is_over(quantum) && !shakes;
-    if (!c->lined_up || c->line_of == line_for(c)) return;
-    vs_conn_leave_line(c);
-    vs_conn_line_up(c);
+    change_line(c);
+}
+
+/* The slice may end early because the time for the queues is over. That does not make the connection busy. */
+void vs_conn_serve_waiter(struct conn *c) {
+    struct vs_quantum *quantum = &c->loop->scratch.quantum;
+    int64_t all_until_us = c->loop->scratch.now_us + VS_QUEUES_US, until_us = quantum->now_us + VS_SLICE_US;
+    quantum->cost += SERVE_COST;
+    quantum->until_us = until_us < all_until_us ? until_us : all_until_us;
+    vs_conn_resume(c);
+    quantum->until_us = all_until_us;
+    c->is_busy = quantum->now_us >= until_us;
+    change_line(c);
 }
 
 /* Serves each of a line once, the first in any case.  Those who line up meanwhile are served in the next round.

@@ -17,6 +17,7 @@
  * the next round, which begins with signals, timers, new connections and the admin. */
 #define VS_ROUND_US 1000
 #define VS_SLICE_US 200
+#define VS_QUEUES_US 500 /* of a round: for connections that waited for an id */
 enum vs_line {
     VS_LINE_ADMIN,
     VS_LINE_PROMPT,
@@ -113,6 +114,7 @@ struct loop {
         TAILQ_ENTRY(queue) waited;
     } *queue;                       /* those who wait, by vs_request_queue */
     bool has_put_off;               /* queues that the last round had no time for */
+    bool has_resumed;               /* a connection, since it began to look at the queues */
     struct queues waited_for;       /* those in which somebody waits, or did since they were looked at */
     uint64_t retry_at_ms, drain_ms; /* the first of the queues'; 0: none, not draining */
     bool closed;                    /* under loop.c's lock */
@@ -211,6 +213,9 @@ void vs_conn_refuse(struct conn *conn, const struct vs_refusal *refusal);
 /* To be served: in this round, if its line has not been served yet; no more. */
 void vs_conn_line_up(struct conn *conn);
 void vs_conn_leave_line(struct conn *conn);
+
+/* Gives a slice to a connection that waited and has left its queue. */
+void vs_conn_serve_waiter(struct conn *conn);
 
 /* Serves connections that are lined up, each once, until the round's time is over; the others stay in their lines. */
 void vs_conn_serve(struct loop *loop);

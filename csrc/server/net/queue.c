@@ -43,12 +43,21 @@ void vs_conn_wait(struct conn *c) {
     wait_until(loop, queue, at);
 }
 
-/* The round's time is up: those of a queue that were not asked yet are asked in the next round. */
+/* The time for the queues is over. The connections of this queue that were not asked yet are asked in a later round, after
+ * those of the other queues. At least one connection is asked in each round. */
 static bool is_put_off(struct loop *loop, struct queue *queue) {
-    if (!vs_quantum_is_over(&loop->scratch.quantum)) return false;
+    if (!loop->has_resumed || !vs_quantum_is_over(&loop->scratch.quantum)) return false;
+    if (queue->retry_at_ms != 0) TAILQ_REMOVE(&loop->waited_for, queue, waited);
+    queue->retry_at_ms = 0;
     note_queue(loop, queue, loop->now_ms);
     loop->has_put_off = true;
     return true;
+}
+
+static void resume(struct conn *c) {
+    c->loop->has_resumed = true;
+    vs_conn_leave_queue(c);
+    vs_conn_serve_waiter(c);
 }
 
 /* Others than `first`, which must wait on, may have waited for long enough, or for a word that has been said. */
@@ -58,9 +67,7 @@ static void tell_others(struct queue *queue, const struct conn *first) {
     int left = first->loop->scratch.queue[first->session.waiting.queue].waiting;
     for (struct conn *c = TAILQ_FIRST(&queue->conns), *next; c && left > 0; c = next, left--) {
         next = TAILQ_NEXT(c, queued);
-        if (c == first || !vs_session_is_due(&c->session, now_us)) continue;
-        vs_conn_leave_queue(c);
-        vs_conn_resume(c);
+        if (c != first && vs_session_is_due(&c->session, now_us)) resume(c);
     }
 }
 
@@ -72,8 +79,7 @@ static void serve_queue(struct loop *loop, struct queue *queue) {
     while ((c = TAILQ_FIRST(&queue->conns)) && !is_put_off(loop, queue)) {
         int64_t deadline_us = c->session.waiting.deadline_us;
         size_t kept = c->session.waiting.ids_count;
-        vs_conn_leave_queue(c);
-        vs_conn_resume(c);
+        resume(c);
         if (!c->waits || c->session.waiting.deadline_us != deadline_us ||
             &loop->queue[c->session.waiting.queue] != queue)
             continue; /* served, or it waits for another namespace now; what it asks next is at the tail */
@@ -91,8 +97,7 @@ static void serve_queue_of_many(struct loop *loop, struct queue *queue) {
     struct conn *c;
     for (int left = loop->scratch.queue[queue - loop->queue].waiting; left > 0 && (c = TAILQ_FIRST(&queue->conns)); left--) {
         if (is_put_off(loop, queue)) return;
-        vs_conn_leave_queue(c);
-        vs_conn_resume(c);
+        resume(c);
     }
 }
 
@@ -108,8 +113,7 @@ static void serve_shares(struct loop *loop, struct queue *queue) {
             continue;
         }
         if (is_put_off(loop, queue)) return;
-        vs_conn_leave_queue(c);
-        vs_conn_resume(c);
+        resume(c);
     }
     if (first_us != INT64_MAX)
         wait_until(loop, queue, (uint64_t)((first_us > rest_us ? first_us : rest_us) + 999) / 1000);
@@ -125,13 +129,24 @@ static void retry_queue(struct loop *loop, struct queue *queue) {
         serve_queue(loop, queue);
 }
 
+/* The round had no time for `rest`. Those of them that are due come first in the next round. */
+static void put_first(struct loop *loop, struct queues *rest, uint64_t due_ms) {
+    struct queue *queue;
+    TAILQ_FOREACH(queue, rest, waited)
+    if (queue->retry_at_ms <= due_ms && queue->retry_at_ms > loop->now_ms) queue->retry_at_ms = loop->now_ms;
+    TAILQ_CONCAT(rest, &loop->waited_for, waited);
+    TAILQ_CONCAT(&loop->waited_for, rest, waited);
+}
+
 /* Each namespace and tag has a queue of its own: where one pauses the others go on. */
 static void retry_queues(struct loop *loop, uint64_t due_ms) {
     struct queues looked_at = TAILQ_HEAD_INITIALIZER(looked_at);
     struct queue *queue;
+    loop->scratch.quantum.until_us = loop->scratch.now_us + VS_QUEUES_US;
+    loop->has_put_off = loop->has_resumed = false;
     loop->retry_at_ms = 0;
     TAILQ_CONCAT(&looked_at, &loop->waited_for, waited);
-    while ((queue = TAILQ_FIRST(&looked_at))) {
+    while (!loop->has_put_off && (queue = TAILQ_FIRST(&looked_at))) {
         bool is_due = queue->retry_at_ms <= due_ms;
         TAILQ_REMOVE(&looked_at, queue, waited);
         if (is_due)
@@ -139,6 +154,7 @@ static void retry_queues(struct loop *loop, uint64_t due_ms) {
         else
             TAILQ_INSERT_TAIL(&loop->waited_for, queue, waited);
     }
+    put_first(loop, &looked_at, due_ms);
     TAILQ_FOREACH(queue, &loop->waited_for, waited)
     retry_at(loop, queue->retry_at_ms);
 }
@@ -149,9 +165,7 @@ static void on_retry(uv_timer_t *timer) {
 }
 
 void vs_conn_retry_on(struct loop *loop) {
-    if (!loop->has_put_off) return;
-    loop->has_put_off = false;
-    retry_queues(loop, loop->now_ms);
+    if (loop->has_put_off) retry_queues(loop, loop->now_ms);
 }
 
 void vs_conn_retry(struct loop *loop) {
