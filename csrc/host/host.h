@@ -3,7 +3,7 @@
  * A command is the file lua/cli/NAME.lua.  It returns a table:
  *     line, usage, about   help texts, as in struct vs_command
  *     options              a list of rows: see term.options in host/term.c
- *     run(options, operands, name)   returns an exit code, or nil for success
+ *     run(options, operands)   returns an exit code, or nil for success
  *     words                optional: subcommands by name, each a table with its own options and run
  *
  * Threads: the main thread only. */
