@@ -23,7 +23,7 @@ static uint64_t bit_of(uint64_t number) {
 }
 
 static bool is_remembered(const struct vs_segment *words, uint64_t number) {
-    uint64_t granted = atomic_load(&words->granted[0]);
+    uint64_t granted = vs_segment_granted(words, 0);
     return number < granted && granted - number <= VS_REMEMBERED_MAX;
 }
 
@@ -32,7 +32,7 @@ bool vs_memory_is_alone(struct vesta_segment *seg, struct vs_store *store, struc
 }
 
 uint64_t vs_memory_granted(struct vesta_segment *seg) {
-    return atomic_load(&atomic_load(&seg->words)->granted[0]);
+    return vs_segment_granted(atomic_load(&seg->words), 0);
 }
 
 bool vs_memory_is_stopped(struct vesta_segment *seg) {

@@ -71,7 +71,7 @@ static bool is_used_up(const void *map) {
 static bool were_granted(const struct vs_segment *words) {
     bool any = false;
     for (uint32_t i = 0; i < VS_DATABASES_MAX; i++)
-        any |= atomic_load(&words->granted[i]) > 0;
+        any |= vs_segment_granted(words, i) > 0;
     return any;
 }
 
