@@ -53,7 +53,8 @@ def ask_admin(server):
         sock.settimeout(20 * SLOW)
         sock.connect(server.admin)
         sock.sendall(get("/readyz", "Connection: close"))
-        assert until_closed(sock).startswith(b"HTTP/1.1 200 ")
+        answer = until_closed(sock)
+        assert answer.startswith(b"HTTP/1.1 200 "), answer
 
 
 def asks_get(sock):
@@ -63,7 +64,7 @@ def asks_get(sock):
     return ask
 
 
-def check_others_are_served(world, kind, median_ms):
+def check_others_are_served(world, kind):
     with Server(world) as server:
         client = server.connect(server.resp)
         said("GET, alone", latencies(asks_get(client), 50))
@@ -79,7 +80,7 @@ def check_others_are_served(world, kind, median_ms):
             same(server.process.wait(20 * SLOW), 0)
             ended_s = time.monotonic() - began
             print("# TERM to the end: %.2f s" % ended_s, flush=True)
-        assert gets[len(gets) // 2] < median_ms * SLOW and gets[-1] < 1000 * SLOW, gets
+        assert gets[len(gets) // 2] < 100 * SLOW and gets[-1] < 1000 * SLOW, gets
         assert admins[len(admins) // 2] < 100 * SLOW and admins[-1] < 1000 * SLOW, admins
         assert new[len(new) // 2] < 200 * SLOW and new[-1] < 2000 * SLOW, new
         assert ended_s < 5 * SLOW, ended_s
@@ -87,12 +88,12 @@ def check_others_are_served(world, kind, median_ms):
 
 @claim("beside 50 strangers who pipeline expensive requests another client and the admin are answered, and TERM is heard")
 def _(world):
-    check_others_are_served(world, "expensive", 100)
+    check_others_are_served(world, "expensive")
 
 
 @claim("beside 50 strangers who pipeline long requests with short answers another client and the admin are answered, and TERM is heard")
 def _(world):
-    check_others_are_served(world, "long", 30)
+    check_others_are_served(world, "long")
 
 
 def send_aside(sock, data):

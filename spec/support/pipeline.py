@@ -18,7 +18,7 @@ def array(*words):
 
 
 # Requests that cost much to read, and have short answers.
-LONG = [("resp", array(b"CONFIG", b"GET", *[b"*" * 65000] * 15)), ("resp", array(b"CONFIG", b"GET", *[b"*q*z"] * 1000)),
+LONG = [*[("resp", array(b"CONFIG", b"GET", *[b"*" * 65000] * 15))] * 7, ("resp", array(b"CONFIG", b"GET", *[b"*q*z"] * 1000)),
         ("resp", array(b"COMMAND", b"INFO", *[b"zzzz"] * 1020)),
         ("resp", b"MULTI\r\n" + array(b"CONFIG", b"GET", *[b"*q*z"] * 1000) * 40 + b"EXEC\r\n")]
 EXPENSIVE = [("http", HTTP_READY), ("resp", b"INFO\r\n"), ("resp", b"CLIENT INFO\r\n"), ("resp", b"VESTA.INFO\r\n"), ("resp", EXEC)]
