@@ -20,7 +20,8 @@ static const struct table {
                          "SELECT work_id, CAST(UNIX_TIMESTAMP(last_expire_time) * 1000 AS SIGNED),"
                          " CONCAT_WS(' ', ip, process_id, uid), '',"
                          " TIMESTAMPDIFF(SECOND, '1970-01-01', last_expire_time) * 1000"
-                         " FROM butterfly_uuid_generator WHERE namespace = '%s' ORDER BY work_id LIMIT %d"},
+                         " FROM butterfly_uuid_generator WHERE namespace = '%s' ORDER BY work_id LIMIT %d",
+                         false},
     [VS_UID] = {"WORKER_NODE", /* a number is used once, by one start, and never again */
                 "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT), '', NULL FROM WORKER_NODE WHERE '' = '%s'"
                 " ORDER BY ID LIMIT %d",
@@ -28,7 +29,8 @@ static const struct table {
     [VS_VESTA_DB] =
         {"DB_MACHINE_ID_PROVIDER", /* a row without an address was never taken, or somebody freed it: it does not say */
          "SELECT ID, IF(IP IS NULL, -1, NULL), COALESCE(IP, ''), '', NULL FROM DB_MACHINE_ID_PROVIDER WHERE '' = '%s'"
-         " ORDER BY ID LIMIT %d"},
+         " ORDER BY ID LIMIT %d",
+         false},
 };
 
 /* Earlier servers keep AUTO_INCREMENT in memory, and count from the highest row again when they start. */
