@@ -21,6 +21,13 @@ function cli.usage(format, ...)
   exit(term.usage(format:format(...)))
 end
 
+--- Ends a command that takes options only, if it was given an operand.
+function cli.no_operands(operands)
+  if operands[1] then
+    cli.usage("unexpected operand %s; use options to say what is needed", term.shown(operands[1]))
+  end
+end
+
 function cli.fail(format, ...)
   term.say(format:format(...))
   exit(1)

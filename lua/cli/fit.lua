@@ -52,9 +52,7 @@ local function read_need(options)
 end
 
 local function run(options, operands)
-  if operands[1] then
-    cli.usage("unexpected operand %s; use options to say what is needed", term.shown(operands[1]))
-  end
+  cli.no_operands(operands)
   local need = read_need(options)
   local fit, trouble = propose(need, options.unit)
   if not fit then cli.fail("%s", trouble) end

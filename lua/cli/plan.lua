@@ -258,9 +258,7 @@ local function read_need(options)
 end
 
 local function run(options, operands)
-  if operands[1] then
-    cli.usage("unexpected operand %s; use options to say what is needed", term.shown(operands[1]))
-  end
+  cli.no_operands(operands)
   local plan = plan_of(read_need(options), options)
   if options.json then print_json(plan) else print_plan(plan) end
   for _, fit in ipairs(plan.fits) do
