@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "config/schema.h"
 #include "os/files.h"
-#include "policy/vm.h"
+#include "host/vm.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* origin.c -- where a value came from: errors that say so, all effective values, what differs between two configs. */
 #include "base/error.h"
 #include "config/schema.h"
-#include "policy/vm.h"
+#include "host/vm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 #ifndef VS_LOADED_H
 #define VS_LOADED_H
 
-#include "policy/vm.h"
+#include "policy/policy.h"
+#include "policy/shipped.h"
 
 struct vs_policy {
     struct vs_lua *lua;

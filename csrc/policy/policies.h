@@ -3,6 +3,7 @@
 #ifndef VS_POLICIES_H
 #define VS_POLICIES_H
 
+#include "host/run.h"
 #include "policy/hooks.h"
 #include "vesta.h"
 
@@ -15,16 +16,6 @@ enum vs_next_step {
     VS_WAIT,       /* wait on, until *until_boot_us at the most */
     VS_TRY_AGAIN,  /* something was done about it (borrow, switch): ask the generator again, now */
     VS_REFUSE      /* tell the client at once */
-};
-
-enum vs_call_result { /* of one call of a policy's function */
-                      VS_CALL_OK,
-                      VS_CALL_ERROR,        /* it raised an error */
-                      VS_CALL_GARBAGE,      /* it returned what is no verdict */
-                      VS_CALL_TIME,         /* it ran too long */
-                      VS_CALL_INSTRUCTIONS, /* ... or too far */
-                      VS_CALL_MEMORY,
-                      VS_CALL_RESULTS
 };
 
 /* A policy's functions: VS_CHOOSE_WORKER, VS_ON_CLOCK_BACK, ... */

@@ -197,7 +197,7 @@ static int load_body(lua_State *L) {
     const struct load *load = lua_touserdata(L, LOAD);
     push_environment(L, load->text->env);
     vs_world_set(L, load->policy);
-    vs_sandbox_push(L, vs_world);
+    vs_sandbox_push(L, vs_world, vs_shipped_find("helpers"));
     lua_getfield(L, -1, "read_options");
     lua_insert(L, READER);
     vs_lua_compile(L, load->text->text, load->text->length, load->text->chunk);

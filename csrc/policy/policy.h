@@ -20,19 +20,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define VS_CALL_MS 5000
-#define VS_CALL_MS_MAX 60000
-
-/* Of one call (or of running the file), and anew for each; 0: the default.  Instructions are what ends a call, as soon
- * on a fast machine as on a slow one; time is for what they do not count. */
-struct vs_vm_limits {
-    int64_t call_ms;                 /* of the processor: VS_CALL_MS; VS_CALL_MS_MAX at most */
-    uint64_t instructions;           /* 10 million; a call counts as ten, work done in C by its size (vm.c) */
-    size_t memory_bytes;             /* 16 MiB, of all that a policy holds; 64 KiB at least */
-    const atomic_bool *cancel;       /* once it is true, what runs is ended as if its time were up; NULL: never */
-    const struct vesta_clock *clock; /* whose boot_us call_ms is measured with; NULL: vs_clock_thread() */
-};
-
 struct vs_vm;
 int vs_vm_open(const struct vs_vm_limits *limits, struct vs_vm **vm, struct vesta_error *err);
 void vs_vm_close(struct vs_vm *vm);

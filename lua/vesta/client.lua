@@ -1,4 +1,4 @@
---- vesta.client -- ids from vesta servers: checks the options; csrc/lua/client.c and a thread in C do the rest.
+--- vesta.client -- ids from vesta servers: checks the options; csrc/rock/client.c and a thread in C do the rest.
 local options = require "vesta.options"
 
 local WAIT_MS_MAX = 5000 -- a server that says nothing leaves time for the next one

@@ -10,7 +10,7 @@ local BATCH_MAX = 10000
 
 local cast, istype, text = ffi.cast, ffi.istype, ffi.string
 local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
-local box_p = ffi.typeof "struct { void *class, *begun; } *" -- how struct box of csrc/lua/gen.c begins
+local box_p = ffi.typeof "struct { void *class, *begun; } *" -- how struct box of csrc/rock/gen.c begins
 local chars = ffi.typeof "char[?]"
 local min = math.min
 

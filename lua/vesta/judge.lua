@@ -1,5 +1,5 @@
 --- vesta.judge -- between a pause that outlasts what a call may wait and the policy of its generator.
--- Asked by C in plain Lua (csrc/lua/gen.c) and by vesta.resty inside nginx, only where there is no id: a call that
+-- Asked by C in plain Lua (csrc/rock/gen.c) and by vesta.resty inside nginx, only where there is no id: a call that
 -- gets its id at once never comes near.  A policy that fails leaves things as they are without one.
 local policies = require "vesta.policy"
 

@@ -65,7 +65,7 @@ local function find(text, what, from, plainly)
   return string.find(text, what, from, true)
 end
 
--- The whitelist of the server (csrc/policy/sandbox.c): what every Lua has, and no patterns.
+-- The whitelist of the server (csrc/host/sandbox.c): what every Lua has, and no patterns.
 local OFFERED = {
   _G = { "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring", "type" },
   string = { "byte", "char", "format", "len", "lower", "rep", "reverse", "sub", "upper" },

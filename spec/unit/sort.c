@@ -1,5 +1,5 @@
 /* sort.c -- audit's sort, against qsort: sizes around its bounds, ids of all kinds. */
-#include "cli/ids/sort.h"
+#include "main/ids/sort.h"
 #include "tools.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define VS_ROWS_H
 
 #include "policy/trial/trial.h"
-#include "policy/vm.h"
+#include "policy/shipped.h"
 
 /* Reads the list at the top of the stack.  The arrays are the Lua state's and lie on its stack, in the list's place;
  * the texts are those of the list, which stays below them.  Raises, with row and field.  Stack: +2. */

@@ -1,0 +1,287 @@
+/* vm.c -- a Lua state with limits: its allocator, the budget of a run, what happens when it is spent.  Knows no policy.
+ *
+ * The budget is counted by a hook, at every call and after every STEP instructions.  Once it is spent the hook fires at
+ * each instruction and at each call, and raises every time, so that nothing runs on, whatever catches the error.
+ * Instructions rule, for how many there are does not depend on the machine; what C does for them is counted in the same
+ * coin: memory made, texts handed to a function, elements moved, collections forced.  Time is a far second line, for
+ * what costs more than it counts: comparing two long texts is one instruction.
+ * What a hook cannot reach is the time inside one instruction or one C function.  It is bounded otherwise:
+ *   - patterns, xpcall, load, coroutines, metatables (with __gc, __close, __mode) are not offered: sandbox.c;
+ *   - a C function that calls back (sort with a comparator) meets the hook at each call;
+ *   - one that loops over a text or a table meets VS_BLOCK_BYTES_MAX: a millisecond or so;
+ *   - the collector, when memory runs short, may be called at every allocation: the allocator then reads the clock;
+ *   - the compiler takes VS_SOURCE_BYTES_MAX at most: a fifth of a second for the worst that is known.
+ * Nothing is known that runs for ever; the watchdog (control.c) is for what is not known. */
+#include "host/vm.h"
+
+#include "base/error.h"
+#include "os/thread.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEP 100                             /* instructions between two hooks */
+#define CALL_STEP 10                         /* what a call counts for */
+#define MADE_BYTES 64                        /* of memory made, or gone over by a collection, that count for one */
+#define READ_BYTES 16                        /* of a text that a call reads */
+#define CLOCK_STEP 1000                      /* counted between two looks at the clock, which is a system call */
+#define MEMORY_BYTES_MIN ((size_t)64 * 1024) /* an empty state needs a part of it */
+
+struct vs_lua {
+    lua_State *L;
+    struct vs_vm_limits limits;
+    size_t used_bytes;
+    /* of the run */
+    bool running;
+    bool exhausted;              /* what was refused last: the machine had no more, it was not the limit */
+    enum vs_call_result spent;   /* VS_CALL_OK: not yet */
+    char where[LUA_IDSIZE + 24]; /* "file:line: " of the moment it was */
+    uint64_t instructions;
+    uint64_t work;   /* done in C, counted as instructions with the next hook */
+    uint64_t unseen; /* instructions since the clock was looked at */
+    int64_t deadline_us;
+};
+
+static void on_hook(lua_State *L, lua_Debug *ar);
+
+static struct vs_lua *lua_of(lua_State *L) {
+    void *lua;
+    lua_getallocf(L, &lua);
+    return lua;
+}
+
+/* ------------------------------------------------------------------ the budget */
+
+static void spend(struct vs_lua *lua, enum vs_call_result what) {
+    if (lua->spent != VS_CALL_OK) return; /* the first reason is the one */
+    lua->spent = what;
+    lua_sethook(lua->L, on_hook, LUA_MASKCALL | LUA_MASKCOUNT, 1);
+}
+
+static void look_at_clock(struct vs_lua *lua) {
+    const struct vesta_clock *clock = lua->limits.clock;
+    lua->unseen = 0;
+    bool is_cancelled = lua->limits.cancel && atomic_load(lua->limits.cancel);
+    if (is_cancelled || clock->boot_us(clock->self) >= lua->deadline_us) spend(lua, VS_CALL_TIME);
+}
+
+/* The innermost line of Lua that runs. */
+static void note_where(struct vs_lua *lua) {
+    lua_Debug ar;
+    for (int level = 0; lua->where[0] == 0 && lua_getstack(lua->L, level, &ar); level++) {
+        lua_getinfo(lua->L, "Sl", &ar);
+        if (ar.currentline > 0) snprintf(lua->where, sizeof lua->where, "%s:%d: ", ar.short_src, ar.currentline);
+    }
+}
+
+/* What a function of C may read: its first two arguments, where they are texts. */
+static uint64_t call_work(lua_State *L, lua_Debug *ar) {
+    uint64_t bytes = 0;
+    for (int i = 1; i <= 2 && lua_getlocal(L, ar, i); i++) {
+        if (lua_type(L, -1) == LUA_TSTRING) bytes += lua_rawlen(L, -1);
+        lua_pop(L, 1);
+    }
+    return CALL_STEP + bytes / READ_BYTES;
+}
+
+void vs_lua_work(lua_State *L, uint64_t elements) {
+    lua_of(L)->work += elements;
+}
+
+static void count(struct vs_lua *lua, uint64_t step) {
+    step += lua->work;
+    lua->work = 0;
+    lua->instructions += step;
+    lua->unseen += step;
+    if (lua->instructions > lua->limits.instructions)
+        spend(lua, VS_CALL_INSTRUCTIONS);
+    else if (lua->unseen >= CLOCK_STEP)
+        look_at_clock(lua);
+}
+
+static void on_hook(lua_State *L, lua_Debug *ar) {
+    struct vs_lua *lua = lua_of(L);
+    if (lua->spent == VS_CALL_OK) count(lua, ar->event == LUA_HOOKCOUNT ? STEP : call_work(L, ar));
+    if (lua->spent == VS_CALL_OK) return;
+    note_where(lua);
+    lua_pushnil(L); /* the sentence is made by vs_lua_run: there may be no memory for one here */
+    lua_error(L);
+}
+
+void vs_lua_go_on(lua_State *L, int status) {
+    struct vs_lua *lua = lua_of(L);
+    if (status == LUA_ERRMEM) spend(lua, VS_CALL_MEMORY);
+    if (lua->spent == VS_CALL_OK) return;
+    note_where(lua);
+    lua_pushnil(L);
+    lua_error(L);
+}
+
+/* ------------------------------------------------------------------ the allocator */
+
+static void *allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
+    struct vs_lua *lua = self;
+    if (!block) old_bytes = 0; /* it says what kind of object is to be made */
+    if (bytes == 0) {
+        free(block);
+        lua->used_bytes -= old_bytes;
+        return NULL;
+    }
+    bool grows = bytes > old_bytes;
+    if (grows && (bytes > VS_BLOCK_BYTES_MAX || bytes - old_bytes > lua->limits.memory_bytes - lua->used_bytes)) {
+        lua->exhausted = false;
+        lua->work += lua->used_bytes / MADE_BYTES; /* each refusal costs a full collection, and there may be many */
+        if (lua->running) look_at_clock(lua);
+        return NULL;
+    }
+    if (grows) lua->work += (bytes - old_bytes) / MADE_BYTES;
+    void *made = realloc(block, bytes);
+    if (!made && !grows) made = block; /* Lua relies on it that shrinking cannot fail */
+    if (grows) lua->exhausted = !made;
+    if (made) lua->used_bytes = lua->used_bytes - old_bytes + bytes;
+    return made;
+}
+
+/* ------------------------------------------------------------------ open, run, close */
+
+static int take_limits(const struct vs_vm_limits *given, struct vs_vm_limits *out, struct vesta_error *err) {
+    *out = given ? *given : (struct vs_vm_limits){0};
+    if (out->call_ms == 0) out->call_ms = VS_CALL_MS;
+    if (out->instructions == 0) out->instructions = 10 * 1000 * 1000;
+    if (out->memory_bytes == 0) out->memory_bytes = (size_t)16 * 1024 * 1024;
+    if (!out->clock) out->clock = vs_clock_thread();
+    if (out->call_ms < 1 || out->call_ms > VS_CALL_MS_MAX)
+        return vs_fail(err, VESTA_EOPTION, "a policy's time of %lld ms is not in 1 to %d", (long long)out->call_ms,
+                       VS_CALL_MS_MAX);
+    if (out->memory_bytes < MEMORY_BYTES_MIN)
+        return vs_fail(err, VESTA_EOPTION, "a policy's memory of %zu bytes is less than the %zu that Lua needs itself",
+                       out->memory_bytes, MEMORY_BYTES_MIN);
+    return VESTA_OK;
+}
+
+int vs_lua_open(const struct vs_vm_limits *limits, struct vs_lua **out, struct vesta_error *err) {
+    struct vs_vm_limits taken;
+    int rc = take_limits(limits, &taken, err);
+    if (rc != VESTA_OK) return rc;
+    struct vs_lua *lua = calloc(1, sizeof *lua);
+    if (!lua) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    lua->limits = taken;
+    lua->L = lua_newstate(allocate, lua);
+    if (!lua->L) {
+        free(lua);
+        return vs_fail(err, VESTA_ENOMEM, "no memory");
+    }
+    *out = lua;
+    return VESTA_OK;
+}
+
+void vs_lua_close(struct vs_lua *lua) {
+    if (!lua) return;
+    lua_close(lua->L);
+    assert(lua->used_bytes == 0);
+    free(lua);
+}
+
+/* The sentence for a run that failed; the error's value is at the top of the stack. */
+static void explain(const struct vs_lua *lua, enum vs_call_result result, struct vesta_error *err) {
+    int code = lua->exhausted ? VESTA_ENOMEM : VESTA_EOPTION;
+    size_t length = 0;
+    const char *text = NULL;
+    switch (result) {
+    case VS_CALL_INSTRUCTIONS:
+        vs_fail(err, code, "%sended after %llu instructions: a call may have no more", lua->where,
+                (unsigned long long)lua->limits.instructions);
+        return;
+    case VS_CALL_TIME:
+        vs_fail(err, code, "%sended after %lld ms: a call may take no longer", lua->where,
+                (long long)lua->limits.call_ms);
+        return;
+    case VS_CALL_MEMORY:
+        if (lua->exhausted)
+            vs_fail(err, code, "no memory");
+        else
+            vs_fail(err, code,
+                    "%sended for using too much memory: it may have %zu KiB, and no text or table more than %zu KiB",
+                    lua->where, lua->limits.memory_bytes / 1024, VS_BLOCK_BYTES_MAX / 1024);
+        return;
+    default: break;
+    }
+    if (lua_type(lua->L, -1) == LUA_TSTRING) text = lua_tolstring(lua->L, -1, &length); /* no conversion: no memory */
+    vs_fail(err, code, "the error it raised is not a text but a %s", luaL_typename(lua->L, -1));
+    if (text && err) vs_calm(err->text, sizeof err->text, text, length);
+}
+
+enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg, struct vesta_error *err) {
+    lua_State *L = lua->L;
+    const struct vesta_clock *clock = lua->limits.clock;
+    assert(!lua->running && lua_gettop(L) == 0);
+    lua->running = true;
+    lua->exhausted = false;
+    lua->spent = VS_CALL_OK;
+    lua->where[0] = 0;
+    lua->instructions = 0;
+    lua->work = 0;
+    lua->unseen = 0;
+    lua->deadline_us = clock->boot_us(clock->self) + lua->limits.call_ms * 1000;
+    lua_sethook(L, on_hook, LUA_MASKCALL | LUA_MASKCOUNT, STEP);
+    lua_pushcfunction(L, body);
+    lua_pushlightuserdata(L, arg);
+    int rc = lua_pcall(L, 1, 0, 0);
+    lua_sethook(L, NULL, 0, 0);
+    lua->running = false;
+    enum vs_call_result result = lua->spent;
+    if (result == VS_CALL_OK && rc != LUA_OK) result = rc == LUA_ERRMEM ? VS_CALL_MEMORY : VS_CALL_ERROR;
+    if (result != VS_CALL_OK) explain(lua, result, err);
+    lua_settop(L, 0);
+    return result;
+}
+
+void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *chunk) {
+    if (length > VS_SOURCE_BYTES_MAX) luaL_error(L, "%s: more than %d bytes", chunk + 1, (int)VS_SOURCE_BYTES_MAX);
+    if (length > 0 && text[0] == LUA_SIGNATURE[0])
+        luaL_error(L, "%s: this is compiled Lua; give its source", chunk + 1);
+    int rc = luaL_loadbufferx(L, text, length, chunk, "t");
+    vs_lua_go_on(L, rc);
+    if (rc == LUA_ERRRUN) luaL_error(L, "%s: it nests too deep (%s)", chunk + 1, lua_tostring(L, -1));
+    if (rc != LUA_OK) lua_error(L);
+    lua_insert(L, -2);
+    lua_setupvalue(L, -2, 1); /* a chunk's only upvalue is _ENV */
+}
+
+/* ------------------------------------------------------------------ text from outside */
+
+/* The length of the UTF-8 character at `at`, 0 where there is none, or a control. */
+static size_t utf8_length(const unsigned char *at, size_t length) {
+    static const uint32_t least[] = {0, 0, 0xa0 /* below are controls */, 0x800, 0x10000};
+    if (at[0] < 0x80) return at[0] >= ' ' && at[0] != 0x7f ? 1 : 0;
+    size_t n = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    if (at[0] < 0xc0 || at[0] >= 0xf8 || n > length) return 0;
+    uint32_t point = at[0] & (0x7fU >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((at[i] & 0xc0) != 0x80) return 0;
+        point = point << 6 | (at[i] & 0x3f);
+    }
+    bool surrogate = point >= 0xd800 && point < 0xe000, separator = point == 0x2028 || point == 0x2029;
+    return point >= least[n] && point <= 0x10ffff && !surrogate && !separator ? n : 0;
+}
+
+void vs_calm(char *buf, size_t size, const char *text, size_t length) {
+    size_t used = 0, room = size - sizeof "...";
+    for (size_t i = 0; i < length;) {
+        char escaped[5];
+        size_t n = utf8_length((const unsigned char *)text + i, length - i);
+        size_t adds = n > 0 ? n : 4;
+        if (used + adds > room) {
+            memcpy(buf + used, "...", 3);
+            used += 3;
+            break;
+        }
+        if (n == 0) snprintf(escaped, sizeof escaped, "\\x%02x", (unsigned char)text[i]);
+        memcpy(buf + used, n > 0 ? text + i : escaped, adds);
+        used += adds;
+        i += n > 0 ? n : 1;
+    }
+    buf[used] = 0;
+}

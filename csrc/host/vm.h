@@ -1,0 +1,68 @@
+/* vm.h -- a Lua 5.4 state with limits on instructions, memory and time: policies and config files run in one.
+ * Knows no policy and no config. */
+#ifndef VS_VM_H
+#define VS_VM_H
+
+#include "host/run.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A text that is run: more is no policy and no config, and would keep the compiler busy, which no budget ends. */
+#define VS_SOURCE_BYTES_MAX ((size_t)64 * 1024)
+
+/* No single string or table may take more.  It bounds what one step of Lua, which no budget ends either, can cost. */
+#define VS_BLOCK_BYTES_MAX ((size_t)1024 * 1024)
+
+struct vs_lua;
+
+/* Errors: VESTA_EOPTION: limits that cannot be; VESTA_ENOMEM. */
+int vs_lua_open(const struct vs_vm_limits *limits, struct vs_lua **out, struct vesta_error *err);
+void vs_lua_close(struct vs_lua *lua);
+
+/* Calls body(L) with one argument, `arg` as light userdata, within a new budget; body may raise.  The stack is empty
+ * afterwards.  Anything but VS_CALL_OK: err says what happened, with file and line where there is one; its code is
+ * VESTA_EOPTION, or VESTA_ENOMEM where the machine, not the limit, had no more memory. */
+enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg, struct vesta_error *err);
+
+/* Compiles source text (never bytecode) and leaves its function on the stack; `chunk` is "@" and the path, as errors
+ * shall name it.  Its globals are the value at the top of the stack, which it replaces.  Raises. */
+void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *chunk);
+
+/* A file, and what it is ("the policy"), as errors call it. */
+struct vs_source {
+    const char *what, *path;
+};
+/* Reads up to `size` bytes of it.  Errors: VESTA_EIO.
+ * A buffer of VS_SOURCE_BYTES_MAX + 1 shows vs_lua_compile that a source is too long. */
+int vs_source_read(const struct vs_source *source, char *buf, size_t size, size_t *length, struct vesta_error *err);
+
+/* Counts what a function of C is about to do, an element for an instruction. */
+void vs_lua_work(lua_State *L, uint64_t elements);
+
+/* What pcall asks: raises again if the budget is spent, so that no caught error is a way out. */
+void vs_lua_go_on(lua_State *L, int status);
+
+/* A text that the program carries, made by vesta_embed; the last of a list has no name. */
+struct vs_shipped {
+    const char *name;
+    const char *text;
+    size_t length;
+};
+
+/* Pushes the globals of a policy: a read-only view of the allowed libraries, of the functions in `more`, and of those
+ * that the Lua text `helpers` returns.  Raises. */
+void vs_sandbox_push(lua_State *L, const luaL_Reg *more, const struct vs_shipped *helpers);
+
+/* Replaces the table at the top of the stack by a read-only view of it.  Reading a name that is not there and writing
+ * any raise, with file and line; `prefix` stands before the name ("string.", "global "), `whose` says who looks
+ * ("policies"). */
+void vs_sandbox_seal(lua_State *L, const char *prefix, const char *whose);
+
+/* Foreign text made fit for a log line and a JSON body: whole UTF-8 characters stay, controls and broken bytes become
+ * \xNN, what does not fit is cut and ends in "...".  size >= 8. */
+void vs_calm(char *buf, size_t size, const char *text, size_t length);
+
+#endif

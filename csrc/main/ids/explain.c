@@ -1,0 +1,302 @@
+/* explain.c -- `explain`: what ids say, under the layout of their namespace, and who held their worker numbers. */
+#include "main/cli.h"
+#include "main/ids/compare.h"
+#include "main/ids/holders.h"
+#include "main/ids/marks.h"
+#include "main/ids/numbers.h"
+#include "id/id.h"
+#include "os/clock.h"
+#include "store/lineage.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DAY_MS INT64_C(86400000)
+#define EARLY_MS (30 * DAY_MS) /* an id of a layout's first weeks is rare, and what a wrong layout often shows */
+
+struct reading {
+    struct vs_where where;
+    struct vs_holders holders;
+    struct vesta_layout layout;
+    const char *name; /* the layout, as the caller or the namespace has it */
+    int64_t now_ms;
+    int notation;
+    bool is_default;     /* nobody said which layout */
+    unsigned generation; /* which of the name's this is; 0: the one that was asked for */
+    bool first;
+    uint64_t ids[2]; /* the first ones, */
+    const struct vesta_layout *layouts[2];
+    size_t count; /* of so many that were read, by whichever layout */
+};
+
+static void print_json(const struct reading *reading, uint64_t id, const struct vesta_parts *parts) {
+    const struct vesta_layout *layout = &reading->layout;
+    char iso[VESTA_ISO_MAX];
+    vs_outf("{\"id\":\"%" PRIu64 "\"", id);
+    for (int i = 0; i < layout->field_count; i++)
+        vs_outf(",\"%s\":%" PRIu64, layout->field[i].name, parts->values[i]);
+    if (layout->worker >= 0 && strcmp(layout->field[layout->worker].name, "worker") != 0)
+        vs_outf(",\"worker\":%" PRIu64, parts->worker);
+    vs_outf(",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"", parts->unix_ms, vs_iso(parts->unix_ms, iso));
+    vs_holders_json(&reading->holders, parts);
+    vs_outf("}\n");
+}
+
+static void print_forms(uint64_t id) {
+    char hex[VESTA_FORMAT_MAX], base32[VESTA_FORMAT_MAX], base62[VESTA_FORMAT_MAX];
+    vesta_format(VESTA_HEX, id, hex);
+    vesta_format(VESTA_BASE32, id, base32);
+    vesta_format(VESTA_BASE62, id, base62);
+    vs_outf("\n  hex %s   base32 %s   base62 %s\n", hex, base32, base62);
+}
+
+static bool is_late(const struct reading *reading, const struct vesta_parts *parts) {
+    return parts->unix_ms > reading->now_ms + DAY_MS;
+}
+
+static bool is_early(const struct vesta_layout *layout, const struct vesta_parts *parts) {
+    return parts->unix_ms < layout->epoch_ms + EARLY_MS;
+}
+
+/* An id carries no mark of its layout; a time that cannot be is the one thing that gives a wrong one away. */
+static void print_doubt(const struct reading *reading, uint64_t id, const struct vesta_parts *parts) {
+    struct vesta_candidate guess;
+    bool is_ahead = is_late(reading, parts);
+    if (!is_ahead && !(reading->is_default && is_early(&reading->layout, parts))) return;
+    vs_outf("\n%s  !! The time is %s: is this the id's layout?\n", VS_YELLOW,
+            is_ahead ? "in the future" : "in the first month that the layout has");
+    if (vesta_guess(id, reading->now_ms, &guess, 1) && strcmp(guess.preset->name, reading->name) != 0)
+        vs_outf("  !! `vesta guess %" PRIu64 "` says %s first.%s\n", id, guess.preset->name, VS_PLAIN);
+    else
+        vs_outf("  !! `vesta guess %" PRIu64 "` shows which could have made it.%s\n", id, VS_PLAIN);
+}
+
+/* A config's first namespace is the one that is asked, unless another is named: which may be the id's. */
+static void tell_of_others(const struct reading *reading, uint64_t id) {
+    const struct vs_config *config = reading->where.config;
+    struct vesta_layout layout;
+    struct vesta_parts parts;
+    for (int i = 0; config && i < config->ns_count; i++) {
+        const char *text = config->ns[i].opts.layout ? config->ns[i].opts.layout : VS_LAYOUT_DEFAULT;
+        if (vesta_layout_parse(text, &layout, NULL) == VESTA_OK && vesta_explain(&layout, id, &parts, NULL) == VESTA_OK &&
+            !is_early(&layout, &parts) && !is_late(reading, &parts))
+            vs_say("that is the layout of %s; it can be an id of %s: --namespace %s",
+                   reading->where.text[VS_W_NAMESPACE], config->ns[i].name, config->ns[i].name);
+    }
+}
+
+/* Stores and generator files keep a layout as text; a preset's name says more to people. */
+static const char *name_of(const char *text) {
+    struct vesta_layout layout;
+    char canonical[VESTA_LAYOUT_TEXT_MAX];
+    for (int i = 0; vesta_preset_at(i); i++)
+        if (vesta_layout_parse(vesta_preset_at(i)->text, &layout, NULL) == VESTA_OK &&
+            vesta_layout_text(&layout, canonical) && strcmp(canonical, text) == 0)
+            return vesta_preset_at(i)->name;
+    return text;
+}
+
+/* The layout that the words, the config, the generator file or the store say, and who holds its numbers. */
+static int find_layout(struct reading *reading) {
+    struct vs_where *where = &reading->where;
+    int rc = vs_where_read(where);
+    if (rc == VS_GO) rc = vs_holders_read(&reading->holders, where);
+    if (rc != VS_GO) return rc;
+    reading->is_default = !where->text[VS_W_LAYOUT];
+    vs_where_put(where, VS_W_LAYOUT, VS_LAYOUT_DEFAULT, VS_FROM_DEFAULT, "default");
+    reading->name = name_of(where->text[VS_W_LAYOUT]);
+    rc = vs_read_layout(where->text[VS_W_LAYOUT], &reading->layout);
+    return rc == VS_DONE ? VS_GO : rc;
+}
+
+/* What made the last id that was of another layout of the same name. */
+static struct reading elsewhere;
+
+static void forget(struct reading *reading) {
+    vs_holders_free(&reading->holders);
+    vs_where_free(&reading->where);
+}
+
+static int read_generation(const struct reading *reading, unsigned n) {
+    static char name[VESTA_NAMESPACE_MAX];
+    const struct vs_where *where = &reading->where;
+    forget(&elsewhere);
+    vs_generation_name(where->text[VS_W_NAMESPACE], n, name);
+    elsewhere = (struct reading){.where = {.text = {[VS_W_NAMESPACE] = name, [VS_W_STORE] = where->text[VS_W_STORE]},
+                                           .secret = where->secret,
+                                           .json = where->json},
+                                 .now_ms = reading->now_ms,
+                                 .generation = n};
+    return find_layout(&elsewhere);
+}
+
+/* The layouts that a name has had (store/lineage.h), no two of which can have made the same id; asked for once. */
+static struct {
+    bool is_read;
+    unsigned count;
+    struct vesta_layout layout[VS_GENERATIONS_MAX];
+} generations;
+
+static void read_generations(const struct vs_where *where) {
+    const struct vs_lineage lineage = {.uri = where->text[VS_W_STORE],
+                                       .secret = where->secret,
+                                       .name = where->text[VS_W_NAMESPACE],
+                                       .clock = vs_clock_system(),
+                                       .call_ms_max = VS_OPERATOR_CALL_MS};
+    struct vs_ns_record ns;
+    generations.is_read = true;
+    for (unsigned n = 1; n <= VS_GENERATIONS_MAX; n++) {
+        if (vs_lineage_read(&lineage, n, &ns, NULL) != VESTA_OK || ns.ver == 0 ||
+            vesta_layout_parse(ns.layout, &generations.layout[n - 1], NULL) != VESTA_OK)
+            return;
+        generations.count = n;
+    }
+}
+
+/* False: no layout of the name made this id, or no store says so; else `elsewhere` reads it. */
+static bool find_generation(const struct reading *reading, uint64_t id, struct vesta_parts *parts) {
+    if (!reading->holders.is_known) return false;
+    if (elsewhere.name && vesta_explain(&elsewhere.layout, id, parts, NULL) == VESTA_OK) return true;
+    if (!generations.is_read) read_generations(&reading->where);
+    for (unsigned n = 1; n <= generations.count; n++)
+        if (vesta_explain(&generations.layout[n - 1], id, parts, NULL) == VESTA_OK)
+            return read_generation(reading, n) == VS_GO;
+    return false;
+}
+
+static void keep_first(struct reading *reading, uint64_t id, const struct vesta_layout *layout) {
+    if (reading->count < 2) {
+        reading->ids[reading->count] = id;
+        reading->layouts[reading->count] = layout;
+    }
+    reading->count++;
+}
+
+static void print_id(const struct reading *reading, const struct vs_found_id *found, const struct vesta_parts *parts) {
+    uint64_t id = found->id;
+    bool is_told = found->notation && strcmp(found->notation, "decimal") != 0;
+    vs_outf("%" PRIu64 "  %s%sread as %s\n\n", id, is_told ? found->notation : "", is_told ? ", " : "", reading->name);
+    vs_draw_id(&reading->layout, id, parts, reading->now_ms);
+    print_forms(id);
+    vs_holders_draw(&reading->holders, parts);
+    print_doubt(reading, id, parts);
+}
+
+static int explain_id(void *self, const struct vs_found_id *found) {
+    struct reading *asked = self;
+    const struct reading *reading = asked;
+    uint64_t id = found->id;
+    struct vesta_parts parts;
+    struct vesta_error err;
+    if (vesta_explain(&asked->layout, id, &parts, &err) != VESTA_OK) {
+        if (!find_generation(asked, id, &parts)) {
+            int rc = vs_report(&err);
+            tell_of_others(asked, id);
+            return rc;
+        }
+        reading = &elsewhere;
+    }
+    keep_first(asked, id, reading == asked ? &asked->layout : &generations.layout[elsewhere.generation - 1]);
+    if (asked->where.json) {
+        print_json(reading, id, &parts);
+        return VS_DONE;
+    }
+    if (!asked->first) vs_outf("\n");
+    asked->first = false;
+    print_id(reading, found, &parts);
+    return VS_DONE;
+}
+
+static int explain_ids(struct reading *reading, int compares, int argc, char **argv) {
+    struct vs_id_input input = {(enum vs_notation)reading->notation, explain_id, reading};
+    int rc = vs_each_id(&input, argc, argv);
+    if (reading->count != 2 || argc == 0) {
+        if (compares && rc == VS_DONE) return vs_usage("--compare takes two ids, not %zu", reading->count);
+        return rc;
+    }
+    if (compares || !reading->where.json) vs_compare_print(reading->layouts, reading->ids, reading->where.json);
+    return rc;
+}
+
+static int run_marks(const struct reading *reading, const char *since) {
+    struct vs_marks marks = {.layout = &reading->layout,
+                             .holders = &reading->holders,
+                             .now_ms = reading->now_ms,
+                             .since = since,
+                             .base =
+                                 reading->notation ? vs_base_of((enum vs_notation)reading->notation) : VESTA_DECIMAL,
+                             .json = reading->where.json};
+    return vs_marks_run(&marks);
+}
+
+static int run_explain(int argc, char **argv) {
+    static struct reading reading;
+    const char *form = NULL, *since = NULL;
+    int compares = 0;
+    reading.now_ms = vs_now_ms();
+    reading.first = true;
+    const struct vs_option table[] = {
+        VS_TEXT("layout", &reading.where.text[VS_W_LAYOUT], "TEXT|PRESET",
+                "the layout that made the id (default: the namespace's, else vesta-second)"),
+        VS_WHERE_OPTIONS(&reading.where),
+        VS_NOTATION(&reading.notation),
+        VS_SWITCH("compare", &compares, "with --json: an object about two ids, too"),
+        VS_TEXT("since", &since, "TIME", "with -: mark only ids made since then (default: ten years ago)"),
+        VS_TEXT("form", &form, "TEXT", "read business numbers of this form instead, and check their check digits"),
+        VS_SWITCH("json", &reading.where.json, "print one JSON object per line"),
+        {0},
+    };
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    bool reads_text = argc == 1 && strcmp(argv[0], "-") == 0;
+    if (since && !reads_text) return vs_usage("--since goes with -, the ids in running text");
+    if (form && (reading.where.text[VS_W_LAYOUT] || reading.notation))
+        return vs_usage("a business number has its form only: --form goes with neither --layout nor --format");
+    if (form) return vs_explain_numbers(form, argc, argv, reading.where.json);
+    if ((rc = find_layout(&reading)) == VS_GO) {
+        if (reading.where.effective)
+            rc = vs_where_print(&reading.where);
+        else
+            rc = reads_text ? run_marks(&reading, since) : explain_ids(&reading, compares, argc, argv);
+    }
+    forget(&reading);
+    forget(&elsewhere);
+    return rc;
+}
+
+const struct vs_command vs_explain_command = {
+    "explain", run_explain, "take ids apart: fields, time, worker, holder",
+    "explain [OPTION...] [ID...]\n       vesta explain [OPTION...] -",
+    "Shows what the bits of an id mean.  Ids are operands, or lines of stdin, as they are at hand: decimal,\n"
+    "hex, base32, base62, negative, in quotes, or somewhere in a line.  Two ids are also compared.\n"
+    "\n"
+    "An id carries no mark of its layout: another --layout reads other fields out of it, and `vesta guess`\n"
+    "says which are likely.  Name the namespace (-c, --store, --path, --namespace, or VESTA_CONFIG,\n"
+    "VESTA_STORE, VESTA_NAMESPACE in the environment), and its layout is used, and the holder of the worker\n"
+    "number is told.\n"
+    "\n"
+    "With - the text of stdin is copied, and each id in it is marked.\n"
+    "\n"
+    "  $ vesta explain --layout snowflake 2006515713438674944\n"
+    "  2006515713438674944  read as snowflake\n"
+    "\n"
+    "    0 00110111101100010010011011010010000111111 0000000111 000000000000\n"
+    "    │ │                                         │          └─ seq 0\n"
+    "    │ │                                         └─ worker 7\n"
+    "    │ └─ time 478390625343  2026-01-01T00:00:00Z\n"
+    "    └─ sign 0\n"
+    "\n"
+    "    hex 1bd893690fc07000   base32 1QP4KD47W0W00   base62 2ODrWLs2sWu\n"
+    "\n"
+    "  $ vesta explain --json --layout vesta-legacy-second 1138729511026688\n"
+    "  {\"id\":\"1138729511026688\",\"version\":0, ... \"worker\":1,\"unix_ms\":1432276864000,\n"
+    "  \"iso\":\"2015-05-22T06:41:04Z\"}\n"
+    "\n"
+    "  $ journalctl -u shop | vesta explain -c /etc/vesta/vesta.lua -\n"
+    "  ... order=2124694139118342144[2026-11-23T02:38:52.331Z worker=13 seq=0 web1\n"
+    "  pid 812] saved ...\n"
+    "\n"
+    "  $ vesta explain --form 'INV-{day:%Y%m%d}-{number:6}-{luhn}' \\\n"
+    "    INV-20261122-000421-2\n"
+    "  INV-20261122-000421-2  number 421 of the day 2026-11-22, counter ...\n"};

@@ -1,0 +1,239 @@
+/* gen.c -- `gen` prints ids.  Waits through pauses with patience, and says why where a wait is long enough to be
+ * noticed. */
+#include "base/text.h"
+#include "main/cli.h"
+#include "main/where.h"
+#include "id/id.h"
+#include "keeper/file.h"
+#include "os/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define IDS_MAX UINT64_C(1000000000000)
+#define WAIT_MS_DEFAULT 10000
+#define WAIT_MS_MAX 86400000
+#define QUIET_US 2000000 /* a wait up to this long needs no word */
+#define POLL_US 100000   /* how often a pause that seems too long is looked at again: a clock may be set right */
+#define WHY_MAX 320
+#define ID_LINE_MAX 40 /* an id in JSON */
+#define ROW 256     /* lines that are written before there is a look at the room for more */
+
+struct run {
+    struct vesta_gen *gen;
+    uint64_t left;
+    int64_t patience_us;
+    int base, json;
+    uint64_t count; /* how many in all */
+    struct vs_progress progress;
+    bool told_worker, shows_progress;
+    struct vs_digits digits;
+    uint64_t ids[VESTA_BATCH_MAX];
+};
+
+static int64_t boot_us(void) {
+    const struct vesta_clock *clock = vs_clock_system();
+    return clock->boot_us(clock->self);
+}
+
+static void sleep_us(int64_t us) {
+    const struct vesta_clock *clock = vs_clock_system();
+    clock->sleep_us(clock->self, us);
+}
+
+/* ------------------------------------------------------------------ printing */
+
+/* A line; its length. */
+static inline size_t write_id(struct run *run, uint64_t id, char *at) {
+    char *end = at;
+    if (run->json) end = (char *)memcpy(end, "{\"id\":\"", 7) + 7;
+    end += run->base == VESTA_DECIMAL ? vs_digits_put(&run->digits, id, end)
+                                      : vesta_format((enum vesta_base)run->base, id, end);
+    if (run->json) end = (char *)memcpy(end, "\"}", 2) + 2;
+    *end++ = '\n';
+    return (size_t)(end - at);
+}
+
+static void write_ids(struct run *run, const uint64_t *ids, size_t count) {
+    while (count > 0) {
+        size_t row = count < ROW ? count : ROW;
+        char *at = vs_out_room(ROW * ID_LINE_MAX), *end = at;
+        for (size_t i = 0; i < row; i++)
+            end += write_id(run, ids[i], end);
+        vs_out_took((size_t)(end - at));
+        ids += row, count -= row;
+    }
+}
+
+/* Whoever gives no number gets one drawn, and must be able to find out which. */
+static void tell_worker(struct run *run) {
+    struct vesta_info info;
+    if (run->told_worker) return;
+    run->told_worker = true;
+    vesta_get_info(run->gen, &info);
+    if (info.drew_worker)
+        vs_say("drew the worker number %" PRIu64 " at random; it is kept in %s", info.worker, info.store);
+}
+
+static void take(struct run *run, const uint64_t *ids, size_t count) {
+    tell_worker(run);
+    write_ids(run, ids, count);
+    run->left -= count;
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+static int give_up(struct run *run, const struct vesta_pause *pause) {
+    char why[WHY_MAX];
+    vesta_pause_text(run->gen, pause, why, sizeof why);
+    vs_say("%s (%s)", why, vesta_why_name(pause->why));
+    if (pause->wait_us >= 0)
+        vs_say("gave up after waiting %.1f s; --wait-ms sets the limit", (double)run->patience_us / 1e6);
+    return VS_FAILED;
+}
+
+static void say_why(struct run *run, const struct vesta_pause *pause) {
+    char why[WHY_MAX];
+    vesta_pause_text(run->gen, pause, why, sizeof why);
+    vs_say("waiting: %s (%s)", why, vesta_why_name(pause->why));
+}
+
+/* The library waits out a short pause to the microsecond.  A long one it leaves to us, at once: then we look again
+ * now and then, because a clock may be set right before it has caught up. */
+static int ask_again(struct run *run, uint64_t *id, int64_t left_us, struct vesta_pause *pause) {
+    int64_t before = boot_us(), slice_us = left_us < POLL_US ? left_us : POLL_US;
+    int rc = vesta_next_wait(run->gen, id, slice_us, pause);
+    if (rc == VESTA_OK || pause->wait_us < 0) return rc;
+    int64_t rest_us = slice_us - (boot_us() - before);
+    if (rest_us > 0) sleep_us(pause->wait_us < rest_us ? pause->wait_us : rest_us);
+    return rc;
+}
+
+/* Waits until there is an id, up to the patience of one pause.  What is said is said once. */
+static int wait_for_id(struct run *run) {
+    struct vesta_pause pause;
+    uint64_t id;
+    int64_t start = boot_us(), waited = 0;
+    bool said = false;
+    vs_out_flush();
+    while (ask_again(run, &id, run->patience_us - waited, &pause) != VESTA_OK) {
+        waited = boot_us() - start;
+        if (pause.wait_us < 0 || waited >= run->patience_us) return give_up(run, &pause);
+        if (!said && (waited >= QUIET_US || pause.wait_us > QUIET_US)) {
+            say_why(run, &pause);
+            said = true;
+        }
+    }
+    if (said) vs_say("resumed after %.1f s", (double)(boot_us() - start) / 1e6);
+    take(run, &id, 1);
+    if (run->shows_progress) vs_progress_show(&run->progress, "ids", run->count - run->left, run->count);
+    return VS_DONE;
+}
+
+static int print_ids(struct run *run) {
+    struct vesta_pause pause;
+    while (run->left > 0 && !vs_out_gone()) {
+        size_t n = run->left < VESTA_BATCH_MAX ? (size_t)run->left : VESTA_BATCH_MAX, got;
+        if (vesta_next_n(run->gen, run->ids, n, &got, &pause) == VESTA_OK) {
+            take(run, run->ids, got);
+            if (run->shows_progress) vs_progress_show(&run->progress, "ids", run->count - run->left, run->count);
+            continue;
+        }
+        int rc = wait_for_id(run);
+        if (rc != VS_DONE) return rc;
+    }
+    return VS_DONE;
+}
+
+static int open_and_print(const struct vesta_opts *opts, struct run *run) {
+    struct vesta_error err;
+    struct vesta_info info;
+    if (vesta_open(opts, &run->gen, &err) != VESTA_OK) return vs_report(&err);
+    vesta_get_info(run->gen, &info);
+    if (info.warning[0]) vs_say("warning: %s", info.warning);
+    run->count = run->left;
+    run->shows_progress = !isatty(STDOUT_FILENO); /* else the ids themselves are seen */
+    int rc = print_ids(run);
+    vs_progress_end();
+    vs_out_flush();
+    vesta_close(run->gen);
+    return rc;
+}
+
+/* Whether neither a flag nor the environment says which generator is meant. */
+static bool is_default(const char *config_path, const struct vesta_opts *opts) {
+    struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
+                                      [VS_W_NAMESPACE] = opts->namespace_,
+                                      [VS_W_PATH] = opts->path,
+                                      [VS_W_STORE] = opts->store}};
+    return vs_where_environment(&where) == VS_GO && !vs_where_is_named(&where);
+}
+
+/* `gen --layout snowflake` beside a default generator of another layout uses a namespace of its own.  It is named after
+ * the fingerprint, so that all layouts whose ids could be equal share one namespace, and its leases. */
+static void choose_namespace(struct vesta_opts *opts, char name[VESTA_NAMESPACE_MAX]) {
+    struct vesta_layout asked, own;
+    char text[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
+    if (vesta_layout_parse(opts->layout, &asked, NULL) != VESTA_OK) return; /* vesta_open says what is wrong */
+    if (vs_default_layout(text, NULL) != VESTA_OK || !*text || vesta_layout_parse(text, &own, NULL) != VESTA_OK) return;
+    if (own.fingerprint == asked.fingerprint && !vs_layout_departs(&asked, text, why)) return;
+    const struct vesta_preset *preset = vs_preset_of(asked.fingerprint);
+    if (preset)
+        snprintf(name, VESTA_NAMESPACE_MAX, "%s", preset->name);
+    else
+        snprintf(name, VESTA_NAMESPACE_MAX, "layout-%016" PRIx64, asked.fingerprint);
+    opts->namespace_ = name;
+    vs_say("the namespace default has layout %s; this is the namespace %s", vs_layout_shown(text), name);
+}
+
+static int run_gen(int argc, char **argv) {
+    static struct run run;
+    struct vesta_opts given = VESTA_OPTS_INIT, *const opts = &given;
+    struct vs_config *config = NULL;
+    const char *config_path = NULL;
+    char name[VESTA_NAMESPACE_MAX];
+    uint64_t wait_ms = WAIT_MS_DEFAULT;
+    int effective = 0;
+    run.left = 1;
+    const struct vs_option table[] = {
+        {"count", 'n', VS_OPT_COUNT, &run.left, "N", "how many ids (default: 1)", 1, IDS_MAX, NULL},
+        VS_FORMAT(&run.base, "how ids are written"),
+        VS_SWITCH("json", &run.json, "one JSON object per line, {\"id\":\"...\"}"),
+        {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "how long to wait for an id (default: 10000)", 0, WAIT_MS_MAX,
+         NULL},
+        {"config", 'c', VS_OPT_TEXT, &config_path, "FILE", "a server's config, which has the namespace", 0, 0, NULL},
+        VS_GENERATOR_OPTIONS,
+        VS_EFFECTIVE(&effective),
+        {0},
+    };
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc) return vs_usage("unexpected operand %s; for several ids write -n N", vs_shown_text(argv[0]));
+    if (opts->layout && is_default(config_path, opts)) choose_namespace(opts, name);
+    if (effective) return vs_where_print_opts(config_path, opts, run.json);
+    if ((rc = vs_where_opts(config_path, opts, &config)) != VS_GO) return vs_config_free(config), rc;
+    opts->any_worker = !opts->has_worker; /* counts only where there is no generator file yet */
+    run.patience_us = (int64_t)wait_ms * 1000;
+    rc = open_and_print(opts, &run);
+    vs_config_free(config);
+    return rc;
+}
+
+const struct vs_command vs_gen_command = {
+    "gen", run_gen, "print new ids", "gen [-n N] [OPTION...]",
+    "Prints new ids, one per line.  They never repeat, no matter who else makes ids in the same\n"
+    "namespace.  The first call on a machine draws a worker number and keeps it; later calls and other\n"
+    "programs share its generator file.  If the namespace default has another layout than --layout, and you\n"
+    "name no namespace, path, store or config, the ids are of a namespace named after the preset, or after\n"
+    "the layout's fingerprint.  Waits while the clock is behind or the second is used up, and\n"
+    "says why when that takes longer than two seconds.\n"
+    "\n"
+    "  $ vesta gen\n"
+    "  vesta gen: drew the worker number 417 at random; it is kept in file:/...\n"
+    "  403041233137828257\n"
+    "\n"
+    "  $ vesta gen -n 2 --namespace orders --layout snowflake --worker 7\n"
+    "  2183926093211201536\n"
+    "  2183926093211201537\n"};

@@ -1,0 +1,163 @@
+/* holders.c -- who held a worker number when an id of it was made.
+ *
+ * A store keeps one record a number: its last holder, how often it was claimed, and the mark below which all ids
+ * granted under it lie.  So what can be said for sure is: that an id lies past the mark, and was granted by nobody; and
+ * where the number was claimed once, who made the id. */
+#include "main/ids/holders.h"
+
+#include "id/id.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int vs_holders_read(struct vs_holders *holders, struct vs_where *where) {
+    struct vs_at *at = &holders->at;
+    *holders = (struct vs_holders){.is_known = false};
+    if (!where->text[VS_W_STORE]) return VS_GO;
+    at->uri = where->text[VS_W_STORE];
+    at->name = vs_where_leased(where);
+    at->public_ = at->name ? vs_where_public(where, at->name) : NULL;
+    at->secret = where->secret;
+    bool is_told = where->text[VS_W_LAYOUT];
+    int rc = vs_at_open(at);
+    if (rc == VS_GO) rc = vs_at_need(at);
+    if (rc == VS_GO) rc = vs_at_list(at, &holders->workers);
+    if (rc != VS_GO && !is_told) return rc;
+    if (rc != VS_GO) return vs_say("so who holds which number is not said"), VS_GO;
+    holders->is_known = true;
+    vs_store_public(at->uri, holders->shown);
+    if (is_told) {
+        struct vesta_layout layout;
+        if ((rc = vs_read_layout(where->text[VS_W_LAYOUT], &layout)) != VS_DONE) return rc;
+        if (layout.fingerprint == at->layout.fingerprint) return VS_GO;
+        return vs_usage("the layout %s of %s is not that of the namespace %s in its store, %s: leave the first out, or "
+                        "name the namespace that it is of",
+                        vs_shown_text(where->text[VS_W_LAYOUT]), where->from[VS_W_LAYOUT], at->name, at->ns.layout);
+    }
+    vs_where_put(where, VS_W_LAYOUT, at->ns.layout, VS_FROM_STORE, "the store");
+    return VS_GO;
+}
+
+void vs_holders_free(struct vs_holders *holders) {
+    free(holders->workers.listed);
+    holders->workers.listed = NULL;
+    vs_at_close(&holders->at);
+}
+
+static int ask_store(struct vs_where *where, struct vs_at *at) {
+    at->uri = where->text[VS_W_STORE];
+    at->name = vs_where_leased(where);
+    at->secret = where->secret;
+    int rc = vs_at_open(at);
+    if (rc == VS_GO) rc = vs_at_need(at);
+    if (rc == VS_GO) vs_where_put(where, VS_W_LAYOUT, at->ns.layout, VS_FROM_STORE, "the store");
+    return rc;
+}
+
+int vs_where_layout(struct vs_where *where, struct vesta_layout *layout) {
+    struct vs_at at = {.uri = NULL};
+    int rc = vs_where_read(where);
+    if (rc == VS_GO && where->text[VS_W_STORE] && !where->text[VS_W_LAYOUT]) rc = ask_store(where, &at);
+    vs_where_put(where, VS_W_LAYOUT, VS_LAYOUT_DEFAULT, VS_FROM_DEFAULT, "default");
+    if (rc == VS_GO && where->effective)
+        rc = vs_where_print(where);
+    else if (rc == VS_GO && (rc = vs_read_layout(where->text[VS_W_LAYOUT], layout)) == VS_DONE)
+        rc = VS_GO;
+    vs_at_close(&at);
+    return rc;
+}
+
+static int by_worker(const void *key, const void *item) {
+    uint64_t worker = *(const uint64_t *)key, other = ((const struct vs_listed *)item)->worker;
+    return (worker > other) - (worker < other);
+}
+
+const struct vs_record *vs_holders_find(const struct vs_holders *holders, uint64_t worker) {
+    const struct vs_workers *w = &holders->workers;
+    const struct vs_listed *found =
+        w->count ? bsearch(&worker, w->listed, w->count, sizeof *w->listed, by_worker) : NULL;
+    return found ? &found->record : NULL;
+}
+
+static uint64_t tick_of(const struct vesta_layout *layout, const struct vesta_parts *parts) {
+    return parts->time << vs_seq(layout)->width | parts->seq;
+}
+
+static const char *ordinal(uint64_t n, char buf[24]) {
+    static const char *const tails[] = {"th", "st", "nd", "rd"};
+    uint64_t digit = n % 100 - n % 10 == 10 ? 0 : n % 10;
+    snprintf(buf, 24, "%" PRIu64 "%s", n, tails[digit < 4 ? digit : 0]);
+    return buf;
+}
+
+static void draw_holder(const struct vs_holders *holders, const struct vs_record *r) {
+    char ago[VS_AGO_MAX], iso[VESTA_ISO_MAX];
+    int64_t end_ms = r->written_ms + r->lease_ms;
+    enum vs_standing standing = vs_standing_of(r, holders->at.store_ms);
+    vs_outf("    ");
+    vs_out_fittedf(6, 4, "%s %s, identity %s", standing == VS_STANDS_HELD ? "held by" : "last held by",
+                   *r->holder ? r->holder : "somebody who gave no name", *r->identity ? r->identity : "-");
+    vs_outf("    ");
+    if (standing == VS_STANDS_HELD)
+        vs_out_fittedf(4, 4, "last renewed %s; its lease ends at %s unless renewed",
+                       vs_ago(r->written_ms, holders->at.store_ms, ago), vs_iso(end_ms, iso));
+    else if (standing == VS_STANDS_EXPIRED)
+        vs_outf("not renewed since %s: its lease ended %s\n", vs_iso(r->written_ms, iso),
+                vs_ago(end_ms, holders->at.store_ms, ago));
+    else
+        vs_outf("given back at %s, %s\n", vs_iso(r->written_ms, iso), vs_ago(r->written_ms, holders->at.store_ms, ago));
+}
+
+/* What the record proves about this id. */
+static void draw_proof(const struct vs_holders *holders, const struct vs_record *r, const struct vesta_parts *parts) {
+    char iso[VESTA_ISO_MAX], th[24];
+    int64_t until_us = vs_tick_unix_us(&holders->at.shape, r->until);
+    if (r->fingerprint != holders->at.ns.fingerprint)
+        vs_outf("    the record is another layout's: it says nothing about this id\n");
+    else if (tick_of(&holders->at.layout, parts) >= r->until)
+        vs_outf("%s    !! nobody was granted this id: all that were lie before\n"
+                "    !! %s.  It was made by hand, in another namespace,\n"
+                "    !! or before this store lost what it knew%s\n",
+                VS_YELLOW, until_us == INT64_MAX ? "the layout's end" : vs_iso(until_us / 1000, iso), VS_PLAIN);
+    else if (r->epoch == 1)
+        vs_outf("    it is the only one that ever claimed the number, so it made the id\n");
+    else
+        vs_outf("    it is the %s to claim the number: an earlier one may have made the id\n", ordinal(r->epoch, th));
+}
+
+void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts *parts) {
+    const struct vs_record *r = vs_holders_find(holders, parts->worker);
+    char named[VS_AT_NAMED_MAX];
+    if (!holders->is_known || holders->at.layout.worker < 0) return;
+    vs_outf("\n  ");
+    vs_out_fittedf(4, 2, "worker %" PRIu64 " of %s, by %s", parts->worker, vs_at_named(&holders->at, named),
+                   holders->shown);
+    if (r) {
+        draw_holder(holders, r);
+        draw_proof(holders, r, parts);
+    } else if (vs_is_static(&holders->at.ns, parts->worker))
+        vs_outf("    given out by hand: no lease is kept of it\n");
+    else
+        vs_outf("%s    !! never leased: the id was made by hand, in another namespace,\n"
+                "    !! or before this store lost what it knew%s\n",
+                VS_YELLOW, VS_PLAIN);
+}
+
+void vs_holders_json(const struct vs_holders *holders, const struct vesta_parts *parts) {
+    const struct vs_record *r = vs_holders_find(holders, parts->worker);
+    if (!holders->is_known || holders->at.layout.worker < 0) return;
+    vs_outf(",\"namespace\":\"%s\",\"state\":\"%s\"", holders->at.name,
+            r                                              ? vs_standing_name(vs_standing_of(r, holders->at.store_ms))
+            : vs_is_static(&holders->at.ns, parts->worker) ? "static"
+                                                           : "never");
+    if (!r) return;
+    vs_outf(",\"holder\":");
+    vs_out_json(r->holder);
+    vs_outf(",\"identity\":");
+    vs_out_json(r->identity);
+    vs_outf(",\"written_ms\":%" PRId64 ",\"lease_ms\":%" PRId64 ",\"claims\":%" PRIu64 ",\"granted\":%s", r->written_ms,
+            r->lease_ms, r->epoch,
+            r->fingerprint == holders->at.ns.fingerprint && tick_of(&holders->at.layout, parts) < r->until ? "true"
+                                                                                                           : "false");
+}

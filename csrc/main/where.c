@@ -1,0 +1,291 @@
+/* where.c -- which namespace a command is about; see where.h. */
+#include "main/where.h"
+
+#include "base/array.h"
+#include "keeper/file.h"
+#include "serve/serving.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *flag, *variable;
+} words[VS_W_WORDS] = {
+    [VS_W_CONFIG] = {"config", "--config", "VESTA_CONFIG"},
+    [VS_W_NAMESPACE] = {"namespace", "--namespace", "VESTA_NAMESPACE"},
+    [VS_W_PATH] = {"path", "--path", NULL},
+    [VS_W_STORE] = {"store", "--store", "VESTA_STORE"},
+    [VS_W_LAYOUT] = {"layout", "--layout", NULL},
+};
+
+void vs_where_put(struct vs_where *where, enum vs_where_word word, const char *text, enum vs_origin origin,
+                  const char *from) {
+    if (!text || !*text || where->text[word]) return;
+    where->text[word] = text;
+    where->origin[word] = origin;
+    where->from[word] = from;
+}
+
+static void take_variable(struct vs_where *where, enum vs_where_word word) {
+    vs_where_put(where, word, getenv(words[word].variable), VS_FROM_ENV, words[word].variable);
+}
+
+const char *vs_where_config(void) {
+    const char *path = getenv(words[VS_W_CONFIG].variable);
+    return path && *path ? path : NULL;
+}
+
+/* A flag that says where outdoes every variable that says where. */
+int vs_where_environment(struct vs_where *where) {
+    bool is_told = where->text[VS_W_CONFIG] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
+    for (int i = 0; i < VS_W_WORDS; i++)
+        if (where->text[i] && !where->from[i]) where->from[i] = words[i].flag, where->origin[i] = VS_FROM_FLAG;
+    take_variable(where, VS_W_NAMESPACE);
+    if (is_told) return VS_GO;
+    take_variable(where, VS_W_CONFIG);
+    take_variable(where, VS_W_STORE);
+    if (!where->text[VS_W_CONFIG] || !where->text[VS_W_STORE]) return VS_GO;
+    return vs_usage("VESTA_CONFIG and VESTA_STORE are both set: unset one, or name the store with --store");
+}
+
+/* ------------------------------------------------------------------ the config */
+
+static const struct vs_conf_namespace *find(const struct vs_config *config, const char *name) {
+    if (!name) return config->ns_count > 0 ? &config->ns[0] : NULL;
+    for (int i = 0; i < config->ns_count; i++)
+        if (strcmp(config->ns[i].name, name) == 0) return &config->ns[i];
+    return NULL;
+}
+
+const char *vs_where_leased(const struct vs_where *where) {
+    const char *name = where->text[VS_W_NAMESPACE];
+    const struct vs_conf_namespace *ns = where->config ? find(where->config, name) : NULL;
+    return ns && ns->leased_as ? ns->leased_as : name;
+}
+
+const char *vs_where_public(const struct vs_where *where, const char *leased) {
+    for (int i = 0; where->config && i < where->config->ns_count; i++) {
+        const struct vs_conf_namespace *ns = &where->config->ns[i];
+        if (ns->leased_as && strcmp(ns->leased_as, leased) == 0 && strcmp(ns->name, leased) != 0) return ns->name;
+    }
+    return NULL;
+}
+
+static int no_namespace(const struct vs_where *where) {
+    char names[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < where->config->ns_count && used < sizeof names - VESTA_NAMESPACE_MAX - 2; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", where->config->ns[i].name);
+    if (!where->text[VS_W_NAMESPACE] || !used)
+        return vs_usage("%s has no namespace", vs_shown_text(where->text[VS_W_CONFIG]));
+    return vs_usage("%s has no namespace %s; it has %s", vs_shown_text(where->text[VS_W_CONFIG]),
+                    vs_shown_text(where->text[VS_W_NAMESPACE]), names);
+}
+
+static int take_config(struct vs_where *where) {
+    struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG]};
+    struct vesta_error err;
+    for (int i = VS_W_PATH; i < VS_W_WORDS; i++)
+        if (where->text[i])
+            return vs_usage("%s has the %s of its namespaces: leave out %s, or %s", where->from[VS_W_CONFIG],
+                            words[i].name, where->from[i], where->from[VS_W_CONFIG]);
+    if (vs_config_read(&from, &where->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
+    const struct vs_conf_namespace *ns = find(where->config, where->text[VS_W_NAMESPACE]);
+    if (!ns) return no_namespace(where);
+    vs_where_put(where, VS_W_NAMESPACE, ns->name, VS_FROM_FILE, "the config, of which it is the first");
+    vs_where_put(where, VS_W_PATH, ns->opts.path, VS_FROM_FILE, "the config");
+    vs_where_put(where, VS_W_STORE, ns->opts.store, VS_FROM_FILE, "the config");
+    vs_where_put(where, VS_W_LAYOUT, ns->opts.layout, VS_FROM_FILE, "the config");
+    where->secret = ns->opts.secret;
+    where->fields = ns->opts.fields;
+    where->method = ns->opts.method;
+    return VS_GO;
+}
+
+/* ------------------------------------------------------------------ the generator file */
+
+static int no_file(const struct vs_where *where) {
+    if (where->text[VS_W_CONFIG]) return VS_GO; /* nobody has used it here: the config says enough */
+    if (where->text[VS_W_PATH])
+        vs_say("there is no generator file %s; `vesta gen --path` makes one", vs_shown_text(where->text[VS_W_PATH]));
+    else
+        vs_say("the namespace %s has no generator file on this machine (%s): name its store (--store URI), its config "
+               "(-c FILE) or its layout (--layout)",
+               vs_shown_text(where->text[VS_W_NAMESPACE]), where->path);
+    return VS_FAILED;
+}
+
+static bool is_of_layout(const struct vs_where *where) {
+    struct vesta_layout asked, own;
+    if (!where->text[VS_W_LAYOUT]) return true;
+    if (vs_read_layout(where->text[VS_W_LAYOUT], &asked) != VS_DONE) return false;
+    if (vs_read_layout(where->header.layout, &own) == VS_DONE && own.fingerprint == asked.fingerprint) return true;
+    vs_usage("the layout %s of %s is not that of %s, %s: leave it out, or name the generator file that it is of",
+             vs_shown_text(where->text[VS_W_LAYOUT]), where->from[VS_W_LAYOUT], where->path, where->header.layout);
+    return false;
+}
+
+/* What vesta_open would find, by the same code; makes nothing. */
+static int take_file(struct vs_where *where) {
+    struct vesta_opts opts = VESTA_OPTS_INIT;
+    struct vs_settings settings;
+    struct vs_anchor anchor;
+    struct vesta_error err;
+    bool found;
+    opts.path = where->text[VS_W_PATH];
+    opts.namespace_ = vs_where_leased(where);
+    if (vs_settings_look(&opts, &settings, &err) != VESTA_OK ||
+        vs_anchor_find(&settings, false, &found, &anchor, &err) != VESTA_OK) {
+        bool is_said = where->config && where->text[VS_W_LAYOUT] && err.code == VESTA_EIO; /* a file that is not ours */
+        return is_said ? VS_GO : vs_report(&err);
+    }
+    memcpy(where->path, settings.path, sizeof where->path);
+    if (where->may_lack_file) vs_where_put(where, VS_W_PATH, where->path, VS_FROM_DEFAULT, "default");
+    if (!found || anchor.no_file) return where->may_lack_file ? VS_GO : no_file(where);
+    where->header = anchor.header;
+    if (!is_of_layout(where)) return VS_USAGE;
+    vs_where_put(where, VS_W_PATH, where->path, VS_FROM_DEFAULT, "default");
+    vs_where_put(where, VS_W_NAMESPACE, where->header.namespace_, VS_FROM_MAP, "the generator file");
+    vs_where_put(where, VS_W_STORE, where->header.store, VS_FROM_MAP, "the generator file");
+    vs_where_put(where, VS_W_LAYOUT, where->header.layout, VS_FROM_MAP, "the generator file");
+    return VS_GO;
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+bool vs_where_is_named(const struct vs_where *where) {
+    return where->text[VS_W_CONFIG] || where->text[VS_W_NAMESPACE] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
+}
+
+int vs_where_read(struct vs_where *where) {
+    struct vesta_error err;
+    int rc = vs_where_environment(where);
+    if (rc != VS_GO) return rc;
+    if (where->text[VS_W_NAMESPACE] && vs_namespace_check(where->text[VS_W_NAMESPACE], &err) != VESTA_OK)
+        return vs_report(&err);
+    if (where->text[VS_W_CONFIG]) rc = take_config(where);
+    bool is_in_file = where->text[VS_W_PATH] || !where->text[VS_W_STORE];
+    if (rc == VS_GO && vs_where_is_named(where) && is_in_file && !where->asks_no_file) rc = take_file(where);
+    return rc;
+}
+
+bool vs_where_has_flags(const struct vesta_opts *opts) {
+#define VS_OR_GIVEN(type, member, ...) || opts->member
+    return opts->has_worker VESTA_NAMESPACE_OPTIONS(VS_OR_GIVEN);
+#undef VS_OR_GIVEN
+}
+
+/* Where a policy chooses numbers the server asks it: then the server keeps the generator, and here it is only used. */
+static int take_opts(struct vs_where *where, struct vesta_opts *opts) {
+    struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG]};
+    struct vesta_error err;
+    if (vs_config_read(&from, &where->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
+    const struct vs_conf_namespace *ns = find(where->config, where->text[VS_W_NAMESPACE]);
+    if (!ns) return no_namespace(where);
+    if (vs_namespace_prove(ns, &err) != VESTA_OK) return vs_report(&err);
+    *opts = ns->opts;
+    if (ns->policy.name) opts->flags |= VESTA_NO_KEEPER;
+    return VS_GO;
+}
+
+/* A config says how its namespaces are opened: another word beside it would be a riddle. */
+int vs_where_opts(const char *config_path, struct vesta_opts *opts, struct vs_config **config) {
+    struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
+                                      [VS_W_NAMESPACE] = opts->namespace_,
+                                      [VS_W_PATH] = opts->path,
+                                      [VS_W_STORE] = opts->store}};
+    if (config_path && vs_where_has_flags(opts))
+        return vs_usage("--config says how what it has is opened: beside it only --namespace can be given");
+    int rc = vs_where_environment(&where);
+    if (rc != VS_GO) return rc;
+    if (where.text[VS_W_CONFIG] && vs_where_has_flags(opts))
+        return vs_usage("VESTA_CONFIG says how what it has is opened: unset it, or name the store or the path, too");
+    if (where.text[VS_W_CONFIG])
+        rc = take_opts(&where, opts);
+    else
+        opts->namespace_ = where.text[VS_W_NAMESPACE], opts->store = where.text[VS_W_STORE];
+    *config = where.config;
+    return rc;
+}
+
+void vs_where_free(struct vs_where *where) {
+    vs_config_free(where->config);
+    where->config = NULL;
+}
+
+/* ------------------------------------------------------------------ --effective */
+
+int vs_where_print(const struct vs_where *where) {
+    for (int i = 0; i < VS_W_WORDS; i++)
+        if (where->text[i])
+            vs_effective_print(&(struct vs_conf_value){.path = words[i].name,
+                                                       .text = where->text[i],
+                                                       .origin = where->origin[i],
+                                                       .variable = words[i].variable,
+                                                       .by = where->origin[i] ? where->from[i] : NULL},
+                               where->json);
+    const char *leased = vs_where_leased(where);
+    if (leased && vs_where_public(where, leased))
+        vs_effective_print(
+            &(struct vs_conf_value){.path = "leased_as", .text = leased, .origin = VS_FROM_FILE, .by = "the config"},
+            where->json);
+    return VS_DONE;
+}
+
+/* Of a config's values for the namespace those that a generator has, apart from what was found already. */
+static void print_option(void *self, const struct vs_conf_value *value) {
+#define MEMBER(type, member, kind, max, flag, ...) {#member, "--" flag},
+    static const struct { const char *name, *flag; } members[] = {VESTA_NAMESPACE_OPTIONS(MEMBER)};
+#undef MEMBER
+    const struct vs_where *where = self;
+    const char *name = where->text[VS_W_NAMESPACE], *dot = strrchr(value->path, '.');
+    size_t length = strlen("namespaces."), name_length = strlen(name);
+    struct vs_conf_value row = *value;
+    if (!dot || strncmp(value->path, "namespaces.", length) != 0 || dot != value->path + length + name_length ||
+        strncmp(value->path + length, name, name_length) != 0)
+        return;
+    row.path = dot + 1;
+    for (int i = 0; i < VS_W_WORDS; i++)
+        if (where->text[i] && strcmp(words[i].name, row.path) == 0) return;
+    for (size_t i = 0; i < VS_COUNT(members); i++) {
+        if (strcmp(members[i].name, row.path) != 0) continue;
+        if (row.origin == VS_FROM_FLAG) row.by = members[i].flag;
+        vs_effective_print(&row, where->json);
+    }
+}
+
+static int print_options(struct vs_where *where, const struct vesta_opts *opts) {
+    struct vesta_opts own = *opts;
+    struct vs_conf_opts from = {.opts = &own};
+    struct vs_config *config = where->config, *flags = NULL;
+    struct vesta_error err;
+    own.namespace_ = where->text[VS_W_NAMESPACE];
+    own.store = where->text[VS_W_STORE];
+    if (!config && vs_config_read(&from, &flags, &err) != VESTA_OK) return vs_report(&err);
+    vs_where_print(where);
+    int rc = vs_config_each(config ? config : flags, print_option, where);
+    vs_config_free(flags);
+    return rc == VESTA_OK ? VS_DONE : (vs_say("no memory"), VS_FAILED);
+}
+
+int vs_where_print_opts(const char *config_path, const struct vesta_opts *opts, int json) {
+    struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
+                                      [VS_W_NAMESPACE] = opts->namespace_,
+                                      [VS_W_PATH] = opts->path,
+                                      [VS_W_STORE] = opts->store,
+                                      [VS_W_LAYOUT] = opts->layout},
+                             .may_lack_file = true,
+                             .json = json};
+    struct vesta_opts copy = *opts;
+    int rc = vs_where_opts(config_path, &copy, &where.config); /* refuses what cannot stand together */
+    vs_where_free(&where);
+    if (rc == VS_GO) rc = vs_where_environment(&where);
+    if (rc == VS_GO && !where.text[VS_W_CONFIG])
+        vs_where_put(&where, VS_W_NAMESPACE, "default", VS_FROM_DEFAULT, "default");
+    if (rc == VS_GO) rc = vs_where_read(&where);
+    if (rc == VS_GO) rc = print_options(&where, opts);
+    vs_where_free(&where);
+    return rc;
+}

@@ -1,0 +1,86 @@
+/* config.c -- the module `config`: where a server's admin routes are, for the commands in lua/cli. */
+#include "config/config.h"
+#include "modules/host.h"
+#include "serve/effective.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#define CONFIG_FLAGS_MAX 8
+
+struct config_flags {
+    struct vs_conf_flag row[CONFIG_FLAGS_MAX];
+    struct vs_conf_opts opts;
+    bool is_json;
+};
+
+/* The table holds the text. */
+static const char *config_part(lua_State *L, int part) {
+    lua_rawgeti(L, -1, part);
+    const char *text = luaL_checkstring(L, -1);
+    lua_pop(L, 1);
+    return text;
+}
+
+/* Reads the config of the arguments 1 and 2: a path or nil, and rows as { "--admin", "admin.listen", text }.
+ * NULL after a message; *code is the exit code.  Own: free with vs_config_free. */
+static struct vs_config *config_read(lua_State *L, struct config_flags *flags, int *code) {
+    struct vs_config *config = NULL;
+    struct vesta_error err;
+    *flags = (struct config_flags){.opts = {.path = luaL_optstring(L, 1, NULL), .flag = flags->row}};
+    luaL_checktype(L, 2, LUA_TTABLE);
+    for (int *count = &flags->opts.flag_count; lua_rawgeti(L, 2, *count + 1) == LUA_TTABLE; lua_pop(L, 1)) {
+        luaL_argcheck(L, *count < CONFIG_FLAGS_MAX, 2, "too many flags");
+        flags->row[(*count)++] = (struct vs_conf_flag){config_part(L, 1), config_part(L, 2), config_part(L, 3)};
+    }
+    *code = VS_DONE;
+    if (vs_config_read(&flags->opts, &config, &err) != VESTA_OK) *code = vs_report(&err);
+    return *code == VS_DONE ? config : NULL;
+}
+
+/* config.admin(path, flags) -> address or nil, token or nil | false, exit code after a message */
+static int config_admin(lua_State *L) {
+    struct config_flags flags;
+    int code;
+    struct vs_config *config = config_read(L, &flags, &code);
+    if (!config) {
+        lua_pushboolean(L, 0);
+        lua_pushinteger(L, code);
+        return 2;
+    }
+    lua_pushstring(L, config->admin.count ? config->admin.text[0] : NULL);
+    lua_pushstring(L, config->admin_token);
+    vs_config_free(config);
+    return 2;
+}
+
+static void config_show_value(void *self, const struct vs_conf_value *value) {
+    const struct config_flags *flags = self;
+    struct vs_conf_value row = *value;
+    bool is_token = strcmp(row.path, "admin.token") == 0;
+    if (!is_token && strcmp(row.path, "admin.listen") != 0) return;
+    if (row.origin == VS_FROM_FLAG) row.by = is_token ? "--token-file" : "--admin";
+    vs_effective_print(&row, flags->is_json);
+}
+
+/* config.show_admin(path, flags, by, json) -> exit code.  `by`: the variable or the flag that names the path. */
+static int config_show_admin(lua_State *L) {
+    struct config_flags flags;
+    int code;
+    struct vs_config *config = config_read(L, &flags, &code);
+    struct vs_conf_value path = {
+        .path = "config", .text = flags.opts.path, .variable = "VESTA_CONFIG", .by = luaL_optstring(L, 3, "")};
+    path.origin = *path.by == '-' ? VS_FROM_FLAG : VS_FROM_ENV;
+    flags.is_json = lua_toboolean(L, 4);
+    if (config && path.text) vs_effective_print(&path, flags.is_json);
+    if (config && vs_config_each(config, config_show_value, &flags) != VESTA_OK) code = VS_FAILED;
+    vs_config_free(config);
+    lua_pushinteger(L, code);
+    return 1;
+}
+
+int host_open_config(lua_State *L) {
+    static const luaL_Reg functions[] = {{"admin", config_admin}, {"show_admin", config_show_admin}, {NULL, NULL}};
+    luaL_newlib(L, functions);
+    return 1;
+}

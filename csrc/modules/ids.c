@@ -1,0 +1,204 @@
+/* ids.c -- the module `ids`: makes ids from their fields, and ranks the layouts that could have made ids.  Pure.
+ *
+ * Ids and values of fields are integers of 64 bits, which Lua shows as negative from 2^63 on. */
+#include "modules/host.h"
+#include "id/id.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define IDS_VALUES_MAX (3 * VESTA_FIELDS_MAX)
+#define IDS_PAIRS_MAX 4096 /* more pairs come from a wide field above the time: the caller must name its value */
+
+static int ids_fail(lua_State *L, const struct vesta_error *err) {
+    lua_pushnil(L);
+    lua_pushstring(L, err->text);
+    lua_pushstring(L, vesta_code_name(err->code));
+    return 3;
+}
+
+static void ids_parse(lua_State *L, int arg, struct vesta_layout *layout) {
+    luaL_argcheck(L, vesta_layout_parse(luaL_checkstring(L, arg), layout, NULL) == VESTA_OK, arg, "a layout");
+}
+
+/* Reads a list of { name, value }.  The names live as long as the list. */
+static size_t ids_values(lua_State *L, int arg, struct vesta_value *out) {
+    luaL_checktype(L, arg, LUA_TTABLE);
+    lua_Integer count = luaL_len(L, arg);
+    luaL_argcheck(L, count <= IDS_VALUES_MAX, arg, "too many values");
+    for (lua_Integer i = 0; i < count; i++) {
+        lua_rawgeti(L, arg, i + 1);
+        lua_rawgeti(L, -1, 1);
+        lua_rawgeti(L, -2, 2);
+        out[i] = (struct vesta_value){luaL_checkstring(L, -2), (uint64_t)luaL_checkinteger(L, -1)};
+        lua_pop(L, 3);
+    }
+    return (size_t)count;
+}
+
+static void ids_integer(lua_State *L, const char *key, uint64_t value) {
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, key);
+}
+
+/* ids.make(layout, values) -> id | nil, text, code */
+static int ids_make(lua_State *L) {
+    struct vesta_layout layout;
+    struct vesta_value values[IDS_VALUES_MAX];
+    struct vesta_error err;
+    uint64_t id;
+    ids_parse(L, 1, &layout);
+    size_t count = ids_values(L, 2, values);
+    if (vesta_make(&layout, values, count, &id, &err) != VESTA_OK) return ids_fail(L, &err);
+    lua_pushinteger(L, (lua_Integer)id);
+    return 1;
+}
+
+/* ids.range(layout, from_ms, until_ms, values) -> { { min, max }, ... } | nil, text, code */
+static int ids_range(lua_State *L) {
+    struct vesta_layout layout;
+    struct vesta_value values[IDS_VALUES_MAX];
+    struct vesta_error err;
+    struct vesta_interval interval = {
+        .from_ms = luaL_checkinteger(L, 2), .until_ms = luaL_checkinteger(L, 3), .given = values};
+    ids_parse(L, 1, &layout);
+    interval.given_count = ids_values(L, 4, values);
+    struct vesta_pairs pairs = {.pair = lua_newuserdata(L, IDS_PAIRS_MAX * sizeof *pairs.pair), .max = IDS_PAIRS_MAX};
+    if (vesta_range(&layout, &interval, &pairs, &err) != VESTA_OK) return ids_fail(L, &err);
+    lua_createtable(L, (int)pairs.count, 0);
+    for (size_t i = 0; i < pairs.count; i++) {
+        lua_createtable(L, 0, 2);
+        ids_integer(L, "min", pairs.pair[i].min);
+        ids_integer(L, "max", pairs.pair[i].max);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* ids.issued(layout, fields, method) -> { { name, value }, ... } | nil, text, code
+ * The fields above the time, with the values of ids that a namespace with these fields and this method issues.  Left
+ * out: constants, the worker id, and a method that depends on the protocol. */
+static int ids_issued(lua_State *L) {
+    struct vesta_layout layout;
+    struct vesta_error err;
+    uint64_t issued[VESTA_FIELDS_MAX];
+    const char *fields = luaL_optstring(L, 2, NULL), *method = luaL_optstring(L, 3, NULL);
+    bool is_by_protocol = method && strcmp(method, VS_METHOD_BY_PROTOCOL) == 0;
+    lua_Integer count = 0;
+    ids_parse(L, 1, &layout);
+    if (vs_fields_parse(&layout, fields, method, issued, &err) != VESTA_OK) return ids_fail(L, &err);
+    lua_newtable(L);
+    for (int i = 0; i < layout.time; i++) {
+        bool is_open = i == layout.worker || (is_by_protocol && i == vs_method_at(&layout));
+        if (layout.field[i].fixed || is_open) continue;
+        lua_createtable(L, 2, 0);
+        lua_pushstring(L, layout.field[i].name);
+        lua_rawseti(L, -2, 1);
+        lua_pushinteger(L, (lua_Integer)issued[i]);
+        lua_rawseti(L, -2, 2);
+        lua_rawseti(L, -2, ++count);
+    }
+    return 1;
+}
+
+/* ------------------------------------------------------------------ guesses */
+
+struct ids_suspect {
+    struct vesta_layout layout; /* first: ids_rank finds the suspect by it */
+    const char *name;
+};
+
+struct ids_suspects {
+    size_t count;
+    struct ids_suspect suspect[];
+};
+
+/* ids.suspects({ { name =, text = the layout }, ... }) -> suspects, for ids.rank
+ * They keep the list, in which their names are. */
+static int ids_suspects(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    size_t count = (size_t)luaL_len(L, 1);
+    struct ids_suspects *suspects = lua_newuserdata(L, sizeof *suspects + count * sizeof *suspects->suspect);
+    suspects->count = count;
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (lua_Integer)i + 1);
+        lua_getfield(L, -1, "name");
+        lua_getfield(L, -2, "text");
+        suspects->suspect[i].name = luaL_checkstring(L, -2);
+        ids_parse(L, -1, &suspects->suspect[i].layout);
+        lua_pop(L, 3);
+    }
+    lua_pushvalue(L, 1);
+    lua_setuservalue(L, -2);
+    return 1;
+}
+
+static int ids_by_value(const void *a, const void *b) {
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
+}
+
+static void ids_push_odd(lua_State *L, const struct vs_suspect *suspect, const struct vs_evidence *evidence) {
+    const struct vesta_layout *layout = suspect->layout;
+    lua_createtable(L, layout->field_count, 0);
+    for (int i = 0; i < layout->field_count; i++) {
+        uint64_t value = vs_field_get(&layout->field[i], evidence->ids[0]);
+        lua_pushboolean(L, vs_guess_is_odd(suspect, i, value, evidence->now_ms));
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "odd");
+}
+
+static void ids_push_ranked(lua_State *L, const struct vs_suspect *ranked, size_t index, size_t family) {
+    lua_createtable(L, 0, 5);
+    ids_integer(L, "index", index);
+    ids_integer(L, "family", family);
+    lua_pushnumber(L, ranked->share);
+    lua_setfield(L, -2, "share");
+    lua_pushnumber(L, ranked->family);
+    lua_setfield(L, -2, "family_share");
+}
+
+/* ids.rank(suspects, ids, now_ms, made_ms or nil) -> { { index, share, family, family_share, odd }, ... }, none
+ * The layouts that could have made all ids, the likeliest family first; see vs_guess_rank.  `index` counts suspects,
+ * `family` counts families.  `odd`, for a single id only: for each field, whether its value speaks against the layout.
+ * `none` is the share of other layouts. */
+static int ids_rank(lua_State *L) {
+    const struct ids_suspects *suspects = lua_touserdata(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 4);
+    size_t count = suspects->count, id_count = (size_t)luaL_len(L, 2);
+    struct vs_suspect *ranked = lua_newuserdata(L, (count + 1) * sizeof *ranked);
+    uint64_t *ids = lua_newuserdata(L, (id_count + 1) * sizeof *ids);
+    struct vs_evidence evidence = {.ids = ids,
+                                   .count = id_count,
+                                   .now_ms = luaL_checkinteger(L, 3),
+                                   .made_ms = luaL_optinteger(L, 4, 0),
+                                   .has_made = !lua_isnoneornil(L, 4)};
+    for (size_t i = 0; i < count; i++)
+        ranked[i] = (struct vs_suspect){.name = suspects->suspect[i].name, .layout = &suspects->suspect[i].layout};
+    for (size_t i = 0; i < id_count; i++) {
+        lua_rawgeti(L, 2, (lua_Integer)i + 1);
+        ids[i] = (uint64_t)luaL_checkinteger(L, -1);
+        lua_pop(L, 1);
+    }
+    qsort(ids, id_count, sizeof *ids, ids_by_value);
+    double none = vs_guess_rank(&evidence, ranked, &count);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0, first = 0, family = 0; i < count; i++) {
+        if (i == 0 || !vs_guess_is_family(ranked[first].layout, ranked[i].layout)) first = i, family++;
+        const struct ids_suspect *suspect = (const struct ids_suspect *)ranked[i].layout;
+        ids_push_ranked(L, &ranked[i], (size_t)(suspect - suspects->suspect) + 1, family);
+        if (id_count == 1) ids_push_odd(L, &ranked[i], &evidence);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_pushnumber(L, none);
+    return 2;
+}
+
+int host_open_ids(lua_State *L) {
+    static const luaL_Reg functions[] = {{"make", ids_make},         {"range", ids_range}, {"issued", ids_issued},
+                                         {"suspects", ids_suspects}, {"rank", ids_rank},   {NULL, NULL}};
+    luaL_newlib(L, functions);
+    return 1;
+}

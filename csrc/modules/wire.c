@@ -1,0 +1,130 @@
+/* wire.c -- the module `wire`: connections that never block a screen, and waiting for them.  Knows no protocol. */
+#include "command/command.h"
+#include "modules/host.h"
+#include "os/address.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lauxlib.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define WIRE_PIECE 65536
+#define WIRE_WAITS_MAX 8
+#define WIRE_CLASS "vesta.wire"
+
+/* -1: it is closed. */
+static int *wire_self(lua_State *L) {
+    return luaL_checkudata(L, 1, WIRE_CLASS);
+}
+
+static int wire_close(lua_State *L) {
+    int *fd = wire_self(L);
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+    return 0;
+}
+
+/* wire.ask(address, text, patience_ms) -> connection | nil, text
+ * Connects and sends the text.  Only this blocks, for at most patience_ms per address of the host. */
+static int wire_ask(lua_State *L) {
+    struct vesta_error err;
+    size_t length;
+    const char *address = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &length);
+    int patience_ms = (int)luaL_checkinteger(L, 3), *fd = lua_newuserdatauv(L, sizeof *fd, 0);
+    *fd = -1;
+    luaL_setmetatable(L, WIRE_CLASS);
+    *fd = vs_connect(address, patience_ms, &err);
+    if (*fd < 0) {
+        lua_pushnil(L);
+        lua_pushstring(L, err.text);
+        return 2;
+    }
+    if (send(*fd, text, length, MSG_NOSIGNAL) == (ssize_t)length && fcntl(*fd, F_SETFL, O_NONBLOCK) == 0) return 1;
+    close(*fd);
+    *fd = -1;
+    lua_pushnil(L);
+    lua_pushstring(L, "the connection was lost at once");
+    return 2;
+}
+
+/* connection:read(max) -> the bytes that arrived, about max of them if more wait; true if no more can follow. */
+static int wire_read(lua_State *L) {
+    int fd = *wire_self(L);
+    size_t max = (size_t)luaL_checkinteger(L, 2), used = 0;
+    bool has_ended = fd < 0;
+    luaL_Buffer buffer;
+    luaL_buffinit(L, &buffer);
+    while (!has_ended && used < max) {
+        ssize_t n = recv(fd, luaL_prepbuffsize(&buffer, WIRE_PIECE), WIRE_PIECE, 0);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+        if (n <= 0) {
+            has_ended = true;
+            break;
+        }
+        luaL_addsize(&buffer, (size_t)n);
+        used += (size_t)n;
+    }
+    luaL_pushresult(&buffer);
+    lua_pushboolean(L, has_ended);
+    return 2;
+}
+
+/* wire.wait(connections, has_keys, ms) -> false after a signal that ends the command, else true; true if a key waits
+ * `connections`: a list, in which false stands for none.  Returns when bytes or a key arrive, or after ms. */
+static int wire_wait(lua_State *L) {
+    struct pollfd at[WIRE_WAITS_MAX + 1] = {{.fd = lua_toboolean(L, 2) ? STDIN_FILENO : -1, .events = POLLIN}};
+    int count = (int)lua_rawlen(L, 1), ms = (int)luaL_checkinteger(L, 3);
+    luaL_argcheck(L, count <= WIRE_WAITS_MAX, 1, "too many connections");
+    for (int i = 1; i <= count; i++) {
+        lua_rawgeti(L, 1, i);
+        const int *fd = luaL_testudata(L, -1, WIRE_CLASS);
+        at[i] = (struct pollfd){.fd = fd ? *fd : -1, .events = POLLIN};
+        lua_pop(L, 1);
+    }
+    bool is_fine = poll(at, (nfds_t)count + 1, ms) >= 0 || errno == EINTR;
+    lua_pushboolean(L, is_fine && !vs_interrupted());
+    lua_pushboolean(L, is_fine && at[0].revents != 0);
+    return 2;
+}
+
+/* wire.clock_ms() -> milliseconds since the boot */
+static int wire_clock_ms(lua_State *L) {
+    const struct vesta_clock *clock = vs_clock_system();
+    lua_pushinteger(L, clock->boot_us(clock->self) / 1000);
+    return 1;
+}
+
+/* wire.catch_signals(): Ctrl-C, TERM and a hang-up end waiting instead of the program. */
+static int wire_catch_signals(lua_State *L) {
+    (void)L;
+    vs_catch_signals();
+    return 0;
+}
+
+static int wire_interrupted(lua_State *L) {
+    lua_pushboolean(L, vs_interrupted());
+    return 1;
+}
+
+int host_open_wire(lua_State *L) {
+    static const luaL_Reg methods[] = {{"read", wire_read}, {"close", wire_close}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"ask", wire_ask},
+                                         {"wait", wire_wait},
+                                         {"clock_ms", wire_clock_ms},
+                                         {"catch_signals", wire_catch_signals},
+                                         {"interrupted", wire_interrupted},
+                                         {NULL, NULL}};
+    luaL_newmetatable(L, WIRE_CLASS);
+    luaL_newlib(L, methods);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, wire_close);
+    lua_setfield(L, -2, "__gc");
+    lua_pop(L, 1);
+    luaL_newlib(L, functions);
+    return 1;
+}

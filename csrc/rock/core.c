@@ -1,0 +1,165 @@
+/* core.c -- opens the module vesta.core, and its functions that need neither a layout nor a generator. */
+#include "rock/border.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "generator/generator.h"
+#include "id/id.h"
+#include "os/clock.h"
+
+#include <string.h>
+
+#define GUESS_MAX 32 /* presets that one id can fit; there are fewer presets */
+
+static int core_guess(lua_State *L) {
+    struct vesta_error err;
+    struct vesta_candidate found[GUESS_MAX];
+    const struct vesta_clock *clock = vs_clock_system();
+    int64_t now_ms = clock->unix_us(clock->self) / 1000;
+    uint64_t id;
+    lua_settop(L, 2);
+    if (vs_lua_id(L, 1, &id, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    if (!lua_isnil(L, 2) && vs_lua_time(L, 2, &now_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    size_t count = vesta_guess(id, now_ms, found, GUESS_MAX);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        struct vesta_layout layout;
+        if (vesta_layout_parse(found[i].preset->text, &layout, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+        lua_createtable(L, 0, 3);
+        vs_lua_set_text(L, "preset", found[i].preset->name);
+        vs_lua_set_text(L, "about", found[i].preset->about);
+        vs_lua_push_parts(L, &layout, &found[i].parts);
+        lua_setfield(L, -2, "parts");
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+static int push_fit(lua_State *L, const struct vesta_proposal *fit) {
+    char text[VESTA_LAYOUT_TEXT_MAX];
+    vesta_layout_text(&fit->layout, text);
+    lua_createtable(L, 0, 6);
+    vs_lua_set_text(L, "layout", text);
+    lua_pushnumber(L, fit->rate_max);
+    lua_setfield(L, -2, "rate_max");
+    vs_lua_set_integer(L, "nodes_max", (int64_t)fit->nodes_max);
+    lua_pushnumber(L, fit->years_max);
+    lua_setfield(L, -2, "years_max");
+    vs_lua_set_integer(L, "end_ms", fit->end_ms);
+    vs_lua_set_iso(L, "ends", fit->end_ms);
+    return 1;
+}
+
+/* core.fit(rate, nodes, years, epoch [, unit]): init.lua has checked the three numbers. */
+static int core_fit(lua_State *L) {
+    struct vesta_error err;
+    struct vesta_proposal fit;
+    struct vesta_fit_need need = {
+        .rate = lua_tonumber(L, 1), .nodes = (uint64_t)lua_tonumber(L, 2), .years = lua_tonumber(L, 3)};
+    const char *unit = lua_isnoneornil(L, 5) ? NULL : vs_lua_text(L, 5, "unit");
+    int32_t unit_us = unit ? vs_unit_read((struct vs_slice){unit, strlen(unit)}) : 0;
+    if (unit && !unit_us) return luaL_error(L, "vesta.fit: unit must be " VS_UNITS ", not \"%s\"", unit);
+    if (vs_lua_time(L, 4, &need.epoch_ms, &err) != VESTA_OK ||
+        (unit ? vs_fit_in(&need, unit_us, &fit, &err) : vesta_fit(&need, &fit, &err)) != VESTA_OK)
+        return vs_lua_push_error(L, &err);
+    return push_fit(L, &fit);
+}
+
+/* ------------------------------------------------------------------ text */
+
+static const char *const BASES[] = {
+    [VESTA_DECIMAL] = "decimal", [VESTA_HEX] = "hex", [VESTA_BASE32] = "base32", [VESTA_BASE62] = "base62"};
+
+static enum vesta_base check_base(lua_State *L, int arg) {
+    const char *name = lua_isnoneornil(L, arg) ? BASES[VESTA_DECIMAL] : vs_lua_text(L, arg, "base");
+    for (size_t i = 0; i < VS_COUNT(BASES); i++)
+        if (strcmp(name, BASES[i]) == 0) return (enum vesta_base)i;
+    luaL_error(L, "base must be \"decimal\", \"hex\", \"base32\" or \"base62\", not \"%s\"", name);
+    return VESTA_DECIMAL;
+}
+
+static int core_format(lua_State *L) {
+    struct vesta_error err;
+    char text[VESTA_FORMAT_MAX];
+    uint64_t id;
+    enum vesta_base base = check_base(L, 2);
+    if (vs_lua_id(L, 1, &id, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    lua_pushlstring(L, text, vesta_format(base, id, text));
+    return 1;
+}
+
+static int core_parse(lua_State *L) {
+    uint64_t id;
+    size_t length;
+    enum vesta_base base = check_base(L, 2);
+    if (lua_type(L, 1) != LUA_TSTRING) return luaL_error(L, "text must be a string, not %s", luaL_typename(L, 1));
+    const char *text = lua_tolstring(L, 1, &length);
+    if (vesta_parse(base, text, length, &id) == VESTA_OK) return vs_lua_push_id(L, id);
+    struct vesta_error err;
+    vs_fail(&err, VESTA_EID, "'%s' is not an id in %s", VS_QUOTE(text, length), BASES[base]);
+    return vs_lua_push_error(L, &err);
+}
+
+/* ------------------------------------------------------------------ the module */
+
+/* core.now_ms(): Unix milliseconds, as the generators' clock has them. */
+static int core_now_ms(lua_State *L) {
+    const struct vesta_clock *clock = vs_clock_system();
+    vs_lua_push_integer(L, clock->unix_us(clock->self) / 1000);
+    return 1;
+}
+
+/* 0: there is no such pause. */
+static enum vesta_why why_named(const char *name) {
+    int why = 1;
+    while (strcmp(vesta_why_name((enum vesta_why)why), name) != 0)
+        if (strcmp(vesta_why_name((enum vesta_why)why++), "unknown") == 0) return 0;
+    return (enum vesta_why)why;
+}
+
+/* core.pause_step(code, wait_s, left_s): how long to sleep before the next try, nil for not at all; whether the keeper
+ * is to be woken.  For who sleeps elsewhere than in C. */
+static int core_pause_step(lua_State *L) {
+    struct vesta_pause pause = {.why = why_named(luaL_checkstring(L, 1)), .wait_us = -1};
+    if (!lua_isnoneornil(L, 2)) pause.wait_us = (int64_t)(luaL_checknumber(L, 2) * 1e6);
+    int64_t step_us = vs_pause_step_us(&pause, (int64_t)(luaL_checknumber(L, 3) * 1e6));
+    if (step_us < 0)
+        lua_pushnil(L);
+    else
+        lua_pushnumber(L, (lua_Number)step_us / 1e6);
+    lua_pushboolean(L, vs_pause_wakes_keeper(pause.why));
+    return 2;
+}
+
+static int core_set_cdata_reader(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    vs_lua_set_cdata_reader(L);
+    return 0;
+}
+
+static const struct vs_lua_function FUNCTIONS[] = {
+    {"guess", core_guess},
+    {"fit", core_fit},
+    {"format", core_format},
+    {"parse", core_parse},
+    {"now_ms", core_now_ms},
+    {"pause_step", core_pause_step},
+    {"set_cdata_reader", core_set_cdata_reader},
+    {NULL, NULL},
+};
+
+VESTA_API int luaopen_vesta_core(lua_State *L);
+
+int luaopen_vesta_core(lua_State *L) {
+    lua_newtable(L);
+    vs_lua_functions(L, FUNCTIONS);
+    vs_lua_open_layout(L);
+    vs_lua_open_gen(L);
+    vs_lua_open_choice(L);
+    vs_lua_open_segment(L);
+    vs_lua_open_client(L);
+    vs_lua_open_zone(L);
+    vs_lua_set_text(L, "VERSION", VESTA_VERSION);
+    vs_lua_open_fast(L);
+    return 1;
+}

@@ -1,0 +1,473 @@
+/* gen.c -- the generator's methods.  Knows vesta_gen by its public functions only.
+ *
+ * A call that can give an id at once goes straight to vesta_next; only a pause takes the waiting path, which also
+ * starts or wakes the keeper, and asks lua/vesta/judge.lua when the time to wait is over and there is a policy.  Inside
+ * nginx none of it happens here (wait_us_max is -1): lua/vesta/resty.lua knows when a worker may wait, and in which
+ * process a thread lives on. */
+#include "rock/border.h"
+#include "keeper/rows.h"
+#include "os/clock.h"
+
+#include <stddef.h>
+
+static const char CLASS[] = "vesta.gen";
+
+#define OPTIONS_MAX 40 /* texts on the stack, and some more */
+#define VERDICTS_MAX 3 /* that a policy may give about one call */
+
+/* lua/vesta/fast.lua reads `begun` through LuaJIT's FFI: it stays the second word. */
+struct box {
+    struct vs_lua_object object;
+    struct vesta_gen *begun;   /* the same as `gen`, once somebody asked for an id */
+    struct vesta_gen *gen;     /* NULL once closed */
+    int64_t wait_us_max;       /* -1: never wait, and leave the keeper alone */
+    int64_t lease_wait_us_max; /* the same where a lease is wanted first: a claim is several writes to a disk */
+    bool judged;               /* it has a policy */
+    unsigned holders;          /* clients whose fallback it is: it stays open for them */
+    struct vesta_gen *held;    /* closed, but for them; or NULL */
+    struct vesta_pause pause;  /* the last one that ended a call or went to the policy; no `why`: none yet */
+};
+
+_Static_assert(offsetof(struct box, begun) == sizeof(void *), "the second word");
+_Static_assert(sizeof(struct vesta_pause) <= 64, "a pause fits the room that fast.lua sets aside");
+
+/* ------------------------------------------------------------------ help */
+
+static struct box *self(lua_State *L) {
+    return vs_lua_self(L, CLASS, sizeof(struct box));
+}
+
+static int push_closed(lua_State *L) {
+    return vs_lua_push_fail(L, VESTA_ECLOSED, "the generator is closed");
+}
+
+/* With the policy's message, if it stands second on the stack. */
+static int push_pause(lua_State *L, struct box *box, const struct vesta_pause *pause) {
+    char text[512];
+    box->pause = *pause;
+    vesta_pause_text(box->gen, pause, text, sizeof text);
+    lua_pushnil(L);
+    if (lua_type(L, 2) == LUA_TSTRING)
+        lua_pushvalue(L, 2);
+    else
+        lua_pushstring(L, text);
+    lua_pushstring(L, vesta_why_name(pause->why));
+    if (pause->wait_us < 0) return 3;
+    lua_pushnumber(L, (lua_Number)pause->wait_us / 1e6);
+    return 4;
+}
+
+static int64_t patience_us(const struct box *box, const struct vesta_pause *pause) {
+    bool needs_lease = pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE;
+    return needs_lease ? box->lease_wait_us_max : box->wait_us_max;
+}
+
+static int64_t now_us(void) {
+    const struct vesta_clock *clock = vs_clock_system();
+    return clock->boot_us(clock->self);
+}
+
+/* How a call waits that found no id. */
+struct waiting {
+    int64_t us_max;   /* for how long next; -1: no more */
+    int64_t until_us; /* a lease is waited for until then, however often a number must be chosen */
+    int verdicts;     /* that the policy gave */
+};
+
+static struct waiting begin_waiting(const struct box *box, const struct vesta_pause *pause) {
+    struct waiting w = {.us_max = patience_us(box, pause)};
+    w.until_us = now_us() + w.us_max;
+    return w;
+}
+
+static char judge_key; /* its address is the registry's key */
+
+/* A worker number is named, and the claim goes on. */
+static int64_t left_us(const struct waiting *w) {
+    int64_t left_us = w->until_us - now_us();
+    return left_us > 0 ? left_us : -1;
+}
+
+/* What a call that has waited in vain does next: w->us_max is how long to wait on, or -1: end with this pause, and with
+ * the policy's message if it gave one.  Of the stack only the generator is left, and the message.  Nothing is held
+ * here: a policy is Lua, it may raise for want of memory, and close the generator. */
+static void ask_judge(lua_State *L, struct box *box, const struct vesta_pause *pause, struct waiting *w) {
+    box->pause = *pause;
+    lua_settop(L, 1);
+    w->us_max = -1;
+    if (!box->judged || (pause->why != VESTA_CHOOSE && w->verdicts++ == VERDICTS_MAX)) return;
+    lua_pushlightuserdata(L, &judge_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 2);
+    if (lua_type(L, 2) != LUA_TNUMBER) {
+        lua_remove(L, 2);
+        return;
+    }
+    lua_Number ms = lua_tonumber(L, 2);
+    if (ms > 0) w->verdicts = VERDICTS_MAX; /* it said how long: it is not asked again when that is over */
+    lua_settop(L, 1);
+    if (pause->why != VESTA_CHOOSE) w->until_us = now_us() + (int64_t)(ms * 1000);
+    w->us_max = pause->why == VESTA_CHOOSE ? left_us(w) : (int64_t)(ms * 1000);
+}
+
+/* Where no id was there at once.  Cold and elsewhere: an id that is there must not pay for it. */
+static __attribute__((cold, noinline)) int wait(lua_State *L, struct box *box, uint64_t *id,
+                                                struct vesta_pause *pause) {
+    struct waiting w = begin_waiting(box, pause);
+    lua_settop(L, 1);
+    while (w.us_max >= 0 && box->gen) {
+        if (vesta_next_wait(box->gen, id, w.us_max, pause) == VESTA_OK) return VESTA_OK;
+        ask_judge(L, box, pause, &w);
+    }
+    return box->gen ? push_pause(L, box, pause) : push_closed(L);
+}
+
+/* With the first call, by waiting for no id, starts this process's keeper: who goes on with a lease that others fetched
+ * meets no pause.  False: it is closed. */
+static __attribute__((cold, noinline)) bool begin(struct box *box) {
+    struct vesta_pause pause;
+    if (box->gen && box->wait_us_max >= 0) vesta_batch_wait(box->gen, NULL, 0, 0, &pause);
+    box->begun = box->gen;
+    return box->gen;
+}
+
+/* VESTA_OK and an id, or what to return. */
+static inline int take(lua_State *L, uint64_t *id) {
+    struct box *box = self(L);
+    struct vesta_pause pause;
+    if (!box->begun && !begin(box)) return push_closed(L);
+    return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : wait(L, box, id, &pause);
+}
+
+/* VESTA_OK and n ids, or what to return.  The first step shows whether a lease is missing. */
+static int take_batch(lua_State *L, struct box *box, uint64_t *ids, size_t n) {
+    size_t have = 0;
+    struct vesta_pause pause = {.why = VESTA_FULL};
+    if (vesta_next_n(box->gen, ids, n, &have, &pause) == VESTA_OK && have == n) return VESTA_OK;
+    struct waiting w = begin_waiting(box, &pause);
+    while (have < n && box->gen) {
+        if (vesta_batch_wait(box->gen, ids + have, n - have, w.us_max, &pause) == VESTA_OK) return VESTA_OK;
+        ask_judge(L, box, &pause, &w);
+        if (w.us_max < 0 && box->gen) return push_pause(L, box, &pause);
+    }
+    return box->gen ? VESTA_OK : push_closed(L);
+}
+
+static int push_batch(lua_State *L, int (*push)(lua_State *L, const uint64_t *ids, size_t n)) {
+    uint64_t ids[VESTA_BATCH_MAX];
+    struct box *box = self(L);
+    size_t n = vs_lua_count(L);
+    if (!box->begun && !begin(box)) return push_closed(L);
+    int rc = take_batch(L, box, ids, n);
+    return rc == VESTA_OK ? push(L, ids, n) : rc;
+}
+
+/* ------------------------------------------------------------------ methods */
+
+static int gen_next(lua_State *L) {
+    uint64_t id;
+    int rc = take(L, &id);
+    return rc == VESTA_OK ? vs_lua_push_id(L, id) : rc;
+}
+
+static int gen_next_int(lua_State *L) {
+    uint64_t id = 0;
+    if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, id); /* no id is spent on an error */
+    int rc = take(L, &id);
+    return rc == VESTA_OK ? vs_lua_push_native(L, id) : rc;
+}
+
+static int gen_batch(lua_State *L) {
+    return push_batch(L, vs_lua_push_ids);
+}
+
+static int gen_batch_int(lua_State *L) {
+    return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : push_batch(L, vs_lua_push_natives);
+}
+
+static int gen_explain(lua_State *L) {
+    struct box *box = self(L);
+    return box->gen ? vs_lua_explain(L, vesta_gen_layout(box->gen)) : push_closed(L);
+}
+
+static int gen_make(lua_State *L) {
+    struct box *box = self(L);
+    return box->gen ? vs_lua_make(L, vesta_gen_layout(box->gen)) : push_closed(L);
+}
+
+static int gen_range(lua_State *L) {
+    struct box *box = self(L);
+    return box->gen ? vs_lua_range(L, vesta_gen_layout(box->gen)) : push_closed(L);
+}
+
+static void set_lease(lua_State *L, const struct vesta_info *info) {
+    vs_lua_set_integer(L, "worker", (int64_t)info->worker);
+    vs_lua_set_id(L, "tick", info->tick);
+    vs_lua_set_id(L, "limit", info->limit);
+    lua_pushboolean(L, info->drew_worker);
+    lua_setfield(L, -2, "drew_worker");
+}
+
+static int gen_info(lua_State *L) {
+    struct box *box = self(L);
+    struct vesta_info info;
+    char layout[VESTA_LAYOUT_TEXT_MAX];
+    if (!box->gen) return push_closed(L);
+    vesta_get_info(box->gen, &info);
+    vesta_layout_text(&info.layout, layout);
+    lua_createtable(L, 0, 16);
+    vs_lua_set_text(L, "layout", layout);
+    vs_lua_set_text(L, "namespace", info.namespace_);
+    vs_lua_set_text(L, "path", info.path);
+    vs_lua_set_text(L, "store", info.store);
+    vs_lua_set_text(L, "pacing", info.pacing == VESTA_PACING_HISTORY ? "history" : "clock");
+    vs_lua_set_text(L, "keeper", info.keeper);
+    vs_lua_set_text(L, "warning", info.warning);
+    vs_lua_set_integer(L, "ahead_ms_max", info.ahead_ms_max);
+    vs_lua_set_integer(L, "slot", info.slot);
+    vs_lua_set_integer(L, "slots_used", info.slots_used);
+    lua_pushboolean(L, info.holds_lease);
+    lua_setfield(L, -2, "holds_lease");
+    if (info.holds_lease) set_lease(L, &info);
+    return 1;
+}
+
+static int gen_keep(lua_State *L) {
+    struct box *box = self(L);
+    if (!box->gen) return push_closed(L);
+    int rc = vesta_keep(box->gen);
+    const char *text = rc == VESTA_EOPTION ? "a private generator has no lease to keep" : "cannot start the keeper";
+    if (rc != VESTA_OK) return vs_lua_push_fail(L, rc, text);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static int gen_release(lua_State *L) {
+    struct box *box = self(L);
+    struct vesta_error err;
+    if (!box->gen) return push_closed(L);
+    if (vesta_release(box->gen, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static int gen_close(lua_State *L) {
+    struct box *box = self(L);
+    if (box->holders && box->gen)
+        box->held = box->gen;
+    else
+        vesta_close(box->gen);
+    box->gen = box->begun = NULL;
+    return 0;
+}
+
+/* The registry refers to it, so that its memory outlives its holders, too. */
+void *vs_lua_hold_gen(lua_State *L, int arg, struct vesta_gen **gen) {
+    struct box *box = lua_touserdata(L, arg);
+    if (!box || lua_rawlen(L, arg) != sizeof *box || box->object.class != CLASS || !box->gen) return NULL;
+    lua_pushlightuserdata(L, box);
+    lua_pushvalue(L, arg < 0 ? arg - 1 : arg);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    box->holders++;
+    *gen = box->gen;
+    return box;
+}
+
+void vs_lua_leave_gen(lua_State *L, void *held) {
+    struct box *box = held;
+    if (--box->holders > 0) return;
+    vesta_close(box->held);
+    box->held = NULL;
+    lua_pushlightuserdata(L, box);
+    lua_pushnil(L);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+static int gen_text(lua_State *L) {
+    struct box *box = self(L);
+    struct vesta_info info;
+    if (!box->gen) {
+        lua_pushliteral(L, "vesta generator (closed)");
+        return 1;
+    }
+    vesta_get_info(box->gen, &info);
+    lua_pushfstring(L, "vesta generator (%s, %s)", info.namespace_, *info.path ? info.path : "private");
+    return 1;
+}
+
+static const struct vs_lua_function METHODS[] = {
+    {"next", gen_next},       {"next_int", gen_next_int}, {"batch", gen_batch}, {"batch_int", gen_batch_int},
+    {"explain", gen_explain}, {"make", gen_make},         {"range", gen_range}, {"info", gen_info},
+    {"keep", gen_keep},       {"release", gen_release},   {"close", gen_close}, {"__gc", gen_close},
+    {"__close", gen_close},   {"__tostring", gen_text},   {NULL, NULL},
+};
+
+/* ------------------------------------------------------------------ opening */
+
+static lua_Number number_option(lua_State *L, const char *key, lua_Number otherwise) {
+    lua_getfield(L, 1, key);
+    lua_Number n = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : otherwise;
+    lua_pop(L, 1);
+    return n;
+}
+
+static int64_t wait_option(lua_State *L, const char *key) {
+    lua_Number ms = number_option(L, key, -1);
+    return ms < 0 ? -1 : (int64_t)(ms * 1000);
+}
+
+static int flag_option(lua_State *L, const char *key) {
+    lua_getfield(L, 1, key);
+    int set = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return set;
+}
+
+/* An option's text stays on the stack, so that it lives until vesta_open has copied it. */
+static int read_option(lua_State *L, const struct vs_row *row, struct vesta_opts *opts, struct vesta_error *err) {
+    lua_getfield(L, 1, vs_row_name(row));
+    switch (lua_type(L, -1)) {
+    case LUA_TNIL: return VESTA_OK;
+    case LUA_TNUMBER: return vs_row_put_number(row, opts, (uint64_t)lua_tonumber(L, -1), err);
+    case LUA_TBOOLEAN: return vs_row_put_number(row, opts, (uint64_t)lua_toboolean(L, -1), err);
+    default: return vs_row_put(row, opts, vs_lua_text(L, -1, vs_row_name(row)), err);
+    }
+}
+
+static int read_options(lua_State *L, struct vesta_opts *opts, struct vesta_error *err) {
+    const struct vs_row *row;
+    if (flag_option(L, "chooses")) opts->flags |= VESTA_CHOOSES;
+    if (flag_option(L, "file_keeper")) opts->flags |= VESTA_FILE_KEEPER;
+    for (int i = 0; (row = vs_row_at(i)); i++) {
+        int rc = read_option(L, row, opts, err);
+        if (rc != VESTA_OK) return rc;
+    }
+    return VESTA_OK;
+}
+
+/* core.options(): { { name =, kind =, values =, max = }, ... }, for the checks of init.lua. */
+static int core_options(lua_State *L) {
+    static const char *const kinds[] = {
+        [VS_ROW_TEXT] = "text",   [VS_ROW_LAYOUT] = "layout", [VS_ROW_PATH] = "text",      [VS_ROW_URI] = "text",
+        [VS_ROW_NAME] = "text",   [VS_ROW_SECRET] = "secret", [VS_ROW_FIELDS] = "fields",  [VS_ROW_WORD] = "word",
+        [VS_ROW_CHOICE] = "word", [VS_ROW_WORKER] = "whole",  [VS_ROW_AHEAD] = "whole_ms", [VS_ROW_SWITCH] = "flag",
+        [VS_ROW_FLAG] = "flag"};
+    const struct vs_row *row;
+    lua_newtable(L);
+    for (int i = 0; (row = vs_row_at(i)); i++) {
+        lua_createtable(L, 0, 4);
+        vs_lua_set_text(L, "name", vs_row_name(row));
+        vs_lua_set_text(L, "kind", kinds[row->kind]);
+        if (row->values) vs_lua_set_text(L, "values", row->values);
+        vs_lua_set_integer(L, "max", (int64_t)row->max);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+/* core.open(options): init.lua has checked names, types and bounds. */
+static int core_open(lua_State *L) {
+    struct vesta_error err;
+    struct vesta_opts opts = VESTA_OPTS_INIT;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    luaL_checkstack(L, OPTIONS_MAX, NULL);
+    if (read_options(L, &opts, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    struct box *box = lua_newuserdata(L, sizeof *box);
+    *box = (struct box){.object = {CLASS},
+                        .wait_us_max = wait_option(L, "wait_ms_max"),
+                        .lease_wait_us_max = wait_option(L, "lease_wait_ms_max"),
+                        .judged = flag_option(L, "judged")};
+    luaL_getmetatable(L, CLASS);
+    lua_setmetatable(L, -2); /* before the generator exists: from here on Lua closes it */
+    return vesta_open(&opts, &box->gen, &err) == VESTA_OK ? 1 : vs_lua_push_error(L, &err);
+}
+
+/* core.take(gen, n): what there is at once, at least one id and at most n, for who waits by himself in between. */
+static int core_take(lua_State *L) {
+    uint64_t ids[VESTA_BATCH_MAX];
+    struct box *box = self(L);
+    size_t n = vs_lua_count(L), got;
+    struct vesta_pause pause;
+    if (!box->gen) return push_closed(L);
+    if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK) return push_pause(L, box, &pause);
+    return vs_lua_push_ids(L, ids, got);
+}
+
+/* ------------------------------------------------------------------ pauses, for lua/vesta/judge.lua */
+
+/* core.set_judge(f): f(gen) says what to do about the generator's last pause: milliseconds to wait on, or nil and a
+ * message. */
+static int core_set_judge(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_pushlightuserdata(L, &judge_key);
+    lua_pushvalue(L, 1);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+/* core.pause(gen): the last one, or nil. */
+static int core_pause(lua_State *L) {
+    const struct vesta_pause *pause = &self(L)->pause;
+    if (!pause->why) return 0;
+    lua_createtable(L, 0, 3);
+    vs_lua_set_text(L, "code", vesta_why_name(pause->why));
+    vs_lua_set_integer(L, "back_ms", (pause->back_us + 999) / 1000);
+    vs_lua_set_integer(L, "ahead_ticks", (int64_t)pause->ahead_ticks);
+    return 1;
+}
+
+/* core.borrow(gen, ms): the slot of the last pause may run that far ahead.  C knows the pause and counts the ticks, so
+ * nobody up there can set one. */
+static int core_borrow(lua_State *L) {
+    struct box *box = self(L);
+    lua_Number ms = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : -1;
+    if (!box->gen || !box->pause.why) return 0;
+    /* a comparison that is false for a nan, and no double that an integer cannot hold */
+    vesta_borrow(box->gen, &box->pause, !(ms >= 0) ? -1 : ms < VESTA_BORROW_MS_MAX ? (int64_t)ms : VESTA_BORROW_MS_MAX);
+    return 0;
+}
+
+/* core.switch(gen): whether the keeper is asked for another number than the one that paused last. */
+static int core_switch(lua_State *L) {
+    struct box *box = self(L);
+    lua_pushboolean(L, box->gen && box->pause.why && vesta_switch(box->gen, &box->pause) == VESTA_OK);
+    return 1;
+}
+
+/* core.choice(gen): what is to be chosen from, or nil where the keeper does not ask (any more). */
+static int core_choice(lua_State *L) {
+    struct box *box = self(L);
+    return box->gen ? vs_lua_push_choice(L, box->gen) : 0;
+}
+
+/* core.choose(gen, number), core.choose(gen, nil, why not), core.choose(gen): the default choice.  False: there is no
+ * such number. */
+static int core_choose(lua_State *L) {
+    static const struct vesta_pause asked = {.why = VESTA_CHOOSE};
+    struct box *box = self(L);
+    int rc = VESTA_OK;
+    lua_settop(L, 3);
+    if (box->gen && lua_type(L, 3) == LUA_TSTRING)
+        rc = vesta_choose_none(box->gen, &asked, lua_tostring(L, 3));
+    else if (box->gen) /* a policy's number is whole and at most 2^53 */
+        rc = (lua_toboolean(L, 4) && !lua_isnil(L, 2) ? vesta_choose_fixed : vesta_choose)(
+            box->gen, &asked, lua_isnil(L, 2) ? VESTA_ANY_WORKER : (uint64_t)luaL_checknumber(L, 2));
+    lua_pushboolean(L, rc != VESTA_EFIELD); /* or somebody else has answered meanwhile */
+    return 1;
+}
+
+static const struct vs_lua_function FUNCTIONS[] = {
+    {"choice", core_choice}, {"choose", core_choose},
+    {"open", core_open},     {"options", core_options},
+    {"take", core_take},     {"set_judge", core_set_judge},
+    {"pause", core_pause},   {"borrow", core_borrow},
+    {"switch", core_switch}, {NULL, NULL},
+};
+
+void vs_lua_open_gen(lua_State *L) {
+    vs_lua_functions(L, FUNCTIONS);
+    vs_lua_class(L, CLASS, METHODS);
+    lua_setfield(L, -2, "gen"); /* the metatable: fast.lua and resty.lua put their own next over it */
+}
