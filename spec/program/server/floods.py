@@ -1,5 +1,5 @@
 """floods.py -- the whole matrix of floods: 10,000 idle connections and 4,000 new ones a second for a minute, with 1,
-2 and 4 loops and three limits of descriptors.  A sample of it, in seconds, is regress/s1_a_flood_wedges_nobody.py.
+2 and 4 loops and three limits of descriptors.  A sample of it, in seconds, is regress/a_flood_stops_no_other_client.py.
 
 VESTA_FLOOD_SECONDS is another length; a second argument is a part of a claim, as everywhere.
 """

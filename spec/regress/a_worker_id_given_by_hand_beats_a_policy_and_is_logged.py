@@ -1,0 +1,44 @@
+"""A number that was given by hand when the generator file was made stays, whatever policy a later config names.  That is
+said, once, with what to do."""
+import time
+
+from serving import SLOW, Configured, claim, main, same
+
+SENTENCE = "a policy is not asked for a number: the generator file has one, given by hand"
+CONFIG = """return { log = { file = "%s" }, namespaces = { orders = { path = "%s", store = "sqlite:%s", layout = "vesta-milli",
+  policy = "%s" } } }"""
+
+
+@claim("a policy beside a number given by hand is not asked, and the log says so once, and what to do")
+def _(world):
+    path, db, policy, log = (world.path(name) for name in ("a.gen", "vesta.db", "policy.lua", "log"))
+    with open(policy, "w") as file:
+        file.write("return { api = 1, choose_worker = function(ctx) return 9 end }\n")
+    same(world.run("gen", "--namespace", "orders", "--path", path, "--store", "sqlite:" + db, "--layout", "vesta-milli",
+                   "--worker", "3").code, 0)
+    server = Configured(world, CONFIG % (log, path, db, policy))
+    server.quiet = True
+    with server:
+        end = time.monotonic() + 30 * SLOW
+        while True:
+            asked = server.get("/genid")
+            if asked.status == 200:
+                break
+            assert time.monotonic() < end, asked.body
+            time.sleep(0.05)
+        while SENTENCE not in open(log).read():  # the thread of the policies comes round
+            assert time.monotonic() < end, open(log).read()
+            time.sleep(0.05)
+        time.sleep(1)  # and says it no second time
+        metrics = server.get("/metrics").body
+        assert 'vesta_worker_id{namespace="orders"} 3\n' in metrics, metrics
+    with open(log) as file:
+        said = file.read()
+    same(said.count(SENTENCE), 1)
+    line, = [one for one in said.splitlines() if SENTENCE in one]
+    for part in ("orders", "remove it, or take choose_worker out"):
+        assert part in line, line
+    assert "a policy chose a worker number" not in said, said
+
+
+main()

@@ -1,0 +1,60 @@
+"""With the servers of names dead, getaddrinfo ran inside of a store's call: it took as long as that did, and so did whoever
+wanted to end."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
+VESTA = os.path.abspath(sys.argv[1])
+from servers import SLOW, claim, main
+
+CALL = os.path.join(BUILD, "spec", "stores", "store_call")
+LOOKUP_S = 30  # see slow_names.c
+END_S = 5 + 3 * SLOW  # the promise, and what a busy machine takes to notice
+SLOW_NAMES = dict(os.environ, LD_PRELOAD=os.path.join(BUILD, "slow_names.so"),
+                  ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0")
+URIS = ("mysql://me:x@db.slow/vesta", "zk://me:x@a.slow,b.slow/vesta")
+
+
+@claim("a call ends at its deadline while a name is looked up, the next one goes on waiting for it, and nobody who ends does")
+def _():
+    for uri in URIS:
+        begun = time.monotonic()
+        done = subprocess.run([CALL, uri, "orders", "300"], input="ns\nswap 7 0 10\n", env=SLOW_NAMES, capture_output=True,
+                              text=True, timeout=LOOKUP_S)
+        assert done.returncode == 0, done.stderr
+        assert [line.split()[0] for line in done.stdout.splitlines()] == ["DOWN"] * 2, done.stdout
+        assert "still being made" in done.stdout, done.stdout
+        assert time.monotonic() - begun < LOOKUP_S / 2
+
+
+def told_to_end(words, line):
+    """Started, and told to end once it has said that line: its exit code, and what it said."""
+    with tempfile.TemporaryDirectory() as home:
+        program = subprocess.Popen([VESTA, *words], cwd=home, env=dict(SLOW_NAMES, VESTA_STATE=home), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        said = ""
+        while line not in said:
+            more = program.stderr.readline()
+            assert more, "it ended with %d: %s" % (program.wait(), said)
+            said += more
+        begun = time.monotonic()
+        program.send_signal(signal.SIGTERM)
+        said += program.communicate(timeout=LOOKUP_S)[1]
+        took = time.monotonic() - begun
+        assert took < END_S, (took, said)
+        return program.returncode, said
+
+
+@claim("TERM ends a server that waits for a name, and a gen that does, within 5 s")
+def _():
+    for uri in URIS:
+        code, said = told_to_end(["serve", "--http", "unix:http.sock", "--resp", "off", "--store", uri, "--layout", "snowflake"], "still being made")
+        assert code == 0 and "all worker numbers are given back" in said, (code, said)
+        code, said = told_to_end(["gen", "-n", "5", "--store", uri, "--layout", "snowflake", "--wait-ms", "60000"], "no lease")
+        assert code == -signal.SIGTERM, (code, said)
+
+main()
