@@ -3,10 +3,11 @@
 #ifndef VS_SERVER_H
 #define VS_SERVER_H
 
+#include "access/bucket.h"
+#include "access/budget.h"
+#include "access/share.h"
 #include "os/address.h"
-#include "server/net/budget.h"
-#include "share/bucket.h"
-#include "share/share.h"
+#include "policy/policies.h"
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* budget.c -- the places of clients: shares, cuts, and addresses counted against a plain model. */
 #include "check.h"
-#include "server/net/budget.h"
+#include "access/budget.h"
 
 #include <stdlib.h>
 

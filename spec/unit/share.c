@@ -1,7 +1,7 @@
 /* share.c -- token buckets and shares, without a server: under a clock that the test moves, and a source of ids that is
  * filled as a layout's time units are. */
-#include "share/bucket.h"
-#include "share/share.h"
+#include "access/bucket.h"
+#include "access/share.h"
 #include "base/array.h"
 #include "check.h"
 

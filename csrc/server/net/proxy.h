@@ -3,7 +3,10 @@
 #ifndef VS_SERVER_PROXY_H
 #define VS_SERVER_PROXY_H
 
-#include "server/net/budget.h"
+#include "os/peer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define VS_PROXY_FIXED 16                   /* bytes, by which the length of the others is known */
 #define VS_PROXY_READ (VS_PROXY_FIXED + 36) /* that are looked at: with two addresses of IPv6 and their ports */

@@ -1,5 +1,5 @@
 /* bucket.c -- a token bucket as one instant; see bucket.h.  Pure.  All is relaxed: an instant, which orders nothing. */
-#include "share/bucket.h"
+#include "access/bucket.h"
 
 #define SECOND_NS 1000000000
 

@@ -1,6 +1,6 @@
 /* share.c -- levels: how many ids a second each may have of what there is; see share.h.  Pure.  Every word is relaxed:
  * sums and measures, of which one that is seen late is made good a turn later. */
-#include "share/share.h"
+#include "access/share.h"
 
 #include <stddef.h>
 

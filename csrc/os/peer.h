@@ -1,0 +1,25 @@
+/* peer.h -- the address at the other end of a connection, and its text. */
+#ifndef VS_OS_PEER_H
+#define VS_OS_PEER_H
+
+#include <stdint.h>
+
+struct vs_peer {
+    uint8_t family; /* 4, 6, or 0: a unix socket, whose clients have no address */
+    uint16_t port;
+    unsigned char at[16];
+};
+
+/* Makes a peer of the 4 or 16 bytes of an address.  An IPv4 address that is written as IPv6 becomes one of IPv4. */
+struct vs_peer vs_peer_at(int family, const void *at, uint16_t port);
+struct sockaddr_storage;
+struct vs_peer vs_peer_of(const struct sockaddr_storage *address); /* as the kernel reports it */
+/* What counts as one host: the address without its port.  Of IPv6 these are the first 64 bits, since one host has all
+ * addresses behind them. */
+struct vs_peer vs_peer_key(const struct vs_peer *peer);
+#define VS_PEER_TEXT_MAX 56
+const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]); /* "127.0.0.1:80", "[::1]:80", "unix" */
+/* The text without the port.  NULL has that of a unix socket. */
+const char *vs_peer_host(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]);
+
+#endif
