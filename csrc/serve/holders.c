@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "keeper/file.h"
 #include "os/thread.h"
-#include "server/reply.h"
+#include "proto/json.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -4,6 +4,8 @@
 
 #include "server/request.h"
 
+#define VS_REDIS_VERSION "7.0.0" /* clients read a version from it; ours stands in INFO's vesta_version */
+
 #define VS_READ_METHODS (VS_GET | VS_HEAD)
 #define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
 #define VS_CALL_NAME_MAX 32

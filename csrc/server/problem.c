@@ -70,37 +70,6 @@ const char *vs_code_of_status(int status) {
     return faults[0].code;
 }
 
-const char *vs_status_reason(int status) {
-    static const struct {
-        int status;
-        const char *reason;
-    } reasons[] = {{200, "OK"},
-                   {202, "Accepted"},
-                   {400, "Bad Request"},
-                   {401, "Unauthorized"},
-                   {403, "Forbidden"},
-                   {404, "Not Found"},
-                   {405, "Method Not Allowed"},
-                   {406, "Not Acceptable"},
-                   {408, "Request Timeout"},
-                   {409, "Conflict"},
-                   {411, "Length Required"},
-                   {413, "Content Too Large"},
-                   {414, "URI Too Long"},
-                   {415, "Unsupported Media Type"},
-                   {417, "Expectation Failed"},
-                   {421, "Misdirected Request"},
-                   {429, "Too Many Requests"},
-                   {431, "Request Header Fields Too Large"},
-                   {500, "Internal Server Error"},
-                   {503, "Service Unavailable"},
-                   {505, "HTTP Version Not Supported"}};
-    for (size_t i = 0; i < VS_COUNT(reasons); i++)
-        if (reasons[i].status == status) return reasons[i].reason;
-    assert(!"a status without a reason");
-    return "";
-}
-
 /* Control characters would end a RESP line or break a JSON string. */
 static void calm(char *text) {
     for (; *text; text++)
@@ -111,7 +80,7 @@ static void calm(char *text) {
 static void put_problem(struct vs_request *r, const char *code, const char *text) {
     vs_put(r->out, "{", 1); /* whatever stands before the body */
     vs_json_text(r->out, "type", "about:blank");
-    vs_json_text(r->out, "title", vs_status_reason(r->status));
+    vs_json_text(r->out, "title", vs_http_reason(r->status));
     vs_json_uint(r->out, "status", (uint64_t)r->status);
     vs_json_text(r->out, "code", code);
     vs_json_text(r->out, "detail", text);

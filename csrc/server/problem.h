@@ -1,4 +1,4 @@
-/* problem.h -- the table of failures: their names, and the words of HTTP for them. */
+/* problem.h -- the table of failures: their names. */
 #ifndef VS_SERVER_PROBLEM_H
 #define VS_SERVER_PROBLEM_H
 
@@ -7,6 +7,5 @@ const char *vs_code_name(int code);
 int vs_code_named(const char *name); /* which there is */
 /* The failure that a request has which could not be read and is answered with that HTTP status. */
 const char *vs_code_of_status(int status);
-const char *vs_status_reason(int status);
 
 #endif

@@ -32,12 +32,12 @@ ONLY_IN = [
     (r"zookeeper\.h|zookeeper/.*", {"store/zk"}),
     (r"uv\.h", {"server/net"}),
     (r"hiredis/.*", {"client", "main/fill"}),
-    (r"llhttp\.h", {"server/http"}),
+    (r"llhttp\.h", {"proto"}),
     (r"openssl/.*", {"tls"}),
 ]
 
 # The folders without I/O, which run in the simulator as they are, and what they have no use for.
-PURE = {"base", "id", "generator", "lease", "segment"}
+PURE = {"base", "id", "generator", "lease", "segment", "proto"}
 NOT_IN_PURE = r"(unistd|fcntl|pthread|time|dirent|signal|threads)\.h|sys/.*|linux/.*|arpa/.*|netinet/.*"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')

@@ -1,7 +1,7 @@
 /* accept.c -- reading Accept: which of the server's types a client wants, and how much. */
 #include "base/array.h"
 #include "check.h"
-#include "server/http/accept.h"
+#include "proto/accept.h"
 #include "tools.h"
 
 static struct vs_accept read_one(const char *text) {

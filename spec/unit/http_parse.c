@@ -2,7 +2,7 @@
  */
 #include "base/array.h"
 #include "check.h"
-#include "server/parse.h"
+#include "proto/http.h"
 #include "tools.h"
 
 #define ROOM (1 << 20)

@@ -1,7 +1,7 @@
 /* resp_parse.c -- the RESP parser: good requests, every prefix of them, hostile ones, with a guard page behind. */
 #include "base/array.h"
 #include "check.h"
-#include "server/parse.h"
+#include "proto/resp.h"
 #include "tools.h"
 
 #define ROOM (2 << 20)

@@ -5,7 +5,7 @@
 #include "log/access.h"
 #include "os/process.h"
 #include "server/handlers/metrics.h"
-#include "server/http/accept.h"
+#include "proto/accept.h"
 #include "server/commands.h"
 #include "server/problem.h"
 #include "server/shares/shares.h"

@@ -4,39 +4,12 @@
 #include "server/commands.h"
 
 #include <string.h>
-#include <strings.h>
 
 bool vs_http_is_v1(struct vs_slice path) {
     return path.length >= 4 && memcmp(path.at, "/v1/", 4) == 0;
 }
 
 /* ------------------------------------------------------------------ parameters */
-
-static int hex(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Percent-decodes into *room, moving it on; a text without escapes stays where it is.  `space` is what '+' means. */
-static bool decode(struct vs_slice raw, char space, char **room, struct vs_slice *out) {
-    char *to = *room;
-    *out = raw;
-    if (!memchr(raw.at, '%', raw.length) && !memchr(raw.at, '+', raw.length)) return true;
-    for (size_t i = 0; i < raw.length; i++) {
-        int high = 0, low = 0;
-        char c = raw.at[i] == '+' ? space : raw.at[i];
-        if (c == '%') {
-            if (raw.length - i < 3 || (high = hex(raw.at[i + 1])) < 0 || (low = hex(raw.at[i + 2])) < 0) return false;
-            c = (char)(high << 4 | low);
-            i += 2;
-        }
-        *to++ = c;
-    }
-    *out = (struct vs_slice){*room, (size_t)(to - *room)};
-    *room = to;
-    return true;
-}
 
 /* The place of `name` in "ns,n,format", or -1. */
 static int place_of(const char *params, struct vs_slice name) {
@@ -76,29 +49,14 @@ static bool bind_one(struct vs_request *r, struct vs_args *args, struct vs_slice
     return true;
 }
 
-/* Takes in "name=value&..."; *room is for what has to be decoded. */
-static bool bind_all(struct vs_request *r, struct vs_args *args, struct vs_slice from, char **room, int first) {
-    const char *at = from.at, *end = at ? at + from.length : NULL;
-    while (at < end) {
-        const char *amp = memchr(at, '&', (size_t)(end - at)), *stop = amp ? amp : end;
-        const char *equals = memchr(at, '=', (size_t)(stop - at)), *name_end = equals ? equals : stop;
-        struct vs_slice name, value, raw = {equals ? equals + 1 : stop, (size_t)(stop - (equals ? equals + 1 : stop))};
-        if (!decode((struct vs_slice){at, (size_t)(name_end - at)}, ' ', room, &name) ||
-            !decode(raw, ' ', room, &value))
-            return vs_refuse(r, "bad_field", "a %% in a parameter is not followed by two hex digits"), false;
-        if (stop > at && !bind_one(r, args, name, value, first)) return false;
-        at = amp ? amp + 1 : end;
-    }
-    return true;
-}
-
-static bool is_form(struct vs_slice type) {
-    static const char form[] = "application/x-www-form-urlencoded";
-    const char *end = type.at ? memchr(type.at, ';', type.length) : NULL;
-    size_t length = end ? (size_t)(end - type.at) : type.length;
-    while (length > 0 && (type.at[length - 1] == ' ' || type.at[length - 1] == '\t'))
-        length--;
-    return length == sizeof form - 1 && strncasecmp(type.at, form, length) == 0;
+/* Takes in "name=value&...".  *room is for decoded texts. */
+static bool bind_all(struct vs_request *r, struct vs_args *args, struct vs_slice rest, char **room, int first) {
+    struct vs_slice name, value;
+    int rc;
+    while ((rc = vs_http_next_pair(&rest, room, &name, &value)) > 0)
+        if (!bind_one(r, args, name, value, first)) return false;
+    if (rc < 0) vs_refuse(r, "bad_field", "a %% in a parameter is not followed by two hex digits");
+    return rc == 0;
 }
 
 bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest) {
@@ -107,11 +65,11 @@ bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_sl
     int first = rest.at ? 1 : 0, places = count_places(r->call->params);
     memset(args->at, 0, (size_t)(first + places) * sizeof *args->at); /* what is not given is a NULL text */
     args->count = first + places;
-    if (first && !decode(rest, '+', &room, &args->at[0]))
+    if (first && !vs_http_decode(rest, '+', &room, &args->at[0]))
         return vs_refuse(r, "bad_field", "a %% in the path is not followed by two hex digits"), false;
     if (!bind_all(r, args, http->query, &room, first)) return false;
     if (http->method == VS_POST && http->body.length > 0) {
-        if (!is_form(http->type))
+        if (!vs_http_is_form(http->type))
             return vs_refuse(r, "bad_type", "a body must be application/x-www-form-urlencoded, not '%s'",
                              VS_QUOTE(http->type.at, http->type.length)),
                    false;

@@ -3,7 +3,7 @@
 #define VS_MONITOR_CLIENTS_H
 
 #include "server/clients/roster.h"
-#include "server/reply.h"
+#include "proto/json.h"
 
 #define VS_CONNECTIONS_SHOWN_MAX 400
 

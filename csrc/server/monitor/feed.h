@@ -3,7 +3,8 @@
 #ifndef VS_FEED_H
 #define VS_FEED_H
 
-#include "server/reply.h"
+#include "proto/json.h"
+#include "server/room.h"
 #include "server/server.h"
 
 #define VS_VIEWERS_MAX 32

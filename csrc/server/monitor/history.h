@@ -2,7 +2,8 @@
 #ifndef VS_HISTORY_H
 #define VS_HISTORY_H
 
-#include "server/reply.h"
+#include "proto/json.h"
+#include "server/room.h"
 #include "server/server.h"
 
 #define VS_HISTORY_STEP_S 10

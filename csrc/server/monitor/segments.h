@@ -2,7 +2,7 @@
 #ifndef VS_SEGMENTS_H
 #define VS_SEGMENTS_H
 
-#include "server/reply.h"
+#include "proto/json.h"
 #include "server/tags.h"
 
 /* One tag, as an element. */

@@ -2,7 +2,8 @@
 #ifndef VS_STATUS_H
 #define VS_STATUS_H
 
-#include "server/reply.h"
+#include "proto/json.h"
+#include "server/room.h"
 #include "server/server.h"
 
 /* Appends the object, with that namespace alone, or (ns is negative) those that are told of; without a line end; fits a

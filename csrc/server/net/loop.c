@@ -131,7 +131,7 @@ static void close_loop(struct loop *loop) {
 /* For Date: the clock is asked twice a second, and not by requests. */
 static void tell_time(struct loop *loop) {
     const struct vesta_clock *clock = loop->server->opts->app->clock;
-    vs_http_tick(&loop->scratch, clock->unix_us(clock->self) / 1000000);
+    vs_http_tick(&loop->scratch.http, clock->unix_us(clock->self) / 1000000);
 }
 
 static void on_sweep(uv_timer_t *timer) {

@@ -4,12 +4,12 @@
 
 #include "server/clients/roster.h"
 #include "server/desk.h"
-#include "server/parse.h"
-#include "server/reply.h"
+#include "proto/http.h"
+#include "proto/json.h"
+#include "proto/resp.h"
+#include "server/room.h"
 
 _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
-
-enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
 
 /* Requests that wait for the tables of tags to be read, each for its own share; from VS_QUEUE_OF_IDS on: for an id of a
  * namespace, by its index, or for a number of a tag, by its place behind the namespaces. */
@@ -55,12 +55,7 @@ struct vs_scratch {
         uint64_t id; /* of a connection; 0: none yet */
         char address[VS_PEER_TEXT_MAX];
     } noted;
-    struct {
-        int64_t unix_s;            /* the second that `date` says */
-        char date[48];             /* "Date: ..." with its line end; "" before the first second is known */
-        char ok[VS_OK_HEADS][192]; /* the head of a plain 200, up to Content-Length's value */
-        size_t ok_length[VS_OK_HEADS];
-    } http;
+    struct vs_http_plain http;
     struct {
         int64_t at_us; /* as now_us; 0: never */
         uint64_t bytes;
@@ -186,9 +181,6 @@ enum vs_step {
     VS_STEP_CLOSE = -2, /* what was appended is the last: write it and close */
     VS_STEP_AGAIN = -3  /* what was appended is a part of the reply, and nothing is used: call again */
 };
-/* Makes the heads of replies that are made once a second, with the date. */
-void vs_http_tick(struct vs_scratch *scratch, int64_t unix_s);
-
 int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 /* The same for the request that waits. */

@@ -1,6 +1,6 @@
-/* parse.c -- bytes -> the arguments of one request of the Redis protocol.  Pure: keeps no state, allocates
+/* resp_parse.c -- bytes -> the arguments of one request of the Redis protocol.  Pure: keeps no state, allocates
  * nothing, knows no command. */
-#include "server/parse.h"
+#include "proto/resp.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@ const struct vs_resp_limits vs_resp_limits = {VS_RESP_ARGS_MAX, VS_RESP_BULK_MAX
 /* Redis' own caps for who has not said a password yet; a line typed by hand holds nothing but AUTH or HELLO then. */
 const struct vs_resp_limits vs_resp_stranger_limits = {10, 16384, 4096};
 
-static int broken(struct vs_args *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int resp_broken(struct vs_args *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static int broken(struct vs_args *out, const char *format, ...) {
+static int resp_broken(struct vs_args *out, const char *format, ...) {
     va_list list;
     va_start(list, format);
     vsnprintf(out->why, sizeof out->why, format, list);
@@ -26,7 +26,7 @@ static int broken(struct vs_args *out, const char *format, ...) {
 /* ------------------------------------------------------------------ arrays of bulk strings: what clients send */
 
 /* Reads "<digits>\r\n" at *at, moving *at behind it.  1: read; 0: wants more; -1: not such a line. */
-static int read_length(const char *buf, size_t len, size_t *at, size_t *value) {
+static int resp_read_length(const char *buf, size_t len, size_t *at, size_t *value) {
     size_t i = *at, n = 0;
     while (i < len && buf[i] >= '0' && buf[i] <= '9') {
         if (i - *at == LENGTH_DIGITS_MAX) return -1;
@@ -43,32 +43,32 @@ static int read_length(const char *buf, size_t len, size_t *at, size_t *value) {
 }
 
 /* Reads "$<length>\r\n<bytes>\r\n" at *at into *out.  As read_length. */
-static int read_bulk(struct vs_slice request, size_t *at, size_t most, struct vs_slice *text, struct vs_args *out) {
+static int resp_read_bulk(struct vs_slice request, size_t *at, size_t most, struct vs_slice *text, struct vs_args *out) {
     const char *buf = request.at;
     size_t i = *at, len = request.length, n;
     if (i == len) return 0;
-    if (buf[i++] != '$') return broken(out, "Protocol error: expected '$'");
-    int rc = read_length(buf, len, &i, &n);
-    if (rc < 0 || (rc > 0 && n > most)) return broken(out, "Protocol error: invalid bulk length (0 to %zu)", most);
+    if (buf[i++] != '$') return resp_broken(out, "Protocol error: expected '$'");
+    int rc = resp_read_length(buf, len, &i, &n);
+    if (rc < 0 || (rc > 0 && n > most)) return resp_broken(out, "Protocol error: invalid bulk length (0 to %zu)", most);
     if (rc == 0) return 0;
     if (len - i > n && buf[i + n] != '\r')
-        return broken(out, "Protocol error: a bulk string does not end where its length says");
+        return resp_broken(out, "Protocol error: a bulk string does not end where its length says");
     if (len - i < n + 2) return 0;
-    if (buf[i + n + 1] != '\n') return broken(out, "Protocol error: a bulk string does not end where its length says");
+    if (buf[i + n + 1] != '\n') return resp_broken(out, "Protocol error: a bulk string does not end where its length says");
     *text = (struct vs_slice){buf + i, n};
     *at = i + n + 2;
     return 1;
 }
 
-static int parse_array(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out) {
+static int resp_parse_array(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out) {
     size_t at = 1, count;
-    int rc = read_length(buf, len, &at, &count);
+    int rc = resp_read_length(buf, len, &at, &count);
     if (rc < 0 || (rc > 0 && count > limits->args_max))
-        return broken(out, "Protocol error: invalid multibulk length (0 to %zu)", limits->args_max);
+        return resp_broken(out, "Protocol error: invalid multibulk length (0 to %zu)", limits->args_max);
     for (size_t i = 0; rc > 0 && i < count; i++)
-        rc = read_bulk((struct vs_slice){buf, len}, &at, limits->bulk_max, &out->at[i], out);
+        rc = resp_read_bulk((struct vs_slice){buf, len}, &at, limits->bulk_max, &out->at[i], out);
     if (rc < 0) return rc;
-    if (rc == 0) return len < VS_RESP_REQUEST_MAX ? 0 : broken(out, "Protocol error: too big request (1 MiB)");
+    if (rc == 0) return len < VS_RESP_REQUEST_MAX ? 0 : resp_broken(out, "Protocol error: too big request (1 MiB)");
     out->count = (int)count;
     return (int)at;
 }
@@ -76,28 +76,28 @@ static int parse_array(const char *buf, size_t len, const struct vs_resp_limits 
 /* ------------------------------------------------------------------ lines, as a person types them into telnet */
 
 /* What may stand between words. */
-static bool is_blank(char c) {
+static bool resp_is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 /* A word that is not quoted goes on over the odder blanks, as for Redis. */
-static bool ends_word(char c) {
+static bool resp_ends_word(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static int hex_value(char c) {
+static int resp_hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     c |= 0x20;
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* What stands behind a backslash between double quotes; *at is moved behind it. */
-static char unescape(const char **at, const char *end) {
+static char resp_unescape(const char **at, const char *end) {
     static const char named[] = "n\nr\rt\tb\ba\a";
     const char *p = *at;
-    if (end - p >= 3 && *p == 'x' && hex_value(p[1]) >= 0 && hex_value(p[2]) >= 0) {
+    if (end - p >= 3 && *p == 'x' && resp_hex_value(p[1]) >= 0 && resp_hex_value(p[2]) >= 0) {
         *at = p + 3;
-        return (char)(hex_value(p[1]) * 16 + hex_value(p[2]));
+        return (char)(resp_hex_value(p[1]) * 16 + resp_hex_value(p[2]));
     }
     *at = p + 1;
     for (const char *pair = named; *pair; pair += 2)
@@ -106,13 +106,13 @@ static char unescape(const char **at, const char *end) {
 }
 
 /* Reads from an opening quote to behind its closing one, writing what it says to *to.  NULL: it is not closed. */
-static const char *read_quoted(const char *at, const char *end, char **to) {
+static const char *resp_read_quoted(const char *at, const char *end, char **to) {
     char quote = *at++;
     while (at < end && *at != quote) {
         bool escaped = *at == '\\' && end - at > 1;
         if (escaped && quote == '"') {
             at++;
-            *(*to)++ = unescape(&at, end);
+            *(*to)++ = resp_unescape(&at, end);
         } else {
             at += escaped && at[1] == quote; /* between single quotes, only \' is one */
             *(*to)++ = *at++;
@@ -123,37 +123,37 @@ static const char *read_quoted(const char *at, const char *end, char **to) {
 
 /* Reads a word by Redis' rules, from its first byte to behind its last; what was quoted goes to *typed.  NULL: a quote
  * is not closed, or something follows it. */
-static const char *read_word(const char *from, const char *end, char **typed, struct vs_slice *word) {
+static const char *resp_read_word(const char *from, const char *end, char **typed, struct vs_slice *word) {
     const char *at = from;
-    while (at < end && !ends_word(*at) && *at != '"' && *at != '\'')
+    while (at < end && !resp_ends_word(*at) && *at != '"' && *at != '\'')
         at++;
     *word = (struct vs_slice){from, (size_t)(at - from)};
-    if (at == end || ends_word(*at)) return at;
+    if (at == end || resp_ends_word(*at)) return at;
     memcpy(*typed, from, word->length);
     word->at = *typed;
     *typed += word->length;
-    at = read_quoted(at, end, typed);
+    at = resp_read_quoted(at, end, typed);
     word->length = (size_t)(*typed - word->at);
-    return at && (at == end || is_blank(*at)) ? at : NULL;
+    return at && (at == end || resp_is_blank(*at)) ? at : NULL;
 }
 
-static int parse_inline(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out) {
-    if (len >= 2 && buf[0] == 0x16 && buf[1] == 0x03) return broken(out, "Protocol error: this address speaks no TLS");
+static int resp_parse_inline(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out) {
+    if (len >= 2 && buf[0] == 0x16 && buf[1] == 0x03) return resp_broken(out, "Protocol error: this address speaks no TLS");
     const char *newline = memchr(buf, '\n', len < limits->inline_max ? len : limits->inline_max), *at = buf;
     if (!newline)
         return len < limits->inline_max
                    ? 0
-                   : broken(out, "Protocol error: too big inline request (%zu bytes)", limits->inline_max);
+                   : resp_broken(out, "Protocol error: too big inline request (%zu bytes)", limits->inline_max);
     char *typed = out->typed;
     out->is_inline = true;
     while (true) {
-        while (at < newline && is_blank(*at))
+        while (at < newline && resp_is_blank(*at))
             at++;
         if (at == newline) return (int)(newline - buf) + 1;
         if ((size_t)out->count == limits->args_max)
-            return broken(out, "Protocol error: too many arguments (%zu)", limits->args_max);
-        at = read_word(at, newline, &typed, &out->at[out->count++]);
-        if (!at) return broken(out, "Protocol error: unbalanced quotes in request");
+            return resp_broken(out, "Protocol error: too many arguments (%zu)", limits->args_max);
+        at = resp_read_word(at, newline, &typed, &out->at[out->count++]);
+        if (!at) return resp_broken(out, "Protocol error: unbalanced quotes in request");
     }
 }
 
@@ -162,5 +162,5 @@ int vs_resp_parse(const char *buf, size_t len, const struct vs_resp_limits *limi
     out->broken = NULL;
     out->is_inline = false;
     if (len == 0) return 0;
-    return buf[0] == '*' ? parse_array(buf, len, limits, out) : parse_inline(buf, len, limits, out);
+    return buf[0] == '*' ? resp_parse_array(buf, len, limits, out) : resp_parse_inline(buf, len, limits, out);
 }

@@ -1,5 +1,5 @@
 /* json.c -- writing JSON: strings, and the members of an object.  Knows no request. */
-#include "server/reply.h"
+#include "proto/json.h"
 
 void vs_put_json(struct vs_out *out, const char *text) {
     vs_put(out, "\"", 1);

@@ -1,61 +1,61 @@
-/* parse.c -- bytes -> one HTTP/1.x request, by llhttp, which only this file knows.  Pure.
+/* http_parse.c -- bytes -> one HTTP/1.x request, by llhttp, which only this file knows.  Pure.
  *
  * The head is looked at by llhttp only once it is complete, and always whole: so every text is one view into the
  * buffer, and nothing of a request has to be remembered between two reads. */
-#include "server/parse.h"
+#include "proto/http.h"
 
 #include <llhttp.h>
 #include <string.h>
 #include <strings.h>
 
-static int broken(struct vs_http *out, int status, const char *why) {
+static int http_broken(struct vs_http *out, int status, const char *why) {
     out->status = status;
     out->broken = why;
     return -1;
 }
 
-static int count_blanks(const char *line, size_t length) {
+static int http_count_blanks(const char *line, size_t length) {
     int count = 0;
     for (const char *end = line + length; (line = memchr(line, ' ', (size_t)(end - line))); line++)
         count++;
     return count;
 }
 
-static int bad_line(struct vs_http *out, const char *line, size_t length, int number) {
-    if (number > VS_HTTP_HEADERS_MAX) return broken(out, 431, "too many headers (64)");
+static int http_bad_line(struct vs_http *out, const char *line, size_t length, int number) {
+    if (number > VS_HTTP_HEADERS_MAX) return http_broken(out, 431, "too many headers (64)");
     if (*line == ' ' || *line == '\t')
-        return broken(out, 400, "a header line starts with a space (folded headers are obsolete)");
-    if (*line == ':') return broken(out, 400, "a header has no name");
+        return http_broken(out, 400, "a header line starts with a space (folded headers are obsolete)");
+    if (*line == ':') return http_broken(out, 400, "a header has no name");
     if (number > 0) return 0;
-    if (length > VS_HTTP_LINE_MAX) return broken(out, 414, "the request line is too long (4096 bytes)");
+    if (length > VS_HTTP_LINE_MAX) return http_broken(out, 414, "the request line is too long (4096 bytes)");
     if (length > 9 && memcmp(line + length - 9, " HTTP/1.", 8) == 0 &&
         (line[length - 1] == '1' || line[length - 1] == '0'))
-        return count_blanks(line, length) == 2 ? 0 : broken(out, 400, "a request line must have exactly two spaces");
-    return broken(out, 505, "this server speaks HTTP/1.1 and HTTP/1.0");
+        return http_count_blanks(line, length) == 2 ? 0 : http_broken(out, 400, "a request line must have exactly two spaces");
+    return http_broken(out, 505, "this server speaks HTTP/1.1 and HTTP/1.0");
 }
 
 /* The length of a complete head.  llhttp forgives bare line feeds and folded headers, proxies read them otherwise:
  * whatever two readers could take for two different requests is refused here. */
-static int head_length(const char *buf, size_t len, struct vs_http *out) {
+static int http_head_length(const char *buf, size_t len, struct vs_http *out) {
     size_t at = 0;
-    if (len > 0 && (buf[0] < 'A' || buf[0] > 'Z')) return broken(out, 400, "this is not HTTP");
+    if (len > 0 && (buf[0] < 'A' || buf[0] > 'Z')) return http_broken(out, 400, "this is not HTTP");
     for (int number = 0;; number++) {
         const char *newline = memchr(buf + at, '\n', len - at);
         if (!newline) break;
         size_t end = (size_t)(newline - buf);
-        if (end == at || buf[end - 1] != '\r') return broken(out, 400, "a line does not end in CR LF");
+        if (end == at || buf[end - 1] != '\r') return http_broken(out, 400, "a line does not end in CR LF");
         if (end + 1 > VS_HTTP_HEAD_MAX) break;
         if (end - 1 == at) return (int)end + 1;
-        if (bad_line(out, buf + at, end - 1 - at, number) < 0) return -1;
+        if (http_bad_line(out, buf + at, end - 1 - at, number) < 0) return -1;
         at = end + 1;
     }
-    if (at == 0 && len > VS_HTTP_LINE_MAX) return broken(out, 414, "the request line is too long (4096 bytes)");
-    if (len > VS_HTTP_HEAD_MAX) return broken(out, 431, "the headers are too long (16384 bytes)");
+    if (at == 0 && len > VS_HTTP_LINE_MAX) return http_broken(out, 414, "the request line is too long (4096 bytes)");
+    if (len > VS_HTTP_HEAD_MAX) return http_broken(out, 431, "the headers are too long (16384 bytes)");
     return 0;
 }
 
 /* What llhttp's callbacks fill. */
-struct reading {
+struct http_reading {
     struct vs_http *out;
     struct vs_slice url, name;
     int hosts, types, tokens, origins;
@@ -63,27 +63,27 @@ struct reading {
     uint64_t content_length;
 };
 
-static int on_url(llhttp_t *parser, const char *at, size_t length) {
-    struct reading *reading = parser->data;
+static int http_on_url(llhttp_t *parser, const char *at, size_t length) {
+    struct http_reading *reading = parser->data;
     reading->url = (struct vs_slice){at, length};
     return 0;
 }
 
-static bool is_named(const struct reading *reading, const char *name) {
+static bool http_is_named(const struct http_reading *reading, const char *name) {
     return strncasecmp(reading->name.at, name, reading->name.length) == 0;
 }
 
-static int on_header_field(llhttp_t *parser, const char *at, size_t length) {
-    struct reading *reading = parser->data;
+static int http_on_header_field(llhttp_t *parser, const char *at, size_t length) {
+    struct http_reading *reading = parser->data;
     reading->name = (struct vs_slice){at, length};
-    if (length == 4) reading->hosts += is_named(reading, "Host");
-    if (length == 17 && is_named(reading, "Transfer-Encoding"))
+    if (length == 4) reading->hosts += http_is_named(reading, "Host");
+    if (length == 17 && http_is_named(reading, "Transfer-Encoding"))
         reading->encoded = true; /* even an empty one, which llhttp takes for none */
     return 0;
 }
 
 /* A name, an address, a port.  Whoever stands in front of this server may read more into other characters. */
-static bool is_host(const char *at, size_t length) {
+static bool http_is_host(const char *at, size_t length) {
 #define ROW(from, to) [from... to] = true
     static const bool plain[256] = {
         ROW('a', 'z'), ROW('A', 'Z'), ROW('0', ':'), ROW('-', '.'), ['['] = true, [']'] = true, ['_'] = true};
@@ -93,26 +93,26 @@ static bool is_host(const char *at, size_t length) {
     return true;
 }
 
-static bool has_only(const char *at, size_t length, const char *letters) {
+static bool http_has_only(const char *at, size_t length, const char *letters) {
     for (size_t i = 0; i < length; i++)
         if (!strchr(letters, at[i])) return false;
     return true;
 }
 
 /* [::1], up to its port. */
-static bool is_bracketed(struct vs_slice host) {
+static bool http_is_bracketed(struct vs_slice host) {
     return host.length > 2 && *host.at == '[' && host.at[host.length - 1] == ']' &&
-           has_only(host.at + 1, host.length - 2, "0123456789abcdefABCDEF:.");
+           http_has_only(host.at + 1, host.length - 2, "0123456789abcdefABCDEF:.");
 }
 
 /* An address ends in a label of digits, as no name of the world's DNS does; a name without a dot is in nobody's DNS but
  * that of this network; `localhost`, and what is below it, is this machine for browsers. */
-static bool is_public_name(struct vs_slice host) {
+static bool http_is_public_name(struct vs_slice host) {
     const char *bracket = memrchr(host.at, ']', host.length), *from = bracket ? bracket : host.at;
     const char *port = memchr(from, ':', host.length - (size_t)(from - host.at));
     size_t length = port ? (size_t)(port - host.at) : host.length, label;
-    if (port && !has_only(port + 1, host.length - length - 1, "0123456789")) return true; /* neither, whoever says it */
-    if (memchr(host.at, '[', length) || bracket) return !is_bracketed((struct vs_slice){host.at, length});
+    if (port && !http_has_only(port + 1, host.length - length - 1, "0123456789")) return true; /* neither, whoever says it */
+    if (memchr(host.at, '[', length) || bracket) return !http_is_bracketed((struct vs_slice){host.at, length});
     if (length > 0 && host.at[length - 1] == '.') length--;
     for (label = length; label > 0 && host.at[label - 1] != '.';)
         label--;
@@ -123,51 +123,51 @@ static bool is_public_name(struct vs_slice host) {
     return false;
 }
 
-static void take_host(struct reading *reading, struct vs_slice value) {
-    reading->bad_host = !is_host(value.at, value.length);
+static void http_take_host(struct http_reading *reading, struct vs_slice value) {
+    reading->bad_host = !http_is_host(value.at, value.length);
     reading->out->host = value;
-    reading->out->is_public_name = is_public_name(value);
+    reading->out->is_public_name = http_is_public_name(value);
 }
 
 /* Said twice, and two things: whichever is foreign counts. */
-static void take_site(struct vs_http *out, struct vs_slice value) {
+static void http_take_site(struct vs_http *out, struct vs_slice value) {
     bool is_own = vs_slice_is_case(value, "same-origin") || vs_slice_is_case(value, "none");
     if (out->site != VS_SITE_FOREIGN) out->site = is_own ? VS_SITE_OWN : VS_SITE_FOREIGN;
 }
 
-static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
-    struct reading *reading = parser->data;
+static int http_on_header_value(llhttp_t *parser, const char *at, size_t length) {
+    struct http_reading *reading = parser->data;
     while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\t'))
         length--; /* blanks behind a value are not its own */
     struct vs_slice value = {at, length};
     switch (reading->name.length) { /* few names are looked at, and a length is soon compared */
     case 4:
-        if (is_named(reading, "Host")) take_host(reading, value);
+        if (http_is_named(reading, "Host")) http_take_host(reading, value);
         break;
     case 6:
-        if (is_named(reading, "Accept")) vs_accept_read(&reading->out->accept, value);
-        if (is_named(reading, "Expect") && vs_slice_is_case(value, "100-continue"))
+        if (http_is_named(reading, "Accept")) vs_accept_read(&reading->out->accept, value);
+        if (http_is_named(reading, "Expect") && vs_slice_is_case(value, "100-continue"))
             reading->out->expects_continue = true;
-        else if (is_named(reading, "Expect"))
+        else if (http_is_named(reading, "Expect"))
             reading->expects_more = true;
-        else if (is_named(reading, "Origin"))
+        else if (http_is_named(reading, "Origin"))
             reading->out->origin = value, reading->origins++;
         break;
     case 12:
-        if (is_named(reading, "Content-Type")) reading->out->type = value, reading->types++;
+        if (http_is_named(reading, "Content-Type")) reading->out->type = value, reading->types++;
         break;
     case 13:
-        if (is_named(reading, "Authorization")) reading->out->authorization = value, reading->tokens++;
+        if (http_is_named(reading, "Authorization")) reading->out->authorization = value, reading->tokens++;
         break;
     case 14:
-        if (is_named(reading, "Sec-Fetch-Site")) take_site(reading->out, value);
+        if (http_is_named(reading, "Sec-Fetch-Site")) http_take_site(reading->out, value);
         break;
     }
     return 0;
 }
 
-static int on_headers_complete(llhttp_t *parser) {
-    struct reading *reading = parser->data;
+static int http_on_headers_complete(llhttp_t *parser) {
+    struct http_reading *reading = parser->data;
     reading->complete = true;
     reading->content_length = parser->flags & F_CONTENT_LENGTH ? parser->content_length : 0;
     reading->out->http10 = parser->http_minor == 0;
@@ -182,13 +182,13 @@ static int on_headers_complete(llhttp_t *parser) {
     return 0;
 }
 
-static const llhttp_settings_t settings = {.on_url = on_url,
-                                           .on_header_field = on_header_field,
-                                           .on_header_value = on_header_value,
-                                           .on_headers_complete = on_headers_complete};
+static const llhttp_settings_t settings = {.on_url = http_on_url,
+                                           .on_header_field = http_on_header_field,
+                                           .on_header_value = http_on_header_value,
+                                           .on_headers_complete = http_on_headers_complete};
 
 /* path?query#fragment */
-static void split_url(struct vs_slice url, struct vs_http *out) {
+static void http_split_url(struct vs_slice url, struct vs_http *out) {
     const char *end = memchr(url.at, '#', url.length);
     if (end) url.length = (size_t)(end - url.at);
     const char *mark = memchr(url.at, '?', url.length);
@@ -196,25 +196,25 @@ static void split_url(struct vs_slice url, struct vs_http *out) {
     out->query = (struct vs_slice){mark ? mark + 1 : NULL, mark ? url.length - out->path.length - 1 : 0};
 }
 
-static int read_head(const char *head, size_t length, struct vs_http *out, size_t *body) {
-    struct reading reading = {.out = out};
+static int http_read_head(const char *head, size_t length, struct vs_http *out, size_t *body) {
+    struct http_reading reading = {.out = out};
     llhttp_t parser;
     llhttp_init(&parser, HTTP_REQUEST, &settings);
     parser.data = &reading;
     llhttp_errno_t rc = llhttp_execute(&parser, head, length);
     if ((rc != HPE_OK && rc != HPE_PAUSED_UPGRADE) || !reading.complete)
-        return broken(out, 400, rc == HPE_OK ? "the request is not complete" : llhttp_get_error_reason(&parser));
+        return http_broken(out, 400, rc == HPE_OK ? "the request is not complete" : llhttp_get_error_reason(&parser));
     if (reading.hosts > 1 || (reading.hosts == 0 && !out->http10))
-        return broken(out, 400, "a request needs exactly one Host header");
-    if (reading.bad_host) return broken(out, 400, "Host must be a name or an address, and may have a port");
+        return http_broken(out, 400, "a request needs exactly one Host header");
+    if (reading.bad_host) return http_broken(out, 400, "Host must be a name or an address, and may have a port");
     bool is_all = out->method == VS_OPTIONS && vs_slice_is(reading.url, "*");
-    if (*reading.url.at != '/' && !is_all) return broken(out, 400, "the request target must be a path, such as /genid");
-    split_url(reading.url, out);
+    if (*reading.url.at != '/' && !is_all) return http_broken(out, 400, "the request target must be a path, such as /genid");
+    http_split_url(reading.url, out);
     if (reading.types > 1 || reading.tokens > 1 || reading.origins > 1)
-        return broken(out, 400, "Content-Type, Authorization or Origin is given twice");
-    if (reading.expects_more) return broken(out, 417, "the only Expect value supported is 100-continue");
-    if (reading.encoded) return broken(out, 411, "send the body with Content-Length, not in chunks");
-    if (reading.content_length > VS_HTTP_BODY_MAX) return broken(out, 413, "the body is too large (65536 bytes)");
+        return http_broken(out, 400, "Content-Type, Authorization or Origin is given twice");
+    if (reading.expects_more) return http_broken(out, 417, "the only Expect value supported is 100-continue");
+    if (reading.encoded) return http_broken(out, 411, "send the body with Content-Length, not in chunks");
+    if (reading.content_length > VS_HTTP_BODY_MAX) return http_broken(out, 413, "the body is too large (65536 bytes)");
     *body = (size_t)reading.content_length;
     return 1;
 }
@@ -225,9 +225,9 @@ int vs_http_parse(const char *buf, size_t len, struct vs_http *out) {
     while (skip + 1 < len && skip < VS_HTTP_HEAD_MAX && buf[skip] == '\r' && buf[skip + 1] == '\n')
         skip += 2; /* old clients end a body with an empty line that they do not count */
     if (len - skip == 1 && buf[skip] == '\r') return 0;
-    int head = head_length(buf + skip, len - skip, out);
+    int head = http_head_length(buf + skip, len - skip, out);
     if (head <= 0) return head;
-    if (read_head(buf + skip, (size_t)head, out, &body) < 0) return -1;
+    if (http_read_head(buf + skip, (size_t)head, out, &body) < 0) return -1;
     size_t total = skip + (size_t)head + body;
     if (len < total) {
         out->need = total;

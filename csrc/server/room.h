@@ -1,0 +1,14 @@
+/* room.h -- how long replies may be. */
+#ifndef VS_SERVER_ROOM_H
+#define VS_SERVER_ROOM_H
+
+#include "base/out.h"
+
+#define VS_REPLY_MAX (344 * 1024) /* one reply; none is longer than /metrics may be */
+#define VS_OUT_MAX (688 * 1024)   /* the replies of one write */
+
+_Static_assert(VESTA_BATCH_MAX *(VESTA_FORMAT_MAX + 4) + 16 <= VS_REPLY_MAX,
+               "a batch fits a reply, as bulk strings too");
+_Static_assert(2 * VS_REPLY_MAX <= VS_OUT_MAX, "there is room for a reply until half of it is full");
+
+#endif
