@@ -1,5 +1,5 @@
 # manual.cmake -- writes man1/*.1 and vesta.{bash,zsh,fish} into the folder that it runs in: what VESTA prints, for each
-# command that stands in COMMANDS, cli.h.  Run by cmake -P at build time.
+# command that its own page lists.  Run by cmake -P at build time.
 function(write_help file)
   execute_process(COMMAND ${VESTA} help ${ARGN} OUTPUT_FILE ${file} RESULT_VARIABLE code)
   if(NOT code EQUAL 0)
@@ -9,13 +9,13 @@ endfunction()
 
 file(MAKE_DIRECTORY man1)
 write_help(man1/vesta.1 --man)
-file(READ ${COMMANDS} text)
-string(REGEX MATCHALL "    (C|LUA)\\([a-z]+\\)" rows "${text}")
+file(READ man1/vesta.1 text)
+string(REGEX MATCHALL "\\.BR vesta[^ ]+ \\(1\\)" rows "${text}")
 if(NOT rows)
-  message(FATAL_ERROR "${COMMANDS} lists no command")
+  message(FATAL_ERROR "${VESTA} help --man lists no command")
 endif()
 foreach(row ${rows})
-  string(REGEX REPLACE ".*\\(([a-z]+)\\).*" "\\1" command ${row})
+  string(REGEX REPLACE ".*-([a-z]+) .*" "\\1" command ${row})
   write_help(man1/vesta-${command}.1 --man ${command})
 endforeach()
 foreach(shell bash zsh fish)

@@ -9,7 +9,7 @@
 
 enum vs_exit { VS_DONE = 0, VS_FAILED = 1 /* the world, or a duplicate */, VS_USAGE = 2 /* the caller */ };
 
-/* A command of the program, listed in cli/cli.h.  `run` gets argv[0] = the command's name. */
+/* A command in C, listed in main/cli.h.  `run` gets argv[0] = the command's name. */
 struct vs_command {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -24,8 +24,6 @@ struct vs_word {
 };
 /* Whether argv[1] is such a word.  It has run then, with argv[0] and what stands behind it; *code is what it returned. */
 bool vs_word_ran(const struct vs_word *words, int argc, char **argv, int *code);
-/* The command that runs: messages say its name, and --help teaches it. */
-void vs_command_begin(const struct vs_command *command);
 
 /* ---- say.c: messages go to stderr, one line each, with the command's name in front */
 
@@ -96,8 +94,6 @@ size_t vs_letter(const char *text, bool *is_fine);
 #define VS_COLUMNS 80
 /* Words, from column `used` on, in lines that begin at column `indent`; ends the last line. */
 void vs_out_wrapped(const char *text, size_t indent, size_t used);
-/* Paragraphs, apart from lines that are set in: those stay as they are. */
-void vs_out_paragraphs(const char *text);
 /* The same as vs_out_wrapped in lines of the terminal, and one line elsewhere; of clean text. */
 void vs_out_fitted(const char *text, size_t indent, size_t used);
 void vs_out_fittedf(size_t indent, size_t used, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -11,26 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_option(const struct vs_option *o) {
-    char left[64];
-    int n = o->letter ? snprintf(left, sizeof left, "-%c, --%s", o->letter, o->name)
-                      : snprintf(left, sizeof left, "--%s", o->name);
-    if (o->value) snprintf(left + n, sizeof left - (size_t)n, " %s", o->value);
-    if (strlen(left) > 24) {
-        vs_outf("  %s\n", left);
-        left[0] = '\0';
-    }
-    vs_outf("  %-24s  ", left);
-    vs_out_wrapped(o->help, 28, 28);
-}
-
-static const struct vs_command *running;
-
-void vs_command_begin(const struct vs_command *command) {
-    running = command;
-    vs_say_as(command->name);
-}
-
 bool vs_word_ran(const struct vs_word *words, int argc, char **argv, int *code) {
     for (; argc > 1 && words->name; words++) {
         if (strcmp(argv[1], words->name) != 0) continue;
@@ -41,23 +21,10 @@ bool vs_word_ran(const struct vs_word *words, int argc, char **argv, int *code) 
     return false;
 }
 
-const struct vs_option vs_option_help = {.name = "help", .letter = 'h', .help = "this text"};
+static int (*help_by)(const struct vs_option *table);
 
-static void (*help_by)(const struct vs_command *command, const struct vs_option *table);
-
-void vs_help_by(void (*by)(const struct vs_command *command, const struct vs_option *table)) {
+void vs_help_by(int (*by)(const struct vs_option *table)) {
     help_by = by;
-}
-
-static int print_help(const struct vs_option *table) {
-    if (help_by) return help_by(running, table), VS_DONE;
-    vs_outf("vesta %s -- %s\n\nUsage: vesta %s\n\n", running->name, running->line, running->usage);
-    vs_out_paragraphs(running->about);
-    vs_outf("\nOptions:\n");
-    for (; table->name; table++)
-        print_option(table);
-    print_option(&vs_option_help);
-    return VS_DONE;
 }
 
 static const struct vs_option *find_long(const struct vs_option *table, const char *name, size_t length) {
@@ -158,14 +125,17 @@ static bool asks_for_help(const char *text) {
     return strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0;
 }
 
+bool vs_help_wanted(int argc, char **argv) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (asks_for_help(argv[i])) return true;
+    return false;
+}
+
 int vs_options(const struct vs_option *table, int *argc, char **argv) {
-    int operands = 0, end = *argc;
-    for (int i = 1; i < *argc; i++)
-        if (strcmp(argv[i], "--") == 0) {
-            end = i;
-            break;
-        } else if (asks_for_help(argv[i]))
-            return print_help(table);
+    int operands = 0, end = 1;
+    if (vs_help_wanted(*argc, argv)) return help_by(table);
+    while (end < *argc && strcmp(argv[end], "--") != 0)
+        end++;
     for (int i = 1; i < *argc; i++) {
         if (i == end) continue;
         if (i > end || is_operand(argv[i])) {

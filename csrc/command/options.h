@@ -76,9 +76,11 @@ struct vs_texts {
 int vs_options(const struct vs_option *table, int *argc, char **argv);
 
 #define VS_OPTIONS_MAX 64 /* of a command, --help among them */
-extern const struct vs_option vs_option_help;
-/* From here on another one is given what --help would print: the command that runs, and its table.  NULL: no more. */
-void vs_help_by(void (*by)(const struct vs_command *command, const struct vs_option *table));
+
+/* Whether the words ask for help before "--". */
+bool vs_help_wanted(int argc, char **argv);
+/* Sets what vs_options calls to print help with a command's table; it returns an exit code. */
+void vs_help_by(int (*by)(const struct vs_option *table));
 
 /* A password: the first line of a file that holds nothing else.  Not read from an argument: those are for everybody to
  * see.  VS_GO or an exit code after a message; *out lives until the next call. */

@@ -66,27 +66,3 @@ void vs_out_fittedf(size_t indent, size_t used, const char *format, ...) {
     va_end(args);
     vs_out_fitted(text, indent, used);
 }
-
-/* The end of the paragraph that begins here: an empty line, or one that is set in. */
-static const char *end_of_paragraph(const char *at) {
-    while ((at = strchr(at, '\n')) && at[1] && at[1] != '\n' && at[1] != ' ')
-        at++;
-    return at;
-}
-
-void vs_out_paragraphs(const char *text) {
-    char paragraph[2048];
-    while (*text) {
-        const char *end = *text == ' ' || *text == '\n' ? strchr(text, '\n') : end_of_paragraph(text);
-        size_t length = end ? (size_t)(end - text) : strlen(text);
-        if (*text == ' ' || *text == '\n' || length >= sizeof paragraph) {
-            vs_out_write(text, length);
-            vs_outf("\n");
-        } else {
-            memcpy(paragraph, text, length);
-            paragraph[length] = '\0';
-            vs_out_wrapped(paragraph, 0, 0);
-        }
-        text += length + (end != NULL);
-    }
-}

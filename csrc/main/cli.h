@@ -1,40 +1,37 @@
-/* cli.h -- the commands of the program.
- *
- * A command is a file in lua/cli, or, if it must start or run fast or shares much with the server, a file in csrc/main. */
+/* cli.h -- the commands of the program that are written in C: they must start or run fast, or share much with the server.
+ * All others are the files of lua/cli. */
 #ifndef VS_CLI_H
 #define VS_CLI_H
 
 #include "command/command.h"
 
 /* clang-format off */
-/* In the order of `vesta --help`.  C(name): csrc/main defines vs_NAME_command.  LUA(name): lua/cli/NAME.lua. */
-#define VS_COMMANDS(C, LUA) \
-    C(gen) \
-    C(explain) \
-    LUA(make) \
-    LUA(range) \
-    LUA(guess) \
-    LUA(fit) \
-    LUA(plan) \
-    LUA(layout) \
-    C(serve) \
-    C(fill) \
-    C(check) \
-    C(doctor) \
-    C(health) \
-    C(client) \
-    LUA(top) \
-    C(store) \
-    C(workers) \
-    C(segments) \
-    C(policy) \
-    C(audit) \
-    LUA(help)
+/* C(name, order): csrc/main defines vs_NAME_command.  `order` is its place in `vesta --help`, as in the files of lua/cli. */
+#define VS_COMMANDS(C) \
+    C(gen, 10) \
+    C(explain, 20) \
+    C(serve, 90) \
+    C(fill, 100) \
+    C(check, 110) \
+    C(doctor, 120) \
+    C(health, 130) \
+    C(client, 140) \
+    C(store, 160) \
+    C(workers, 170) \
+    C(segments, 180) \
+    C(policy, 190) \
+    C(audit, 200)
 /* clang-format on */
 
-/* main.c: the command at this place of the list, or NULL behind the last. */
-const struct vs_command *vs_command_at(size_t place);
-/* main.c: runs argv[0].  Returns its exit code. */
+struct vs_command_row {
+    const struct vs_command *command; /* NULL: the end of the list */
+    int order;
+};
+extern const struct vs_command_row vs_command_rows[];
+
+/* main.c: runs argv[0], which may be a command of lua/cli.  Returns its exit code. */
 int vs_command_run(int argc, char **argv);
+/* The command in C that runs. */
+const struct vs_command *vs_command_running(void);
 
 #endif

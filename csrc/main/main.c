@@ -1,10 +1,8 @@
-/* main.c -- the program: one table of commands, and what is done around each of them. */
+/* main.c -- the program: runs the command that its first argument names, and prepares the process for it. */
 #include "main/cli.h"
 #include "main/modules.h"
-#include "command/command.h"
+#include "command/options.h"
 
-#include "base/array.h"
-#include "base/nearest.h"
 #include "mapping/mapping.h"
 #include "store/store.h"
 
@@ -14,50 +12,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMMAND_DECLARED(name) extern const struct vs_command vs_##name##_command;
-#define COMMAND_NONE(name)
-VS_COMMANDS(COMMAND_DECLARED, COMMAND_NONE)
+#define COMMAND_DECLARED(name, order) extern const struct vs_command vs_##name##_command;
+VS_COMMANDS(COMMAND_DECLARED)
 
-/* `command` is NULL until a command in Lua is described. */
-struct command_row {
-    const char *name;
-    const struct vs_command *command;
-    struct vs_command in_lua;
-};
-#define COMMAND_C_ROW(name) {#name, &vs_##name##_command, {0}},
-#define COMMAND_LUA_ROW(name) {#name, NULL, {.run = vs_host_run}},
-static struct command_row command_rows[] = {VS_COMMANDS(COMMAND_C_ROW, COMMAND_LUA_ROW)};
+#define COMMAND_ROW(name, order) {&vs_##name##_command, order},
+const struct vs_command_row vs_command_rows[] = {VS_COMMANDS(COMMAND_ROW){NULL, 0}};
 
-const struct vs_command *vs_command_at(size_t place) {
-    if (place >= VS_COUNT(command_rows)) return NULL;
-    struct command_row *row = &command_rows[place];
-    if (!row->command) {
-        vs_host_describe(row->name, &row->in_lua);
-        row->command = &row->in_lua;
-    }
-    return row->command;
-}
+static const struct vs_command *running;
 
-static const struct vs_command *command_find(const char *name) {
-    for (size_t i = 0; i < VS_COUNT(command_rows); i++)
-        if (strcmp(command_rows[i].name, name) == 0) return vs_command_at(i);
-    return NULL;
-}
-
-static int unknown_command(const char *name) {
-    const char *names[VS_COUNT(command_rows) + 1] = {0};
-    for (size_t i = 0; i < VS_COUNT(command_rows); i++)
-        names[i] = command_rows[i].name;
-    const char *near = vs_nearest(name, names);
-    if (near) return vs_usage("there is no command %s; did you mean %s?", vs_shown_text(name), near);
-    return vs_usage("there is no command %s", vs_shown_text(name));
+const struct vs_command *vs_command_running(void) {
+    return running;
 }
 
 int vs_command_run(int argc, char **argv) {
-    const struct vs_command *command = command_find(argv[0]);
-    if (!command) return unknown_command(argv[0]);
-    vs_command_begin(command);
-    return command->run(argc, argv);
+    for (const struct vs_command_row *row = vs_command_rows; row->command; row++) {
+        if (strcmp(row->command->name, argv[0]) != 0) continue;
+        running = row->command;
+        vs_say_as(running->name);
+        return running->run(argc, argv);
+    }
+    return vs_host_run(argc, argv);
 }
 
 static int dispatch(int argc, char **argv) {
@@ -92,6 +66,7 @@ static void hide_passwords(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     vs_host_modules(vs_modules);
+    vs_help_by(modules_help);
     hide_passwords(argc, argv);
     occupy_standard_files();
     (void)vs_guard_on();

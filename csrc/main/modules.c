@@ -146,5 +146,5 @@ static int modules_open_numbers(lua_State *L) {
 
 const luaL_Reg vs_modules[] = {{"where", modules_open_where},
                                {"numbers", modules_open_numbers},
-                               {"commands", modules_open_commands},
+                               {"native", modules_open_native},
                                {NULL, NULL}};

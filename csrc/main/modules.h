@@ -4,9 +4,11 @@
 
 #include "modules/host.h"
 
-/* The modules `where` and `numbers`, see modules.c, and `commands`. */
+/* The modules `where` and `numbers`, see modules.c, and `native`. */
 extern const luaL_Reg vs_modules[];
-/* commands.c: opens the module `commands`.  Stack: +1. */
-int modules_open_commands(lua_State *L);
+/* native.c: opens the module `native`.  Stack: +1. */
+int modules_open_native(lua_State *L);
+/* native.c: for vs_help_by: prints the help of the command in C that runs, or passes its options to native.options. */
+int modules_help(const struct vs_option *table);
 
 #endif

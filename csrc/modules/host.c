@@ -1,6 +1,7 @@
 /* host.c -- one Lua state for the commands of the program.  Knows no command. */
 #include "modules/host.h"
 
+#include "base/array.h"
 #include "policy/policy.h"
 #include "policy/shipped.h"
 
@@ -19,30 +20,51 @@ static const struct host_file *host_find(const struct host_file *files, const ch
     return NULL;
 }
 
-static const struct host_file *host_file_of(const char *module) {
-    static struct host_file shipped;
+/* Modules whose names begin so are the files of that folder.  A longer prefix comes before a part of it. */
+static const struct {
+    const char *prefix, *folder;
+    const struct host_file *files;
+} host_folders[] = {
+    {"cli.lib.", "lua/cli/lib", host_lib_files},
+    {"cli.", "lua/cli", host_cli_files},
+    {"vesta.", "lua/vesta", host_rock_files},
+};
+
+/* Loads the module as Lua text.  Errors are about lua/cli/NAME.lua, with the line.  false: the program has no such file.
+ * Raises. */
+static bool host_load(lua_State *L, const char *module) {
+    char chunk[96];
     const struct vs_shipped *policy = strncmp(module, "vesta.policy.", 13) == 0 ? vs_shipped_find(module + 13) : NULL;
-    if (policy) {
-        shipped = (struct host_file){policy->name, policy->text, policy->length};
-        return &shipped;
+    struct host_file shipped = policy ? (struct host_file){policy->name, policy->text, policy->length} : (struct host_file){0};
+    const struct host_file *file = policy ? &shipped : NULL;
+    const char *folder = "lua/vesta/policy";
+    if (strcmp(module, "vesta") == 0) module = "vesta.init";
+    for (size_t i = 0; !file && i < VS_COUNT(host_folders); i++) {
+        size_t length = strlen(host_folders[i].prefix);
+        if (strncmp(module, host_folders[i].prefix, length) != 0) continue;
+        file = host_find(host_folders[i].files, module + length);
+        folder = host_folders[i].folder;
     }
-    if (strcmp(module, "vesta") == 0) return host_find(host_rock_files, "init");
-    if (strncmp(module, "vesta.", 6) == 0) return host_find(host_rock_files, module + 6);
-    if (strncmp(module, "cli.", 4) == 0) return host_find(host_cli_files, module + 4);
-    return NULL;
+    if (!file) return false;
+    snprintf(chunk, sizeof chunk, "@%s/%s.lua", folder, file->name);
+    if (luaL_loadbufferx(L, file->text, file->length, chunk, "t") != LUA_OK) lua_error(L);
+    return true;
 }
 
 /* The only searcher besides package.preload: a module is a part of the program, or there is none. */
 static int host_search(lua_State *L) {
     const char *module = luaL_checkstring(L, 1);
-    const struct host_file *file = host_file_of(module);
-    char chunk[64];
-    if (!file) {
-        lua_pushfstring(L, "\n\tthe program contains no module '%s'", module);
-        return 1;
+    if (!host_load(L, module)) lua_pushfstring(L, "\n\tthe program contains no module '%s'", module);
+    return 1;
+}
+
+/* The module `files`: the names of the files in lua/cli, each of which is a command. */
+static int host_open_files(lua_State *L) {
+    lua_newtable(L);
+    for (lua_Integer i = 0; host_cli_files[i].name; i++) {
+        lua_pushstring(L, host_cli_files[i].name);
+        lua_rawseti(L, -2, i + 1);
     }
-    snprintf(chunk, sizeof chunk, "=%s", module);
-    if (luaL_loadbufferx(L, file->text, file->length, chunk, "t") != LUA_OK) return lua_error(L);
     return 1;
 }
 
@@ -90,6 +112,7 @@ static lua_State *host_state(void) {
     luaL_openlibs(L);
     host_limit_searchers(L);
     host_preload(L, "vesta.core", luaopen_vesta_core);
+    host_preload(L, "files", host_open_files);
     host_preload(L, "term", host_open_term);
     host_preload(L, "facts", host_open_facts);
     host_preload(L, "config", host_open_config);
@@ -103,55 +126,52 @@ static lua_State *host_state(void) {
 
 /* ------------------------------------------------------------------ calls */
 
-/* An error that is not an exit (see lua/cli/run.lua) is a defect of the program: its place is the report. */
+/* A table with an exit_code ends the command: see lua/cli/lib/cli.lua.  -1: the value at `index` is an error. */
+static int host_exit_code(lua_State *L, int index) {
+    if (!lua_istable(L, index)) return -1;
+    int code = lua_getfield(L, index, "exit_code") == LUA_TNUMBER ? (int)lua_tointeger(L, -1) : -1;
+    lua_pop(L, 1);
+    return code;
+}
+
+/* The message handler.  Puts the innermost line of Lua in front of an error that names none. */
 static int host_report(lua_State *L) {
-    luaL_traceback(L, L, luaL_tolstring(L, 1, NULL), 1);
+    lua_Debug frame;
+    if (host_exit_code(L, 1) >= 0) return 1;
+    const char *text = luaL_tolstring(L, 1, NULL);
+    if (strncmp(text, "lua/", 4) == 0) return 1;
+    for (int level = 1; lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sl", &frame);
+        if (frame.currentline <= 0) continue;
+        lua_pushfstring(L, "%s:%d: %s", frame.short_src, frame.currentline, text);
+        return 1;
+    }
     return 1;
 }
 
-/* Calls the function below its `count` arguments in protected mode, and ends the program if it raises. */
-static void host_call(lua_State *L, int count) {
+/* An error that is no exit is a defect of the program.  Returns the exit code. */
+static int host_failed(lua_State *L) {
+    int code = host_exit_code(L, -1);
+    if (code >= 0) return code;
+    const char *text = luaL_gsub(L, luaL_tolstring(L, -1, NULL), "\n\t", " ");
+    vs_say("internal error in %s.  This is a defect in vesta: please report it", text);
+    return VS_FAILED;
+}
+
+/* Calls the function below its `count` arguments.  Returns the exit code that the function or cli.fail returned. */
+static int host_call(lua_State *L, int count) {
     int base = lua_gettop(L) - count;
     lua_pushcfunction(L, host_report);
     lua_insert(L, base);
-    if (lua_pcall(L, count, 1, base) != LUA_OK) {
-        vs_say("a defect in vesta, please report it: %s", lua_tostring(L, -1));
-        exit(vs_out_end(VS_FAILED));
-    }
-    lua_remove(L, base);
-}
-
-static const char *host_text(lua_State *L, const char *key) {
-    lua_getfield(L, -1, key);
-    const char *text = luaL_checkstring(L, -1);
-    luaL_ref(L, LUA_REGISTRYINDEX); /* keeps it, and pops it */
-    return text;
-}
-
-static int host_describe(lua_State *L) {
-    struct vs_command *out = lua_touserdata(L, 1);
-    lua_pushfstring(L, "cli.%s", out->name);
-    host_require(L, lua_tostring(L, -1));
-    out->line = host_text(L, "line");
-    out->usage = host_text(L, "usage");
-    out->about = host_text(L, "about");
-    lua_pushnil(L);
-    return 1;
-}
-
-void vs_host_describe(const char *name, struct vs_command *out) {
-    lua_State *L = host_state();
-    out->name = name;
-    lua_pushcfunction(L, host_describe);
-    lua_pushlightuserdata(L, out);
-    host_call(L, 1);
-    lua_pop(L, 1);
+    int code = lua_pcall(L, count, 1, base) == LUA_OK ? (int)lua_tointeger(L, -1) : host_failed(L);
+    lua_settop(L, base - 1);
+    return code;
 }
 
 static int host_run(lua_State *L) {
     int argc = (int)lua_tointeger(L, 1);
     char **argv = lua_touserdata(L, 2);
-    host_require(L, "cli.run");
+    host_require(L, "cli.lib.run");
     lua_createtable(L, argc, 0);
     for (int i = 0; i < argc; i++) {
         lua_pushstring(L, argv[i]);
@@ -166,8 +186,34 @@ int vs_host_run(int argc, char **argv) {
     lua_pushcfunction(L, host_run);
     lua_pushinteger(L, argc);
     lua_pushlightuserdata(L, argv);
-    host_call(L, 2);
-    int code = (int)lua_tointeger(L, -1);
-    lua_pop(L, 1);
-    return code;
+    return host_call(L, 2);
+}
+
+/* ------------------------------------------------------------------ commands in C */
+
+void host_push_command(lua_State *L, const struct vs_command *command) {
+    const char *const texts[][2] = {
+        {"name", command->name}, {"line", command->line}, {"usage", command->usage}, {"about", command->about}};
+    lua_createtable(L, 0, 5);
+    for (size_t i = 0; i < VS_COUNT(texts); i++) {
+        lua_pushstring(L, texts[i][1]);
+        lua_setfield(L, -2, texts[i][0]);
+    }
+}
+
+static int host_help(lua_State *L) {
+    host_require(L, "cli.lib.commands");
+    lua_getfield(L, -1, "print_help");
+    host_push_command(L, lua_touserdata(L, 1));
+    host_push_options(L, lua_touserdata(L, 2));
+    lua_call(L, 2, 0);
+    return 0;
+}
+
+int vs_host_help(const struct vs_command *command, const struct vs_option *table) {
+    lua_State *L = host_state();
+    lua_pushcfunction(L, host_help);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)command);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)table);
+    return host_call(L, 2);
 }

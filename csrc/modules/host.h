@@ -1,10 +1,7 @@
 /* host.h -- runs the program's commands that are written in Lua.
  *
- * A command is the file lua/cli/NAME.lua.  It returns a table:
- *     line, usage, about   help texts, as in struct vs_command
- *     options              a list of rows: see term.options in host/term.c
- *     run(options, operands)   returns an exit code, or nil for success
- *     words                optional: subcommands by name, each a table with its own options and run
+ * A command is a file directly in lua/cli.  lua/cli/lib/commands.lua lists what such a file returns.  lua/cli/lib has
+ * what several commands share, and the parts of large commands.
  *
  * Threads: the main thread only. */
 #ifndef VS_HOST_H
@@ -21,24 +18,27 @@ struct host_file {
     size_t length;
 };
 extern const struct host_file host_rock_files[]; /* lua/vesta: required as vesta.NAME, init.lua as vesta */
-extern const struct host_file host_cli_files[];  /* lua/cli: required as cli.NAME */
+extern const struct host_file host_cli_files[];  /* lua/cli: the commands, required as cli.NAME */
+extern const struct host_file host_lib_files[];  /* lua/cli/lib: required as cli.lib.NAME */
 
 /* Adds modules of the program for its commands; the last row has no name.  Call it before any function below. */
 void vs_host_modules(const luaL_Reg *modules);
 
-/* Loads the command's file and fills in its help texts, which live as long as the program.
- * Ends the program with a message if the file cannot be loaded: it is a part of the program. */
-void vs_host_describe(const char *name, struct vs_command *out);
-
-/* Runs a command.  argv[0] is its name.  Returns its exit code. */
+/* Runs the command argv[0], and reports a name that no command has.  Returns its exit code. */
 int vs_host_run(int argc, char **argv);
+
+/* Prints the help of a command in C.  Returns an exit code. */
+int vs_host_help(const struct vs_command *command, const struct vs_option *table);
+
+/* Pushes the texts of a command in C, as lua/cli/lib/commands.lua describes them.  Stack: +1. */
+void host_push_command(lua_State *L, const struct vs_command *command);
 
 /* term.c: opens the module `term`.  Stack: +1. */
 int host_open_term(lua_State *L);
 /* term.c: the texts of the list at `arg`, from index `first` on, and a NULL.  The list keeps the texts, and the pushed
  * value the array.  Stack: +1. */
 char **host_words(lua_State *L, int arg, int first, int *count);
-/* term.c: pushes switches and texts as rows for term.options.  The last option has no name.  Stack: +1. */
+/* term.c: pushes rows for term.options.  The last option has no name.  Stack: +1. */
 void host_push_options(lua_State *L, const struct vs_option *options);
 /* facts.c: opens the module `facts`.  Stack: +1. */
 int host_open_facts(lua_State *L);

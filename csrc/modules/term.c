@@ -1,6 +1,7 @@
 /* term.c -- the module `term`: what csrc/command offers, for the commands in lua/cli.  Knows no command.
  *
  * Texts may contain any byte.  A wrong argument raises, because only the program itself calls these functions. */
+#include "base/nearest.h"
 #include "command/times.h"
 #include "modules/host.h"
 
@@ -13,6 +14,7 @@ union term_value {
     const char *text;
     struct vs_texts texts;
     uint64_t count;
+    int64_t ahead;
     int number;
 };
 
@@ -38,11 +40,14 @@ static uint64_t term_bound(lua_State *L, int row, const char *key, uint64_t othe
     return bound;
 }
 
+static const char *const term_kinds[] = {
+    [VS_OPT_SWITCH] = "switch", [VS_OPT_TEXT] = "text",   [VS_OPT_TEXTS] = "texts",   [VS_OPT_COUNT] = "count",
+    [VS_OPT_AHEAD] = "ahead",   [VS_OPT_CHOICE] = "choice", NULL,
+};
+
 static enum vs_kind term_kind(lua_State *L, int row) {
-    static const char *const names[] = {"switch", "text", "texts", "count", "choice", NULL};
-    static const enum vs_kind kinds[] = {VS_OPT_SWITCH, VS_OPT_TEXT, VS_OPT_TEXTS, VS_OPT_COUNT, VS_OPT_CHOICE};
     lua_getfield(L, row, "kind");
-    enum vs_kind kind = kinds[luaL_checkoption(L, -1, "text", names)];
+    enum vs_kind kind = (enum vs_kind)luaL_checkoption(L, -1, "text", term_kinds);
     lua_pop(L, 1);
     return kind;
 }
@@ -72,7 +77,7 @@ static void term_push_value(lua_State *L, const struct vs_option *option) {
     switch (option->kind) {
     case VS_OPT_SWITCH: lua_pushboolean(L, 1); break;
     case VS_OPT_TEXT: lua_pushstring(L, value->text); break;
-    case VS_OPT_AHEAD:
+    case VS_OPT_AHEAD: lua_pushinteger(L, value->ahead); break;
     case VS_OPT_COUNT: lua_pushinteger(L, (lua_Integer)value->count); break;
     case VS_OPT_TEXTS:
         lua_createtable(L, (int)value->texts.count, 0);
@@ -104,31 +109,29 @@ char **host_words(lua_State *L, int arg, int first, int *count) {
     return words;
 }
 
+static void term_set(lua_State *L, const char *key, const char *text) {
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, key);
+}
+
 void host_push_options(lua_State *L, const struct vs_option *options) {
     lua_newtable(L);
     for (lua_Integer i = 1; options->name; options++, i++) {
-        const char letter[2] = {options->letter};
         lua_createtable(L, 0, 5);
-        lua_pushstring(L, options->name);
-        lua_setfield(L, -2, "name");
-        lua_pushstring(L, options->kind == VS_OPT_SWITCH ? "switch" : "text");
-        lua_setfield(L, -2, "kind");
-        lua_pushstring(L, options->value);
-        lua_setfield(L, -2, "value");
-        lua_pushstring(L, options->help);
-        lua_setfield(L, -2, "help");
-        if (options->letter) {
-            lua_pushstring(L, letter);
-            lua_setfield(L, -2, "letter");
-        }
+        term_set(L, "name", options->name);
+        term_set(L, "kind", term_kinds[options->kind]);
+        term_set(L, "value", options->value);
+        term_set(L, "help", options->help);
+        if (options->letter) term_set(L, "letter", (const char[]){options->letter, '\0'});
         lua_rawseti(L, -2, i);
     }
 }
 
-/* term.options(rows, words) -> code | nil, options, operands
+/* term.options(rows, words) -> code | "help" | nil, options, operands
  * A row: name; value, what help calls it; help; kind "text" (the default), "texts", "switch", "count" with min and max,
- * "choice" with value "a|b|c"; letter.  words[0] is the command.  `code` is the exit code to end with: help was
- * printed, or a message.  options[name] is true, a text, a list of texts or a number. */
+ * "ahead" (see options.h) with max, "choice" with value "a|b|c"; letter.  words[0] is the command.  `code` is the exit
+ * code to end with, after a message.  "help": the words ask for it.  options[name] is true, a text, a list of texts or
+ * a number. */
 static int term_options(lua_State *L) {
     struct term_options options = {.count = 0};
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -138,6 +141,7 @@ static int term_options(lua_State *L) {
     }
     int count;
     char **words = host_words(L, 2, 0, &count);
+    if (vs_help_wanted(count, words)) return lua_pushliteral(L, "help"), 1;
     int code = vs_options(options.table, &count, words);
     if (code != VS_GO) return lua_pushinteger(L, code), 1;
     lua_pushnil(L);
@@ -159,6 +163,15 @@ static int term_options(lua_State *L) {
 
 static int term_say(lua_State *L) {
     vs_say("%s", luaL_checkstring(L, 1));
+    return 0;
+}
+
+/* term.say_as(name): messages begin with "vesta NAME: ". */
+static int term_say_as(lua_State *L) {
+    luaL_checkstring(L, 1);
+    lua_pushvalue(L, 1);
+    vs_say_as(lua_tostring(L, -1));
+    luaL_ref(L, LUA_REGISTRYINDEX); /* keeps the text */
     return 0;
 }
 
@@ -184,6 +197,14 @@ static int term_shown(lua_State *L) {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
     lua_pushstring(L, vs_shown(text, length));
+    return 1;
+}
+
+/* term.nearest(word, names) -> the name that was probably meant, or nil */
+static int term_nearest(lua_State *L) {
+    int count;
+    char **names = host_words(L, 2, 1, &count);
+    lua_pushstring(L, vs_nearest(luaL_checkstring(L, 1), (const char *const *)names));
     return 1;
 }
 
@@ -263,12 +284,6 @@ static int term_wrapped(lua_State *L) {
 
 static int term_fitted(lua_State *L) {
     vs_out_fitted(luaL_checkstring(L, 1), (size_t)luaL_checkinteger(L, 2), (size_t)luaL_checkinteger(L, 3));
-    return 0;
-}
-
-/* term.paragraphs(text): wraps, except for indented lines. */
-static int term_paragraphs(lua_State *L) {
-    vs_out_paragraphs(luaL_checkstring(L, 1));
     return 0;
 }
 
@@ -427,9 +442,11 @@ int host_open_term(lua_State *L) {
     static const luaL_Reg functions[] = {
         {"options", term_options},
         {"say", term_say},
+        {"say_as", term_say_as},
         {"usage", term_usage},
         {"report", term_report},
         {"shown", term_shown},
+        {"nearest", term_nearest},
         {"secret", term_secret},
         {"status", term_status},
         {"progress", term_progress},
@@ -441,7 +458,6 @@ int host_open_term(lua_State *L) {
         {"paint", term_paint},
         {"wrapped", term_wrapped},
         {"fitted", term_fitted},
-        {"paragraphs", term_paragraphs},
         {"table", term_table},
         {"draw_layout", term_draw_layout},
         {"rate", term_rate},

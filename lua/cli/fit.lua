@@ -1,5 +1,5 @@
 --- fit.lua -- `vesta fit`: proposes a layout that meets given needs.
-local cli = require "cli.cli"
+local cli = require "cli.lib.cli"
 local core = require "vesta.core"
 local facts = require "facts"
 local term = require "term"
@@ -64,6 +64,7 @@ local function run(options, operands)
 end
 
 return {
+  order = 60,
   line = "propose a layout that meets given needs",
   usage = "fit --rate N/s --nodes N --years N [OPTION...]",
   about = [[

@@ -1,7 +1,7 @@
 --- guess.lua -- `vesta guess`: the layouts that could have made ids, presets and others that the caller names.
-local cli = require "cli.cli"
+local cli = require "cli.lib.cli"
 local facts = require "facts"
-local fields = require "cli.fields"
+local fields = require "cli.lib.fields"
 local ids = require "ids"
 local term = require "term"
 local vesta = require "vesta"
@@ -291,6 +291,7 @@ local function run(options, operands)
 end
 
 return {
+  order = 50,
   line = "which layouts could have made ids, and how sure that is",
   usage = "guess [OPTION...] [ID...]",
   about = [[

@@ -1,34 +1,33 @@
 --- help.lua -- `vesta help`: the overview, a command's own text, manual pages and completions.
-local cli = require "cli.cli"
-local commands = require "commands"
-local completion = require "cli.help_completion"
+local cli = require "cli.lib.cli"
+local commands = require "cli.lib.commands"
+local completion = require "cli.lib.help_completion"
 local core = require "vesta.core"
-local manual = require "cli.help_manual"
+local manual = require "cli.lib.help_manual"
 local term = require "term"
-local topics = require "cli.help_topics"
+local topics = require "cli.lib.help_topics"
 
 local function print_overview()
   cli.printf("vesta %s -- 64-bit ids that never repeat, sort by time and can be read back\n\n", core.VERSION)
   term.out "Usage: vesta COMMAND ...\n\n"
-  for _, command in ipairs(commands.list()) do cli.printf("  %-8s  %s\n", command.name, command.line) end
+  for _, command in ipairs(commands.all()) do cli.printf("  %-8s  %s\n", command.name, command.line) end
   term.out "\n`vesta help COMMAND` explains a command; `vesta --version` prints the version.\n"
   term.out "Exit codes: 0 success, 1 failure (or a duplicate was found), 2 usage error.\n"
 end
 
--- The command prints its own help.  commands.run reports an unknown command.
 local function print_help(name, word, more)
-  local command = topics.find_command(name)
-  if not word or not command then return commands.run(name, "--help") end
-  if more or not topics.has_word(command, word) then
+  local command = commands.find(name)
+  if not command then return commands.unknown(name) end
+  if word and (more or not topics.has_word(command, word)) then
     cli.usage("unexpected operand %s; help takes one command", term.shown(word))
   end
-  return commands.run(name, word, "--help")
+  commands.help(command, word)
 end
 
 local function print_manual(name, more)
   if more then cli.usage("unexpected operand %s; a page is of one command", term.shown(more)) end
   if not name then return manual.print_program() end
-  local command = topics.find_command(name)
+  local command = commands.find(name)
   if not command then cli.usage("there is no command %s", term.shown(name)) end
   manual.print_command(command)
 end
@@ -47,6 +46,7 @@ local function run(options, operands)
 end
 
 return {
+  order = 210,
   line = "explain a command; its manual page, and completions for shells",
   usage = "help [COMMAND [SUBCOMMAND]]\n       vesta help --man [COMMAND]\n"
     .. "       vesta help --completion bash|zsh|fish",

@@ -1,5 +1,5 @@
 --- layout.lua -- `vesta layout`: the presets, a layout's meaning and limits, and `prove`: whether two can collide.
-local cli = require "cli.cli"
+local cli = require "cli.lib.cli"
 local facts = require "facts"
 local term = require "term"
 local vesta = require "vesta"
@@ -189,6 +189,7 @@ local function run(options, operands)
 end
 
 return {
+  order = 80,
   line = "the presets, or what a layout means and how long it lasts",
   usage = "layout [OPTION...] [TEXT|PRESET | prove A B]",
   about = [[

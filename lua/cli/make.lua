@@ -1,7 +1,7 @@
 --- make.lua -- `vesta make`: an id from its fields, or a business number by its form.
-local cli = require "cli.cli"
+local cli = require "cli.lib.cli"
 local facts = require "facts"
-local fields = require "cli.fields"
+local fields = require "cli.lib.fields"
 local ids = require "ids"
 local numbers = require "numbers"
 local where = require "where"
@@ -37,6 +37,7 @@ local options = cli.rows {
 }
 
 return {
+  order = 30,
   line = "make one id by hand from its fields",
   usage = "make [OPTION...] FIELD=VALUE...",
   about = [[

@@ -1,6 +1,6 @@
 --- plan.lua -- `vesta plan`: which layouts, worker ids, leases and stores a need comes to.
 -- Formulas only, and each is printed below the figures that it gives.
-local cli = require "cli.cli"
+local cli = require "cli.lib.cli"
 local facts = require "facts"
 local term = require "term"
 local vesta = require "vesta"
@@ -268,6 +268,7 @@ local function run(options, operands)
 end
 
 return {
+  order = 70,
   line = "which layouts, numbers and stores a need comes to",
   usage = "plan --rate N/s --issuers N --years N [OPTION...]",
   about = [[

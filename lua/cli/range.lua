@@ -1,7 +1,7 @@
 --- range.lua -- `vesta range`: the smallest and largest ids that an interval of time can have.
-local cli = require "cli.cli"
+local cli = require "cli.lib.cli"
 local facts = require "facts"
-local fields = require "cli.fields"
+local fields = require "cli.lib.fields"
 local ids = require "ids"
 local term = require "term"
 local where = require "where"
@@ -76,6 +76,7 @@ local options = cli.rows {
 }
 
 return {
+  order = 40,
   line = "the smallest and largest ids of a time",
   usage = "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
   about = [[

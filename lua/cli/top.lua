@@ -1,13 +1,13 @@
 --- top.lua -- `vesta top`: the present state of a server, from the events of its admin listener.
-local cli = require "cli.cli"
+local cli = require "cli.lib.cli"
 local config = require "config"
-local feed = require "cli.feed"
-local json = require "cli.json"
+local feed = require "cli.lib.feed"
+local json = require "cli.lib.json"
 local screen = require "screen"
-local state = require "cli.top_state"
+local state = require "cli.lib.top_state"
 local term = require "term"
-local top_screen = require "cli.top_screen"
-local views = require "cli.top_views"
+local top_screen = require "cli.lib.top_screen"
+local views = require "cli.lib.top_views"
 local wire = require "wire"
 
 local ONCE_MS = 5000          -- for two events, which give a rate, and for an answer
@@ -337,6 +337,7 @@ local function run(options, operands)
 end
 
 return {
+  order = 150,
   line = "watch a server: ids, refusals, leases, as they go",
   usage = "top [--admin ADDR | -c FILE] [OPTION...]",
   about = [[

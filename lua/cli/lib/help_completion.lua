@@ -1,15 +1,15 @@
 --- help_completion.lua -- completions for bash, zsh and fish, made from the options of all commands.
 -- Texts about options are quoted for the shell.  Names and values need no quotes: they are plain words.
-local cli = require "cli.cli"
-local commands = require "commands"
+local cli = require "cli.lib.cli"
+local commands = require "cli.lib.commands"
 local term = require "term"
-local topics = require "cli.help_topics"
+local topics = require "cli.lib.help_topics"
 
 local completion = {}
 
 local function command_names()
   local names = {}
-  for i, command in ipairs(commands.list()) do names[i] = command.name end
+  for i, command in ipairs(commands.all()) do names[i] = command.name end
   return table.concat(names, " ")
 end
 
@@ -180,7 +180,7 @@ end
 
 function completion.zsh()
   local all, described = topics.all(), {}
-  for i, command in ipairs(commands.list()) do
+  for i, command in ipairs(commands.all()) do
     described[i] = ("\n        '%s:%s'"):format(command.name, zsh_quoted(command.line, "[\\:]"))
   end
   cli.printf(ZSH_HEAD, command_names(), table.concat(described))

@@ -1,14 +1,14 @@
 --- help_topics.lua -- lists commands and subcommands with their options and values, for manual pages and completions.
 --
 -- A topic is a command or one of its subcommands:
---     command           { name, line, usage, about }
+--     command           see commands.lua
 --     word              the subcommand, or nil
 --     name              "store", "store init"
 --     operands          what follows the name in the usage
 --     options           rows { name, letter, kind, value, help }
 --     has_own_options   whether a subcommand has other options than its command; true for a command
 --     subtopics         of a command: the topics of its subcommands
-local commands = require "commands"
+local commands = require "cli.lib.commands"
 local facts = require "facts"
 local vesta = require "vesta"
 
@@ -36,13 +36,6 @@ function topics.has_word(command, wanted)
   return found
 end
 
---- The command of this name, or nil.
-function topics.find_command(name)
-  for _, command in ipairs(commands.list()) do
-    if command.name == name then return command end
-  end
-end
-
 ---------------------------------------------------------------- topics
 
 local function names_of(options)
@@ -60,10 +53,10 @@ end
 --- The topic of a command.
 function topics.of(command)
   local topic = { command = command, name = command.name, operands = command_operands(command),
-    options = commands.options(command.name), has_own_options = true, subtopics = {} }
+    options = commands.options(command), has_own_options = true, subtopics = {} }
   local names = names_of(topic.options)
   each_word(command, function(word, operands)
-    local options = commands.options(command.name, word)
+    local options = commands.options(command, word)
     table.insert(topic.subtopics, { command = command, word = word, name = command.name .. " " .. word,
       operands = operands, options = options, has_own_options = names_of(options) ~= names })
   end)
@@ -73,7 +66,7 @@ end
 --- The topics of all commands and subcommands, a command before its subcommands.
 function topics.all()
   local all = {}
-  for _, command in ipairs(commands.list()) do
+  for _, command in ipairs(commands.all()) do
     local topic = topics.of(command)
     table.insert(all, topic)
     table.move(topic.subtopics, 1, #topic.subtopics, #all + 1, all)
@@ -99,7 +92,7 @@ end
 --- The known values of an option: { words = "a b" or "", files = whether it takes file names }
 function topics.option_values(option)
   if option.kind == "choice" then return { words = option.value:gsub("|", " "), files = false } end
-  return values_named(option.kind == "text" and option.value or "")
+  return values_named((option.kind or "text") == "text" and option.value or "")
 end
 
 --- The known values of a topic's operands, without subcommands.

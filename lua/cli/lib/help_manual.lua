@@ -1,9 +1,9 @@
 --- help_manual.lua -- manual pages in roff's man macros, made from the texts and options that --help prints.
-local cli = require "cli.cli"
-local commands = require "commands"
+local cli = require "cli.lib.cli"
+local commands = require "cli.lib.commands"
 local core = require "vesta.core"
 local term = require "term"
-local topics = require "cli.help_topics"
+local topics = require "cli.lib.help_topics"
 
 local manual = {}
 
@@ -139,7 +139,7 @@ the state of the service
 function manual.print_program()
   print_title("vesta", "64-bit ids that never repeat, sort by time and can be read back")
   term.out(PROGRAM_HEAD)
-  for _, command in ipairs(commands.list()) do
+  for _, command in ipairs(commands.all()) do
     cli.printf(".TP\n.BR vesta\\-%s (1)\n%s\n", command.name, prose(command.line))
   end
   term.out(PROGRAM_END)

@@ -1,5 +1,5 @@
 --- fields.lua -- the fields of ids: read from an id, and from the operands of a command.
-local cli = require "cli.cli"
+local cli = require "cli.lib.cli"
 local core = require "vesta.core"
 local facts = require "facts"
 local term = require "term"

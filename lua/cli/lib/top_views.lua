@@ -5,9 +5,9 @@
 -- `seen` has: state; said (the newest answer to the view's own question, or nil), said_ms; trouble (why there is no
 -- newer one, or ""); of (the picked namespace, "": all); after (the tag before a page, or ""); now_ms.
 -- A server may have sent any text: page:line and page:fact make it harmless.
-local json = require "cli.json"
-local lines = require "cli.lines"
-local state = require "cli.top_state"
+local json = require "cli.lib.json"
+local lines = require "cli.lib.lines"
+local state = require "cli.lib.top_state"
 local term = require "term"
 
 local get, number, span, text = json.get, json.number, json.span, json.text

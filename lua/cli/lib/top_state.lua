@@ -3,7 +3,7 @@
 -- A state: is_known, unix_ms (the server's clock), seen_ms (ours when the event arrived), uptime_s, connections,
 -- waiting, pid, version, is_draining, policies, others, answered, codes, namespaces, by_name, and the event itself.
 local facts = require "facts"
-local json = require "cli.json"
+local json = require "cli.lib.json"
 
 local NAMESPACES_MAX, CODES_MAX, PAUSES_MAX = 64, 64, 16
 local NAME_MAX, LAYOUT_MAX = 64, 511

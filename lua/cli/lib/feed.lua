@@ -2,7 +2,7 @@
 -- answer: read() takes what arrived.
 --
 -- `server` is { address = ..., token = text or nil }.
-local json = require "cli.json"
+local json = require "cli.lib.json"
 local wire = require "wire"
 
 local CONNECT_MS = 2000

@@ -1,9 +1,9 @@
 --- top_screen.lua -- what `vesta top` shows around its views, and the keys of a terminal.
-local json = require "cli.json"
-local lines = require "cli.lines"
+local json = require "cli.lib.json"
+local lines = require "cli.lib.lines"
 local screen = require "screen"
 local term = require "term"
-local views = require "cli.top_views"
+local views = require "cli.lib.top_views"
 
 local STALE_MS = 3000 -- an event arrives each second
 

@@ -1,4 +1,4 @@
---- cli.lua -- what the commands in this folder share: how they end, and how they print.
+--- cli.lua -- what the commands share: how they end, and how they print.
 --
 --   cli.usage(format, ...)    ends the command with exit code 2: the caller wrote something wrong
 --   cli.fail(format, ...)     ends the command with exit code 1
@@ -11,11 +11,8 @@ local term = require "term"
 
 local cli = {}
 
-local Exit = {}
-
-function cli.is_exit(problem) return getmetatable(problem) == Exit end
-
-local function exit(code) error(setmetatable({ code = code }, Exit), 0) end
+-- csrc/modules/host.c ends the command with this code.
+local function exit(code) error({ exit_code = code }, 0) end
 
 function cli.usage(format, ...)
   exit(term.usage(format:format(...)))

@@ -1,0 +1,48 @@
+/* native.c -- the module `native`: the commands in C, for lua/cli/lib/commands.lua.  Knows no command. */
+#include "main/cli.h"
+#include "main/modules.h"
+
+/* native.list() -> a list of { name, line, usage, about, order } */
+static int native_list(lua_State *L) {
+    lua_newtable(L);
+    for (lua_Integer i = 0; vs_command_rows[i].command; i++) {
+        host_push_command(L, vs_command_rows[i].command);
+        lua_pushinteger(L, vs_command_rows[i].order);
+        lua_setfield(L, -2, "order");
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+static lua_State *native_gathers; /* the state whose registry receives the rows; NULL: help is printed */
+static const char native_rows;    /* its address is their key */
+
+/* The command may be running in Lua itself, so the stack must stay as it is. */
+int modules_help(const struct vs_option *table) {
+    lua_State *L = native_gathers;
+    if (!L) return vs_host_help(vs_command_running(), table);
+    host_push_options(L, table);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &native_rows);
+    return VS_DONE;
+}
+
+/* native.options(name, word) -> rows, as for term.options, of the command, or of its subcommand if `word` is not nil.
+ * Later messages begin with its name. */
+static int native_options(lua_State *L) {
+    const char *name = luaL_checkstring(L, 1), *word = luaL_optstring(L, 2, NULL);
+    char *words[] = {(char *)name, "--help", NULL, NULL};
+    if (word) words[1] = (char *)word, words[2] = "--help";
+    lua_pushnil(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &native_rows);
+    native_gathers = L;
+    vs_command_run(word ? 3 : 2, words);
+    native_gathers = NULL;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &native_rows);
+    return 1;
+}
+
+int modules_open_native(lua_State *L) {
+    static const luaL_Reg functions[] = {{"list", native_list}, {"options", native_options}, {NULL, NULL}};
+    luaL_newlib(L, functions);
+    return 1;
+}
