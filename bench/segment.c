@@ -64,9 +64,9 @@ static void add_tag(const char *uri, uint64_t step) {
     struct vs_store *store = NULL;
     struct vs_reply reply;
     if (vs_store_open(uri, &opts, &store, &err) != VESTA_OK) bench_die(err.text);
-    store->ops->tag_add(store, &(struct vs_counter){NULL, "bench"}, 1, step, &reply);
+    store->counters->tag_add(store, &(struct vs_counter){NULL, "bench"}, 1, step, &reply);
     if (reply.outcome != VS_STORE_OK) bench_die(reply.text);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void open_segment(struct bench *b, uint64_t step) {

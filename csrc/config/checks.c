@@ -36,7 +36,7 @@ int vs_conf_check_address(const char *text, struct vesta_error *err) {
 }
 
 int vs_conf_check_uri(const char *text, struct vesta_error *err) {
-    const struct vs_store_ops *ops = vs_store_of(text, NULL);
+    const struct vs_backend *ops = vs_store_of(text, NULL);
     if (ops ? vs_store_is_formed(text) : vs_store_is_known(text)) return VESTA_OK; /* vs_store_check: what to install */
     size_t scheme = strcspn(text, ":"), length = strlen(text);
     bool is_path = (ops && ops->is_local) || (strncmp(text + scheme, ":/", 2) == 0 && text[scheme + 2] != '/' &&

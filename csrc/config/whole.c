@@ -34,7 +34,7 @@ static const char *store_names(const struct vs_config *config, char *buf, size_t
 
 /* The key of the store's secret; NULL: it has none. */
 static const char *secret_key(const struct vs_conf_store *store) {
-    const struct vs_store_ops *ops = vs_store_of(store->uri, NULL);
+    const struct vs_backend *ops = vs_store_of(store->uri, NULL);
     return ops ? ops->secret : NULL;
 }
 
@@ -42,7 +42,7 @@ static const char *secret_under(const struct vs_conf_store *store, const char *k
     return strcmp(key, "auth") == 0 ? store->auth : store->password;
 }
 
-static bool has_secret(const struct vs_store_ops *ops, const char *key) {
+static bool has_secret(const struct vs_backend *ops, const char *key) {
     return ops->secret && strcmp(ops->secret, key) == 0;
 }
 
@@ -75,7 +75,7 @@ static int complete_uri(const struct vs_conf_reading *r, struct vs_conf_store *s
     const struct vs_conf_key *tls = vs_conf_key_of("stores.*.tls");
     bool said = *vs_conf_origin(tls, store) != VS_FROM_DEFAULT;
     *out = store->uri;
-    const struct vs_store_ops *ops = vs_store_of(store->uri, NULL);
+    const struct vs_backend *ops = vs_store_of(store->uri, NULL);
     if (!said || !ops || !ops->tls) return VESTA_OK;
     if (*ops->tls)
         return store->tls ? VS_CONF_WRONG(r, "stores.*.tls", store, err, "is verify, but %s", ops->tls) : VESTA_OK;
@@ -93,17 +93,17 @@ static const char *secret_of(const struct vs_conf_store *store) {
     return key ? secret_under(store, key) : NULL;
 }
 
-static bool holds_counters(const struct vs_store_ops *ops, const char *unused) {
+static bool holds_counters(const struct vs_backend *ops, const char *unused) {
     (void)unused;
-    return ops->take != NULL;
+    return ops->counters != NULL;
 }
 
-static bool holds_reservations(const struct vs_store_ops *ops, const char *unused) {
+static bool holds_reservations(const struct vs_backend *ops, const char *unused) {
     (void)unused;
-    return ops->reserve != NULL;
+    return ops->counters && ops->counters->reserve;
 }
 
-static const char *stores_that(bool (*is)(const struct vs_store_ops *ops, const char *of), char *buf) {
+static const char *stores_that(bool (*is)(const struct vs_backend *ops, const char *of), char *buf) {
     return *vs_store_list(is, NULL, buf) ? buf : "none that is installed";
 }
 #define STORES_THAT(is) stores_that(is, (char[VS_STORE_LIST_MAX]){0})
@@ -120,10 +120,10 @@ static int resolve_named(const struct vs_conf_reading *r, struct vs_conf_segment
     if (complete_uri(r, store, &s->uri[s->uri_count], err) != VESTA_OK) return err->code;
     if (vs_store_check(s->uri[s->uri_count], &why) != VESTA_OK)
         return VS_CONF_WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text);
-    if (!vs_store_of(store->uri, NULL)->take)
+    if (!holds_counters(vs_store_of(store->uri, NULL), NULL))
         return VS_CONF_WRONG(r, path, s, err, "has '%s', which holds no counters; these do: %s", name,
                              STORES_THAT(holds_counters));
-    if (s->order == VS_CONF_DENSE && !vs_store_of(store->uri, NULL)->reserve)
+    if (s->order == VS_CONF_DENSE && !holds_reservations(vs_store_of(store->uri, NULL), NULL))
         return VS_CONF_WRONG(r, path, s, err,
                              "has '%s', which holds no reservations, as dense needs them; these do: %s", name,
                              STORES_THAT(holds_reservations));
@@ -371,7 +371,7 @@ static bool is_unix(const char *address) {
     return strncmp(address, "unix:", 5) == 0;
 }
 
-static bool is_shared(const struct vs_store_ops *ops, const char *unused) {
+static bool is_shared(const struct vs_backend *ops, const char *unused) {
     (void)unused;
     return !ops->is_local;
 }

@@ -42,9 +42,9 @@ static int look_at_namespace(const char *uri, const struct vs_settings *settings
     memset(ns, 0, sizeof *ns);
     int rc = vs_store_open(uri, &opts, &store, err);
     if (rc != VESTA_OK) return rc;
-    if (store->ops->is_local) store->ops->ns_read(store, &reply);
-    if (store->ops->is_local && reply.outcome == VS_STORE_OK) *ns = reply.ns;
-    store->ops->close(store);
+    if (store->backend->is_local) store->leases->ns_read(store, &reply);
+    if (store->backend->is_local && reply.outcome == VS_STORE_OK) *ns = reply.ns;
+    store->backend->close(store);
     return VESTA_OK;
 }
 

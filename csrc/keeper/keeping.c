@@ -47,10 +47,10 @@ static int check_store(struct vs_keeping *k, struct vesta_error *err) {
     struct vs_reply reply;
     assert(!vs_process_is_locked());
     if (vs_same_address(k->uri, k->file->anchor.header.store)) return VESTA_OK;
-    k->store->ops->ns_read(k->store, &reply);
+    k->store->leases->ns_read(k->store, &reply);
     bool answered = reply.outcome == VS_STORE_OK;
     if (answered && known && reply.ns.ver && reply.ns.incarnation == known) return VESTA_OK;
-    k->store->ops->close(k->store);
+    k->store->backend->close(k->store);
     return vs_fail(err, VESTA_EMISMATCH, "%.180s",
                    answered ? "the store at the address given is not the one that granted this file's leases: name its "
                               "current address, or use another path"
@@ -100,7 +100,7 @@ static void lay_down(struct vs_keeping *k, int64_t until_boot_us) {
     const struct vesta_clock *clock = k->term.clock;
     if (!k->store) return;
     int64_t ms = (until_boot_us - clock->boot_us(clock->self)) / 1000;
-    if (k->store->ops->idle && ms >= 0) k->store->ops->idle(k->store, ms);
+    if (k->store->leases->idle && ms >= 0) k->store->leases->idle(k->store, ms);
 }
 
 /* A store that broke a connection, or is another file now, may have gone back: no id is given for longer than needs be
@@ -110,7 +110,7 @@ static bool is_stirred(struct vs_keeping *k) {
     bool is_well = lease->published && lease->after == VS_PH_HELD && lease->troubles == 0;
     int64_t age_us = k->term.clock->boot_us(k->term.clock->self) - lease->renewed_boot_us;
     assert(!is_well || k->store);
-    return is_well && age_us >= VS_STORE_RETRY_US && k->store->ops->stirred && k->store->ops->stirred(k->store);
+    return is_well && age_us >= VS_STORE_RETRY_US && k->store->leases->stirred && k->store->leases->stirred(k->store);
 }
 
 /* A holder that waits for nothing but the time to look after its lease. */
@@ -123,7 +123,7 @@ static bool is_at_ease(const struct vs_keeping *k, bool on_want) {
 static bool is_quiet(const struct vs_keeping *k, bool on_want) {
     const struct vs_lease *lease = &k->term.lease;
     return is_at_ease(k, on_want) && !lease->is_history && lease->timing.window_ms >= MINUTES_MS &&
-           k->term.cursor == lease->renewed_cursor && !k->store->ops->stirred;
+           k->term.cursor == lease->renewed_cursor && !k->store->leases->stirred;
 }
 
 /* The sleep ends a little earlier or later than it would, together with the others of its thread, which then wakes once
@@ -192,7 +192,7 @@ static bool choose(struct vs_keeping *k, struct vs_event *ev) {
     struct vs_reply reply;
     size_t count;
     assert(!k->listed);
-    k->store->ops->list(k->store, &k->listed, &count, &reply);
+    k->store->leases->list(k->store, &k->listed, &count, &reply);
     struct vs_listing listing = {k->listed, count, reply.store_ms};
     k->asks = reply.outcome == VS_STORE_OK && is_judged(k->file);
     if (k->asks) {
@@ -219,7 +219,7 @@ static bool do_choose(struct vs_keeping *k, struct vs_event *ev) {
 
 /* How long a call may be silent: as long as its deadline lets it.  What waits for a disk has none. */
 static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
-    if (store->ops->is_local) return VS_PULSE_US;
+    if (store->backend->is_local) return VS_PULSE_US;
     return (kind == VS_DO_CHOOSE ? store->list_ms_max : store->call_ms_max) * INT64_C(1000) + VS_PULSE_US / 2;
 }
 
@@ -241,7 +241,7 @@ static void do_ns_swap(struct vs_keeping *k, const struct vs_action *action, str
     struct vesta_error err;
     int rc = vs_lineage_admit(&lineage, &k->file->layout, &err);
     if (rc == VESTA_OK)
-        k->store->ops->ns_swap(k->store, action->old_ver, &action->ns, reply);
+        k->store->leases->ns_swap(k->store, action->old_ver, &action->ns, reply);
     else
         turn_away(rc, &err, reply);
 }
@@ -250,9 +250,9 @@ static void do_ns_swap(struct vs_keeping *k, const struct vs_action *action, str
  * after one that was cut short, it is looked at before the first lease. */
 static void do_ns_read(struct vs_keeping *k, struct vs_reply *reply) {
     struct vesta_error err;
-    k->store->ops->ns_read(k->store, reply);
+    k->store->leases->ns_read(k->store, reply);
     bool is_there = reply->outcome == VS_STORE_OK && reply->ns.ver;
-    if (!is_there || !k->store->ops->is_local || vs_map_incarnation(k->term.map)) return;
+    if (!is_there || !k->store->backend->is_local || vs_map_incarnation(k->term.map)) return;
     const struct vs_lineage lineage = lineage_of(k);
     int rc = vs_lineage_enter(&lineage, k->store, &reply->ns, &err);
     if (rc != VESTA_OK) turn_away(rc, &err, reply);
@@ -261,7 +261,7 @@ static void do_ns_read(struct vs_keeping *k, struct vs_reply *reply) {
 /* Everything the engine may want to know of the store's answer goes into the event. */
 static bool ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     struct vs_keeping *k = keeping_of(term);
-    const struct vs_store_ops *ops = k->store->ops;
+    const struct vs_store_leases *leases = k->store->leases;
     struct vs_reply reply;
     assert(!vs_process_is_locked()); /* a store may take as long as it likes */
     vs_term_beat(term, call_us_max(k->store, action->kind));
@@ -269,10 +269,10 @@ static bool ask(struct vs_term *term, const struct vs_action *action, struct vs_
     case VS_DO_CHOOSE: return do_choose(k, ev);
     case VS_DO_NS_READ: do_ns_read(k, &reply); break;
     case VS_DO_NS_SWAP: do_ns_swap(k, action, &reply); break;
-    case VS_DO_READ: ops->read(k->store, action->worker, &reply); break;
+    case VS_DO_READ: leases->read(k->store, action->worker, &reply); break;
     default:
         assert(action->kind == VS_DO_SWAP);
-        ops->swap(k->store, action->worker, action->old_ver, &action->record, &reply);
+        leases->swap(k->store, action->worker, action->old_ver, &action->record, &reply);
         break;
     }
     ev->outcome = reply.outcome;
@@ -349,7 +349,7 @@ static void end_term(struct vs_keeping *k, enum vs_term_end end) {
     if (kept->ms) snprintf(kept->why, sizeof kept->why, "%s", lease->said);
     note_store(k); /* a program that gave one id and ends has not napped */
     if (end == VS_TERM_USED_UP || (end == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->term.map);
-    k->store->ops->close(k->store);
+    k->store->backend->close(k->store);
 }
 
 bool vs_keeping_holds(const struct vs_keeping *k) {

@@ -38,7 +38,7 @@ static bool is_over(const struct desk *desk, const struct vs_desk_job *job) {
 /* The counter is raised to what this host knows, so that no other host gets those numbers again. */
 static void raise_counter(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory) {
     struct vs_reply lifted = {.outcome = VS_STORE_DOWN};
-    store->ops->lift(store, counter, vs_memory_granted(memory), &lifted);
+    store->counters->lift(store, counter, vs_memory_granted(memory), &lifted);
 }
 
 /* The database forgot what it had granted.  Nothing more is reserved before a person has acted. */
@@ -54,7 +54,7 @@ static void commit_again(struct vs_store *store, const struct vs_counter *counte
     struct vs_reservation lost = *reservation;
     struct vs_reply settled = {.outcome = VS_STORE_DOWN};
     lost.number = reply->grant.from;
-    store->ops->settle(store, counter, &lost, true, &settled);
+    store->counters->settle(store, counter, &lost, true, &settled);
     reply->outcome = VS_STORE_REFUSED;
     reply->by = VS_BY_HISTORY;
     reply->lowered = lost.number;
@@ -62,7 +62,7 @@ static void commit_again(struct vs_store *store, const struct vs_counter *counte
 
 static void reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_desk_job *job,
                     const struct vs_reservation *reservation, struct vs_reply *reply) {
-    if (vs_memory_is_alone(job->memory, store, reply)) store->ops->reserve(store, counter, reservation, reply);
+    if (vs_memory_is_alone(job->memory, store, reply)) store->counters->reserve(store, counter, reservation, reply);
     if (reply->outcome != VS_STORE_OK) return;
     if (vs_memory_has_committed(job->memory, reply->grant.from))
         commit_again(store, counter, reservation, reply);
@@ -92,7 +92,7 @@ static void ask_once(struct vs_store *store, const struct vs_conf_segment *conf,
     if (job->ask == VS_DESK_RESERVE)
         reserve(store, &counter, job, &reservation, reply);
     else
-        store->ops->settle(store, &counter, &reservation, job->ask == VS_DESK_COMMIT, reply);
+        store->counters->settle(store, &counter, &reservation, job->ask == VS_DESK_COMMIT, reply);
     if (job->ask == VS_DESK_COMMIT && reply->outcome == VS_STORE_OK) vs_memory_commit(job->memory, job->number);
     if (reply->outcome == VS_STORE_REFUSED && reply->by == VS_BY_HISTORY) stop(store, &counter, job->memory, reply);
 }
@@ -250,7 +250,7 @@ static void *work(void *arg) {
             job->answer = VS_DESK_DOWN, snprintf(job->text, sizeof job->text, "%.250s", err.text);
         finish(desk, job);
     }
-    if (store) store->ops->close(store);
+    if (store) store->backend->close(store);
     pthread_mutex_lock(&desk->lock);
     desk->running--;
     pthread_cond_broadcast(&desk->woken);

@@ -142,7 +142,7 @@ static void read_store(struct reader *reader, struct vs_store **store) {
     begin_reading(reader, clock->unix_us(clock->self) / 1000);
     if (!*store) *store = open_store(reader, &err);
     if (*store)
-        (*store)->ops->list(*store, &listed, &count, &reply);
+        (*store)->leases->list(*store, &listed, &count, &reply);
     else
         snprintf(reply.text, sizeof reply.text, "%.*s", (int)sizeof reply.text - 1, err.text);
     int64_t unix_ms = clock->unix_us(clock->self) / 1000;
@@ -174,7 +174,7 @@ static void *work(void *arg) {
             ;
     }
     pthread_mutex_unlock(&h->lock);
-    if (store) store->ops->close(store);
+    if (store) store->backend->close(store);
     pthread_mutex_lock(&h->lock);
     reader->runs = false;
     h->running--;

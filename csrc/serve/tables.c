@@ -205,7 +205,7 @@ static int read_database(struct vs_segments *segments, const struct vs_tag_row *
     struct vs_store *store;
     int rc = vs_store_open(conf->uri[i], &opts, &store, err);
     if (rc != VESTA_OK) return rc;
-    store->ops->tags(store, vs_conf_segment_table(conf), &list, &reply);
+    store->counters->tags(store, vs_conf_segment_table(conf), &list, &reply);
     if (reply.outcome != VS_STORE_OK)
         rc = vs_fail(err, VESTA_EIO, "%s", *reply.text ? reply.text : "it does not answer");
     else
@@ -213,7 +213,7 @@ static int read_database(struct vs_segments *segments, const struct vs_tag_row *
     for (size_t r = 0; r < list.count && rc == VESTA_OK; r++)
         look_at_row(names, &list.rows[r], conf->table, row->stores[i]);
     free(list.rows);
-    store->ops->close(store);
+    store->backend->close(store);
     return rc;
 }
 

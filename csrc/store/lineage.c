@@ -44,8 +44,8 @@ int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_r
         return vs_fail(err, VESTA_EOPTION, "the namespace's name %s has no room for .%u", lineage->name, n);
     int rc = open_store(lineage, name, &store, err);
     if (rc != VESTA_OK) return rc;
-    store->ops->ns_read(store, &reply);
-    store->ops->close(store);
+    store->leases->ns_read(store, &reply);
+    store->backend->close(store);
     if (reply.outcome != VS_STORE_OK)
         return vs_fail(err, VESTA_EIO, "the store does not say which layout the namespace %s has: %.300s", name,
                        reply.text);
@@ -145,14 +145,14 @@ static void see_name(void *to, const char *name) {
 static unsigned look_for_newest(struct vs_store *store, const char *name) {
     char buf[VESTA_NAMESPACE_MAX];
     unsigned n = VS_GENERATIONS_MAX;
-    while (n && !(vs_generation_name(name, n, buf) && store->ops->has(store, buf)))
+    while (n && !(vs_generation_name(name, n, buf) && store->leases->has(store, buf)))
         n--;
     return n;
 }
 
 static int ask_for_newest(struct vs_store *store, struct newest *newest, struct vesta_error *err) {
     struct vs_reply reply;
-    store->ops->names(store, newest->name, see_name, newest, &reply);
+    store->leases->names(store, newest->name, see_name, newest, &reply);
     if (reply.outcome == VS_STORE_OK) return VESTA_OK;
     return vs_fail(err, VESTA_EIO, "the store does not say which namespaces it has: %.300s", reply.text);
 }
@@ -162,11 +162,11 @@ static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct ves
     struct vs_store *store = lineage->store;
     int rc = store ? VESTA_OK : open_store(lineage, lineage->name, &store, err);
     if (rc != VESTA_OK) return rc;
-    if (store->ops->has)
+    if (store->leases->has)
         newest.n = look_for_newest(store, lineage->name);
     else
         rc = ask_for_newest(store, &newest, err);
-    if (store != lineage->store) store->ops->close(store);
+    if (store != lineage->store) store->backend->close(store);
     if (rc != VESTA_OK) return rc;
     *n = newest.n;
     return VESTA_OK;
@@ -220,8 +220,8 @@ static int make(const struct vs_lineage *lineage, unsigned n, const struct vs_ns
         return vs_fail(err, VESTA_EOPTION, "the name %s has no room for .%u", lineage->name, n);
     int rc = open_store(lineage, name, &store, err);
     if (rc != VESTA_OK) return rc;
-    store->ops->ns_swap(store, 0, fresh, &reply);
-    store->ops->close(store);
+    store->leases->ns_swap(store, 0, fresh, &reply);
+    store->backend->close(store);
     *is_new = reply.outcome == VS_STORE_OK;
     if (*is_new || (reply.outcome == VS_STORE_CONFLICT && strcmp(reply.ns.layout, fresh->layout) == 0)) return VESTA_OK;
     if (reply.outcome == VS_STORE_CONFLICT)
@@ -308,7 +308,7 @@ int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, c
     if (vesta_layout_parse(ns->layout, &layout, NULL) != VESTA_OK) return VESTA_OK; /* the engine judges it */
     int rc = vs_lineage_admit(lineage, &layout, err);
     if (rc == VESTA_OK) return rc;
-    store->ops->list(store, &listed, &count, &reply);
+    store->leases->list(store, &listed, &count, &reply);
     free(listed);
     return reply.outcome == VS_STORE_OK && count > 0 ? VESTA_OK : rc; /* such as are in use stay as they are */
 }

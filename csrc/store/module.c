@@ -21,19 +21,19 @@
 /* A line each in CMakeLists.txt, VS_BACKEND(scheme, remedy), and VS_FROM_PROGRAM, the way from programs to libraries.  Weak: NULL where the backend is not linked.
  * Hidden: never another copy's, from somewhere else in the process. */
 #define VS_BACKEND(scheme, remedy)                                                                                     \
-    extern const struct vs_store_ops vs_store_##scheme __attribute__((weak, visibility("hidden")));
+    extern const struct vs_backend vs_store_##scheme __attribute__((weak, visibility("hidden")));
 #include "store/backends.h"
 #undef VS_BACKEND
 
 static struct backend {
     const char *scheme, *remedy;
-    _Atomic(const struct vs_store_ops *) ops; /* linked or loaded; NULL: not yet */
+    _Atomic(const struct vs_backend *) backend; /* linked or loaded; NULL: not yet */
 } backends[] = {
 #define VS_BACKEND(scheme, remedy) {#scheme, remedy, &vs_store_##scheme},
 #include "store/backends.h"
 };
 
-const struct vs_store_ops *vs_module_unknown(struct vs_slice scheme, struct vesta_error *err) {
+const struct vs_backend *vs_module_unknown(struct vs_slice scheme, struct vesta_error *err) {
     char known[160] = "file:";
     for (size_t i = 0; i < VS_COUNT(backends); i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), ", %s:", backends[i].scheme);
@@ -212,14 +212,14 @@ const void *vs_module_foreign(const struct vs_module_file *file, struct vesta_er
     return NULL;
 }
 
-static const struct vs_store_ops *load(const struct backend *b, struct vesta_error *err) {
+static const struct vs_backend *load(const struct backend *b, struct vesta_error *err) {
     char name[64], what[64];
     struct vs_module_file file = {name, "vs_store_module", what, b->remedy};
     snprintf(name, sizeof name, "store/%s", b->scheme);
     snprintf(what, sizeof what, "%s: store", b->scheme);
     const struct vs_module *module = vs_module_load(&file, err);
     if (!module || (module->abi == VS_MODULE_ABI && module->reply_bytes == sizeof(struct vs_reply)))
-        return module ? module->ops : NULL;
+        return module ? module->backend : NULL;
     return vs_module_foreign(&file, err);
 }
 
@@ -235,34 +235,34 @@ bool vs_module_is_known(struct vs_slice scheme) {
 
 /* Whoever loads it meanwhile is given the same module by dlopen, or another where the file was replaced in between: the
  * first that is ready stays. */
-static const struct vs_store_ops *load_once(struct backend *b, struct vesta_error *err) {
-    const struct vs_store_ops *none = NULL, *ops = load(b, err);
-    if (!ops || atomic_compare_exchange_strong(&b->ops, &none, ops)) return ops;
+static const struct vs_backend *load_once(struct backend *b, struct vesta_error *err) {
+    const struct vs_backend *none = NULL, *backend = load(b, err);
+    if (!backend || atomic_compare_exchange_strong(&b->backend, &none, backend)) return backend;
     return none;
 }
 
-const struct vs_store_ops *vs_module_present(size_t n) {
+const struct vs_backend *vs_module_present(size_t n) {
     for (size_t i = 0; i < VS_COUNT(backends); i++) {
-        const struct vs_store_ops *ops = atomic_load(&backends[i].ops);
-        if (ops && n-- == 0) return ops;
+        const struct vs_backend *backend = atomic_load(&backends[i].backend);
+        if (backend && n-- == 0) return backend;
     }
     return NULL;
 }
 
-static const struct vs_store_ops *ready(struct backend *b, struct vesta_error *err) {
-    const struct vs_store_ops *ops = atomic_load(&b->ops);
-    return ops ? ops : load_once(b, err);
+static const struct vs_backend *ready(struct backend *b, struct vesta_error *err) {
+    const struct vs_backend *backend = atomic_load(&b->backend);
+    return backend ? backend : load_once(b, err);
 }
 
-const struct vs_store_ops *vs_module_here(size_t n) {
+const struct vs_backend *vs_module_here(size_t n) {
     for (size_t i = 0; i < VS_COUNT(backends); i++) {
-        const struct vs_store_ops *ops = ready(&backends[i], NULL);
-        if (ops && n-- == 0) return ops;
+        const struct vs_backend *backend = ready(&backends[i], NULL);
+        if (backend && n-- == 0) return backend;
     }
     return NULL;
 }
 
-const struct vs_store_ops *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
+const struct vs_backend *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
     assert(!vs_slice_is(scheme, vs_store_file.scheme)); /* which is no module */
     struct backend *b = named(scheme);
     return b ? ready(b, err) : vs_module_unknown(scheme, err);

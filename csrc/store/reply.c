@@ -115,6 +115,15 @@ void vs_list_sort(struct vs_listed *listed, size_t count) {
     if (count) qsort(listed, count, sizeof *listed, by_worker);
 }
 
+struct vs_store vs_store_base(const struct vs_backend *backend, const struct vs_store_opts *opts) {
+    return (struct vs_store){.backend = backend,
+                             .leases = backend->leases,
+                             .counters = backend->counters,
+                             .admin = backend->admin,
+                             .clock = opts->clock,
+                             .cut_us = opts->cut_us};
+}
+
 /* ------------------------------------------------------------------ a call's time */
 
 #define SLICE_MS 50

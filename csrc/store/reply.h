@@ -4,6 +4,9 @@
 
 #include "store/store.h"
 
+/* What each backend's store begins with. */
+struct vs_store vs_store_base(const struct vs_backend *backend, const struct vs_store_opts *opts);
+
 /* A reply says "not done" (DOWN) from its beginning, "perhaps" (UNKNOWN) from the moment in which a write is sent, and
  * anything else only by one of these.  An outcome that nobody set is never OK. */
 
@@ -102,6 +105,6 @@ int vs_uri_secret(const struct vs_secret *from, char *buf, size_t size, struct v
 
 /* The path of a store on this machine, without %XX: scheme:/PATH, scheme:///PATH, scheme://localhost/PATH.
  * Errors: VESTA_EOPTION, with the store's form. */
-int vs_uri_path(const struct vs_store_ops *ops, const char *uri, char path[VS_URI_MAX], struct vesta_error *err);
+int vs_uri_path(const struct vs_backend *backend, const char *uri, char path[VS_URI_MAX], struct vesta_error *err);
 
 #endif

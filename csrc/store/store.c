@@ -16,35 +16,28 @@ static struct vs_slice scheme_of(const char *uri) {
     return (struct vs_slice){uri, strcspn(uri, ":")};
 }
 
-/* Who adds a store hears at its first use what its row lacks or contradicts. */
-static void check_row(const struct vs_store_ops *ops) {
-    size_t length = strlen(ops->scheme);
-    assert(strncmp(ops->form, ops->scheme, length) == 0);
-    assert(ops->form[length] == ':');
-    assert(ops->form[length + 1] == '/'); /* before any capital: see vs_store_is_formed */
-    assert(strstr(VS_STORE_FORMS, ops->form));
-    assert(ops->is_local || !ops->is_folder);
-    assert(ops->is_local || ops->init); /* its tables do not appear with the first number */
-    assert(ops->is_local == !ops->tls);
-    assert(ops->is_local == !ops->secret);
-    assert(!ops->take == !ops->untake); /* its counters are whole, or it has none */
-    assert(!ops->take == !ops->tags);
-    assert(!ops->take == !ops->tag_add);
-    assert(!ops->take == !ops->tag_step);
-    assert(!ops->take == !ops->lift);
-    assert(!ops->take == !ops->keep_form);
-    assert(!ops->reserve == !ops->settle);
-    assert(ops->take || !ops->share);
-    assert(ops->take || !ops->reserve);
+/* An engineer who adds a store learns at its first use what its row lacks or contradicts. */
+static void check_row(const struct vs_backend *backend) {
+    size_t length = strlen(backend->scheme);
+    assert(strncmp(backend->form, backend->scheme, length) == 0);
+    assert(backend->form[length] == ':');
+    assert(backend->form[length + 1] == '/'); /* before any capital: see vs_store_is_formed */
+    assert(strstr(VS_STORE_FORMS, backend->form));
+    assert(backend->is_local || !backend->is_folder);
+    assert(backend->is_local || backend->admin); /* its tables do not appear with the first number */
+    assert(backend->is_local == !backend->tls);
+    assert(backend->is_local == !backend->secret);
+    assert(backend->leases);
+    if (backend->counters) assert(!backend->counters->reserve == !backend->counters->settle);
 }
 
-const struct vs_store_ops *vs_store_of(const char *uri, struct vesta_error *err) {
+const struct vs_backend *vs_store_of(const char *uri, struct vesta_error *err) {
     struct vs_slice scheme = scheme_of(uri);
     if (uri[scheme.length] != ':') return vs_module_unknown(scheme, err);
-    const struct vs_store_ops *ops =
+    const struct vs_backend *backend =
         vs_slice_is(scheme, vs_store_file.scheme) ? &vs_store_file : vs_module_find(scheme, err);
-    if (ops) check_row(ops);
-    return ops;
+    if (backend) check_row(backend);
+    return backend;
 }
 
 bool vs_store_is_known(const char *uri) {
@@ -58,37 +51,37 @@ static void put(char *buf, const char *between, const char *one) {
     assert(used + (size_t)length < VS_STORE_LIST_MAX); /* one store more than there is room for */
 }
 
-const char *vs_store_list(bool (*is)(const struct vs_store_ops *ops, const char *of), const char *of, char *buf) {
+const char *vs_store_list(bool (*is)(const struct vs_backend *backend, const char *of), const char *of, char *buf) {
     const char *one = NULL; /* the last that was found, before it is known whether another follows */
-    const struct vs_store_ops *ops = &vs_store_file;
+    const struct vs_backend *backend = &vs_store_file;
     buf[0] = '\0';
-    for (size_t i = 0; ops; ops = vs_module_here(i++)) {
-        if (!is(ops, of)) continue;
+    for (size_t i = 0; backend; backend = vs_module_here(i++)) {
+        if (!is(backend, of)) continue;
         if (one) put(buf, ", ", one);
-        one = ops->scheme;
+        one = backend->scheme;
     }
     if (one) put(buf, " or ", one);
     return buf;
 }
 
 bool vs_store_is_formed(const char *uri) {
-    const struct vs_store_ops *ops = vs_store_of(uri, NULL);
-    size_t fixed = ops ? strcspn(ops->form, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
-    return ops && strncmp(uri, ops->form, fixed) == 0 && uri[fixed];
+    const struct vs_backend *backend = vs_store_of(uri, NULL);
+    size_t fixed = backend ? strcspn(backend->form, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+    return backend && strncmp(uri, backend->form, fixed) == 0 && uri[fixed];
 }
 
 bool vs_store_is_local(const char *uri) {
-    const struct vs_store_ops *ops = vs_store_of(uri, NULL);
-    return ops && ops->is_local;
+    const struct vs_backend *backend = vs_store_of(uri, NULL);
+    return backend && backend->is_local;
 }
 
 /* Loads nothing, for nginx's workers ask it of stores whose clients they are not to have: a folder needs no module. */
 const char *vs_store_folder(const char *uri, char *buf) {
     struct vs_slice scheme = scheme_of(uri);
-    const struct vs_store_ops *ops = &vs_store_file;
-    for (size_t i = 0; ops && !vs_slice_is(scheme, ops->scheme); i++)
-        ops = vs_module_present(i);
-    return ops && ops->is_folder && uri[scheme.length] && vs_uri_place(uri, buf) ? buf : NULL;
+    const struct vs_backend *backend = &vs_store_file;
+    for (size_t i = 0; backend && !vs_slice_is(scheme, backend->scheme); i++)
+        backend = vs_module_present(i);
+    return backend && backend->is_folder && uri[scheme.length] && vs_uri_place(uri, buf) ? buf : NULL;
 }
 
 bool vs_store_place(const char *uri, char path[VS_URI_MAX]) {
@@ -97,20 +90,20 @@ bool vs_store_place(const char *uri, char path[VS_URI_MAX]) {
 
 int vs_store_canonical(const char *uri, char out[VS_URI_MAX], struct vesta_error *err) {
     char path[VS_URI_MAX];
-    const struct vs_store_ops *ops = vs_store_of(uri, err);
-    int rc = ops ? vs_store_check(uri, err) : VESTA_EOPTION;
+    const struct vs_backend *backend = vs_store_of(uri, err);
+    int rc = backend ? vs_store_check(uri, err) : VESTA_EOPTION;
     if (rc != VESTA_OK) return rc;
-    if (ops->is_local) return vs_uri_path(ops, uri, path, err) == VESTA_OK ? vs_uri_of_path(ops->scheme, path, out, err) : err->code;
+    if (backend->is_local) return vs_uri_path(backend, uri, path, err) == VESTA_OK ? vs_uri_of_path(backend->scheme, path, out, err) : err->code;
     snprintf(out, VS_URI_MAX, "%s", uri); /* it fits: vs_store_check */
     return VESTA_OK;
 }
 
 int vs_store_check(const char *uri, struct vesta_error *err) {
-    const struct vs_store_ops *ops = vs_store_of(uri, err);
-    if (!ops) return VESTA_EOPTION;
+    const struct vs_backend *backend = vs_store_of(uri, err);
+    if (!backend) return VESTA_EOPTION;
     if (strlen(uri) >= VS_URI_MAX)
         return vs_fail(err, VESTA_EOPTION, "the store's URI is longer than %d bytes", VS_URI_MAX - 1);
-    return ops->check(uri, err);
+    return backend->check(uri, err);
 }
 
 size_t vs_store_password(const char *uri, size_t *at) {
@@ -129,14 +122,15 @@ static bool is_hidden(const char *uri) {
 }
 
 /* What every backend takes over from the options.  Without cut_us its calls would outlast a stop. */
-static void check_opened(const struct vs_store *store, const struct vs_store_ops *ops,
+static void check_opened(const struct vs_store *store, const struct vs_backend *backend,
                          const struct vs_store_opts *opts) {
-    assert(store->ops == ops);
+    assert(store->backend == backend);
+    assert(store->leases == backend->leases);
     assert(store->clock == opts->clock);
     assert(store->cut_us == opts->cut_us);
     /* less, and a keeper that waits for an answer would be taken for a dead one */
-    assert(ops->is_local || store->call_ms_max > opts->call_ms_max);
-    assert(ops->is_local || store->list_ms_max > VS_STORE_LIST_MS);
+    assert(backend->is_local || store->call_ms_max > opts->call_ms_max);
+    assert(backend->is_local || store->list_ms_max > VS_STORE_LIST_MS);
 }
 
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err) {
@@ -148,9 +142,9 @@ int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_s
         return vs_fail(err, VESTA_EOPTION,
                        "the store's password is kept in no generator file: name the store with it, give the secret "
                        "beside it, or write secret_file=FILE into the store's URI, which is kept");
-    const struct vs_store_ops *ops = vs_store_of(uri, err);
-    rc = ops->open(uri, opts, store, err);
-    if (rc == VESTA_OK) check_opened(*store, ops, opts);
+    const struct vs_backend *backend = vs_store_of(uri, err);
+    rc = backend->open(uri, opts, store, err);
+    if (rc == VESTA_OK) check_opened(*store, backend, opts);
     return rc;
 }
 
@@ -172,8 +166,8 @@ void vs_store_hide(char uri[VS_URI_MAX]) {
 
 void vs_store_init(struct vs_store *store, struct vs_reply *reply) {
     vs_reply_clear(reply);
-    if (store->ops->init)
-        store->ops->init(store, reply);
+    if (store->admin)
+        store->admin->init(store, reply);
     else
         vs_done(reply); /* nothing to make */
 }
@@ -183,8 +177,8 @@ void vs_store_share(struct vs_store *store, const struct vs_counter *counter, co
     assert(share->delta > 0);
     assert(share->remainder < share->delta);
     vs_reply_clear(reply);
-    if (store->ops->share)
-        store->ops->share(store, counter, share, reply);
+    if (store->counters && store->counters->share)
+        store->counters->share(store, counter, share, reply);
     else
         vs_done(reply);
 }
@@ -192,14 +186,14 @@ void vs_store_share(struct vs_store *store, const struct vs_counter *counter, co
 void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,
                       struct vs_reply *reply) {
     assert(fresh->incarnation); /* 0 is nobody's: who holds a lease would not see that the store is another now */
-    store->ops->ns_read(store, reply);
+    store->leases->ns_read(store, reply);
     if (reply->outcome != VS_STORE_OK) return;
     uint64_t old_ver = reply->ns.ver;
     struct vs_ns_record next = old_ver ? reply->ns : *fresh;
     next.ver = old_ver;
     vs_ns_put_right(&next, timing, reply->store_ms, fresh->incarnation);
     assert(next.floor_ms >= reply->ns.floor_ms); /* a floor only rises */
-    store->ops->ns_swap(store, old_ver, &next, reply);
+    store->leases->ns_swap(store, old_ver, &next, reply);
 }
 
 #define BEFORE_ANY_MS INT64_C(946771200000) /* 2 January 2000 in every zone */
@@ -210,7 +204,7 @@ static bool is_anothers(struct vs_store *store, const struct vs_counter *counter
                         uint64_t least, struct vs_reply *reply) {
     const struct vs_grant granted = reply->grant;
     if (granted.from <= 2 || granted.from >= floor->at(floor->self, BEFORE_ANY_MS)) return false;
-    store->ops->untake(store, counter, granted.from, granted.until, reply);
+    store->counters->untake(store, counter, granted.from, granted.until, reply);
     if (reply->outcome == VS_STORE_CONFLICT) return true; /* it moves: perhaps another host has just lifted it */
     vs_answer(reply, VS_STORE_REFUSED,
               "tag '%s' has given numbers without a day, up to %" PRIu64 ", and would go on from %" PRIu64
@@ -223,7 +217,7 @@ static bool is_anothers(struct vs_store *store, const struct vs_counter *counter
  * and the counter alone says who comes first. */
 static void take_above_floor(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                              const struct vs_floor *floor, struct vs_reply *reply) {
-    store->ops->take(store, counter, step, reply);
+    store->counters->take(store, counter, step, reply);
     if (!floor->at || reply->outcome != VS_STORE_OK) return;
     uint64_t least = floor->at(floor->self, reply->store_ms);
     if (least == 0) {
@@ -231,8 +225,8 @@ static void take_above_floor(struct vs_store *store, const struct vs_counter *co
         return;
     }
     if (reply->grant.from >= least || is_anothers(store, counter, floor, least, reply)) return;
-    store->ops->lift(store, counter, least, reply);
-    if (reply->outcome == VS_STORE_OK) store->ops->take(store, counter, step, reply);
+    store->counters->lift(store, counter, least, reply);
+    if (reply->outcome == VS_STORE_OK) store->counters->take(store, counter, step, reply);
     if (reply->outcome == VS_STORE_OK && reply->grant.from < least)
         vs_answer(reply, VS_STORE_REFUSED, "the counter was lowered while its day began: numbers would come twice");
 }
@@ -240,7 +234,7 @@ static void take_above_floor(struct vs_store *store, const struct vs_counter *co
 /* If the counter still stands at the grant's end. */
 static void give_back(struct vs_store *store, const struct vs_counter *counter, const struct vs_reply *reply) {
     struct vs_reply given_back = {.outcome = VS_STORE_DOWN};
-    store->ops->untake(store, counter, reply->grant.from, reply->grant.until, &given_back);
+    store->counters->untake(store, counter, reply->grant.from, reply->grant.until, &given_back);
 }
 
 static void refuse_period(struct vs_store *store, const struct vs_counter *counter, struct vs_reply *reply) {
@@ -268,7 +262,7 @@ static bool may_forget(const struct vs_floor *floor, const struct vs_reply *kept
 static bool may_write(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                       bool *is_new, struct vs_reply *reply) {
     uint64_t form = vs_form_fingerprint(floor->form);
-    store->ops->keep_form(store, counter, 0, reply);
+    store->counters->keep_form(store, counter, 0, reply);
     if (may_forget(floor, reply)) {
         vs_reply_clear(reply);
         return *is_new = true;
@@ -284,7 +278,7 @@ static bool may_write(struct vs_store *store, const struct vs_counter *counter, 
 static void keep_form(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                       struct vs_reply *reply) {
     struct vs_reply kept = {.outcome = VS_STORE_DOWN};
-    store->ops->keep_form(store, counter, vs_form_fingerprint(floor->form), &kept);
+    store->counters->keep_form(store, counter, vs_form_fingerprint(floor->form), &kept);
     reply->forgets_form = may_forget(floor, &kept);
     if (kept.outcome == VS_STORE_OK || reply->forgets_form) return;
     give_back(store, counter, reply);

@@ -103,7 +103,10 @@ struct vs_reply {
 };
 
 struct vs_store {
-    const struct vs_store_ops *ops;
+    const struct vs_backend *backend;
+    const struct vs_store_leases *leases;     /* these three as the backend has them */
+    const struct vs_store_counters *counters; /* NULL: this store has no counters */
+    const struct vs_store_admin *admin;       /* NULL: this store has nothing to administrate */
     const struct vesta_clock *clock;
     /* The longest that a call, or a listing, may take, with all that its client adds; 0: as long as a disk does. */
     int64_t call_ms_max, list_ms_max;
@@ -150,19 +153,8 @@ typedef void vs_tell_fault(void *to, const char *what, const char *todo);
  * Outcomes: a read is OK, REFUSED or DOWN.  A write may also be CONFLICT (the version is another: `record` or `ns` is
  * what stands there), MOVED (the namespace is another) or UNKNOWN (it was sent, and no answer came: it may be done, now
  * or later).  DOWN is a promise: it was not done, and will not be. */
-struct vs_store_ops {
-    const char *scheme; /* "file" of file:/var/lib/vesta */
-    const char *form;   /* what its URI says, as people are told; capitals begin what they fill in: "file:/DIR" */
-    bool is_local;      /* on this machine, not shared with others: asking it takes no longer than a disk */
-    bool is_folder;     /* its URI names a folder of this machine, and asking it needs nobody's client library */
-    const char *made, *rights; /* what `vesta store init` made there, and what who leases must be able to do */
-    const char *secret;        /* the key of a config that has its secret: "password", "auth"; NULL: it has none */
-    const char *tls;           /* "": its URI may say tls=verify or tls=off; else why it cannot.  NULL: no way there */
-    /* VESTA_OK if the URI is one of this backend's, else VESTA_EOPTION.  Asks nobody. */
-    int (*check)(const char *uri, struct vesta_error *err);
-    /* Makes what belongs to this host (a folder, a file); connects to nobody. */
-    int (*open)(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
-    void (*close)(struct vs_store *store);
+/* What a keeper asks for: the records of leases and of their namespace. */
+struct vs_store_leases {
     /* The namespace's records with ascending numbers: a hint, never a decision.  *listed is the caller's to free. */
     void (*list)(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
     void (*read)(struct vs_store *store, uint64_t worker, struct vs_reply *reply);
@@ -187,18 +179,11 @@ struct vs_store_ops {
     void (*idle)(struct vs_store *store, int64_t ms);
     /* Whether it may be another store than the last call met: told without asking it.  NULL: that cannot be told. */
     bool (*stirred)(struct vs_store *store);
-    /* Tells a person what is not as it should be though it works, and what to do about it.  NULL: nothing can be. */
-    void (*inspect)(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
-    /* Makes what a shared store stands on, where it is missing: tables, a root node.  NULL: nothing to make. */
-    void (*init)(struct vs_store *store, struct vs_reply *reply);
-    /* Reads what another generator left in its own place; `name` is the one it goes by there, or NULL.  The list is
-     * empty before, its rows are the caller's to free.  NULL, or REFUSED: none of that kind can be here. */
-    void (*foreign)(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
-                    struct vs_reply *reply);
+};
 
-    /* Counters, which belong to no namespace; all NULL: this store holds none.  Each write is one atomic, durable step,
-     * and its outcomes are those of any write; what a row holds that no number may come from is REFUSED by name, as is
-     * a tag that is not there. */
+/* Counters, which belong to no namespace.  Each write is one atomic, durable step, and its outcomes are those of any
+ * write.  A tag that is not there, or whose row holds what no number may come from, is REFUSED by name. */
+struct vs_store_counters {
     /* Raises the counter by `step` (1 to VS_RANGE_MAX; 0: by the row's own): reply->grant is what it passed over.
      * CONFLICT: another changed the row meanwhile, ask again.  UNKNOWN: what it passed over is nobody's. */
     void (*take)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
@@ -246,18 +231,49 @@ struct vs_store_ops {
     void (*tag_init)(struct vs_store *store, const char *table, struct vs_reply *reply);
 };
 
+/* What a person does with a store that others share. */
+struct vs_store_admin {
+    /* Tells a person what is not as it should be though it works, and what to do about it. */
+    void (*inspect)(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
+    /* Makes what a shared store stands on, where it is missing: tables, a root node. */
+    void (*init)(struct vs_store *store, struct vs_reply *reply);
+    /* Reads what another generator left in its own place; `name` is the one it goes by there, or NULL.  The list is
+     * empty before, its rows are the caller's to free.  REFUSED: none of that kind can be here. */
+    void (*foreign)(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+                    struct vs_reply *reply);
+};
+
+/* One backend: how people name it, how it is opened, and its operations in three parts. */
+struct vs_backend {
+    const char *scheme; /* "file" of file:/var/lib/vesta */
+    const char *form;   /* what its URI says, as people are told; capitals begin what they fill in: "file:/DIR" */
+    bool is_local;      /* on this machine, not shared with others: asking it takes no longer than a disk */
+    bool is_folder;     /* its URI names a folder of this machine, and asking it needs nobody's client library */
+    const char *made, *rights; /* what `vesta store init` made there, and what who leases must be able to do */
+    const char *secret;        /* the key of a config that has its secret: "password", "auth"; NULL: it has none */
+    const char *tls;           /* "": its URI may say tls=verify or tls=off; else why it cannot.  NULL: no way there */
+    /* VESTA_OK if the URI is one of this backend's, else VESTA_EOPTION.  Asks nobody. */
+    int (*check)(const char *uri, struct vesta_error *err);
+    /* Makes what belongs to this host (a folder, a file); connects to nobody. */
+    int (*open)(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
+    void (*close)(struct vs_store *store);
+    const struct vs_store_leases *leases;     /* never NULL */
+    const struct vs_store_counters *counters; /* NULL: it has no counters */
+    const struct vs_store_admin *admin;       /* NULL: only for a store on this machine, which needs no init */
+};
+
 /* The others are lines of CMakeLists.txt, and loaded when a URI names them (see store.c). */
-extern const struct vs_store_ops vs_store_file;
+extern const struct vs_backend vs_store_file;
 
 /* The row of a URI's scheme.  NULL with err: no store is called so, or this build does not have it. */
-const struct vs_store_ops *vs_store_of(const char *uri, struct vesta_error *err);
+const struct vs_backend *vs_store_of(const char *uri, struct vesta_error *err);
 /* Whether a store is called so, in this build or not. */
 bool vs_store_is_known(const char *uri);
 /* What URIs may say, of all stores: of those that are not here, too.  Loads nothing, as it stands in every help. */
 #define VS_STORE_FORMS "file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH"
 /* The stores that are here and of which `is` holds, as "mysql: or zk:".  Loads them all.  Returns buf. */
 #define VS_STORE_LIST_MAX 80
-const char *vs_store_list(bool (*is)(const struct vs_store_ops *ops, const char *of), const char *of, char *buf);
+const char *vs_store_list(bool (*is)(const struct vs_backend *backend, const char *of), const char *of, char *buf);
 /* Whether a URI begins as its store's form does, and goes on. */
 bool vs_store_is_formed(const char *uri);
 

@@ -181,10 +181,10 @@ static int read_place(const char *uri, const char *form, char *path, size_t size
     return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: %s", VS_QUOTE(uri, strlen(uri)), form);
 }
 
-int vs_uri_path(const struct vs_store_ops *ops, const char *uri, char path[VS_URI_MAX], struct vesta_error *err) {
-    assert(strncmp(uri, ops->scheme, strlen(ops->scheme)) == 0); /* another backend's: see vs_store_of */
-    assert(uri[strlen(ops->scheme)] == ':');
-    return read_place(uri, ops->form, path, VS_URI_MAX, err);
+int vs_uri_path(const struct vs_backend *backend, const char *uri, char path[VS_URI_MAX], struct vesta_error *err) {
+    assert(strncmp(uri, backend->scheme, strlen(backend->scheme)) == 0); /* another backend's: see vs_store_of */
+    assert(uri[strlen(backend->scheme)] == ':');
+    return read_place(uri, backend->form, path, VS_URI_MAX, err);
 }
 
 bool vs_uri_place(const char *uri, char path[VS_URI_MAX]) {

@@ -44,7 +44,7 @@ static void open_store(void) {
     snprintf(uri, sizeof uri, "sqlite:%s", path);
     struct vs_store_opts opts = {.namespace_ = "default", .group = -1, .clock = vs_clock_system()};
     MUST(vs_store_open(uri, &opts, &store, NULL) == VESTA_OK);
-    store->ops->tag_add(store, &counter, 1, 1, &reply);
+    store->counters->tag_add(store, &counter, 1, 1, &reply);
     MUST(reply.outcome == VS_STORE_OK);
 }
 
@@ -120,7 +120,7 @@ static void reserve(void) {
     unsigned token = 1 + dice(TOKENS - 1);
     struct vs_reservation wanted = reservation_of(token);
     struct vs_reply reply;
-    store->ops->reserve(store, &counter, &wanted, &reply);
+    store->counters->reserve(store, &counter, &wanted, &reply);
     MUST(reply.outcome == VS_STORE_OK || *reply.text);
     if (reply.outcome != VS_STORE_OK) return;
     MUST(reply.grant.from < VS_NUMBER_MAX && reply.grant.until == reply.grant.from + 1);
@@ -139,7 +139,7 @@ static void settle(void) {
     struct vs_reply reply;
     bool commit = dice(2);
     asked.number = dice(3) ? known.of_token[token] : numbers[dice(VS_COUNT(numbers))];
-    store->ops->settle(store, &counter, &asked, commit, &reply);
+    store->counters->settle(store, &counter, &asked, commit, &reply);
     MUST(reply.outcome == VS_STORE_OK || *reply.text);
     if (reply.outcome != VS_STORE_OK || !known.is_ours) return;
     MUST(token != 0 && asked.number == known.of_token[token]);

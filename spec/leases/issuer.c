@@ -163,10 +163,10 @@ static int fill(const char *uri, const char *ns, const char *layout_text, uint64
     record.fingerprint = layout.fingerprint;
     snprintf(record.identity, sizeof record.identity, "somebody");
     snprintf(record.holder, sizeof record.holder, "somewhere");
-    store->ops->ns_read(store, &reply);
+    store->leases->ns_read(store, &reply);
     for (uint64_t i = 0; i < count && reply.outcome == VS_STORE_OK; i++)
-        store->ops->swap(store, i, 0, &record, &reply);
-    store->ops->close(store);
+        store->leases->swap(store, i, 0, &record, &reply);
+    store->backend->close(store);
     if (reply.outcome != VS_STORE_OK) die("fill", reply.text);
     return 0;
 }

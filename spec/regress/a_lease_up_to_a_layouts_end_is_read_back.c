@@ -21,9 +21,9 @@ static struct vs_record in_the_store(struct vesta_gen *gen) {
     vesta_get_info(gen, &info);
     snprintf(uri, sizeof uri, "file:%s", state);
     if (vs_store_open(uri, &opts, &store, NULL) == VESTA_OK) {
-        store->ops->ns_read(store, &reply);
-        store->ops->read(store, info.worker, &reply);
-        store->ops->close(store);
+        store->leases->ns_read(store, &reply);
+        store->leases->read(store, info.worker, &reply);
+        store->backend->close(store);
     }
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("%s", reply.text);
     return reply.record;

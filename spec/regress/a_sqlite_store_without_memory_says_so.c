@@ -68,14 +68,14 @@ static void reads(void) {
     empty_folder();
     struct vs_store *store = scarce_store();
     CHECK(calls_until_enough(store, false) > 10);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void writes(void) {
     empty_folder();
     struct vs_store *store = scarce_store();
     CHECK(calls_until_enough(store, true) > 10);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static const struct check_case cases[] = {

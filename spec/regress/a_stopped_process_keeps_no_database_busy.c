@@ -20,15 +20,15 @@ static struct vs_store *files(void) {
 static enum vs_outcome claim(struct vs_store *store, uint64_t old_ver, uint64_t owner) {
     struct vs_record record = {
         .ver = old_ver + 1, .epoch = old_ver + 1, .until = 100 * owner, .held = true, .owner = {owner, 2}};
-    store->ops->ns_read(store, &reply);
-    if (reply.outcome == VS_STORE_OK) store->ops->swap(store, 7, old_ver, &record, &reply);
+    store->leases->ns_read(store, &reply);
+    if (reply.outcome == VS_STORE_OK) store->leases->swap(store, 7, old_ver, &record, &reply);
     return reply.outcome;
 }
 
 static void begin_with(struct vs_store *store) {
     begin_namespace(store);
     CHECK(claim(store, 0, 1) == VS_STORE_OK);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* The child: claims version 2 of record 7; its outcome is the tally's mark. */
@@ -49,7 +49,7 @@ static enum vs_outcome the_other(const struct stopper *s) {
     char who[64];
     struct vs_store *store = database(CALL_MS);
     enum vs_outcome outcome = claim(store, 1, 9);
-    store->ops->close(store);
+    store->backend->close(store);
     snprintf(who, sizeof who, "process %d keeps ", (int)s->pid);
     if (outcome == VS_STORE_DOWN) CHECK_HAS(reply.text, who);
     CHECK(outcome == VS_STORE_OK || outcome == VS_STORE_CONFLICT || outcome == VS_STORE_DOWN);
@@ -58,13 +58,13 @@ static enum vs_outcome the_other(const struct stopper *s) {
 
 static void check_one_winner(const struct stopper *s, size_t mine, enum vs_outcome theirs) {
     struct vs_store *store = database(0);
-    store->ops->read(store, 7, &reply);
+    store->leases->read(store, 7, &reply);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("behind call %ld: %s", s->calls, reply.text);
     uint64_t owner = reply.record.owner[0];
     if (mine == VS_STORE_OK && theirs == VS_STORE_OK) CHECK_FAIL("behind call %ld: both wrote version 2", s->calls);
     if ((mine == VS_STORE_OK && owner != 8) || (theirs == VS_STORE_OK && owner != 9))
         CHECK_FAIL("behind call %ld: what was acknowledged is not there", s->calls);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static bool no_tracing; /* not allowed here */
@@ -137,10 +137,10 @@ static void *wait_for_database(void *unused) {
     clock.boot_us = standing_us;
     store->clock = &clock;
     atomic_store(&waiting, 1);
-    store->ops->ns_read(store, &own);
+    store->leases->ns_read(store, &own);
     atomic_store(&waiting, 2);
     CHECK(own.outcome == VS_STORE_DOWN);
-    store->ops->close(store);
+    store->backend->close(store);
     return NULL;
 }
 
@@ -150,7 +150,7 @@ static bool fork_is_whole(void) {
     pid_t pid = fork();
     if (pid == 0) {
         struct vs_store *store = database(1);
-        store->ops->ns_read(store, &reply);
+        store->leases->ns_read(store, &reply);
         _exit(strstr(reply.text, "was forked") != NULL);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -163,8 +163,8 @@ static bool child_that_locks(struct stopper *s) {
     for (long n = 20;; n += 5) {
         if (!stopper_met(s, child_that_claims()) || !stopper_run_to(s, n)) return false;
         struct vs_store *store = database(1);
-        store->ops->read(store, 7, &reply);
-        store->ops->close(store);
+        store->leases->read(store, 7, &reply);
+        store->backend->close(store);
         if (reply.outcome == VS_STORE_DOWN) return true;
         kill(s->pid, SIGKILL);
         stopper_reap(s);
@@ -191,7 +191,7 @@ static void nobody_else_waits(void) {
     struct vs_store *store = files();
     for (uint64_t ver = 1; ver < 20; ver++)
         CHECK(claim(store, ver, 9) == VS_STORE_OK);
-    store->ops->close(store);
+    store->backend->close(store);
     CHECK_EQ_I64(atomic_load(&waiting), 1); /* all that was done while the other still waited */
     atomic_store(&is_late, true);
     pthread_join(thread, NULL);

@@ -27,12 +27,12 @@ static void become_the_service(void) {
 }
 
 static void write_next(struct vs_store *store) {
-    store->ops->ns_read(store, &reply);
+    store->leases->ns_read(store, &reply);
     if (reply.outcome == VS_STORE_OK && reply.ns.ver == 0) ns_swap_of(store, 0, 5, 6);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("%s", reply.text);
-    store->ops->read(store, 7, &reply);
+    store->leases->read(store, 7, &reply);
     struct vs_record next = {.ver = reply.record.ver + 1, .until = 10, .owner = {1, 2}};
-    store->ops->swap(store, 7, reply.record.ver, &next, &reply);
+    store->leases->swap(store, 7, reply.record.ver, &next, &reply);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("%s", reply.text);
 }
 
@@ -42,7 +42,7 @@ static void write_as_the_service(uint64_t unused) {
     struct vs_store *store = store_here(-1);
     NEED(store);
     write_next(store);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static int check_owner(const char *path, const struct stat *st, int kind, struct FTW *walk) {
@@ -67,7 +67,7 @@ static void root_in_a_services_folder(bool is_first) {
     if (!store) CHECK_FAIL("%s", err.text);
     NEED(store);
     write_next(store);
-    store->ops->close(store);
+    store->backend->close(store);
     nftw(in_folder("place"), check_owner, 8, FTW_PHYS);
     reap(spawn(write_as_the_service, 0), false);
 }
@@ -95,7 +95,7 @@ static void make_as_the_service(uint64_t unused) {
 static void refused(const char *because) {
     struct vs_store *store = store_here(-1);
     CHECK(!store);
-    if (store) store->ops->close(store);
+    if (store) store->backend->close(store);
     CHECK_HAS(err.text, because);
 }
 
@@ -108,7 +108,7 @@ static void a_folder_that_another_slipped_in(void) {
     CHECK(chown(in_folder("place"), 0, 0) == 0);
     struct vs_store *store = store_here(-1); /* what lies in it is root's now */
     if (!store) CHECK_FAIL("%s", err.text);
-    if (store) store->ops->close(store);
+    if (store) store->backend->close(store);
 }
 
 static void a_folder_that_anyone_may_replace(void) {
@@ -120,7 +120,7 @@ static void a_folder_that_anyone_may_replace(void) {
     if (!store) CHECK_FAIL("%s", err.text);
     NEED(store);
     write_next(store);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void a_folder_that_anyone_may_write(void) {
@@ -148,7 +148,7 @@ static void a_database_that_another_slipped_in(void) {
     CHECK(unlink(in_folder("place/vesta.db")) == 0);
     struct vs_store *store = store_here(-1);
     if (!store) CHECK_FAIL("%s", err.text);
-    if (store) store->ops->close(store);
+    if (store) store->backend->close(store);
 }
 
 /* The right was given while the store was open. */
@@ -158,10 +158,10 @@ static void a_folder_that_anyone_may_write_by_now(void) {
     struct vs_store *store = store_here(-1);
     NEED(store);
     CHECK(chmod(in_folder("place/ns"), 0777) == 0);
-    store->ops->read(store, 7, &reply);
+    store->leases->read(store, 7, &reply);
     CHECK(reply.outcome == VS_STORE_REFUSED);
     CHECK_HAS(reply.text, "anyone may write in");
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void folders_of_others(void) {

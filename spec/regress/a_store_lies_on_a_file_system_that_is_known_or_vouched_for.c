@@ -17,7 +17,7 @@ static int opens(const char *scheme, const char *path, unsigned long type) {
     fs_type = type;
     int rc = vs_store_open(uri, &opts, &store, &err);
     fs_type = 0;
-    if (store) store->ops->close(store);
+    if (store) store->backend->close(store);
     return rc;
 }
 

@@ -14,7 +14,7 @@ static struct vs_store *store_of(const char *namespace_) {
 static enum vs_outcome claim(struct vs_store *store, uint64_t old_ver, uint64_t epoch, uint64_t owner) {
     struct vs_record record = {
         .ver = old_ver + 1, .epoch = epoch, .until = 100 * owner, .held = true, .owner = {owner, 2}, .lease_ms = 15000};
-    store->ops->swap(store, 7, old_ver, &record, &reply);
+    store->leases->swap(store, 7, old_ver, &record, &reply);
     return reply.outcome;
 }
 
@@ -23,7 +23,7 @@ static void new_store(const char *namespace_) {
     struct vs_store *store = store_of(namespace_);
     begin_namespace(store);
     CHECK(claim(store, 0, 1, 1) == VS_STORE_OK);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* The child: claims version 2 of record 7; its outcome is the tally's mark. */
@@ -33,7 +33,7 @@ static pid_t child_that_claims(void) {
     pid_t pid = fork();
     if (pid != 0) return pid;
     struct vs_store *store = store_of("ns");
-    store->ops->ns_read(store, &reply);
+    store->leases->ns_read(store, &reply);
     stopper_begin();
     enum vs_outcome outcome = claim(store, 1, 2, 8);
     atomic_store(&tally->mark, (size_t)outcome);
@@ -50,10 +50,10 @@ static const char *call_name(const struct stopper *s) {
 static enum vs_outcome the_other(const struct stopper *s) {
     int64_t begun_us = now_us();
     struct vs_store *store = store_of("ns");
-    store->ops->ns_read(store, &reply);
+    store->leases->ns_read(store, &reply);
     CHECK(reply.outcome == VS_STORE_OK);
     enum vs_outcome outcome = claim(store, 1, 2, 9);
-    store->ops->close(store);
+    store->backend->close(store);
     if (outcome != VS_STORE_OK && outcome != VS_STORE_CONFLICT)
         CHECK_FAIL("%s: the other got outcome %d: %s", call_name(s), outcome, reply.text);
     if (now_us() - begun_us > WAIT_US_MAX)
@@ -64,7 +64,7 @@ static enum vs_outcome the_other(const struct stopper *s) {
 /* Both were told what they were told: `mine` the process that was stopped, `theirs` the other. */
 static void check_one_winner(const struct stopper *s, size_t mine, enum vs_outcome theirs) {
     struct vs_store *store = store_of("ns");
-    store->ops->read(store, 7, &reply);
+    store->leases->read(store, 7, &reply);
     CHECK(reply.outcome == VS_STORE_OK);
     uint64_t owner = reply.record.owner[0];
     if (mine == VS_STORE_OK && theirs == VS_STORE_OK) CHECK_FAIL("%s: both wrote version 2", call_name(s));
@@ -72,7 +72,7 @@ static void check_one_winner(const struct stopper *s, size_t mine, enum vs_outco
     if (theirs == VS_STORE_OK && owner != 9) CHECK_FAIL("%s: the other's write is not there", call_name(s));
     CHECK_EQ_U64(reply.record.ver, 2);
     CHECK_EQ_U64(reply.record.until, 100 * owner);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static bool no_tracing; /* not allowed here */

@@ -18,13 +18,13 @@ static struct vs_store *store_below(const char *place) {
 static bool is_lost(const char *found) {
     struct vs_store *store = store_below(found);
     struct vs_reply seen; /* the call under way has the other */
-    store->ops->ns_read(store, &seen);
+    store->leases->ns_read(store, &seen);
     bool lost = seen.outcome != VS_STORE_OK || seen.ns.ver < acked_ns;
-    store->ops->read(store, 7, &seen);
+    store->leases->read(store, 7, &seen);
     lost = lost || seen.outcome != VS_STORE_OK || seen.record.until < acked_until;
-    if (acked_counter) store->ops->take(store, &counter, 1, &seen);
+    if (acked_counter) store->counters->take(store, &counter, 1, &seen);
     lost = lost || (acked_counter && (seen.outcome != VS_STORE_OK || seen.grant.from < acked_counter));
-    store->ops->close(store);
+    store->backend->close(store);
     return lost;
 }
 
@@ -33,22 +33,22 @@ static void work(void) {
     NEED(store);
     begin_namespace(store);
     acked_ns = 1;
-    store->ops->tag_add(store, &counter, 1, 10, &reply);
+    store->counters->tag_add(store, &counter, 1, 10, &reply);
     CHECK(reply.outcome == VS_STORE_OK);
     acked_counter = 1;
     for (uint64_t i = 0; i < WRITES; i++) {
         power_cut();
         struct vs_record next = {.ver = i + 1, .until = 100 * (i + 1), .owner = {1, 2}, .held = true};
-        store->ops->swap(store, 7, i, &next, &reply);
+        store->leases->swap(store, 7, i, &next, &reply);
         CHECK(reply.outcome == VS_STORE_OK);
         acked_until = next.until;
         power_cut();
-        store->ops->take(store, &counter, 0, &reply);
+        store->counters->take(store, &counter, 0, &reply);
         CHECK(reply.outcome == VS_STORE_OK);
         acked_counter = reply.grant.until;
         power_cut();
     }
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void run_disk(bool (*forgets)(const char *path, bool is_folder)) {

@@ -29,13 +29,13 @@ static bool is_there(const struct question *q) {
     snprintf(path, sizeof path, "%s/vesta.db", q->found);
     struct vs_store *store = a_store("sqlite:", path);
     if (!store) return false;
-    store->ops->ns_read(store, &reply);
+    store->leases->ns_read(store, &reply);
     bool well = reply.outcome == VS_STORE_OK && reply.ns.ver >= q->ns;
     if (well && q->until > 0) {
-        store->ops->read(store, 7, &reply);
+        store->leases->read(store, 7, &reply);
         well = reply.outcome == VS_STORE_OK && reply.record.until >= q->until;
     }
-    store->ops->close(store);
+    store->backend->close(store);
     return well;
 }
 
@@ -97,13 +97,13 @@ static void work(void) {
     for (uint64_t i = 0; i < (uint64_t)many(3, 30) && !(power.forgets && power.losses); i++) {
         power_cut();
         struct vs_record next = {.ver = i + 1, .until = 100 * (i + 1), .owner = {1, 2}, .held = true};
-        store->ops->ns_read(store, &reply);
-        store->ops->swap(store, 7, i, &next, &reply);
+        store->leases->ns_read(store, &reply);
+        store->leases->swap(store, 7, i, &next, &reply);
         if (reply.outcome != VS_STORE_OK) CHECK_FAIL("write %d: %s", (int)i, reply.text);
         acked_until = next.until;
         power_cut();
     }
-    store->ops->close(store);
+    store->backend->close(store);
     CHECK_EQ_U64(way_of(path), has_log ? 2 : 1);
 }
 

@@ -142,15 +142,16 @@ static void close_store(struct vs_store *store) {
     free(store);
 }
 
-static const struct vs_store_ops ops = {
-    .scheme = "sim", .names = tell_names, .list = list_leases, .ns_read = read_record, .ns_swap = swap_record,
-    .close = close_store};
+static const struct vs_store_leases leases = {
+    .names = tell_names, .list = list_leases, .ns_read = read_record, .ns_swap = swap_record};
+
+static const struct vs_backend backend = {.scheme = "sim", .close = close_store, .leases = &leases};
 
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err) {
     struct drawer *drawer = calloc(1, sizeof *drawer);
     (void)uri, (void)err;
     if (!drawer) abort();
-    drawer->store.ops = &ops;
+    drawer->store = (struct vs_store){.backend = &backend, .leases = &leases};
     drawer->generation = vs_generation_of("orders", opts->namespace_);
     if (drawer->generation > GENERATIONS) drawer->generation = 0; /* which nobody makes */
     *store = &drawer->store;
@@ -203,7 +204,7 @@ static bool is_strange(unsigned n) {
 static bool may_enter(unsigned n, const struct vs_ns_record *ns) {
     char name[VESTA_NAMESPACE_MAX];
     struct vs_lineage by_name = {.uri = "sim:", .name = vs_generation_name("orders", n, name)};
-    struct drawer drawer = {.store.ops = &ops, .generation = n};
+    struct drawer drawer = {.store = {.backend = &backend, .leases = &leases}, .generation = n};
     return vs_lineage_enter(&by_name, &drawer.store, ns, NULL) == VESTA_OK;
 }
 

@@ -33,9 +33,9 @@ __attribute__((unused)) static struct vs_store *open_counters(const char *uri) {
 __attribute__((unused)) static void add_tag(const char *uri, const char *tag, uint64_t from, uint64_t step) {
     struct vs_store *store = open_counters(uri);
     struct vs_reply reply;
-    store->ops->tag_add(store, &(struct vs_counter){NULL, tag}, from, step, &reply);
+    store->counters->tag_add(store, &(struct vs_counter){NULL, tag}, from, step, &reply);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("tag_add: %s", reply.text);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* Where the next range of a counter begins; 0: there is no such counter. */
@@ -44,7 +44,7 @@ __attribute__((unused)) static uint64_t counter_at(const char *uri, const char *
     struct vs_tag_list list = {.rows = NULL};
     struct vs_reply reply;
     uint64_t at = 0;
-    store->ops->tags(store, NULL, &list, &reply);
+    store->counters->tags(store, NULL, &list, &reply);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("tags: %s", reply.text);
     for (size_t i = 0; i < list.count; i++) {
         const char *why;
@@ -52,7 +52,7 @@ __attribute__((unused)) static uint64_t counter_at(const char *uri, const char *
         if (row && strcmp(row->tag, tag) == 0) at = (uint64_t)row->max;
     }
     free(list.rows);
-    store->ops->close(store);
+    store->backend->close(store);
     return at;
 }
 
@@ -60,9 +60,9 @@ __attribute__((unused)) static uint64_t counter_at(const char *uri, const char *
 __attribute__((unused)) static void raise_counter(const char *uri, const char *tag, uint64_t step) {
     struct vs_store *store = open_counters(uri);
     struct vs_reply reply;
-    store->ops->take(store, &(struct vs_counter){NULL, tag}, step, &reply);
+    store->counters->take(store, &(struct vs_counter){NULL, tag}, step, &reply);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("take: %s", reply.text);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 __attribute__((unused)) static struct vesta_segment *must_open_segment(struct vesta_segment_opts opts) {

@@ -14,7 +14,7 @@
 
 static void list(struct vs_store *store, size_t *count) {
     struct vs_listed *listed;
-    store->ops->list(store, &listed, count, &reply);
+    store->leases->list(store, &listed, count, &reply);
     free(listed);
 }
 
@@ -31,7 +31,7 @@ static void tell_unusable(const struct vs_tag_list *list) {
 
 static void tags(struct vs_store *store, const char *table, size_t *count, size_t *passed) {
     struct vs_tag_list list = {.rows = NULL};
-    store->ops->tags(store, table, &list, &reply);
+    store->counters->tags(store, table, &list, &reply);
     *count = list.count;
     *passed = list.passed;
     tell_unusable(&list);
@@ -50,7 +50,7 @@ static void tags(struct vs_store *store, const char *table, size_t *count, size_
 /* Where one stands: as what a take would begin with. */
 static void counter_of(struct vs_store *store, const struct vs_counter *counter) {
     struct vs_tag_list list = {.rows = NULL};
-    store->ops->tags(store, counter->table, &list, &reply);
+    store->counters->tags(store, counter->table, &list, &reply);
     for (size_t i = 0; i < list.count; i++)
         if (strcmp(list.rows[i].tag, counter->tag) == 0) {
             const char *why;
@@ -66,25 +66,25 @@ static bool count(struct vs_store *store, const char *line, size_t *found, size_
     char tag[128];
     const struct vs_counter counter = {getenv("STORE_TABLE"), tag};
     if (sscanf(line, "add %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
-        store->ops->tag_add(store, &counter, a, b, &reply);
+        store->counters->tag_add(store, &counter, a, b, &reply);
     else if (sscanf(line, "untake %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
-        store->ops->untake(store, &counter, a, b, &reply);
+        store->counters->untake(store, &counter, a, b, &reply);
     else if (sscanf(line, "step %127s %" SCNu64, tag, &a) == 2)
-        store->ops->tag_step(store, &counter, a, &reply);
+        store->counters->tag_step(store, &counter, a, &reply);
     else if (sscanf(line, "reserve %127s %" SCNu64 " %" SCNu64 " %" SCNu64, tag, &a, &b, &c) >= 3)
-        store->ops->reserve(store, &counter, &(struct vs_reservation){.token = {a, 1}, .hold_ms = (int64_t)b, .granted = c}, &reply);
+        store->counters->reserve(store, &counter, &(struct vs_reservation){.token = {a, 1}, .hold_ms = (int64_t)b, .granted = c}, &reply);
     else if (sscanf(line, "commit %127s %" SCNu64 " %" SCNu64 " %" SCNu64, tag, &a, &b, &c) >= 3)
-        store->ops->settle(store, &counter, &(struct vs_reservation){.number = b, .token = {a, 1}, .granted = c}, true, &reply);
+        store->counters->settle(store, &counter, &(struct vs_reservation){.number = b, .token = {a, 1}, .granted = c}, true, &reply);
     else if (sscanf(line, "cancel %127s %" SCNu64 " %" SCNu64 " %" SCNu64, tag, &a, &b, &c) >= 3)
-        store->ops->settle(store, &counter, &(struct vs_reservation){.number = b, .token = {a, 1}, .granted = c}, false, &reply);
+        store->counters->settle(store, &counter, &(struct vs_reservation){.number = b, .token = {a, 1}, .granted = c}, false, &reply);
     else if (sscanf(line, "take %127s %" SCNu64, tag, &a) == 2)
-        store->ops->take(store, &counter, a, &reply);
+        store->counters->take(store, &counter, a, &reply);
     else if (sscanf(line, "counter %127s", tag) == 1)
         counter_of(store, &counter);
     else if (strcmp(line, "tags\n") == 0)
         tags(store, counter.table, found, passed);
-    else if (strcmp(line, "segments\n") == 0 && store->ops->tag_init)
-        store->ops->tag_init(store, counter.table, &reply);
+    else if (strcmp(line, "segments\n") == 0 && store->counters->tag_init)
+        store->counters->tag_init(store, counter.table, &reply);
     else
         return false;
     return true;
@@ -95,7 +95,7 @@ static bool obey(struct vs_store *store, const char *line, size_t *count) {
     if (strcmp(line, "init\n") == 0)
         vs_store_init(store, &reply);
     else if (strcmp(line, "ns\n") == 0)
-        store->ops->ns_read(store, &reply);
+        store->leases->ns_read(store, &reply);
     else if (sscanf(line, "make %" SCNu64 " %" SCNu64, &a, &b) == 2)
         ns_swap_of(store, 0, a, b);
     else if (sscanf(line, "read %" SCNu64, &a) == 1)
@@ -147,7 +147,7 @@ int main(int argc, char **argv) {
                reply.grant.remainder, passed, unusable, reply.text);
         fflush(stdout);
     }
-    store->ops->close(store);
+    store->backend->close(store);
     await_threads();
     return 0;
 }

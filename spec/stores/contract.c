@@ -22,7 +22,7 @@ static struct vs_store *fresh(void) {
 
 static uint64_t incarnation_of(struct vs_store *store) {
     for (int tries = 0; tries == 0 || (reply.outcome == VS_STORE_DOWN && tries < 10); tries++)
-        store->ops->ns_read(store, &reply); /* in a crowd, the lock of a file may not be had in time */
+        store->leases->ns_read(store, &reply); /* in a crowd, the lock of a file may not be had in time */
     if (reply.outcome != VS_STORE_OK || reply.ns.ver == 0) CHECK_FAIL("ns_read: %s", reply.text);
     return reply.ns.incarnation;
 }
@@ -55,12 +55,12 @@ static void a_swap_needs_the_version(void) {
     IS(read_of(store, 7), VS_STORE_OK);
     CHECK_EQ_U64(reply.record.until, 20);
     CHECK_EQ_U64(reply.record.ver, 3);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static enum vs_outcome claim_of(struct vs_store *store, uint64_t old_ver, uint64_t epoch, uint64_t owner) {
     struct vs_record record = {.ver = old_ver + 1, .epoch = epoch, .owner = {owner, 5}, .held = true, .until = 10};
-    store->ops->swap(store, 7, old_ver, &record, &reply);
+    store->leases->swap(store, 7, old_ver, &record, &reply);
     return reply.outcome;
 }
 
@@ -77,7 +77,7 @@ static void a_version_is_not_enough(void) {
     IS(claim_of(store, 2, 5, 2), VS_STORE_OK); /* the next claim */
     IS(claim_of(store, 3, 4, 1), VS_STORE_CONFLICT);
     IS(claim_of(store, 3, 5, 2), VS_STORE_OK);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void every_field_comes_back(void) {
@@ -92,7 +92,7 @@ static void every_field_comes_back(void) {
                                .held = true};
     snprintf(record.identity, sizeof record.identity, "/var/lib/%%s '; DROP TABLE vesta_lease; -- \\ \" \xc3\xa4");
     memset(record.holder, 'h', sizeof record.holder - 1);
-    store->ops->swap(store, 3, 0, &record, &reply);
+    store->leases->swap(store, 3, 0, &record, &reply);
     IS(reply.outcome, VS_STORE_OK);
     struct vs_record wrote = reply.record;
     IS(read_of(store, 3), VS_STORE_OK);
@@ -103,7 +103,7 @@ static void every_field_comes_back(void) {
     CHECK_STR(got->identity, record.identity);
     CHECK_STR(got->holder, record.holder);
     CHECK_EQ_I64(got->written_ms, wrote.written_ms);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* Stamps are the store's, and rise: here its clock is this machine's. */
@@ -121,7 +121,7 @@ static void the_store_stamps_its_time(void) {
         IS(read_of(store, 1), VS_STORE_OK);
         CHECK(reply.store_ms >= last_ms - 2);
     }
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void numbers_may_be_large(void) {
@@ -133,7 +133,7 @@ static void numbers_may_be_large(void) {
         IS(read_of(store, workers[i]), VS_STORE_OK);
         CHECK_EQ_U64(reply.record.until, workers[i] + 1);
     }
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void a_list_is_in_order(void) {
@@ -141,7 +141,7 @@ static void a_list_is_in_order(void) {
     struct vs_listed *listed;
     size_t count;
     uint64_t dice = 4, sum = 0;
-    store->ops->list(store, &listed, &count, &reply);
+    store->leases->list(store, &listed, &count, &reply);
     IS(reply.outcome, VS_STORE_OK);
     CHECK_EQ_U64(count, 0);
     free(listed);
@@ -149,7 +149,7 @@ static void a_list_is_in_order(void) {
         uint64_t worker = roll_below(&dice, 8192);
         if (swap_of(store, worker, 0, worker + 1) == VS_STORE_OK) sum++;
     }
-    store->ops->list(store, &listed, &count, &reply);
+    store->leases->list(store, &listed, &count, &reply);
     IS(reply.outcome, VS_STORE_OK);
     CHECK(reply.store_ms > 0);
     CHECK_EQ_U64(count, sum);
@@ -159,7 +159,7 @@ static void a_list_is_in_order(void) {
         CHECK(listed[i].record.written_ms > 0);
     }
     free(listed);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* ------------------------------------------------------------------ namespaces */
@@ -178,7 +178,7 @@ static void the_namespace_too(void) {
     CHECK_EQ_U64(reply.ns.incarnation, inc);
     CHECK_EQ_U64(incarnation_of(store), inc);
     CHECK(reply.ns.ver == 2 && reply.ns.fingerprint == 6);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void a_namespace_that_is_not_there(void) {
@@ -186,18 +186,18 @@ static void a_namespace_that_is_not_there(void) {
     struct vs_store *other = open_store(uri, "nobody-made-this", PATIENT_MS);
     struct vs_listed *listed;
     size_t count;
-    other->ops->ns_read(other, &reply);
+    other->leases->ns_read(other, &reply);
     IS(reply.outcome, VS_STORE_OK);
     CHECK_EQ_U64(reply.ns.ver, 0);
     IS(read_of(other, 7), VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 0);
     IS(swap_of(other, 7, 0, 10), VS_STORE_MOVED);
-    other->ops->list(other, &listed, &count, &reply);
+    other->leases->list(other, &listed, &count, &reply);
     IS(reply.outcome, VS_STORE_OK);
     CHECK_EQ_U64(count, 0);
     free(listed);
-    other->ops->close(other);
-    store->ops->close(store);
+    other->backend->close(other);
+    store->backend->close(store);
 }
 
 static void names_that_look_alike(void) {
@@ -209,15 +209,15 @@ static void names_that_look_alike(void) {
         char name[80];
         snprintf(name, sizeof name, "%s%s", first, tails[i]);
         struct vs_store *other = open_store(uri, name, PATIENT_MS);
-        other->ops->ns_read(other, &reply);
+        other->leases->ns_read(other, &reply);
         CHECK(reply.outcome == VS_STORE_OK && reply.ns.ver == 0);
         IS(ns_swap_of(other, 0, 100 + i, INCARNATION + 2 * i), VS_STORE_OK);
         IS(swap_of(other, 7, 0, 1000 + i), VS_STORE_OK);
-        other->ops->close(other);
+        other->backend->close(other);
     }
     IS(read_of(store, 7), VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 0);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* The next one, or the one after some leases, would be 0: as if nothing stood there. */
@@ -237,18 +237,18 @@ static void no_version_leads_on_to_0(void) {
         IS(swap_of(store, 7, vers[i], 20), VS_STORE_REFUSED);
         CHECK_HAS(reply.text, why);
     }
-    store->ops->list(store, &listed, &count, &reply);
+    store->leases->list(store, &listed, &count, &reply);
     free(listed);
     IS(reply.outcome, VS_STORE_REFUSED);
     forged_ver = VS_VER_MAX + 1;
     ns_swap_of(store, 1, 5, INCARNATION);
     forged_ver = 0;
-    store->ops->ns_read(store, &reply);
+    store->leases->ns_read(store, &reply);
     IS(reply.outcome, VS_STORE_REFUSED);
     CHECK_HAS(reply.text, why);
     IS(swap_of(store, 8, 1, 20), VS_STORE_REFUSED);
     IS(ns_swap_of(store, VS_VER_MAX + 1, 5, INCARNATION), VS_STORE_REFUSED);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* What one has met of the namespace, another may have put right meanwhile. */
@@ -276,11 +276,11 @@ static void a_swap_needs_the_namespace_it_met(void) {
     vs_store_advance(person, &next, vs_lease_preset("strict"), &reply);
     IS(reply.outcome, VS_STORE_OK);
     CHECK_EQ_I64(reply.ns.floor_ms, floor_ms); /* a floor only rises */
-    person->ops->close(person);
+    person->backend->close(person);
     person = open_store(uri, ns_name, PATIENT_MS);
     IS(swap_of(person, 9, 0, 20), VS_STORE_OK); /* the first swap meets what is there */
-    person->ops->close(person);
-    store->ops->close(store);
+    person->backend->close(person);
+    store->backend->close(store);
 }
 
 /* ------------------------------------------------------------------ a crowd */
@@ -317,7 +317,7 @@ static void race_on(uint64_t racer) {
             return;
         }
     }
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void one_winner_a_version(void) {
@@ -337,7 +337,7 @@ static void one_winner_a_version(void) {
     printf("# %u conflicts\n", atomic_load(&race->conflicts));
     CHECK(atomic_load(&race->conflicts) > 0); /* else nobody raced */
     munmap(race, sizeof *race);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* The tally's mark is the highest `until` that was acknowledged. */
@@ -372,7 +372,7 @@ static void killed_while_writing(void) {
         worst = reply.record.until;
     }
     CHECK(worst >= 40);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* ------------------------------------------------------------------ fork */
@@ -384,12 +384,12 @@ static void use_inherited(uint64_t unused) {
     IS(read_of(inherited, 7), VS_STORE_OK);
     for (int i = 0; i < 5; i++)
         IS(swap_of(inherited, 7, reply.record.ver, 50), VS_STORE_OK);
-    inherited->ops->close(inherited);
+    inherited->backend->close(inherited);
 }
 
 static void leave_at_once(uint64_t unused) {
     (void)unused;
-    inherited->ops->close(inherited);
+    inherited->backend->close(inherited);
 }
 
 static void a_child_leaves_the_connection_alone(void) {
@@ -403,7 +403,7 @@ static void a_child_leaves_the_connection_alone(void) {
     }
     IS(read_of(inherited, 7), VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, ver);
-    inherited->ops->close(inherited);
+    inherited->backend->close(inherited);
 }
 
 /* ------------------------------------------------------------------ the one free number of 8192 */
@@ -418,7 +418,7 @@ static void fill_part(uint64_t part) {
             ;
         if (reply.outcome != VS_STORE_OK) CHECK_FAIL("%s", reply.text);
     }
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void the_one_free_number(void) {
@@ -432,7 +432,7 @@ static void the_one_free_number(void) {
         reap(pids[i], false);
     int64_t begun_us = now_us();
     uint64_t worker = 0;
-    store->ops->list(store, &listed, &count, &reply);
+    store->leases->list(store, &listed, &count, &reply);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("%s", reply.text);
     CHECK_EQ_U64(count, MANY - 1);
     struct vesta_layout layout = parsed("sign:1 time:41 seq:9 worker:13 unit=1ms epoch=2020-01-01T00:00:00Z");
@@ -447,19 +447,19 @@ static void the_one_free_number(void) {
     CHECK_EQ_U64(worker, 5555);
     IS(swap_of(store, worker, 0, 10), VS_STORE_OK);
     printf("# the one free number of %d: one listing, one swap, %.1f ms\n", MANY, (double)(now_us() - begun_us) / 1e3);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* ------------------------------------------------------------------ its row */
 
 static void the_row_says_what_people_are_told(void) {
-    const struct vs_store_ops *ops = vs_store_of(uri, NULL);
+    const struct vs_backend *backend = vs_store_of(uri, NULL);
     size_t length = strcspn(uri, ":");
-    CHECK(ops && strlen(ops->scheme) == length && strncmp(uri, ops->scheme, length) == 0);
-    CHECK(strncmp(ops->form, uri, length + 1) == 0 && vs_store_is_formed(uri));
-    CHECK(ops->made && *ops->made && ops->rights && *ops->rights);
-    CHECK(!ops->is_folder || ops->is_local);
-    CHECK_HAS(VS_STORE_FORMS, ops->form);
+    CHECK(backend && strlen(backend->scheme) == length && strncmp(uri, backend->scheme, length) == 0);
+    CHECK(strncmp(backend->form, uri, length + 1) == 0 && vs_store_is_formed(uri));
+    CHECK(backend->made && *backend->made && backend->rights && *backend->rights);
+    CHECK(!backend->is_folder || backend->is_local);
+    CHECK_HAS(VS_STORE_FORMS, backend->form);
 }
 
 static const struct check_case cases[] = {

@@ -4,27 +4,27 @@
 #include "tagged.h"
 
 static enum vs_outcome take(struct vs_store *store, const char *tag, uint64_t step) {
-    store->ops->take(store, &(struct vs_counter){table, tag}, step, &reply);
+    store->counters->take(store, &(struct vs_counter){table, tag}, step, &reply);
     return reply.outcome;
 }
 
 static enum vs_outcome untake(struct vs_store *store, const char *tag, uint64_t from, uint64_t until) {
-    store->ops->untake(store, &(struct vs_counter){table, tag}, from, until, &reply);
+    store->counters->untake(store, &(struct vs_counter){table, tag}, from, until, &reply);
     return reply.outcome;
 }
 
 static enum vs_outcome add(struct vs_store *store, const char *tag, uint64_t from, uint64_t step) {
-    store->ops->tag_add(store, &(struct vs_counter){table, tag}, from, step, &reply);
+    store->counters->tag_add(store, &(struct vs_counter){table, tag}, from, step, &reply);
     return reply.outcome;
 }
 
 static enum vs_outcome lift(struct vs_store *store, const char *tag, uint64_t floor) {
-    store->ops->lift(store, &(struct vs_counter){table, tag}, floor, &reply);
+    store->counters->lift(store, &(struct vs_counter){table, tag}, floor, &reply);
     return reply.outcome;
 }
 
 static enum vs_outcome set_step(struct vs_store *store, const char *tag, uint64_t step) {
-    store->ops->tag_step(store, &(struct vs_counter){table, tag}, step, &reply);
+    store->counters->tag_step(store, &(struct vs_counter){table, tag}, step, &reply);
     return reply.outcome;
 }
 
@@ -37,7 +37,7 @@ static enum vs_outcome set_step(struct vs_store *store, const char *tag, uint64_
 static struct vs_tag tag_of(struct vs_store *store, const char *tag) {
     struct vs_tag_list list = {.rows = NULL};
     struct vs_tag found = {.tag = ""};
-    store->ops->tags(store, table, &list, &reply);
+    store->counters->tags(store, table, &list, &reply);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("tags: %s", reply.text);
     for (size_t i = 0; i < list.count; i++) {
         const char *why;
@@ -67,11 +67,11 @@ static void a_take_grants_what_it_passes_over(void) {
     IS(take(store, tag_name, 0), VS_STORE_OK);
     GRANTED(16 + VS_RANGE_MAX, 23 + VS_RANGE_MAX);
     CHECK_EQ_U64(reply.grant.step, 7);
-    store->ops->close(store);
+    store->backend->close(store);
     store = opened(); /* as others see it */
     IS(take(store, tag_name, 1), VS_STORE_OK);
     GRANTED(23 + VS_RANGE_MAX, 24 + VS_RANGE_MAX);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void an_unknown_tag_says_the_next_step(void) {
@@ -92,7 +92,7 @@ static void an_unknown_tag_says_the_next_step(void) {
     snprintf(todo, sizeof todo, "vesta segments add %s", unknown);
     CHECK_HAS(reply.text, todo);               /* the longest name, whole, and what to do with it */
     CHECK_STR(tag_of(store, unknown).tag, ""); /* and none was made */
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void a_tag_is_made_once(void) {
@@ -106,7 +106,7 @@ static void a_tag_is_made_once(void) {
     IS(add(store, zero, 0, 1), VS_STORE_OK);
     IS(take(store, zero, 0), VS_STORE_OK);
     GRANTED(0, 1);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void hostile_names_are_refused(void) {
@@ -131,7 +131,7 @@ static void hostile_names_are_refused(void) {
     CHECK_HAS(reply.text, "there is no tag");
     IS(take(store, tag_name, 1), VS_STORE_OK);
     GRANTED(1, 2);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void hostile_tables_are_refused(void) {
@@ -140,19 +140,19 @@ static void hostile_tables_are_refused(void) {
     for (size_t i = 0; i < VS_COUNT(names); i++) {
         struct vs_tag_list list = {.rows = NULL};
         const struct vs_counter counter = {names[i], tag_name};
-        store->ops->take(store, &counter, 5, &reply);
+        store->counters->take(store, &counter, 5, &reply);
         IS(reply.outcome, VS_STORE_REFUSED);
-        store->ops->tag_add(store, &counter, 1, 5, &reply);
+        store->counters->tag_add(store, &counter, 1, 5, &reply);
         IS(reply.outcome, VS_STORE_REFUSED);
-        store->ops->untake(store, &counter, 1, 5, &reply);
+        store->counters->untake(store, &counter, 1, 5, &reply);
         IS(reply.outcome, VS_STORE_REFUSED);
-        store->ops->tag_step(store, &counter, 5, &reply);
+        store->counters->tag_step(store, &counter, 5, &reply);
         IS(reply.outcome, VS_STORE_REFUSED);
-        store->ops->tags(store, names[i], &list, &reply);
+        store->counters->tags(store, names[i], &list, &reply);
         IS(reply.outcome, VS_STORE_REFUSED);
         CHECK(list.count == 0);
     }
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void no_counter_passes_its_end(void) {
@@ -179,7 +179,7 @@ static void no_counter_passes_its_end(void) {
         IS(set_step(store, tag_name, steps[i]), VS_STORE_REFUSED);
         CHECK_HAS(reply.text, "a step of");
     }
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void what_is_left_goes_back_only_from_its_end(void) {
@@ -197,8 +197,8 @@ static void what_is_left_goes_back_only_from_its_end(void) {
     GRANTED(21, 22);
     CHECK_EQ_I64(tag_of(store, tag_name).max, 22);
     CHECK_EQ_I64(tag_of(store, tag_name).step, 10); /* of which none of this was */
-    other->ops->close(other);
-    store->ops->close(store);
+    other->backend->close(other);
+    store->backend->close(store);
 }
 
 static void names_that_look_alike(void) {
@@ -219,7 +219,7 @@ static void names_that_look_alike(void) {
     }
     IS(take(store, tag_name, 1), VS_STORE_OK);
     GRANTED(1, 2);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void a_lift_never_lowers(void) {
@@ -245,7 +245,7 @@ static void a_lift_never_lowers(void) {
     IS(lift(store, "nobody's", 7), VS_STORE_REFUSED);
     IS(lift(store, "nobody", 7), VS_STORE_REFUSED);
     CHECK_HAS(reply.text, "vesta segments add nobody");
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* A floor that says what the case wants, and keeps the instant that it was asked for. */
@@ -297,7 +297,7 @@ static void a_floor_is_asked_by_the_stores_clock(void) {
     IS(take_above(store, "nobody", 1, &said), VS_STORE_REFUSED);
     CHECK_HAS(reply.text, "vesta segments add nobody");
     CHECK_EQ_I64(said.asked_ms, 0);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void tags_are_listed(void) {
@@ -309,7 +309,7 @@ static void tags_are_listed(void) {
         snprintf(name, sizeof name, "%s-%" PRIu64, tag_name, i);
         IS(add(store, name, i, i + 1), VS_STORE_OK);
     }
-    store->ops->tags(store, table, &list, &reply);
+    store->counters->tags(store, table, &list, &reply);
     IS(reply.outcome, VS_STORE_OK);
     CHECK_EQ_U64(list.passed, 0);
     size_t seen = 0, length = strlen(tag_name);
@@ -325,7 +325,7 @@ static void tags_are_listed(void) {
     }
     CHECK_EQ_U64(seen, 70);
     free(list.rows);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* ------------------------------------------------------------------ a crowd */
@@ -356,7 +356,7 @@ static void take_many(uint64_t dice) {
     struct vs_store *store = opened();
     for (int i = 0; i < TAKES; i += take_some(store, 1 + roll_below(&dice, STEP_MAX)))
         if (atomic_load(&check_failures)) return;
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void takers_overlap_nowhere(void) {
@@ -370,7 +370,7 @@ static void takers_overlap_nowhere(void) {
     check_tally(TAKERS * TAKES);
     IS(take(store, tag_name, 1), VS_STORE_OK);
     CHECK_EQ_U64(reply.grant.from, atomic_load(&tally->used) + 1); /* nor is a number left out */
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 #define DAY (UINT64_C(1) << 40)
@@ -398,7 +398,7 @@ static void take_over_midnights(uint64_t late) {
             CHECK_FAIL("%s: %s", outcome_name(reply.outcome), reply.text);
         }
     }
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void midnights_on_three_hosts(void) {
@@ -412,7 +412,7 @@ static void midnights_on_three_hosts(void) {
         reap(pids[i], false);
     check_tally(VS_COUNT(pids) * TAKES);
     CHECK(tag_of(store, tag_name).max > (int64_t)(3 * DAY));
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* A number is in the tally as soon as it is known, and not before. */
@@ -447,7 +447,7 @@ static void takers_are_killed(void) {
     }
     check_tally(36);
     CHECK(last >= atomic_load(&tally->used)); /* killed ones may have lost some */
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static struct vs_store *inherited;
@@ -458,7 +458,7 @@ static void use_inherited(uint64_t unused) {
         IS(take(inherited, tag_name, 2), VS_STORE_OK);
         count_grant();
     }
-    inherited->ops->close(inherited);
+    inherited->backend->close(inherited);
 }
 
 static void a_child_takes_for_itself(void) {
@@ -472,7 +472,7 @@ static void a_child_takes_for_itself(void) {
         reap(pid, false);
     }
     check_tally(60);
-    inherited->ops->close(inherited);
+    inherited->backend->close(inherited);
 }
 
 static const struct check_case cases[] = {

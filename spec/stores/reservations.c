@@ -16,7 +16,7 @@ static struct vs_reservation drawn(void) {
 static enum vs_outcome reserve(struct vs_store *store, struct vs_reservation *one, int64_t hold_ms) {
     one->hold_ms = hold_ms;
     do
-        store->ops->reserve(store, &(struct vs_counter){table, tag_name}, one, &reply);
+        store->counters->reserve(store, &(struct vs_counter){table, tag_name}, one, &reply);
     while (reply.outcome != VS_STORE_OK && reply.outcome != VS_STORE_REFUSED);
     if (reply.outcome == VS_STORE_OK) one->number = reply.grant.from;
     return reply.outcome;
@@ -27,7 +27,7 @@ static bool was_unknown; /* the last settle came by a later try, which may be re
 static enum vs_outcome settle(struct vs_store *store, const struct vs_reservation *one, bool commit) {
     was_unknown = false;
     for (;;) {
-        store->ops->settle(store, &(struct vs_counter){table, tag_name}, one, commit, &reply);
+        store->counters->settle(store, &(struct vs_counter){table, tag_name}, one, commit, &reply);
         if (reply.outcome == VS_STORE_OK || reply.outcome == VS_STORE_REFUSED) return reply.outcome;
         was_unknown |= reply.outcome == VS_STORE_UNKNOWN;
     }
@@ -61,7 +61,7 @@ static void the_lowest_that_is_free_comes_first(void) {
     IS(settle(store, &c, false), VS_STORE_OK);
     RESERVES(c, LONG_MS, 3);
     RESERVES(a, LONG_MS, 5); /* what is committed never comes again */
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void what_ran_out_is_given_again(void) {
@@ -80,7 +80,7 @@ static void what_ran_out_is_given_again(void) {
     }
     IS(settle(store, &b, true), VS_STORE_OK);
     IS(settle(store, &a, true), VS_STORE_REFUSED);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void asked_again_it_is_the_same(void) {
@@ -102,7 +102,7 @@ static void asked_again_it_is_the_same(void) {
     IS(reserve(store, &a, LONG_MS), VS_STORE_REFUSED);
     CHECK_HAS(reply.text, "committed under this token");
     IS(reserve(store, &b, LONG_MS), VS_STORE_REFUSED);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void a_stranger_settles_nothing(void) {
@@ -124,14 +124,14 @@ static void a_stranger_settles_nothing(void) {
     }
     IS(settle(store, &a, true), VS_STORE_OK);
     IS(settle(store, &stranger, true), VS_STORE_REFUSED);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void tags_are_apart(void) {
     struct vs_store *store = fresh(1);
     struct vs_reservation a, same;
     RESERVES(a, LONG_MS, 1);
-    store->ops->close(store);
+    store->backend->close(store);
     store = fresh(100);
     same = (struct vs_reservation){.token = {a.token[0], a.token[1]}};
     IS(reserve(store, &same, LONG_MS), VS_STORE_OK); /* another tag's token is none of this one's */
@@ -146,7 +146,7 @@ static void tags_are_apart(void) {
     snprintf(tag_name, sizeof tag_name, "it's");
     IS(reserve(store, &a, LONG_MS), VS_STORE_REFUSED);
     IS(settle(store, &a, true), VS_STORE_REFUSED);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void the_end_is_an_end(void) {
@@ -157,7 +157,7 @@ static void the_end_is_an_end(void) {
     CHECK_HAS(reply.text, "2^63 - 1");
     IS(settle(store, &a, false), VS_STORE_OK);
     RESERVES(a, LONG_MS, VS_NUMBER_MAX - 1);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* ------------------------------------------------------------------ a crowd that is killed */
@@ -226,7 +226,7 @@ static void commit_the_rest(struct vs_store *store, uint64_t first_new) {
 static uint64_t next_of_counter(struct vs_store *store) {
     struct vs_tag_list list = {.rows = NULL};
     uint64_t next = 0;
-    store->ops->tags(store, table, &list, &reply);
+    store->counters->tags(store, table, &list, &reply);
     for (size_t i = 0; i < list.count; i++) {
         const char *why;
         const struct vs_tag *row = vs_tag_usable(&list.rows[i], &why);
@@ -267,7 +267,7 @@ static void no_gap_and_none_twice(void) {
     CHECK_EQ_U64(tally->ids[0], 1);
     CHECK_EQ_U64(tally->ids[next - 1], next); /* and so none is missing */
     munmap(crowd, sizeof *crowd);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static const struct check_case cases[] = {

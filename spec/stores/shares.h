@@ -5,17 +5,17 @@
 #include "tagged.h"
 
 static enum vs_outcome share(struct vs_store *store, const char *tag, uint64_t delta, uint64_t remainder) {
-    store->ops->share(store, &(struct vs_counter){table, tag}, &(struct vs_share){delta, remainder}, &reply);
+    store->counters->share(store, &(struct vs_counter){table, tag}, &(struct vs_share){delta, remainder}, &reply);
     return reply.outcome;
 }
 
 static void a_share_is_remembered(void) {
     struct vs_store *store = fresh(1);
-    if (store->ops->share) {
+    if (store->counters->share) {
         char first[sizeof tag_name];
         IS(share(store, tag_name, 3, 2), VS_STORE_OK);
         IS(share(store, tag_name, 3, 2), VS_STORE_OK);
-        store->ops->close(store);
+        store->backend->close(store);
         store = opened();
         IS(share(store, tag_name, 3, 1), VS_STORE_REFUSED);
         CHECK_HAS(reply.text, "number 2 of 3 stores");
@@ -26,11 +26,11 @@ static void a_share_is_remembered(void) {
         CHECK_HAS(reply.text, "missing are number 0, 1");
         IS(share(store, tag_name, 3, 2), VS_STORE_OK);
         snprintf(first, sizeof first, "%s", tag_name);
-        store->ops->close(store);
+        store->backend->close(store);
         store = fresh(1);
         IS(share(store, tag_name, 3, 0), VS_STORE_OK); /* another tag's is its own */
         IS(share(store, first, 3, 2), VS_STORE_OK);
-        store->ops->close(store);
+        store->backend->close(store);
         store = fresh(1);
         IS(share(store, tag_name, 1, 0), VS_STORE_OK);
         IS(share(store, tag_name, 1, 0), VS_STORE_OK);
@@ -39,7 +39,7 @@ static void a_share_is_remembered(void) {
         IS(share(store, "nobody", 3, 2), VS_STORE_REFUSED);
         IS(share(store, "'; DROP", 3, 2), VS_STORE_REFUSED);
     }
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 #endif

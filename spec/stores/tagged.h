@@ -24,7 +24,7 @@ static struct vs_store *fresh(uint64_t from) {
     static int turn;
     snprintf(tag_name, sizeof tag_name, "case.%d-%d", (int)getpid(), turn++);
     struct vs_store *store = opened();
-    store->ops->tag_add(store, &(struct vs_counter){table, tag_name}, from, 10, &reply);
+    store->counters->tag_add(store, &(struct vs_counter){table, tag_name}, from, 10, &reply);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("tag_add: %s", reply.text);
     return store;
 }
@@ -38,8 +38,8 @@ static int tagged_main(int argc, char **argv, const struct check_case *cases, si
     uri = argv[1];
     table = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
     struct vs_store *store = opened();
-    if (store->ops->tag_init) store->ops->tag_init(store, table, &reply);
-    store->ops->close(store);
+    if (store->counters->tag_init) store->counters->tag_init(store, table, &reply);
+    store->backend->close(store);
     return check_main(cases, count, argc > 3 ? argv[3] : NULL);
 }
 

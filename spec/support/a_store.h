@@ -33,7 +33,7 @@ __attribute__((unused)) static struct vs_store *a_store(const char *scheme, cons
 }
 
 __attribute__((unused)) static enum vs_outcome read_of(struct vs_store *store, uint64_t worker) {
-    store->ops->read(store, worker, &reply);
+    store->leases->read(store, worker, &reply);
     return reply.outcome;
 }
 
@@ -43,7 +43,7 @@ __attribute__((unused)) static enum vs_outcome swap_of(struct vs_store *store, u
     struct vs_record record = {.ver = old_ver + 1, .until = until, .held = true, .owner = {1, 2}, .lease_ms = 15000};
     snprintf(record.identity, sizeof record.identity, "somebody");
     snprintf(record.holder, sizeof record.holder, "pid %d", (int)getpid());
-    store->ops->swap(store, worker, old_ver, &record, &reply);
+    store->leases->swap(store, worker, old_ver, &record, &reply);
     return reply.outcome;
 }
 
@@ -51,7 +51,7 @@ __attribute__((unused)) static enum vs_outcome ns_swap_of(struct vs_store *store
                                                           uint64_t fingerprint, uint64_t incarnation) {
     struct vs_ns_record ns = {.ver = old_ver + 1, .fingerprint = fingerprint, .incarnation = incarnation};
     snprintf(ns.layout, sizeof ns.layout, "a layout");
-    store->ops->ns_swap(store, old_ver, &ns, &reply);
+    store->leases->ns_swap(store, old_ver, &ns, &reply);
     return reply.outcome;
 }
 

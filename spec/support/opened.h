@@ -30,15 +30,15 @@ __attribute__((unused)) static void take_over(uint64_t worker, const struct vest
     NEED(vs_store_open(uri, &(struct vs_store_opts){.namespace_ = "default", .group = -1, .clock = clock}, &store,
                        NULL) == VESTA_OK);
     do {
-        store->ops->ns_read(store, &reply);
-        store->ops->read(store, worker, &reply);
+        store->leases->ns_read(store, &reply);
+        store->leases->read(store, worker, &reply);
         struct vs_record r = reply.record;
         r.ver++, r.epoch++, r.owner[0]++, r.until += (uint64_t)600000 << 12;
         snprintf(r.identity, sizeof r.identity, "elsewhere");
-        store->ops->swap(store, worker, r.ver - 1, &r, &reply);
+        store->leases->swap(store, worker, r.ver - 1, &r, &reply);
     } while (reply.outcome == VS_STORE_CONFLICT); /* a renewal came between */
     CHECK(reply.outcome == VS_STORE_OK);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* ------------------------------------------------------------------ a clock that may be ahead of the machine's */

@@ -115,8 +115,8 @@ static void a_number_given_out_by_hand_is_no_choice(void) {
     struct vs_ns_record ns = {
         .ver = 1, .fingerprint = layout.fingerprint, .incarnation = 5, .static_first = 4, .static_count = 2};
     vesta_layout_text(&layout, ns.layout);
-    store->ops->ns_swap(store, 0, &ns, &reply);
-    store->ops->close(store);
+    store->leases->ns_swap(store, 0, &ns, &reply);
+    store->backend->close(store);
     NEED(reply.outcome == VS_STORE_OK);
     struct vesta_gen *gen = chooser("a.gen"), *five = holder_of(5);
     struct vesta_pause pause = asked(gen);

@@ -45,7 +45,7 @@ static void a_swap_needs_the_version(void) {
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK);
     CHECK(read_of(store, 7) == VS_STORE_OK);
     CHECK_EQ_U64(reply.record.until, 20);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* The record was put back as it was before a holder claimed, another claimed and came to the same version. */
@@ -54,33 +54,33 @@ static void the_same_version_of_another(void) {
     empty_folder();
     struct vs_store *store = store_with_namespace(folder);
     for (mine.ver = 1; mine.ver <= 2; mine.ver++) {
-        store->ops->swap(store, 7, mine.ver - 1, &mine, &reply);
+        store->leases->swap(store, 7, mine.ver - 1, &mine, &reply);
         CHECK(reply.outcome == VS_STORE_OK);
     }
     CHECK(unlink(in_folder("ns/7")) == 0);
     other.owner[0] = 3;
     for (other.ver = 1; other.ver <= 2; other.ver++) {
-        store->ops->swap(store, 7, other.ver - 1, &other, &reply);
+        store->leases->swap(store, 7, other.ver - 1, &other, &reply);
         CHECK(reply.outcome == VS_STORE_OK);
     }
-    store->ops->swap(store, 7, 2, &mine, &reply);
+    store->leases->swap(store, 7, 2, &mine, &reply);
     CHECK(reply.outcome == VS_STORE_CONFLICT);
     CHECK_EQ_U64(reply.record.owner[0], 3);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void the_namespace_too(void) {
     empty_folder();
     struct vs_store *store = store_at(folder);
     struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
-    store->ops->ns_read(store, &reply);
+    store->leases->ns_read(store, &reply);
     CHECK(reply.outcome == VS_STORE_OK && reply.ns.ver == 0);
-    store->ops->ns_swap(store, 0, &ns, &reply);
+    store->leases->ns_swap(store, 0, &ns, &reply);
     CHECK(reply.outcome == VS_STORE_OK);
     ns.incarnation = 7;
-    store->ops->ns_swap(store, 0, &ns, &reply);
+    store->leases->ns_swap(store, 0, &ns, &reply);
     CHECK(reply.outcome == VS_STORE_CONFLICT && reply.ns.incarnation == 6);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void a_list_is_in_order_and_has_only_records(void) {
@@ -95,7 +95,7 @@ static void a_list_is_in_order_and_has_only_records(void) {
     put("ns/8.new", "x", 1);
     put("ns/-1", "x", 1);
     put("ns/99999999999999999999999", "x", 1);
-    store->ops->list(store, &listed, &count, &reply);
+    store->leases->list(store, &listed, &count, &reply);
     CHECK(reply.outcome == VS_STORE_OK);
     CHECK_EQ_U64(count, VS_COUNT(workers));
     for (size_t i = 0; i < count; i++) {
@@ -103,7 +103,7 @@ static void a_list_is_in_order_and_has_only_records(void) {
         CHECK_EQ_U64(listed[i].record.until, listed[i].worker + 1);
     }
     free(listed);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* ------------------------------------------------------------------ a crowd */
@@ -124,7 +124,7 @@ static void count_up(uint64_t unused) {
     struct vs_store *store = store_at(folder);
     (void)unused;
     count_with(store);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void no_update_is_lost(void) {
@@ -138,7 +138,7 @@ static void no_update_is_lost(void) {
     CHECK(read_of(store, 7) == VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 8 * EACH);
     CHECK_EQ_U64(reply.record.until, 8 * EACH);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* A copy that is put in the folder's place has a lock of its own, which newcomers take.  The one that was there before
@@ -150,7 +150,7 @@ static void count_up_after(uint64_t i) {
     while (access(in_folder("copied"), F_OK) != 0)
         usleep(1000);
     count_with(store);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void put_copy_in_place(void) {
@@ -176,7 +176,7 @@ static void a_copy_in_its_place_has_another_lock(void) {
     CHECK(read_of(store, 7) == VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 4 * EACH);
     CHECK_EQ_U64(reply.record.until, 4 * EACH);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void a_folder_that_is_gone_for_a_while(void) {
@@ -191,7 +191,7 @@ static void a_folder_that_is_gone_for_a_while(void) {
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK);
     CHECK(rename(in_folder("ns"), in_folder("away")) == 0);
     CHECK(read_of(store, 7) == VS_STORE_REFUSED);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* An older vesta locks the whole folder by fcntl while it writes. */
@@ -220,7 +220,7 @@ static void an_older_one_is_kept_out_and_named(void) {
     kill(pid, SIGKILL);
     reap(pid, true);
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* The tally's mark is the highest `until` that was acknowledged. */
@@ -251,7 +251,7 @@ static void killed_while_writing(void) {
         worst = reply.record.until;
     }
     CHECK(worst > 200);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* ------------------------------------------------------------------ trouble */
@@ -264,7 +264,7 @@ static void refused(struct vs_store *store, const char *because) {
     CHECK_HAS(reply.text, "ns/7");
     for (uint64_t ver = 0; ver < 3; ver++)
         CHECK(swap_of(store, 7, ver, 99) == VS_STORE_REFUSED); /* a damaged record is not overwritten */
-    store->ops->list(store, &listed, &count, &reply);
+    store->leases->list(store, &listed, &count, &reply);
     CHECK(reply.outcome == VS_STORE_REFUSED);
     free(listed);
 }
@@ -296,7 +296,7 @@ static void damaged_records(void) {
     refused(store, "Is a directory");
     CHECK(rmdir(in_folder("ns/7")) == 0 && symlink("/etc/passwd", in_folder("ns/7")) == 0);
     refused(store, "Too many levels of symbolic links");
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void swap_as_nobody(uint64_t unused) {
@@ -306,7 +306,7 @@ static void swap_as_nobody(uint64_t unused) {
     CHECK(swap_of(store, 7, 1, 99) == VS_STORE_REFUSED);
     CHECK_HAS(reply.text, "cannot write");
     CHECK_HAS(reply.text, "Permission denied");
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void a_folder_that_cannot_be_written(void) {
@@ -322,7 +322,7 @@ static void a_folder_that_cannot_be_written(void) {
     reap(spawn(swap_as_nobody, 0), false);
     CHECK(read_of(store, 7) == VS_STORE_OK);
     CHECK_EQ_U64(reply.record.until, 10);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 static void a_full_disk(void) {
@@ -347,7 +347,7 @@ static void a_full_disk(void) {
     CHECK_EQ_U64(reply.record.until, 10); /* the old record stands */
     CHECK(unlink(in_folder("disk/fill")) == 0);
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK); /* and it goes on by itself */
-    store->ops->close(store);
+    store->backend->close(store);
     CHECK(umount(disk) == 0);
 }
 
@@ -359,7 +359,7 @@ static void what_a_killed_writer_left(void) {
     CHECK(chmod(in_folder("ns/7.new"), 0) == 0);
     CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
     CHECK(access(in_folder("ns/7.new"), F_OK) != 0);
-    store->ops->close(store);
+    store->backend->close(store);
 }
 
 /* ------------------------------------------------------------------ file systems */

@@ -44,9 +44,9 @@ static void open_store(struct fetching *f) {
     struct vesta_error err;
     assert(!f->store);
     f->why[0] = '\0';
-    if (vs_store_open(db->uri, &opts, &f->store, &err) == VESTA_OK && f->store->ops->take) return;
+    if (vs_store_open(db->uri, &opts, &f->store, &err) == VESTA_OK && f->store->counters) return;
     if (f->store)
-        f->store->ops->close(f->store), snprintf(f->why, sizeof f->why, "the store holds no counters");
+        f->store->backend->close(f->store), snprintf(f->why, sizeof f->why, "the store holds no counters");
     else
         snprintf(f->why, sizeof f->why, "%.*s", VS_SAID_MAX - 1, err.text);
     f->store = NULL;
@@ -150,7 +150,7 @@ static void *database_main(void *arg) {
         int64_t left_us = go_round(&f) - now_us(db);
         if (left_us > 0) vs_futex_wait(&db->work, work, left_us);
     }
-    if (f.store) f.store->ops->close(f.store);
+    if (f.store) f.store->backend->close(f.store);
     assert(!db->parts); /* who stops it has taken all of them back */
     return NULL;
 }

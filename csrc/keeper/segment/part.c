@@ -173,7 +173,7 @@ static void do_untake(struct vs_part *part, struct vs_store *store, const struct
     struct vs_counter counter = vs_part_counter(part);
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     assert(action->unused.from < action->unused.until);
-    if (store) store->ops->untake(store, &counter, action->unused.from, action->unused.until, &reply);
+    if (store) store->counters->untake(store, &counter, action->unused.from, action->unused.until, &reply);
     ev->outcome = reply.outcome;
 }
 
@@ -205,7 +205,7 @@ static void do_claim(struct vs_part *part, struct vs_live *live, bool ends, stru
 void vs_part_raise(struct vs_part *part, struct vs_store *store, uint64_t floor, struct vs_reply *reply) {
     struct vs_counter counter = vs_part_counter(part);
     *reply = (struct vs_reply){.outcome = VS_STORE_DOWN};
-    if (store) store->ops->lift(store, &counter, floor, reply);
+    if (store) store->counters->lift(store, &counter, floor, reply);
 }
 
 /* ------------------------------------------------------------------ running */

@@ -59,7 +59,7 @@ static void look_at_rights(struct vs_doctor *doctor, const struct vs_conf_namesp
                            const struct vs_ns_record *stored) {
     struct vs_record record = {.ver = NO_VERSION + 1, .fingerprint = stored->fingerprint};
     struct vs_reply reply;
-    store->ops->swap(store, 0, NO_VERSION, &record, &reply);
+    store->leases->swap(store, 0, NO_VERSION, &record, &reply);
     if (reply.outcome == VS_STORE_CONFLICT)
         vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it can be read and written", ns->name);
     else
@@ -73,7 +73,7 @@ static void look_at_numbers(struct vs_doctor *doctor, const struct vs_conf_names
     struct vs_listed *listed;
     struct vs_reply reply;
     size_t count, held = 0;
-    store->ops->list(store, &listed, &count, &reply);
+    store->leases->list(store, &listed, &count, &reply);
     for (size_t i = 0; reply.outcome == VS_STORE_OK && i < count; i++)
         held += vs_standing_of(&listed[i].record, reply.store_ms) == VS_STANDS_HELD;
     free(listed);
@@ -105,7 +105,7 @@ static bool measure(struct vs_doctor *doctor, struct vs_store *store, int64_t *t
     *trip_us = INT64_MAX;
     for (int i = 0; i < 3; i++) {
         int64_t begun_us = clock->boot_us(clock->self);
-        store->ops->read(store, 0, &reply);
+        store->leases->read(store, 0, &reply);
         int64_t took_us = clock->boot_us(clock->self) - begun_us;
         if (reply.outcome == VS_STORE_OK && took_us < *trip_us) *trip_us = took_us;
     }
@@ -143,8 +143,8 @@ static void tell_found(void *to, const char *what, const char *todo) {
 static void look_within(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, struct vs_store *store) {
     struct inspection inspection = {doctor, ns};
     struct vs_reply reply;
-    if (!store->ops->inspect) return;
-    store->ops->inspect(store, tell_found, &inspection, &reply);
+    if (!store->admin) return;
+    store->admin->inspect(store, tell_found, &inspection, &reply);
     if (reply.outcome != VS_STORE_OK)
         vs_doctor_found(doctor, VS_SICK, "store", "give the user the rights that docs/stores.md names",
                         "%s: it cannot be examined: %s", ns->name, reply.text);
@@ -153,7 +153,7 @@ static void look_within(struct vs_doctor *doctor, const struct vs_conf_namespace
 static void look_at(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, const struct vesta_layout *layout,
                     struct vs_store *store) {
     struct vs_reply reply;
-    store->ops->ns_read(store, &reply);
+    store->leases->ns_read(store, &reply);
     if (reply.outcome != VS_STORE_OK) {
         vs_doctor_found(doctor, VS_SICK, "store",
                         reply.outcome == VS_STORE_DOWN ? "start it, or check the network path to it"
@@ -162,9 +162,9 @@ static void look_at(struct vs_doctor *doctor, const struct vs_conf_namespace *ns
         return;
     }
     look_at_namespace(doctor, ns, layout, &reply.ns);
-    if (!store->ops->is_local) look_at_clock(doctor, ns, reply.store_ms);
+    if (!store->backend->is_local) look_at_clock(doctor, ns, reply.store_ms);
     if (reply.ns.ver == 0) return;
-    if (!store->ops->is_local) look_at_distance(doctor, ns, store);
+    if (!store->backend->is_local) look_at_distance(doctor, ns, store);
     look_within(doctor, ns, store);
     look_at_rights(doctor, ns, store, &reply.ns);
     look_at_numbers(doctor, ns, store, &reply.ns);
@@ -193,6 +193,6 @@ void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_namespace *n
         vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: %s", ns->name, err.text);
     } else {
         look_at(doctor, ns, layout, store);
-        store->ops->close(store);
+        store->backend->close(store);
     }
 }

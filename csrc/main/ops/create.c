@@ -88,7 +88,7 @@ static int make_namespace(struct vs_asked *asked) {
         fresh.ver = 0;
         vs_ns_put_right(&fresh, vs_floor_timing(asked), asked->at.store_ms, fresh.incarnation);
     }
-    asked->at.store->ops->ns_swap(asked->at.store, 0, &fresh, &reply);
+    asked->at.store->leases->ns_swap(asked->at.store, 0, &fresh, &reply);
     if (reply.outcome != VS_STORE_OK && reply.outcome != VS_STORE_CONFLICT) return vs_at_told(&asked->at, &reply);
     rc = vs_at_read(&asked->at);
     if (rc == VS_GO && reply.outcome == VS_STORE_CONFLICT)
@@ -99,24 +99,25 @@ static int make_namespace(struct vs_asked *asked) {
 }
 
 int vs_init_store(struct vs_asked *asked) {
-    const struct vs_store_ops *ops = asked->at.store->ops;
+    const struct vs_backend *backend = asked->at.store->backend;
+    const struct vs_store_counters *counters = backend->counters;
     struct vs_reply reply;
     if ((asked->layout || asked->static_) && !asked->namespace_given)
         return vs_usage("--layout and --static describe a namespace: name it with --namespace");
-    if (asked->segments && !ops->take)
-        return vs_usage("--segments: the store %s: has no counters for segments", ops->scheme);
+    if (asked->segments && !counters)
+        return vs_usage("--segments: the store %s: has no counters for segments", backend->scheme);
     if (asked->again && !(asked->namespace_given && asked->layout))
         return vs_usage("--again recreates a lost namespace: give its --namespace, and the --layout that it had");
     vs_store_init(asked->at.store, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
-    if (asked->segments && ops->tag_init) {
-        ops->tag_init(asked->at.store, NULL, &reply);
+    if (asked->segments && counters->tag_init) {
+        counters->tag_init(asked->at.store, NULL, &reply);
         if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
     }
-    if (!asked->at.json) vs_outf("store is ready: %s; %s\n", ops->made, ops->rights);
+    if (!asked->at.json) vs_outf("store is ready: %s; %s\n", backend->made, backend->rights);
     if (asked->segments && !asked->at.json)
-        vs_outf("%s\n", ops->tag_init ? "for segments, the table leaf_alloc is there: vesta segments add TAG"
-                                      : "for segments, it makes what they need with the first vesta segments add TAG");
+        vs_outf("%s\n", counters->tag_init ? "for segments, the table leaf_alloc is there: vesta segments add TAG"
+                                           : "for segments, it makes what they need with the first vesta segments add TAG");
     if (!asked->namespace_given) return VS_DONE;
     int rc = make_namespace(asked);
     if (rc == VS_GO && asked->at.json) return vs_show_namespace(asked);

@@ -120,7 +120,7 @@ static int lower_to(struct vs_asked *asked, int64_t floor_ms) {
     next.floor_ms = floor_ms;
     if (vs_random(&next.incarnation, sizeof next.incarnation) != 0) return vs_say("no random bits"), VS_FAILED;
     next.incarnation |= 1;
-    at->store->ops->ns_swap(at->store, at->ns.ver, &next, &reply);
+    at->store->leases->ns_swap(at->store, at->ns.ver, &next, &reply);
     return reply.outcome == VS_STORE_OK ? vs_at_need(at) : vs_at_told(at, &reply);
 }
 

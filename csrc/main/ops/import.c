@@ -111,7 +111,7 @@ static int write_one(struct asked *asked, uint64_t worker, struct vs_record *now
         next.ver = now->ver + 1;
         next.epoch = now->epoch + 1;
         if (vs_random(next.owner, sizeof next.owner) != 0) return vs_say("no random bits"), VS_FAILED;
-        store->ops->swap(store, worker, now->ver, &next, &reply);
+        store->leases->swap(store, worker, now->ver, &next, &reply);
         if (reply.outcome == VS_STORE_OK) return VS_GO;
         if (reply.outcome != VS_STORE_CONFLICT) break;
         *now = reply.record;
@@ -354,8 +354,8 @@ static int run(struct asked *asked) {
     int rc = vs_at_need(&asked->at);
     if (rc == VS_GO) rc = check_layout(asked);
     if (rc != VS_GO) return rc;
-    source->ops->foreign(source, (enum vs_foreign_kind)asked->kind,
-                         kinds[asked->kind].has_name ? asked->from.name : NULL, &list, &reply);
+    source->admin->foreign(source, (enum vs_foreign_kind)asked->kind,
+                           kinds[asked->kind].has_name ? asked->from.name : NULL, &list, &reply);
     if (reply.outcome != VS_STORE_OK) rc = vs_at_told(&asked->from, &reply);
     take_zone(asked, list.rows, list.count);
     sort(&list);

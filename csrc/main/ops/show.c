@@ -81,7 +81,7 @@ static int by_name(const void *a, const void *b) {
 
 static int read_names(struct vs_asked *asked, struct names *names) {
     struct vs_reply reply;
-    asked->at.store->ops->names(asked->at.store, NULL, keep_name, names, &reply);
+    asked->at.store->leases->names(asked->at.store, NULL, keep_name, names, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
     if (names->is_short) return vs_say("no memory for %zu names", names->count + 1), VS_FAILED;
     if (names->count == 0)

@@ -56,7 +56,7 @@ int vs_at_open(struct vs_at *at) {
 }
 
 void vs_at_close(struct vs_at *at) {
-    if (at->store) at->store->ops->close(at->store);
+    if (at->store) at->store->backend->close(at->store);
     at->store = NULL;
 }
 
@@ -83,7 +83,7 @@ int vs_at_told(const struct vs_at *at, const struct vs_reply *reply) {
 int vs_at_read(struct vs_at *at) {
     struct vesta_error err;
     struct vs_reply reply;
-    at->store->ops->ns_read(at->store, &reply);
+    at->store->leases->ns_read(at->store, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(at, &reply);
     at->ns = reply.ns;
     at->store_ms = reply.store_ms;
@@ -138,7 +138,7 @@ int64_t vs_at_ahead_ms(int64_t store_ms) {
 int vs_at_list(struct vs_at *at, struct vs_workers *workers) {
     struct vs_reply reply;
     *workers = (struct vs_workers){0};
-    at->store->ops->list(at->store, &workers->listed, &workers->count, &reply);
+    at->store->leases->list(at->store, &workers->listed, &workers->count, &reply);
     if (reply.outcome != VS_STORE_OK) {
         free(workers->listed);
         workers->listed = NULL;

@@ -19,12 +19,12 @@ int vs_segments_check_tag(const char *tag) {
 
 static void add(const struct change *change, const struct vs_place *place, struct vs_reply *reply) {
     const struct vs_counter counter = {place->table, change->tag};
-    place->store->ops->tag_add(place->store, &counter, change->from, change->step, reply);
+    place->store->counters->tag_add(place->store, &counter, change->from, change->step, reply);
 }
 
 static void set_step(const struct change *change, const struct vs_place *place, struct vs_reply *reply) {
     const struct vs_counter counter = {place->table, change->tag};
-    place->store->ops->tag_step(place->store, &counter, change->step, reply);
+    place->store->counters->tag_step(place->store, &counter, change->step, reply);
 }
 
 /* Each database is asked for itself: one that fails is said, and the others are done. */

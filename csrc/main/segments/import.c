@@ -139,9 +139,9 @@ static int write_one(const struct vs_place *place, const struct found *found, en
     struct vs_reply reply;
     if (deed == DEED_SAME) return VS_GO;
     if (deed == DEED_RAISE)
-        place->store->ops->lift(place->store, &counter, found->from, &reply);
+        place->store->counters->lift(place->store, &counter, found->from, &reply);
     else
-        place->store->ops->tag_add(place->store, &counter, found->from, found->step, &reply);
+        place->store->counters->tag_add(place->store, &counter, found->from, found->step, &reply);
     return reply.outcome == VS_STORE_OK ? VS_GO : vs_place_told(place, found->tag, &reply);
 }
 
@@ -260,7 +260,7 @@ static int open_sources(struct asked *asked, int argc, char **argv) {
 
 static void close_all(struct asked *asked) {
     for (int i = 0; i < asked->sources; i++) {
-        if (asked->source[i].store) asked->source[i].store->ops->close(asked->source[i].store);
+        if (asked->source[i].store) asked->source[i].store->backend->close(asked->source[i].store);
         free(asked->list[i].rows);
     }
     vs_places_close(&asked->places);

@@ -15,8 +15,8 @@ int vs_place_open(struct vs_place *place) {
                                  .call_ms_max = VS_OPERATOR_CALL_MS};
     vs_store_public(place->uri, place->shown);
     if (vs_store_open(place->uri, &opts, &place->store, &err) != VESTA_OK) return vs_report(&err);
-    if (place->store->ops->take) return VS_GO;
-    return vs_usage("the store %s: holds no counters", place->store->ops->scheme);
+    if (place->store->counters) return VS_GO;
+    return vs_usage("the store %s: holds no counters", place->store->backend->scheme);
 }
 
 /* ------------------------------------------------------------------ which */
@@ -83,7 +83,7 @@ int vs_places_open(struct vs_places *places, const char *tag) {
 
 void vs_places_close(struct vs_places *places) {
     for (int i = 0; i < places->count; i++)
-        if (places->at[i].store) places->at[i].store->ops->close(places->at[i].store);
+        if (places->at[i].store) places->at[i].store->backend->close(places->at[i].store);
     vs_config_free(places->config);
 }
 
@@ -96,7 +96,7 @@ static int by_name(const void *a, const void *b) {
 int vs_place_list(const struct vs_place *place, struct vs_tag_list *list) {
     struct vs_reply reply;
     *list = (struct vs_tag_list){.count = 0};
-    place->store->ops->tags(place->store, place->table, list, &reply);
+    place->store->counters->tags(place->store, place->table, list, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_place_told(place, NULL, &reply);
     if (list->count > 1) qsort(list->rows, list->count, sizeof *list->rows, by_name);
     return VS_GO;

@@ -73,7 +73,7 @@ static uint64_t place_of(const char *name) {
 }
 
 static void begin(struct call *call, struct vs_store *store, const char *tag, struct vs_reply *reply) {
-    assert(store->ops == &vs_store_file);
+    assert(store->backend == &vs_store_file);
     vs_reply_clear(reply);
     *call = (struct call){.self = (struct file_store *)store, .tag = tag, .reply = reply};
     name_of(PREFIX, tag, call->name);

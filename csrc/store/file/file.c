@@ -36,7 +36,7 @@ _Static_assert(sizeof NAMESPACE <= VS_FOLDER_NAME_MAX, "the namespace's record h
 _Static_assert(sizeof "18446744073709551615" <= VS_FOLDER_NAME_MAX, "and so has every worker's");
 
 static struct file_store *self_of(struct vs_store *store) {
-    assert(store->ops == &vs_store_file);
+    assert(store->backend == &vs_store_file);
     return (struct file_store *)store;
 }
 
@@ -312,9 +312,7 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
     self->counters_dir = self->paths + dir_bytes;
     snprintf(self->dir, dir_bytes, "%s/%s", place, opts->namespace_);
     snprintf(self->counters_dir, counters_bytes, "%s/" VS_FILE_COUNTERS, place);
-    self->base.ops = &vs_store_file;
-    self->base.clock = opts->clock;
-    self->base.cut_us = opts->cut_us;
+    self->base = vs_store_base(&vs_store_file, opts);
     self->folder = (struct vs_folder){.path = self->dir, .group = opts->group, .fd = -1, .turn_fd = -1};
     self->counters = (struct vs_folder){.path = self->counters_dir, .group = opts->group, .fd = -1, .turn_fd = -1};
     self->place_length = strlen(place);
@@ -327,7 +325,28 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
     return VESTA_OK;
 }
 
-const struct vs_store_ops vs_store_file = {
+static const struct vs_store_leases file_leases = {
+    .list = file_list,
+    .read = file_read,
+    .names = file_names,
+    .has = file_has,
+    .swap = file_swap,
+    .ns_read = file_ns_read,
+    .ns_swap = file_ns_swap,
+};
+
+static const struct vs_store_counters file_counters = {
+    .take = vs_file_take,
+    .untake = vs_file_untake,
+    .tags = vs_file_tags,
+    .tag_add = vs_file_tag_add,
+    .tag_step = vs_file_tag_step,
+    .lift = vs_file_lift,
+    .share = vs_file_share,
+    .keep_form = vs_file_form,
+};
+
+const struct vs_backend vs_store_file = {
     .scheme = "file",
     .form = "file:/DIR",
     .is_local = true,
@@ -337,19 +356,6 @@ const struct vs_store_ops vs_store_file = {
     .check = file_check,
     .open = file_open,
     .close = file_close,
-    .list = file_list,
-    .read = file_read,
-    .names = file_names,
-    .has = file_has,
-    .swap = file_swap,
-    .ns_read = file_ns_read,
-    .ns_swap = file_ns_swap,
-    .take = vs_file_take,
-    .untake = vs_file_untake,
-    .tags = vs_file_tags,
-    .tag_add = vs_file_tag_add,
-    .tag_step = vs_file_tag_step,
-    .lift = vs_file_lift,
-    .share = vs_file_share,
-    .keep_form = vs_file_form,
+    .leases = &file_leases,
+    .counters = &file_counters,
 };

@@ -89,7 +89,7 @@ static bool find_shape(struct vs_mysql_call *call) {
 static bool begin_table(struct vs_mysql_call *call, struct vs_store *store, const char *table, int64_t ms_max,
                         struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
-    assert(store->ops->take == vs_mysql_take);
+    assert(store->counters->take == vs_mysql_take);
     vs_reply_clear(reply);
     *call = (struct vs_mysql_call){self, vs_counter_table(table, reply), "", NULL, reply};
     return call->table && vs_mysql_begin(self, ms_max, false, reply) && find_shape(call);

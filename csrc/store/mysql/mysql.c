@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct vs_store_ops vs_store_mysql;
+extern const struct vs_backend vs_store_mysql;
 
 #define PORT 3306
 #define WHOLE_MAX 160
@@ -49,7 +49,7 @@ static const char *const keys[] = {"tls", "ca", "secret_file", "socket", "galera
 _Static_assert(VS_COUNT(keys) == KEY_GALERA + 2, "a place for each key, and the end");
 
 static struct mysql_store *self_of(struct vs_store *store) {
-    assert(store->ops == &vs_store_mysql);
+    assert(store->backend == &vs_store_mysql);
     return (struct mysql_store *)store;
 }
 
@@ -425,9 +425,7 @@ static int mysql_store_open(const char *uri, const struct vs_store_opts *opts, s
                             struct vesta_error *err) {
     struct mysql_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    self->base.ops = &vs_store_mysql;
-    self->base.clock = opts->clock;
-    self->base.cut_us = opts->cut_us;
+    self->base = vs_store_base(&vs_store_mysql, opts);
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     self->place.read_s = (unsigned)((self->call_ms_max + 999) / 1000);
     int64_t message_ms = 1000 * (int64_t)self->place.read_s; /* one that was begun at the end */
@@ -446,27 +444,18 @@ static int mysql_store_open(const char *uri, const struct vs_store_opts *opts, s
     return VESTA_OK;
 }
 
-const struct vs_store_ops vs_store_mysql = {
-    .scheme = "mysql",
-    .form = "mysql://USER@HOST/DB",
-    .made = "the tables vesta_namespace and vesta_lease are there",
-    .rights = "whoever leases needs SELECT, INSERT and UPDATE on them, and no more",
-    .secret = "password",
-    .tls = "",
-    .check = mysql_store_check,
-    .open = mysql_store_open,
-    .close = mysql_store_close,
+static const struct vs_store_leases mysql_leases = {
     .list = mysql_store_list,
     .read = mysql_store_read,
     .names = vs_mysql_names,
     .swap = mysql_store_swap,
     .ns_read = mysql_store_ns_read,
     .ns_swap = mysql_store_ns_swap,
-    .init = vs_mysql_init,
     .idle = mysql_store_idle,
     .stirred = vs_mysql_stirred,
-    .inspect = vs_mysql_inspect,
-    .foreign = vs_mysql_foreign,
+};
+
+static const struct vs_store_counters mysql_counters = {
     .take = vs_mysql_take,
     .untake = vs_mysql_untake,
     .tags = vs_mysql_tags,
@@ -478,4 +467,25 @@ const struct vs_store_ops vs_store_mysql = {
     .tag_init = vs_mysql_tag_init,
     .reserve = vs_mysql_reserve,
     .settle = vs_mysql_settle,
+};
+
+static const struct vs_store_admin mysql_admin = {
+    .init = vs_mysql_init,
+    .inspect = vs_mysql_inspect,
+    .foreign = vs_mysql_foreign,
+};
+
+const struct vs_backend vs_store_mysql = {
+    .scheme = "mysql",
+    .form = "mysql://USER@HOST/DB",
+    .made = "the tables vesta_namespace and vesta_lease are there",
+    .rights = "whoever leases needs SELECT, INSERT and UPDATE on them, and no more",
+    .secret = "password",
+    .tls = "",
+    .check = mysql_store_check,
+    .open = mysql_store_open,
+    .close = mysql_store_close,
+    .leases = &mysql_leases,
+    .counters = &mysql_counters,
+    .admin = &mysql_admin,
 };

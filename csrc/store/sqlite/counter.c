@@ -12,7 +12,7 @@
 
 bool vs_sqlite_call_begin(struct vs_sqlite_call *call, struct vs_store *store, const struct vs_counter *counter,
                           struct vs_reply *reply) {
-    assert(store->ops == &vs_store_sqlite);
+    assert(store->backend == &vs_store_sqlite);
     vs_reply_clear(reply);
     *call = (struct vs_sqlite_call){(struct sqlite_store *)store, vs_counter_table(counter->table, reply), counter->tag,
                                     reply};

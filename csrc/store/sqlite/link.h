@@ -28,7 +28,7 @@ struct sqlite_store {
     uint32_t counter;
 };
 
-extern const struct vs_store_ops vs_store_sqlite;
+extern const struct vs_backend vs_store_sqlite;
 
 /* What SQLite said of anything but a commit: nothing was done.  False. */
 bool vs_sqlite_trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply);

@@ -16,7 +16,7 @@
 #define COUNTER_AT 24 /* in the file's header: changes with each transaction */
 
 static struct sqlite_store *self_of(struct vs_store *store) {
-    assert(store->ops == &vs_store_sqlite);
+    assert(store->backend == &vs_store_sqlite);
     return (struct sqlite_store *)store;
 }
 
@@ -292,9 +292,7 @@ static int sqlite_open(const char *uri, const struct vs_store_opts *opts, struct
     if (rc != VESTA_OK) return rc;
     struct sqlite_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    self->base.ops = &vs_store_sqlite;
-    self->base.clock = opts->clock;
-    self->base.cut_us = opts->cut_us;
+    self->base = vs_store_base(&vs_store_sqlite, opts);
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
     if (snprintf(self->path, sizeof self->path, "%s", path) >= (int)sizeof self->path)
@@ -309,15 +307,7 @@ static int sqlite_open(const char *uri, const struct vs_store_opts *opts, struct
     return VESTA_OK;
 }
 
-const struct vs_store_ops vs_store_sqlite = {
-    .scheme = "sqlite",
-    .form = "sqlite:/FILE",
-    .is_local = true,
-    .made = "the database and its tables are there",
-    .rights = "whoever leases must be able to write the file and its folder",
-    .check = sqlite_check,
-    .open = sqlite_open,
-    .close = sqlite_close,
+static const struct vs_store_leases sqlite_leases = {
     .list = sqlite_list,
     .read = sqlite_read,
     .names = sqlite_names,
@@ -325,6 +315,9 @@ const struct vs_store_ops vs_store_sqlite = {
     .ns_read = sqlite_ns_read,
     .ns_swap = sqlite_ns_swap,
     .stirred = sqlite_stirred,
+};
+
+static const struct vs_store_counters sqlite_counters = {
     .take = vs_sqlite_take,
     .untake = vs_sqlite_untake,
     .tags = vs_sqlite_tags,
@@ -335,4 +328,17 @@ const struct vs_store_ops vs_store_sqlite = {
     .keep_form = vs_sqlite_form,
     .reserve = vs_sqlite_reserve,
     .settle = vs_sqlite_settle,
+};
+
+const struct vs_backend vs_store_sqlite = {
+    .scheme = "sqlite",
+    .form = "sqlite:/FILE",
+    .is_local = true,
+    .made = "the database and its tables are there",
+    .rights = "whoever leases must be able to write the file and its folder",
+    .check = sqlite_check,
+    .open = sqlite_open,
+    .close = sqlite_close,
+    .leases = &sqlite_leases,
+    .counters = &sqlite_counters,
 };

@@ -127,7 +127,7 @@ static enum fate write_row(const struct call *call, const struct view *view, con
 static bool begin(struct call *call, struct vs_store *store, const struct vs_counter *counter,
                   struct vs_reply *reply) {
     *call = (struct call){.self = (struct zk_store *)store, .tag = counter->tag, .reply = reply};
-    assert(store->ops->take == vs_zk_take);
+    assert(store->counters->take == vs_zk_take);
     vs_reply_clear(reply);
     if (!vs_counter_no_table(counter->table, reply) || !vs_counter_check(counter, reply) ||
         !vs_zk_begin(call->self, call->self->call_ms_max, reply))

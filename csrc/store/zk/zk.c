@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct vs_store_ops vs_store_zk;
+extern const struct vs_backend vs_store_zk;
 
 _Static_assert(sizeof((struct zk_place *)0)->auth >
                    sizeof((struct vs_uri *)0)->user + sizeof((struct vs_uri *)0)->password,
@@ -45,7 +45,7 @@ static const char *const keys[] = {"secret_file", "tls", "acl", NULL};
 _Static_assert(sizeof keys / sizeof *keys == KEY_ACL + 2, "a place for each key, and the end");
 
 static struct zk_store *self_of(struct vs_store *store) {
-    assert(store->ops == &vs_store_zk);
+    assert(store->backend == &vs_store_zk);
     return (struct zk_store *)store;
 }
 
@@ -389,9 +389,7 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     char own[sizeof uri.user + sizeof uri.password + 1] = "";
     struct zk_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    self->base.ops = &vs_store_zk;
-    self->base.clock = opts->clock;
-    self->base.cut_us = opts->cut_us;
+    self->base = vs_store_base(&vs_store_zk, opts);
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     self->base.call_ms_max = 2 * self->call_ms_max; /* to get there, and to be answered */
     self->base.list_ms_max = 2 * VS_STORE_LIST_MS;
@@ -419,7 +417,35 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     return VESTA_OK;
 }
 
-const struct vs_store_ops vs_store_zk = {
+static const struct vs_store_leases zk_leases = {
+    .list = vs_zk_list,
+    .read = zk_read,
+    .swap = zk_swap,
+    .ns_read = zk_ns_read,
+    .ns_swap = zk_ns_swap,
+    .idle = zk_idle,
+    .stirred = vs_zk_stirred,
+    .names = vs_zk_names,
+};
+
+static const struct vs_store_counters zk_counters = {
+    .take = vs_zk_take,
+    .untake = vs_zk_untake,
+    .tags = vs_zk_tags,
+    .tag_add = vs_zk_tag_add,
+    .tag_step = vs_zk_tag_step,
+    .lift = vs_zk_lift,
+    .share = vs_zk_share,
+    .keep_form = vs_zk_form,
+};
+
+static const struct vs_store_admin zk_admin = {
+    .init = zk_init,
+    .inspect = zk_inspect,
+    .foreign = vs_zk_foreign,
+};
+
+const struct vs_backend vs_store_zk = {
     .scheme = "zk",
     .form = "zk://HOSTS/PATH",
     .made = "the root node is there",
@@ -429,23 +455,7 @@ const struct vs_store_ops vs_store_zk = {
     .check = zk_check,
     .open = zk_open,
     .close = zk_close,
-    .list = vs_zk_list,
-    .read = zk_read,
-    .swap = zk_swap,
-    .ns_read = zk_ns_read,
-    .ns_swap = zk_ns_swap,
-    .init = zk_init,
-    .idle = zk_idle,
-    .stirred = vs_zk_stirred,
-    .inspect = zk_inspect,
-    .foreign = vs_zk_foreign,
-    .names = vs_zk_names,
-    .take = vs_zk_take,
-    .untake = vs_zk_untake,
-    .tags = vs_zk_tags,
-    .tag_add = vs_zk_tag_add,
-    .tag_step = vs_zk_tag_step,
-    .lift = vs_zk_lift,
-    .share = vs_zk_share,
-    .keep_form = vs_zk_form,
+    .leases = &zk_leases,
+    .counters = &zk_counters,
+    .admin = &zk_admin,
 };

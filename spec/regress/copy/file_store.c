@@ -2,8 +2,8 @@
  * can be looked up. */
 #include "store/store.h"
 
-__attribute__((visibility("default"))) const struct vs_store_ops *copied_file_store(void);
+__attribute__((visibility("default"))) const struct vs_backend *copied_file_store(void);
 
-const struct vs_store_ops *copied_file_store(void) {
+const struct vs_backend *copied_file_store(void) {
     return &vs_store_file;
 }
