@@ -28,6 +28,16 @@ static int wire_close(lua_State *L) {
     return 0;
 }
 
+/* wire.check(address) -> true | nil, text, code if it is not of the form HOST:PORT, [v6]:PORT or unix:PATH. */
+static int wire_check(lua_State *L) {
+    struct vesta_error err;
+    if (vs_address_check(luaL_checkstring(L, 1), &err) == VESTA_OK) return lua_pushboolean(L, 1), 1;
+    lua_pushnil(L);
+    lua_pushstring(L, err.text);
+    lua_pushstring(L, vesta_code_name(err.code));
+    return 3;
+}
+
 /* wire.ask(address, text, patience_ms) -> connection | nil, text
  * Connects and sends the text.  Only this blocks, for at most patience_ms per address of the host. */
 static int wire_ask(lua_State *L) {
@@ -113,7 +123,8 @@ static int wire_interrupted(lua_State *L) {
 
 int host_open_wire(lua_State *L) {
     static const luaL_Reg methods[] = {{"read", wire_read}, {"close", wire_close}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"ask", wire_ask},
+    static const luaL_Reg functions[] = {{"check", wire_check},
+                                         {"ask", wire_ask},
                                          {"wait", wire_wait},
                                          {"clock_ms", wire_clock_ms},
                                          {"catch_signals", wire_catch_signals},
