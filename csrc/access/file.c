@@ -122,19 +122,19 @@ static int put(const struct place *place, const struct text *text, struct vesta_
 static int change_text(struct text *text, const char *name, vs_account_change *change, void *self,
                        struct vesta_error *err) {
     struct vs_accounts *accounts;
-    struct vs_account will = {.n_max = UINT64_MAX, .weight = 1};
+    struct vs_account will;
     struct vesta_error why;
     char line[VS_ACCOUNT_LINE_MAX + 1] = "";
-    bool goes = false;
     if (vs_accounts_parse(text->bytes, text->length, &accounts, &why) != VESTA_OK)
         return vs_fail(err, VESTA_EOPTION, "%s", why.text);
     const struct vs_account *was = vs_account_named(accounts, (struct vs_slice){name, strlen(name)});
     bool is_full = !was && accounts->count == VS_ACCOUNTS_MAX;
     int rc = is_full ? vs_fail(err, VESTA_EOPTION, "it has %d clients already", VS_ACCOUNTS_MAX)
-                     : change(self, was, &will, &goes, err);
+                     : change(self, was, line, err);
     vs_accounts_let(accounts);
+    if (rc == VESTA_OK && *line) rc = vs_account_parse((struct vs_slice){line, strlen(line)}, &will, err);
     if (rc != VESTA_OK) return rc;
-    if (!goes) strcat((char *)vs_account_write(&will, line), "\n");
+    if (*line) strcat((char *)vs_account_write(&will, line), "\n");
     replace(text, line_of(text, name), line);
     return vs_accounts_parse(text->bytes, text->length, &accounts, err) == VESTA_OK ? vs_accounts_let(accounts),
            VESTA_OK                                                                 : err->code;

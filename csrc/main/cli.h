@@ -14,7 +14,6 @@
     C(fill, 100) \
     C(check, 110) \
     C(doctor, 120) \
-    C(client, 140) \
     C(store, 160) \
     C(workers, 170) \
     C(segments, 180) \

@@ -115,6 +115,7 @@ static lua_State *host_state(void) {
     host_preload(L, "files", host_open_files);
     host_preload(L, "term", host_open_term);
     host_preload(L, "facts", host_open_facts);
+    host_preload(L, "clients", host_open_clients);
     host_preload(L, "config", host_open_config);
     host_preload(L, "wire", host_open_wire);
     host_preload(L, "screen", host_open_screen);

@@ -42,6 +42,8 @@ char **host_words(lua_State *L, int arg, int first, int *count);
 void host_push_options(lua_State *L, const struct vs_option *options);
 /* facts.c: opens the module `facts`.  Stack: +1. */
 int host_open_facts(lua_State *L);
+/* clients.c: opens the module `clients`.  Stack: +1. */
+int host_open_clients(lua_State *L);
 /* config.c: opens the module `config`.  Stack: +1. */
 int host_open_config(lua_State *L);
 /* wire.c: opens the module `wire`.  Stack: +1. */

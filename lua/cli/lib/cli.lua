@@ -11,8 +11,10 @@ local term = require "term"
 
 local cli = {}
 
--- csrc/modules/host.c ends the command with this code.
-local function exit(code) error({ exit_code = code }, 0) end
+--- Ends the command with this exit code, without a message.
+function cli.exit(code) error({ exit_code = code }, 0) end -- csrc/modules/host.c catches it
+
+local exit = cli.exit
 
 function cli.usage(format, ...)
   exit(term.usage(format:format(...)))
@@ -73,6 +75,11 @@ function cli.unsigned(count)
   if count >= 0 then return ("%d"):format(count) end
   local tenth = (count >> 1) // 5
   return ("%d%d"):format(tenth, count - tenth * 10)
+end
+
+--- Digits in groups of three: "1,048,576".
+function cli.grouped(digits)
+  return (digits:reverse():gsub("%d%d%d", "%0,"):reverse():gsub("^,", ""))
 end
 
 function cli.printf(format, ...)

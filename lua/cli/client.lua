@@ -1,0 +1,238 @@
+--- client.lua -- `vesta client`: adds, changes, lists and removes the lines of a file of clients.
+-- It prints a token once, when it creates it.  The file stores the token's SHA-256.
+local cli = require "cli.lib.cli"
+local clients = require "clients"
+local term = require "term"
+
+local FILE = "/etc/vesta/clients"
+local NAME_MAX = 63
+local RIGHTS = { "names", "calls", "n", "rate", "requests", "weight" }
+local HUP = "send HUP to a running server"
+
+---------------------------------------------------------------- changing
+
+-- The line of an account.  A right that is "off" has no limit.
+local function line_of(account)
+  local words = { account.name }
+  for _, key in ipairs(RIGHTS) do
+    local value = account[key]
+    if value and value ~= "off" then table.insert(words, key .. "=" .. value) end
+  end
+  for _, secret in ipairs(account.secrets) do table.insert(words, "secret=" .. secret.entry) end
+  if account.by_certificate then table.insert(words, "secret=none") end
+  return table.concat(words, " ")
+end
+
+local function take_rights(account, options)
+  for _, key in ipairs(RIGHTS) do
+    local value = options[key]
+    if value and value:find "%s" then cli.usage("--%s is %s, which may not contain spaces", key, term.shown(value)) end
+    account[key] = value or account[key]
+  end
+end
+
+-- The new token comes first, and the newest of the others stays valid.
+local function take_token(account, entry)
+  account.secrets = { { entry = entry }, account.secrets[1] }
+  account.by_certificate, account.has_chosen = false, false
+end
+
+-- Replaces the account's line by edit(account)'s.
+local function change(options, name, edit)
+  local done, trouble, code = clients.change(options.file or FILE, name, edit)
+  if done then return end
+  term.say(trouble)
+  cli.exit(code == "bad_option" and 2 or 1)
+end
+
+-- Changes an account that exists: edit(account) returns nil, or what is wrong with the request.
+local function change_existing(options, name, edit)
+  change(options, name, function(account)
+    if not account then return nil, ("there is no client '%s'"):format(name) end
+    local trouble = edit(account)
+    if trouble then return nil, trouble end
+    if account.has_chosen then -- its old hash is not written again
+      return nil, ("client '%s' has a secret that a person chose, and such secrets are no longer accepted: replace it "
+        .. "first by `vesta client rotate %s`"):format(name, name)
+    end
+    return line_of(account)
+  end)
+end
+
+local function read_name(operands, word)
+  local name = operands[1]
+  if not name or operands[2] then cli.usage("give one name: vesta client %s NAME", word) end
+  if #name <= NAME_MAX and name:find "^[%w_-][%w_.-]*$" then return name end
+  cli.usage("%s is not a client's name: 1 to %d of A-Z a-z 0-9 _ . - and no dot in front", term.shown(name), NAME_MAX)
+end
+
+local function draw()
+  local token, entry, code = clients.draw()
+  return cli.check(token, entry, code), entry
+end
+
+-- Prints the token alone on stdout, so that a script can store it.
+local function report(what, token)
+  if not token then return term.say(("%s; %s"):format(what, HUP)) end
+  term.out(token .. "\n")
+  term.say(("%s: stdout has the token, which is printed only this once; %s"):format(what, HUP))
+end
+
+---------------------------------------------------------------- subcommands
+
+local function add(options, operands)
+  local name, by_certificate = read_name(operands, "add"), options.certificate
+  local is_default = name == "default"
+  if is_default and by_certificate then cli.usage "no certificate can prove `default`: omit --certificate" end
+  local account = { name = name, names = "*", calls = "give,read", secrets = {}, by_certificate = by_certificate }
+  take_rights(account, options)
+  local token, entry
+  if not is_default and not by_certificate then
+    token, entry = draw()
+    take_token(account, entry)
+  end
+  change(options, name, function(existing)
+    if not existing then return line_of(account) end
+    return nil, ("client '%s' exists already: `vesta client rotate` creates another token for it, and `set` changes "
+      .. "its rights"):format(name)
+  end)
+  report(token and "added" or by_certificate and "added; only a client certificate proves it"
+    or "added, for clients without credentials", token)
+end
+
+local function set(options, operands)
+  local name, is_set = read_name(operands, "set"), false
+  for _, key in ipairs(RIGHTS) do is_set = is_set or options[key] ~= nil end
+  if not is_set then cli.usage "nothing to set: --names, --calls, --n, --rate, --requests or --weight" end
+  change_existing(options, name, function(account) take_rights(account, options) end)
+  report "set"
+end
+
+local function drop_older(options, name)
+  change_existing(options, name, function(account)
+    local count = #account.secrets
+    local has = count == 1 and "one token" or "no token"
+    if count < 2 then return ("client '%s' has %s, so there is no older one to drop"):format(name, has) end
+    account.secrets[2] = nil
+  end)
+  report "the older token is no longer valid"
+end
+
+local function rotate(options, operands)
+  local name = read_name(operands, "rotate")
+  if options["drop-old"] then return drop_older(options, name) end
+  local token, entry = draw()
+  change_existing(options, name, function(account) take_token(account, entry) end)
+  report("a new token; the one before stays valid", token)
+end
+
+local function remove(options, operands)
+  local name = read_name(operands, "remove")
+  change(options, name, function(account)
+    if not account then return nil, ("there is no client '%s'"):format(name) end
+    return ""
+  end)
+  report "removed"
+end
+
+---------------------------------------------------------------- list
+
+local COLUMNS = { { "CLIENT", -16, -12 }, { "NAMES", -24, -14 }, { "CALLS", -24, -14 }, { "N", 7, 7 },
+  { "SECRETS", -30, -16 } }
+
+local function secrets_of(account)
+  if account.has_chosen then return "chosen: rejected, rotate it" end
+  local ages = {}
+  for i, secret in ipairs(account.secrets) do ages[i] = term.ago(secret.made_ms, term.now_ms()) end
+  return ages[1] and table.concat(ages, ", ") or account.by_certificate and "certificate only" or "none"
+end
+
+local function row_of(account)
+  local n = account.n and cli.grouped(account.n) or "-"
+  return { account.name, account.names, account.calls, n, secrets_of(account) }
+end
+
+local function print_json(account)
+  local object = { { "client", account.name }, { "names", account.names }, { "calls", account.calls } }
+  for _, key in ipairs { "n", "rate", "requests" } do
+    if account[key] then table.insert(object, { key, cli.raw("%s", account[key]) }) end
+  end
+  table.insert(object, { "weight", cli.raw("%s", account.weight or "1") })
+  if account.by_certificate then table.insert(object, { "certificate", true }) end
+  if account.has_chosen then table.insert(object, { "chosen", true }) end
+  local secrets = {}
+  for i, secret in ipairs(account.secrets) do
+    secrets[i] = cli.object { { "kind", "random" }, { "made", term.iso(secret.made_ms) } }
+  end
+  table.insert(object, { "secrets", secrets })
+  cli.json(cli.object(object))
+end
+
+local function list(options, operands)
+  if operands[1] and operands[1] ~= "list" or operands[2] then
+    cli.usage("unexpected operand %s; there are `vesta client` add, set, list, rotate and remove",
+      term.shown(operands[2] or operands[1]))
+  end
+  local file = options.file or FILE
+  local accounts, others = clients.read(file)
+  if not accounts then cli.fail("%s", others) end
+  if others then term.say(("others may %s %s: chmod o= on it"):format(others, term.shown(file))) end
+  if options.json then
+    for _, account in ipairs(accounts) do print_json(account) end
+    return
+  end
+  local rows = {}
+  for i, account in ipairs(accounts) do rows[i] = row_of(account) end
+  term.table(COLUMNS, rows)
+end
+
+---------------------------------------------------------------- the command
+
+local FILE_OPTION = { name = "file", value = "FILE", help = "the file of clients (default: " .. FILE .. ")" }
+
+local RIGHTS_OPTIONS = {
+  { name = "names", value = "NAME,...", help = "namespaces and tags that it may ask; * stands for any letters" },
+  { name = "calls", value = "CLASS,...", help = "what it may do: give, block, read, make, operate" },
+  { name = "n", value = "N", help = "the most ids of one request, or off" },
+  { name = "rate", value = "N", help = "ids a second, or off" },
+  { name = "requests", value = "N", help = "requests a second, or off" },
+  { name = "weight", value = "N", help = "of its part, where ids are short (1 to 1000; default: 1)" },
+}
+
+return {
+  order = 140,
+  line = "the clients of a server: names, tokens and rights",
+  usage = [=[
+client [list] [--json] [--file FILE]
+       vesta client add NAME [--names NAME,...] [--calls CLASS,...] [OPTION...]
+       vesta client set NAME [--names NAME,...] [--calls CLASS,...] [OPTION...]
+       vesta client rotate NAME [--drop-old] [OPTION...]
+       vesta client remove NAME [--file FILE]]=],
+  about = [[
+Manages the file of clients for `vesta serve --clients FILE`.  A client has namespaces and tags by
+pattern, classes of calls (give: ids one by one and in batches; block: ranges; read: what an id means,
+and metrics; make: ids by hand; operate: the admin routes) and a random token.  `add` and `rotate` print
+the token once, and the file stores its SHA-256.  Two tokens can be valid at once: run rotate, bring the
+new token to all hosts of the client, then run rotate --drop-old.  The line `default` is for clients
+without credentials.  If the file has no such line, they may do everything but operate from the server's
+own machine, and nothing from other machines.  Send HUP to a running server to apply your changes.
+
+  $ vesta client add orders --names 'orders*' --calls give,block --file clients
+  k3vw9bp2xr7mtd5nqhyac4gfs8ju6e2z
+
+  $ vesta client list --file clients
+  CLIENT        NAMES           CALLS                 N  SECRETS
+  orders        orders*         give,block            -  5 seconds ago
+]],
+  options = { FILE_OPTION, { name = "json", kind = "switch", help = "print a JSON object for each client" } },
+  words = {
+    { name = "add", run = add, options = cli.rows { FILE_OPTION, RIGHTS_OPTIONS,
+      { name = "certificate", kind = "switch",
+        help = "create no token: a client certificate alone proves this client" } } },
+    { name = "set", run = set, options = cli.rows { FILE_OPTION, RIGHTS_OPTIONS } },
+    { name = "rotate", run = rotate, options = { FILE_OPTION, { name = "drop-old", kind = "switch",
+      help = "create no token: end the older of the two that are valid" } } },
+    { name = "remove", run = remove, options = { FILE_OPTION } },
+  },
+  run = list,
+}
