@@ -10,7 +10,7 @@ store_packages() {
 # One list a purpose.  docs/dependencies.md says what each is for.
 packages_for() {
     case $1 in
-        build) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev node-llhttp liblua5.4-dev ;;
+        build) echo gcc libc6-dev cmake ninja-build pkgconf node-llhttp liblua5.4-dev ;;
         use) echo curl redis-tools ;; # what the README's lines ask a server with
         run)
             packages_for build

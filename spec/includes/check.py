@@ -30,7 +30,6 @@ ONLY_IN = [
     (r"sqlite3\.h", {"store/sqlite"}),
     (r"(mysql|mariadb_com)\.h|(mysql|mariadb)/.*", {"store/mysql"}),
     (r"zookeeper\.h|zookeeper/.*", {"store/zk"}),
-    (r"uv\.h", {"server/net"}),
     (r"hiredis/.*", {"client", "main/fill"}),
     (r"llhttp\.h", {"proto"}),
     (r"openssl/.*", {"tls"}),

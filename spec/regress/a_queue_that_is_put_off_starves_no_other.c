@@ -15,12 +15,12 @@ static int asked[QUEUES];
 
 /* ------------------------------------------------------------------ in place of the loop's other parts */
 
-void __wrap_vs_poll_timer(struct loop *of, uv_timer_t *timer, uv_timer_cb then, uint64_t in_ms);
+void __wrap_vs_poll_timer(struct loop *of, enum vs_timer which, uint64_t in_ms, void (*then)(struct loop *loop));
 void __wrap_vs_conn_resume(struct conn *c);
 void __wrap_vs_conn_serve_waiter(struct conn *c);
 
-void __wrap_vs_poll_timer(struct loop *of, uv_timer_t *timer, uv_timer_cb then, uint64_t in_ms) {
-    (void)of, (void)timer, (void)then, (void)in_ms;
+void __wrap_vs_poll_timer(struct loop *of, enum vs_timer which, uint64_t in_ms, void (*then)(struct loop *loop)) {
+    (void)of, (void)which, (void)in_ms, (void)then;
 }
 
 /* Its requests take as long as the whole round; then it asks for another id. */

@@ -1,5 +1,4 @@
-/* handover.c -- which loop serves a client: that with the fewest, whichever loop let it in.  Knows libuv; knows no
- * protocol.
+/* handover.c -- which loop serves a client: that with the fewest, whichever loop let it in.  Knows no protocol.
  *
  * The loop that is woken first accepts all that came together, so without this a burst would be one loop's.  Every loop
  * accepts, and none has to wait for another that does. */
@@ -41,14 +40,13 @@ void vs_conn_place(struct conn *c, struct loop *own) {
     atomic_fetch_add_explicit(&to->load, 1, memory_order_relaxed);
     if (to != own) {
         TAILQ_INSERT_TAIL(&to->arrived, c, all);
-        uv_async_send(&to->arrival);
+        vs_poll_call(to, VS_CALL_ARRIVAL);
     }
     pthread_mutex_unlock(&handing);
     if (to == own) vs_conn_begin(c, own);
 }
 
-static void on_arrival(uv_async_t *async) {
-    struct loop *loop = async->data;
+static void on_arrival(struct loop *loop) {
     struct conns arrived = TAILQ_HEAD_INITIALIZER(arrived);
     struct conn *c;
     pthread_mutex_lock(&handing);
@@ -62,8 +60,7 @@ static void on_arrival(uv_async_t *async) {
 
 void vs_handover_init(struct loop *loop) {
     TAILQ_INIT(&loop->arrived);
-    uv_async_init(&loop->uv, &loop->arrival, on_arrival);
-    loop->arrival.data = loop;
+    loop->on_call[VS_CALL_ARRIVAL] = on_arrival;
     pthread_mutex_lock(&handing);
     loop->takes = true;
     pthread_mutex_unlock(&handing);
@@ -74,6 +71,5 @@ bool vs_handover_end(struct loop *loop) {
     if (TAILQ_EMPTY(&loop->arrived)) loop->takes = false;
     bool ended = !loop->takes;
     pthread_mutex_unlock(&handing);
-    if (ended) uv_close((uv_handle_t *)&loop->arrival, NULL);
     return ended;
 }

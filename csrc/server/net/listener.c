@@ -1,5 +1,5 @@
 /* listener.c -- who comes in: accepting from the listening sockets, turning away at once who is one too many, resting
- * where there is no descriptor.  Knows libuv; knows no protocol but each one's "too many". */
+ * where there is no descriptor.  Knows no protocol but each one's "too many". */
 #include "log/log.h"
 #include "server/net/net.h"
 
@@ -37,7 +37,7 @@ static void turn_away(struct listener *listener, int fd, const struct vs_peer *p
 
 /* ------------------------------------------------------------------ resting */
 
-static void on_rested(uv_timer_t *timer);
+static void on_rested(struct loop *loop);
 
 /* The socket stays readable, and a loop that asked again at once would do nothing else. */
 static void rest(struct listener *listener) {
@@ -45,7 +45,7 @@ static void rest(struct listener *listener) {
     vs_poll_forget(loop, listener->fd);
     listener->resting = true;
     vs_add(&loop->scratch.counts->rests, 1);
-    if (!uv_is_active((uv_handle_t *)&loop->rest)) vs_poll_timer(loop, &loop->rest, on_rested, REST_MS);
+    if (!loop->timer[VS_TIMER_REST].then) vs_poll_timer(loop, VS_TIMER_REST, REST_MS, on_rested);
 }
 
 /* Of the loops that wait one is woken for a client, not all. */
@@ -53,19 +53,13 @@ static int watch(struct listener *listener) {
     return vs_poll_watch(listener->loop, listener->fd, &listener->watched, EPOLLIN | EPOLLEXCLUSIVE);
 }
 
-static void on_rested(uv_timer_t *timer) {
-    struct loop *loop = timer->data;
+static void on_rested(struct loop *loop) {
     for (int i = 0; i < VS_LISTENERS_MAX; i++) {
         struct listener *listener = &loop->listener[i];
         if (!listener->listening || !listener->resting) continue;
         listener->resting = false;
         if (watch(listener) != 0) rest(listener);
     }
-}
-
-void vs_listeners_init(struct loop *loop) {
-    uv_timer_init(&loop->uv, &loop->rest);
-    loop->rest.data = loop;
 }
 
 /* ------------------------------------------------------------------ letting in */
@@ -147,12 +141,12 @@ static void prepare(int fd) {
 int vs_listener_open(struct loop *loop, struct listener *listener, const struct vs_listener *from) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
-    if (getsockname(from->fd, (struct sockaddr *)&address, &length) != 0) return UV_EINVAL;
+    if (getsockname(from->fd, (struct sockaddr *)&address, &length) != 0) return EINVAL;
     if (address.ss_family != AF_UNIX) prepare(from->fd);
     /* the service manager's may block: several loops accept, and all but one find nobody */
-    if (fcntl(from->fd, F_SETFL, fcntl(from->fd, F_GETFL) | O_NONBLOCK) != 0) return uv_translate_sys_error(errno);
+    if (fcntl(from->fd, F_SETFL, fcntl(from->fd, F_GETFL) | O_NONBLOCK) != 0) return errno;
     int own = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
-    if (own < 0) return uv_translate_sys_error(errno);
+    if (own < 0) return errno;
     *listener = (struct listener){.watched = {on_clients},
                                   .fd = own,
                                   .loop = loop,
@@ -160,7 +154,7 @@ int vs_listener_open(struct loop *loop, struct listener *listener, const struct 
                                   .listening = true,
                                   .handed = from->handed,
                                   .is_secure = from->is_secure};
-    return watch(listener) == 0 ? 0 : uv_translate_sys_error(errno);
+    return watch(listener) == 0 ? 0 : errno;
 }
 
 void vs_listener_close(struct listener *listener) {

@@ -1,14 +1,16 @@
 /* loop.c -- loops: one a thread, sharing the listening sockets and the generator, nothing else; sweeping out slow and
- * idle connections; draining on TERM.  Knows libuv; knows no protocol. */
+ * idle connections; draining on TERM.  Knows no protocol. */
 #include "base/error.h"
 #include "log/log.h"
 #include "os/process.h"
+#include "os/thread.h"
 #include "server/monitor/feed.h"
 #include "server/monitor/history.h"
 #include "server/net/net.h"
 #include "server/problem.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -104,28 +106,11 @@ static void drain_one(struct conn *c, uint64_t now) {
         vs_conn_finish(c);
 }
 
-/* The first two end the server. */
-static const int signals[VS_SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
-#define ENDS 2
-
-/* From here on a reload or a log's rotation must not end what is being given back. */
-static void unwatch_signals(struct server *server) {
-    for (int i = 0; i < VS_SIGNALS; i++)
-        uv_close((uv_handle_t *)&server->signal[i], NULL);
-    for (int i = ENDS; i < VS_SIGNALS; i++)
-        signal(signals[i], SIG_IGN);
-}
-
 static void close_loop(struct loop *loop) {
     pthread_mutex_lock(&waking);
     loop->closed = true;
     pthread_mutex_unlock(&waking);
-    uv_close((uv_handle_t *)&loop->sweep, NULL);
-    uv_close((uv_handle_t *)&loop->retry, NULL);
-    uv_close((uv_handle_t *)&loop->rest, NULL);
-    uv_close((uv_handle_t *)&loop->stop, NULL);
-    uv_close((uv_handle_t *)&loop->wake, NULL);
-    if (loop == loop->server->loops[0]) unwatch_signals(loop->server);
+    if (loop == loop->server->loops[0]) vs_signals_end(); /* a reload must not end what is being given back */
 }
 
 /* For Date: the clock is asked twice a second, and not by requests. */
@@ -134,10 +119,10 @@ static void tell_time(struct loop *loop) {
     vs_http_tick(&loop->scratch.http, clock->unix_us(clock->self) / 1000000);
 }
 
-static void on_sweep(uv_timer_t *timer) {
-    struct loop *loop = timer->data;
+static void on_sweep(struct loop *loop) {
     struct vs_app *app = loop->server->opts->app;
     uint64_t now = loop->now_ms;
+    vs_poll_timer(loop, VS_TIMER_SWEEP, loop->drain_ms ? DRAIN_SWEEP_MS : SWEEP_MS, on_sweep);
     /* release: pairs with vs_serve_passed */
     atomic_store_explicit(&loop->beat_ms, now, memory_order_release);
     tell_time(loop);
@@ -153,60 +138,61 @@ static void on_sweep(uv_timer_t *timer) {
 }
 
 /* The listeners live until the first sweep: who was connected when the signal came is still accepted. */
-static void on_stop(uv_async_t *async) {
-    struct loop *loop = async->data;
+static void on_stop(struct loop *loop) {
     struct conn *c;
     if (loop->drain_ms) return;
     loop->drain_ms = loop->now_ms;
     for (c = TAILQ_FIRST(&loop->conns); c; c = TAILQ_NEXT(c, all))
         c->session.draining = true;
-    uv_timer_start(&loop->sweep, on_sweep, DRAIN_SWEEP_MS, DRAIN_SWEEP_MS);
+    vs_poll_timer(loop, VS_TIMER_SWEEP, DRAIN_SWEEP_MS, on_sweep);
 }
 
-static void stop_all(struct server *server) {
-    for (int i = 0; i < server->count; i++)
-        uv_async_send(&server->loops[i]->stop);
-}
-
-void vs_serve_stop(struct vs_app *app) {
+static void call_all(struct server *server, enum vs_call_of_loop what) {
     pthread_mutex_lock(&waking);
-    for (int i = 0; app->server && i < app->server->count; i++)
-        if (!app->server->loops[i]->closed) uv_async_send(&app->server->loops[i]->stop);
+    for (int i = 0; server && i < server->count; i++)
+        if (!server->loops[i]->closed) vs_poll_call(server->loops[i], what);
     pthread_mutex_unlock(&waking);
 }
 
-static void on_end(uv_signal_t *handle, int number) {
-    struct server *server = handle->data;
+static void call_served(struct vs_app *app, enum vs_call_of_loop what) {
+    pthread_mutex_lock(&waking);
+    for (int i = 0; app->server && i < app->server->count; i++)
+        if (!app->server->loops[i]->closed) vs_poll_call(app->server->loops[i], what);
+    pthread_mutex_unlock(&waking);
+}
+
+void vs_serve_stop(struct vs_app *app) {
+    call_served(app, VS_CALL_STOP);
+}
+
+void vs_serve_wake(struct vs_app *app) {
+    call_served(app, VS_CALL_WAKE);
+}
+
+void vs_signal_came(struct server *server, int number, bool ends) {
+    const struct vs_serve_opts *opts = server->opts;
+    if (!ends) {
+        if (opts->on_signal) opts->on_signal(opts->self, number);
+        return;
+    }
     if (server->stopping) {
         vs_log_end(FORCED_MS);
         _exit(128 + number);
     }
     server->stopping = true;
-    if (server->opts->stopping) server->opts->stopping(server->opts->self);
-    stop_all(server);
+    if (opts->stopping) opts->stopping(opts->self);
+    call_all(server, VS_CALL_STOP);
 }
 
-static void on_other(uv_signal_t *handle, int number) {
-    struct server *server = handle->data;
-    if (server->opts->on_signal) server->opts->on_signal(server->opts->self, number);
-}
-
-static void on_wake(uv_async_t *async) {
-    vs_conn_end_asked(async->data);
-    vs_conn_retry(async->data);
-}
-
-void vs_serve_wake(struct vs_app *app) {
-    pthread_mutex_lock(&waking);
-    for (int i = 0; app->server && i < app->server->count; i++)
-        if (!app->server->loops[i]->closed) uv_async_send(&app->server->loops[i]->wake);
-    pthread_mutex_unlock(&waking);
+static void on_wake(struct loop *loop) {
+    vs_conn_end_asked(loop);
+    vs_conn_retry(loop);
 }
 
 bool vs_serve_alive(struct vs_app *app, int64_t within_ms) {
     bool alive = true;
     pthread_mutex_lock(&waking);
-    uint64_t now = uv_hrtime() / 1000000;
+    uint64_t now = (uint64_t)vs_monotonic_us() / 1000;
     for (int i = 0; app->server && i < app->server->count; i++) {
         const struct loop *loop = app->server->loops[i];
         uint64_t beat = atomic_load_explicit(&loop->beat_ms, memory_order_relaxed);
@@ -241,14 +227,10 @@ static void set_server(struct vs_app *app, struct server *server) {
 /* Starts what a loop has; what a failure leaves half made is closed by on_stop. */
 static int fill_loop(struct loop *loop, const struct vs_serve_opts *opts) {
     int rc = 0;
-    uv_async_init(&loop->uv, &loop->stop, on_stop);
-    uv_async_init(&loop->uv, &loop->wake, on_wake);
-    uv_timer_init(&loop->uv, &loop->sweep);
-    uv_timer_init(&loop->uv, &loop->retry);
-    vs_listeners_init(loop);
+    loop->on_call[VS_CALL_STOP] = on_stop;
+    loop->on_call[VS_CALL_WAKE] = on_wake;
     vs_handover_init(loop);
-    loop->stop.data = loop->wake.data = loop->sweep.data = loop->retry.data = loop;
-    uv_timer_start(&loop->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
+    vs_poll_timer(loop, VS_TIMER_SWEEP, SWEEP_MS, on_sweep);
     for (int i = 0; i < opts->listener_count && rc == 0; i++)
         rc = vs_listener_open(loop, &loop->listener[i], &opts->listener[i]);
     return rc;
@@ -278,8 +260,7 @@ static struct loop *new_loop(const struct vs_app *app) {
 
 static int make_loop(struct server *server) {
     struct loop *loop = new_loop(server->opts->app);
-    int rc = loop ? uv_loop_init(&loop->uv) : UV_ENOMEM;
-    if (rc == 0 && (rc = vs_poll_init(loop)) != 0) uv_loop_close(&loop->uv);
+    int rc = loop ? vs_poll_init(loop) : ENOMEM;
     if (rc != 0) return free_loop(loop), rc;
     loop->server = server;
     loop->shaking_part.divisor = server->opts->threads; /* so that all of them together may hold as much as they leave free */
@@ -293,33 +274,9 @@ static int make_loop(struct server *server) {
     return fill_loop(loop, server->opts);
 }
 
-static void run_loop(void *arg) {
-    struct loop *loop = arg;
-    vs_poll_run(loop);
-    int rc = uv_loop_close(&loop->uv);
-    assert(rc == 0);
-    (void)rc;
-}
-
-static void mask_others(int how) {
-    sigset_t others;
-    sigemptyset(&others);
-    for (int i = ENDS; i < VS_SIGNALS; i++)
-        sigaddset(&others, signals[i]);
-    pthread_sigmask(how, &others, NULL);
-}
-
-void vs_serve_hold_signals(void) {
-    mask_others(SIG_BLOCK);
-}
-
-static void watch_signals(struct server *server) {
-    for (int i = 0; i < VS_SIGNALS; i++) {
-        uv_signal_init(&server->loops[0]->uv, &server->signal[i]);
-        server->signal[i].data = server;
-        uv_signal_start(&server->signal[i], i < ENDS ? on_end : on_other, signals[i]);
-    }
-    mask_others(SIG_UNBLOCK);
+static void *run_loop(void *arg) {
+    vs_poll_run(arg);
+    return NULL;
 }
 
 static void tell_limits(const struct vs_limits *l) {
@@ -392,26 +349,28 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
         rc = make_loop(&server);
     if (server.count == 0) {
         free_monitor(opts->app);
-        return vs_fail(err, VESTA_ENOMEM, "cannot start a loop: %s", uv_strerror(rc));
+        return vs_fail(err, VESTA_ENOMEM, "cannot start a loop: %s", strerror(rc));
     }
-    watch_signals(&server);
+    if (rc == 0) rc = vs_signals_watch(&server);
     set_server(opts->app, &server);
     if (rc == 0) opts->ready(opts->self);
     while (running < server.count && rc == 0 &&
-           (rc = uv_thread_create(&server.loops[running]->thread, run_loop, server.loops[running])) == 0)
+           (rc = pthread_create(&server.loops[running]->thread, NULL, run_loop, server.loops[running])) == 0)
         running++;
-    if (rc != 0) stop_all(&server);
+    if (rc != 0) call_all(&server, VS_CALL_STOP);
     run_loop(server.loops[0]);
     for (int i = 1; i < server.count; i++) {
         if (i < running)
-            uv_thread_join(&server.loops[i]->thread);
+            pthread_join(server.loops[i]->thread, NULL);
         else
             run_loop(server.loops[i]); /* was never started: only closes what it has */
     }
     set_server(opts->app, NULL);
     opts->app->loop_count = 0;
     free_monitor(opts->app);
-    for (int i = 0; i < server.count; i++)
+    for (int i = 0; i < server.count; i++) {
+        vs_poll_end(server.loops[i]);
         free_loop(server.loops[i]);
-    return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start %d threads: %s", opts->threads, uv_strerror(rc));
+    }
+    return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start %d threads: %s", opts->threads, strerror(rc));
 }

@@ -3,6 +3,7 @@
  * A connection's bytes are parsed where they were read, in the loop's buffer; what a request still lacks is kept in a
  * buffer of its own, so an idle connection costs no buffer.  All replies to one read go out in one write. */
 #include "server/net/net.h"
+#include "os/thread.h"
 #include "server/monitor/feed.h"
 #include "server/problem.h"
 #include "server/rights/rights.h"
@@ -292,7 +293,7 @@ static void count_answered(struct conn *c, uint64_t came_ns) {
     if (came_ns == 0)
         c->loop->answered[c->session.protocol] += scratch->answered;
     else if (scratch->answered > 0)
-        vs_count_durations(scratch->counts, c->session.protocol, (uv_hrtime() - came_ns) / 1000, scratch->answered);
+        vs_count_durations(scratch->counts, c->session.protocol, (uint64_t)vs_monotonic_us() - came_ns / 1000, scratch->answered);
     scratch->answered = 0;
 }
 

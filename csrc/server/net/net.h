@@ -5,9 +5,9 @@
 #include "server/net/session.h"
 #include "tls/tls.h"
 
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/queue.h>
-#include <uv.h>
 
 #define VS_READ_MAX 65536
 #define VS_READ_LATE 4096 /* ... while connections wait for their slice: what is read ahead of it takes memory */
@@ -70,10 +70,13 @@ struct conn {
 TAILQ_HEAD(conns, conn);
 TAILQ_HEAD(queues, queue);
 
+/* What other threads call a loop for. */
+enum vs_call_of_loop { VS_CALL_STOP, VS_CALL_WAKE, VS_CALL_ARRIVAL, VS_CALLS_OF_LOOP };
+enum vs_timer { VS_TIMER_SWEEP, VS_TIMER_RETRY, VS_TIMER_REST, VS_TIMERS };
+
 struct loop {
-    uv_loop_t uv;
     struct server *server;
-    uv_thread_t thread;
+    pthread_t thread;
     struct listener {
         struct watched watched;
         int fd; /* this loop's own, of the socket that all loops share */
@@ -82,12 +85,15 @@ struct loop {
         bool listening, handed, is_secure;
         bool resting; /* nobody can be let in just now: for want of a descriptor or of memory */
     } listener[VS_LISTENERS_MAX];
-    uv_async_t stop, wake, arrival;
-    uv_timer_t sweep, retry, rest;
-    int epoll;
-    struct watched libuv; /* its descriptor, one of those that epoll tells of */
-    bool libuv_ready;
-    uint64_t due_ms;         /* when libuv's first timer is due; 0: at once */
+    int epoll, wakes;     /* wakes: an eventfd, by which others call this loop */
+    struct watched awake;
+    atomic_uint calls;    /* bits, by vs_call_of_loop */
+    bool has_calls;
+    void (*on_call[VS_CALLS_OF_LOOP])(struct loop *loop);
+    struct timer {
+        uint64_t at_ms;
+        void (*then)(struct loop *loop); /* NULL: it was not started */
+    } timer[VS_TIMERS];
     uint64_t now_ns, now_ms; /* when this round began */
     struct conns line[VS_LINES]; /* to be served */
     int line_length[VS_LINES];
@@ -130,13 +136,10 @@ struct vs_shake_failed {
     char address[VS_PEER_TEXT_MAX], why[160];
 };
 
-enum { VS_SIGNALS = 5 }; /* TERM, INT, HUP, USR1, USR2 */
-
 struct server {
     const struct vs_serve_opts *opts;
     struct loop *loops[VS_THREADS_MAX];
     int count;
-    uv_signal_t signal[VS_SIGNALS]; /* on the first loop */
     bool stopping;
     struct told { /* by the log, of those who found no place */
         uint64_t at_ms, count;
@@ -150,12 +153,21 @@ struct server {
 int vs_poll_watch(struct loop *loop, int fd, struct watched *of, uint32_t events);
 int vs_poll_change(struct loop *loop, int fd, struct watched *of, uint32_t events);
 void vs_poll_forget(struct loop *loop, int fd);
-/* Starts a timer of libuv's, once. */
-void vs_poll_timer(struct loop *loop, uv_timer_t *timer, uv_timer_cb then, uint64_t in_ms);
-/* Prepares a loop of which libuv's part is there.  0, or libuv's negative code. */
+/* Has a loop do something once, then; again: at another time. */
+void vs_poll_timer(struct loop *loop, enum vs_timer which, uint64_t in_ms, void (*then)(struct loop *loop));
+/* Has the loop run its on_call.  Threads: any. */
+void vs_poll_call(struct loop *loop, enum vs_call_of_loop what);
+/* 0, or errno; `wakes` and `epoll` are closed by vs_poll_end. */
 int vs_poll_init(struct loop *loop);
-/* Goes round until libuv has nothing left to wait for. */
+void vs_poll_end(struct loop *loop);
+/* Goes round until loop->closed. */
 void vs_poll_run(struct loop *loop);
+
+/* Has the first loop hear of signals; ends that.  0, or errno. */
+int vs_signals_watch(struct server *server);
+void vs_signals_end(void);
+/* loop.c's: a signal came; `ends`: it asks the server to end. */
+void vs_signal_came(struct server *server, int number, bool ends);
 
 /* Before its protocol, a connection of a listed balancer says a PROXY header.  expect: of one that was let in, which is
  * uncounted until then; false: no memory.  read: once, of which `readable` is told; then c->header is NULL, or the
@@ -250,11 +262,8 @@ void vs_conn_begin(struct conn *c, struct loop *loop);
 void vs_handover_init(struct loop *loop);
 bool vs_handover_end(struct loop *loop);
 
-/* Lets clients in from a listening socket.  0, or libuv's negative code: then the listener is not listening. */
+/* Lets clients in from a listening socket.  0, or errno: then the listener is not listening. */
 int vs_listener_open(struct loop *loop, struct listener *listener, const struct vs_listener *from);
-
-/* Prepares the timer that wakes resting listeners. */
-void vs_listeners_init(struct loop *loop);
 
 /* Logs who found no place, now and then.  Called on the first loop, twice a second. */
 void vs_listeners_tell(struct server *server, uint64_t now_ms);

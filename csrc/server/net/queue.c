@@ -1,5 +1,4 @@
-/* queue.c -- who waits for an id: by namespace and tag, first come, first served.  Knows libuv's timer; knows no
- * protocol. */
+/* queue.c -- who waits for an id: by namespace and tag, first come, first served.  Knows no protocol. */
 #include "server/net/net.h"
 
 #define SHARE_LOOK_US 10 /* a look at one that waits for its share costs a hundredth of that */
@@ -13,12 +12,12 @@ void vs_conn_leave_queue(struct conn *c) {
     vs_set(&c->session.member.waits, 0);
 }
 
-static void on_retry(uv_timer_t *timer);
+static void on_retry(struct loop *loop);
 
 static void retry_at(struct loop *loop, uint64_t at_ms) {
     if (loop->retry_at_ms != 0 && loop->retry_at_ms <= at_ms) return;
     loop->retry_at_ms = at_ms;
-    vs_poll_timer(loop, &loop->retry, on_retry, at_ms > loop->now_ms ? at_ms - loop->now_ms : 1);
+    vs_poll_timer(loop, VS_TIMER_RETRY, at_ms > loop->now_ms ? at_ms - loop->now_ms : 1, on_retry);
 }
 
 static void note_queue(struct loop *loop, struct queue *queue, uint64_t at_ms) {
@@ -159,8 +158,7 @@ static void retry_queues(struct loop *loop, uint64_t due_ms) {
     retry_at(loop, queue->retry_at_ms);
 }
 
-static void on_retry(uv_timer_t *timer) {
-    struct loop *loop = timer->data;
+static void on_retry(struct loop *loop) {
     retry_queues(loop, loop->now_ms);
 }
 
