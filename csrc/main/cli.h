@@ -11,7 +11,6 @@
     C(gen, 10) \
     C(explain, 20) \
     C(serve, 90) \
-    C(fill, 100) \
     C(check, 110) \
     C(doctor, 120) \
     C(store, 160) \

@@ -8,6 +8,9 @@
 extern const luaL_Reg vs_modules[];
 /* native.c: opens the module `native`.  Stack: +1. */
 int modules_open_native(lua_State *L);
+/* fill/redis.c: opens the module `redis`; fill/source.c: the module `source`.  Stack: +1. */
+int modules_open_redis(lua_State *L);
+int modules_open_source(lua_State *L);
 /* native.c: for vs_help_by: prints the help of the command in C that runs, or passes its options to native.options. */
 int modules_help(const struct vs_option *table);
 

@@ -122,6 +122,12 @@ void host_push_options(lua_State *L, const struct vs_option *options) {
         term_set(L, "kind", term_kinds[options->kind]);
         term_set(L, "value", options->value);
         term_set(L, "help", options->help);
+        if (options->kind == VS_OPT_COUNT || options->kind == VS_OPT_AHEAD) {
+            lua_pushinteger(L, (lua_Integer)options->min);
+            lua_setfield(L, -2, "min");
+            lua_pushinteger(L, (lua_Integer)options->max);
+            lua_setfield(L, -2, "max");
+        }
         if (options->letter) term_set(L, "letter", (const char[]){options->letter, '\0'});
         lua_rawseti(L, -2, i);
     }

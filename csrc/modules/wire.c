@@ -1,4 +1,6 @@
 /* wire.c -- the module `wire`: connections that never block a screen, and waiting for them.  Knows no protocol. */
+#include "base/array.h"
+#include "base/rest.h"
 #include "command/command.h"
 #include "modules/host.h"
 #include "os/address.h"
@@ -8,6 +10,7 @@
 #include <fcntl.h>
 #include <lauxlib.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -84,6 +87,26 @@ static int wire_read(lua_State *L) {
     return 2;
 }
 
+static const int wire_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
+
+/* As poll.  A signal that arrives between the look at vs_interrupted and the wait ends the wait, too. */
+static int wire_poll(struct pollfd *at, nfds_t count, int ms) {
+    const struct timespec span = {ms / 1000, ms % 1000 * 1000000L};
+    sigset_t ends, before, open;
+    sigemptyset(&ends);
+    for (size_t i = 0; i < VS_COUNT(wire_signals); i++)
+        sigaddset(&ends, wire_signals[i]);
+    pthread_sigmask(SIG_BLOCK, &ends, &before);
+    open = before;
+    for (size_t i = 0; i < VS_COUNT(wire_signals); i++)
+        sigdelset(&open, wire_signals[i]);
+    int got = vs_interrupted() ? 0 : ppoll(at, count, ms < 0 ? NULL : &span, &open);
+    int why = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return got;
+}
+
 /* wire.wait(connections, has_keys, ms) -> false after a signal that ends the command, else true; true if a key waits
  * `connections`: a list, in which false stands for none.  Returns when bytes or a key arrive, or after ms. */
 static int wire_wait(lua_State *L) {
@@ -96,7 +119,7 @@ static int wire_wait(lua_State *L) {
         at[i] = (struct pollfd){.fd = fd ? *fd : -1, .events = POLLIN};
         lua_pop(L, 1);
     }
-    bool is_fine = poll(at, (nfds_t)count + 1, ms) >= 0 || errno == EINTR;
+    bool is_fine = wire_poll(at, (nfds_t)count + 1, ms) >= 0 || errno == EINTR;
     lua_pushboolean(L, is_fine && !vs_interrupted());
     lua_pushboolean(L, is_fine && at[0].revents != 0);
     return 2;
@@ -109,11 +132,26 @@ static int wire_clock_ms(lua_State *L) {
     return 1;
 }
 
-/* wire.catch_signals(): Ctrl-C, TERM and a hang-up end waiting instead of the program. */
+/* wire.catch_signals(in_waits_only): Ctrl-C, TERM and a hang-up end waiting instead of the program.  in_waits_only:
+ * they interrupt no other call. */
 static int wire_catch_signals(lua_State *L) {
-    (void)L;
+    sigset_t ends;
     vs_catch_signals();
+    if (!lua_toboolean(L, 1)) return 0;
+    sigemptyset(&ends);
+    for (size_t i = 0; i < VS_COUNT(wire_signals); i++)
+        sigaddset(&ends, wire_signals[i]);
+    pthread_sigmask(SIG_BLOCK, &ends, NULL);
     return 0;
+}
+
+/* wire.rest_ms(failures): how long to rest after the first, second ... failure in a row of a server */
+static int wire_rest_ms(lua_State *L) {
+    const struct vesta_clock *clock = vs_clock_system();
+    unsigned failures = (unsigned)luaL_checkinteger(L, 1);
+    uint64_t dice = (uint64_t)clock->boot_us(clock->self) * 2654435761u;
+    lua_pushinteger(L, vs_rest_us(failures - 1, VS_REST_MIN_US, dice) / 1000);
+    return 1;
 }
 
 static int wire_interrupted(lua_State *L) {
@@ -128,6 +166,7 @@ int host_open_wire(lua_State *L) {
                                          {"wait", wire_wait},
                                          {"clock_ms", wire_clock_ms},
                                          {"catch_signals", wire_catch_signals},
+                                         {"rest_ms", wire_rest_ms},
                                          {"interrupted", wire_interrupted},
                                          {NULL, NULL}};
     luaL_newmetatable(L, WIRE_CLASS);

@@ -1,146 +1,99 @@
-/* redis.c -- the connection of `vesta fill`; see redis.h.  hiredis writes commands and reads replies here; sockets and
- * deadlines are ours, because its own hold for each read, not for a reply. */
-#include "main/fill/redis.h"
+/* redis.c -- the module `redis`: a connection to a Redis server, for `vesta fill`. */
+#include "main/fill/hiredis.h"
+#include "main/modules.h"
+#include "store/module.h"
 
-#include "os/address.h"
-#include "os/clock.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <hiredis/hiredis.h>
-#include <limits.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#define READ_ROOM 16384
+#define REDIS_CLASS "vesta.redis"
 
-static int64_t boot_ms(void) {
-    const struct vesta_clock *clock = vs_clock_system();
-    return clock->boot_us(clock->self) / 1000;
+static const struct vs_redis_client *redis_find(struct vesta_error *err) {
+    static const struct vs_module_file file = {"fill/redis", "vs_redis_module", "Redis client of vesta fill",
+                                               "apt-get install libhiredis-dev and build vesta again"};
+    const struct vs_redis_client *client = vs_module_load(&file, err);
+    if (!client || (client->abi == VS_REDIS_ABI && client->redis_bytes == sizeof(struct vs_redis))) return client;
+    return vs_module_foreign(&file, err);
 }
 
-static void redis_close(struct vs_redis *redis) {
-    if (redis->fd >= 0) close(redis->fd);
-    if (redis->reader) redisReaderFree(redis->reader);
-    redis->fd = -1;
-    redis->reader = NULL;
+static struct vs_redis *redis_self(lua_State *L) {
+    return luaL_checkudata(L, 1, REDIS_CLASS);
 }
 
-/* Whatever else may come on this connection is of no use: it would be taken for the next call's. */
-static enum vs_redis_outcome lost(struct vs_redis *redis, enum vs_redis_outcome outcome, const char *why) {
-    snprintf(redis->text, sizeof redis->text, "%.*s", VS_REDIS_TEXT_MAX - 1, why);
-    redis_close(redis);
-    return outcome;
-}
-
-static enum vs_redis_outcome redis_connect(struct vs_redis *redis, bool *is_new) {
-    struct vesta_error err = {.text = ""};
-    *is_new = redis->fd < 0;
-    if (!*is_new) return VS_REDIS_OK;
-    redis->fd = vs_connect(redis->address, (int)redis->call_ms_max, &err);
-    size_t length = strlen(redis->address); /* which whoever tells of it puts in front */
-    bool names_it = strncmp(err.text, redis->address, length) == 0 && strncmp(err.text + length, ": ", 2) == 0;
-    if (redis->fd < 0) return lost(redis, VS_REDIS_DOWN, err.text + (names_it ? length + 2 : 0));
-    if (fcntl(redis->fd, F_SETFL, O_NONBLOCK) != 0) return lost(redis, VS_REDIS_DOWN, strerror(errno));
-    redis->reader = redisReaderCreate();
-    return redis->reader ? VS_REDIS_OK : lost(redis, VS_REDIS_DOWN, "no memory");
-}
-
-/* ------------------------------------------------------------------ bytes, by a deadline */
-
-static bool await(const struct vs_redis *redis, short what, int64_t until_ms) {
-    struct pollfd at = {.fd = redis->fd, .events = what};
-    int64_t left_ms = until_ms - boot_ms();
-    while (left_ms > 0) {
-        int n = poll(&at, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
-        if (n > 0) return true;
-        if (n < 0 && errno != EINTR) return false;
-        left_ms = until_ms - boot_ms();
+/* redis.open(address, call_ms) -> redis | nil, text.  Connects to no server. */
+static int redis_open(lua_State *L) {
+    struct vesta_error err;
+    const char *address = luaL_checkstring(L, 1);
+    const struct vs_redis_client *client = redis_find(&err);
+    if (!client) {
+        lua_pushnil(L);
+        lua_pushstring(L, err.text);
+        return 2;
     }
-    return false;
+    struct vs_redis *redis = lua_newuserdatauv(L, sizeof *redis, 1);
+    *redis = (struct vs_redis){.client = client, .address = address, .call_ms_max = luaL_checkinteger(L, 2), .fd = -1};
+    lua_pushvalue(L, 1); /* it holds the text */
+    lua_setiuservalue(L, -2, 1);
+    luaL_setmetatable(L, REDIS_CLASS);
+    return 1;
 }
 
-static enum vs_redis_outcome send_all(struct vs_redis *redis, const char *bytes, size_t length, int64_t until_ms) {
-    size_t sent = 0;
-    while (sent < length) {
-        ssize_t n = send(redis->fd, bytes + sent, length - sent, MSG_NOSIGNAL);
-        if (n > 0) {
-            sent += (size_t)n;
-            continue;
-        }
-        enum vs_redis_outcome outcome = sent > 0 ? VS_REDIS_UNKNOWN : VS_REDIS_DOWN;
-        if (n < 0 && errno != EAGAIN && errno != EINTR) return lost(redis, outcome, strerror(errno));
-        if (!await(redis, POLLOUT, until_ms)) return lost(redis, outcome, "it takes nothing within --timeout-ms");
+/* outcome, and the reply: a number, a text, or nil; or why there is none. */
+static int redis_end(lua_State *L, const struct vs_redis *redis, enum vs_redis_outcome outcome) {
+    static const char *const names[] = {"ok", "refused", "down", "unknown"};
+    lua_pushstring(L, names[outcome]);
+    if (outcome == VS_REDIS_OK && redis->is_number)
+        lua_pushinteger(L, redis->number);
+    else if (redis->text)
+        lua_pushlstring(L, redis->text, redis->length);
+    else
+        lua_pushnil(L);
+    return 2;
+}
+
+/* redis:connect() -> "ok", whether it was not connected before | "down", text */
+static int redis_connect(lua_State *L) {
+    struct vs_redis *redis = redis_self(L);
+    bool is_new;
+    enum vs_redis_outcome outcome = redis->client->connect(redis, &is_new);
+    if (outcome != VS_REDIS_OK) return redis_end(L, redis, outcome);
+    lua_pushliteral(L, "ok");
+    lua_pushboolean(L, is_new);
+    return 2;
+}
+
+/* redis:call(words, more) -> "ok", reply | outcome, text
+ * `more`: nil, or further words behind the first ones.  "refused": the server did nothing, "down": nothing was sent,
+ * "unknown": it may be done, now or later. */
+static int redis_call(lua_State *L) {
+    struct vs_redis *redis = redis_self(L);
+    int count, more = 0;
+    lua_settop(L, 3);
+    if (lua_istable(L, 3)) more = (int)luaL_len(L, 3);
+    char **words = host_words(L, 2, 1, &count);
+    const char **argv = lua_newuserdatauv(L, (size_t)(count + more) * sizeof *argv, 0);
+    memcpy(argv, words, (size_t)count * sizeof *argv);
+    for (int i = 0; i < more; i++) {
+        lua_rawgeti(L, 3, i + 1);
+        argv[count + i] = luaL_checkstring(L, -1); /* the table holds it */
+        lua_pop(L, 1);
     }
-    return VS_REDIS_OK;
+    return redis_end(L, redis, redis->client->call(redis, count + more, argv));
 }
 
-static enum vs_redis_outcome read_reply(struct vs_redis *redis, int64_t until_ms, redisReply **reply) {
-    char bytes[READ_ROOM];
-    *reply = NULL;
-    while (!*reply) {
-        if (!await(redis, POLLIN, until_ms)) return lost(redis, VS_REDIS_UNKNOWN, "no answer within --timeout-ms");
-        ssize_t n = read(redis->fd, bytes, sizeof bytes);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-        if (n <= 0) return lost(redis, VS_REDIS_UNKNOWN, n < 0 ? strerror(errno) : "it closed the connection");
-        if (redisReaderFeed(redis->reader, bytes, (size_t)n) != REDIS_OK ||
-            redisReaderGetReply(redis->reader, (void **)reply) != REDIS_OK)
-            return lost(redis, VS_REDIS_UNKNOWN, "what it answers is not the Redis protocol");
-    }
-    if (redis->reader->pos == redis->reader->len) return VS_REDIS_OK;
-    freeReplyObject(*reply);
-    return lost(redis, VS_REDIS_UNKNOWN, "it answers more than it was asked");
+static int redis_close(lua_State *L) {
+    struct vs_redis *redis = redis_self(L);
+    redis->client->close(redis);
+    return 0;
 }
 
-/* A reply that was read whole; the caller frees it. */
-static enum vs_redis_outcome call(struct vs_redis *redis, int argc, const char *const *argv, redisReply **reply) {
-    int64_t until_ms = boot_ms() + redis->call_ms_max;
-    char *bytes = NULL;
-    const char **words = (const char **)argv; /* hiredis leaves them as they are */
-    int length = redisFormatCommandArgv(&bytes, argc, words, NULL);
-    if (length < 0) return lost(redis, VS_REDIS_DOWN, "no memory");
-    enum vs_redis_outcome outcome = send_all(redis, bytes, (size_t)length, until_ms);
-    free(bytes);
-    return outcome == VS_REDIS_OK ? read_reply(redis, until_ms, reply) : outcome;
+int modules_open_redis(lua_State *L) {
+    static const luaL_Reg functions[] = {{"open", redis_open}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"connect", redis_connect}, {"call", redis_call}, {"close", redis_close}, {"__gc", redis_close}, {NULL, NULL}};
+    luaL_newmetatable(L, REDIS_CLASS);
+    luaL_setfuncs(L, methods, 0);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    luaL_newlib(L, functions);
+    return 1;
 }
-
-/* ------------------------------------------------------------------ replies */
-
-static enum vs_redis_outcome redis_call(struct vs_redis *redis, int argc, const char *const *argv) {
-    redisReply *reply;
-    enum vs_redis_outcome outcome = call(redis, argc, argv, &reply);
-    if (outcome != VS_REDIS_OK) return outcome;
-    redis->number = reply->type == REDIS_REPLY_INTEGER ? reply->integer : -1;
-    redis->is_nil = reply->type == REDIS_REPLY_NIL;
-    snprintf(redis->text, sizeof redis->text, "%s", reply->str ? reply->str : "");
-    if (reply->type == REDIS_REPLY_ERROR) outcome = VS_REDIS_REFUSED;
-    freeReplyObject(reply);
-    return outcome;
-}
-
-static enum vs_redis_outcome redis_info(struct vs_redis *redis, const char *section, const char *field, char *buf,
-                                        size_t size) {
-    redisReply *reply;
-    enum vs_redis_outcome outcome = call(redis, 2, (const char *const[]){"INFO", section}, &reply);
-    if (outcome != VS_REDIS_OK) return outcome;
-    size_t length = strlen(field);
-    const char *at = reply->type == REDIS_REPLY_STRING ? reply->str : NULL;
-    while (at && !(strncmp(at, field, length) == 0 && at[length] == ':')) {
-        at = strchr(at, '\n');
-        if (at) at++;
-    }
-    *buf = '\0';
-    if (at) snprintf(buf, size, "%.*s", (int)strcspn(at + length + 1, "\r\n"), at + length + 1);
-    snprintf(redis->text, sizeof redis->text, "%s", reply->type == REDIS_REPLY_ERROR ? reply->str : "it says nothing");
-    freeReplyObject(reply);
-    return *buf ? VS_REDIS_OK : VS_REDIS_REFUSED;
-}
-
-VESTA_API extern const struct vs_redis_client vs_redis_module;
-const struct vs_redis_client vs_redis_module = {
-    VS_REDIS_ABI, sizeof(struct vs_redis), redis_connect, redis_close, redis_call, redis_info,
-};

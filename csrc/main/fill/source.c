@@ -1,23 +1,79 @@
-/* source.c -- a namespace's ids or a counter's numbers, by flags or by a config.  Knows no Redis. */
-#include "main/fill/source.h"
-
-#include "main/where.h"
+/* source.c -- the module `source`: a namespace's ids or a counter's numbers in batches, for `vesta fill`.  Knows no
+ * Redis. */
+#include "base/slice.h"
 #include "config/config.h"
+#include "main/modules.h"
+#include "main/where.h"
 
 #include <string.h>
 
-static int read_config(struct vs_source *source) {
-    struct vs_conf_opts from = {.path = source->config_path};
-    struct vesta_error err;
-    if (vs_where_has_flags(&source->opts) || source->table)
-        return vs_usage("--config says how what it has is opened: beside it only --namespace or --tag can be given");
-    if (vs_config_read(&from, &source->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
-    return VS_GO;
+#define SOURCE_CLASS "vesta.source"
+#define SOURCE_WHY_MAX 320
+
+struct vs_source {
+    struct vesta_opts opts;
+    const char *tag, *table; /* of a counter, instead of a namespace */
+    const char *config_path; /* NULL: `opts` are the flags' */
+    struct vs_config *config;
+    struct vesta_gen *gen;
+    struct vesta_segment *seg;
+    bool is_strict; /* its numbers come by asking the database */
+};
+
+/* ------------------------------------------------------------------ options */
+
+/* The text lives as long as the table. */
+static const char *source_text(lua_State *L, int arg, const char *key) {
+    lua_getfield(L, arg, key);
+    const char *text = lua_tostring(L, -1);
+    lua_pop(L, 1);
+    return text;
+}
+
+static int64_t source_integer(lua_State *L, int arg, const char *key, bool *is_given) {
+    lua_getfield(L, arg, key);
+    int64_t value = lua_tointeger(L, -1);
+    *is_given = !lua_isnil(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+/* The options of a generator, as term.options returns them. */
+static void source_read_opts(lua_State *L, int arg, struct vesta_opts *opts) {
+    bool is_given;
+#define TAKE(type, member, kind, max, flag, values, ...) TAKE_##kind(flag, member, values)
+#define TAKE_TEXT(flag, member, values) opts->member = source_text(L, arg, flag);
+#define TAKE_LAYOUT TAKE_TEXT
+#define TAKE_PATH TAKE_TEXT
+#define TAKE_URI TAKE_TEXT
+#define TAKE_NAME TAKE_TEXT
+#define TAKE_FIELDS TAKE_TEXT
+#define TAKE_WORD TAKE_TEXT
+#define TAKE_CHOICE(flag, member, values)                                                                              \
+    if (source_text(L, arg, flag))                                                                                     \
+        opts->member = 1 + vs_slice_place((struct vs_slice){source_text(L, arg, flag), strlen(source_text(L, arg, flag))}, \
+                                          values, '|');
+#define TAKE_WORKER(flag, member, values)                                                                              \
+    opts->member = (uint64_t)source_integer(L, arg, flag, &is_given);                                                  \
+    opts->has_##member = is_given;
+#define TAKE_AHEAD(flag, member, values) opts->member = source_integer(L, arg, flag, &is_given);
+    *opts = (struct vesta_opts)VESTA_OPTS_INIT;
+    VESTA_NAMESPACE_OPTIONS(TAKE)
+    opts->namespace_ = source_text(L, arg, "namespace");
+#undef TAKE
+}
+
+/* source.has_flags(options): whether a generator's options say more than its namespace. */
+static int source_has_flags(lua_State *L) {
+    struct vesta_opts opts;
+    source_read_opts(L, 1, &opts);
+    lua_pushboolean(L, vs_where_has_flags(&opts));
+    return 1;
 }
 
 /* ------------------------------------------------------------------ a namespace */
 
-static int open_namespace(struct vs_source *source) {
+static int source_open_namespace(struct vs_source *source) {
     struct vesta_error err;
     struct vesta_info info;
     int rc = vs_where_opts(source->config_path, &source->opts, &source->config);
@@ -31,7 +87,7 @@ static int open_namespace(struct vs_source *source) {
 
 /* ------------------------------------------------------------------ a tag */
 
-static int choose_row(const struct vs_source *source, struct vesta_segment_opts *opts) {
+static int source_choose_row(const struct vs_source *source, struct vesta_segment_opts *opts) {
     const struct vs_conf_segment *row;
     struct vesta_error err;
     if (vs_conf_segment_of(source->config, source->tag, &row, &err) != VESTA_OK) return vs_report(&err);
@@ -48,23 +104,22 @@ static int choose_row(const struct vs_source *source, struct vesta_segment_opts 
     return VS_GO;
 }
 
-static int check_flags(const struct vs_source *source) {
-    struct vesta_opts opts = source->opts;
-    opts.store = opts.group = NULL; /* which a counter has, too */
-    if (vs_where_has_flags(&opts) || opts.namespace_)
-        return vs_usage("--tag is of a counter: beside it stand --store, --table, --group or --config only");
-    return source->opts.store || source->config_path ? VS_GO
-                                                     : vs_usage("--tag needs the counter's --store, or -c FILE");
+static int source_read_config(struct vs_source *source) {
+    struct vs_conf_opts from = {.path = source->config_path};
+    struct vesta_error err;
+    if (!from.path || vs_config_read(&from, &source->config, &err) == VESTA_OK) return VS_GO;
+    vs_say("%s", err.text);
+    return VS_FAILED;
 }
 
-static int open_tag(struct vs_source *source) {
+static int source_open_tag(struct vs_source *source) {
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
     struct vesta_segment_info info;
     struct vesta_error err;
     opts.stores[0] = source->opts.store;
     opts.table = source->table;
     opts.group = source->opts.group;
-    int rc = source->config ? choose_row(source, &opts) : VS_GO;
+    int rc = source->config ? source_choose_row(source, &opts) : VS_GO;
     if (rc != VS_GO) return rc;
     opts.tag = source->tag;
     if (vesta_segment_open(&opts, &source->seg, &err) != VESTA_OK) return vs_report(&err);
@@ -74,11 +129,11 @@ static int open_tag(struct vs_source *source) {
     return VS_GO;
 }
 
-static int print_tag(const struct vs_source *source, int json) {
+static int source_print_tag(const struct vs_source *source, int json) {
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
     opts.stores[0] = source->opts.store;
     opts.table = source->table;
-    int rc = source->config ? choose_row(source, &opts) : VS_GO;
+    int rc = source->config ? source_choose_row(source, &opts) : VS_GO;
     if (rc != VS_GO) return rc;
     struct vs_conf_value row = {
         .path = "config", .text = source->config_path, .origin = VS_FROM_FLAG, .by = "--config"};
@@ -98,66 +153,129 @@ static int print_tag(const struct vs_source *source, int json) {
 
 /* ------------------------------------------------------------------ either */
 
-static int check_source(struct vs_source *source) {
-    int rc = source->tag ? check_flags(source) : VS_GO;
-    if (rc == VS_GO && !source->tag && source->table) rc = vs_usage("--table goes with --tag");
-    if (rc == VS_GO && source->config_path && source->tag) rc = read_config(source);
-    return rc;
+static int source_end(lua_State *L, int code) {
+    lua_pushnil(L);
+    lua_pushinteger(L, code);
+    return 2;
 }
 
-int vs_source_print(struct vs_source *source, int json) {
-    int rc = check_source(source);
-    if (rc == VS_GO)
-        rc = source->tag ? print_tag(source, json) : vs_where_print_opts(source->config_path, &source->opts, json);
-    return rc;
+static struct vs_source *source_self(lua_State *L) {
+    return luaL_checkudata(L, 1, SOURCE_CLASS);
 }
 
-int vs_source_open(struct vs_source *source) {
-    int rc = check_source(source);
-    if (rc != VS_GO) return rc;
-    return source->tag ? open_tag(source) : open_namespace(source);
-}
-
-/* What is left of a counter's range goes back, where nobody else on this host has a use for it. */
-void vs_source_close(struct vs_source *source) {
+/* What is left of a counter's range goes back, unless another process of this host uses it. */
+static int source_close(lua_State *L) {
+    struct vs_source *source = source_self(L);
     vesta_close(source->gen);
     if (source->seg) vesta_segment_release(source->seg, NULL);
     vesta_segment_close(source->seg);
     vs_config_free(source->config);
-    source->gen = NULL;
-    source->seg = NULL;
-    source->config = NULL;
+    *source = (struct vs_source){.gen = NULL};
+    return 0;
+}
+
+/* A new source on the stack, which holds the options. */
+static struct vs_source *source_new(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    struct vs_source *source = lua_newuserdatauv(L, sizeof *source, 1);
+    *source = (struct vs_source){.tag = source_text(L, 1, "tag"),
+                                 .table = source_text(L, 1, "table"),
+                                 .config_path = source_text(L, 1, "config")};
+    source_read_opts(L, 1, &source->opts);
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 1);
+    luaL_setmetatable(L, SOURCE_CLASS);
+    return source;
+}
+
+/* source.open(options) -> source | nil, exit code after a message.  A counter if there is options.tag. */
+static int source_open(lua_State *L) {
+    struct vs_source *source = source_new(L);
+    int code = source->tag ? source_read_config(source) : source_open_namespace(source);
+    if (code == VS_GO && source->tag) code = source_open_tag(source);
+    return code == VS_GO ? 1 : source_end(L, code);
+}
+
+/* source.print(options, json) -> exit code.  `--effective`: where ids would come from. */
+static int source_print(lua_State *L) {
+    struct vs_source *source = source_new(L);
+    int json = lua_toboolean(L, 2), code = source->tag ? source_read_config(source) : VS_GO;
+    if (code == VS_GO)
+        code = source->tag ? source_print_tag(source, json) : vs_where_print_opts(source->config_path, &source->opts, json);
+    lua_pushinteger(L, code);
+    return 1;
 }
 
 /* In strict order one transaction gives all n; else a range that is there gives what it has. */
-static int ask(struct vs_source *source, size_t n, int64_t wait_us, struct vesta_numbers *numbers,
-               struct vesta_pause *pause) {
+static int source_ask(struct vs_source *source, size_t n, int64_t wait_us, struct vesta_numbers *numbers,
+                      struct vesta_pause *pause) {
     if (source->is_strict) return vesta_segment_batch_wait(source->seg, n, numbers, wait_us, pause);
     if (vesta_segment_next_n(source->seg, n, numbers, pause) == VESTA_OK) return VESTA_OK;
     numbers->count = numbers->stride = 1;
     return vesta_segment_next_wait(source->seg, &numbers->first, wait_us, pause);
 }
 
-static size_t take_numbers(struct vs_source *source, uint64_t *ids, size_t n, int wait_ms, char *why) {
+static size_t source_take_numbers(struct vs_source *source, uint64_t *ids, size_t n, int64_t wait_us, char *why) {
     struct vesta_numbers numbers;
     struct vesta_pause pause;
-    int rc = ask(source, n, (int64_t)wait_ms * 1000, &numbers, &pause);
-    if (rc != VESTA_OK) return vesta_segment_pause_text(source->seg, &pause, why, VS_SOURCE_WHY_MAX), 0;
+    if (source_ask(source, n, wait_us, &numbers, &pause) != VESTA_OK)
+        return vesta_segment_pause_text(source->seg, &pause, why, SOURCE_WHY_MAX), 0;
     for (uint64_t i = 0; i < numbers.count; i++)
         ids[i] = numbers.first + i * numbers.stride;
     return numbers.count;
 }
 
-static size_t take_ids(struct vs_source *source, uint64_t *ids, size_t n, int wait_ms, char *why) {
+static size_t source_take_ids(struct vs_source *source, uint64_t *ids, size_t n, int64_t wait_us, char *why) {
     struct vesta_pause pause;
     size_t got = 0;
     if (vesta_next_n(source->gen, ids, n, &got, &pause) == VESTA_OK) return got;
-    if (vesta_next_wait(source->gen, ids, (int64_t)wait_ms * 1000, &pause) == VESTA_OK) return 1;
-    vesta_pause_text(source->gen, &pause, why, VS_SOURCE_WHY_MAX);
+    if (vesta_next_wait(source->gen, ids, wait_us, &pause) == VESTA_OK) return 1;
+    vesta_pause_text(source->gen, &pause, why, SOURCE_WHY_MAX);
     return 0;
 }
 
-size_t vs_source_take(struct vs_source *source, uint64_t *ids, size_t n, int wait_ms, char *why) {
-    if (n > VESTA_BATCH_MAX) n = VESTA_BATCH_MAX;
-    return source->seg ? take_numbers(source, ids, n, wait_ms, why) : take_ids(source, ids, n, wait_ms, why);
+/* source:take(n, wait_ms, base) -> 1 to n ids as texts, at most VESTA_BATCH_MAX | nil, why there are none yet
+ * Waits up to wait_ms for the first one. */
+static int source_take(lua_State *L) {
+    static const char *const bases[] = {"dec", "hex", "base32", "base62", NULL};
+    static uint64_t ids[VESTA_BATCH_MAX];
+    struct vs_source *source = source_self(L);
+    char why[SOURCE_WHY_MAX], text[VESTA_FORMAT_MAX];
+    lua_Integer wanted = luaL_checkinteger(L, 2);
+    size_t n = wanted < VESTA_BATCH_MAX ? (size_t)wanted : VESTA_BATCH_MAX;
+    int64_t wait_us = luaL_checkinteger(L, 3) * 1000;
+    enum vesta_base base = (enum vesta_base)luaL_checkoption(L, 4, "dec", bases);
+    luaL_argcheck(L, source->gen || source->seg, 1, "the source is closed");
+    luaL_argcheck(L, wanted > 0, 2, "a count of ids");
+    size_t got = source->seg ? source_take_numbers(source, ids, n, wait_us, why) : source_take_ids(source, ids, n, wait_us, why);
+    if (got == 0) {
+        lua_pushnil(L);
+        lua_pushstring(L, why);
+        return 2;
+    }
+    lua_createtable(L, (int)got, 0);
+    for (size_t i = 0; i < got; i++) {
+        vesta_format(base, ids[i], text);
+        lua_pushstring(L, text);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* `source`: the functions above; OPTIONS, the rows of a generator's options. */
+int modules_open_source(lua_State *L) {
+    static const luaL_Reg functions[] = {
+        {"open", source_open}, {"print", source_print}, {"has_flags", source_has_flags}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"take", source_take}, {"close", source_close}, {"__gc", source_close}, {"__close", source_close}, {NULL, NULL}};
+    struct vesta_opts unused, *opts = &unused;
+    const struct vs_option options[] = {VS_GENERATOR_OPTIONS, {0}};
+    luaL_newmetatable(L, SOURCE_CLASS);
+    luaL_setfuncs(L, methods, 0);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    luaL_newlib(L, functions);
+    host_push_options(L, options);
+    lua_setfield(L, -2, "OPTIONS");
+    return 1;
 }

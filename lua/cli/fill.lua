@@ -1,0 +1,284 @@
+--- fill.lua -- `vesta fill`: keeps a list in Redis between two marks.
+-- An id is sent to Redis once.  If no answer comes, the id may be in the list or not, so it is never sent again.
+local cli = require "cli.lib.cli"
+local fill_list = require "cli.lib.fill_list"
+local redis = require "redis"
+local source = require "source"
+local term = require "term"
+local where = require "where"
+local wire = require "wire"
+
+local ADDRESS = "127.0.0.1:6379"
+local MARK_MAX = 100000000
+local NAME_MAX = 512
+local PUSH_MIN = 100        -- ids in one command: few are lost if it is not answered,
+local PUSH_MAX = 5000
+local PUSHES_A_SECOND = 20  -- and more if as many commands would not keep up
+local LOOK_MS_MIN, LOOK_MS_MAX = 5, 200
+local ID_WAIT_MS = 100
+local QUIET_MS = 2000       -- a wait for ids up to this long needs no message
+local ONCE_MS = 5000        -- --once ends if nothing was pushed for so long
+local EMPTY_SAID_MS = 60000
+
+local Fill = {}
+Fill.__index = Fill
+
+---------------------------------------------------------------- messages
+
+local function say(format, ...) term.say(format:format(...)) end
+
+local function grouped(count) return cli.grouped(("%d"):format(count)) end
+
+function Fill:print_counts()
+  local length = math.max(self.length, 0)
+  if self.json then
+    cli.json(cli.object { { "list", length }, { "pushed", self.pushed }, { "popped_s", cli.raw("%.1f", self.rate) },
+      { "burnt", self.burnt }, { "cleared", self.list.cleared }, { "well", self.trouble == "" } })
+  else
+    say("%s ids in the list, %s pushed, %.0f popped a second, %s burnt", grouped(length), grouped(self.pushed),
+      self.rate, grouped(self.burnt))
+  end
+  term.flush()
+end
+
+function Fill:print_counts_if_due()
+  local now_ms = wire.clock_ms()
+  if self.every_ms == 0 or now_ms - self.said_ms < self.every_ms then return end
+  self.said_ms = now_ms
+  self:print_counts()
+end
+
+-- A trouble that lasts is said once.
+function Fill:say_trouble(text)
+  if self.trouble == text then return end
+  self.trouble = text
+  say("%s", text)
+end
+
+function Fill:say_well()
+  if self.trouble ~= "" then say("goes on: the list has %d ids", self.length) end
+  self.trouble, self.troubles = "", 0
+end
+
+-- Redis did not do what was asked.  The next look makes a new connection.
+function Fill:take_outcome(outcome, text)
+  local remedy = outcome == "refused" and fill_list.remedy(text)
+  self:say_trouble((outcome == "refused" and "%s refuses: %s%s" or "%s: %s%s"):format(self.address, term.shown(text),
+    remedy and ": " .. remedy or ""))
+  self.list:close()
+  self.troubles = self.troubles + 1
+end
+
+---------------------------------------------------------------- ids
+
+-- Has ids in hand: self.ids.  false: there are none now, which was said.
+function Fill:take_ids(count)
+  if self.ids then return true end -- Redis has said that it did not take them
+  local why
+  self.ids, why = self.source:take(count, ID_WAIT_MS, self.format)
+  if self.ids then return true end
+  if wire.clock_ms() - self.pushed_ms >= QUIET_MS then self:say_trouble("no ids: " .. why) end
+  return false
+end
+
+function Fill:push_ids()
+  local count = #self.ids
+  local outcome, length = self.list:push(self.ids)
+  if outcome == "ok" then
+    self.popped = self.popped + math.max(self.length + count - length, 0)
+    self.length, self.pushed, self.pushed_ms, self.ids = length, self.pushed + count, wire.clock_ms(), nil
+    return true
+  end
+  local did_nothing = outcome == "down" or outcome == "refused" and fill_list.remedy(length)
+  if not did_nothing then -- Redis may do it yet
+    say("%d ids are burnt: whether %s has them is not known", count, self.address)
+    self.burnt, self.ids = self.burnt + count, nil
+  end
+  self:take_outcome(outcome, length)
+  return false
+end
+
+---------------------------------------------------------------- rounds
+
+-- How many ids are popped a second, by what is missing since the last look.
+function Fill:measure(length)
+  local now_ms = wire.clock_ms()
+  local span_ms = now_ms - self.look_ms
+  if self.length > length then self.popped = self.popped + self.length - length end
+  if self.length >= 0 and span_ms > 0 then self.rate = 0.7 * self.rate + 0.3 * self.popped * 1000 / span_ms end
+  if length == 0 and self.was_full and (not self.empty_ms or now_ms - self.empty_ms > EMPTY_SAID_MS) then
+    say("the list is empty: it was flushed or lost, or popped faster than it is filled; it is filled anew, "
+      .. "with other ids")
+    self.empty_ms = now_ms
+  end
+  self.look_ms, self.popped, self.length = now_ms, 0, length
+end
+
+function Fill:look()
+  local cleared = self.list.cleared
+  local outcome, length = self.list:look()
+  if outcome ~= "ok" then
+    self:take_outcome(outcome, length)
+    return false
+  end
+  cleared = self.list.cleared - cleared
+  if cleared > 0 then
+    say("%s was restarted, replaced or a replica: %d ids that it brought back may have been popped before, "
+      .. "and are removed", self.address, cleared)
+  end
+  self:measure(length)
+  return true
+end
+
+function Fill:push_size()
+  local size = math.min(math.max(self.rate // PUSHES_A_SECOND, PUSH_MIN), PUSH_MAX)
+  return math.min(math.tointeger(size), self.high - self.length)
+end
+
+-- Looks at the list, and fills it up to the high mark if it is below the low one.  false: it did not come to its end.
+function Fill:go_round()
+  if not self:look() then return false end
+  if self.length < self.low then self.refills = true end -- until it is up at the high mark
+  if not self.refills then
+    self.pushed_ms = wire.clock_ms()
+    self:say_well()
+    return true
+  end
+  while self.length < self.high and not wire.interrupted() do
+    if not self:take_ids(self:push_size()) or not self:push_ids() then return false end
+    self:say_well()
+    self:print_counts_if_due()
+    wire.wait({}, false, 0) -- lets a signal in
+  end
+  local is_interrupted = wire.interrupted()
+  if not self.was_full and not is_interrupted then say("the list %s has %d ids", self.list.name, self.length) end
+  self.was_full, self.refills = true, is_interrupted
+  return true
+end
+
+-- Until the list will have come halfway to the low mark.
+function Fill:rest_ms()
+  if self.troubles > 0 then return wire.rest_ms(self.troubles) end
+  if self.rate <= 0 then return LOOK_MS_MAX end
+  local left_ms = (self.length - self.low) * 500 / self.rate
+  return math.floor(math.min(math.max(left_ms, LOOK_MS_MIN), LOOK_MS_MAX))
+end
+
+function Fill:run(is_once)
+  local now_ms, done = wire.clock_ms(), false
+  self.said_ms, self.look_ms, self.pushed_ms = now_ms, now_ms, now_ms
+  while not wire.interrupted() do
+    done = self:go_round()
+    if is_once and (done or self.troubles > 0 or wire.clock_ms() - self.pushed_ms > ONCE_MS) then break end
+    self:print_counts_if_due()
+    wire.wait({}, false, self:rest_ms())
+  end
+  if self.every_ms > 0 or self.json then self:print_counts() end
+  self.list:close()
+  return is_once and not done and 1 or 0
+end
+
+---------------------------------------------------------------- the command
+
+local function check_address(address)
+  if address:find "^rediss.*://" then
+    cli.usage("--redis %s: TLS is not offered here; use a tunnel (stunnel) and its local address", term.shown(address))
+  end
+  if address:find("://", 1, true) then
+    cli.usage("--redis is %s, which must be HOST:PORT, [v6]:PORT or unix:PATH", term.shown(address))
+  end
+  cli.check(wire.check(address))
+end
+
+local function check_list(options, low, high)
+  if not options.list then cli.usage "--list is missing: the key of the list that is to be filled" end
+  if #options.list > NAME_MAX then cli.usage("--list is longer than %d bytes", NAME_MAX) end
+  if low >= high then cli.usage("--low is %d, which must be less than --high, %d", low, high) end
+  if options.user and not options["password-file"] then cli.usage "--user needs --password-file" end
+end
+
+-- A counter has a store and a group, too, but nothing else of a generator.
+local function check_source(options)
+  if not options.tag then
+    if options.table then cli.usage "--table goes with --tag" end
+    return
+  end
+  local others = setmetatable({ store = false, group = false }, { __index = options })
+  if source.has_flags(others) or options.namespace then
+    cli.usage "--tag is of a counter: beside it stand --store, --table, --group or --config only"
+  end
+  if not options.store and not options.config then cli.usage "--tag needs the counter's --store, or -c FILE" end
+  if options.config and (source.has_flags(options) or options.table) then
+    cli.usage "--config says how what it has is opened: beside it only --namespace or --tag can be given"
+  end
+end
+
+local function run(options, operands)
+  if operands[1] then cli.usage("unexpected operand %s", term.shown(operands[1])) end
+  local password = options["password-file"] and cli.go(term.secret("--password-file", options["password-file"]))
+  if options.effective then
+    check_source(options)
+    return source.print(options, options.json)
+  end
+  local address, low, high = options.redis or ADDRESS, options.low or 1000, options.high or 10000
+  check_address(address)
+  check_list(options, low, high)
+  local connection, trouble = redis.open(address, options["timeout-ms"] or 2000)
+  if not connection then cli.fail("%s", trouble) end
+  check_source(options)
+  local ids <close> = cli.go(source.open(options))
+  local login = { user = options.user, password = password, db = options.db or 0 }
+  wire.catch_signals(true)
+  local fill = setmetatable({ list = fill_list.new(connection, options.list, login), source = ids, address = address,
+    low = low, high = high, format = options.format, json = options.json, every_ms = (options.every or 60) * 1000,
+    length = -1, popped = 0, rate = 0, pushed = 0, burnt = 0, trouble = "", troubles = 0, refills = true }, Fill)
+  return fill:run(options.once)
+end
+
+local options = cli.rows {
+  { name = "redis", value = "ADDR", help = "HOST:PORT, [v6]:PORT or unix:PATH (default: " .. ADDRESS .. ")" },
+  { name = "list", value = "KEY", help = "the list that is to be filled" },
+  { name = "low", kind = "count", value = "N", min = 1, max = MARK_MAX,
+    help = "fill once fewer are left (default: 1000)" },
+  { name = "high", kind = "count", value = "N", min = 2, max = MARK_MAX, help = "fill up to so many (default: 10000)" },
+  { name = "db", kind = "count", value = "N", max = 1000000, help = "the number of the database (default: 0)" },
+  { name = "user", value = "NAME", help = "the ACL user to be (default: Redis's own)" },
+  { name = "password-file", value = "FILE", help = "the password, alone on a line (default: none)" },
+  { name = "timeout-ms", kind = "count", value = "MS", min = 10, max = 60000,
+    help = "how long to wait for an answer (default: 2000)" },
+  { name = "every", kind = "count", value = "S", max = 86400,
+    help = "a line of counts each S seconds, 0 for none (default: 60)" },
+  { name = "once", kind = "switch", help = "fill up once and end; a trouble ends it with 1" },
+  { name = "json", kind = "switch", help = "print the counts as JSON objects on stdout" },
+  cli.format_option "how ids are written",
+  { name = "config", letter = "c", value = "FILE", help = "a config that has the namespace or the tag" },
+  { name = "tag", value = "TAG", help = "a counter in --store or -c FILE, instead of a namespace" },
+  { name = "table", value = "NAME", help = "the counter's table (default: leaf_alloc)" },
+  source.OPTIONS,
+  where.EFFECTIVE,
+}
+
+return {
+  order = 100,
+  line = "keep a list in Redis filled with new ids",
+  usage = "fill --list KEY [OPTION...]",
+  about = [[
+Keeps a Redis list between two marks, for programs that can talk to Redis only: they take an id with
+LPOP.  Below --low ids are appended up to --high, in order.  No id is pushed twice: ids whose push was
+not answered are burnt.  A Redis that is away is waited for; one that was started anew loses what it
+brought back, since that may have been popped before.  Several fills may share a list: it then holds up to
+one push more than --high for each.  Ends on TERM.
+
+  $ vesta fill --redis 127.0.0.1:6379 --list ids --low 1000 --high 10000
+  vesta fill: the list ids has 10000 ids
+
+  $ redis-cli LPOP ids
+  "403041233137828257"
+
+  $ vesta fill --redis unix:/run/redis/redis.sock --list orders \
+    -c server.lua --tag orders --once
+  vesta fill: the list orders has 10000 ids
+]],
+  options = options,
+  run = run,
+}

@@ -1,0 +1,172 @@
+--- fill_list.lua -- the list in Redis that `vesta fill` keeps filled: its length, and ids at its end.
+--
+-- A Redis that is started again may bring back from its disk ids that were popped since.  So may a replica that takes
+-- over, and a master that was a replica for a while.  So a key beside the list, the mark, holds the history of Redis in
+-- which the list was filled: the server's run id and its replication id.  If the history is another one, or is not
+-- known, the list is emptied before anything is pushed.
+--
+-- A call returns "ok" and a value, or an outcome of redis:call and a text.
+local UNKNOWN = "unknown" -- a part of the history that the server does not tell
+local PART_MAX = 63       -- bytes of such a part
+
+local List = {}
+List.__index = List
+
+local fill_list = {}
+
+--- `login`: { user, password, db }, each may be nil.
+function fill_list.new(redis, name, login)
+  local brace = name:find("{", 1, true)
+  local has_tag = brace and name:find("}", brace, true) -- it decides the list's place in a cluster
+  local mark = (has_tag and "%s:vesta" or "{%s}:vesta"):format(name)
+  -- is_ours: this process has found the list as it should be, or made it so
+  return setmetatable({ redis = redis, name = name, login = login, mark = mark, is_ours = false, cleared = 0 }, List)
+end
+
+---------------------------------------------------------------- calls
+
+local function fail(outcome, text) error({ outcome = outcome, text = text }, 0) end
+
+-- "ok" and what the function returns, or what it passed to fail.
+local function try(method, ...)
+  local ok, value = pcall(method, ...)
+  if ok then return "ok", value end
+  if type(value) == "table" and value.outcome then return value.outcome, value.text end
+  error(value, 0)
+end
+
+function List:call(...)
+  local outcome, value = self.redis:call { ... }
+  if outcome ~= "ok" then fail(outcome, value) end
+  return value
+end
+
+-- As List:call, or nil and the text of a refusal.
+function List:ask(...)
+  local outcome, value = self.redis:call { ... }
+  if outcome ~= "ok" and outcome ~= "refused" then fail(outcome, value) end
+  if outcome == "ok" then return value end
+  return nil, value
+end
+
+---------------------------------------------------------------- a new connection
+
+function List:log_in()
+  local login = self.login
+  if login.password and login.user then
+    self:call("AUTH", login.user, login.password)
+  elseif login.password then
+    self:call("AUTH", login.password)
+  end
+  if login.db > 0 then self:call("SELECT", ("%d"):format(login.db)) end
+  self:ask("CLIENT", "SETNAME", "vesta-fill") -- a courtesy: it may be refused
+end
+
+-- A field of INFO.  UNKNOWN if the server has no such field, or does not let this user ask.
+function List:info(section, field)
+  local text, refusal = self:ask("INFO", section)
+  if refusal and (refusal:find "^NOAUTH" or refusal:find "^LOADING") then fail("refused", refusal) end
+  local value = type(text) == "string" and ("\n" .. text):match("\n" .. field .. ":([^\r\n]+)")
+  return value and value:sub(1, PART_MAX) or UNKNOWN
+end
+
+-- The replication id changes whenever the server becomes a master.
+function List:ask_replid() return self:info("replication", "master_replid") end
+
+-- A replica that takes writes would lose them.  One that takes none says so to a write only.
+function List:read_history()
+  local role = self:info("replication", "role")
+  if role ~= "master" and role ~= UNKNOWN then fail("refused", "READONLY it is a replica") end
+  local run_id = self:info("server", "run_id")
+  self.replid = self:ask_replid()
+  self.history, self.is_told = run_id .. "/" .. self.replid, run_id ~= UNKNOWN
+end
+
+function List:ask_length()
+  local length = self:call("LLEN", self.name)
+  if math.type(length) ~= "integer" or length < 0 then fail("refused", "ERR LLEN answers no number") end
+  return length
+end
+
+-- Empties a list that was filled under another history.  A list without a mark is another program's, unless this
+-- process filled it before: then the mark was evicted, or is lost with what Redis has forgotten.
+function List:check_mark()
+  local length, mark = self:ask_length(), self:call("GET", self.mark)
+  if length == 0 then return end
+  if mark == nil and not self.is_ours then
+    fail("refused", "FOREIGN the list is not empty, and no vesta fill has filled it")
+  end
+  if self.is_told and mark == self.history then return end
+  self:call("DEL", self.name)
+  self.cleared = self.cleared + length
+end
+
+function List:set_mark() self:call("SET", self.mark, self.history) end
+
+local function begin(self)
+  self:log_in()
+  self:read_history()
+  self:check_mark()
+  self:set_mark()
+  self.is_ours = true
+end
+
+---------------------------------------------------------------- looking and pushing
+
+-- The server may have been a replica since the last look, and Redis may have evicted the mark of a list that it still
+-- has.  A mark of another history is another fill's.
+local function look(self)
+  local outcome, is_new = self.redis:connect()
+  if outcome ~= "ok" then fail(outcome, is_new) end
+  if is_new or self:ask_replid() ~= self.replid then
+    local trouble
+    outcome, trouble = try(begin, self)
+    if outcome ~= "ok" then
+      self.redis:close() -- so that the next look begins anew
+      fail(outcome, trouble)
+    end
+  end
+  local length, mark = self:ask_length(), self:call("GET", self.mark)
+  if mark ~= self.history and (length == 0 or mark == nil) then self:set_mark() end
+  return length
+end
+
+--- Connects if it is not connected.  "ok", the length of the list.
+function List:look() return try(look, self) end
+
+--- Appends ids, which are texts.  "ok", the length behind them.  "unknown": these ids may never be pushed again.
+function List:push(ids)
+  local outcome, length = self.redis:call({ "RPUSH", self.name }, ids)
+  if outcome ~= "ok" then return outcome, length end
+  if math.type(length) == "integer" and length >= #ids then return "ok", length end
+  self.redis:close() -- it is no length of a list that these ids are in
+  return "unknown", "RPUSH answers no length"
+end
+
+function List:close() self.redis:close() end
+
+---------------------------------------------------------------- refusals
+
+-- With these words Redis refuses a command before it does anything.
+local REMEDIES = {
+  READONLY = "give the address of its master",
+  WRONGTYPE = "the key is no list: choose another --list, or remove it (DEL)",
+  OOM = "it has no memory left (maxmemory): ids go on when there is some; or lower --high",
+  NOAUTH = "it asks for a password: --password-file, and --user for an ACL user",
+  WRONGPASS = "correct the password in --password-file, or --user",
+  NOPERM = "this user needs LLEN, RPUSH, GET, SET, DEL, INFO and CLIENT SETNAME on the list and its mark",
+  LOADING = "it reads its data from disk; that ends by itself",
+  MISCONF = "it cannot write its snapshot to disk: see its log",
+  MASTERDOWN = "it is a replica that has lost its master",
+  NOREPLICAS = "it has too few replicas to write (min-replicas-to-write)",
+  CLUSTERDOWN = "its cluster is down",
+  MOVED = "it is one node of a cluster: give the address of the node that has the list",
+  ASK = "its cluster is moving the list to another node; that ends by itself",
+  BUSY = "it runs a script that does not end (SCRIPT KILL)",
+  FOREIGN = "choose another --list; or remove what stands there (DEL)",
+}
+
+--- What a person can do about a refusal ("READONLY ..."), or nil.
+function fill_list.remedy(refusal) return REMEDIES[refusal:match "^[^ ]*"] end
+
+return fill_list
