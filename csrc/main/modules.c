@@ -4,63 +4,38 @@
 #include "main/ids/holders.h"
 #include "main/ids/numbers.h"
 #include "main/where.h"
+#include "modules/tables.h"
 
 /* ------------------------------------------------------------------ where */
-
-/* An option of the table at index 1.  The text lives as long as the table. */
-static const char *modules_option(lua_State *L, const char *name) {
-    lua_getfield(L, 1, name);
-    const char *text = lua_tostring(L, -1);
-    lua_pop(L, 1);
-    return text;
-}
-
-static bool modules_switch(lua_State *L, const char *name) {
-    lua_getfield(L, 1, name);
-    bool is_on = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return is_on;
-}
-
-static int modules_end(lua_State *L, int code) {
-    lua_pushnil(L);
-    lua_pushinteger(L, code);
-    return 2;
-}
-
-static void modules_text(lua_State *L, const char *key, const char *text) {
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, key);
-}
 
 /* where.layout(options) -> { layout, fields, method } | nil, exit code
  * The layout's text of the namespace that the options name, and its config's fields and method, or nil.  --effective
  * prints, and ends with 0. */
 static int modules_layout(lua_State *L) {
-    struct vs_where where = {.text = {[VS_W_CONFIG] = modules_option(L, "config"),
-                                      [VS_W_NAMESPACE] = modules_option(L, "namespace"),
-                                      [VS_W_PATH] = modules_option(L, "path"),
-                                      [VS_W_STORE] = modules_option(L, "store"),
-                                      [VS_W_LAYOUT] = modules_option(L, "layout")},
-                             .effective = modules_switch(L, "effective"),
-                             .json = modules_switch(L, "json")};
+    struct vs_where where = {.text = {[VS_W_CONFIG] = host_get_text(L, 1, "config"),
+                                      [VS_W_NAMESPACE] = host_get_text(L, 1, "namespace"),
+                                      [VS_W_PATH] = host_get_text(L, 1, "path"),
+                                      [VS_W_STORE] = host_get_text(L, 1, "store"),
+                                      [VS_W_LAYOUT] = host_get_text(L, 1, "layout")},
+                             .effective = host_get_flag(L, 1, "effective"),
+                             .json = host_get_flag(L, 1, "json")};
     struct vesta_layout layout;
     int code = vs_where_layout(&where, &layout);
     if (code == VS_GO) {
         lua_createtable(L, 0, 3);
-        modules_text(L, "layout", where.text[VS_W_LAYOUT]);
-        modules_text(L, "fields", where.fields);
-        modules_text(L, "method", where.method);
+        host_set_text(L, "layout", where.text[VS_W_LAYOUT]);
+        host_set_text(L, "fields", where.fields);
+        host_set_text(L, "method", where.method);
     }
     vs_where_free(&where);
-    return code == VS_GO ? 1 : modules_end(L, code);
+    return code == VS_GO ? 1 : host_end(L, code);
 }
 
 /* The config that --config or VESTA_CONFIG names, if any.  VESTA_STORE does not matter here. */
 static int modules_config(lua_State *L, struct vs_where *where) {
     struct vesta_error err;
-    *where = (struct vs_where){.json = modules_switch(L, "json")};
-    vs_where_put(where, VS_W_CONFIG, modules_option(L, "config"), VS_FROM_FLAG, "--config");
+    *where = (struct vs_where){.json = host_get_flag(L, 1, "json")};
+    vs_where_put(where, VS_W_CONFIG, host_get_text(L, 1, "config"), VS_FROM_FLAG, "--config");
     vs_where_put(where, VS_W_CONFIG, vs_where_config(), VS_FROM_ENV, "VESTA_CONFIG");
     struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG]};
     if (!from.path || vs_config_read(&from, &where->config, &err) == VESTA_OK) return VS_GO;
@@ -73,24 +48,17 @@ static int modules_config(lua_State *L, struct vs_where *where) {
 static int modules_namespaces(lua_State *L) {
     struct vs_where where;
     int code = modules_config(L, &where);
-    if (code != VS_GO) return modules_end(L, code);
+    if (code != VS_GO) return host_end(L, code);
     lua_newtable(L);
     for (int i = 0; where.config && i < where.config->ns_count; i++) {
         lua_createtable(L, 0, 2);
-        modules_text(L, "name", where.config->ns[i].name);
-        modules_text(L, "layout", where.config->ns[i].opts.layout);
+        host_set_text(L, "name", where.config->ns[i].name);
+        host_set_text(L, "layout", where.config->ns[i].opts.layout);
         lua_rawseti(L, -2, i + 1);
     }
     lua_pushstring(L, where.config ? where.config->name : NULL);
     vs_where_free(&where);
     return 2;
-}
-
-static const char *modules_cell(lua_State *L, const char *key) {
-    lua_getfield(L, -1, key);
-    const char *text = lua_tostring(L, -1);
-    lua_pop(L, 1);
-    return text;
 }
 
 /* where.print(options, rows) -> exit code
@@ -101,7 +69,7 @@ static int modules_print(lua_State *L) {
     if (code == VS_GO) code = vs_where_print(&where);
     for (lua_Integer i = 1; code == VS_DONE && lua_rawgeti(L, 2, i) != LUA_TNIL; i++) {
         struct vs_conf_value row = {
-            .path = modules_cell(L, "key"), .text = modules_cell(L, "value"), .by = modules_cell(L, "by")};
+            .path = host_get_text(L, -1, "key"), .text = host_get_text(L, -1, "value"), .by = host_get_text(L, -1, "by")};
         lua_getfield(L, -1, "is_flag");
         row.origin = lua_toboolean(L, -1) ? VS_FROM_FLAG : VS_FROM_FILE;
         vs_effective_print(&row, where.json);

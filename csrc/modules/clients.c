@@ -3,52 +3,35 @@
 #include "base/error.h"
 #include "command/command.h"
 #include "modules/host.h"
+#include "modules/tables.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static int clients_fail(lua_State *L, const struct vesta_error *err) {
-    lua_pushnil(L);
-    lua_pushstring(L, err->text);
-    lua_pushstring(L, vesta_code_name(err->code));
-    return 3;
-}
-
-static void clients_text(lua_State *L, const char *key, const char *text) {
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, key);
-}
-
 static void clients_count(lua_State *L, const char *key, uint64_t count, bool is_set) {
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRIu64, count);
-    if (is_set) clients_text(L, key, digits);
-}
-
-static void clients_flag(lua_State *L, const char *key, bool is_on) {
-    lua_pushboolean(L, is_on);
-    lua_setfield(L, -2, key);
+    if (is_set) host_set_text(L, key, digits);
 }
 
 static void clients_push(lua_State *L, const struct vs_account *a) {
     char calls[VS_ACCOUNT_NAME_MAX], entry[VS_SECRET_TEXT_MAX];
     lua_newtable(L);
-    clients_text(L, "name", a->name);
-    clients_text(L, "names", a->names);
-    clients_text(L, "calls", vs_classes_write(a->calls, calls));
+    host_set_text(L, "name", a->name);
+    host_set_text(L, "names", a->names);
+    host_set_text(L, "calls", vs_classes_write(a->calls, calls));
     clients_count(L, "n", a->n_max, a->n_max != UINT64_MAX);
     clients_count(L, "rate", a->rate, a->rate > 0);
     clients_count(L, "requests", a->requests, a->requests > 0);
     clients_count(L, "weight", a->weight, a->weight > 1);
-    clients_flag(L, "by_certificate", a->by_certificate);
-    clients_flag(L, "has_chosen", a->has_chosen);
+    host_set_flag(L, "by_certificate", a->by_certificate);
+    host_set_flag(L, "has_chosen", a->has_chosen);
     lua_createtable(L, a->secret_count, 0);
     for (int i = 0; i < a->secret_count; i++) {
         lua_createtable(L, 0, 2);
-        clients_text(L, "entry", vs_secret_write(&a->secret[i], entry));
-        lua_pushinteger(L, a->secret[i].made_ms);
-        lua_setfield(L, -2, "made_ms");
+        host_set_text(L, "entry", vs_secret_write(&a->secret[i], entry));
+        host_set_integer(L, "made_ms", a->secret[i].made_ms);
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "secrets");
@@ -62,7 +45,7 @@ static int clients_read(lua_State *L) {
     struct vs_accounts *accounts;
     struct vesta_error err;
     const char *others = NULL;
-    if (vs_accounts_read_all(luaL_checkstring(L, 1), &accounts, &others, &err) != VESTA_OK) return clients_fail(L, &err);
+    if (vs_accounts_read_all(luaL_checkstring(L, 1), &accounts, &others, &err) != VESTA_OK) return host_fail(L, &err);
     lua_createtable(L, accounts->count, 0);
     for (int i = 0; i < accounts->count; i++) {
         clients_push(L, &accounts->at[i]);
@@ -107,7 +90,7 @@ static int clients_change(lua_State *L) {
     lua_settop(L, 3);
     int rc = vs_accounts_change(luaL_checkstring(L, 1), luaL_checkstring(L, 2), clients_edit, &edit, &err);
     if (edit.has_raised) return lua_error(L);
-    if (rc != VESTA_OK) return clients_fail(L, &err);
+    if (rc != VESTA_OK) return host_fail(L, &err);
     lua_pushboolean(L, 1);
     return 1;
 }
@@ -117,7 +100,7 @@ static int clients_draw(lua_State *L) {
     char token[VS_SECRET_NEW_MAX], entry[VS_SECRET_TEXT_MAX];
     struct vs_secret secret;
     struct vesta_error err;
-    if (vs_secret_draw(token, vs_now_ms(), &secret, &err) != VESTA_OK) return clients_fail(L, &err);
+    if (vs_secret_draw(token, vs_now_ms(), &secret, &err) != VESTA_OK) return host_fail(L, &err);
     lua_pushstring(L, token);
     lua_pushstring(L, vs_secret_write(&secret, entry));
     return 2;

@@ -3,6 +3,7 @@
 #include "command/command.h"
 #include "generator/map.h"
 #include "modules/host.h"
+#include "modules/tables.h"
 #include "id/id.h"
 #include "lease/lease.h"
 #include "lease/record.h"
@@ -11,27 +12,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void facts_integer(lua_State *L, const char *key, int64_t value) {
-    lua_pushinteger(L, value);
-    lua_setfield(L, -2, key);
-}
-
-static void facts_text(lua_State *L, const char *key, const char *text) {
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, key);
-}
-
 static void facts_field(lua_State *L, const struct vesta_field *field) {
     lua_createtable(L, 0, 7);
-    facts_text(L, "name", field->name);
-    facts_integer(L, "width", field->width);
-    facts_integer(L, "shift", field->shift);
-    facts_integer(L, "max", (int64_t)field->max);
+    host_set_text(L, "name", field->name);
+    host_set_integer(L, "width", field->width);
+    host_set_integer(L, "shift", field->shift);
+    host_set_integer(L, "max", (int64_t)field->max);
     if (field->low_width) {
-        facts_integer(L, "low_width", field->low_width);
-        facts_integer(L, "low_shift", field->low_shift);
+        host_set_integer(L, "low_width", field->low_width);
+        host_set_integer(L, "low_shift", field->low_shift);
     }
-    if (field->fixed) facts_integer(L, "constant", (int64_t)field->value);
+    if (field->fixed) host_set_integer(L, "constant", (int64_t)field->value);
 }
 
 static void facts_push_layout(lua_State *L, const struct vesta_layout *layout) {
@@ -39,22 +30,22 @@ static void facts_push_layout(lua_State *L, const struct vesta_layout *layout) {
     vesta_layout_text(layout, text);
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, layout->fingerprint);
     lua_createtable(L, 0, 18);
-    facts_text(L, "text", text);
-    facts_text(L, "unit", vs_unit(layout, unit));
-    facts_text(L, "fingerprint", fingerprint);
-    facts_integer(L, "unit_us", layout->unit_us);
-    facts_integer(L, "epoch_ms", layout->epoch_ms);
-    facts_integer(L, "end_ms", vesta_layout_end_ms(layout));
-    facts_integer(L, "per_second", (int64_t)vs_per_second(layout));
-    facts_integer(L, "workers", layout->worker < 0 ? 1 : (int64_t)layout->field[layout->worker].max + 1);
-    facts_integer(L, "per_unit", (int64_t)vs_seq(layout)->max + 1);
-    facts_integer(L, "time_bits", layout->field[layout->time].width);
-    facts_integer(L, "worker_bits", layout->worker < 0 ? 0 : layout->field[layout->worker].width);
-    facts_integer(L, "seq_bits", vs_seq(layout)->width);
-    facts_integer(L, "time", layout->time + 1);
-    if (layout->worker >= 0) facts_integer(L, "worker", layout->worker + 1);
-    if (layout->seq >= 0) facts_integer(L, "seq", layout->seq + 1);
-    if (layout->read_only) facts_text(L, "read_only", layout->read_only);
+    host_set_text(L, "text", text);
+    host_set_text(L, "unit", vs_unit(layout, unit));
+    host_set_text(L, "fingerprint", fingerprint);
+    host_set_integer(L, "unit_us", layout->unit_us);
+    host_set_integer(L, "epoch_ms", layout->epoch_ms);
+    host_set_integer(L, "end_ms", vesta_layout_end_ms(layout));
+    host_set_integer(L, "per_second", (int64_t)vs_per_second(layout));
+    host_set_integer(L, "workers", layout->worker < 0 ? 1 : (int64_t)layout->field[layout->worker].max + 1);
+    host_set_integer(L, "per_unit", (int64_t)vs_seq(layout)->max + 1);
+    host_set_integer(L, "time_bits", layout->field[layout->time].width);
+    host_set_integer(L, "worker_bits", layout->worker < 0 ? 0 : layout->field[layout->worker].width);
+    host_set_integer(L, "seq_bits", vs_seq(layout)->width);
+    host_set_integer(L, "time", layout->time + 1);
+    if (layout->worker >= 0) host_set_integer(L, "worker", layout->worker + 1);
+    if (layout->seq >= 0) host_set_integer(L, "seq", layout->seq + 1);
+    if (layout->read_only) host_set_text(L, "read_only", layout->read_only);
     lua_createtable(L, layout->field_count, 0);
     for (int i = 0; i < layout->field_count; i++) {
         facts_field(L, &layout->field[i]);
@@ -70,10 +61,7 @@ static int facts_layout(lua_State *L) {
     struct vesta_layout layout;
     struct vesta_error err;
     if (vesta_layout_parse(luaL_checkstring(L, 1), &layout, &err) == VESTA_OK) return facts_push_layout(L, &layout), 1;
-    lua_pushnil(L);
-    lua_pushstring(L, err.text);
-    lua_pushstring(L, vesta_code_name(err.code));
-    return 3;
+    return host_fail(L, &err);
 }
 
 static const struct vesta_layout *facts_parse(lua_State *L, int arg, struct vesta_layout *layout) {
@@ -105,11 +93,11 @@ static int facts_prove(lua_State *L) {
     const struct vesta_made b = {facts_parse(L, 2, &second), from_ms, until_ms};
     vesta_layout_prove(&a, &b, &proof);
     lua_createtable(L, 0, 4);
-    facts_text(L, "by", by[proof.by]);
+    host_set_text(L, "by", by[proof.by]);
     snprintf(id, sizeof id, "%" PRIu64, proof.id);
-    if (proof.by == VESTA_COLLIDE) facts_text(L, "id", id);
+    if (proof.by == VESTA_COLLIDE) host_set_text(L, "id", id);
     if (proof.by != VESTA_DISJOINT_BITS) return 1;
-    facts_integer(L, "bit", proof.bit);
+    host_set_integer(L, "bit", proof.bit);
     lua_createtable(L, 2, 0);
     for (int i = 0; i < 2; i++) {
         lua_pushinteger(L, proof.field[i] + 1);
@@ -126,12 +114,12 @@ static int facts_lease(lua_State *L) {
     luaL_argcheck(L, preset, 1, "the name of a lease preset");
     struct vs_lease_timing timing = vs_lease_timing_for(preset, lua_toboolean(L, 2));
     lua_createtable(L, 0, 6);
-    facts_text(L, "name", preset->name);
-    facts_integer(L, "window_ms", timing.window_ms);
-    facts_integer(L, "renew_ms", timing.renew_ms);
-    facts_integer(L, "idle_ms", timing.idle_ms);
-    facts_integer(L, "lease_ms", timing.lease_ms);
-    facts_integer(L, "deadline_ms", timing.deadline_ms);
+    host_set_text(L, "name", preset->name);
+    host_set_integer(L, "window_ms", timing.window_ms);
+    host_set_integer(L, "renew_ms", timing.renew_ms);
+    host_set_integer(L, "idle_ms", timing.idle_ms);
+    host_set_integer(L, "lease_ms", timing.lease_ms);
+    host_set_integer(L, "deadline_ms", timing.deadline_ms);
     return 1;
 }
 
@@ -149,9 +137,9 @@ int host_open_facts(lua_State *L) {
     static const luaL_Reg functions[] = {{"layout", facts_layout}, {"prove", facts_prove},       {"unit", facts_unit},
                                          {"lease", facts_lease},   {"policies", facts_policies}, {NULL, NULL}};
     luaL_newlib(L, functions);
-    facts_text(L, "UNITS", VS_UNITS);
-    facts_integer(L, "FIELDS_MAX", VESTA_FIELDS_MAX);
-    facts_integer(L, "MAP_BYTES", sizeof(struct vs_map));
-    facts_integer(L, "RECORD_BYTES_MAX", VS_RECORD_TEXT_MAX);
+    host_set_text(L, "UNITS", VS_UNITS);
+    host_set_integer(L, "FIELDS_MAX", VESTA_FIELDS_MAX);
+    host_set_integer(L, "MAP_BYTES", sizeof(struct vs_map));
+    host_set_integer(L, "RECORD_BYTES_MAX", VS_RECORD_TEXT_MAX);
     return 1;
 }

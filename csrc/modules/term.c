@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 #include "command/times.h"
 #include "modules/host.h"
+#include "modules/tables.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,14 +25,6 @@ struct term_options {
     int given[VS_OPTIONS_MAX];
     int count;
 };
-
-/* The text lives as long as the row, which the caller holds. */
-static const char *term_field(lua_State *L, int row, const char *key) {
-    lua_getfield(L, row, key);
-    const char *text = lua_tostring(L, -1);
-    lua_pop(L, 1);
-    return text;
-}
 
 static uint64_t term_bound(lua_State *L, int row, const char *key, uint64_t otherwise) {
     lua_getfield(L, row, key);
@@ -56,14 +49,14 @@ static enum vs_kind term_kind(lua_State *L, int row) {
 static void term_add_option(lua_State *L, struct term_options *options) {
     int row = lua_gettop(L), i = options->count;
     if (i + 1 >= VS_OPTIONS_MAX) luaL_error(L, "a command has at most %d options", VS_OPTIONS_MAX - 1);
-    const char *letter = term_field(L, row, "letter");
+    const char *letter = host_get_text(L, row, "letter");
     options->table[i] = (struct vs_option){
-        .name = term_field(L, row, "name"),
+        .name = host_get_text(L, row, "name"),
         .letter = letter ? *letter : 0,
         .kind = term_kind(L, row),
         .into = &options->value[i],
-        .value = term_field(L, row, "value"),
-        .help = term_field(L, row, "help"),
+        .value = host_get_text(L, row, "value"),
+        .help = host_get_text(L, row, "help"),
         .min = term_bound(L, row, "min", 0),
         .max = term_bound(L, row, "max", UINT64_MAX),
         .given = &options->given[i],
@@ -109,26 +102,19 @@ char **host_words(lua_State *L, int arg, int first, int *count) {
     return words;
 }
 
-static void term_set(lua_State *L, const char *key, const char *text) {
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, key);
-}
-
 void host_push_options(lua_State *L, const struct vs_option *options) {
     lua_newtable(L);
     for (lua_Integer i = 1; options->name; options++, i++) {
         lua_createtable(L, 0, 5);
-        term_set(L, "name", options->name);
-        term_set(L, "kind", term_kinds[options->kind]);
-        term_set(L, "value", options->value);
-        term_set(L, "help", options->help);
+        host_set_text(L, "name", options->name);
+        host_set_text(L, "kind", term_kinds[options->kind]);
+        host_set_text(L, "value", options->value);
+        host_set_text(L, "help", options->help);
         if (options->kind == VS_OPT_COUNT || options->kind == VS_OPT_AHEAD) {
-            lua_pushinteger(L, (lua_Integer)options->min);
-            lua_setfield(L, -2, "min");
-            lua_pushinteger(L, (lua_Integer)options->max);
-            lua_setfield(L, -2, "max");
+            host_set_integer(L, "min", (int64_t)options->min);
+            host_set_integer(L, "max", (int64_t)options->max);
         }
-        if (options->letter) term_set(L, "letter", (const char[]){options->letter, '\0'});
+        if (options->letter) host_set_text(L, "letter", (const char[]){options->letter, '\0'});
         lua_rawseti(L, -2, i);
     }
 }
@@ -219,9 +205,7 @@ static int term_secret(lua_State *L) {
     const char *secret;
     int code = vs_read_secret(luaL_checkstring(L, 1), luaL_checkstring(L, 2), &secret);
     if (code == VS_GO) return lua_pushstring(L, secret), 1;
-    lua_pushnil(L);
-    lua_pushinteger(L, code);
-    return 2;
+    return host_end(L, code);
 }
 
 static int term_status(lua_State *L) {
@@ -340,9 +324,7 @@ static int term_read(lua_State *L, int (*read)(const char *, const char *, doubl
     double value;
     int code = read(luaL_checkstring(L, 1), luaL_checkstring(L, 2), &value);
     if (code == VS_GO) return lua_pushnumber(L, value), 1;
-    lua_pushnil(L);
-    lua_pushinteger(L, code);
-    return 2;
+    return host_end(L, code);
 }
 
 static int term_rate(lua_State *L) {
@@ -398,10 +380,7 @@ static int term_time(lua_State *L) {
     struct vesta_error err;
     int64_t unix_ms;
     if (vesta_time_parse(luaL_checkstring(L, 1), &unix_ms, &err) == VESTA_OK) return lua_pushinteger(L, unix_ms), 1;
-    lua_pushnil(L);
-    lua_pushstring(L, err.text);
-    lua_pushstring(L, vesta_code_name(err.code));
-    return 3;
+    return host_fail(L, &err);
 }
 
 /* term.time_operand(text, now_ms) -> Unix milliseconds, its length | nil, exit code

@@ -3,6 +3,7 @@
 #include "base/rest.h"
 #include "command/command.h"
 #include "modules/host.h"
+#include "modules/tables.h"
 #include "os/address.h"
 #include "os/clock.h"
 
@@ -35,10 +36,7 @@ static int wire_close(lua_State *L) {
 static int wire_check(lua_State *L) {
     struct vesta_error err;
     if (vs_address_check(luaL_checkstring(L, 1), &err) == VESTA_OK) return lua_pushboolean(L, 1), 1;
-    lua_pushnil(L);
-    lua_pushstring(L, err.text);
-    lua_pushstring(L, vesta_code_name(err.code));
-    return 3;
+    return host_fail(L, &err);
 }
 
 /* wire.ask(address, text, patience_ms) -> connection | nil, text

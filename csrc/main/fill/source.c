@@ -4,6 +4,7 @@
 #include "config/config.h"
 #include "main/modules.h"
 #include "main/where.h"
+#include "modules/tables.h"
 
 #include <string.h>
 
@@ -22,14 +23,6 @@ struct vs_source {
 
 /* ------------------------------------------------------------------ options */
 
-/* The text lives as long as the table. */
-static const char *source_text(lua_State *L, int arg, const char *key) {
-    lua_getfield(L, arg, key);
-    const char *text = lua_tostring(L, -1);
-    lua_pop(L, 1);
-    return text;
-}
-
 static int64_t source_integer(lua_State *L, int arg, const char *key, bool *is_given) {
     lua_getfield(L, arg, key);
     int64_t value = lua_tointeger(L, -1);
@@ -42,7 +35,7 @@ static int64_t source_integer(lua_State *L, int arg, const char *key, bool *is_g
 static void source_read_opts(lua_State *L, int arg, struct vesta_opts *opts) {
     bool is_given;
 #define TAKE(type, member, kind, max, flag, values, ...) TAKE_##kind(flag, member, values)
-#define TAKE_TEXT(flag, member, values) opts->member = source_text(L, arg, flag);
+#define TAKE_TEXT(flag, member, values) opts->member = host_get_text(L, arg, flag);
 #define TAKE_LAYOUT TAKE_TEXT
 #define TAKE_PATH TAKE_TEXT
 #define TAKE_URI TAKE_TEXT
@@ -50,8 +43,8 @@ static void source_read_opts(lua_State *L, int arg, struct vesta_opts *opts) {
 #define TAKE_FIELDS TAKE_TEXT
 #define TAKE_WORD TAKE_TEXT
 #define TAKE_CHOICE(flag, member, values)                                                                              \
-    if (source_text(L, arg, flag))                                                                                     \
-        opts->member = 1 + vs_slice_place((struct vs_slice){source_text(L, arg, flag), strlen(source_text(L, arg, flag))}, \
+    if (host_get_text(L, arg, flag))                                                                                     \
+        opts->member = 1 + vs_slice_place((struct vs_slice){host_get_text(L, arg, flag), strlen(host_get_text(L, arg, flag))}, \
                                           values, '|');
 #define TAKE_WORKER(flag, member, values)                                                                              \
     opts->member = (uint64_t)source_integer(L, arg, flag, &is_given);                                                  \
@@ -59,7 +52,7 @@ static void source_read_opts(lua_State *L, int arg, struct vesta_opts *opts) {
 #define TAKE_AHEAD(flag, member, values) opts->member = source_integer(L, arg, flag, &is_given);
     *opts = (struct vesta_opts)VESTA_OPTS_INIT;
     VESTA_NAMESPACE_OPTIONS(TAKE)
-    opts->namespace_ = source_text(L, arg, "namespace");
+    opts->namespace_ = host_get_text(L, arg, "namespace");
 #undef TAKE
 }
 
@@ -153,12 +146,6 @@ static int source_print_tag(const struct vs_source *source, int json) {
 
 /* ------------------------------------------------------------------ either */
 
-static int source_end(lua_State *L, int code) {
-    lua_pushnil(L);
-    lua_pushinteger(L, code);
-    return 2;
-}
-
 static struct vs_source *source_self(lua_State *L) {
     return luaL_checkudata(L, 1, SOURCE_CLASS);
 }
@@ -178,9 +165,9 @@ static int source_close(lua_State *L) {
 static struct vs_source *source_new(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     struct vs_source *source = lua_newuserdatauv(L, sizeof *source, 1);
-    *source = (struct vs_source){.tag = source_text(L, 1, "tag"),
-                                 .table = source_text(L, 1, "table"),
-                                 .config_path = source_text(L, 1, "config")};
+    *source = (struct vs_source){.tag = host_get_text(L, 1, "tag"),
+                                 .table = host_get_text(L, 1, "table"),
+                                 .config_path = host_get_text(L, 1, "config")};
     source_read_opts(L, 1, &source->opts);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
@@ -193,7 +180,7 @@ static int source_open(lua_State *L) {
     struct vs_source *source = source_new(L);
     int code = source->tag ? source_read_config(source) : source_open_namespace(source);
     if (code == VS_GO && source->tag) code = source_open_tag(source);
-    return code == VS_GO ? 1 : source_end(L, code);
+    return code == VS_GO ? 1 : host_end(L, code);
 }
 
 /* source.print(options, json) -> exit code.  `--effective`: where ids would come from. */

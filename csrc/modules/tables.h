@@ -1,0 +1,56 @@
+/* tables.h -- members of Lua tables and errors, for the modules of the program's Lua. */
+#ifndef VS_TABLES_H
+#define VS_TABLES_H
+
+#include "vesta.h"
+
+#include <lauxlib.h>
+#include <stdbool.h>
+
+/* Sets a member of the table on top of the stack; a text that is NULL sets none. */
+static inline void host_set_text(lua_State *L, const char *key, const char *text) {
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, key);
+}
+
+static inline void host_set_integer(lua_State *L, const char *key, int64_t value) {
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, key);
+}
+
+static inline void host_set_flag(lua_State *L, const char *key, bool is_set) {
+    lua_pushboolean(L, is_set);
+    lua_setfield(L, -2, key);
+}
+
+/* Pushes nil, text, code: how a function of a module fails.  Returns 3. */
+static inline int host_fail(lua_State *L, const struct vesta_error *err) {
+    lua_pushnil(L);
+    lua_pushstring(L, err->text);
+    lua_pushstring(L, vesta_code_name(err->code));
+    return 3;
+}
+
+/* Pushes nil, exit code: how a function fails that has printed a message.  Returns 2. */
+static inline int host_end(lua_State *L, int code) {
+    lua_pushnil(L);
+    lua_pushinteger(L, code);
+    return 2;
+}
+
+/* A member of the table at `arg`, or NULL.  The text lives as long as the table. */
+static inline const char *host_get_text(lua_State *L, int arg, const char *key) {
+    lua_getfield(L, arg, key);
+    const char *text = lua_tostring(L, -1);
+    lua_pop(L, 1);
+    return text;
+}
+
+static inline bool host_get_flag(lua_State *L, int arg, const char *key) {
+    lua_getfield(L, arg, key);
+    bool is_set = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return is_set;
+}
+
+#endif
