@@ -117,16 +117,6 @@ bool vs_table_is_narrow(const struct vs_column *columns);
 
 /* ---- watch.c */
 
-/* `look` reads, and says what went wrong; where it returns VS_DONE there is something to print. */
-struct vs_watch {
-    int (*look)(void *self);
-    void (*print)(void *self);
-    void *self;
-    bool redraws; /* a screen of a terminal: over what stood there; and how old it is, is told */
-};
-/* Each second until Ctrl-C, TERM or a hang-up.  Returns VS_DONE. */
-int vs_watch(const struct vs_watch *watch);
-
 /* From here on these signals do not end the program, but a wait in it; and a resized terminal ends a wait, too. */
 void vs_catch_signals(void);
 /* Whether a signal asked the command to end. */

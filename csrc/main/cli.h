@@ -13,9 +13,6 @@
     C(serve, 90) \
     C(check, 110) \
     C(doctor, 120) \
-    C(store, 160) \
-    C(workers, 170) \
-    C(segments, 180) \
     C(policy, 190) \
     C(audit, 200)
 /* clang-format on */

@@ -6,6 +6,8 @@
 #include "main/where.h"
 #include "modules/tables.h"
 
+#include <string.h>
+
 /* ------------------------------------------------------------------ where */
 
 /* where.layout(options) -> { layout, fields, method } | nil, exit code
@@ -61,6 +63,105 @@ static int modules_namespaces(lua_State *L) {
     return 2;
 }
 
+/* ------------------------------------------------------------------ where: what names a store */
+
+static const char *const modules_words[VS_W_WORDS] = {"config", "namespace", "path", "store", "layout"};
+static const char *const modules_origins[] = {"default", "file", "env", "flag", "map", "store", NULL};
+
+/* One row of --effective, for where.show. */
+static void modules_row(lua_State *L, const struct vs_where *where, int word) {
+    lua_createtable(L, 0, 5);
+    host_set_text(L, "key", modules_words[word]);
+    host_set_text(L, "value", where->text[word]);
+    host_set_text(L, "origin", modules_origins[where->origin[word]]);
+    host_set_text(L, "by", where->origin[word] ? where->from[word] : NULL);
+    host_set_text(L, "variable", vs_where_variable(word));
+}
+
+/* The config's name of a namespace that is leased under another name, by that name. */
+static void modules_publics(lua_State *L, const struct vs_config *config) {
+    lua_newtable(L);
+    for (int i = config ? config->ns_count - 1 : -1; i >= 0; i--) /* the first of several holds */
+        if (config->ns[i].leased_as && strcmp(config->ns[i].leased_as, config->ns[i].name) != 0)
+            host_set_text(L, config->ns[i].leased_as, config->ns[i].name);
+}
+
+static void modules_push_found(lua_State *L, const struct vs_where *where) {
+    lua_createtable(L, 0, 10);
+    for (int i = 0; i < VS_W_WORDS; i++)
+        host_set_text(L, modules_words[i], where->text[i]);
+    host_set_text(L, "leased", vs_where_leased(where));
+    host_set_text(L, "secret", where->secret);
+    lua_newtable(L);
+    for (int i = 0; i < VS_W_WORDS; i++) {
+        if (!where->text[i]) continue;
+        modules_row(L, where, i);
+        lua_setfield(L, -2, modules_words[i]);
+    }
+    lua_setfield(L, -2, "rows");
+    modules_publics(L, where->config);
+    lua_setfield(L, -2, "publics");
+}
+
+static struct vs_where modules_where(lua_State *L) {
+    return (struct vs_where){.text = {[VS_W_CONFIG] = host_get_text(L, 1, "config"),
+                                      [VS_W_NAMESPACE] = host_get_text(L, 1, "namespace"),
+                                      [VS_W_STORE] = host_get_text(L, 1, "store")},
+                             .asks_no_file = true,
+                             .json = host_get_flag(L, 1, "json")};
+}
+
+/* where.store(options, one) -> { config, namespace, store, layout, leased, secret, rows, publics } | nil, exit code
+ * What the options, the config and the environment name, without a generator file.  one: a namespace that is named
+ * nowhere is `default`.  leased: what the namespace is called in the store.  rows: by key, for where.show.  publics:
+ * the config's names of namespaces, by the names that they are leased as. */
+static int modules_store(lua_State *L) {
+    struct vs_where where = modules_where(L);
+    int code = vs_where_read(&where);
+    if (code == VS_GO && lua_toboolean(L, 2) && !where.config)
+        vs_where_put(&where, VS_W_NAMESPACE, "default", VS_FROM_DEFAULT, "default");
+    if (code == VS_GO) modules_push_found(L, &where);
+    vs_where_free(&where);
+    return code == VS_GO ? 1 : host_end(L, code);
+}
+
+/* where.environment(options) -> the same of options and environment alone: no file is read. */
+static int modules_environment(lua_State *L) {
+    struct vs_where where = modules_where(L);
+    int code = vs_where_environment(&where);
+    if (code != VS_GO) return host_end(L, code);
+    modules_push_found(L, &where);
+    return 1;
+}
+
+/* where.segments(path, tag or nil) -> { { uri, secret, table }, ... } | nil, exit code
+ * The databases of a config's counters: of all of them, or of the row that has the tag. */
+static int modules_segments(lua_State *L) {
+    struct vs_conf_opts from = {.path = luaL_checkstring(L, 1)};
+    const char *tag = luaL_optstring(L, 2, NULL);
+    const struct vs_conf_segment *only = NULL;
+    struct vs_config *config = NULL;
+    struct vesta_error err;
+    if (vs_config_read(&from, &config, &err) != VESTA_OK) return vs_say("%s", err.text), host_end(L, VS_FAILED);
+    if (tag && vs_conf_segment_of(config, tag, &only, &err) != VESTA_OK) {
+        vs_config_free(config);
+        return host_end(L, vs_report(&err));
+    }
+    lua_newtable(L);
+    for (int i = 0; i < config->segment_count; i++) {
+        const struct vs_conf_segment *segment = &config->segment[i];
+        for (int k = 0; k < segment->uri_count && (!only || only == segment); k++) {
+            lua_createtable(L, 0, 3);
+            host_set_text(L, "uri", segment->uri[k]);
+            host_set_text(L, "secret", segment->secret[k]);
+            host_set_text(L, "table", vs_conf_segment_table(segment));
+            lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+        }
+    }
+    vs_config_free(config);
+    return 1;
+}
+
 /* where.print(options, rows) -> exit code
  * `--effective` of a command that reads the config only.  A row: key, value, is_flag, by. */
 static int modules_print(lua_State *L) {
@@ -68,8 +169,9 @@ static int modules_print(lua_State *L) {
     int code = modules_config(L, &where);
     if (code == VS_GO) code = vs_where_print(&where);
     for (lua_Integer i = 1; code == VS_DONE && lua_rawgeti(L, 2, i) != LUA_TNIL; i++) {
-        struct vs_conf_value row = {
-            .path = host_get_text(L, -1, "key"), .text = host_get_text(L, -1, "value"), .by = host_get_text(L, -1, "by")};
+        struct vs_conf_value row = {.path = host_get_text(L, -1, "key"),
+                                    .text = host_get_text(L, -1, "value"),
+                                    .by = host_get_text(L, -1, "by")};
         lua_getfield(L, -1, "is_flag");
         row.origin = lua_toboolean(L, -1) ? VS_FROM_FLAG : VS_FROM_FILE;
         vs_effective_print(&row, where.json);
@@ -80,10 +182,27 @@ static int modules_print(lua_State *L) {
     return 1;
 }
 
+/* where.show(row, json): prints a row of --effective: { key, value or nil, origin, by, variable, absent } */
+static int modules_show(lua_State *L) {
+    int json = lua_toboolean(L, 2);
+    lua_settop(L, 1);
+    struct vs_conf_value row = {.path = host_get_text(L, 1, "key"),
+                                .text = host_get_text(L, 1, "value"),
+                                .by = host_get_text(L, 1, "by"),
+                                .variable = host_get_text(L, 1, "variable"),
+                                .absent = host_get_text(L, 1, "absent")};
+    lua_getfield(L, 1, "origin");
+    row.origin = (enum vs_origin)luaL_checkoption(L, -1, "default", modules_origins);
+    vs_effective_print(&row, json);
+    return 0;
+}
+
 /* `where`: the functions above; OPTIONS, the rows for where.layout; EFFECTIVE, the row of that option alone. */
 static int modules_open_where(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        {"layout", modules_layout}, {"namespaces", modules_namespaces}, {"print", modules_print}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"layout", modules_layout},     {"namespaces", modules_namespaces},
+                                         {"print", modules_print},       {"show", modules_show},
+                                         {"store", modules_store},       {"environment", modules_environment},
+                                         {"segments", modules_segments}, {NULL, NULL}};
     struct vs_where where;
     const struct vs_option options[] = {VS_WHERE_OPTIONS(&where), {0}};
     luaL_newlib(L, functions);
@@ -112,9 +231,6 @@ static int modules_open_numbers(lua_State *L) {
     return 1;
 }
 
-const luaL_Reg vs_modules[] = {{"where", modules_open_where},
-                               {"numbers", modules_open_numbers},
-                               {"native", modules_open_native},
-                               {"redis", modules_open_redis},
-                               {"source", modules_open_source},
-                               {NULL, NULL}};
+const luaL_Reg vs_modules[] = {{"where", modules_open_where},   {"numbers", modules_open_numbers},
+                               {"native", modules_open_native}, {"redis", modules_open_redis},
+                               {"source", modules_open_source}, {NULL, NULL}};

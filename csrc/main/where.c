@@ -32,6 +32,10 @@ static void take_variable(struct vs_where *where, enum vs_where_word word) {
     vs_where_put(where, word, getenv(words[word].variable), VS_FROM_ENV, words[word].variable);
 }
 
+const char *vs_where_variable(enum vs_where_word word) {
+    return words[word].variable;
+}
+
 const char *vs_where_config(void) {
     const char *path = getenv(words[VS_W_CONFIG].variable);
     return path && *path ? path : NULL;

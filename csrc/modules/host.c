@@ -120,6 +120,7 @@ static lua_State *host_state(void) {
     host_preload(L, "wire", host_open_wire);
     host_preload(L, "screen", host_open_screen);
     host_preload(L, "ids", host_open_ids);
+    host_preload(L, "store", host_open_store);
     for (const luaL_Reg *module = host_added; module && module->name; module++)
         host_preload(L, module->name, module->func);
     return L;

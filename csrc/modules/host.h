@@ -50,6 +50,8 @@ int host_open_config(lua_State *L);
 int host_open_wire(lua_State *L);
 /* screen.c: opens the module `screen`.  Stack: +1. */
 int host_open_screen(lua_State *L);
+/* store.c: opens the module `store`.  Stack: +1. */
+int host_open_store(lua_State *L);
 /* ids.c: opens the module `ids`.  Stack: +1. */
 int host_open_ids(lua_State *L);
 

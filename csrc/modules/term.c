@@ -277,11 +277,8 @@ static int term_fitted(lua_State *L) {
     return 0;
 }
 
-/* term.table(columns, rows): prints a head and the rows.  A column: { title, width, narrow }, widths as in
- * struct vs_column.  A row: a list of texts; row.paint[i] is "red", "yellow" or "cyan".  rows nil: the head only. */
-static int term_table(lua_State *L) {
-    struct vs_column columns[VS_TABLE_COLUMNS_MAX + 1] = {{0}};
-    struct vs_cell cells[VS_TABLE_COLUMNS_MAX];
+/* A list of columns { title, width, narrow }, widths as in struct vs_column.  The table holds the titles. */
+static int term_read_columns(lua_State *L, struct vs_column columns[VS_TABLE_COLUMNS_MAX + 1]) {
     int count = (int)luaL_len(L, 1);
     luaL_argcheck(L, count > 0 && count <= VS_TABLE_COLUMNS_MAX, 1, "1 to 12 columns");
     for (int i = 0; i < count; i++) {
@@ -289,24 +286,55 @@ static int term_table(lua_State *L) {
         for (int part = 1; part <= 3; part++)
             lua_rawgeti(L, -part, part);
         columns[i] = (struct vs_column){lua_tostring(L, -3), (int)lua_tointeger(L, -2), (int)lua_tointeger(L, -1)};
-        lua_pop(L, 4); /* the table of columns holds the title */
+        lua_pop(L, 4);
     }
+    columns[count] = (struct vs_column){NULL, 0, 0};
+    return count;
+}
+
+/* Prints the row on top of the stack, and pops it. */
+static void term_print_row(lua_State *L, const struct vs_column *columns, int count) {
+    static const char *const names[] = {"red", "yellow", "cyan", NULL};
+    const char *const codes[] = {VS_RED, VS_YELLOW, VS_CYAN};
+    struct vs_cell cells[VS_TABLE_COLUMNS_MAX];
+    int row = lua_gettop(L);
+    luaL_checkstack(L, 3 * count, "a row");
+    for (int i = 0; i < count; i++) {
+        lua_rawgeti(L, row, i + 1);
+        cells[i] = (struct vs_cell){.text = luaL_checkstring(L, -1)};
+        if (lua_getfield(L, row, "paint") == LUA_TTABLE && lua_rawgeti(L, -1, i + 1) == LUA_TSTRING)
+            cells[i].paint = codes[luaL_checkoption(L, -1, NULL, names)];
+    }
+    vs_table_row(columns, cells);
+    lua_settop(L, row - 1);
+}
+
+/* term.table(columns, rows): prints a head and the rows.  A row: a list of texts; row.paint[i] is "red", "yellow" or
+ * "cyan".  rows nil: the head only. */
+static int term_table(lua_State *L) {
+    struct vs_column columns[VS_TABLE_COLUMNS_MAX + 1];
+    int count = term_read_columns(L, columns);
     vs_table_head(columns);
-    for (lua_Integer i = 1; !lua_isnoneornil(L, 2) && lua_rawgeti(L, 2, i) != LUA_TNIL; i++) {
-        int row = lua_gettop(L);
-        luaL_checkstack(L, 3 * count, "a row");
-        for (int c = 0; c < count; c++) {
-            static const char *const names[] = {"red", "yellow", "cyan", NULL};
-            const char *const codes[] = {VS_RED, VS_YELLOW, VS_CYAN};
-            lua_rawgeti(L, row, c + 1);
-            cells[c] = (struct vs_cell){.text = luaL_checkstring(L, -1)};
-            if (lua_getfield(L, row, "paint") == LUA_TTABLE && lua_rawgeti(L, -1, c + 1) == LUA_TSTRING)
-                cells[c].paint = codes[luaL_checkoption(L, -1, NULL, names)];
-        }
-        vs_table_row(columns, cells);
-        lua_settop(L, row - 1);
-    }
+    for (lua_Integer i = 1; !lua_isnoneornil(L, 2) && lua_rawgeti(L, 2, i) != LUA_TNIL; i++)
+        term_print_row(L, columns, count);
     return 0;
+}
+
+/* term.row(columns, row): a row of a table that is too long to be kept. */
+static int term_row(lua_State *L) {
+    struct vs_column columns[VS_TABLE_COLUMNS_MAX + 1];
+    int count = term_read_columns(L, columns);
+    lua_settop(L, 2);
+    term_print_row(L, columns, count);
+    return 0;
+}
+
+/* term.is_narrow(columns): whether the terminal has no room for their full widths. */
+static int term_is_narrow(lua_State *L) {
+    struct vs_column columns[VS_TABLE_COLUMNS_MAX + 1];
+    term_read_columns(L, columns);
+    lua_pushboolean(L, vs_table_is_narrow(columns));
+    return 1;
 }
 
 /* ------------------------------------------------------------------ layouts, times, counts */
@@ -444,6 +472,8 @@ int host_open_term(lua_State *L) {
         {"wrapped", term_wrapped},
         {"fitted", term_fitted},
         {"table", term_table},
+        {"row", term_row},
+        {"is_narrow", term_is_narrow},
         {"draw_layout", term_draw_layout},
         {"rate", term_rate},
         {"years", term_years},

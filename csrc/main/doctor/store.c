@@ -1,7 +1,7 @@
 /* store.c -- the stores that numbers are leased from: whether they answer, to whom, with which namespace, and by
  * which clock.  Changes nothing: the one write that it tries names a version that no record has. */
 #include "main/doctor/doctor.h"
-#include "main/ops/stores.h"
+#include "modules/at.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_nam
 
 /* Against the clock that leases are measured by. */
 static void look_at_clock(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, int64_t store_ms) {
-    int64_t ahead_ms = vs_at_ahead_ms(store_ms), off_ms = ahead_ms < 0 ? -ahead_ms : ahead_ms;
+    int64_t ahead_ms = vs_now_ms() - store_ms, off_ms = ahead_ms < 0 ? -ahead_ms : ahead_ms;
     bool is_far = off_ms > vs_lease_preset_at(VS_LEASE_BALANCED)->skew_ms;
     vs_doctor_found(doctor,
                     is_far             ? VS_SICK

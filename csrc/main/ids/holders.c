@@ -11,18 +11,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Reads the namespace, and its worker ids unless `workers` is NULL.  VS_GO, or an exit code after a message. */
+static int holders_ask(struct vs_at *at, struct vs_workers *workers) {
+    struct vesta_error err;
+    if (vs_at_open(at, &err) != VESTA_OK) return vs_report(&err);
+    if (vs_at_need(at, &err) == VESTA_OK && (!workers || vs_at_list(at, workers, &err) == VESTA_OK)) return VS_GO;
+    vs_say("%s", err.text);
+    return VS_FAILED;
+}
+
 int vs_holders_read(struct vs_holders *holders, struct vs_where *where) {
     struct vs_at *at = &holders->at;
     *holders = (struct vs_holders){.is_known = false};
     if (!where->text[VS_W_STORE]) return VS_GO;
     at->uri = where->text[VS_W_STORE];
     at->name = vs_where_leased(where);
-    at->public_ = at->name ? vs_where_public(where, at->name) : NULL;
+    holders->public_ = at->name ? vs_where_public(where, at->name) : NULL;
     at->secret = where->secret;
     bool is_told = where->text[VS_W_LAYOUT];
-    int rc = vs_at_open(at);
-    if (rc == VS_GO) rc = vs_at_need(at);
-    if (rc == VS_GO) rc = vs_at_list(at, &holders->workers);
+    int rc = holders_ask(at, &holders->workers);
     if (rc != VS_GO && !is_told) return rc;
     if (rc != VS_GO) return vs_say("so who holds which number is not said"), VS_GO;
     holders->is_known = true;
@@ -49,8 +56,7 @@ static int ask_store(struct vs_where *where, struct vs_at *at) {
     at->uri = where->text[VS_W_STORE];
     at->name = vs_where_leased(where);
     at->secret = where->secret;
-    int rc = vs_at_open(at);
-    if (rc == VS_GO) rc = vs_at_need(at);
+    int rc = holders_ask(at, NULL);
     if (rc == VS_GO) vs_where_put(where, VS_W_LAYOUT, at->ns.layout, VS_FROM_STORE, "the store");
     return rc;
 }
@@ -66,18 +72,6 @@ int vs_where_layout(struct vs_where *where, struct vesta_layout *layout) {
         rc = VS_GO;
     vs_at_close(&at);
     return rc;
-}
-
-static int by_worker(const void *key, const void *item) {
-    uint64_t worker = *(const uint64_t *)key, other = ((const struct vs_listed *)item)->worker;
-    return (worker > other) - (worker < other);
-}
-
-const struct vs_record *vs_holders_find(const struct vs_holders *holders, uint64_t worker) {
-    const struct vs_workers *w = &holders->workers;
-    const struct vs_listed *found =
-        w->count ? bsearch(&worker, w->listed, w->count, sizeof *w->listed, by_worker) : NULL;
-    return found ? &found->record : NULL;
 }
 
 static uint64_t tick_of(const struct vesta_layout *layout, const struct vesta_parts *parts) {
@@ -127,12 +121,12 @@ static void draw_proof(const struct vs_holders *holders, const struct vs_record 
 }
 
 void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts *parts) {
-    const struct vs_record *r = vs_holders_find(holders, parts->worker);
-    char named[VS_AT_NAMED_MAX];
+    const struct vs_record *r = vs_workers_find(&holders->workers, parts->worker);
+    const char *public_ = holders->public_;
     if (!holders->is_known || holders->at.layout.worker < 0) return;
     vs_outf("\n  ");
-    vs_out_fittedf(4, 2, "worker %" PRIu64 " of %s, by %s", parts->worker, vs_at_named(&holders->at, named),
-                   holders->shown);
+    vs_out_fittedf(4, 2, "worker %" PRIu64 " of %s%s%s, by %s", parts->worker, holders->at.name,
+                   public_ ? ", leased for " : "", public_ ? public_ : "", holders->shown);
     if (r) {
         draw_holder(holders, r);
         draw_proof(holders, r, parts);
@@ -145,7 +139,7 @@ void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts 
 }
 
 void vs_holders_json(const struct vs_holders *holders, const struct vesta_parts *parts) {
-    const struct vs_record *r = vs_holders_find(holders, parts->worker);
+    const struct vs_record *r = vs_workers_find(&holders->workers, parts->worker);
     if (!holders->is_known || holders->at.layout.worker < 0) return;
     vs_outf(",\"namespace\":\"%s\",\"state\":\"%s\"", holders->at.name,
             r                                              ? vs_standing_name(vs_standing_of(r, holders->at.store_ms))

@@ -2,11 +2,12 @@
 #ifndef VS_HOLDERS_H
 #define VS_HOLDERS_H
 
-#include "main/ops/stores.h"
 #include "main/where.h"
+#include "modules/at.h"
 
 struct vs_holders {
     struct vs_at at;
+    const char *public_; /* the config's name of the namespace; NULL: the same */
     struct vs_workers workers;
     bool is_known;
     char shown[VS_URI_MAX]; /* the store's address without its password */
@@ -21,9 +22,6 @@ void vs_holders_free(struct vs_holders *holders);
 /* The layout alone: what `where` comes to, else the store's, else the default.  VS_GO, or an exit code after a message,
  * or after --effective; end with vs_where_free either way. */
 int vs_where_layout(struct vs_where *where, struct vesta_layout *layout);
-
-/* The number's record, or NULL: it was never leased. */
-const struct vs_record *vs_holders_find(const struct vs_holders *holders, uint64_t worker);
 
 /* What the store says of an id's worker number, for people, below its picture; as a member of a JSON object. */
 void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts *parts);

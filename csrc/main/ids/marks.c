@@ -96,7 +96,7 @@ static char *put_number(char *at, const char *name, uint64_t n) {
 static void put_mark(struct text *text, const struct vesta_parts *parts) {
     const struct vesta_layout *layout = text->marks->layout;
     const struct vs_record *r =
-        text->marks->holders->is_known ? vs_holders_find(text->marks->holders, parts->worker) : NULL;
+        text->marks->holders->is_known ? vs_workers_find(&text->marks->holders->workers, parts->worker) : NULL;
     char *from = vs_out_room(MARK_MAX), *at = put(put(put(from, text->paint), "["), when_of(text, parts->unix_ms));
     if (layout->worker >= 0) at = put_number(at, " worker=", parts->worker);
     if (layout->seq >= 0) at = put_number(at, " seq=", parts->seq);

@@ -4,6 +4,7 @@
 --   cli.fail(format, ...)     ends the command with exit code 1
 --   cli.check(value, text, code)   value, or the end of the command with the library's error
 --   cli.go(value, ...)        the values, or the end of the command with the exit code that came with nil
+--   cli.exit(code)            ends the command with that exit code
 --   cli.printf(format, ...)   stdout
 --   cli.json(value)           one line of JSON; a list of { key, value } pairs keeps its order
 local core = require "vesta.core"
@@ -49,6 +50,12 @@ function cli.years(flag, text) return cli.go(term.years(flag, text)) end
 
 --- Unix milliseconds of now, today, -1h, a day or RFC 3339; and the length of that time: of a day, or 0.
 function cli.time(text, now_ms) return cli.go(term.time_operand(text, now_ms)) end
+
+--- A whole number from 0 to max, written in digits only; nil: the text is something else.
+function cli.number(text, max)
+  local number = text:find "^%d+$" and math.tointeger(tonumber(text))
+  if number and number <= max then return number end
+end
 
 --- One list of options from rows and lists of rows.
 function cli.rows(parts)
@@ -140,11 +147,13 @@ local function write(value, out)
   end
 end
 
-function cli.json(value)
+--- The JSON of a value, without the end of a line.
+function cli.encode(value)
   local out = {}
   write(value, out)
-  out[#out + 1] = "\n"
-  term.out(table.concat(out))
+  return table.concat(out)
 end
+
+function cli.json(value) term.out(cli.encode(value) .. "\n") end
 
 return cli

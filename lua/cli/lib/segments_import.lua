@@ -1,0 +1,212 @@
+--- segments_import.lua -- `vesta segments import`: takes over the counters of a table of tinyid's, Leaf's or a ticket
+-- server's, each past every number that was given.  The databases of a counter are read together, since each has
+-- numbers that the others lack.
+local cli = require "cli.lib.cli"
+local places = require "cli.lib.segments_places"
+local screen = require "screen"
+local store = require "store"
+local term = require "term"
+local wire = require "wire"
+
+local SOURCES_MAX = 16
+local STEP_DEFAULT = 1000
+local LOOK_AGAIN_MS = 500 -- a source whose counters stand still for so long has no writers, or slow ones
+
+-- An import has: options, sources (places), lists (of the sources, as they were read last), targets (places), rows (how
+-- many rows were asked for), done (how many of each deed).
+local Import = {}
+Import.__index = Import
+
+---------------------------------------------------------------- reading
+
+local function fail_unusable(place, tag, why)
+  cli.fail("%s: the row of tag '%s' cannot be used: %s. So it is not known which numbers it gave: set its row above "
+    .. "all of them, or choose other tags by --tag", place.shown, tag, why)
+end
+
+function Import:read_sources()
+  local lists = {}
+  for i, source in ipairs(self.sources) do
+    local list, passed, strange = places.done(source, nil, source.store:counters(source.table))
+    lists[i] = { rows = list, passed = passed, strange = strange }
+  end
+  self.lists = lists
+end
+
+-- Iterates over the rows that were asked for: the source's index, the row.
+function Import:each_row()
+  return coroutine.wrap(function()
+    for i, list in ipairs(self.lists) do
+      for k = 1, #list.rows do
+        local row = list.rows:row(k)
+        if not self.options.tag or row.tag == self.options.tag then coroutine.yield(i, row) end
+      end
+    end
+  end)
+end
+
+-- What a row's own database reports of it cannot be so, or is not all.
+local function check_row(source, row)
+  if row.max < 0 or row.max == math.maxinteger then
+    cli.fail("%s: %s stands at %d, from which no numbers can go on", source.shown, row.tag, row.max)
+  end
+  if row.delta < 1 or row.remainder < 0 or row.remainder >= row.delta then
+    cli.fail("%s: %s has a delta of %d and a remainder of %d, which cannot be", source.shown, row.tag, row.delta,
+      row.remainder)
+  end
+end
+
+-- The counter as all sources together have it: { tag, from = past every number that was given, step }.  nil: a source
+-- before this one has it, too.
+function Import:gather(index, tag)
+  local from, step, databases, delta = 0, self.options.step, 0, 1
+  for i, list in ipairs(self.lists) do
+    local row, source = list.rows:find(tag), self.sources[i]
+    if row and i < index then return nil end
+    if row then
+      if row.why then fail_unusable(source, row.tag, row.why) end
+      check_row(source, row)
+      databases, delta, from = databases + 1, math.max(delta, row.delta), math.max(from, row.max)
+      if not step and row.step > 0 and row.step <= store.RANGE_MAX then step = row.step end
+    end
+  end
+  if databases < delta then
+    cli.fail("%s has a delta of %d, and is in %d of the databases: the others have numbers of their own, so name all "
+      .. "of them", tag, delta, databases)
+  end
+  local ahead = self.options.ahead or 0
+  if ahead >= store.NUMBER_MAX - from then cli.fail("%s stands at %d: --ahead leads past 2^63 - 1", tag, from) end
+  return { tag = self.options.as or tag, from = from + ahead, step = step or STEP_DEFAULT }
+end
+
+local function check_still(source, row, before)
+  local was = before and before:find(row.tag)
+  if row.why then fail_unusable(source, row.tag, row.why) end
+  local then_max = was and was.max
+  if then_max == row.max then return end
+  cli.fail("%s: %s still moves, from %d to %d meanwhile: end its writers first; or --ahead N begins so far above it "
+    .. "that they cannot catch up", source.shown, row.tag, then_max or 0, row.max)
+end
+
+-- Numbers that a source gives from now on would be given here as well.
+function Import:check_rest(wait_ms)
+  if self.options.ahead then return end
+  local before = self.lists
+  wire.wait({}, false, wait_ms)
+  self:read_sources()
+  for i, row in self:each_row() do check_still(self.sources[i], row, before[i].rows) end
+end
+
+---------------------------------------------------------------- writing
+
+local function write(place, counter, deed)
+  if deed == "raise" then
+    places.done(place, counter.tag, place.store:raise(place.table, counter.tag, counter.from))
+  elseif deed == "add" then
+    places.done(place, counter.tag, place.store:add(place.table, counter.tag, counter.from, counter.step))
+  end
+end
+
+function Import:print(place, counter, deed)
+  if self.options.json then
+    return cli.json(cli.object { { "store", place.shown }, { "tag", counter.tag }, { "deed", deed },
+      { "from", cli.unsigned(counter.from) }, { "step", counter.step }, { "written", self.options.yes == true } })
+  end
+  cli.printf("%-24s  %-5s  ", counter.tag, deed)
+  term.fitted(("%s%s, in steps of %s"):format(deed == "same" and "is at or past " or "begins with ",
+    term.grouped(counter.from), term.grouped(counter.step)), 33, 33)
+end
+
+function Import:import_one(place, counter, there)
+  local row = there:find(counter.tag)
+  if row and row.why then fail_unusable(place, counter.tag, row.why) end
+  if not store.is_tag(counter.tag) then cli.usage("--as is %s, which is no tag", term.shown(counter.tag)) end
+  if row and (row.max < 0 or row.delta ~= 1) then
+    cli.fail("%s: %s is there with a delta, or below 0: import into another table", place.shown, counter.tag)
+  end
+  local deed = not row and "add" or row.max >= counter.from and "same" or "raise"
+  if self.options.yes then write(place, counter, deed) end
+  self.done[deed] = self.done[deed] + 1
+  self:print(place, counter, deed)
+end
+
+function Import:import_into(place)
+  local there = places.done(place, nil, place.store:counters(place.table))
+  local is_shown, looked_at = screen.is_shown(), 0
+  for i, row in self:each_row() do
+    local counter = self:gather(i, row.tag)
+    if counter then self:import_one(place, counter, there) end
+    looked_at = looked_at + 1
+    if not is_shown then term.progress("tags", looked_at, self.rows) end -- otherwise the lines show it
+  end
+  term.progress_end()
+end
+
+---------------------------------------------------------------- the run
+
+function Import:check_rows()
+  for i, list in ipairs(self.lists) do
+    if list.passed > 0 then
+      term.say(("%s: %d rows are passed over, whose names are no tags, such as '%s'"):format(self.sources[i].shown,
+        list.passed, list.strange))
+    end
+  end
+  self.rows = 0
+  for i, row in self:each_row() do
+    if row.why then fail_unusable(self.sources[i], row.tag, row.why) end
+    self.rows = self.rows + 1
+  end
+  local options = self.options
+  if self.rows == 0 then
+    cli.fail("there is no tag to import%s", options.tag and " of that name: " .. options.tag or "")
+  end
+  if options.as and not options.tag and self.rows > #self.sources then
+    cli.usage "--as names one tag, but there are several: choose one by --tag"
+  end
+end
+
+function Import:run()
+  local options, done = self.options, self.done
+  self:read_sources()
+  self:check_rows()
+  self:check_rest(LOOK_AGAIN_MS)
+  for _, place in ipairs(self.targets) do self:import_into(place) end
+  if options.yes then self:check_rest(0) end -- what was given while it was written
+  if options.json then return end
+  term.fitted(("%d to add, %d to raise, %d already there; %s"):format(done.add, done.raise, done.same,
+    options.yes and "done" or "nothing was written: add --yes to write"), 2, 0)
+end
+
+local function open_sources(operands)
+  if #operands < 2 then cli.usage "give the table and where it is: vesta segments import TABLE URI..." end
+  if #operands - 1 > SOURCES_MAX then
+    cli.usage("%d databases: a counter has at most %d", #operands - 1, SOURCES_MAX)
+  end
+  local sources = {}
+  for i = 2, #operands do sources[i - 1] = places.open_one { uri = operands[i], table = operands[1] } end
+  return sources
+end
+
+local function run(options, operands)
+  local sources = open_sources(operands)
+  local import = setmetatable({ options = options, sources = sources, done = { add = 0, raise = 0, same = 0 },
+    targets = places.open(options, options.as or options.tag) }, Import)
+  return import:run()
+end
+
+return {
+  name = "import",
+  options = cli.rows {
+    places.OPTIONS,
+    { name = "tag", value = "TAG", help = "only this one of the table (default: all)" },
+    { name = "as", value = "TAG", help = "what it is to be called here (default: the same)" },
+    { name = "step", kind = "count", value = "N", min = 1, max = store.RANGE_MAX,
+      help = "numbers in a range (default: the source's, else 1000)" },
+    { name = "ahead", kind = "count", value = "N", min = 1, max = store.NUMBER_MAX,
+      help = "begin so far above the source, which may move on (default: it must not)" },
+    { name = "yes", kind = "switch", help = "write the changes; without it nothing is written" },
+    { name = "dry-run", kind = "switch", help = "only show what would be written (the default)" },
+    { name = "json", kind = "switch", help = "print one JSON object a tag" },
+  },
+  run = run,
+}

@@ -1,0 +1,110 @@
+--- segments_places.lua -- where counters are, for the subcommands of `vesta segments`: tables in stores, which the
+-- options or a config name.
+--
+-- A place is { uri, secret, table = nil for leaf_alloc, shown = the URI without its password, store }.
+local cli = require "cli.lib.cli"
+local store = require "store"
+local term = require "term"
+local where = require "where"
+
+local places = {}
+
+--- The options of every subcommand.
+places.OPTIONS = {
+  { name = "store", value = "URI", help = store.FORMS },
+  { name = "table", value = "NAME", help = "which of its tables (default: leaf_alloc)" },
+  { name = "config", letter = "c", value = "FILE", help = "a config: the tables of its segments" },
+  where.EFFECTIVE,
+}
+
+--- Ends the command unless the text can be a tag.
+function places.check_tag(tag)
+  if not store.is_tag(tag) then
+    cli.usage("%s is not a tag: use 1 to 64 of A-Z a-z 0-9 _ . : - and no dot in front", term.shown(tag))
+  end
+  return tag
+end
+
+--- The only operand, which is a tag.
+function places.read_tag(word, operands)
+  if #operands ~= 1 then cli.usage("give one tag: vesta segments %s TAG", word) end
+  return places.check_tag(operands[1])
+end
+
+---------------------------------------------------------------- which
+
+-- Those of a config.
+local function read_config(options, path, tag)
+  if options.store or options.table then
+    if options.config then cli.usage "--config has the stores and tables: leave out --store and --table" end
+    cli.usage "VESTA_CONFIG has the stores and tables: unset it, or name the store, too"
+  end
+  local list = cli.go(where.segments(path, tag))
+  if not list[1] then cli.usage("%s has no segments", term.shown(path)) end
+  return list
+end
+
+local function print_effective(list, found, json)
+  local config = found.rows.config
+  local function show(key, value, row)
+    where.show({ key = key, value = value, origin = row.origin, by = row.by }, json)
+  end
+  if config then show("config", found.config, config) end
+  for _, place in ipairs(list) do
+    local by_config = config and { origin = "file", by = "the config" }
+    show("store", place.uri, by_config or found.rows.store)
+    show("table", place.table or "leaf_alloc", not place.table and { origin = "default" } or by_config
+      or { origin = "flag" })
+  end
+end
+
+--- Opens one place.  Connects to no server.
+function places.open_one(place)
+  place.shown = store.public(place.uri)
+  place.store = cli.check(store.open(place.uri, nil, place.secret))
+  local about = place.store:about()
+  if not about.has_counters then cli.usage("the store %s: holds no counters", about.scheme) end
+  return place
+end
+
+--- Opens the places that the options name; of a config those that have the tag (nil: all).  --effective prints them and
+-- ends the command.
+function places.open(options, tag)
+  local found, list = cli.go(where.environment(options)), nil
+  if found.config then
+    list = read_config(options, found.config, tag)
+  elseif found.store then
+    list = { { uri = found.store, table = options.table } }
+  else
+    cli.usage("--store is missing: %s; or -c FILE", store.FORMS)
+  end
+  if options.effective then
+    print_effective(list, found, options.json)
+    cli.exit(0)
+  end
+  for _, place in ipairs(list) do places.open_one(place) end
+  return list
+end
+
+---------------------------------------------------------------- what they answer
+
+--- The message for a call that failed.  tag nil: the call was about the whole table.
+function places.trouble(place, tag, text, outcome)
+  if outcome == "conflict" then
+    return ("%s has changed meanwhile, or is there already: look at it with vesta segments, and try again"):format(
+      tag or place.shown)
+  end
+  if outcome == "unknown" then
+    return ("no reply came: the change may have been made, or may still be made; look with vesta segments (%s)"):format(
+      text)
+  end
+  return ("%s: %s"):format(place.shown, text)
+end
+
+--- The values of a store's method, or the end of the command with a message if it failed.
+function places.done(place, tag, value, ...)
+  if value == nil then cli.fail("%s", places.trouble(place, tag, ...)) end
+  return value, ...
+end
+
+return places

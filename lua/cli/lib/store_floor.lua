@@ -1,0 +1,109 @@
+--- store_floor.lua -- `vesta store advance` and `lower`: the time below which no lease of a namespace starts.  It is
+-- raised for a store that lost what it had acknowledged, and lowered if it was raised by a clock that was ahead.
+local cli = require "cli.lib.cli"
+local facts = require "facts"
+local init = require "cli.lib.store_init"
+local screen = require "screen"
+local show = require "cli.lib.store_show"
+local store = require "store"
+local stores = require "cli.lib.stores"
+local term = require "term"
+
+local store_floor = {}
+
+-- Later than all that was granted under the lease.
+local function margin_ms(asked)
+  local lease = facts.lease(asked.lease)
+  return lease.skew_ms + 2 * lease.window_ms
+end
+
+-- The operator types the namespace's name, which does not happen by accident.
+local function confirm(asked)
+  if asked.yes then return end
+  if not screen.has_keys() then cli.usage "nothing was done: add --yes to confirm" end
+  io.stderr:write "Type the namespace's name to continue: "
+  if io.read "l" ~= asked.place.name then cli.fail "nothing was done" end
+end
+
+---------------------------------------------------------------- advance
+
+local function print_plan(asked, ns)
+  local margin, store_ms = margin_ms(asked), ns.store_ms
+  term.flush()
+  io.stderr:write(([[
+This is for a store that lost what it had acknowledged: wiped, restored from a backup, or failed over to a
+copy that was behind.  It does two things to namespace %s:
+  - gives it a new incarnation, so that every holder of a number must claim again;
+  - lets no lease start before %s: the store's clock plus %.0f s, later than anything
+    ever granted under the lease '%s'.  Until then nobody gets ids.
+The store's clock must be right: it says %s.
+]]):format(asked.place.name, term.iso(math.max(store_ms + margin, ns.floor_ms or 0)), margin / 1000, asked.lease,
+    term.iso(store_ms)))
+end
+
+-- The record that an emptied store gets, or the new incarnation of one that went back.
+local function plan_record(asked, ns)
+  local fresh = init.fresh(asked)
+  if not ns.is_there then
+    if not asked.layout then
+      cli.usage("the namespace %s is not in the store: give the --layout that it had", asked.place.name)
+    end
+    init.admit(asked, fresh, "nothing was done")
+  elseif asked.layout and not store.is_leased(fresh.layout, ns.layout) then
+    cli.usage("the namespace %s has the layout %s, which cannot change", asked.place.name, ns.layout)
+  end
+  return fresh
+end
+
+function store_floor.advance(asked)
+  local place, opened = asked.place, asked.store
+  local ns = stores.done(place, opened:namespace())
+  local fresh = plan_record(asked, ns)
+  stores.check_clock(asked, ns.store_ms)
+  print_plan(asked, ns)
+  confirm(asked)
+  stores.done(place, opened:advance(fresh, asked.lease))
+  if not ns.is_there then init.admit_made(asked, fresh) end
+  show.namespace(asked)
+end
+
+---------------------------------------------------------------- lower
+
+-- Ends the command if ids were granted above the floor to be.
+local function check_granted(opened, list, floor_ms)
+  local tick = opened:tick(floor_ms)
+  for i = 1, #list do
+    local row = list:row(i)
+    if math.ult(tick, row["until"]) then
+      cli.fail("nothing was done: number %s was granted ids up to %s, above the new floor; %s",
+        cli.unsigned(row.worker), row.until_ms and term.iso(row.until_ms) or "the layout's end",
+        row.state ~= "free" and "stop its holder and try again" or "leave the floor as it is, or wait until that time")
+    end
+  end
+end
+
+--- The floor that an advance would set now, by a clock that is right, instead of one that was set too high.
+function store_floor.lower(asked)
+  local place, opened = asked.place, asked.store
+  local ns = stores.done(place, opened:need())
+  local list <close> = stores.done(place, opened:workers())
+  local store_ms = list:counts().store_ms
+  local floor_ms = store_ms + margin_ms(asked)
+  stores.check_clock(asked, store_ms)
+  if (ns.floor_ms or 0) <= floor_ms then
+    cli.fail("nothing was done: the floor is %s an advance would set it now",
+      ns.floor_ms and "not above where" or "not set;")
+  end
+  check_granted(opened, list, floor_ms)
+  term.flush()
+  io.stderr:write(([[
+This is for a floor that was set by a clock that was ahead.  It sets the floor of namespace %s where
+an advance would set it now: at %s, the store's clock plus %.0f s.  Every holder of a number must
+claim again.
+]]):format(place.name, term.iso(floor_ms), margin_ms(asked) / 1000))
+  confirm(asked)
+  stores.done(place, opened:lower(floor_ms))
+  show.namespace(asked)
+end
+
+return store_floor

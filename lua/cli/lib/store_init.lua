@@ -1,0 +1,116 @@
+--- store_init.lua -- `vesta store init`: makes what a store needs, and a namespace's first record.
+local cli = require "cli.lib.cli"
+local facts = require "facts"
+local show = require "cli.lib.store_show"
+local store = require "store"
+local stores = require "cli.lib.stores"
+local term = require "term"
+
+local store_init = {}
+
+local COUNTS_AS_NEW = "it was created as new: if this store had lost it, run `vesta store advance` before anything "
+  .. "starts\n"
+
+--- "924-1023", within the layout's field: first, last.  nil: there is no text.
+function store_init.read_static(text, layout)
+  if not text then return nil end
+  local max = layout.worker and layout.fields[layout.worker].max or 0
+  local first, last = text:match "^(.-)%-(.*)$"
+  first, last = first and cli.number(first, max), last and cli.number(last, max)
+  if not first or not last or last < first then
+    cli.usage("--static is %s, which must be FIRST-LAST, numbers of the layout: 0 to %d", term.shown(text), max)
+  end
+  return first, last
+end
+
+--- The first record of a namespace, by what was asked for.
+function store_init.fresh(asked)
+  local layout = cli.check(facts.layout(asked.layout or stores.LAYOUT_DEFAULT))
+  local first, last = store_init.read_static(asked.static, layout)
+  return { layout = layout.text, static_first = first, static_last = last }
+end
+
+--- Ends the command unless the namespace may be made with this layout.  `what` begins the message.
+function store_init.admit(asked, fresh, what)
+  local may, text = asked.store:admit(fresh.layout)
+  if not may then cli.fail("%s: %s", what, text) end
+end
+
+--- The same once it is made, as another one may have been made meanwhile.
+function store_init.admit_made(asked, fresh)
+  store_init.admit(asked, fresh,
+    "the namespace was made, but let nothing lease from it: another came at the same time")
+end
+
+---------------------------------------------------------------- a namespace
+
+-- A namespace that exists stays as it is: either it is what was asked for, or it is not.
+local function keep_namespace(asked, ns)
+  local name = asked.place.name
+  if asked.layout then
+    local layout = cli.check(facts.layout(asked.layout))
+    if not store.is_leased(layout.text, ns.layout) then
+      cli.fail("the namespace %s exists with the layout %s, not %s as asked; it keeps its layout: use another name, or "
+        .. "give it a further one: vesta store relayout", name, ns.layout, asked.layout)
+    end
+  end
+  local first, last = store_init.read_static(asked.static, cli.check(facts.layout(ns.layout)))
+  if asked.static and (first ~= ns.static_first or last ~= ns.static_last) then
+    cli.fail("the namespace %s exists with the static numbers %s, not %s as asked: they stay as they are", name,
+      ns.static_first and ("%d-%d"):format(ns.static_first, ns.static_last) or "none", asked.static)
+  end
+  if asked.json then return end
+  cli.printf("namespace %s already exists and stays as it is\n", name)
+  if asked.again and not ns.floor_ms then term.out(COUNTS_AS_NEW) end
+end
+
+local function print_made(asked, ns)
+  cli.printf("namespace %s was created: %s\n", asked.place.name, ns.layout)
+  if not ns.floor_ms then return term.out(COUNTS_AS_NEW) end
+  cli.printf("no lease starts before %s: until then nobody gets ids\n", term.iso(ns.floor_ms))
+end
+
+local function make_namespace(asked)
+  local place, opened = asked.place, asked.store
+  local ns = stores.done(place, opened:namespace())
+  if ns.is_there then return keep_namespace(asked, ns) end
+  local fresh = store_init.fresh(asked)
+  store_init.admit(asked, fresh, "nothing was done")
+  if asked.again then stores.check_clock(asked, ns.store_ms) end
+  local made, text, outcome = opened:create(fresh, asked.again and asked.lease or nil)
+  if not made and outcome == "conflict" then -- another process made it just now
+    return keep_namespace(asked, stores.done(place, opened:need()))
+  end
+  stores.done(place, made, text, outcome)
+  store_init.admit_made(asked, fresh)
+  if not asked.json then print_made(asked, made) end
+end
+
+---------------------------------------------------------------- the store
+
+function store_init.run(asked)
+  local place, opened, about = asked.place, asked.store, asked.store:about()
+  if (asked.layout or asked.static) and not place.is_named then
+    cli.usage "--layout and --static describe a namespace: name it with --namespace"
+  end
+  if asked.segments and not about.has_counters then
+    cli.usage("--segments: the store %s: has no counters for segments", about.scheme)
+  end
+  if asked.again and not (place.is_named and asked.layout) then
+    cli.usage "--again recreates a lost namespace: give its --namespace, and the --layout that it had"
+  end
+  stores.done(place, opened:init())
+  if asked.segments and about.makes_table then stores.done(place, opened:init_counters()) end
+  if not asked.json then
+    cli.printf("store is ready: %s; %s\n", about.made, about.rights)
+    if asked.segments then
+      cli.printf("%s\n", about.makes_table and "for segments, the table leaf_alloc is there: vesta segments add TAG"
+        or "for segments, it makes what they need with the first vesta segments add TAG")
+    end
+  end
+  if not place.is_named then return end
+  make_namespace(asked)
+  if asked.json then show.namespace(asked) end
+end
+
+return store_init

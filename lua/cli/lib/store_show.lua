@@ -1,0 +1,88 @@
+--- store_show.lua -- `vesta store show`: a namespace's record and the states of its worker ids, or those of each
+-- namespace of a store.
+local cli = require "cli.lib.cli"
+local store = require "store"
+local stores = require "cli.lib.stores"
+local term = require "term"
+
+local store_show = {}
+
+local function print_namespace(place, ns, counts)
+  local ahead_ms = stores.ahead_ms(counts.store_ms)
+  local function fact(name, text) term.out(("%-13s"):format(name) .. text .. "\n") end
+  fact("namespace", stores.title(place))
+  term.out "layout       "
+  term.fitted(ns.layout, 13, 13)
+  fact("fingerprint", ns.fingerprint)
+  fact("incarnation", ns.incarnation)
+  fact("floor", ns.floor_ms and "no lease starts before " .. term.iso(ns.floor_ms) or "none")
+  if ns.static_first then
+    fact("static", ("%d to %d: given out by hand, never chosen"):format(ns.static_first, ns.static_last))
+  end
+  term.out "clock        "
+  term.fitted(("%s; this machine's is %.3f s %s"):format(term.iso(counts.store_ms), math.abs(ahead_ms) / 1000,
+    ahead_ms < 0 and "behind" or "ahead"), 13, 13)
+  fact("numbers", ("%d held, %d expired, %d free, %s never used"):format(counts.held, counts.expired, counts.free,
+    term.grouped(counts.never)))
+end
+
+local function print_json(place, ns, counts)
+  local members = stores.members(place)
+  local function add(name, value) if value ~= nil then table.insert(members, { name, value }) end end
+  add("layout", ns.layout)
+  add("fingerprint", ns.fingerprint)
+  add("incarnation", ns.incarnation)
+  add("floor_ms", ns.floor_ms)
+  add("static", ns.static_first and { ns.static_first, ns.static_last } or nil)
+  add("store_ms", counts.store_ms)
+  add("ahead_ms", stores.ahead_ms(counts.store_ms))
+  for _, state in ipairs(stores.STATES) do add(state, counts[state]) end
+  add("never", cli.count(counts.never))
+  cli.json(cli.object(members))
+end
+
+--- Prints a namespace of an open store.  true, or nil and a message.
+local function show(place, opened, json)
+  local ns, text, outcome = opened:need()
+  local list
+  if ns then list, text, outcome = opened:workers() end
+  if not list then return nil, stores.trouble(place, text, outcome) end
+  (json and print_json or print_namespace)(place, ns, list:counts())
+  list:close()
+  return true
+end
+
+--- Prints the namespace that was asked for.
+function store_show.namespace(asked)
+  local is_shown, text = show(asked.place, asked.store, asked.json)
+  if not is_shown then cli.fail("%s", text) end
+end
+
+-- Every namespace of the store, as if each had been named.
+local function show_all(asked)
+  local place, code = asked.place, 0
+  local names = stores.done(place, asked.store:names())
+  if not names[1] then
+    cli.fail "no namespace is in the store; make one: vesta store init --namespace NAME --layout ..."
+  end
+  table.sort(names)
+  for i, name in ipairs(names) do
+    if i > 1 and not asked.json then term.out "\n" end
+    local own = { name = name, public = place.publics[name] }
+    local opened <close> = cli.check(store.open(place.uri, name, place.secret))
+    local is_shown, text = show(own, opened, asked.json)
+    if not is_shown then
+      term.say(text)
+      term.say(("so the namespace %s is not shown"):format(name))
+      code = 1
+    end
+  end
+  return code
+end
+
+function store_show.run(asked)
+  if not asked.place.is_named then return show_all(asked) end
+  store_show.namespace(asked)
+end
+
+return store_show

@@ -1,0 +1,119 @@
+--- stores.lua -- what the commands for operators of stores share: which store and namespace the options name, and what
+-- a store's answers mean to people.
+--
+-- A place is { uri, name = the namespace as the store has it, public = the config's name of it or nil, secret, layout,
+-- is_named, publics }.
+local cli = require "cli.lib.cli"
+local facts = require "facts"
+local store = require "store"
+local term = require "term"
+local where = require "where"
+
+local stores = {}
+
+stores.LAYOUT_DEFAULT = "vesta-second"
+
+--- The options that say where a store is.
+stores.OPTIONS = {
+  { name = "config", letter = "c", value = "FILE", help = "a server's config, which has the store" },
+  { name = "store", value = "URI", help = store.FORMS },
+  { name = "namespace", value = "NAME", help = "which namespace of it (default: default; of a config its first)" },
+  where.EFFECTIVE,
+}
+
+---------------------------------------------------------------- where it is
+
+local function print_effective(found, json)
+  if not found.store then
+    where.show({ key = "store", absent = "none: name one, or run it with -c" }, json)
+  end
+  for _, key in ipairs { "config", "namespace", "path", "store", "layout" } do
+    if found.rows[key] then where.show(found.rows[key], json) end
+  end
+  if found.leased and found.publics[found.leased] then
+    where.show({ key = "leased_as", value = found.leased, origin = "file", by = "the config" }, json)
+  end
+end
+
+--- The place that the options name, completed from config and environment.  `one`: a namespace that is not named is the
+-- config's first, or `default`.  --effective prints it and ends the command.
+function stores.find(options, one)
+  local found = cli.go(where.store(options, one))
+  if options.effective then
+    print_effective(found, options.json)
+    cli.exit(0)
+  end
+  if not found.store and found.config then
+    cli.usage("the namespace %s of %s has no store: its numbers are of this machine; name it with --store file:DIR",
+      found.namespace, term.shown(found.config))
+  end
+  local row = found.rows.namespace
+  local is_named = one or row ~= nil and row.origin ~= "file"
+  local name = is_named and found.leased or "default"
+  return { uri = found.store, name = name, public = is_named and found.publics[name] or nil, secret = found.secret,
+    layout = found.layout, is_named = is_named, publics = found.publics }
+end
+
+function stores.no_store()
+  local state = store.state()
+  cli.usage("--store is missing: %s; or -c FILE%s", store.FORMS,
+    state and "; what had no --store is in --store file:" .. state or "")
+end
+
+--- Opens the store of a place, or ends the command.
+function stores.open(place)
+  if not place.uri then stores.no_store() end
+  return cli.check(store.open(place.uri, place.name, place.secret))
+end
+
+---------------------------------------------------------------- what it answers
+
+--- The message for a call that failed.
+function stores.trouble(place, text, outcome)
+  if outcome == "conflict" then return "another process has changed it meanwhile: check it and try again" end
+  if outcome == "moved" then
+    return ("the namespace %s has been replaced meanwhile: check it and try again"):format(place.name)
+  end
+  if outcome == "unknown" then
+    return ("no reply came: the change may have been made, or may still be made; check it (%s)"):format(text)
+  end
+  return text
+end
+
+--- The values of a store's method, or the end of the command with a message if it failed.
+function stores.done(place, value, ...)
+  if value == nil then cli.fail("%s", stores.trouble(place, ...)) end
+  return value, ...
+end
+
+---------------------------------------------------------------- how it is shown
+
+--- "orders.2, leased for orders"
+function stores.title(place)
+  return place.public and ("%s, leased for %s"):format(place.name, place.public) or place.name
+end
+
+--- The first members of a JSON object about the namespace.
+function stores.members(place)
+  local members = { { "namespace", place.name } }
+  if place.public then table.insert(members, { "public", place.public }) end
+  return members
+end
+
+--- How far this machine's clock is ahead of the store's.
+function stores.ahead_ms(store_ms) return term.now_ms() - store_ms end
+
+--- A floor is counted from the store's clock.  From a clock that is ahead it stops all processes, and from one that is
+-- behind it does not clear what was granted.  This machine's clock is the second opinion.
+function stores.check_clock(asked, store_ms)
+  local ahead_ms = stores.ahead_ms(store_ms)
+  if asked.trusts_clock or math.abs(ahead_ms) <= facts.lease(asked.lease).skew_ms then return end
+  cli.fail("nothing was done: the store's clock is %.1f s %s this machine's, and the floor is counted from it; correct "
+    .. "the one that is wrong, or add --trust-store-clock if it is this machine's", math.abs(ahead_ms) / 1000,
+    ahead_ms < 0 and "ahead of" or "behind")
+end
+
+--- The states of worker ids that were ever used.
+stores.STATES = { "held", "expired", "free" }
+
+return stores

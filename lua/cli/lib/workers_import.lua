@@ -1,0 +1,324 @@
+--- workers_import.lua -- `vesta workers import`: worker ids that another generator has given out become ids that no
+-- process leases here.  All ids that the original may have made with a worker id lie below the mark that it gets: a
+-- later holder starts above.
+local cli = require "cli.lib.cli"
+local facts = require "facts"
+local screen = require "screen"
+local store = require "store"
+local stores = require "cli.lib.stores"
+local term = require "term"
+
+local MARGIN_MS = 60000 -- how far the clocks of the original's machines may be ahead of the store's
+local DAY_MS = 86400000
+local BUTTERFLY_KEEPS_MS = DAY_MS -- how far ahead a running Butterfly writes its time
+local CLOCKS_APART_MS = 600000    -- a greater difference is one of time zones
+local NAME_MAX = 250
+local ISSUED_MAX = (1 << 32) - 1
+
+-- scheme: of the source.  name: what --name is, if there may be several in one place.  lost: the generator counts the
+-- worker ids that it issued, and this is why one has no row.  layouts: of its ids, unless --original names another.
+local KINDS = {
+  ["butterfly-db"] = { scheme = "mysql", name = "Butterfly's namespace", is_butterfly = true, has_zone = true },
+  ["butterfly-zk"] = { scheme = "zk", name = "Butterfly's namespace", is_butterfly = true },
+  leaf = { scheme = "zk", name = "leaf.name", lost = "its node was deleted", layouts = { "leaf" } },
+  uid = { scheme = "mysql", lost = "its row was deleted", layouts = { "uid", "uid time:29 worker:21" } },
+  vesta = { scheme = "mysql", layouts = { "vesta-second", "vesta-milli" } },
+}
+local BUTTERFLY_LAYOUTS = { ["1.0.1"] = "butterfly-v1.0.1", ["1.0.2"] = "butterfly" }
+
+local DEEDS = { "mark", "raise", "same", "clash" }
+
+-- An import has: kind (its name), rules (its row of KINDS), options, zone_ms (how far the original's zone is ahead of
+-- UTC), place and store (of the namespace), ns, layout, done (how many of each deed), issued (the highest one).
+local Import = {}
+Import.__index = Import
+
+---------------------------------------------------------------- what a worker id becomes
+
+-- Until when no process may have it, by the store's clock; 0: it is free at once.
+function Import:held_until_ms(row)
+  local end_ms = self.layout.end_ms
+  if not row.until_ms then
+    local days = self.options.days
+    return days and math.min(self.ns.store_ms + days * DAY_MS, end_ms) or end_ms
+  end
+  if row.until_ms <= self.ns.store_ms - MARGIN_MS then return 0 end
+  return row.until_ms < end_ms - MARGIN_MS and row.until_ms + MARGIN_MS or end_ms
+end
+
+-- The record that it shall have at least.
+function Import:wanted_of(row)
+  local store_ms, held_ms = self.ns.store_ms, self:held_until_ms(row)
+  local is_ever = held_ms >= self.layout.end_ms
+  local used_ms = held_ms > 0 and held_ms or store_ms
+  return { is_held = held_ms ~= 0, is_ever = is_ever, held_ms = held_ms, lease_ms = math.max(held_ms - store_ms, 0),
+    ["until"] = self.store:tick(not is_ever and used_ms + MARGIN_MS or nil), identity = self.kind,
+    holder = ("%s %s"):format(self.kind, row.who:sub(1, 100)) }
+end
+
+---------------------------------------------------------------- output
+
+function Import:print_row(row, wanted, deed, is_first)
+  if self.options.json then
+    local members = { { "worker", cli.count(row.worker) }, { "deed", deed }, { "held", wanted.is_held } }
+    if wanted.is_held and not wanted.is_ever then table.insert(members, { "held_until_ms", wanted.held_ms }) end
+    table.insert(members, { "until", cli.unsigned(wanted["until"]) })
+    table.insert(members, { "who", row.who })
+    return term.out((is_first and "" or ",") .. cli.encode(cli.object(members)))
+  end
+  local time = not wanted.is_held and "" or wanted.is_ever and "the layout's end" or term.iso(wanted.held_ms)
+  cli.printf("%6s  %-5s  %s%-24s  ", cli.unsigned(row.worker), deed, wanted.is_held and "held until " or "free       ",
+    time)
+  term.fitted(row.who, 52, 52)
+end
+
+function Import:print_end(count)
+  local done, yes = self.done, self.options.yes
+  if self.options.json then
+    local members = {}
+    for i, deed in ipairs(DEEDS) do members[i] = { deed, done[deed] } end
+    if self.rules.lost and count > 0 then table.insert(members, { "issued_to", cli.count(self.issued) }) end
+    table.insert(members, { "found", count })
+    table.insert(members, { "written", yes == true })
+    return term.out("]," .. cli.encode(cli.object(members)):sub(2) .. "\n")
+  end
+  if self.rules.lost and count > 0 then
+    term.fitted(("%s has issued numbers up to %s"):format(self.kind, cli.unsigned(self.issued)), 2, 0)
+  end
+  term.fitted(("%d numbers found: %d to mark, %d to raise, %d already marked, %d in conflict; %s"):format(count,
+    done.mark, done.raise, done.same, done.clash, yes and "done" or "nothing was written: add --yes to write"), 2, 0)
+end
+
+---------------------------------------------------------------- writing
+
+function Import:mark(list, row, wanted)
+  local deed, holder, outcome = self.store:mark(list, row.worker, wanted, self.options.yes)
+  if deed then return deed, holder end
+  term.say(("number %s was not marked; those already marked stay marked: run the import again"):format(
+    cli.unsigned(row.worker)))
+  return stores.done(self.place, nil, holder, outcome)
+end
+
+function Import:mark_all(rows)
+  local list, is_shown = stores.done(self.place, self.store:workers()), screen.is_shown()
+  self.ns.store_ms = list:counts().store_ms
+  if self.options.json then term.out(('{"from":"%s","numbers":['):format(self.kind)) end
+  for i, row in ipairs(rows) do
+    local wanted = self:wanted_of(row)
+    local deed, holder = self:mark(list, row, wanted)
+    self.done[deed] = self.done[deed] + 1
+    self:print_row(row, wanted, deed, i == 1)
+    if deed == "clash" then
+      term.say(("number %s is in use by the original (%s) and is also held here by %s: one of them must stop"):format(
+        cli.unsigned(row.worker), term.shown(row.who), term.shown(holder)))
+    end
+    if not is_shown then term.progress("numbers", i, #rows) end -- otherwise the rows show it
+  end
+  term.progress_end()
+  self:print_end(#rows)
+  return self.done.clash > 0 and 1 or 0
+end
+
+---------------------------------------------------------------- the original's layout
+
+local function has_fields_of(layout, other)
+  if #layout.fields ~= #other.fields or layout.worker ~= other.worker then return false end
+  for i, a in ipairs(layout.fields) do
+    local b = other.fields[i]
+    if a.name ~= b.name or a.width ~= b.width or a.low_width ~= b.low_width then return false end
+  end
+  return true
+end
+
+-- Whether the marks keep ids apart only if the time in a new id is later than the time in any old one: worker ids that
+-- are free, or will be, may have old ids of any time under another epoch.
+function Import:rests_on_time() return not self.rules.lost or self.options.days ~= nil end
+
+-- Whether ids of the namespace and of the original differ wherever their worker ids differ, or their real times do.
+function Import:is_apart(text)
+  local layout, original = self.layout, cli.check(facts.layout(text))
+  if not has_fields_of(layout, original) then return false end
+  return not self:rests_on_time() or layout.unit_us == original.unit_us and layout.epoch_ms <= original.epoch_ms
+end
+
+function Import:check_layout()
+  local given = self.options.original
+  local texts = given and { given } or self.rules.layouts or { BUTTERFLY_LAYOUTS[self.options.butterfly] }
+  for _, text in ipairs(texts) do
+    if self:is_apart(text) then return end
+  end
+  cli.fail("the namespace has the layout %s, and the original's ids have %s%s, so ids could collide: the namespace "
+    .. "needs %s; nothing was written%s", self.ns.layout, texts[1], texts[2] and " or a known variant" or "",
+    self:rests_on_time() and "the same fields and time unit, and no later epoch" or "the same fields",
+    given and "" or ". If the original was configured with another layout, add --original LAYOUT")
+end
+
+---------------------------------------------------------------- worker ids without a row
+
+-- The worker ids that were issued end below this.
+function Import:issued_until(rows, issued)
+  local kind, given = self.kind, self.options.issued
+  if issued.doubt and not given then
+    cli.fail("the highest number that %s issued is not known, because %s: a deleted row could have had any number. "
+      .. "Find the highest one in its ids with `vesta explain`, and add --issued N; nothing was written", kind,
+      issued.doubt)
+  end
+  if issued.issued_until <= issued.issued_first and not rows[1] and not given then
+    cli.fail("%s has issued no number, by its records: either it never started, or they were truncated or created "
+      .. "again. Find the highest number in its ids with `vesta explain`, and add --issued N; nothing was written",
+      kind)
+  end
+  local last = rows[#rows]
+  local stop = math.max(issued.issued_until, (given or -1) + 1, last and last.worker + 1 or 0)
+  if stop > self.ns.worker_max + 1 then
+    cli.fail("%s has issued the number %d, beyond the namespace's layout, which ends at %d: nothing was written", kind,
+      stop - 1, self.ns.worker_max)
+  end
+  return stop
+end
+
+-- All rows, with those of issued worker ids that have none.  If they are many, the namespace's static range excludes
+-- them, and they need no record.
+function Import:with_lost(rows, issued)
+  local ns, stop = self.ns, self:issued_until(rows, issued)
+  local is_many, first = stop > store.FOREIGN_MAX, issued.issued_first
+  local all, next_row, n = {}, 1, first
+  self.issued = stop - 1
+  local function add(row)
+    all[#all + 1] = row
+    if #all > store.FOREIGN_MAX then
+      cli.fail("%s has issued the numbers %d to %d, more than %d: create a namespace that excludes them: vesta store "
+        .. "init --static %d-%d; nothing was written", self.kind, first, stop - 1, store.FOREIGN_MAX, first, stop - 1)
+    end
+  end
+  while n < stop or rows[next_row] do
+    local row = rows[next_row]
+    if row and (row.worker <= n or n >= stop) then
+      add(row)
+      next_row = next_row + 1
+      if row.worker == n then n = n + 1 end
+    elseif is_many and ns.static_first and n >= ns.static_first and n <= ns.static_last then
+      n = math.min(ns.static_last + 1, row and row.worker or stop, stop)
+    else
+      add { worker = n, who = self.rules.lost }
+      n = n + 1
+    end
+  end
+  return all
+end
+
+---------------------------------------------------------------- the run
+
+-- A client that sends dates without a zone wrote them in its own zone, and the database read them in another.
+function Import:take_zone(rows)
+  if not self.zone_ms then return end
+  for _, row in ipairs(rows) do row.until_ms = row.wall_ms - self.zone_ms end
+end
+
+function Import:check_rows(rows)
+  local latest_ms = self.ns.store_ms + BUTTERFLY_KEEPS_MS + CLOCKS_APART_MS
+  for _, row in ipairs(rows) do
+    if self.rules.has_zone and row.until_ms and row.until_ms > latest_ms then
+      cli.fail("number %d (%s) would be held until %s, but Butterfly writes 24 hours ahead: its JVM is in a time zone "
+        .. "other than --zone %s; nothing was written", row.worker, term.shown(row.who), term.iso(row.until_ms),
+        self.options.zone)
+    end
+    if math.ult(self.ns.worker_max, row.worker) then
+      cli.fail("number %s (%s) is beyond the namespace's layout, which ends at %d: nothing was written",
+        cli.unsigned(row.worker), term.shown(row.who), self.ns.worker_max)
+    end
+  end
+end
+
+function Import:run(source)
+  self.ns = stores.done(self.place, self.store:need())
+  self.layout = cli.check(facts.layout(self.ns.layout))
+  self:check_layout()
+  local rows, issued = stores.done(source.place, source.store:foreign(self.kind, self.options.name))
+  self:take_zone(rows)
+  table.sort(rows, function(a, b) return math.ult(a.worker, b.worker) end)
+  if self.rules.lost then rows = self:with_lost(rows, issued) end
+  self:check_rows(rows)
+  return self:mark_all(rows)
+end
+
+---------------------------------------------------------------- options
+
+local function check_source(options, rules)
+  local scheme, name = rules.scheme, options.name
+  if not options.source then cli.usage("--source is missing: the %s: URI of what %s uses", scheme, options.from) end
+  if options.source:match "^[^:]*" ~= scheme then
+    cli.usage("--from %s reads from a %s: source", options.from, scheme)
+  end
+  if not rules.name and name then cli.usage("--name does not apply to %s", options.from) end
+  if rules.name and not name then cli.usage("--name is missing: %s", rules.name) end
+  if name and (name:find("/", 1, true) or #name > NAME_MAX or name:sub(1, 1) == ".") then
+    cli.usage("--name is %s, which must have 250 bytes at most, no '/', and no '.' in front", term.shown(name))
+  end
+end
+
+local function check_butterfly(options, rules)
+  if rules.is_butterfly and not options.butterfly then
+    cli.usage("--butterfly is missing: 1.0.1 for ids of that version or earlier, 1.0.2 for ids of that version or "
+      .. "later; three consecutive ids show which: docs/migrate.md, Butterfly")
+  end
+  if not rules.is_butterfly and options.butterfly then cli.usage("--butterfly does not apply to %s", options.from) end
+end
+
+-- "+08:00", "Z": milliseconds ahead of UTC.  nil: the database's own zone, or the original writes no dates.
+local function read_zone(options, rules)
+  local zone = options.zone
+  if zone and not rules.has_zone then cli.usage("--zone does not apply to %s", options.from) end
+  if not zone and rules.has_zone then
+    cli.usage("--zone is missing: the time zone of Butterfly's JVMs, such as +08:00 or Z, since they write "
+      .. "last_expire_time in it; or database, if the database is in the same zone or their driver converts")
+  end
+  if not zone or zone == "database" then return nil end
+  local unix_ms = #zone <= 6 and term.time("1970-01-02T00:00:00" .. zone)
+  if not unix_ms then
+    cli.usage("--zone is %s, which must be an offset such as +08:00 or Z, or database", term.shown(zone))
+  end
+  return DAY_MS - unix_ms
+end
+
+local function run(options, operands)
+  if operands[1] then cli.usage("unexpected operand %s", term.shown(operands[1])) end
+  if not options.from then cli.usage "--from is missing: butterfly-db, butterfly-zk, leaf, uid or vesta" end
+  local rules = KINDS[options.from]
+  check_source(options, rules)
+  check_butterfly(options, rules)
+  local zone_ms = read_zone(options, rules)
+  if options.issued and not rules.lost then
+    cli.usage("--issued does not apply to %s, which issues no numbers in sequence", options.from)
+  end
+  if options.original then cli.check(facts.layout(options.original)) end
+  local place = stores.find(options, true)
+  local import = setmetatable({ kind = options.from, rules = rules, options = options, zone_ms = zone_ms, place = place,
+    store = stores.open(place), done = { mark = 0, raise = 0, same = 0, clash = 0 } }, Import)
+  local source = { uri = options.source, name = "default" } -- --name need not be a name of ours
+  return import:run { place = source, store = stores.open(source) }
+end
+
+return {
+  name = "import",
+  options = cli.rows {
+    { name = "from", kind = "choice", value = "butterfly-db|butterfly-zk|leaf|uid|vesta",
+      help = "which generator's numbers" },
+    { name = "source", value = "URI", help = "where they are: mysql://USER@HOST/DB, zk://HOSTS/butterfly, /snowflake" },
+    { name = "name", value = "NAME", help = "Butterfly's namespace, or Leaf's leaf.name" },
+    { name = "butterfly", kind = "choice", value = "1.0.1|1.0.2",
+      help = "the version that its ids come from: 1.0.1 or earlier, 1.0.2 or later" },
+    { name = "zone", value = "+HH:MM|database", help = "the time zone of Butterfly's JVMs" },
+    { name = "original", value = "LAYOUT",
+      help = "the layout of the original's ids, if it was configured (default: its preset)" },
+    { name = "issued", kind = "count", value = "N", min = 0, max = ISSUED_MAX,
+      help = "the highest number that Leaf or UidGenerator ever issued, if its records no longer show it" },
+    stores.OPTIONS,
+    { name = "days", kind = "count", value = "N", min = 1, max = 36500,
+      help = "how long numbers that the original never frees stay out of use (default: for ever)" },
+    { name = "yes", kind = "switch", help = "write the changes; without it nothing is written" },
+    { name = "dry-run", kind = "switch", help = "only show what would be written (the default)" },
+    { name = "json", kind = "switch", help = "print one JSON object" },
+  },
+  run = run,
+}

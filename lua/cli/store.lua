@@ -1,0 +1,134 @@
+--- store.lua -- `vesta store init|show|advance|lower|relayout`: what an operator does to a store once, and a server
+-- never does.
+local cli = require "cli.lib.cli"
+local facts = require "facts"
+local floor = require "cli.lib.store_floor"
+local init = require "cli.lib.store_init"
+local show = require "cli.lib.store_show"
+local store = require "store"
+local stores = require "cli.lib.stores"
+local term = require "term"
+
+---------------------------------------------------------------- relayout
+
+local NOT_DONE = { mismatch = true, layout = true, epoch = true }
+
+-- The next layout of a namespace in use: hosts move to it one by one, by their configs.
+local function relayout(asked)
+  local place = asked.place
+  local function need(value, text, code)
+    if value == nil and NOT_DONE[code] then cli.fail("nothing was done: %s", text) end
+    return cli.check(value, text, code)
+  end
+  local warning = need(store.lifetime(asked.layout))
+  if warning ~= "" then term.say(warning) end
+  local made = need(asked.store:extend(asked.layout))
+  if asked.json then
+    return cli.json(cli.object { { "namespace", place.name }, { "leased_as", made.leased_as },
+      { "layout", made.layout }, { "created", made.is_new } })
+  end
+  cli.printf("proved: no id of this layout can be equal to one that %s has given or will give\n", place.name)
+  cli.printf("%s %s: %s\n", made.leased_as, made.is_new and "was created" or "is there already", made.layout)
+  term.out "host by host, put this into the config and restart:\n"
+  cli.printf('  namespaces = { ["%s"] = { leased_as = "%s", layout = "%s", ...\n', place.name, made.leased_as,
+    made.layout)
+end
+
+---------------------------------------------------------------- what was asked for
+
+local ACTIONS = { init = init.run, show = show.run, advance = floor.advance, lower = floor.lower, relayout = relayout }
+
+local function check_action(action)
+  if not action then cli.usage "the subcommand is missing: init, show, advance, lower or relayout" end
+  if ACTIONS[action] then return end
+  local near = term.nearest(action, { "init", "show", "advance", "lower", "relayout" })
+  if near then cli.usage("there is no subcommand %s; did you mean %s?", term.shown(action), near) end
+  cli.usage("there is no subcommand %s; there are init, show, advance, lower and relayout", term.shown(action))
+end
+
+-- Options that mean something to one subcommand only.
+local function check_options(options, action)
+  local is_floor, is_init = action == "advance" or action == "lower", action == "init"
+  local is_dated = is_floor or options.again
+  if options.yes and not is_floor then cli.usage "--yes is for advance and lower" end
+  if options.again and not is_init then cli.usage "--again is for init" end
+  if options.segments and not is_init then cli.usage "--segments is for init" end
+  if options["trust-store-clock"] and not is_dated then
+    cli.usage "--trust-store-clock is for advance, lower and init --again"
+  end
+  if options.lease and not is_dated then cli.usage "--lease is for advance, lower and init --again" end
+end
+
+local function run(options, operands)
+  local action = operands[1]
+  check_action(action)
+  if operands[2] then cli.usage("unexpected operand %s", term.shown(operands[2])) end
+  check_options(options, action)
+  if options.static and not options.layout then
+    cli.usage "--static needs --layout, which says what numbers there are"
+  end
+  if options.layout then init.read_static(options.static, cli.check(facts.layout(options.layout))) end
+  if action == "relayout" and not options.layout and not options.effective then
+    cli.usage "relayout needs --layout, the namespace's next one"
+  end
+  local place = stores.find(options, action == "relayout")
+  if action == "relayout" and place.public then
+    place.name = place.public -- its generations are those of the public name
+  end
+  return ACTIONS[action] { place = place, store = stores.open(place), json = options.json, yes = options.yes,
+    again = options.again, segments = options.segments, trusts_clock = options["trust-store-clock"],
+    lease = options.lease or "balanced", static = options.static,
+    layout = options.layout or place.is_named and place.layout or nil }
+end
+
+return {
+  order = 160,
+  line = "create, inspect and repair the stores of worker numbers",
+  usage = "store init|show|advance|lower|relayout [OPTION...]",
+  about = [[
+A shared store is prepared once, by an operator; a server never does it silently.
+
+  init     creates what the store needs (tables, a root node; with --segments
+           also the table of counters that a database which Leaf uses has
+           already), and with --namespace the record of that namespace, with
+           the --static numbers that are given out by hand; what exists stays
+           as it is; a namespace that this store had and lost is created
+           --again: no lease starts before the store's clock plus a margin, so
+           that ids which somebody may still hold are not repeated
+  show     the namespace's record, and how many numbers are held, expired and
+           free; without --namespace, those of every namespace in the store
+  advance  continues with a store that lost what it had acknowledged: every
+           holder must claim again, and no lease starts before the store's
+           clock plus a margin; asks first, unless --yes is given
+  lower    lowers a floor that was set by a clock that was ahead; asks first,
+           unless --yes is given
+  relayout the next --layout of a namespace in use: proves that its ids differ
+           from all that the namespace can have given, then creates NAME.2,
+           which hosts move to one by one, by leased_as in their configs
+
+  $ vesta store init --store sqlite:/var/lib/vesta/vesta.db \
+    --namespace orders --layout snowflake
+  store is ready: the database and its tables are there; ...
+  namespace orders was created: sign:1=0 time:41 worker:10 seq:12 unit=1ms ...
+
+  $ vesta store show --store 'zk://zk1/vesta?secret_file=/etc/vesta/zk.auth'
+  namespace    orders
+  ...
+  numbers      3 held, 0 expired, 1 free, 1,020 never used
+]],
+  options = cli.rows {
+    stores.OPTIONS,
+    { name = "layout", value = "TEXT|PRESET", help = "of a new namespace (default: vesta-second)" },
+    { name = "static", value = "FIRST-LAST", help = "of a new namespace: numbers that are given out by hand" },
+    { name = "lease", kind = "choice", value = "local|strict|balanced|autonomous",
+      help = "advance, lower, init --again: the widest preset in use there (default: balanced)" },
+    { name = "again", kind = "switch",
+      help = "init: the store lost this namespace: no lease starts before the store's clock plus a margin" },
+    { name = "segments", kind = "switch", help = "init: also the table of counters for segments, leaf_alloc" },
+    { name = "yes", kind = "switch", help = "advance, lower: do it without asking" },
+    { name = "trust-store-clock", kind = "switch",
+      help = "advance, lower, init --again: the store's clock is right, and this machine's is off" },
+    { name = "json", kind = "switch", help = "print one JSON object" },
+  },
+  run = run,
+}

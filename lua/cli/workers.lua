@@ -1,0 +1,123 @@
+--- workers.lua -- `vesta workers`: which processes hold the worker ids of a namespace, how much longer, by whose clock.
+local cli = require "cli.lib.cli"
+local screen = require "screen"
+local stores = require "cli.lib.stores"
+local term = require "term"
+local watch = require "cli.lib.watch"
+
+---------------------------------------------------------------- for people
+
+-- A narrow terminal has no room for the clock, nor for milliseconds.
+local COLUMNS = { { "NUMBER", 6, 6 }, { "STATE", -7, -7 }, { "LEFT", 8, 8 }, { "CLOCK", 10, 0 },
+  { "USED BELOW", -24, -20 }, { "HOLDER, IDENTITY", -35, -35 } }
+
+local function used_below(row, is_narrow)
+  local ms = row.until_ms
+  if not ms then return "the layout's end" end
+  return term.iso(is_narrow and ms - ms % 1000 or ms)
+end
+
+local function print_row(row, is_narrow)
+  local holder = ("%s  %s%s%s"):format(row.holder ~= "" and row.holder or "-", row.identity,
+    row.is_own and "" or "  [another layout's]", row.is_in_range and "" or "  [not a number of this layout]")
+  term.row(COLUMNS, { cli.unsigned(row.worker), row.state, row.left_ms and term.left(row.left_ms) or "-",
+    row.clock_ms and ("%+.3f s"):format(row.clock_ms / 1000) or "-", used_below(row, is_narrow), term.clean(holder),
+    paint = row.state == "expired" and { nil, "yellow" } or nil })
+end
+
+local function print_table(place, list)
+  local counts, is_narrow = list:counts(), term.is_narrow(COLUMNS)
+  term.table(COLUMNS)
+  for i = 1, #list do print_row(list:row(i), is_narrow) end
+  term.fitted(("%s: %d held, %d expired, %d free, %s never used; at %s by the store's clock"):format(
+    stores.title(place), counts.held, counts.expired, counts.free, term.grouped(counts.never),
+    term.iso(counts.store_ms)), 2, 0)
+end
+
+---------------------------------------------------------------- for programs
+
+local function row_json(row)
+  local members = { { "worker", cli.count(row.worker) }, { "state", row.state } }
+  local function add(name, value) if value ~= nil then table.insert(members, { name, value }) end end
+  add("left_ms", row.left_ms)
+  add("clock_ms", row.clock_ms)
+  add("until", cli.unsigned(row["until"]))
+  add("until_ms", row.until_ms)
+  add("written_ms", row.written_ms)
+  add("lease_ms", row.lease_ms)
+  add("epoch", cli.count(row.epoch))
+  add("holder", row.holder)
+  add("identity", row.identity)
+  add("fits", row.is_own and row.is_in_range)
+  return cli.encode(cli.object(members))
+end
+
+local function print_json(place, list)
+  local counts, members = list:counts(), stores.members(place)
+  table.insert(members, { "store_ms", counts.store_ms })
+  table.insert(members, { "ahead_ms", stores.ahead_ms(counts.store_ms) })
+  for _, state in ipairs(stores.STATES) do table.insert(members, { state, counts[state] }) end
+  table.insert(members, { "never", cli.count(counts.never) })
+  term.out(cli.encode(cli.object(members)):sub(1, -2) .. ',"workers":[')
+  for i = 1, #list do term.out((i > 1 and "," or "") .. row_json(list:row(i))) end
+  term.out "]}\n"
+end
+
+---------------------------------------------------------------- the command
+
+local function run(options, operands)
+  if operands[1] then
+    cli.usage("unexpected operand %s; there is `vesta workers import`", term.shown(operands[1]))
+  end
+  local place = stores.find(options, true)
+  local opened, list = stores.open(place), nil
+
+  local function look()
+    if list then list:close() end
+    local ns, text = opened:need()
+    if ns then list, text = opened:workers() end
+    return ns ~= nil and list ~= nil, text
+  end
+  local function print() (options.json and print_json or print_table)(place, list) end
+
+  if options.watch then return watch.run(look, print, not options.json and screen.is_shown()) end
+  local is_seen, text = look()
+  if not is_seen then cli.fail("%s", text) end
+  print()
+end
+
+return {
+  order = 170,
+  line = "who holds which worker number",
+  usage = "workers [OPTION...]\n       vesta workers import --from KIND --source URI [OPTION...]",
+  about = [[
+Lists the numbers of a namespace that were ever used: held by whom and for how much longer, expired or
+free; how far the holder's clock was from the store's when it last wrote; and the time before which
+all ids granted to it lie.  Changes nothing.
+
+import reads which numbers another generator has given out (Butterfly's table or nodes, Leaf's nodes,
+UidGenerator's or Vesta (Java)'s table) and marks them as held, or as used up to now, so that none is leased
+twice.  Without --yes it only shows what it would write.  `vesta help workers import` has its options.
+
+  $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db
+  NUMBER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, ...
+     417  held        11:58    -0.002 s  2026-11-21T20:10:00.123Z  web1 pid ...
+  default: 1 held, 0 expired, 0 free, 1,023 never used; at ...
+
+  $ vesta workers import --from leaf --source zk://zk1:2181/snowflake \
+    --name orders --store 'zk://zk1/vesta?secret_file=/etc/vesta/zk.auth' \
+    --namespace orders
+       3  mark   held until the layout's end          10.0.0.4:8080-0000000003
+  ...
+
+  $ vesta workers --store file:/var/lib/vesta --watch --json
+  {"namespace":"default","store_ms":1795300000000,...
+]],
+  options = cli.rows {
+    stores.OPTIONS,
+    { name = "watch", kind = "switch", help = "refresh every second until interrupted" },
+    { name = "json", kind = "switch", help = "print a JSON object; with --watch one per line" },
+  },
+  run = run,
+  words = { require "cli.lib.workers_import" },
+}
