@@ -61,5 +61,5 @@ const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol prot
 }
 
 struct vs_slice vs_arg(const struct vs_request *request, int i) {
-    return i < request->args->count ? request->args->at[i] : (struct vs_slice){NULL, 0};
+    return i < request->arg_count ? request->arg[i] : (struct vs_slice){NULL, 0};
 }

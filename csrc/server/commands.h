@@ -60,8 +60,8 @@ const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol prot
 bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol);
 /* Whether this server keeps a command that is there from the session's listener. */
 bool vs_call_is_kept(const struct vs_call *call, const struct vs_session *session);
-/* The command of a request, whose name is taken off the arguments; NULL: there is none, and they are as they were. */
-const struct vs_call *vs_resp_call(struct vs_args *args);
+/* Gives a request its command and the arguments behind the command's name; r->call is NULL if there is no such command. */
+void vs_resp_bind(struct vs_request *r, const struct vs_args *args);
 
 bool vs_http_is_v1(struct vs_slice path); /* there, answers and problems are JSON */
 /* Fills args from the path's rest, the query and a form; settles in which type r is answered.  false: the reply is a

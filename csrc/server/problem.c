@@ -105,7 +105,9 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
     r->status = fault->status;
     if (r->status == 503 && r->retry_after_s == 0) r->retry_after_s = 1;
     r->json = r->call ? r->call->json : r->json; /* a problem of /v1 is JSON whatever Accept says */
-    if (r->call && r->call->flags & VS_CALL_TINYID) {
+    if (r->fail) {
+        r->fail(r, text);
+    } else if (r->call && r->call->flags & VS_CALL_TINYID) {
         vs_tinyid_failure(r, text);
     } else if (r->json) {
         put_problem(r, code, text);

@@ -1,6 +1,9 @@
-/* request.h -- a request as a handler sees it: what was asked, of which namespace, the reply being built; never a
- * socket.  A handler never blocks: where no id is to be had it returns VS_WAITS, and is called again later, with the
- * arguments as they were. */
+/* request.h -- a request as a handler sees it: what was asked, of which namespace, the reply being built.  Knows no
+ * socket.
+ *
+ * A handler runs once and never blocks.  It states what it needs and which function goes on from there:
+ * vs_request_enter finds the namespace or the tag, the vs_take_... functions (take.h) take ids, and the last function
+ * writes the reply.  If something is not there yet, these return VS_WAITS, and wait.c runs the stage again later. */
 #ifndef VS_REQUEST_H
 #define VS_REQUEST_H
 
@@ -9,17 +12,41 @@
 
 enum vs_reply_state {
     VS_ANSWERED,
-    VS_WAITS,
-    VS_AGAIN, /* a part was answered, and there is no room for more */
+    VS_WAITS, /* for request->waits_for */
+    VS_AGAIN, /* a part of the reply was written: request->stage writes the next one when there is room */
     VS_QUIT
+};
+
+/* What a request waits for. */
+enum vs_waits_for {
+    VS_FOR_NOTHING,
+    VS_FOR_OPENING, /* its namespace is being opened */
+    VS_FOR_SHARE,   /* its client, its address or its namespace is over a rate or a fair share */
+    VS_FOR_TABLES,  /* the tables of tags are being read, and one of them may have its name */
+    VS_FOR_IDS,
+    VS_FOR_JOB /* a database has session->waiting.job */
+};
+
+/* What the name in a request must be. */
+enum vs_kind {
+    VS_KIND_ANY,       /* a namespace, or a tag that issues numbers */
+    VS_KIND_NAMESPACE, /* ids that have parts */
+    VS_KIND_LAYOUT,    /* the same, if ids are only read or made by hand: the namespace may have ended */
+    VS_KIND_TAG,       /* numbers that count */
+    VS_KIND_COUNTER,   /* ... and that are written in digits, because they are added up */
+    VS_KIND_DENSE      /* ... without a gap */
 };
 
 struct vs_call;
 struct vs_http;
+struct vs_request;
+typedef enum vs_reply_state vs_handler(struct vs_request *);
+
 struct vs_request {
     struct vs_session *session;
     const struct vs_call *call;
-    const struct vs_args *args;
+    const struct vs_slice *arg; /* arg_count of them */
+    int arg_count;
     struct vs_out *out;        /* HTTP: takes the body */
     size_t start;              /* out->used where the reply, or the body, begins */
     struct vs_namespace *ns;   /* the namespace that is asked; the first until a handler knows better */
@@ -30,11 +57,21 @@ struct vs_request {
     enum vs_protocol protocol;
     const struct vs_http *http;   /* what was asked, beside args; NULL: over RESP */
     bool json;                    /* HTTP: problems, and answers where there is a choice, are JSON */
-    struct vs_namespace *opening; /* the namespace that is asked, where it is not open yet */
-    int held;                     /* enum vs_share_kind: what it asks for is over its share just now */
-    uint64_t most; /* ids that it may have: decided once, so that a reload changes no request that waits; 0: not yet */
-    size_t charged;               /* namespaces that this run came by, and that are charged with the request */
-    bool reading;                 /* the name that is asked may be that of a tag, whose table is about to be read */
+    enum vs_waits_for waits_for;
+    int held;          /* VS_FOR_SHARE: enum vs_share_kind, which one */
+    vs_handler *stage; /* runs when what the request waits for is there */
+    vs_handler *then;  /* what the stage calls when it is done */
+    /* vs_request_enter */
+    enum vs_kind kind;
+    int name, names, entered; /* the first of its arguments that are names, how many are, how many were entered */
+    bool has_form;            /* some tag's numbers are written by a form */
+    /* take.h */
+    uint64_t n; /* ids that are wanted */
+    union {
+        struct vesta_block block;
+        struct vesta_numbers numbers;
+    } got;
+    void (*fail)(struct vs_request *, const char *text); /* writes the reply of a failure; NULL: in the usual form */
     struct vs_slice bytes;        /* RESP: as it came; none where it waited, or is a transaction's */
     size_t behind;                /* how many more came right behind it */
     /* set with the reply */
@@ -49,8 +86,6 @@ struct vs_request {
     struct vesta_pause pause; /* VS_WAITS */
 };
 
-typedef enum vs_reply_state vs_handler(struct vs_request *);
-
 /* The i-th argument; a NULL text where it was not given. */
 struct vs_slice vs_arg(const struct vs_request *request, int i);
 
@@ -61,17 +96,29 @@ bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_p
  * in digits.  false: the form has no room for it, and the reply says so. */
 bool vs_put_id(struct vs_request *request, uint64_t id);
 
+/* Writes ids[0] as the reply. */
+enum vs_reply_state vs_put_one(struct vs_request *request);
+
 /* Reads an argument as how many are asked for, 1 where it was not given.  false: it is none of 1 to max, and the reply
  * says so. */
 bool vs_read_up_to(struct vs_request *request, struct vs_slice count, uint64_t max, uint64_t *n);
 /* ... of ids: nor more than this client may have of one request. */
 bool vs_read_n(struct vs_request *request, struct vs_slice count, uint64_t max, uint64_t *n);
 
-/* Runs a request's handler and settles a pause.  VS_WAITS: it is in session->waiting from now on, and shall be run
- * again after waiting.wait_us; VS_AGAIN: run it again when there is room; else the reply is complete. */
+/* Admits a request and runs its handler.  VS_WAITS: session->waiting.request goes on after waiting.wait_us; VS_AGAIN: it
+ * goes on when there is room; else the reply is complete, and vs_request_end is called when it was sent. */
 enum vs_reply_state vs_request_run(struct vs_request *request);
-/* The request that waits, as it came, for a reply that begins where `out` is. */
-struct vs_request vs_request_recall(struct vs_session *session, struct vs_out *out);
+/* Goes on with session->waiting.request, whose reply begins where `out` is; returns the same. */
+enum vs_reply_state vs_request_go_on(struct vs_request *request, struct vs_out *out);
+/* Counts a request that was answered, and forgets what was kept for it. */
+void vs_request_end(struct vs_request *request);
+
+/* Has `stage` run again when that is there, at the latest when the request may wait no longer.  Always VS_WAITS. */
+static inline enum vs_reply_state vs_wait_for(struct vs_request *r, enum vs_waits_for what, vs_handler *stage) {
+    r->waits_for = what;
+    r->stage = stage;
+    return VS_WAITS;
+}
 
 /* Answers with a failure: `code` is a stable name ("bad_id"), the rest a printf text.  Always VS_ANSWERED. */
 enum vs_reply_state vs_refuse(struct vs_request *request, const char *code, const char *format, ...)
@@ -93,10 +140,8 @@ static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns
     r->tag = NULL;
 }
 
-/* Where who waits for the same as this request queues up. */
+/* The queue of those that wait for an id of the same namespace or tag. */
 static inline int vs_request_queue(const struct vs_request *r) {
-    if (r->held) return VS_QUEUE_OF_SHARES;
-    if (r->reading) return VS_QUEUE_OF_TABLES;
     const struct vs_app *app = r->session->app;
     return VS_QUEUE_OF_IDS + (r->tag ? app->ns_count + r->tag->place : (int)(r->ns - app->ns));
 }
@@ -106,7 +151,7 @@ enum vs_client_count vs_code_reason(int code);
 
 void vs_shares_took(struct vs_request *request, uint64_t n); /* shares.h */
 
-/* Counts ids that a request was given, from its namespace or tag; a request that was answered. */
+/* Counts ids that a request was given, from its namespace or tag. */
 static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
     struct vs_scratch *scratch = r->session->scratch;
     vs_add(r->tag ? &r->tag->counts[scratch->loop].given[r->protocol]
@@ -119,28 +164,17 @@ static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
     vs_add(&r->session->member.ids, n);
 }
 
-static inline void vs_count_request(struct vs_request *r) {
-    vs_count *of_client = r->session->scratch->counts->of_client[r->session->grant.count];
-    vs_add(&of_client[r->code ? vs_code_reason(r->code) : VS_CLIENT_ANSWERED], 1 + r->also);
-    vs_add(&r->session->scratch->counts->requests[r->session->protocol][r->code], 1 + r->also);
-    vs_add(r->code ? &r->session->member.refused : &r->session->member.requests, 1 + r->also);
-    atomic_store_explicit(&r->session->member.call, r->call, memory_order_relaxed);
-    r->session->scratch->answered += 1 + r->also;
-}
-
 /* Answers that there is no memory for what the request needs.  Always VS_ANSWERED. */
 enum vs_reply_state vs_refuse_memory(struct vs_request *request);
 
-/* Turns the request to what a name means, a namespace or a tag; a name that was not given means the first namespace.
- * false: there is none, or it is not open, and the reply says so. */
-bool vs_request_enter(struct vs_request *request, struct vs_slice name);
-/* The same where only a namespace, or only a tag, is of use: for ids that have parts, for numbers that count. */
-bool vs_request_enter_namespace(struct vs_request *request, struct vs_slice name);
-/* A namespace whose ids are read, or made by hand: it may have ended. */
-bool vs_request_enter_layout(struct vs_request *request, struct vs_slice name);
-bool vs_request_enter_tag(struct vs_request *request, struct vs_slice name);
-/* ... or only a tag whose numbers are written in digits: for numbers that add up. */
-bool vs_request_enter_counter(struct vs_request *request, struct vs_slice name);
+#define VS_NO_NAME (1 << 30) /* no argument is the name: the first namespace is meant */
+/* Turns the request to what its name means, charges it to a namespace, and calls `then`.  `name` is the argument that
+ * contains the name; if it was not given, the first namespace is meant. */
+enum vs_reply_state vs_request_enter(struct vs_request *request, int name, enum vs_kind kind, vs_handler *then);
+/* The same for all arguments; the request is turned to the last one. */
+enum vs_reply_state vs_request_enter_all(struct vs_request *request, vs_handler *then);
+/* Rejects a request that has waited for its namespace or its tag for long enough.  Always VS_ANSWERED. */
+enum vs_reply_state vs_request_not_entered(struct vs_request *request);
 /* Turns the request to what a name means.  false: nothing, and it is as it was. */
 bool vs_request_find(struct vs_request *request, struct vs_slice name);
 /* The tags that there are for this request. */

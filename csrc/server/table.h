@@ -31,12 +31,12 @@ ROUTE(vs_on_leaf_segment, VS_NEEDS_GIVE, "/api/segment/get/", VS_ANY_METHOD, NUL
       "/api/segment/get/{key} -- the next number of the tag")
 ROUTE(vs_on_tinyid, VS_CALL_TINYID | VS_NEEDS_GIVE, "/tinyid/id/nextId", VS_ANY_METHOD, "bizType,batchSize,token", true,
       "/tinyid/id/nextId?bizType=TAG&batchSize=1..10000&token=TOKEN -- the next numbers of the tag")
-ROUTE(vs_on_tinyid_simple, VS_CALL_TINYID | VS_NEEDS_GIVE, "/tinyid/id/nextIdSimple", VS_ANY_METHOD,
+ROUTE(vs_on_tinyid, VS_CALL_TINYID | VS_NEEDS_GIVE, "/tinyid/id/nextIdSimple", VS_ANY_METHOD,
       "bizType,batchSize,token", false,
       "/tinyid/id/nextIdSimple?bizType=TAG&batchSize=1..10000&token=TOKEN -- the same as text")
 ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentId", VS_ANY_METHOD, "bizType,token",
       true, "/tinyid/id/nextSegmentId?bizType=TAG&token=TOKEN -- a range for tinyid's client")
-ROUTE(vs_on_tinyid_segment_simple, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentIdSimple", VS_ANY_METHOD,
+ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentIdSimple", VS_ANY_METHOD,
       "bizType,token", false, "/tinyid/id/nextSegmentIdSimple?bizType=TAG&token=TOKEN -- the same as text")
 CALL("VESTA.RESERVE", vs_on_reserve, 1, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations", VS_POST,
      "tag,hold_ms", true,

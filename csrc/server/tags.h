@@ -1,9 +1,9 @@
 /* tags.h -- the tags of counters that are served.  They come and go while the loops run, so the loops see them as a set
  * that never changes: whoever adds or takes away a tag makes another set and puts it in this one's place.
  *
- * A loop looks at the set while it handles a request, a transaction from its first tag to its end; nobody else does, so
- * a set is free when each loop has passed from one request to another since it was replaced (vs_serve_passed) and no
- * transaction holds it.  A tag that is in no set any more is then free, too. */
+ * A loop looks at the set while it handles a request; transactions and requests that wait hold it from their first tag to
+ * their end.  So a set is free when each loop has passed from one request to another since it was replaced
+ * (vs_serve_passed) and nothing holds it.  A tag that is in no set any more is then free, too. */
 #ifndef VS_SERVER_TAGS_H
 #define VS_SERVER_TAGS_H
 
@@ -36,7 +36,7 @@ struct vs_served_tag {
 };
 
 struct vs_tag_set {
-    atomic_int holders; /* transactions */
+    atomic_int holders; /* transactions, and requests that wait */
     size_t count, mask;
     struct vs_served_tag **at; /* by name, ascending */
     uint16_t *slot;            /* by hash & mask, and the next: 1 + an index of `at`; 0: free */

@@ -15,18 +15,26 @@ static void keep(struct vs_session *s, const uint64_t *ids, size_t count, size_t
     s->waiting.ids_count = count;
 }
 
-/* Or those who wait could be passed by again and again.  Who was in that queue is at its turn. */
+/* Else requests that wait could be overtaken again and again.  A request that waits in that queue is at its turn. */
 static bool must_queue(struct vs_request *r) {
     struct vs_session *s = r->session;
     int at = vs_request_queue(r);
-    if (r->tag && r->tag->desk) return false; /* who is there at once shares a step of the database */
+    if (r->tag && r->tag->desk) return false; /* requests that come together share a step of the database */
     bool was_there = s->waiting.deadline_us != 0 && s->waiting.queue == at;
     if (s->scratch->queue[at].waiting == 0 || was_there) return false;
     r->pause = s->scratch->queue[at].pause;
     return true;
 }
 
-bool vs_desk_ask(struct vs_request *r, const struct vs_desk_job *what) {
+enum vs_reply_state vs_take_wait(struct vs_request *r, vs_handler *stage) {
+    enum vs_waits_for ids = r->session->waiting.job ? VS_FOR_JOB : VS_FOR_IDS;
+    return vs_wait_for(r, r->held ? VS_FOR_SHARE : ids, stage);
+}
+
+/* ------------------------------------------------------------------ from the tag's desk */
+
+/* Has session->waiting.job done.  false: too much waits at the desk, or there is no memory. */
+static bool ask_desk(struct vs_request *r, const struct vs_desk_job *what) {
     const struct vesta_clock *clock = r->session->app->clock;
     struct vs_desk_job *job = vs_desk_job_new(what);
     if (!job) return false;
@@ -51,9 +59,8 @@ bool vs_desk_ask(struct vs_request *r, const struct vs_desk_job *what) {
 static int numbers_of_desk(struct vs_request *r, uint64_t n, struct vesta_numbers *numbers) {
     struct vs_waiting *waiting = &r->session->waiting;
     r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = 0};
-    if (!waiting->job) {
-        (void)vs_desk_ask(
-            r, &(struct vs_desk_job){.ask = VS_DESK_NUMBERS, .count = n}); /* else it waits, and tries again */
+    if (!waiting->job) { /* if the desk does not take it, the request waits and asks again */
+        (void)ask_desk(r, &(struct vs_desk_job){.ask = VS_DESK_NUMBERS, .count = n});
         return VESTA_EPAUSE;
     }
     if (!atomic_load(&waiting->job->is_done)) return VESTA_EPAUSE;
@@ -68,6 +75,19 @@ static int numbers_of_desk(struct vs_request *r, uint64_t n, struct vesta_number
     vs_desk_job_let(job);
     return rc;
 }
+
+static enum vs_reply_state job_done(struct vs_request *r) {
+    r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = 0};
+    return atomic_load(&r->session->waiting.job->is_done) ? r->then(r) : vs_wait_for(r, VS_FOR_JOB, job_done);
+}
+
+enum vs_reply_state vs_take_job(struct vs_request *r, const struct vs_desk_job *what, vs_handler *done) {
+    r->then = done;
+    if (ask_desk(r, what)) return job_done(r);
+    return vs_refuse(r, "range", "too many requests wait for '%s': ask again later", r->tag->name);
+}
+
+/* ------------------------------------------------------------------ ids */
 
 static int next_numbers(struct vs_request *r, uint64_t n, struct vesta_numbers *numbers) {
     return r->tag->desk ? numbers_of_desk(r, n, numbers) : vesta_segment_next_n(r->tag->seg, n, numbers, &r->pause);
@@ -102,45 +122,52 @@ static inline bool may_take(struct vs_request *r, uint64_t want, bool exact, uin
     return ((!is_shared && !r->session->share.is_metered) || vs_shares_ask(r, want, exact, may)) && !must_queue(r);
 }
 
-bool vs_take_turn(struct vs_request *r, uint64_t n) {
+static enum vs_reply_state take_one(struct vs_request *r) {
     uint64_t may;
-    return may_take(r, n, true, &may);
-}
-
-enum vs_reply_state vs_take_id(struct vs_request *r, uint64_t *id) {
-    if (r->session->multi) {
-        enum vs_reply_state state = vs_take_ids(r, 1, NULL);
-        *id = r->ids[0];
-        return state;
-    }
-    uint64_t may;
-    if (!may_take(r, 1, true, &may) || next_id(r, id) != VESTA_OK) return VS_WAITS;
+    if (!may_take(r, 1, true, &may) || next_id(r, r->ids) != VESTA_OK) return vs_take_wait(r, take_one);
     vs_count_ids(r, 1);
-    return VS_ANSWERED;
+    return r->then(r);
 }
 
-enum vs_reply_state vs_take_some(struct vs_request *r, size_t n, size_t *got) {
-    uint64_t may;
-    if (!may_take(r, n, false, &may) || next_ids(r, r->ids, may, got) != VESTA_OK) return VS_WAITS;
-    vs_count_ids(r, *got);
-    return VS_ANSWERED;
+enum vs_reply_state vs_take_id(struct vs_request *r, vs_handler *done) {
+    if (r->session->multi) return vs_take_ids(r, 1, done);
+    r->then = done;
+    return take_one(r);
 }
 
-/* Turns the request to the first of `names`, which was found before; how many of them in a row mean the same. */
-static size_t turn_to_run(struct vs_request *r, const struct vs_slice *names, size_t count) {
+/* A request that waits answers none of those behind it. */
+static enum vs_reply_state take_some(struct vs_request *r) {
+    size_t got;
+    uint64_t may, n = r->n;
+    r->n = 1;
+    if (!may_take(r, n, false, &may) || next_ids(r, r->ids, may, &got) != VESTA_OK) return vs_take_wait(r, take_some);
+    vs_count_ids(r, got);
+    r->n = got;
+    return r->then(r);
+}
+
+enum vs_reply_state vs_take_some(struct vs_request *r, size_t n, vs_handler *done) {
+    r->n = n;
+    r->then = done;
+    return take_some(r);
+}
+
+/* Turns the request to the i-th of its names, which was found before; how many of the names from there on are alike. */
+static size_t turn_to_run(struct vs_request *r, size_t i, size_t n) {
     size_t run = 1;
-    bool found = vs_request_find(r, *names);
+    const struct vs_slice *name = &r->arg[i];
+    bool found = vs_request_find(r, *name);
     assert(found);
     (void)found;
-    while (run < count && names[run].length == names->length && memcmp(names[run].at, names->at, names->length) == 0)
+    while (i + run < n && name[run].length == name->length && memcmp(name[run].at, name->at, name->length) == 0)
         run++;
     return run;
 }
 
-bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, const struct vs_slice *names) {
+bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n) {
     assert(n >= 1 && n <= VESTA_BATCH_MAX && *have <= n);
     while (*have < n) {
-        size_t got, run = names ? turn_to_run(r, names + *have, n - *have) : n - *have;
+        size_t got, run = r->names > 1 ? turn_to_run(r, *have, n) : n - *have;
         uint64_t may;
         if (!may_take(r, run, true, &may) || next_ids(r, ids + *have, may, &got) != VESTA_OK) return false;
         vs_count_ids(r, got);
@@ -149,19 +176,64 @@ bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, 
     return true;
 }
 
-enum vs_reply_state vs_take_block(struct vs_request *r, uint64_t n, struct vesta_block *block) {
-    uint64_t may;
-    if (!may_take(r, n, false, &may) || vesta_next_block(r->gen, may, block, &r->pause) != VESTA_OK) return VS_WAITS;
-    vs_count_ids(r, block->count);
-    return VS_ANSWERED;
+static enum vs_reply_state take_ids(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    size_t have = s->waiting.ids_count, n = r->n;
+    uint64_t *ids = have > 0 ? s->waiting.ids : r->ids; /* those of one that waited stay where they are */
+    if (!vs_take_up_to(r, ids, &have, n)) {
+        keep(s, ids, have, n);
+        return vs_take_wait(r, take_ids);
+    }
+    if (ids != r->ids) memcpy(r->ids, ids, n * sizeof *ids);
+    return r->then(r);
 }
 
-enum vs_reply_state vs_take_numbers(struct vs_request *r, uint64_t n, struct vesta_numbers *numbers) {
-    uint64_t may;
-    if (!may_take(r, n, false, &may) || next_numbers(r, may, numbers) != VESTA_OK) return VS_WAITS;
-    vs_count_ids(r, numbers->count);
-    return VS_ANSWERED;
+enum vs_reply_state vs_take_ids(struct vs_request *r, size_t n, vs_handler *done) {
+    r->n = n;
+    r->then = done;
+    return vs_multi_hands_out(r->session) ? vs_multi_take(r) : take_ids(r);
 }
+
+static enum vs_reply_state take_block(struct vs_request *r) {
+    uint64_t may;
+    if (!may_take(r, r->n, false, &may) || vesta_next_block(r->gen, may, &r->got.block, &r->pause) != VESTA_OK)
+        return vs_take_wait(r, take_block);
+    vs_count_ids(r, r->got.block.count);
+    return r->then(r);
+}
+
+enum vs_reply_state vs_take_block(struct vs_request *r, uint64_t n, vs_handler *done) {
+    r->n = n;
+    r->then = done;
+    return take_block(r);
+}
+
+static enum vs_reply_state take_numbers(struct vs_request *r) {
+    uint64_t may;
+    if (!may_take(r, r->n, false, &may) || next_numbers(r, may, &r->got.numbers) != VESTA_OK)
+        return vs_take_wait(r, take_numbers);
+    vs_count_ids(r, r->got.numbers.count);
+    return r->then(r);
+}
+
+enum vs_reply_state vs_take_numbers(struct vs_request *r, uint64_t n, vs_handler *done) {
+    r->n = n;
+    r->then = done;
+    return take_numbers(r);
+}
+
+static enum vs_reply_state take_turn(struct vs_request *r) {
+    uint64_t may;
+    return may_take(r, r->n, true, &may) ? r->then(r) : vs_take_wait(r, take_turn);
+}
+
+enum vs_reply_state vs_take_turn(struct vs_request *r, uint64_t n, vs_handler *done) {
+    r->n = n;
+    r->then = done;
+    return take_turn(r);
+}
+
+/* ------------------------------------------------------------------ numbers in a row */
 
 /* How many numbers a range of the tag has: the current one, or the next, whose step is the least of its databases'. */
 static uint64_t range_count(const struct vesta_segment_info *info) {
@@ -206,22 +278,14 @@ bool vs_take_check_run(struct vs_request *r, uint64_t n) {
     return false;
 }
 
-enum vs_reply_state vs_take_run(struct vs_request *r, uint64_t n, uint64_t *last) {
-    bool is_queued = vs_multi_hands_out(r->session), is_asked = !is_queued || vs_multi_is_counting(r->session);
-    if (is_asked && !vs_take_check_run(r, n)) {
-        if (is_queued) vs_multi_cannot(r->session);
-        return VS_ANSWERED;
-    }
-    if (is_queued) return vs_multi_take_run(r, n, last);
-    return vs_take_run_now(r, n, last) ? VS_ANSWERED : VS_WAITS;
+/* When the request came, no range of the tag may have been there yet. */
+static enum vs_reply_state take_run(struct vs_request *r) {
+    if (!vs_take_check_run(r, r->n)) return VS_ANSWERED;
+    return vs_take_run_now(r, r->n, r->ids) ? r->then(r) : vs_take_wait(r, take_run);
 }
 
-enum vs_reply_state vs_take_ids(struct vs_request *r, size_t n, const struct vs_slice *names) {
-    struct vs_session *s = r->session;
-    size_t have = s->waiting.ids_count;
-    if (vs_multi_hands_out(s)) return vs_multi_take(r, n, names);
-    uint64_t *ids = have > 0 ? s->waiting.ids : r->ids; /* those of one that waited stay where they are */
-    if (!vs_take_up_to(r, ids, &have, n, names)) return keep(s, ids, have, n), VS_WAITS;
-    if (ids != r->ids) memcpy(r->ids, ids, n * sizeof *ids);
-    return VS_ANSWERED;
+enum vs_reply_state vs_take_run(struct vs_request *r, uint64_t n, vs_handler *done) {
+    r->n = n;
+    r->then = done;
+    return vs_multi_hands_out(r->session) ? vs_multi_take_run(r) : take_run(r);
 }

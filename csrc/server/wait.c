@@ -1,8 +1,9 @@
-/* wait.c -- a request that wants ids and finds none: it waits by the fixed rules, then asks the policies, or is
- * told why not.  Knows no socket, no protocol and no Lua.
+/* wait.c -- a request's way: it is admitted, enters a namespace or a tag, takes ids, is answered.  Between these stages
+ * it may wait.  Knows no socket, no protocol and no Lua.
  *
- * What is known of it stands in session->waiting, and nowhere else; net.c has it run again when it is time, the first
- * of each namespace's queue first. */
+ * A stage that cannot go on returns VS_WAITS.  settle() is the one place that decides, by what the request waits for,
+ * how long it may wait, or what it is answered.  A request that waits is kept whole in session->waiting, and net.c lets
+ * it go on when it is time, the first of each queue first. */
 #include "generator/generator.h"
 #include "server/commands.h"
 #include "server/rights/rights.h"
@@ -22,8 +23,8 @@
 
 /* ------------------------------------------------------------------ waiting */
 
-/* How long to wait before the next try, where that may take left_us in all; -1: not at all.  A tag's segment says when
- * there are numbers again (vs_serve_wake); to ask all the same is for a word that was lost. */
+/* How long to wait before the next try, if the request may wait left_us in all; -1: not at all.  A tag's segment wakes
+ * its requests when there are numbers again (vs_serve_wake).  They try earlier in case that was missed. */
 static int64_t step_us(const struct vs_request *r, int64_t left_us) {
     if (r->tag && (r->pause.why != VESTA_RANGE || left_us <= 0)) return -1;
     if (r->tag) return left_us < RANGE_STEP_US ? left_us : RANGE_STEP_US;
@@ -31,12 +32,18 @@ static int64_t step_us(const struct vs_request *r, int64_t left_us) {
     return vs_pause_step_us(&r->pause, left_us);
 }
 
-static void queue_up(struct vs_request *r, int64_t wait_us) {
+static int queue_of(const struct vs_request *r) {
+    if (r->waits_for == VS_FOR_SHARE) return VS_QUEUE_OF_SHARES;
+    return r->waits_for == VS_FOR_TABLES ? VS_QUEUE_OF_TABLES : vs_request_queue(r);
+}
+
+static enum vs_reply_state queue_up(struct vs_request *r, int64_t wait_us) {
     struct vs_session *s = r->session;
-    s->waiting.queue = vs_request_queue(r);
+    s->waiting.queue = queue_of(r);
     s->waiting.wait_us = wait_us;
     s->waiting.charged.again_us = s->scratch->now_us + wait_us;
     s->scratch->queue[s->waiting.queue].pause = r->pause;
+    return VS_WAITS;
 }
 
 static void begin_waiting(struct vs_request *r, int64_t now_us) {
@@ -56,65 +63,59 @@ static bool may_wait(struct vs_request *r, int64_t now_us) {
     return true;
 }
 
-/* What is remembered of a request, and its arguments behind it, each text behind the last. */
+/* A request that waits, and its arguments behind it, each text behind the last. */
 struct whole {
     struct vs_request request; /* first: it is what struct vs_waiting knows */
     struct vs_http http;
-    int count;
     struct vs_slice arg[];
 };
 
-static void copy_args(struct whole *whole, const struct vs_args *args) {
-    char *to = (char *)&whole->arg[whole->count];
-    for (int i = 0; i < whole->count; i++) {
-        whole->arg[i] = (struct vs_slice){args->at[i].at ? to : NULL, args->at[i].length};
-        if (args->at[i].at) memcpy(to, args->at[i].at, args->at[i].length);
-        to += args->at[i].length;
+static void copy_args(struct whole *whole, const struct vs_request *r) {
+    char *to = (char *)&whole->arg[r->arg_count];
+    for (int i = 0; i < r->arg_count; i++) {
+        whole->arg[i] = (struct vs_slice){r->arg[i].at ? to : NULL, r->arg[i].length};
+        if (r->arg[i].at) memcpy(to, r->arg[i].at, r->arg[i].length);
+        to += r->arg[i].length;
     }
+    whole->request.arg = whole->arg;
 }
 
-/* The bytes that it came in are somebody else's when it is run again.  `json` is what it was before its handler ran.
- * false: there is no memory for it. */
-static bool remember(struct vs_request *r, bool json) {
+static size_t whole_size(const struct vs_request *r) {
+    size_t size = sizeof(struct whole) + (size_t)r->arg_count * sizeof *r->arg;
+    for (int i = 0; i < r->arg_count; i++)
+        size += r->arg[i].length;
+    return size;
+}
+
+/* A transaction holds its tags itself. */
+static void hold_tags(struct vs_request *r) {
     struct vs_waiting *waiting = &r->session->waiting;
+    if (waiting->tags || r->waits_for == VS_FOR_TABLES || r->session->multi) return;
+    waiting->tags = r->tags;
+    vs_tags_hold(waiting->tags);
+}
+
+/* The bytes that a request came in are another request's when it goes on.  false: there is no memory for it. */
+static bool keep_whole(struct vs_request *r) {
+    struct vs_waiting *waiting = &r->session->waiting;
+    hold_tags(r);
     if (waiting->request) return true;
-    int count = r->args->count;
-    size_t size = sizeof(struct whole) + (size_t)count * sizeof *r->args->at;
-    for (int i = 0; i < count; i++)
-        size += r->args->at[i].length;
+    size_t size = whole_size(r);
     if (!vs_session_take(r->session, size)) return false;
     struct whole *whole = malloc(size);
     if (!whole) return vs_session_give(r->session, size), false;
-    *whole = (struct whole){.count = count};
-    whole->request = (struct vs_request){.session = r->session,
-                                         .call = r->call,
-                                         .args = r->args,
-                                         .ns = r->session->app->ns,
-                                         .ids = r->ids,
-                                         .protocol = r->protocol,
-                                         .origin = r->origin,
-                                         .most = r->most,
-                                         .json = json};
+    whole->request = *r;
+    whole->request.bytes = (struct vs_slice){NULL, 0};
+    whole->request.behind = 0;
     if (r->http) {
         whole->http =
             (struct vs_http){.method = r->http->method, .keep_alive = r->http->keep_alive, .http10 = r->http->http10};
         whole->request.http = &whole->http;
-        whole->request.status = 200;
     }
-    copy_args(whole, r->args);
+    copy_args(whole, r);
     waiting->request = &whole->request;
     waiting->size = size;
     return true;
-}
-
-struct vs_request vs_request_recall(struct vs_session *s, struct vs_out *out) {
-    const struct whole *whole = (const struct whole *)s->waiting.request;
-    struct vs_request r = whole->request;
-    s->scratch->args.count = whole->count;
-    memcpy(s->scratch->args.at, whole->arg, (size_t)whole->count * sizeof *whole->arg);
-    r.out = out;
-    r.start = out->used;
-    return r;
 }
 
 /* ------------------------------------------------------------------ what a policy says */
@@ -194,32 +195,47 @@ static enum vs_reply_state give_up_tag(struct vs_request *r) {
     return vs_refuse(r, vesta_why_name(r->pause.why), "%s", text);
 }
 
-static enum vs_reply_state run(struct vs_request *r) {
-    if (r->session->share.is_metered && !vs_shares_admit(r)) return VS_WAITS;
-    r->session->scratch->run++;
-    enum vs_reply_state state = r->call->handler(r);
-    if (r->held) state = VS_WAITS; /* also where a handler found that it may not ask the namespace just now */
-    if (state == VS_WAITS) r->out->used = r->start;
-    return state;
-}
-
-/* Over its share: no policy is asked, and there may be ids enough for others. */
+/* No policy is asked, since there may be ids enough for other clients. */
 static enum vs_reply_state settle_share(struct vs_request *r, int64_t now_us) {
     begin_waiting(r, now_us);
     if (r->pause.wait_us > r->session->waiting.deadline_us - now_us) return vs_shares_refuse(r);
     vs_shares_note(r, false);
-    queue_up(r, r->pause.wait_us);
-    return VS_WAITS;
+    return queue_up(r, r->pause.wait_us);
+}
+
+/* A server listens before its namespaces are open and its tables read, so their requests have a moment, as for a
+ * lease. */
+static enum vs_reply_state settle_opening(struct vs_request *r, int64_t now_us) {
+    struct vs_session *s = r->session;
+    if (s->waiting.deadline_us == 0)
+        s->waiting.deadline_us = now_us + (r->waits_for == VS_FOR_OPENING ? r->ns->wait_us_max : READING_US_MAX);
+    if (now_us + OPENING_STEP_US > s->waiting.deadline_us || s->draining) return vs_request_not_entered(r);
+    r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = OPENING_STEP_US};
+    return queue_up(r, OPENING_STEP_US);
 }
 
 static bool is_used_up(const struct vs_request *r) {
     return !r->tag && (r->pause.why == VESTA_FULL || r->pause.why == VESTA_AHEAD);
 }
 
-static enum vs_reply_state settle_pause(struct vs_request *r) {
-    const struct vesta_clock *clock = r->session->app->clock;
-    int64_t now_us = clock->boot_us(clock->self), until_us = now_us;
-    if (r->held) return settle_share(r, now_us);
+static void count_pause(struct vs_request *r) {
+    assert(r->pause.why < VS_WHYS_MAX);
+    if (r->tag)
+        vs_add(&r->tag->counts[r->session->scratch->loop].pauses, 1);
+    else
+        vs_add(&r->session->scratch->counts->ns[r->ns - r->session->app->ns].pauses[r->pause.why], 1);
+}
+
+/* The policy has done something about the pause. */
+static enum vs_reply_state try_again(struct vs_request *r, int64_t now_us) {
+    enum vs_reply_state state = r->stage(r);
+    if (state != VS_WAITS || (r->waits_for != VS_FOR_SHARE && may_wait(r, now_us))) return state;
+    return r->waits_for == VS_FOR_SHARE ? settle_share(r, now_us) : give_up(r);
+}
+
+static enum vs_reply_state settle_pause(struct vs_request *r, int64_t now_us) {
+    int64_t until_us = now_us;
+    if (r->session->waiting.deadline_us == 0) count_pause(r);
     if (is_used_up(r)) vs_shares_full(r);
     if (may_wait(r, now_us)) return VS_WAITS;
     if (r->tag) return give_up_tag(r);
@@ -232,61 +248,61 @@ static enum vs_reply_state settle_pause(struct vs_request *r) {
     case VS_WAIT:
         if (may_wait_by_verdict(r, now_us, until_us)) return VS_WAITS;
         break;
-    case VS_TRY_AGAIN: {
-        enum vs_reply_state state = run(r);
-        if (state != VS_WAITS || may_wait(r, now_us)) return state;
-        break;
-    }
+    case VS_TRY_AGAIN: return try_again(r, now_us);
     case VS_REFUSE:
     case VS_NO_VERDICT: break;
     }
     return give_up(r);
 }
 
-/* A server listens before its namespaces are open and its tables read: who asks for what is about to be there has a
- * moment, as for a lease. */
-static bool may_wait_to_open(struct vs_request *r) {
+/* Decides what becomes of a request that cannot go on. */
+static enum vs_reply_state settle(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->app->clock;
-    struct vs_session *s = r->session;
     int64_t now_us = clock->boot_us(clock->self);
-    if (!r->opening && !r->reading) return false;
-    if (s->waiting.deadline_us == 0)
-        s->waiting.deadline_us = now_us + (r->opening ? r->opening->wait_us_max : READING_US_MAX);
-    if (now_us + OPENING_STEP_US > s->waiting.deadline_us || s->draining) return false;
-    if (r->opening) r->ns = r->opening;
-    r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = OPENING_STEP_US};
     r->out->used = r->start;
-    queue_up(r, OPENING_STEP_US);
-    return true;
+    switch (r->waits_for) {
+    case VS_FOR_OPENING:
+    case VS_FOR_TABLES: return settle_opening(r, now_us);
+    case VS_FOR_SHARE: return settle_share(r, now_us);
+    case VS_FOR_NOTHING:
+    case VS_FOR_IDS:
+    case VS_FOR_JOB: break;
+    }
+    return settle_pause(r, now_us);
 }
 
-static void count_pause(struct vs_request *r) {
-    assert(r->pause.why < VS_WHYS_MAX);
-    if (r->tag)
-        vs_add(&r->tag->counts[r->session->scratch->loop].pauses, 1);
-    else
-        vs_add(&r->session->scratch->counts->ns[r->ns - r->session->app->ns].pauses[r->pause.why], 1);
-}
-
-static enum vs_reply_state run_or_wait(struct vs_request *r) {
-    enum vs_reply_state state = run(r);
-    if (state == VS_AGAIN) return state;
-    if (may_wait_to_open(r)) return VS_WAITS;
-    if (state != VS_WAITS) return state;
-    if (r->session->waiting.deadline_us == 0 && !r->held) count_pause(r);
-    return settle_pause(r);
+static enum vs_reply_state conclude(struct vs_request *r, enum vs_reply_state state) {
+    if (state == VS_WAITS) state = settle(r);
+    r->session->scratch->quantum.cost += vs_call_cost(r->call);
+    if ((state == VS_WAITS || state == VS_AGAIN) && !keep_whole(r)) return vs_refuse_memory(r);
+    if (state != VS_WAITS && state != VS_AGAIN && r->also > 0 && r->session->share.is_metered)
+        vs_shares_also(r, r->also);
+    return state;
 }
 
 enum vs_reply_state vs_request_run(struct vs_request *r) {
-    struct vs_waiting *waiting = &r->session->waiting;
-    bool json = r->json;
-    enum vs_reply_state state = run_or_wait(r);
-    r->session->scratch->quantum.cost += vs_call_cost(r->call);
-    if (state == VS_WAITS && !remember(r, json)) state = vs_refuse_memory(r);
-    if (state == VS_WAITS || state == VS_AGAIN) return state;
-    if (waiting->request) r->session->scratch->args.count = 0; /* its arguments go with it */
-    if (r->also > 0 && r->session->share.is_metered) vs_shares_also(r, r->also);
-    if (waiting->request || waiting->deadline_us != 0 || waiting->ids || waiting->job || waiting->charged.is_admitted)
-        vs_session_settle(r->session);
-    return state;
+    if (r->session->share.is_metered && !vs_shares_admit(r))
+        return conclude(r, vs_wait_for(r, VS_FOR_SHARE, r->call->handler));
+    return conclude(r, r->call->handler(r));
+}
+
+enum vs_reply_state vs_request_go_on(struct vs_request *r, struct vs_out *out) {
+    r->out = out;
+    r->start = out->used;
+    r->held = VS_SHARE_NONE;
+    return conclude(r, r->stage(r));
+}
+
+void vs_request_end(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    const struct vs_waiting *waiting = &s->waiting;
+    struct vs_scratch *scratch = s->scratch;
+    vs_count *of_client = scratch->counts->of_client[s->grant.count];
+    vs_add(&of_client[r->code ? vs_code_reason(r->code) : VS_CLIENT_ANSWERED], 1 + r->also);
+    vs_add(&scratch->counts->requests[s->protocol][r->code], 1 + r->also);
+    vs_add(r->code ? &s->member.refused : &s->member.requests, 1 + r->also);
+    atomic_store_explicit(&s->member.call, r->call, memory_order_relaxed); /* for others to see, orders nothing */
+    scratch->answered += 1 + r->also;
+    if (waiting->deadline_us != 0 || waiting->request || waiting->ids || waiting->job || waiting->charged.ids != 0)
+        vs_session_settle(s);
 }

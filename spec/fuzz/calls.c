@@ -265,8 +265,8 @@ static bool answer(enum vs_protocol protocol, size_t *length) {
                         : (is_resp ? vs_resp_step : vs_http_step)(&session, request + at, used - at, &out);
         *length += out.used;
         MUST(out.used <= VS_OUT_MAX);
+        if ((result == VS_STEP_WAITS || result == VS_STEP_AGAIN) && !waited) at += session.waiting.bytes;
         if (result == VS_STEP_WAITS) {
-            if (!waited) at += session.waiting.bytes;
             pass_us(session.waiting.wait_us);
             if (dice(2)) finish_pending();
         } else if (result > 0 && !waited) {

@@ -35,15 +35,19 @@ static size_t answer_all(enum vs_protocol protocol, step *step, const char *byte
     struct vs_out out = {.at = replies, .size = sizeof replies};
     size_t at = 0;
     *length = 0;
-    while (at < size) {
-        int used = step(&session, bytes + at, size - at, &out);
+    while (at < size || session.waiting.request) {
+        bool waited = session.waiting.request;
+        int used = !waited               ? step(&session, bytes + at, size - at, &out)
+                   : protocol == VS_RESP ? vs_resp_again(&session, &out)
+                                         : vs_http_again(&session, &out);
         *length += out.used;
         MUST(out.used <= VS_REPLY_MAX);
         out.used = 0;
+        if (used == VS_STEP_AGAIN && !waited) at += session.waiting.bytes;
         if (used == VS_STEP_AGAIN) continue;
         if (used <= 0) break;
-        MUST((size_t)used <= size - at);
-        at += (size_t)used;
+        if (!waited) at += (size_t)used;
+        MUST(at <= size);
     }
     vs_session_end(&session);
     return at;

@@ -291,7 +291,10 @@ static bool one_step(struct vs_session *session, size_t *at, size_t have, bool *
         if (!waited) *at += session->waiting.bytes;
         pass_us(session->waiting.wait_us);
     }
-    if (used == VS_STEP_AGAIN) MUST(out.used > 0);
+    if (used == VS_STEP_AGAIN) {
+        MUST(out.used > 0 && session->waiting.request);
+        if (!waited) *at += session->waiting.bytes;
+    }
     if (used > 0 && !waited) *at += (size_t)used;
     *closed = used == VS_STEP_CLOSE;
     return used != VS_STEP_MORE && !*closed;

@@ -80,7 +80,7 @@ static void reads_nothing_while_it_waits(void) {
         scratch.args.at[0].at = untouched;
         pass_us(session.waiting.wait_us);
         CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
-        CHECK(scratch.args.at[0].at == untouched && scratch.args.count == 0);
+        CHECK(scratch.args.at[0].at == untouched);
     } while (session.waiting.ids_count < 14);
     pass_us(session.waiting.wait_us);
     SAY("EXEC\r\n");

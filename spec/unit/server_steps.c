@@ -36,6 +36,93 @@ static void keeps_what_it_has(void) {
     close_server();
 }
 
+/* ------------------------------------------------------------------ once */
+
+static int runs;
+
+static struct vs_desk_job *pending;
+
+static bool take_job(struct vs_desk *self, struct vs_desk_job *job) {
+    (void)self;
+    CHECK(!pending);
+    pending = job;
+    return true;
+}
+
+static void answer_job(void) {
+    if (!pending) return;
+    pending->numbers = (struct vesta_numbers){.first = 7, .count = 1, .stride = 1};
+    pending->answer = VS_DESK_DONE;
+    vs_tags_let(pending->tags);
+    atomic_store(&pending->is_done, true);
+    vs_desk_job_let(pending);
+    pending = NULL;
+}
+
+/* Runs a command whose handler counts its runs until it is answered; returns how often the request waited. */
+static int waits_of(const char *command, vs_handler *handler, const char *name) {
+    struct vs_call row = *vs_call_named((struct vs_slice){command, strlen(command)});
+    struct vs_slice arg = {name, strlen(name)};
+    struct vs_request first = {.session = &session, .call = &row, .arg = &arg, .arg_count = 1, .out = &out,
+                               .protocol = VS_RESP, .ns = app.ns, .ids = scratch.ids};
+    row.handler = handler;
+    runs = out.used = 0;
+    int waits = 0;
+    enum vs_reply_state state = vs_request_run(&first);
+    for (; state == VS_WAITS && waits < 100; waits++) {
+        pass_us(session.waiting.wait_us);
+        if (waits == 3) vs_namespace_set(&app.ns[app.ns_count - 1], VS_NAMESPACE_OPEN, NULL), answer_job();
+        state = vs_request_go_on(session.waiting.request, &out);
+    }
+    CHECK_EQ_I64(state, VS_ANSWERED);
+    vs_request_end(session.waiting.request);
+    return waits;
+}
+
+static enum vs_reply_state counted_next(struct vs_request *r) {
+    return runs++, vs_on_next(r);
+}
+
+static enum vs_reply_state counted_count(struct vs_request *r) {
+    return runs++, vs_on_count(r);
+}
+
+static void runs_a_handler_once(void) {
+    static struct vs_desk desk = {.take = take_job};
+    struct vs_served_tag *tag = vs_tag_new("orders", 1);
+    struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
+    char store[96];
+    snprintf(store, sizeof store, "file:%s/numbers", getenv("VESTA_STATE"));
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    for (int i = 0; i < 4; i++)
+        step(GET_ONE);
+    CHECK(waits_of("GET", counted_next, "default") > 0); /* the time unit is used up */
+    CHECK_EQ_I64(runs, 1);
+    add_namespace("late", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
+    vs_namespace_set(&app.ns[1], VS_NAMESPACE_OPENING, "not yet");
+    CHECK(waits_of("GET", counted_next, "late") >= 4);
+    CHECK_EQ_I64(runs, 1);
+    opts.stores[0] = store;
+    opts.tag = "orders";
+    opts.order = VESTA_STRICT;
+    opts.flags = VESTA_NO_KEEPER;
+    opts.clock = &fake;
+    CHECK(vesta_segment_open(&opts, &tag->seg, NULL) == VESTA_OK);
+    tag->wait_us_max = 10000000;
+    tag->desk = &desk;
+    struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
+    vs_tags_replace(&app, set);
+    CHECK_EQ_I64(waits_of("INCR", counted_count, "orders"), 4);
+    CHECK_EQ_I64(runs, 1);
+    CHECK_HAS(replies, ":7\r\n");
+    vs_tags_replace(&app, NULL);
+    CHECK(!vs_tags_are_held(set));
+    vs_tag_set_free(set);
+    vesta_segment_close(tag->seg);
+    vs_tag_free(tag);
+    close_server();
+}
+
 /* Another connection of the same loop begins; returns the one that was there. */
 static struct vs_session another(void) {
     struct vs_session was = session;
@@ -380,6 +467,7 @@ static void has_a_word_for_every_pause(void) {
 
 static const struct check_case cases[] = {
     {"a request that waits is whole: it is not read again", is_whole_while_it_waits},
+    {"the handler of a request runs once, however often the request waits", runs_a_handler_once},
     {"a request that comes too early answers nothing, and gives an id when the clock has moved", waits_for_the_clock},
     {"ids taken before a pause are kept for the next try, and none is lost", keeps_what_it_has},
     {"who comes while others wait queues behind them, who needs no id does not", queues_behind},

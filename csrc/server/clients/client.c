@@ -39,7 +39,7 @@ static enum vs_reply_state ok(struct vs_request *r) {
 }
 
 static enum vs_reply_state on_setname(struct vs_request *r) {
-    return vs_client_name(r, r->args->at[1]) ? ok(r) : VS_ANSWERED;
+    return vs_client_name(r, r->arg[1]) ? ok(r) : VS_ANSWERED;
 }
 
 static enum vs_reply_state on_getname(struct vs_request *r) {
@@ -63,8 +63,8 @@ static void put_command(const struct vs_request *r, const struct vs_seen *seen, 
     bool asks = seen->id == r->session->id;
     if (!seen->call && !asks)
         strcpy(text, name);
-    else if (asks && r->args->at[0].length < sizeof sub) {
-        memcpy(sub, r->args->at[0].at, r->args->at[0].length);
+    else if (asks && r->arg[0].length < sizeof sub) {
+        memcpy(sub, r->arg[0].at, r->arg[0].length);
         vs_call_lower(sub, name);
         snprintf(text, LINE_MAX, "client|%s", name);
     } else if (!seen->call->name || seen->protocol != VS_RESP)
@@ -137,6 +137,7 @@ static enum vs_reply_state put_list(struct vs_request *r) {
     }
     vs_put(r->out, list->text + list->at, n);
     list->at += n;
+    r->stage = put_list;
     if (!is_last) return VS_AGAIN;
     vs_put_text(r->out, "\r\n");
     vs_listing_end(r->session);
@@ -145,7 +146,8 @@ static enum vs_reply_state put_list(struct vs_request *r) {
 
 static enum vs_reply_state list(struct vs_request *r, const struct vs_wanted *wanted) {
     bool is_in_transaction = vs_multi_hands_out(r->session);
-    if (!r->session->listing && !make_list(r, wanted)) return VS_ANSWERED;
+    vs_listing_end(r->session); /* of a list for which there was no memory */
+    if (!make_list(r, wanted)) return VS_ANSWERED;
     if (is_in_transaction && r->session->listing->length > VS_REPLY_MAX / 2) {
         vs_listing_end(r->session);
         return vs_refuse(r, "too_large", "the list is too long for a transaction");
@@ -179,8 +181,8 @@ static bool read_id(struct vs_slice text, uint64_t *id) {
 _Static_assert(VS_RESP_ARGS_MAX <= VESTA_BATCH_MAX, "an id an argument");
 
 static enum vs_reply_state on_list(struct vs_request *r) {
-    const struct vs_slice *word = r->args->at;
-    int count = r->args->count;
+    const struct vs_slice *word = r->arg;
+    int count = r->arg_count;
     struct vs_wanted wanted = {.ids = NULL};
     bool is_any;
     if (count == 1) return list(r, &wanted);
@@ -270,7 +272,7 @@ static bool end(struct vs_request *r, struct vs_wanted wanted, bool *me, size_t 
 static enum vs_reply_state on_kill_address(struct vs_request *r) {
     size_t count;
     bool me;
-    if (!end(r, (struct vs_wanted){.peer = r->args->at[1]}, &me, &count)) return VS_ANSWERED;
+    if (!end(r, (struct vs_wanted){.peer = r->arg[1]}, &me, &count)) return VS_ANSWERED;
     if (count == 0) return vs_refuse(r, "bad_field", "No such client");
     ok(r);
     return me ? VS_QUIT : VS_ANSWERED;
@@ -280,10 +282,10 @@ static enum vs_reply_state on_kill(struct vs_request *r) {
     struct victims v = {.spares_me = true};
     size_t count = 0;
     bool me = false;
-    if (r->args->count == 2) return on_kill_address(r);
-    if (r->args->count % 2 == 0) return syntax_error(r);
-    for (int i = 1; i < r->args->count; i += 2)
-        if (!read_victim(r, r->args->at[i], r->args->at[i + 1], &v)) return VS_ANSWERED;
+    if (r->arg_count == 2) return on_kill_address(r);
+    if (r->arg_count % 2 == 0) return syntax_error(r);
+    for (int i = 1; i < r->arg_count; i += 2)
+        if (!read_victim(r, r->arg[i], r->arg[i + 1], &v)) return VS_ANSWERED;
     if (v.spares_me) v.wanted.but = r->session->id;
     if (!v.is_nobody && !end(r, v.wanted, &me, &count)) return VS_ANSWERED;
     vs_resp_int(r->out, (int64_t)count);
@@ -293,25 +295,25 @@ static enum vs_reply_state on_kill(struct vs_request *r) {
 /* ------------------------------------------------------------------ what is of no use here */
 
 static enum vs_reply_state on_flag(struct vs_request *r) {
-    struct vs_slice word = r->args->at[1];
+    struct vs_slice word = r->arg[1];
     return vs_slice_is_case(word, "ON") || vs_slice_is_case(word, "OFF") ? ok(r) : syntax_error(r);
 }
 
 static enum vs_reply_state unknown(struct vs_request *r) {
     return vs_refuse(r, "bad_command", "unknown subcommand '%s', or a wrong number of arguments: %s",
-                     VS_QUOTE(r->args->at[0].at, r->args->at[0].length), r->call->help);
+                     VS_QUOTE(r->arg[0].at, r->arg[0].length), r->call->help);
 }
 
 static enum vs_reply_state on_tracking(struct vs_request *r) {
-    if (vs_slice_is_case(r->args->at[1], "OFF") && r->args->count == 2) return ok(r);
-    if (!vs_slice_is_case(r->args->at[1], "ON")) return unknown(r);
+    if (vs_slice_is_case(r->arg[1], "OFF") && r->arg_count == 2) return ok(r);
+    if (!vs_slice_is_case(r->arg[1], "ON")) return unknown(r);
     return vs_refuse(r, "bad_command",
                      "CLIENT TRACKING is refused: a cache in the client would give the same id again; turn client-side "
                      "caching off");
 }
 
 static enum vs_reply_state on_reply(struct vs_request *r) {
-    if (vs_slice_is_case(r->args->at[1], "ON")) return ok(r);
+    if (vs_slice_is_case(r->arg[1], "ON")) return ok(r);
     return vs_refuse(r, "bad_command", "CLIENT REPLY is refused: an id that is not replied is lost");
 }
 
@@ -350,9 +352,9 @@ static const struct {
             {"UNBLOCK", 2, 3, on_unblock}};
 
 enum vs_reply_state vs_on_client(struct vs_request *r) {
-    struct vs_slice what = r->args->at[0];
+    struct vs_slice what = r->arg[0];
     for (size_t i = 0; i < VS_COUNT(subs); i++) {
-        bool fits = r->args->count >= subs[i].args_min && r->args->count <= subs[i].args_max;
+        bool fits = r->arg_count >= subs[i].args_min && r->arg_count <= subs[i].args_max;
         if (fits && vs_slice_is_case(what, subs[i].name)) return subs[i].handler(r);
     }
     return unknown(r);

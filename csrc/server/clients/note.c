@@ -37,8 +37,8 @@ static void put_target(struct vs_line *line, const struct vs_request *r) {
     struct vs_slice first = vs_arg(r, 0);
     bool is_resp = r->session->protocol == VS_RESP, has_key = r->call && r->call->flags & (VS_CALL_KEY | VS_CALL_KEYS);
     const char *name = r->tag ? r->tag->name : r->gen ? r->ns->name : NULL;
-    if (is_resp) { /* of one that waited the arguments are gone, and it is known what they named */
-        if (has_key && (first.at || name)) vs_line_text(line, "target", first.at ? text_of(first, buf) : name);
+    if (is_resp) {
+        if (has_key && first.at) vs_line_text(line, "target", text_of(first, buf));
     } else if (!r->call) {
         if (r->http && r->http->path.at) vs_line_text(line, "target", text_of(r->http->path, buf));
     } else if (r->call->route[strlen(r->call->route) - 1] == '/' && first.at) {

@@ -57,9 +57,9 @@ static void put_docs(struct vs_out *out, const struct vs_call *call) {
 
 /* The next command of the table, or of the names where there are some; *call is NULL where there is none of a name. */
 static bool next_command(const struct vs_request *r, int *i, const struct vs_call **call) {
-    if (r->args->count > 1) {
-        if (++*i >= r->args->count) return false;
-        *call = vs_call_named(r->args->at[*i]);
+    if (r->arg_count > 1) {
+        if (++*i >= r->arg_count) return false;
+        *call = vs_call_named(r->arg[*i]);
         return true;
     }
     while ((*call = vs_call_at((*i)++)))
@@ -70,7 +70,7 @@ static bool next_command(const struct vs_request *r, int *i, const struct vs_cal
 enum vs_reply_state vs_on_command(struct vs_request *r) {
     struct vs_slice what = vs_arg(r, 0);
     const struct vs_call *call;
-    int all = 0, known = 0, names = r->args->count - 1;
+    int all = 0, known = 0, names = r->arg_count - 1;
     for (int i = 0; next_command(r, &i, &call); all++)
         known += call != NULL;
     if (names == 0 && vs_slice_is_case(what, "COUNT")) {
@@ -128,8 +128,8 @@ static bool matches(struct vs_slice pattern, const char *name) {
 }
 
 static bool is_asked(const struct vs_request *r, const char *name) {
-    for (int i = 1; i < r->args->count; i++)
-        if (matches(r->args->at[i], name)) return true;
+    for (int i = 1; i < r->arg_count; i++)
+        if (matches(r->arg[i], name)) return true;
     return false;
 }
 
@@ -152,22 +152,22 @@ static void put_param(struct vs_request *r, size_t i) {
 enum vs_reply_state vs_on_config(struct vs_request *r) {
     bool asked[VS_COUNT(params)];
     size_t count = 0;
-    if (!vs_slice_is_case(r->args->at[0], "GET"))
+    if (!vs_slice_is_case(r->arg[0], "GET"))
         return vs_refuse(r, "bad_command", "unknown subcommand: only CONFIG GET is answered");
-    for (int i = 1; i < r->args->count; i++)
-        if (r->args->at[i].length > NAME_BYTES_MAX)
+    for (int i = 1; i < r->arg_count; i++)
+        if (r->arg[i].length > NAME_BYTES_MAX)
             return vs_refuse(r, "too_long", "a pattern has %zu bytes, and at most %d are allowed: shorten it",
-                             r->args->at[i].length, NAME_BYTES_MAX);
+                             r->arg[i].length, NAME_BYTES_MAX);
     for (size_t i = 0; i < VS_COUNT(params); i++)
         count += asked[i] = is_asked(r, params[i].name);
-    for (int i = 1; i < r->args->count; i++)
-        count += is_other(r->args->at[i]);
+    for (int i = 1; i < r->arg_count; i++)
+        count += is_other(r->arg[i]);
     vs_resp_map(r->out, count);
     for (size_t i = 0; i < VS_COUNT(params); i++)
         if (asked[i]) put_param(r, i);
-    for (int i = 1; i < r->args->count; i++) {
-        if (!is_other(r->args->at[i])) continue;
-        vs_resp_bulk(r->out, r->args->at[i].at, r->args->at[i].length);
+    for (int i = 1; i < r->arg_count; i++) {
+        if (!is_other(r->arg[i])) continue;
+        vs_resp_bulk(r->out, r->arg[i].at, r->arg[i].length);
         vs_resp_bulk(r->out, "", 0);
     }
     return VS_ANSWERED;
@@ -296,13 +296,13 @@ static const struct {
     {"Stats", put_stats},   {"Replication", put_replication}, {"Vesta", put_vesta}};
 
 static bool is_wanted(const struct vs_request *r, const char *section) {
-    for (int i = 0; i < r->args->count; i++) {
-        struct vs_slice word = r->args->at[i];
+    for (int i = 0; i < r->arg_count; i++) {
+        struct vs_slice word = r->arg[i];
         if (vs_slice_is_case(word, section) || vs_slice_is_case(word, "all") || vs_slice_is_case(word, "default") ||
             vs_slice_is_case(word, "everything"))
             return true;
     }
-    return r->args->count == 0;
+    return r->arg_count == 0;
 }
 
 /* Its length stands in front and is known at the end, so it is written behind where it will be. */

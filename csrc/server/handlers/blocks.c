@@ -9,8 +9,9 @@
 #define BLOCK_MAX 100000 /* ids of one block: who asks for more takes whole seconds from everybody else */
 
 /* Where the bits of a tick go: id = base | time << time_shift | the sequence in its one or two parts. */
-static void put_ticks(struct vs_request *r, const struct vesta_block *block) {
+static enum vs_reply_state put_ticks(struct vs_request *r) {
     const struct vesta_layout *layout = r->ns->layout;
+    const struct vesta_block *block = &r->got.block;
     const struct vesta_field *time = &layout->field[layout->time], *seq = vs_seq(layout);
     char text[VESTA_LAYOUT_TEXT_MAX];
     vesta_layout_text(layout, text);
@@ -27,10 +28,12 @@ static void put_ticks(struct vs_request *r, const struct vesta_block *block) {
     vs_named_int(r, "low_bits", seq->low_width);
     vs_named_int(r, "low_shift", seq->low_shift);
     vs_named_close(r);
+    return VS_ANSWERED;
 }
 
 /* Number i is first + i * stride. */
-static void put_numbers(struct vs_request *r, const struct vesta_numbers *numbers) {
+static enum vs_reply_state put_numbers(struct vs_request *r) {
+    const struct vesta_numbers *numbers = &r->got.numbers;
     vs_named_open(r, 5);
     vs_named_text(r, "ns", r->tag->name);
     vs_named_text(r, "kind", "numbers");
@@ -38,10 +41,10 @@ static void put_numbers(struct vs_request *r, const struct vesta_numbers *number
     vs_named_int(r, "count", (int64_t)numbers->count);
     vs_named_int(r, "stride", (int64_t)numbers->stride);
     vs_named_close(r);
+    return VS_ANSWERED;
 }
 
-static enum vs_reply_state give_numbers(struct vs_request *r, uint64_t n) {
-    struct vesta_numbers numbers;
+static enum vs_reply_state take_numbers(struct vs_request *r, uint64_t n) {
     if (r->tag->form)
         return vs_refuse(r, "bad_command",
                          "'%s' gives numbers as text, of which there is no block: VESTA.NEXT %s n gives several",
@@ -50,19 +53,16 @@ static enum vs_reply_state give_numbers(struct vs_request *r, uint64_t n) {
         return vs_refuse(r, "bad_command",
                          "'%s' is in strict order, which a block would not keep: INCR %s gives its next", r->tag->name,
                          r->tag->name);
-    if (vs_take_numbers(r, n, &numbers) != VS_ANSWERED) return VS_WAITS;
-    put_numbers(r, &numbers);
-    return VS_ANSWERED;
+    return vs_take_numbers(r, n, put_numbers);
+}
+
+static enum vs_reply_state take(struct vs_request *r) {
+    uint64_t n;
+    if (!vs_rights_may_block(r) || !vs_read_up_to(r, vs_arg(r, 1), vs_rights_block(r, BLOCK_MAX), &n))
+        return VS_ANSWERED;
+    return r->tag ? take_numbers(r, n) : vs_take_block(r, n, put_ticks);
 }
 
 enum vs_reply_state vs_on_block(struct vs_request *r) {
-    struct vesta_block block;
-    uint64_t n;
-    if (!vs_request_enter(r, vs_arg(r, 0)) || !vs_rights_may_block(r) ||
-        !vs_read_up_to(r, vs_arg(r, 1), vs_rights_block(r, BLOCK_MAX), &n))
-        return VS_ANSWERED;
-    if (r->tag) return give_numbers(r, n);
-    if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_WAITS;
-    put_ticks(r, &block);
-    return VS_ANSWERED;
+    return vs_request_enter(r, 0, VS_KIND_ANY, take);
 }

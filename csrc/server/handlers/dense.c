@@ -10,18 +10,9 @@
 
 #define HOLD_MS 60000
 #define HOLD_MS_MAX 604800000 /* a week */
-#define LOOK_US 100000        /* who waits is woken; this is for a word that was lost */
 #define TOKEN_DIGITS 32
 
 /* ------------------------------------------------------------------ what is asked */
-
-static bool enter(struct vs_request *r, struct vs_slice name) {
-    if (!vs_rights_may_name(r, name)) return false;
-    if (!vs_request_find(r, name) || !r->tag) return vs_request_enter_tag(r, name);
-    if (!r->tag->seg) return true;
-    vs_refuse(r, "bad_command", "'%s' gives ranges of numbers: INCR %s gives its next one", r->tag->name, r->tag->name);
-    return false;
-}
 
 static bool read_hold(struct vs_request *r, struct vs_slice text, int64_t *hold_ms) {
     uint64_t ms = HOLD_MS;
@@ -71,36 +62,20 @@ static enum vs_reply_state tell_failure(struct vs_request *r, const struct vs_de
     }
 }
 
-/* The job that was done, of this request; NULL: *state says what to return. */
-static const struct vs_desk_job *done(struct vs_request *r, const struct vs_desk_job *what,
-                                      enum vs_reply_state *state) {
-    struct vs_waiting *waiting = &r->session->waiting;
-    *state = VS_WAITS;
-    r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = LOOK_US};
-    if (!waiting->job && !vs_desk_ask(r, what)) {
-        *state = vs_refuse(r, "range", "too many requests wait for '%s': ask again later", r->tag->name);
-        return NULL;
-    }
-    if (!atomic_load(&waiting->job->is_done)) return NULL;
-    if (waiting->job->answer == VS_DESK_DONE) return waiting->job;
-    *state = tell_failure(r, waiting->job);
+/* The job that was done; NULL: it failed, and the reply says so. */
+static const struct vs_desk_job *done(struct vs_request *r) {
+    const struct vs_desk_job *job = r->session->waiting.job;
+    if (job->answer == VS_DESK_DONE) return job;
+    tell_failure(r, job);
     return NULL;
 }
 
 /* ------------------------------------------------------------------ handlers */
 
-enum vs_reply_state vs_on_reserve(struct vs_request *r) {
-    struct vs_desk_job what = {.ask = VS_DESK_RESERVE};
+static enum vs_reply_state put_reservation(struct vs_request *r) {
     char token[TOKEN_DIGITS + 1];
-    enum vs_reply_state state;
-    if (!enter(r, vs_arg(r, 0)) || !read_hold(r, vs_arg(r, 1), &what.hold_ms)) return VS_ANSWERED;
-    if (!r->session->waiting.job) {
-        if (!vs_take_turn(r, 1)) return VS_WAITS; /* a reservation is an id to its client's rates */
-        if (vs_random(what.token, sizeof what.token) != 0)
-            return vs_refuse(r, "range", "the system has no random bytes just now");
-    }
-    const struct vs_desk_job *job = done(r, &what, &state);
-    if (!job) return state;
+    const struct vs_desk_job *job = done(r);
+    if (!job) return VS_ANSWERED;
     snprintf(token, sizeof token, "%016llx%016llx", (unsigned long long)job->token[0],
              (unsigned long long)job->token[1]);
     vs_count_ids(r, 1);
@@ -113,27 +88,47 @@ enum vs_reply_state vs_on_reserve(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static enum vs_reply_state settle(struct vs_request *r, enum vs_desk_ask ask, const char *word) {
-    struct vs_desk_job what = {.ask = ask};
-    enum vs_reply_state state;
-    if (!enter(r, vs_arg(r, 0)) || !read_number(r, vs_arg(r, 1), &what.number) ||
-        !read_token(r, vs_arg(r, 2), what.token))
-        return VS_ANSWERED;
-    if (!done(r, &what, &state)) return state;
+static enum vs_reply_state reserve(struct vs_request *r) {
+    struct vs_desk_job what = {.ask = VS_DESK_RESERVE};
+    (void)read_hold(r, vs_arg(r, 1), &what.hold_ms);
+    if (vs_random(what.token, sizeof what.token) != 0)
+        return vs_refuse(r, "range", "the system has no random bytes just now");
+    return vs_take_job(r, &what, put_reservation);
+}
+
+/* A reservation is an id to its client's rates. */
+static enum vs_reply_state take_turn(struct vs_request *r) {
+    int64_t hold_ms;
+    return read_hold(r, vs_arg(r, 1), &hold_ms) ? vs_take_turn(r, 1, reserve) : VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_reserve(struct vs_request *r) {
+    return vs_request_enter(r, 0, VS_KIND_DENSE, take_turn);
+}
+
+static enum vs_reply_state put_settled(struct vs_request *r) {
+    const struct vs_desk_job *job = done(r);
+    if (!job) return VS_ANSWERED;
     if (r->protocol == VS_RESP) {
         vs_resp_simple(r->out, "OK");
         return VS_ANSWERED;
     }
     vs_named_open(r, 1);
-    vs_named_text(r, "status", word);
+    vs_named_text(r, "status", job->ask == VS_DESK_COMMIT ? "committed" : "cancelled");
     vs_named_close(r);
     return VS_ANSWERED;
 }
 
+static enum vs_reply_state settle(struct vs_request *r) {
+    struct vs_desk_job what = {.ask = r->call->handler == vs_on_commit ? VS_DESK_COMMIT : VS_DESK_CANCEL};
+    bool is_right = read_number(r, vs_arg(r, 1), &what.number) && read_token(r, vs_arg(r, 2), what.token);
+    return is_right ? vs_take_job(r, &what, put_settled) : VS_ANSWERED;
+}
+
 enum vs_reply_state vs_on_commit(struct vs_request *r) {
-    return settle(r, VS_DESK_COMMIT, "committed");
+    return vs_request_enter(r, 0, VS_KIND_DENSE, settle);
 }
 
 enum vs_reply_state vs_on_cancel(struct vs_request *r) {
-    return settle(r, VS_DESK_CANCEL, "cancelled");
+    return vs_request_enter(r, 0, VS_KIND_DENSE, settle);
 }

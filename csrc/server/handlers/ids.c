@@ -1,4 +1,4 @@
-/* ids.c -- handlers that give, read and make ids.  Knows no socket; never waits. */
+/* ids.c -- handlers that issue, read and make ids.  Knows no socket; never waits. */
 #include "base/error.h"
 #include "id/id.h"
 #include "server/commands.h"
@@ -58,51 +58,50 @@ static size_t count_alike(const struct vs_request *r) {
     return n;
 }
 
-/* Requests alike are answered with the first, as far as there are ids at once; what is left of them is run by itself.
- */
-static enum vs_reply_state next_of_many(struct vs_request *r, size_t n) {
-    size_t got;
-    if (vs_take_some(r, n, &got) != VS_ANSWERED) return VS_WAITS;
-    vs_resp_ids(r->out, r->ids, got);
-    r->also = got - 1;
+enum vs_reply_state vs_put_one(struct vs_request *r) {
+    (void)vs_put_id(r, r->ids[0]);
     return VS_ANSWERED;
+}
+
+/* Requests alike are answered with the first, as far as there are ids at once.  The others are run by themselves. */
+static enum vs_reply_state put_alike(struct vs_request *r) {
+    vs_resp_ids(r->out, r->ids, r->n);
+    r->also = r->n - 1;
+    return VS_ANSWERED;
+}
+
+static enum vs_reply_state take_next(struct vs_request *r) {
+    size_t alike = r->tag ? 0 : count_alike(r);
+    return alike > 0 ? vs_take_some(r, 1 + alike, put_alike) : vs_take_id(r, vs_put_one);
 }
 
 enum vs_reply_state vs_on_next(struct vs_request *r) {
-    uint64_t id;
-    if (!vs_request_enter(r, vs_arg(r, 0))) return VS_ANSWERED;
-    size_t alike = r->tag ? 0 : count_alike(r);
-    if (alike > 0) return next_of_many(r, 1 + alike);
-    if (vs_take_id(r, &id) != VS_ANSWERED) return VS_WAITS;
-    (void)vs_put_id(r, id);
-    return VS_ANSWERED;
+    return vs_request_enter(r, 0, VS_KIND_ANY, take_next);
 }
 
 /* Each is written as its own name says. */
-static void put_many(struct vs_request *r, size_t n, bool has_texts) {
-    vs_resp_array(r->out, n);
-    if (!has_texts && !(r->tag && r->tag->form)) {
-        vs_resp_ids(r->out, r->ids, n);
-        return;
+static enum vs_reply_state put_many(struct vs_request *r) {
+    vs_resp_array(r->out, r->n);
+    if (!r->has_form) {
+        vs_resp_ids(r->out, r->ids, r->n);
+        return VS_ANSWERED;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (has_texts) (void)vs_request_find(r, r->args->at[i]);
-        if (!vs_put_id(r, r->ids[i])) return;
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->names > 1) (void)vs_request_find(r, r->arg[i]);
+        if (!vs_put_id(r, r->ids[i])) break;
     }
+    return VS_ANSWERED;
+}
+
+static enum vs_reply_state take_many(struct vs_request *r) {
+    return vs_take_ids(r, (size_t)r->names, put_many);
 }
 
 enum vs_reply_state vs_on_many(struct vs_request *r) {
-    size_t n = (size_t)r->args->count;
-    bool has_texts = false;
+    size_t n = (size_t)r->arg_count;
     if (n > vs_rights_n(r, VESTA_BATCH_MAX))
         return vs_refuse(r, "bad_count", "%zu names are more ids than this client may have at once", n);
-    for (size_t i = 0; i < n; i++) {
-        if (!vs_request_enter(r, r->args->at[i])) return VS_ANSWERED;
-        has_texts |= r->tag && r->tag->form;
-    }
-    if (vs_take_ids(r, n, r->args->at) != VS_ANSWERED) return VS_WAITS;
-    put_many(r, n, has_texts);
-    return VS_ANSWERED;
+    return vs_request_enter_all(r, take_many);
 }
 
 bool vs_read_n(struct vs_request *r, struct vs_slice count, uint64_t max, uint64_t *n) {
@@ -118,29 +117,37 @@ bool vs_read_up_to(struct vs_request *r, struct vs_slice count, uint64_t max, ui
     return false;
 }
 
-enum vs_reply_state vs_on_some(struct vs_request *r) {
+static enum vs_reply_state take_some(struct vs_request *r) {
     uint64_t n;
-    if (!vs_request_enter(r, r->args->at[0]) || !vs_read_n(r, vs_arg(r, 1), count_max(r), &n)) return VS_ANSWERED;
-    if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
-    put_many(r, n, false);
+    return vs_read_n(r, vs_arg(r, 1), count_max(r), &n) ? vs_take_ids(r, n, put_many) : VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_some(struct vs_request *r) {
+    return vs_request_enter(r, 0, VS_KIND_ANY, take_some);
+}
+
+static enum vs_reply_state put_last(struct vs_request *r) {
+    vs_resp_int(r->out, (int64_t)r->ids[0]);
     return VS_ANSWERED;
 }
 
-/* A counter gives numbers that add up; what a namespace gives are ids. */
+static enum vs_reply_state take_run(struct vs_request *r) {
+    uint64_t n;
+    return vs_read_n(r, vs_arg(r, 1), VESTA_NUMBERS_MAX, &n) ? vs_take_run(r, n, put_last) : VS_ANSWERED;
+}
+
+/* A tag's numbers add up.  A namespace's ids do not. */
 enum vs_reply_state vs_on_count(struct vs_request *r) {
-    uint64_t n, last;
-    if (!vs_request_enter_counter(r, vs_arg(r, 0)) || !vs_read_n(r, vs_arg(r, 1), VESTA_NUMBERS_MAX, &n))
-        return VS_ANSWERED;
-    if (vs_take_run(r, n, &last) != VS_ANSWERED) return VS_WAITS;
-    if (r->code == 0) vs_resp_int(r->out, (int64_t)last);
-    return VS_ANSWERED;
+    return vs_request_enter(r, 0, VS_KIND_COUNTER, take_run);
+}
+
+static enum vs_reply_state refuse_count_down(struct vs_request *r) {
+    return vs_refuse(r, "bad_command", "'%s' does not count down: INCR %s gives its next number", r->tag->name,
+                     r->tag->name);
 }
 
 enum vs_reply_state vs_on_count_down(struct vs_request *r) {
-    if (vs_request_enter_counter(r, vs_arg(r, 0)))
-        vs_refuse(r, "bad_command", "'%s' does not count down: INCR %s gives its next number", r->tag->name,
-                  r->tag->name);
-    return VS_ANSWERED;
+    return vs_request_enter(r, 0, VS_KIND_COUNTER, refuse_count_down);
 }
 
 /* Texts: a form has room for each, or the reply says that it has not.  In JSON they may have quotes in them. */
@@ -162,7 +169,7 @@ static void put_lines(struct vs_request *r, size_t n) {
     }
 }
 
-static void put_list(struct vs_request *r, size_t n) {
+static void put_json(struct vs_request *r, size_t n) {
     vs_put_text(r->out, "{\"ids\":[");
     if (r->tag && r->tag->form) {
         put_texts(r, n);
@@ -186,14 +193,19 @@ static bool read_format(struct vs_request *r, struct vs_slice format) {
     return true;
 }
 
-enum vs_reply_state vs_on_batch(struct vs_request *r) {
-    uint64_t n;
-    if (!vs_request_enter(r, vs_arg(r, 0)) || !read_format(r, vs_arg(r, 2)) ||
-        !vs_read_n(r, vs_arg(r, 1), count_max(r), &n))
-        return VS_ANSWERED;
-    if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
-    (r->json ? put_list : put_lines)(r, n);
+static enum vs_reply_state put_batch(struct vs_request *r) {
+    (r->json ? put_json : put_lines)(r, r->n);
     return VS_ANSWERED;
+}
+
+static enum vs_reply_state take_batch(struct vs_request *r) {
+    uint64_t n;
+    bool is_right = read_format(r, vs_arg(r, 2)) && vs_read_n(r, vs_arg(r, 1), count_max(r), &n);
+    return is_right ? vs_take_ids(r, n, put_batch) : VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_batch(struct vs_request *r) {
+    return vs_request_enter(r, 0, VS_KIND_ANY, take_batch);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -216,13 +228,16 @@ bool vs_read_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *
     return true;
 }
 
-enum vs_reply_state vs_on_explain(struct vs_request *r) {
+/* VESTA.EXPLAIN has the name, if it has one, before the id. */
+static bool is_named_first(const struct vs_request *r) {
+    return r->protocol == VS_RESP && r->arg_count == 2;
+}
+
+static enum vs_reply_state explain(struct vs_request *r) {
     struct vesta_parts parts;
     char iso[VESTA_ISO_MAX];
     uint64_t id;
-    bool is_resp = r->protocol == VS_RESP, is_named = is_resp && r->args->count == 2;
-    struct vs_slice none = {NULL, 0}, name = !is_resp ? vs_arg(r, 1) : is_named ? vs_arg(r, 0) : none;
-    if (!vs_request_enter_layout(r, name) || !vs_read_id(r, is_named, &id, &parts)) return VS_ANSWERED;
+    if (!vs_read_id(r, is_named_first(r), &id, &parts)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     bool is_named_so = layout->worker < 0 || strcmp(layout->field[layout->worker].name, "worker") == 0;
     r->json = true;
@@ -238,15 +253,20 @@ enum vs_reply_state vs_on_explain(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
+enum vs_reply_state vs_on_explain(struct vs_request *r) {
+    int name = is_named_first(r) ? 0 : r->protocol == VS_RESP ? VS_NO_NAME : 1;
+    return vs_request_enter(r, name, VS_KIND_LAYOUT, explain);
+}
+
 /* Vesta (Java)'s name of a field. */
 static const char *vesta_name(const char *name) {
     return strcmp(name, "method") == 0 ? "genMethod" : name;
 }
 
-enum vs_reply_state vs_on_expid(struct vs_request *r) {
+static enum vs_reply_state expid(struct vs_request *r) {
     struct vesta_parts parts;
     uint64_t id;
-    if (!vs_request_enter_layout(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return VS_ANSWERED;
+    if (!vs_read_id(r, 0, &id, &parts)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     vs_put(r->out, "{", 1);
     const char *last = "";
@@ -264,6 +284,10 @@ enum vs_reply_state vs_on_expid(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
+enum vs_reply_state vs_on_expid(struct vs_request *r) {
+    return vs_request_enter(r, 1, VS_KIND_LAYOUT, expid);
+}
+
 /* As Java's Date.  The C library has digits, "-03", where a zone has no letters; Java reads and writes GMT-03:00. */
 static size_t write_date(const struct tm *tm, char *buf, size_t size) {
     char zone[16] = "", offset[8] = "";
@@ -276,12 +300,11 @@ static size_t write_date(const struct tm *tm, char *buf, size_t size) {
     return used + strftime(buf + used, size - used, " %Y", tm);
 }
 
-enum vs_reply_state vs_on_transtime(struct vs_request *r) {
+static enum vs_reply_state transtime(struct vs_request *r) {
     uint64_t time;
     char text[64];
     struct tm tm;
-    if (!vs_request_enter_layout(r, vs_arg(r, 1)) || !read_number(r, vs_arg(r, 0), "time", &time))
-        return VS_ANSWERED;
+    if (!read_number(r, vs_arg(r, 0), "time", &time)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     uint64_t max = layout->field[layout->time].max;
     if (time > max)
@@ -293,6 +316,10 @@ enum vs_reply_state vs_on_transtime(struct vs_request *r) {
         return vs_refuse(r, "bad_field", "time %llu has no date", (unsigned long long)time);
     vs_put(r->out, text, write_date(&tm, text, sizeof text));
     return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_transtime(struct vs_request *r) {
+    return vs_request_enter(r, 1, VS_KIND_LAYOUT, transtime);
 }
 
 /* ------------------------------------------------------------------ making */
@@ -340,8 +367,8 @@ static enum vs_reply_state make(struct vs_request *r, int first, int skip) {
     struct making making = {.count = 0};
     struct vesta_error err;
     uint64_t id;
-    for (int i = first; i + 1 < r->args->count; i += 2)
-        if (i != skip && !read_field(r, &making, r->args->at[i], r->args->at[i + 1])) return VS_ANSWERED;
+    for (int i = first; i + 1 < r->arg_count; i += 2)
+        if (i != skip && !read_field(r, &making, r->arg[i], r->arg[i + 1])) return VS_ANSWERED;
     if (!making.has_time || (!making.has_seq && r->ns->layout->seq >= 0))
         return vs_refuse(r, "bad_field", "Both time and seq are required.");
     if (!add_defaults(r, &making)) return VS_ANSWERED;
@@ -354,20 +381,31 @@ static enum vs_reply_state make(struct vs_request *r, int first, int skip) {
     return VS_ANSWERED;
 }
 
-/* `ns` is no field here; a second one is a field that the layout lacks. */
-enum vs_reply_state vs_on_makeid(struct vs_request *r) {
+/* The place of `ns`, which is no field here; a second one is a field that the layout lacks. */
+static int place_of_ns(const struct vs_request *r) {
     int ns = 0;
-    while (ns + 1 < r->args->count && !vs_slice_is(r->args->at[ns], "ns"))
+    while (ns + 1 < r->arg_count && !vs_slice_is(r->arg[ns], "ns"))
         ns += 2;
-    return vs_request_enter_layout(r, vs_arg(r, ns + 1)) ? make(r, 0, ns) : VS_ANSWERED;
+    return ns;
+}
+
+static enum vs_reply_state make_by_params(struct vs_request *r) {
+    return make(r, 0, place_of_ns(r));
+}
+
+enum vs_reply_state vs_on_makeid(struct vs_request *r) {
+    return vs_request_enter(r, place_of_ns(r) + 1, VS_KIND_LAYOUT, make_by_params);
+}
+
+static enum vs_reply_state make_by_words(struct vs_request *r) {
+    struct vs_slice last = r->arg[r->arg_count - 1];
+    if (r->arg_count % 2 == 0)
+        return vs_refuse(r, "bad_field", "'%s' has no value: %s", VS_QUOTE(last.at, last.length), r->call->help);
+    if (r->arg_count > 2 * VESTA_FIELDS_MAX)
+        return vs_refuse(r, "bad_field", "more fields than a layout can have (%d)", VESTA_FIELDS_MAX);
+    return make(r, 1, -1);
 }
 
 enum vs_reply_state vs_on_make(struct vs_request *r) {
-    struct vs_slice last = r->args->at[r->args->count - 1];
-    if (!vs_request_enter_layout(r, r->args->at[0])) return VS_ANSWERED;
-    if (r->args->count % 2 == 0)
-        return vs_refuse(r, "bad_field", "'%s' has no value: %s", VS_QUOTE(last.at, last.length), r->call->help);
-    if (r->args->count > 2 * VESTA_FIELDS_MAX)
-        return vs_refuse(r, "bad_field", "more fields than a layout can have (%d)", VESTA_FIELDS_MAX);
-    return make(r, 1, -1);
+    return vs_request_enter(r, 0, VS_KIND_LAYOUT, make_by_words);
 }

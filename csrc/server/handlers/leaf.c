@@ -8,41 +8,32 @@
 #include <time.h>
 
 /* Leaf ignores the key; a server of several namespaces should not. */
+static enum vs_reply_state take(struct vs_request *r) {
+    return vs_take_id(r, vs_put_one);
+}
+
 enum vs_reply_state vs_on_leaf_get(struct vs_request *r) {
-    struct vs_slice key = vs_arg(r, 0), any = {NULL, 0};
-    const struct vs_app *app = r->session->app;
+    struct vs_slice key = vs_arg(r, 0);
     bool is_known = vs_namespace_named(r->session->app, key.at, key.length);
-    uint64_t id;
-    if (!vs_request_enter_namespace(r, app->leaf_any_key && !is_known ? any : key)) return VS_ANSWERED;
-    if (vs_take_id(r, &id) != VS_ANSWERED) return VS_WAITS;
-    vs_put_uint(r->out, id);
-    return VS_ANSWERED;
+    return vs_request_enter(r, r->session->app->leaf_any_key && !is_known ? VS_NO_NAME : 0, VS_KIND_NAMESPACE, take);
+}
+
+static enum vs_reply_state take_of_tag(struct vs_request *r) {
+    if (r->tag) return vs_take_id(r, vs_put_one);
+    return vs_refuse(r, "unknown_name", "'%s' is a namespace: /api/snowflake/get/%s gives its ids", r->ns->name,
+                     r->ns->name);
 }
 
 enum vs_reply_state vs_on_leaf_segment(struct vs_request *r) {
-    uint64_t number;
-    if (!vs_request_enter(r, vs_arg(r, 0))) return VS_ANSWERED;
-    if (!r->tag)
-        return vs_refuse(r, "unknown_name", "'%s' is a namespace: /api/snowflake/get/%s gives its ids", r->ns->name,
-                         r->ns->name);
-    if (vs_take_id(r, &number) != VS_ANSWERED) return VS_WAITS;
-    (void)vs_put_id(r, number);
-    return VS_ANSWERED;
+    return vs_request_enter(r, 0, VS_KIND_ANY, take_of_tag);
 }
 
-/* What a failure looks like there; the status is ours. */
-static enum vs_reply_state error_message(struct vs_request *r) {
-    char text[512];
-    size_t length = r->out->used - r->start - 1; /* without the newline */
-    if (length >= sizeof text) length = sizeof text - 1;
-    memcpy(text, r->out->at + r->start, length);
-    text[length] = '\0';
-    r->out->used = r->start;
+/* The form of a failure there; the status is ours. */
+static void put_error(struct vs_request *r, const char *text) {
     r->type = "application/json";
     vs_put(r->out, "{", 1);
     vs_json_text(r->out, "errorMsg", text);
     vs_put(r->out, "}", 1);
-    return VS_ANSWERED;
 }
 
 /* "1567733700834(2019-09-06 09:35:00.834)", in the server's zone */
@@ -56,12 +47,11 @@ static void put_timestamp(struct vs_out *out, int64_t unix_ms) {
     vs_json_text(out, "timestamp", text);
 }
 
-enum vs_reply_state vs_on_leaf_decode(struct vs_request *r) {
+static enum vs_reply_state decode(struct vs_request *r) {
     struct vesta_parts parts;
     char digits[VESTA_FORMAT_MAX];
     uint64_t id;
-    if (!vs_request_enter_layout(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts))
-        return r->held ? VS_WAITS : error_message(r);
+    if (!vs_read_id(r, 0, &id, &parts)) return VS_ANSWERED;
     vs_put(r->out, "{", 1);
     put_timestamp(r->out, parts.unix_ms);
     vesta_format(VESTA_DECIMAL, parts.worker, digits);
@@ -71,4 +61,9 @@ enum vs_reply_state vs_on_leaf_decode(struct vs_request *r) {
     vs_put(r->out, "}", 1);
     r->type = "application/json";
     return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_leaf_decode(struct vs_request *r) {
+    r->fail = put_error;
+    return vs_request_enter(r, 1, VS_KIND_LAYOUT, decode);
 }

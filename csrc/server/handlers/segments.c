@@ -3,28 +3,31 @@
 #include "server/commands.h"
 #include "server/rights/rights.h"
 
-/* One page: as many as fit a reply, from the first behind `after` on. */
-static void put_page(struct vs_request *r, struct vs_slice after) {
-    const struct vs_tag_set *tags = vs_request_tags(r);
-    size_t from = tags && after.at ? vs_tag_after(tags, after.at, after.length) : 0;
-    vs_put_segments(r->out, r->session->app, tags, from, VS_REPLY_MAX);
-}
-
-enum vs_reply_state vs_on_segments(struct vs_request *r) {
-    struct vs_slice name = vs_arg(r, 0);
-    if (name.at && !vs_request_enter_tag(r, name)) return VS_ANSWERED;
-    if (!name.at && !vs_rights_sees_all(r->session))
-        return vs_refuse(r, "not_allowed",
-                         "client '%s' may not hear of all tags: name one with tag=", vs_rights_name(r->session));
-    vs_put(r->out, "{", 1);
-    if (name.at) {
-        vs_json_open(r->out, "segments", '[');
-        vs_put_segment(r->out, r->session->app, r->tag);
-        vs_put(r->out, "]", 1);
-    } else {
-        put_page(r, vs_arg(r, 1));
-    }
+static void end(struct vs_request *r) {
     vs_put_tables(r->out, r->session->app);
     vs_put_text(r->out, "}\n");
+}
+
+static enum vs_reply_state put_tag(struct vs_request *r) {
+    vs_put(r->out, "{", 1);
+    vs_json_open(r->out, "segments", '[');
+    vs_put_segment(r->out, r->session->app, r->tag);
+    vs_put(r->out, "]", 1);
+    end(r);
+    return VS_ANSWERED;
+}
+
+/* One page: as many as fit a reply, from the first behind `after` on. */
+enum vs_reply_state vs_on_segments(struct vs_request *r) {
+    struct vs_slice after = vs_arg(r, 1);
+    if (vs_arg(r, 0).at) return vs_request_enter(r, 0, VS_KIND_TAG, put_tag);
+    if (!vs_rights_sees_all(r->session))
+        return vs_refuse(r, "not_allowed",
+                         "client '%s' may not hear of all tags: name one with tag=", vs_rights_name(r->session));
+    const struct vs_tag_set *tags = vs_request_tags(r);
+    size_t from = tags && after.at ? vs_tag_after(tags, after.at, after.length) : 0;
+    vs_put(r->out, "{", 1);
+    vs_put_segments(r->out, r->session->app, tags, from, VS_REPLY_MAX);
+    end(r);
     return VS_ANSWERED;
 }

@@ -9,7 +9,7 @@
 #define TOKEN_ERROR 5
 #define SYSTEM_ERROR 6
 
-enum { BIZ_TYPE, BATCH_SIZE, TOKEN }; /* the routes of ids; those of segments have no batch size */
+enum { BIZ_TYPE, BATCH_SIZE, TOKEN, SEGMENT_TOKEN = 1 }; /* the routes of segments have no batch size */
 
 /* ------------------------------------------------------------------ failures */
 
@@ -40,11 +40,11 @@ static bool may_ask(struct vs_request *r, struct vs_slice token) {
     return proof == VS_PROOF_RIGHT;
 }
 
-/* Turns the request to the tag that it names, if its token is right.  false: the reply says why not. */
-static bool enter(struct vs_request *r, struct vs_slice biz_type, struct vs_slice token) {
-    if (!may_ask(r, token)) return false;
-    if (!biz_type.at) return vs_refuse(r, "bad_field", "bizType is missing"), false;
-    return vs_request_enter_counter(r, biz_type);
+/* Turns the request to the tag that it names, if its token is right. */
+static enum vs_reply_state enter(struct vs_request *r, int token, vs_handler *then) {
+    if (!may_ask(r, vs_arg(r, token))) return VS_ANSWERED;
+    if (!vs_arg(r, BIZ_TYPE).at) return vs_refuse(r, "bad_field", "bizType is missing");
+    return vs_request_enter(r, BIZ_TYPE, VS_KIND_COUNTER, then);
 }
 
 /* ------------------------------------------------------------------ ids */
@@ -60,30 +60,23 @@ static bool read_batch(struct vs_request *r, struct vs_slice text, uint64_t *n) 
     return true;
 }
 
-static void put_numbers(struct vs_request *r, uint64_t n) {
-    for (uint64_t i = 0; i < n; i++) {
+static enum vs_reply_state put_numbers(struct vs_request *r) {
+    if (r->call->json) vs_put_text(r->out, "{\"data\":[");
+    for (uint64_t i = 0; i < r->n; i++) {
         if (i > 0) vs_put(r->out, ",", 1);
         vs_put_uint(r->out, r->ids[i]);
     }
-}
-
-static enum vs_reply_state give(struct vs_request *r, bool json) {
-    uint64_t n;
-    if (!enter(r, vs_arg(r, BIZ_TYPE), vs_arg(r, TOKEN)) || !read_batch(r, vs_arg(r, BATCH_SIZE), &n))
-        return VS_ANSWERED;
-    if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
-    if (json) vs_put_text(r->out, "{\"data\":[");
-    put_numbers(r, n);
-    if (json) vs_put_text(r->out, "],\"code\":200,\"message\":\"\"}");
+    if (r->call->json) vs_put_text(r->out, "],\"code\":200,\"message\":\"\"}");
     return VS_ANSWERED;
 }
 
-enum vs_reply_state vs_on_tinyid(struct vs_request *r) {
-    return give(r, true);
+static enum vs_reply_state take(struct vs_request *r) {
+    uint64_t n;
+    return read_batch(r, vs_arg(r, BATCH_SIZE), &n) ? vs_take_ids(r, n, put_numbers) : VS_ANSWERED;
 }
 
-enum vs_reply_state vs_on_tinyid_simple(struct vs_request *r) {
-    return give(r, false);
+enum vs_reply_state vs_on_tinyid(struct vs_request *r) {
+    return enter(r, TOKEN, take);
 }
 
 /* ------------------------------------------------------------------ segments */
@@ -104,44 +97,34 @@ static struct tinyid_segment segment_of(const struct vesta_numbers *numbers) {
                                    .remainder = first % stride};
 }
 
-static bool take_segment(struct vs_request *r, struct tinyid_segment *out, enum vs_reply_state *state) {
-    struct vesta_numbers numbers;
-    *state = VS_ANSWERED;
-    if (!enter(r, vs_arg(r, 0), vs_arg(r, 1))) return false;
-    if (!vs_rights_may_block(r)) return false;
-    if (r->tag->desk) {
-        *state =
-            vs_refuse(r, "bad_command", "it is in strict order, which a segment would not keep: nextId gives its next");
-        return false;
+static enum vs_reply_state put_segment(struct vs_request *r) {
+    struct tinyid_segment s = segment_of(&r->got.numbers);
+    const int64_t values[] = {s.current, s.loading, s.max, s.delta, s.remainder};
+    if (!r->call->json) {
+        for (int i = 0; i < 5; i++) {
+            if (i > 0) vs_put(r->out, ",", 1);
+            vs_put_int(r->out, values[i]);
+        }
+        return VS_ANSWERED;
     }
-    *state = vs_take_numbers(r, vs_rights_block(r, VESTA_BATCH_MAX), &numbers);
-    if (*state != VS_ANSWERED) return false;
-    *out = segment_of(&numbers);
-    return true;
-}
-
-enum vs_reply_state vs_on_tinyid_segment(struct vs_request *r) {
-    enum vs_reply_state state;
-    struct tinyid_segment segment;
-    if (!take_segment(r, &segment, &state)) return state;
     vs_put_text(r->out, "{\"data\":{");
-    vs_json_int(r->out, "maxId", segment.max);
-    vs_json_int(r->out, "loadingId", segment.loading);
-    vs_json_int(r->out, "currentId", segment.current);
-    vs_json_int(r->out, "delta", segment.delta);
-    vs_json_int(r->out, "remainder", segment.remainder);
+    vs_json_int(r->out, "maxId", s.max);
+    vs_json_int(r->out, "loadingId", s.loading);
+    vs_json_int(r->out, "currentId", s.current);
+    vs_json_int(r->out, "delta", s.delta);
+    vs_json_int(r->out, "remainder", s.remainder);
     vs_put_text(r->out, "},\"code\":200,\"message\":\"\"}");
     return VS_ANSWERED;
 }
 
-enum vs_reply_state vs_on_tinyid_segment_simple(struct vs_request *r) {
-    enum vs_reply_state state;
-    struct tinyid_segment s;
-    if (!take_segment(r, &s, &state)) return state;
-    const int64_t values[] = {s.current, s.loading, s.max, s.delta, s.remainder};
-    for (int i = 0; i < 5; i++) {
-        if (i > 0) vs_put(r->out, ",", 1);
-        vs_put_int(r->out, values[i]);
-    }
-    return VS_ANSWERED;
+static enum vs_reply_state take_segment(struct vs_request *r) {
+    if (!vs_rights_may_block(r)) return VS_ANSWERED;
+    if (r->tag->desk)
+        return vs_refuse(r, "bad_command",
+                         "it is in strict order, which a segment would not keep: nextId gives its next");
+    return vs_take_numbers(r, vs_rights_block(r, VESTA_BATCH_MAX), put_segment);
+}
+
+enum vs_reply_state vs_on_tinyid_segment(struct vs_request *r) {
+    return enter(r, SEGMENT_TOKEN, take_segment);
 }

@@ -46,11 +46,10 @@ static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *ht
 }
 
 static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
-    struct vs_request r = {
-        .session = s, .args = &s->scratch->args, .out = out, .start = out->used, .code = vs_code_named("bad_version")};
+    struct vs_request r = {.session = s, .out = out, .start = out->used, .code = vs_code_named("bad_version")};
     if (!vs_http2_refuse(len, out)) return VS_STEP_MORE;
-    vs_count_request(&r);
     vs_note(&r, out->used - r.start);
+    vs_request_end(&r);
     return VS_STEP_CLOSE;
 }
 
@@ -69,8 +68,8 @@ static int end(struct vs_request *r, const struct vs_http *http, size_t start, b
                                   .allow = r->allow,
                                   .origin = r->origin};
     vs_http_end(r->out, start, &r->session->scratch->http, http, &reply);
-    vs_count_request(r);
     vs_note(r, r->out->used - start);
+    vs_request_end(r);
     return close ? VS_STEP_CLOSE : used;
 }
 
@@ -88,12 +87,10 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
         return VS_STEP_MORE;
     }
     s->need = 0, s->continued = false;
-    s->scratch->args.count = 0; /* those of another, until its own are read */
     vs_rights_look(s);
     if (s->scratch->http.ok_length[VS_OK_TEXT] == 0) vs_http_tick(&s->scratch->http, -1); /* no loop: a test */
     size_t start = vs_http_begin(out);
     struct vs_request r = {.session = s,
-                           .args = &s->scratch->args,
                            .out = out,
                            .start = out->used,
                            .protocol = VS_HTTP,
@@ -114,14 +111,11 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
 }
 
 int vs_http_again(struct vs_session *s, struct vs_out *out) {
-    struct vs_http http = *s->waiting.request->http;
-    vs_rights_look(s);
+    struct vs_request *r = s->waiting.request;
     size_t start = vs_http_begin(out);
-    struct vs_request r = vs_request_recall(s, out);
-    r.http = &http; /* what is remembered goes when it is answered */
-    if (vs_request_run(&r) == VS_WAITS) {
+    if (vs_request_go_on(r, out) == VS_WAITS) {
         out->used = start;
         return VS_STEP_WAITS;
     }
-    return end(&r, &http, start, false, 1);
+    return end(r, r->http, start, false, 1);
 }

@@ -29,28 +29,28 @@ static int count_places(const char *params) {
     return count;
 }
 
-static bool bind_one(struct vs_request *r, struct vs_args *args, struct vs_slice name, struct vs_slice value,
+static bool bind_one(struct vs_request *r, struct vs_slice *args, struct vs_slice name, struct vs_slice value,
                      int first) {
     const char *params = r->call->params;
     if (params && *params == '*') {
-        if (args->count + 2 > 2 * VESTA_FIELDS_MAX)
+        if (r->arg_count + 2 > 2 * VESTA_FIELDS_MAX)
             return vs_refuse(r, "bad_field", "too many parameters (%d)", VESTA_FIELDS_MAX), false;
-        args->at[args->count++] = name;
-        args->at[args->count++] = value;
+        args[r->arg_count++] = name;
+        args[r->arg_count++] = value;
         return true;
     }
     int place = place_of(params, name);
     if (place < 0)
         return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
                false;
-    if (args->at[first + place].at)
+    if (args[first + place].at)
         return vs_refuse(r, "bad_field", "parameter '%s' is given twice", VS_QUOTE(name.at, name.length)), false;
-    args->at[first + place] = value;
+    args[first + place] = value;
     return true;
 }
 
 /* Takes in "name=value&...".  *room is for decoded texts. */
-static bool bind_all(struct vs_request *r, struct vs_args *args, struct vs_slice rest, char **room, int first) {
+static bool bind_all(struct vs_request *r, struct vs_slice *args, struct vs_slice rest, char **room, int first) {
     struct vs_slice name, value;
     int rc;
     while ((rc = vs_http_next_pair(&rest, room, &name, &value)) > 0)
@@ -60,12 +60,13 @@ static bool bind_all(struct vs_request *r, struct vs_args *args, struct vs_slice
 }
 
 bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest) {
-    struct vs_args *args = &r->session->scratch->args;
+    struct vs_slice *args = r->session->scratch->args.at;
     char *room = r->session->scratch->text;
     int first = rest.at ? 1 : 0, places = count_places(r->call->params);
-    memset(args->at, 0, (size_t)(first + places) * sizeof *args->at); /* what is not given is a NULL text */
-    args->count = first + places;
-    if (first && !vs_http_decode(rest, '+', &room, &args->at[0]))
+    memset(args, 0, (size_t)(first + places) * sizeof *args); /* what is not given is a NULL text */
+    r->arg = args;
+    r->arg_count = first + places;
+    if (first && !vs_http_decode(rest, '+', &room, args))
         return vs_refuse(r, "bad_field", "a %% in the path is not followed by two hex digits"), false;
     if (!bind_all(r, args, http->query, &room, first)) return false;
     if (http->method == VS_POST && http->body.length > 0) {

@@ -304,7 +304,7 @@ static int step(struct conn *c, const char *data, size_t length, size_t *at, str
     int used = protocol->step(&c->session, data + *at, length - *at, out);
     if (used > 0)
         *at += (size_t)used;
-    else if (used == VS_STEP_WAITS)
+    else if (used == VS_STEP_WAITS || used == VS_STEP_AGAIN)
         *at += c->session.waiting.bytes;
     return used;
 }

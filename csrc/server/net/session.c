@@ -70,6 +70,7 @@ bool vs_session_keep(struct vs_session *s, size_t count) {
 void vs_session_settle(struct vs_session *s) {
     vs_shares_settle(s);
     if (s->waiting.by_policy) atomic_fetch_sub_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed);
+    vs_tags_let(s->waiting.tags);
     free(s->waiting.request);
     free(s->waiting.ids);
     vs_desk_job_let(s->waiting.job);

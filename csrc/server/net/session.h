@@ -71,11 +71,11 @@ struct vs_scratch {
 bool vs_scratch_make(struct vs_scratch *scratch, const struct vs_app *app);
 void vs_scratch_free(struct vs_scratch *scratch);
 
-/* A request that waits for an id: all that is known of it, so that nothing is parsed or taken twice.  All zero: none.
- */
+/* A request that waits: all that is known of it, so that nothing is parsed, taken or charged twice.  All zero: none. */
 struct vs_waiting {
-    struct vs_request *request; /* as it came, for vs_request_recall; wait.c's */
+    struct vs_request *request; /* with its arguments; wait.c's */
     size_t bytes, size;         /* of it in what was read; of the memory that `request` has */
+    struct vs_tag_set *tags;    /* in which its name was found: held; NULL: none */
     int64_t deadline_us;        /* by the fixed rules */
     int64_t wait_us;            /* try again after this long */
     int queue;                  /* ... in this one: vs_request_queue */
@@ -87,12 +87,11 @@ struct vs_waiting {
     struct vs_desk_job *job; /* that it waits for; NULL: none */
     struct vs_charged {      /* to its rates */
         int64_t due_us;      /* when it may go on, as scratch->now_us; 0: now */
+        int kind;            /* enum vs_share_kind: by which of them */
         int64_t again_us;    /* when it asks again */
         uint64_t ids;        /* that it has not taken yet */
         struct vs_party *client; /* who was charged; NULL: it had no name */
         struct vs_namespace *of; /* whose they are to be; NULL: a tag's */
-        bool is_admitted;    /* as a request: to its client and its address */
-        size_t namespaces;   /* ... to so many of those that it names, the first in its order */
         bool is_held;        /* it waited for a share, and was counted */
     } charged;
 };
@@ -179,11 +178,11 @@ enum vs_step {
     VS_STEP_MORE = 0,   /* the request is not complete */
     VS_STEP_WAITS = -1, /* nothing was appended, and waiting.bytes are used: call vs_..._again after waiting.wait_us */
     VS_STEP_CLOSE = -2, /* what was appended is the last: write it and close */
-    VS_STEP_AGAIN = -3  /* what was appended is a part of the reply, and nothing is used: call again */
+    VS_STEP_AGAIN = -3  /* what was appended is a part of the reply, and waiting.bytes are used: call vs_..._again */
 };
 int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
-/* The same for the request that waits. */
+/* The same for the request that waits, or whose reply has begun. */
 int vs_http_again(struct vs_session *session, struct vs_out *out);
 int vs_resp_again(struct vs_session *session, struct vs_out *out);
 

@@ -9,16 +9,16 @@
 
 /* Counts its arguments itself, so that a wrong one is queued in a transaction, as Redis does. */
 enum vs_reply_state vs_on_ping(struct vs_request *r) {
-    if (r->args->count > 1) return vs_refuse(r, "bad_command", "wrong number of arguments for 'PING': PING [text]");
-    if (r->args->count)
-        vs_resp_bulk(r->out, r->args->at[0].at, r->args->at[0].length);
+    if (r->arg_count > 1) return vs_refuse(r, "bad_command", "wrong number of arguments for 'PING': PING [text]");
+    if (r->arg_count)
+        vs_resp_bulk(r->out, r->arg[0].at, r->arg[0].length);
     else
         vs_resp_simple(r->out, "PONG");
     return VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_echo(struct vs_request *r) {
-    vs_resp_bulk(r->out, r->args->at[0].at, r->args->at[0].length);
+    vs_resp_bulk(r->out, r->arg[0].at, r->arg[0].length);
     return VS_ANSWERED;
 }
 
@@ -40,7 +40,7 @@ static bool read_plain(struct vs_slice text, uint64_t *n) {
 enum vs_reply_state vs_on_wait(struct vs_request *r) {
     uint64_t n;
     for (int i = 0; i < 2; i++)
-        if (!read_plain(r->args->at[i], &n))
+        if (!read_plain(r->arg[i], &n))
             return vs_refuse(r, "bad_field", "value is not an integer or out of range");
     vs_resp_int(r->out, 0);
     return VS_ANSWERED;
@@ -48,7 +48,7 @@ enum vs_reply_state vs_on_wait(struct vs_request *r) {
 
 enum vs_reply_state vs_on_select(struct vs_request *r) {
     uint64_t index;
-    if (!read_plain(r->args->at[0], &index) || index > 15) return vs_refuse(r, "bad_field", "DB index is out of range");
+    if (!read_plain(r->arg[0], &index) || index > 15) return vs_refuse(r, "bad_field", "DB index is out of range");
     vs_resp_simple(r->out, "OK");
     return VS_ANSWERED;
 }
@@ -62,14 +62,14 @@ static enum vs_reply_state not_proved(const struct vs_request *r) {
 
 enum vs_reply_state vs_on_auth(struct vs_request *r) {
     struct vs_session *s = r->session;
-    bool names_user = r->args->count == 2;
-    struct vs_slice user = names_user ? r->args->at[0] : (struct vs_slice){NULL, 0};
+    bool names_user = r->arg_count == 2;
+    struct vs_slice user = names_user ? r->arg[0] : (struct vs_slice){NULL, 0};
     if (!names_user && !s->grant.accounts &&
         !s->app->resp_password) /* clients look for these words, and go on without */
         return vs_refuse(r, "bad_command",
                          "AUTH <password> called without any password configured for the default user: this server "
                          "needs none (--resp-password-file)");
-    enum vs_proof proof = vs_rights_prove(r, user, r->args->at[r->args->count - 1]);
+    enum vs_proof proof = vs_rights_prove(r, user, r->arg[r->arg_count - 1]);
     if (proof != VS_PROOF_RIGHT) return not_proved(r);
     s->known = true;
     vs_resp_simple(r->out, "OK");
@@ -77,8 +77,8 @@ enum vs_reply_state vs_on_auth(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_on_acl(struct vs_request *r) {
-    struct vs_slice what = r->args->at[0];
-    if (!vs_slice_is_case(what, "WHOAMI") || r->args->count > 1)
+    struct vs_slice what = r->arg[0];
+    if (!vs_slice_is_case(what, "WHOAMI") || r->arg_count > 1)
         return vs_refuse(r, "bad_command",
                          "unknown subcommand '%s': only ACL WHOAMI is answered; vesta client changes rights",
                          VS_QUOTE(what.at, what.length));
@@ -104,9 +104,9 @@ struct greeting {
 };
 
 static bool read_greeting(struct vs_request *r, struct greeting *g) {
-    for (int i = 1; i < r->args->count;) {
-        int left = r->args->count - i;
-        const struct vs_slice *word = &r->args->at[i];
+    for (int i = 1; i < r->arg_count;) {
+        int left = r->arg_count - i;
+        const struct vs_slice *word = &r->arg[i];
         if (left >= 3 && vs_slice_is_case(*word, "AUTH")) {
             g->has_user = true;
             g->user = word[1], g->password = word[2];

@@ -101,10 +101,9 @@ static bool count_wanted(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
     m->mode = COUNTING;
     m->cannot = false;
-    r->session->scratch->run++;
     r->call->handler(r);
     m->mode = QUEUEING;
-    if (m->cannot || (r->opening && r->call->flags & VS_CALL_GIVES)) return false;
+    if (m->cannot || (r->waits_for == VS_FOR_OPENING && r->call->flags & VS_CALL_GIVES)) return false;
     r->out->used = r->start;
     r->code = 0;
     if (m->wanted > VESTA_BATCH_MAX)
@@ -177,10 +176,6 @@ bool vs_multi_hands_out(const struct vs_session *s) {
     return s->multi && s->multi->mode != QUEUEING;
 }
 
-bool vs_multi_is_answering(const struct vs_session *s) {
-    return s->multi && s->multi->mode == ANSWERING;
-}
-
 bool vs_multi_is_counting(const struct vs_session *s) {
     return s->multi && s->multi->mode == COUNTING;
 }
@@ -235,11 +230,11 @@ bool vs_multi_ask(struct vs_request *r) {
 }
 
 /* Notes for each id whose it shall be; too few are noted where there is no memory for it. */
-static void count(struct vs_request *r, size_t n, const struct vs_slice *names) {
+static void count(struct vs_request *r, size_t n) {
     struct vs_multi *m = r->session->multi;
     m->wanted += n;
     for (size_t i = 0; i < n && m->wanted <= VESTA_BATCH_MAX; i++) {
-        if (names) vs_request_find(r, names[i]);
+        if (r->names > 1) vs_request_find(r, r->arg[i]);
         if (!note_demand(r, 1)) return;
     }
 }
@@ -253,24 +248,25 @@ static const uint64_t *hand_out(struct vs_request *r, size_t n) {
     return s->waiting.ids + m->taken - n;
 }
 
-enum vs_reply_state vs_multi_take(struct vs_request *r, size_t n, const struct vs_slice *names) {
+enum vs_reply_state vs_multi_take(struct vs_request *r) {
     if (r->session->multi->mode == COUNTING) {
-        count(r, n, names);
+        count(r, r->n);
         return VS_WAITS;
     }
-    memcpy(r->ids, hand_out(r, n), n * sizeof *r->ids);
-    return VS_ANSWERED;
+    memcpy(r->ids, hand_out(r, r->n), r->n * sizeof *r->ids);
+    return r->then(r);
 }
 
-enum vs_reply_state vs_multi_take_run(struct vs_request *r, uint64_t n, uint64_t *last) {
+enum vs_reply_state vs_multi_take_run(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
     if (m->mode == COUNTING) {
+        if (!vs_take_check_run(r, r->n)) return m->cannot = true, VS_ANSWERED;
         m->wanted++;
-        if (m->wanted <= VESTA_BATCH_MAX) (void)note_demand(r, n);
+        if (m->wanted <= VESTA_BATCH_MAX) (void)note_demand(r, r->n);
         return VS_WAITS;
     }
-    *last = *hand_out(r, 1);
-    return VS_ANSWERED;
+    r->ids[0] = *hand_out(r, 1);
+    return r->then(r);
 }
 
 /* ------------------------------------------------------------------ EXEC */
@@ -281,9 +277,13 @@ static size_t read_next(struct vs_request *r, struct vs_request *next) {
     struct vs_args *args = &r->session->scratch->args;
     int length = vs_resp_parse(m->queue.at + m->at, m->queue.used - m->at, &vs_resp_limits, args);
     assert(length > 0); /* it was read once before */
-    *next = *r;
-    next->call = vs_resp_call(args);
-    next->start = r->out->used;
+    *next = (struct vs_request){.session = r->session,
+                                .out = r->out,
+                                .start = r->out->used,
+                                .protocol = VS_RESP,
+                                .ns = r->ns,
+                                .ids = r->ids};
+    vs_resp_bind(next, args);
     return (size_t)length;
 }
 
@@ -312,27 +312,6 @@ static size_t same_from(const struct vs_multi *m, size_t at) {
     return same;
 }
 
-/* false: it waits; or it is rejected, and r->code says why. */
-static bool take_all(struct vs_request *r) {
-    struct vs_session *s = r->session;
-    struct vs_multi *m = s->multi;
-    while (s->waiting.ids_count < m->wanted) {
-        size_t have = s->waiting.ids_count;
-        struct demand next = demand_at(m, have);
-        turn_to_source(r, next.source);
-        /* when it was queued, no range of the tag may have been there yet */
-        if (next.run > 1 && !vs_take_check_run(r, next.run)) return false;
-        if (next.run > 1 && !vs_take_run_now(r, next.run, &s->waiting.ids[have])) return false;
-        if (next.run > 1)
-            s->waiting.ids_count++;
-        else if (!vs_take_up_to(r, s->waiting.ids, &s->waiting.ids_count, have + same_from(m, have), NULL))
-            return false;
-    }
-    m->mode = ANSWERING;
-    vs_resp_array(r->out, m->count);
-    return true;
-}
-
 /* Answers one; true: the connection's time is up. */
 static bool answer_next(struct vs_request *r) {
     struct vs_quantum *quantum = &r->session->scratch->quantum;
@@ -344,15 +323,39 @@ static bool answer_next(struct vs_request *r) {
     return vs_quantum_is_over(quantum);
 }
 
-enum vs_reply_state vs_on_exec(struct vs_request *r) {
+static enum vs_reply_state answer_all(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
-    if (!m) return vs_refuse(r, "bad_command", "EXEC without MULTI");
-    if (m->failed) return vs_refuse(r, "aborted", "Transaction discarded because of previous errors.");
-    if (m->mode == QUEUEING && !begin(r)) return vs_refuse_memory(r);
-    if (m->mode == TAKING && !take_all(r)) return r->code ? VS_ANSWERED : VS_WAITS;
+    r->stage = answer_all;
     while (m->at < m->queue.used) {
         if (r->out->size - r->out->used < VS_REPLY_MAX) return VS_AGAIN;
         if (answer_next(r) && m->at < m->queue.used) return VS_AGAIN;
     }
     return VS_ANSWERED;
+}
+
+static enum vs_reply_state take_all(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    struct vs_multi *m = s->multi;
+    while (s->waiting.ids_count < m->wanted) {
+        size_t have = s->waiting.ids_count;
+        struct demand next = demand_at(m, have);
+        turn_to_source(r, next.source);
+        /* when it was queued, no range of the tag may have been there yet */
+        if (next.run > 1 && !vs_take_check_run(r, next.run)) return VS_ANSWERED;
+        bool has_all = next.run > 1 ? vs_take_run_now(r, next.run, &s->waiting.ids[have])
+                                    : vs_take_up_to(r, s->waiting.ids, &s->waiting.ids_count, have + same_from(m, have));
+        if (!has_all) return vs_take_wait(r, take_all);
+        if (next.run > 1) s->waiting.ids_count++;
+    }
+    m->mode = ANSWERING;
+    vs_resp_array(r->out, m->count);
+    return answer_all(r);
+}
+
+enum vs_reply_state vs_on_exec(struct vs_request *r) {
+    struct vs_multi *m = r->session->multi;
+    if (!m) return vs_refuse(r, "bad_command", "EXEC without MULTI");
+    if (m->failed) return vs_refuse(r, "aborted", "Transaction discarded because of previous errors.");
+    if (!begin(r)) return vs_refuse_memory(r);
+    return take_all(r);
 }

@@ -11,11 +11,9 @@ void vs_multi_fail(struct vs_session *session);
 void vs_multi_end(struct vs_session *session);
 /* True: EXEC is at work (or a command that is being queued is asked what it wants), so ids come from vs_multi_take. */
 bool vs_multi_hands_out(const struct vs_session *session);
-enum vs_reply_state vs_multi_take(struct vs_request *request, size_t n, const struct vs_slice *names);
+enum vs_reply_state vs_multi_take(struct vs_request *request);
 /* The last of n consecutive numbers of a tag. */
-enum vs_reply_state vs_multi_take_run(struct vs_request *request, uint64_t n, uint64_t *last);
-/* Whether EXEC's reply has begun: what is answered is answered whole, whatever its client may from here on. */
-bool vs_multi_is_answering(const struct vs_session *session);
+enum vs_reply_state vs_multi_take_run(struct vs_request *request);
 /* Whether a command is being asked what it wants. */
 bool vs_multi_is_counting(const struct vs_session *session);
 /* What it wants cannot be had: its refusal stands. */

@@ -31,8 +31,8 @@ static bool is_one_of(struct vs_slice name, const char *const *names, size_t cou
 }
 
 static void unknown(struct vs_request *r) {
-    struct vs_slice name = r->args->at[0];
-    bool more = r->args->count > 1;
+    struct vs_slice name = r->arg[-1];
+    bool more = r->arg_count > 0;
     if (is_one_of(name, no_store, VS_COUNT(no_store)))
         vs_refuse(r, "bad_command", "vesta does not store data");
     else if (is_one_of(name, no_channels, VS_COUNT(no_channels)))
@@ -40,23 +40,22 @@ static void unknown(struct vs_request *r) {
     else
         vs_refuse(r, "bad_command", "unknown command '%s', with args beginning with: %s%s%s",
                   VS_QUOTE(name.at, name.length), more ? "'" : "",
-                  more ? VS_QUOTE(r->args->at[1].at, r->args->at[1].length) : "", more ? "' " : "");
+                  more ? VS_QUOTE(r->arg[0].at, r->arg[0].length) : "", more ? "' " : "");
 }
 
-const struct vs_call *vs_resp_call(struct vs_args *args) {
-    const struct vs_call *call = vs_call_named(args->at[0]);
-    if (!call) return NULL;
-    args->count--;
-    memmove(args->at, args->at + 1, (size_t)args->count * sizeof *args->at); /* a handler sees no name */
-    return call;
+/* A handler sees the arguments behind the name. */
+void vs_resp_bind(struct vs_request *r, const struct vs_args *args) {
+    r->call = vs_call_named(args->at[0]);
+    r->arg = args->at + 1;
+    r->arg_count = args->count - 1;
 }
 
 /* False: refused.  In the order in which Redis looks: is there such a command, is it complete, may this client? */
-static bool may_run(struct vs_request *r, struct vs_args *args) {
-    r->call = vs_resp_call(args);
+static bool may_run(struct vs_request *r, const struct vs_args *args) {
+    vs_resp_bind(r, args);
     if (!r->call)
         unknown(r);
-    else if (args->count < r->call->args_min || args->count > r->call->args_max)
+    else if (r->arg_count < r->call->args_min || r->arg_count > r->call->args_max)
         vs_refuse(r, "bad_command", "wrong number of arguments for '%s': %s", r->call->name, r->call->help);
     else if (vs_session_is_stranger(r->session) && !(r->call->flags & VS_CALL_STRANGER))
         vs_refuse(r, "no_password", "Authentication required.");
@@ -65,13 +64,12 @@ static bool may_run(struct vs_request *r, struct vs_args *args) {
     return false;
 }
 
-static enum vs_reply_state run(struct vs_request *r) {
-    enum vs_reply_state state = vs_request_run(r);
-    if (r->call->handler == vs_on_exec && state == VS_ANSWERED) vs_multi_end(r->session);
+static enum vs_reply_state end_transaction(struct vs_request *r, enum vs_reply_state state) {
+    if (state == VS_ANSWERED && r->call->handler == vs_on_exec) vs_multi_end(r->session);
     return state;
 }
 
-static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args) {
+static enum vs_reply_state answer(struct vs_request *r, const struct vs_args *args) {
     struct vs_session *s = r->session;
     if (!may_run(r, args)) {
         vs_multi_fail(s);
@@ -80,7 +78,7 @@ static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args) {
         return vs_refuse(r, "aborted", "Transaction discarded because of: wrong number of arguments for 'EXEC'");
     }
     if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_multi_queue(r, r->bytes.at, r->bytes.length);
-    return run(r);
+    return end_transaction(r, vs_request_run(r));
 }
 
 /* What a step answers; `used` a request, where the connection goes on. */
@@ -88,26 +86,21 @@ static int end(struct vs_request *r, enum vs_reply_state state, int used) {
     if (state == VS_WAITS) return VS_STEP_WAITS;
     r->session->parts += r->out->used - r->start;
     if (state == VS_AGAIN) return VS_STEP_AGAIN;
-    vs_count_request(r);
+    int result = used < 0 || state == VS_QUIT ? VS_STEP_CLOSE : used * (int)(1 + r->also);
     vs_note(r, r->session->parts);
     r->session->parts = 0;
-    return used < 0 || state == VS_QUIT ? VS_STEP_CLOSE : used * (int)(1 + r->also);
-}
-
-/* A reply that was begun is answered whole, by the rights with which it began. */
-static void look_at_rights(struct vs_session *s) {
-    if (!vs_multi_is_answering(s) && !s->listing) vs_rights_look(s);
+    vs_request_end(r);
+    return result;
 }
 
 int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
     struct vs_args *args = &s->scratch->args;
-    look_at_rights(s);
+    vs_rights_look(s);
     int used = vs_resp_parse(buf, len, vs_session_is_stranger(s) ? &vs_resp_stranger_limits : &vs_resp_limits, args);
     if (used == 0 || (used > 0 && args->count == 0)) return used;
     if (used > 0 && is_foreign(args)) return VS_STEP_CLOSE;
     out->resp3 = s->member.resp3;
     struct vs_request r = {.session = s,
-                           .args = args,
                            .out = out,
                            .start = out->used,
                            .protocol = VS_RESP,
@@ -119,8 +112,7 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
 }
 
 int vs_resp_again(struct vs_session *s, struct vs_out *out) {
+    struct vs_request *r = s->waiting.request;
     out->resp3 = s->member.resp3;
-    look_at_rights(s);
-    struct vs_request r = vs_request_recall(s, out);
-    return end(&r, run(&r), 1);
+    return end(r, end_transaction(r, vs_request_go_on(r, out)), 1);
 }

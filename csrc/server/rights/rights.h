@@ -53,14 +53,11 @@ bool vs_rights_sees_reasons(const struct vs_session *session);
 /* RESP: whether it may ask about others' connections and end them; without clients with names that is who comes over a
  * unix socket, or has said the password. */
 bool vs_rights_operates(const struct vs_session *session);
-/* The smaller of `max` and of what the request may have by its face and its account. */
-static inline uint64_t vs_rights_least(struct vs_request *r, uint64_t of_face, uint64_t max) {
+/* The smallest of `max` and of what the request may have by its face and its account. */
+static inline uint64_t vs_rights_least(const struct vs_request *r, uint64_t of_face, uint64_t max) {
     const struct vs_account *account = r->session->grant.account;
-    if (r->most == 0) {
-        r->most = account ? account->n_max : UINT64_MAX;
-        if (of_face && of_face < r->most) r->most = of_face;
-    }
-    return r->most < max ? r->most : max;
+    if (account && account->n_max < max) max = account->n_max;
+    return of_face && of_face < max ? of_face : max;
 }
 /* How many ids one request may have. */
 static inline uint64_t vs_rights_n(struct vs_request *r, uint64_t max) {

@@ -73,11 +73,10 @@ static bool hold(struct vs_request *r, int kind, int64_t wait_us) {
     return false;
 }
 
-/* Charges n to all of them, or to none where one's turn is too late. */
+/* Charges n to all of them, or to none if the turn at one is too late: false.  The turn may come later. */
 static bool charge(struct vs_request *r, const struct buckets *b, uint64_t n) {
     struct vs_charged *charged = &r->session->waiting.charged;
-    int64_t now = now_ns(r->session), patience = patience_us(r) * 1000, longest = 0;
-    int kind = VS_SHARE_NONE;
+    int64_t now = now_ns(r->session), patience = patience_us(r) * 1000;
     for (int i = 0; i < b->count; i++) {
         int64_t wait = vs_bucket_take(b->at[i].bucket, n, now, patience);
         if (wait < 0) {
@@ -85,58 +84,44 @@ static bool charge(struct vs_request *r, const struct buckets *b, uint64_t n) {
                 vs_bucket_give(b->at[before].bucket, n);
             return hold(r, b->at[i].kind, -wait / 1000 + 1);
         }
-        if (wait > longest) longest = wait, kind = b->at[i].kind;
+        int64_t due_us = wait > 0 ? r->session->scratch->now_us + wait / 1000 + 1 : 0;
+        if (due_us > charged->due_us) charged->due_us = due_us, charged->kind = b->at[i].kind;
     }
-    if (longest == 0) return true;
-    charged->due_us = r->session->scratch->now_us + longest / 1000 + 1;
-    return hold(r, kind, longest / 1000 + 1);
+    return true;
 }
 
-/* Its turn is its own: it only has to come. */
-static bool is_early(struct vs_request *r, int kind) {
+bool vs_shares_is_early(struct vs_request *r) {
     struct vs_charged *charged = &r->session->waiting.charged;
     int64_t wait_us = charged->due_us - r->session->scratch->now_us;
     if (charged->due_us == 0) return false;
-    if (wait_us > 0) return !hold(r, kind, wait_us);
+    if (wait_us > 0) return !hold(r, charged->kind, wait_us);
     charged->due_us = 0;
     return false;
 }
 
-/* n requests to the request's namespace, which is the next of those that it names. */
 static bool charge_namespace(struct vs_request *r, uint64_t n) {
-    struct vs_charged *charged = &r->session->waiting.charged;
     struct buckets b = {.count = 0};
     add_bucket(&b, &r->ns->requests, VS_SHARE_NAMESPACE_REQUESTS);
-    bool may = charge(r, &b, n);
-    charged->namespaces += may || charged->due_us != 0;
-    return may;
+    return charge(r, &b, n);
 }
 
 /* All that a transaction asks of namespaces, before any of it is answered. */
 static bool charge_transaction(struct vs_request *r) {
-    const struct vs_charged *charged = &r->session->waiting.charged;
     struct vs_asked_of of;
-    while (vs_multi_asks(r->session, charged->namespaces, &of)) {
+    for (size_t i = 0; vs_multi_asks(r->session, i, &of); i++) {
         vs_request_turn(r, &r->session->app->ns[of.ns]);
         if (!charge_namespace(r, of.requests)) return false;
     }
     return true;
 }
 
-static bool admit(struct vs_request *r, uint64_t n) {
-    struct vs_charged *charged = &r->session->waiting.charged;
-    if (charged->is_admitted) return charged->ids > 0 || !is_early(r, VS_SHARE_CLIENT_REQUESTS);
-    struct buckets b = buckets_of(r, true, NULL);
-    bool may = charge(r, &b, n);
-    charged->is_admitted = may || charged->due_us != 0;
-    return may;
-}
-
 bool vs_shares_admit(struct vs_request *r) {
     const struct vs_session *s = r->session;
+    bool is_exec = r->call->handler == vs_on_exec && s->multi;
     if (s->protocol == VS_ADMIN || r->call->flags & VS_CALL_OPEN) return true;
-    if (r->call->handler != vs_on_exec || !s->multi) return admit(r, 1);
-    return admit(r, vs_get(&s->member.commands)) && charge_transaction(r);
+    struct buckets b = buckets_of(r, true, NULL);
+    return charge(r, &b, is_exec ? vs_get(&s->member.commands) : 1) && (!is_exec || charge_transaction(r)) &&
+           !vs_shares_is_early(r);
 }
 
 bool vs_shares_enter(struct vs_request *r) {
@@ -146,8 +131,7 @@ bool vs_shares_enter(struct vs_request *r) {
     if (s->protocol == VS_ADMIN || !vs_bucket_rate(&r->ns->requests)) return true;
     if (*charged_run == s->scratch->run || (is_transaction && !vs_multi_is_counting(s))) return true;
     *charged_run = s->scratch->run;
-    if (is_transaction) return vs_multi_ask(r);
-    return r->charged++ < s->waiting.charged.namespaces || charge_namespace(r, 1);
+    return is_transaction ? vs_multi_ask(r) : charge_namespace(r, 1);
 }
 
 void vs_shares_also(struct vs_request *r, uint64_t n) {
@@ -171,16 +155,12 @@ static bool charge_ids(struct vs_request *r, uint64_t want, bool exact, uint64_t
         struct buckets b = buckets_of(r, false, namespace_of(r));
         if (b.count == 0) return true;
         uint64_t n = exact ? want : at_once(r->session, &b, want);
-        bool at_once = charge(r, &b, n);
-        if (at_once || charged->due_us != 0) {
-            charged->ids = n;
-            charged->client = r->session->share.client;
-            charged->of = r->tag ? NULL : r->ns;
-        }
-        if (!at_once) return false;
-    } else if (is_early(r, VS_SHARE_CLIENT_IDS)) {
-        return false;
+        if (!charge(r, &b, n)) return false;
+        charged->ids = n;
+        charged->client = r->session->share.client;
+        charged->of = r->tag ? NULL : r->ns;
     }
+    if (vs_shares_is_early(r)) return false;
     if (*may > charged->ids) *may = charged->ids;
     return true;
 }

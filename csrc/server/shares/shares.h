@@ -33,13 +33,17 @@ void vs_shares_end(struct vs_session *session);
 /* What the connection's party holds of the memory; NULL: there are no parties. */
 struct vs_memory_part *vs_shares_memory(struct vs_session *session);
 
-/* Whether a request may be run now, by the rates of requests; asked once.  false: it is to wait (r->held). */
+/* A request is charged once.  Its turn may come later, and then it only has to wait for it.  false, here and below: it is
+ * to wait for as long as r->pause says, and is rejected if that is too long; r->held is why. */
+
+/* Charges the request to its client and its address; EXEC also for the requests that were queued. */
 bool vs_shares_admit(struct vs_request *request);
-/* Charges the request to the namespace that it has turned to, once for each that it names.  A transaction's are charged
- * by its EXEC.  false: it is to wait (r->held), or there is no memory and the reply says so. */
+/* Charges the request to the namespace that it has turned to, once for each that it names; the turn may come later.  A
+ * transaction's are charged by its EXEC.  false: also if there is no memory, and the reply says so. */
 bool vs_shares_enter(struct vs_request *request);
-/* How many of `want` ids the request may take now, if `exact` all of them one day, else as many as is convenient.
- * false: it is to wait (r->held). */
+/* Whether the turn of a request that was charged comes later. */
+bool vs_shares_is_early(struct vs_request *request);
+/* How many of `want` ids the request may take now, if `exact` all of them one day, else as many as is convenient. */
 bool vs_shares_ask(struct vs_request *request, uint64_t want, bool exact, uint64_t *may);
 /* It took so many. */
 void vs_shares_took(struct vs_request *request, uint64_t n);
