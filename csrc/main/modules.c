@@ -233,4 +233,5 @@ static int modules_open_numbers(lua_State *L) {
 
 const luaL_Reg vs_modules[] = {{"where", modules_open_where},   {"numbers", modules_open_numbers},
                                {"native", modules_open_native}, {"redis", modules_open_redis},
-                               {"source", modules_open_source}, {NULL, NULL}};
+                               {"source", modules_open_source}, {"probe", modules_open_probe},
+                               {NULL, NULL}};

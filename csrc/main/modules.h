@@ -8,6 +8,8 @@
 extern const luaL_Reg vs_modules[];
 /* native.c: opens the module `native`.  Stack: +1. */
 int modules_open_native(lua_State *L);
+/* doctor/probe.c: opens the module `probe`.  Stack: +1. */
+int modules_open_probe(lua_State *L);
 /* fill/redis.c: opens the module `redis`; fill/source.c: the module `source`.  Stack: +1. */
 int modules_open_redis(lua_State *L);
 int modules_open_source(lua_State *L);

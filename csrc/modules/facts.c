@@ -107,7 +107,7 @@ static int facts_prove(lua_State *L) {
     return 1;
 }
 
-/* facts.lease(name, has_worker) -> { name, window_ms, renew_ms, idle_ms, lease_ms, deadline_ms, skew_ms } of a preset,
+/* facts.lease(name, has_worker) -> { name, window_ms, renew_ms, idle_ms, lease_ms, deadline_ms, call_ms, skew_ms } of a preset,
  * for a worker id that was assigned by hand or not. */
 static int facts_lease(lua_State *L) {
     const struct vs_lease_timing *preset = vs_lease_preset(luaL_checkstring(L, 1));
@@ -120,6 +120,7 @@ static int facts_lease(lua_State *L) {
     host_set_integer(L, "idle_ms", timing.idle_ms);
     host_set_integer(L, "lease_ms", timing.lease_ms);
     host_set_integer(L, "deadline_ms", timing.deadline_ms);
+    host_set_integer(L, "call_ms", timing.call_ms);
     host_set_integer(L, "skew_ms", timing.skew_ms);
     return 1;
 }

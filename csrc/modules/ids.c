@@ -2,6 +2,7 @@
  *
  * Ids and values of fields are integers of 64 bits, which Lua shows as negative from 2^63 on. */
 #include "modules/host.h"
+#include "modules/tables.h"
 #include "id/id.h"
 
 #include <stdlib.h>
@@ -9,13 +10,6 @@
 
 #define IDS_VALUES_MAX (3 * VESTA_FIELDS_MAX)
 #define IDS_PAIRS_MAX 4096 /* more pairs come from a wide field above the time: the caller must name its value */
-
-static int ids_fail(lua_State *L, const struct vesta_error *err) {
-    lua_pushnil(L);
-    lua_pushstring(L, err->text);
-    lua_pushstring(L, vesta_code_name(err->code));
-    return 3;
-}
 
 static void ids_parse(lua_State *L, int arg, struct vesta_layout *layout) {
     luaL_argcheck(L, vesta_layout_parse(luaL_checkstring(L, arg), layout, NULL) == VESTA_OK, arg, "a layout");
@@ -36,11 +30,6 @@ static size_t ids_values(lua_State *L, int arg, struct vesta_value *out) {
     return (size_t)count;
 }
 
-static void ids_integer(lua_State *L, const char *key, uint64_t value) {
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, key);
-}
-
 /* ids.make(layout, values) -> id | nil, text, code */
 static int ids_make(lua_State *L) {
     struct vesta_layout layout;
@@ -49,7 +38,7 @@ static int ids_make(lua_State *L) {
     uint64_t id;
     ids_parse(L, 1, &layout);
     size_t count = ids_values(L, 2, values);
-    if (vesta_make(&layout, values, count, &id, &err) != VESTA_OK) return ids_fail(L, &err);
+    if (vesta_make(&layout, values, count, &id, &err) != VESTA_OK) return host_fail(L, &err);
     lua_pushinteger(L, (lua_Integer)id);
     return 1;
 }
@@ -64,12 +53,12 @@ static int ids_range(lua_State *L) {
     ids_parse(L, 1, &layout);
     interval.given_count = ids_values(L, 4, values);
     struct vesta_pairs pairs = {.pair = lua_newuserdata(L, IDS_PAIRS_MAX * sizeof *pairs.pair), .max = IDS_PAIRS_MAX};
-    if (vesta_range(&layout, &interval, &pairs, &err) != VESTA_OK) return ids_fail(L, &err);
+    if (vesta_range(&layout, &interval, &pairs, &err) != VESTA_OK) return host_fail(L, &err);
     lua_createtable(L, (int)pairs.count, 0);
     for (size_t i = 0; i < pairs.count; i++) {
         lua_createtable(L, 0, 2);
-        ids_integer(L, "min", pairs.pair[i].min);
-        ids_integer(L, "max", pairs.pair[i].max);
+        host_set_integer(L, "min", pairs.pair[i].min);
+        host_set_integer(L, "max", pairs.pair[i].max);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -86,7 +75,7 @@ static int ids_issued(lua_State *L) {
     bool is_by_protocol = method && strcmp(method, VS_METHOD_BY_PROTOCOL) == 0;
     lua_Integer count = 0;
     ids_parse(L, 1, &layout);
-    if (vs_fields_parse(&layout, fields, method, issued, &err) != VESTA_OK) return ids_fail(L, &err);
+    if (vs_fields_parse(&layout, fields, method, issued, &err) != VESTA_OK) return host_fail(L, &err);
     lua_newtable(L);
     for (int i = 0; i < layout.time; i++) {
         bool is_open = i == layout.worker || (is_by_protocol && i == vs_method_at(&layout));
@@ -151,8 +140,8 @@ static void ids_push_odd(lua_State *L, const struct vs_suspect *suspect, const s
 
 static void ids_push_ranked(lua_State *L, const struct vs_suspect *ranked, size_t index, size_t family) {
     lua_createtable(L, 0, 5);
-    ids_integer(L, "index", index);
-    ids_integer(L, "family", family);
+    host_set_integer(L, "index", index);
+    host_set_integer(L, "family", family);
     lua_pushnumber(L, ranked->share);
     lua_setfield(L, -2, "share");
     lua_pushnumber(L, ranked->family);

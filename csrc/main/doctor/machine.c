@@ -1,40 +1,38 @@
-/* machine.c -- the clock, limits and addresses of this machine, as far as a server needs them. */
-#include "os/address.h"
-#include "main/doctor/doctor.h"
-#include "serve/serving.h"
-#include "os/clock.h"
-#include "os/process.h"
+/* machine.c -- the clock, limits, addresses and folders of this machine, as far as a server needs them. */
+#include "main/doctor/probe.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include "generator/map.h"
+#include "keeper/file.h"
+#include "os/address.h"
+#include "os/become.h"
+#include "os/clock.h"
+#include "os/files.h"
+#include "os/process.h"
+#include "serve/serving.h"
+
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-#define STEP_ERROR_US 1000000 /* a clock that may be wrong by more is as good as not kept */
-
-void vs_doctor_clock(struct vs_doctor *doctor) {
-    char iso[VESTA_ISO_MAX];
+/* probe.clock() -> { now_ms, in_step, error_ms }.  in_step: a time source sets the clock; nil: the kernel does not say. */
+int vs_probe_clock(lua_State *L) {
     int64_t error_us = 0;
-    vs_iso(vs_now_ms(), iso);
-    switch (vs_clock_in_step(&error_us)) {
-    case 1:
-        vs_doctor_found(doctor, error_us > STEP_ERROR_US ? VS_WARN : VS_FINE, "clock",
-                        error_us > STEP_ERROR_US ? "check what sets it: `timedatectl`, `chronyc tracking`" : NULL,
-                        "%s, synchronized to a time source, off by %" PRId64 " ms at most", iso, error_us / 1000);
-        break;
-    case 0:
-        vs_doctor_found(doctor, VS_WARN, "clock",
-                        "run chrony or systemd-timesyncd; when a clock is set back, requests wait",
-                        "%s, and according to the kernel nothing synchronizes it", iso);
-        break;
-    default:
-        vs_doctor_found(doctor, VS_WARN, "clock", NULL, "%s; the kernel does not say whether it is synchronized", iso);
-    }
+    int in_step = vs_clock_in_step(&error_us);
+    lua_createtable(L, 0, 3);
+    host_set_integer(L, "now_ms", vs_now_ms());
+    host_set_integer(L, "error_ms", error_us / 1000);
+    if (in_step == 0 || in_step == 1) host_set_flag(L, "in_step", in_step);
+    return 1;
 }
 
+/* ------------------------------------------------------------------ limits */
+
 /* Of a server with this config, once its log and its addresses are open. */
-static struct vs_plan plan_of(const struct vs_config *config) {
+static struct vs_plan probe_plan(const struct vs_config *config) {
     struct vs_process_usage usage = {.open_fds = 3};
     struct vs_plan plan = {
         .threads = (int)config->threads,
@@ -51,28 +49,27 @@ static struct vs_plan plan_of(const struct vs_config *config) {
     return plan;
 }
 
-void vs_doctor_limits(struct vs_doctor *doctor) {
-    struct vs_limits limits = vs_limits_of(doctor->config);
-    struct vs_plan plan = plan_of(doctor->config);
+/* probe:limits() -> { descriptors, reserved, connections, configured, remedy } | nil, text
+ * configured: how many connections the config has, if there are descriptors for fewer only. */
+int vs_probe_limits(lua_State *L) {
+    const struct vs_config *config = vs_probe_self(L)->config;
+    struct vs_limits limits = vs_limits_of(config);
+    struct vs_plan plan = probe_plan(config);
     struct vesta_error err;
-    if (vs_limits_fit(&limits, &plan, &err) != VESTA_OK)
-        vs_doctor_found(doctor, VS_SICK, "files", NULL, "%s", err.text);
-    else if (limits.cut_from)
-        vs_doctor_found(doctor, VS_WARN, "files", VS_RAISE_DESCRIPTORS " or lower connections_max",
-                        "%d file descriptors, %d of them reserved for stores, keepers and the log: room for %d "
-                        "connections, not for the %d configured",
-                        limits.descriptors, limits.reserved, limits.connections_max, limits.cut_from);
-    else
-        vs_doctor_found(
-            doctor, VS_FINE, "files", NULL,
-            "%d file descriptors, %d of them reserved for stores, keepers and the log: room for %d connections",
-            limits.descriptors, limits.reserved, limits.connections_max);
+    if (vs_limits_fit(&limits, &plan, &err) != VESTA_OK) return host_fail(L, &err);
+    lua_createtable(L, 0, 5);
+    host_set_integer(L, "descriptors", limits.descriptors);
+    host_set_integer(L, "reserved", limits.reserved);
+    host_set_integer(L, "connections", limits.connections_max);
+    if (limits.cut_from) host_set_integer(L, "configured", limits.cut_from);
+    host_set_text(L, "remedy", VS_RAISE_DESCRIPTORS);
+    return 1;
 }
 
 /* ------------------------------------------------------------------ addresses */
 
-/* Whether what listens there speaks the protocol. */
-static bool answers(const char *address, bool is_resp) {
+/* Whether the listener there speaks the protocol. */
+static bool probe_answers(const char *address, bool is_resp) {
     static const char http[] = "GET /healthz HTTP/1.1\r\nHost: doctor\r\nConnection: close\r\n\r\n",
                       resp[] = "PING\r\n";
     const char *say = is_resp ? resp : http;
@@ -85,28 +82,74 @@ static bool answers(const char *address, bool is_resp) {
                             : strncmp(got, "HTTP/1.1 200 ", 13) == 0);
 }
 
-static void look_at_address(struct vs_doctor *doctor, const char *what, const char *address) {
+/* probe.address(address, is_resp) -> "answers" or "is free", whether only this machine can reach it | nil, text */
+int vs_probe_address(lua_State *L) {
+    const char *address = luaL_checkstring(L, 1);
     struct vesta_error err;
     int fd = -1, local = vs_address_is_local(address, &err);
-    const char *reach = local == 1 ? "" : ", and other machines can reach it";
-    if (local < 0)
-        vs_doctor_found(doctor, VS_SICK, what, NULL, "%s", err.text);
-    else if (answers(address, strcmp(what, "resp") == 0))
-        vs_doctor_found(doctor, VS_FINE, what, NULL, "%s answers%s", address, reach);
-    else if (vs_listen(address, 0600, &fd, &err) == VESTA_OK)
-        vs_doctor_found(doctor, VS_FINE, what, NULL, "%s is free%s", address, reach);
-    else
-        vs_doctor_found(doctor, VS_SICK, what, NULL, "%s", err.text);
-    vs_unlisten(address, fd);
+    if (local < 0) return host_fail(L, &err);
+    bool answers = probe_answers(address, lua_toboolean(L, 2));
+    int rc = answers ? VESTA_OK : vs_listen(address, 0600, &fd, &err);
+    if (!answers) vs_unlisten(address, fd);
+    if (rc != VESTA_OK) return host_fail(L, &err);
+    lua_pushstring(L, answers ? "answers" : "is free");
+    lua_pushboolean(L, local == 1);
+    return 2;
 }
 
-void vs_doctor_addresses(struct vs_doctor *doctor) {
-    const struct vs_config *config = doctor->config;
-    const struct {
-        const char *what;
-        const struct vs_conf_list *list;
-    } protocols[] = {{"http", &config->http}, {"resp", &config->resp}, {"admin", &config->admin}};
-    for (int protocol = 0; protocol < 3; protocol++)
-        for (int i = 0; i < protocols[protocol].list->count; i++)
-            look_at_address(doctor, protocols[protocol].what, protocols[protocol].list->text[i]);
+/* ------------------------------------------------------------------ folders */
+
+/* probe.state_folder() -> its path, or nil */
+int vs_probe_state_folder(lua_State *L) {
+    char path[PATH_MAX];
+    lua_pushstring(L, vs_state_dir(path, sizeof path) == 0 ? path : NULL);
+    return 1;
+}
+
+/* Whether the user that the server becomes may write there.  The kernel answers for our user only. */
+static bool probe_user_may_write(const struct vs_config *config, const struct stat *st) {
+    struct vs_identity who;
+    if (geteuid() != 0 || !config->user) return true;
+    if (vs_identity_find(config->user, config->group ? config->group : "", &who, NULL) != VESTA_OK) return true;
+    mode_t needed = who.uid == st->st_uid ? 0300 : who.gid == st->st_gid ? 0030 : 0003;
+    return who.uid == 0 || (st->st_mode & needed) == needed;
+}
+
+static void probe_push_folder(lua_State *L, const char *path, int fd, const struct stat *st) {
+    const struct vs_config *config = vs_probe_self(L)->config;
+    struct statvfs fs;
+    struct vesta_error err;
+    host_set_integer(L, "user", st->st_uid);
+    host_set_integer(L, "mode", st->st_mode & 07777);
+    if (vs_file_system_check(fd, path, "a generator file", &err) != VESTA_OK) host_set_text(L, "file_system", err.text);
+    if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0) host_set_text(L, "unwritable", strerror(errno));
+    host_set_flag(L, "user_may_write", probe_user_may_write(config, st));
+    if (vs_anchor_folder_check(path, &err) != VESTA_OK) host_set_text(L, "is_unsafe", err.text);
+    host_set_flag(L, "is_open", st->st_mode & S_IWOTH);
+    if (statvfs(path, &fs) != 0) return;
+    uint64_t bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    host_set_flag(L, "is_full", bytes < sizeof(struct vs_header) || (fs.f_files > 0 && fs.f_favail == 0));
+    host_set_integer(L, "room_bytes", bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX);
+}
+
+/* probe:folder(path) -> { will_be_created } | { blocked = why it cannot be created } | { unreadable = why } |
+ * { user, mode, file_system, unwritable, user_may_write, is_unsafe, is_open, is_full, room_bytes }
+ * file_system, unwritable and is_unsafe are texts if there is such a trouble. */
+int vs_probe_folder(lua_State *L) {
+    const char *path = luaL_checkstring(L, 2);
+    struct stat st;
+    vs_probe_self(L);
+    lua_newtable(L);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), why = errno;
+    if (fd < 0 && why == ENOENT) {
+        int blocked = vs_anchor_blocked(path);
+        if (blocked) host_set_text(L, "blocked", strerror(blocked));
+        host_set_flag(L, "will_be_created", !blocked);
+    } else if (fd < 0 || fstat(fd, &st) != 0) {
+        host_set_text(L, "unreadable", strerror(fd < 0 ? why : errno));
+    } else {
+        probe_push_folder(L, path, fd, &st);
+    }
+    if (fd >= 0) close(fd);
+    return 1;
 }

@@ -1,0 +1,37 @@
+/* probe.h -- what `vesta doctor` can find out about a machine, a config's namespaces and their stores.  It changes
+ * nothing and claims nothing.  lua/cli/doctor.lua judges and prints.
+ *
+ *   probe.c   the config, and the module `probe`
+ *   machine.c the clock, limits, addresses, folders
+ *   state.c   generator files and their maps
+ *   store.c   the stores that worker ids are leased from */
+#ifndef VS_PROBE_H
+#define VS_PROBE_H
+
+#include "config/config.h"
+#include "main/modules.h"
+#include "modules/tables.h"
+
+/* A config, and what the generator file of the namespace says that was asked about last. */
+struct vs_probe {
+    struct vs_config *config;
+    const struct vesta_clock *clock;
+    struct vesta_layout layout; /* zero: not known */
+    uint64_t incarnation;       /* of the store that granted its leases; 0: none has */
+};
+
+/* The probe at index 1, and its namespace at index 2, counted from 1. */
+struct vs_probe *vs_probe_self(lua_State *L);
+const struct vs_conf_namespace *vs_probe_namespace(lua_State *L);
+
+/* Functions and methods of the module `probe`. */
+int vs_probe_clock(lua_State *L);
+int vs_probe_address(lua_State *L);
+int vs_probe_state_folder(lua_State *L);
+int vs_probe_limits(lua_State *L);
+int vs_probe_folder(lua_State *L);
+int vs_probe_file(lua_State *L);
+int vs_probe_lifetime(lua_State *L);
+int vs_probe_store(lua_State *L);
+
+#endif

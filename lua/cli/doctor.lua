@@ -1,0 +1,388 @@
+--- doctor.lua -- `vesta doctor`: checks what a server needs on this machine, and prints what to do.
+-- It changes nothing and claims nothing.  csrc/main/doctor finds the facts, and this file judges them.
+local cli = require "cli.lib.cli"
+local facts = require "facts"
+local probe = require "probe"
+local term = require "term"
+local where = require "where"
+
+local ERROR_MS_MAX = 1000         -- a clock that may be off by more is not synchronized
+local ROOM_BYTES_MIN = 16 << 20
+local SET_US_MIN = 1000000        -- clocks are slewed by less between two looks
+local BEHIND_US_MAX = 60000000
+local AHEAD_MS_MAX = 1000         -- of a store's clock
+local TRIPS = 4                   -- round trips of a renewal: a connection, a look, a write
+local TEXT_AT = 22                -- the column of what was found
+
+local CHMOD = "change the owner with chown"
+local RIGHTS = "give the user the rights that docs/stores.md names"
+
+---------------------------------------------------------------- findings
+
+local Doctor = {}
+Doctor.__index = Doctor
+
+local PAINT = { fail = "red", warn = "yellow" }
+
+-- Prints a finding: "ok", "warn" or "fail", the subject of the check, what was found, and what to do or nil.
+function Doctor:found(state, what, text, todo)
+  if state == "fail" then self.fails = true end
+  if self.json then
+    local object = { { "state", state }, { "what", what }, { "says", text } }
+    if todo then table.insert(object, { "do", todo }) end
+    return cli.json(cli.object(object))
+  end
+  local paint, plain = "", ""
+  if PAINT[state] then paint, plain = term.paint(PAINT[state]), term.paint "plain" end
+  cli.printf("%s%-4s%s  %-14s  ", paint, state, plain, what)
+  term.fitted(text .. (todo and ": " .. todo or ""), TEXT_AT, TEXT_AT)
+end
+
+-- The findings about one subject: judge(state, todo, format, ...)
+function Doctor:about(what, prefix)
+  return function(state, todo, format, ...)
+    self:found(state, what, (prefix or "") .. format:format(...), todo)
+  end
+end
+
+---------------------------------------------------------------- the machine
+
+function Doctor:check_clock()
+  local found, clock = self:about "clock", probe.clock()
+  local now = term.iso(clock.now_ms)
+  if clock.in_step == nil then
+    found("warn", nil, "%s; the kernel does not say whether it is synchronized", now)
+  elseif not clock.in_step then
+    found("warn", "run chrony or systemd-timesyncd; when a clock is set back, requests wait",
+      "%s, and according to the kernel nothing synchronizes it", now)
+  else
+    local is_off = clock.error_ms > ERROR_MS_MAX
+    found(is_off and "warn" or "ok", is_off and "check what sets it: `timedatectl`, `chronyc tracking`" or nil,
+      "%s, synchronized to a time source, off by %d ms at most", now, clock.error_ms)
+  end
+end
+
+function Doctor:check_limits()
+  local found, limits, trouble = self:about "files", self.probe:limits()
+  if not limits then return found("fail", nil, "%s", trouble) end
+  local text = "%d file descriptors, %d of them reserved for stores, keepers and the log: room for %d connections"
+  text = text:format(limits.descriptors, limits.reserved, limits.connections)
+  if not limits.configured then return found("ok", nil, "%s", text) end
+  found("warn", limits.remedy .. " or lower connections_max", "%s, not for the %d configured", text, limits.configured)
+end
+
+function Doctor:check_addresses()
+  for _, row in ipairs(self.config.addresses) do
+    local found, answer, is_local = self:about(row.protocol), probe.address(row.address, row.protocol == "resp")
+    if not answer then
+      found("fail", nil, "%s", is_local)
+    else
+      found("ok", nil, "%s %s%s", row.address, answer, is_local and "" or ", and other machines can reach it")
+    end
+  end
+end
+
+---------------------------------------------------------------- folders
+
+-- If every namespace names its store, ids can go on without a file, and the namespace's own finding says so.
+function Doctor:folder_state()
+  for _, namespace in ipairs(self.config.namespaces) do
+    if not namespace.names_store then return "fail" end
+  end
+  return "warn"
+end
+
+function Doctor:check_room(path, folder)
+  local found = self:about "state"
+  if folder.is_full then
+    found("fail", "free some space", "%s is full", path)
+  elseif folder.room_bytes and folder.room_bytes < ROOM_BYTES_MIN then
+    found("warn", "free some space", "%s has %s bytes left", path, term.grouped(folder.room_bytes))
+  end
+end
+
+-- The folder itself, or the parent that it will be created in.
+function Doctor:check_folder(path)
+  local found, folder = self:about "state", self.probe:folder(path)
+  if folder.will_be_created then return found("ok", nil, "%s does not exist yet and will be created", path) end
+  if folder.blocked then
+    return found(self:folder_state(), "create it, or choose another folder",
+      "%s does not exist and cannot be created: %s", path, folder.blocked)
+  end
+  if folder.unreadable then
+    return found("fail", "run as its owner (`sudo -u`), or choose another folder", "%s cannot be examined: %s", path,
+      folder.unreadable)
+  end
+  local owned = ("%s belongs to user %d, has mode %o and is not writable"):format(path, folder.user, folder.mode)
+  if folder.file_system then
+    found("fail", "set VESTA_STATE, or the namespace's path", "%s", folder.file_system)
+  elseif folder.unwritable then
+    found(self:folder_state(), "run as its owner, or " .. CHMOD, "%s: %s", owned, folder.unwritable)
+  elseif not folder.user_may_write then
+    found("fail", CHMOD, "%s for %s", owned, self.config.user)
+  elseif folder.is_unsafe then
+    found("fail", nil, "%s", folder.is_unsafe)
+  elseif folder.is_open then
+    found("warn", "chmod o-w", "%s is writable by everyone (mode %o)", path, folder.mode)
+  else
+    found("ok", nil, "%s is writable", path)
+  end
+  self:check_room(path, folder)
+end
+
+function Doctor:check_folders()
+  local state, last = probe.state_folder(), nil
+  if state then
+    self:check_folder(state)
+  else
+    self:found(self:folder_state(), "state", "there is no state folder",
+      "set VESTA_STATE, or make /var/lib/vesta writable")
+  end
+  for _, namespace in ipairs(self.config.namespaces) do
+    if namespace.path then
+      local folder = namespace.path:match "^(.+)/[^/]*$" or namespace.path:find "^/" and "/" or "."
+      if folder ~= last and folder ~= state then self:check_folder(folder) end
+      last = folder
+    end
+  end
+end
+
+---------------------------------------------------------------- a generator file
+
+local function check_lifetime(found, layout)
+  local warning, end_ms = probe.lifetime(layout)
+  if not warning then
+    found("fail", nil, "%s", end_ms)
+  elseif warning ~= "" then
+    found("warn", "plan a new namespace with a later epoch or more time bits", "%s", warning)
+  else
+    found("ok", nil, "the layout's time lasts until %s", term.iso(end_ms))
+  end
+end
+
+-- Whether there is memory that all processes of this machine share.
+local function check_maps(found, file)
+  if not file.maps then return end
+  if not file.maps_are_shared then
+    found("warn", "mount a tmpfs there, or name one with VESTA_MAPS",
+      "%s is not in memory (tmpfs): each process takes its own lease", file.maps)
+  elseif file.maps_are_full then
+    found("warn", "make it larger (docker: --shm-size)", "%s is full: each process takes its own lease", file.maps)
+  end
+end
+
+local function check_map_file(found, file)
+  if file.map_trouble then
+    found("fail", nil, "%s", file.map_trouble)
+  elseif file.map_renamed then
+    found("warn", nil, "%s; the map has another name meanwhile", file.map_renamed)
+  elseif file.map_stale then
+    found("ok", nil, "its map %s is no longer usable and will be replaced", file.map_stale)
+  end
+end
+
+local function check_lease(found, map)
+  if map.is_stopped then
+    found("fail", "an operator must check: two processes may have used one number", "stopped for good: %s",
+      map.said or "the keeper gave no reason")
+  else
+    local lease = map.worker and ("worker %s, its lease ends in %d s unless renewed"):format(cli.unsigned(map.worker),
+      map.left_s) or "no lease at the moment: no process is serving it"
+    found("ok", nil, "%s; %d of the %d leases in its map are used", lease, map.used, map.leases)
+  end
+  if map.said then found("warn", nil, "the keeper's last message: %s", map.said) end
+end
+
+-- The clock against what it was when ids were issued from this file.
+local function check_seen(found, map)
+  if map.behind_us > 0 then
+    found(map.behind_us > BEHIND_US_MAX and "fail" or "warn", "correct the clock, or wait that long",
+      "the clock is %.3f s behind the time of ids already given", map.behind_us / 1e6)
+  elseif math.abs(map.set_us) > SET_US_MIN then
+    found("warn", "find out what sets it", "the clock was set %s by %.3f s since this file began",
+      map.set_us > 0 and "forward" or "back", math.abs(map.set_us) / 1e6)
+  end
+end
+
+-- false: the file cannot be used.
+function Doctor:check_file(namespace, i)
+  local found, file, trouble = self:about(namespace.name), self.probe:file(i)
+  if not file then
+    found("fail", nil, "%s", trouble)
+    return false
+  end
+  check_maps(found, file)
+  if not file.is_there then
+    found("ok", nil, "%s does not exist yet and will be created", file.path)
+    check_lifetime(found, file.layout)
+    return true
+  end
+  if file.no_file then found("warn", nil, "%s", file.no_file) end
+  check_map_file(found, file)
+  if file.layout == "" then
+    found("fail", "move it away; a new one will be created", "%s has no layout", file.path)
+    return true
+  end
+  check_lifetime(found, file.layout)
+  if file.map then
+    check_lease(found, file.map)
+    check_seen(found, file.map)
+  else
+    found("ok", nil, "nobody has used %s since this machine booted", file.path)
+  end
+  return true
+end
+
+---------------------------------------------------------------- a store
+
+local function check_record(found, namespace, store)
+  if not store.is_there and store.is_local and not store.has_leased then
+    found("ok", nil, "the namespace does not exist yet and will be created")
+  elseif not store.is_there then
+    found("fail", ("vesta store init --store URI --namespace %s --layout ... (--again, if it was there)"):format(
+      namespace.name), "the namespace is not in the store")
+  elseif store.is_another then
+    found("fail", "name the store that did at its current address, restore its data, or use another path and namespace",
+      "this is not the store that granted the generator file's leases")
+  elseif not store.is_of_layout then
+    found("fail", "open a new generator file with that --layout, or use a new namespace",
+      "in the store it has the layout %s", store.layout)
+  else
+    found("ok", nil, "it answers, and the namespace is there")
+  end
+end
+
+-- Against the clock that leases are measured by.
+local function check_store_clock(found, ahead_ms)
+  local off_ms = math.abs(ahead_ms)
+  local state = off_ms > facts.lease("balanced").skew_ms and "fail" or off_ms > AHEAD_MS_MAX and "warn" or "ok"
+  found(state, state ~= "ok" and "correct the one that is wrong" or nil,
+    "this machine's clock is %.3f s %s the store's", off_ms / 1000, ahead_ms < 0 and "behind" or "ahead of")
+end
+
+-- A renewal is over within a call's deadline, and leaves most of the window.
+local function fits(lease, trip_us)
+  local renewal_ms = TRIPS * trip_us // 1000
+  return renewal_ms <= lease.call_ms and 3 * renewal_ms <= lease.window_ms
+end
+
+local function check_distance(found, namespace, trip_us)
+  local own = facts.lease(namespace.lease and namespace.lease ~= "local" and namespace.lease or "balanced")
+  local names = {}
+  for _, name in ipairs { "strict", "balanced", "autonomous" } do
+    if fits(facts.lease(name), trip_us) then table.insert(names, name) end
+  end
+  local is_near = fits(own, trip_us)
+  found(is_near and "ok" or "warn", not is_near and "choose a lease that fits, or a nearer store" or nil,
+    "a round trip takes %.4f s, which suits these leases: %s; the lease here is %s", trip_us / 1e6,
+    names[1] and table.concat(names, ", ") or "none", own.name)
+end
+
+local function check_workers(found, store)
+  if not store.held then return end
+  if store.unlisted then
+    return found("fail", "`vesta workers` lists them", "its numbers cannot be listed: %s", store.unlisted)
+  end
+  local is_full = math.ult(store.workers - 1, store.held)
+  found(is_full and "warn" or "ok", is_full and "the next process to start will wait; see `vesta workers`" or nil,
+    "%d of %s numbers are held", store.held, cli.unsigned(store.workers))
+end
+
+function Doctor:check_store(namespace, i, has_file)
+  local found, store, trouble = self:about("store", namespace.name .. ": "), self.probe:store(i)
+  if not store then return found("fail", nil, "%s", trouble) end
+  if store.missing then
+    if store.has_leased then
+      found("fail", "bring it back; if it is lost: vesta store init --again",
+        "%s is gone, and the generator file has had leases", store.missing)
+    elseif has_file then -- else the finding about the file says why: it may have been of that store
+      found("ok", nil, "it does not exist yet and will be created")
+    end
+    return
+  end
+  if store.trouble then
+    return found("fail", store.is_down and "start it, or check the network path to it"
+      or "set that right; docs/stores.md has the messages", "%s", store.trouble)
+  end
+  check_record(found, namespace, store)
+  if store.ahead_ms then check_store_clock(found, store.ahead_ms) end
+  if not store.is_there then return end
+  if store.trip_us then check_distance(found, namespace, store.trip_us) end
+  for _, finding in ipairs(store.findings) do found("fail", finding.todo, "%s", finding.what) end
+  if store.unexamined then found("fail", RIGHTS, "it cannot be examined: %s", store.unexamined) end
+  if store.unwritable then
+    found("fail", RIGHTS, "it cannot be written to: %s", store.unwritable)
+  else
+    found("ok", nil, "it can be read and written")
+  end
+  check_workers(found, store)
+end
+
+---------------------------------------------------------------- the command
+
+function Doctor:check_config(opened, path)
+  self.probe, self.config = opened, opened:config()
+  if path then self:found("ok", "config", path .. " can be read") end
+  for _, note in ipairs(self.config.notes) do self:found("warn", "config", note) end
+  self:check_limits()
+  self:check_addresses()
+  self:check_folders()
+  for i, namespace in ipairs(self.config.namespaces) do
+    local has_file = self:check_file(namespace, i)
+    if namespace.store then self:check_store(namespace, i, has_file) end
+    if namespace.policy then -- which the config has loaded
+      self:found("ok", namespace.name, ("its policy %s loads"):format(namespace.policy))
+    end
+  end
+end
+
+local function run(options, operands)
+  if operands[1] then cli.usage("unexpected operand %s", term.shown(operands[1])) end
+  if options.config and (options.namespace or options.layout or options.path or options.store) then
+    cli.usage "-c cannot be combined with --namespace, --path, --layout or --store: the config sets them"
+  end
+  if options.effective then return probe.print(options) end
+  local opened, trouble = probe.open(options)
+  if opened == false then return trouble end
+  local doctor = setmetatable({ json = options.json, fails = false }, Doctor)
+  doctor:check_clock()
+  if opened then
+    doctor:check_config(opened, trouble)
+  else -- what the checks are about is not known
+    doctor:found("fail", "config", trouble, "correct it and run vesta doctor again")
+  end
+  return doctor.fails and 1 or 0
+end
+
+return {
+  order = 120,
+  line = "check what a server needs on this machine, and say what to fix",
+  usage = "doctor [OPTION...]",
+  about = [[
+Checks the clock, limits, addresses, the state folder, generator files, layouts, stores of leases, and
+with -c the config and its policies.  Prints one line for each: ok, warn, or fail and what to do.
+Changes nothing, claims nothing.  Exit code 1 if something fails.
+
+  $ vesta doctor -c /etc/vesta/vesta.lua
+  ok    clock           2026-11-21T19:32:16Z, synchronized to a time source, ...
+  ...
+  fail  state           /var/lib/vesta belongs to user 0, has mode 755 and is
+  not writable for vesta: change the owner with chown
+
+  $ vesta doctor --json
+  {"state":"ok","what":"clock","says":"2026-11-21T19:32:16Z, synchronized ...
+]],
+  options = {
+    { name = "config", letter = "c", value = "FILE", help = "the server's config file" },
+    { name = "namespace", value = "NAME", help = "the namespace, if there is no config (default: default)" },
+    { name = "path", value = "FILE", help = "its generator file (default: the namespace's in the state folder)" },
+    { name = "layout", value = "TEXT|PRESET", help = "the layout that its file should have" },
+    { name = "store", value = "URI", help = "where its numbers are leased" },
+    { name = "http", value = "ADDR", help = "an HTTP address to be served, or off" },
+    { name = "resp", value = "ADDR", help = "the same for the Redis protocol" },
+    { name = "admin", value = "ADDR", help = "the same for the admin routes" },
+    where.EFFECTIVE,
+    { name = "json", kind = "switch", help = "print JSON objects" },
+  },
+  run = run,
+}
