@@ -1,4 +1,4 @@
-/* gate.c -- proving secrets: the accounts and the guard together.  Knows no request. */
+/* gate.c -- proves secrets; see gate.h.  Knows no request. */
 #include "access/gate.h"
 
 #include <pthread.h>
@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 struct vs_gate {
-    struct vs_guard *guard;
     _Atomic uint64_t proofs[VS_PROOF_PUT_OFF + 1];
     pthread_mutex_t lock; /* over what follows; `now` may be looked at without */
     struct vs_accounts *_Atomic now;
@@ -18,17 +17,13 @@ struct vs_gate *vs_gate_new(void) {
     struct vs_gate *gate = calloc(1, sizeof *gate);
     if (!gate) return NULL;
     pthread_mutex_init(&gate->lock, NULL);
-    gate->guard = vs_guard_new();
     gate->counted = 1;
     snprintf(gate->name[0], sizeof gate->name[0], "(others)");
-    if (gate->guard) return gate;
-    vs_gate_free(gate);
-    return NULL;
+    return gate;
 }
 
 void vs_gate_free(struct vs_gate *gate) {
     if (!gate) return;
-    vs_guard_free(gate->guard);
     vs_accounts_let(atomic_load(&gate->now));
     pthread_mutex_destroy(&gate->lock);
     free(gate);
@@ -104,11 +99,11 @@ enum vs_proof vs_gate_prove(struct vs_gate *gate, const struct vs_accounts *acco
     return count(gate, VS_PROOF_RIGHT);
 }
 
-enum vs_proof vs_gate_prove_plain(struct vs_gate *gate, const struct vs_guard_peer *peer, struct vs_slice secret,
-                                  const char *plain, int64_t now_us, int64_t *wait_us) {
+enum vs_proof vs_gate_prove_plain(struct vs_gate *gate, struct ledger *ledger, struct ledger_entry *entry,
+                                  struct vs_slice secret, const char *plain, int64_t now_us, int64_t *wait_us) {
     bool is_right = vs_slice_is_secret(secret, plain), can_be_guessed = strlen(plain) < VS_SECRET_RANDOM_MIN;
     if (!can_be_guessed) return count(gate, is_right ? VS_PROOF_RIGHT : VS_PROOF_WRONG);
-    *wait_us = vs_guard_judge(gate->guard, peer, is_right, now_us);
+    *wait_us = ledger_login(ledger, entry, is_right, now_us);
     if (*wait_us > 0) return count(gate, VS_PROOF_PUT_OFF);
     return count(gate, is_right ? VS_PROOF_RIGHT : VS_PROOF_WRONG);
 }

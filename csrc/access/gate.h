@@ -1,13 +1,12 @@
-/* gate.h -- is this secret right, and which client's is it?  Every answer is immediate.
+/* gate.h -- whether a secret is right, and whose it is.  Every answer is immediate.
  *
  * A client's token is looked up by its hash among those of all clients.  It cannot be guessed, so a right one is never
- * put off, whatever other connections or addresses send.  A secret that the config contains as it is may be short: if
- * it is, wrong ones from an address put off the next ones from there (guard.h). */
+ * put off, whatever other connections or addresses send.  A secret that the config contains as it is may be short.  If it
+ * is, wrong ones from an address put off the next ones from there (ledger_login). */
 #ifndef VS_GATE_H
 #define VS_GATE_H
 
-#include "access/accounts.h"
-#include "access/guard.h"
+#include "access/ledger.h"
 
 enum vs_proof {
     VS_PROOF_WRONG,
@@ -37,9 +36,9 @@ const char *vs_gate_counted(struct vs_gate *gate, int count);
  * takes depends neither on the token nor on whether there is a client of that name. */
 enum vs_proof vs_gate_prove(struct vs_gate *gate, const struct vs_accounts *accounts, struct vs_slice name,
                             struct vs_slice secret, const struct vs_account **account, const struct vs_secret **which);
-/* A secret of the config, `plain`.  PUT_OFF: *wait_us says for how long. */
-enum vs_proof vs_gate_prove_plain(struct vs_gate *gate, const struct vs_guard_peer *peer, struct vs_slice secret,
-                                  const char *plain, int64_t now_us, int64_t *wait_us);
+/* A secret of the config, `plain`.  PUT_OFF: *wait_us is for how long. */
+enum vs_proof vs_gate_prove_plain(struct vs_gate *gate, struct ledger *ledger, struct ledger_entry *entry,
+                                  struct vs_slice secret, const char *plain, int64_t now_us, int64_t *wait_us);
 
 /* How many were right, wrong and put off since the start. */
 uint64_t vs_gate_proofs(struct vs_gate *gate, enum vs_proof proof);

@@ -32,6 +32,7 @@ struct vs_limits {
     int proto_max[VS_PROTOCOLS]; /* 0: an equal share of what the others leave */
     int address_max;             /* of one address at one protocol; 0: half of the protocol's */
     int64_t memory_max;          /* bytes: unread replies, incomplete requests, transactions of all clients */
+    uint64_t address_rate[2];    /* ids, requests a second of one address; 0: no limit */
     struct vs_tags_plan tags;
     int descriptors, reserved;    /* of the process; those that no client can take.  Set by vs_limits_settle */
     int of_address[VS_PROTOCOLS]; /* the same */

@@ -202,6 +202,7 @@ struct vs_limits vs_limits_of(const struct vs_config *config) {
                                             [VS_ADMIN] = given(config->admin_connections_max)},
                               .address_max = given(config->address_connections_max),
                               .memory_max = config->memory_mib_max << 20,
+                              .address_rate = {(uint64_t)config->address_rate, (uint64_t)config->address_requests},
                               .tags = vs_segments_plan(config)};
 }
 

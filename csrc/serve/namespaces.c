@@ -149,8 +149,8 @@ int vs_namespaces_prepare(struct vs_serving *serving) {
         struct vs_namespace *ns = vs_namespace_add(app, name);
         ns->wait_us_max = wait_ms_max_of(from) * 1000;
         ns->policy_wait_us_max = from->policy_wait_ms_max * 1000;
-        vs_bucket_set(&ns->ids, (uint64_t)from->rate, 0);
-        vs_bucket_set(&ns->requests, (uint64_t)from->requests, 0);
+        access_bucket_set(&ns->rates.of[LEDGER_IDS], (uint64_t)from->rate, 0);
+        access_bucket_set(&ns->rates.of[LEDGER_REQUESTS], (uint64_t)from->requests, 0);
         app->has_rates |= from->rate || from->requests;
         vs_namespace_set(ns, VS_NAMESPACE_OPENING, "the server has just started");
     }
@@ -185,7 +185,7 @@ void vs_namespaces_state(const struct vs_serving *serving) {
                info.holds_lease ? VS_DIGITS((int64_t)info.worker) : NULL, "lease_ms_left",
                info.holds_lease ? VS_DIGITS(info.lease_end_ms - vs_now_ms()) : NULL, "slot", VS_DIGITS(info.slot),
                "slots_used", VS_DIGITS(info.slots_used), "keeper", *info.keeper ? info.keeper : NULL, "path", info.path,
-               "connections", VS_DIGITS(vs_budget_open(app->budget, VS_PROTOCOLS)), NULL);
+               "connections", VS_DIGITS(ledger_open(app->ledger, VS_PROTOCOLS)), NULL);
     }
 }
 

@@ -1,6 +1,5 @@
 /* serve.c -- `vesta serve`: the order in which a server comes to life.  Knows no protocol and no option. */
 #include "access/gate.h"
-#include "server/shares/rates.h"
 #include "os/address.h"
 #include "command/options.h"
 #include "log/access.h"
@@ -232,9 +231,8 @@ static int run_serve(int argc, char **argv) {
         vs_unbind_all(serving);
         vs_namespaces_free(&serving->app);
         vs_crews_free(&serving->crews);
-        vs_budget_free(serving->app.budget);
+        ledger_free(serving->app.ledger);
         vs_gate_free(serving->app.gate);
-        vs_shares_free(serving->app.shares);
         vs_secure_close(serving);
         vs_ending_log(serving);
     }

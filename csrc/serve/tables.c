@@ -241,7 +241,7 @@ static int read_names(struct vs_segments *segments, const struct vs_tag_row *row
 
 /* Why a name is not to be served from this row, or NULL. */
 static const char *reason_against(const struct vs_segments *segments, const struct vs_tag_row *row, const char *name) {
-    const struct vs_limits *limits = vs_budget_limits(segments->serving->app.budget);
+    const struct vs_limits *limits = ledger_limits(segments->serving->app.ledger);
     bool needs_map = vs_conf_segment_is_any(row->conf);
     if (vs_namespace_named(&segments->serving->app, name, strlen(name)))
         return "a namespace is called so: GET of that name would mean two things";

@@ -184,7 +184,7 @@ static enum vs_reply_state enter(struct vs_request *r) {
         if (!(r->tag ? is_tag_of_use : is_namespace_of_use)(r)) return VS_ANSWERED;
         r->has_form |= r->tag && r->tag->form;
     }
-    if (!r->session->share.is_metered) return r->then(r);
+    if (!r->session->is_metered) return r->then(r);
     if (!charge(r)) return r->code != 0 ? VS_ANSWERED : vs_wait_for(r, VS_FOR_SHARE, entered);
     return vs_shares_is_early(r) ? vs_wait_for(r, VS_FOR_SHARE, entered) : r->then(r);
 }

@@ -131,5 +131,5 @@ enum vs_reply_state vs_refuse_why(struct vs_request *r, const char *code, const 
 
 enum vs_reply_state vs_refuse_memory(struct vs_request *r) {
     return vs_refuse(r, "overloaded", "your part of the memory for clients (%lld MiB) is used up: read your replies, or try again later",
-                     (long long)(vs_budget_limits(r->session->app->budget)->memory_max >> 20));
+                     (long long)(ledger_limits(r->session->app->ledger)->memory_max >> 20));
 }

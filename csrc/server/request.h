@@ -159,7 +159,7 @@ static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
            n);
     vs_add(&scratch->counts->of_client[r->session->grant.count][VS_CLIENT_IDS], n);
     if (!r->tag) scratch->unlooked += n;
-    if (r->session->share.is_metered || vs_pot_is_shared(&r->ns->pot) || scratch->unlooked >= scratch->look_every)
+    if (r->session->is_metered || access_pool_is_shared(&r->ns->pool) || scratch->unlooked >= scratch->look_every)
         vs_shares_took(r, n);
     vs_add(&r->session->member.ids, n);
 }

@@ -3,9 +3,7 @@
 #ifndef VS_SERVER_H
 #define VS_SERVER_H
 
-#include "access/bucket.h"
-#include "access/budget.h"
-#include "access/share.h"
+#include "access/ledger.h"
 #include "os/address.h"
 #include "policy/policies.h"
 
@@ -42,8 +40,8 @@ struct vs_namespace {
     uint64_t method[VS_ID_PROTOCOLS];       /* the field `method` of their ids; 0 if the layout has none to choose */
     const struct vesta_layout *layout;
     struct vesta_layout *ended; /* the layout of a namespace that had ended before it was opened; names/names.c frees it */
-    struct vs_pot pot;               /* what it has, where it is shared */
-    struct vs_bucket ids, requests; /* of all clients together */
+    struct access_pool pool;   /* its ids, while clients want more than there are */
+    struct ledger_rates rates; /* of all clients together */
     char why[VS_NAMESPACE_WHY_MAX]; /* why it is not open; namespace.c's */
     /* requests that were told that there is no id, and of the last one why and how long; for the log */
     _Atomic uint64_t refused;
@@ -74,7 +72,6 @@ struct vs_tls;
 struct vs_tls_server;
 struct vs_counts;
 struct vs_gate;
-struct vs_shares;
 struct vs_tag_set;
 struct vs_feed;
 struct vs_history;
@@ -128,7 +125,6 @@ struct vs_app {
     void *tls_self;
     struct vs_policies policies;     /* judge is NULL where there are no policies */
     struct vs_gate *gate;            /* who may ask; NULL: nobody is asked who it is but by what follows */
-    struct vs_shares *shares; /* how much who may have; NULL: as much as there is */
     bool has_rates;           /* some namespace has one */
     uint64_t n_max[VS_PROTOCOLS], blocks_max[VS_PROTOCOLS]; /* ids of a request, of a block; 0: as many as there may be */
     bool no_blocks[VS_PROTOCOLS];
@@ -144,7 +140,7 @@ struct vs_app {
     atomic_bool drain_asked;         /* by the admin */
     const struct vesta_clock *clock;
     int64_t started_us;           /* boot_us when the server began */
-    struct vs_budget *budget;     /* of clients; made by vs_serve, the caller's to free */
+    struct ledger *ledger;     /* of clients; made by vs_serve, the caller's to free */
     atomic_ullong clients;        /* ever accepted */
     atomic_int waiting_by_policy; /* requests that wait for a policy now, VS_BY_POLICY_MAX at most */
     struct vs_feed *feed;         /* as the next, made by vs_serve: for who watches the server */

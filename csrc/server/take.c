@@ -117,9 +117,9 @@ static int next_ids(struct vs_request *r, uint64_t *ids, size_t n, size_t *got) 
 /* How many the request may take now, by its rates and by its part of what is there.  Where there is no rate, and enough
  * for all, that is what it wants, and nothing is asked. */
 static inline bool may_take(struct vs_request *r, uint64_t want, bool exact, uint64_t *may) {
-    bool is_shared = !r->tag && (want >= VS_SHARES_FROM || vs_pot_is_shared(&r->ns->pot));
+    bool is_shared = !r->tag && (want >= VS_SHARES_FROM || access_pool_is_shared(&r->ns->pool));
     *may = want;
-    return ((!is_shared && !r->session->share.is_metered) || vs_shares_ask(r, want, exact, may)) && !must_queue(r);
+    return ((!is_shared && !r->session->is_metered) || vs_shares_ask(r, want, exact, may)) && !must_queue(r);
 }
 
 static enum vs_reply_state take_one(struct vs_request *r) {

@@ -275,13 +275,13 @@ static enum vs_reply_state conclude(struct vs_request *r, enum vs_reply_state st
     if (state == VS_WAITS) state = settle(r);
     r->session->scratch->quantum.cost += vs_call_cost(r->call);
     if ((state == VS_WAITS || state == VS_AGAIN) && !keep_whole(r)) return vs_refuse_memory(r);
-    if (state != VS_WAITS && state != VS_AGAIN && r->also > 0 && r->session->share.is_metered)
+    if (state != VS_WAITS && state != VS_AGAIN && r->also > 0 && r->session->is_metered)
         vs_shares_also(r, r->also);
     return state;
 }
 
 enum vs_reply_state vs_request_run(struct vs_request *r) {
-    if (r->session->share.is_metered && !vs_shares_admit(r))
+    if (r->session->is_metered && !vs_shares_admit(r))
         return conclude(r, vs_wait_for(r, VS_FOR_SHARE, r->call->handler));
     return conclude(r, r->call->handler(r));
 }

@@ -121,7 +121,7 @@ static void open_once(void) {
     MUST(vs_scratch_make(&scratch, &app));
     app.counts[0] = scratch.counts;
     app.loop_count = 1;
-    app.budget = vs_budget_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
+    app.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
     add_tags();
 }
 

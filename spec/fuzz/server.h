@@ -26,7 +26,7 @@ static void open_once(void) {
     app.counts[0] = scratch.counts;
     app.loop_count = 1;
     app.clock = vs_clock_system();
-    app.budget = vs_budget_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
+    app.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
 }
 
 /* Answers a whole stream as net.c does.  Returns how many bytes were used, and the replies' length in *length. */

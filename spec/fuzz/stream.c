@@ -35,7 +35,7 @@ static void open_once(void) {
     }
     app.clock = &fake;
     if (!scratch.queue) MUST(vs_scratch_make(&scratch, &app));
-    if (!app.budget) app.budget = vs_budget_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
+    if (!app.ledger) app.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
 }
 
 /* ------------------------------------------------------------------ what a run sends */

@@ -44,7 +44,7 @@ static bool make_scratch(void) {
 static void open_server(const char *layout, enum vs_protocol protocol, int64_t wait_ms, unsigned flags) {
     unix_now_us = START_US;
     boot_now_us = INT64_C(1000000000);
-    app = (struct vs_app){.clock = &fake, .budget = vs_budget_new(&limits)};
+    app = (struct vs_app){.clock = &fake, .ledger = ledger_new(&limits)};
     if (!vs_namespaces_make(&app, NAMESPACES_MAX) || !make_scratch()) abort();
     add_namespace("default", layout, wait_ms, flags);
     session = (struct vs_session){.app = &app, .scratch = &scratch, .protocol = protocol};
@@ -54,7 +54,7 @@ static void close_server(void) {
     vs_session_end(&session);
     for (int i = 0; i < app.ns_count; i++)
         vesta_close(app.ns[i].gen[VS_RESP]);
-    vs_budget_free(app.budget);
+    ledger_free(app.ledger);
     vs_namespaces_free(&app);
     vs_scratch_free(&scratch);
 }

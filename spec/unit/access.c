@@ -93,43 +93,7 @@ static void a_line_is_what_it_was(void) {
     }
 }
 
-/* ------------------------------------------------------------------ wrong ones cost time */
-
 #define SECOND INT64_C(1000000)
-
-static struct vs_guard_peer peer(uint64_t i) {
-    return (struct vs_guard_peer){.family = 4, .prefix = i};
-}
-
-/* How many wrong secrets of one address are compared in so many seconds, if it tries every millisecond. */
-static int guesses(struct vs_guard *guard, const struct vs_guard_peer *at, int64_t seconds) {
-    int count = 0;
-    for (int64_t now = SECOND; now < (1 + seconds) * SECOND; now += 1000)
-        count += vs_guard_judge(guard, at, false, now) == 0;
-    return count;
-}
-
-static void one_address_has_few(void) {
-    struct vs_guard *guard = vs_guard_new();
-    struct vs_guard_peer at = peer(7);
-    int count = guesses(guard, &at, 10);
-    if (count < 5 || count > 5 * 10) CHECK_FAIL("%d", count);
-    CHECK_EQ_I64(vs_guard_judge(guard, &at, false, 20 * SECOND), 0);
-    CHECK(vs_guard_judge(guard, &at, true, 20 * SECOND + 1) > 0); /* a right one is not told apart meanwhile */
-    CHECK_EQ_I64(vs_guard_judge(guard, &at, true, 20 * SECOND + VS_GUARD_STEP_US_MAX), 0);
-    vs_guard_free(guard);
-}
-
-static void other_addresses_wait_for_none(void) {
-    struct vs_guard *guard = vs_guard_new();
-    for (uint64_t i = 0; i < 20000; i++) { /* more than it remembers */
-        struct vs_guard_peer at = peer(i);
-        CHECK_EQ_I64(vs_guard_judge(guard, &at, false, SECOND), 0);
-    }
-    struct vs_guard_peer other = peer(1 << 20);
-    CHECK_EQ_I64(vs_guard_judge(guard, &other, true, SECOND), 0);
-    vs_guard_free(guard);
-}
 
 /* ------------------------------------------------------------------ the gate */
 
@@ -168,19 +132,24 @@ static void a_token_is_its_clients(void) {
 
 static void only_what_can_be_guessed_is_put_off(void) {
     struct vs_gate *gate = vs_gate_new();
-    struct vs_guard_peer at = peer(1);
+    struct vs_limits limits = {.connections_max = 1, .proto_max = {[VS_HTTP] = 1}, .tcp_max = {[VS_HTTP] = 1}, .of_address = {[VS_HTTP] = 1}};
+    struct ledger *ledger = ledger_new(&limits);
+    struct vs_peer peer = {.family = 4, .at = {10, 0, 0, 1}};
+    struct ledger_entry at;
+    CHECK(ledger_enter(ledger, &at, VS_HTTP, &peer, false) == VS_LET_IN);
     static const char short_[] = "sesame", long_[] = "abcdefghijklmnopqrstuv";
     int64_t wait_us = 0;
-    for (int i = 0; i < VS_GUARD_FREE; i++) {
-        CHECK(vs_gate_prove_plain(gate, &at, text("no"), short_, SECOND, &wait_us) == VS_PROOF_WRONG);
-        CHECK(vs_gate_prove_plain(gate, &at, text(short_), short_, SECOND, &wait_us) == VS_PROOF_RIGHT);
+    for (int i = 0; i < LEDGER_LOGINS_FREE; i++) {
+        CHECK(vs_gate_prove_plain(gate, ledger, &at, text("no"), short_, SECOND, &wait_us) == VS_PROOF_WRONG);
+        CHECK(vs_gate_prove_plain(gate, ledger, &at, text(short_), short_, SECOND, &wait_us) == VS_PROOF_RIGHT);
     }
-    CHECK(vs_gate_prove_plain(gate, &at, text("no"), short_, SECOND, &wait_us) == VS_PROOF_WRONG);
-    CHECK(vs_gate_prove_plain(gate, &at, text(short_), short_, SECOND, &wait_us) == VS_PROOF_PUT_OFF);
-    CHECK_EQ_I64(wait_us, VS_GUARD_STEP_US);
-    CHECK(vs_gate_prove_plain(gate, &at, text("no"), long_, SECOND, &wait_us) == VS_PROOF_WRONG);
-    CHECK(vs_gate_prove_plain(gate, &at, text(long_), long_, SECOND, &wait_us) == VS_PROOF_RIGHT);
-    CHECK(vs_gate_prove_plain(gate, &at, text(short_), short_, SECOND + wait_us, &wait_us) == VS_PROOF_RIGHT);
+    CHECK(vs_gate_prove_plain(gate, ledger, &at, text("no"), short_, SECOND, &wait_us) == VS_PROOF_WRONG);
+    CHECK(vs_gate_prove_plain(gate, ledger, &at, text(short_), short_, SECOND, &wait_us) == VS_PROOF_PUT_OFF);
+    CHECK_EQ_I64(wait_us, LEDGER_LOGIN_STEP_US);
+    CHECK(vs_gate_prove_plain(gate, ledger, &at, text("no"), long_, SECOND, &wait_us) == VS_PROOF_WRONG);
+    CHECK(vs_gate_prove_plain(gate, ledger, &at, text(long_), long_, SECOND, &wait_us) == VS_PROOF_RIGHT);
+    CHECK(vs_gate_prove_plain(gate, ledger, &at, text(short_), short_, SECOND + wait_us, &wait_us) == VS_PROOF_RIGHT);
+    ledger_free(ledger);
     vs_gate_free(gate);
 }
 
@@ -223,8 +192,6 @@ static const struct check_case cases[] = {
     {"... of a million letters in pieces of any length", sha256_of_a_million_in_pieces},
     {"secrets are the same where each bit of them is", same_is_same_in_each_bit},
     {"a client's line is written as it was read, and no part of one is read past its end", a_line_is_what_it_was},
-    {"one address has 5 guesses a second at most", one_address_has_few},
-    {"an address waits for no other's wrong secrets", other_addresses_wait_for_none},
     {"a token is right alone and with its client's name, and with no other name", a_token_is_its_clients},
     {"only secrets that can be guessed are put off", only_what_can_be_guessed_is_put_off},
     {"a client's line has a token, a certificate, or a chosen secret that its reader rejects", secrets_of_a_line},

@@ -21,7 +21,7 @@ static void open_server(int namespaces) {
     char name[VESTA_NAMESPACE_MAX] = {0};
     memset(&scratch, 0, sizeof scratch);
     memset(&other, 0, sizeof other);
-    app = (struct vs_app){.clock = &fake, .loop_count = 2, .budget = vs_budget_new(&limits)};
+    app = (struct vs_app){.clock = &fake, .loop_count = 2, .ledger = ledger_new(&limits)};
     app.feed = vs_feed_new();
     if (!vs_namespaces_make(&app, namespaces)) abort();
     memset(name, 'n', sizeof name - 1);
@@ -51,7 +51,7 @@ static void close_server(void) {
     vs_namespaces_free(&app);
     vs_scratch_free(&scratch);
     vs_scratch_free(&other);
-    vs_budget_free(app.budget);
+    ledger_free(app.ledger);
 }
 
 static const char *ask(const char *request) {

@@ -171,7 +171,7 @@ static void is_whole_while_it_waits(void) {
         CHECK(step(asked[i].request) != VS_STEP_WAITS);
         CHECK_HAS(replies, "HTTP/1.1 200 ");
         CHECK_HAS(replies, asked[i].answer);
-        CHECK(!session.waiting.request && session.memory == 0);
+        CHECK(!session.waiting.request && session.entry.bytes == 0);
         close_server();
     }
 }

@@ -2,16 +2,13 @@
 #include "access/gate.h"
 #include "command/options.h"
 #include "os/thread.h"
-#include "server/shares/rates.h"
 #include "serve/serving.h"
 
 int vs_clients_open(struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
     serving->app.gate = vs_gate_new();
-    serving->app.shares = vs_shares_new((uint64_t)config->address_rate, (uint64_t)config->address_requests);
-    if (!serving->app.gate || !serving->app.shares) return vs_say("no memory for clients"), VS_FAILED;
+    if (!serving->app.gate) return vs_say("no memory for clients"), VS_FAILED;
     if (!serving->config->clients) return VS_GO;
-    vs_shares_set(serving->app.shares, config->clients, vs_monotonic_us() * 1000);
     vs_gate_set(serving->app.gate, vs_accounts_hold(config->clients));
     vs_log(VS_LOG_INFO, "clients are asked who they are", "clients", VS_DIGITS(serving->config->clients->count), "file",
            serving->config->clients_file, NULL);
@@ -52,7 +49,7 @@ void vs_clients_reload(struct vs_serving *serving) {
     if (vs_accounts_read(path, &now, &others, &err) != VESTA_OK) {
         vs_log(VS_LOG_ERROR, "the clients cannot be read again; those from before stay", "error", err.text, NULL);
     } else {
-        vs_shares_set(serving->app.shares, now, vs_monotonic_us() * 1000);
+        ledger_set(serving->app.ledger, now, vs_monotonic_us());
         vs_gate_set(serving->app.gate, now); /* before it is said: what is said holds */
         tell_lost(was, now);
         if (!serving->config->tls_client_certificates) tell_unprovable(now);

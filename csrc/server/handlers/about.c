@@ -142,7 +142,7 @@ static bool is_other(struct vs_slice word) {
 }
 
 static void put_param(struct vs_request *r, size_t i) {
-    const struct vs_limits *limits = vs_budget_limits(r->session->app->budget);
+    const struct vs_limits *limits = ledger_limits(r->session->app->ledger);
     char digits[16];
     snprintf(digits, sizeof digits, "%d", limits->proto_max[VS_RESP]);
     vs_resp_word(r->out, params[i].name);
@@ -195,8 +195,8 @@ static void put_server(struct vs_request *r, struct vs_out *out) {
 static void put_clients(struct vs_request *r, struct vs_out *out) {
     const struct vs_app *app = r->session->app;
     vs_put_text(out, "connected_clients:");
-    vs_put_uint(out, (uint64_t)vs_budget_open(app->budget, VS_PROTOCOLS));
-    put_line(out, "maxclients", (uint64_t)vs_budget_limits(app->budget)->proto_max[VS_RESP]);
+    vs_put_uint(out, (uint64_t)ledger_open(app->ledger, VS_PROTOCOLS));
+    put_line(out, "maxclients", (uint64_t)ledger_limits(app->ledger)->proto_max[VS_RESP]);
     put_line(out, "blocked_clients", app->loop_count ? vs_total(app, &app->counts[0]->waiting) : 0);
     put_line(out, "tracking_clients", 0);
 }
@@ -217,7 +217,7 @@ static void put_memory(struct vs_request *r, struct vs_out *out) {
     vs_put_text(out, "maxmemory_policy:noeviction");
     put_line(out, "used_memory", bytes);
     put_line(out, "used_memory_rss", bytes);
-    put_line(out, "mem_clients_normal", (uint64_t)vs_budget_memory(r->session->app->budget));
+    put_line(out, "mem_clients_normal", (uint64_t)ledger_memory(r->session->app->ledger));
     put_line(out, "maxmemory", 0);
 }
 

@@ -164,7 +164,7 @@ static void put_headers(struct vs_metrics *m) {
 }
 
 static void put_limits(struct vs_metrics *m) {
-    const struct vs_limits *limits = vs_budget_limits(m->app->budget);
+    const struct vs_limits *limits = ledger_limits(m->app->ledger);
     EACH_PROTOCOL(protocol) {
         vs_metrics_sample(m, "{proto=\"%s\",of=\"proto\"} %d", vs_protocol_name[protocol], limits->proto_max[protocol]);
         vs_metrics_sample(m, "{proto=\"%s\",of=\"address\"} %d", vs_protocol_name[protocol],
@@ -173,7 +173,7 @@ static void put_limits(struct vs_metrics *m) {
 }
 
 static void put_limit(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %d", vs_budget_limits(m->app->budget)->connections_max);
+    vs_metrics_sample(m, " %d", ledger_limits(m->app->ledger)->connections_max);
 }
 
 static void put_rests(struct vs_metrics *m) {
@@ -190,15 +190,15 @@ static void put_access_lost(struct vs_metrics *m) {
 }
 
 static void put_memory(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %lld", (long long)vs_budget_memory(m->app->budget));
+    vs_metrics_sample(m, " %lld", (long long)ledger_memory(m->app->ledger));
 }
 
 static void put_memory_max(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %lld", (long long)vs_budget_limits(m->app->budget)->memory_max);
+    vs_metrics_sample(m, " %lld", (long long)ledger_limits(m->app->ledger)->memory_max);
 }
 
 static void put_fds_reserved(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %d", vs_budget_limits(m->app->budget)->reserved);
+    vs_metrics_sample(m, " %d", ledger_limits(m->app->ledger)->reserved);
 }
 
 static void put_waiting(struct vs_metrics *m) {

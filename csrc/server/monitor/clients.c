@@ -1,7 +1,6 @@
 /* clients.c -- who is connected and what clients had, as JSON.  Knows no socket and no request. */
 #include "server/monitor/clients.h"
 #include "server/commands.h"
-#include "server/shares/rates.h"
 
 #include <stdlib.h>
 
@@ -12,14 +11,14 @@ _Static_assert(VS_COUNTED_MAX *CLIENT_BYTES_MAX + VS_CONNECTIONS_SHOWN_MAX * CON
                "both fit a reply");
 
 static void put_share(struct vs_out *out, struct vs_app *app, const char *name) {
-    struct vs_share_seen share;
-    if (!vs_shares_seen(app->shares, name, &share)) return;
+    struct ledger_seen share;
+    if (!ledger_seen(app->ledger, name, &share)) return;
     vs_json_open(out, "share", '{');
     vs_json_uint(out, "rate", share.ids);
     vs_json_uint(out, "requests", share.requests);
     vs_json_uint(out, "weight", share.weight);
-    vs_json_uint(out, "held", share.held);
-    vs_json_uint(out, "refused", share.refused);
+    vs_json_uint(out, "held", share.counts.held);
+    vs_json_uint(out, "refused", share.counts.refused);
     vs_put(out, "}", 1);
 }
 

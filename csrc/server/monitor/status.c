@@ -182,7 +182,7 @@ void vs_put_status(struct vs_out *out, const struct vs_app *app, int ns, bool dr
     vs_json_int(out, "unix_ms", app->clock->unix_us(app->clock->self) / 1000);
     vs_json_int(out, "uptime_s", (app->clock->boot_us(app->clock->self) - app->started_us) / 1000000);
     vs_json_bool(out, "draining", draining);
-    vs_json_int(out, "connections", vs_budget_open(app->budget, VS_PROTOCOLS));
+    vs_json_int(out, "connections", ledger_open(app->ledger, VS_PROTOCOLS));
     vs_json_int(out, "viewers", vs_feed_viewers(app->feed));
     vs_json_uint(out, "waiting", vs_total(app, &app->counts[0]->waiting));
     put_requests(out, app);

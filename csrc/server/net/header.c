@@ -80,9 +80,8 @@ static void settle(struct conn *c) {
     vs_header_drop(c);
     count(c->loop, protocol, what);
     if (what == VS_PROXY_OWN) return;
-    if (vs_budget_name(c->session.app->budget, protocol, &peer)) {
+    if (ledger_name(c->session.app->ledger, &c->session.entry, &peer, c->loop->scratch.now_us)) {
         c->peer = peer;
-        c->is_uncounted = false;
         vs_secure_enter(c);
         vs_roster_move(&c->session);
         return;

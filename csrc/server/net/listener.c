@@ -92,18 +92,18 @@ static bool let_in(struct listener *listener) {
     if (fd < 0) return none_came(listener);
     struct vs_peer peer = vs_peer_of(&address);
     const struct vs_serve_opts *opts = loop->server->opts;
-    bool brings_header = is_balancer(opts, &peer);
-    enum vs_turned why = vs_budget_enter(opts->app->budget, listener->protocol, brings_header ? NULL : &peer);
-    if (why != VS_LET_IN) return turn_away(listener, fd, &peer, why), true;
     struct conn *c = loop->spare;
+    bool brings_header = is_balancer(opts, &peer);
+    enum vs_turned why =
+        ledger_enter(opts->app->ledger, &c->session.entry, listener->protocol, &peer, brings_header);
+    if (why != VS_LET_IN) return turn_away(listener, fd, &peer, why), true;
     if (brings_header && !vs_header_expect(c)) {
-        vs_budget_leave(opts->app->budget, listener->protocol, NULL);
+        ledger_leave(opts->app->ledger, &c->session.entry, loop->scratch.now_us);
         return turn_away(listener, fd, &peer, VS_TURNED_TOTAL), true;
     }
     loop->spare = NULL;
     c->fd = fd;
     c->peer = peer;
-    c->is_uncounted = brings_header;
     c->is_secure = listener->is_secure;
     c->session.protocol = listener->protocol;
     vs_conn_place(c, loop);
@@ -192,14 +192,14 @@ static void tell_turned(struct server *server, enum vs_protocol protocol, uint64
         [VS_HTTP] = "HTTP clients were turned away: there are too many connections",
         [VS_ADMIN] = "clients of the admin routes were turned away: there are too many connections"};
     const struct vs_app *app = server->opts->app;
-    const struct vs_limits *limits = vs_budget_limits(app->budget);
+    const struct vs_limits *limits = ledger_limits(app->ledger);
     uint64_t address = turned(app, protocol, VS_TURNED_ADDRESS), proto = turned(app, protocol, VS_TURNED_PROTO),
              all = turned(app, protocol, VS_TURNED_TOTAL), *was = &server->told_address[protocol],
              more = vs_untold(&server->told_turned[protocol], address + proto + all, now_ms);
     if (more == 0) return;
     vs_log(VS_LOG_WARN, sentences[protocol], "turned_away", VS_DIGITS((int64_t)more), "of_one_address",
            VS_DIGITS((int64_t)(address - *was)), "limit_of_one_address", VS_DIGITS(limits->of_address[protocol]),
-           "connections", VS_DIGITS(vs_budget_open(app->budget, protocol)), "limit",
+           "connections", VS_DIGITS(ledger_open(app->ledger, protocol)), "limit",
            VS_DIGITS(limits->proto_max[protocol]), "limit_over_tcp", VS_DIGITS(limits->tcp_max[protocol]),
            "limit_of_all", VS_DIGITS(limits->connections_max), "last_address",
            last_address(server, VS_LAST_TURNED + (int)protocol, last), NULL);
@@ -221,7 +221,7 @@ void vs_listeners_tell(struct server *server, uint64_t now_ms) {
     uint64_t shed = vs_untold(&server->told_shed, total_shed(app), now_ms);
     if (shed)
         vs_log(VS_LOG_WARN, "connections were closed: clients held too much memory", "closed", VS_DIGITS((int64_t)shed),
-               "memory_mib", VS_DIGITS(vs_budget_limits(app->budget)->memory_max >> 20), "last_address",
+               "memory_mib", VS_DIGITS(ledger_limits(app->ledger)->memory_max >> 20), "last_address",
                last_address(server, VS_LAST_SHED, last), NULL);
     uint64_t rests = vs_untold(&server->told_rests, vs_total(app, &app->counts[0]->rests), now_ms);
     if (rests)

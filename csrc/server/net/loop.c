@@ -65,8 +65,8 @@ static bool sits_on_memory(struct conn *c, uint64_t now) {
     if (unsent < c->unsent) c->active_ms = now; /* the client reads, if slowly */
     c->unsent = unsent;
     uint64_t since_ms = c->have > 0 && !c->writing ? c->partial_ms : c->active_ms;
-    return c->session.memory > 0 && now - since_ms >= SHED_MS &&
-           vs_budget_is_short(c->session.app->budget, c->session.part);
+    return c->session.entry.bytes > 0 && now - since_ms >= SHED_MS &&
+           ledger_is_short(c->session.app->ledger, &c->session.entry);
 }
 
 /* Whether the server, and not the client, is to do the next step: an id is waited for, or requests wait for a slice. */
@@ -263,7 +263,7 @@ static int make_loop(struct server *server) {
     int rc = loop ? vs_poll_init(loop) : ENOMEM;
     if (rc != 0) return free_loop(loop), rc;
     loop->server = server;
-    loop->shaking_part.divisor = server->opts->threads; /* so that all of them together may hold as much as they leave free */
+    loop->shaking_holder.divisor = server->opts->threads; /* so that all of them together may hold as much as they leave free */
     loop->out = (struct vs_out){.at = loop->replies, .size = sizeof loop->replies};
     atomic_store_explicit(&loop->beat_ms, loop->now_ms, memory_order_relaxed);
     tell_time(loop);
@@ -301,7 +301,7 @@ static bool is_unix(int fd) {
 }
 
 /* What clients may have, measured by what the process has. */
-static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err) {
+static int make_ledger(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};
     vs_process_measure(&usage);
@@ -315,8 +315,11 @@ static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err
     }
     int rc = vs_limits_fit(&limits, &plan, err);
     if (rc != VESTA_OK) return rc;
-    opts->app->budget = vs_budget_new(&limits);
-    if (!opts->app->budget) return vs_fail(err, VESTA_ENOMEM, "no memory for %d connections", limits.connections_max);
+    struct vs_accounts *accounts = opts->app->gate ? vs_gate_hold(opts->app->gate) : NULL;
+    opts->app->ledger = ledger_new(&limits);
+    if (opts->app->ledger && accounts) ledger_set(opts->app->ledger, accounts, vs_monotonic_us());
+    vs_accounts_let(accounts);
+    if (!opts->app->ledger) return vs_fail(err, VESTA_ENOMEM, "no memory for %d connections", limits.connections_max);
     tell_limits(&limits);
     return VESTA_OK;
 }
@@ -342,7 +345,7 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct server server = {.opts = opts};
     int rc = 0, running = 1;
     assert(opts->threads >= 1 && opts->threads <= VS_THREADS_MAX);
-    if ((rc = make_budget(opts, err)) != VESTA_OK || (rc = make_monitor(opts->app, opts->threads, err)) != VESTA_OK)
+    if ((rc = make_ledger(opts, err)) != VESTA_OK || (rc = make_monitor(opts->app, opts->threads, err)) != VESTA_OK)
         return rc;
     signal(SIGPIPE, SIG_IGN);
     for (int i = 0; i < opts->threads && rc == 0; i++)

@@ -60,9 +60,9 @@ static void bury(struct conn *c) {
     drop_writing(c);
     vs_header_drop(c);
     vs_secure_free(c);
-    assert(c->session.memory == 0);
+    assert(c->session.entry.bytes == 0);
     vs_add(&c->loop->scratch.counts->closed[c->session.protocol], 1);
-    vs_budget_leave(c->session.app->budget, c->session.protocol, c->is_uncounted ? NULL : &c->peer);
+    ledger_leave(c->session.app->ledger, &c->session.entry, c->loop->scratch.now_us);
     atomic_fetch_sub_explicit(&c->loop->load, 1, memory_order_relaxed);
     free(c);
 }
@@ -476,8 +476,12 @@ void vs_conn_begin(struct conn *c, struct loop *loop) {
     enum vs_protocol protocol = c->session.protocol;
     c->watched.ready = on_edge;
     c->loop = loop;
-    c->session = (struct vs_session){
-        .app = app, .scratch = &loop->scratch, .protocol = protocol, .proxied = c->header != NULL, .peer = &c->peer};
+    c->session = (struct vs_session){.app = app,
+                                     .scratch = &loop->scratch,
+                                     .protocol = protocol,
+                                     .entry = c->session.entry,
+                                     .proxied = c->header != NULL,
+                                     .peer = &c->peer};
     c->session.local = c->peer.family == 0 && !c->session.proxied;
     c->session.secure = c->is_secure;
     c->session.draining = loop->drain_ms != 0;

@@ -51,7 +51,7 @@ struct conn {
     struct vs_tls_conn *tls;   /* from the first byte of a handshake on */
     bool keeps_record;         /* TLS has a part of a record: its memory is counted */
     bool is_shaking;           /* among those of its loop: its handshake's memory is counted */
-    struct vs_memory_part *shaking_part; /* ... in this part; NULL: in none */
+    struct ledger_memory *shaking_holder; /* ... for this holder; NULL: for none */
     bool is_unfinished;        /* counted among the unfinished handshakes of its address */
     struct writing *writing; /* a reply that the socket did not take at once; NULL: none */
     struct loop *loop;
@@ -64,7 +64,6 @@ struct conn {
     uint64_t stranger_ms; /* when it was first seen without its password; 0: it needs none, or said it */
     size_t unsent;        /* of a reply that is written later, when it was looked at last */
     struct vs_peer peer;
-    bool is_uncounted;     /* among those of its address */
     struct header *header; /* PROXY's, that is still to come; NULL: none */
 };
 TAILQ_HEAD(conns, conn);
@@ -100,7 +99,7 @@ struct loop {
     bool is_late; /* the last round ended before all lines were served */
     struct conns gone; /* ended in this round */
     struct conns shaking; /* whose handshakes have begun, the eldest first */
-    struct vs_memory_part shaking_part; /* their memory, without that of a handshake that begins while there is no other */
+    struct ledger_memory shaking_holder; /* their memory, without that of a handshake that begins while there is no other */
     bool serving;      /* the line; replies may stand until it was served */
     struct replies {
         struct conn *conn;

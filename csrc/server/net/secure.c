@@ -80,11 +80,11 @@ bool vs_secure_is_misled(struct conn *c, const char *bytes, size_t length) {
 /* ------------------------------------------------------------------ the handshake */
 
 static int count_unfinished(const struct conn *c, int change) {
-    return vs_budget_shake(c->session.app->budget, c->session.protocol, &c->peer, change);
+    return ledger_shake(&c->session.entry, change);
 }
 
 void vs_secure_enter(struct conn *c) {
-    if (!c->is_secure || c->is_uncounted) return;
+    if (!c->is_secure || !c->session.entry.is_counted) return;
     c->is_unfinished = true;
     count_unfinished(c, 1);
 }
@@ -116,8 +116,8 @@ static struct conn *who_gives_way(struct loop *loop) {
 /* The handshakes of each loop are one part of the memory: a loop can end no handshake of another loop, so it needs room of
  * its own.  It may always hold one handshake, which belongs to no part. */
 static bool take_memory(struct conn *c) {
-    c->shaking_part = TAILQ_EMPTY(&c->loop->shaking) ? NULL : &c->loop->shaking_part;
-    return vs_budget_take(c->session.app->budget, c->shaking_part, SIZE_MAX / 2, SHAKE_BYTES);
+    c->shaking_holder = TAILQ_EMPTY(&c->loop->shaking) ? NULL : &c->loop->shaking_holder;
+    return ledger_hold_apart(c->session.app->ledger, c->shaking_holder, SHAKE_BYTES);
 }
 
 /* The memory of a handshake is counted as its most, from the first whole message to its end.  A real client finishes within
@@ -142,7 +142,7 @@ void vs_secure_leave(struct conn *c) {
     if (!c->is_shaking) return;
     c->is_shaking = false;
     TAILQ_REMOVE(&c->loop->shaking, c, shaken);
-    vs_budget_give(c->session.app->budget, c->shaking_part, SHAKE_BYTES);
+    ledger_release_apart(c->session.app->ledger, c->shaking_holder, SHAKE_BYTES);
 }
 
 /* Nothing is made for a connection that has not sent a whole hello, or sent what is no TLS.  true: it has come. */

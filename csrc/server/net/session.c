@@ -7,7 +7,6 @@
 #include "server/rights/rights.h"
 #include "server/shares/shares.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 void vs_quantum_look(struct vs_quantum *quantum) {
@@ -16,7 +15,7 @@ void vs_quantum_look(struct vs_quantum *quantum) {
 }
 
 static void show_memory(struct vs_session *s) {
-    vs_set(&s->member.memory, s->memory);
+    vs_set(&s->member.memory, s->entry.bytes);
 }
 
 bool vs_scratch_make(struct vs_scratch *scratch, const struct vs_app *app) {
@@ -31,29 +30,14 @@ void vs_scratch_free(struct vs_scratch *scratch) {
 }
 
 bool vs_session_take(struct vs_session *s, size_t bytes) {
-    if (!s->part) s->part = vs_shares_memory(s);
-    if (!vs_budget_take(s->app->budget, s->part, s->memory, bytes)) return false;
-    s->memory += bytes;
+    if (!ledger_hold(s->app->ledger, &s->entry, bytes)) return false;
     show_memory(s);
     return true;
 }
 
 void vs_session_give(struct vs_session *s, size_t bytes) {
-    assert(bytes <= s->memory);
-    vs_budget_give(s->app->budget, s->part, bytes);
-    s->memory -= bytes;
+    ledger_release(s->app->ledger, &s->entry, bytes);
     show_memory(s);
-}
-
-/* Sums, which order nothing. */
-static void count_to(struct vs_session *s, struct vs_memory_part *part) {
-    if (s->part) atomic_fetch_sub_explicit(&s->part->bytes, (int64_t)s->memory, memory_order_relaxed);
-    if (part) atomic_fetch_add_explicit(&part->bytes, (int64_t)s->memory, memory_order_relaxed);
-    s->part = part;
-}
-
-void vs_session_reckon(struct vs_session *s) {
-    count_to(s, s->memory > 0 ? vs_shares_memory(s) : NULL);
 }
 
 bool vs_session_keep(struct vs_session *s, size_t count) {
@@ -84,8 +68,6 @@ void vs_session_end(struct vs_session *s) {
     vs_multi_end(s);
     vs_listing_end(s);
     vs_rights_end(s);
-    count_to(s, NULL); /* what is still held goes with the round, when its party may be another one */
-    vs_shares_end(s);
     if (s->viewer) vs_feed_leave(s->app->feed, s->viewer);
     s->viewer = NULL;
 }

@@ -90,7 +90,7 @@ struct vs_waiting {
         int kind;            /* enum vs_share_kind: by which of them */
         int64_t again_us;    /* when it asks again */
         uint64_t ids;        /* that it has not taken yet */
-        struct vs_party *client; /* who was charged; NULL: it had no name */
+        struct ledger_party *client; /* who was charged; NULL: it had no name */
         struct vs_namespace *of; /* whose they are to be; NULL: a tag's */
         bool is_held;        /* it waited for a share, and was counted */
     } charged;
@@ -105,15 +105,6 @@ struct vs_grant {
     bool is_lost;                     /* the secret that it said is gone */
     uint16_t may[VS_MAY];             /* namespaces that it asked of and may, by index plus one: by its remainder */
     int count;                        /* vs_gate_count_of */
-};
-
-/* What a connection has of what others want, too: shares.h. */
-struct vs_sharing {
-    bool is_metered; /* by some rate */
-    struct vs_party *client, *address; /* NULL: it has no name; it is not known yet */
-    struct vs_seat *seat;              /* of its party, where it asked last, */
-    uint64_t key;                      /* as long as that is the seat's */
-    struct vs_purse purse;
 };
 
 /* What a protocol knows of a connection. */
@@ -132,12 +123,11 @@ struct vs_session {
     size_t need;    /* bytes that the next request has at least; 0: unknown */
     struct vs_waiting waiting;
     int64_t began_us;        /* boot_us */
-    size_t memory;           /* bytes of app->budget that are held for this connection */
-    struct vs_memory_part *part;    /* ... which they are counted to; NULL: none is held, or it is no client's */
+    struct ledger_entry entry; /* what it is counted to */
+    bool is_metered;           /* some rate holds for its requests */
     struct vs_member member; /* what of it others may see */
     bool known;              /* RESP: it said the password */
     struct vs_grant grant;
-    struct vs_sharing share;
     bool by_config_token;          /* admin: the config's own token was right */
     char *said;                    /* HTTP: the credentials by which it has its account; NULL: they were not kept */
     size_t said_length, said_size; /* _size: of its memory */
@@ -163,8 +153,6 @@ bool vs_session_is_due(const struct vs_session *session, int64_t now_us);
  * more than they may. */
 bool vs_session_take(struct vs_session *session, size_t bytes);
 void vs_session_give(struct vs_session *session, size_t bytes);
-/* It is another client's from now on, and so is its memory. */
-void vs_session_reckon(struct vs_session *session);
 /* Makes room for so many ids in session->waiting.ids. */
 bool vs_session_keep(struct vs_session *session, size_t count);
 /* A request ended or was answered: nothing waits any more. */

@@ -117,12 +117,6 @@ const char *vs_rights_whose(const struct vs_session *s) {
 
 /* ------------------------------------------------------------------ proving */
 
-static struct vs_guard_peer peer_of(const struct vs_session *s) {
-    struct vs_guard_peer peer = {.family = s->peer ? s->peer->family : 0};
-    if (peer.family) memcpy(&peer.prefix, s->peer->at, peer.family == 6 ? 8 : 4);
-    return peer;
-}
-
 /* All clients are looked at, so that the time does not tell whether one has that name. */
 static const char *name_in_log(const struct vs_session *s, struct vs_slice name) {
     const char *known = "(none of that name)"; /* it may be a secret in the wrong place, so it is not logged */
@@ -160,15 +154,13 @@ static enum vs_proof fail(struct vs_request *r, enum vs_proof proof, int64_t wai
 
 enum vs_proof vs_rights_prove_plain(struct vs_request *r, struct vs_slice secret, const char *plain) {
     struct vs_session *s = r->session;
-    const struct vesta_clock *clock = s->app->clock;
-    struct vs_guard_peer peer = peer_of(s);
     int64_t wait_us = 0;
     if (!s->app->gate) {
         bool is_right = secret.at && vs_slice_is_secret(secret, plain);
         return is_right ? VS_PROOF_RIGHT : refuse(r, VS_PROOF_WRONG, 0);
     }
     enum vs_proof proof =
-        vs_gate_prove_plain(s->app->gate, &peer, secret, plain, clock->boot_us(clock->self), &wait_us);
+        vs_gate_prove_plain(s->app->gate, s->app->ledger, &s->entry, secret, plain, s->scratch->now_us, &wait_us);
     return proof == VS_PROOF_RIGHT ? proof : fail(r, proof, wait_us, (struct vs_slice){NULL, 0});
 }
 

@@ -1,16 +1,13 @@
-/* shares.h -- how much who may have: rates of clients, addresses and namespaces, and what a namespace has, shared between
- * those who want it at once.  Knows no socket and no protocol.
+/* shares.h -- what a request is charged, and how many ids it may take now: rates of clients, addresses and namespaces, and
+ * fair shares while clients want more ids than there are.  The ledger counts; this reads it for a request.
  *
- * A party is who has a share: a client by its name, wherever it connects from; of those without a name an address (of
- * IPv6 its first 64 bits), or all unix sockets together.  What a party has is shared evenly between its connections.
- * Where no rate is configured and there is enough for all, a request looks at two flags. */
+ * If no rate is configured and there are enough ids for all, a request reads two flags. */
 #ifndef VS_SERVER_SHARES_H
 #define VS_SERVER_SHARES_H
 
 #include "server/request.h"
-#include "server/shares/rates.h"
 
-/* Whose share is over; their names are in vs_share_name. */
+/* The share that is used up; names are in vs_share_name. */
 enum vs_share_kind {
     VS_SHARE_NONE,
     VS_SHARE_UNIT, /* what a namespace has is shared */
@@ -23,15 +20,13 @@ enum vs_share_kind {
     VS_SHARES
 };
 _Static_assert((int)VS_SHARES == VS_SHARE_KINDS, "each can be counted");
+_Static_assert((int)VS_SHARES - (int)VS_SHARE_CLIENT_IDS == (int)LEDGER_OWNERS * (int)LEDGER_KINDS, "in the ledger's order");
 extern const char *const vs_share_name[VS_SHARES];
 
-#define VS_SHARES_FROM 64 /* ids of one request: it is looked at what they would leave */
+#define VS_SHARES_FROM 64 /* ids of one request, from which on it is checked what they leave */
 
-/* Who the connection is has changed, or it ends. */
+/* The connection has another client, or another name. */
 void vs_shares_look(struct vs_session *session);
-void vs_shares_end(struct vs_session *session);
-/* What the connection's party holds of the memory; NULL: there are no parties. */
-struct vs_memory_part *vs_shares_memory(struct vs_session *session);
 
 /* A request is charged once.  Its turn may come later, and then it only has to wait for it.  false, here and below: it is
  * to wait for as long as r->pause says, and is rejected if that is too long; r->held is why. */

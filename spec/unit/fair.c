@@ -1,7 +1,7 @@
-/* share.c -- token buckets and shares, without a server: under a clock that the test moves, and a source of ids that is
+/* fair.c -- token buckets and fair shares, without a server: under a clock that the test moves, and a source of ids that is
  * filled as a layout's time units are. */
 #include "access/bucket.h"
-#include "access/share.h"
+#include "access/fair.h"
 #include "base/array.h"
 #include "check.h"
 
@@ -14,9 +14,9 @@
 /* ------------------------------------------------------------------ buckets */
 
 /* How many of one each a bucket gives at once at that instant. */
-static int at_once(struct vs_bucket *bucket, int64_t now_ns) {
+static int at_once(struct access_bucket *bucket, int64_t now_ns) {
     int n = 0;
-    while (n < 100000 && vs_bucket_take(bucket, 1, now_ns, 0) == 0)
+    while (n < 100000 && access_bucket_take(bucket, 1, now_ns, 0) == 0)
         n++;
     return n;
 }
@@ -24,9 +24,9 @@ static int at_once(struct vs_bucket *bucket, int64_t now_ns) {
 static void a_rate_holds(void) {
     static const uint64_t rates[] = {1, 7, 100, 1000};
     for (size_t i = 0; i < VS_COUNT(rates); i++) {
-        struct vs_bucket bucket = {0};
+        struct access_bucket bucket = {0};
         int64_t now = 5 * SECOND_NS, given = 0;
-        vs_bucket_set(&bucket, rates[i], now);
+        access_bucket_set(&bucket, rates[i], now);
         CHECK_EQ_I64(at_once(&bucket, now), (int64_t)rates[i]);
         for (int ms = 1; ms <= 10000; ms++)
             given += at_once(&bucket, now + ms * SECOND_NS / 1000);
@@ -35,19 +35,19 @@ static void a_rate_holds(void) {
 }
 
 static void no_rate_is_no_limit(void) {
-    struct vs_bucket bucket = {0};
-    CHECK_EQ_I64(vs_bucket_take(&bucket, UINT64_MAX, 0, 0), 0);
-    CHECK(vs_bucket_room(&bucket, 0) == UINT64_MAX);
-    vs_bucket_set(&bucket, VS_RATE_MAX, SECOND_NS);
-    CHECK_EQ_I64(vs_bucket_take(&bucket, VS_RATE_MAX, SECOND_NS, 0), 0);
-    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, 2 * SECOND_NS, 0), 0);
+    struct access_bucket bucket = {0};
+    CHECK_EQ_I64(access_bucket_take(&bucket, UINT64_MAX, 0, 0), 0);
+    CHECK(access_bucket_room(&bucket, 0) == UINT64_MAX);
+    access_bucket_set(&bucket, ACCESS_RATE_MAX, SECOND_NS);
+    CHECK_EQ_I64(access_bucket_take(&bucket, ACCESS_RATE_MAX, SECOND_NS, 0), 0);
+    CHECK_EQ_I64(access_bucket_take(&bucket, 1, 2 * SECOND_NS, 0), 0);
 }
 
 /* A step forward fills it once, however far; back, or standing, it gives nothing that was not saved. */
 static void a_clock_that_steps_refills_once(void) {
-    struct vs_bucket bucket = {0};
+    struct access_bucket bucket = {0};
     int64_t now = 1000 * SECOND_NS;
-    vs_bucket_set(&bucket, 100, now);
+    access_bucket_set(&bucket, 100, now);
     CHECK_EQ_I64(at_once(&bucket, now), 100);
     CHECK_EQ_I64(at_once(&bucket, now), 0);
     CHECK_EQ_I64(at_once(&bucket, now + 86400 * SECOND_NS), 100);
@@ -59,68 +59,68 @@ static void a_clock_that_steps_refills_once(void) {
 
 /* What is asked for at once may be more than was saved; it is paid for behind. */
 static void a_large_request_is_paid_for_behind(void) {
-    struct vs_bucket bucket = {0};
+    struct access_bucket bucket = {0};
     int64_t now = 50 * SECOND_NS;
-    vs_bucket_set(&bucket, 1000, now);
-    CHECK_EQ_I64(vs_bucket_take(&bucket, 5000, now, 0), 0);
-    CHECK(vs_bucket_room(&bucket, now) == 0);
-    int64_t wait = -vs_bucket_take(&bucket, 1, now, 0);
+    access_bucket_set(&bucket, 1000, now);
+    CHECK_EQ_I64(access_bucket_take(&bucket, 5000, now, 0), 0);
+    CHECK(access_bucket_room(&bucket, now) == 0);
+    int64_t wait = -access_bucket_take(&bucket, 1, now, 0);
     CHECK(wait > 4 * SECOND_NS && wait <= 4 * SECOND_NS + SECOND_NS / 500);
-    vs_bucket_give(&bucket, 5000);
-    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, 0), 0);
+    access_bucket_give(&bucket, 5000);
+    CHECK_EQ_I64(access_bucket_take(&bucket, 1, now, 0), 0);
     for (uint64_t n = 1; n != 0; n *= 4) { /* whatever is asked, it does not overflow */
-        vs_bucket_set(&bucket, 1, now);
-        (void)vs_bucket_take(&bucket, n, now, INT64_MAX / 8);
-        CHECK(vs_bucket_take(&bucket, UINT64_MAX, now, PATIENCE_NS) <= PATIENCE_NS);
+        access_bucket_set(&bucket, 1, now);
+        (void)access_bucket_take(&bucket, n, now, INT64_MAX / 8);
+        CHECK(access_bucket_take(&bucket, UINT64_MAX, now, PATIENCE_NS) <= PATIENCE_NS);
     }
 }
 
 /* Those who wait have their turns one behind the other, and nobody's is taken by who comes later. */
 static void turns_are_in_order(void) {
-    struct vs_bucket bucket = {0};
+    struct access_bucket bucket = {0};
     int64_t now = SECOND_NS;
-    vs_bucket_set(&bucket, 10, now);
+    access_bucket_set(&bucket, 10, now);
     CHECK_EQ_I64(at_once(&bucket, now), 10);
     for (int i = 1; i <= 15; i++)
-        CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, PATIENCE_NS), i * SECOND_NS / 10);
-    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, PATIENCE_NS), -16 * SECOND_NS / 10);
-    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now + SECOND_NS, PATIENCE_NS), 6 * SECOND_NS / 10);
+        CHECK_EQ_I64(access_bucket_take(&bucket, 1, now, PATIENCE_NS), i * SECOND_NS / 10);
+    CHECK_EQ_I64(access_bucket_take(&bucket, 1, now, PATIENCE_NS), -16 * SECOND_NS / 10);
+    CHECK_EQ_I64(access_bucket_take(&bucket, 1, now + SECOND_NS, PATIENCE_NS), 6 * SECOND_NS / 10);
 }
 
 /* A request that is past its deadline pays for what it is given, as every other does. */
 static void no_patience_is_no_free_turn(void) {
-    struct vs_bucket bucket = {0};
+    struct access_bucket bucket = {0};
     int64_t now = SECOND_NS;
-    vs_bucket_set(&bucket, 10, now);
+    access_bucket_set(&bucket, 10, now);
     for (int i = 0; i < 10; i++)
-        CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, -SECOND_NS), 0);
-    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, -SECOND_NS), -SECOND_NS / 10);
+        CHECK_EQ_I64(access_bucket_take(&bucket, 1, now, -SECOND_NS), 0);
+    CHECK_EQ_I64(access_bucket_take(&bucket, 1, now, -SECOND_NS), -SECOND_NS / 10);
 }
 
 static void another_rate_holds_at_once(void) {
-    struct vs_bucket bucket = {0};
+    struct access_bucket bucket = {0};
     int64_t now = SECOND_NS;
-    vs_bucket_set(&bucket, 10, now);
-    (void)vs_bucket_take(&bucket, 1000, now, 0); /* 100 s of debt, less what was saved */
-    vs_bucket_set(&bucket, 1000, now);
-    CHECK(-vs_bucket_take(&bucket, 1, now, 0) <= SECOND_NS);
-    vs_bucket_set(&bucket, 1, now);
-    CHECK(-vs_bucket_take(&bucket, 1, now, 0) >= 900 * SECOND_NS);
-    vs_bucket_set(&bucket, 0, now);
-    CHECK_EQ_I64(vs_bucket_take(&bucket, 1, now, 0), 0);
+    access_bucket_set(&bucket, 10, now);
+    (void)access_bucket_take(&bucket, 1000, now, 0); /* 100 s of debt, less what was saved */
+    access_bucket_set(&bucket, 1000, now);
+    CHECK(-access_bucket_take(&bucket, 1, now, 0) <= SECOND_NS);
+    access_bucket_set(&bucket, 1, now);
+    CHECK(-access_bucket_take(&bucket, 1, now, 0) >= 900 * SECOND_NS);
+    access_bucket_set(&bucket, 0, now);
+    CHECK_EQ_I64(access_bucket_take(&bucket, 1, now, 0), 0);
 }
 
-static struct vs_bucket shared_bucket;
+static struct access_bucket shared_bucket;
 static void *take_shared(void *given) {
     for (int i = 0; i < 100000; i++)
-        *(int *)given += vs_bucket_take(&shared_bucket, 1, SECOND_NS, 0) == 0;
+        *(int *)given += access_bucket_take(&shared_bucket, 1, SECOND_NS, 0) == 0;
     return NULL;
 }
 
 static void threads_share_a_bucket(void) {
     pthread_t thread[4];
     int given[4] = {0}, sum = 0;
-    vs_bucket_set(&shared_bucket, 100000, SECOND_NS);
+    access_bucket_set(&shared_bucket, 100000, SECOND_NS);
     for (int i = 0; i < 4; i++)
         pthread_create(&thread[i], NULL, take_shared, &given[i]);
     for (int i = 0; i < 4; i++) {
@@ -142,12 +142,12 @@ struct wanter {
     double due;      /* that it would have by now */
     uint64_t got, pending;
     int64_t until_us, longest_us, since_us;
-    struct vs_purse purse;
+    struct access_claim claim;
 };
 
 struct world {
-    struct vs_pot pot;
-    struct vs_stake stake[PARTIES_MAX];
+    struct access_pool pool;
+    struct access_stake stake[PARTIES_MAX];
     struct wanter wanter[WANTERS_MAX];
     int count;
     int64_t now_us, unit_us;
@@ -169,9 +169,9 @@ static struct wanter *want(int party, int64_t wants, uint64_t piece) {
     return w;
 }
 
-static struct vs_supply supply(void) {
+static struct access_supply supply(void) {
     int64_t next_us = world.unit_us - world.now_us % world.unit_us;
-    return (struct vs_supply){.rate = world.unit * 1000000 / (uint64_t)world.unit_us,
+    return (struct access_supply){.rate = world.unit * 1000000 / (uint64_t)world.unit_us,
                               .filled_us = world.unit_us,
                               .room = world.unit - world.given,
                               .kept = world.unit / 8 * (uint64_t)next_us / (uint64_t)world.unit_us,
@@ -180,23 +180,23 @@ static struct vs_supply supply(void) {
 
 /* What is left of a request is taken, as far as share and source allow.  false: it waits. */
 static bool serve(struct wanter *w) {
-    struct vs_supply s = supply();
+    struct access_supply s = supply();
     uint64_t may = w->pending;
     int64_t took_us;
-    if (!vs_pot_is_shared(&world.pot) && vs_supply_is_low(&s, may)) vs_pot_share(&world.pot, &s, world.now_us);
-    if (vs_pot_is_shared(&world.pot)) {
-        if ((took_us = vs_pot_due(&world.pot, world.now_us))) vs_pot_reckon(&world.pot, &s, took_us, world.now_us);
-        may = vs_purse_may(&w->purse, &world.stake[w->party], &world.pot, w->pending, world.now_us);
-        if (may == 0) return w->until_us = world.now_us + w->purse.wait_us, false;
+    if (!access_pool_is_shared(&world.pool) && access_supply_is_low(&s, may)) access_pool_share(&world.pool, &s, world.now_us);
+    if (access_pool_is_shared(&world.pool)) {
+        if ((took_us = access_pool_due(&world.pool, world.now_us))) access_pool_update(&world.pool, &s, took_us, world.now_us);
+        may = access_claim_may(&w->claim, &world.stake[w->party], &world.pool, w->pending, world.now_us);
+        if (may == 0) return w->until_us = world.now_us + w->claim.wait_us, false;
     }
     if (may > s.room) may = s.room;
     if (may == 0) {
-        vs_pot_share(&world.pot, &s, world.now_us);
-        vs_purse_waits(&w->purse, &world.stake[w->party], &world.pot, world.now_us);
+        access_pool_share(&world.pool, &s, world.now_us);
+        access_claim_waits(&w->claim, &world.stake[w->party], &world.pool, world.now_us);
         return w->until_us = world.now_us + (s.next_us < 20000 ? s.next_us : 20000), false;
     }
     world.given += may, world.total += may, w->got += may, w->pending -= may;
-    if (vs_pot_is_shared(&world.pot)) vs_purse_took(&w->purse, &world.stake[w->party], &world.pot, may);
+    if (access_pool_is_shared(&world.pool)) access_claim_took(&w->claim, &world.stake[w->party], &world.pool, may);
     return w->pending == 0;
 }
 
@@ -241,7 +241,7 @@ static const struct {
 
 /* How much of all there is is taken at least: of short units those are lost in which nobody came. */
 static double least_of(size_t layout) {
-    return layouts[layout].unit_us < VS_SHORT_US ? 0.6 : 0.85;
+    return layouts[layout].unit_us < ACCESS_SHORT_US ? 0.6 : 0.85;
 }
 
 static void one_that_takes_all_leaves_others_theirs(void) {
@@ -328,39 +328,39 @@ static void one_alone_has_all_but_what_is_kept(void) {
     begin(1000000, 1 << 20);
     want(0, 100000, 1), want(1, 100000, 1);
     run(2000000);
-    CHECK(!vs_pot_is_shared(&world.pot)); /* where there is enough nothing is shared */
+    CHECK(!access_pool_is_shared(&world.pool)); /* where there is enough nothing is shared */
 }
 
 static void a_rest_ends_it(void) {
     begin(1000000, 1 << 20);
     want(0, 0, 10000);
     run(2000000);
-    CHECK(vs_pot_is_shared(&world.pot));
+    CHECK(access_pool_is_shared(&world.pool));
     world.wanter[0].wants = 1000, world.wanter[0].piece = 1, world.wanter[0].pending = 0;
     run(3000000);
-    CHECK(!vs_pot_is_shared(&world.pot));
+    CHECK(!access_pool_is_shared(&world.pool));
 }
 
 /* A clock that stands or steps makes no ids. */
 static void a_clock_that_steps_fills_no_purse(void) {
-    struct vs_pot pot = {0};
-    struct vs_stake stake = {.weight = 1};
-    struct vs_purse purse = {0};
-    struct vs_supply s = {.rate = 1000000, .filled_us = 1000000, .room = 1000000, .kept = 125000, .next_us = 500000};
+    struct access_pool pool = {0};
+    struct access_stake stake = {.weight = 1};
+    struct access_claim claim = {0};
+    struct access_supply s = {.rate = 1000000, .filled_us = 1000000, .room = 1000000, .kept = 125000, .next_us = 500000};
     int64_t now = 1000000000;
-    vs_pot_share(&pot, &s, now);
+    access_pool_share(&pool, &s, now);
     for (int i = 0; i < 8; i++) {
         static const int64_t steps[] = {0, 0, -1000000, 3600000000, 0, -7200000000, 1, INT64_MAX / 8};
         uint64_t may;
         now += steps[i];
-        while ((may = vs_purse_may(&purse, &stake, &pot, UINT64_MAX, now)))
-            vs_purse_took(&purse, &stake, &pot, may);
-        CHECK(purse.ids >= 0 && purse.ids <= 4000000.0 / 10 + 2);
-        CHECK(purse.wait_us >= 1000 && purse.wait_us <= 20000);
+        while ((may = access_claim_may(&claim, &stake, &pool, UINT64_MAX, now)))
+            access_claim_took(&claim, &stake, &pool, may);
+        CHECK(claim.ids >= 0 && claim.ids <= 4000000.0 / 10 + 2);
+        CHECK(claim.wait_us >= 1000 && claim.wait_us <= 20000);
     }
-    s.rate = VS_SHARE_RATE_MAX, s.room = UINT64_MAX;
-    vs_pot_reckon(&pot, &s, VS_TURN_US, now);
-    CHECK(vs_pot_part(&pot, VS_WEIGHT_MAX) > 0);
+    s.rate = ACCESS_POOL_RATE_MAX, s.room = UINT64_MAX;
+    access_pool_update(&pool, &s, ACCESS_TURN_US, now);
+    CHECK(access_pool_part(&pool, ACCESS_WEIGHT_MAX) > 0);
 }
 
 static const struct check_case cases[] = {

@@ -1,0 +1,83 @@
+/* table.h -- a hash table from keys to numbers, with open addressing.  The caller owns the memory and the keys: the table
+ * stores the hash of each key and the caller's number for it, and the caller compares keys.
+ *
+ *     size_t at = vs_table_begin(table, hash);
+ *     uint32_t item;
+ *     while (vs_table_next(table, hash, &at, &item))
+ *         if (has_key(item, key)) return item; */
+#ifndef VS_TABLE_H
+#define VS_TABLE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vs_table_slot {
+    uint32_t hash, item; /* item: the caller's number plus one; 0: the slot is free */
+};
+
+struct vs_table {
+    struct vs_table_slot *slot; /* vs_table_width of them, all zero at first */
+    size_t mask;                /* their number, less one */
+};
+
+/* How many slots a table of so many items needs: a power of two, so that at most half of them are used. */
+static inline size_t vs_table_width(size_t items) {
+    size_t width = 16;
+    while (width < 2 * items)
+        width *= 2;
+    return width;
+}
+
+/* FNV-1a, mixed further.  If clients choose the keys, the seed must be random. */
+static inline uint64_t vs_table_hash(const void *bytes, size_t length, uint64_t seed) {
+    uint64_t hash = seed ^ UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 29;
+    }
+    return hash ^ hash >> 32;
+}
+
+static inline size_t vs_table_begin(const struct vs_table *table, uint64_t hash) {
+    return (size_t)hash & table->mask;
+}
+
+/* The next item whose key has this hash, or false. */
+static inline bool vs_table_next(const struct vs_table *table, uint64_t hash, size_t *at, uint32_t *item) {
+    for (; table->slot[*at].item; *at = (*at + 1) & table->mask) {
+        const struct vs_table_slot *slot = &table->slot[*at];
+        if (slot->hash != (uint32_t)hash) continue;
+        *item = slot->item - 1;
+        *at = (*at + 1) & table->mask;
+        return true;
+    }
+    return false;
+}
+
+/* Adds an item, whose key must not be there.  One slot at least stays free. */
+static inline void vs_table_put(struct vs_table *table, uint64_t hash, uint32_t item) {
+    size_t at = vs_table_begin(table, hash);
+    while (table->slot[at].item)
+        at = (at + 1) & table->mask;
+    table->slot[at] = (struct vs_table_slot){(uint32_t)hash, item + 1};
+}
+
+/* Removes an item, which must be there.  Items behind it move up, so that no search ends at the gap. */
+static inline void vs_table_drop(struct vs_table *table, uint64_t hash, uint32_t item) {
+    size_t gap = vs_table_begin(table, hash);
+    while (table->slot[gap].item != item + 1) {
+        assert(table->slot[gap].item);
+        gap = (gap + 1) & table->mask;
+    }
+    for (size_t at = (gap + 1) & table->mask; table->slot[at].item; at = (at + 1) & table->mask) {
+        size_t home = table->slot[at].hash & table->mask;
+        if (((at - home) & table->mask) < ((at - gap) & table->mask)) continue;
+        table->slot[gap] = table->slot[at];
+        gap = at;
+    }
+    table->slot[gap] = (struct vs_table_slot){0, 0};
+}
+
+#endif
