@@ -1,9 +1,9 @@
-/* sandbox.c -- what a policy can see.  Everything is named here; a name that is not is not there.
+/* sandbox.c -- Lua's libraries for a state in which policies run, and read-only views.
  *
- * What is left out, and why: xpcall (its handler runs where the hook is off), setmetatable (so there is no __gc, which
- * runs there too, no __mode, no __close, no __len of 2^53), coroutines, load and require, patterns and table.move (they
- * run long inside C), random numbers (ctx brings one), debug, io, os.  A policy is a function of numbers and texts.
- * The libraries are views: no policy can change what it or the strings' own metatable look up. */
+ * lua/vesta/engine.lua runs with these globals.  It lists the functions that a policy can use, which are the guarded
+ * ones here, and the policy sees nothing else: no xpcall (its handler runs where the hook is off), no setmetatable (so
+ * there is no __gc, which runs there too, no __mode, no __close, no __len of 2^53), no coroutines, load and require, no
+ * patterns and table.move (they run long inside C), no random numbers (ctx brings one), no debug, io, os. */
 #include "host/vm.h"
 
 #include "base/array.h"
@@ -15,27 +15,13 @@
 
 /* ------------------------------------------------------------------ views */
 
-/* What there is instead of what most who write Lua reach for. */
-static const char *way_of(const char *name) {
-    static const char *const ways[][2] = {
-        {"print", "; use log(text)"},
-        {"os", "; ctx.now_ms is the time, localtime(ms, zone) shows it by a zone's clocks, env(name) is a variable"},
-        {"io", "; use log(text)"},
-        {"require", "; a policy is one file"}};
-    for (size_t i = 0; i < VS_COUNT(ways); i++)
-        if (strcmp(ways[i][0], name) == 0) return ways[i][1];
-    return "";
-}
-
 /* Upvalues: the table, prefix, whose. */
 static int read_view(lua_State *L) {
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
     const char *prefix = lua_tostring(L, lua_upvalueindex(2)), *whose = lua_tostring(L, lua_upvalueindex(3));
     const char *name = luaL_tolstring(L, 2, NULL);
-    bool has_way = strcmp(whose, "policies") == 0 && strcmp(prefix, "global ") == 0;
-    return luaL_error(L, "%s%s is not declared, and not among what %s may use%s", prefix, name, whose,
-                      has_way ? way_of(name) : "");
+    return luaL_error(L, "%s%s is not declared, and not among what %s may use", prefix, name, whose);
 }
 
 /* The same upvalues. */
@@ -74,14 +60,12 @@ static int guarded_pcall(lua_State *L) {
     return lua_gettop(L);
 }
 
-/* find(text, what, init, true): memmem takes time by the length of both, not by their product. */
+/* find(text, what, init), of plain text: memmem takes time by the length of both, not by their product. */
 static int find_plain(lua_State *L) {
     size_t length, what_length;
     const char *text = luaL_checklstring(L, 1, &length);
     const char *what = luaL_checklstring(L, 2, &what_length);
     lua_Integer init = luaL_optinteger(L, 3, 1);
-    if (!lua_toboolean(L, 4))
-        return luaL_error(L, "string.find without patterns only: find(text, what, init, true); or use split");
     if (init < 0) init += (lua_Integer)length + 1;
     if (init < 1) init = 1;
     if (init > (lua_Integer)length + 1) return lua_pushnil(L), 1;
@@ -148,83 +132,97 @@ static int sort_list(lua_State *L) {
     return with_list(L);
 }
 
-/* ------------------------------------------------------------------ the whitelist */
+/* ------------------------------------------------------------------ the libraries */
 
-/* What every Lua from 5.1 on has: a policy that runs here runs in the rock. */
-struct offered {
-    const char *name;
-    lua_CFunction wrapper; /* NULL: the library's own */
-};
-
-static const struct offered base[] = {{"assert", NULL}, {"error", NULL},          {"ipairs", NULL}, {"next", NULL},
-                                      {"pairs", NULL},  {"pcall", guarded_pcall}, {"select", NULL}, {"tonumber", NULL},
-                                      {"type", NULL},   {"tostring", NULL},       {NULL, NULL}};
-static const struct offered string_library[] = {
-    {"byte", NULL}, {"char", NULL},    {"find", find_plain},      {"format", NULL}, {"len", NULL}, {"lower", NULL},
-    {"sub", NULL},  {"reverse", NULL}, {"rep", rep_of_something}, {"upper", NULL},  {NULL, NULL}};
-static const struct offered table_library[] = {{"concat", concat_list},
-                                               {"insert", insert_in_list},
-                                               {"remove", remove_from_list},
-                                               {"sort", sort_list},
-                                               {NULL, NULL}};
-static const struct offered math_library[] = {
-    {"abs", NULL}, {"ceil", NULL}, {"exp", NULL},  {"floor", NULL}, {"fmod", NULL}, {"huge", NULL}, {"log", NULL},
-    {"max", NULL}, {"min", NULL},  {"modf", NULL}, {"pi", NULL},    {"sqrt", NULL}, {NULL, NULL}};
-
-/* Opens a library and copies what is offered of it into the table at the top of the stack. */
-static void take(lua_State *L, const char *library, lua_CFunction open, const struct offered *offered) {
-    luaL_requiref(L, library, open, 0);
-    for (; offered->name; offered++) {
-        lua_getfield(L, -1, offered->name);
-        if (offered->wrapper) lua_pushcclosure(L, offered->wrapper, 1);
-        lua_setfield(L, -3, offered->name);
+/* Puts guards around functions of the library at the top of the stack; each guard keeps the function as its upvalue. */
+static void guard(lua_State *L, const luaL_Reg *guards) {
+    for (; guards->name; guards++) {
+        lua_getfield(L, -1, guards->name);
+        lua_pushcclosure(L, guards->func, 1);
+        lua_setfield(L, -2, guards->name);
     }
-    lua_pop(L, 1);
 }
 
-static void take_sealed(lua_State *L, const char *library, const char *prefix, lua_CFunction open,
-                        const struct offered *offered) {
-    lua_newtable(L);
-    take(L, library, open, offered);
-    vs_sandbox_seal(L, prefix, "policies");
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -3, library);
-}
-
-/* ("x"):rep(2) looks where string.rep looks, not in the library itself. */
-static void lock_strings(lua_State *L) {
-    lua_pushliteral(L, "");
-    lua_getmetatable(L, -1);
-    lua_pushvalue(L, -3);
-    lua_setfield(L, -2, "__index");
-    lua_pop(L, 2);
-}
-
-static void take_helpers(lua_State *L, const struct vs_shipped *helpers) {
-    lua_pushvalue(L, -1);
-    vs_sandbox_seal(L, "global ", "policies");
-    vs_lua_compile(L, helpers->text, helpers->length, "@helpers.lua");
-    lua_call(L, 0, 1);
-    lua_pushnil(L);
-    while (lua_next(L, -2)) {
-        lua_pushvalue(L, -2);
-        lua_insert(L, -2);
-        lua_settable(L, -5);
+static void open_base(lua_State *L) {
+    static const char *const left_out[] = {"collectgarbage", "dofile", "load", "loadfile", "print", "warn", "xpcall"};
+    static const luaL_Reg guards[] = {{"pcall", guarded_pcall}, {NULL, NULL}};
+    luaL_requiref(L, LUA_GNAME, luaopen_base, 1);
+    for (size_t i = 0; i < VS_COUNT(left_out); i++) {
+        lua_pushnil(L);
+        lua_setfield(L, -2, left_out[i]);
     }
+    guard(L, guards);
     lua_pop(L, 1);
 }
 
-void vs_sandbox_push(lua_State *L, const luaL_Reg *more, const struct vs_shipped *helpers) {
-    lua_newtable(L);
-    luaL_setfuncs(L, more, 0);
-    take(L, LUA_GNAME, luaopen_base, base);
-    take_sealed(L, LUA_TABLIBNAME, "table.", luaopen_table, table_library);
+/* debug.getinfo alone. */
+static void open_debug(lua_State *L) {
+    luaL_requiref(L, LUA_DBLIBNAME, luaopen_debug, 0);
+    lua_createtable(L, 0, 1);
+    lua_getfield(L, -2, "getinfo");
+    lua_setfield(L, -2, "getinfo");
+    lua_setglobal(L, LUA_DBLIBNAME);
     lua_pop(L, 1);
-    take_sealed(L, LUA_MATHLIBNAME, "math.", luaopen_math, math_library);
-    lua_pop(L, 1);
-    take_sealed(L, LUA_STRLIBNAME, "string.", luaopen_string, string_library);
-    lock_strings(L);
-    lua_pop(L, 1);
-    take_helpers(L, helpers);
-    vs_sandbox_seal(L, "global ", "policies");
+}
+
+void vs_sandbox_open(lua_State *L) {
+    static const luaL_Reg strings[] = {{"find", find_plain}, {"rep", rep_of_something}, {NULL, NULL}};
+    static const luaL_Reg tables[] = {{"concat", concat_list},
+                                      {"insert", insert_in_list},
+                                      {"remove", remove_from_list},
+                                      {"sort", sort_list},
+                                      {NULL, NULL}};
+    open_base(L);
+    luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 1);
+    guard(L, strings);
+    luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
+    guard(L, tables);
+    luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 1);
+    lua_pop(L, 3);
+    open_debug(L);
+}
+
+/* ------------------------------------------------------------------ data for another state */
+
+#define CARRIED_DEPTH_MAX 8 /* of tables in tables */
+
+static void carry(lua_State *from, int index, lua_State *to, int depth);
+
+static void carry_table(lua_State *from, int index, lua_State *to, int depth) {
+    if (depth == CARRIED_DEPTH_MAX) luaL_error(to, "tables in tables, more than %d deep", CARRIED_DEPTH_MAX);
+    if (!lua_checkstack(from, 4)) luaL_error(to, "no memory");
+    luaL_checkstack(to, 4, NULL);
+    lua_newtable(to);
+    for (lua_pushnil(from); lua_next(from, index); lua_pop(from, 1)) {
+        carry(from, lua_gettop(from) - 1, to, depth + 1);
+        carry(from, lua_gettop(from), to, depth + 1);
+        lua_rawset(to, -3);
+    }
+}
+
+static void carry(lua_State *from, int index, lua_State *to, int depth) {
+    size_t length;
+    lua_Integer integer;
+    int whole;
+    switch (lua_type(from, index)) {
+    case LUA_TNIL: lua_pushnil(to); return;
+    case LUA_TBOOLEAN: lua_pushboolean(to, lua_toboolean(from, index)); return;
+    case LUA_TNUMBER:
+        integer = lua_tointegerx(from, index, &whole);
+        whole ? lua_pushinteger(to, integer) : lua_pushnumber(to, lua_tonumber(from, index));
+        return;
+    case LUA_TSTRING: {
+        const char *text = lua_tolstring(from, index, &length);
+        lua_pushlstring(to, text, length);
+        return;
+    }
+    case LUA_TTABLE: carry_table(from, index, to, depth); return;
+    default:
+        luaL_error(to, "a value is a number, a text, true, false or a table of them, and no %s",
+                   luaL_typename(from, index));
+    }
+}
+
+void vs_lua_carry(lua_State *from, int index, lua_State *to) {
+    carry(from, lua_absindex(from, index), to, 0);
 }

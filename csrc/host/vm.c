@@ -6,7 +6,8 @@
  * coin: memory made, texts handed to a function, elements moved, collections forced.  Time is a far second line, for
  * what costs more than it counts: comparing two long texts is one instruction.
  * What a hook cannot reach is the time inside one instruction or one C function.  It is bounded otherwise:
- *   - patterns, xpcall, load, coroutines, metatables (with __gc, __close, __mode) are not offered: sandbox.c;
+ *   - patterns, xpcall, load, coroutines, metatables (with __gc, __close, __mode) are not offered:
+ * lua/vesta/engine.lua;
  *   - a C function that calls back (sort with a comparator) meets the hook at each call;
  *   - one that loops over a text or a table meets VS_BLOCK_BYTES_MAX: a millisecond or so;
  *   - the collector, when memory runs short, may be called at every allocation: the allocator then reads the clock;
@@ -33,6 +34,8 @@ struct vs_lua {
     lua_State *L;
     struct vs_vm_limits limits;
     size_t used_bytes;
+    size_t own_bytes; /* what vs_lua_boot left: not the policy's */
+    bool is_booting;  /* there are no limits */
     /* of the run */
     bool running;
     bool exhausted;              /* what was refused last: the machine had no more, it was not the limit */
@@ -72,7 +75,8 @@ static void note_where(struct vs_lua *lua) {
     lua_Debug ar;
     for (int level = 0; lua->where[0] == 0 && lua_getstack(lua->L, level, &ar); level++) {
         lua_getinfo(lua->L, "Sl", &ar);
-        if (ar.currentline > 0) snprintf(lua->where, sizeof lua->where, "%s:%d: ", ar.short_src, ar.currentline);
+        if (ar.currentline > 0 && strcmp(ar.source, VS_LUA_OWN_CHUNK) != 0)
+            snprintf(lua->where, sizeof lua->where, "%s:%d: ", ar.short_src, ar.currentline);
     }
 }
 
@@ -130,7 +134,8 @@ static void *allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
         return NULL;
     }
     bool grows = bytes > old_bytes;
-    if (grows && (bytes > VS_BLOCK_BYTES_MAX || bytes - old_bytes > lua->limits.memory_bytes - lua->used_bytes)) {
+    size_t left = lua->limits.memory_bytes + lua->own_bytes - lua->used_bytes;
+    if (grows && !lua->is_booting && (bytes > VS_BLOCK_BYTES_MAX || bytes - old_bytes > left)) {
         lua->exhausted = false;
         lua->work += lua->used_bytes / MADE_BYTES; /* each refusal costs a full collection, and there may be many */
         if (lua->running) look_at_clock(lua);
@@ -182,6 +187,28 @@ void vs_lua_close(struct vs_lua *lua) {
     lua_close(lua->L);
     assert(lua->used_bytes == 0);
     free(lua);
+}
+
+lua_State *vs_lua_state(const struct vs_lua *lua) {
+    return lua->L;
+}
+
+int vs_lua_boot(struct vs_lua *lua, lua_CFunction body, void *arg, struct vesta_error *err) {
+    lua_State *L = lua->L;
+    lua->spent = VS_CALL_OK;
+    lua->is_booting = true;
+    lua_pushcfunction(L, body);
+    lua_pushlightuserdata(L, arg);
+    int rc = lua_pcall(L, 1, 0, 0);
+    if (rc == LUA_OK) lua_gc(L, LUA_GCCOLLECT);
+    lua->is_booting = false;
+    lua->own_bytes = lua->used_bytes;
+    if (rc == LUA_ERRMEM || lua->spent == VS_CALL_MEMORY)
+        rc = vs_fail(err, VESTA_ENOMEM, "no memory");
+    else if (rc != LUA_OK)
+        rc = vs_fail(err, VESTA_EOPTION, "%s", lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "no text");
+    lua_settop(L, 0);
+    return rc;
 }
 
 /* The sentence for a run that failed; the error's value is at the top of the stack. */

@@ -22,6 +22,16 @@ struct vs_lua;
 int vs_lua_open(const struct vs_vm_limits *limits, struct vs_lua **out, struct vesta_error *err);
 void vs_lua_close(struct vs_lua *lua);
 
+/* The state, for reading what a run has left in its registry.  Call no function that can raise. */
+lua_State *vs_lua_state(const struct vs_lua *lua);
+
+/* Runs the program's own Lua, before anything else: body(L) with one argument, `arg` as light userdata, without limits.
+ * The memory that it keeps does not count.  Errors: VESTA_ENOMEM; VESTA_EOPTION: it raised an error. */
+int vs_lua_boot(struct vs_lua *lua, lua_CFunction body, void *arg, struct vesta_error *err);
+
+/* The chunk of the program's own Lua: a message about a spent limit never names a line of it. */
+#define VS_LUA_OWN_CHUNK "=[vesta]"
+
 /* Calls body(L) with one argument, `arg` as light userdata, within a new budget; body may raise.  The stack is empty
  * afterwards.  Anything but VS_CALL_OK: err says what happened, with file and line where there is one; its code is
  * VESTA_EOPTION, or VESTA_ENOMEM where the machine, not the limit, had no more memory. */
@@ -52,13 +62,16 @@ struct vs_shipped {
     size_t length;
 };
 
-/* Pushes the globals of a policy: a read-only view of the allowed libraries, of the functions in `more`, and of those
- * that the Lua text `helpers` returns.  Raises. */
-void vs_sandbox_push(lua_State *L, const luaL_Reg *more, const struct vs_shipped *helpers);
+/* Opens Lua's libraries for the program's own Lua, without functions that load code.  Functions that a policy may use
+ * (lua/vesta/engine.lua lists them) are guarded: a limit ends each of them.  Raises. */
+void vs_sandbox_open(lua_State *L);
+
+/* Copies a value from one state to another and pushes it: nil, a boolean, a number, a text, or a table of them.  A
+ * float without a fraction becomes an integer.  Raises in `to` only. */
+void vs_lua_carry(lua_State *from, int index, lua_State *to);
 
 /* Replaces the table at the top of the stack by a read-only view of it.  Reading a name that is not there and writing
- * any raise, with file and line; `prefix` stands before the name ("string.", "global "), `whose` says who looks
- * ("policies"). */
+ * any raise, with file and line; `prefix` stands before the name ("global "), `whose` says who looks ("configs"). */
 void vs_sandbox_seal(lua_State *L, const char *prefix, const char *whose);
 
 /* Foreign text made fit for a log line and a JSON body: whole UTF-8 characters stay, controls and broken bytes become

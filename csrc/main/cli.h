@@ -12,7 +12,6 @@
     C(explain, 20) \
     C(serve, 90) \
     C(check, 110) \
-    C(policy, 190) \
     C(audit, 200)
 /* clang-format on */
 

@@ -30,9 +30,8 @@ static const struct {
     {"vesta.", "lua/vesta", host_rock_files},
 };
 
-/* Loads the module as Lua text.  Errors are about lua/cli/NAME.lua, with the line.  false: the program has no such file.
- * Raises. */
-static bool host_load(lua_State *L, const char *module) {
+/* Errors are about lua/cli/NAME.lua, with the line. */
+bool host_load(lua_State *L, const char *module) {
     char chunk[96];
     const struct vs_shipped *policy = strncmp(module, "vesta.policy.", 13) == 0 ? vs_shipped_find(module + 13) : NULL;
     struct host_file shipped = policy ? (struct host_file){policy->name, policy->text, policy->length} : (struct host_file){0};
@@ -118,6 +117,7 @@ static lua_State *host_state(void) {
     host_preload(L, "clients", host_open_clients);
     host_preload(L, "config", host_open_config);
     host_preload(L, "wire", host_open_wire);
+    host_preload(L, "sandbox", host_open_sandbox);
     host_preload(L, "screen", host_open_screen);
     host_preload(L, "ids", host_open_ids);
     host_preload(L, "store", host_open_store);

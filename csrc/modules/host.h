@@ -33,6 +33,9 @@ int vs_host_help(const struct vs_command *command, const struct vs_option *table
 /* Pushes the texts of a command in C, as lua/cli/lib/commands.lua describes them.  Stack: +1. */
 void host_push_command(lua_State *L, const struct vs_command *command);
 
+/* Loads a module of lua/ as Lua text and pushes its function.  false: the program has no such file.  Raises. */
+bool host_load(lua_State *L, const char *module);
+
 /* term.c: opens the module `term`.  Stack: +1. */
 int host_open_term(lua_State *L);
 /* term.c: the texts of the list at `arg`, from index `first` on, and a NULL.  The list keeps the texts, and the pushed
@@ -48,6 +51,8 @@ int host_open_clients(lua_State *L);
 int host_open_config(lua_State *L);
 /* wire.c: opens the module `wire`.  Stack: +1. */
 int host_open_wire(lua_State *L);
+/* sandbox.c: opens the module `sandbox`.  Stack: +1. */
+int host_open_sandbox(lua_State *L);
 /* screen.c: opens the module `screen`.  Stack: +1. */
 int host_open_screen(lua_State *L);
 /* store.c: opens the module `store`.  Stack: +1. */

@@ -1,13 +1,12 @@
-/* call.c -- a call of a policy's function: ctx goes in, a verdict comes out, and anything else is garbage.  Knows the
+/* call.c -- a call of a policy's function for C: ctx as a table, and the verdict that the engine found.  Knows the
  * words of verdicts, not what is done about them. */
-#include "policy/loaded.h"
+#include "policy/engine.h"
 
 #include "base/array.h"
 #include "base/error.h"
 #include "base/slice.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ names */
@@ -95,7 +94,6 @@ static void push_range(lua_State *L, const struct vs_ctx *field) {
 
 static void push_value(lua_State *L, const struct vs_ctx *field) {
     switch (field->kind) {
-    case VS_CTX_MOMENT:
     case VS_CTX_INTEGER: lua_pushinteger(L, field->integer); return;
     case VS_CTX_TEXT: lua_pushstring(L, field->text); return;
     case VS_CTX_RANGE: push_range(L, field); return;
@@ -112,140 +110,114 @@ static void push_value(lua_State *L, const struct vs_ctx *field) {
     }
 }
 
-/* ------------------------------------------------------------------ the verdict */
+/* ------------------------------------------------------------------ the call */
 
 struct call {
-    const struct vs_policy *policy;
     const struct vs_hook_input *input;
     bool garbage;
     struct vs_verdict verdict;
 };
 
-/* Raises: what stands at `at` is no verdict. */
-static void garbage(lua_State *L, struct call *call, int at, const char *expected) {
-    lua_Debug ar;
-    size_t length;
-    char quoted[VS_QUOTE_MAX];
-    call->garbage = true;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->input->hook]);
-    lua_getinfo(L, ">S", &ar);
-    const char *value = luaL_typename(L, at);
-    if (lua_type(L, at) == LUA_TNUMBER)
-        value = luaL_tolstring(L, at, NULL);
-    else if (lua_type(L, at) == LUA_TSTRING) {
-        value = lua_tolstring(L, at, &length);
-        value = lua_pushfstring(L, "'%s'", vs_quote(quoted, value, length));
+static int give_ctx(lua_State *L, void *self) {
+    const struct vs_hook_input *input = ((const struct call *)self)->input;
+    lua_pushstring(L, hooks[input->hook].name);
+    lua_createtable(L, 0, (int)input->count + 1);
+    for (size_t i = 0; i < input->count; i++) {
+        push_value(L, &input->ctx[i]);
+        lua_setfield(L, -2, input->ctx[i].name);
     }
-    luaL_error(L, "%s:%d: %s answered %s; expected: %s", ar.short_src, ar.linedefined, vs_hook_name(call->input->hook),
-               value, expected);
+    return 2;
 }
 
-/* "expected: 'wait', 'borrow' or 'refuse'" */
-static void no_verdict(lua_State *L, struct call *call, int at) {
-    char listed[160] = "";
-    for (const char *word = hooks[call->input->hook].verdicts; *word;
-         word += strcspn(word, " "), word += *word == ' ') {
-        int length = (int)strcspn(word, " ");
-        size_t used = strlen(listed);
-        const char *gap = used == 0 ? "" : word[length] ? ", " : " or ";
-        snprintf(listed + used, sizeof listed - used, "%s'%.*s'", gap, length, word);
-    }
-    garbage(L, call, at, listed);
-}
-
-static void read_worker(lua_State *L, struct call *call, int at) {
-    int whole;
-    lua_Integer worker = lua_tointegerx(L, at, &whole);
-    if (lua_isnil(L, at)) {
-        call->verdict.kind = VS_VERDICT_NOTHING;
-        return;
-    }
-    if (lua_type(L, at) != LUA_TNUMBER || !whole || worker < 0)
-        garbage(L, call, at, "a worker number of 0 or more, or nil and a reason");
-    call->verdict.kind = VS_VERDICT_WORKER;
-    call->verdict.worker = (uint64_t)worker;
-}
-
-static void read_word(lua_State *L, struct call *call, int at) {
-    struct vs_slice said = {"", 0};
+static enum vs_verdict_kind kind_of(lua_State *L) {
     unsigned word = 0;
-    if (lua_type(L, at) == LUA_TSTRING) said.at = lua_tolstring(L, at, &said.length);
-    while (word < VS_COUNT(names) && !vs_slice_is(said, names[word]))
+    if (lua_isnil(L, 2)) return VS_VERDICT_NOTHING;
+    if (lua_type(L, 2) == LUA_TNUMBER) return VS_VERDICT_WORKER;
+    while (strcmp(names[word], lua_tostring(L, 2)) != 0)
         word++;
-    if (word == VS_COUNT(names) || vs_slice_place(said, hooks[call->input->hook].verdicts, ' ') < 0)
-        no_verdict(L, call, at);
-    call->verdict.kind = (enum vs_verdict_kind)word;
+    return (enum vs_verdict_kind)word;
 }
 
-/* A value behind the word: for how long to wait or how far to borrow, or why. */
-static void read_more(lua_State *L, struct call *call, int at) {
-    struct vs_verdict *verdict = &call->verdict;
+/* true, word, milliseconds, reason */
+static void take_verdict(lua_State *L, void *self) {
+    struct call *call = self;
     size_t length;
-    lua_Number amount_ms = lua_tonumber(L, at);
-    if (lua_isnil(L, at)) return;
-    if (lua_type(L, at) == LUA_TSTRING) {
-        const char *text = lua_tolstring(L, at, &length);
-        vs_calm(verdict->reason, sizeof verdict->reason, text, length);
-    } else if (verdict->kind != VS_VERDICT_WAIT && verdict->kind != VS_VERDICT_BORROW) {
-        garbage(L, call, at, "a text after the first value: why");
-    } else if (lua_type(L, at) != LUA_TNUMBER || !(amount_ms >= 0 && amount_ms < (lua_Number)VS_AMOUNT_MS_MAX + 1)) {
-        garbage(L, call, at, "a number of milliseconds from 0 to a day after 'wait' and 'borrow', or a text: why");
-    } else {
-        verdict->amount_ms = (int64_t)amount_ms;
-    }
-}
-
-/* What was given, made anew, so that no call sees what another did to it; and the defaults of what was not. */
-static void push_options(lua_State *L, const struct vs_policy *policy) {
-    if (policy->options == LUA_NOREF) {
-        lua_newtable(L);
-    } else {
-        lua_rawgeti(L, LUA_REGISTRYINDEX, policy->options);
-        lua_call(L, 0, 1);
-    }
-    if (policy->whole == LUA_NOREF) return;
-    int options = lua_gettop(L), whole = options + 1;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, policy->whole);
-    for (lua_pushnil(L); lua_next(L, whole); lua_pop(L, 1)) {
-        lua_pushvalue(L, -2);
-        if (lua_rawget(L, options) == LUA_TNIL) {
-            lua_pushvalue(L, -3);
-            lua_pushvalue(L, -3);
-            lua_rawset(L, options);
-        }
-        lua_pop(L, 1);
-    }
-    lua_settop(L, options);
-}
-
-static int call_body(lua_State *L) {
-    struct call *call = lua_touserdata(L, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->input->hook]);
-    lua_createtable(L, 0, (int)call->input->count + 1);
-    for (size_t i = 0; i < call->input->count; i++) {
-        if (call->input->ctx[i].is_nil) continue;
-        push_value(L, &call->input->ctx[i]);
-        lua_setfield(L, -2, call->input->ctx[i].name);
-    }
-    push_options(L, call->policy);
-    lua_setfield(L, -2, "options");
-    lua_call(L, 1, 3); /* to 2, 3 and 4: the argument is below */
-    call->verdict.amount_ms = -1;
-    if (!*hooks[call->input->hook].verdicts)
-        read_worker(L, call, 2);
-    else
-        read_word(L, call, 2);
-    read_more(L, call, 3);
-    read_more(L, call, 4);
-    return 0;
+    vs_engine_must_answer(L, &call->garbage);
+    call->verdict.kind = kind_of(L);
+    if (call->verdict.kind == VS_VERDICT_WORKER) call->verdict.worker = (uint64_t)lua_tointeger(L, 2);
+    call->verdict.amount_ms = lua_isnil(L, 3) ? -1 : lua_tointeger(L, 3);
+    const char *reason = luaL_optlstring(L, 4, "", &length);
+    vs_calm(call->verdict.reason, sizeof call->verdict.reason, reason, length);
 }
 
 enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_hook_input *input,
                                    struct vs_verdict *verdict, struct vesta_error *err) {
     assert(vs_policy_has(vm, policy, input->hook));
-    struct call call = {.policy = vm->policy[policy], .input = input};
-    enum vs_call_result result = vs_lua_run(call.policy->lua, call_body, &call, err);
+    struct call call = {.input = input};
+    const struct vs_engine_call ask = {"vesta.engine", "ask", give_ctx, 4, take_verdict, &call};
+    enum vs_call_result result = vs_engine_call(vm->policy[policy], &ask, err);
     if (result == VS_CALL_ERROR && call.garbage) return VS_CALL_GARBAGE;
     if (result == VS_CALL_OK) *verdict = call.verdict;
     return result;
+}
+
+/* ------------------------------------------------------------------ before a policy is put to work */
+
+struct rehearsal {
+    int situation; /* from 1 on */
+    const char *namespace_;
+    int64_t now_ms;
+    bool is_over, has_function, garbage;
+    char sentence[128];
+};
+
+static int give_situation(lua_State *L, void *self) {
+    const struct rehearsal *rehearsal = self;
+    lua_pushinteger(L, rehearsal->situation);
+    lua_pushstring(L, rehearsal->namespace_);
+    lua_pushinteger(L, rehearsal->now_ms);
+    return 3;
+}
+
+static void take_situation(lua_State *L, void *self) {
+    struct rehearsal *rehearsal = self;
+    size_t length;
+    rehearsal->is_over = lua_isnil(L, 1);
+    rehearsal->has_function = lua_type(L, 1) == LUA_TSTRING;
+    if (!rehearsal->has_function) return;
+    const char *sentence = lua_tolstring(L, 1, &length);
+    vs_calm(rehearsal->sentence, sizeof rehearsal->sentence, sentence, length);
+}
+
+static int give_nothing(lua_State *L, void *self) {
+    (void)L, (void)self;
+    return 0;
+}
+
+static void take_any_verdict(lua_State *L, void *self) {
+    vs_engine_must_answer(L, &((struct rehearsal *)self)->garbage);
+}
+
+static int rehearse(const struct vs_policy *policy, struct rehearsal *rehearsal, struct vesta_error *err) {
+    const struct vs_engine_call prepare = {"vesta.trial", "prepare", give_situation, 1, take_situation, rehearsal};
+    const struct vs_engine_call perform = {"vesta.trial", "perform", give_nothing, 2, take_any_verdict, rehearsal};
+    struct vesta_error why = {0};
+    if (vs_engine_call(policy, &prepare, err) != VS_CALL_OK) return err->code;
+    if (!rehearsal->has_function) return VESTA_OK;
+    enum vs_call_result result = vs_engine_call(policy, &perform, &why);
+    if (result == VS_CALL_OK) return VESTA_OK;
+    if (result == VS_CALL_ERROR && rehearsal->garbage) result = VS_CALL_GARBAGE;
+    return vs_fail(err, VESTA_EOPTION, "%s (%s): %s", rehearsal->sentence, vs_call_result_name(result), why.text);
+}
+
+int vs_policy_try(const struct vs_policy_text *text, const char *namespace_, int64_t now_ms, struct vesta_error *err) {
+    struct vs_vm *vm;
+    struct rehearsal rehearsal = {.situation = 1, .namespace_ = namespace_, .now_ms = now_ms};
+    int policy, rc = vs_vm_open(NULL, &vm, err);
+    if (rc != VESTA_OK) return rc;
+    rc = vs_policy_load_text(vm, text, &policy, err);
+    for (; rc == VESTA_OK && !rehearsal.is_over; rehearsal.situation++)
+        rc = rehearse(vm->policy[policy], &rehearsal, err);
+    vs_vm_close(vm);
+    return rc;
 }

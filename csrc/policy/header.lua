@@ -9,9 +9,7 @@ local function rows(name, list)
   io.write "\n\n"
 end
 
-local function quoted(text) return text and '"' .. text .. '"' or "NULL" end
-
-local functions, verdicts, fields, records, situations, known = {}, {}, {}, {}, {}, {}
+local functions, verdicts, records, known = {}, {}, {}, {}
 for _, row in ipairs(hooks.hooks) do
   functions[#functions + 1] = ('%s, "%s", "%s"'):format(row[1]:upper(), row[1], row[2])
   for word in row[2]:gmatch "%a+" do
@@ -19,19 +17,9 @@ for _, row in ipairs(hooks.hooks) do
     known[word] = true
   end
 end
-for _, row in ipairs(hooks.fields) do
-  fields[#fields + 1] = ("%s, %s, %s, %s, %s"):format(row[2]:upper(), quoted(row[1]), quoted(row[2]), quoted(row[3]),
-    quoted(row[4]))
-end
-for _, row in ipairs(hooks.situations) do
-  situations[#situations + 1] = ("%s, %s, %s, %s")
-    :format(row[1]:upper(), quoted(row[1]), quoted(row[2]), quoted(row[3]))
-end
 for _, row in ipairs(hooks.records) do records[#records + 1] = ("%s, %s"):format(row[2]:upper(), row[1]) end
 
 io.write "/* hooks.h -- made from lua/vesta/hooks.lua, which explains the rows. */\n"
 rows("HOOK", functions)
 rows("VERDICT", verdicts)
-rows("FIELD", fields)
 rows("RECORD", records)
-rows("SITUATION", situations)

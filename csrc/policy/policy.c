@@ -1,9 +1,7 @@
-/* policy.c -- a set of policies: finding one, running its file, checking the table it returns.  Calls none of its
- * functions. */
-#include "policy/loaded.h"
+/* policy.c -- a set of policies, and the texts of policies: files, and those that are part of the program. */
+#include "policy/engine.h"
 
 #include "base/error.h"
-#include "base/nearest.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -46,7 +44,7 @@ void vs_vm_listen(struct vs_vm *vm, vs_heard_fn *heard, void *self) {
 
 bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook) {
     assert(policy >= 0 && policy < vm->count && hook < VS_HOOKS);
-    return vm->policy[policy]->hook[hook] != LUA_NOREF;
+    return vm->policy[policy]->hooks & 1U << hook;
 }
 
 bool vs_policy_is_fixed(const struct vs_vm *vm, int policy) {
@@ -77,170 +75,6 @@ static int unknown_policy(const char *name, struct vesta_error *err) {
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", vs_policy_shipped(i));
     return vs_fail(err, VESTA_ENAME, "there is no policy '%s'; there are %s, and files: ./NAME.lua",
                    VS_QUOTE(name, strlen(name)), names);
-}
-
-/* ------------------------------------------------------------------ running and checking a file */
-
-struct load {
-    struct vs_policy *policy;
-    const struct vs_policy_text *text;
-};
-
-/* As luaL_error, behind the file's name: the table that it returned has no line. */
-#define COMPLAIN(L, load, ...) (lua_pushfstring((L), __VA_ARGS__), complain((L), (load)))
-static int complain(lua_State *L, const struct load *load) {
-    lua_pushfstring(L, "%s: ", load->text->chunk + 1);
-    lua_insert(L, -2);
-    lua_concat(L, 2);
-    return lua_error(L);
-}
-
-static void unknown_key(lua_State *L, const struct load *load, const char *key) {
-    const char *names[VS_HOOKS + 6] = {"api", "name", "about", "options", "fixed"};
-    for (int hook = 0; hook < VS_HOOKS; hook++)
-        names[5 + hook] = vs_hook_name((enum vs_hook)hook);
-    const char *near = vs_nearest(key, names);
-    COMPLAIN(L, load, "'%s' is not a key of a policy%s%s%s", key, near ? "; did you mean '" : "", near ? near : "",
-             near ? "'?" : "");
-}
-
-/* The key is below the value, which is at the top and is taken away. */
-static void take_entry(lua_State *L, const struct load *load) {
-    if (lua_type(L, -2) != LUA_TSTRING)
-        COMPLAIN(L, load, "a %s among the keys of a policy, which are names", luaL_typename(L, -2));
-    const char *key = lua_tostring(L, -2);
-    enum vs_hook hook = vs_hook_named(key);
-    if (hook < VS_HOOKS) {
-        if (!lua_isfunction(L, -1)) COMPLAIN(L, load, "%s is a %s, not a function", key, luaL_typename(L, -1));
-        load->policy->hook[hook] = luaL_ref(L, LUA_REGISTRYINDEX);
-        return;
-    }
-    if (strcmp(key, "name") == 0 || strcmp(key, "about") == 0) {
-        if (lua_type(L, -1) != LUA_TSTRING) COMPLAIN(L, load, "%s is a %s, not a text", key, luaL_typename(L, -1));
-    } else if (strcmp(key, "fixed") == 0) {
-        if (!lua_isboolean(L, -1)) COMPLAIN(L, load, "fixed is a %s, not true or false", luaL_typename(L, -1));
-        load->policy->fixed = lua_toboolean(L, -1);
-    } else if (strcmp(key, "options") == 0) {
-        if (!lua_istable(L, -1)) COMPLAIN(L, load, "options is a %s, not a table of rules", luaL_typename(L, -1));
-    } else if (strcmp(key, "api") != 0) {
-        unknown_key(L, load, key);
-    }
-    lua_pop(L, 1);
-}
-
-static void take_table(lua_State *L, const struct load *load) {
-    if (!lua_istable(L, -1))
-        COMPLAIN(L, load, "a policy returns a table, return { api = 1, ... }, and not a %s", luaL_typename(L, -1));
-    lua_pushliteral(L, "api");
-    int type = lua_rawget(L, -2);
-    if (type != LUA_TNUMBER || lua_tonumber(L, -1) != 1)
-        COMPLAIN(L, load, "api is %s; a policy for this vesta says api = 1", luaL_tolstring(L, -1, NULL));
-    lua_pop(L, 1);
-    lua_pushnil(L);
-    while (lua_next(L, -2))
-        take_entry(L, load);
-    lua_pop(L, 1);
-}
-
-/* Pushes a function that returns the table that a text is of. */
-static void push_data(lua_State *L, const char *data, const char *what) {
-    const char *text = lua_pushfstring(L, "return %s", data), *chunk = lua_pushfstring(L, "=%s", what);
-    lua_newtable(L);
-    vs_sandbox_seal(L, "global ", what);
-    vs_lua_compile(L, text, strlen(text), chunk);
-    lua_replace(L, -3);
-    lua_pop(L, 1);
-}
-
-static void push_environment(lua_State *L, const char *env) {
-    lua_pushnil(L);
-    if (!env) return;
-    push_data(L, env, "environment");
-    lua_call(L, 0, 1);
-    lua_replace(L, -2);
-}
-
-/* The options' text becomes a function, so that no call sees what another did to its ctx.options. */
-static void take_options(lua_State *L, const struct load *load) {
-    push_data(L, load->text->options, "options");
-    lua_pushvalue(L, -1);
-    lua_call(L, 0, 1);
-    if (!lua_istable(L, -1))
-        luaL_error(L, "options: a table like { first = 0 } is expected, not a %s", luaL_typename(L, -1));
-    lua_pop(L, 1);
-    load->policy->options = luaL_ref(L, LUA_REGISTRYINDEX);
-}
-
-/* By what the policy declares, once for all its calls, and keeps them whole: `rules` and `reader`, which is
- * read_options, are places on the stack.  A policy that declares nothing gets whatever is given. */
-static void check_options(lua_State *L, int rules, int reader, const struct load *load) {
-    if (lua_isnil(L, rules)) return;
-    lua_pushvalue(L, reader);
-    lua_newtable(L);
-    if (load->text->options) {
-        lua_rawgeti(L, LUA_REGISTRYINDEX, load->policy->options);
-        lua_call(L, 0, 1);
-    } else {
-        lua_newtable(L);
-    }
-    lua_setfield(L, -2, "options");
-    lua_pushvalue(L, rules);
-    lua_call(L, 2, 2);
-    if (lua_isnil(L, -2)) COMPLAIN(L, load, "%s", lua_tostring(L, -1));
-    lua_pop(L, 1);
-    load->policy->whole = luaL_ref(L, LUA_REGISTRYINDEX);
-}
-
-enum { LOAD = 1, READER, RESULT, RULES };
-
-static int load_body(lua_State *L) {
-    const struct load *load = lua_touserdata(L, LOAD);
-    push_environment(L, load->text->env);
-    vs_world_set(L, load->policy);
-    vs_sandbox_push(L, vs_world, vs_shipped_find("helpers"));
-    lua_getfield(L, -1, "read_options");
-    lua_insert(L, READER);
-    vs_lua_compile(L, load->text->text, load->text->length, load->text->chunk);
-    lua_call(L, 0, 1);
-    if (lua_istable(L, RESULT))
-        lua_getfield(L, RESULT, "options");
-    else
-        lua_pushnil(L);
-    lua_pushvalue(L, RESULT);
-    take_table(L, load);
-    if (load->text->options) take_options(L, load);
-    check_options(L, RULES, READER, load);
-    lua_pushvalue(L, RULES);
-    if (!lua_isnil(L, RULES)) load->policy->rules = luaL_ref(L, LUA_REGISTRYINDEX);
-    return 0;
-}
-
-/* Room for one more; NULL: no memory. */
-static struct vs_policy *make(struct vs_vm *vm) {
-    struct vs_policy **more = realloc(vm->policy, (size_t)(vm->count + 1) * sizeof(struct vs_policy *));
-    if (!more) return NULL;
-    vm->policy = more;
-    return vm->policy[vm->count] = malloc(sizeof **more);
-}
-
-int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err) {
-    struct vs_policy *made = make(vm);
-    struct vesta_error why = {0};
-    if (!made) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    *made = (struct vs_policy){
-        .options = LUA_NOREF, .whole = LUA_NOREF, .rules = LUA_NOREF, .vm = vm, .index = vm->count};
-    for (int hook = 0; hook < VS_HOOKS; hook++)
-        made->hook[hook] = LUA_NOREF;
-    int rc = vs_lua_open(&vm->limits, &made->lua, err);
-    if (rc != VESTA_OK) return free(made), rc;
-    struct load load = {made, text};
-    if (vs_lua_run(made->lua, load_body, &load, &why) != VS_CALL_OK) {
-        vs_lua_close(made->lua);
-        free(made);
-        return vs_fail(err, why.code, "%s", why.text);
-    }
-    *policy = vm->count++;
-    return VESTA_OK;
 }
 
 /* ------------------------------------------------------------------ finding a policy */
@@ -331,6 +165,10 @@ int vs_policy_read(const char *name, const char *options, struct vs_policy_text 
     const struct vs_policy_text text = {
         .chunk = chunk, .text = shipped->text, .length = shipped->length, .options = options, .name = name};
     return vs_policy_text_copy(&text, out, err);
+}
+
+int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err) {
+    return vs_policy_load_from(vm, text, NULL, 0, 0, policy, err);
 }
 
 int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int *policy, struct vesta_error *err) {

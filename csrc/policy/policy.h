@@ -1,15 +1,11 @@
 /* policy.h -- policies: Lua files that judge.  A vm holds the policies of all namespaces, each in a Lua 5.4 state of
  * its own: none can see another, change what it sees, or eat its memory.
  *
- *   vm.c       a state: its allocator, the budget of a call, what happens when it is spent
- *   sandbox.c  what a policy can see: whitelisted libraries, no patterns, nothing that could escape the budget
- *   policy.c   loading a policy and checking its table
- *   declared.c what it declares of its options
- *   ctx.c      what its functions are told
- *   world.c    what they may ask of the world, and say to it: log, env, localtime
- *   call.c     calling its functions, reading verdicts
- *   rehearse.c calling them before they are put to work, in situations as they come
- *   shipped.c  the policies that come with vesta, as text (made from lua/vesta/policy at build time)
+ *   engine.c   lua/vesta/engine.lua in that state: loads a policy's text, calls its functions
+ *   call.c     ctx for a function, the verdict that it returns
+ *   policy.c   a set of policies, their texts
+ *   world.c    log and time zones for policies
+ *   environment.c  the variables that they may read
  *
  * Threads: one at a time for a vm. */
 #ifndef VS_POLICY_H
@@ -63,24 +59,6 @@ const char *vs_policy_shipped(int i);
 /* Whether the numbers that it chooses follow from what a generator is, and so are as good as given by hand. */
 bool vs_policy_is_fixed(const struct vs_vm *vm, int policy);
 
-/* An option as a policy declares it.  Texts are fit for a line and for JSON; "" where there is none. */
-#define VS_POLICY_OPTIONS_MAX 64 /* more are refused when it is loaded */
-#define VS_OPTION_WORDS_MAX 16   /* more are allowed, and not shown */
-enum vs_option_kind { VS_OPTION_NUMBER, VS_OPTION_WORD, VS_OPTION_LIST };
-struct vs_policy_option {
-    char name[64], unit[24], about[256]; /* about: what it means */
-    enum vs_option_kind kind;
-    bool needed, has_default;
-    int64_t least, most, default_number; /* VS_OPTION_NUMBER */
-    int words;                           /* VS_OPTION_WORD: one of so many */
-    char word[VS_OPTION_WORDS_MAX][48], default_word[48];
-};
-
-/* The options that the policy declares, by name: option[0..*count) of VS_POLICY_OPTIONS_MAX; *count is -1 where it
- * declares nothing, and takes whatever it is given.  Errors: VESTA_ENOMEM, VESTA_EOPTION: its memory is used up. */
-int vs_policy_options(struct vs_vm *vm, int policy, struct vs_policy_option *option, int *count,
-                      struct vesta_error *err);
-
 /* Whether the policy has that function. */
 bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook);
 
@@ -89,8 +67,8 @@ const char *vs_hook_name(enum vs_hook hook);
 enum vs_hook vs_hook_named(const char *name);
 const char *vs_call_result_name(enum vs_call_result result); /* "ok", "error", "garbage", "time", ... */
 
-/* What a call is told: ctx's fields, by name.  A moment is an integer, in Unix milliseconds. */
-enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_MOMENT, VS_CTX_TEXT, VS_CTX_RANGE, VS_CTX_RECORDS, VS_CTX_PEERS };
+/* The fields of a function's ctx, by name. */
+enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_TEXT, VS_CTX_RANGE, VS_CTX_RECORDS, VS_CTX_PEERS };
 
 struct vs_ctx_record { /* one of ctx.records, as lua/vesta/hooks.lua has it: a number's record at the store */
     uint64_t worker, epoch;
@@ -107,7 +85,6 @@ struct vs_ctx_peer { /* one of ctx.peers */
 struct vs_ctx {
     const char *name;
     enum vs_ctx_kind kind;
-    bool is_nil;
     int64_t integer, last; /* of a range: from integer to last */
     const char *text;      /* NULL: nil */
     const struct vs_ctx_record *records;
@@ -123,17 +100,7 @@ static inline struct vs_ctx vs_ctx_text(const char *name, const char *text) {
     return (struct vs_ctx){.name = name, .kind = VS_CTX_TEXT, .text = text};
 }
 
-/* The fields that a function is told, as lua/vesta/hooks.lua has them where a policy is tried; how many. */
-#define VS_CTX_MAX 16
-size_t vs_ctx_fill(struct vs_ctx ctx[VS_CTX_MAX], enum vs_hook hook, int64_t now_ms);
-/* NULL: there is none of that name. */
-struct vs_ctx *vs_ctx_find(struct vs_ctx *ctx, size_t count, const char *name, size_t length);
-/* Sets a field by a text, "1000", "0-923" or "host-0", which it keeps; false: it is none of the field's kind. */
-bool vs_ctx_read(struct vs_ctx *field, const char *text);
-/* Whether these are fields that the function is told, each of its kind. */
-bool vs_ctx_is_of(const struct vs_ctx *ctx, size_t count, enum vs_hook hook);
-/* The kind of a field by its name, `other` where no function is told such a field. */
-enum vs_ctx_kind vs_ctx_kind_of(const char *name, enum vs_ctx_kind other);
+#define VS_CTX_MAX 16 /* fields of one ctx */
 
 const char *vs_verdict_name(enum vs_verdict_kind kind);
 const char *vs_verdict_name_of(enum vs_hook hook, enum vs_verdict_kind kind); /* NULL: it may not answer that */
@@ -160,8 +127,23 @@ enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs
                                    struct vs_verdict *verdict, struct vesta_error *err);
 
 /* Loads the policy into a vm of its own and calls each of its functions in the situations of lua/vesta/hooks.lua.  Any
- * answer will do.  Nothing of it is kept: a policy may count its calls.
+ * verdict will do.  Nothing of it is kept: a policy may count its calls.
  * Errors: vs_policy_load's; VESTA_EOPTION: a function fails; with its name, the situation, file and line. */
 int vs_policy_try(const struct vs_policy_text *text, const char *namespace_, int64_t now_ms, struct vesta_error *err);
+
+/* For a Lua state `from` that tries policies out; see csrc/modules/sandbox.c.
+ * As vs_policy_load_text, but options and env are the values at these indexes of `from`: texts, tables or nil. */
+struct lua_State;
+int vs_policy_load_from(struct vs_vm *vm, const struct vs_policy_text *text, struct lua_State *from, int options,
+                        int env, int *policy, struct vesta_error *err);
+/* Calls a function of lua/vesta/engine.lua with the policy and the `count` values of `from` from index `first` on.
+ * Leaves a table of its results on the stack of `from`, which may raise: those at 1 to n. */
+struct vs_policy_question {
+    const char *function;
+    struct lua_State *from;
+    int first, count;
+};
+enum vs_call_result vs_policy_ask(struct vs_vm *vm, int policy, const struct vs_policy_question *question,
+                                  struct vesta_error *err);
 
 #endif

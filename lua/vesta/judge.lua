@@ -1,6 +1,7 @@
 --- vesta.judge -- between a pause that outlasts what a call may wait and the policy of its generator.
 -- Asked by C in plain Lua (csrc/rock/gen.c) and by vesta.resty inside nginx, only where there is no id: a call that
 -- gets its id at once never comes near.  A policy that fails leaves things as they are without one.
+local engine = require "vesta.engine"
 local policies = require "vesta.policy"
 
 local HOOK_OF = { clock_back = "on_clock_back", full = "on_exhausted", ahead = "on_exhausted" }
@@ -109,7 +110,7 @@ local function choose(policy, core, gen)
     return nil, policy.over
   end
   if choice.is_fixed or not judge.names_worker(policy) then return core.choose(gen) and 0 end
-  local ctx = policies.ctx("choose_worker", { namespace = info.namespace }, choice)
+  local ctx = engine.ctx("choose_worker", { namespace = info.namespace }, choice)
   local ok, worker, _, reason = policies.ask(policy, "choose_worker", ctx)
   if ok and not worker then
     reason = ("%s (policy %s)"):format(reason or "no worker number is named", policy.name)
@@ -137,7 +138,7 @@ function judge.judge(core, gen)
   local policy, hook = policy_of[gen], pause and HOOK_OF[pause.code]
   if policy and pause.code == "choose" then return choose(policy, core, gen) end
   if not policy or not hook or not policies.has(policy, hook) then return nil end
-  local ctx = policies.ctx(hook, { now_ms = core.now_ms() }, pause, gen:info()) -- as pause_ctx in control/judge.c
+  local ctx = engine.ctx(hook, { now_ms = core.now_ms() }, pause, gen:info()) -- as pause_ctx in control/judge.c
   local ok, word, amount_ms, reason = policies.ask(policy, hook, ctx)
   if not ok then
     warn_of(policy, word)

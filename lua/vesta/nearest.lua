@@ -1,5 +1,7 @@
 --- vesta.nearest -- what a misspelt name was probably meant to be.  Pure, and the same on every Lua.
 
+local gsub = string.gsub -- a policy's state has no text:gsub
+
 local WORD_MAX = 32  -- more of a word is not looked at
 local SLIPS_MAX = 2  -- of the pen, and fewer in short names
 local START_MIN = 3  -- so many letters that begin a name resemble it
@@ -19,7 +21,7 @@ local function distance(a, b)
   return row[#b]
 end
 
--- The same rule as that of csrc/base/nearest.c and of policy/helpers.lua: spec/vectors/nearest.csv.
+-- The same rule as in csrc/base/nearest.c: spec/vectors/nearest.csv.
 local function meant(word, names)
   local best, best_distance, begun = nil, SLIPS_MAX + 1, nil
   for name in pairs(names) do
@@ -32,9 +34,11 @@ local function meant(word, names)
   return best or begun
 end
 
---- `"wroker", did you mean "worker"?`: the word as it may be shown, and the key of `names` that was meant, if any was.
+--- `"wroker", did you mean "worker"?`: the word as it may be shown, with the key of `names` that was meant, if any.
+-- The second value is that key or nil.
 return function(word, names)
   local shown = word:sub(1, WORD_MAX)
   local best = meant(shown, names)
-  return ('"%s"%s'):format(shown:gsub("%c", "?"), best and (', did you mean "%s"?'):format(best) or "")
+  local hint = best and (', did you mean "%s"?'):format(best) or ""
+  return ('"%s"%s'):format(gsub(shown, "%c", "?"), hint), best
 end

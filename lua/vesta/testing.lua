@@ -5,10 +5,12 @@
 --     local world = testing.world { policy = { "borrow", borrow_ms_max = 500 } }
 --     world:step_clock(-3000)
 --     local word, amount_ms, reason = world:verdict "on_clock_back"     --> "borrow", 500, nil
+local engine = require "vesta.engine"
 local helpers = require "vesta.policy.helpers"
 local hooks = require "vesta.hooks"
 local nearest = require "vesta.nearest"
 local policies = require "vesta.policy"
+local trial = require "vesta.trial"
 
 local testing = {}
 
@@ -204,8 +206,8 @@ end
 --- Asks the policy: its word (for choose_worker its number, or nil), milliseconds or nil, reason or nil.  `more` are
 -- fields of ctx that are to be otherwise than this world has them.  Raises where the policy fails.
 function world:verdict(hook, more)
-  local told = policies.TOLD[hook]
-  if not told then error("world:verdict: a policy has no function " .. nearest(tostring(hook), policies.TOLD), 2) end
+  local told = engine.TOLD[hook]
+  if not told then error("world:verdict: a policy has no function " .. nearest(tostring(hook), engine.TOLD), 2) end
   if not policies.has(self.policy, hook) then error("the policy has no " .. hook, 2) end
   if hook == "choose_worker" and not self.is_store_up then
     error("the store is down, and nobody asks choose_worker before it has answered", 2)
@@ -215,6 +217,7 @@ function world:verdict(hook, more)
     if SEEN[name] then ctx[name] = SEEN[name](self) else ctx[name] = self[name] end
   end
   for key, value in pairs(more or {}) do ctx[key] = value end
+  if ctx.records then ctx.records = trial.records(ctx.records) end
   local ok, word, amount_ms, reason = policies.ask(self.policy, hook, ctx)
   if not ok then error(word, 2) end
   return word, amount_ms, reason

@@ -1,6 +1,6 @@
 --- What lua/vesta/hooks.lua says of policies the page, the types of library/vesta.lua and the program say, too.
+local engine = require "vesta.engine"
 local hooks = require "vesta.hooks"
-local policies = require "vesta.policy"
 local root = os.getenv "VESTA_ROOT" or "."
 
 local function read(path)
@@ -57,7 +57,7 @@ describe("docs/policies.md", function()
     local rows = 0
     for name, told, answers in section:gmatch "\n| `([%w_]+)` | [^|]* | ([^|]*) | ([^|\n]*) |" do
       rows = rows + 1
-      local verdicts = assert(policies.VERDICTS[name], name)
+      local verdicts = assert(engine.VERDICTS[name], name)
       assert.equal(listed(verdicts), found(answers, '`"(%w+)"`'))
       assert.equal(sorted(ONLY[name]), found(told, "`([%w_]+)`"))
     end
@@ -111,33 +111,42 @@ describe("library/vesta.lua", function()
 
   it("has each function of a policy, with what it may answer", function()
     local policy = block(types, "---@class vesta.policy")
-    for hook, verdicts in pairs(policies.VERDICTS) do
+    for hook, verdicts in pairs(engine.VERDICTS) do
       local line = assert(policy:match("\n%-%-%-@field " .. hook .. "%? ([^\n]*)"), hook)
       assert.equal(listed(verdicts), found(line, '"(%w+)"'))
     end
     local names = {}
-    for hook in pairs(policies.VERDICTS) do names[#names + 1] = hook end
+    for hook in pairs(engine.VERDICTS) do names[#names + 1] = hook end
     assert.equal(sorted(names), found(policy, "@field (%w+_[%w_]+)%?"))
   end)
 end)
 
 describe("the program", function()
-  it("is made of each row", function()
+  it("has a name in C for each function and each verdict", function()
     local build = os.getenv "VESTA_BUILD" or root .. "/build/debug"
     local file = io.open(build .. "/csrc/policy/hooks.h")
     if not file then return pending "no program was built here" end
     file:close()
-    local header, names = read(build .. "/csrc/policy/hooks.h"), {}
-    for _, part in ipairs { "hooks", "fields", "situations" } do
-      for _, row in ipairs(hooks[part]) do
-        local texts = {}
-        for i, text in ipairs(row) do texts[i] = '"' .. text .. '"' end
-        if part == "fields" and not row[4] then texts[4] = "NULL" end
-        assert.is_truthy(header:find(", " .. table.concat(texts, ", ") .. ")", 1, true), row[1])
-        names[#names + 1] = row[1]
-      end
+    local header, names, words = read(build .. "/csrc/policy/hooks.h"), {}, {}
+    for _, row in ipairs(hooks.hooks) do
+      names[#names + 1] = row[1]
+      for word in row[2]:gmatch "%S+" do words[word] = true end
     end
-    local rows = found(header, "\n    ROW%([%u_]+, \"([%w_]+)\", ")
-    assert.equal(sorted(names), rows)
+    for word in pairs(words) do names[#names + 1] = word end
+    assert.equal(sorted(names), found(header, '\n    ROW%([%u_]+, "([%w_]+)"'))
+  end)
+
+  it("gives each field of ctx to some function, and no other field", function()
+    local told, names = {}, {}
+    for _, file in ipairs { "judge", "leases" } do
+      local text = read(("%s/csrc/policy/control/%s.c"):format(root, file))
+      for name in text:gmatch 'vs_ctx_%l+%("([%w_]+)"' do told[name] = true end
+      for name in text:gmatch '%.name = "([%w_]+)", %.kind' do told[name] = true end
+      for name in text:gmatch '%.name = "([%w_]+)",\n%s+%.kind' do told[name] = true end
+    end
+    local list = {}
+    for name in pairs(told) do list[#list + 1] = name end
+    for _, row in ipairs(hooks.fields) do names[#names + 1] = row[1] end
+    assert.equal(sorted(names), sorted(list))
   end)
 end)

@@ -1,4 +1,4 @@
---- What a misspelt name was meant to be: spec/vectors/nearest.csv, by both copies of the rule that are in Lua.
+--- What a misspelt name was meant to be: spec/vectors/nearest.csv, in Lua.
 local helpers = require "vesta.policy.helpers"
 local nearest = require "vesta.nearest"
 local root = os.getenv "VESTA_ROOT" or "."

@@ -110,7 +110,7 @@ describe("world:verdict", function()
   it("raises where the policy fails", function()
     for _, answer in ipairs { "perhaps", 0 / 0, 5, false, {} } do
       local world = world_of { on_start = function() return answer end }
-      assert.matches('on_start answered .*; expected: "go" or "refuse"', raised(world.verdict, world, "on_start"))
+      assert.matches("on_start answered .*; expected: 'go' or 'refuse'", raised(world.verdict, world, "on_start"))
     end
     for _, answer in ipairs { -1, 0.5, 0 / 0, 1 / 0, -1 / 0, 2 ^ 63, "7", true, {} } do
       local world = world_of { choose_worker = function() return answer end }

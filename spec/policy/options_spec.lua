@@ -144,7 +144,7 @@ describe("an option", function()
       { { n = 5 }, 'options has no rule for "n": ' }, { { n = {} }, 'options has no rule for "n": ' },
       { { n = { 1 } }, 'options has no rule for "n": ' }, { { n = { 2, 1 } }, 'options has no rule for "n": ' },
       { { n = { "a", 1 } }, 'options has no rule for "n": ' },
-      { { { 0, 1 } }, "options has no rule for 1: " }, { "n", 'options must be a table of rules, not "n"' },
+      { { { 0, 1 } }, "options has no rule for 1: " }, { "n", "options is a string, not a table of rules" },
       { { n = { 0, 9, default = 10 } }, "the option n must be a whole number from 0 to 9, not 10" },
       { { n = { 0, 9, needed = true } }, "the option n is missing: a whole number from 0 to 9" },
       { { n = { "a", "b", default = "c" } }, 'the option n must be "a" or "b", not "c"' },

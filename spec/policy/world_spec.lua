@@ -61,7 +61,7 @@ describe("localtime", has_zones and function()
 
   it("refuses an unknown zone by name, and what is no time", function()
     for _, name in ipairs { "Asia/Shanghia", "", "../etc/passwd", "Europe", "/etc/localtime", "posixrules\0" } do
-      local ok, raised = pcall(answer, ("return localtime(0, %q)"):format(name):gsub("\\\0", "\\0"))
+      local ok, raised = pcall(answer, (("return localtime(0, %q)"):format(name):gsub("\\\0", "\\0")))
       assert.is_false(ok)
       assert.is_not_nil(tostring(raised):find("localtime: ", 1, true))
     end

@@ -151,8 +151,6 @@ static size_t pause_ctx(const struct vs_control *c, int question, const struct v
 enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct vs_hook_input *input,
                                     struct vs_verdict *verdict, struct vesta_error *err) {
     int64_t from_us = vs_control_now_us(c);
-    /* a field that lua/vesta/hooks.lua does not have is one that nobody knows of */
-    assert(vs_ctx_is_of(input->ctx, input->count, input->hook));
     vs_control_busy(c, true);
     enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[ns], input, verdict, err);
     vs_control_busy(c, false);

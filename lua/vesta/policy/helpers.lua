@@ -1,6 +1,7 @@
 --- helpers -- what stands among a policy's globals: split, hash32 and ip4 in place of patterns and bit operators,
 -- read_options, judge_option, is_free, survey and judge_peers for what many policies do with their ctx.
 -- Pure, and the same on every Lua from 5.1 on: where policies run, nothing may search for longer than its text is long.
+local nearest = require "vesta.nearest"
 
 -- Where `level` 3 is the policy's own line.
 local function check_text(name, value)
@@ -102,38 +103,11 @@ local function is_allowed(value, rule)
   return false
 end
 
--- How many letters of a text are to be added, taken away or changed to make it the other.
-local function distance(a, b)
-  local row = {}
-  for j = 0, #b do row[j] = j end
-  for i = 1, #a do
-    local before = row[0]
-    row[0] = i
-    for j = 1, #b do
-      local cost = a:byte(i) == b:byte(j) and 0 or 1
-      before, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, before + cost)
-    end
-  end
-  return row[#b]
-end
-
--- The name that was probably meant: with two slips of the pen at most, fewer in short names, or what begins it.  The
--- same rule as that of csrc/base/nearest.c: spec/vectors/nearest.csv.
-local function meant(name, names)
-  local best, best_distance, begun = nil, 3, nil
-  for _, known in ipairs(names) do
-    local d = distance(name, known)
-    if d < best_distance and d * 2 <= #known then best, best_distance = known, d end
-    if #name >= 3 and known:sub(1, #name) == name then begun = begun or known end
-  end
-  return best or begun
-end
-
 local function unknown_option(name, rules)
   local names = {}
   for known in pairs(rules) do names[#names + 1] = known end
   table.sort(names)
-  local near = type(name) == "string" and #name <= SHOWN_MAX and meant(name, names)
+  local near = type(name) == "string" and select(2, nearest(name, rules))
   if near then return ("there is no option %s; did you mean %s?"):format(shown(name), near) end
   return ("there is no option %s; there %s"):format(shown(name),
     #names == 0 and "are none" or (#names == 1 and "is " or "are ") .. table.concat(names, ", "))

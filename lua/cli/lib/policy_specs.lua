@@ -1,27 +1,9 @@
---- trial.lua -- the test runner of `vesta policy test`: describe, it, before_each and assert, as busted has them.
--- The specs have a whole Lua, for they are their author's; a policy that they load by name or path runs in the
--- sandbox, which trial.c gives.
+--- policy_specs.lua -- the test runner of `vesta policy test`: describe, it, before_each and assert, as in busted.
+-- It runs in a whole Lua of the specs' own.  A policy that a spec loads by name or path runs in the module `sandbox`.
 local sandbox = ...
 local policies = require "vesta.policy"
 
 ---------------------------------------------------------------- policies run in the sandbox
-
-local DEPTH_MAX = 8 -- of tables in options
-
--- A value as Lua text, for ctx.options.
-local function literal(value, depth)
-  local kind = type(value)
-  if kind == "number" and value ~= value then return "0/0" end
-  if kind == "number" or kind == "string" or kind == "boolean" then return ("%q"):format(value) end
-  if kind ~= "table" or depth > DEPTH_MAX then
-    error("an option is a number, a text, true, false or a table of them, and no " .. kind, 0)
-  end
-  local parts = {}
-  for key, inner in pairs(value) do
-    parts[#parts + 1] = ("[%s] = %s"):format(literal(key, depth + 1), literal(inner, depth + 1))
-  end
-  return "{" .. table.concat(parts, ", ") .. "}"
-end
 
 local load_here, has_here, ask_here = policies.load, policies.has, policies.ask
 
@@ -32,23 +14,24 @@ function policies.load(spec, host)
   for key, value in pairs(type(spec) == "table" and spec or {}) do
     if key ~= 1 then options[key] = value end
   end
-  local ok, text = pcall(literal, options, 1)
-  if not ok then return nil, text, "bad_option" end
-  local has_env, env = pcall(literal, host and host.env or {}, 1)
-  if not has_env then return nil, env, "bad_option" end
-  local sandboxed, message = sandbox.load(name, text, env, host and host.log)
+  local sandboxed, message = sandbox.load(name, options, host and host.env or {}, host and host.log)
   if not sandboxed then return nil, message, "bad_option" end
   return { name = name, sandboxed = sandboxed }
 end
 
 function policies.has(self, hook)
   if not self.sandboxed then return has_here(self, hook) end
-  return sandbox.has(self.sandboxed, hook)
+  return select(2, self.sandboxed:call("has", hook))
+end
+
+local function answered(is_verdict, ...)
+  if is_verdict then return ... end
+  return false, (...)
 end
 
 function policies.ask(self, hook, ctx)
   if not self.sandboxed then return ask_here(self, hook, ctx) end
-  return sandbox.ask(self.sandboxed, hook, ctx)
+  return answered(self.sandboxed:call("ask", hook, ctx))
 end
 
 ---------------------------------------------------------------- what is asserted

@@ -1,0 +1,302 @@
+/* sandbox.c -- the module `sandbox`: policies in states with limits, as a server runs them, for `vesta policy` and for
+ * the specs of policies.  Knows no command. */
+#include "base/error.h"
+#include "host/vm.h"
+#include "modules/host.h"
+#include "os/clock.h"
+#include "policy/policy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <lualib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char CLASS[] = "vesta.sandboxed";
+
+/* ------------------------------------------------------------------ a policy */
+
+struct sandboxed {
+    struct vs_vm *vm; /* of its own: a spec may load as many as it likes, and each begins anew */
+    int policy;
+    lua_State *L; /* that calls it just now */
+    int say;      /* reference to the function that gets its log lines, or LUA_NOREF */
+};
+
+static int sandbox_close(lua_State *L) {
+    struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
+    vs_vm_close(self->vm);
+    self->vm = NULL;
+    luaL_unref(L, LUA_REGISTRYINDEX, self->say);
+    self->say = LUA_NOREF;
+    return 0;
+}
+
+/* An error of the function is no error of the policy, which runs in another state. */
+static void sandbox_hear(void *arg, int policy, const char *said) {
+    const struct sandboxed *self = arg;
+    (void)policy;
+    if (self->say == LUA_NOREF) return;
+    lua_rawgeti(self->L, LUA_REGISTRYINDEX, self->say);
+    lua_pushstring(self->L, said);
+    if (lua_pcall(self->L, 1, 0, 0) != LUA_OK) lua_pop(self->L, 1);
+}
+
+static int sandbox_fail(lua_State *L, const struct vesta_error *err) {
+    lua_pushnil(L);
+    lua_pushstring(L, err->text);
+    return 2;
+}
+
+/* load(name, options, env, say) -> policy | nil, text
+ * options and env: a table, the text of one, or nil.  say(line) gets what the policy says with log(). */
+static int sandbox_load(lua_State *L) {
+    struct vs_policy_text text = {0};
+    struct vesta_error err;
+    const char *name = luaL_checkstring(L, 1);
+    lua_settop(L, 4);
+    struct sandboxed *self = lua_newuserdatauv(L, sizeof *self, 0);
+    *self = (struct sandboxed){.L = L, .say = LUA_NOREF};
+    luaL_setmetatable(L, CLASS);
+    lua_pushvalue(L, 4);
+    if (lua_isfunction(L, -1))
+        self->say = luaL_ref(L, LUA_REGISTRYINDEX);
+    else
+        lua_pop(L, 1);
+    int rc = vs_vm_open(NULL, &self->vm, &err);
+    if (rc == VESTA_OK) vs_vm_listen(self->vm, sandbox_hear, self);
+    if (rc == VESTA_OK) rc = vs_policy_read(name, NULL, &text, &err);
+    if (rc == VESTA_OK) rc = vs_policy_load_from(self->vm, &text, L, 2, 3, &self->policy, &err);
+    vs_policy_text_free(&text);
+    lua_settop(L, 5);
+    return rc == VESTA_OK ? 1 : sandbox_fail(L, &err);
+}
+
+/* policy:call(function, ...) -> true, results | false, text, how it failed
+ * Calls a function of lua/vesta/engine.lua with the policy and these values. */
+static int sandbox_call(lua_State *L) {
+    struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
+    const struct vs_policy_question question = {luaL_checkstring(L, 2), L, 3, lua_gettop(L) - 2};
+    struct vesta_error err;
+    self->L = L;
+    enum vs_call_result result = vs_policy_ask(self->vm, self->policy, &question, &err);
+    lua_pushboolean(L, result == VS_CALL_OK);
+    if (result != VS_CALL_OK) {
+        lua_pushstring(L, err.text);
+        lua_pushstring(L, vs_call_result_name(result));
+        return 3;
+    }
+    int results = lua_gettop(L) - 1;
+    lua_getfield(L, results, "n");
+    int count = (int)lua_tointeger(L, -1);
+    luaL_checkstack(L, count, NULL);
+    lua_pop(L, 1);
+    for (int i = 1; i <= count; i++)
+        lua_rawgeti(L, results, i);
+    return count + 1;
+}
+
+/* try(name, options, env, now_ms) -> true | nil, text.  options and env: the text of a table, or nil. */
+static int sandbox_try(lua_State *L) {
+    struct vs_policy_text text = {0};
+    struct vesta_error err;
+    int rc = vs_policy_read(luaL_checkstring(L, 1), luaL_optstring(L, 2, NULL), &text, &err);
+    if (rc == VESTA_OK) rc = vs_policy_grant(&text, luaL_optstring(L, 3, NULL), &err);
+    if (rc == VESTA_OK) rc = vs_policy_try(&text, "default", luaL_checkinteger(L, 4), &err);
+    vs_policy_text_free(&text);
+    if (rc != VESTA_OK) return sandbox_fail(L, &err);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* env(names) -> the text of a table of these variables | nil, text */
+static int sandbox_env(lua_State *L) {
+    struct vesta_error err;
+    char *env;
+    int count;
+    lua_settop(L, 1);
+    char **names = host_words(L, 1, 1, &count);
+    if (vs_policy_env((const char *const *)names, count, &env, &err) != VESTA_OK) return sandbox_fail(L, &err);
+    lua_pushstring(L, env);
+    free(env);
+    return 1;
+}
+
+/* now_us() -> microseconds since the machine started */
+static int sandbox_now_us(lua_State *L) {
+    const struct vesta_clock *clock = vs_clock_system();
+    lua_pushinteger(L, clock->boot_us(clock->self));
+    return 1;
+}
+
+/* calm(text, size): foreign text for a line, of less than `size` bytes. */
+static int sandbox_calm(lua_State *L) {
+    char buf[1024];
+    size_t length, size = (size_t)luaL_checkinteger(L, 2);
+    const char *text = luaL_checklstring(L, 1, &length);
+    luaL_argcheck(L, size >= 8 && size <= sizeof buf, 2, "8 to 1024");
+    vs_calm(buf, size, text, length);
+    lua_pushstring(L, buf);
+    return 1;
+}
+
+/* ------------------------------------------------------------------ a file of data */
+
+static const char sandbox_data_key; /* its address: the value of a file, in the registry */
+
+struct reading {
+    const char *chunk, *what, *text;
+    size_t length;
+};
+
+static int sandbox_read(lua_State *L) {
+    const struct reading *reading = lua_touserdata(L, 1);
+    lua_newtable(L);
+    vs_sandbox_seal(L, "", reading->what);
+    vs_lua_compile(L, reading->text, reading->length, reading->chunk);
+    lua_call(L, 0, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox_data_key);
+    return 0;
+}
+
+/* data(path, what) -> the value of a file of Lua data | nil, text.  `what` it contains: "records". */
+static int sandbox_data(lua_State *L) {
+    const char *path = luaL_checkstring(L, 1), *what = luaL_checkstring(L, 2);
+    struct reading reading = {lua_pushfstring(L, "@%s", path), what, NULL, 0};
+    const struct vs_source source = {lua_pushfstring(L, "the %s", what), path};
+    struct vesta_error err, why;
+    char *text = lua_newuserdatauv(L, VS_SOURCE_BYTES_MAX + 1, 0);
+    struct vs_lua *lua;
+    if (vs_source_read(&source, text, VS_SOURCE_BYTES_MAX + 1, &reading.length, &err) != VESTA_OK ||
+        vs_lua_open(NULL, &lua, &err) != VESTA_OK)
+        return sandbox_fail(L, &err);
+    reading.text = text;
+    if (vs_lua_run(lua, sandbox_read, &reading, &why) != VS_CALL_OK) {
+        vs_lua_close(lua);
+        vs_fail(&err, why.code, "%s: %s", path, why.text);
+        return sandbox_fail(L, &err);
+    }
+    lua_rawgetp(vs_lua_state(lua), LUA_REGISTRYINDEX, &sandbox_data_key);
+    vs_lua_carry(vs_lua_state(lua), -1, L);
+    vs_lua_close(lua);
+    return 1;
+}
+
+/* ------------------------------------------------------------------ specs */
+
+/* list(path) -> the names in a folder, sorted; { "" } for a file | nil, text.  A pipe would never end. */
+static int sandbox_list(lua_State *L) {
+    const char *path = luaL_checkstring(L, 1);
+    struct dirent **entry = NULL;
+    struct stat st;
+    int count = -1;
+    bool is_there = stat(path, &st) == 0;
+    if (is_there && S_ISDIR(st.st_mode)) count = scandir(path, &entry, NULL, alphasort);
+    if (!is_there || (S_ISDIR(st.st_mode) && count < 0)) {
+        const char *why = strerror(errno);
+        lua_pushnil(L);
+        lua_pushfstring(L, "cannot %s %s: %s", is_there ? "list" : "open", vs_shown_text(path), why);
+        return 2;
+    }
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
+        lua_pushnil(L);
+        lua_pushfstring(L, "%s is neither a file nor a folder", vs_shown_text(path));
+        return 2;
+    }
+    lua_newtable(L);
+    for (int i = 0; i < count; i++) {
+        lua_pushstring(L, entry[i]->d_name);
+        lua_rawseti(L, -2, i + 1);
+        free(entry[i]);
+    }
+    free(entry);
+    if (count >= 0) return 1;
+    lua_pushliteral(L, "");
+    lua_rawseti(L, -2, 1);
+    return 1;
+}
+
+static int sandbox_say(lua_State *L) {
+    size_t length;
+    const char *text = luaL_checklstring(L, 1, &length);
+    vs_out_write(text, length);
+    return 0;
+}
+
+/* The program's modules for specs: vesta.testing and what it requires. */
+static int sandbox_search(lua_State *L) {
+    const char *module = luaL_checkstring(L, 1);
+    if (strncmp(module, "vesta.", 6) == 0 && host_load(L, module)) return 1;
+    lua_pushfstring(L, "\n\tthe program contains no module '%s'", module);
+    return 1;
+}
+
+struct specs {
+    char **files;
+    int passed, failed;
+};
+
+static int sandbox_run_specs(lua_State *L) {
+    struct specs *specs = lua_touserdata(L, 1);
+    luaL_openlibs(L);
+    lua_getglobal(L, "table");
+    lua_getfield(L, -1, "insert");
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "searchers");
+    lua_remove(L, -2);
+    lua_pushinteger(L, 2); /* before the files of a disk */
+    lua_pushcfunction(L, sandbox_search);
+    lua_call(L, 3, 0);
+    host_load(L, "cli.lib.policy_specs");
+    host_open_sandbox(L);
+    lua_call(L, 1, 1);
+    for (char **file = specs->files; *file; file++) {
+        lua_pushvalue(L, -1);
+        lua_pushstring(L, *file);
+        lua_call(L, 1, 2);
+        specs->passed = (int)lua_tointeger(L, -2);
+        specs->failed = (int)lua_tointeger(L, -1);
+        lua_pop(L, 2);
+    }
+    return 0;
+}
+
+/* specs(files) -> how many claims passed and failed | nil, text
+ * Runs spec files by lua/cli/lib/policy_specs.lua in a whole Lua of their own. */
+static int sandbox_specs(lua_State *L) {
+    struct vesta_error err;
+    struct specs specs = {.passed = 0};
+    int count;
+    lua_settop(L, 1);
+    specs.files = host_words(L, 1, 1, &count);
+    lua_State *own = luaL_newstate();
+    if (!own) return luaL_error(L, "no memory");
+    lua_pushcfunction(own, sandbox_run_specs);
+    lua_pushlightuserdata(own, &specs);
+    int rc = lua_pcall(own, 1, 0, 0);
+    if (rc != LUA_OK)
+        vs_fail(&err, VESTA_EOPTION, "%s",
+                lua_type(own, -1) == LUA_TSTRING ? lua_tostring(own, -1) : "an error that is not a text");
+    lua_close(own);
+    if (rc != LUA_OK) return sandbox_fail(L, &err);
+    lua_pushinteger(L, specs.passed);
+    lua_pushinteger(L, specs.failed);
+    return 2;
+}
+
+int host_open_sandbox(lua_State *L) {
+    static const luaL_Reg methods[] = {{"call", sandbox_call}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"load", sandbox_load},   {"try", sandbox_try}, {"env", sandbox_env},   {"calm", sandbox_calm},
+        {"data", sandbox_data},   {"say", sandbox_say}, {"list", sandbox_list}, {"now_us", sandbox_now_us},
+        {"specs", sandbox_specs}, {NULL, NULL}};
+    luaL_newmetatable(L, CLASS);
+    lua_pushcfunction(L, sandbox_close);
+    lua_setfield(L, -2, "__gc");
+    luaL_newlib(L, methods);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+    luaL_newlib(L, functions);
+    return 1;
+}

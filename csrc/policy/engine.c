@@ -1,0 +1,283 @@
+/* engine.c -- lua/vesta/engine.lua in a state with limits: opening one, loading a policy, calling its functions.  Knows
+ * no verdict.  The engine runs within the policy's limits.  The policy has globals of its own and never sees those of
+ * the engine. */
+#include "policy/engine.h"
+
+#include "base/error.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* keys of the registry: the policy's table; results for another state */
+static const char policy_key = 0, answer_key = 0;
+
+/* ------------------------------------------------------------------ modules */
+
+#define MODULES_MAX 8
+
+/* What was compiled for the first policy, so that the next ones need not wait for the compiler, which takes most of the
+ * time of a new state.  Rows are added and never change. */
+static struct {
+    pthread_mutex_t lock;
+    size_t count;
+    struct vs_shipped row[MODULES_MAX];
+} compiled = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const struct vs_shipped *find_compiled(const char *name) {
+    const struct vs_shipped *found = NULL;
+    pthread_mutex_lock(&compiled.lock);
+    for (size_t i = 0; i < compiled.count && !found; i++)
+        if (strcmp(compiled.row[i].name, name) == 0) found = &compiled.row[i];
+    pthread_mutex_unlock(&compiled.lock);
+    return found;
+}
+
+static int add_bytes(lua_State *L, const void *bytes, size_t length, void *self) {
+    struct vs_shipped *made = self;
+    char *more = realloc((char *)made->text, made->length + length);
+    (void)L;
+    if (!more) return 1;
+    memcpy(more + made->length, bytes, length);
+    made->text = more;
+    made->length += length;
+    return 0;
+}
+
+/* Of the function at the top of the stack.  Without memory nothing is kept. */
+static void keep_compiled(lua_State *L, const char *name) {
+    struct vs_shipped made = {.name = name};
+    bool is_whole = lua_dump(L, add_bytes, &made, 0) == 0 && !find_compiled(name);
+    pthread_mutex_lock(&compiled.lock);
+    if (is_whole && compiled.count < MODULES_MAX)
+        compiled.row[compiled.count++] = made;
+    else
+        free((char *)made.text);
+    pthread_mutex_unlock(&compiled.lock);
+}
+
+/* Pushes the function of a module. */
+static void load_module(lua_State *L, const char *name) {
+    const struct vs_shipped *text = find_compiled(name);
+    if (text) {
+        int rc = luaL_loadbufferx(L, text->text, text->length, name, "b");
+        vs_lua_go_on(L, rc);
+        if (rc != LUA_OK) lua_error(L);
+        return;
+    }
+    for (text = vs_shipped_engine; text->name && strcmp(text->name, name) != 0;)
+        text++;
+    bool is_helpers = !text->name;
+    if (is_helpers) text = vs_shipped_find("helpers");
+    lua_pushglobaltable(L);
+    vs_lua_compile(L, text->text, text->length, is_helpers ? "@helpers.lua" : VS_LUA_OWN_CHUNK);
+    keep_compiled(L, text->name);
+}
+
+/* require("vesta.policy.helpers"): the module whose name is behind the last dot. */
+static int engine_require(lua_State *L) {
+    const char *module = luaL_checkstring(L, 1), *dot = strrchr(module, '.');
+    lua_settop(L, 1);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    if (lua_getfield(L, 2, module) != LUA_TNIL) return 1;
+    load_module(L, dot + 1);
+    lua_call(L, 0, 1);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, 2, module);
+    return 1;
+}
+
+static void engine_push(lua_State *L, const char *module, const char *function) {
+    lua_pushcfunction(L, engine_require);
+    lua_pushstring(L, module);
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, function);
+    lua_remove(L, -2);
+}
+
+/* engine.compile(text, chunk, env) */
+static int engine_compile(lua_State *L) {
+    size_t length;
+    const char *text = luaL_checklstring(L, 1, &length), *chunk = luaL_checkstring(L, 2);
+    lua_settop(L, 3);
+    vs_lua_compile(L, text, length, chunk);
+    return 1;
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static int engine_boot(lua_State *L) {
+    vs_sandbox_open(L);
+    lua_pushcfunction(L, engine_require);
+    lua_setglobal(L, "require");
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "vesta.engine");
+    lua_call(L, 1, 1);
+    lua_pushcfunction(L, engine_compile);
+    lua_setfield(L, -2, "compile");
+    lua_pushliteral(L, ""); /* ("x"):rep(2) finds rep in the metatable of texts */
+    lua_getmetatable(L, -1);
+    lua_getfield(L, -3, "libraries");
+    lua_getfield(L, -1, "string");
+    lua_setfield(L, -3, "__index");
+    return 0;
+}
+
+int vs_engine_open(struct vs_policy *policy, struct vesta_error *err) {
+    int rc = vs_lua_open(&policy->vm->limits, &policy->lua, err);
+    if (rc != VESTA_OK) return rc;
+    rc = vs_lua_boot(policy->lua, engine_boot, NULL, err);
+    if (rc != VESTA_OK) vs_lua_close(policy->lua);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ loading */
+
+struct load {
+    struct vs_policy *policy;
+    void (*give)(lua_State *L, void *self);
+    void *self;
+};
+
+static int load_body(lua_State *L) {
+    const struct load *load = lua_touserdata(L, 1);
+    engine_push(L, "vesta.engine", "load");
+    load->give(L, load->self);
+    vs_world_push(L, load->policy);
+    lua_call(L, 2, 1);
+    lua_getfield(L, -1, "fixed");
+    load->policy->fixed = lua_toboolean(L, -1);
+    lua_getfield(L, -2, "functions");
+    for (int hook = 0; hook < VS_HOOKS; hook++)
+        if (lua_getfield(L, 4, vs_hook_name((enum vs_hook)hook)) != LUA_TNIL) load->policy->hooks |= 1U << hook;
+    lua_pushvalue(L, 2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &policy_key);
+    return 0;
+}
+
+enum vs_call_result vs_engine_load(struct vs_policy *policy, void (*give)(lua_State *L, void *self), void *self,
+                                   struct vesta_error *err) {
+    struct load load = {policy, give, self};
+    return vs_lua_run(policy->lua, load_body, &load, err);
+}
+
+/* ------------------------------------------------------------------ calling */
+
+static int call_body(lua_State *L) {
+    const struct vs_engine_call *call = lua_touserdata(L, 1);
+    lua_settop(L, 0);
+    engine_push(L, call->module, call->function);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &policy_key);
+    lua_call(L, 1 + call->give(L, call->self), call->results);
+    call->take(L, call->self);
+    return 0;
+}
+
+enum vs_call_result vs_engine_call(const struct vs_policy *policy, const struct vs_engine_call *call,
+                                   struct vesta_error *err) {
+    return vs_lua_run(policy->lua, call_body, (void *)call, err);
+}
+
+void vs_engine_must_answer(lua_State *L, bool *garbage) {
+    if (lua_toboolean(L, 1)) return;
+    *garbage = lua_isboolean(L, 1);
+    lua_settop(L, 2);
+    lua_error(L);
+}
+
+/* ------------------------------------------------------------------ for another Lua state */
+
+struct source {
+    const struct vs_policy_text *text;
+    lua_State *from;
+    int options, env;
+};
+
+static void give_source(lua_State *L, void *self) {
+    const struct source *source = self;
+    lua_newtable(L);
+    lua_pushstring(L, source->text->chunk);
+    lua_setfield(L, -2, "chunk");
+    lua_pushlstring(L, source->text->text, source->text->length);
+    lua_setfield(L, -2, "text");
+    if (source->from)
+        vs_lua_carry(source->from, source->options, L);
+    else
+        lua_pushstring(L, source->text->options); /* nil for NULL */
+    lua_setfield(L, -2, "options");
+    if (source->from)
+        vs_lua_carry(source->from, source->env, L);
+    else
+        lua_pushstring(L, source->text->env);
+    lua_setfield(L, -2, "env");
+}
+
+/* Room for one more; NULL: no memory. */
+static struct vs_policy *engine_add(struct vs_vm *vm) {
+    struct vs_policy **more = realloc(vm->policy, (size_t)(vm->count + 1) * sizeof(struct vs_policy *));
+    if (!more) return NULL;
+    vm->policy = more;
+    return vm->policy[vm->count] = malloc(sizeof **more);
+}
+
+int vs_policy_load_from(struct vs_vm *vm, const struct vs_policy_text *text, lua_State *from, int options, int env,
+                        int *policy, struct vesta_error *err) {
+    struct source source = {text, from, options, env};
+    struct vs_policy *made = engine_add(vm);
+    struct vesta_error why = {0};
+    if (!made) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    *made = (struct vs_policy){.vm = vm, .index = vm->count};
+    int rc = vs_engine_open(made, err);
+    if (rc != VESTA_OK) return free(made), rc;
+    if (vs_engine_load(made, give_source, &source, &why) != VS_CALL_OK) {
+        vs_lua_close(made->lua);
+        free(made);
+        return vs_fail(err, why.code, "%s", why.text);
+    }
+    *policy = vm->count++;
+    return VESTA_OK;
+}
+
+struct question {
+    const struct vs_policy_question *asked;
+    bool garbage;
+};
+
+static int give_values(lua_State *L, void *self) {
+    const struct vs_policy_question *question = ((const struct question *)self)->asked;
+    luaL_checkstack(L, question->count, NULL);
+    for (int i = 0; i < question->count; i++)
+        vs_lua_carry(question->from, question->first + i, L);
+    return question->count;
+}
+
+/* The results become a table that outlives the run. */
+static void take_values(lua_State *L, void *self) {
+    struct question *question = self;
+    int count = lua_gettop(L);
+    if (strcmp(question->asked->function, "ask") == 0) vs_engine_must_answer(L, &question->garbage);
+    lua_createtable(L, count, 0);
+    for (int i = 1; i <= count; i++) {
+        lua_pushvalue(L, i);
+        lua_rawseti(L, -2, i);
+    }
+    lua_pushinteger(L, count);
+    lua_setfield(L, -2, "n");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &answer_key);
+}
+
+enum vs_call_result vs_policy_ask(struct vs_vm *vm, int policy, const struct vs_policy_question *asked,
+                                  struct vesta_error *err) {
+    struct question question = {.asked = asked};
+    const struct vs_engine_call call = {"vesta.engine", asked->function, give_values,
+                                        LUA_MULTRET,    take_values,     &question};
+    int top = lua_gettop(asked->from);
+    enum vs_call_result result = vs_engine_call(vm->policy[policy], &call, err);
+    lua_settop(asked->from, top); /* a run that failed may have left values there */
+    if (result != VS_CALL_OK) return question.garbage ? VS_CALL_GARBAGE : result;
+    lua_State *L = vs_lua_state(vm->policy[policy]->lua);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &answer_key);
+    vs_lua_carry(L, -1, asked->from);
+    lua_pop(L, 1);
+    return result;
+}

@@ -1,0 +1,357 @@
+--- vesta.engine -- the policy engine: what a policy can see, whether its table is one, calls of its functions, and
+-- which answers are verdicts.  Used by the rock (vesta.policy), by the program (csrc/policy, in a state with limits for
+-- each policy) and by vesta.testing.
+-- Plain Lua from 5.1 on; knows no file, no generator and no C.  Messages may contain any byte of a policy: the caller
+-- makes them fit for a log.  Uses no method of a text that policies may not use: see engine.WHITELIST.
+local helpers = require "vesta.policy.helpers"
+local hooks = require "vesta.hooks"
+local nearest = require "vesta.nearest"
+
+local getinfo = debug.getinfo
+local find = string.find
+
+local engine = {}
+
+local API = 1
+local MS_MAX = 24 * 3600 * 1000 -- after "wait" and "borrow"
+local QUOTED_MAX = 48           -- bytes of a value in a message
+local WORDS_MAX = 16            -- words of an option that are shown
+
+-- By function: its verdicts, none if it answers a worker id; the names of the fields of ctx that it gets.
+local VERDICTS, TOLD = {}, {}
+for _, row in ipairs(hooks.hooks) do
+  local hook, verdicts = row[1], row[2]
+  VERDICTS[hook] = verdicts == "" and {} or helpers.split(verdicts, " ")
+  TOLD[hook] = {}
+  for _, field in ipairs(hooks.fields) do
+    if field[3] == "all" or find(" " .. field[3] .. " ", " " .. hook .. " ", 1, true) then
+      table.insert(TOLD[hook], field[1])
+    end
+  end
+end
+engine.VERDICTS, engine.TOLD = VERDICTS, TOLD
+
+---------------------------------------------------------------- values in messages
+
+--- At most so many bytes of a text, then "..."; no UTF-8 character is cut.
+function engine.cut(text, max)
+  if #text <= max then return text end
+  while max > 0 and text:byte(max + 1) >= 0x80 and text:byte(max + 1) < 0xc0 do max = max - 1 end
+  return text:sub(1, max) .. "..."
+end
+
+local function shown(value)
+  if type(value) == "number" then return tostring(value) end
+  if type(value) == "string" then return "'" .. engine.cut(value, QUOTED_MAX) .. "'" end
+  return type(value)
+end
+
+-- "'wait', 'borrow' or 'refuse'"
+local function listed(words)
+  local text = ""
+  for i, word in ipairs(words) do
+    text = text .. (i == 1 and "" or i == #words and " or " or ", ") .. "'" .. word .. "'"
+  end
+  return text
+end
+
+---------------------------------------------------------------- what a policy can see
+
+--- The globals of a policy that Lua has in every version.  There are no patterns, which can run for minutes, and
+-- nothing that a limit of csrc/host cannot end.  string.find takes plain text only.
+engine.WHITELIST = {
+  _G = { "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring", "type" },
+  string = { "byte", "char", "find", "format", "len", "lower", "rep", "reverse", "sub", "upper" },
+  table = { "concat", "insert", "remove", "sort" },
+  math = { "abs", "ceil", "exp", "floor", "fmod", "huge", "log", "max", "min", "modf", "pi", "sqrt" },
+}
+
+-- What a policy can use instead of a common name that it does not have.
+local WAYS = {
+  print = "; use log(text)", io = "; use log(text)", require = "; a policy is one file",
+  os = "; ctx.now_ms is the time, localtime(ms, zone) shows it by a zone's clocks, env(name) is a variable",
+}
+
+--- A view of a table that cannot be changed.  Reading a name that it does not contain raises, as does writing.
+-- `prefix` is part of messages before the name ("string."), `whose` names the reader ("policies").
+function engine.seal(contents, prefix, whose, ways)
+  setmetatable(contents, { __index = function(_, name)
+    error(prefix .. tostring(name) .. " is not declared, and not among what " .. whose .. " may use"
+      .. (ways and ways[name] or ""), 2)
+  end })
+  return setmetatable({}, { __index = contents, __newindex = function(_, name)
+    if rawget(contents, name) ~= nil then error(prefix .. tostring(name) .. " cannot be changed", 2) end
+    error("assignment to undeclared " .. prefix .. tostring(name) .. ": declare it with local", 2)
+  end })
+end
+
+local function plain_find(text, what, from, plainly)
+  if not plainly then
+    error("string.find without patterns only: find(text, what, init, true); or use split", 2)
+  end
+  return find(text, what, from, true)
+end
+
+local function offered(library, into)
+  for _, name in ipairs(engine.WHITELIST[library]) do into[name] = _G[library][name] end
+  if library == "string" then into.find = plain_find end
+  return into
+end
+
+--- The libraries of all policies.  A host may make `string` the metatable of texts, so that methods are no way around.
+engine.libraries = {}
+for _, library in ipairs { "string", "table", "math" } do
+  engine.libraries[library] = engine.seal(offered(library, {}), library .. ".", "policies")
+end
+
+local function log_by(world)
+  return function(text)
+    if type(text) ~= "string" and type(text) ~= "number" then
+      error("log: a text is expected, not " .. shown(text), 2)
+    end
+    world.say(tostring(text))
+  end
+end
+
+local function env_by(world)
+  return function(name)
+    if type(name) ~= "string" then error("env: the name of a variable is expected, not " .. shown(name), 2) end
+    local value = rawget(world.env, name)
+    if type(value) == "string" then return value end
+    if value == nil then
+      error(("env: policies may not read %s: name it in policy_env, unless it is a secret")
+        :format(engine.cut(name, QUOTED_MAX)), 2)
+    end
+    return nil -- it may be read, and is not set
+  end
+end
+
+local function localtime_by(world)
+  local zones = {}
+  return function(ms, name)
+    if type(ms) ~= "number" then error("localtime: milliseconds are expected, not " .. shown(ms), 2) end
+    if type(name) ~= "string" then error("localtime: the name of a zone is expected, not " .. shown(name), 2) end
+    local wrong
+    if not zones[name] then
+      zones[name], wrong = world.zone(name)
+      if wrong then error("localtime: " .. wrong, 2) end
+    end
+    local time
+    time, wrong = zones[name](ms)
+    if wrong then error("localtime: " .. wrong, 2) end
+    return time
+  end
+end
+
+local function environment(world)
+  local env = offered("_G", {})
+  env.log, env.env, env.localtime = log_by(world), env_by(world), localtime_by(world)
+  for name, library in pairs(engine.libraries) do env[name] = library end
+  for name, helper in pairs(helpers) do env[name] = helper end
+  return engine.seal(env, "global ", "policies", WAYS)
+end
+
+---------------------------------------------------------------- loading
+
+local KEYS = { api = true, name = true, about = true, options = true, fixed = true }
+for hook in pairs(VERDICTS) do KEYS[hook] = true end
+
+-- What is wrong with an entry of a policy's table.
+local function wrong_entry(key, value)
+  if type(key) ~= "string" then return ("a %s among the keys of a policy, which are names"):format(type(key)) end
+  if not KEYS[key] then
+    local _, near = nearest(key, KEYS)
+    return ("%s is not a key of a policy%s"):format(shown(key), near and "; did you mean '" .. near .. "'?" or "")
+  end
+  if VERDICTS[key] and type(value) ~= "function" then
+    return ("%s is a %s, not a function"):format(key, type(value))
+  end
+  if (key == "name" or key == "about") and type(value) ~= "string" then
+    return ("%s is a %s, not a text"):format(key, type(value))
+  end
+  if key == "options" and type(value) ~= "table" then
+    return ("options is a %s, not a table of rules"):format(type(value))
+  end
+  if key == "fixed" and type(value) ~= "boolean" then
+    return ("fixed is a %s, not true or false"):format(type(value))
+  end
+end
+
+local function wrong_table(result)
+  if type(result) ~= "table" then
+    return ("a policy returns a table, return { api = 1, ... }, and not a %s"):format(type(result))
+  end
+  local api = rawget(result, "api")
+  if type(api) ~= "number" or api ~= API then
+    return ("api is %s; a policy for this vesta says api = %d"):format(tostring(api), API)
+  end
+  for key, value in next, result do -- whatever its metatable says
+    local wrong = wrong_entry(key, value)
+    if wrong then return wrong end
+  end
+end
+
+-- A table with all that it contains, so that no call sees a change that another call made.
+local function copy(value, seen)
+  if type(value) ~= "table" then return value end
+  if seen[value] then return seen[value] end
+  local made = {}
+  seen[value] = made
+  for key, inner in next, value do made[key] = copy(inner, seen) end
+  return made
+end
+
+--- Checks a policy's table and the options that it was given.  Returns the policy: functions by name, `options` with
+-- defaults, `fixed`.  Raises: a text without a place, behind `where`.
+function engine.take(result, given, where)
+  local wrong = wrong_table(result)
+  local functions, options = {}, given
+  local rules = not wrong and rawget(result, "options") or nil
+  if rules ~= nil then options, wrong = helpers.read_options({ options = given }, rules) end
+  if wrong then error(where .. ": " .. wrong, 0) end
+  for hook in pairs(VERDICTS) do functions[hook] = rawget(result, hook) end
+  return { functions = functions, options = options, rules = rules, fixed = rawget(result, "fixed") == true }
+end
+
+-- The levels of error() count from a function of C, so that a policy's own error never names a line of this file.
+local function run(chunk)
+  local ok, result = pcall(chunk)
+  if not ok then error(result, 0) end
+  return result
+end
+
+-- The table that a text consists of: "{ first = 0 }".
+local function data_of(text, what)
+  local made = run(engine.compile("return " .. text, "=" .. what, engine.seal({}, "global ", what)))
+  if type(made) ~= "table" then
+    error(("%s: a table like { first = 0 } is expected, not a %s"):format(what, type(made)), 0)
+  end
+  return made
+end
+
+--- Set by the host: compile(text, chunk, env) returns the function of a text that is no bytecode, or raises.
+engine.compile = nil
+
+--- Runs a policy's text.  source: text; chunk, "@" and its path; options and env, tables or the texts of tables.
+-- world: say(text), zone(name) -> function(ms) -> table; either nil and why.  Returns as engine.take.  Raises.
+function engine.load(source, world)
+  local env, options = source.env or {}, source.options or {}
+  if type(env) == "string" then env = data_of(env, "environment") end
+  local globals = environment { say = world.say, zone = world.zone, env = env }
+  local result = run(engine.compile(source.text, source.chunk, globals))
+  local where = source.chunk:sub(2)
+  local wrong = wrong_table(result)
+  if wrong then error(where .. ": " .. wrong, 0) end
+  if type(options) == "string" then options = data_of(options, "options") end
+  return engine.take(result, options, where)
+end
+
+---------------------------------------------------------------- asking
+
+--- Whether a policy has that function.
+function engine.has(policy, hook) return policy.functions[hook] ~= nil end
+
+-- Shown before what a function did wrong.
+local function place_of(func)
+  local info = getinfo(func, "S")
+  return ("%s:%d: "):format(info.short_src, info.linedefined)
+end
+
+local function is_answer(hook, word)
+  if #VERDICTS[hook] == 0 then
+    return word == nil or type(word) == "number" and word >= 0 and word < 2 ^ 63 and word % 1 == 0
+  end
+  for _, other in ipairs(VERDICTS[hook]) do
+    if word == other then return true end
+  end
+  return false
+end
+
+-- Two values behind the first one: a number of milliseconds and a text that says why, in any order.
+local function read_more(word, ...)
+  local amount_ms, reason
+  for i = 1, 2 do
+    local value = select(i, ...)
+    if type(value) == "string" then
+      reason = value
+    elseif value ~= nil and word ~= "wait" and word ~= "borrow" then
+      return value, "a text after the first value: why"
+    elseif type(value) == "number" and value >= 0 and value < MS_MAX + 1 then
+      amount_ms = math.floor(value)
+    elseif value ~= nil then
+      return value, "a number of milliseconds from 0 to a day after 'wait' and 'borrow', or a text: why"
+    end
+  end
+  return nil, nil, amount_ms, reason
+end
+
+local function judge(policy, hook, word, ...)
+  local wrong, expected, amount_ms, reason = word
+  if is_answer(hook, word) then
+    wrong, expected, amount_ms, reason = read_more(word, ...)
+    if not expected then return true, word, amount_ms, reason end
+  else
+    expected = #VERDICTS[hook] == 0 and "a worker number of 0 or more, or nil and a reason" or listed(VERDICTS[hook])
+  end
+  return false, ("%s%s answered %s; expected: %s")
+    :format(place_of(policy.functions[hook]), hook, shown(wrong), expected)
+end
+
+local function finish(policy, hook, ok, ...)
+  if ok then return judge(policy, hook, ...) end
+  return nil, (...)
+end
+
+--- Calls a policy's function: true, its word (for choose_worker a worker id or nil), milliseconds or nil, reason or
+-- nil; false and why the answer is no verdict; or nil and what the function raised.
+function engine.ask(policy, hook, ctx)
+  ctx.options = copy(policy.options, {})
+  return finish(policy, hook, pcall(policy.functions[hook], ctx))
+end
+
+--- The ctx of a function: each of its fields from the first table that has it.
+function engine.ctx(hook, ...)
+  local ctx = {}
+  for _, name in ipairs(TOLD[hook]) do
+    for i = 1, select("#", ...) do
+      if ctx[name] == nil then ctx[name] = select(i, ...)[name] end
+    end
+  end
+  return ctx
+end
+
+---------------------------------------------------------------- options that a policy declares
+
+local function declared(name, rule)
+  local option = { name = name, needed = rule.needed and true or false, kind = "word" }
+  if type(rule.unit) == "string" then option.unit = rule.unit end
+  if type(rule.about) == "string" then option.about = rule.about end
+  if rule.list then
+    option.kind = "list"
+  elseif type(rule[1]) == "number" then
+    option.kind, option.least, option.most = "number", rule[1], type(rule[2]) == "number" and rule[2] or 0
+    if type(rule.default) == "number" then option.default = rule.default end
+  else
+    option.words = {}
+    for i = 1, WORDS_MAX do
+      if type(rule[i]) ~= "string" then break end
+      option.words[i] = rule[i]
+    end
+    if type(rule.default) == "string" then option.default = rule.default end
+  end
+  return option
+end
+
+--- The options by name: name, kind ("number", "word", "list"), needed, default, least, most, words, unit, about; nil if
+-- the policy declares none and takes any.
+function engine.declared(policy)
+  local list = {}
+  if type(policy.rules) ~= "table" then return nil end
+  for name, rule in next, policy.rules do
+    if type(name) == "string" and type(rule) == "table" then list[#list + 1] = declared(name, rule) end
+  end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list
+end
+
+return engine

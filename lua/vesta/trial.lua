@@ -1,0 +1,162 @@
+--- vesta.trial -- what a policy is tried with: the ctx of a function, values out of texts, rows of workers, and the
+-- situations of vesta.hooks.  Knows no verdict; see vesta.engine.
+local engine = require "vesta.engine"
+local hooks = require "vesta.hooks"
+local nearest = require "vesta.nearest"
+
+local match, gmatch = string.match, string.gmatch -- a policy's state has no text:match
+
+local trial = {}
+
+local ROWS = 4 -- of a situation
+local ROWS_MAX = 10000
+local DIGITS_MAX = 23
+local MINUTE_MS = 60000
+
+local KINDS, VALUES = {}, {} -- by field of ctx
+for _, row in ipairs(hooks.fields) do KINDS[row[1]], VALUES[row[1]] = row[2], row[4] end
+trial.KINDS = KINDS
+
+---------------------------------------------------------------- values
+
+local function read_integer(text)
+  local number = #text <= DIGITS_MAX and match(text, "^%-?%d+$") and tonumber(text)
+  if not number or math.type and math.type(number) ~= "integer" then return nil end
+  return number
+end
+
+--- The value of a field from a text: "1000", "0-923" or "host-0"; nil if the text has another form.
+function trial.read(field, text)
+  local kind = KINDS[field]
+  if kind == "text" then return text end
+  if kind ~= "range" then return read_integer(text) end
+  local first, last = match(text, "^(%d+)%-(%-?%d+)$")
+  if not first then return nil end
+  first, last = read_integer(first), read_integer(last)
+  return first and last and first <= last and { first = first, last = last } or nil
+end
+
+--- The ctx that a function has when it is tried.
+function trial.ctx(hook, now_ms)
+  local ctx = {}
+  for _, name in ipairs(engine.TOLD[hook]) do
+    if KINDS[name] == "records" or KINDS[name] == "peers" then ctx[name] = {} end
+    if VALUES[name] then ctx[name] = trial.read(name, VALUES[name]) end
+    if KINDS[name] == "moment" then ctx[name] = ctx[name] + now_ms end
+  end
+  return ctx
+end
+
+---------------------------------------------------------------- rows of workers
+
+local EXPECTED = { number = "a whole number of 0 or more", moment = "a whole number", text = "a text",
+  flag = "true or false" }
+local ABSENT = { number = 0, moment = 0, flag = false }
+local TYPES = { number = "number", moment = "number", text = "string", flag = "boolean" }
+
+local MEMBERS = {}
+for _, row in ipairs(hooks.records) do MEMBERS[row[1]] = row[2] end
+
+local function is_whole(number, least)
+  return number % 1 == 0 and number >= least and number < 2 ^ 63
+end
+
+local function record_of(number, given)
+  if type(given) ~= "table" then
+    error(("row %d: a table is expected, not a %s"):format(number, type(given)), 0)
+  end
+  for key in pairs(given) do
+    local word = type(key) == "string" and key or ""
+    if not MEMBERS[word] then
+      local _, near = nearest(word, MEMBERS)
+      error(("row %d: a record has no '%s'%s"):format(number, engine.cut(word, 48),
+        near and "; did you mean '" .. near .. "'?" or ""), 0)
+    end
+  end
+  local record = {}
+  for name, kind in pairs(MEMBERS) do
+    local value = given[name]
+    if value == nil then value = ABSENT[kind] end
+    if value ~= nil and (type(value) ~= TYPES[kind]
+      or TYPES[kind] == "number" and not is_whole(value, kind == "number" and 0 or -2 ^ 63)) then
+      error(("row %d: %s must be %s, not a %s"):format(number, name, EXPECTED[kind], type(value)), 0)
+    end
+    record[name] = value
+  end
+  return record
+end
+
+--- ctx.records of a list: each row with all fields, checked.  Raises, with the row and the field.
+function trial.records(list)
+  if type(list) ~= "table" then error("a list of records is expected, not a " .. type(list), 0) end
+  if #list > ROWS_MAX then error(("more than %d records"):format(ROWS_MAX), 0) end
+  local records = {}
+  for i = 1, #list do records[i] = record_of(i, list[i]) end
+  return records
+end
+
+--- ctx.peers of such records.
+function trial.peers(records)
+  local peers = {}
+  for i, record in ipairs(records) do peers[i] = { worker = record.worker, seen_ms = record.seen_ms } end
+  return peers
+end
+
+---------------------------------------------------------------- situations
+
+-- "all": all are held.  "some": held, expired, released but ahead of the clock, released.  "ours": as "some", and the
+-- first one is this host's.
+local function rows_of(word, now_ms)
+  local records = {}
+  for i = 1, ROWS do
+    local is_held = word == "all" or i <= 2
+    local is_expired = word ~= "all" and i == 2
+    local is_later = (is_held or i == 3) and not is_expired
+    local written_ms = now_ms - (is_expired and 100 or 1) * MINUTE_MS
+    records[i] = {
+      worker = i - 1, epoch = 1, holder = "host-1 pid 1", identity = word == "ours" and i == 1 and "host-0" or "host-1",
+      held = is_held, expired = is_expired, until_ms = is_later and now_ms + MINUTE_MS or written_ms,
+      written_ms = written_ms, seen_ms = written_ms,
+    }
+  end
+  return records
+end
+
+local function peers_of(now_ms)
+  local peers = {}
+  for i = 1, ROWS do peers[i] = { worker = i - 1, seen_ms = now_ms } end
+  return peers
+end
+
+local function set(ctx, name, text, now_ms)
+  if KINDS[name] == "records" then
+    ctx[name] = rows_of(text, now_ms)
+  elseif KINDS[name] == "peers" then
+    ctx[name] = peers_of(now_ms)
+  elseif text == "nil" then
+    ctx[name] = nil
+  else
+    ctx[name] = trial.read(name, text)
+  end
+end
+
+--- Prepares a policy for the i-th situation of vesta.hooks: a sentence about it, false if the policy does not have that
+-- function, nil if there are no more situations.
+function trial.prepare(policy, i, namespace, now_ms)
+  local row = hooks.situations[i]
+  if not row then return nil end
+  local hook, name, otherwise = row[1], row[2], row[3]
+  if not engine.has(policy, hook) then return false end
+  local ctx = trial.ctx(hook, now_ms)
+  ctx.namespace = namespace
+  for field, text in gmatch(otherwise, "(%S+)=(%S+)") do set(ctx, field, text, now_ms) end
+  policy.situation = { hook = hook, ctx = ctx }
+  return hook .. " fails when it is tried " .. name
+end
+
+--- Asks the policy in the situation that was prepared.  Returns as engine.ask.
+function trial.perform(policy)
+  return engine.ask(policy, policy.situation.hook, policy.situation.ctx)
+end
+
+return trial
