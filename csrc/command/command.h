@@ -17,14 +17,6 @@ struct vs_command {
     const char *usage; /* behind "vesta " */
     const char *about; /* what `vesta help NAME` teaches: purpose and two examples with output */
 };
-/* A word behind a command that is one of its own; the last of a list has no name. */
-struct vs_word {
-    const char *name;
-    int (*run)(int argc, char **argv);
-};
-/* Whether argv[1] is such a word.  It has run then, with argv[0] and what stands behind it; *code is what it returned. */
-bool vs_word_ran(const struct vs_word *words, int argc, char **argv, int *code);
-
 /* ---- say.c: messages go to stderr, one line each, with the command's name in front */
 
 void vs_say_as(const char *command);
@@ -98,30 +90,6 @@ void vs_out_wrapped(const char *text, size_t indent, size_t used);
 void vs_out_fitted(const char *text, size_t indent, size_t used);
 void vs_out_fittedf(size_t indent, size_t used, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* ---- table.c: tables, as wide as the terminal */
-
-/* Widths are negative where the text stands left; `narrow` is the width where the terminal has no room for all, 0: left
- * out there.  What is left of a line is the last column's, whose width says how much it should have. */
-#define VS_TABLE_COLUMNS_MAX 12
-struct vs_column {
-    const char *title; /* NULL ends a table's columns */
-    int width, narrow;
-};
-struct vs_cell {
-    const char *text;
-    const char *paint; /* VS_YELLOW, ...; NULL: none */
-};
-void vs_table_head(const struct vs_column *columns);
-void vs_table_row(const struct vs_column *columns, const struct vs_cell *cells);
-bool vs_table_is_narrow(const struct vs_column *columns);
-
-/* ---- watch.c */
-
-/* From here on these signals do not end the program, but a wait in it; and a resized terminal ends a wait, too. */
-void vs_catch_signals(void);
-/* Whether a signal asked the command to end. */
-bool vs_interrupted(void);
-
 /* ---- input.c: ids from operands, or from stdin when there are none (or "-") */
 
 /* What is called for each; it returns an exit code. */
@@ -137,9 +105,6 @@ int vs_each_id(const struct vs_id_input *input, int count, char **operands);
 int vs_read_layout(const char *text, struct vesta_layout *out);
 /* Digits only, at most max. */
 bool vs_read_count(const char *text, uint64_t max, uint64_t *out);
-/* "50000/s", "50k/s", "3.5M/min" as ids per second; years above 0.  VS_GO, or an exit code after a message. */
-int vs_read_rate(const char *flag, const char *text, double *out);
-int vs_read_years(const char *flag, const char *text, double *out);
 
 /* ---- picture.c: layouts and ids for people */
 
@@ -151,9 +116,6 @@ uint64_t vs_per_second(const struct vesta_layout *layout);
 #define VS_AGO_MAX 48
 const char *vs_span(uint64_t ms, char *buf); /* "3 days" */
 const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf);
-/* "11:59", "23:10:05", "120 days"; nothing is left of less than 0.  Shape: buf of VS_LEFT_MAX bytes. */
-#define VS_LEFT_MAX 32
-const char *vs_left(int64_t ms, char *buf);
 const char *vs_iso(int64_t unix_ms, char *buf); /* vesta_iso that returns its buffer */
 int64_t vs_now_ms(void);
 /* 1048576 -> "1,048,576".  Shape: buf of VS_GROUPED_MAX bytes. */

@@ -15,42 +15,6 @@ bool vs_read_count(const char *text, uint64_t max, uint64_t *out) {
     return true;
 }
 
-#define RATE_MAX 1e15 /* far more than 62 bits can give; keeps infinity out */
-#define YEARS_MAX 1e6
-
-/* "50000/s", "50k/s", "3.5M/min" -> ids per second. */
-int vs_read_rate(const char *flag, const char *text, double *out) {
-    static const struct {
-        const char *name;
-        double factor;
-    } units[] = {{"", 1}, {"/s", 1}, {"/ms", 1000}, {"/min", 1.0 / 60}, {"/h", 1.0 / 3600}, {"/day", 1.0 / 86400}};
-    char *end;
-    double rate = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != 'x' ? strtod(text, &end) : -1;
-    if (rate > 0 && rate <= RATE_MAX) {
-        if (*end == 'k')
-            rate *= 1e3, end++;
-        else if (*end == 'M')
-            rate *= 1e6, end++;
-        for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-            if (strcmp(end, units[i].name) == 0) {
-                *out = rate * units[i].factor;
-                return VS_GO;
-            }
-    }
-    return vs_usage("%s is %s, which must be ids per time, such as 50000/s, 50k/s or 200/ms", flag,
-                    vs_shown_text(text));
-}
-
-int vs_read_years(const char *flag, const char *text, double *out) {
-    char *end;
-    double years =
-        text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != 'x' ? strtod(text, &end) : -1;
-    if (!(years > 0) || *end || years > YEARS_MAX)
-        return vs_usage("%s is %s, which must be a number above 0, such as 30", flag, vs_shown_text(text));
-    *out = years;
-    return VS_GO;
-}
-
 int vs_read_secret(const char *flag, const char *path, const char **out) {
     static char secret[VS_PASSWORD_MAX + 1];
     FILE *file = fopen(path, "re");

@@ -11,16 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool vs_word_ran(const struct vs_word *words, int argc, char **argv, int *code) {
-    for (; argc > 1 && words->name; words++) {
-        if (strcmp(argv[1], words->name) != 0) continue;
-        argv[1] = argv[0];
-        *code = words->run(argc - 1, argv + 1);
-        return true;
-    }
-    return false;
-}
-
 static int (*help_by)(const struct vs_option *table);
 
 void vs_help_by(int (*by)(const struct vs_option *table)) {

@@ -66,17 +66,6 @@ const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf) {
     return buf;
 }
 
-const char *vs_left(int64_t ms, char *buf) {
-    int64_t s = ms > 0 ? ms / 1000 : 0;
-    if (s >= 100 * 86400)
-        snprintf(buf, VS_LEFT_MAX, "%" PRId64 " days", s / 86400);
-    else if (s >= 3600)
-        snprintf(buf, VS_LEFT_MAX, "%" PRId64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
-    else
-        snprintf(buf, VS_LEFT_MAX, "%d:%02d", (int)(s / 60), (int)(s % 60));
-    return buf;
-}
-
 /* ------------------------------------------------------------------ the tree of fields
  *
  *   0 10 0011 1111

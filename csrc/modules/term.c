@@ -277,66 +277,6 @@ static int term_fitted(lua_State *L) {
     return 0;
 }
 
-/* A list of columns { title, width, narrow }, widths as in struct vs_column.  The table holds the titles. */
-static int term_read_columns(lua_State *L, struct vs_column columns[VS_TABLE_COLUMNS_MAX + 1]) {
-    int count = (int)luaL_len(L, 1);
-    luaL_argcheck(L, count > 0 && count <= VS_TABLE_COLUMNS_MAX, 1, "1 to 12 columns");
-    for (int i = 0; i < count; i++) {
-        lua_rawgeti(L, 1, i + 1);
-        for (int part = 1; part <= 3; part++)
-            lua_rawgeti(L, -part, part);
-        columns[i] = (struct vs_column){lua_tostring(L, -3), (int)lua_tointeger(L, -2), (int)lua_tointeger(L, -1)};
-        lua_pop(L, 4);
-    }
-    columns[count] = (struct vs_column){NULL, 0, 0};
-    return count;
-}
-
-/* Prints the row on top of the stack, and pops it. */
-static void term_print_row(lua_State *L, const struct vs_column *columns, int count) {
-    static const char *const names[] = {"red", "yellow", "cyan", NULL};
-    const char *const codes[] = {VS_RED, VS_YELLOW, VS_CYAN};
-    struct vs_cell cells[VS_TABLE_COLUMNS_MAX];
-    int row = lua_gettop(L);
-    luaL_checkstack(L, 3 * count, "a row");
-    for (int i = 0; i < count; i++) {
-        lua_rawgeti(L, row, i + 1);
-        cells[i] = (struct vs_cell){.text = luaL_checkstring(L, -1)};
-        if (lua_getfield(L, row, "paint") == LUA_TTABLE && lua_rawgeti(L, -1, i + 1) == LUA_TSTRING)
-            cells[i].paint = codes[luaL_checkoption(L, -1, NULL, names)];
-    }
-    vs_table_row(columns, cells);
-    lua_settop(L, row - 1);
-}
-
-/* term.table(columns, rows): prints a head and the rows.  A row: a list of texts; row.paint[i] is "red", "yellow" or
- * "cyan".  rows nil: the head only. */
-static int term_table(lua_State *L) {
-    struct vs_column columns[VS_TABLE_COLUMNS_MAX + 1];
-    int count = term_read_columns(L, columns);
-    vs_table_head(columns);
-    for (lua_Integer i = 1; !lua_isnoneornil(L, 2) && lua_rawgeti(L, 2, i) != LUA_TNIL; i++)
-        term_print_row(L, columns, count);
-    return 0;
-}
-
-/* term.row(columns, row): a row of a table that is too long to be kept. */
-static int term_row(lua_State *L) {
-    struct vs_column columns[VS_TABLE_COLUMNS_MAX + 1];
-    int count = term_read_columns(L, columns);
-    lua_settop(L, 2);
-    term_print_row(L, columns, count);
-    return 0;
-}
-
-/* term.is_narrow(columns): whether the terminal has no room for their full widths. */
-static int term_is_narrow(lua_State *L) {
-    struct vs_column columns[VS_TABLE_COLUMNS_MAX + 1];
-    term_read_columns(L, columns);
-    lua_pushboolean(L, vs_table_is_narrow(columns));
-    return 1;
-}
-
 /* ------------------------------------------------------------------ layouts, times, counts */
 
 /* term.draw_layout(text): the picture of its bits. */
@@ -345,22 +285,6 @@ static int term_draw_layout(lua_State *L) {
     if (vesta_layout_parse(luaL_checkstring(L, 1), &layout, NULL) != VESTA_OK) return luaL_error(L, "no layout");
     vs_draw_layout(&layout);
     return 0;
-}
-
-/* term.rate(flag, "50k/s") -> ids per second, or nil, exit code.  term.years(flag, "20") likewise. */
-static int term_read(lua_State *L, int (*read)(const char *, const char *, double *)) {
-    double value;
-    int code = read(luaL_checkstring(L, 1), luaL_checkstring(L, 2), &value);
-    if (code == VS_GO) return lua_pushnumber(L, value), 1;
-    return host_end(L, code);
-}
-
-static int term_rate(lua_State *L) {
-    return term_read(L, vs_read_rate);
-}
-
-static int term_years(lua_State *L) {
-    return term_read(L, vs_read_years);
 }
 
 /* term.grouped(1048576) -> "1,048,576" */
@@ -386,13 +310,6 @@ static int term_ago(lua_State *L) {
 static int term_span(lua_State *L) {
     char buf[VS_AGO_MAX];
     lua_pushstring(L, vs_span((uint64_t)luaL_checkinteger(L, 1), buf));
-    return 1;
-}
-
-/* term.left(ms) -> "11:59", "120 days" */
-static int term_left(lua_State *L) {
-    char buf[VS_LEFT_MAX];
-    lua_pushstring(L, vs_left(luaL_checkinteger(L, 1), buf));
     return 1;
 }
 
@@ -471,17 +388,11 @@ int host_open_term(lua_State *L) {
         {"paint", term_paint},
         {"wrapped", term_wrapped},
         {"fitted", term_fitted},
-        {"table", term_table},
-        {"row", term_row},
-        {"is_narrow", term_is_narrow},
         {"draw_layout", term_draw_layout},
-        {"rate", term_rate},
-        {"years", term_years},
         {"grouped", term_grouped},
         {"now_ms", term_now_ms},
         {"ago", term_ago},
         {"span", term_span},
-        {"left", term_left},
         {"iso", term_iso},
         {"time", term_time},
         {"time_operand", term_time_operand},

@@ -85,9 +85,15 @@ static int wire_read(lua_State *L) {
     return 2;
 }
 
+static volatile sig_atomic_t wire_has_signal; /* one that ends the command came */
+
+static void wire_on_signal(int number) {
+    if (number != SIGWINCH) wire_has_signal = 1;
+}
+
 static const int wire_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
 
-/* As poll.  A signal that arrives between the look at vs_interrupted and the wait ends the wait, too. */
+/* As poll.  A signal that arrives between the look at wire_has_signal and the wait ends the wait, too. */
 static int wire_poll(struct pollfd *at, nfds_t count, int ms) {
     const struct timespec span = {ms / 1000, ms % 1000 * 1000000L};
     sigset_t ends, before, open;
@@ -98,7 +104,7 @@ static int wire_poll(struct pollfd *at, nfds_t count, int ms) {
     open = before;
     for (size_t i = 0; i < VS_COUNT(wire_signals); i++)
         sigdelset(&open, wire_signals[i]);
-    int got = vs_interrupted() ? 0 : ppoll(at, count, ms < 0 ? NULL : &span, &open);
+    int got = wire_has_signal ? 0 : ppoll(at, count, ms < 0 ? NULL : &span, &open);
     int why = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = why;
@@ -118,7 +124,7 @@ static int wire_wait(lua_State *L) {
         lua_pop(L, 1);
     }
     bool is_fine = wire_poll(at, (nfds_t)count + 1, ms) >= 0 || errno == EINTR;
-    lua_pushboolean(L, is_fine && !vs_interrupted());
+    lua_pushboolean(L, is_fine && !wire_has_signal);
     lua_pushboolean(L, is_fine && at[0].revents != 0);
     return 2;
 }
@@ -133,13 +139,17 @@ static int wire_clock_ms(lua_State *L) {
 /* wire.catch_signals(in_waits_only): Ctrl-C, TERM and a hang-up end waiting instead of the program.  in_waits_only:
  * they interrupt no other call. */
 static int wire_catch_signals(lua_State *L) {
+    const struct sigaction act = {.sa_handler = wire_on_signal}; /* without SA_RESTART: a wait ends */
+    struct sigaction before;
     sigset_t ends;
-    vs_catch_signals();
-    if (!lua_toboolean(L, 1)) return 0;
     sigemptyset(&ends);
-    for (size_t i = 0; i < VS_COUNT(wire_signals); i++)
+    for (size_t i = 0; i < VS_COUNT(wire_signals); i++) {
+        bool is_ignored = sigaction(wire_signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+        if (wire_signals[i] == SIGHUP && is_ignored) continue; /* nohup */
+        sigaction(wire_signals[i], &act, NULL);
         sigaddset(&ends, wire_signals[i]);
-    pthread_sigmask(SIG_BLOCK, &ends, NULL);
+    }
+    if (lua_toboolean(L, 1)) pthread_sigmask(SIG_BLOCK, &ends, NULL);
     return 0;
 }
 
@@ -153,7 +163,7 @@ static int wire_rest_ms(lua_State *L) {
 }
 
 static int wire_interrupted(lua_State *L) {
-    lua_pushboolean(L, vs_interrupted());
+    lua_pushboolean(L, wire_has_signal);
     return 1;
 }
 

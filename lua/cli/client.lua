@@ -2,6 +2,7 @@
 -- It prints a token once, when it creates it.  The file stores the token's SHA-256.
 local cli = require "cli.lib.cli"
 local clients = require "clients"
+local tables = require "cli.lib.tables"
 local term = require "term"
 
 local FILE = "/etc/vesta/clients"
@@ -183,7 +184,7 @@ local function list(options, operands)
   end
   local rows = {}
   for i, account in ipairs(accounts) do rows[i] = row_of(account) end
-  term.table(COLUMNS, rows)
+  tables.print(COLUMNS, rows)
 end
 
 ---------------------------------------------------------------- the command

@@ -2,6 +2,7 @@
 -- Formulas only, and each is printed below the figures that it gives.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
+local tables = require "cli.lib.tables"
 local term = require "term"
 local vesta = require "vesta"
 
@@ -169,7 +170,7 @@ local function print_fits(plan)
       percent(fit.late), (term.iso(l.end_ms):gsub("T.*", "")), fit.verdict })
   end
   term.out("\n")
-  term.table(FIT_COLUMNS, table.move(others, 1, #others, #fitting + 1, fitting))
+  tables.print(FIT_COLUMNS, table.move(others, 1, #others, #fitting + 1, fitting))
   if plan.made then
     term.out("\n" .. MADE .. "  ")
     term.fitted(plan.made, 15, 15)
@@ -186,7 +187,7 @@ local function print_loads(plan)
       rate(load.together), term.span(load.outage_ms), paint = load == plan.load and { "cyan" } or nil }
   end
   term.out("\n")
-  term.table(LOAD_COLUMNS, rows)
+  tables.print(LOAD_COLUMNS, rows)
 end
 
 local function print_plan(plan)

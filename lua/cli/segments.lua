@@ -4,6 +4,7 @@ local cli = require "cli.lib.cli"
 local places = require "cli.lib.segments_places"
 local screen = require "screen"
 local store = require "store"
+local tables = require "cli.lib.tables"
 local term = require "term"
 local watch = require "cli.lib.watch"
 
@@ -54,13 +55,13 @@ local function print_row(look, row, is_narrow)
   local ms, a_second = row.updated_ms, speed(look, row)
   local updated = ms and term.iso(is_narrow and ms - ms % 1000 or ms) or "-"
   if row.delta ~= 1 then updated = ("%s  delta %d, remainder %d"):format(updated, row.delta, row.remainder) end
-  term.row(COLUMNS, { row.tag, number(row.max, 19, is_narrow), number(row.step, 7, is_narrow),
+  tables.row(COLUMNS, { row.tag, number(row.max, 19, is_narrow), number(row.step, 7, is_narrow),
     a_second and ("%.0f"):format(a_second) or "-", updated })
 end
 
 local function print_table(look)
-  local list, place, is_narrow = look.list, look.place, term.is_narrow(COLUMNS)
-  term.table(COLUMNS)
+  local list, place, is_narrow = look.list, look.place, tables.is_narrow(COLUMNS)
+  tables.print(COLUMNS)
   for i = 1, #list do print_row(look, list:row(i), is_narrow) end
   term.fitted(("%d %s in %s%s"):format(#list, #list == 1 and "tag" or "tags", place.shown,
     place.table and ", table " .. place.table or ""), 2, 0)

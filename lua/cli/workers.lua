@@ -2,6 +2,7 @@
 local cli = require "cli.lib.cli"
 local screen = require "screen"
 local stores = require "cli.lib.stores"
+local tables = require "cli.lib.tables"
 local term = require "term"
 local watch = require "cli.lib.watch"
 
@@ -20,14 +21,14 @@ end
 local function print_row(row, is_narrow)
   local holder = ("%s  %s%s%s"):format(row.holder ~= "" and row.holder or "-", row.identity,
     row.is_own and "" or "  [another layout's]", row.is_in_range and "" or "  [not a number of this layout]")
-  term.row(COLUMNS, { cli.unsigned(row.worker), row.state, row.left_ms and term.left(row.left_ms) or "-",
+  tables.row(COLUMNS, { cli.unsigned(row.worker), row.state, row.left_ms and cli.left(row.left_ms) or "-",
     row.clock_ms and ("%+.3f s"):format(row.clock_ms / 1000) or "-", used_below(row, is_narrow), term.clean(holder),
     paint = row.state == "expired" and { nil, "yellow" } or nil })
 end
 
 local function print_table(place, list)
-  local counts, is_narrow = list:counts(), term.is_narrow(COLUMNS)
-  term.table(COLUMNS)
+  local counts, is_narrow = list:counts(), tables.is_narrow(COLUMNS)
+  tables.print(COLUMNS)
   for i = 1, #list do print_row(list:row(i), is_narrow) end
   term.fitted(("%s: %d held, %d expired, %d free, %s never used; at %s by the store's clock"):format(
     stores.title(place), counts.held, counts.expired, counts.free, term.grouped(counts.never),

@@ -44,9 +44,47 @@ function cli.go(value, ...)
   return value, ...
 end
 
---- Ids per second from "50k/s", and years, for the option that messages name.
-function cli.rate(flag, text) return cli.go(term.rate(flag, text)) end
-function cli.years(flag, text) return cli.go(term.years(flag, text)) end
+local RATE_MAX = 1e15 -- far more than 62 bits can give; keeps infinity out
+local YEARS_MAX = 1e6
+local PER_SECOND = { [""] = 1, ["/s"] = 1, ["/ms"] = 1000, ["/min"] = 1 / 60, ["/h"] = 1 / 3600, ["/day"] = 1 / 86400 }
+local THOUSANDS = { [""] = 1, k = 1e3, M = 1e6 }
+
+-- The number that a text begins with, and the rest of the text.
+local function number_at(text)
+  local digits, exponent, rest = text:match "^(%d+%.?%d*)([eE]?[+-]?%d*)(.*)$"
+  if not digits then return nil end
+  local number = tonumber(digits .. exponent)
+  if number then return number, rest end
+  return tonumber(digits), exponent .. rest
+end
+
+--- Ids per second from "50k/s", for the option that messages name.
+function cli.rate(flag, text)
+  local rate, rest = number_at(text)
+  local thousands, unit = (rest or ""):match "^([kM]?)(.*)$"
+  local factor = rate and rate > 0 and rate <= RATE_MAX and PER_SECOND[unit]
+  if not factor then
+    cli.usage("%s is %s, which must be ids per time, such as 50000/s, 50k/s or 200/ms", flag, term.shown(text))
+  end
+  return rate * THOUSANDS[thousands] * factor + 0.0
+end
+
+--- Years above 0, likewise.
+function cli.years(flag, text)
+  local years, rest = number_at(text)
+  if not years or rest ~= "" or years <= 0 or years > YEARS_MAX then
+    cli.usage("%s is %s, which must be a number above 0, such as 30", flag, term.shown(text))
+  end
+  return years + 0.0
+end
+
+--- "11:59", "23:10:05", "120 days": how long is left.
+function cli.left(ms)
+  local s = math.max(ms // 1000, 0)
+  if s >= 100 * 86400 then return ("%d days"):format(s // 86400) end
+  if s >= 3600 then return ("%d:%02d:%02d"):format(s // 3600, s // 60 % 60, s % 60) end
+  return ("%d:%02d"):format(s // 60, s % 60)
+end
 
 --- Unix milliseconds of now, today, -1h, a day or RFC 3339; and the length of that time: of a day, or 0.
 function cli.time(text, now_ms) return cli.go(term.time_operand(text, now_ms)) end

@@ -5,6 +5,7 @@
 -- `seen` has: state; said (the newest answer to the view's own question, or nil), said_ms; trouble (why there is no
 -- newer one, or ""); of (the picked namespace, "": all); after (the tag before a page, or ""); now_ms.
 -- A server may have sent any text: page:line and page:fact make it harmless.
+local cli = require "cli.lib.cli"
 local json = require "cli.lib.json"
 local lines = require "cli.lib.lines"
 local state = require "cli.lib.top_state"
@@ -75,7 +76,7 @@ local function draw_row(page, now, ns)
   local name_width, bar_count = widths(page, now)
   local is_ending = ns.layout_end_ms ~= 0 and ns.layout_end_ms - now.unix_ms < state.YEAR_MS
   local worker = ns.has_lease and ("%d"):format(ns.worker) or "-"
-  local lease = ns.has_lease and term.left(ns.lease_end_ms - now.unix_ms) or "none"
+  local lease = ns.has_lease and cli.left(ns.lease_end_ms - now.unix_ms) or "none"
   local paint = not ns.is_ready and "red" or painted(ns.pauses_s > 0 or is_ending, "yellow")
   page:line(paint, ("%s %11s %s %7s %7s %7s %s"):format(pad(ns.name, name_width), many(ns.ids_s),
     bars_of(ns, bar_count), worker, lease, life_of(now, ns), ns.is_ready and "ready" or ns.why))
@@ -158,7 +159,7 @@ local function draw_clocks(page, now, ns)
   local lease_ms, life_ms = ns.lease_end_ms - now.unix_ms, ns.layout_end_ms - now.unix_ms
   if ns.has_lease then
     page:fact(nil, "  worker", ("%d, %s"):format(ns.worker, lease_ms > 0
-      and ("for %s more unless renewed"):format(term.left(lease_ms)) or "until now: it is renewed when it is needed"))
+      and ("for %s more unless renewed"):format(cli.left(lease_ms)) or "until now: it is renewed when it is needed"))
   end
   if ns.has_drift then
     page:fact(painted(is_off(ns), "yellow"), "  clock",
@@ -267,7 +268,7 @@ end
 local function draw_worker(page, seen, worker)
   local end_ms, clock_ms, left, until_text = end_of(seen.said, worker), get(worker, "clock_ms"), "-", ""
   local lease, holder = text(get(worker, "state"), 15), text(get(worker, "holder"))
-  if end_ms then left = term.left(end_ms - seen.state.unix_ms) end
+  if end_ms then left = cli.left(end_ms - seen.state.unix_ms) end
   if has_until(page) then until_text = ("%-22s"):format(end_ms and iso(end_ms) or "-") end
   page:line(painted(lease == "expired", "yellow"), ("%7s  %-8s %9s  %s%11s  %s  %s"):format(
     text(get(worker, "worker"), 23), lease, left, until_text,

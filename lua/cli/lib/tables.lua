@@ -1,0 +1,52 @@
+--- tables.lua -- tables for people: as wide as the terminal, and whole elsewhere.
+--
+-- A column: { title, width, narrow }.  A negative width aligns to the left.  `narrow` is the width if the terminal has
+-- no room for all columns, and 0 leaves the column out there.  The last column gets the rest of the line.
+-- A row: a list of texts; row.paint[i] is "red", "yellow" or "cyan".
+local term = require "term"
+
+local CELL_MIN = 8 -- of the last column, however narrow the terminal is
+
+local tables = {}
+
+--- Whether the terminal has no room for all widths.
+function tables.is_narrow(columns)
+  local all, room = -2, term.columns()
+  for _, column in ipairs(columns) do all = all + math.abs(column[2]) + 2 end
+  return room > 0 and room < all
+end
+
+local function cut(text, width) return #text > width and text:sub(1, width - 3) .. "..." or text end
+
+local function padded(text, width, is_narrow)
+  local size = math.abs(width)
+  if width > 0 then return (" "):rep(size - #text) .. text end
+  if is_narrow then text = cut(text, size) end
+  return text .. (" "):rep(size - #text)
+end
+
+--- Prints a row.
+function tables.row(columns, row)
+  local is_narrow, room, at, paint = tables.is_narrow(columns), term.columns(), 0, row.paint or {}
+  for i = 1, #columns - 1 do
+    local width = columns[i][is_narrow and 3 or 2]
+    if width ~= 0 then
+      local text = padded(row[i], width, is_narrow)
+      if paint[i] then text = term.paint(paint[i]) .. text .. term.paint "plain" end
+      term.out(text .. "  ")
+      at = at + math.abs(width) + 2
+    end
+  end
+  local last = row[#columns]
+  term.out((room > 0 and cut(last, math.max(room - at, CELL_MIN)) or last) .. "\n")
+end
+
+--- Prints a head, and rows if there are some.
+function tables.print(columns, rows)
+  local titles = {}
+  for i, column in ipairs(columns) do titles[i] = column[1] end
+  tables.row(columns, titles)
+  for _, row in ipairs(rows or {}) do tables.row(columns, row) end
+end
+
+return tables
