@@ -113,10 +113,11 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
 /* Whether a clock reading may be believed, and the lease still be used.  VESTA_OK, or the pause. */
 static int may_trust(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
                      struct vesta_pause *pause) {
-    int64_t doubt_us = vs_clock_doubt_us(map, gen->clock, now_us);
+    struct vs_instant now = {now_us, gen->clock->boot_us(gen->clock->self)};
+    int64_t doubt_us = vs_clock_doubt_us(map, now);
     if (doubt_us) return pause_why(pause, VESTA_CLOCK_AHEAD, index, doubt_us);
     int64_t deadline = atomic_load_explicit(&map->slot[index].deadline_boot_us, memory_order_relaxed);
-    if (deadline && gen->clock->boot_us(gen->clock->self) >= deadline) return pause_lease(gen, map, index, pause);
+    if (deadline && now.boot_us >= deadline) return pause_lease(gen, map, index, pause);
     return VESTA_OK;
 }
 
@@ -503,11 +504,11 @@ int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, ui
 int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t ahead_ms) {
     const struct vs_shape *shape = &gen->shape;
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
-    int64_t now_us = gen->clock->unix_us(gen->clock->self);
+    const struct vs_instant now = vs_instant_now(gen->clock);
     int64_t from_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
-    int64_t behind_us = from_us > now_us ? from_us - now_us : 0, ahead_us_max = VESTA_BORROW_MS_MAX * INT64_C(1000);
+    int64_t behind_us = from_us > now.unix_us ? from_us - now.unix_us : 0, ahead_us_max = VESTA_BORROW_MS_MAX * INT64_C(1000);
     /* a leap that is not confirmed is nothing to borrow from: it may be decades */
-    if (now_us > from_us && vs_clock_doubt_us(map, gen->clock, now_us) == 0) from_us = now_us;
+    if (now.unix_us > from_us && vs_clock_doubt_us(map, now) == 0) from_us = now.unix_us;
     int64_t ahead_us = ahead_ms < 0                     ? behind_us + shape->unit_us
                        : ahead_ms < VESTA_BORROW_MS_MAX ? ahead_ms * 1000
                                                         : ahead_us_max;

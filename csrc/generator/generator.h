@@ -85,10 +85,18 @@ int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick);
 /* One past the last tick of the layout. */
 uint64_t vs_tick_end(const struct vs_shape *shape);
 
-/* 0: the clock may be believed; else microseconds until it may.  Reads BOOTTIME. */
-int64_t vs_clock_doubt_us(struct vs_map *map, const struct vesta_clock *clock, int64_t unix_us);
+/* Both clocks, read one right after the other. */
+struct vs_instant {
+    int64_t unix_us, boot_us;
+};
+static inline struct vs_instant vs_instant_now(const struct vesta_clock *clock) {
+    int64_t unix_us = clock->unix_us(clock->self);
+    return (struct vs_instant){unix_us, clock->boot_us(clock->self)};
+}
+/* 0: the clock may be believed; else microseconds until it may. */
+int64_t vs_clock_doubt_us(struct vs_map *map, struct vs_instant now);
 /* Follows small steps (a keeper calls it with every renewal). */
-void vs_clock_anchor(struct vs_map *map, const struct vesta_clock *clock);
+void vs_clock_anchor(struct vs_map *map, struct vs_instant now);
 
 /* How many ids there are room for just now; what lies between the clock and its bound in all, with what may be ahead of
  * it or is borrowed; and when the next unit, of how many ids and how long, begins.  Of the clock alone: a lease's end is

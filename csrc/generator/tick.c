@@ -77,12 +77,11 @@ static bool is_small(int64_t diff_us) {
     return diff_us >= -VS_CLOCK_LEAP_US && diff_us <= VS_CLOCK_LEAP_US;
 }
 
-int64_t vs_clock_doubt_us(struct vs_map *map, const struct vesta_clock *clock, int64_t unix_us) {
+int64_t vs_clock_doubt_us(struct vs_map *map, struct vs_instant now) {
     struct vs_shared *shared = &map->shared;
-    int64_t boot_us = clock->boot_us(clock->self);
     int64_t known = atomic_load_explicit(&shared->offset_us, memory_order_relaxed);
-    int64_t diff = unix_us - boot_us - known;
-    uint64_t leap = atomic_load_explicit(&shared->leap, memory_order_relaxed), met = pack_leap(boot_us, diff);
+    int64_t diff = now.unix_us - now.boot_us - known;
+    uint64_t leap = atomic_load_explicit(&shared->leap, memory_order_relaxed), met = pack_leap(now.boot_us, diff);
     if (is_small(diff)) {
         if (leap) atomic_store_explicit(&shared->leap, 0, memory_order_relaxed);
         return 0;
@@ -91,7 +90,7 @@ int64_t vs_clock_doubt_us(struct vs_map *map, const struct vesta_clock *clock, i
         leap = met; /* a new offset: its minute starts now */
         atomic_store_explicit(&shared->leap, leap, memory_order_relaxed);
     }
-    int64_t stood_us = boot_us - ((int64_t)(leap >> 32) - 1) * 1000000;
+    int64_t stood_us = now.boot_us - ((int64_t)(leap >> 32) - 1) * 1000000;
     if (stood_us >= VS_CLOCK_CONFIRM_US) {
         atomic_compare_exchange_strong_explicit(&shared->offset_us, &known, known + diff, memory_order_relaxed,
                                                 memory_order_relaxed);
@@ -101,8 +100,8 @@ int64_t vs_clock_doubt_us(struct vs_map *map, const struct vesta_clock *clock, i
     return diff > 0 ? VS_CLOCK_CONFIRM_US - stood_us : 0;
 }
 
-void vs_clock_anchor(struct vs_map *map, const struct vesta_clock *clock) {
-    int64_t offset = clock->unix_us(clock->self) - clock->boot_us(clock->self);
+void vs_clock_anchor(struct vs_map *map, struct vs_instant now) {
+    int64_t offset = now.unix_us - now.boot_us;
     int64_t known = atomic_load_explicit(&map->shared.offset_us, memory_order_relaxed);
     if (is_small(offset - known))
         atomic_compare_exchange_strong_explicit(&map->shared.offset_us, &known, offset, memory_order_relaxed,

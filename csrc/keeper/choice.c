@@ -48,9 +48,8 @@ void vs_question_ask(struct vs_file *file, const struct vs_term *term, struct vs
 }
 
 static bool is_awaited(struct vs_file *file, struct vs_term *term) {
-    const struct vesta_clock *clock = term->clock;
     uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
-    int64_t now_us = clock->boot_us(clock->self), until_us = file->question.until_boot_us;
+    int64_t now_us = term->boot_us, until_us = file->question.until_boot_us;
     if (!atomic_load(&file->question.open) || now_us >= until_us || vs_file_is_to_stop(file) ||
         vs_map_must_rest(term->map))
         return false;

@@ -88,19 +88,16 @@ static bool is_orphan(struct vs_keeping *k) {
     bool is_well = !lease->published || (lease->after == VS_PH_HELD && lease->troubles == 0);
     bool stopped = atomic_load(&k->term.map->shared.stopped) != 0;
     if (!is_well || stopped) return false;
-    uint64_t changes = vs_maps_changes(k->file->anchor.header.maps, k->term.clock->boot_us(k->term.clock->self));
+    uint64_t changes = vs_maps_changes(k->file->anchor.header.maps, k->term.boot_us);
     if (changes != k->named_at && !vs_mapping_is_named(&k->file->mapping)) return true;
     k->named_at = changes;
     return false;
 }
 
-/* A store that is not asked for a while may close what others need; by this clock, for it goes on in its sleep.  A rest
- * begins before there is a store. */
-static void lay_down(struct vs_keeping *k, int64_t until_boot_us) {
-    const struct vesta_clock *clock = k->term.clock;
-    if (!k->store) return;
-    int64_t ms = (until_boot_us - clock->boot_us(clock->self)) / 1000;
-    if (k->store->leases->idle && ms >= 0) k->store->leases->idle(k->store, ms);
+/* A store that is not asked for a while may close what others need.  A rest begins before there is a store. */
+static void lay_down(struct vs_keeping *k, int64_t now_us, int64_t until_boot_us) {
+    if (k->store && k->store->leases->idle && until_boot_us >= now_us)
+        k->store->leases->idle(k->store, now_us, until_boot_us);
 }
 
 /* A store that broke a connection, or is another file now, may have gone back: no id is given for longer than needs be
@@ -108,9 +105,10 @@ static void lay_down(struct vs_keeping *k, int64_t until_boot_us) {
 static bool is_stirred(struct vs_keeping *k) {
     const struct vs_lease *lease = &k->term.lease;
     bool is_well = lease->published && lease->after == VS_PH_HELD && lease->troubles == 0;
-    int64_t age_us = k->term.clock->boot_us(k->term.clock->self) - lease->renewed_boot_us;
+    int64_t now_us = k->term.boot_us;
     assert(!is_well || k->store);
-    return is_well && age_us >= VS_STORE_RETRY_US && k->store->leases->stirred && k->store->leases->stirred(k->store);
+    return is_well && now_us - lease->renewed_boot_us >= VS_STORE_RETRY_US && k->store->leases->stirred &&
+           k->store->leases->stirred(k->store, now_us);
 }
 
 /* A holder that waits for nothing but the time to look after its lease. */
@@ -130,7 +128,7 @@ static bool is_quiet(const struct vs_keeping *k, bool on_want) {
  * for all of them. */
 static void begin_nap(struct vs_keeping *k, int64_t now_us, int64_t until_boot_us, bool on_want) {
     note_store(k);
-    lay_down(k, until_boot_us);
+    lay_down(k, now_us, until_boot_us);
     k->look_us = is_quiet(k, on_want) ? QUIET_US : NAP_US;
     k->until_boot_us = until_boot_us;
     if (!is_at_ease(k, on_want)) return;
@@ -145,7 +143,7 @@ static void begin_nap(struct vs_keeping *k, int64_t now_us, int64_t until_boot_u
 static bool nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
     struct vs_keeping *k = keeping_of(term);
     uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
-    int64_t now_us = term->clock->boot_us(term->clock->self);
+    int64_t now_us = term->boot_us;
     assert(!vs_process_is_locked());
     if (!term->is_under_way) begin_nap(k, now_us, until_boot_us, on_want);
     until_boot_us = k->until_boot_us;
@@ -197,7 +195,8 @@ static bool choose(struct vs_keeping *k, struct vs_event *ev) {
     k->asks = reply.outcome == VS_STORE_OK && is_judged(k->file);
     if (k->asks) {
         vs_question_ask(k->file, &k->term, listing);
-        lay_down(k, k->term.clock->boot_us(k->term.clock->self));
+        int64_t now_us = k->term.clock->boot_us(k->term.clock->self);
+        lay_down(k, now_us, now_us);
         return false;
     }
     if (reply.outcome == VS_STORE_OK)

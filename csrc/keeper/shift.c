@@ -68,12 +68,11 @@ static int find_next(struct vs_shift *shift, bool holds, struct now *now) {
 }
 
 /* With the lock held. */
-static struct vs_task *find_due(struct vs_shift *shift) {
-    struct now now = {NULL, 0};
+static struct vs_task *find_due(struct vs_shift *shift, struct now *now) {
     bool holds = shift->row < VS_SHIFT_ROW;
     assert(!shift->running);
-    int at = find_next(shift, holds, &now);
-    if (at < 0) at = find_next(shift, holds = !holds, &now);
+    int at = find_next(shift, holds, now);
+    if (at < 0) at = find_next(shift, holds = !holds, now);
     if (at < 0) return NULL;
     shift->row = holds && shift->row < VS_SHIFT_ROW ? shift->row + 1 : 0;
     shift->at[holds] = at;
@@ -101,16 +100,15 @@ static void run(struct vs_shift *shift, struct vs_task *task) {
 
 /* Until one of them is due.  With the lock held, which is let go meanwhile: a task that is taken away then may leave an
  * address where nothing is, which the kernel minds and nobody else. */
-static void wait_for_any(struct vs_shift *shift, uint32_t bell) {
+static void wait_for_any(struct vs_shift *shift, uint32_t bell, struct now *now) {
     struct vs_sleep on[VS_FUTEXES_MAX];
-    struct now now = {NULL, 0};
     int count = 0;
     int64_t us = IDLE_US;
     for (int i = 0; i < shift->count; i++) {
         const struct vs_task *task = shift->task[i];
         if (task->is_over) continue;
         on[count++] = (struct vs_sleep){task->word, task->seen};
-        int64_t left = left_us(task, &now);
+        int64_t left = left_us(task, now);
         if (left < us) us = left;
     }
     on[count] = (struct vs_sleep){&shift->bell, bell};
@@ -126,11 +124,12 @@ static void *shift_main(void *arg) {
     pthread_mutex_lock(&shift->lock);
     while (!shift->ends) {
         uint32_t bell = atomic_load(&shift->bell);
-        struct vs_task *task = find_due(shift);
+        struct now now = {NULL, 0};
+        struct vs_task *task = find_due(shift, &now);
         if (task)
             run(shift, task);
         else
-            wait_for_any(shift, bell);
+            wait_for_any(shift, bell, &now);
     }
     pthread_mutex_unlock(&shift->lock);
     return NULL;

@@ -58,7 +58,8 @@ bool vs_term_take(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid
 void vs_term_beat(struct vs_term *term, int64_t for_us) {
     assert(for_us >= 0);
     if (!term->token || vs_term_is_replaced(term)) return;
-    int64_t until_us = term->clock->boot_us(term->clock->self) + (for_us > VS_PULSE_US ? for_us : VS_PULSE_US);
+    assert(term->boot_us); /* a step is under way */
+    int64_t until_us = term->boot_us + (for_us > VS_PULSE_US ? for_us : VS_PULSE_US);
     atomic_store(&term->map->shared.pulse_boot_us, until_us);
 }
 
@@ -212,12 +213,12 @@ static bool carry_out(struct vs_term *term, const struct vs_action *action, stru
 
 /* What is true now, whatever happened. */
 static void look_around(struct vs_term *term, struct vs_event *ev) {
-    const struct vesta_clock *clock = term->clock;
     struct vs_lease *lease = &term->lease;
     uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
-    ev->unix_us = clock->unix_us(clock->self);
-    ev->boot_us = clock->boot_us(clock->self);
-    ev->doubt_us = vs_clock_doubt_us(term->map, clock, ev->unix_us);
+    const struct vs_instant now = vs_instant_now(term->clock);
+    ev->unix_us = now.unix_us;
+    ev->boot_us = term->boot_us = now.boot_us;
+    ev->doubt_us = vs_clock_doubt_us(term->map, now);
     ev->wanted = want != term->want_seen;
     if (ev->kind == VS_EV_WAKE) term->want_seen = want;
     bool open = lease->slot >= 0 && lease->published;
@@ -225,7 +226,7 @@ static void look_around(struct vs_term *term, struct vs_event *ev) {
     ev->leave = open && atomic_load(&term->map->shared.leave) == (uint32_t)lease->slot + 1;
     ev->stirred = term->is_stirred;
     term->is_stirred = false;
-    vs_clock_anchor(term->map, clock);
+    vs_clock_anchor(term->map, now);
 }
 
 /* Another keeper of this file went on without us, or the file is done with: to renew what nobody issues from would
@@ -265,6 +266,7 @@ enum vs_term_end vs_term_serve(struct vs_term *term) {
     struct vs_event ev = {.kind = VS_EV_WAKE, .cursor = term->cursor};
     struct vs_action action = {.kind = term->doing, .until_boot_us = term->until_boot_us, .on_want = term->on_want};
     assert(term->lease.phase == VS_PH_NS_READ || term->is_under_way); /* just begun, or left while it waited */
+    if (term->is_under_way) term->boot_us = term->clock->boot_us(term->clock->self);
     for (;;) {
         enum vs_term_end end = term->is_under_way ? VS_TERM_WAITS : decide(term, &ev, &action);
         if (end != VS_TERM_WAITS) return end;
@@ -303,9 +305,10 @@ bool vs_term_rest(struct vs_term *term) {
     while (atomic_load(&shared->rest) == VS_RESTING && term->ops->stop(term) == VS_KEEP_ON &&
            !vs_term_is_replaced(term)) {
         uint32_t resting = VS_RESTING;
+        term->boot_us = term->clock->boot_us(term->clock->self);
         if (atomic_load(&shared->want) != term->want_seen)
             atomic_compare_exchange_strong(&shared->rest, &resting, VS_AWAKE);
-        else if (!term->ops->sleep(term, term->clock->boot_us(term->clock->self) + REST_US, true))
+        else if (!term->ops->sleep(term, term->boot_us + REST_US, true))
             return false;
     }
     return true;

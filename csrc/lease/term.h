@@ -37,6 +37,7 @@ struct vs_term {
     bool is_stirred;    /* the last sleep ended because the store may be another now */
     bool was_named;     /* the last choice was a policy's, not the default one */
     bool has_rested;    /* what a rest asks for is done, whether or not it is over */
+    int64_t boot_us;    /* of the step under way: read once for all that the step does */
     /* what outlasts a wait: of the action that the world has not answered yet, and of the last event */
     bool is_under_way, on_want;
     enum vs_do doing; /* a sleep, or a choice */
@@ -71,8 +72,8 @@ bool vs_term_is_silent(const struct vs_map *map, struct vs_watched *was, int64_t
 /* Begins a term under `token`, in the place of the keeper that `was` there: false where another was faster.  Its
  * predecessor may be alive, and go on until it sees that: two keepers at once are wasteful, not wrong. */
 bool vs_term_take(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid, int64_t boot_us);
-/* Shows that this keeper is well, and that it need not be heard of again for `for_us`: as long as a call may take that
- * it is about to make. */
+/* Shows that this keeper is well in the step under way, and that it need not be heard of again for `for_us`: as long as
+ * a call may take that it is about to make. */
 void vs_term_beat(struct vs_term *term, int64_t for_us);
 /* Whether another has taken this keeper's place. */
 bool vs_term_is_replaced(const struct vs_term *term);

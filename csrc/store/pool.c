@@ -75,32 +75,40 @@ unsigned vs_pool_leave(struct vs_pool *pool, void *links[VS_POOL_MAX]) {
     return count;
 }
 
-/* With the lock held, which is let go: what is taken out here is ended outside it. */
-static void weed(struct vs_pool *pool, int64_t boot_us) {
+/* Connections that were taken out with the lock held, to be ended without it. */
+struct weeds {
+    void *link[VS_POOL_MAX];
+    unsigned count;
+};
+
+static void weed(struct vs_pool *pool, int64_t boot_us, struct weeds *out) {
     const struct vs_pool_kind *kind = pool->kind;
-    void *out[VS_POOL_MAX];
-    unsigned ended = 0, left = 0;
+    unsigned left = 0;
     for (unsigned i = 0; i < pool->count; i++) {
         bool is_lost = kind->is_lost(pool->idle[i].link);
         pool->losses += is_lost;
         if (is_lost || boot_us - pool->idle[i].since_us > kind->idle_us)
-            out[ended++] = pool->idle[i].link;
+            out->link[out->count++] = pool->idle[i].link;
         else
             pool->idle[left++] = pool->idle[i];
     }
     pool->count = left;
     pool->looked_us = boot_us;
-    vs_process_unlock();
-    for (unsigned i = 0; i < ended; i++)
-        kind->end(out[i]);
 }
 
-void *vs_pool_take(struct vs_pool *pool, int64_t boot_us) {
+static void end_weeds(const struct vs_pool_kind *kind, const struct weeds *out) {
+    for (unsigned i = 0; i < out->count; i++)
+        kind->end(out->link[i]);
+}
+
+void *vs_pool_take(struct vs_pool *pool, int64_t boot_us, unsigned *losses) {
+    struct weeds out = {.count = 0};
     lock(pool);
-    weed(pool, boot_us);
-    lock(pool);
+    weed(pool, boot_us, &out);
     void *link = pool->count ? pool->idle[--pool->count].link : NULL;
+    *losses = pool->losses;
     vs_process_unlock();
+    end_weeds(pool->kind, &out);
     return link;
 }
 
@@ -121,17 +129,13 @@ unsigned vs_pool_lose(struct vs_pool *pool) {
 }
 
 unsigned vs_pool_losses(struct vs_pool *pool, int64_t boot_us) {
+    struct weeds out = {.count = 0};
     lock(pool);
     int64_t age_us = boot_us - pool->looked_us;
-    if (age_us >= 0 && age_us < LOOK_US) {
-        unsigned losses = pool->losses;
-        vs_process_unlock();
-        return losses;
-    }
-    weed(pool, boot_us);
-    lock(pool);
+    if (age_us < 0 || age_us >= LOOK_US) weed(pool, boot_us, &out);
     unsigned losses = pool->losses;
     vs_process_unlock();
+    end_weeds(pool->kind, &out);
     return losses;
 }
 

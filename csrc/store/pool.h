@@ -24,8 +24,8 @@ struct vs_pool *vs_pool_enter(const struct vs_pool_kind *kind, const void *key, 
 /* One less.  Behind the last the pool is gone: what it had is the caller's to end.  Returns how many. */
 unsigned vs_pool_leave(struct vs_pool *pool, void *links[VS_POOL_MAX]);
 
-/* The connection that was put back last, or NULL.  A forked child has none of its parent's. */
-void *vs_pool_take(struct vs_pool *pool, int64_t boot_us);
+/* The connection that was put back last, or NULL; and vs_pool_losses.  A forked child has none of its parent's. */
+void *vs_pool_take(struct vs_pool *pool, int64_t boot_us, unsigned *losses);
 void vs_pool_put(struct vs_pool *pool, void *link, int64_t boot_us);
 
 /* One that a call had was ended by the other side: that makes one more of these. */

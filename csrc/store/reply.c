@@ -130,9 +130,11 @@ struct vs_store vs_store_base(const struct vs_backend *backend, const struct vs_
 _Static_assert(SLICE_MS < VS_STORE_CALL_MS, "a store that is cut is noticed before a call is over");
 _Static_assert(VS_STORE_CALL_MS <= VS_STORE_LIST_MS, "a listing may take longer than a call");
 
-void vs_call_begin(struct vs_store *store, int64_t ms_max) {
+int64_t vs_call_begin(struct vs_store *store, int64_t ms_max) {
     assert(ms_max > 0);
-    store->until_us = store->clock->boot_us(store->clock->self) + ms_max * 1000;
+    int64_t now_us = store->clock->boot_us(store->clock->self);
+    store->until_us = now_us + ms_max * 1000;
+    return now_us;
 }
 
 int64_t vs_call_left_ms(const struct vs_store *store) {

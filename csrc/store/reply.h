@@ -68,8 +68,8 @@ bool vs_is_number(const char *name, uint64_t *number);
 
 /* ------------------------------------------------------------------ a call's time */
 
-/* A call begins, and may take this long. */
-void vs_call_begin(struct vs_store *store, int64_t ms_max);
+/* A call begins, and may take this long.  Returns its beginning, in boot time. */
+int64_t vs_call_begin(struct vs_store *store, int64_t ms_max);
 /* What is left of it; 0 or less: it is over. */
 int64_t vs_call_left_ms(const struct vs_store *store);
 /* As much of that as may be waited for at once: a store that is cut meanwhile is noticed behind it. */

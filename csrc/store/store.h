@@ -174,11 +174,11 @@ struct vs_store_leases {
     /* reply->ns is what a later ns_read will find. */
     void (*ns_swap)(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                     struct vs_reply *reply);
-    /* Nothing will be asked of it for so long, if only for a moment: what it keeps open meanwhile, others may need.  NULL:
+    /* Nothing will be asked of it until then, if only for a moment: what it keeps open meanwhile, others may need.  NULL:
      * it keeps nothing. */
-    void (*idle)(struct vs_store *store, int64_t ms);
+    void (*idle)(struct vs_store *store, int64_t now_boot_us, int64_t until_boot_us);
     /* Whether it may be another store than the last call met: told without asking it.  NULL: that cannot be told. */
-    bool (*stirred)(struct vs_store *store);
+    bool (*stirred)(struct vs_store *store, int64_t now_boot_us);
 };
 
 /* Counters, which belong to no namespace.  Each write is one atomic, durable step, and its outcomes are those of any

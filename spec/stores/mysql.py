@@ -56,7 +56,7 @@ def _():
 
 @claim("the contract holds, with those rights")
 def _():
-    contract(CONTRACT, OWNER, 16)
+    contract(CONTRACT, OWNER, 17)
 
 
 @claim("whoever may not is told so, and no password is told")

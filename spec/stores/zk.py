@@ -63,12 +63,12 @@ def _():
 
 @claim("the contract holds")
 def _():
-    contract(CONTRACT, uri(), 16)
+    contract(CONTRACT, uri(), 17)
 
 
 @claim("the contract holds where anyone may write, if the URI says so")
 def _():
-    contract(CONTRACT, uri("", root="/open", more="?acl=open"), 16)
+    contract(CONTRACT, uri("", root="/open", more="?acl=open"), 17)
 
 
 @claim("the contract of counters holds, where anyone may write alike")

@@ -112,7 +112,7 @@ static void term_begin(const char *layout, enum vesta_pacing pacing, bool has_wo
 }
 
 /* A term of so long. */
-static void term_serve(const struct vs_lease_timing *timing, int64_t for_us) {
+__attribute__((unused)) static void term_serve(const struct vs_lease_timing *timing, int64_t for_us) {
     term.end_boot_us = term.w.time.boot_us + for_us;
     term.real = (struct vs_term){term.w.map, &term.w.clock, &term.w.layout, &term_ops, .pid = 1};
     vs_term_begin(&term.real, "here pid 1", timing);

@@ -26,6 +26,11 @@ static void leave(struct vs_pool *pool, unsigned links) {
     CHECK_EQ_I64(vs_pool_leave(pool, left), links);
 }
 
+static void *take_at(struct vs_pool *pool, int64_t boot_us) {
+    unsigned losses;
+    return vs_pool_take(pool, boot_us, &losses);
+}
+
 static void one_address_has_one(void) {
     struct vs_pool *a = vs_pool_enter(&kind, "a", 2), *again = vs_pool_enter(&kind, "a", 2),
                    *b = vs_pool_enter(&kind, "b", 2);
@@ -40,12 +45,12 @@ static void one_address_has_one(void) {
 static void each_is_had_by_one(void) {
     struct link first = {false, false}, second = {false, false};
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
-    CHECK(vs_pool_take(pool, 0) == NULL);
+    CHECK(take_at(pool, 0) == NULL);
     vs_pool_put(pool, &first, 0);
     vs_pool_put(pool, &second, 0);
-    CHECK(vs_pool_take(pool, 0) == &second); /* so that those that are not needed grow old */
-    CHECK(vs_pool_take(pool, 0) == &first);
-    CHECK(vs_pool_take(pool, 0) == NULL);
+    CHECK(take_at(pool, 0) == &second); /* so that those that are not needed grow old */
+    CHECK(take_at(pool, 0) == &first);
+    CHECK(take_at(pool, 0) == NULL);
     vs_pool_put(pool, &first, 0);
     CHECK(!first.is_ended && !second.is_ended);
     leave(pool, 1);
@@ -77,7 +82,7 @@ static void what_is_old_is_ended(void) {
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
     vs_pool_put(pool, &old, 0);
     vs_pool_put(pool, &young, IDLE_US);
-    CHECK(vs_pool_take(pool, IDLE_US + 1) == &young);
+    CHECK(take_at(pool, IDLE_US + 1) == &young);
     CHECK(old.is_ended && !young.is_ended);
     leave(pool, 0);
 }
@@ -97,14 +102,14 @@ static void a_child_has_none(void) {
     vs_pool_put(pool, &link, 0);
     pid_t child = fork();
     if (child == 0) {
-        bool has_none = vs_pool_take(pool, 0) == NULL && !link.is_ended;
+        bool has_none = take_at(pool, 0) == NULL && !link.is_ended;
         link.is_lost = true;
         _exit(has_none && vs_pool_losses(pool, INT64_C(1000000)) == 0 && !link.is_ended ? 0 : 1);
     }
     int status = -1;
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     CHECK_EQ_I64(status, 0);
-    CHECK(vs_pool_take(pool, 0) == &link);
+    CHECK(take_at(pool, 0) == &link);
     leave(pool, 0);
 }
 

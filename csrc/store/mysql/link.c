@@ -349,20 +349,20 @@ bool vs_mysql_enter(struct mysql_store *self) {
     return self->pool != NULL;
 }
 
+static int64_t clock_us(const struct mysql_store *self) {
+    return self->base.clock->boot_us(self->base.clock->self);
+}
+
 void vs_mysql_leave(struct mysql_store *self) {
     void *links[VS_POOL_MAX];
     if (!self->pool) return;
-    vs_mysql_park(self);
+    vs_mysql_park(self, clock_us(self));
     end_late(self);
     for (unsigned left = vs_pool_leave(self->pool, links); left > 0; left--)
         end_parked(links[left - 1]);
 }
 
-static int64_t now_us(const struct mysql_store *self) {
-    return self->base.clock->boot_us(self->base.clock->self);
-}
-
-void vs_mysql_park(struct mysql_store *self) {
+void vs_mysql_park(struct mysql_store *self, int64_t now_us) {
     leave_to_parent(self);
     if (!self->my && !self->making) return;
     struct parked *parked = malloc(sizeof *parked);
@@ -371,12 +371,15 @@ void vs_mysql_park(struct mysql_store *self) {
     *parked = (struct parked){self->my, self->has_tables, self->making};
     self->my = NULL;
     self->making = NULL;
-    vs_pool_put(self->pool, parked, now_us(self));
+    vs_pool_put(self->pool, parked, now_us);
 }
 
-static void take_parked(struct mysql_store *self) {
-    self->losses = vs_pool_losses(self->pool, now_us(self));
-    struct parked *parked = self->my || self->making ? NULL : vs_pool_take(self->pool, now_us(self));
+static void take_parked(struct mysql_store *self, int64_t now_us) {
+    struct parked *parked = NULL;
+    if (self->my || self->making)
+        self->losses = vs_pool_losses(self->pool, now_us);
+    else
+        parked = vs_pool_take(self->pool, now_us, &self->losses);
     if (!parked) return;
     self->my = parked->my;
     self->has_tables = parked->has_tables;
@@ -384,10 +387,10 @@ static void take_parked(struct mysql_store *self) {
     free(parked);
 }
 
-bool vs_mysql_stirred(struct vs_store *store) {
+bool vs_mysql_stirred(struct vs_store *store, int64_t now_boot_us) {
     const struct mysql_store *self = (const struct mysql_store *)store;
     if (self->process != vs_process_token()) return false;
-    return self->my ? is_stale(self->my) : vs_pool_losses(self->pool, now_us(self)) != self->losses;
+    return self->my ? is_stale(self->my) : vs_pool_losses(self->pool, now_boot_us) != self->losses;
 }
 
 /* What was ended since it was made, or taken, others are told of. */
@@ -411,15 +414,15 @@ static bool has_tables(struct mysql_store *self, bool needs_tables, struct vs_re
 static void keep_late(struct mysql_store *self) {
     end_late(self);
     self->late = self->my;
-    self->late_until_us = now_us(self) + LATE_US;
+    self->late_until_us = clock_us(self) + LATE_US;
     self->my = NULL;
 }
 
 /* No second connection is opened beside one that waits in the server.  False with the reply filled. */
 static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
-    while (self->late && !is_stale(self->late) && now_us(self) < self->late_until_us) {
+    while (self->late && !is_stale(self->late) && clock_us(self) < self->late_until_us) {
         struct pollfd fd = {.fd = mysql_get_socket(self->late), .events = POLLIN};
-        int64_t slice_ms = vs_call_slice_ms(&self->base), left_ms = (self->late_until_us - now_us(self) + 999) / 1000;
+        int64_t slice_ms = vs_call_slice_ms(&self->base), left_ms = (self->late_until_us - clock_us(self) + 999) / 1000;
         if (slice_ms <= 0)
             return vs_answer(reply, VS_STORE_DOWN,
                              "%.60s: no answer in time: the server has not ended the last statement",
@@ -434,9 +437,9 @@ static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
 bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables, struct vs_reply *reply) {
     vs_reply_clear(reply);
     leave_to_parent(self);
-    vs_call_begin(&self->base, ms_max);
+    int64_t now_us = vs_call_begin(&self->base, ms_max);
     if (!await_late(self, reply)) return false;
-    take_parked(self);
+    take_parked(self, now_us);
     assert(!self->my || !self->making); /* a connection, or one on its way */
     drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);

@@ -66,12 +66,12 @@ bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply);
 bool vs_mysql_no_answer(struct mysql_store *self, const char *why, struct vs_reply *reply);
 
 /* Whether the server has ended the connection, as it does where it is restarted, or another takes its place. */
-bool vs_mysql_stirred(struct vs_store *store);
+bool vs_mysql_stirred(struct vs_store *store, int64_t now_boot_us);
 
 /* Closes the connection; in a forked child it only forgets the parent's. */
 void vs_mysql_drop(struct mysql_store *self);
 /* Leaves it to whoever calls next. */
-void vs_mysql_park(struct mysql_store *self);
+void vs_mysql_park(struct mysql_store *self, int64_t now_us);
 /* One more store of self->place, and one less; false: no memory. */
 bool vs_mysql_enter(struct mysql_store *self);
 void vs_mysql_leave(struct mysql_store *self);

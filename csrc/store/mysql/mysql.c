@@ -378,9 +378,9 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
 }
 
 /* A connection costs several round trips, so it is kept from one renewal to the next. */
-static void mysql_store_idle(struct vs_store *store, int64_t ms) {
-    (void)ms;
-    vs_mysql_park(self_of(store));
+static void mysql_store_idle(struct vs_store *store, int64_t now_boot_us, int64_t until_boot_us) {
+    (void)until_boot_us;
+    vs_mysql_park(self_of(store), now_boot_us);
 }
 
 /* ------------------------------------------------------------------ opening */

@@ -255,7 +255,8 @@ static bool read_counter(struct sqlite_store *self, uint32_t *counter) {
 }
 
 /* Another file in its place, or one that has seen fewer transactions than before: an older copy. */
-static bool sqlite_stirred(struct vs_store *store) {
+static bool sqlite_stirred(struct vs_store *store, int64_t now_boot_us) {
+    (void)now_boot_us;
     struct sqlite_store *self = self_of(store);
     struct stat st;
     uint32_t counter = 0;

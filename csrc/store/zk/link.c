@@ -112,7 +112,7 @@ static void end_parked(void *link) {
 #define IDLE_US 2000000 /* a server lets in 60 of one address */
 static const struct vs_pool_kind kind = {IDLE_US, parked_is_lost, end_parked};
 
-static int64_t now_us(const struct zk_store *self) {
+static int64_t clock_us(const struct zk_store *self) {
     return self->base.clock->boot_us(self->base.clock->self);
 }
 
@@ -125,7 +125,7 @@ bool vs_zk_enter(struct zk_store *self) {
 void vs_zk_leave(struct zk_store *self) {
     void *links[VS_POOL_MAX];
     if (!self->pool) return;
-    vs_zk_park(self);
+    vs_zk_park(self, clock_us(self));
     unsigned count = vs_pool_leave(self->pool, links);
     for (; count > 1; count--)
         end_parked(links[count - 1]);
@@ -137,32 +137,35 @@ void vs_zk_leave(struct zk_store *self) {
     vs_errand_leave(ending);
 }
 
-void vs_zk_park(struct zk_store *self) {
+void vs_zk_park(struct zk_store *self, int64_t now_us) {
     struct parked had = take_out(self), *parked = NULL;
     if (!had.session && !had.making) return;
     if ((parked = malloc(sizeof *parked))) {
         *parked = had;
-        vs_pool_put(self->pool, parked, now_us(self));
+        vs_pool_put(self->pool, parked, now_us);
         return;
     }
     struct vs_errand *ending = send_away(had);
     if (ending) vs_errand_leave(ending);
 }
 
-static void take_parked(struct zk_store *self) {
-    self->losses = vs_pool_losses(self->pool, now_us(self));
-    struct parked *parked = self->session || self->making ? NULL : vs_pool_take(self->pool, now_us(self));
+static void take_parked(struct zk_store *self, int64_t now_us) {
+    struct parked *parked = NULL;
+    if (self->session || self->making)
+        self->losses = vs_pool_losses(self->pool, now_us);
+    else
+        parked = vs_pool_take(self->pool, now_us, &self->losses);
     if (!parked) return;
     self->session = parked->session;
     self->making = parked->making;
     free(parked);
 }
 
-bool vs_zk_stirred(struct vs_store *store) {
+bool vs_zk_stirred(struct vs_store *store, int64_t now_boot_us) {
     const struct zk_store *self = (const struct zk_store *)store;
     if (self->process != vs_process_token()) return false;
     if (self->session) return vs_zk_session_is_lost(self->session);
-    return vs_pool_losses(self->pool, now_us(self)) != self->losses;
+    return vs_pool_losses(self->pool, now_boot_us) != self->losses;
 }
 
 static bool start_making(struct zk_store *self, struct vs_reply *reply) {
@@ -203,11 +206,11 @@ static bool has_session(struct zk_store *self) {
 bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply) {
     vs_reply_clear(reply);
     leave_to_parent(self);
-    vs_call_begin(&self->base, ms_max);
+    int64_t now_us = vs_call_begin(&self->base, ms_max);
     self->asks_time = false;
     leave_read(self);
     vs_zk_give_up(self); /* what the last call did not wait for */
-    take_parked(self);
+    take_parked(self, now_us);
     if (has_session(self)) return true;
     if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))
         vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */

@@ -51,14 +51,14 @@ void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat);
 /* The session is ended, beside the caller; a forked child forgets its parent's. */
 void vs_zk_drop(struct zk_store *self);
 /* Leaves it to whoever calls next. */
-void vs_zk_park(struct zk_store *self);
+void vs_zk_park(struct zk_store *self, int64_t now_us);
 /* One more store of self->place; false: no memory.  One less: behind the last, sessions are ended, which is waited for
  * a moment. */
 bool vs_zk_enter(struct zk_store *self);
 void vs_zk_leave(struct zk_store *self);
 
 /* Whether the server has ended the connection, as it does where it is restarted. */
-bool vs_zk_stirred(struct vs_store *store);
+bool vs_zk_stirred(struct vs_store *store, int64_t now_boot_us);
 
 /* A path below the root. */
 __attribute__((format(printf, 3, 4))) void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX],

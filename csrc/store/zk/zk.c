@@ -336,12 +336,12 @@ static void zk_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, st
     vs_done(reply);
 }
 
-static void zk_idle(struct vs_store *store, int64_t ms) {
+static void zk_idle(struct vs_store *store, int64_t now_boot_us, int64_t until_boot_us) {
     struct zk_store *self = self_of(store);
-    if (self->session && ms >= IDLE_MS && vs_pool_is_one_stores(self->pool))
+    if (self->session && until_boot_us - now_boot_us >= IDLE_MS * INT64_C(1000) && vs_pool_is_one_stores(self->pool))
         vs_zk_drop(self);
     else
-        vs_zk_park(self);
+        vs_zk_park(self, now_boot_us);
 }
 
 static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *err) {
