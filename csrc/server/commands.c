@@ -1,5 +1,4 @@
-/* commands.c -- the one table of commands behind both protocols; namespaces.  Knows no socket and no handler's
- * insides. */
+/* commands.c -- the one table of commands behind both protocols.  Knows no socket and no handler's insides. */
 #include "base/array.h"
 #include "server/commands.h"
 
@@ -29,14 +28,6 @@ const struct vs_call *vs_call_named(struct vs_slice name) {
     return NULL;
 }
 
-size_t vs_call_lower(const char *name, char lower[VS_CALL_NAME_MAX]) {
-    size_t i = 0;
-    for (; name[i] && i < VS_CALL_NAME_MAX - 1; i++)
-        lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
-    lower[i] = '\0';
-    return i;
-}
-
 bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol) {
     return protocol == VS_ADMIN ? (call->flags & (VS_CALL_OPS | VS_CALL_ADMIN)) != 0 : !(call->flags & VS_CALL_ADMIN);
 }
@@ -58,8 +49,4 @@ const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol prot
         if (rest->length > 0 && route[length - 1] == '/' && !memchr(rest->at, '/', rest->length)) return &calls[i];
     }
     return NULL;
-}
-
-struct vs_slice vs_arg(const struct vs_request *request, int i) {
-    return i < request->arg_count ? request->arg[i] : (struct vs_slice){NULL, 0};
 }

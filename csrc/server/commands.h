@@ -54,14 +54,23 @@ static inline size_t vs_call_cost(const struct vs_call *call) {
 const struct vs_call *vs_call_at(int i);
 const struct vs_call *vs_call_named(struct vs_slice name);
 /* A command's name as Redis shows it, in small letters.  Returns its length. */
-size_t vs_call_lower(const char *name, char lower[VS_CALL_NAME_MAX]);
+static inline size_t vs_call_lower(const char *name, char lower[VS_CALL_NAME_MAX]) {
+    size_t i = 0;
+    for (; name[i] && i < VS_CALL_NAME_MAX - 1; i++)
+        lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
+    lower[i] = '\0';
+    return i;
+}
 /* The command of a path at that protocol; *rest is what follows a route that ends in '/'. */
 const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol protocol, struct vs_slice *rest);
 bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol);
 /* Whether this server keeps a command that is there from the session's listener. */
 bool vs_call_is_kept(const struct vs_call *call, const struct vs_session *session);
-/* Gives a request its command and the arguments behind the command's name; r->call is NULL if there is no such command. */
-void vs_resp_bind(struct vs_request *r, const struct vs_args *args);
+/* A handler sees the arguments behind the command's name. */
+static inline void vs_resp_bind(struct vs_request *r, const struct vs_args *args) {
+    r->arg = args->at + 1;
+    r->arg_count = args->count - 1;
+}
 
 bool vs_http_is_v1(struct vs_slice path); /* there, answers and problems are JSON */
 /* Fills args from the path's rest, the query and a form; settles in which type r is answered.  false: the reply is a

@@ -1,11 +1,7 @@
-/* namespace.c -- what a name means: a namespace of the server, open or not, or a tag.  A server listens before its
- * namespaces are open, so that one whose store is away harms no other.  Knows no protocol and opens nothing. */
-#include "base/error.h"
+/* namespace.c -- a namespace of the server: whether it is open, or why not; whether it is ready.  A server listens before
+ * its namespaces are open, so that one whose store is away harms no other.  Knows no request and opens nothing. */
 #include "generator/generator.h"
-#include "server/request.h"
-#include "server/resp/multi.h"
-#include "server/rights/rights.h"
-#include "server/shares/shares.h"
+#include "server/server.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -28,181 +24,26 @@ const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPAC
     return buf;
 }
 
-static enum vs_namespace_state state_of(const struct vs_namespace *ns) {
-    /* acquire: pairs with vs_namespace_set, as in vs_namespace_is_open */
-    return (enum vs_namespace_state)atomic_load_explicit(&ns->state, memory_order_acquire);
-}
-
 bool vs_namespace_has_ended(const struct vs_namespace *ns, char why[VS_NAMESPACE_WHY_MAX]) {
     struct vesta_pause pause;
-    if (state_of(ns) == VS_NAMESPACE_ENDED) return vs_namespace_why(ns, why), true;
+    if (vs_namespace_state_of(ns) == VS_NAMESPACE_ENDED) return vs_namespace_why(ns, why), true;
     if (!vs_namespace_is_open(ns) || vesta_peek(ns->gen[VS_RESP], &pause) == VESTA_OK || pause.why != VESTA_END)
         return false;
     vesta_pause_text(ns->gen[VS_RESP], &pause, why, VS_NAMESPACE_WHY_MAX);
     return true;
 }
 
-struct vs_tag_set *vs_request_tags(struct vs_request *r) {
-    if (!r->tags) r->tags = r->session->multi ? vs_multi_tags(r->session) : vs_tags_now(r->session->app);
-    return r->tags;
+static bool is_lent(const struct vs_app *app, const struct vs_namespace *ns, const struct vesta_pause *pause) {
+    const struct vs_policies *policies = &app->policies;
+    return policies->lends && policies->lends(policies->self, (int)(ns - app->ns), ns->gen[VS_RESP], pause);
 }
 
-bool vs_request_find(struct vs_request *r, struct vs_slice name) {
-    struct vs_namespace *ns = vs_namespace_named(r->session->app, name.at, name.length);
-    struct vs_served_tag *tag = ns || !name.at ? NULL : vs_tag_named(vs_request_tags(r), name.at, name.length);
-    if (ns) vs_request_turn(r, ns);
-    if (tag) r->tag = tag;
-    return ns || tag;
-}
-
-/* ------------------------------------------------------------------ entering */
-
-static struct vs_slice name_of(const struct vs_request *r) {
-    return vs_arg(r, r->name == VS_NO_NAME ? VS_NO_NAME : r->name + r->entered);
-}
-
-/* A name that a table may turn out to have is not unknown. */
-static bool is_unread(struct vs_app *app, struct vs_tags_status *status) {
-    status->unread = 0, status->is_reading = false;
-    if (app->tags_status) app->tags_status(app->tags_self, status);
-    return status->unread > 0;
-}
-
-static enum vs_reply_state refuse_unread(struct vs_request *r, const struct vs_tags_status *status) {
-    char what[160];
-    struct vs_slice name = name_of(r);
-    snprintf(what, sizeof what, "'%s' is not known yet", VS_QUOTE(name.at, name.length));
-    return vs_refuse_why(r, "not_ready", what, status->unread_why);
-}
-
-static enum vs_reply_state refuse_unknown(struct vs_request *r) {
-    struct vs_app *app = r->session->app;
-    struct vs_slice name = name_of(r);
-    const struct vs_tag_set *tags = vs_request_tags(r);
-    size_t count = (size_t)app->ns_count + (tags ? tags->count : 0);
-    const char *first = app->ns_count > 0 ? app->ns[0].name : count > 0 ? tags->at[0]->name : "";
-    if (!name.at)
-        return vs_refuse(r, "unknown_name", "a name is needed: this server has tags and no namespace%s%s%s",
-                         count > 0 ? ", such as '" : "", first, count > 0 ? "'" : "");
-    if (count == 0 || !vs_rights_sees_all(r->session))
-        return vs_refuse(r, "unknown_name", "unknown name '%s'%s", VS_QUOTE(name.at, name.length),
-                         count == 0 ? ": this server has none" : "");
-    if (count == 1)
-        return vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length),
-                         first);
-    return vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s' and %zu more",
-                     VS_QUOTE(name.at, name.length), first, count - 1);
-}
-
-static enum vs_reply_state refuse_closed(struct vs_request *r) {
-    char why[VS_NAMESPACE_WHY_MAX], what[VESTA_NAMESPACE_MAX + 32];
-    const struct vs_namespace *ns = r->ns;
-    enum vs_namespace_state state = state_of(ns);
-    bool for_good = state == VS_NAMESPACE_REFUSED;
-    if (state == VS_NAMESPACE_ENDED) return vs_refuse(r, "epoch_end", "'%s': %s", ns->name, vs_namespace_why(ns, why));
-    snprintf(what, sizeof what, "'%s' %s", ns->name, for_good ? "is not served" : "is not open yet");
-    return vs_refuse_why(r, for_good ? "not_served" : "not_ready", what, vs_namespace_why(ns, why));
-}
-
-enum vs_reply_state vs_request_not_entered(struct vs_request *r) {
-    struct vs_tags_status status;
-    if (r->waits_for == VS_FOR_OPENING) return refuse_closed(r);
-    return is_unread(r->session->app, &status) ? refuse_unread(r, &status) : refuse_unknown(r);
-}
-
-static enum vs_reply_state enter(struct vs_request *r);
-
-/* A transaction waits for no table, since it has the tags that it began with. */
-static enum vs_reply_state not_found(struct vs_request *r) {
-    struct vs_tags_status status;
-    if (!name_of(r).at || !is_unread(r->session->app, &status)) return refuse_unknown(r);
-    if (status.is_reading && !r->session->multi) return vs_wait_for(r, VS_FOR_TABLES, enter);
-    return refuse_unread(r, &status);
-}
-
-/* The commands of a transaction do not wait for a namespace. */
-static enum vs_reply_state not_open(struct vs_request *r) {
-    if (state_of(r->ns) != VS_NAMESPACE_OPENING) return refuse_closed(r);
-    (void)vs_wait_for(r, VS_FOR_OPENING, enter);
-    return vs_multi_hands_out(r->session) ? refuse_closed(r) : VS_WAITS;
-}
-
-static bool is_used_up(struct vs_request *r) {
-    struct vesta_error err;
-    if (!r->tag->form || r->session->multi || !vs_tag_is_used_up(r->tag, r->session->app->clock, &err)) return false;
-    vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
-    return true;
-}
-
-/* Whether the tag is of use.  false: the reply tells what to ask instead. */
-static bool is_tag_of_use(struct vs_request *r) {
-    const char *name = r->tag->name;
-    bool is_dense = !r->tag->seg;
-    if (is_dense && r->kind != VS_KIND_DENSE)
-        vs_refuse(r, "bad_command", "'%s' gives numbers without a gap: VESTA.RESERVE %s reserves one", name, name);
-    else if (!is_dense && r->kind == VS_KIND_DENSE)
-        vs_refuse(r, "bad_command", "'%s' gives ranges of numbers: INCR %s gives its next one", name, name);
-    else if (is_used_up(r))
-        return false;
-    else if (r->kind == VS_KIND_NAMESPACE || r->kind == VS_KIND_LAYOUT)
-        vs_refuse(r, "bad_command", "'%s' is a tag: its numbers count, and have no parts", name);
-    else if (r->kind == VS_KIND_COUNTER && r->tag->form)
-        vs_refuse(r, "bad_command",
-                  "'%s' gives numbers as text, which do not add up: GET %s gives its next, VESTA.NEXT %s n several",
-                  name, name, name);
-    return r->code == 0;
-}
-
-static bool is_namespace_of_use(struct vs_request *r) {
-    const char *name = r->ns->name;
-    if (r->kind != VS_KIND_TAG && r->kind != VS_KIND_COUNTER && r->kind != VS_KIND_DENSE) return true;
-    vs_refuse(r, "bad_command", "'%s' is a namespace, not a counter: GET %s gives its next id, VESTA.NEXT %s n several",
-              name, name, name);
-    return false;
-}
-
-/* Charges the request to each of its namespaces, once.  No other request is charged meanwhile. */
-static bool charge(struct vs_request *r) {
-    r->session->scratch->run++;
-    for (r->entered = 0; r->entered < r->names; r->entered++) {
-        if (r->names > 1) (void)vs_request_find(r, name_of(r));
-        if (!r->tag && !vs_shares_enter(r)) return false;
-    }
-    return true;
-}
-
-static enum vs_reply_state entered(struct vs_request *r) {
-    return r->then(r);
-}
-
-static enum vs_reply_state enter(struct vs_request *r) {
-    if (r->waits_for == VS_FOR_TABLES) r->tags = NULL, r->entered = 0;
-    for (; r->entered < r->names; r->entered++) {
-        if (!vs_request_find(r, name_of(r))) return not_found(r);
-        bool is_open = r->tag || vs_namespace_is_open(r->ns);
-        if (!is_open && !(r->kind == VS_KIND_LAYOUT && state_of(r->ns) == VS_NAMESPACE_ENDED)) return not_open(r);
-        if (!(r->tag ? is_tag_of_use : is_namespace_of_use)(r)) return VS_ANSWERED;
-        r->has_form |= r->tag && r->tag->form;
-    }
-    if (!r->session->is_metered) return r->then(r);
-    if (!charge(r)) return r->code != 0 ? VS_ANSWERED : vs_wait_for(r, VS_FOR_SHARE, entered);
-    return vs_shares_is_early(r) ? vs_wait_for(r, VS_FOR_SHARE, entered) : r->then(r);
-}
-
-enum vs_reply_state vs_request_enter(struct vs_request *r, int name, enum vs_kind kind, vs_handler *then) {
-    r->name = name;
-    r->names = 1;
-    r->kind = kind;
-    r->then = then;
-    return vs_rights_may_name(r, name_of(r)) ? enter(r) : VS_ANSWERED;
-}
-
-enum vs_reply_state vs_request_enter_all(struct vs_request *r, vs_handler *then) {
-    r->names = r->arg_count;
-    r->then = then;
-    for (int i = 0; i < r->arg_count; i++)
-        if (!vs_rights_may_name(r, r->arg[i])) return VS_ANSWERED;
-    return enter(r);
+bool vs_namespace_is_ready(const struct vs_app *app, const struct vs_namespace *ns, struct vesta_pause *pause) {
+    *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* it may have opened by the time that somebody tells of it */
+    if (!vs_namespace_is_open(ns)) return false;
+    if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK || is_lent(app, ns, pause)) return true;
+    /* when the keeper will have got a lease, or whether, nobody knows; a holder at rest has one, and room in it */
+    return !vs_pause_wakes_keeper(pause->why) && vs_pause_step_us(pause, ns->wait_us_max) >= 0;
 }
 
 uint64_t vs_namespace_refused(const struct vs_namespace *ns, struct vesta_pause *pause) {

@@ -2,7 +2,6 @@
 #include "base/array.h"
 #include "server/commands.h"
 #include "server/problem.h"
-#include "server/rights/rights.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -107,8 +106,6 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
     r->json = r->call ? r->call->json : r->json; /* a problem of /v1 is JSON whatever Accept says */
     if (r->fail) {
         r->fail(r, text);
-    } else if (r->call && r->call->flags & VS_CALL_TINYID) {
-        vs_tinyid_failure(r, text);
     } else if (r->json) {
         put_problem(r, code, text);
     } else {
@@ -123,10 +120,6 @@ void vs_unrefuse(struct vs_request *r) {
     r->code = 0;
     r->status = r->http ? 200 : 0;
     r->retry_after_s = 0;
-}
-
-enum vs_reply_state vs_refuse_why(struct vs_request *r, const char *code, const char *what, const char *why) {
-    return vs_refuse(r, code, "%s: %s", what, vs_rights_sees_reasons(r->session) ? why : "the server's log has the reason");
 }
 
 enum vs_reply_state vs_refuse_memory(struct vs_request *r) {

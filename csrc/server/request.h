@@ -87,7 +87,9 @@ struct vs_request {
 };
 
 /* The i-th argument; a NULL text where it was not given. */
-struct vs_slice vs_arg(const struct vs_request *request, int i);
+static inline struct vs_slice vs_arg(const struct vs_request *request, int i) {
+    return i < request->arg_count ? request->arg[i] : (struct vs_slice){NULL, 0};
+}
 
 /* Reads an argument as an id of the request's namespace.  false: it is none, and the reply says so. */
 bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_parts *parts);
@@ -126,9 +128,6 @@ enum vs_reply_state vs_refuse(struct vs_request *request, const char *code, cons
 
 /* Takes a refusal back: the request is answered after all. */
 void vs_unrefuse(struct vs_request *request);
-/* Answers with a failure of the server's own: what failed, and `why` for clients that may be shown it, since it may name
- * databases and paths.  Always VS_ANSWERED. */
-enum vs_reply_state vs_refuse_why(struct vs_request *request, const char *code, const char *what, const char *why);
 
 /* Answers with the admin's page, where a browser asks for it there. */
 bool vs_put_page(struct vs_request *request);

@@ -50,9 +50,13 @@ struct vs_namespace {
     atomic_bool was_ready; /* when it was looked at last: vs_namespace_seen */
 };
 
-static inline bool vs_namespace_is_open(const struct vs_namespace *ns) {
+static inline enum vs_namespace_state vs_namespace_state_of(const struct vs_namespace *ns) {
     /* acquire: pairs with vs_namespace_set, which comes behind `gen` and `layout` */
-    return atomic_load_explicit(&ns->state, memory_order_acquire) == VS_NAMESPACE_OPEN;
+    return (enum vs_namespace_state)atomic_load_explicit(&ns->state, memory_order_acquire);
+}
+
+static inline bool vs_namespace_is_open(const struct vs_namespace *ns) {
+    return vs_namespace_state_of(ns) == VS_NAMESPACE_OPEN;
 }
 
 /* Whether its layout's time is over, and the sentence for it.  No server can issue its ids, so a balancer gains nothing by

@@ -188,10 +188,24 @@ static enum vs_reply_state take_ids(struct vs_request *r) {
     return r->then(r);
 }
 
+/* A command of a transaction: while it is queued it says what it wants, and EXEC has taken that before it runs. */
+static enum vs_reply_state take_of_transaction(struct vs_request *r, uint64_t run) {
+    size_t n = run > 1 ? 1 : r->n;
+    if (!vs_multi_is_counting(r->session)) {
+        memcpy(r->ids, vs_multi_hand_out(r->session, n), n * sizeof *r->ids);
+        return r->then(r);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (r->names > 1) vs_request_find(r, r->arg[i]);
+        (void)vs_multi_want(r, run);
+    }
+    return VS_WAITS;
+}
+
 enum vs_reply_state vs_take_ids(struct vs_request *r, size_t n, vs_handler *done) {
     r->n = n;
     r->then = done;
-    return vs_multi_hands_out(r->session) ? vs_multi_take(r) : take_ids(r);
+    return vs_multi_hands_out(r->session) ? take_of_transaction(r, 1) : take_ids(r);
 }
 
 static enum vs_reply_state take_block(struct vs_request *r) {
@@ -287,5 +301,8 @@ static enum vs_reply_state take_run(struct vs_request *r) {
 enum vs_reply_state vs_take_run(struct vs_request *r, uint64_t n, vs_handler *done) {
     r->n = n;
     r->then = done;
-    return vs_multi_hands_out(r->session) ? vs_multi_take_run(r) : take_run(r);
+    if (!vs_multi_hands_out(r->session)) return take_run(r);
+    if (vs_multi_is_counting(r->session) && !vs_take_check_run(r, n))
+        return r->session->multi->cannot = true, VS_ANSWERED;
+    return take_of_transaction(r, n);
 }

@@ -15,19 +15,6 @@ enum vs_reply_state vs_on_healthz(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ ready */
 
-static bool is_lent(const struct vs_app *app, const struct vs_namespace *ns, const struct vesta_pause *pause) {
-    const struct vs_policies *policies = &app->policies;
-    return policies->lends && policies->lends(policies->self, (int)(ns - app->ns), ns->gen[VS_RESP], pause);
-}
-
-bool vs_namespace_is_ready(const struct vs_app *app, const struct vs_namespace *ns, struct vesta_pause *pause) {
-    *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* it may have opened by the time that somebody tells of it */
-    if (!vs_namespace_is_open(ns)) return false;
-    if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK || is_lent(app, ns, pause)) return true;
-    /* when the keeper will have got a lease, or whether, nobody knows; a holder at rest has one, and room in it */
-    return !vs_pause_wakes_keeper(pause->why) && vs_pause_step_us(pause, ns->wait_us_max) >= 0;
-}
-
 /* The first of some tags, and how many there are. */
 struct few {
     int count;

@@ -33,6 +33,7 @@ static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *ht
     r->json = vs_http_is_v1(http->path) || r->session->protocol == VS_ADMIN;
     r->call = vs_call_routed(http->path, r->session->protocol, &rest);
     if (!r->call) return vs_refuse(r, "not_found", "no such path: %s", VS_QUOTE(http->path.at, http->path.length));
+    if (r->call->flags & VS_CALL_TINYID) r->fail = vs_tinyid_failure;
     if (vs_call_is_kept(r->call, r->session))
         return vs_refuse(r, "not_found", "%s is answered on the admin's listener alone", r->call->route);
     if (http->method == VS_OPTIONS) return has_no_body(r, http) ? tell_methods(r, r->call->methods) : VS_ANSWERED;

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "server/clients/note.h"
 #include "server/commands.h"
+#include "server/resp/exec.h"
 #include "server/resp/multi.h"
 #include "server/rights/rights.h"
 
@@ -43,16 +44,10 @@ static void unknown(struct vs_request *r) {
                   more ? VS_QUOTE(r->arg[0].at, r->arg[0].length) : "", more ? "' " : "");
 }
 
-/* A handler sees the arguments behind the name. */
-void vs_resp_bind(struct vs_request *r, const struct vs_args *args) {
-    r->call = vs_call_named(args->at[0]);
-    r->arg = args->at + 1;
-    r->arg_count = args->count - 1;
-}
-
 /* False: refused.  In the order in which Redis looks: is there such a command, is it complete, may this client? */
 static bool may_run(struct vs_request *r, const struct vs_args *args) {
     vs_resp_bind(r, args);
+    r->call = vs_call_named(args->at[0]);
     if (!r->call)
         unknown(r);
     else if (r->arg_count < r->call->args_min || r->arg_count > r->call->args_max)
@@ -77,7 +72,7 @@ static enum vs_reply_state answer(struct vs_request *r, const struct vs_args *ar
         vs_multi_end(s); /* or what follows would be queued, though the client believes that it is over */
         return vs_refuse(r, "aborted", "Transaction discarded because of: wrong number of arguments for 'EXEC'");
     }
-    if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_multi_queue(r, r->bytes.at, r->bytes.length);
+    if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_exec_queue(r);
     return end_transaction(r, vs_request_run(r));
 }
 

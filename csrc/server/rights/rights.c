@@ -370,7 +370,7 @@ bool vs_rights_may_block(struct vs_request *r) {
 
 static bool refuse_name(struct vs_request *r, struct vs_slice name) {
     const struct vs_account *a = r->session->grant.account;
-    if (vs_multi_is_counting(r->session)) vs_multi_cannot(r->session); /* else it would be queued */
+    if (vs_multi_is_counting(r->session)) r->session->multi->cannot = true; /* else it would be queued */
     if (!a)
         refuse_stranger(r);
     else if (r->protocol == VS_RESP)
@@ -412,4 +412,8 @@ bool vs_rights_sees(const struct vs_session *s, const char *name) {
 
 bool vs_rights_sees_all(const struct vs_session *s) {
     return !s->grant.accounts || s->protocol == VS_ADMIN || (s->grant.account && vs_account_has_all(s->grant.account));
+}
+
+enum vs_reply_state vs_refuse_why(struct vs_request *r, const char *code, const char *what, const char *why) {
+    return vs_refuse(r, code, "%s: %s", what, vs_rights_sees_reasons(r->session) ? why : "the server's log has the reason");
 }

@@ -50,6 +50,8 @@ bool vs_rights_sees_all(const struct vs_session *session);
 /* Whether it is shown why there are no ids: such reasons name databases, paths and namespaces.  The admin's listeners and
  * clients that may read all names are; without clients with names, connections from this machine. */
 bool vs_rights_sees_reasons(const struct vs_session *session);
+/* Answers with a failure of the server's own: what failed, and `why` if the client is shown reasons.  Always VS_ANSWERED. */
+enum vs_reply_state vs_refuse_why(struct vs_request *request, const char *code, const char *what, const char *why);
 /* RESP: whether it may ask about others' connections and end them; without clients with names that is who comes over a
  * unix socket, or has said the password. */
 bool vs_rights_operates(const struct vs_session *session);

@@ -1,0 +1,147 @@
+/* exec.c -- MULTI, EXEC, DISCARD: requests kept as bytes, and answered together.  Knows no handler's insides.
+ *
+ * A command that is queued says which ids it will want.  EXEC first takes them all, and pauses where there are too few
+ * just now, keeping what it has; only then the commands are read again and answered, in as many steps as the replies
+ * need, and nothing can pause or fail any more.  So a client has the ids of a whole transaction or an error. */
+#include "server/resp/exec.h"
+#include "server/commands.h"
+#include "server/resp/multi.h"
+#include "server/shares/shares.h"
+#include "server/take.h"
+
+#include <assert.h>
+
+#define QUEUE_BYTES_MAX VS_RESP_REQUEST_MAX
+#define QUEUE_COUNT_MAX VESTA_BATCH_MAX
+
+/* ------------------------------------------------------------------ queueing */
+
+/* What a command wants is known by letting it ask; what it would answer is said when it runs.  But where its namespace
+ * is not open yet that answer stands: were it open by then, the command would ask for ids that nobody has counted.
+ * false: it is refused. */
+static bool count_wanted(struct vs_request *r) {
+    struct vs_multi *m = r->session->multi;
+    m->mode = VS_MULTI_COUNTING;
+    m->cannot = false;
+    r->call->handler(r);
+    m->mode = VS_MULTI_QUEUEING;
+    if (m->cannot || (r->waits_for == VS_FOR_OPENING && r->call->flags & VS_CALL_GIVES)) return false;
+    r->out->used = r->start;
+    r->code = 0;
+    if (m->wanted > VESTA_BATCH_MAX)
+        vs_refuse(r, "bad_count", "a transaction has at most %d ids: send several", VESTA_BATCH_MAX);
+    else if (!vs_multi_is_noted(r->session))
+        vs_refuse_memory(r);
+    return r->code == 0;
+}
+
+/* Commands that give no ids are counted, too: whether the client may ask what they name is decided when they are queued,
+ * and their namespaces are charged. */
+static bool is_counted(const struct vs_request *r) {
+    return (r->call->flags >> VS_CALL_NEEDS & VS_ALL_CLASSES) != 0;
+}
+
+static void queue(struct vs_request *r, struct vs_slice bytes) {
+    struct vs_multi *m = r->session->multi;
+    if (r->call->flags & VS_CALL_ALONE)
+        vs_refuse(r, "bad_command", "%s is not allowed in a transaction", r->call->name);
+    else if (m->failed)
+        return; /* nobody will read it */
+    else if (m->count == QUEUE_COUNT_MAX || m->bytes + bytes.length > QUEUE_BYTES_MAX)
+        vs_refuse(r, "too_large", "a transaction has at most %d commands of %d bytes in all: send several",
+                  QUEUE_COUNT_MAX, QUEUE_BYTES_MAX);
+    else if (is_counted(r) && !count_wanted(r))
+        return;
+    else if (!vs_multi_add(r->session, r->call, bytes))
+        vs_refuse_memory(r);
+}
+
+enum vs_reply_state vs_exec_queue(struct vs_request *r) {
+    queue(r, r->bytes);
+    if (r->code != 0)
+        vs_multi_fail(r->session);
+    else
+        vs_resp_simple(r->out, "QUEUED");
+    return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_multi(struct vs_request *r) {
+    if (r->session->multi) return vs_refuse(r, "bad_command", "MULTI calls can not be nested");
+    if (!vs_multi_begin(r->session)) return vs_refuse_memory(r);
+    vs_resp_simple(r->out, "OK");
+    return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_discard(struct vs_request *r) {
+    if (!r->session->multi) return vs_refuse(r, "bad_command", "DISCARD without MULTI");
+    vs_multi_end(r->session);
+    vs_resp_simple(r->out, "OK");
+    return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_watch(struct vs_request *r) {
+    if (r->session->multi) return vs_refuse(r, "bad_command", "WATCH inside MULTI is not allowed");
+    vs_resp_simple(r->out, "OK"); /* there is nothing that others could change */
+    return VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ EXEC */
+
+/* Answers one; true: the connection's time is up. */
+static bool answer_next(struct vs_request *r) {
+    struct vs_quantum *quantum = &r->session->scratch->quantum;
+    struct vs_args *args = &r->session->scratch->args;
+    struct vs_slice bytes;
+    struct vs_request next = {.session = r->session,
+                              .call = vs_multi_next(r->session, &bytes),
+                              .out = r->out,
+                              .start = r->out->used,
+                              .protocol = VS_RESP,
+                              .ns = r->session->app->ns,
+                              .ids = r->ids};
+    int length = vs_resp_parse(bytes.at, bytes.length, &vs_resp_limits, args);
+    assert(length > 0); /* it was read once before */
+    (void)length;
+    vs_resp_bind(&next, args);
+    next.call->handler(&next);
+    quantum->cost += 1 + (bytes.length + r->out->used - next.start) / VS_QUANTUM_BYTES + vs_call_cost(next.call);
+    return vs_quantum_is_over(quantum);
+}
+
+static enum vs_reply_state answer_all(struct vs_request *r) {
+    struct vs_multi *m = r->session->multi;
+    r->stage = answer_all;
+    while (m->at < m->queue.used) {
+        if (r->out->size - r->out->used < VS_REPLY_MAX) return VS_AGAIN;
+        if (answer_next(r) && m->at < m->queue.used) return VS_AGAIN;
+    }
+    return VS_ANSWERED;
+}
+
+static enum vs_reply_state take_all(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    struct vs_multi *m = s->multi;
+    uint64_t run;
+    while (s->waiting.ids_count < m->wanted) {
+        size_t have = s->waiting.ids_count, same = vs_multi_turn(r, have, &run);
+        /* when it was queued, no range of the tag may have been there yet */
+        if (run > 1 && !vs_take_check_run(r, run)) return VS_ANSWERED;
+        bool has_all = run > 1 ? vs_take_run_now(r, run, &s->waiting.ids[have])
+                               : vs_take_up_to(r, s->waiting.ids, &s->waiting.ids_count, have + same);
+        if (!has_all) return vs_take_wait(r, take_all);
+        if (run > 1) s->waiting.ids_count++;
+    }
+    m->mode = VS_MULTI_ANSWERING;
+    vs_resp_array(r->out, m->count);
+    return answer_all(r);
+}
+
+enum vs_reply_state vs_on_exec(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    if (!s->multi) return vs_refuse(r, "bad_command", "EXEC without MULTI");
+    if (s->multi->failed) return vs_refuse(r, "aborted", "Transaction discarded because of previous errors.");
+    if (!vs_session_keep(s, s->multi->wanted)) return vs_refuse_memory(r);
+    s->multi->mode = VS_MULTI_TAKING;
+    bool may = !s->is_metered || vs_shares_admit_all(r);
+    return may ? take_all(r) : vs_wait_for(r, VS_FOR_SHARE, take_all);
+}
