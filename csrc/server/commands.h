@@ -45,9 +45,9 @@ struct vs_call {
     const char *help;
 };
 
-/* What a request of that command costs beside its bytes: vs_quantum. */
+/* What a request of that command costs beside its bytes: net_quantum. */
 static inline size_t vs_call_cost(const struct vs_call *call) {
-    return call->flags & VS_CALL_DEAR ? VS_QUANTUM_LOOK : 0;
+    return call->flags & VS_CALL_DEAR ? NET_QUANTUM_LOOK : 0;
 }
 
 /* The i-th command, or NULL behind the last. */

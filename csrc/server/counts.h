@@ -6,7 +6,7 @@
 #define VS_COUNTS_H
 
 #include "access/gate.h"
-#include "server/net/proxy.h"
+#include "net/net.h"
 #include "server/server.h"
 
 #define VS_CODES_MAX 48     /* "ok" and the names of failures: vs_code_name */
@@ -14,10 +14,6 @@
 #define VS_DURATIONS_MAX 16 /* vs_duration_us, and what is longer */
 
 #define VS_SHARE_KINDS 8    /* enum vs_share_kind */
-
-/* What becomes of a TLS handshake: nobody shook hands, it took too long, what came was no handshake; and the other way
- * round, a handshake came where TLS is not spoken. */
-enum vs_shake { VS_SHAKE_OK, VS_SHAKE_FAILED, VS_SHAKE_LATE, VS_SHAKE_PLAIN, VS_SHAKE_MISLED, VS_SHAKES };
 
 /* REFUSED_...: requests, by what was wrong; OPEN: connections, now */
 enum vs_client_count {
@@ -31,8 +27,6 @@ enum vs_client_count {
     VS_CLIENT_COUNTS
 };
 
-typedef _Atomic uint64_t vs_count;
-
 struct vs_counts {
     vs_count requests[VS_PROTOCOLS][VS_CODES_MAX];
     vs_count of_client[VS_COUNTED_MAX][VS_CLIENT_COUNTS]; /* by vs_gate_counted */
@@ -41,9 +35,7 @@ struct vs_counts {
     vs_count accepted[VS_PROTOCOLS], closed[VS_PROTOCOLS]; /* connections; those turned away are in both */
     vs_count turned[VS_PROTOCOLS][VS_TURNED_REASONS];      /* away */
     vs_count shed[VS_PROTOCOLS];                           /* closed because clients held too much memory */
-    vs_count headers[VS_PROTOCOLS][VS_PROXY_RESULTS];      /* of the PROXY protocol */
-    vs_count shakes[VS_PROTOCOLS][VS_SHAKES];
-    vs_count rests;                                        /* of listeners, for want of a descriptor */
+    struct net_counts net;
     vs_count held[VS_SHARE_KINDS], over[VS_SHARE_KINDS];   /* requests that waited for a share, that were refused by it */
     vs_count waiting;                                      /* requests, for an id, now */
     struct {
@@ -58,20 +50,6 @@ size_t vs_counts_size(int namespaces);
 
 /* Bounds of the durations that are told apart, ascending. */
 extern const uint64_t vs_duration_us[VS_DURATIONS_MAX - 1];
-
-static inline void vs_add(vs_count *count, uint64_t n) {
-    /* one writer; readers want the number, not an order */
-    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + n, memory_order_relaxed);
-}
-
-/* A figure that is told as it is; what one is now. */
-static inline void vs_set(vs_count *count, uint64_t n) {
-    atomic_store_explicit(count, n, memory_order_relaxed); /* as vs_add */
-}
-
-static inline uint64_t vs_get(const vs_count *count) {
-    return atomic_load_explicit(count, memory_order_relaxed); /* a figure, orders nothing */
-}
 
 /* n requests that took so long, each. */
 void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uint64_t us, uint64_t n);

@@ -7,7 +7,7 @@
 #ifndef VS_REQUEST_H
 #define VS_REQUEST_H
 
-#include "server/net/session.h"
+#include "server/session.h"
 #include "server/tags.h"
 
 enum vs_reply_state {

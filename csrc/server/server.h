@@ -71,7 +71,7 @@ void vs_namespace_set(struct vs_namespace *ns, enum vs_namespace_state state, co
 /* Why it is not open. */
 const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPACE_WHY_MAX]);
 
-struct server;
+struct net_server;
 struct vs_tls;
 struct vs_tls_server;
 struct vs_counts;
@@ -151,7 +151,7 @@ struct vs_app {
     struct vs_history *history;
     struct vs_access *access; /* the log of requests; NULL: none is kept */
     struct vs_roster *roster;                       /* who is connected; the same */
-    struct server *server;                          /* loop.c's, while it serves */
+    struct net_server *net;                         /* while it serves */
     const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */
     int loop_count;
 };

@@ -39,7 +39,7 @@ ONLY_IN = [
 PURE = {"base", "id", "generator", "lease", "segment", "proto"}
 NOT_IN_PURE = r"(unistd|fcntl|pthread|time|dirent|signal|threads)\.h|sys/.*|linux/.*|arpa/.*|netinet/.*"
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SUFFIXES = (".c", ".h", ".lua", ".py", ".sh")
 
 
@@ -58,14 +58,16 @@ def walk(root, tops, suffixes):
 
 
 def includes(root):
-    """Every include of csrc as (where, own folder, header); `where` begins with the file's path."""
+    """Every include of csrc as (where, own folder, header); `where` begins with the file's path, and a header of the
+    system that is named like one of our folders (net/if.h) begins with `<`."""
     csrc = os.path.join(root, "csrc")
     for path in walk(root, ["csrc"], (".c", ".h")):
         folder = os.path.relpath(path, csrc).split(os.sep)[0]
         for number, line in enumerate(lines_of(path), 1):
             match = INCLUDE.match(line)
             if match:
-                yield f"{os.path.relpath(path, root)}:{number}", folder, match[1]
+                clash = match[1] == "<" and os.path.isdir(os.path.join(csrc, match[2].split("/")[0]))
+                yield f"{os.path.relpath(path, root)}:{number}", folder, "<" * clash + match[2]
 
 
 def folders(root):

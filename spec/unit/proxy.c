@@ -1,38 +1,38 @@
 /* proxy.c -- the PROXY header's reader: every beginning of every kind of header, in memory that ends where the bytes do. */
 #include "check.h"
 #include "os/address.h"
-#include "server/net/proxy.h"
+#include "net/proxy.h"
 
 #include <stdlib.h>
 
 static const unsigned char good[] = "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xcb\0\x71\x07\x0a\0\0\1\x12\x67\x1f\x98";
-#define FIXED ((size_t)VS_PROXY_FIXED)
+#define FIXED ((size_t)NET_PROXY_FIXED)
 
 /* Reads a copy that has no byte behind it. */
-static int size_of(const unsigned char *at, size_t length, enum vs_proxy_result *what) {
+static int size_of(const unsigned char *at, size_t length, enum net_proxy_result *what) {
     unsigned char *exact = malloc(length ? length : 1);
     memcpy(exact, at, length);
-    int size = vs_proxy_size(exact, length, what);
+    int size = net_proxy_size(exact, length, what);
     struct vs_peer peer;
-    if (size > 0 && length >= ((size_t)size < VS_PROXY_READ ? (size_t)size : VS_PROXY_READ)) *what = vs_proxy_peer(exact, &peer);
+    if (size > 0 && length >= ((size_t)size < NET_PROXY_READ ? (size_t)size : NET_PROXY_READ)) *what = net_proxy_peer(exact, &peer);
     free(exact);
     return size;
 }
 
 static void each_beginning_wants_more_until_its_size_is_known(void) {
-    enum vs_proxy_result what = VS_PROXY_RESULTS;
+    enum net_proxy_result what = NET_PROXY_RESULTS;
     for (size_t length = 0; length < sizeof good; length++)
         CHECK_EQ_I64(size_of(good, length, &what), length < FIXED ? 0 : 28);
-    CHECK_EQ_I64(what, VS_PROXY_TAKEN);
+    CHECK_EQ_I64(what, NET_PROXY_TAKEN);
     struct vs_peer peer;
     char text[VS_PEER_TEXT_MAX];
-    CHECK_EQ_I64(vs_proxy_peer(good, &peer), VS_PROXY_TAKEN);
+    CHECK_EQ_I64(net_proxy_peer(good, &peer), NET_PROXY_TAKEN);
     CHECK(strcmp(vs_peer_text(&peer, text), "203.0.113.7:4711") == 0);
 }
 
 /* By all bytes that say what it is: none is read past its end, and none names a peer that has no room in it. */
 static void every_kind_and_length_is_a_header_or_is_none(void) {
-    enum vs_proxy_result what;
+    enum net_proxy_result what;
     int taken = 0;
     for (int command = 0; command < 256; command++)
         for (int family = 0; family < 256; family++)
@@ -46,27 +46,27 @@ static void every_kind_and_length_is_a_header_or_is_none(void) {
                 bool has_room = !is_address || length >= (family == 0x11 ? 12 : 36);
                 if (is_known && has_room) {
                     CHECK_EQ_I64(size, (int)FIXED + length);
-                    CHECK_EQ_I64(what, is_address ? VS_PROXY_TAKEN : VS_PROXY_OWN);
+                    CHECK_EQ_I64(what, is_address ? NET_PROXY_TAKEN : NET_PROXY_OWN);
                     taken += is_address;
                 } else {
-                    CHECK(size < 0 && what == VS_PROXY_BROKEN);
+                    CHECK(size < 0 && what == NET_PROXY_BROKEN);
                 }
             }
     CHECK(taken > 0);
 }
 
 static void what_is_none_is_told_by_its_first_wrong_byte(void) {
-    enum vs_proxy_result what;
+    enum net_proxy_result what;
     for (size_t i = 0; i < 12; i++) {
         unsigned char at[sizeof good];
         memcpy(at, good, sizeof good);
         at[i] ^= 1;
-        CHECK(size_of(at, i + 1, &what) < 0 && what == VS_PROXY_MISSING);
+        CHECK(size_of(at, i + 1, &what) < 0 && what == NET_PROXY_MISSING);
     }
     CHECK(size_of((const unsigned char *)"PROXY", 5, &what) == 0);
-    CHECK(size_of((const unsigned char *)"PROXY ", 6, &what) < 0 && what == VS_PROXY_V1);
-    CHECK(size_of((const unsigned char *)"POST", 4, &what) < 0 && what == VS_PROXY_MISSING);
-    CHECK(vs_proxy_is_header((const char *)good, 12) && !vs_proxy_is_header((const char *)good, 11));
+    CHECK(size_of((const unsigned char *)"PROXY ", 6, &what) < 0 && what == NET_PROXY_V1);
+    CHECK(size_of((const unsigned char *)"POST", 4, &what) < 0 && what == NET_PROXY_MISSING);
+    CHECK(net_proxy_is_header((const char *)good, 12) && !net_proxy_is_header((const char *)good, 11));
 }
 
 static void networks_have_their_addresses(void) {

@@ -2,7 +2,7 @@
 #include "server/clients/roster.h"
 #include "base/array.h"
 #include "os/thread.h"
-#include "server/net/session.h"
+#include "server/session.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -175,7 +175,7 @@ static struct vs_seen see(const struct vs_member *m, int64_t now_us) {
                            .loop = s->scratch->loop,
                            .multi = (int)vs_get(&m->commands) - 1,
                            .age_us = clock->boot_us(clock->self) - s->began_us,
-                           .idle_ms = now_us / 1000 - (int64_t)vs_get(&m->active_ms),
+                           .idle_ms = now_us / 1000 - (int64_t)net_active_ms(m->session->conn),
                            .resp3 = atomic_load(&m->resp3),
                            .waits = vs_get(&m->waits) != 0,
                            .requests = vs_get(&m->requests),

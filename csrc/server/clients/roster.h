@@ -22,7 +22,7 @@ struct vs_member {
     struct vs_part *part; /* NULL: none */
     int fd;               /* its socket, as long as it is a member */
     /* its loop's to change, anybody's to read */
-    vs_count active_ms, requests, refused, ids, memory;
+    vs_count requests, refused, ids, memory;
     vs_count commands;                  /* of its transaction, and one; 0: it has none */
     vs_count waits;                     /* 1: for an id */
     const struct vs_call *_Atomic call; /* the last; NULL: none yet */

@@ -158,9 +158,9 @@ static void put_over(struct vs_metrics *m) {
 
 static void put_headers(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol)
-    for (int what = 0; what < VS_PROXY_RESULTS; what++)
+    for (int what = 0; what < NET_PROXY_RESULTS; what++)
         vs_metrics_sample(m, "{proto=\"%s\",result=\"%s\"} %llu", vs_protocol_name[protocol],
-                          vs_proxy_result_name[what], total(m, &COUNTS(m).headers[protocol][what]));
+                          net_proxy_result_name[what], total(m, &COUNTS(m).net.headers[protocol][what]));
 }
 
 static void put_limits(struct vs_metrics *m) {
@@ -177,7 +177,7 @@ static void put_limit(struct vs_metrics *m) {
 }
 
 static void put_rests(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", total(m, &COUNTS(m).rests));
+    vs_metrics_sample(m, " %llu", total(m, &COUNTS(m).net.rests));
 }
 
 static void put_shed(struct vs_metrics *m) {

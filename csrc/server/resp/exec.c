@@ -89,7 +89,7 @@ enum vs_reply_state vs_on_watch(struct vs_request *r) {
 
 /* Answers one; true: the connection's time is up. */
 static bool answer_next(struct vs_request *r) {
-    struct vs_quantum *quantum = &r->session->scratch->quantum;
+    struct net_quantum *quantum = &r->session->scratch->quantum;
     struct vs_args *args = &r->session->scratch->args;
     struct vs_slice bytes;
     struct vs_request next = {.session = r->session,
@@ -104,8 +104,8 @@ static bool answer_next(struct vs_request *r) {
     (void)length;
     vs_resp_bind(&next, args);
     next.call->handler(&next);
-    quantum->cost += 1 + (bytes.length + r->out->used - next.start) / VS_QUANTUM_BYTES + vs_call_cost(next.call);
-    return vs_quantum_is_over(quantum);
+    quantum->cost += 1 + (bytes.length + r->out->used - next.start) / NET_QUANTUM_BYTES + vs_call_cost(next.call);
+    return net_quantum_is_over(quantum);
 }
 
 static enum vs_reply_state answer_all(struct vs_request *r) {

@@ -1,7 +1,7 @@
-/* session.c -- what is held for a connection: memory, and the request that waits.  Knows no socket and no protocol. */
-#include "server/net/session.h"
+/* session.c -- what is held for a connection: memory, and the request that waits.  Knows no socket and no
+ * protocol. */
+#include "server/session.h"
 #include "server/clients/client.h"
-#include "os/thread.h"
 #include "server/monitor/feed.h"
 #include "server/resp/multi.h"
 #include "server/rights/rights.h"
@@ -9,18 +9,17 @@
 
 #include <stdlib.h>
 
-void vs_quantum_look(struct vs_quantum *quantum) {
-    quantum->now_us = vs_monotonic_us();
-    quantum->cost = 0;
-}
-
 static void show_memory(struct vs_session *s) {
     vs_set(&s->member.memory, s->entry.bytes);
 }
 
 bool vs_scratch_make(struct vs_scratch *scratch, const struct vs_app *app) {
-    scratch->queue = calloc((size_t)vs_queues_of(app), sizeof *scratch->queue);
+    int queues = vs_queues_of(app);
+    scratch->queue = calloc((size_t)queues, sizeof *scratch->queue);
     scratch->counts = vs_counts_new(app->ns_count);
+    TAILQ_INIT(&scratch->waited_for);
+    for (int i = 0; scratch->queue && i < queues; i++)
+        TAILQ_INIT(&scratch->queue[i].waiters);
     return scratch->queue && scratch->counts;
 }
 

@@ -1,9 +1,10 @@
-/* session.h -- what a protocol knows of a connection, and how net.c has it answer: no socket is seen from here. */
+/* session.h -- what a protocol knows of a connection: no socket is seen from here. */
 #ifndef VS_SERVER_SESSION_H
 #define VS_SERVER_SESSION_H
 
 #include "server/clients/roster.h"
 #include "server/desk.h"
+#include "net/net.h"
 #include "proto/http.h"
 #include "proto/json.h"
 #include "proto/resp.h"
@@ -18,39 +19,39 @@ static inline int vs_queues_of(const struct vs_app *app) {
     return VS_QUEUE_OF_IDS + app->ns_count + VS_SERVED_TAGS_MAX;
 }
 
-/* The time that one connection may use at once.  Its other requests wait until other connections were served, so no
- * connection holds its loop.  The clock is read after work that costs VS_QUANTUM_LOOK, not after each request. */
-#define VS_QUANTUM_LOOK 64
-#define VS_QUANTUM_BYTES 256 /* of a request and its reply that cost as much as a plain request */
-struct vs_quantum {
-    int64_t now_us;   /* when the clock was last read */
-    int64_t until_us; /* 0: no limit, as in a test without a loop */
-    size_t cost;      /* since that reading; a plain request costs 1 */
-};
-void vs_quantum_look(struct vs_quantum *quantum);
-static inline bool vs_quantum_is_over(struct vs_quantum *quantum) {
-    if (quantum->cost >= VS_QUANTUM_LOOK) vs_quantum_look(quantum);
-    return quantum->until_us != 0 && quantum->now_us >= quantum->until_us;
-}
+TAILQ_HEAD(vs_waiters, vs_session);
+TAILQ_HEAD(vs_waitlists, vs_waitlist);
 
 /* Working memory of one loop: one request at a time. */
 struct vs_scratch {
-    struct vs_quantum quantum; /* of the connection that is served now */
+    const struct vs_serve_opts *opts; /* NULL, as the next: a test without a loop */
+    struct served *served;
+    struct net_loop *net;
+    struct net_quantum quantum; /* of the connection that is served now */
     int loop;       /* whose it is, as app->counts has them */
+    bool draining;  /* the server is stopping */
     int64_t now_us; /* when this round began, by a clock that nobody sets */
     uint64_t unlooked, look_every; /* ids since it was looked at how much is left; and how often that is */
     struct vs_args args;
     uint64_t ids[VESTA_BATCH_MAX];
     char text[VS_HTTP_LINE_MAX + VS_HTTP_BODY_MAX]; /* percent-decoded parameters */
     struct vs_heads heads;
-    struct vs_queue {
+    struct vs_waitlist {
         int waiting;              /* connections of this loop that wait for an id of this namespace, or this tag */
         struct vesta_pause pause; /* what the last of them waits for */
         uint64_t charged_run;     /* the last run that was charged to this namespace as a request */
-    } * queue;                    /* vs_queues_of(app) */
+        struct vs_waiters waiters;
+        uint64_t retry_at_ms; /* 0: no connection waits */
+        TAILQ_ENTRY(vs_waitlist) waited;
+    } *queue;                    /* vs_queues_of(app) */
+    struct vs_waitlists waited_for; /* those in which a connection waits, or did since they were looked at */
+    bool has_put_off;            /* queues that the last round had no time for */
+    bool has_resumed;            /* a connection, since it began to look at the queues */
     uint64_t run;                 /* counts runs of handlers */
-    uint64_t answered;            /* requests, since net.c last looked */
+    uint64_t answered;            /* requests, in this step */
+    uint64_t answered_now[VS_PROTOCOLS]; /* ... in this round, of those that came in it */
     uint64_t began_ns;            /* when those came that are answered now */
+    struct ledger_memory shaking; /* memory of TLS handshakes, but for the first */
     struct {
         uint64_t id; /* of a connection; 0: none yet */
         char address[VS_PEER_TEXT_MAX];
@@ -109,6 +110,10 @@ struct vs_grant {
 
 /* What a protocol knows of a connection. */
 struct vs_session {
+    struct net_conn *conn; /* NULL: a test without a loop */
+    TAILQ_ENTRY(vs_session) queued;
+    bool waits; /* in a queue */
+    uint64_t stranger_ms; /* when it was first seen without its password; 0: it needs none, or said it */
     struct vs_app *app;
     struct vs_scratch *scratch;
     enum vs_protocol protocol;
@@ -163,15 +168,24 @@ void vs_session_end(struct vs_session *session);
 /* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.
  * > 0: bytes used; or one of enum vs_step. */
 enum vs_step {
-    VS_STEP_MORE = 0,   /* the request is not complete */
-    VS_STEP_WAITS = -1, /* nothing was appended, and waiting.bytes are used: call vs_..._again after waiting.wait_us */
-    VS_STEP_CLOSE = -2, /* what was appended is the last: write it and close */
-    VS_STEP_AGAIN = -3  /* what was appended is a part of the reply, and waiting.bytes are used: call vs_..._again */
+    VS_STEP_MORE = NET_MORE,
+    VS_STEP_WAITS = NET_WAITS, /* waiting.bytes are used: call vs_..._again after waiting.wait_us */
+    VS_STEP_CLOSE = NET_CLOSE,
+    VS_STEP_AGAIN = NET_PART   /* the same, behind a part of the reply */
 };
 int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 /* The same for the request that waits, or whose reply has begun. */
 int vs_http_again(struct vs_session *session, struct vs_out *out);
 int vs_resp_again(struct vs_session *session, struct vs_out *out);
+
+/* ---- waiters.c: requests that wait, by what they wait for */
+
+/* Waits in the queue of its request; waits no more. */
+void vs_waiters_enter(struct vs_session *session);
+void vs_waiters_leave(struct vs_session *session);
+/* Goes on with the first of each queue that is due, and the next, until one must wait on; of all queues. */
+void vs_waiters_retry(struct vs_scratch *scratch);
+void vs_waiters_retry_all(struct vs_scratch *scratch);
 
 #endif

@@ -1,0 +1,197 @@
+/* net.h -- connections: bytes in, replies out; one event loop a thread, listeners, TLS, the PROXY header.
+ *
+ * Knows no protocol, no request and no client.  All that depends on these is asked of the layer above, by struct
+ * net_calls. */
+#ifndef NET_H
+#define NET_H
+
+#include "base/count.h"
+#include "base/out.h"
+#include "net/proxy.h"
+#include "os/address.h"
+#include "vesta.h"
+
+#define NET_KINDS 3 /* of listeners: what their clients speak, or may */
+#define NET_THREADS_MAX 64
+#define NET_LISTENERS_MAX 24
+
+struct net_server;
+struct net_loop;
+struct net_conn;
+
+/* ------------------------------------------------------------------ time */
+
+/* The time that one connection may use at once.  Its other requests wait until other connections were served, so no
+ * connection holds its loop.  The clock is read after work that costs NET_QUANTUM_LOOK, not after each request. */
+#define NET_QUANTUM_LOOK 64
+#define NET_QUANTUM_BYTES 256 /* of a request and its reply that cost as much as a plain request */
+struct net_quantum {
+    int64_t now_us;   /* when the clock was last read */
+    int64_t until_us; /* 0: no limit, as in a test without a loop */
+    size_t cost;      /* since that reading; a plain request costs 1 */
+};
+void net_quantum_look(struct net_quantum *quantum);
+static inline bool net_quantum_is_over(struct net_quantum *quantum) {
+    if (quantum->cost >= NET_QUANTUM_LOOK) net_quantum_look(quantum);
+    return quantum->until_us != 0 && quantum->now_us >= quantum->until_us;
+}
+
+/* ------------------------------------------------------------------ counts */
+
+/* The end of a TLS handshake.  PLAIN: the client sent no handshake.  MISLED: a handshake came where TLS is not spoken. */
+enum net_shake { NET_SHAKE_OK, NET_SHAKE_FAILED, NET_SHAKE_LATE, NET_SHAKE_PLAIN, NET_SHAKE_MISLED, NET_SHAKES };
+
+/* What a loop counts. */
+struct net_counts {
+    vs_count headers[NET_KINDS][NET_PROXY_RESULTS];
+    vs_count shakes[NET_KINDS][NET_SHAKES];
+    vs_count rests; /* of listeners, for want of a descriptor or of memory */
+};
+
+/* ------------------------------------------------------------------ what the layer above does */
+
+/* Why a connection gets a last reply. */
+enum net_refusal {
+    NET_FULL,     /* there are too many connections */
+    NET_SHED,     /* clients hold too much memory */
+    NET_SLOW,     /* a request was not complete in time */
+    NET_SPOKEN,   /* the listener speaks TLS, and the client does not */
+    NET_UNSPOKEN, /* the other way round */
+    NET_HEADER    /* ... plus a net_proxy_result: a PROXY header was missing, wrong, late, or came from a stranger */
+};
+
+/* What `step` answers; else how many bytes it used. */
+enum {
+    NET_MORE = 0,   /* the request is not complete */
+    NET_WAITS = -1, /* nothing was appended, and in->used bytes are used: net_serve_waiter goes on with it */
+    NET_CLOSE = -2, /* what was appended is the last: write it and close */
+    NET_PART = -3   /* what was appended is a part of the reply, and in->used bytes are used: call again */
+};
+
+struct net_input {
+    const char *bytes; /* none if is_pending */
+    size_t length;
+    bool is_pending;  /* go on with the request that waits, or of which a part was answered */
+    uint64_t came_ns; /* when it came; 0: in this round */
+    /* answers */
+    size_t used; /* NET_WAITS, NET_PART: bytes of the request */
+    bool streams; /* nothing is read from now on: events are sent by `look` */
+};
+
+/* The layer above.  `loop` is what net_calls.loop made; `of` is its memory of a connection. */
+struct net_calls {
+    /* a loop: made, with pointers to what the layer above keeps of it; false: no memory */
+    bool (*loop)(void *self, int index, struct net_loop *loop, void **of, struct net_quantum **quantum,
+                 struct net_counts **counts);
+    void (*round)(void *loop, int64_t now_us);              /* a round begins */
+    void (*replied)(void *loop, uint64_t us);               /* its requests were answered, so long after it began */
+    void (*retry)(void *loop);                              /* it is the time of net_retry_at */
+    void (*woken)(void *loop);                              /* net_wake was called */
+    void (*sweep)(void *loop, uint64_t now_ms);             /* twice a second */
+    void (*drain)(void *loop);                              /* the server ends: each connection gets its last reply */
+    /* a connection; `of` is zero at first.  Its place: is_proxied: a balancer will name its peer, by `rename` */
+    bool (*admit)(void *of, void *loop, int kind, const struct vs_peer *peer, bool is_proxied);
+    bool (*rename)(void *of, const struct vs_peer *peer);
+    void (*begin)(void *of, void *loop, struct net_conn *conn, int fd);
+    void (*named)(void *of);                                /* its peer is another: a balancer has named it */
+    bool (*shaken)(void *of, const char *name);             /* TLS is spoken; its certificate's name, or NULL; false: no memory */
+    int (*step)(void *of, struct net_input *in, struct vs_out *out);
+    void (*wait)(void *of);                                 /* its request waits */
+    void (*unwait)(void *of);                               /* no more: it ends */
+    void (*half_closed)(void *of);                          /* the client of a request that waits sends no more */
+    bool (*look)(void *of, uint64_t now_ms, struct vs_out *out); /* twice a second; false: end it; `out` NULL: it cannot be written */
+    void (*end)(void *of);
+    void (*leave)(void *of);                                /* its memory goes, and its place */
+    /* memory that is held for it */
+    bool (*take)(void *of, size_t bytes);
+    void (*give)(void *of, size_t bytes);
+    bool (*is_short)(void *of);                             /* of memory, and it holds some */
+    void (*shed)(void *loop, int kind, const struct vs_peer *peer); /* it was closed for want of memory; peer may be NULL */
+    /* TLS: the unfinished handshakes of its address, after a change; the memory of a handshake, of which each loop has
+     * its own part, and the first is always granted */
+    int (*unfinished)(void *of, int change);
+    bool (*take_shake)(void *loop, bool is_first, size_t bytes);
+    void (*give_shake)(void *loop, bool is_first, size_t bytes);
+    /* writes the last reply; of a connection that does not begin `of` is NULL */
+    void (*refuse)(void *of, int kind, enum net_refusal why, int detail, struct vs_out *out);
+};
+
+/* ------------------------------------------------------------------ connections, for the layer above */
+
+const struct vs_peer *net_peer(const struct net_conn *conn);
+int net_kind(const struct net_conn *conn);
+bool net_is_secure(const struct net_conn *conn);
+bool net_is_proxied(const struct net_conn *conn);
+/* When it made progress last, by the monotonic clock.  Threads: any, while it lives. */
+uint64_t net_active_ms(const struct net_conn *conn);
+/* Goes on with a request that waits; then `step` was called, and perhaps `wait`. */
+void net_serve_waiter(struct net_conn *conn);
+/* Closes at once; the memory goes with the round. */
+void net_end(struct net_conn *conn);
+
+/* ------------------------------------------------------------------ loops, for the layer above.  Threads: the loop's */
+
+/* Has `retry` called then, or once more before if it was to be called before. */
+void net_retry_at(struct net_loop *loop, uint64_t at_ms);
+/* Has `retry` called in the next round, which begins at once. */
+void net_retry_next_round(struct net_loop *loop);
+/* How much of a round is for requests that wait. */
+#define NET_WAITERS_US 500
+/* Calls it with each connection, which it may end. */
+void net_each(struct net_loop *loop, void (*with)(void *of, struct net_conn *conn));
+
+/* ------------------------------------------------------------------ serving */
+
+struct net_listener {
+    int fd, kind;
+    bool handed;    /* a service manager's: it goes on listening when this server ends */
+    bool is_secure; /* TLS is spoken there */
+};
+
+struct vs_tls;
+struct vs_tls_server;
+
+struct net_opts {
+    const struct net_calls *calls;
+    void *self;
+    struct net_listener listener[NET_LISTENERS_MAX];
+    int listener_count, threads;
+    const struct vs_network *proxy; /* whose connections begin with a PROXY header */
+    int proxy_count;
+    const char *const *kind_name; /* NET_KINDS of them, for the log */
+    int urgent_kind;              /* these connections come first in a round */
+    const char *alpn[NET_KINDS];  /* what TLS offers; NULL: nothing */
+    uint64_t idle_ms[NET_KINDS];  /* how long a client may rest */
+    size_t of_size;               /* memory of the layer above for a connection */
+    size_t reply_max, out_max;    /* bytes of one reply; of one write */
+    const struct vs_tls *tls;     /* NULL: no listener is secure */
+    struct vs_tls_server *tls_server;
+    void (*ready)(void *of_signals);                 /* called once, when connections and signals will be answered */
+    void (*on_signal)(void *of_signals, int number); /* HUP, USR1, USR2; NULL: they are ignored */
+    void (*stopping)(void *of_signals);              /* the first TERM or INT came; may be NULL */
+    void *of_signals;
+};
+
+/* HUP, USR1 and USR2 wait from here on until net_serve watches for them.  Threads: the one that will call net_serve,
+ * before it starts others. */
+void net_hold_signals(void);
+
+/* Serves until TERM or INT: then stops accepting, answers what is in flight and returns.  A second TERM or INT ends the
+ * process at once.  *server is set while it serves.  Errors: VESTA_EIO, VESTA_ENOMEM. */
+int net_serve(const struct net_opts *opts, struct net_server **server, struct vesta_error *err);
+
+/* The next are for any thread while *server may be set and cleared; nothing happens while it does not serve. */
+void net_wake(struct net_server **server); /* calls `woken` of each loop */
+void net_stop(struct net_server **server); /* as TERM does */
+/* Whether each loop has ended what it did at that instant (vs_monotonic_us). */
+bool net_passed(struct net_server **server, int64_t since_us);
+/* Whether each loop has swept within that time. */
+bool net_alive(struct net_server **server, int64_t within_ms);
+
+/* How many more there are than the log was told of; 0 if it was told a moment ago. */
+struct net_told {
+    uint64_t at_ms, count;
+};
+uint64_t net_untold(struct net_told *told, uint64_t count, uint64_t now_ms);
+
+#endif

@@ -1,0 +1,246 @@
+/* secure.c -- TLS of a connection: its handshake, which is a stage before its protocol, and its bytes behind that.
+ * Knows no protocol, and no OpenSSL. */
+#include "log/log.h"
+#include "net/inside.h"
+#include "tls/tls.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define SHAKE_MS 5000     /* for a handshake, in which no client shows a secret */
+#define SHAKE_BYTES 196608 /* that a handshake holds at most: 44 KiB, a message of 128 KiB and a record of 16; later 15 KiB */
+#define HANDSHAKE 0x16    /* how TLS begins, with version 3 */
+#define HEAD_BYTES 5      /* ... and the length of what follows at the end of them */
+#define HELLO_MAX 4096    /* that is waited for to be whole */
+
+static pthread_mutex_t net_failing = PTHREAD_MUTEX_INITIALIZER; /* over server->failed */
+
+static const struct vs_tls *net_tls(const struct net_conn *c) {
+    return c->loop->opts->tls;
+}
+
+/* ------------------------------------------------------------------ counting, and telling */
+
+static void net_count_shake(struct net_conn *c, enum net_shake what, const char *why) {
+    struct net_shake_failed *last = &c->loop->server->failed[what];
+    vs_add(&c->loop->counts->shakes[c->kind][what], 1);
+    if (what == NET_SHAKE_OK) return;
+    pthread_mutex_lock(&net_failing);
+    vs_peer_text(&c->peer, last->address);
+    snprintf(last->why, sizeof last->why, "%s", why);
+    pthread_mutex_unlock(&net_failing);
+}
+
+static uint64_t net_total_shakes(const struct net_server *server, enum net_shake what) {
+    uint64_t sum = 0;
+    for (int i = 0; i < server->count; i++)
+        for (int kind = 0; kind < NET_KINDS; kind++)
+            sum += vs_get(&server->loops[i]->counts->shakes[kind][what]);
+    return sum;
+}
+
+void net_secure_tell(struct net_server *server, uint64_t now_ms) {
+    static const char *const sentences[NET_SHAKES] = {
+        [NET_SHAKE_FAILED] = "TLS handshakes failed",
+        [NET_SHAKE_LATE] = "TLS handshakes were not finished in time",
+        [NET_SHAKE_PLAIN] = "clients spoke no TLS where it is spoken: have them use https://, or redis-cli --tls",
+        [NET_SHAKE_MISLED] =
+            "clients spoke TLS where it is not spoken: write tls: before that address, or have them use http://"};
+    for (int what = NET_SHAKE_FAILED; what < NET_SHAKES; what++) {
+        uint64_t more = net_untold(&server->told_shakes[what], net_total_shakes(server, (enum net_shake)what), now_ms);
+        if (more == 0) continue;
+        pthread_mutex_lock(&net_failing);
+        struct net_shake_failed last = server->failed[what];
+        pthread_mutex_unlock(&net_failing);
+        vs_log(VS_LOG_WARN, sentences[what], "count", VS_DIGITS((int64_t)more), "last_address", last.address,
+               "last_error", *last.why ? last.why : NULL, NULL);
+    }
+}
+
+/* ------------------------------------------------------------------ clients at the wrong listener */
+
+static void net_turn_back(struct net_conn *c, enum net_shake what) {
+    net_count_shake(c, what, "");
+    net_refuse_plain(c->loop, c->fd, c->kind, what == NET_SHAKE_MISLED ? NET_UNSPOKEN : NET_SPOKEN);
+    net_finish(c);
+}
+
+bool net_secure_is_misled(struct net_conn *c, const char *bytes, size_t length) {
+    if (c->is_secure || bytes[0] != HANDSHAKE || (length > 1 && bytes[1] != 3)) return false;
+    net_turn_back(c, NET_SHAKE_MISLED);
+    return true;
+}
+
+/* ------------------------------------------------------------------ the handshake */
+
+static int net_count_unfinished(struct net_conn *c, int change) {
+    return c->loop->calls->unfinished(c->of, change);
+}
+
+void net_secure_enter(struct net_conn *c) {
+    if (c->is_unnamed) return;
+    c->is_unfinished = true;
+    net_count_unfinished(c, 1);
+}
+
+bool net_secure_is_late(struct net_conn *c, uint64_t now_ms) {
+    if (!c->is_secure || c->is_shaken || c->lingering || now_ms - net_active_ms(c) < SHAKE_MS) return false;
+    net_count_shake(c, NET_SHAKE_LATE, "");
+    return true;
+}
+
+/* The eldest handshake of the address that has most unfinished ones.  So a flood ends its own handshakes, and those of slow
+ * clients stay while faster ones come and go.  NULL: this loop has none. */
+static struct net_conn *net_shake_to_end(struct net_loop *loop) {
+    struct net_conn *found = NULL, *at;
+    int most = -1;
+    TAILQ_FOREACH(at, &loop->shaking, shaken) {
+        int unfinished = at->is_unfinished ? net_count_unfinished(at, 0) : 0;
+        if (unfinished > most) found = at, most = unfinished;
+    }
+    return found;
+}
+
+/* The handshakes of each loop are one part of the memory: a loop can end no handshake of another loop, so it needs room of
+ * its own.  It may always hold one handshake, which belongs to no part. */
+static bool net_take_shake(struct net_conn *c) {
+    c->is_first_shake = TAILQ_EMPTY(&c->loop->shaking);
+    return c->loop->calls->take_shake(c->loop->of, c->is_first_shake, SHAKE_BYTES);
+}
+
+/* The memory of a handshake is counted as its most, from the first whole message to its end.  A real client finishes within
+ * a few round trips, so elder handshakes give way to new ones. */
+static bool net_hold_shake(struct net_conn *c) {
+    struct net_loop *loop = c->loop;
+    while (!net_take_shake(c)) {
+        struct net_conn *elder = net_shake_to_end(loop);
+        if (!elder) return false;
+        loop->calls->shed(loop->of, elder->kind, NULL);
+        net_end(elder);
+        net_secure_free(elder); /* now, and not with the round: there may be many of them in one */
+    }
+    c->is_shaking = true;
+    TAILQ_INSERT_TAIL(&loop->shaking, c, shaken);
+    return true;
+}
+
+void net_secure_leave(struct net_conn *c) {
+    if (c->is_unfinished) net_count_unfinished(c, -1);
+    c->is_unfinished = false;
+    if (!c->is_shaking) return;
+    c->is_shaking = false;
+    TAILQ_REMOVE(&c->loop->shaking, c, shaken);
+    c->loop->calls->give_shake(c->loop->of, c->is_first_shake, SHAKE_BYTES);
+}
+
+/* Nothing is made for a connection that has not sent a whole hello, or sent what is no TLS.  true: it has come. */
+static bool net_has_hello(struct net_conn *c) {
+    const unsigned char *at = (const unsigned char *)c->loop->in;
+    ssize_t got = recv(c->fd, c->loop->in, HELLO_MAX, MSG_PEEK | MSG_DONTWAIT);
+    bool is_open = got > 0 || (got < 0 && errno == EAGAIN);
+    if (got > 0 && at[0] != HANDSHAKE) return net_turn_back(c, NET_SHAKE_PLAIN), false;
+    if (got == HELLO_MAX || (got > HEAD_BYTES && got >= HEAD_BYTES + (at[3] << 8 | at[4]))) return true;
+    c->readable = false; /* what comes has an edge of its own */
+    if (!is_open || c->unsure) net_end(c);
+    return false;
+}
+
+/* false: the connection does not go on. */
+static bool net_begin_shake(struct net_conn *c) {
+    const struct net_opts *opts = c->loop->opts;
+    if (net_hold_shake(c)) c->tls = opts->tls->accept(opts->tls_server, c->fd, opts->alpn[c->kind]);
+    if (c->tls) return true;
+    c->loop->calls->shed(c->loop->of, c->kind, NULL);
+    return net_end(c), false;
+}
+
+/* What came behind the handshake may be in TLS's memory, where no edge tells of it. */
+static void net_end_shake(struct net_conn *c) {
+    char name[VS_TLS_NAME_MAX];
+    c->is_shaken = true;
+    net_secure_leave(c); /* what is left is a part of what a connection is, as its descriptor */
+    net_count_shake(c, NET_SHAKE_OK, "");
+    if (!c->loop->calls->shaken(c->of, net_tls(c)->peer(c->tls, name) ? name : NULL)) {
+        net_end(c);
+        return;
+    }
+    net_be_active(c);
+    c->readable = true;
+    net_line_up(c);
+}
+
+/* Waits for room in the socket, or no more.  If epoll has no memory for that, the connection ends when it has rested for
+ * too long. */
+static void net_reverse(struct net_conn *c, bool is_reversed) {
+    if (c->is_reversed == is_reversed) return;
+    c->is_reversed = is_reversed;
+    net_poll_change(c->loop, c->fd, &c->watched, NET_READS | (is_reversed ? (uint32_t)EPOLLOUT : 0));
+}
+
+void net_secure_shake(struct net_conn *c) {
+    const struct vs_tls *tls = net_tls(c);
+    bool more = c->unsure;
+    if (!c->tls && (!net_has_hello(c) || !net_begin_shake(c))) return;
+    enum vs_tls_step step = tls->shake(c->tls, &more);
+    c->readable = more;
+    net_reverse(c, step == VS_TLS_WANTS_WRITE);
+    if (step == VS_TLS_DONE) {
+        net_end_shake(c);
+    } else if (step == VS_TLS_FAILED) {
+        net_count_shake(c, NET_SHAKE_FAILED, tls->why(c->tls));
+        net_finish(c); /* the alert that tells why is on its way */
+    } else if (more) {
+        net_line_up(c);
+    }
+}
+
+/* ------------------------------------------------------------------ bytes */
+
+/* A part of a record is in a buffer of TLS's until the rest comes.  false: there is no memory for it. */
+static bool net_hold_record(struct net_conn *c) {
+    bool keeps = net_tls(c)->keeps_bytes(c->tls);
+    if (keeps == c->keeps_record) return true;
+    if (!keeps)
+        net_give(c, VS_TLS_RECORD_BYTES);
+    else if (!net_take(c, VS_TLS_RECORD_BYTES))
+        return false;
+    c->keeps_record = keeps;
+    return true;
+}
+
+ssize_t net_secure_get(struct net_conn *c, char *to, size_t room, bool *more) {
+    const struct vs_tls *tls = net_tls(c);
+    if (!c->is_shaken) { /* the handshake failed: only its end is waited for */
+        ssize_t left = recv(c->fd, to, room, MSG_DONTWAIT);
+        *more = left == (ssize_t)room;
+        return left;
+    }
+    *more = c->unsure;
+    ssize_t got = tls->read(c->tls, to, room, more);
+    int error = errno;
+    net_reverse(c, got < 0 && error == EAGAIN && tls->is_reversed(c->tls));
+    if (!net_hold_record(c)) {
+        c->loop->calls->shed(c->loop->of, c->kind, NULL);
+        got = -1, error = ENOBUFS;
+    }
+    errno = error;
+    return got;
+}
+
+ssize_t net_secure_put(struct net_conn *c, const char *bytes, size_t length) {
+    return c->is_shaken ? net_tls(c)->write(c->tls, bytes, length) : (errno = EPROTO, -1);
+}
+
+void net_secure_end(struct net_conn *c) {
+    if (c->tls && !c->lingering) net_tls(c)->end(c->tls);
+}
+
+void net_secure_free(struct net_conn *c) {
+    if (c->tls) net_tls(c)->free(c->tls);
+    c->tls = NULL;
+    if (c->keeps_record) net_give(c, VS_TLS_RECORD_BYTES);
+    c->keeps_record = false;
+}

@@ -1,0 +1,163 @@
+/* waiters.c -- connections that wait for an id: by namespace and tag, first come, first served.  Knows no protocol. */
+#include "server/session.h"
+
+#define SHARE_LOOK_US 10 /* a look at one that waits for its share costs a hundredth of that */
+
+void vs_waiters_leave(struct vs_session *s) {
+    struct vs_waitlist *queue = &s->scratch->queue[s->waiting.queue];
+    TAILQ_REMOVE(&queue->waiters, s, queued);
+    queue->waiting--;
+    vs_add(&s->scratch->counts->waiting, (uint64_t)-1);
+    s->waits = false;
+    vs_set(&s->member.waits, 0);
+}
+
+static void queue_note(struct vs_scratch *scratch, struct vs_waitlist *queue, uint64_t at_ms) {
+    if (queue->retry_at_ms == 0) TAILQ_INSERT_TAIL(&scratch->waited_for, queue, waited);
+    if (queue->retry_at_ms == 0 || at_ms < queue->retry_at_ms) queue->retry_at_ms = at_ms;
+}
+
+static void queue_until(struct vs_scratch *scratch, struct vs_waitlist *queue, uint64_t at_ms) {
+    queue_note(scratch, queue, at_ms);
+    net_retry_at(scratch->net, at_ms);
+}
+
+static uint64_t queue_now_ms(const struct vs_scratch *scratch) {
+    return (uint64_t)scratch->now_us / 1000;
+}
+
+void vs_waiters_enter(struct vs_session *s) {
+    struct vs_scratch *scratch = s->scratch;
+    struct vs_waitlist *queue = &scratch->queue[s->waiting.queue];
+    uint64_t wait_ms = (uint64_t)(s->waiting.wait_us + 999) / 1000, at = queue_now_ms(scratch) + (wait_ms ? wait_ms : 1);
+    s->waits = true;
+    vs_set(&s->member.waits, 1);
+    TAILQ_INSERT_TAIL(&queue->waiters, s, queued);
+    queue->waiting++;
+    vs_add(&scratch->counts->waiting, 1);
+    queue_until(scratch, queue, at);
+}
+
+/* The time for the queues is over. The connections of this queue that were not asked yet are asked in a later round, after
+ * those of the other queues. At least one connection is asked in each round. */
+static bool queue_is_put_off(struct vs_scratch *scratch, struct vs_waitlist *queue) {
+    if (!scratch->has_resumed || !net_quantum_is_over(&scratch->quantum)) return false;
+    if (queue->retry_at_ms != 0) TAILQ_REMOVE(&scratch->waited_for, queue, waited);
+    queue->retry_at_ms = 0;
+    queue_note(scratch, queue, queue_now_ms(scratch));
+    scratch->has_put_off = true;
+    return true;
+}
+
+static void queue_resume(struct vs_session *s) {
+    s->scratch->has_resumed = true;
+    vs_waiters_leave(s);
+    net_serve_waiter(s->conn);
+}
+
+/* Other connections than `first`, which must wait on, may have waited for long enough, or for a verdict that came. */
+static void queue_serve_due(struct vs_waitlist *queue, const struct vs_session *first) {
+    const struct vesta_clock *clock = first->app->clock;
+    int64_t now_us = clock->boot_us(clock->self);
+    int left = queue->waiting;
+    for (struct vs_session *s = TAILQ_FIRST(&queue->waiters), *next; s && left > 0; s = next, left--) {
+        next = TAILQ_NEXT(s, queued);
+        if (s != first && vs_session_is_due(s, now_us)) queue_resume(s);
+    }
+}
+
+/* First come, first served, until one must wait on; the others are not asked then: they would wait for the same id.
+ * A connection that got nothing keeps its place.  One that got a part of what it wants lets the others go first, so that
+ * no large batch takes all there is for as long as it may wait. */
+static void queue_serve(struct vs_scratch *scratch, struct vs_waitlist *queue) {
+    struct vs_session *s;
+    while ((s = TAILQ_FIRST(&queue->waiters)) && !queue_is_put_off(scratch, queue)) {
+        int64_t deadline_us = s->waiting.deadline_us;
+        size_t kept = s->waiting.ids_count;
+        queue_resume(s);
+        if (!s->waits || s->waiting.deadline_us != deadline_us || &scratch->queue[s->waiting.queue] != queue)
+            continue; /* served, or it waits for another namespace now; what it asks next is at the tail */
+        if (s->waiting.ids_count == kept) {
+            TAILQ_REMOVE(&queue->waiters, s, queued);
+            TAILQ_INSERT_HEAD(&queue->waiters, s, queued);
+        }
+        queue_serve_due(queue, s);
+        return;
+    }
+}
+
+/* Each may wait for another table than the one before it; those that must wait on are at the tail again. */
+static void queue_serve_many(struct vs_scratch *scratch, struct vs_waitlist *queue) {
+    struct vs_session *s;
+    for (int left = queue->waiting; left > 0 && (s = TAILQ_FIRST(&queue->waiters)); left--) {
+        if (queue_is_put_off(scratch, queue)) return;
+        queue_resume(s);
+    }
+}
+
+/* Each waits for its own share, until an instant of its own.  Where very many do they are looked at less often. */
+static void queue_serve_shares(struct vs_scratch *scratch, struct vs_waitlist *queue) {
+    int left = queue->waiting;
+    int64_t first_us = INT64_MAX, rest_us = scratch->now_us + left * SHARE_LOOK_US;
+    for (struct vs_session *s = TAILQ_FIRST(&queue->waiters), *next; s && left > 0; s = next, left--) {
+        next = TAILQ_NEXT(s, queued);
+        int64_t again_us = s->waiting.charged.again_us;
+        if (again_us > scratch->now_us) {
+            first_us = again_us < first_us ? again_us : first_us;
+            continue;
+        }
+        if (queue_is_put_off(scratch, queue)) return;
+        queue_resume(s);
+    }
+    if (first_us != INT64_MAX)
+        queue_until(scratch, queue, (uint64_t)((first_us > rest_us ? first_us : rest_us) + 999) / 1000);
+}
+
+static void queue_retry(struct vs_scratch *scratch, struct vs_waitlist *queue) {
+    queue->retry_at_ms = 0; /* a connection that must wait on puts it among those that are waited for again */
+    if (queue - scratch->queue == VS_QUEUE_OF_SHARES)
+        queue_serve_shares(scratch, queue);
+    else if (queue - scratch->queue < VS_QUEUE_OF_IDS)
+        queue_serve_many(scratch, queue);
+    else
+        queue_serve(scratch, queue);
+}
+
+/* The round had no time for `rest`. Those of them that are due come first in the next round. */
+static void queues_put_first(struct vs_scratch *scratch, struct vs_waitlists *rest, uint64_t due_ms) {
+    struct vs_waitlist *queue;
+    uint64_t now_ms = queue_now_ms(scratch);
+    TAILQ_FOREACH(queue, rest, waited)
+    if (queue->retry_at_ms <= due_ms && queue->retry_at_ms > now_ms) queue->retry_at_ms = now_ms;
+    TAILQ_CONCAT(rest, &scratch->waited_for, waited);
+    TAILQ_CONCAT(&scratch->waited_for, rest, waited);
+}
+
+/* Each namespace and tag has a queue of its own: where one pauses the others go on. */
+static void queues_retry(struct vs_scratch *scratch, uint64_t due_ms) {
+    struct vs_waitlists looked_at = TAILQ_HEAD_INITIALIZER(looked_at);
+    struct vs_waitlist *queue;
+    scratch->quantum.until_us = scratch->now_us + NET_WAITERS_US;
+    scratch->has_put_off = scratch->has_resumed = false;
+    TAILQ_CONCAT(&looked_at, &scratch->waited_for, waited);
+    while (!scratch->has_put_off && (queue = TAILQ_FIRST(&looked_at))) {
+        bool is_due = queue->retry_at_ms <= due_ms;
+        TAILQ_REMOVE(&looked_at, queue, waited);
+        if (is_due)
+            queue_retry(scratch, queue);
+        else
+            TAILQ_INSERT_TAIL(&scratch->waited_for, queue, waited);
+    }
+    queues_put_first(scratch, &looked_at, due_ms);
+    TAILQ_FOREACH(queue, &scratch->waited_for, waited)
+    net_retry_at(scratch->net, queue->retry_at_ms);
+    if (scratch->has_put_off) net_retry_next_round(scratch->net);
+}
+
+void vs_waiters_retry(struct vs_scratch *scratch) {
+    queues_retry(scratch, queue_now_ms(scratch));
+}
+
+void vs_waiters_retry_all(struct vs_scratch *scratch) {
+    queues_retry(scratch, UINT64_MAX);
+}
