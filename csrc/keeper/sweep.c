@@ -18,18 +18,33 @@
 
 #define STILL_US (15 * 60 * INT64_C(1000000))        /* longer than any window that is worth going on with at once */
 #define UNUSED_US (7 * 24 * 3600 * INT64_C(1000000)) /* what is left of its ranges stays unused */
-#define KIN_DIGITS 2
-/* Who makes thousands of maps does not look through thousands of names for each, but once a second. */
-#define SWEEP_US 1000000
-#define FEW_MAPS 32
+/* A walk through the folder costs as much as there are files in it.  So it is made by the first process of this user
+ * that makes a map after so long, and looks at one name in 16: another 16th each time. */
+#define SWEEP_US STILL_US
+#define SWEEP_PARTS 16
 
-/* Of the names of maps, vesta-<key> and whatever follows it, those that begin as our own does: one in 256, others with
- * the next map that is made, so that none costs much. */
-static bool is_kin(const char *name, const char *own) {
-    static const char prefix[] = "vesta-";
+static bool is_of_part(const char *name, unsigned part) {
+    static const char prefix[] = "vesta-", digits[] = "0123456789abcdef";
     size_t length = sizeof prefix - 1;
-    return strncmp(name, own, length + KIN_DIGITS) == 0 && strcmp(name, own) != 0 &&
-           strspn(name + length, "0123456789abcdef") == 2 * VS_KEY_BYTES;
+    return strncmp(name, prefix, length) == 0 && name[length] == digits[part] &&
+           strspn(name + length, digits) == 2 * VS_KEY_BYTES;
+}
+
+/* Whether the folder is to be swept now: a file in it has the boot time of this user's last sweep.  If that file cannot
+ * be used, the folder is swept each time. */
+static bool take_turn(int dir, int64_t boot_us) {
+    char name[32];
+    int64_t swept_us = 0;
+    struct stat st;
+    snprintf(name, sizeof name, "vesta-swept.%u", (unsigned)geteuid());
+    int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+    if (fd < 0) return true;
+    bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+    bool is_told = ours && pread(fd, &swept_us, sizeof swept_us, 0) == (ssize_t)sizeof swept_us;
+    bool is_due = !is_told || boot_us < swept_us || boot_us - swept_us >= SWEEP_US;
+    if (ours && is_due) (void)!pwrite(fd, &boot_us, sizeof boot_us, 0); /* if it fails, the next map sweeps again */
+    close(fd);
+    return is_due;
 }
 
 /* A file that is gone, not one that cannot be looked at; and of this mount namespace, where its path means something.
@@ -85,23 +100,21 @@ static void look_at(int dir, const char *name, int64_t now_us, uint64_t mount) {
 }
 
 void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock) {
-    static int64_t swept_boot_us; /* process lock, and the next */
-    static unsigned made_here;
     assert(vs_process_is_locked());
     assert(made->is_new);
     assert(made->name[0] == '/');
-    int64_t boot_us = clock->boot_us(clock->self);
-    if (made_here++ > FEW_MAPS && boot_us - swept_boot_us < SWEEP_US && boot_us >= swept_boot_us) return;
-    swept_boot_us = boot_us;
     const char *own = strrchr(made->name, '/') + 1;
     char maps[VS_MAP_NAME_MAX];
     snprintf(maps, sizeof maps, "%.*s", (int)(own - made->name), made->name);
     DIR *dir = opendir(maps);
     if (!dir) return;
-    int64_t now_us = clock->unix_us(clock->self);
+    int64_t boot_us = clock->boot_us(clock->self), now_us = clock->unix_us(clock->self);
+    unsigned part = (unsigned)(boot_us / SWEEP_US % SWEEP_PARTS);
     uint64_t mount = vs_mount_namespace();
-    for (struct dirent *entry; (entry = readdir(dir));)
-        if (is_kin(entry->d_name, own) && !vs_file_has(entry->d_name) && !vs_segments_have(entry->d_name))
+    bool is_due = take_turn(dirfd(dir), boot_us);
+    for (struct dirent *entry; is_due && (entry = readdir(dir));)
+        if (is_of_part(entry->d_name, part) && strcmp(entry->d_name, own) != 0 && !vs_file_has(entry->d_name) &&
+            !vs_segments_have(entry->d_name))
             look_at(dirfd(dir), entry->d_name, now_us, mount);
     closedir(dir);
 }
