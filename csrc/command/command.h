@@ -17,6 +17,7 @@ struct vs_command {
     const char *usage; /* behind "vesta " */
     const char *about; /* what `vesta help NAME` teaches: purpose and two examples with output */
 };
+
 /* ---- say.c: messages go to stderr, one line each, with the command's name in front */
 
 void vs_say_as(const char *command);

@@ -6,6 +6,7 @@
  * is harmless to repeat.  Numbers of 64 bits show as negative from 2^63 on. */
 #include "modules/at.h"
 #include "modules/host.h"
+#include "modules/slow.h"
 #include "modules/tables.h"
 
 #include "base/array.h"
@@ -719,27 +720,48 @@ static int stores_state(lua_State *L) {
     return 1;
 }
 
+/* Calls the method that is its upvalue.  A terminal shows how long it takes. */
+static int stores_call(lua_State *L) {
+    char shown[VS_URI_MAX];
+    vs_slow_begin(vs_store_public(stores_self(L)->uri, shown));
+    int count = lua_tocfunction(L, lua_upvalueindex(1))(L);
+    vs_slow_end();
+    return count;
+}
+
+/* Methods that begin with __ are events. */
 static void stores_class(lua_State *L, const char *class, const luaL_Reg *methods) {
     luaL_newmetatable(L, class);
-    luaL_setfuncs(L, methods, 0); /* those that begin with __ are events, the others methods */
+    luaL_setfuncs(L, methods, 0);
     lua_pushvalue(L, -1);
     lua_setfield(L, -2, "__index");
     lua_pop(L, 1);
 }
 
 int host_open_store(lua_State *L) {
-    static const luaL_Reg methods[] = {{"about", stores_about},       {"init", stores_init},
-                                       {"names", stores_names},       {"namespace", stores_namespace},
-                                       {"need", stores_need},         {"create", stores_create},
-                                       {"advance", stores_advance},   {"lower", stores_lower},
-                                       {"tick", stores_tick},         {"admit", stores_admit},
-                                       {"extend", stores_extend},     {"workers", stores_list},
-                                       {"mark", stores_mark},         {"foreign", stores_foreign},
-                                       {"counters", stores_counters}, {"init_counters", stores_init_counters},
-                                       {"add", stores_add},           {"set_step", stores_set_step},
-                                       {"raise", stores_raise},       {"take", stores_take},
-                                       {"close", stores_close},       {"__gc", stores_close},
-                                       {"__close", stores_close},     {NULL, NULL}};
+    static const luaL_Reg calls[] = {{"init", stores_init},
+                                     {"names", stores_names},
+                                     {"namespace", stores_namespace},
+                                     {"need", stores_need},
+                                     {"create", stores_create},
+                                     {"advance", stores_advance},
+                                     {"lower", stores_lower},
+                                     {"admit", stores_admit},
+                                     {"extend", stores_extend},
+                                     {"workers", stores_list},
+                                     {"mark", stores_mark},
+                                     {"foreign", stores_foreign},
+                                     {"counters", stores_counters},
+                                     {"init_counters", stores_init_counters},
+                                     {"add", stores_add},
+                                     {"set_step", stores_set_step},
+                                     {"raise", stores_raise},
+                                     {"take", stores_take},
+                                     {"__gc", stores_close},
+                                     {"__close", stores_close},
+                                     {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"about", stores_about}, {"tick", stores_tick},     {"close", stores_close},
+                                       {"__gc", stores_close},  {"__close", stores_close}, {NULL, NULL}};
     static const luaL_Reg workers[] = {{"counts", stores_workers_counts},
                                        {"row", stores_workers_row},
                                        {"close", stores_workers_gc},
@@ -756,6 +778,13 @@ int host_open_store(lua_State *L) {
         {"lifetime", stores_lifetime}, {"is_leased", stores_is_leased}, {"is_tag", stores_is_tag},
         {"public", stores_public},     {"state", stores_state},         {NULL, NULL}};
     stores_class(L, STORES_CLASS, methods);
+    luaL_getmetatable(L, STORES_CLASS);
+    for (const luaL_Reg *call = calls; call->name; call++) {
+        lua_pushcfunction(L, call->func);
+        lua_pushcclosure(L, stores_call, 1);
+        lua_setfield(L, -2, call->name);
+    }
+    lua_pop(L, 1);
     stores_class(L, STORES_WORKERS, workers);
     stores_class(L, STORES_COUNTERS, counters);
     stores_class(L, STORES_FORM, form);

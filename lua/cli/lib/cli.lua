@@ -137,6 +137,7 @@ local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\b"] = "\\b", ["\f"] = "\\f"
   ["\t"] = "\\t" }
 
 local function text_of(text)
+  if not text:find '[%c"\\\127]' then return '"' .. text .. '"' end
   return '"' .. text:gsub('[%c"\\\127]', function(c) return ESCAPES[c] or ("\\u%04x"):format(c:byte()) end) .. '"'
 end
 

@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+import socket
 import time
 
 from harness import SLOW, claim, main, same
@@ -72,6 +73,19 @@ def _(w):
                 assert time.monotonic() < deadline, screen.frame()
                 screen.read()
             same((screen.end(signal.SIGINT), screen.is_restored()), (0, True))
+
+
+@claim("a terminal shows how long a store has been silent, and Ctrl-C ends the wait")
+def _(w):
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it accepts connections, and sends nothing
+        uri = "mysql://me:secret@127.0.0.1:%d/db" % silent.getsockname()[1]
+        for words in (["workers"], ["store", "show"], ["segments"]):
+            with Terminal(w, *words, "--store", uri, TERM="xterm") as screen:
+                shown = plain(screen.until(r"waiting for mysql://\S+ for \d s"))
+                assert "secret" not in shown, shown
+                began = time.monotonic()
+                same(screen.end(signal.SIGINT), -signal.SIGINT)
+                assert time.monotonic() < began + 2 * SLOW, words
 
 
 main()
