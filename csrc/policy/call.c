@@ -45,13 +45,6 @@ const char *vs_hook_name(enum vs_hook hook) {
     return (unsigned)hook < VS_HOOKS ? hooks[hook].name : "unknown";
 }
 
-enum vs_hook vs_hook_named(const char *name) {
-    int hook = 0;
-    while (hook < VS_HOOKS && strcmp(hooks[hook].name, name) != 0)
-        hook++;
-    return (enum vs_hook)hook;
-}
-
 /* ------------------------------------------------------------------ ctx */
 
 static void set_integer(lua_State *L, const char *name, int64_t value) {
@@ -75,7 +68,7 @@ static void set_flag(lua_State *L, const char *name, bool value) {
 #define SET_FLAG(L, name, value) set_flag(L, name, value)
 #define SET_MEMBER(kind, member) SET_##kind(L, #member, record->member);
 
-static void push_record(lua_State *L, const struct vs_ctx_record *record) {
+static void push_record(lua_State *L, const struct vesta_record *record) {
     lua_newtable(L);
     VS_RECORD_ROWS(SET_MEMBER)
 }
@@ -114,7 +107,6 @@ static void push_value(lua_State *L, const struct vs_ctx *field) {
 
 struct call {
     const struct vs_hook_input *input;
-    bool garbage;
     struct vs_verdict verdict;
 };
 
@@ -142,7 +134,6 @@ static enum vs_verdict_kind kind_of(lua_State *L) {
 static void take_verdict(lua_State *L, void *self) {
     struct call *call = self;
     size_t length;
-    vs_engine_must_answer(L, &call->garbage);
     call->verdict.kind = kind_of(L);
     if (call->verdict.kind == VS_VERDICT_WORKER) call->verdict.worker = (uint64_t)lua_tointeger(L, 2);
     call->verdict.amount_ms = lua_isnil(L, 3) ? -1 : lua_tointeger(L, 3);
@@ -154,9 +145,14 @@ enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs
                                    struct vs_verdict *verdict, struct vesta_error *err) {
     assert(vs_policy_has(vm, policy, input->hook));
     struct call call = {.input = input};
-    const struct vs_engine_call ask = {"vesta.engine", "ask", give_ctx, 4, take_verdict, &call};
+    struct vs_engine_call ask = {.module = "vesta.engine",
+                                 .function = "ask",
+                                 .give = give_ctx,
+                                 .results = 4,
+                                 .is_question = true,
+                                 .take = take_verdict,
+                                 .self = &call};
     enum vs_call_result result = vs_engine_call(vm->policy[policy], &ask, err);
-    if (result == VS_CALL_ERROR && call.garbage) return VS_CALL_GARBAGE;
     if (result == VS_CALL_OK) *verdict = call.verdict;
     return result;
 }
@@ -167,7 +163,7 @@ struct rehearsal {
     int situation; /* from 1 on */
     const char *namespace_;
     int64_t now_ms;
-    bool is_over, has_function, garbage;
+    bool is_over, has_function;
     char sentence[128];
 };
 
@@ -194,19 +190,28 @@ static int give_nothing(lua_State *L, void *self) {
     return 0;
 }
 
-static void take_any_verdict(lua_State *L, void *self) {
-    vs_engine_must_answer(L, &((struct rehearsal *)self)->garbage);
+static void take_nothing(lua_State *L, void *self) {
+    (void)L, (void)self;
 }
 
 static int rehearse(const struct vs_policy *policy, struct rehearsal *rehearsal, struct vesta_error *err) {
-    const struct vs_engine_call prepare = {"vesta.trial", "prepare", give_situation, 1, take_situation, rehearsal};
-    const struct vs_engine_call perform = {"vesta.trial", "perform", give_nothing, 2, take_any_verdict, rehearsal};
+    struct vs_engine_call prepare = {.module = "vesta.trial",
+                                     .function = "prepare",
+                                     .give = give_situation,
+                                     .results = 1,
+                                     .take = take_situation,
+                                     .self = rehearsal};
+    struct vs_engine_call perform = {.module = "vesta.trial",
+                                     .function = "perform",
+                                     .give = give_nothing,
+                                     .results = 2,
+                                     .is_question = true,
+                                     .take = take_nothing};
     struct vesta_error why = {0};
     if (vs_engine_call(policy, &prepare, err) != VS_CALL_OK) return err->code;
     if (!rehearsal->has_function) return VESTA_OK;
     enum vs_call_result result = vs_engine_call(policy, &perform, &why);
     if (result == VS_CALL_OK) return VESTA_OK;
-    if (result == VS_CALL_ERROR && rehearsal->garbage) result = VS_CALL_GARBAGE;
     return vs_fail(err, VESTA_EOPTION, "%s (%s): %s", rehearsal->sentence, vs_call_result_name(result), why.text);
 }
 

@@ -123,7 +123,7 @@ static int engine_boot(lua_State *L) {
     return 0;
 }
 
-int vs_engine_open(struct vs_policy *policy, struct vesta_error *err) {
+static int engine_open(struct vs_policy *policy, struct vesta_error *err) {
     int rc = vs_lua_open(&policy->vm->limits, &policy->lua, err);
     if (rc != VESTA_OK) return rc;
     rc = vs_lua_boot(policy->lua, engine_boot, NULL, err);
@@ -135,81 +135,45 @@ int vs_engine_open(struct vs_policy *policy, struct vesta_error *err) {
 
 struct load {
     struct vs_policy *policy;
-    void (*give)(lua_State *L, void *self);
-    void *self;
+    const struct vs_policy_text *text;
+    lua_State *from; /* has the options and the variables at these indexes; NULL: the text has them */
+    int options, env;
 };
+
+static void push_data(lua_State *L, const struct load *load, int index, const char *text) {
+    if (load->from)
+        vs_lua_carry(load->from, index, L);
+    else
+        lua_pushstring(L, text); /* nil for NULL */
+}
+
+/* The argument `source` of engine.load. */
+static void push_source(lua_State *L, const struct load *load) {
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, load->text->chunk);
+    lua_setfield(L, -2, "chunk");
+    lua_pushlstring(L, load->text->text, load->text->length);
+    lua_setfield(L, -2, "text");
+    push_data(L, load, load->options, load->text->options);
+    lua_setfield(L, -2, "options");
+    push_data(L, load, load->env, load->text->env);
+    lua_setfield(L, -2, "env");
+}
 
 static int load_body(lua_State *L) {
     const struct load *load = lua_touserdata(L, 1);
     engine_push(L, "vesta.engine", "load");
-    load->give(L, load->self);
+    push_source(L, load);
     vs_world_push(L, load->policy);
     lua_call(L, 2, 1);
-    lua_getfield(L, -1, "fixed");
+    lua_getfield(L, 2, "fixed");
     load->policy->fixed = lua_toboolean(L, -1);
-    lua_getfield(L, -2, "functions");
+    lua_getfield(L, 2, "functions");
     for (int hook = 0; hook < VS_HOOKS; hook++)
         if (lua_getfield(L, 4, vs_hook_name((enum vs_hook)hook)) != LUA_TNIL) load->policy->hooks |= 1U << hook;
-    lua_pushvalue(L, 2);
+    lua_settop(L, 2);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &policy_key);
     return 0;
-}
-
-enum vs_call_result vs_engine_load(struct vs_policy *policy, void (*give)(lua_State *L, void *self), void *self,
-                                   struct vesta_error *err) {
-    struct load load = {policy, give, self};
-    return vs_lua_run(policy->lua, load_body, &load, err);
-}
-
-/* ------------------------------------------------------------------ calling */
-
-static int call_body(lua_State *L) {
-    const struct vs_engine_call *call = lua_touserdata(L, 1);
-    lua_settop(L, 0);
-    engine_push(L, call->module, call->function);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &policy_key);
-    lua_call(L, 1 + call->give(L, call->self), call->results);
-    call->take(L, call->self);
-    return 0;
-}
-
-enum vs_call_result vs_engine_call(const struct vs_policy *policy, const struct vs_engine_call *call,
-                                   struct vesta_error *err) {
-    return vs_lua_run(policy->lua, call_body, (void *)call, err);
-}
-
-void vs_engine_must_answer(lua_State *L, bool *garbage) {
-    if (lua_toboolean(L, 1)) return;
-    *garbage = lua_isboolean(L, 1);
-    lua_settop(L, 2);
-    lua_error(L);
-}
-
-/* ------------------------------------------------------------------ for another Lua state */
-
-struct source {
-    const struct vs_policy_text *text;
-    lua_State *from;
-    int options, env;
-};
-
-static void give_source(lua_State *L, void *self) {
-    const struct source *source = self;
-    lua_newtable(L);
-    lua_pushstring(L, source->text->chunk);
-    lua_setfield(L, -2, "chunk");
-    lua_pushlstring(L, source->text->text, source->text->length);
-    lua_setfield(L, -2, "text");
-    if (source->from)
-        vs_lua_carry(source->from, source->options, L);
-    else
-        lua_pushstring(L, source->text->options); /* nil for NULL */
-    lua_setfield(L, -2, "options");
-    if (source->from)
-        vs_lua_carry(source->from, source->env, L);
-    else
-        lua_pushstring(L, source->text->env);
-    lua_setfield(L, -2, "env");
 }
 
 /* Room for one more; NULL: no memory. */
@@ -222,29 +186,48 @@ static struct vs_policy *engine_add(struct vs_vm *vm) {
 
 int vs_policy_load_from(struct vs_vm *vm, const struct vs_policy_text *text, lua_State *from, int options, int env,
                         int *policy, struct vesta_error *err) {
-    struct source source = {text, from, options, env};
-    struct vs_policy *made = engine_add(vm);
+    struct load load = {engine_add(vm), text, from, options, env};
     struct vesta_error why = {0};
-    if (!made) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    *made = (struct vs_policy){.vm = vm, .index = vm->count};
-    int rc = vs_engine_open(made, err);
-    if (rc != VESTA_OK) return free(made), rc;
-    if (vs_engine_load(made, give_source, &source, &why) != VS_CALL_OK) {
-        vs_lua_close(made->lua);
-        free(made);
+    if (!load.policy) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    *load.policy = (struct vs_policy){.vm = vm, .index = vm->count};
+    int rc = engine_open(load.policy, err);
+    if (rc != VESTA_OK) return free(load.policy), rc;
+    if (vs_lua_run(load.policy->lua, load_body, &load, &why) != VS_CALL_OK) {
+        vs_lua_close(load.policy->lua);
+        free(load.policy);
         return vs_fail(err, why.code, "%s", why.text);
     }
     *policy = vm->count++;
     return VESTA_OK;
 }
 
-struct question {
-    const struct vs_policy_question *asked;
-    bool garbage;
-};
+/* ------------------------------------------------------------------ calling */
+
+static int call_body(lua_State *L) {
+    struct vs_engine_call *call = lua_touserdata(L, 1);
+    lua_settop(L, 0);
+    engine_push(L, call->module, call->function);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &policy_key);
+    lua_call(L, 1 + call->give(L, call->self), call->results);
+    if (call->is_question && !lua_toboolean(L, 1)) {
+        call->is_garbage = lua_isboolean(L, 1);
+        lua_settop(L, 2);
+        return lua_error(L);
+    }
+    call->take(L, call->self);
+    return 0;
+}
+
+enum vs_call_result vs_engine_call(const struct vs_policy *policy, struct vs_engine_call *call,
+                                   struct vesta_error *err) {
+    enum vs_call_result result = vs_lua_run(policy->lua, call_body, call, err);
+    return result == VS_CALL_ERROR && call->is_garbage ? VS_CALL_GARBAGE : result;
+}
+
+/* ------------------------------------------------------------------ for another Lua state */
 
 static int give_values(lua_State *L, void *self) {
-    const struct vs_policy_question *question = ((const struct question *)self)->asked;
+    const struct vs_policy_question *question = self;
     luaL_checkstack(L, question->count, NULL);
     for (int i = 0; i < question->count; i++)
         vs_lua_carry(question->from, question->first + i, L);
@@ -253,9 +236,8 @@ static int give_values(lua_State *L, void *self) {
 
 /* The results become a table that outlives the run. */
 static void take_values(lua_State *L, void *self) {
-    struct question *question = self;
     int count = lua_gettop(L);
-    if (strcmp(question->asked->function, "ask") == 0) vs_engine_must_answer(L, &question->garbage);
+    (void)self;
     lua_createtable(L, count, 0);
     for (int i = 1; i <= count; i++) {
         lua_pushvalue(L, i);
@@ -268,13 +250,17 @@ static void take_values(lua_State *L, void *self) {
 
 enum vs_call_result vs_policy_ask(struct vs_vm *vm, int policy, const struct vs_policy_question *asked,
                                   struct vesta_error *err) {
-    struct question question = {.asked = asked};
-    const struct vs_engine_call call = {"vesta.engine", asked->function, give_values,
-                                        LUA_MULTRET,    take_values,     &question};
+    struct vs_engine_call call = {.module = "vesta.engine",
+                                  .function = asked->function,
+                                  .give = give_values,
+                                  .results = LUA_MULTRET,
+                                  .is_question = strcmp(asked->function, "ask") == 0,
+                                  .take = take_values,
+                                  .self = (void *)asked};
     int top = lua_gettop(asked->from);
     enum vs_call_result result = vs_engine_call(vm->policy[policy], &call, err);
     lua_settop(asked->from, top); /* a run that failed may have left values there */
-    if (result != VS_CALL_OK) return question.garbage ? VS_CALL_GARBAGE : result;
+    if (result != VS_CALL_OK) return result;
     lua_State *L = vs_lua_state(vm->policy[policy]->lua);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &answer_key);
     vs_lua_carry(L, -1, asked->from);

@@ -21,27 +21,18 @@ struct vs_vm {
     struct vs_policy **policy; /* each stays at its address: its Lua state keeps it */
 };
 
-/* Opens the policy's Lua state, with the engine.  Errors: VESTA_ENOMEM. */
-int vs_engine_open(struct vs_policy *policy, struct vesta_error *err);
-
-/* Loads the table that `give` pushes: the argument `source` of engine.load. */
-enum vs_call_result vs_engine_load(struct vs_policy *policy, void (*give)(lua_State *L, void *self), void *self,
-                                   struct vesta_error *err);
-
 /* A call of a function of lua/vesta/engine.lua or trial.lua. */
 struct vs_engine_call {
     const char *module, *function;
     int (*give)(lua_State *L, void *self); /* pushes arguments behind the policy, and returns how many */
     int results;
+    bool is_question;                       /* the results are those of engine.ask: all but a verdict fails the call */
+    bool is_garbage;                        /* set by the call: the answer was no verdict */
     void (*take)(lua_State *L, void *self); /* reads the results, which are at 1, 2, ... of the stack; may raise */
     void *self;
 };
-enum vs_call_result vs_engine_call(const struct vs_policy *policy, const struct vs_engine_call *call,
+enum vs_call_result vs_engine_call(const struct vs_policy *policy, struct vs_engine_call *call,
                                    struct vesta_error *err);
-
-/* Raises unless the results of engine.ask at 1, 2, ... are a verdict.  *garbage: the function returned something else.
- */
-void vs_engine_must_answer(lua_State *L, bool *garbage);
 
 /* world.c: pushes the table `world` of engine.load. */
 void vs_world_push(lua_State *L, const struct vs_policy *policy);

@@ -170,12 +170,3 @@ int vs_policy_read(const char *name, const char *options, struct vs_policy_text 
 int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err) {
     return vs_policy_load_from(vm, text, NULL, 0, 0, policy, err);
 }
-
-int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int *policy, struct vesta_error *err) {
-    struct vs_policy_text text;
-    int rc = vs_policy_read(name, options, &text, err);
-    if (rc != VESTA_OK) return rc;
-    rc = vs_policy_load_text(vm, &text, policy, err);
-    vs_policy_text_free(&text);
-    return rc;
-}

@@ -26,14 +26,8 @@ typedef void vs_heard_fn(void *self, int policy, const char *said);
 void vs_vm_listen(struct vs_vm *vm, vs_heard_fn *heard, void *self);
 #define VS_HEARD_MAX 512 /* bytes of one line, with its NUL; more is cut, and ends in "..." */
 
-/* Loads a policy: a shipped one by its name ("wait"), else a file by its path (which has a '/' or ends in ".lua").
- * `options` is Lua text of a table ("{first=0,last=923}") or NULL; the policy gets it as ctx.options.
- * Errors: VESTA_ENAME: no such policy, with the names there are; VESTA_EOPTION: not a policy, with file and line;
- * VESTA_EIO; VESTA_ENOMEM.  A failed load leaves the vm as it was. */
-int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int *policy, struct vesta_error *err);
-
-/* As vs_policy_load, in two steps: a policy as text, so that what is put to work is what was tried, whatever became of
- * its file.  `chunk` names it in errors ("=stdin", "@rules.lua"); NULL: there is none. */
+/* A policy as text, so that what is put to work is what was tried, whatever became of its file.  `chunk` names it in
+ * errors ("=stdin", "@rules.lua"); NULL: there is none. */
 struct vs_policy_text {
     const char *chunk, *text;
     size_t length;
@@ -41,7 +35,10 @@ struct vs_policy_text {
     const char *env; /* Lua text of a table, of the variables that it may read: {REGION="eu",ROLE=false}, false where
                         there is none of that name; NULL: it may read none */
 };
-/* Own: free with vs_policy_text_free. */
+/* Reads a policy: a shipped one by its name ("wait"), else a file by its path (which has a '/' or ends in ".lua").
+ * `options` is Lua text of a table ("{first=0,last=923}") or NULL; the policy gets it as ctx.options.
+ * Own: free with vs_policy_text_free.  Errors: VESTA_ENAME: no such policy, with the names there are; VESTA_EIO;
+ * VESTA_ENOMEM. */
 int vs_policy_read(const char *name, const char *options, struct vs_policy_text *text, struct vesta_error *err);
 int vs_policy_text_copy(const struct vs_policy_text *from, struct vs_policy_text *text, struct vesta_error *err);
 void vs_policy_text_free(struct vs_policy_text *text);
@@ -51,6 +48,7 @@ int vs_policy_grant(struct vs_policy_text *text, const char *env, struct vesta_e
  * Errors: VESTA_EOPTION: what is no variable's name; VESTA_ENOMEM. */
 #define VS_POLICY_ENV_MAX 32
 int vs_policy_env(const char *const *name, int count, char **env, struct vesta_error *err);
+/* Errors: VESTA_EOPTION: it is no policy, with file and line; VESTA_ENOMEM.  A failed load leaves the vm as it was. */
 int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err);
 
 /* The i-th policy that comes with vesta, by name; NULL behind the last. */
@@ -62,20 +60,11 @@ bool vs_policy_is_fixed(const struct vs_vm *vm, int policy);
 /* Whether the policy has that function. */
 bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook);
 
-/* "on_clock_back"; VS_HOOKS for a name that is none. */
-const char *vs_hook_name(enum vs_hook hook);
-enum vs_hook vs_hook_named(const char *name);
+const char *vs_hook_name(enum vs_hook hook);                 /* "on_clock_back" */
 const char *vs_call_result_name(enum vs_call_result result); /* "ok", "error", "garbage", "time", ... */
 
 /* The fields of a function's ctx, by name. */
 enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_TEXT, VS_CTX_RANGE, VS_CTX_RECORDS, VS_CTX_PEERS };
-
-struct vs_ctx_record { /* one of ctx.records, as lua/vesta/hooks.lua has it: a number's record at the store */
-    uint64_t worker, epoch;
-    const char *holder, *identity;
-    bool held, expired;
-    int64_t until_ms, written_ms, seen_ms; /* unix milliseconds */
-};
 
 struct vs_ctx_peer { /* one of ctx.peers */
     uint64_t worker;
@@ -85,9 +74,9 @@ struct vs_ctx_peer { /* one of ctx.peers */
 struct vs_ctx {
     const char *name;
     enum vs_ctx_kind kind;
-    int64_t integer, last; /* of a range: from integer to last */
-    const char *text;      /* NULL: nil */
-    const struct vs_ctx_record *records;
+    int64_t integer, last;              /* of a range: from integer to last */
+    const char *text;                   /* NULL: nil */
+    const struct vesta_record *records; /* their members are the fields of lua/vesta/hooks.lua */
     const struct vs_ctx_peer *peers;
     size_t count; /* of records or peers */
 };
@@ -128,7 +117,7 @@ enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs
 
 /* Loads the policy into a vm of its own and calls each of its functions in the situations of lua/vesta/hooks.lua.  Any
  * verdict will do.  Nothing of it is kept: a policy may count its calls.
- * Errors: vs_policy_load's; VESTA_EOPTION: a function fails; with its name, the situation, file and line. */
+ * Errors: vs_policy_load_text's; VESTA_EOPTION: a function fails; with its name, the situation, file and line. */
 int vs_policy_try(const struct vs_policy_text *text, const char *namespace_, int64_t now_ms, struct vesta_error *err);
 
 /* For a Lua state `from` that tries policies out; see csrc/modules/sandbox.c.

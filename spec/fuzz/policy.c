@@ -17,7 +17,7 @@ static void must_be_calm(const char *text, size_t size) {
 }
 
 static void must_answer(struct vs_vm *vm, int policy, enum vs_hook hook) {
-    static const struct vs_ctx_record records[] = {{.worker = 1, .held = true}, {.worker = 2, .holder = "h"}};
+    static const struct vesta_record records[] = {{.worker = 1, .held = true}, {.worker = 2, .holder = "h"}};
     const struct vs_ctx ctx[] = {{.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 3000},
                                  {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"},
                                  {.name = "records", .kind = VS_CTX_RECORDS, .records = records, .count = 2}};

@@ -2,7 +2,7 @@
  */
 #include "base/array.h"
 #include "engine.h"
-#include "policy/policy.h"
+#include "judge.h"
 
 #define LISTED_MAX 24
 
@@ -11,7 +11,7 @@ static const char *const identities[] = {"/var/lib/vesta/default.gen", "/other.g
 static struct vs_vm *vm;
 static int any;
 static struct vs_listed listed[LISTED_MAX];
-static struct vs_ctx_record rows[LISTED_MAX];
+static struct vesta_record rows[LISTED_MAX];
 
 static uint64_t draw(uint64_t *state) { /* xorshift64 */
     *state ^= *state << 13;
@@ -35,14 +35,14 @@ static size_t draw_listing(uint64_t *state, uint64_t worker_max) {
                                        NOON_MS + draw_ms(state, draw(state) % 2 ? lease.timing.skew_ms : 0));
         r.written_ms = NOON_MS - draw_ms(state, draw(state) % 2 ? r.lease_ms : 3600000);
         listed[count] = (struct vs_listed){worker, r};
-        rows[count] = (struct vs_ctx_record){
+        rows[count] = (struct vesta_record){
             .worker = worker,
-            .identity = listed[count].record.identity,
             .held = r.held,
             .expired = NOON_MS - r.written_ms > r.lease_ms,
             .until_ms = vs_tick_unix_us(&lease.shape, r.until) / 1000,
             .written_ms = r.written_ms,
         };
+        snprintf(rows[count].identity, sizeof rows[count].identity, "%s", listed[count].record.identity);
         count++;
     }
     return count;
@@ -87,7 +87,7 @@ static const struct check_case cases[] = {
 
 int main(void) {
     struct vesta_error err;
-    if (vs_vm_open(NULL, &vm, &err) != VESTA_OK || vs_policy_load(vm, "any", NULL, &any, &err) != VESTA_OK) {
+    if (vs_vm_open(NULL, &vm, &err) != VESTA_OK || load_named(vm, "any", NULL, &any, &err) != VESTA_OK) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }

@@ -51,7 +51,7 @@ static bool loads_with(const char *name, const char *options, int n) {
     struct vesta_error err = {.text = ""};
     int policy = -1;
     atomic_store(&fails_at, n);
-    int rc = vs_policy_load(vm, name, options, &policy, &err);
+    int rc = load_named(vm, name, options, &policy, &err);
     stopped_at = atomic_exchange(&fails_at, 0);
     CHECK_EQ_I64(policy, rc == VESTA_OK ? 0 : -1);
     if (rc != VESTA_OK) check_no_memory(&err);

@@ -19,6 +19,17 @@ __attribute__((unused)) static struct vs_vm *open_vm(const struct vs_vm_limits *
     return vm;
 }
 
+/* Loads a shipped policy or a file. */
+__attribute__((unused)) static int load_named(struct vs_vm *vm, const char *name, const char *options, int *policy,
+                                              struct vesta_error *err) {
+    struct vs_policy_text text;
+    int rc = vs_policy_read(name, options, &text, err);
+    if (rc != VESTA_OK) return rc;
+    rc = vs_policy_load_text(vm, &text, policy, err);
+    vs_policy_text_free(&text);
+    return rc;
+}
+
 /* The policy's number, or -1 with *err. */
 __attribute__((unused)) static int load(struct vs_vm *vm, const char *text, struct vesta_error *err) {
     int policy = -1;

@@ -6,8 +6,7 @@
  *   leases.c   worker numbers: whether to start, which to claim, what when the store is silent or a number is lost
  *   reload.c   a set of policies: loaded, put in the place of the old one
  *   say.c      what policies say with log(), as lines of the log
- *   shadow.c   policies that are tried without being obeyed, on a thread of their own (shadow.h)
- *   question.c a question kept for them */
+ *   shadow.c   policies that are tried without being obeyed, on a thread of their own (shadow.h) */
 #ifndef VS_CONTROL_H
 #define VS_CONTROL_H
 

@@ -84,21 +84,6 @@ static size_t read_peers(const struct vesta_choice *choice, const char *identity
     return count;
 }
 
-static void read_records(const struct vesta_choice *choice, struct vs_ctx_record *out) {
-    for (size_t i = 0; i < choice->count; i++) {
-        const struct vesta_record *r = &choice->record[i];
-        out[i] = (struct vs_ctx_record){.worker = r->worker,
-                                        .epoch = r->epoch,
-                                        .holder = r->holder,
-                                        .identity = r->identity,
-                                        .held = r->held,
-                                        .expired = r->expired,
-                                        .until_ms = r->until_ms,
-                                        .written_ms = r->written_ms,
-                                        .seen_ms = r->seen_ms};
-    }
-}
-
 /* ------------------------------------------------------------------ starting, and losing */
 
 static void ask_to_start(struct vs_control *c, int ns, const struct vesta_choice *choice, const char *identity) {
@@ -138,20 +123,17 @@ static void ask_about_loss(struct vs_control *c, int ns, const struct vesta_choi
 
 static bool ask_for_worker(struct vs_control *c, int ns, const struct vesta_choice *choice, const char *identity,
                            struct vs_verdict *verdict) {
-    struct vs_ctx_record *records = calloc(choice->count + 1, sizeof *records);
     struct vs_ctx ctx[VS_CTX_MAX];
     char host[64], address[VS_ADDRESS_MAX];
     uint32_t random = 0;
     size_t count = 0;
     vs_host_name(host, sizeof host);
     int64_t ordinal = vs_host_ordinal(host);
-    if (!records) return false;
     (void)vs_random(&random, sizeof random); /* without chance 0 is as good as any */
-    read_records(choice, records);
     ctx[count++] = vs_ctx_text("namespace", c->name[ns]);
     ctx[count++] = vs_ctx_integer("now_ms", choice->store_ms);
     ctx[count++] =
-        (struct vs_ctx){.name = "records", .kind = VS_CTX_RECORDS, .records = records, .count = choice->count};
+        (struct vs_ctx){.name = "records", .kind = VS_CTX_RECORDS, .records = choice->record, .count = choice->count};
     ctx[count++] = (struct vs_ctx){
         .name = "range", .kind = VS_CTX_RANGE, .integer = (int64_t)choice->first, .last = (int64_t)choice->last};
     ctx[count++] = vs_ctx_text("host", host);
@@ -161,9 +143,7 @@ static bool ask_for_worker(struct vs_control *c, int ns, const struct vesta_choi
     ctx[count++] = vs_ctx_integer("attempt", choice->attempt);
     if (ordinal >= 0) ctx[count++] = vs_ctx_integer("ordinal", ordinal);
     if (choice->is_switch) ctx[count++] = vs_ctx_integer("leaving", (int64_t)choice->leaving);
-    bool answered = ask(c, ns, &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, count}, verdict);
-    free(records);
-    return answered;
+    return ask(c, ns, &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, count}, verdict);
 }
 
 static void tell_beyond(struct vs_control *c, int ns, const struct vesta_choice *choice, uint64_t worker) {

@@ -42,11 +42,11 @@ struct history {
 struct vs_shadow {
     struct vs_control *c;
     pthread_t thread;
-    struct vs_policy_set *set; /* the thread's own, as the next two */
+    struct vs_policy_set *set;           /* the thread's own, as the next two */
     struct history (*history)[VS_HOOKS]; /* this and all that is a pointer to VS_HOOKS or to what was seen: of each
                                             namespace */
-    int64_t rest_until_us;   /* by vs_monotonic_us */
-    _Atomic unsigned *hooks; /* 1 << enum vs_hook, of the set that was taken last */
+    int64_t rest_until_us;               /* by vs_monotonic_us */
+    _Atomic unsigned *hooks;             /* 1 << enum vs_hook, of the set that was taken last */
     _Atomic uint64_t dropped;
     pthread_cond_t event;       /* it and what follows: under the control's shadow_lock */
     struct vs_policy_set *next; /* to be taken */
@@ -59,6 +59,40 @@ struct vs_shadow {
     struct vs_shadow_counts counts_told; /* under the control's told_lock, as the next */
     struct vs_shadow_seen *seen_told;
 };
+
+/* ------------------------------------------------------------------ questions kept for later */
+
+static size_t rows_bytes(const struct vs_ctx *ctx) {
+    size_t row = ctx->records ? sizeof *ctx->records : ctx->peers ? sizeof *ctx->peers : 0;
+    return row * ctx->count;
+}
+
+/* Rows come first, because they need an alignment. */
+bool vs_question_keep(struct vs_question_copy *to, const struct vs_hook_input *from) {
+    size_t rows = 0, texts = 1;
+    assert(from->count <= VS_CTX_MAX);
+    for (size_t i = 0; i < from->count; i++) {
+        rows += rows_bytes(&from->ctx[i]);
+        if (from->ctx[i].text) texts += strlen(from->ctx[i].text) + 1;
+    }
+    char *row = malloc(rows + texts), *text = row + rows;
+    if (!row) return false;
+    *to = (struct vs_question_copy){.hook = from->hook, .count = from->count, .memory = row};
+    for (size_t i = 0; i < from->count; i++) {
+        struct vs_ctx *ctx = &to->ctx[i];
+        *ctx = from->ctx[i];
+        if (ctx->text) ctx->text = strcpy(text, ctx->text), text += strlen(text) + 1;
+        if (ctx->records) ctx->records = memcpy(row, ctx->records, rows_bytes(ctx));
+        if (ctx->peers) ctx->peers = memcpy(row, ctx->peers, rows_bytes(ctx));
+        row += rows_bytes(ctx);
+    }
+    return true;
+}
+
+void vs_question_free(struct vs_question_copy *question) {
+    free(question->memory);
+    *question = (struct vs_question_copy){0};
+}
 
 /* ------------------------------------------------------------------ the control thread's side */
 

@@ -13,7 +13,7 @@ struct vs_done {
     bool by_policy;
 };
 
-/* question.c: a question for later.  Own: vs_question_free.  False: there is no memory. */
+/* A question for later.  Own: vs_question_free.  False: there is no memory. */
 struct vs_question_copy {
     enum vs_hook hook;
     struct vs_ctx ctx[VS_CTX_MAX];
