@@ -26,6 +26,7 @@ enum vs_call_flags {
     VS_CALL_OPEN = 1024,      /* nothing: it is for whoever looks whether the server is there */
     VS_CALL_SHOWS_ALL = 2048, /* all names: it tells of all */
     VS_CALL_DEAR = 4096,      /* its answer may take longer than its length shows: the clock is read behind it */
+    VS_CALL_EXEC = 8192,      /* it stands for the commands that are queued */
     VS_CALL_NEEDS = 16,       /* a shift */
     VS_NEEDS_GIVE = VS_GIVE << VS_CALL_NEEDS,
     VS_NEEDS_BLOCK = VS_BLOCK << VS_CALL_NEEDS,

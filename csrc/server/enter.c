@@ -39,9 +39,8 @@ static enum vs_reply_state refuse_unread(struct vs_request *r, const struct vs_t
     return vs_refuse_why(r, "not_ready", what, status->unread_why);
 }
 
-static enum vs_reply_state refuse_unknown(struct vs_request *r) {
+static enum vs_reply_state refuse_unknown(struct vs_request *r, struct vs_slice name) {
     struct vs_app *app = r->session->app;
-    struct vs_slice name = name_of(r);
     const struct vs_tag_set *tags = vs_request_tags(r);
     size_t count = (size_t)app->ns_count + (tags ? tags->count : 0);
     const char *first = app->ns_count > 0 ? app->ns[0].name : count > 0 ? tags->at[0]->name : "";
@@ -71,7 +70,15 @@ static enum vs_reply_state refuse_closed(struct vs_request *r) {
 enum vs_reply_state vs_request_not_entered(struct vs_request *r) {
     struct vs_tags_status status;
     if (r->waits_for == VS_FOR_OPENING) return refuse_closed(r);
-    return is_unread(r->session->app, &status) ? refuse_unread(r, &status) : refuse_unknown(r);
+    return is_unread(r->session->app, &status) ? refuse_unread(r, &status) : refuse_unknown(r, name_of(r));
+}
+
+bool vs_request_is_lost(struct vs_request *r) {
+    const struct vs_tag_set *now = vs_tags_now(r->session->app);
+    if (!r->tag || r->session->multi || now == r->tags) return false;
+    if (vs_tag_named(now, r->tag->name, r->tag->name_length)) return false;
+    refuse_unknown(r, (struct vs_slice){r->tag->name, r->tag->name_length});
+    return true;
 }
 
 static enum vs_reply_state enter(struct vs_request *r);
@@ -79,7 +86,7 @@ static enum vs_reply_state enter(struct vs_request *r);
 /* A transaction waits for no table, since it has the tags that it began with. */
 static enum vs_reply_state not_found(struct vs_request *r) {
     struct vs_tags_status status;
-    if (!name_of(r).at || !is_unread(r->session->app, &status)) return refuse_unknown(r);
+    if (!name_of(r).at || !is_unread(r->session->app, &status)) return refuse_unknown(r, name_of(r));
     if (status.is_reading && !r->session->multi) return vs_wait_for(r, VS_FOR_TABLES, enter);
     return refuse_unread(r, &status);
 }

@@ -114,6 +114,8 @@ enum vs_reply_state vs_request_run(struct vs_request *request);
 enum vs_reply_state vs_request_go_on(struct vs_request *request, struct vs_out *out);
 /* Counts a request that was answered, and forgets what was kept for it. */
 void vs_request_end(struct vs_request *request);
+/* Forgets the request that waits, if there is one: its connection closes. */
+void vs_request_forget(struct vs_session *session);
 
 /* Has `stage` run again when that is there, at the latest when the request may wait no longer.  Always VS_WAITS. */
 static inline enum vs_reply_state vs_wait_for(struct vs_request *r, enum vs_waits_for what, vs_handler *stage) {
@@ -174,6 +176,8 @@ enum vs_reply_state vs_request_enter(struct vs_request *request, int name, enum 
 enum vs_reply_state vs_request_enter_all(struct vs_request *request, vs_handler *then);
 /* Rejects a request that has waited for its namespace or its tag for long enough.  Always VS_ANSWERED. */
 enum vs_reply_state vs_request_not_entered(struct vs_request *request);
+/* Whether the tag was taken away meanwhile.  true: the request is rejected. */
+bool vs_request_is_lost(struct vs_request *request);
 /* Turns the request to what a name means.  false: nothing, and it is as it was. */
 bool vs_request_find(struct vs_request *request, struct vs_slice name);
 /* The tags that there are for this request. */

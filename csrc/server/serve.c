@@ -6,7 +6,9 @@
 #include "os/thread.h"
 #include "server/monitor/feed.h"
 #include "server/monitor/history.h"
+#include "server/clients/client.h"
 #include "server/problem.h"
+#include "server/resp/multi.h"
 #include "server/rights/rights.h"
 #include "server/session.h"
 
@@ -147,6 +149,16 @@ static bool session_look(void *of, uint64_t now_ms, struct vs_out *out) {
     if (has_said_no_password(s, now_ms) || (s->viewer && !vs_rights_watches(s))) return false;
     if (out) vs_feed_put(s->app->feed, s->app, s->viewer, out);
     return true;
+}
+
+void vs_session_end(struct vs_session *s) {
+    vs_roster_leave(s);
+    vs_request_forget(s);
+    vs_multi_end(s);
+    vs_listing_end(s);
+    vs_rights_end(s);
+    if (s->viewer) vs_feed_leave(s->app->feed, s->viewer);
+    s->viewer = NULL;
 }
 
 static void session_end(void *of) {

@@ -1,11 +1,6 @@
-/* session.c -- what is held for a connection: memory, and the request that waits.  Knows no socket and no
- * protocol. */
+/* session.c -- what is held for a connection: its memory, its ids; what a loop has of each namespace.  Knows no socket and
+ * no protocol. */
 #include "server/session.h"
-#include "server/clients/client.h"
-#include "server/monitor/feed.h"
-#include "server/resp/multi.h"
-#include "server/rights/rights.h"
-#include "server/shares/shares.h"
 
 #include <stdlib.h>
 
@@ -48,27 +43,6 @@ bool vs_session_keep(struct vs_session *s, size_t count) {
     s->waiting.ids = ids;
     s->waiting.ids_size = count;
     return true;
-}
-
-void vs_session_settle(struct vs_session *s) {
-    vs_shares_settle(s);
-    if (s->waiting.by_policy) atomic_fetch_sub_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed);
-    vs_tags_let(s->waiting.tags);
-    free(s->waiting.request);
-    free(s->waiting.ids);
-    vs_desk_job_let(s->waiting.job);
-    vs_session_give(s, s->waiting.size + s->waiting.ids_size * sizeof *s->waiting.ids);
-    s->waiting = (struct vs_waiting){0};
-}
-
-void vs_session_end(struct vs_session *s) {
-    vs_roster_leave(s);
-    vs_session_settle(s);
-    vs_multi_end(s);
-    vs_listing_end(s);
-    vs_rights_end(s);
-    if (s->viewer) vs_feed_leave(s->app->feed, s->viewer);
-    s->viewer = NULL;
 }
 
 bool vs_session_is_due(const struct vs_session *s, int64_t now_us) {

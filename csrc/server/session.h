@@ -160,8 +160,6 @@ bool vs_session_take(struct vs_session *session, size_t bytes);
 void vs_session_give(struct vs_session *session, size_t bytes);
 /* Makes room for so many ids in session->waiting.ids. */
 bool vs_session_keep(struct vs_session *session, size_t count);
-/* A request ended or was answered: nothing waits any more. */
-void vs_session_settle(struct vs_session *session);
 /* The connection closes: gives back what the session holds. */
 void vs_session_end(struct vs_session *session);
 

@@ -95,7 +95,7 @@ RESP("INCRBY", vs_on_count, 2, 2, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
 RESP("DECR", vs_on_count_down, 1, 1, VS_CALL_KEY | VS_NEEDS_GIVE, " tag -- refused: nothing counts down")
 RESP("DECRBY", vs_on_count_down, 2, 2, VS_CALL_KEY | VS_NEEDS_GIVE, " tag n -- refused: nothing counts down")
 RESP("MULTI", vs_on_multi, 0, 0, VS_CALL_NOW, " -- the commands that follow are answered together at EXEC")
-RESP("EXEC", vs_on_exec, 0, 0, VS_CALL_NOW, " -- the answers since MULTI")
+RESP("EXEC", vs_on_exec, 0, 0, VS_CALL_NOW | VS_CALL_EXEC, " -- the answers since MULTI")
 RESP("DISCARD", vs_on_discard, 0, 0, VS_CALL_NOW, " -- discards the commands since MULTI")
 RESP("WATCH", vs_on_watch, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_NOW, " name... -- accepted, without effect")
 RESP("UNWATCH", vs_on_ok, 0, 0, 0, " -- accepted, without effect")

@@ -290,7 +290,19 @@ enum vs_reply_state vs_request_go_on(struct vs_request *r, struct vs_out *out) {
     r->out = out;
     r->start = out->used;
     r->held = VS_SHARE_NONE;
+    if (r->waits_for == VS_FOR_IDS && vs_request_is_lost(r)) return VS_ANSWERED;
     return conclude(r, r->stage(r));
+}
+
+void vs_request_forget(struct vs_session *s) {
+    vs_shares_settle(s);
+    if (s->waiting.by_policy) atomic_fetch_sub_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed);
+    vs_tags_let(s->waiting.tags);
+    free(s->waiting.request);
+    free(s->waiting.ids);
+    vs_desk_job_let(s->waiting.job);
+    vs_session_give(s, s->waiting.size + s->waiting.ids_size * sizeof *s->waiting.ids);
+    s->waiting = (struct vs_waiting){0};
 }
 
 void vs_request_end(struct vs_request *r) {
@@ -304,5 +316,5 @@ void vs_request_end(struct vs_request *r) {
     atomic_store_explicit(&s->member.call, r->call, memory_order_relaxed); /* for others to see, orders nothing */
     scratch->answered += 1 + r->also;
     if (waiting->deadline_us != 0 || waiting->request || waiting->ids || waiting->job || waiting->charged.ids != 0)
-        vs_session_settle(s);
+        vs_request_forget(s);
 }

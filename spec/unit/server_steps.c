@@ -123,6 +123,33 @@ static void runs_a_handler_once(void) {
     close_server();
 }
 
+static void hears_that_its_tag_is_gone(void) {
+    struct vs_served_tag *tag = vs_tag_new("orders", 1);
+    struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
+    char store[96];
+    snprintf(store, sizeof store, "file:%s/numbers", getenv("VESTA_STATE"));
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    opts.stores[0] = store;
+    opts.tag = "orders";
+    opts.flags = VESTA_NO_KEEPER; /* no range is ever fetched */
+    opts.clock = &fake;
+    CHECK(vesta_segment_open(&opts, &tag->seg, NULL) == VESTA_OK);
+    tag->wait_us_max = 10000000;
+    struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
+    vs_tags_replace(&app, set);
+    CHECK_EQ_I64(step("INCR orders\r\n"), VS_STEP_WAITS);
+    CHECK_EQ_I64(step("INCR orders\r\n"), VS_STEP_WAITS);
+    vs_tags_replace(&app, NULL);
+    CHECK(vs_tags_are_held(set));
+    CHECK(step("INCR orders\r\n") > 0);
+    CHECK_HAS(replies, "-ERR unknown name 'orders'");
+    CHECK(!vs_tags_are_held(set));
+    vs_tag_set_free(set);
+    vesta_segment_close(tag->seg);
+    vs_tag_free(tag);
+    close_server();
+}
+
 /* Another connection of the same loop begins; returns the one that was there. */
 static struct vs_session another(void) {
     struct vs_session was = session;
@@ -391,7 +418,7 @@ static void does_not_wait_where_nobody_can_be(void) {
     atomic_store(&app.waiting_by_policy, 0);
     session.draining = false;
     CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
-    vs_session_settle(&session); /* its client went away */
+    vs_request_forget(&session); /* its client went away */
     CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 0);
     close_server();
 }
@@ -416,7 +443,7 @@ static void queues_in_its_own_line(void) {
     scratch.queue[VS_QUEUE_OF_IDS + 0].pause = (struct vesta_pause){.why = VESTA_CLOCK_BACK, .wait_us = 700};
     CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS);
     CHECK_EQ_I64(session.waiting.queue, VS_QUEUE_OF_IDS);
-    vs_session_settle(&session);
+    vs_request_forget(&session);
     CHECK(step("GET orders\r\n") > 0);
     CHECK_EQ_I64(count_bulks(), 1);
     CHECK_EQ_I64(step("MGET orders default\r\n"), VS_STEP_WAITS);
@@ -468,6 +495,7 @@ static void has_a_word_for_every_pause(void) {
 static const struct check_case cases[] = {
     {"a request that waits is whole: it is not read again", is_whole_while_it_waits},
     {"the handler of a request runs once, however often the request waits", runs_a_handler_once},
+    {"a request that waits for a number is told when its tag is taken away", hears_that_its_tag_is_gone},
     {"a request that comes too early answers nothing, and gives an id when the clock has moved", waits_for_the_clock},
     {"ids taken before a pause are kept for the next try, and none is lost", keeps_what_it_has},
     {"who comes while others wait queues behind them, who needs no id does not", queues_behind},

@@ -282,6 +282,6 @@ size_t vs_roster_end(struct vs_app *app, const struct vs_wanted *wanted) {
     size_t count = 0;
     for (int i = 0; i < count_parts(app); i++)
         count += end_in_part(&app->roster->part[i], wanted);
-    if (count) vs_serve_wake(app);
+    if (count) net_wake(&app->net);
     return count;
 }

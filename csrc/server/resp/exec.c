@@ -6,7 +6,6 @@
 #include "server/resp/exec.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
-#include "server/shares/shares.h"
 #include "server/take.h"
 
 #include <assert.h>
@@ -142,6 +141,5 @@ enum vs_reply_state vs_on_exec(struct vs_request *r) {
     if (s->multi->failed) return vs_refuse(r, "aborted", "Transaction discarded because of previous errors.");
     if (!vs_session_keep(s, s->multi->wanted)) return vs_refuse_memory(r);
     s->multi->mode = VS_MULTI_TAKING;
-    bool may = !s->is_metered || vs_shares_admit_all(r);
-    return may ? take_all(r) : vs_wait_for(r, VS_FOR_SHARE, take_all);
+    return take_all(r);
 }

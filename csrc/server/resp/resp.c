@@ -60,7 +60,7 @@ static bool may_run(struct vs_request *r, const struct vs_args *args) {
 }
 
 static enum vs_reply_state end_transaction(struct vs_request *r, enum vs_reply_state state) {
-    if (state == VS_ANSWERED && r->call->handler == vs_on_exec) vs_multi_end(r->session);
+    if (state == VS_ANSWERED && r->call->flags & VS_CALL_EXEC) vs_multi_end(r->session);
     return state;
 }
 
@@ -68,7 +68,7 @@ static enum vs_reply_state answer(struct vs_request *r, const struct vs_args *ar
     struct vs_session *s = r->session;
     if (!may_run(r, args)) {
         vs_multi_fail(s);
-        if (!r->call || r->call->handler != vs_on_exec || vs_session_is_stranger(s)) return VS_ANSWERED;
+        if (!r->call || !(r->call->flags & VS_CALL_EXEC) || vs_session_is_stranger(s)) return VS_ANSWERED;
         vs_multi_end(s); /* or what follows would be queued, though the client believes that it is over */
         return vs_refuse(r, "aborted", "Transaction discarded because of: wrong number of arguments for 'EXEC'");
     }

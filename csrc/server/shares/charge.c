@@ -83,14 +83,10 @@ static bool share_charge_transaction(struct vs_request *r) {
 
 bool vs_shares_admit(struct vs_request *r) {
     struct vs_session *s = r->session;
+    bool is_exec = r->call->flags & VS_CALL_EXEC && s->multi;
     if (s->protocol == VS_ADMIN || r->call->flags & VS_CALL_OPEN) return true;
-    return share_charge(r, &s->entry, NULL, LEDGER_REQUESTS, 1) && !vs_shares_is_early(r);
-}
-
-bool vs_shares_admit_all(struct vs_request *r) {
-    struct vs_session *s = r->session;
-    return share_charge(r, &s->entry, NULL, LEDGER_REQUESTS, s->multi->count) && share_charge_transaction(r) &&
-           !vs_shares_is_early(r);
+    return share_charge(r, &s->entry, NULL, LEDGER_REQUESTS, is_exec ? s->multi->count + 1 : 1) &&
+           (!is_exec || share_charge_transaction(r)) && !vs_shares_is_early(r);
 }
 
 bool vs_shares_enter(struct vs_request *r) {

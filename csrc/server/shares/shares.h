@@ -31,10 +31,9 @@ void vs_shares_look(struct vs_session *session);
 /* A request is charged once.  Its turn may come later, and then it only has to wait for it.  false, here and below: it is
  * to wait for as long as r->pause says, and is rejected if that is too long; r->held is why. */
 
-/* Charges the request to its client and its address. */
+/* Charges the request to its client and its address.  EXEC is charged with the requests that were queued, also to their
+ * namespaces. */
 bool vs_shares_admit(struct vs_request *request);
-/* EXEC: the same for the requests that were queued, and charges them to their namespaces. */
-bool vs_shares_admit_all(struct vs_request *request);
 /* Charges the request to the namespace that it has turned to, once for each that it names; the turn may come later.  A
  * transaction's are charged by its EXEC.  false: also if there is no memory, and the reply says so. */
 bool vs_shares_enter(struct vs_request *request);
