@@ -4,26 +4,26 @@
 #include <string.h>
 
 /* How many bytes of UTF-8 a letter has that begins so; 0: none begins so. */
-static size_t length_of(unsigned char first) {
+static size_t clean_length_of(unsigned char first) {
     return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }
 
 /* Controls, those of 0x80 too, which a terminal obeys as it does Escape; marks that have no width or turn a line. */
-static bool shows(uint32_t letter) {
+static bool clean_shows(uint32_t letter) {
     return letter >= ' ' && (letter < 0x7f || letter > 0x9f) && (letter < 0x200b || letter > 0x200f) &&
            (letter < 0x2028 || letter > 0x202e) && (letter < 0x2060 || letter > 0x206f) && letter != 0xfeff &&
            (letter < 0xd800 || letter > 0xdfff);
 }
 
 size_t vs_letter(const char *text, bool *is_fine) {
-    size_t length = length_of((unsigned char)*text);
+    size_t length = clean_length_of((unsigned char)*text);
     uint32_t letter = (unsigned char)*text & (length > 1 ? 0x7fu >> length : 0x7f);
     *is_fine = false;
     for (size_t i = 1; i < length; i++) {
         if (((unsigned char)text[i] & 0xc0) != 0x80) return i;
         letter = letter << 6 | ((unsigned char)text[i] & 0x3f);
     }
-    *is_fine = length && shows(letter);
+    *is_fine = length && clean_shows(letter);
     return length ? length : 1;
 }
 

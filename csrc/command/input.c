@@ -32,7 +32,7 @@ int vs_read_secret(const char *flag, const char *path, const char **out) {
     return VS_GO;
 }
 
-static const char *what_ids_are(enum vs_notation notation) {
+static const char *input_what_ids_are(enum vs_notation notation) {
     if (notation == VS_ANY_NOTATION)
         return "decimal digits, 0 to 18446744073709551615, or hex (0x..., or 16 digits), base32 (13) or base62 (11)";
     switch (vs_base_of(notation)) {
@@ -43,20 +43,20 @@ static const char *what_ids_are(enum vs_notation notation) {
     }
 }
 
-static int worse(int a, int b) {
+static int input_worse(int a, int b) {
     return a > b ? a : b;
 }
 
 #define LONE_DIGITS_MIN 15 /* of a decimal id somewhere in a line; shorter numbers there are mostly something else */
 
 /* A text that is an id, or in any notation a line of something that has some. */
-static bool take_text(const struct vs_id_input *input, struct vs_slice text, int *code) {
+static bool input_take_text(const struct vs_id_input *input, struct vs_slice text, int *code) {
     struct vs_found_id found;
     struct vs_finder finder;
     struct vs_slice word;
     size_t from = 0, count = 0;
     if (vs_id_read(input->notation, text, &found)) {
-        *code = worse(*code, input->take(input->self, &found));
+        *code = input_worse(*code, input->take(input->self, &found));
         return true;
     }
     if (input->notation != VS_ANY_NOTATION || text.length == 0 || strchr("+-", *text.at)) return false;
@@ -64,43 +64,43 @@ static bool take_text(const struct vs_id_input *input, struct vs_slice text, int
     while (vs_finder_next(&finder, text, &from, &word))
         if (vs_id_read(VS_ANY_NOTATION, word, &found)) {
             count++;
-            *code = worse(*code, input->take(input->self, &found));
+            *code = input_worse(*code, input->take(input->self, &found));
         }
     return count > 0;
 }
 
-static int each_operand(const struct vs_id_input *input, int count, char **operands) {
+static int input_each_operand(const struct vs_id_input *input, int count, char **operands) {
     int code = VS_DONE;
     for (int i = 0; i < count && !vs_out_gone(); i++)
-        if (!take_text(input, (struct vs_slice){operands[i], strlen(operands[i])}, &code))
-            code = vs_usage("%s is not an id: %s", vs_shown_text(operands[i]), what_ids_are(input->notation));
+        if (!input_take_text(input, (struct vs_slice){operands[i], strlen(operands[i])}, &code))
+            code = vs_usage("%s is not an id: %s", vs_shown_text(operands[i]), input_what_ids_are(input->notation));
     return code;
 }
 
-static bool is_space(char c) {
+static bool input_is_space(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 /* One id a line; blank lines are nothing, spaces around an id are not its business. */
-static int each_line(const struct vs_id_input *input, FILE *in) {
+static int input_each_line(const struct vs_id_input *input, FILE *in) {
     char *line = NULL;
     size_t size = 0;
     ssize_t n;
     int code = VS_DONE;
     for (uint64_t number = 1; !vs_out_gone() && (n = getline(&line, &size, in)) >= 0; number++) {
         char *at = line, *end = line + n;
-        while (at < end && is_space(*at))
+        while (at < end && input_is_space(*at))
             at++;
-        while (end > at && is_space(end[-1]))
+        while (end > at && input_is_space(end[-1]))
             end--;
-        if (at == end || take_text(input, (struct vs_slice){at, (size_t)(end - at)}, &code)) continue;
+        if (at == end || input_take_text(input, (struct vs_slice){at, (size_t)(end - at)}, &code)) continue;
         vs_say("line %" PRIu64 ": %s is not an id: %s", number, vs_shown(at, (size_t)(end - at)),
-               what_ids_are(input->notation));
+               input_what_ids_are(input->notation));
         code = VS_USAGE;
     }
     if (ferror(in)) {
         vs_say("cannot read stdin: %s", strerror(errno));
-        code = worse(code, VS_FAILED);
+        code = input_worse(code, VS_FAILED);
     }
     free(line);
     return code;
@@ -108,8 +108,8 @@ static int each_line(const struct vs_id_input *input, FILE *in) {
 
 int vs_each_id(const struct vs_id_input *input, int count, char **operands) {
     if (count == 0) vs_say_waiting("ids from stdin, one per line");
-    if (count == 0 || (count == 1 && strcmp(operands[0], "-") == 0)) return each_line(input, stdin);
-    return each_operand(input, count, operands);
+    if (count == 0 || (count == 1 && strcmp(operands[0], "-") == 0)) return input_each_line(input, stdin);
+    return input_each_operand(input, count, operands);
 }
 
 int vs_read_layout(const char *text, struct vesta_layout *out) {

@@ -10,44 +10,44 @@
 static const char *const names[] = {
     [VESTA_DECIMAL] = "decimal", [VESTA_HEX] = "hex", [VESTA_BASE32] = "base32", [VESTA_BASE62] = "base62"};
 
-static bool is_digit(char c) {
+static bool notation_is_digit(char c) {
     return (unsigned)(unsigned char)c - '0' <= 9;
 }
 
-static bool is_letter(char c) {
+static bool notation_is_letter(char c) {
     return ((unsigned char)c | 32u) - 'a' < 26 || c == '_';
 }
 
-static bool take(enum vesta_base base, const char *text, size_t length, struct vs_found_id *out) {
+static bool notation_take(enum vesta_base base, const char *text, size_t length, struct vs_found_id *out) {
     if (vesta_parse(base, text, length, &out->id) != VESTA_OK) return false;
     out->notation = names[base];
     return true;
 }
 
 /* A language without unsigned numbers shows the upper half as negative ones. */
-static bool take_negative(const char *text, size_t length, struct vs_found_id *out) {
+static bool notation_take_negative(const char *text, size_t length, struct vs_found_id *out) {
     uint64_t n;
     out->notation = "signed";
     return vesta_parse(VESTA_DECIMAL, text + 1, length - 1, &n) == VESTA_OK && vs_id_of_negative(n, &out->id);
 }
 
 /* The fixed lengths of the bases tell them apart; digits alone are decimal. */
-static bool take_any(const char *text, size_t length, struct vs_found_id *out) {
+static bool notation_take_any(const char *text, size_t length, struct vs_found_id *out) {
     static const struct {
         enum vesta_base base;
         size_t length;
     } fixed[] = {{VESTA_HEX, 16}, {VESTA_BASE32, 13}, {VESTA_BASE62, 11}};
-    if (length > 2 && text[0] == '0' && (text[1] | 32) == 'x' && take(VESTA_HEX, text + 2, length - 2, out))
+    if (length > 2 && text[0] == '0' && (text[1] | 32) == 'x' && notation_take(VESTA_HEX, text + 2, length - 2, out))
         return true;
-    if (length > 1 && text[0] == '-') return take_negative(text, length, out);
-    if (take(VESTA_DECIMAL, text, length, out)) return true;
+    if (length > 1 && text[0] == '-') return notation_take_negative(text, length, out);
+    if (notation_take(VESTA_DECIMAL, text, length, out)) return true;
     for (size_t i = 0; i < VS_COUNT(fixed); i++)
-        if (length == fixed[i].length) return take(fixed[i].base, text, length, out);
+        if (length == fixed[i].length) return notation_take(fixed[i].base, text, length, out);
     return false;
 }
 
 /* Quotes, brackets and commas around an id, as it stands in JSON, SQL or a shell. */
-static bool is_wrapping(char c) {
+static bool notation_is_wrapping(char c) {
     return strchr(" \t\r\n\"'`()[]{}<>,;:=", c) && c;
 }
 
@@ -56,11 +56,11 @@ bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found
         out->notation = NULL;
         return vesta_parse(vs_base_of(notation), text.at, text.length, &out->id) == VESTA_OK;
     }
-    while (text.length > 0 && is_wrapping(*text.at))
+    while (text.length > 0 && notation_is_wrapping(*text.at))
         text.at++, text.length--;
-    while (text.length > 0 && is_wrapping(text.at[text.length - 1]))
+    while (text.length > 0 && notation_is_wrapping(text.at[text.length - 1]))
         text.length--;
-    return take_any(text.at, text.length, out);
+    return notation_take_any(text.at, text.length, out);
 }
 
 /* ------------------------------------------------------------------ in running text */
@@ -77,29 +77,29 @@ void vs_finder_begin(struct vs_finder *finder, enum vesta_base base, size_t leng
 }
 
 /* Whether the letter at `at` ends what colours a terminal's text: ESC [ 1 ; 3 1 m. */
-static bool ends_colour(const char *text, size_t at) {
+static bool notation_ends_colour(const char *text, size_t at) {
     size_t low = at > COLOUR_MAX ? at - COLOUR_MAX : 0;
     if (text[at] != 'm') return false;
-    while (at > low && (is_digit(text[at - 1]) || text[at - 1] == ';'))
+    while (at > low && (notation_is_digit(text[at - 1]) || text[at - 1] == ';'))
         at--;
     return at > 1 && text[at - 1] == '[' && text[at - 2] == '\033';
 }
 
 /* Whether the digits between `begin` and `end` are a word, and not a piece of one, nor of a number with a fraction. */
-static bool is_word(const struct vs_finder *finder, struct vs_slice text, size_t begin, size_t end) {
+static bool notation_is_word(const struct vs_finder *finder, struct vs_slice text, size_t begin, size_t end) {
     const char *at = text.at;
     if (end - begin < finder->length_min || end - begin > finder->length_max) return false;
-    if (ends_colour(at, end - 1) || (begin > 0 && is_digit(at[begin - 1]))) return false;
-    if (begin > 0 && is_letter(at[begin - 1]) && !ends_colour(at, begin - 1)) return false;
-    if (end < text.length && (is_letter(at[end]) || is_digit(at[end]))) return false;
-    if (begin > 1 && at[begin - 1] == '.' && is_digit(at[begin - 2])) return false;
-    if (end + 1 < text.length && at[end] == '.' && is_digit(at[end + 1])) return false;
+    if (notation_ends_colour(at, end - 1) || (begin > 0 && notation_is_digit(at[begin - 1]))) return false;
+    if (begin > 0 && notation_is_letter(at[begin - 1]) && !notation_ends_colour(at, begin - 1)) return false;
+    if (end < text.length && (notation_is_letter(at[end]) || notation_is_digit(at[end]))) return false;
+    if (begin > 1 && at[begin - 1] == '.' && notation_is_digit(at[begin - 2])) return false;
+    if (end + 1 < text.length && at[end] == '.' && notation_is_digit(at[end + 1])) return false;
     for (size_t i = begin; i < end; i++)
-        if (is_digit(at[i])) return true;
+        if (notation_is_digit(at[i])) return true;
     return false; /* a word of letters alone is a word of a language */
 }
 
-static bool is_digit_of(const struct vs_finder *finder, const char *text, size_t at) {
+static bool notation_is_digit_of(const struct vs_finder *finder, const char *text, size_t at) {
     return finder->digit[(unsigned char)text[at]];
 }
 
@@ -107,13 +107,15 @@ static bool is_digit_of(const struct vs_finder *finder, const char *text, size_t
 bool vs_finder_next(const struct vs_finder *finder, struct vs_slice text, size_t *from, struct vs_slice *word) {
     size_t low = *from;
     for (size_t at = low + finder->length_min - 1; at < text.length; at += finder->length_min) {
-        if (!is_digit_of(finder, text.at, at)) continue;
+        if (!notation_is_digit_of(finder, text.at, at)) continue;
         size_t begin = at, end = at + 1;
-        while (begin > low && is_digit_of(finder, text.at, begin - 1) && !ends_colour(text.at, begin - 1))
+        while (begin > low && notation_is_digit_of(finder, text.at, begin - 1) &&
+               !notation_ends_colour(text.at, begin - 1))
             begin--;
-        while (end < text.length && is_digit_of(finder, text.at, end) && !ends_colour(text.at, end - 1))
+        while (end < text.length && notation_is_digit_of(finder, text.at, end) &&
+               !notation_ends_colour(text.at, end - 1))
             end++;
-        if (is_word(finder, text, begin, end)) {
+        if (notation_is_word(finder, text, begin, end)) {
             *word = (struct vs_slice){text.at + begin, end - begin};
             *from = end;
             return true;

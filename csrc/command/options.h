@@ -4,7 +4,7 @@
 
 #include "command/command.h"
 
-enum vs_kind {
+enum vs_option_kind {
     VS_OPT_SWITCH, /* int: 1; takes no value */
     VS_OPT_TEXT,   /* const char * */
     VS_OPT_TEXTS,  /* struct vs_texts: may be repeated */
@@ -16,7 +16,7 @@ enum vs_kind {
 struct vs_option {
     const char *name; /* without the dashes */
     char letter;      /* 'n' for -n, or 0 */
-    enum vs_kind kind;
+    enum vs_option_kind kind;
     void *into;
     const char *value; /* what help calls the value; the words of a VS_OPT_CHOICE */
     const char *help;

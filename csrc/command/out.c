@@ -27,7 +27,7 @@ static int broken;           /* errno of the write that failed, or 0 */
 static int64_t file_at = -1; /* where the next write goes in a regular file; -1 for everything else */
 
 /* Where others write to the same file this is a guess, which costs nothing but the kindness to a killed writer. */
-static void find_place(void) {
+static void out_find_place(void) {
     static bool known;
     struct stat st;
     if (known) return;
@@ -37,7 +37,7 @@ static void find_place(void) {
     file_at = flags >= 0 && flags & O_APPEND ? st.st_size : lseek(STDOUT_FILENO, 0, SEEK_CUR);
 }
 
-static void write_all(const char *at, size_t length) {
+static void out_write_all(const char *at, size_t length) {
     while (length > 0 && !broken) {
         ssize_t n = write(STDOUT_FILENO, at, length);
         if (n < 0 && errno != EINTR) broken = errno;
@@ -49,7 +49,7 @@ static void write_all(const char *at, size_t length) {
 }
 
 /* The length of the whole lines, of `length` bytes, that go into one write; 0 if there is no whole line. */
-static size_t whole_lines(const char *at, size_t length) {
+static size_t out_whole_lines(const char *at, size_t length) {
     size_t most = length < PIPE_BUF ? length : PIPE_BUF, page_left = OUT_PAGE - (size_t)(file_at % OUT_PAGE);
     bool fits = file_at < 0 || most <= page_left;
     const char *newline = memrchr(at, '\n', fits ? most : page_left);
@@ -57,16 +57,16 @@ static size_t whole_lines(const char *at, size_t length) {
     return newline ? (size_t)(newline - at) + 1 : 0;
 }
 
-static void drain(bool all) {
+static void out_drain(bool all) {
     size_t done = 0, piece;
-    find_place();
-    while ((piece = whole_lines(buffer + done, used - done)) > 0) {
-        write_all(buffer + done, piece);
+    out_find_place();
+    while ((piece = out_whole_lines(buffer + done, used - done)) > 0) {
+        out_write_all(buffer + done, piece);
         done += piece;
     }
     /* a line longer than a write, or the end of a text without a newline */
     if (all || used - done > OUT_ROOM) {
-        write_all(buffer + done, used - done);
+        out_write_all(buffer + done, used - done);
         done = used;
     }
     memmove(buffer, buffer + done, used - done);
@@ -74,7 +74,7 @@ static void drain(bool all) {
 }
 
 char *vs_out_room(size_t size) {
-    if (used + size > OUT_ROOM) drain(false);
+    if (used + size > OUT_ROOM) out_drain(false);
     return buffer + used;
 }
 
@@ -113,17 +113,17 @@ void vs_out_json(const char *text) {
 }
 
 void vs_out_flush(void) {
-    drain(false);
+    out_drain(false);
 }
 
-static bool has_colour(void) {
+static bool out_has_colour(void) {
     const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(none && *none) && term && *term && strcmp(term, "dumb") != 0;
 }
 
 const char *vs_out_colour(const char *code) {
     static int has = -1;
-    if (has < 0) has = has_colour();
+    if (has < 0) has = out_has_colour();
     return has ? code : "";
 }
 
@@ -137,7 +137,7 @@ bool vs_out_gone(void) {
 }
 
 int vs_out_end(int code) {
-    drain(true);
+    out_drain(true);
     if (!broken || broken == EPIPE) return code;
     int why = broken;
     vs_say("cannot write the output: %s", strerror(why));

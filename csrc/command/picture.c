@@ -74,7 +74,7 @@ const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf) {
  */
 
 /* Writes the cells of a row; a part takes its width and a gap. */
-static void draw_bits(const struct vesta_layout *layout, bool filled, uint64_t id) {
+static void picture_bits(const struct vesta_layout *layout, bool filled, uint64_t id) {
     struct vs_part parts[VS_PARTS_MAX];
     char row[ROW_MAX];
     size_t used = 0;
@@ -88,32 +88,32 @@ static void draw_bits(const struct vesta_layout *layout, bool filled, uint64_t i
 }
 
 /* The strokes in front of part i's text: one for each higher part, and the corner of its own. */
-static void draw_strokes(const struct vs_part *parts, int i) {
+static void picture_strokes(const struct vs_part *parts, int i) {
     vs_outf("  ");
     for (int above = 0; above < i; above++)
         vs_outf("│%*s", (int)parts[above].width, "");
     vs_outf("└─ ");
 }
 
-static const char *bits_word(int width) {
+static const char *picture_bits_word(int width) {
     return width == 1 ? "bit" : "bits";
 }
 
-static const char *role(const struct vesta_layout *layout, int i) {
+static const char *picture_role(const struct vesta_layout *layout, int i) {
     if (i == layout->worker) return ", leased";
     return layout->field[i].fixed ? ", always" : "";
 }
 
-static void draw_low(unsigned width) {
+static void picture_low(unsigned width) {
     if (width > 1)
         vs_outf("seq's lowest %u bits\n", width);
     else
         vs_outf("seq's lowest bit\n");
 }
 
-static void draw_meaning(const struct vesta_layout *layout, int i) {
+static void picture_meaning(const struct vesta_layout *layout, int i) {
     const struct vesta_field *f = &layout->field[i];
-    vs_outf("%s  %d %s%s", f->name, f->width, bits_word(f->width), role(layout, i));
+    vs_outf("%s  %d %s%s", f->name, f->width, picture_bits_word(f->width), picture_role(layout, i));
     if (f->fixed)
         vs_outf(" %" PRIu64 "\n", f->value);
     else
@@ -125,25 +125,25 @@ void vs_draw_layout(const struct vesta_layout *layout) {
     uint64_t constants = 0;
     for (int i = 0; i < layout->field_count; i++)
         constants |= vs_field_put(&layout->field[i], layout->field[i].value);
-    draw_bits(layout, false, constants);
+    picture_bits(layout, false, constants);
     for (int i = vs_parts_of(layout, parts) - 1; i >= 0; i--) {
-        draw_strokes(parts, i);
+        picture_strokes(parts, i);
         if (parts[i].is_low)
-            draw_low(parts[i].width);
+            picture_low(parts[i].width);
         else
-            draw_meaning(layout, parts[i].field);
+            picture_meaning(layout, parts[i].field);
     }
 }
 
-static void draw_time(const struct vesta_parts *parts, int64_t now_ms) {
+static void picture_time(const struct vesta_parts *parts, int64_t now_ms) {
     char iso[VESTA_ISO_MAX], ago[VS_AGO_MAX];
     vs_outf("  %s, %s", vs_iso(parts->unix_ms, iso), vs_ago(parts->unix_ms, now_ms, ago));
     if (parts->unix_ms > now_ms) vs_outf(": in the future");
 }
 
-static void draw_value(const struct vesta_layout *layout, int i, const struct vesta_parts *parts, int64_t now_ms) {
+static void picture_value(const struct vesta_layout *layout, int i, const struct vesta_parts *parts, int64_t now_ms) {
     vs_outf("%s %" PRIu64, layout->field[i].name, parts->values[i]);
-    if (i == layout->time) draw_time(parts, now_ms);
+    if (i == layout->time) picture_time(parts, now_ms);
     bool has_room = vs_out_columns() == 0 || vs_out_columns() >= 96; /* for 64 bits, gaps, and this behind them */
     if (has_room && i == layout->worker && strcmp(layout->field[i].name, "worker") != 0) vs_outf("  the worker");
     vs_outf("\n");
@@ -151,12 +151,12 @@ static void draw_value(const struct vesta_layout *layout, int i, const struct ve
 
 void vs_draw_id(const struct vesta_layout *layout, uint64_t id, const struct vesta_parts *parts, int64_t now_ms) {
     struct vs_part places[VS_PARTS_MAX];
-    draw_bits(layout, true, id);
+    picture_bits(layout, true, id);
     for (int i = vs_parts_of(layout, places) - 1; i >= 0; i--) {
-        draw_strokes(places, i);
+        picture_strokes(places, i);
         if (places[i].is_low)
-            draw_low(places[i].width);
+            picture_low(places[i].width);
         else
-            draw_value(layout, places[i].field, parts, now_ms);
+            picture_value(layout, places[i].field, parts, now_ms);
     }
 }

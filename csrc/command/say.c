@@ -22,12 +22,12 @@ void vs_say_as(const char *command) {
 
 static bool progress_stands; /* a line without its end is the terminal's last */
 
-static void take_progress_away(void) {
+static void say_take_progress_away(void) {
     if (progress_stands) fputs("\r\033[K", stderr);
     progress_stands = false;
 }
 
-static bool is_seen(void) {
+static bool say_is_seen(void) {
     static int seen = -1;
     if (seen < 0) seen = isatty(STDERR_FILENO);
     return seen;
@@ -36,13 +36,13 @@ static bool is_seen(void) {
 void vs_progress_show(struct vs_progress *p, const char *what, uint64_t done, uint64_t all) {
     const struct vesta_clock *clock = vs_clock_system();
     char count[VS_GROUPED_MAX], left[VS_AGO_MAX];
-    if (!is_seen()) return;
+    if (!say_is_seen()) return;
     int64_t now_us = clock->boot_us(clock->self);
     if (p->began_us == 0) p->began_us = now_us;
     if (now_us < p->began_us + QUIET_US || now_us < p->said_us + AGAIN_US) return;
     p->said_us = now_us;
     vs_out_flush();
-    take_progress_away();
+    say_take_progress_away();
     fprintf(stderr, "vesta %s: ", speaker ? speaker : "");
     if (all > 0 && done > 0 && done <= all) {
         double us = (double)(now_us - p->began_us) * ((double)(all - done) / (double)done);
@@ -54,19 +54,19 @@ void vs_progress_show(struct vs_progress *p, const char *what, uint64_t done, ui
 }
 
 void vs_progress_end(void) {
-    take_progress_away();
+    say_take_progress_away();
 }
 
 void vs_status(const char *format, ...) {
     char text[512];
     size_t columns = vs_out_columns();
     va_list args;
-    if (!is_seen()) return;
+    if (!say_is_seen()) return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     vs_out_flush();
-    take_progress_away();
+    say_take_progress_away();
     fprintf(stderr, "%.*s", columns > 1 ? (int)columns - 1 : (int)sizeof text, text);
     progress_stands = true;
 }
@@ -79,7 +79,7 @@ void vs_say_by(void (*by)(const char *text)) {
     say_by = by;
 }
 
-static void say(const char *format, va_list args) {
+static void say_line(const char *format, va_list args) {
     char text[1024];
     if (say_by) {
         vsnprintf(text, sizeof text, format, args);
@@ -88,7 +88,7 @@ static void say(const char *format, va_list args) {
     }
     vs_out_flush(); /* what was said before on stdout stands before on a terminal too */
     flockfile(stderr);
-    take_progress_away();
+    say_take_progress_away();
     fprintf(stderr, speaker ? "vesta %s: " : "vesta: ", speaker);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
@@ -98,7 +98,7 @@ static void say(const char *format, va_list args) {
 void vs_say(const char *format, ...) {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    say_line(format, args);
     va_end(args);
 }
 
@@ -109,7 +109,7 @@ void vs_say_waiting(const char *what) {
 int vs_usage(const char *format, ...) {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    say_line(format, args);
     va_end(args);
     if (!say_by) fprintf(stderr, speaker ? "Try: vesta help %s\n" : "Try: vesta help\n", speaker);
     return VS_USAGE;

@@ -12,7 +12,7 @@
 #define SPAN_MAX (100000 * DAY_MS) /* from now: no id is so far away */
 
 /* "90m": a count and its unit. */
-static bool read_span(const char *text, int64_t *ms) {
+static bool times_read_span(const char *text, int64_t *ms) {
     static const struct {
         const char *name;
         int64_t ms;
@@ -29,7 +29,7 @@ static bool read_span(const char *text, int64_t *ms) {
 }
 
 /* "2026-01-31", and a letter behind it that must not be there. */
-static bool read_day(const char *text, int64_t *unix_ms) {
+static bool times_read_day(const char *text, int64_t *unix_ms) {
     int year, month, day, length = -1;
     int64_t unix_day;
     if (strlen(text) != 10 || text[4] != '-' || text[7] != '-' || strspn(text, "0123456789-") != 10) return false;
@@ -46,9 +46,9 @@ int vs_time_operand(const char *text, int64_t now_ms, int64_t *unix_ms) {
         *unix_ms = now_ms;
     else if (strcmp(text, "today") == 0)
         *unix_ms = now_ms - now_ms % DAY_MS;
-    else if ((*text == '-' || *text == '+') && read_span(text + 1, &ms))
+    else if ((*text == '-' || *text == '+') && times_read_span(text + 1, &ms))
         *unix_ms = *text == '-' ? now_ms - ms : now_ms + ms;
-    else if (read_day(text, &ms))
+    else if (times_read_day(text, &ms))
         *unix_ms = ms;
     else if (vesta_time_parse(text, unix_ms, &err) != VESTA_OK)
         return vs_usage("%s; or a day, 2026-01-31, or now, today, -1h, +2d", err.text);
@@ -57,5 +57,5 @@ int vs_time_operand(const char *text, int64_t now_ms, int64_t *unix_ms) {
 
 int64_t vs_time_length(const char *text) {
     int64_t ms;
-    return strcmp(text, "today") == 0 || read_day(text, &ms) ? DAY_MS : 0;
+    return strcmp(text, "today") == 0 || times_read_day(text, &ms) ? DAY_MS : 0;
 }

@@ -6,42 +6,42 @@
 #include <string.h>
 
 /* Of UTF-8: bytes that go on with a letter take no place. */
-static size_t width_of(const char *text, size_t length) {
+static size_t wrap_width_of(const char *text, size_t length) {
     size_t width = 0;
     for (size_t i = 0; i < length; i++)
         width += ((unsigned char)text[i] & 0xc0) != 0x80;
     return width;
 }
 
-static size_t put_space(size_t count) {
+static size_t wrap_put_space(size_t count) {
     vs_outf("%*s", (int)count, "");
     return count;
 }
 
 /* Two spaces behind a sentence, as the source has them inside a line. */
-static size_t gap_behind(const char *from, const char *end) {
+static size_t wrap_gap_behind(const char *from, const char *end) {
     return end - from > 0 && strchr(".:", end[-1]) && end[0] == '\n' ? 2 : strspn(end, " ") > 1 ? 2 : 1;
 }
 
-static void put_wrapped(const char *text, size_t columns, size_t indent, size_t used) {
+static void wrap_put(const char *text, size_t columns, size_t indent, size_t used) {
     size_t gap = 0;
     while (*(text += strspn(text, " \n"))) {
-        size_t length = strcspn(text, " \n"), width = width_of(text, length);
+        size_t length = strcspn(text, " \n"), width = wrap_width_of(text, length);
         if ((gap || used > indent) && used + gap + width > columns) {
             vs_outf("\n");
-            used = put_space(indent);
+            used = wrap_put_space(indent);
             gap = 0;
         }
-        used += put_space(gap) + width;
+        used += wrap_put_space(gap) + width;
         vs_out_write(text, length);
-        gap = gap_behind(text, text + length);
+        gap = wrap_gap_behind(text, text + length);
         text += length;
     }
     vs_outf("\n");
 }
 
 void vs_out_wrapped(const char *text, size_t indent, size_t used) {
-    put_wrapped(text, VS_COLUMNS, indent, used);
+    wrap_put(text, VS_COLUMNS, indent, used);
 }
 
 #define FITTED_MIN 20 /* columns for a text, however narrow the terminal is */
@@ -55,7 +55,7 @@ void vs_out_fitted(const char *text, size_t indent, size_t used) {
         return;
     }
     snprintf(clean, sizeof clean, "%s", text);
-    put_wrapped(vs_clean(clean), columns > indent + FITTED_MIN ? columns : indent + FITTED_MIN, indent, used);
+    wrap_put(vs_clean(clean), columns > indent + FITTED_MIN ? columns : indent + FITTED_MIN, indent, used);
 }
 
 void vs_out_fittedf(size_t indent, size_t used, const char *format, ...) {

@@ -107,8 +107,8 @@ static int facts_prove(lua_State *L) {
     return 1;
 }
 
-/* facts.lease(name, has_worker) -> { name, window_ms, renew_ms, idle_ms, lease_ms, deadline_ms, call_ms, skew_ms } of a preset,
- * for a worker id that was assigned by hand or not. */
+/* facts.lease(name, has_worker) -> { name, window_ms, renew_ms, idle_ms, lease_ms, deadline_ms, call_ms, skew_ms } of a
+ * preset, for a worker id that was assigned by hand or not. */
 static int facts_lease(lua_State *L) {
     const struct vs_lease_timing *preset = vs_lease_preset(luaL_checkstring(L, 1));
     luaL_argcheck(L, preset, 1, "the name of a lease preset");

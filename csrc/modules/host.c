@@ -34,7 +34,8 @@ static const struct {
 bool host_load(lua_State *L, const char *module) {
     char chunk[96];
     const struct vs_shipped *policy = strncmp(module, "vesta.policy.", 13) == 0 ? vs_shipped_find(module + 13) : NULL;
-    struct host_file shipped = policy ? (struct host_file){policy->name, policy->text, policy->length} : (struct host_file){0};
+    struct host_file shipped =
+        policy ? (struct host_file){policy->name, policy->text, policy->length} : (struct host_file){0};
     const struct host_file *file = policy ? &shipped : NULL;
     const char *folder = "lua/vesta/policy";
     if (strcmp(module, "vesta") == 0) module = "vesta.init";

@@ -34,13 +34,18 @@ static uint64_t term_bound(lua_State *L, int row, const char *key, uint64_t othe
 }
 
 static const char *const term_kinds[] = {
-    [VS_OPT_SWITCH] = "switch", [VS_OPT_TEXT] = "text",   [VS_OPT_TEXTS] = "texts",   [VS_OPT_COUNT] = "count",
-    [VS_OPT_AHEAD] = "ahead",   [VS_OPT_CHOICE] = "choice", NULL,
+    [VS_OPT_SWITCH] = "switch",
+    [VS_OPT_TEXT] = "text",
+    [VS_OPT_TEXTS] = "texts",
+    [VS_OPT_COUNT] = "count",
+    [VS_OPT_AHEAD] = "ahead",
+    [VS_OPT_CHOICE] = "choice",
+    NULL,
 };
 
-static enum vs_kind term_kind(lua_State *L, int row) {
+static enum vs_option_kind term_kind(lua_State *L, int row) {
     lua_getfield(L, row, "kind");
-    enum vs_kind kind = (enum vs_kind)luaL_checkoption(L, -1, "text", term_kinds);
+    enum vs_option_kind kind = (enum vs_option_kind)luaL_checkoption(L, -1, "text", term_kinds);
     lua_pop(L, 1);
     return kind;
 }

@@ -107,7 +107,8 @@ static void probe_push_addresses(lua_State *L, const char *protocol, const struc
 
 /* probe:config() -> { notes, user, addresses = { { protocol, address }, ... },
  * namespaces = { { name, path, store, policy, lease, layout, names_store }, ... } }
- * `path`, `layout`, `lease` and `policy` are nil if they are not set.  names_store: the config itself names the store. */
+ * `path`, `layout`, `lease` and `policy` are nil if they are not set.  names_store: the config itself names the store.
+ */
 static int probe_config(lua_State *L) {
     const struct vs_config *config = vs_probe_self(L)->config;
     lua_createtable(L, 0, 4);
@@ -141,13 +142,17 @@ static int probe_config(lua_State *L) {
 }
 
 int modules_open_probe(lua_State *L) {
-    static const luaL_Reg functions[] = {{"open", probe_open},         {"print", probe_print},
-                                         {"clock", vs_probe_clock},    {"address", vs_probe_address},
-                                         {"state_folder", vs_probe_state_folder}, {"lifetime", vs_probe_lifetime},
+    static const luaL_Reg functions[] = {{"open", probe_open},
+                                         {"print", probe_print},
+                                         {"clock", vs_probe_clock},
+                                         {"address", vs_probe_address},
+                                         {"state_folder", vs_probe_state_folder},
+                                         {"lifetime", vs_probe_lifetime},
                                          {NULL, NULL}};
-    static const luaL_Reg methods[] = {{"config", probe_config},  {"limits", vs_probe_limits}, {"folder", vs_probe_folder},
-                                       {"file", vs_probe_file},   {"store", vs_probe_store},   {"close", probe_close},
-                                       {"__close", probe_close},  {"__gc", probe_close},       {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"config", probe_config}, {"limits", vs_probe_limits}, {"folder", vs_probe_folder},
+        {"file", vs_probe_file},  {"store", vs_probe_store},   {"close", probe_close},
+        {"__close", probe_close}, {"__gc", probe_close},       {NULL, NULL}};
     luaL_newmetatable(L, PROBE_CLASS);
     luaL_setfuncs(L, methods, 0);
     lua_pushvalue(L, -1);

@@ -77,8 +77,7 @@ static void probe_push_store(lua_State *L, const struct vs_probe *probe, struct 
     bool is_local = store->backend->is_local;
     host_set_flag(L, "is_there", stored.ver != 0);
     host_set_text(L, "layout", stored.layout);
-    host_set_flag(L, "is_another",
-                  probe->incarnation && probe->incarnation != stored.incarnation && !stored.floor_ms);
+    host_set_flag(L, "is_another", probe->incarnation && probe->incarnation != stored.incarnation && !stored.floor_ms);
     host_set_flag(L, "is_of_layout", !probe->layout.fingerprint || vs_is_leased_to(&probe->layout, &stored));
     if (!is_local) host_set_integer(L, "ahead_ms", vs_now_ms() - reply.store_ms);
     if (stored.ver == 0) return;

@@ -1,5 +1,5 @@
-/* hiredis.c -- the connection of `vesta fill`; see hiredis.h.  hiredis writes commands and reads replies here; sockets and
- * deadlines are ours, because its own hold for each read, not for a reply. */
+/* hiredis.c -- the connection of `vesta fill`; see hiredis.h.  hiredis writes commands and reads replies here; sockets
+ * and deadlines are ours, because its own hold for each read, not for a reply. */
 #include "main/fill/hiredis.h"
 
 #include "os/address.h"
@@ -75,7 +75,8 @@ static bool hiredis_await(const struct vs_redis *redis, short what, int64_t unti
     return false;
 }
 
-static enum vs_redis_outcome hiredis_send_all(struct vs_redis *redis, const char *bytes, size_t length, int64_t until_ms) {
+static enum vs_redis_outcome hiredis_send_all(struct vs_redis *redis, const char *bytes, size_t length,
+                                              int64_t until_ms) {
     size_t sent = 0;
     while (sent < length) {
         ssize_t n = send(redis->fd, bytes + sent, length - sent, MSG_NOSIGNAL);
@@ -85,7 +86,8 @@ static enum vs_redis_outcome hiredis_send_all(struct vs_redis *redis, const char
         }
         enum vs_redis_outcome outcome = sent > 0 ? VS_REDIS_UNKNOWN : VS_REDIS_DOWN;
         if (n < 0 && errno != EAGAIN && errno != EINTR) return hiredis_lost(redis, outcome, strerror(errno));
-        if (!hiredis_await(redis, POLLOUT, until_ms)) return hiredis_lost(redis, outcome, "it takes nothing within --timeout-ms");
+        if (!hiredis_await(redis, POLLOUT, until_ms))
+            return hiredis_lost(redis, outcome, "it takes nothing within --timeout-ms");
     }
     return VS_REDIS_OK;
 }
@@ -93,7 +95,8 @@ static enum vs_redis_outcome hiredis_send_all(struct vs_redis *redis, const char
 static enum vs_redis_outcome hiredis_read_reply(struct vs_redis *redis, int64_t until_ms) {
     char bytes[READ_ROOM];
     while (!redis->reply) {
-        if (!hiredis_await(redis, POLLIN, until_ms)) return hiredis_lost(redis, VS_REDIS_UNKNOWN, "no answer within --timeout-ms");
+        if (!hiredis_await(redis, POLLIN, until_ms))
+            return hiredis_lost(redis, VS_REDIS_UNKNOWN, "no answer within --timeout-ms");
         ssize_t n = read(redis->fd, bytes, sizeof bytes);
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
         if (n <= 0) return hiredis_lost(redis, VS_REDIS_UNKNOWN, n < 0 ? strerror(errno) : "it closed the connection");

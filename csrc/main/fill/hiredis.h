@@ -1,6 +1,6 @@
-/* hiredis.h -- one connection to a Redis server: a command out, its reply in, each by a deadline.  A connection on which
- * a call was not answered, or not understood, is closed and never used again.  It is a module that `vesta fill` loads,
- * because no other command needs its library. */
+/* hiredis.h -- one connection to a Redis server: a command out, its reply in, each by a deadline.  A connection on
+ * which a call was not answered, or not understood, is closed and never used again.  It is a module that `vesta fill`
+ * loads, because no other command needs its library. */
 #ifndef VS_FILL_HIREDIS_H
 #define VS_FILL_HIREDIS_H
 

@@ -11,7 +11,7 @@
 #define SOURCE_CLASS "vesta.source"
 #define SOURCE_WHY_MAX 320
 
-struct vs_source {
+struct fill_source {
     struct vesta_opts opts;
     const char *tag, *table; /* of a counter, instead of a namespace */
     const char *config_path; /* NULL: `opts` are the flags' */
@@ -43,9 +43,10 @@ static void source_read_opts(lua_State *L, int arg, struct vesta_opts *opts) {
 #define TAKE_FIELDS TAKE_TEXT
 #define TAKE_WORD TAKE_TEXT
 #define TAKE_CHOICE(flag, member, values)                                                                              \
-    if (host_get_text(L, arg, flag))                                                                                     \
-        opts->member = 1 + vs_slice_place((struct vs_slice){host_get_text(L, arg, flag), strlen(host_get_text(L, arg, flag))}, \
-                                          values, '|');
+    if (host_get_text(L, arg, flag))                                                                                   \
+        opts->member =                                                                                                 \
+            1 + vs_slice_place((struct vs_slice){host_get_text(L, arg, flag), strlen(host_get_text(L, arg, flag))},    \
+                               values, '|');
 #define TAKE_WORKER(flag, member, values)                                                                              \
     opts->member = (uint64_t)source_integer(L, arg, flag, &is_given);                                                  \
     opts->has_##member = is_given;
@@ -66,7 +67,7 @@ static int source_has_flags(lua_State *L) {
 
 /* ------------------------------------------------------------------ a namespace */
 
-static int source_open_namespace(struct vs_source *source) {
+static int source_open_namespace(struct fill_source *source) {
     struct vesta_error err;
     struct vesta_info info;
     int rc = vs_where_opts(source->config_path, &source->opts, &source->config);
@@ -80,7 +81,7 @@ static int source_open_namespace(struct vs_source *source) {
 
 /* ------------------------------------------------------------------ a tag */
 
-static int source_choose_row(const struct vs_source *source, struct vesta_segment_opts *opts) {
+static int source_choose_row(const struct fill_source *source, struct vesta_segment_opts *opts) {
     const struct vs_conf_segment *row;
     struct vesta_error err;
     if (vs_conf_segment_of(source->config, source->tag, &row, &err) != VESTA_OK) return vs_report(&err);
@@ -97,7 +98,7 @@ static int source_choose_row(const struct vs_source *source, struct vesta_segmen
     return VS_GO;
 }
 
-static int source_read_config(struct vs_source *source) {
+static int source_read_config(struct fill_source *source) {
     struct vs_conf_opts from = {.path = source->config_path};
     struct vesta_error err;
     if (!from.path || vs_config_read(&from, &source->config, &err) == VESTA_OK) return VS_GO;
@@ -105,7 +106,7 @@ static int source_read_config(struct vs_source *source) {
     return VS_FAILED;
 }
 
-static int source_open_tag(struct vs_source *source) {
+static int source_open_tag(struct fill_source *source) {
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
     struct vesta_segment_info info;
     struct vesta_error err;
@@ -122,7 +123,7 @@ static int source_open_tag(struct vs_source *source) {
     return VS_GO;
 }
 
-static int source_print_tag(const struct vs_source *source, int json) {
+static int source_print_tag(const struct fill_source *source, int json) {
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
     opts.stores[0] = source->opts.store;
     opts.table = source->table;
@@ -146,28 +147,28 @@ static int source_print_tag(const struct vs_source *source, int json) {
 
 /* ------------------------------------------------------------------ either */
 
-static struct vs_source *source_self(lua_State *L) {
+static struct fill_source *source_self(lua_State *L) {
     return luaL_checkudata(L, 1, SOURCE_CLASS);
 }
 
 /* What is left of a counter's range goes back, unless another process of this host uses it. */
 static int source_close(lua_State *L) {
-    struct vs_source *source = source_self(L);
+    struct fill_source *source = source_self(L);
     vesta_close(source->gen);
     if (source->seg) vesta_segment_release(source->seg, NULL);
     vesta_segment_close(source->seg);
     vs_config_free(source->config);
-    *source = (struct vs_source){.gen = NULL};
+    *source = (struct fill_source){.gen = NULL};
     return 0;
 }
 
 /* A new source on the stack, which holds the options. */
-static struct vs_source *source_new(lua_State *L) {
+static struct fill_source *source_new(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
-    struct vs_source *source = lua_newuserdatauv(L, sizeof *source, 1);
-    *source = (struct vs_source){.tag = host_get_text(L, 1, "tag"),
-                                 .table = host_get_text(L, 1, "table"),
-                                 .config_path = host_get_text(L, 1, "config")};
+    struct fill_source *source = lua_newuserdatauv(L, sizeof *source, 1);
+    *source = (struct fill_source){.tag = host_get_text(L, 1, "tag"),
+                              .table = host_get_text(L, 1, "table"),
+                              .config_path = host_get_text(L, 1, "config")};
     source_read_opts(L, 1, &source->opts);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
@@ -177,7 +178,7 @@ static struct vs_source *source_new(lua_State *L) {
 
 /* source.open(options) -> source | nil, exit code after a message.  A counter if there is options.tag. */
 static int source_open(lua_State *L) {
-    struct vs_source *source = source_new(L);
+    struct fill_source *source = source_new(L);
     int code = source->tag ? source_read_config(source) : source_open_namespace(source);
     if (code == VS_GO && source->tag) code = source_open_tag(source);
     return code == VS_GO ? 1 : host_end(L, code);
@@ -185,16 +186,17 @@ static int source_open(lua_State *L) {
 
 /* source.print(options, json) -> exit code.  `--effective`: where ids would come from. */
 static int source_print(lua_State *L) {
-    struct vs_source *source = source_new(L);
+    struct fill_source *source = source_new(L);
     int json = lua_toboolean(L, 2), code = source->tag ? source_read_config(source) : VS_GO;
     if (code == VS_GO)
-        code = source->tag ? source_print_tag(source, json) : vs_where_print_opts(source->config_path, &source->opts, json);
+        code = source->tag ? source_print_tag(source, json)
+                           : vs_where_print_opts(source->config_path, &source->opts, json);
     lua_pushinteger(L, code);
     return 1;
 }
 
 /* In strict order one transaction gives all n; else a range that is there gives what it has. */
-static int source_ask(struct vs_source *source, size_t n, int64_t wait_us, struct vesta_numbers *numbers,
+static int source_ask(struct fill_source *source, size_t n, int64_t wait_us, struct vesta_numbers *numbers,
                       struct vesta_pause *pause) {
     if (source->is_strict) return vesta_segment_batch_wait(source->seg, n, numbers, wait_us, pause);
     if (vesta_segment_next_n(source->seg, n, numbers, pause) == VESTA_OK) return VESTA_OK;
@@ -202,7 +204,7 @@ static int source_ask(struct vs_source *source, size_t n, int64_t wait_us, struc
     return vesta_segment_next_wait(source->seg, &numbers->first, wait_us, pause);
 }
 
-static size_t source_take_numbers(struct vs_source *source, uint64_t *ids, size_t n, int64_t wait_us, char *why) {
+static size_t source_take_numbers(struct fill_source *source, uint64_t *ids, size_t n, int64_t wait_us, char *why) {
     struct vesta_numbers numbers;
     struct vesta_pause pause;
     if (source_ask(source, n, wait_us, &numbers, &pause) != VESTA_OK)
@@ -212,7 +214,7 @@ static size_t source_take_numbers(struct vs_source *source, uint64_t *ids, size_
     return numbers.count;
 }
 
-static size_t source_take_ids(struct vs_source *source, uint64_t *ids, size_t n, int64_t wait_us, char *why) {
+static size_t source_take_ids(struct fill_source *source, uint64_t *ids, size_t n, int64_t wait_us, char *why) {
     struct vesta_pause pause;
     size_t got = 0;
     if (vesta_next_n(source->gen, ids, n, &got, &pause) == VESTA_OK) return got;
@@ -226,7 +228,7 @@ static size_t source_take_ids(struct vs_source *source, uint64_t *ids, size_t n,
 static int source_take(lua_State *L) {
     static const char *const bases[] = {"dec", "hex", "base32", "base62", NULL};
     static uint64_t ids[VESTA_BATCH_MAX];
-    struct vs_source *source = source_self(L);
+    struct fill_source *source = source_self(L);
     char why[SOURCE_WHY_MAX], text[VESTA_FORMAT_MAX];
     lua_Integer wanted = luaL_checkinteger(L, 2);
     size_t n = wanted < VESTA_BATCH_MAX ? (size_t)wanted : VESTA_BATCH_MAX;
@@ -234,7 +236,8 @@ static int source_take(lua_State *L) {
     enum vesta_base base = (enum vesta_base)luaL_checkoption(L, 4, "dec", bases);
     luaL_argcheck(L, source->gen || source->seg, 1, "the source is closed");
     luaL_argcheck(L, wanted > 0, 2, "a count of ids");
-    size_t got = source->seg ? source_take_numbers(source, ids, n, wait_us, why) : source_take_ids(source, ids, n, wait_us, why);
+    size_t got =
+        source->seg ? source_take_numbers(source, ids, n, wait_us, why) : source_take_ids(source, ids, n, wait_us, why);
     if (got == 0) {
         lua_pushnil(L);
         lua_pushstring(L, why);
@@ -253,8 +256,11 @@ static int source_take(lua_State *L) {
 int modules_open_source(lua_State *L) {
     static const luaL_Reg functions[] = {
         {"open", source_open}, {"print", source_print}, {"has_flags", source_has_flags}, {NULL, NULL}};
-    static const luaL_Reg methods[] = {
-        {"take", source_take}, {"close", source_close}, {"__gc", source_close}, {"__close", source_close}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"take", source_take},
+                                       {"close", source_close},
+                                       {"__gc", source_close},
+                                       {"__close", source_close},
+                                       {NULL, NULL}};
     struct vesta_opts unused, *opts = &unused;
     const struct vs_option options[] = {VS_GENERATOR_OPTIONS, {0}};
     luaL_newmetatable(L, SOURCE_CLASS);

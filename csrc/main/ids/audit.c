@@ -13,26 +13,26 @@
 #define DUPLICATES_SHOWN 10
 #define LINES_SHOWN 4 /* of one duplicate */
 
-struct duplicate {
+struct audit_duplicate {
     uint64_t id, times;
 };
 
-struct finding {
+struct audit_finding {
     uint64_t distinct, duplicates; /* duplicates: ids too many, total - distinct */
     uint64_t min, max;
-    struct duplicate shown[DUPLICATES_SHOWN];
+    struct audit_duplicate shown[DUPLICATES_SHOWN];
     int shown_count;
 };
 
 /* Counts runs in a sorted array. */
-static void count_runs(const uint64_t *sorted, size_t count, struct finding *out) {
+static void audit_count_runs(const uint64_t *sorted, size_t count, struct audit_finding *out) {
     for (size_t i = 0, end; i < count; i = end) {
         end = i + 1;
         while (end < count && sorted[end] == sorted[i])
             end++;
         out->distinct++;
         if (end - i > 1 && out->shown_count < DUPLICATES_SHOWN)
-            out->shown[out->shown_count++] = (struct duplicate){sorted[i], end - i};
+            out->shown[out->shown_count++] = (struct audit_duplicate){sorted[i], end - i};
     }
     out->duplicates = count - out->distinct;
     if (count) {
@@ -41,7 +41,7 @@ static void count_runs(const uint64_t *sorted, size_t count, struct finding *out
     }
 }
 
-static int find(const struct vs_ids *ids, struct finding *out) {
+static int audit_find(const struct vs_ids *ids, struct audit_finding *out) {
     size_t bytes = ids->count * sizeof *ids->ids;
     uint64_t *copy = malloc(bytes + 1);
     if (!copy) {
@@ -50,20 +50,20 @@ static int find(const struct vs_ids *ids, struct finding *out) {
     }
     if (bytes) memcpy(copy, ids->ids, bytes);
     vs_sort(copy, ids->count);
-    count_runs(copy, ids->count, out);
+    audit_count_runs(copy, ids->count, out);
     free(copy);
     return VS_DONE;
 }
 
 /* ------------------------------------------------------------------ the report */
 
-static void print_count(const char *name, uint64_t n) {
+static void audit_print_count(const char *name, uint64_t n) {
     char grouped[VS_GROUPED_MAX];
     vs_outf("%-12s %14s\n", name, vs_grouped(n, grouped));
 }
 
 /* As JSON to stdout, or into `text`. */
-static void print_lines_of(const struct vs_ids *ids, const struct duplicate *d, char *text, size_t size) {
+static void audit_print_lines_of(const struct vs_ids *ids, const struct audit_duplicate *d, char *text, size_t size) {
     const char *file;
     uint64_t line;
     uint64_t left = d->times < LINES_SHOWN ? d->times : LINES_SHOWN;
@@ -82,18 +82,18 @@ static void print_lines_of(const struct vs_ids *ids, const struct duplicate *d, 
     }
 }
 
-static void print_duplicates(const struct vs_ids *ids, const struct finding *found) {
+static void audit_print_duplicates(const struct vs_ids *ids, const struct audit_finding *found) {
     for (int i = 0; i < found->shown_count; i++) {
-        const struct duplicate *d = &found->shown[i];
+        const struct audit_duplicate *d = &found->shown[i];
         char text[2000] = "";
-        print_lines_of(ids, d, text, sizeof text);
+        audit_print_lines_of(ids, d, text, sizeof text);
         vs_outf("  ");
         vs_out_fittedf(4, 2, "%" PRIu64 "  %" PRIu64 " times: %s%s", d->id, d->times, text,
                        d->times > LINES_SHOWN ? ", ..." : "");
     }
 }
 
-static void print_json(const struct vs_ids *ids, const struct finding *found, struct vs_oddities *odd) {
+static void audit_print_json(const struct vs_ids *ids, const struct audit_finding *found, struct vs_oddities *odd) {
     vs_outf("{\"total\":%zu,\"distinct\":%" PRIu64 ",\"duplicates\":%" PRIu64 ",\"unreadable\":%" PRIu64, ids->count,
             found->distinct, found->duplicates, ids->bad_lines);
     if (ids->count) vs_outf(",\"min\":\"%" PRIu64 "\",\"max\":\"%" PRIu64 "\"", found->min, found->max);
@@ -101,7 +101,7 @@ static void print_json(const struct vs_ids *ids, const struct finding *found, st
     for (int i = 0; i < found->shown_count; i++) {
         vs_outf("%s{\"id\":\"%" PRIu64 "\",\"times\":%" PRIu64 ",\"lines\":[", i ? "," : "", found->shown[i].id,
                 found->shown[i].times);
-        print_lines_of(ids, &found->shown[i], NULL, 0);
+        audit_print_lines_of(ids, &found->shown[i], NULL, 0);
         vs_outf("]}");
     }
     vs_outf("]");
@@ -109,27 +109,27 @@ static void print_json(const struct vs_ids *ids, const struct finding *found, st
     vs_outf("}\n");
 }
 
-static void print_report(const struct vs_ids *ids, const struct finding *found, struct vs_oddities *odd) {
-    print_count("total", ids->count);
-    print_count("distinct", found->distinct);
+static void audit_print_report(const struct vs_ids *ids, const struct audit_finding *found, struct vs_oddities *odd) {
+    audit_print_count("total", ids->count);
+    audit_print_count("distinct", found->distinct);
     vs_outf("%s", found->duplicates ? VS_RED : "");
-    print_count("duplicates", found->duplicates);
+    audit_print_count("duplicates", found->duplicates);
     vs_outf("%s", found->duplicates ? VS_PLAIN : "");
-    print_duplicates(ids, found);
-    if (ids->bad_lines) print_count("unreadable", ids->bad_lines);
+    audit_print_duplicates(ids, found);
+    if (ids->bad_lines) audit_print_count("unreadable", ids->bad_lines);
     if (odd) vs_oddities_print(odd, 0);
 }
 
-static int audit(const struct vs_ids *ids, const struct vesta_layout *layout, int json) {
-    struct finding found = {0};
+static int audit_ids(const struct vs_ids *ids, const struct vesta_layout *layout, int json) {
+    struct audit_finding found = {0};
     struct vs_oddities *odd = NULL;
-    int rc = find(ids, &found);
+    int rc = audit_find(ids, &found);
     if (rc == VS_DONE && layout) rc = vs_oddities_find(ids, layout, vs_now_ms(), &odd);
     if (rc != VS_DONE) return rc;
     if (json)
-        print_json(ids, &found, odd);
+        audit_print_json(ids, &found, odd);
     else
-        print_report(ids, &found, odd);
+        audit_print_report(ids, &found, odd);
     vs_oddities_free(odd);
     if (found.duplicates) return VS_FAILED;
     return ids->bad_lines ? VS_USAGE : VS_DONE;
@@ -140,18 +140,18 @@ static int audit_files(const struct vesta_layout *layout, int count, char **file
     int rc = count ? VS_DONE : vs_ids_read(&ids, "-");
     for (int i = 0; i < count && rc == VS_DONE; i++)
         rc = vs_ids_read(&ids, files[i]);
-    if (rc == VS_DONE) rc = audit(&ids, layout, json);
+    if (rc == VS_DONE) rc = audit_ids(&ids, layout, json);
     vs_ids_free(&ids);
     return rc;
 }
 
-static int print_no_layout(int json) {
+static int audit_print_no_layout(int json) {
     vs_effective_print(&(struct vs_conf_value){.path = "layout", .absent = "none: only duplicates are looked for"},
                        json);
     return VS_DONE;
 }
 
-static int run_audit(int argc, char **argv) {
+static int audit_run(int argc, char **argv) {
     struct vs_where where = {.config = NULL};
     int rc;
     const struct vs_option table[] = {
@@ -168,14 +168,14 @@ static int run_audit(int argc, char **argv) {
     if (has_layout)
         rc = vs_where_layout(&where, &layout);
     else if (where.effective)
-        rc = print_no_layout(where.json);
+        rc = audit_print_no_layout(where.json);
     if (rc == VS_GO) rc = audit_files(has_layout ? &layout : NULL, argc, argv, where.json);
     vs_where_free(&where);
     return rc;
 }
 
 const struct vs_command vs_audit_command = {
-    "audit", run_audit, "find equal ids and oddities in lists of ids", "audit [OPTION...] [FILE...]",
+    "audit", audit_run, "find equal ids and oddities in lists of ids", "audit [OPTION...] [FILE...]",
     "Reads decimal ids, one per line in the first column, from files or stdin, and counts exactly how many\n"
     "occur more than once.  With --layout also: ids of another layout, from the future, out of order within\n"
     "their worker, ids that sort otherwise than their times because a field above the time differs, and how\n"

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct pair {
+struct compare_pair {
     const struct vesta_layout *layout;
     const uint64_t *ids;
     struct vesta_parts parts[2];
@@ -14,51 +14,51 @@ struct pair {
 };
 
 /* Whether all but time and sequence are equal: then the ids are of one worker's one row of ticks. */
-static bool has_same_fields(const struct pair *p) {
+static bool compare_has_same_fields(const struct compare_pair *p) {
     for (int i = 0; i < p->layout->field_count; i++)
         if (i != p->layout->time && i != p->layout->seq && p->parts[0].values[i] != p->parts[1].values[i]) return false;
     return true;
 }
 
-static void read_pair(struct pair *p) {
+static void compare_read_pair(struct compare_pair *p) {
     for (int i = 0; i < 2; i++)
         vesta_explain(p->layout, p->ids[i], &p->parts[i], NULL);
     const struct vesta_parts *a = &p->parts[0], *b = &p->parts[1];
     p->same_time = a->time == b->time;
     p->same_worker = a->worker == b->worker;
-    p->same_fields = has_same_fields(p);
+    p->same_fields = compare_has_same_fields(p);
     p->older = p->same_time ? b->seq < a->seq : b->time < a->time;
 }
 
 /* How much the order of the ticks is worth. */
-static const char *certainty(const struct pair *p) {
+static const char *compare_certainty(const struct compare_pair *p) {
     if (p->layout->worker < 0) return "fields";
     if (p->same_worker) return "worker"; /* one worker's ticks never go back */
     return p->same_time ? "unknown" : "clocks";
 }
 
-static uint64_t apart_ms(const struct pair *p) {
+static uint64_t compare_apart_ms(const struct compare_pair *p) {
     uint64_t a = (uint64_t)p->parts[0].unix_ms, b = (uint64_t)p->parts[1].unix_ms;
     return p->parts[0].unix_ms < p->parts[1].unix_ms ? b - a : a - b;
 }
 
-static uint64_t apart_ticks(const struct pair *p) {
+static uint64_t compare_apart_ticks(const struct compare_pair *p) {
     unsigned bits = vs_seq(p->layout)->width;
     uint64_t a = p->parts[0].time << bits | p->parts[0].seq, b = p->parts[1].time << bits | p->parts[1].seq;
     return a < b ? b - a : a - b;
 }
 
-static void print_json(const struct pair *p) {
-    const char *sure = certainty(p);
+static void compare_print_json(const struct compare_pair *p) {
+    const char *sure = compare_certainty(p);
     bool is_equal = p->ids[0] == p->ids[1];
     vs_outf("{\"compare\":[\"%" PRIu64 "\",\"%" PRIu64 "\"],\"equal\":%s", p->ids[0], p->ids[1],
             is_equal ? "true" : "false");
     if (!is_equal && strcmp(sure, "unknown") != 0) vs_outf(",\"older\":\"%" PRIu64 "\"", p->ids[p->older]);
     vs_outf(",\"by\":\"%s\",\"apart_ms\":%" PRIu64 ",\"apart_ticks\":\"%" PRIu64 "\",\"same_worker\":%s}\n", sure,
-            apart_ms(p), apart_ticks(p), p->same_worker ? "true" : "false");
+            compare_apart_ms(p), compare_apart_ticks(p), p->same_worker ? "true" : "false");
 }
 
-static void print_distance(const struct pair *p) {
+static void compare_print_distance(const struct compare_pair *p) {
     char span[VS_AGO_MAX], ms[VS_GROUPED_MAX], ticks[VS_GROUPED_MAX];
     if (p->same_time)
         vs_outf("  in the same %s, %s sequence number%s apart\n",
@@ -66,12 +66,12 @@ static void print_distance(const struct pair *p) {
                 : p->layout->unit_us == 1000  ? "millisecond"
                 : p->layout->unit_us == 1     ? "microsecond"
                                               : "time unit",
-                vs_grouped(apart_ticks(p), ticks), apart_ticks(p) == 1 ? "" : "s");
+                vs_grouped(compare_apart_ticks(p), ticks), compare_apart_ticks(p) == 1 ? "" : "s");
     else
-        vs_outf("  %s apart (%s ms)\n", vs_span(apart_ms(p), span), vs_grouped(apart_ms(p), ms));
+        vs_outf("  %s apart (%s ms)\n", vs_span(compare_apart_ms(p), span), vs_grouped(compare_apart_ms(p), ms));
 }
 
-static void print_order(const struct pair *p) {
+static void compare_print_order(const struct compare_pair *p) {
     uint64_t older = p->ids[p->older], newer = p->ids[!p->older];
     const struct vesta_parts *a = &p->parts[0], *b = &p->parts[1];
     if (p->layout->worker >= 0 && p->same_worker)
@@ -89,26 +89,26 @@ static void print_order(const struct pair *p) {
 /* ------------------------------------------------------------------ of two layouts */
 
 /* The millisecond by which the time unit of an id is over. */
-static int64_t end_ms(const struct vesta_layout *layout, const struct vesta_parts *parts) {
+static int64_t compare_end_ms(const struct vesta_layout *layout, const struct vesta_parts *parts) {
     return vs_time_ms(layout, parts->time + 1) + (layout->unit_us % 1000 != 0);
 }
 
 /* They have their times in common, each as exact as its unit; a number is of another worker in each layout. */
-static void print_times(const struct vesta_layout *const layouts[2], const uint64_t ids[2], int json) {
-    struct pair p = {.ids = ids};
+static void compare_print_times(const struct vesta_layout *const layouts[2], const uint64_t ids[2], int json) {
+    struct compare_pair p = {.ids = ids};
     char span[VS_AGO_MAX], ms[VS_GROUPED_MAX];
     for (int i = 0; i < 2; i++)
         vesta_explain(layouts[i], ids[i], &p.parts[i], NULL);
     p.older = p.parts[1].unix_ms < p.parts[0].unix_ms;
     uint64_t older = ids[p.older], newer = ids[!p.older];
-    bool is_known = end_ms(layouts[p.older], &p.parts[p.older]) <= p.parts[!p.older].unix_ms;
+    bool is_known = compare_end_ms(layouts[p.older], &p.parts[p.older]) <= p.parts[!p.older].unix_ms;
     if (json) {
         vs_outf("{\"compare\":[\"%" PRIu64 "\",\"%" PRIu64 "\"],\"equal\":false", ids[0], ids[1]);
         if (is_known) vs_outf(",\"older\":\"%" PRIu64 "\"", older);
-        vs_outf(",\"by\":\"%s\",\"apart_ms\":%" PRIu64 "}\n", is_known ? "clocks" : "unknown", apart_ms(&p));
+        vs_outf(",\"by\":\"%s\",\"apart_ms\":%" PRIu64 "}\n", is_known ? "clocks" : "unknown", compare_apart_ms(&p));
     } else if (is_known) {
         vs_outf("\n%" PRIu64 " is older than %" PRIu64 "\n  %s apart (%s ms)\n", older, newer,
-                vs_span(apart_ms(&p), span), vs_grouped(apart_ms(&p), ms));
+                vs_span(compare_apart_ms(&p), span), vs_grouped(compare_apart_ms(&p), ms));
         vs_outf("  of two layouts, so only their times are compared: as good as their clocks agreed\n");
     } else {
         vs_outf("\n%" PRIu64 " and %" PRIu64 ": neither is known to be older\n", ids[0], ids[1]);
@@ -117,14 +117,14 @@ static void print_times(const struct vesta_layout *const layouts[2], const uint6
 }
 
 void vs_compare_print(const struct vesta_layout *const layouts[2], const uint64_t ids[2], int json) {
-    struct pair p = {.layout = layouts[0], .ids = ids};
+    struct compare_pair p = {.layout = layouts[0], .ids = ids};
     if (layouts[0] != layouts[1]) {
-        print_times(layouts, ids, json);
+        compare_print_times(layouts, ids, json);
         return;
     }
-    read_pair(&p);
+    compare_read_pair(&p);
     if (json) {
-        print_json(&p);
+        compare_print_json(&p);
         return;
     }
     vs_outf("\n");
@@ -136,6 +136,6 @@ void vs_compare_print(const struct vesta_layout *const layouts[2], const uint64_
         vs_outf("%" PRIu64 " and %" PRIu64 ": neither is known to be older\n", ids[0], ids[1]);
     else
         vs_outf("%" PRIu64 " is older than %" PRIu64 "\n", ids[p.older], ids[!p.older]);
-    print_distance(&p);
-    print_order(&p);
+    compare_print_distance(&p);
+    compare_print_order(&p);
 }

@@ -15,7 +15,7 @@
 #define DAY_MS INT64_C(86400000)
 #define EARLY_MS (30 * DAY_MS) /* an id of a layout's first weeks is rare, and what a wrong layout often shows */
 
-struct reading {
+struct explain_reading {
     struct vs_where where;
     struct vs_holders holders;
     struct vesta_layout layout;
@@ -30,7 +30,7 @@ struct reading {
     size_t count; /* of so many that were read, by whichever layout */
 };
 
-static void print_json(const struct reading *reading, uint64_t id, const struct vesta_parts *parts) {
+static void explain_print_json(const struct explain_reading *reading, uint64_t id, const struct vesta_parts *parts) {
     const struct vesta_layout *layout = &reading->layout;
     char iso[VESTA_ISO_MAX];
     vs_outf("{\"id\":\"%" PRIu64 "\"", id);
@@ -43,7 +43,7 @@ static void print_json(const struct reading *reading, uint64_t id, const struct 
     vs_outf("}\n");
 }
 
-static void print_forms(uint64_t id) {
+static void explain_print_forms(uint64_t id) {
     char hex[VESTA_FORMAT_MAX], base32[VESTA_FORMAT_MAX], base62[VESTA_FORMAT_MAX];
     vesta_format(VESTA_HEX, id, hex);
     vesta_format(VESTA_BASE32, id, base32);
@@ -51,19 +51,19 @@ static void print_forms(uint64_t id) {
     vs_outf("\n  hex %s   base32 %s   base62 %s\n", hex, base32, base62);
 }
 
-static bool is_late(const struct reading *reading, const struct vesta_parts *parts) {
+static bool explain_is_late(const struct explain_reading *reading, const struct vesta_parts *parts) {
     return parts->unix_ms > reading->now_ms + DAY_MS;
 }
 
-static bool is_early(const struct vesta_layout *layout, const struct vesta_parts *parts) {
+static bool explain_is_early(const struct vesta_layout *layout, const struct vesta_parts *parts) {
     return parts->unix_ms < layout->epoch_ms + EARLY_MS;
 }
 
 /* An id carries no mark of its layout; a time that cannot be is the one thing that gives a wrong one away. */
-static void print_doubt(const struct reading *reading, uint64_t id, const struct vesta_parts *parts) {
+static void explain_print_doubt(const struct explain_reading *reading, uint64_t id, const struct vesta_parts *parts) {
     struct vesta_candidate guess;
-    bool is_ahead = is_late(reading, parts);
-    if (!is_ahead && !(reading->is_default && is_early(&reading->layout, parts))) return;
+    bool is_ahead = explain_is_late(reading, parts);
+    if (!is_ahead && !(reading->is_default && explain_is_early(&reading->layout, parts))) return;
     vs_outf("\n%s  !! The time is %s: is this the id's layout?\n", VS_YELLOW,
             is_ahead ? "in the future" : "in the first month that the layout has");
     if (vesta_guess(id, reading->now_ms, &guess, 1) && strcmp(guess.preset->name, reading->name) != 0)
@@ -73,21 +73,22 @@ static void print_doubt(const struct reading *reading, uint64_t id, const struct
 }
 
 /* A config's first namespace is the one that is asked, unless another is named: which may be the id's. */
-static void tell_of_others(const struct reading *reading, uint64_t id) {
+static void explain_tell_of_others(const struct explain_reading *reading, uint64_t id) {
     const struct vs_config *config = reading->where.config;
     struct vesta_layout layout;
     struct vesta_parts parts;
     for (int i = 0; config && i < config->ns_count; i++) {
         const char *text = config->ns[i].opts.layout ? config->ns[i].opts.layout : VS_LAYOUT_DEFAULT;
-        if (vesta_layout_parse(text, &layout, NULL) == VESTA_OK && vesta_explain(&layout, id, &parts, NULL) == VESTA_OK &&
-            !is_early(&layout, &parts) && !is_late(reading, &parts))
+        if (vesta_layout_parse(text, &layout, NULL) == VESTA_OK &&
+            vesta_explain(&layout, id, &parts, NULL) == VESTA_OK && !explain_is_early(&layout, &parts) &&
+            !explain_is_late(reading, &parts))
             vs_say("that is the layout of %s; it can be an id of %s: --namespace %s",
                    reading->where.text[VS_W_NAMESPACE], config->ns[i].name, config->ns[i].name);
     }
 }
 
 /* Stores and generator files keep a layout as text; a preset's name says more to people. */
-static const char *name_of(const char *text) {
+static const char *explain_name_of(const char *text) {
     struct vesta_layout layout;
     char canonical[VESTA_LAYOUT_TEXT_MAX];
     for (int i = 0; vesta_preset_at(i); i++)
@@ -98,37 +99,38 @@ static const char *name_of(const char *text) {
 }
 
 /* The layout that the words, the config, the generator file or the store say, and who holds its numbers. */
-static int find_layout(struct reading *reading) {
+static int explain_find_layout(struct explain_reading *reading) {
     struct vs_where *where = &reading->where;
     int rc = vs_where_read(where);
     if (rc == VS_GO) rc = vs_holders_read(&reading->holders, where);
     if (rc != VS_GO) return rc;
     reading->is_default = !where->text[VS_W_LAYOUT];
     vs_where_put(where, VS_W_LAYOUT, VS_LAYOUT_DEFAULT, VS_FROM_DEFAULT, "default");
-    reading->name = name_of(where->text[VS_W_LAYOUT]);
+    reading->name = explain_name_of(where->text[VS_W_LAYOUT]);
     rc = vs_read_layout(where->text[VS_W_LAYOUT], &reading->layout);
     return rc == VS_DONE ? VS_GO : rc;
 }
 
 /* What made the last id that was of another layout of the same name. */
-static struct reading elsewhere;
+static struct explain_reading elsewhere;
 
-static void forget(struct reading *reading) {
+static void explain_forget(struct explain_reading *reading) {
     vs_holders_free(&reading->holders);
     vs_where_free(&reading->where);
 }
 
-static int read_generation(const struct reading *reading, unsigned n) {
+static int explain_read_generation(const struct explain_reading *reading, unsigned n) {
     static char name[VESTA_NAMESPACE_MAX];
     const struct vs_where *where = &reading->where;
-    forget(&elsewhere);
+    explain_forget(&elsewhere);
     vs_generation_name(where->text[VS_W_NAMESPACE], n, name);
-    elsewhere = (struct reading){.where = {.text = {[VS_W_NAMESPACE] = name, [VS_W_STORE] = where->text[VS_W_STORE]},
+    elsewhere =
+        (struct explain_reading){.where = {.text = {[VS_W_NAMESPACE] = name, [VS_W_STORE] = where->text[VS_W_STORE]},
                                            .secret = where->secret,
                                            .json = where->json},
                                  .now_ms = reading->now_ms,
                                  .generation = n};
-    return find_layout(&elsewhere);
+    return explain_find_layout(&elsewhere);
 }
 
 /* The layouts that a name has had (store/lineage.h), no two of which can have made the same id; asked for once. */
@@ -138,7 +140,7 @@ static struct {
     struct vesta_layout layout[VS_GENERATIONS_MAX];
 } generations;
 
-static void read_generations(const struct vs_where *where) {
+static void explain_read_generations(const struct vs_where *where) {
     const struct vs_lineage lineage = {.uri = where->text[VS_W_STORE],
                                        .secret = where->secret,
                                        .name = where->text[VS_W_NAMESPACE],
@@ -155,17 +157,17 @@ static void read_generations(const struct vs_where *where) {
 }
 
 /* False: no layout of the name made this id, or no store says so; else `elsewhere` reads it. */
-static bool find_generation(const struct reading *reading, uint64_t id, struct vesta_parts *parts) {
+static bool explain_find_generation(const struct explain_reading *reading, uint64_t id, struct vesta_parts *parts) {
     if (!reading->holders.is_known) return false;
     if (elsewhere.name && vesta_explain(&elsewhere.layout, id, parts, NULL) == VESTA_OK) return true;
-    if (!generations.is_read) read_generations(&reading->where);
+    if (!generations.is_read) explain_read_generations(&reading->where);
     for (unsigned n = 1; n <= generations.count; n++)
         if (vesta_explain(&generations.layout[n - 1], id, parts, NULL) == VESTA_OK)
-            return read_generation(reading, n) == VS_GO;
+            return explain_read_generation(reading, n) == VS_GO;
     return false;
 }
 
-static void keep_first(struct reading *reading, uint64_t id, const struct vesta_layout *layout) {
+static void explain_keep_first(struct explain_reading *reading, uint64_t id, const struct vesta_layout *layout) {
     if (reading->count < 2) {
         reading->ids[reading->count] = id;
         reading->layouts[reading->count] = layout;
@@ -173,42 +175,43 @@ static void keep_first(struct reading *reading, uint64_t id, const struct vesta_
     reading->count++;
 }
 
-static void print_id(const struct reading *reading, const struct vs_found_id *found, const struct vesta_parts *parts) {
+static void explain_print_id(const struct explain_reading *reading, const struct vs_found_id *found,
+                             const struct vesta_parts *parts) {
     uint64_t id = found->id;
     bool is_told = found->notation && strcmp(found->notation, "decimal") != 0;
     vs_outf("%" PRIu64 "  %s%sread as %s\n\n", id, is_told ? found->notation : "", is_told ? ", " : "", reading->name);
     vs_draw_id(&reading->layout, id, parts, reading->now_ms);
-    print_forms(id);
+    explain_print_forms(id);
     vs_holders_draw(&reading->holders, parts);
-    print_doubt(reading, id, parts);
+    explain_print_doubt(reading, id, parts);
 }
 
 static int explain_id(void *self, const struct vs_found_id *found) {
-    struct reading *asked = self;
-    const struct reading *reading = asked;
+    struct explain_reading *asked = self;
+    const struct explain_reading *reading = asked;
     uint64_t id = found->id;
     struct vesta_parts parts;
     struct vesta_error err;
     if (vesta_explain(&asked->layout, id, &parts, &err) != VESTA_OK) {
-        if (!find_generation(asked, id, &parts)) {
+        if (!explain_find_generation(asked, id, &parts)) {
             int rc = vs_report(&err);
-            tell_of_others(asked, id);
+            explain_tell_of_others(asked, id);
             return rc;
         }
         reading = &elsewhere;
     }
-    keep_first(asked, id, reading == asked ? &asked->layout : &generations.layout[elsewhere.generation - 1]);
+    explain_keep_first(asked, id, reading == asked ? &asked->layout : &generations.layout[elsewhere.generation - 1]);
     if (asked->where.json) {
-        print_json(reading, id, &parts);
+        explain_print_json(reading, id, &parts);
         return VS_DONE;
     }
     if (!asked->first) vs_outf("\n");
     asked->first = false;
-    print_id(reading, found, &parts);
+    explain_print_id(reading, found, &parts);
     return VS_DONE;
 }
 
-static int explain_ids(struct reading *reading, int compares, int argc, char **argv) {
+static int explain_ids(struct explain_reading *reading, int compares, int argc, char **argv) {
     struct vs_id_input input = {(enum vs_notation)reading->notation, explain_id, reading};
     int rc = vs_each_id(&input, argc, argv);
     if (reading->count != 2 || argc == 0) {
@@ -219,7 +222,7 @@ static int explain_ids(struct reading *reading, int compares, int argc, char **a
     return rc;
 }
 
-static int run_marks(const struct reading *reading, const char *since) {
+static int explain_run_marks(const struct explain_reading *reading, const char *since) {
     struct vs_marks marks = {.layout = &reading->layout,
                              .holders = &reading->holders,
                              .now_ms = reading->now_ms,
@@ -230,8 +233,8 @@ static int run_marks(const struct reading *reading, const char *since) {
     return vs_marks_run(&marks);
 }
 
-static int run_explain(int argc, char **argv) {
-    static struct reading reading;
+static int explain_run(int argc, char **argv) {
+    static struct explain_reading reading;
     const char *form = NULL, *since = NULL;
     int compares = 0;
     reading.now_ms = vs_now_ms();
@@ -254,19 +257,19 @@ static int run_explain(int argc, char **argv) {
     if (form && (reading.where.text[VS_W_LAYOUT] || reading.notation))
         return vs_usage("a business number has its form only: --form goes with neither --layout nor --format");
     if (form) return vs_explain_numbers(form, argc, argv, reading.where.json);
-    if ((rc = find_layout(&reading)) == VS_GO) {
+    if ((rc = explain_find_layout(&reading)) == VS_GO) {
         if (reading.where.effective)
             rc = vs_where_print(&reading.where);
         else
-            rc = reads_text ? run_marks(&reading, since) : explain_ids(&reading, compares, argc, argv);
+            rc = reads_text ? explain_run_marks(&reading, since) : explain_ids(&reading, compares, argc, argv);
     }
-    forget(&reading);
-    forget(&elsewhere);
+    explain_forget(&reading);
+    explain_forget(&elsewhere);
     return rc;
 }
 
 const struct vs_command vs_explain_command = {
-    "explain", run_explain, "take ids apart: fields, time, worker, holder",
+    "explain", explain_run, "take ids apart: fields, time, worker, holder",
     "explain [OPTION...] [ID...]\n       vesta explain [OPTION...] -",
     "Shows what the bits of an id mean.  Ids are operands, or lines of stdin, as they are at hand: decimal,\n"
     "hex, base32, base62, negative, in quotes, or somewhere in a line.  Two ids are also compared.\n"

@@ -19,9 +19,9 @@
 #define POLL_US 100000   /* how often a pause that seems too long is looked at again: a clock may be set right */
 #define WHY_MAX 320
 #define ID_LINE_MAX 40 /* an id in JSON */
-#define ROW 256     /* lines that are written before there is a look at the room for more */
+#define ROW 256        /* lines that are written before there is a look at the room for more */
 
-struct run {
+struct gen_run {
     struct vesta_gen *gen;
     uint64_t left;
     int64_t patience_us;
@@ -33,12 +33,12 @@ struct run {
     uint64_t ids[VESTA_BATCH_MAX];
 };
 
-static int64_t boot_us(void) {
+static int64_t gen_boot_us(void) {
     const struct vesta_clock *clock = vs_clock_system();
     return clock->boot_us(clock->self);
 }
 
-static void sleep_us(int64_t us) {
+static void gen_sleep_us(int64_t us) {
     const struct vesta_clock *clock = vs_clock_system();
     clock->sleep_us(clock->self, us);
 }
@@ -46,7 +46,7 @@ static void sleep_us(int64_t us) {
 /* ------------------------------------------------------------------ printing */
 
 /* A line; its length. */
-static inline size_t write_id(struct run *run, uint64_t id, char *at) {
+static inline size_t gen_write_id(struct gen_run *run, uint64_t id, char *at) {
     char *end = at;
     if (run->json) end = (char *)memcpy(end, "{\"id\":\"", 7) + 7;
     end += run->base == VESTA_DECIMAL ? vs_digits_put(&run->digits, id, end)
@@ -56,19 +56,19 @@ static inline size_t write_id(struct run *run, uint64_t id, char *at) {
     return (size_t)(end - at);
 }
 
-static void write_ids(struct run *run, const uint64_t *ids, size_t count) {
+static void gen_write_ids(struct gen_run *run, const uint64_t *ids, size_t count) {
     while (count > 0) {
         size_t row = count < ROW ? count : ROW;
         char *at = vs_out_room(ROW * ID_LINE_MAX), *end = at;
         for (size_t i = 0; i < row; i++)
-            end += write_id(run, ids[i], end);
+            end += gen_write_id(run, ids[i], end);
         vs_out_took((size_t)(end - at));
         ids += row, count -= row;
     }
 }
 
 /* Whoever gives no number gets one drawn, and must be able to find out which. */
-static void tell_worker(struct run *run) {
+static void gen_tell_worker(struct gen_run *run) {
     struct vesta_info info;
     if (run->told_worker) return;
     run->told_worker = true;
@@ -77,15 +77,15 @@ static void tell_worker(struct run *run) {
         vs_say("drew the worker number %" PRIu64 " at random; it is kept in %s", info.worker, info.store);
 }
 
-static void take(struct run *run, const uint64_t *ids, size_t count) {
-    tell_worker(run);
-    write_ids(run, ids, count);
+static void gen_take(struct gen_run *run, const uint64_t *ids, size_t count) {
+    gen_tell_worker(run);
+    gen_write_ids(run, ids, count);
     run->left -= count;
 }
 
 /* ------------------------------------------------------------------ waiting */
 
-static int give_up(struct run *run, const struct vesta_pause *pause) {
+static int gen_give_up(struct gen_run *run, const struct vesta_pause *pause) {
     char why[WHY_MAX];
     vesta_pause_text(run->gen, pause, why, sizeof why);
     vs_say("%s (%s)", why, vesta_why_name(pause->why));
@@ -94,7 +94,7 @@ static int give_up(struct run *run, const struct vesta_pause *pause) {
     return VS_FAILED;
 }
 
-static void say_why(struct run *run, const struct vesta_pause *pause) {
+static void gen_say_why(struct gen_run *run, const struct vesta_pause *pause) {
     char why[WHY_MAX];
     vesta_pause_text(run->gen, pause, why, sizeof why);
     vs_say("waiting: %s (%s)", why, vesta_why_name(pause->why));
@@ -102,52 +102,52 @@ static void say_why(struct run *run, const struct vesta_pause *pause) {
 
 /* The library waits out a short pause to the microsecond.  A long one it leaves to us, at once: then we look again
  * now and then, because a clock may be set right before it has caught up. */
-static int ask_again(struct run *run, uint64_t *id, int64_t left_us, struct vesta_pause *pause) {
-    int64_t before = boot_us(), slice_us = left_us < POLL_US ? left_us : POLL_US;
+static int gen_ask_again(struct gen_run *run, uint64_t *id, int64_t left_us, struct vesta_pause *pause) {
+    int64_t before = gen_boot_us(), slice_us = left_us < POLL_US ? left_us : POLL_US;
     int rc = vesta_next_wait(run->gen, id, slice_us, pause);
     if (rc == VESTA_OK || pause->wait_us < 0) return rc;
-    int64_t rest_us = slice_us - (boot_us() - before);
-    if (rest_us > 0) sleep_us(pause->wait_us < rest_us ? pause->wait_us : rest_us);
+    int64_t rest_us = slice_us - (gen_boot_us() - before);
+    if (rest_us > 0) gen_sleep_us(pause->wait_us < rest_us ? pause->wait_us : rest_us);
     return rc;
 }
 
 /* Waits until there is an id, up to the patience of one pause.  What is said is said once. */
-static int wait_for_id(struct run *run) {
+static int gen_wait_for_id(struct gen_run *run) {
     struct vesta_pause pause;
     uint64_t id;
-    int64_t start = boot_us(), waited = 0;
+    int64_t start = gen_boot_us(), waited = 0;
     bool said = false;
     vs_out_flush();
-    while (ask_again(run, &id, run->patience_us - waited, &pause) != VESTA_OK) {
-        waited = boot_us() - start;
-        if (pause.wait_us < 0 || waited >= run->patience_us) return give_up(run, &pause);
+    while (gen_ask_again(run, &id, run->patience_us - waited, &pause) != VESTA_OK) {
+        waited = gen_boot_us() - start;
+        if (pause.wait_us < 0 || waited >= run->patience_us) return gen_give_up(run, &pause);
         if (!said && (waited >= QUIET_US || pause.wait_us > QUIET_US)) {
-            say_why(run, &pause);
+            gen_say_why(run, &pause);
             said = true;
         }
     }
-    if (said) vs_say("resumed after %.1f s", (double)(boot_us() - start) / 1e6);
-    take(run, &id, 1);
+    if (said) vs_say("resumed after %.1f s", (double)(gen_boot_us() - start) / 1e6);
+    gen_take(run, &id, 1);
     if (run->shows_progress) vs_progress_show(&run->progress, "ids", run->count - run->left, run->count);
     return VS_DONE;
 }
 
-static int print_ids(struct run *run) {
+static int gen_print_ids(struct gen_run *run) {
     struct vesta_pause pause;
     while (run->left > 0 && !vs_out_gone()) {
         size_t n = run->left < VESTA_BATCH_MAX ? (size_t)run->left : VESTA_BATCH_MAX, got;
         if (vesta_next_n(run->gen, run->ids, n, &got, &pause) == VESTA_OK) {
-            take(run, run->ids, got);
+            gen_take(run, run->ids, got);
             if (run->shows_progress) vs_progress_show(&run->progress, "ids", run->count - run->left, run->count);
             continue;
         }
-        int rc = wait_for_id(run);
+        int rc = gen_wait_for_id(run);
         if (rc != VS_DONE) return rc;
     }
     return VS_DONE;
 }
 
-static int open_and_print(const struct vesta_opts *opts, struct run *run) {
+static int gen_open_and_print(const struct vesta_opts *opts, struct gen_run *run) {
     struct vesta_error err;
     struct vesta_info info;
     if (vesta_open(opts, &run->gen, &err) != VESTA_OK) return vs_report(&err);
@@ -155,7 +155,7 @@ static int open_and_print(const struct vesta_opts *opts, struct run *run) {
     if (info.warning[0]) vs_say("warning: %s", info.warning);
     run->count = run->left;
     run->shows_progress = !isatty(STDOUT_FILENO); /* else the ids themselves are seen */
-    int rc = print_ids(run);
+    int rc = gen_print_ids(run);
     vs_progress_end();
     vs_out_flush();
     vesta_close(run->gen);
@@ -163,7 +163,7 @@ static int open_and_print(const struct vesta_opts *opts, struct run *run) {
 }
 
 /* Whether neither a flag nor the environment says which generator is meant. */
-static bool is_default(const char *config_path, const struct vesta_opts *opts) {
+static bool gen_is_default(const char *config_path, const struct vesta_opts *opts) {
     struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
                                       [VS_W_NAMESPACE] = opts->namespace_,
                                       [VS_W_PATH] = opts->path,
@@ -173,7 +173,7 @@ static bool is_default(const char *config_path, const struct vesta_opts *opts) {
 
 /* `gen --layout snowflake` beside a default generator of another layout uses a namespace of its own.  It is named after
  * the fingerprint, so that all layouts whose ids could be equal share one namespace, and its leases. */
-static void choose_namespace(struct vesta_opts *opts, char name[VESTA_NAMESPACE_MAX]) {
+static void gen_choose_namespace(struct vesta_opts *opts, char name[VESTA_NAMESPACE_MAX]) {
     struct vesta_layout asked, own;
     char text[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
     if (vesta_layout_parse(opts->layout, &asked, NULL) != VESTA_OK) return; /* vesta_open says what is wrong */
@@ -188,8 +188,8 @@ static void choose_namespace(struct vesta_opts *opts, char name[VESTA_NAMESPACE_
     vs_say("the namespace default has layout %s; this is the namespace %s", vs_layout_shown(text), name);
 }
 
-static int run_gen(int argc, char **argv) {
-    static struct run run;
+static int gen_run(int argc, char **argv) {
+    static struct gen_run run;
     struct vesta_opts given = VESTA_OPTS_INIT, *const opts = &given;
     struct vs_config *config = NULL;
     const char *config_path = NULL;
@@ -211,18 +211,18 @@ static int run_gen(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc) return vs_usage("unexpected operand %s; for several ids write -n N", vs_shown_text(argv[0]));
-    if (opts->layout && is_default(config_path, opts)) choose_namespace(opts, name);
+    if (opts->layout && gen_is_default(config_path, opts)) gen_choose_namespace(opts, name);
     if (effective) return vs_where_print_opts(config_path, opts, run.json);
     if ((rc = vs_where_opts(config_path, opts, &config)) != VS_GO) return vs_config_free(config), rc;
     opts->any_worker = !opts->has_worker; /* counts only where there is no generator file yet */
     run.patience_us = (int64_t)wait_ms * 1000;
-    rc = open_and_print(opts, &run);
+    rc = gen_open_and_print(opts, &run);
     vs_config_free(config);
     return rc;
 }
 
 const struct vs_command vs_gen_command = {
-    "gen", run_gen, "print new ids", "gen [-n N] [OPTION...]",
+    "gen", gen_run, "print new ids", "gen [-n N] [OPTION...]",
     "Prints new ids, one per line.  They never repeat, no matter who else makes ids in the same\n"
     "namespace.  The first call on a machine draws a worker number and keeps it; later calls and other\n"
     "programs share its generator file.  If the namespace default has another layout than --layout, and you\n"

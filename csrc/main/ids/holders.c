@@ -52,7 +52,7 @@ void vs_holders_free(struct vs_holders *holders) {
     vs_at_close(&holders->at);
 }
 
-static int ask_store(struct vs_where *where, struct vs_at *at) {
+static int holders_ask_store(struct vs_where *where, struct vs_at *at) {
     at->uri = where->text[VS_W_STORE];
     at->name = vs_where_leased(where);
     at->secret = where->secret;
@@ -64,7 +64,7 @@ static int ask_store(struct vs_where *where, struct vs_at *at) {
 int vs_where_layout(struct vs_where *where, struct vesta_layout *layout) {
     struct vs_at at = {.uri = NULL};
     int rc = vs_where_read(where);
-    if (rc == VS_GO && where->text[VS_W_STORE] && !where->text[VS_W_LAYOUT]) rc = ask_store(where, &at);
+    if (rc == VS_GO && where->text[VS_W_STORE] && !where->text[VS_W_LAYOUT]) rc = holders_ask_store(where, &at);
     vs_where_put(where, VS_W_LAYOUT, VS_LAYOUT_DEFAULT, VS_FROM_DEFAULT, "default");
     if (rc == VS_GO && where->effective)
         rc = vs_where_print(where);
@@ -74,18 +74,18 @@ int vs_where_layout(struct vs_where *where, struct vesta_layout *layout) {
     return rc;
 }
 
-static uint64_t tick_of(const struct vesta_layout *layout, const struct vesta_parts *parts) {
+static uint64_t holders_tick_of(const struct vesta_layout *layout, const struct vesta_parts *parts) {
     return parts->time << vs_seq(layout)->width | parts->seq;
 }
 
-static const char *ordinal(uint64_t n, char buf[24]) {
+static const char *holders_ordinal(uint64_t n, char buf[24]) {
     static const char *const tails[] = {"th", "st", "nd", "rd"};
     uint64_t digit = n % 100 - n % 10 == 10 ? 0 : n % 10;
     snprintf(buf, 24, "%" PRIu64 "%s", n, tails[digit < 4 ? digit : 0]);
     return buf;
 }
 
-static void draw_holder(const struct vs_holders *holders, const struct vs_record *r) {
+static void holders_draw_holder(const struct vs_holders *holders, const struct vs_record *r) {
     char ago[VS_AGO_MAX], iso[VESTA_ISO_MAX];
     int64_t end_ms = r->written_ms + r->lease_ms;
     enum vs_standing standing = vs_standing_of(r, holders->at.store_ms);
@@ -104,12 +104,13 @@ static void draw_holder(const struct vs_holders *holders, const struct vs_record
 }
 
 /* What the record proves about this id. */
-static void draw_proof(const struct vs_holders *holders, const struct vs_record *r, const struct vesta_parts *parts) {
+static void holders_draw_proof(const struct vs_holders *holders, const struct vs_record *r,
+                               const struct vesta_parts *parts) {
     char iso[VESTA_ISO_MAX], th[24];
     int64_t until_us = vs_tick_unix_us(&holders->at.shape, r->until);
     if (r->fingerprint != holders->at.ns.fingerprint)
         vs_outf("    the record is another layout's: it says nothing about this id\n");
-    else if (tick_of(&holders->at.layout, parts) >= r->until)
+    else if (holders_tick_of(&holders->at.layout, parts) >= r->until)
         vs_outf("%s    !! nobody was granted this id: all that were lie before\n"
                 "    !! %s.  It was made by hand, in another namespace,\n"
                 "    !! or before this store lost what it knew%s\n",
@@ -117,7 +118,8 @@ static void draw_proof(const struct vs_holders *holders, const struct vs_record 
     else if (r->epoch == 1)
         vs_outf("    it is the only one that ever claimed the number, so it made the id\n");
     else
-        vs_outf("    it is the %s to claim the number: an earlier one may have made the id\n", ordinal(r->epoch, th));
+        vs_outf("    it is the %s to claim the number: an earlier one may have made the id\n",
+                holders_ordinal(r->epoch, th));
 }
 
 void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts *parts) {
@@ -128,8 +130,8 @@ void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts 
     vs_out_fittedf(4, 2, "worker %" PRIu64 " of %s%s%s, by %s", parts->worker, holders->at.name,
                    public_ ? ", leased for " : "", public_ ? public_ : "", holders->shown);
     if (r) {
-        draw_holder(holders, r);
-        draw_proof(holders, r, parts);
+        holders_draw_holder(holders, r);
+        holders_draw_proof(holders, r, parts);
     } else if (vs_is_static(&holders->at.ns, parts->worker))
         vs_outf("    given out by hand: no lease is kept of it\n");
     else
@@ -152,6 +154,7 @@ void vs_holders_json(const struct vs_holders *holders, const struct vesta_parts 
     vs_out_json(r->identity);
     vs_outf(",\"written_ms\":%" PRId64 ",\"lease_ms\":%" PRId64 ",\"claims\":%" PRIu64 ",\"granted\":%s", r->written_ms,
             r->lease_ms, r->epoch,
-            r->fingerprint == holders->at.ns.fingerprint && tick_of(&holders->at.layout, parts) < r->until ? "true"
-                                                                                                           : "false");
+            r->fingerprint == holders->at.ns.fingerprint && holders_tick_of(&holders->at.layout, parts) < r->until
+                ? "true"
+                : "false");
 }

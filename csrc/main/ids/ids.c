@@ -15,7 +15,7 @@
 #define LINE_MAX_BYTES 65536 /* a longer line is no line of ids */
 #define BAD_NAMED_MAX 10
 
-struct reader {
+struct ids_reader {
     struct vs_ids *out;
     const char *file;
     uint64_t line;
@@ -26,7 +26,7 @@ struct reader {
     char bytes_of[64];
 };
 
-static bool grow(void **array, size_t *room, size_t item) {
+static bool ids_grow(void **array, size_t *room, size_t item) {
     size_t more = *room ? *room * 2 : 4096;
     void *bigger = realloc(*array, more * item);
     if (!bigger) return false;
@@ -35,55 +35,56 @@ static bool grow(void **array, size_t *room, size_t item) {
     return true;
 }
 
-static int no_memory(const struct vs_ids *self) {
+static int ids_no_memory(const struct vs_ids *self) {
     vs_say("no memory for more than %zu ids", self->count);
     return VS_FAILED;
 }
 
-static int add_mark(struct reader *r) {
+static int ids_add_mark(struct ids_reader *r) {
     struct vs_ids *out = r->out;
-    if (out->mark_count == out->mark_room && !grow((void **)&out->marks, &out->mark_room, sizeof *out->marks))
-        return no_memory(out);
+    if (out->mark_count == out->mark_room && !ids_grow((void **)&out->marks, &out->mark_room, sizeof *out->marks))
+        return ids_no_memory(out);
     out->marks[out->mark_count++] = (struct vs_mark){out->count, r->file, r->line};
     r->marked = true;
     return VS_DONE;
 }
 
-static int add_id(struct reader *r, uint64_t id) {
+static int ids_add_id(struct ids_reader *r, uint64_t id) {
     struct vs_ids *out = r->out;
-    if (out->count == out->room && !grow((void **)&out->ids, &out->room, sizeof *out->ids)) return no_memory(out);
-    if (!r->marked && add_mark(r) != VS_DONE) return VS_FAILED;
+    if (out->count == out->room && !ids_grow((void **)&out->ids, &out->room, sizeof *out->ids))
+        return ids_no_memory(out);
+    if (!r->marked && ids_add_mark(r) != VS_DONE) return VS_FAILED;
     out->ids[out->count++] = id;
     return VS_DONE;
 }
 
-static void add_bad(struct reader *r, const char *line, size_t length) {
+static void ids_add_bad(struct ids_reader *r, const char *line, size_t length) {
     r->marked = false;
     if (++r->out->bad_lines <= BAD_NAMED_MAX)
         vs_say("%s line %" PRIu64 ": %s is not an id", r->file, r->line, vs_shown(line, length));
     if (r->out->bad_lines == BAD_NAMED_MAX) vs_say("further lines of this kind are counted but not shown");
 }
 
-static bool ends_column(char c) {
+static bool ids_ends_column(char c) {
     return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '\r';
 }
 
-static size_t column_of(const char *line, size_t length) {
+static size_t ids_column_of(const char *line, size_t length) {
     size_t column = 0;
-    while (column < length && !ends_column(line[column]))
+    while (column < length && !ids_ends_column(line[column]))
         column++;
     return column;
 }
 
 /* A column that a database or a language keeps signed shows the upper half as negative numbers. */
-static bool read_id(const char *text, size_t length, uint64_t *id) {
+static bool ids_read_id(const char *text, size_t length, uint64_t *id) {
     uint64_t n;
     if (vesta_parse(VESTA_DECIMAL, text, length, id) == VESTA_OK) return true;
     return length > 1 && *text == '-' && vesta_parse(VESTA_DECIMAL, text + 1, length - 1, &n) == VESTA_OK &&
            vs_id_of_negative(n, id);
 }
 
-static int take_line(struct reader *r, const char *line, size_t length) {
+static int ids_take_line(struct ids_reader *r, const char *line, size_t length) {
     size_t column = length;
     uint64_t id;
     r->line++;
@@ -91,37 +92,37 @@ static int take_line(struct reader *r, const char *line, size_t length) {
         r->marked = false;
         return VS_DONE;
     }
-    bool is_id = read_id(line, column, &id); /* nearly always the whole line */
-    if (!is_id) is_id = read_id(line, column = column_of(line, length), &id);
+    bool is_id = ids_read_id(line, column, &id); /* nearly always the whole line */
+    if (!is_id) is_id = ids_read_id(line, column = ids_column_of(line, length), &id);
     if (!is_id) {
-        add_bad(r, line, length);
+        ids_add_bad(r, line, length);
         return VS_DONE;
     }
     r->column = column;
-    return add_id(r, id);
+    return ids_add_id(r, id);
 }
 
 /* The end of a file that has no newline.  A killed writer may have left half an id, and two halves may be equal where
  * the ids were not; a person's `printf` leaves a whole one.  Ids of one writer are equally long. */
-static int take_rest(struct reader *r, const char *line, size_t length) {
-    if (length >= r->column) return take_line(r, line, length);
+static int ids_take_rest(struct ids_reader *r, const char *line, size_t length) {
+    if (length >= r->column) return ids_take_line(r, line, length);
     vs_say("%s line %" PRIu64 ": %s has no newline and is shorter than the id before it: an incomplete id, not counted",
            r->file, r->line + 1, vs_shown(line, length));
     return VS_DONE;
 }
 
 /* Takes the whole lines of buf[0..used); returns the bytes done, or -1 after a message. */
-static ssize_t take_lines(struct reader *r, const char *buf, size_t used) {
+static ssize_t ids_take_lines(struct ids_reader *r, const char *buf, size_t used) {
     const char *at = buf, *end = buf + used, *newline;
     while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
-        if (take_line(r, at, (size_t)(newline - at)) != VS_DONE) return -1;
+        if (ids_take_line(r, at, (size_t)(newline - at)) != VS_DONE) return -1;
         at = newline + 1;
     }
     return at - buf;
 }
 
 /* The bytes read into buf, 0 at the end, -1 after a message. */
-static ssize_t read_some(const char *file, int fd, char *buf, size_t size) {
+static ssize_t ids_read_some(const char *file, int fd, char *buf, size_t size) {
     ssize_t n;
     while ((n = read(fd, buf, size)) < 0 && errno == EINTR)
         ;
@@ -129,13 +130,13 @@ static ssize_t read_some(const char *file, int fd, char *buf, size_t size) {
     return n;
 }
 
-static int read_lines(struct reader *r, int fd, char *buf) {
+static int ids_read_lines(struct ids_reader *r, int fd, char *buf) {
     size_t used = 0;
     uint64_t bytes = 0;
     ssize_t n, done;
-    while ((n = read_some(r->file, fd, buf + used, READ_ROOM - used)) > 0) {
+    while ((n = ids_read_some(r->file, fd, buf + used, READ_ROOM - used)) > 0) {
         used += (size_t)n;
-        if ((done = take_lines(r, buf, used)) < 0) return VS_FAILED;
+        if ((done = ids_take_lines(r, buf, used)) < 0) return VS_FAILED;
         used -= (size_t)done;
         memmove(buf, buf + done, used);
         if (used > LINE_MAX_BYTES) {
@@ -150,12 +151,12 @@ static int read_lines(struct reader *r, int fd, char *buf) {
             vs_progress_show(&r->progress, "ids read", r->out->count, 0);
     }
     if (n < 0) return VS_FAILED;
-    return used ? take_rest(r, buf, used) : VS_DONE;
+    return used ? ids_take_rest(r, buf, used) : VS_DONE;
 }
 
 int vs_ids_read(struct vs_ids *self, const char *file) {
     bool is_stdin = strcmp(file, "-") == 0;
-    struct reader r = {.out = self, .file = is_stdin ? "stdin" : file};
+    struct ids_reader r = {.out = self, .file = is_stdin ? "stdin" : file};
     int fd = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         vs_say("cannot open %s: %s", vs_shown_text(file), strerror(errno));
@@ -167,7 +168,7 @@ int vs_ids_read(struct vs_ids *self, const char *file) {
              is_stdin ? "stdin" : vs_shown_text(file));
     if (is_stdin) vs_say_waiting("ids from stdin, one per line");
     char *buf = malloc(READ_ROOM);
-    int rc = buf ? read_lines(&r, fd, buf) : no_memory(self);
+    int rc = buf ? ids_read_lines(&r, fd, buf) : ids_no_memory(self);
     free(buf);
     vs_progress_end();
     if (!is_stdin) close(fd);

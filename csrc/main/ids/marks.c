@@ -20,7 +20,7 @@
 #define YEARS_MS (10 * INT64_C(31556952000))
 #define MARK_MAX 512 /* bytes of a mark, its holder apart */
 
-struct text {
+struct marks_text {
     const struct vs_marks *marks;
     struct vs_finder finder;
     int64_t since_ms, until_ms;
@@ -35,7 +35,7 @@ struct text {
 };
 
 /* The smallest id that there can be since an instant, or the largest until it. */
-static uint64_t bound_at(const struct vesta_layout *l, int64_t unix_ms, bool is_largest) {
+static uint64_t marks_bound_at(const struct vesta_layout *l, int64_t unix_ms, bool is_largest) {
     uint64_t values[VESTA_FIELDS_MAX] = {0}, id = 0;
     for (int i = 0; i < l->field_count; i++)
         values[i] = is_largest && !l->field[i].fixed ? l->field[i].max : l->field[i].value;
@@ -47,111 +47,112 @@ static uint64_t bound_at(const struct vesta_layout *l, int64_t unix_ms, bool is_
 
 /* The digits of the smallest number that an id can stand as: what is shorter is none.  Of ids from 2^63 on that may be
  * a negative one. */
-static size_t length_min(const struct vesta_layout *l, int64_t since_ms, int64_t until_ms) {
+static size_t marks_length_min(const struct vesta_layout *l, int64_t since_ms, int64_t until_ms) {
     char digits[VESTA_FORMAT_MAX];
-    uint64_t largest = bound_at(l, until_ms, true);
-    size_t length = vesta_format(VESTA_DECIMAL, bound_at(l, since_ms, false), digits);
+    uint64_t largest = marks_bound_at(l, until_ms, true);
+    size_t length = vesta_format(VESTA_DECIMAL, marks_bound_at(l, since_ms, false), digits);
     size_t negative = largest >> 63 ? vesta_format(VESTA_DECIMAL, -largest, digits) : length;
     return negative < length ? negative : length;
 }
 
-static bool is_made_by_now(const struct text *text, uint64_t id, struct vesta_parts *parts) {
+static bool marks_is_made_by_now(const struct marks_text *text, uint64_t id, struct vesta_parts *parts) {
     return vesta_explain(text->marks->layout, id, parts, NULL) == VESTA_OK && parts->unix_ms >= text->since_ms &&
            parts->unix_ms <= text->until_ms;
 }
 
 /* A minus in front of a number, and no hyphen behind a word. */
-static bool has_sign(struct vs_slice all, const char *at) {
+static bool marks_has_sign(struct vs_slice all, const char *at) {
     static const char before[] = " \t\n\"'`([{<=:,;";
     return at > all.at && at[-1] == '-' && (at - 1 == all.at || memchr(before, at[-2], sizeof before - 1));
 }
 
-static bool is_id(const struct text *text, struct vs_slice all, struct vs_slice word, uint64_t *id,
-                  struct vesta_parts *parts) {
+static bool marks_is_id(const struct marks_text *text, struct vs_slice all, struct vs_slice word, uint64_t *id,
+                        struct vesta_parts *parts) {
     uint64_t n;
     if (vesta_parse(text->finder.base, word.at, word.length, &n) != VESTA_OK) return false;
-    if (text->finder.base == VESTA_DECIMAL && has_sign(all, word.at) && vs_id_of_negative(n, id) &&
-        is_made_by_now(text, *id, parts))
+    if (text->finder.base == VESTA_DECIMAL && marks_has_sign(all, word.at) && vs_id_of_negative(n, id) &&
+        marks_is_made_by_now(text, *id, parts))
         return true;
     *id = n;
-    return is_made_by_now(text, n, parts);
+    return marks_is_made_by_now(text, n, parts);
 }
 
-static const char *when_of(struct text *text, int64_t unix_ms) {
+static const char *marks_when_of(struct marks_text *text, int64_t unix_ms) {
     if (unix_ms != text->when_ms || !*text->when) vesta_iso(unix_ms, text->when);
     text->when_ms = unix_ms;
     return text->when;
 }
 
-static char *put(char *at, const char *text) {
+static char *marks_put(char *at, const char *text) {
     return stpcpy(at, text);
 }
 
-static char *put_number(char *at, const char *name, uint64_t n) {
-    at = put(at, name);
+static char *marks_put_number(char *at, const char *name, uint64_t n) {
+    at = marks_put(at, name);
     return at + vesta_format(VESTA_DECIMAL, n, at);
 }
 
 /* By hand, since there may be millions: printf takes half of the time of all else together. */
-static void put_mark(struct text *text, const struct vesta_parts *parts) {
+static void marks_put_mark(struct marks_text *text, const struct vesta_parts *parts) {
     const struct vesta_layout *layout = text->marks->layout;
     const struct vs_record *r =
         text->marks->holders->is_known ? vs_workers_find(&text->marks->holders->workers, parts->worker) : NULL;
-    char *from = vs_out_room(MARK_MAX), *at = put(put(put(from, text->paint), "["), when_of(text, parts->unix_ms));
-    if (layout->worker >= 0) at = put_number(at, " worker=", parts->worker);
-    if (layout->seq >= 0) at = put_number(at, " seq=", parts->seq);
+    char *from = vs_out_room(MARK_MAX),
+         *at = marks_put(marks_put(marks_put(from, text->paint), "["), marks_when_of(text, parts->unix_ms));
+    if (layout->worker >= 0) at = marks_put_number(at, " worker=", parts->worker);
+    if (layout->seq >= 0) at = marks_put_number(at, " seq=", parts->seq);
     vs_out_took((size_t)(at - from));
     if (r && *r->holder) {
         vs_out_write(" ", 1);
         vs_out_clean(r->holder);
     }
     from = vs_out_room(MARK_MAX);
-    vs_out_took((size_t)(put(put(from, "]"), text->plain) - from));
+    vs_out_took((size_t)(marks_put(marks_put(from, "]"), text->plain) - from));
 }
 
-static void put_json(struct text *text, const char *at, uint64_t id, const struct vesta_parts *parts) {
+static void marks_put_json(struct marks_text *text, const char *at, uint64_t id, const struct vesta_parts *parts) {
     const char *newline;
     while ((newline = memchr(text->counted, '\n', (size_t)(at - text->counted))))
         text->line++, text->counted = newline + 1;
     vs_outf("{\"line\":%" PRIu64 ",\"id\":\"%" PRIu64 "\"", text->line, id);
     if (text->marks->layout->worker >= 0) vs_outf(",\"worker\":%" PRIu64, parts->worker);
     if (text->marks->layout->seq >= 0) vs_outf(",\"seq\":%" PRIu64, parts->seq);
-    vs_outf(",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"", parts->unix_ms, when_of(text, parts->unix_ms));
+    vs_outf(",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"", parts->unix_ms, marks_when_of(text, parts->unix_ms));
     vs_holders_json(text->marks->holders, parts);
     vs_outf("}\n");
 }
 
-static void count_rest(struct text *text, struct vs_slice all) {
+static void marks_count_rest(struct marks_text *text, struct vs_slice all) {
     for (const char *end = all.at + all.length;
          (text->counted = memchr(text->counted, '\n', (size_t)(end - text->counted))); text->counted++)
         text->line++;
 }
 
 /* Copies a piece of the text, which cuts no word. */
-static void mark(struct text *text, struct vs_slice all) {
+static void marks_each(struct marks_text *text, struct vs_slice all) {
     struct vs_slice word;
     struct vesta_parts parts;
     size_t from = 0, copied = 0;
     uint64_t id;
     text->counted = all.at;
     while (!vs_out_gone() && vs_finder_next(&text->finder, all, &from, &word)) {
-        if (!is_id(text, all, word, &id, &parts)) continue;
+        if (!marks_is_id(text, all, word, &id, &parts)) continue;
         if (text->marks->json) {
-            put_json(text, word.at, id, &parts);
+            marks_put_json(text, word.at, id, &parts);
             continue;
         }
         vs_out_write(all.at + copied, from - copied);
         copied = from;
-        put_mark(text, &parts);
+        marks_put_mark(text, &parts);
     }
     if (text->marks->json)
-        count_rest(text, all);
+        marks_count_rest(text, all);
     else
         vs_out_write(all.at + copied, all.length - copied);
 }
 
 /* How much of the text may be looked at: whole lines, or of a line that does not end whole words. */
-static size_t whole(const char *buf, size_t used) {
+static size_t marks_whole(const char *buf, size_t used) {
     const char *newline = memrchr(buf, '\n', used);
     if (newline) return (size_t)(newline - buf) + 1;
     if (used < ROOM) return 0;
@@ -160,7 +161,7 @@ static size_t whole(const char *buf, size_t used) {
     return used;
 }
 
-static int copy(struct text *text, char *buf) {
+static int marks_copy(struct marks_text *text, char *buf) {
     size_t used = 0;
     ssize_t n = 1;
     while (n > 0 && !vs_out_gone()) {
@@ -168,8 +169,8 @@ static int copy(struct text *text, char *buf) {
             ;
         if (n > 0) used += (size_t)n, text->bytes += (uint64_t)n;
         if (text->shows_progress) vs_progress_show(&text->progress, "bytes", text->bytes, text->size);
-        size_t done = n > 0 ? whole(buf, used) : used;
-        mark(text, (struct vs_slice){buf, done});
+        size_t done = n > 0 ? marks_whole(buf, used) : used;
+        marks_each(text, (struct vs_slice){buf, done});
         if (n < ROOM / 2) vs_out_flush(); /* nothing more is there just now: who reads us shall not wait */
         used -= done;
         memmove(buf, buf + done, used);
@@ -180,20 +181,20 @@ static int copy(struct text *text, char *buf) {
 }
 
 int vs_marks_run(const struct vs_marks *marks) {
-    struct text text = {
+    struct marks_text text = {
         .marks = marks, .since_ms = marks->now_ms - YEARS_MS, .until_ms = marks->now_ms + DAY_MS, .line = 1};
     struct stat st;
     if (marks->since && vs_time_operand(marks->since, marks->now_ms, &text.since_ms) != VS_GO) return VS_USAGE;
     if (text.since_ms > text.until_ms) return vs_usage("--since %s is in the future", vs_shown_text(marks->since));
     text.paint = VS_CYAN;
     text.plain = VS_PLAIN;
-    vs_finder_begin(&text.finder, marks->base, length_min(marks->layout, text.since_ms, text.until_ms));
+    vs_finder_begin(&text.finder, marks->base, marks_length_min(marks->layout, text.since_ms, text.until_ms));
     vs_say_waiting("text from stdin, in which ids are marked");
     text.shows_progress = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && !isatty(STDOUT_FILENO);
     if (text.shows_progress) text.size = (uint64_t)st.st_size;
     char *buf = malloc(ROOM);
     if (!buf) return vs_say("no memory"), VS_FAILED;
-    int rc = copy(&text, buf);
+    int rc = marks_copy(&text, buf);
     vs_progress_end();
     free(buf);
     return rc;

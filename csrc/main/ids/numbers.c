@@ -11,7 +11,7 @@
 
 /* "2026-11-22", or as much of it as the form says. */
 #define DATE_MAX 32
-static const char *date_of(const struct vs_form *form, uint64_t number, char *buf) {
+static const char *numbers_date_of(const struct vs_form *form, uint64_t number, char *buf) {
     struct vs_date date = vs_date_of(vs_form_day_of(form, number));
     int length = snprintf(buf, DATE_MAX, "%04d-%02d-%02d", (int)date.year, date.month, date.day);
     if (form->period == VS_FORM_MONTHLY) buf[length - 3] = '\0';
@@ -21,25 +21,26 @@ static const char *date_of(const struct vs_form *form, uint64_t number, char *bu
 
 static const char *const periods[] = {"", "day", "month", "year"};
 
-static void print_number(const struct vs_form *form, const char *text, uint64_t number, int json) {
+static void numbers_print_number(const struct vs_form *form, const char *text, uint64_t number, int json) {
     char date[DATE_MAX];
     uint64_t count = vs_form_count_of(form, number);
     if (json) {
         vs_outf("{\"text\":");
         vs_out_json(text);
         if (form->period != VS_FORM_NEVER)
-            vs_outf(",\"%s\":\"%s\"", periods[form->period], date_of(form, number, date));
+            vs_outf(",\"%s\":\"%s\"", periods[form->period], numbers_date_of(form, number, date));
         vs_outf(",\"number\":\"%" PRIu64 "\",\"counter\":\"%" PRIu64 "\"}\n", count, number);
         return;
     }
     vs_outf("%s  number %" PRIu64, text, count);
-    if (form->period != VS_FORM_NEVER) vs_outf(" of the %s %s", periods[form->period], date_of(form, number, date));
+    if (form->period != VS_FORM_NEVER)
+        vs_outf(" of the %s %s", periods[form->period], numbers_date_of(form, number, date));
     vs_outf(", counter %" PRIu64 "\n", number);
 }
 
 /* ------------------------------------------------------------------ make */
 
-static int read_operand(const char *text, uint64_t *count, int64_t *unix_ms) {
+static int numbers_read_operand(const char *text, uint64_t *count, int64_t *unix_ms) {
     struct vesta_error err;
     if (strncmp(text, "number=", 7) == 0) {
         if (vs_read_count(text + 7, INT64_MAX - 1, count) && *count > 0) return VS_GO;
@@ -61,7 +62,7 @@ int vs_make_number(const char *text, const char *zone_name, int argc, char **arg
     if (vs_zone_load(zone_name ? zone_name : "UTC", &file, &err) != VESTA_OK) return vs_report(&err);
     int rc = VS_GO;
     for (int i = 0; i < argc && rc == VS_GO; i++)
-        rc = read_operand(argv[i], &count, &unix_ms);
+        rc = numbers_read_operand(argv[i], &count, &unix_ms);
     if (rc != VS_GO) return rc;
     if (count == 0) return vs_usage("give the number: number=N, and time=TIME where it is not now");
     uint64_t first = vs_form_first(&form, &file.zone, unix_ms);
@@ -70,7 +71,7 @@ int vs_make_number(const char *text, const char *zone_name, int argc, char **arg
         return vs_usage("number=%" PRIu64 " is more than a %s has", count, periods[form.period]);
     if (vs_form_write(&form, first + count - 1, out, &err) != VESTA_OK) return vs_report(&err);
     if (json)
-        print_number(&form, out, first + count - 1, json);
+        numbers_print_number(&form, out, first + count - 1, json);
     else
         vs_outf("%s\n", out);
     return VS_DONE;
@@ -87,7 +88,7 @@ int vs_explain_numbers(const char *text, int argc, char **argv, int json) {
     for (int i = 0; i < argc; i++) {
         uint64_t number;
         if (vs_form_read(&form, argv[i], &number, &err) == VESTA_OK)
-            print_number(&form, argv[i], number, json);
+            numbers_print_number(&form, argv[i], number, json);
         else
             rc = vs_report(&err);
     }

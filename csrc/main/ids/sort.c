@@ -1,6 +1,6 @@
-/* sort.c -- in place, whatever their order: by their most significant digits until a part of them lies in the processor's
- * cache, and there by the least significant one first.  A digit has eleven bits; those in which all ids of a part agree
- * cost nothing, and most ids of one place agree in their high ones. */
+/* sort.c -- in place, whatever their order: by their most significant digits until a part of them lies in the
+ * processor's cache, and there by the least significant one first.  A digit has eleven bits; those in which all ids of
+ * a part agree cost nothing, and most ids of one place agree in their high ones. */
 #include "main/ids/sort.h"
 
 #include <stdbool.h>
@@ -11,12 +11,12 @@
 #define CACHED 65536 /* ids: half a megabyte, and as much to sort them into */
 #define FEW 24       /* are put in order one by one */
 
-static size_t digit_of(uint64_t id, int shift) {
+static size_t sort_digit_of(uint64_t id, int shift) {
     return id >> shift & (BUCKETS - 1);
 }
 
 /* The bits in which ids differ; 0: they are in order already. */
-static uint64_t differing(const uint64_t *ids, size_t count) {
+static uint64_t sort_differing(const uint64_t *ids, size_t count) {
     uint64_t bits = 0;
     bool falls = false;
     for (size_t i = 1; i < count; i++) {
@@ -36,14 +36,14 @@ static void sort_few(uint64_t *ids, size_t count) {
     }
 }
 
-static void count_digits(const uint64_t *ids, size_t count, int shift, size_t *buckets) {
+static void sort_count_digits(const uint64_t *ids, size_t count, int shift, size_t *buckets) {
     memset(buckets, 0, BUCKETS * sizeof *buckets);
     for (size_t i = 0; i < count; i++)
-        buckets[digit_of(ids[i], shift)]++;
+        buckets[sort_digit_of(ids[i], shift)]++;
 }
 
 /* Sizes become starts. */
-static void starts_of(size_t *buckets) {
+static void sort_starts_of(size_t *buckets) {
     size_t start = 0;
     for (size_t i = 0; i < BUCKETS; i++) {
         size_t size = buckets[i];
@@ -57,11 +57,11 @@ static void sort_cached(uint64_t *ids, size_t count, uint64_t bits) {
     static size_t buckets[BUCKETS];
     uint64_t *from = ids, *to = scratch;
     for (int shift = 0; shift < 64; shift += DIGIT_BITS) {
-        if (digit_of(bits, shift) == 0) continue;
-        count_digits(from, count, shift, buckets);
-        starts_of(buckets);
+        if (sort_digit_of(bits, shift) == 0) continue;
+        sort_count_digits(from, count, shift, buckets);
+        sort_starts_of(buckets);
         for (size_t i = 0; i < count; i++)
-            to[buckets[digit_of(from[i], shift)]++] = from[i];
+            to[buckets[sort_digit_of(from[i], shift)]++] = from[i];
         uint64_t *swap = from;
         from = to;
         to = swap;
@@ -71,13 +71,13 @@ static void sort_cached(uint64_t *ids, size_t count, uint64_t bits) {
 
 /* Each id changes places with whoever stands at the next place of its bucket; who came in exchange is looked at in the
  * next round, so that no step waits for the one before it. */
-static void move_to_buckets(uint64_t *ids, int shift, size_t *next, const size_t *end) {
+static void sort_move_to_buckets(uint64_t *ids, int shift, size_t *next, const size_t *end) {
     for (bool moved = true; moved;) {
         moved = false;
         for (size_t b = 0; b < BUCKETS; b++)
             for (size_t i = next[b]; i < end[b]; i++) { /* next[b] is never above i: it rises by one a step at most */
                 uint64_t id = ids[i];
-                size_t at = next[digit_of(id, shift)]++;
+                size_t at = next[sort_digit_of(id, shift)]++;
                 ids[i] = ids[at];
                 ids[at] = id;
                 moved = true;
@@ -91,18 +91,18 @@ void vs_sort(uint64_t *ids, size_t count) {
         sort_few(ids, count);
         return;
     }
-    uint64_t bits = differing(ids, count);
+    uint64_t bits = sort_differing(ids, count);
     if (bits == 0) return;
     if (count <= CACHED) {
         sort_cached(ids, count, bits);
         return;
     }
     int high = 64 - __builtin_clzll(bits), shift = high > DIGIT_BITS ? high - DIGIT_BITS : 0;
-    count_digits(ids, count, shift, next);
-    starts_of(next);
+    sort_count_digits(ids, count, shift, next);
+    sort_starts_of(next);
     memcpy(end, next + 1, (BUCKETS - 1) * sizeof *end);
     end[BUCKETS - 1] = count;
-    move_to_buckets(ids, shift, next, end);
+    sort_move_to_buckets(ids, shift, next, end);
     for (size_t b = 0, from = 0; b < BUCKETS; from = end[b++])
         vs_sort(ids + from, end[b] - from);
 }
