@@ -192,6 +192,11 @@ bool net_alive(struct net_server **server, int64_t within_ms);
 struct net_told {
     uint64_t at_ms, count;
 };
-uint64_t net_untold(struct net_told *told, uint64_t count, uint64_t now_ms);
+static inline uint64_t net_untold(struct net_told *told, uint64_t count, uint64_t now_ms) {
+    uint64_t more = count - told->count;
+    if (more == 0 || (told->at_ms && now_ms - told->at_ms < 10000)) return 0;
+    *told = (struct net_told){now_ms, count};
+    return more;
+}
 
 #endif

@@ -23,19 +23,11 @@
 #define DRAIN_QUIET_MS 50  /* a connection that was silent for so long has nothing in flight */
 #define DRAIN_BUSY_MS 2000 /* then clients that never pause are ended between two requests */
 #define DRAIN_MS 3000      /* then all connections: the server has 5 s, and worker ids to give back */
-#define TELL_MS 10000
 
 _Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "a drain goes from polite to strict");
 
 /* A thread that wakes a loop must find it open: taken for that, and to close it. */
 static pthread_mutex_t net_waking = PTHREAD_MUTEX_INITIALIZER;
-
-uint64_t net_untold(struct net_told *told, uint64_t count, uint64_t now_ms) {
-    uint64_t more = count - told->count;
-    if (more == 0 || (told->at_ms && now_ms - told->at_ms < TELL_MS)) return 0;
-    *told = (struct net_told){now_ms, count};
-    return more;
-}
 
 static bool net_is_first(const struct net_loop *loop) {
     return loop == loop->server->loops[0];

@@ -3,6 +3,7 @@
 
     check.py ROOT          prints one line per violation, then `N passed, M failed`, one claim per rule
     check.py --edges ROOT  prints which folder knows which, as CMake links them; `-` marks an edge implied by others
+    check.py --circles ROOT  prints the groups of files in a folder that use each other's functions in a circle
     check.py --self-test   plants one violation of each rule in a small tree and checks that each is found
 
 Reads source text only.  The public headers are also compiled alone.
@@ -38,6 +39,10 @@ ONLY_IN = [
 # The folders without I/O, which run in the simulator as they are, and what they have no use for.
 PURE = {"base", "id", "generator", "lease", "segment", "proto"}
 NOT_IN_PURE = r"(unistd|fcntl|pthread|time|dirent|signal|threads)\.h|sys/.*|linux/.*|arpa/.*|netinet/.*"
+
+# How many files of a folder may use each other's functions in a circle, and the folders that are not there yet.
+CIRCLE_MAX = 5
+CIRCLES = {"keeper": 10, "store": 7}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SUFFIXES = (".c", ".h", ".lua", ".py", ".sh")
@@ -183,6 +188,52 @@ def pages_true(root):
                         if name not in there)
 
 
+COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+FUNCTION = re.compile(r"^(?!static\b)[a-z][\w\s*]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
+INLINE = re.compile(r"^static inline\b[\w\s*]*?\b(\w+)\([^;{}]*\)\s*\{(.*?)^\}", re.M | re.S)
+ROW = re.compile(r"^[A-Z_]+\(.*", re.M)  # of a table that is included more than once
+WORD = re.compile(r"\b[a-z_]\w*\b")
+
+
+def uses(root, folder):
+    """Each source file of a folder, with the others whose functions it names, itself or by an inline function or a row of
+    a table that it includes."""
+    csrc = os.path.join(root, "csrc")
+    texts = {os.path.relpath(path, csrc): COMMENT_OR_TEXT.sub(lambda found: '""' if found[0][0] == '"' else "", "\n".join(lines_of(path)))
+             for path in walk(root, [os.path.join("csrc", folder)], (".c", ".h"))}
+    home = {name: file for file, text in texts.items() if file.endswith(".c") for name in FUNCTION.findall(text)}
+    inline = {name: set(WORD.findall(body)) for text in texts.values() for name, body in INLINE.findall(text)}
+    rows = {file: set(WORD.findall(" ".join(ROW.findall(text)))) for file, text in texts.items() if file.endswith(".h")}
+    found = {}
+    for file in (file for file in texts if file.endswith(".c")):
+        words, ahead = set(), set(WORD.findall(texts[file]))
+        for line in lines_of(os.path.join(csrc, file)):
+            match = INCLUDE.match(line)
+            ahead |= rows.get(match[2], set()) if match else set()
+        while ahead:
+            word = ahead.pop()
+            words.add(word)
+            ahead |= inline.get(word, set()) - words
+        found[file] = sorted({home[word] for word in words if word in home} - {file})
+    return found
+
+
+def circles(root, folder):
+    """The groups of files that use each other in a circle, the largest first."""
+    graph, groups = uses(root, folder), set()
+    reached = {file: below(graph, file) for file in graph}
+    for file in graph:
+        groups.add(tuple(sorted({file} | {other for other in reached[file] if file in reached[other]})))
+    return sorted((group for group in groups if len(group) > 1), key=lambda group: (-len(group), group))
+
+
+def circles_small(root):
+    for folder in folders(root):
+        for group in circles(root, folder):
+            if len(group) > CIRCLES.get(folder, CIRCLE_MAX):
+                yield f"csrc/{folder}: {len(group)} files use each other in a circle: {' '.join(group)}"
+
+
 RULES = [
     ("every folder of csrc says what it knows", folders_known),
     ("every folder of csrc has its README", folders_explained),
@@ -193,6 +244,7 @@ RULES = [
     ("the public headers compile alone as C99 and C++11", header_alone),
     ("a store's outcome becomes OK in one place", ok_in_one_place),
     ("pages name functions that exist", pages_true),
+    ("few files of a folder use each other in a circle", circles_small),
 ]
 
 
@@ -201,6 +253,13 @@ def draw(root):
     for folder in sorted(graph, key=lambda name: (len(below(graph, name)), name)):
         known = (("-" if any(one in below(graph, other) for other in graph[folder]) else "") + one for one in graph[folder])
         print(f"{folder:<10} > {' '.join(known)}".rstrip(" >"))
+    return 0
+
+
+def draw_circles(root):
+    for folder in folders(root):
+        for group in circles(root, folder):
+            print(f"{folder:<10} {len(group):>3}  {' '.join(group)}")
     return 0
 
 
@@ -216,11 +275,14 @@ PLANTS = {
     pure_without_io: ("csrc/lease/clock.c", "#include <time.h>\n"),
     header_alone: ("csrc/include/vesta.h", "int f(size_t n);\n"),
     pages_true: ("docs/design.md", "`vs_gone` was renamed.\n"),
+    circles_small: ("csrc/server/ring5.c", "void ring5(void) {\n    ring0();\n}\n"),
 }
 
 # What must not be taken for a violation.
 SOUND = {
     **{f"csrc/{name}/README": "a line\n" * 5 for name in ("id", "keeper", "lease", "server", "store", "main")},
+    **{f"csrc/server/ring{i}.c": f"void ring{i}(void) {{\n    ring{i + 1}(); /* ring{i + 2}() */\n}}\n" for i in range(4)},
+    "csrc/server/ring4.c": "int ring4(int n) {\n    ring0();\n    return ring5() || \"ring6()\";\n}\n",
     "csrc/id/CMakeLists.txt": "vesta_folder(id SOURCES id.c)\n",
     "csrc/lease/CMakeLists.txt": "vesta_folder(lease KNOWS id SOURCES lease.c)\n",
     "csrc/store/CMakeLists.txt": "vesta_folder(store KNOWS lease\n  SOURCES store.c)\n",
@@ -260,6 +322,8 @@ def self_test():
 def main(arguments):
     if arguments[:1] == ["--edges"] and len(arguments) == 2:
         return draw(arguments[1])
+    if arguments[:1] == ["--circles"] and len(arguments) == 2:
+        return draw_circles(arguments[1])
     if len(arguments) != 1:
         sys.exit(__doc__)
     if arguments[0] == "--self-test":
