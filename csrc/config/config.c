@@ -1,295 +1,89 @@
-/* config.c -- runs a config file and brings its sources together: flag > environment > file > default.
- * The file is Lua that returns data.  It sees env() and file() and no library, so there is nothing that could run long
- * but its own loops, and those have limits.  Knows Lua and the file system; what keys mean is the schema's. */
-#include "base/array.h"
+/* config.c -- reads the config: runs the file under limits, then lua/config on what it returned, in one Lua state.  Owns
+ * the config's memory.  Knows no key. */
+#include "config/inside.h"
+#include "access/accounts.h"
 #include "base/error.h"
-#include "config/schema.h"
-#include "os/files.h"
-#include "host/vm.h"
 
-#include <assert.h>
+#include <lualib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#define CONFIG_KEY "the config that is read"
-#define HIDDEN_BYTES_MIN 4   /* of what file() read; less says nothing */
-#define FILE_BYTES_MAX 65536 /* of what file() reads */
+#define RUN_MS_MAX 5000                              /* of the file: a busy machine is no reason to reject one */
+#define LAYER_BYTES_MAX ((size_t)128 * 1024 * 1024)  /* of lua/config, with what the file returned */
+#define HIDDEN_BYTES_MIN 4                           /* of what file() read; less says nothing */
+#define PATH_TAIL_MAX 120                            /* of a long path the end is shown */
 
-struct run {
-    const struct vs_conf_reading *reading;
-    struct vesta_error *err;
-    bool is_compiled;
-    int rc; /* of the walk */
+#define GIVEN "what the file returned"
+#define COUNT "how many values it returned"
+#define LOADED "modules that are loaded"
+
+/* ------------------------------------------------------------------ memory */
+
+struct vs_conf_text {
+    struct vs_conf_text *next;
+    max_align_t bytes[];
 };
 
-/* ------------------------------------------------------------------ the file */
-
-/* Its text is allocated in the config. */
-static int read_config(struct vs_conf_reading *reading, struct vesta_error *err) {
-    struct vs_conf_source *source = &reading->source;
-    char *text = vs_conf_keep(reading->config, NULL, VS_SOURCE_BYTES_MAX + 1);
-    size_t length;
-    if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
-    int rc =
-        vs_source_read(&(struct vs_source){"the config", source->path}, text, VS_SOURCE_BYTES_MAX + 1, &length, err);
-    if (rc != VESTA_OK) return rc;
-    if (length > VS_SOURCE_BYTES_MAX)
-        rc = vs_fail(err, VESTA_EOPTION, "is longer than %zu bytes", VS_SOURCE_BYTES_MAX);
-    else if (text[0] == LUA_SIGNATURE[0])
-        rc = vs_fail(err, VESTA_EOPTION, "is compiled Lua; a config is text");
-    else if (strlen(text) != length)
-        rc = vs_fail(err, VESTA_EOPTION, "has a NUL byte at byte %zu; a config is text in UTF-8", strlen(text) + 1);
-    if (rc != VESTA_OK) return vs_conf_blame_line(source, 0, err);
-    source->text = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; /* some editors put a mark in front */
-    source->size = strlen(source->text);
-    return VESTA_OK;
+void *conf_keep(struct vs_config *config, const void *bytes, size_t length) {
+    struct vs_conf_text *kept = calloc(1, sizeof *kept + length + 1);
+    if (!kept) return NULL;
+    if (bytes) memcpy(kept->bytes, bytes, length);
+    kept->next = config->texts;
+    config->texts = kept;
+    return kept->bytes;
 }
 
-/* ------------------------------------------------------------------ what the file may call */
-
-/* env(name, default): a variable of the environment, of the default's kind. */
-static int lua_env(lua_State *L) {
-    size_t length;
-    const char *name = luaL_checklstring(L, 1, &length), *value;
-    if (length == 0 || strlen(name) != length || strchr(name, '='))
-        return luaL_error(L, "env: '%s' is not a variable's name", VS_QUOTE(name, length));
-    if ((value = getenv(name))) {
-        int kind = lua_type(L, 2);
-        if (kind == LUA_TNUMBER && lua_stringtonumber(L, value) == 0)
-            return luaL_error(L, "env: %s is '%s', which must be a number, as its default is", VS_QUOTE(name, length),
-                              VS_QUOTE(value, strlen(value)));
-        if (kind == LUA_TBOOLEAN && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-            return luaL_error(L, "env: %s is '%s', which must be true or false, as its default is",
-                              VS_QUOTE(name, length), VS_QUOTE(value, strlen(value)));
-        if (kind == LUA_TBOOLEAN)
-            lua_pushboolean(L, *value == 't');
-        else if (kind != LUA_TNUMBER)
-            lua_pushstring(L, value);
-        return 1;
+void vs_config_free(struct vs_config *config) {
+    if (!config) return;
+    for (struct vs_conf_text *text = config->texts, *next; text; text = next) {
+        next = text->next;
+        free(text);
     }
-    if (lua_gettop(L) < 2)
-        return luaL_error(L, "env: %s is not in the environment, and there is no default: env(\"%s\", DEFAULT)",
-                          VS_QUOTE(name, length), VS_QUOTE(name, length));
-    lua_pushvalue(L, 2);
-    return 1;
+    for (int i = 0; i < config->ns_count; i++)
+        vs_policy_text_free(&config->ns[i].policy.text), vs_policy_text_free(&config->ns[i].shadow.text);
+    vs_accounts_let(config->clients);
+    free(config->ns);
+    free(config->store);
+    free(config->segment);
+    free(config);
 }
 
-/* Beside the config, wherever the program was started. */
-static void resolve(lua_State *L, const char *path) {
-    const char *config = lua_tostring(L, lua_upvalueindex(1)), *slash = strrchr(config, '/');
-    if (path[0] == '/' || !slash)
-        lua_pushstring(L, path);
-    else
-        lua_pushfstring(L, "%s/%s", lua_pushlstring(L, config, (size_t)(slash - config)), path);
-}
+/* ------------------------------------------------------------------ errors */
 
-/* Notes that others may access the file, in case its contents are a password. */
-static void note_if_open(lua_State *L, const char *path) {
-    struct stat st;
-    const char *others = stat(path, &st) == 0 ? vs_open_to_others(&st) : NULL;
-    if (!others) return;
-    lua_getfield(L, LUA_REGISTRYINDEX, VS_CONF_OPEN_FILES);
-    lua_pushvalue(L, -2);
-    lua_pushfstring(L, "%s, which others may %s", path, others);
-    lua_rawset(L, -3);
+static const char conf_reading_key; /* its address is the registry's key */
+
+struct conf_reading *conf_reading_of(lua_State *L) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &conf_reading_key);
+    struct conf_reading *reading = lua_touserdata(L, -1);
     lua_pop(L, 1);
+    return reading;
 }
 
-/* Keeps in mind how it begins: see hide_reads. */
-static void note_read(lua_State *L, const char *bytes, size_t length) {
-    lua_getfield(L, LUA_REGISTRYINDEX, CONFIG_KEY);
-    struct vs_config *config = lua_touserdata(L, -1);
-    lua_pop(L, 1);
-    if (config->read_count == VS_CONF_READS_MAX) luaL_error(L, "more than %d files are read", VS_CONF_READS_MAX);
-    snprintf(config->read[config->read_count++], VS_CONF_READ_BYTES, "%s",
-             VS_QUOTE(bytes, strnlen(bytes, length < 30 ? length : 30)));
+int conf_raise(lua_State *L, int code) {
+    struct conf_reading *reading = conf_reading_of(L);
+    if (code == VESTA_ENOMEM) vs_fail(reading->err, code, "no memory for the config");
+    reading->rc = code;
+    lua_pushnil(L);
+    return lua_error(L);
 }
 
-/* file(path): what a file holds, without its last newline. */
-static int lua_file(lua_State *L) {
-    char bytes[FILE_BYTES_MAX + 1];
-    struct vesta_error why;
-    size_t length;
-    const char *name = luaL_checklstring(L, 1, &length);
-    if (length == 0 || strlen(name) != length) return luaL_error(L, "file: '%s' is not a path", VS_QUOTE(name, length));
-    resolve(L, name);
-    const char *path = lua_tostring(L, -1);
-    if (vs_source_read(&(struct vs_source){"the file", path}, bytes, sizeof bytes, &length, &why) != VESTA_OK)
-        return luaL_error(L, "%s", why.text);
-    if (length > FILE_BYTES_MAX)
-        return luaL_error(L, "the file %s is longer than %d bytes", VS_CONF_SHOWN(path), FILE_BYTES_MAX);
-    if (length > 0 && bytes[length - 1] == '\n') length--;
-    if (length > 0 && bytes[length - 1] == '\r') length--;
-    note_read(L, bytes, length);
-    lua_pushlstring(L, bytes, length);
-    note_if_open(L, path);
-    return 1;
+const char *vs_conf_shown(const char *path, char *buf) {
+    size_t length = strlen(path), from = length > PATH_TAIL_MAX ? length - PATH_TAIL_MAX : 0;
+    strcpy(buf, from ? "..." : "");
+    vs_calm(buf + strlen(buf), VS_CONF_SHOWN_MAX - strlen(buf), path + from, length - from);
+    return buf;
 }
 
-static int no_global(lua_State *L) {
-    size_t length;
-    const char *name = luaL_tolstring(L, 2, &length), *way = "";
-    if (strcmp(name, "os") == 0) way = "; for os.getenv(\"X\") write env(\"X\")";
-    if (strcmp(name, "io") == 0) way = "; to read a file write file(path)";
-    return luaL_error(L, "'%s' is not known here%s: a config sees env(name, default) and file(path), nothing else",
-                      VS_QUOTE(name, length), way);
+/* "/etc/vesta/vesta.lua:7: " in front. */
+static int conf_blame_line(const struct conf_reading *reading, int line) {
+    char number[16] = "", text[sizeof reading->err->text];
+    snprintf(text, sizeof text, "%s", reading->err->text);
+    if (line > 0) snprintf(number, sizeof number, "%d:", line);
+    return vs_fail(reading->err, reading->err->code, "%s:%s %s", VS_CONF_SHOWN(reading->opts->path), number, text);
 }
 
-static int no_assignment(lua_State *L) {
-    size_t length;
-    const char *name = luaL_tolstring(L, 2, &length);
-    return luaL_error(L, "'%s' would become a global: write return { %s = ... }, or local %s = ...",
-                      VS_QUOTE(name, length), VS_QUOTE(name, length), VS_QUOTE(name, length));
-}
-
-/* ------------------------------------------------------------------ running */
-
-/* The table that is the file's world. */
-static void push_environment(lua_State *L, const char *path) {
-    lua_newtable(L);
-    lua_pushcfunction(L, lua_env);
-    lua_setfield(L, -2, "env");
-    lua_pushstring(L, path);
-    lua_pushcclosure(L, lua_file, 1);
-    lua_setfield(L, -2, "file");
-    lua_newtable(L);
-    lua_pushcfunction(L, no_global);
-    lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, no_assignment);
-    lua_setfield(L, -2, "__newindex");
-    lua_setmetatable(L, -2);
-}
-
-static int run_file(lua_State *L) {
-    struct run *run = lua_touserdata(L, 1);
-    const struct vs_conf_source *source = &run->reading->source;
-    lua_settop(L, 0);
-    lua_newtable(L);
-    lua_setfield(L, LUA_REGISTRYINDEX, VS_CONF_OPEN_FILES);
-    lua_pushlightuserdata(L, run->reading->config);
-    lua_setfield(L, LUA_REGISTRYINDEX, CONFIG_KEY);
-    push_environment(L, source->path);
-    vs_lua_compile(L, source->text, source->size, "="); /* no name, so that a message begins with ":LINE:" */
-    run->is_compiled = true;
-    lua_call(L, 0, LUA_MULTRET);
-    int count = lua_gettop(L);
-    if (count == 1) {
-        run->rc = vs_conf_walk(L, run->reading, run->err);
-        return 0;
-    }
-    if (count == 0)
-        vs_fail(run->err, VESTA_EOPTION, "returns nothing; a config ends with return { ... }");
-    else
-        vs_fail(run->err, VESTA_EOPTION, "returns %d values, which must be one table", count);
-    run->rc = vs_conf_blame_line(source, 0, run->err);
-    return 0;
-}
-
-/* A run that failed: the line that its message begins with is told as for any other mistake. */
-static int blame_run(const struct run *run, enum vs_call_result result, const struct vesta_error *why) {
-    const struct vs_conf_source *source = &run->reading->source;
-    const char *text = why->text, *hint = NULL;
-    int line = text[0] == ':' ? atoi(text + 1) : 0;
-    if (line > 0) text = strchr(text + 1, ':') + 1;
-    text += strspn(text, " ");
-    if (result == VS_CALL_TIME || result == VS_CALL_INSTRUCTIONS) text = "this runs for too long; a config is data";
-    if (result == VS_CALL_MEMORY && why->code != VESTA_ENOMEM) text = "this needs too much memory; a config is data";
-    if (!run->is_compiled) hint = vs_conf_hint(source->text, line);
-    vs_fail(run->err, why->code, "%.300s%s%s", text, hint ? "; " : "", hint ? hint : "");
-    return vs_conf_blame_line(source, line, run->err);
-}
-
-static int run_config(const struct vs_conf_reading *reading, struct vesta_error *err) {
-    struct run run = {.reading = reading, .err = err};
-    struct vesta_error why;
-    struct vs_lua *lua;
-    int rc = vs_lua_open(&(struct vs_vm_limits){.call_ms = VS_CONF_RUN_MS_MAX}, &lua, err);
-    if (rc != VESTA_OK) return rc;
-    enum vs_call_result result = vs_lua_run(lua, run_file, &run, &why);
-    vs_lua_close(lua);
-    return result == VS_CALL_OK ? run.rc : blame_run(&run, result, &why);
-}
-
-/* ------------------------------------------------------------------ the other sources */
-
-static int put_from(const struct vs_conf_reading *reading, const struct vs_conf_place *at, enum vs_origin origin,
-                    const char *text, struct vesta_error *err) {
-    *vs_conf_origin(at->key, at->base) = (unsigned char)origin;
-    int rc = vs_conf_put_written(at, text, err);
-    return rc == VESTA_OK ? rc : vs_conf_blame(reading, at->key, at->base, err);
-}
-
-static int read_environment(const struct vs_conf_reading *reading, struct vesta_error *err) {
-    int rc = VESTA_OK;
-    for (int i = 0; rc == VESTA_OK && i < vs_conf_key_count; i++) {
-        const char *value = vs_conf_keys[i].variable ? getenv(vs_conf_keys[i].variable) : NULL;
-        const struct vs_conf_place at = {reading->config, &vs_conf_keys[i], reading->config};
-        if (value && *value) rc = put_from(reading, &at, VS_FROM_ENV, value, err);
-    }
-    return rc;
-}
-
-static int read_flags(const struct vs_conf_reading *reading, struct vesta_error *err) {
-    int rc = VESTA_OK;
-    for (int f = 0; rc == VESTA_OK && f < reading->opts->flag_count; f++) {
-        const struct vs_conf_flag *flag = &reading->opts->flag[f];
-        int i = 0;
-        while (i < vs_conf_key_count && strcmp(vs_conf_keys[i].path, flag->key) != 0)
-            i++;
-        assert(i < vs_conf_key_count); /* flags are ours to name */
-        void *base = vs_conf_part_of(flag->key) ? (void *)&reading->config->ns[0] : reading->config;
-        const struct vs_conf_place at = {reading->config, &vs_conf_keys[i], base};
-        rc = put_from(reading, &at, VS_FROM_FLAG, flag->text, err);
-    }
-    return rc;
-}
-
-/* ------------------------------------------------------------------ reading */
-
-#define GIVEN_ROW(type, member, ...) {"namespaces.*." #member, ns->opts.member},
-
-/* What the caller's own options say of the namespace was said by flags. */
-static void mark_given(struct vs_conf_namespace *ns) {
-    const struct {
-        const char *path;
-        bool given;
-    } rows[] = {VESTA_NAMESPACE_OPTIONS(GIVEN_ROW){"namespaces.*.worker", ns->opts.has_worker}};
-    for (size_t i = 0; i < VS_COUNT(rows); i++)
-        for (int k = 0; rows[i].given && k < vs_conf_key_count; k++)
-            if (strcmp(vs_conf_keys[k].path, rows[i].path) == 0) *vs_conf_origin(&vs_conf_keys[k], ns) = VS_FROM_FLAG;
-}
-
-/* Who names no namespace means the one that every program has. */
-static int need_namespace(const struct vs_conf_reading *reading, struct vesta_error *err) {
-    const struct vs_config *config = reading->config;
-    const struct vesta_opts *opts = reading->opts->opts;
-    const char *name = opts && opts->namespace_ ? opts->namespace_ : "default";
-    void *entry;
-    if (config->ns_count || config->segment_count) return VESTA_OK;
-    int rc = vs_conf_part_add(reading->config, vs_conf_part_of("namespaces.*."), name, &entry, err);
-    if (rc != VESTA_OK || !opts) return rc;
-    struct vs_conf_namespace *ns = entry;
-    ns->opts = *opts;
-    ns->store = opts->store;
-    mark_given(ns);
-    return VESTA_OK;
-}
-
-static int read_sources(struct vs_conf_reading *reading, struct vesta_error *err) {
-    struct vs_config *config = reading->config;
-    int rc = vs_conf_defaults(config, "", config, err);
-    if (rc == VESTA_OK && reading->source.path) rc = read_config(reading, err);
-    if (rc == VESTA_OK && reading->source.path) rc = run_config(reading, err);
-    if (rc == VESTA_OK) rc = need_namespace(reading, err);
-    if (rc == VESTA_OK) rc = read_environment(reading, err);
-    if (rc == VESTA_OK) rc = read_flags(reading, err);
-    return rc == VESTA_OK ? vs_conf_whole(reading, err) : rc;
-}
-
-/* The start of `read` that stands at `at`. */
-static size_t same_start(const char *at, const char *read) {
+static size_t conf_same_start(const char *at, const char *read) {
     size_t length = 0;
     while (read[length] && at[length] == read[length])
         length++;
@@ -298,11 +92,11 @@ static size_t same_start(const char *at, const char *read) {
 
 /* A message shows the value that is wrong; what file() read may be a password in the wrong place, and goes into no log.
  */
-static void hide_reads(const struct vs_config *config, struct vesta_error *err) {
+static void conf_hide_reads(const struct conf_reading *reading, struct vesta_error *err) {
     static const char hidden[] = "(what file() read)";
-    for (int i = 0; i < config->read_count; i++)
+    for (int i = 0; i < reading->read_count; i++)
         for (char *at = err->text; *at; at++) {
-            size_t shown = same_start(at, config->read[i]);
+            size_t shown = conf_same_start(at, reading->read[i]);
             char rest[sizeof err->text];
             if (shown < HIDDEN_BYTES_MIN) continue;
             while (at[shown] && at[shown] != '\'') /* to the end of the quotation */
@@ -314,19 +108,329 @@ static void hide_reads(const struct vs_config *config, struct vesta_error *err) 
         }
 }
 
+/* ------------------------------------------------------------------ the file */
+
+/* Its text is allocated in the config. */
+static int conf_read_file(struct conf_reading *reading) {
+    char *text = conf_keep(reading->config, NULL, VS_SOURCE_BYTES_MAX + 1);
+    struct vesta_error *err = reading->err;
+    size_t length;
+    if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
+    int rc = vs_source_read(&(struct vs_source){"the config", reading->opts->path}, text, VS_SOURCE_BYTES_MAX + 1,
+                            &length, err);
+    if (rc != VESTA_OK) return rc;
+    if (length > VS_SOURCE_BYTES_MAX)
+        rc = vs_fail(err, VESTA_EOPTION, "is longer than %zu bytes", VS_SOURCE_BYTES_MAX);
+    else if (text[0] == LUA_SIGNATURE[0])
+        rc = vs_fail(err, VESTA_EOPTION, "is compiled Lua; a config is text");
+    else if (strlen(text) != length)
+        rc = vs_fail(err, VESTA_EOPTION, "has a NUL byte at byte %zu; a config is text in UTF-8", strlen(text) + 1);
+    if (rc != VESTA_OK) return conf_blame_line(reading, 0);
+    reading->text = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; /* some editors put a mark in front */
+    reading->length = strlen(reading->text);
+    return VESTA_OK;
+}
+
+static int conf_run_file(lua_State *L) {
+    struct conf_reading *reading = lua_touserdata(L, 1);
+    lua_settop(L, 0);
+    lua_pushlightuserdata(L, reading);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &conf_reading_key);
+    lua_newtable(L);
+    lua_setfield(L, LUA_REGISTRYINDEX, CONF_OPEN_FILES);
+    conf_push_world(L, reading->opts->path);
+    vs_lua_compile(L, reading->text, reading->length, "="); /* no name, so that a message begins with ":LINE:" */
+    reading->is_compiled = true;
+    lua_call(L, 0, LUA_MULTRET);
+    lua_pushinteger(L, lua_gettop(L));
+    lua_setfield(L, LUA_REGISTRYINDEX, COUNT);
+    lua_settop(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, GIVEN);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ lua/config */
+
+const struct vs_shipped *vs_conf_file(const char *module) {
+    const struct vs_shipped *file = vs_conf_files;
+    if (strncmp(module, "config.", 7) != 0) return NULL;
+    while (file->name && strcmp(file->name, module + 7) != 0)
+        file++;
+    return file->name ? file : NULL;
+}
+
+/* require(module): lua/config alone, and the two modules of C. */
+static int conf_require(lua_State *L) {
+    const char *module = luaL_checkstring(L, 1);
+    char chunk[64];
+    if (lua_getfield(L, lua_upvalueindex(1), module) != LUA_TNIL) return 1;
+    const struct vs_shipped *file = vs_conf_file(module);
+    if (!file) return luaL_error(L, "there is no module %s", module);
+    snprintf(chunk, sizeof chunk, "=lua/config/%s.lua", file->name);
+    if (luaL_loadbufferx(L, file->text, file->length, chunk, "t") != LUA_OK) return lua_error(L);
+    lua_call(L, 0, 1);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, lua_upvalueindex(1), module);
+    return 1;
+}
+
+/* Makes lua/config available, in a state in which no foreign code runs from here on. */
+static void conf_open_layer(lua_State *L, struct conf_reading *reading) {
+    static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
+                                         {LUA_STRLIBNAME, luaopen_string},
+                                         {LUA_TABLIBNAME, luaopen_table},
+                                         {LUA_MATHLIBNAME, luaopen_math},
+                                         {NULL, NULL}};
+    lua_pushlightuserdata(L, reading);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &conf_reading_key);
+    for (const luaL_Reg *library = libraries; library->name; library++) {
+        luaL_requiref(L, library->name, library->func, 1);
+        lua_pop(L, 1);
+    }
+    lua_newtable(L);
+    conf_open_ask(L);
+    lua_setfield(L, -2, "config.ask");
+    vs_conf_open_options(L);
+    lua_setfield(L, -2, "config.options");
+    lua_pushcclosure(L, conf_require, 1);
+    lua_setglobal(L, "require");
+}
+
+/* Pushes a module, or a function of it. */
+static void conf_push_module(lua_State *L, const char *module, const char *function) {
+    lua_getglobal(L, "require");
+    lua_pushstring(L, module);
+    lua_call(L, 1, 1);
+    if (function) lua_getfield(L, -1, function);
+}
+
+/* Ends a run of lua/config that did not end by ask.fail. */
+static int conf_blame_layer(enum vs_call_result result, const struct vesta_error *why, struct vesta_error *err) {
+    if (why->code == VESTA_ENOMEM) return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
+    if (result == VS_CALL_MEMORY) return vs_fail(err, VESTA_EOPTION, "the config needs more than %zu MiB of memory", LAYER_BYTES_MAX >> 20);
+    return vs_fail(err, VESTA_EIO, "a defect in vesta, please report it: %.300s", why->text);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static void conf_set_text(lua_State *L, const char *key, const char *text) {
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, key);
+}
+
+static void conf_push_file(lua_State *L, const struct conf_reading *reading) {
+    const char *path = reading->opts->path, *slash = path ? strrchr(path, '/') : NULL;
+    lua_pushlstring(L, reading->text, reading->length);
+    lua_setfield(L, -2, "text");
+    lua_getfield(L, LUA_REGISTRYINDEX, CONF_OPEN_FILES);
+    lua_setfield(L, -2, "open_files");
+    if (!path) return;
+    conf_set_text(L, "path", path);
+    conf_set_text(L, "shown", VS_CONF_SHOWN(path));
+    if (slash) {
+        lua_pushlstring(L, path, (size_t)(slash + 1 - path));
+        lua_setfield(L, -2, "folder");
+    }
+    lua_getfield(L, LUA_REGISTRYINDEX, GIVEN);
+    lua_setfield(L, -2, "given");
+    lua_getfield(L, LUA_REGISTRYINDEX, COUNT);
+    lua_setfield(L, -2, "count");
+}
+
+static void conf_push_flags(lua_State *L, const struct vs_conf_opts *opts) {
+    lua_createtable(L, opts->flag_count, 0);
+    for (int i = 0; i < opts->flag_count; i++) {
+        const char *words[] = {opts->flag[i].flag, opts->flag[i].key, opts->flag[i].text};
+        lua_createtable(L, 3, 0);
+        for (int k = 0; k < 3; k++) {
+            lua_pushstring(L, words[k]);
+            lua_rawseti(L, -2, k + 1);
+        }
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "flags");
+}
+
+/* The table that lua/config/read.lua takes. */
+static void conf_push_reading(lua_State *L, const struct conf_reading *reading) {
+    const struct vs_conf_opts *opts = reading->opts;
+    lua_newtable(L);
+    conf_push_file(L, reading);
+    conf_push_flags(L, opts);
+    conf_set_text(L, "store_variable", opts->store_variable);
+    lua_pushboolean(L, getenv("LISTEN_FDS") != NULL);
+    lua_setfield(L, -2, "is_handed");
+    if (!opts->opts) return;
+    conf_set_text(L, "namespace", opts->opts->namespace_);
+    conf_push_opts(L, opts->opts);
+    lua_setfield(L, -2, "options");
+}
+
+static int conf_run_layer(lua_State *L) {
+    struct conf_reading *reading = lua_touserdata(L, 1);
+    struct vs_config *config = reading->config;
+    conf_open_layer(L, reading);
+    conf_push_module(L, "config.read", NULL);
+    conf_push_reading(L, reading);
+    lua_call(L, 1, 1);
+    conf_fill(L, config);
+    lua_getfield(L, -1, "has_given");
+    if (lua_toboolean(L, -1)) config->ns[0].opts = *reading->opts->opts;
+    if (reading->opts->path && !(config->name = conf_keep(config, reading->opts->path, strlen(reading->opts->path))))
+        conf_raise(L, VESTA_ENOMEM);
+    return 0;
+}
+
+/* A run of the file that failed: the line that its message begins with is shown as for any other mistake. */
+static int conf_blame_run(struct vs_lua *lua, const struct conf_reading *reading, enum vs_call_result result,
+                          const struct vesta_error *why);
+
+static int conf_run(struct vs_lua *lua, struct conf_reading *reading) {
+    struct vesta_error why;
+    enum vs_call_result result = VS_CALL_OK;
+    if (reading->opts->path) result = vs_lua_run(lua, conf_run_file, reading, &why);
+    if (result != VS_CALL_OK) return conf_blame_run(lua, reading, result, &why);
+    vs_lua_trust(lua, LAYER_BYTES_MAX);
+    result = vs_lua_run(lua, conf_run_layer, reading, &why);
+    if (result == VS_CALL_OK || reading->rc != VESTA_OK) return reading->rc;
+    return conf_blame_layer(result, &why, reading->err);
+}
+
+static int conf_read(struct conf_reading *reading) {
+    struct vs_lua *lua;
+    int rc = reading->opts->path ? conf_read_file(reading) : VESTA_OK;
+    if (rc == VESTA_OK) rc = vs_lua_open(&(struct vs_vm_limits){.call_ms = RUN_MS_MAX}, &lua, reading->err);
+    if (rc != VESTA_OK) return rc;
+    rc = conf_run(lua, reading);
+    vs_lua_close(lua);
+    return rc;
+}
+
 int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, struct vesta_error *err) {
     struct vesta_error why;
-    struct vs_conf_reading reading = {.opts = opts, .source = {.path = opts->path, .text = ""}};
+    struct conf_reading reading = {.opts = opts, .text = "", .err = &why};
     reading.config = calloc(1, sizeof *reading.config);
-    int rc = reading.config ? read_sources(&reading, &why) : vs_fail(&why, VESTA_ENOMEM, "no memory for the config");
-    if (rc == VESTA_OK && opts->path &&
-        !(reading.config->name = vs_conf_keep(reading.config, opts->path, strlen(opts->path))))
-        rc = vs_fail(&why, VESTA_ENOMEM, "no memory for the config");
+    int rc = reading.config ? conf_read(&reading) : vs_fail(&why, VESTA_ENOMEM, "no memory for the config");
     if (rc == VESTA_OK) {
         *config = reading.config;
         return VESTA_OK;
     }
-    if (reading.config) hide_reads(reading.config, &why);
+    conf_hide_reads(&reading, &why);
     vs_config_free(reading.config);
     return vs_fail(err, rc, "%s", why.text);
+}
+
+/* ------------------------------------------------------------------ what a file that is no Lua seems to be */
+
+struct conf_hint {
+    struct conf_reading *reading;
+    int line;
+    char text[200];
+};
+
+static int conf_find_hint(lua_State *L) {
+    struct conf_hint *hint = lua_touserdata(L, 1);
+    conf_open_layer(L, hint->reading);
+    conf_push_module(L, "config.source", "hint");
+    lua_pushlstring(L, hint->reading->text, hint->reading->length);
+    lua_pushinteger(L, hint->line);
+    lua_call(L, 2, 1);
+    snprintf(hint->text, sizeof hint->text, "%s", luaL_optstring(L, -1, ""));
+    return 0;
+}
+
+static int conf_blame_run(struct vs_lua *lua, const struct conf_reading *reading, enum vs_call_result result,
+                          const struct vesta_error *why) {
+    const char *text = why->text;
+    int line = text[0] == ':' ? atoi(text + 1) : 0;
+    struct conf_hint hint = {.reading = (struct conf_reading *)reading, .line = line};
+    if (line > 0) text = strchr(text + 1, ':') + 1;
+    text += strspn(text, " ");
+    if (result == VS_CALL_TIME || result == VS_CALL_INSTRUCTIONS) text = "this runs for too long; a config is data";
+    if (result == VS_CALL_MEMORY && why->code != VESTA_ENOMEM) text = "this needs too much memory; a config is data";
+    if (!reading->is_compiled && why->code != VESTA_ENOMEM) {
+        vs_lua_trust(lua, LAYER_BYTES_MAX);
+        vs_lua_run(lua, conf_find_hint, &hint, NULL);
+    }
+    vs_fail(reading->err, why->code, "%.300s%s%s", text, *hint.text ? "; " : "", hint.text);
+    return conf_blame_line(reading, line);
+}
+
+/* ------------------------------------------------------------------ effective values */
+
+struct conf_effective {
+    const struct vs_config *config, *other;
+    vs_conf_visit *visit;
+    void *self;
+    char *buf;
+    size_t size;
+    int count;
+};
+
+static int conf_run_alone(lua_CFunction body, void *arg) {
+    struct vs_lua *lua;
+    int rc = vs_lua_open(&(struct vs_vm_limits){.call_ms = RUN_MS_MAX}, &lua, NULL);
+    if (rc != VESTA_OK) return rc;
+    vs_lua_trust(lua, LAYER_BYTES_MAX);
+    enum vs_call_result result = vs_lua_run(lua, body, arg, NULL);
+    vs_lua_close(lua);
+    return result == VS_CALL_OK ? VESTA_OK : VESTA_ENOMEM;
+}
+
+static enum vs_origin conf_origin_of(const char *name) {
+    return *name == 'd' ? VS_FROM_DEFAULT : name[1] == 'i' ? VS_FROM_FILE : *name == 'e' ? VS_FROM_ENV : VS_FROM_FLAG;
+}
+
+/* visit(path, text, absent, list, origin, variable, by, is_secret, is_bare): see lua/config/effective.lua. */
+static int conf_visit(lua_State *L) {
+    const struct conf_effective *each = lua_touserdata(L, lua_upvalueindex(1));
+    const char *text[VS_CONF_HOSTS_MAX];
+    struct vs_conf_list list = {0, text};
+    bool is_list = lua_istable(L, 4);
+    while (is_list && list.count < VS_CONF_HOSTS_MAX && lua_rawgeti(L, 4, list.count + 1) == LUA_TSTRING)
+        text[list.count++] = lua_tostring(L, -1); /* the list holds it */
+    each->visit(each->self, &(struct vs_conf_value){.path = luaL_checkstring(L, 1),
+                                                    .text = lua_tostring(L, 2),
+                                                    .absent = lua_tostring(L, 3),
+                                                    .list = is_list ? &list : NULL,
+                                                    .origin = conf_origin_of(luaL_checkstring(L, 5)),
+                                                    .variable = lua_tostring(L, 6),
+                                                    .by = lua_tostring(L, 7),
+                                                    .is_secret = lua_toboolean(L, 8),
+                                                    .is_bare = lua_toboolean(L, 9)});
+    return 0;
+}
+
+static int conf_run_each(lua_State *L) {
+    struct conf_effective *each = lua_touserdata(L, 1);
+    conf_open_layer(L, NULL);
+    conf_push_module(L, "config.effective", "each");
+    lua_pushlstring(L, each->config->said, each->config->said_length);
+    lua_pushlightuserdata(L, each);
+    lua_pushcclosure(L, conf_visit, 1);
+    lua_call(L, 2, 0);
+    return 0;
+}
+
+int vs_config_each(const struct vs_config *config, vs_conf_visit *visit, void *self) {
+    return conf_run_alone(conf_run_each, &(struct conf_effective){.config = config, .visit = visit, .self = self});
+}
+
+static int conf_run_differences(lua_State *L) {
+    struct conf_effective *two = lua_touserdata(L, 1);
+    conf_open_layer(L, NULL);
+    conf_push_module(L, "config.effective", "differences");
+    lua_pushlstring(L, two->config->said, two->config->said_length);
+    lua_pushlstring(L, two->other->said, two->other->said_length);
+    lua_pushinteger(L, (lua_Integer)two->size);
+    lua_call(L, 3, 2);
+    if (two->size > 0) snprintf(two->buf, two->size, "%s", lua_tostring(L, -2));
+    two->count = (int)lua_tointeger(L, -1);
+    return 0;
+}
+
+int vs_config_differences(const struct vs_config *old, const struct vs_config *new_, char *buf, size_t size) {
+    struct conf_effective two = {.config = old, .other = new_, .buf = buf, .size = size};
+    if (size > 0) *buf = '\0';
+    return conf_run_alone(conf_run_differences, &two) == VESTA_OK ? two.count : 1;
 }

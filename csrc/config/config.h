@@ -1,25 +1,18 @@
-/* config.h -- the config: a Lua file that returns data, the environment and flags, read into one struct that cannot be
- * half wrong.
+/* config.h -- the config: a Lua file that returns data, the environment and flags, read into one struct.
  *
- *   config.c   runs the file in an environment with env() and file() only, under limits; the order of the sources
- *   source.c   the file as text: where a key stands, what a file that is no Lua looks like
- *   schema.c   the one table of keys (schema.h): kinds, ranges, defaults
- *   checks.c   what a text of it must look like
- *   place.c    a single value, checked and put in its place
- *   values.c   a value of Lua becomes a value of the config
- *   walk.c     the file's table, walked by the schema; errors that name the key path, a suggestion and the line
- *   whole.c    what must hold between keys; notes
- *   policies.c policies, and what they may read of the environment
- *   clients.c  who may ask
- *   tls.c      the certificate, and what belongs to it
- *   secrets.c  notes on secrets that others may read or write
- *   segments.c which row may have a tag, and where
- *   origin.c   effective values, each with where it came from; what differs between two configs
+ *   lua/config   everything about keys: the rows, checks, relations between keys, notes, effective values
+ *   config.c     reads the file and runs it, then runs lua/config on what it returned
+ *   file.c       what the file can call: env() and file()
+ *   ask.c        what lua/config asks C: layouts, stores, forms, addresses, clients, policies, permissions
+ *   fill.c       the struct's members, filled from the rows
+ *   segments.c   which row of segments may have a tag
  *
+ * The members of the structs, and their rows in fill.c, are made of lua/config/schema.lua (config/keys.h).
  * Texts belong to the config and live as long as it does. */
 #ifndef VS_CONFIG_H
 #define VS_CONFIG_H
 
+#include "config/keys.h"
 #include "log/log.h"
 #include "policy/policy.h"
 #include "vesta.h"
@@ -34,8 +27,6 @@
 #define VS_CONF_LISTEN_MAX 8
 #define VS_CONF_TOKENS_MAX 64
 #define VS_CONF_HOSTS_MAX 64
-#define VS_CONF_NOTES_MAX 64
-#define VS_CONF_KEYS_MAX 80 /* rows of the schema */
 
 enum vs_origin {
     VS_FROM_DEFAULT,
@@ -57,94 +48,54 @@ struct vs_conf_policy {
     struct vs_policy_text text; /* as it was read and tried */
 };
 
-/* Numbers are -1 and texts NULL where nothing was said and no default is a value, unless said otherwise.
- * `origin` is indexed by the schema's rows. */
+/* Without a value and a default, a text is NULL, and a number is one less than its minimum: -1 or 0.  A switch is 0 or
+ * 1, and a choice the index of its word. */
 
 struct vs_conf_store { /* stores.NAME */
     const char *name;
-    unsigned char origin[VS_CONF_KEYS_MAX];
-    const char *uri, *auth, *password;
-    int64_t tls; /* 1: verify, 0: off */
+    VS_CONF_STORE_MEMBERS
 };
 
-/* A namespace as it was asked for; the server has it from here: struct vs_namespace is what becomes of it. */
+/* A namespace of the config.  The server's struct vs_namespace is made of it. */
 struct vs_conf_namespace { /* namespaces.NAME */
     const char *name;
-    unsigned char origin[VS_CONF_KEYS_MAX];
-    struct vesta_opts opts;     /* to open it with; zero where nothing was said */
-    const char *leased_as;      /* the namespace of the store that it draws from; NULL: the one of its name */
-    const char *store;          /* as written: a URI, or the name of one under stores; NULL: opts.store is NULL, too */
-    int64_t wait_ms_max;        /* how long a request may wait before the policy is asked; -1: the server's default */
-    int64_t policy_wait_ms_max; /* how long a policy may keep it waiting, in all */
-    int64_t rate, requests;     /* a second, of all clients; 0: as many as there are */
-    struct vs_conf_policy policy, shadow; /* shadow: is tried without being obeyed */
-    struct vs_conf_list policy_env;       /* variables that its policy may read */
+    struct vesta_opts opts; /* to open it with */
+    const char *store;      /* as written: a URI, or the name of one under stores; NULL: opts.store is NULL, too */
+    VS_CONF_NAMESPACE_MEMBERS
 };
 
 enum vs_conf_order { VS_CONF_TREND, VS_CONF_STRICT, VS_CONF_DENSE };
 
 struct vs_conf_segment { /* segments[I] */
     const char *name;    /* its place: "1" */
-    unsigned char origin[VS_CONF_KEYS_MAX];
-    const char *store, *table;
-    const char *form, *zone; /* how its numbers are written; form NULL: in digits */
-    int64_t order;           /* enum vs_conf_order */
-    int64_t step;            /* 0: a tag's row says it */
-    int64_t step_max, wait_ms_max;
-    struct vs_conf_list stores, tags;
-    /* from there: what to open, one or several */
+    VS_CONF_SEGMENT_MEMBERS
+    /* the stores to open, one or several */
     const char *uri[VS_CONF_SEGMENT_STORES_MAX], *secret[VS_CONF_SEGMENT_STORES_MAX];
     int uri_count;
 };
 
-/* How what file() read begins, as a message would show it: that may be a secret, whatever key it was given to. */
-#define VS_CONF_READS_MAX 32
-#define VS_CONF_READ_BYTES 32
-
 struct vs_accounts;
+struct vs_conf_text;
 
 struct vs_config {
-    const char *name; /* the file's path; NULL: there is none */
-    unsigned char origin[VS_CONF_KEYS_MAX];
-    struct vs_conf_namespace *ns; /* `default` first, then by name; the first serves who names none */
+    const char *name;             /* the file's path; NULL: there is none */
+    struct vs_conf_namespace *ns; /* `default` first, then by name; a request without a namespace gets the first */
     struct vs_conf_store *store;
     struct vs_conf_segment *segment;
     int ns_count, store_count, segment_count;
-    struct vs_conf_list http, resp, admin; /* addresses; none: off */
-    const char *resp_password, *admin_token;
-    const char *clients_file;     /* who may ask; NULL: nobody has a name */
-    struct vs_accounts *clients;  /* as it was read */
-    int64_t open;                 /* other machines may ask without a secret */
-    const char *tls_certificate, *tls_key, *tls_client_ca; /* files */
-    int64_t tls_client_certificates;                       /* enum vs_tls_asks */
-    int64_t tls_version;                                   /* 0: 1.2 or 1.3; 1: 1.3 */
-    const char *http_socket_mode, *resp_socket_mode, *admin_socket_mode; /* octal */
-    int64_t http_idle_ms_max, resp_idle_ms_max, resp_auth_ms_max;
-    int64_t threads;
-    int64_t connections_max, http_connections_max, resp_connections_max, admin_connections_max;
-    int64_t address_connections_max, memory_mib_max;
-    int64_t address_rate, address_requests; /* of each address, a second; 0: as many as it likes */
-    int64_t http_n_max, resp_n_max, http_blocks_max, resp_blocks_max; /* blocks: -1: the server's, 0: none */
-    int64_t log_level;  /* enum vs_log_level */
-    int64_t log_format; /* 0: logfmt, 1: JSON */
-    const char *log_file, *log_access;
-    const char *user, *group;          /* to become after binding */
-    struct vs_conf_list tinyid_tokens; /* none: none is asked for */
-    struct vs_conf_list hosts;         /* names that HTTP clients may call this server by */
-    struct vs_conf_list origins;       /* whose pages may ask */
-    struct vs_conf_list proxies;       /* balancers that say whose connection it is */
-    int64_t http_state;                /* 0: what tells of the server's state is the admin's alone */
-    int64_t leaf_any_key, start_wait_ms_max;
-    int64_t single_host; /* nobody else gives ids of these namespaces */
-    char read[VS_CONF_READS_MAX][VS_CONF_READ_BYTES];
-    int read_count;
-    const char *note[VS_CONF_NOTES_MAX]; /* warnings */
-    int note_count;
-    struct vs_conf_text *texts; /* place.c's */
+    VS_CONF_MEMBERS
+    struct vs_accounts *clients;   /* the clients in clients_file; NULL: there is no such file */
+    struct vs_conf_list notes;     /* warnings */
+    const char *unnumbered;        /* why no address may be reachable by other machines: a namespace issues ids of a worker id
+                                      that another host may have drawn, too; NULL: none does */
+    const char *closed;            /* why no address of HTTP may be reachable by them: any client could get ids; or NULL */
+    const char *said;              /* the values that are no defaults, packed by lua/config/effective.lua */
+    size_t said_length;
+    struct vs_conf_text *texts; /* config.c's */
 };
 
-/* A command line's word on a key: {"--threads", "threads", "2"}.  "namespaces.*.layout" is of the one namespace there
- * is without a file. */
+/* A flag of the command line: {"--threads", "threads", "2"}.  "namespaces.*.layout" is of the one namespace there is
+ * without a file. */
 struct vs_conf_flag {
     const char *flag, *key, *text;
 };
@@ -163,6 +114,11 @@ struct vs_conf_opts {
 int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, struct vesta_error *err);
 void vs_config_free(struct vs_config *config); /* may be NULL */
 
+/* A file's path for a message: its end, without anything that could break a line. */
+#define VS_CONF_SHOWN_MAX 160
+#define VS_CONF_SHOWN(path) vs_conf_shown((path), (char[VS_CONF_SHOWN_MAX]){0})
+const char *vs_conf_shown(const char *path, char *buf);
+
 /* Whether a row of segments serves every tag of its table. */
 bool vs_conf_segment_is_any(const struct vs_conf_segment *segment);
 bool vs_conf_segment_has(const struct vs_conf_segment *segment, const char *tag); /* by name */
@@ -172,23 +128,15 @@ const char *vs_conf_segment_table(const struct vs_conf_segment *segment);
 int vs_conf_segment_of(const struct vs_config *config, const char *tag, const struct vs_conf_segment **segment,
                        struct vesta_error *err);
 
-/* Whether no namespace gives ids of a number that another host may have drawn as well; else *why says which does, and
- * what to do, in flags or in a config.  For who listens where other machines can reach it. */
-#define VS_NUMBERED_WHY_MAX 640
-bool vs_config_is_numbered(const struct vs_config *config, bool by_flags, char *why, size_t size);
-
-/* Why such an address of HTTP is not served as it is; NULL: it is said who may ask there. */
-const char *vs_config_closed(const struct vs_config *config, bool by_flags);
-
-/* An effective value, and where it came from. */
+/* An effective value, and its origin. */
 struct vs_conf_value {
     const char *path;                /* namespaces.orders.wait_ms_max */
-    const char *text;                /* as text, secrets included; NULL: nothing was said, see `absent` */
+    const char *text;                /* as text, secrets included; NULL: there is none, see `absent` */
     const char *absent;              /* in words, what then holds */
     const struct vs_conf_list *list; /* of a key that may have several values, else NULL */
     enum vs_origin origin;
     const char *variable; /* the environment variable of the key, or NULL */
-    const char *by;       /* in words, who said so, where more is known than the origin; or NULL */
+    const char *by;       /* in words, the source, if more is known than the origin; or NULL */
     bool is_secret;
     bool is_bare; /* a number, true or false: JSON has it without quotes */
 };
@@ -198,7 +146,7 @@ typedef void vs_conf_visit(void *self, const struct vs_conf_value *value);
 int vs_config_each(const struct vs_config *config, vs_conf_visit *visit, void *self);
 
 /* Which keys differ that only a restart changes: "threads, http.listen", cut with "..." where buf is too small.
- * Returns how many; 0: a reload is all that is needed. */
+ * Returns how many; 0: a reload is all that is needed.  Without memory it reports one difference, without a name. */
 int vs_config_differences(const struct vs_config *old, const struct vs_config *new_, char *buf, size_t size);
 
 #endif

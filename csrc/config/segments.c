@@ -1,6 +1,6 @@
 /* segments.c -- rows of a config's segments: which tags they may have, and where. */
 #include "base/error.h"
-#include "config/schema.h"
+#include "config/config.h"
 
 #include <string.h>
 

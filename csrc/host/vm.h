@@ -32,6 +32,9 @@ int vs_lua_boot(struct vs_lua *lua, lua_CFunction body, void *arg, struct vesta_
 /* The chunk of the program's own Lua: a message about a spent limit never names a line of it. */
 #define VS_LUA_OWN_CHUNK "=[vesta]"
 
+/* The program's own Lua runs from here on: only its memory is limited.  No foreign code may run in the state again. */
+void vs_lua_trust(struct vs_lua *lua, size_t memory_bytes);
+
 /* Calls body(L) with one argument, `arg` as light userdata, within a new budget; body may raise.  The stack is empty
  * afterwards.  Anything but VS_CALL_OK: err says what happened, with file and line where there is one; its code is
  * VESTA_EOPTION, or VESTA_ENOMEM where the machine, not the limit, had no more memory. */

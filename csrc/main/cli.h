@@ -11,7 +11,6 @@
     C(gen, 10) \
     C(explain, 20) \
     C(serve, 90) \
-    C(check, 110) \
     C(audit, 200)
 /* clang-format on */
 

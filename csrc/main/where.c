@@ -240,8 +240,8 @@ int vs_where_print(const struct vs_where *where) {
 
 /* Of a config's values for the namespace those that a generator has, apart from what was found already. */
 static void print_option(void *self, const struct vs_conf_value *value) {
-#define MEMBER(type, member, kind, max, flag, ...) {#member, "--" flag},
-    static const struct { const char *name, *flag; } members[] = {VESTA_NAMESPACE_OPTIONS(MEMBER)};
+#define MEMBER(type, member, ...) #member,
+    static const char *const members[] = {VESTA_NAMESPACE_OPTIONS(MEMBER)};
 #undef MEMBER
     const struct vs_where *where = self;
     const char *name = where->text[VS_W_NAMESPACE], *dot = strrchr(value->path, '.');
@@ -253,11 +253,8 @@ static void print_option(void *self, const struct vs_conf_value *value) {
     row.path = dot + 1;
     for (int i = 0; i < VS_W_WORDS; i++)
         if (where->text[i] && strcmp(words[i].name, row.path) == 0) return;
-    for (size_t i = 0; i < VS_COUNT(members); i++) {
-        if (strcmp(members[i].name, row.path) != 0) continue;
-        if (row.origin == VS_FROM_FLAG) row.by = members[i].flag;
-        vs_effective_print(&row, where->json);
-    }
+    for (size_t i = 0; i < VS_COUNT(members); i++)
+        if (strcmp(members[i], row.path) == 0) vs_effective_print(&row, where->json);
 }
 
 static int print_options(struct vs_where *where, const struct vesta_opts *opts) {

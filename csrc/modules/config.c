@@ -1,7 +1,9 @@
-/* config.c -- the module `config`: where a server's admin routes are, for the commands in lua/cli. */
+/* config.c -- the module `config`: a config's values, and where a server's admin routes are, for the commands in lua/cli. */
 #include "config/config.h"
 #include "modules/host.h"
 #include "serve/effective.h"
+#include "serve/serving.h"
+#include "store/store.h"
 
 #include <lauxlib.h>
 #include <string.h>
@@ -20,6 +22,13 @@ static const char *config_part(lua_State *L, int part) {
     const char *text = luaL_checkstring(L, -1);
     lua_pop(L, 1);
     return text;
+}
+
+static int config_push_error(lua_State *L, const struct vesta_error *err) {
+    lua_pushnil(L);
+    lua_pushstring(L, err->text);
+    lua_pushstring(L, vesta_code_name(err->code));
+    return 3;
 }
 
 /* Reads the config of the arguments 1 and 2: a path or nil, and rows as { "--admin", "admin.listen", text }.
@@ -56,11 +65,8 @@ static int config_admin(lua_State *L) {
 
 static void config_show_value(void *self, const struct vs_conf_value *value) {
     const struct config_flags *flags = self;
-    struct vs_conf_value row = *value;
-    bool is_token = strcmp(row.path, "admin.token") == 0;
-    if (!is_token && strcmp(row.path, "admin.listen") != 0) return;
-    if (row.origin == VS_FROM_FLAG) row.by = is_token ? "--token-file" : "--admin";
-    vs_effective_print(&row, flags->is_json);
+    if (strcmp(value->path, "admin.token") == 0 || strcmp(value->path, "admin.listen") == 0)
+        vs_effective_print(value, flags->is_json);
 }
 
 /* config.show_admin(path, flags, by, json) -> exit code.  `by`: the variable or the flag that names the path. */
@@ -79,8 +85,53 @@ static int config_show_admin(lua_State *L) {
     return 1;
 }
 
+/* The config of a file, or NULL with nil, the text and the code pushed. */
+static struct vs_config *config_of(lua_State *L) {
+    struct vs_config *config = NULL;
+    struct vesta_error err;
+    if (vs_config_read(&(struct vs_conf_opts){.path = luaL_checkstring(L, 1)}, &config, &err) == VESTA_OK) return config;
+    config_push_error(L, &err);
+    return NULL;
+}
+
+/* config.read(path) -> its values as lua/config/effective.lua packs them, notes, the path for a message
+ * | nil, text, code.  A certificate is tried, too. */
+static int config_read_file(lua_State *L) {
+    struct vesta_error err;
+    struct vs_config *config = config_of(L);
+    if (!config) return 3;
+    if (vs_secure_try(config, &err) != VESTA_OK) {
+        vs_config_free(config);
+        return config_push_error(L, &err);
+    }
+    lua_pushlstring(L, config->said, config->said_length);
+    lua_createtable(L, config->notes.count, 0);
+    for (int i = 0; i < config->notes.count; i++) {
+        lua_pushstring(L, config->notes.text[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_pushstring(L, VS_CONF_SHOWN(config->name));
+    vs_config_free(config);
+    return 3;
+}
+
+/* config.show(path, json) -> exit code | nil, text, code.  Prints its values and their origins. */
+static int config_show(lua_State *L) {
+    struct vs_config *config = config_of(L);
+    if (!config) return 3;
+    lua_pushinteger(L, vs_effective_config(config, lua_toboolean(L, 2)));
+    vs_config_free(config);
+    return 1;
+}
+
+/* config.public(uri) -> the URI without its password */
+static int config_public(lua_State *L) {
+    return lua_pushstring(L, vs_store_public(luaL_checkstring(L, 1), (char[VS_URI_MAX]){0})), 1;
+}
+
 int host_open_config(lua_State *L) {
-    static const luaL_Reg functions[] = {{"admin", config_admin}, {"show_admin", config_show_admin}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"admin", config_admin},     {"public", config_public}, {"read", config_read_file},
+                                         {"show", config_show},       {"show_admin", config_show_admin}, {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;
 }

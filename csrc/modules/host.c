@@ -1,6 +1,8 @@
 /* host.c -- one Lua state for the commands of the program.  Knows no command. */
 #include "modules/host.h"
 
+#include "config/layer.h"
+
 #include "base/array.h"
 #include "policy/policy.h"
 #include "policy/shipped.h"
@@ -38,6 +40,12 @@ bool host_load(lua_State *L, const char *module) {
         policy ? (struct host_file){policy->name, policy->text, policy->length} : (struct host_file){0};
     const struct host_file *file = policy ? &shipped : NULL;
     const char *folder = "lua/vesta/policy";
+    const struct vs_shipped *layer = policy ? NULL : vs_conf_file(module);
+    if (layer) {
+        shipped = (struct host_file){layer->name, layer->text, layer->length};
+        file = &shipped;
+        folder = "lua/config";
+    }
     if (strcmp(module, "vesta") == 0) module = "vesta.init";
     for (size_t i = 0; !file && i < VS_COUNT(host_folders); i++) {
         size_t length = strlen(host_folders[i].prefix);
@@ -117,6 +125,7 @@ static lua_State *host_state(void) {
     host_preload(L, "facts", host_open_facts);
     host_preload(L, "clients", host_open_clients);
     host_preload(L, "config", host_open_config);
+    host_preload(L, "config.options", vs_conf_open_options);
     host_preload(L, "wire", host_open_wire);
     host_preload(L, "sandbox", host_open_sandbox);
     host_preload(L, "screen", host_open_screen);

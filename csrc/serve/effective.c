@@ -1,7 +1,6 @@
 /* effective.c -- what holds, and who said so, for people and for programs; see effective.h. */
 #include "serve/effective.h"
 
-#include "base/array.h"
 #include "mapping/mapping.h"
 #include "os/files.h"
 #include "store/store.h"
@@ -92,42 +91,11 @@ void vs_effective_folders(int json) {
 
 /* ------------------------------------------------------------------ a config */
 
-struct visit {
-    const struct vs_conf_opts *opts;
-    int json;
-};
-
-/* Whether `path` is of a flag's key: namespaces.*.policy is of the only one there is. */
-static bool is_of(const char *path, const char *key) {
-    const char *star = strchr(key, '*'), *dot = strrchr(path, '.');
-    if (!star) return strcmp(path, key) == 0;
-    return strncmp(path, key, (size_t)(star - key)) == 0 && dot && strcmp(dot, star + 1) == 0;
+static void print_value(void *self, const struct vs_conf_value *value) {
+    vs_effective_print(value, *(const int *)self);
 }
 
-#define FLAG_ROW(type, member, kind, max, flag, ...) {"namespaces.*." #member, "--" flag},
-
-static const char *flag_of(const struct vs_conf_opts *opts, const char *path) {
-    static const struct { const char *key, *flag; } rows[] = {VESTA_NAMESPACE_OPTIONS(FLAG_ROW)};
-    for (int i = 0; i < opts->flag_count; i++)
-        if (is_of(path, opts->flag[i].key)) return opts->flag[i].flag;
-    for (size_t i = 0; i < VS_COUNT(rows); i++)
-        if (is_of(path, rows[i].key)) return rows[i].flag;
-    return NULL;
-}
-
-static void visit_value(void *self, const struct vs_conf_value *value) {
-    const struct visit *visit = self;
-    struct vs_conf_value row = *value;
-    bool is_variable = visit->opts->store_variable && is_of(row.path, "namespaces.*.store");
-    if (row.origin == VS_FROM_FLAG && is_variable)
-        row.origin = VS_FROM_ENV, row.variable = visit->opts->store_variable;
-    else if (row.origin == VS_FROM_FLAG)
-        row.by = flag_of(visit->opts, row.path);
-    vs_effective_print(&row, visit->json);
-}
-
-int vs_effective_config(const struct vs_config *config, const struct vs_conf_opts *opts, int json) {
-    struct visit visit = {opts, json};
+int vs_effective_config(const struct vs_config *config, int json) {
     vs_effective_folders(json);
-    return vs_config_each(config, visit_value, &visit) == VESTA_OK ? VS_DONE : (vs_say("no memory"), VS_FAILED);
+    return vs_config_each(config, print_value, &json) == VESTA_OK ? VS_DONE : (vs_say("no memory"), VS_FAILED);
 }

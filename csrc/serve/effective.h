@@ -15,8 +15,7 @@ void vs_effective_print(const struct vs_conf_value *value, int json);
 /* The folders that `<state>` and `<maps>` stand for in other values. */
 void vs_effective_folders(int json);
 
-/* Every value of a config, as vs_config_read has read it of `opts`, and the folders.  VS_DONE, or an exit code after a
- * message. */
-int vs_effective_config(const struct vs_config *config, const struct vs_conf_opts *opts, int json);
+/* Every value of a config, and the folders.  VS_DONE, or an exit code after a message. */
+int vs_effective_config(const struct vs_config *config, int json);
 
 #endif

@@ -10,7 +10,6 @@
 #include "serve/serving.h"
 #include "store/store.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,72 +19,47 @@ _Static_assert(VS_GUARDED_MAX >= 2 * VS_NAMESPACES_MAX, "the map of each namespa
 _Static_assert(VS_CONF_NAMESPACES_MAX == VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
                "the server has room for what a config may hold");
 
-/* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */
-struct flags {
-    const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
-        *log_file, *access_log, *policy, *shadow_policy, *policy_env, *wait_ms, *connections, *address_connections,
-        *memory_mib, *start_wait_ms, *hosts, *origins, *clients, *proxies, *certificate, *key, *client_ca,
-        *client_certificates;
-    int open, single_host, no_state, effective, json;
-};
-
 /* ------------------------------------------------------------------ reading flags */
+
+enum flag_kind { FLAG_TEXT, FLAG_SWITCH, FLAG_SECRET };
+#define FLAG_WORD FLAG_TEXT
+#define FLAG_FIELDS FLAG_TEXT
+#define FLAG_INTEGER FLAG_TEXT
+#define FLAG_CHOICE FLAG_TEXT
+#define FLAG_LIST FLAG_TEXT
+#define FLAG_SECRETS FLAG_TEXT
+#define FLAG_POLICY FLAG_TEXT
+#define FLAG_ROW(kind, flag, key, ...) {FLAG_##kind, flag, "--" flag, key, __VA_ARGS__},
+
+/* The flags of a config's keys, made of lua/config/schema.lua.  `says`: what a switch sets its key to. */
+static const struct flag_row {
+    enum flag_kind kind;
+    const char *name, *dashed, *key, *value, *help, *says;
+} flag_rows[] = {VS_CONF_FLAGS(FLAG_ROW)};
+
+#define FLAGS ((int)VS_COUNT(flag_rows))
+_Static_assert(VS_COUNT(flag_rows) <= VS_SERVING_FLAGS_MAX, "a server has room for every flag");
+
+/* Flags as they were written: lua/config checks them, as it checks the file's values. */
+struct flags {
+    const char *text[VS_SERVING_FLAGS_MAX];
+    int is_on[VS_SERVING_FLAGS_MAX], effective, json;
+};
 
 static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc, char **argv) {
     struct vesta_opts *const opts = &serving->opts;
-    const struct vs_option table[] = {
-        {"config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL},
-        VS_TEXT("http", &flags->http, "ADDR",
-                "HOST:PORT, [IPv6]:PORT, either with tls: before it, unix:PATH or off (default: 127.0.0.1:8088)"),
-        VS_TEXT("http-idle-ms", &flags->http_idle_ms, "MS",
-                "how long an HTTP client may be idle before it is disconnected (default: 60000)"),
-        VS_TEXT("http-hosts", &flags->hosts, "NAME,...",
-                "names with a dot by which browsers and proxies may call the server, or *"),
-        VS_TEXT("allow-origins", &flags->origins, "ORIGIN,...",
-                "origins whose pages may ask for ids and read them (default: none)"),
-        VS_SWITCH("no-http-state", &flags->no_state, "/metrics, /readyz and /version are on --admin alone"),
-        VS_TEXT("resp", &flags->resp, "ADDR", "the Redis protocol's address, or off (default: 127.0.0.1:8089)"),
-        VS_TEXT("resp-password-file", &flags->password_file, "FILE",
-                "the password that Redis clients must give, alone on a line (default: none)"),
-        VS_TEXT("resp-idle-ms", &flags->resp_idle_ms, "MS",
-                "how long a Redis client may be idle before it is disconnected (default: 300000)"),
-        VS_TEXT("admin", &flags->admin, "ADDR", "the address of the admin routes (default: off)"),
-        VS_TEXT("tls-certificate", &flags->certificate, "FILE", "the certificate for tls:ADDR, with its chain (default: none)"),
-        VS_TEXT("tls-key", &flags->key, "FILE", "its private key (default: none)"),
-        VS_TEXT("tls-client-ca", &flags->client_ca, "FILE", "who may sign clients' certificates (default: none)"),
-        VS_TEXT("tls-client-certificates", &flags->client_certificates, "off|optional|required", "whether they show one (default: off)"),
-        VS_TEXT("clients", &flags->clients, "FILE",
-                "who may ask, as `vesta client` writes it (default: nobody has a name)"),
-        VS_SWITCH("open", &flags->open, "whoever reaches --http may have ids, also from other machines"),
-        VS_TEXT("proxies", &flags->proxies, "NETWORK,...",
-                "balancers, whose connections begin with a PROXY protocol v2 header (default: none)"),
-        VS_TEXT("connections", &flags->connections, "N",
-                "how many connections HTTP and Redis clients may have together (default: 10000)"),
-        VS_TEXT("address-connections", &flags->address_connections, "N",
-                "how many of them one address may have at each protocol (default: half)"),
-        VS_TEXT("memory-mib", &flags->memory_mib, "N", "how much memory clients may hold (default: 128)"),
-        VS_TEXT("threads", &flags->threads, "N", "event loops, one per thread (default: 1)"),
-        VS_TEXT("wait-ms", &flags->wait_ms, "MS",
-                "how long a request may wait for an id (default: 1500; 100 with a policy)"),
-        VS_TEXT("start-wait-ms", &flags->start_wait_ms, "MS",
-                "how long to wait for a worker number before giving up (default: 0, for ever)"),
-        VS_SWITCH("single-host", &flags->single_host, "no other machine gives ids of this namespace"),
-        VS_TEXT("policy", &flags->policy, "NAME|FILE",
-                "the policy that decides about longer pauses; HUP reloads it (default: none)"),
-        VS_TEXT("shadow-policy", &flags->shadow_policy, "NAME|FILE",
-                "a policy that is asked, told and not obeyed (default: none)"),
-        VS_TEXT("policy-env", &flags->policy_env, "NAME,...",
-                "the environment's variables that it may read (default: none)"),
-        VS_TEXT("user", &flags->user, "NAME[:GROUP]", "the user to switch to once the addresses are bound"),
-        VS_TEXT("log-level", &flags->level, "debug|info|warn|error",
-                "the least severe level that is logged (default: info)"),
-        VS_TEXT("log-format", &flags->format, "logfmt|json", "how an event is written (default: logfmt)"),
-        VS_TEXT("log-file", &flags->log_file, "FILE", "where events go (default: stderr); USR1 reopens it"),
-        VS_TEXT("access-log", &flags->access_log, "FILE", "a line for each request goes there (default: none)"),
-        VS_GENERATOR_OPTIONS,
-        VS_EFFECTIVE(&flags->effective),
-        VS_SWITCH("json", &flags->json, "with --effective: JSON objects"),
-        {NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL}};
+    const struct vs_option config = {
+        "config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL};
+    const struct vs_option rest[] = {VS_GENERATOR_OPTIONS, VS_EFFECTIVE(&flags->effective),
+                                     VS_SWITCH("json", &flags->json, "with --effective: JSON objects")};
+    struct vs_option table[VS_OPTIONS_MAX] = {config};
+    _Static_assert(1 + VS_COUNT(flag_rows) + VS_COUNT(rest) < VS_OPTIONS_MAX, "the table has room for every option");
+    for (int i = 0; i < FLAGS; i++) {
+        const struct flag_row *row = &flag_rows[i];
+        table[1 + i] = row->kind == FLAG_SWITCH ? (struct vs_option)VS_SWITCH(row->name, &flags->is_on[i], row->help)
+                                                : (struct vs_option)VS_TEXT(row->name, &flags->text[i], row->value, row->help);
+    }
+    memcpy(&table[1 + FLAGS], rest, sizeof rest);
     int rc = vs_options(table, argc, argv);
     if (rc != VS_GO) return rc;
     if (flags->json && !flags->effective) return vs_usage("--json goes with --effective");
@@ -103,69 +77,41 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
 #define GIVEN_CHOICE(member) opts->member
 #define GIVEN_AHEAD(member) opts->member
 #define GIVEN_SWITCH(member) opts->member
-#define GIVEN(type, member, kind, max, flag, ...) {GIVEN_##kind(member), flag, #member},
+#define GIVEN(type, member, kind, max, flag, ...) {GIVEN_##kind(member), flag, "." #member},
 
-/* A config may have several namespaces: flags of one would be a riddle. */
+static int refuse_with_config(const char *flag, const char *key) {
+    return vs_usage("--%s and --config cannot be combined: in the config it is namespaces.NAME%s", flag, key);
+}
+
+/* A config may have several namespaces, so a flag does not say which one it is about. */
 static int refuse_namespace_flags(const struct vesta_opts *opts, const struct flags *flags) {
     const struct {
         bool given;
         const char *flag, *key;
-    } rows[] = {VESTA_NAMESPACE_OPTIONS(GIVEN){opts->namespace_, "namespace", NULL},
-                {flags->wait_ms, "wait-ms", "wait_ms_max"},
-                {flags->policy, "policy", "policy"},
-                {flags->shadow_policy, "shadow-policy", "shadow_policy"},
-                {flags->policy_env, "policy-env", "policy_env"}};
+    } rows[] = {VESTA_NAMESPACE_OPTIONS(GIVEN){opts->namespace_, "namespace", ""}};
     for (size_t i = 0; i < VS_COUNT(rows); i++)
-        if (rows[i].given)
-            return vs_usage("--%s and --config cannot be combined: in the config it is namespaces.NAME%s%s",
-                            rows[i].flag, rows[i].key ? "." : "", rows[i].key ? rows[i].key : "");
+        if (rows[i].given) return refuse_with_config(rows[i].flag, rows[i].key);
+    for (int i = 0; i < FLAGS; i++) {
+        const char *star = strchr(flag_rows[i].key, '*');
+        if (flags->text[i] && star) return refuse_with_config(flag_rows[i].name, star + 1);
+    }
     return VS_GO;
 }
 
-static void add_flag(struct vs_serving *serving, const char *flag, const char *key, const char *text) {
-    if (!text) return;
-    assert(serving->conf.flag_count < VS_SERVING_FLAGS_MAX);
-    serving->conf_flag[serving->conf.flag_count++] = (struct vs_conf_flag){flag, key, text};
-}
-
 static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
-    const char *password = NULL;
     int rc = VS_GO;
-    if (flags->password_file) rc = vs_read_secret("--resp-password-file", flags->password_file, &password);
-    serving->password_file = flags->password_file;
     serving->conf.flag = serving->conf_flag;
     serving->conf.opts = &serving->opts;
-    add_flag(serving, "--http", "http.listen", flags->http);
-    add_flag(serving, "--http-hosts", "http.hosts", flags->hosts);
-    add_flag(serving, "--allow-origins", "http.allow_origins", flags->origins);
-    add_flag(serving, "--no-http-state", "http.state", flags->no_state ? "false" : NULL);
-    add_flag(serving, "--resp", "resp.listen", flags->resp);
-    add_flag(serving, "--resp-password-file", "resp.password", password);
-    add_flag(serving, "--http-idle-ms", "http.idle_ms_max", flags->http_idle_ms);
-    add_flag(serving, "--resp-idle-ms", "resp.idle_ms_max", flags->resp_idle_ms);
-    add_flag(serving, "--admin", "admin.listen", flags->admin);
-    add_flag(serving, "--tls-certificate", "tls.certificate", flags->certificate);
-    add_flag(serving, "--tls-key", "tls.key", flags->key);
-    add_flag(serving, "--tls-client-ca", "tls.client_ca", flags->client_ca);
-    add_flag(serving, "--tls-client-certificates", "tls.client_certificates", flags->client_certificates);
-    add_flag(serving, "--clients", "clients", flags->clients);
-    add_flag(serving, "--open", "open", flags->open ? "true" : NULL);
-    add_flag(serving, "--proxies", "proxies", flags->proxies);
-    add_flag(serving, "--connections", "connections_max", flags->connections);
-    add_flag(serving, "--address-connections", "address_connections_max", flags->address_connections);
-    add_flag(serving, "--memory-mib", "memory_mib_max", flags->memory_mib);
-    add_flag(serving, "--threads", "threads", flags->threads);
-    add_flag(serving, "--single-host", "single_host", flags->single_host ? "true" : NULL);
-    add_flag(serving, "--start-wait-ms", "start_wait_ms_max", flags->start_wait_ms);
-    add_flag(serving, "--user", "user", flags->user);
-    add_flag(serving, "--log-level", "log.level", flags->level);
-    add_flag(serving, "--log-format", "log.format", flags->format);
-    add_flag(serving, "--log-file", "log.file", flags->log_file);
-    add_flag(serving, "--access-log", "log.access", flags->access_log);
-    add_flag(serving, "--wait-ms", "namespaces.*.wait_ms_max", flags->wait_ms);
-    add_flag(serving, "--policy", "namespaces.*.policy", flags->policy);
-    add_flag(serving, "--shadow-policy", "namespaces.*.shadow_policy", flags->shadow_policy);
-    add_flag(serving, "--policy-env", "namespaces.*.policy_env", flags->policy_env);
+    for (int i = 0; rc == VS_GO && i < FLAGS; i++) {
+        const struct flag_row *row = &flag_rows[i];
+        const char *text = flags->is_on[i] ? row->says : flags->text[i];
+        if (!text) continue;
+        if (row->kind == FLAG_SECRET) {
+            serving->password_file = text;
+            rc = vs_read_secret(row->dashed, text, &text);
+        }
+        serving->conf_flag[serving->conf.flag_count++] = (struct vs_conf_flag){row->dashed, row->key, text};
+    }
     return rc;
 }
 
@@ -234,10 +180,10 @@ static void take_config(struct vs_serving *serving) {
     serving->app.admin_token = config->admin_token;
     serving->app.state_is_admins = !config->http_state;
     serving->app.leaf_any_key = config->leaf_any_key;
-    serving->app.host = config->hosts.text;
-    serving->app.host_count = config->hosts.count;
-    serving->app.origin = config->origins.text;
-    serving->app.origin_count = config->origins.count;
+    serving->app.host = config->http_hosts.text;
+    serving->app.host_count = config->http_hosts.count;
+    serving->app.origin = config->http_allow_origins.text;
+    serving->app.origin_count = config->http_allow_origins.count;
     take_proxies(serving, &config->proxies);
     serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
     serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
@@ -268,7 +214,7 @@ int vs_flags_read(struct vs_serving *serving, int argc, char **argv) {
     if (rc == VS_GO && serving->conf.path) rc = refuse_namespace_flags(&serving->opts, &flags);
     if (rc == VS_GO) rc = gather_flags(serving, &flags);
     if (rc == VS_GO) rc = read_config(serving);
-    if (rc == VS_GO && flags.effective) return vs_effective_config(serving->config, &serving->conf, flags.json);
+    if (rc == VS_GO && flags.effective) return vs_effective_config(serving->config, flags.json);
     if (rc == VS_GO) take_config(serving);
     return rc;
 }
@@ -295,8 +241,8 @@ static void tell_of_secrets(const struct vs_serving *serving) {
 }
 
 void vs_flags_tell(const struct vs_serving *serving) {
-    for (int i = 0; i < serving->config->note_count; i++)
-        vs_log(VS_LOG_WARN, serving->config->note[i], NULL);
+    for (int i = 0; i < serving->config->notes.count; i++)
+        vs_log(VS_LOG_WARN, serving->config->notes.text[i], NULL);
     tell_of_secrets(serving);
     if (serving->conf.path) return; /* a config reads what it likes */
     tell_of_variable("VESTA_CONFIG", "name the config with -c", NULL);

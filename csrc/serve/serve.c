@@ -38,10 +38,9 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
         return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
                         "or serve it on 127.0.0.1 or on unix:PATH",
                         at->address);
-    char why[VS_NUMBERED_WHY_MAX];
-    if (!vs_config_is_numbered(serving->config, !serving->conf.path, why, sizeof why))
-        return vs_usage("--%s %s: %s", vs_protocol_names[at->protocol], at->address, why);
-    const char *closed = vs_config_closed(serving->config, !serving->conf.path);
+    if (serving->config->unnumbered)
+        return vs_usage("--%s %s: %s", vs_protocol_names[at->protocol], at->address, serving->config->unnumbered);
+    const char *closed = serving->config->closed;
     if (at->protocol == VS_HTTP && closed) return vs_usage("--http %s: %s", at->address, closed);
     return VS_GO;
 }

@@ -80,7 +80,7 @@ static int probe_print(lua_State *L) {
     int code = probe_read_options(L, &options);
     if (code == VS_GO && vs_config_read(&options.conf, &config, &err) != VESTA_OK) code = vs_report(&err);
     if (code == VS_GO) {
-        code = vs_effective_config(config, &options.conf, host_get_flag(L, 1, "json"));
+        code = vs_effective_config(config, host_get_flag(L, 1, "json"));
         vs_config_free(config);
     }
     lua_pushinteger(L, code);
@@ -114,8 +114,8 @@ static int probe_config(lua_State *L) {
     lua_createtable(L, 0, 4);
     host_set_text(L, "user", config->user);
     lua_newtable(L);
-    for (int i = 0; i < config->note_count; i++) {
-        lua_pushstring(L, config->note[i]);
+    for (int i = 0; i < config->notes.count; i++) {
+        lua_pushstring(L, config->notes.text[i]);
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "notes");

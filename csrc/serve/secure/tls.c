@@ -50,7 +50,7 @@ static int open_server(const struct vs_config *config, const struct vs_tls *tls,
                                      .key = config->tls_key,
                                      .client_ca = config->tls_client_ca,
                                      .client_certificates = (enum vs_tls_asks)config->tls_client_certificates,
-                                     .is_1_3_only = config->tls_version != 0},
+                                     .is_1_3_only = config->tls_version_min != 0},
         server, err);
 }
 

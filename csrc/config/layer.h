@@ -1,0 +1,13 @@
+/* layer.h -- the modules of lua/config, for the program's other Lua states. */
+#ifndef VS_CONF_LAYER_H
+#define VS_CONF_LAYER_H
+
+#include "host/vm.h"
+
+/* The file of a module of lua/config, config.NAME; NULL: there is none. */
+const struct vs_shipped *vs_conf_file(const char *module);
+
+/* Opens the module config.options: the rows of vesta_options.h.  Stack: +1. */
+int vs_conf_open_options(lua_State *L);
+
+#endif

@@ -1,0 +1,133 @@
+--- check.lua -- `vesta check`: reads a config and prints what is wrong with it, a summary, or what a config may
+-- contain.  Knows no key but those of the summary.
+local cli = require "cli.lib.cli"
+local config = require "config"
+local effective = require "config.effective"
+local keys = require "config.keys"
+local schema = require "config.schema"
+local term = require "term"
+
+local LAYOUT_DEFAULT = "vesta-second"
+
+---------------------------------------------------------------- --keys
+
+local function print_keys(is_json)
+  for _, row in ipairs(schema.rows) do
+    local path = keys.path(row, row.part and (row.part.check and "NAME" or "I"))
+    local expected, without = keys.expected(row), row.default or row.without
+    if is_json then
+      local members = { { "key", path }, { "value", expected }, { row.default and "default" or "absent", without } }
+      if row.env then table.insert(members, { "variable", row.env }) end
+      table.insert(members, { "help", row.help })
+      cli.json(cli.object(members))
+    else
+      cli.printf("%s\n    %s\n    %s; without it: %s\n", path, row.help, expected, without)
+      if row.env then cli.printf("    in the environment: %s\n", row.env) end
+    end
+  end
+end
+
+---------------------------------------------------------------- the summary
+
+local function print_row(title, text) cli.printf("  %-14s  %s\n", title, text) end
+
+-- The options follow the name as a table.
+local function policy_name(text) return text and text:gsub(' {%[".*$', "") end
+
+local function namespace_text(name, namespace)
+  local text = name .. ": " .. (namespace.layout or LAYOUT_DEFAULT)
+  if namespace.leased_as then text = text .. ", leased as " .. namespace.leased_as end
+  if namespace.worker then text = text .. ", worker " .. namespace.worker end
+  if namespace.store then text = text .. ", store " .. config.public(namespace.store) end
+  if namespace.policy then text = text .. ", policy " .. policy_name(namespace.policy) end
+  if namespace.shadow_policy then text = text .. ", in shadow " .. policy_name(namespace.shadow_policy) end
+  return text
+end
+
+local function segment_text(said, place)
+  local function value(key) return effective.value(said, "segments.#." .. key, place) or "" end
+  return ("%s: %s of %s%s"):format(value "tags", value "table", value "store", value "stores")
+end
+
+local function print_summary(said, notes, shown)
+  cli.printf("%s: ok\n", shown)
+  for i, name in ipairs(said.namespaces.names) do
+    print_row(i == 1 and "namespaces" or "", namespace_text(name, said.namespaces.at[name]))
+  end
+  for i, place in ipairs(said.segments.names) do
+    print_row(i == 1 and "segments" or "", segment_text(said, place))
+  end
+  for _, protocol in ipairs { { "HTTP", "http" }, { "Redis protocol", "resp" }, { "admin", "admin" } } do
+    print_row(protocol[1], effective.value(said, protocol[2] .. ".listen") or "off")
+  end
+  for _, note in ipairs(notes) do print_row("note", note) end
+end
+
+local function print_summary_json(said, notes)
+  local list = {}
+  for i, note in ipairs(notes) do list[i] = cli.object { { "text", note } } end
+  cli.json(cli.object { { "ok", true }, { "namespaces", said.namespaces.names }, { "notes", list } })
+end
+
+local function print_wrong(text, code, is_json)
+  if not is_json then cli.fail("%s", text) end
+  cli.json(cli.object { { "ok", false }, { "error", text }, { "code", code } })
+  return 1
+end
+
+---------------------------------------------------------------- the command
+
+local function path_of(options, operands)
+  local stray = operands[options.config and 1 or 2]
+  if stray then cli.usage("unexpected operand %s; vesta check takes one config", term.shown(stray)) end
+  local path, variable = operands[1] or options.config, os.getenv "VESTA_CONFIG"
+  if not path and variable ~= "" then path = variable end
+  if not path then cli.usage "no config is given: vesta check FILE" end
+  return path
+end
+
+local function run(options, operands)
+  if options.keys then
+    if operands[1] or options.config or options.effective then cli.usage "--keys can be combined only with --json" end
+    return print_keys(options.json)
+  end
+  local path = path_of(options, operands)
+  if options.effective then
+    local code, text, name = config.show(path, options.json)
+    if not code then return print_wrong(text, name, options.json) end
+    return code
+  end
+  local packed, notes, shown = config.read(path)
+  if not packed then return print_wrong(notes, shown, options.json) end
+  local said = effective.open(packed)
+  if options.json then return print_summary_json(said, notes) end
+  return print_summary(said, notes, shown)
+end
+
+return {
+  order = 110,
+  line = "read a config and say what is wrong with it",
+  usage = "check [OPTION...] [-c] FILE",
+  about = [[
+Reads a config file as `vesta serve -c` does and shows the result, or what is wrong: the file, the
+line, the key, what was expected.  A config is a Lua file that returns a table.  Nothing is opened or
+claimed but the files of TLS.  Exit code 1 if it cannot be used.
+
+  $ vesta check /etc/vesta/vesta.lua
+  /etc/vesta/vesta.lua: ok
+    namespaces      orders: vesta-milli, worker 7
+  ...
+
+  $ vesta check /etc/vesta/vesta.lua
+  vesta check: /etc/vesta/vesta.lua:4: namespaces.orders.wait_ms is not a
+  key; did you mean wait_ms_max?
+]],
+  options = {
+    { name = "config", letter = "c", value = "FILE",
+      help = "the config, as other commands take it, in place of the operand FILE" },
+    { name = "effective", kind = "switch", help = "only show which values hold, and who said so" },
+    { name = "keys", kind = "switch", help = "list what a config may contain; takes no FILE" },
+    { name = "json", kind = "switch", help = "print JSON objects" },
+  },
+  run = run,
+}

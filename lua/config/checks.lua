@@ -1,0 +1,87 @@
+--- checks.lua -- whether a text may be the value of a key.  Each function returns nil, or an error that goes on from
+-- the key: "is 'x', which must be ...".  C knows layouts, stores and time zones (ask).
+local ask = require "config.ask"
+
+local checks = {}
+
+local STORE_NAME_MAX = 63
+local HOST_BYTES_MAX = 253 -- of a name in the DNS; a longer origin fits no reply's head
+
+local good_layouts = {} -- thousands of namespaces may have the same
+
+function checks.layout(text)
+  if good_layouts[text] then return nil end
+  local why = ask.layout(text)
+  good_layouts[text] = not why
+  return why and "is a " .. why
+end
+
+--- A relative path would start at the folder in which a service happens to run.
+function checks.path(text)
+  if text:find "^/" and not text:find "/$" then return nil end
+  return ("is '%s', which must be the path of a file that begins with /"):format(ask.quote(text))
+end
+
+function checks.address(text)
+  if not text:find "^unix:" or text:find "^unix:/" then return nil end
+  return ("has '%s': after unix: the path must begin with /"):format(ask.quote(text))
+end
+
+--- A store of this build that the URI has the form of, or a known store.  stores.lua reports a missing module.
+function checks.uri(text)
+  local store = ask.store(text)
+  if store and store.is_formed or not store and ask.is_known(text) then return nil end
+  local scheme = text:match "^[^:]*"
+  local rest = text:sub(#scheme + 1)
+  local is_path = store and store.is_local or rest:find "^:/[^/]" and not rest:find("[:@]", 2) or rest == ":/"
+  local shown = is_path and text or text:sub(1, #scheme + (rest ~= "" and 1 or 0)) -- what follows may be a password
+  return ("is '%s', which must be %s"):format(ask.quote(shown), ask.store_forms)
+end
+
+function checks.mode(text)
+  if text:find "^0?[0-7][0-7][0-7]$" then return nil end
+  return ("is '%s', which must be three octal digits, such as \"0660\""):format(ask.quote(text))
+end
+
+function checks.word(text)
+  if text:find "^[%w_-]*$" then return nil end
+  return ("is '%s', which must consist of A-Z a-z 0-9 _ -"):format(ask.quote(text))
+end
+
+function checks.store_name(text)
+  if #text <= STORE_NAME_MAX and text:find "^[%w_-]+$" then return nil end
+  return ("'%s' is not a store's name: use 1 to %d of A-Z a-z 0-9 _ -"):format(ask.quote(text), STORE_NAME_MAX)
+end
+
+function checks.host(text)
+  if text == "*" or #text <= HOST_BYTES_MAX and text:find "^[%w_.-]*[%w_-]$" then return nil end
+  return ("has '%s', which must be a name without a port, such as ids.example.com, or \"*\""):format(ask.quote(text))
+end
+
+function checks.proxy(text) return ask.proxy(text) end
+
+--- As browsers write it: an origin that is written in another way equals no browser's.
+function checks.origin(text)
+  if #text <= HOST_BYTES_MAX and text:find "^[a-z-]+://[a-z0-9_.:%[%]-]+$" then return nil end
+  return ("has '%s', which must be an origin as browsers write it: https://shop.example.com, in small letters, with a "
+    .. "port where it is another than the scheme's, and nothing behind it"):format(ask.quote(text))
+end
+
+function checks.namespace(text) return ask.namespace(text) end
+
+function checks.tag(text)
+  if text == "*" or not ask.namespace(text) then return nil end
+  return ("has '%s', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -"):format(ask.quote(text))
+end
+
+function checks.form(text)
+  local why = ask.form(text)
+  return why and "is a " .. why
+end
+
+function checks.zone(text)
+  local why = ask.zone(text)
+  return why and "cannot be used: " .. why
+end
+
+return checks

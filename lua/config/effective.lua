@@ -1,0 +1,180 @@
+--- effective.lua -- the values of a config with their origins, packed into one text that the config keeps: --effective
+-- shows them, and a reload compares two.  Defaults are not packed: the rows have them.
+local keys = require "config.keys"
+
+local effective = {}
+
+local SEPARATOR = "\31" -- between the texts of a list, which have no control characters
+
+---------------------------------------------------------------- packing
+
+--- The value as text; nil if there is none.
+function effective.text(value)
+  if type(value) == "table" then
+    if value.name then return value.options and value.name .. " " .. value.options or value.name end
+    return value[1] and table.concat(value, ", ")
+  end
+  return value ~= nil and tostring(value) or nil
+end
+
+local function text_of(value)
+  if type(value) == "table" and not value.name then return table.concat(value, SEPARATOR) end
+  return effective.text(value) or ""
+end
+
+-- Adds values, each as its key, origin and text, then "".  origin(key): nil is the file.
+local function pack_values(out, rows, entry, origin)
+  local count = #out
+  for key, value in next, entry do
+    if rows[key] then
+      out[count + 1], out[count + 2], out[count + 3] = key, origin and origin(key) or "file", text_of(value)
+      count = count + 3
+    end
+  end
+  out[count + 1] = ""
+end
+
+--- Packs what a file, a variable or a flag said of each key, as texts that end with a NUL, which no value contains: the
+-- values of no part, then for each part its names, each with its values, and "".
+function effective.pack(reading)
+  local out, top = {}, {}
+  for key in next, reading.origin do top[key] = reading.top[key] end
+  pack_values(out, keys.row, top, function(key) return reading.origin[key] end)
+  for _, part in ipairs(keys.parts) do
+    local list = reading[part.group]
+    for _, name in ipairs(list.names) do
+      local function origin(key) return reading.origin[keys.path(part.row[key], name)] end
+      out[#out + 1] = name
+      pack_values(out, part.row, list.at[name], #list.names == 1 and origin or nil) -- flags are of a single namespace
+    end
+    out[#out + 1] = ""
+  end
+  out[#out + 1] = ""
+  return table.concat(out, "\0")
+end
+
+-- What was packed: top[key], and by part names and at[name][key], each as text; origin[path], unless that is the file.
+local function unpack(packed)
+  local said = { top = {}, origin = {} }
+  local read = packed:gmatch "([^\0]*)\0"
+  local function read_values(into, rows, name)
+    for key in read do
+      if key == "" then break end
+      local origin = read()
+      into[key] = read()
+      if origin ~= "file" then said.origin[keys.path(rows[key], name)] = origin end
+    end
+    return into
+  end
+  read_values(said.top, keys.row)
+  for _, part in ipairs(keys.parts) do
+    local list = { names = {}, at = {} }
+    for name in read do
+      if name == "" then break end
+      list.names[#list.names + 1] = name
+      list.at[name] = read_values({}, part.row, name)
+    end
+    said[part.group] = list
+  end
+  return said
+end
+
+-- The value's text, a list's with `separator`; nil if there is none.
+local function value_of(said, row, name, separator)
+  local entry = name and said[row.group].at[name] or said.top
+  local text = entry[row.name] or row.default or ""
+  if text == "" then return nil end
+  return separator and text:gsub(SEPARATOR, separator) or text
+end
+
+--- What was packed, for effective.value; [group].names has the names of a part.
+effective.open = unpack
+
+--- The value of a key as text, a list's with commas; nil if there is none.  `name`: of the part's entry.
+function effective.value(said, key, name)
+  local row = keys.row[key]
+  return value_of(said, row, name, (row.kind == "list" or row.kind == "secrets") and ", ")
+end
+
+---------------------------------------------------------------- every value
+
+local function list_of(text)
+  local list = {}
+  for entry in (text or ""):gmatch("[^" .. SEPARATOR .. "]+") do list[#list + 1] = entry end
+  return list
+end
+
+local function visit_row(said, row, name, visit)
+  local path = keys.path(row, name)
+  local entry = name and said[row.group].at[name] or said.top
+  local origin, by = (said.origin[path] or entry[row.name] and "file:" or "default:"):match "^(%a+):(.*)$"
+  local list = row.kind == "list" and list_of(value_of(said, row, name)) or nil
+  visit(path, effective.value(said, row.key, name), row.without, list, origin, origin == "env" and by or row.env,
+    origin == "flag" and by or nil, keys.is_secret(row), row.kind == "integer" or row.kind == "switch")
+end
+
+--- Calls visit(path, text, absent, list, origin, variable, by, is_secret, is_bare) for each value, in the schema's
+-- order.
+function effective.each(packed, visit)
+  local said, done = unpack(packed), {}
+  for _, row in ipairs(require("config.schema").rows) do
+    if not row.part then
+      visit_row(said, row, nil, visit)
+    elseif not done[row.part] then
+      done[row.part] = true
+      for _, name in ipairs(said[row.group].names) do
+        for _, one in ipairs(row.part.rows) do visit_row(said, one, name, visit) end
+      end
+    end
+  end
+end
+
+---------------------------------------------------------------- two configs
+
+local function compare(old, new, rows, name, add)
+  for _, row in ipairs(rows) do
+    if not row.live and value_of(old, row, name) ~= value_of(new, row, name) then add(keys.path(row, name)) end
+  end
+end
+
+-- The entries of a part that are in one config only.
+local function add_strangers(list, other, group, add)
+  for _, name in ipairs(list.names) do
+    if not other.at[name] then add(group .. "." .. name) end
+  end
+end
+
+local function names_of(old, new)
+  local names = {}
+  local function add(path) names[#names + 1] = path end
+  for _, part in ipairs(keys.parts) do
+    add_strangers(old[part.group], new[part.group], part.group, add)
+    add_strangers(new[part.group], old[part.group], part.group, add)
+    for _, name in ipairs(new[part.group].names) do
+      if old[part.group].at[name] then compare(old, new, part.rows, name, add) end
+    end
+  end
+  compare(old, new, keys.top, nil, add)
+  return names
+end
+
+-- As many whole names as fit into a buffer of `size` bytes, then "...".
+local function fitting(names, size)
+  local all = table.concat(names, ", ")
+  if #all < size then return all end
+  local used = 0
+  for i = 1, #names do
+    local length = #table.concat(names, ", ", 1, i)
+    if length >= size then break end
+    used = length
+  end
+  return size >= 4 and all:sub(1, math.min(used, size - 4)) .. "..." or ""
+end
+
+--- The keys that differ and that only a restart changes, cut to `size` bytes with a NUL; and how many there are.
+function effective.differences(old, new, size)
+  local names = names_of(unpack(old), unpack(new))
+  return fitting(names, size), #names
+end
+
+return effective

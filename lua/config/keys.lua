@@ -1,0 +1,101 @@
+--- keys.lua -- the rows of schema.lua by their paths, as a tree, and in words.  Knows no value.
+local schema = require "config.schema"
+
+local keys = { row = {}, parts = schema.parts, top = {} }
+
+--- The words of "off|verify", in order and as a set.
+function keys.words(row)
+  if not row.word then
+    row.word, row.list = {}, {}
+    for word in row.words:gmatch "[^|]+" do
+      row.list[#row.list + 1] = word
+      row.word[word] = true
+    end
+  end
+  return row.word, row.list
+end
+
+local EXPECTED = {
+  text = "a text",
+  secret = "a text",
+  switch = "true or false",
+  secrets = "a text, or a list of texts",
+  list = "a text, or a list of texts",
+  policy = 'a policy\'s name or file, or a table such as { "borrow", borrow_ms_max = 500 }',
+  fields = "a table such as { version = 1 }",
+}
+
+--- What may stand at the key: "a whole number from 1 to 64".
+function keys.expected(row)
+  if row.words then
+    local _, list = keys.words(row)
+    return 'one of "' .. table.concat(list, '", "') .. '"'
+  end
+  if row.kind == "integer" then return ("a whole number from %d to %d"):format(row.min, row.max) end
+  return EXPECTED[row.kind]
+end
+
+function keys.is_secret(row) return row.kind == "secret" or row.kind == "secrets" end
+
+--- "namespaces.orders.path", "segments[1].table"; `name`: of the part's entry.
+function keys.path(row, name)
+  if not row.part then return row.key end
+  if row.part.check then return row.group .. "." .. name .. "." .. row.name end
+  return row.group .. "[" .. name .. "]." .. row.name
+end
+
+---------------------------------------------------------------- the tree
+
+-- A node has its children in the schema's order, and by name.  A child has a row, a part with its own node, or a node.
+local function new_node() return { order = {}, child = {} } end
+
+local function child_of(node, name)
+  local child = node.child[name]
+  if not child then
+    child = { name = name, place = #node.order + 1 }
+    node.child[name] = child
+    node.order[child.place] = child
+  end
+  return child
+end
+
+local part_of = {}
+for _, part in ipairs(schema.parts) do
+  part.group = part.prefix:match "^[^.]+"
+  part.rows, part.row = {}, {}
+  part.node = new_node()
+  part_of[part.group] = part
+end
+
+keys.root = new_node()
+
+local function plant(row)
+  local node = keys.root
+  local group, mark, name = row.key:match "^([^.]+)%.([*#])%.(.+)$"
+  if mark then
+    local part = part_of[group]
+    child_of(node, group).part = part
+    part.rows[#part.rows + 1], part.row[name] = row, row
+    row.part, row.group, row.name = part, group, name
+    node = part.node
+  else
+    keys.top[#keys.top + 1] = row
+    row.name = row.key
+    local folder, last = row.key:match "^(.+)%.([^.]+)$"
+    if folder then
+      local child = child_of(node, folder)
+      child.node = child.node or new_node()
+      node, name = child.node, last
+    else
+      name = row.key
+    end
+  end
+  child_of(node, name).row = row
+end
+
+for _, row in ipairs(schema.rows) do
+  keys.row[row.key] = row
+  plant(row)
+end
+
+return keys

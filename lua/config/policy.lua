@@ -1,0 +1,157 @@
+--- policy.lua -- the policies of a config: their options as text, the variables that they may read, whether they run.
+local ask = require "config.ask"
+local keys = require "config.keys"
+local schema = require "config.schema"
+local values = require "config.values"
+local wrong = require "config.wrong"
+
+local policy = {}
+
+local OPTIONS_BYTES_MAX = 60000 -- of the options as text, which is a policy's source
+local OPTIONS_DEPTH_MAX = 8
+local OPTIONS_KEYS_MAX = 1024   -- in one table
+local PATH_MAX = 511
+
+---------------------------------------------------------------- options as Lua text
+
+local function quoted(text)
+  return '"' .. text:gsub('[%c"\\\128-\255]', function(c) return ("\\%03d"):format(c:byte()) end) .. '"'
+end
+
+-- Hexadecimal wraps around, so the smallest integer can be written.  An exponent keeps a float a float.
+local function number_text(value)
+  if math.type(value) == "integer" then return (value == math.mininteger and "0x%x" or "%d"):format(value) end
+  if value ~= value or value == math.huge or value == -math.huge then
+    return nil, ("has an option that is %s, which is not a number"):format(values.shown(value))
+  end
+  return ("%.17e"):format(value)
+end
+
+local table_text
+
+local function value_text(value, depth)
+  local kind = type(value)
+  if kind == "boolean" then return tostring(value) end
+  if kind == "number" then return number_text(value) end
+  if kind == "string" then return quoted(value) end
+  if kind == "table" then return table_text(value, depth + 1) end
+  return nil, ("has an option that is %s, which is not data"):format(values.shown(value))
+end
+
+-- The list first, then the names in order, so that equal options are equal texts.  At depth 0 the first entry is the
+-- policy's name, and `shadow` is no option.
+function table_text(value, depth)
+  local places = #value
+  local why = values.wrong_names(value, OPTIONS_KEYS_MAX, places)
+  if depth > OPTIONS_DEPTH_MAX or places > OPTIONS_KEYS_MAX then
+    return nil, ("has options that are too deep or too many: %d tables deep, %d entries each"):format(
+      OPTIONS_DEPTH_MAX, OPTIONS_KEYS_MAX)
+  end
+  if why then return nil, why end
+  if depth == 0 and places > 1 then return nil, "has an option without a name, [2]; options are NAME = VALUE" end
+  local out = { "{" }
+  for i = depth == 0 and 2 or 1, places do
+    local text, problem = value_text(value[i], depth)
+    if not text then return nil, problem end
+    out[#out + 1] = text .. ","
+  end
+  for _, name in ipairs(values.names(value)) do
+    if depth > 0 or name ~= "shadow" then
+      local text, problem = value_text(value[name], depth)
+      if not text then return nil, problem end
+      out[#out + 1] = "[" .. quoted(name) .. "]=" .. text .. ","
+    end
+  end
+  out[#out + 1] = "}"
+  return table.concat(out)
+end
+
+-- The path of a policy's file starts at the config, wherever the program was started.
+local function beside(reading, name)
+  local is_file = name:find("/", 1, true) or #name > 4 and name:find "%.lua$"
+  if not is_file or name:find "^/" or not reading.folder then return name end
+  return (reading.folder .. name):sub(1, PATH_MAX)
+end
+
+--- The policy that the file has at `row`, and the row whose key it is of: `shadow = true` makes it the shadow_policy.
+function policy.read(reading, row, value)
+  if type(value) == "string" then return values.policy(row, beside(reading, value)), row end
+  if type(value) ~= "table" then return values.wrong_type(row, value) end
+  if type(value[1]) ~= "string" then
+    return nil, 'does not begin with a policy\'s name: { "borrow", borrow_ms_max = 500 }'
+  end
+  if value.shadow ~= nil and type(value.shadow) ~= "boolean" then
+    return nil, "has shadow, which must be true or false"
+  end
+  if value.shadow then row = keys.row["namespaces.*.shadow_policy"] end
+  local options, why = table_text(value, 0)
+  if not options then return nil, why end
+  if #options > OPTIONS_BYTES_MAX then
+    return nil, ("has options of %d bytes, at most %d are allowed"):format(#options, OPTIONS_BYTES_MAX)
+  end
+  local good, problem = values.policy(row, beside(reading, value[1]), options ~= "{}" and options or nil)
+  return good, good and row or problem
+end
+
+---------------------------------------------------------------- whether they run
+
+local function is_value(secret, text)
+  if type(secret) ~= "table" then return secret == text end
+  for _, entry in ipairs(secret) do
+    if entry == text then return true end
+  end
+  return false
+end
+
+local function is_value_of(reading, row, text)
+  if not row.part then return is_value(reading.top[row.key], text) end
+  for _, name in ipairs(reading[row.group].names) do
+    if is_value(reading[row.group].at[name][row.name], text) then return true end
+  end
+  return false
+end
+
+-- The key of the secret that a variable sets, or whose value it has.
+local function secret_of(reading, name)
+  local text = ask.getenv(name)
+  for _, row in ipairs(schema.rows) do
+    if keys.is_secret(row) and (row.env == name or text and text ~= "" and is_value_of(reading, row, text)) then
+      return row.key
+    end
+  end
+  return nil
+end
+
+-- A list that names a secret's variable is a mistake, which a policy's log would spread.
+local function environment(reading, name, names)
+  if not names then return nil end
+  for _, variable in ipairs(names) do
+    local secret = secret_of(reading, variable)
+    if secret then
+      wrong.key(reading, "namespaces.*.policy_env", name, "names %s, which is the secret %s: no policy reads that",
+        ask.quote(variable), secret)
+    end
+  end
+  local text, why = ask.policy_env(names)
+  if not text then wrong.key(reading, "namespaces.*.policy_env", name, why) end
+  return text
+end
+
+local function try(reading, name, key, env)
+  local asked = reading.namespaces.at[name][key]
+  if not asked then return end
+  local text, why = ask.policy(asked.name, asked.options, env, name)
+  if not text then wrong.key(reading, "namespaces.*." .. key, name, "cannot be used: %s", why) end
+  asked.text = text
+end
+
+--- Reads and tries every policy, within the limits that a server sets: a server need not try it again.
+function policy.check(reading)
+  for _, name in ipairs(reading.namespaces.names) do
+    local env = environment(reading, name, reading.namespaces.at[name].policy_env)
+    try(reading, name, "policy", env)
+    try(reading, name, "shadow_policy", env)
+  end
+end
+
+return policy

@@ -1,0 +1,231 @@
+--- values.lua -- one value, checked by its row: a value of Lua, or text of a flag, a variable or a default.  Errors are
+-- returned as nil and a text that goes on from the key: "is 65, which must be a whole number from 1 to 64".
+--
+-- A checked value is a text, an integer, true or false, a word of a choice, a list of texts, or a policy's
+-- { name, options }.
+local ask = require "config.ask"
+local checks = require "config.checks"
+local keys = require "config.keys"
+
+local values = {}
+
+local ENTRY_BYTES_MAX = 250   -- of a list: an address, a tag
+local FIELDS_MAX = 16
+local FIELD_NAME_MAX = 15
+
+---------------------------------------------------------------- what is given
+
+--- The value in a message: 65, the text 'abc', true, a table.
+function values.shown(value)
+  local kind = type(value)
+  if kind == "number" then
+    if math.type(value) == "integer" then return ("%d"):format(value) end
+    return value ~= value and "nan" or ("%.14g"):format(value)
+  end
+  if kind == "string" then return ("the text '%s'"):format(ask.quote(value:sub(1, 30))) end
+  if kind == "boolean" or kind == "nil" then return tostring(value) end
+  if kind == "table" or kind == "function" then return "a " .. kind end
+  return "not data"
+end
+
+local function wrong_type(row, value)
+  if row.kind == "secret" then return nil, "is not a text" end -- its value is not shown, whatever it is
+  if row.kind == "secrets" then return nil, "is not a list of texts" end
+  local is_quoted = type(value) == "string" and (row.kind == "integer" or row.kind == "switch")
+  return nil, ("is %s, which must be %s%s"):format(values.shown(value), keys.expected(row),
+    is_quoted and ", without quotes" or "")
+end
+
+--- Error of a table whose keys are not all names, or more than `max`; the indexes 1 to `places` are not counted.
+function values.wrong_names(value, max, places)
+  local count = 0
+  for name in next, value do
+    if type(name) == "string" then
+      if name:find("\0", 1, true) then return "has a name with a NUL byte in it" end
+      count = count + 1
+      if count > max then return ("has more than %d entries"):format(max) end
+    elseif math.type(name) ~= "integer" or name < 1 or name > places then
+      return ("has an entry without a name, [%s]; entries are NAME = VALUE"):format(values.shown(name))
+    end
+  end
+  return nil
+end
+
+--- Error of a table that is not 1, 2, 3 and so on up to `max`.
+function values.wrong_list(value, max)
+  local length, count = #value, 0
+  for index in next, value do
+    if math.type(index) ~= "integer" or index < 1 or index > length then count = -1 break end
+    count = count + 1
+  end
+  if count ~= length then return "is not a list: its keys must be 1, 2, 3 and so on, without gaps" end
+  if count == 0 then return "is an empty list" end
+  if count > max then return ("has %d entries, at most %d are possible"):format(count, max) end
+  return nil
+end
+
+--- The names of a table, in order.
+function values.names(value)
+  local names = {}
+  for name in next, value do
+    if type(name) == "string" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+---------------------------------------------------------------- texts, numbers, lists
+
+-- What holds for every text.
+local function wrong_text(row, text)
+  if text == "" then return "is empty; leave the key out instead" end
+  local at = text:find "[\0-\31\127]"
+  if at then
+    local byte = text:byte(at)
+    return ("has the control character \\x%02x at byte %d%s"):format(byte, at,
+      byte == 10 and ": it must be one line" or "")
+  end
+  if not row.words and row.kind ~= "list" and row.kind ~= "secrets" and #text > row.max then
+    return ("has %d bytes, at most %d are possible"):format(#text, row.max)
+  end
+  return nil
+end
+
+-- A flag's value is not checked here: the code that uses it reports what is wrong with it.
+local function keep(row, text, is_flag)
+  local why = wrong_text(row, text) or row.check and not is_flag and checks[row.check](text)
+  if why then return nil, why end
+  return text
+end
+
+local function put_text(row, text, is_flag)
+  if row.words then
+    if not keys.words(row)[text] then
+      return nil, ("is '%s', which must be %s"):format(ask.quote(text), keys.expected(row))
+    end
+    return text
+  end
+  return keep(row, text, is_flag)
+end
+
+local function put_integer(row, value)
+  if value < row.min or value > row.max then
+    return nil, ("is %d, which must be %s"):format(value, keys.expected(row))
+  end
+  return value
+end
+
+local function put_list(row, list, is_flag)
+  local kept, place = {}, {}
+  for i, text in ipairs(list) do
+    if i > row.max then return nil, ("has more than %d entries"):format(row.max) end
+    if #text > ENTRY_BYTES_MAX then
+      return nil, ("has an entry of %d bytes, at most %d are allowed"):format(#text, ENTRY_BYTES_MAX)
+    end
+    local good, why = keep(row, text, is_flag)
+    if not good then return nil, why end
+    if place[text] and row.kind == "secrets" then
+      return nil, ("has the same twice, at places %d and %d"):format(place[text], i)
+    elseif place[text] then
+      return nil, ("has '%s' twice"):format(ask.quote(text))
+    end
+    kept[i], place[text] = text, i
+  end
+  return kept
+end
+
+---------------------------------------------------------------- a value of the file, by its kind
+
+local read = {}
+
+function read.text(row, value)
+  if type(value) ~= "string" then return wrong_type(row, value) end
+  return put_text(row, value)
+end
+read.secret, read.choice = read.text, read.text
+
+--- Some words are numbers: method = 2 is method = "2".
+function read.word(row, value)
+  local text = math.type(value) == "integer" and ("%d"):format(value)
+  return read.text(row, text and keys.words(row)[text] and text or value)
+end
+
+function read.integer(row, value)
+  local whole = type(value) == "number" and math.tointeger(value) -- 1e3 is 1000; 1.5, nan and 2^63 are none
+  if not whole then return wrong_type(row, value) end
+  return put_integer(row, whole)
+end
+
+function read.switch(row, value)
+  if type(value) ~= "boolean" then return wrong_type(row, value) end
+  return value
+end
+
+function read.list(row, value)
+  if type(value) == "string" then return put_list(row, { value }) end
+  if type(value) ~= "table" then return wrong_type(row, value) end
+  local why = values.wrong_list(value, row.max)
+  if why then return nil, why end
+  for i, text in ipairs(value) do
+    if type(text) ~= "string" then
+      return nil, ("has %s at place %d, which must be a text"):format(
+        row.kind == "secrets" and "something" or values.shown(text), i)
+    end
+  end
+  return put_list(row, value)
+end
+read.secrets = read.list
+
+--- { version = 1, method = 2 } -> "method=2 version=1"
+function read.fields(row, value)
+  if type(value) ~= "table" then return wrong_type(row, value) end
+  local why = values.wrong_names(value, FIELDS_MAX, 0)
+  if why then return nil, why end
+  local parts = {}
+  for i, name in ipairs(values.names(value)) do
+    local number = type(value[name]) == "number" and math.tointeger(value[name])
+    if not number or number < 0 then
+      return nil, ("has '%s' = %s, which must be a whole number of 0 or more"):format(ask.quote(name),
+        values.shown(value[name]))
+    end
+    if #name > FIELD_NAME_MAX or name:find "[= \t\r\n]" then
+      return nil, ("has '%s', which is not a field's name"):format(ask.quote(name))
+    end
+    parts[i] = ("%s=%d"):format(name, number)
+  end
+  if #parts == 0 then return nil, "is an empty table; leave the key out instead" end
+  return put_text(row, table.concat(parts, " "))
+end
+
+--- The value of a key in the file.  A policy's is read by policy.lua.
+function values.read(row, value) return read[row.kind](row, value) end
+values.wrong_type = wrong_type
+
+--- A policy's name or file, and its options as text of Lua or nil.
+function values.policy(row, name, options, is_flag)
+  local good, why = keep(row, name, is_flag)
+  if not good then return nil, why end
+  return { name = name, options = options }
+end
+
+--- A value as defaults, the environment and flags write it: digits, true, false, lists with commas.
+function values.written(row, text, is_flag)
+  local kind = row.kind
+  if kind == "integer" then
+    local number = text:find "^%d+$" and math.tointeger(tonumber(text))
+    if number then return put_integer(row, number) end
+  elseif kind == "switch" then
+    if text == "true" or text == "false" then return text == "true" end
+  elseif kind == "list" or kind == "secrets" then
+    local list = {}
+    for entry in (text .. ","):gmatch "([^,]*)," do list[#list + 1] = entry end
+    return put_list(row, list, is_flag)
+  elseif kind == "policy" then
+    return values.policy(row, text, nil, is_flag)
+  else
+    return put_text(row, text, is_flag)
+  end
+  return nil, ("is '%s', which must be %s"):format(ask.quote(text), keys.expected(row))
+end
+
+return values

@@ -1,0 +1,157 @@
+--- walk.lua -- walks through the table that a config file returned, by the tree of keys: a key that is unknown is
+-- rejected by its path, with the name that was probably meant.  Knows tables, not what a value may be.
+local ask = require "config.ask"
+local checks = require "config.checks"
+local keys = require "config.keys"
+local policy = require "config.policy"
+local schema = require "config.schema"
+local values = require "config.values"
+local wrong = require "config.wrong"
+
+-- Ends the reading because of the table `shown` ("namespaces.orders." or "") as a whole.
+local function blame(reading, shown, text)
+  wrong.path(reading, shown ~= "" and shown:sub(1, -2) or "the config", text)
+end
+
+local function need_table(reading, given, shown)
+  if type(given) ~= "table" then
+    blame(reading, shown, ("is %s, which must be a table"):format(values.shown(given)))
+  end
+end
+
+---------------------------------------------------------------- keys that are none
+
+-- "namespaces.NAME" for a key that belongs there, or nil.
+local function home_of(name)
+  for _, row in ipairs(schema.rows) do
+    local folder, last = row.key:match "^(.+)%.([^.]+)$"
+    if last == name then
+      if not row.part then return folder end
+      return row.part.check and row.group .. ".NAME" or "each of " .. row.group
+    end
+  end
+  return nil
+end
+
+local function unknown(reading, node, shown, name)
+  local names = {}
+  for i, child in ipairs(node.order) do names[i] = child.name end
+  local near, home = ask.nearest(name, names), home_of(name)
+  local text
+  if near then
+    text = "did you mean " .. near .. "?"
+  elseif home then
+    text = "it belongs in " .. home
+  else
+    text = ("keys here are " .. table.concat(names, ", ")):sub(1, 399)
+  end
+  wrong.path(reading, shown .. ask.quote(name), "is not a key; " .. text)
+end
+
+-- The path of a part's entry, for an error: "namespaces.orders.", "segments[1].".
+local function entry_path(part, name)
+  return part.check and part.group .. "." .. name .. "." or part.group .. "[" .. name .. "]."
+end
+
+-- The children that the table has, in the schema's order.  `shown` is the table's path, or nil for the part's entry.
+local function present(reading, node, given, shown, part, entry)
+  local list, stranger = {}, nil
+  for name in next, given do
+    local child = node.child[name]
+    if child then
+      local at = #list + 1
+      while at > 1 and list[at - 1].place > child.place do
+        list[at], at = list[at - 1], at - 1
+      end
+      list[at] = child
+    else
+      if type(name) ~= "string" or name:find("\0", 1, true) then
+        blame(reading, shown or entry_path(part, entry), values.wrong_names(given, math.maxinteger, 0))
+      end
+      if not stranger or name < stranger then stranger = name end
+    end
+  end
+  if stranger then unknown(reading, node, shown or entry_path(part, entry), stranger) end
+  return list
+end
+
+---------------------------------------------------------------- values
+
+-- A password in a file that other users may read.
+local function note_source(reading, row, name, text)
+  local file = reading.open_files[text]
+  if file then reading.note("%s comes from %s: chmod o= on it", keys.path(row, name), ask.shown(file)) end
+end
+
+local function put(reading, row, value, into, name)
+  local good, why
+  if row.kind == "policy" then
+    if into.shadow_policy then wrong.value(reading, row, name, "is one too many: policy has shadow = true") end
+    good, why = policy.read(reading, row, value)
+    if good then row = why end
+  else
+    good, why = values.read(row, value)
+  end
+  if good == nil then wrong.value(reading, row, name, why) end
+  into[row.name] = good
+  if row.kind == "secret" then note_source(reading, row, name, good) end
+end
+
+local function walk_entry(reading, part, name, given)
+  local list = reading[part.group]
+  local why = part.check and checks[part.check](name)
+  if why then blame(reading, part.group .. ".", why) end
+  if type(given) ~= "table" then need_table(reading, given, entry_path(part, name)) end
+  local entry = setmetatable({}, list.meta)
+  list.names[#list.names + 1] = name
+  list.at[name] = entry
+  for _, child in ipairs(present(reading, part.node, given, nil, part, name)) do
+    put(reading, child.row, given[child.name], entry, name)
+  end
+end
+
+-- In order, but `default` first.
+local function sorted(given)
+  local names = values.names(given)
+  if given.default ~= nil then
+    for i, name in ipairs(names) do
+      if name == "default" then table.insert(names, 1, table.remove(names, i)) break end
+    end
+  end
+  return names
+end
+
+local function walk_part(reading, part, shown, given)
+  need_table(reading, given, shown)
+  if not part.check then
+    local why = values.wrong_list(given, part.max)
+    if why then blame(reading, shown, why) end
+    for i, entry in ipairs(given) do walk_entry(reading, part, tostring(i), entry) end
+    return
+  end
+  local why = values.wrong_names(given, part.max, 0)
+  if why then blame(reading, shown, why) end
+  local names = sorted(given)
+  if #names == 0 then blame(reading, shown, "is an empty table; leave the key out instead") end
+  for _, name in ipairs(names) do walk_entry(reading, part, name, given[name]) end
+end
+
+local function walk(reading, node, given, shown, into)
+  for _, child in ipairs(present(reading, node, given, shown)) do
+    local value, path = given[child.name], shown .. child.name .. "."
+    if child.row then
+      put(reading, child.row, value, into)
+    elseif child.part then
+      walk_part(reading, child.part, path, value)
+    else
+      need_table(reading, value, path)
+      walk(reading, child.node, value, path, into)
+    end
+  end
+end
+
+--- Reads the table that the file returned into reading.file and the parts.
+return function(reading)
+  need_table(reading, reading.given, "")
+  walk(reading, keys.root, reading.given, "", reading.file)
+end
