@@ -27,17 +27,21 @@ enum vs_client_count {
     VS_CLIENT_COUNTS
 };
 
+/* What the labels of a count in families.h are: its index. */
+#define VS_OF_NONE
+#define VS_OF_PROTO [VS_PROTOCOLS]
+#define VS_OF_CODE [VS_PROTOCOLS][VS_CODES_MAX]
+#define VS_OF_TURNED [VS_PROTOCOLS][VS_TURNED_REASONS]
+#define VS_OF_SHARE [VS_SHARE_KINDS]
+
 struct vs_counts {
-    vs_count requests[VS_PROTOCOLS][VS_CODES_MAX];
+#define COUNT(name, member, labels, ...) vs_count member VS_OF_##labels;
+#include "server/families.h"
     vs_count of_client[VS_COUNTED_MAX][VS_CLIENT_COUNTS]; /* by vs_gate_counted */
     vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX];   /* requests by the time from read to written */
     vs_count duration_us[VS_PROTOCOLS];
-    vs_count accepted[VS_PROTOCOLS], closed[VS_PROTOCOLS]; /* connections; those turned away are in both */
-    vs_count turned[VS_PROTOCOLS][VS_TURNED_REASONS];      /* away */
-    vs_count shed[VS_PROTOCOLS];                           /* closed because clients held too much memory */
+    vs_count closed[VS_PROTOCOLS]; /* connections; those turned away are in it, and in `accepted` */
     struct net_counts net;
-    vs_count held[VS_SHARE_KINDS], over[VS_SHARE_KINDS];   /* requests that waited for a share, that were refused by it */
-    vs_count waiting;                                      /* requests, for an id, now */
     struct {
         vs_count ids[VS_ID_PROTOCOLS]; /* given, those of failing batches and of blocks too */
         vs_count pauses[VS_WHYS_MAX];  /* requests that met one, by the first they met */

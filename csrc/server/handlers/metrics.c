@@ -99,13 +99,6 @@ static void put_secrets(struct vs_metrics *m) {
 
 #define EACH_PROTOCOL(protocol) for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
 
-static void put_requests(struct vs_metrics *m) {
-    EACH_PROTOCOL(protocol)
-    for (int code = 0; vs_code_name(code); code++)
-        vs_metrics_sample(m, "{proto=\"%s\",code=\"%s\"} %llu", vs_protocol_name[protocol], vs_code_name(code),
-                          total(m, &COUNTS(m).requests[protocol][code]));
-}
-
 static void put_durations(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol) {
         unsigned long long count = 0;
@@ -134,35 +127,6 @@ static void put_loops(struct vs_metrics *m) {
         vs_metrics_sample(m, "{loop=\"%d\"} %llu", loop, (unsigned long long)vs_served_by(m->app, loop));
 }
 
-static void put_accepted(struct vs_metrics *m) {
-    EACH_PROTOCOL(protocol)
-    vs_metrics_sample(m, "{proto=\"%s\"} %llu", vs_protocol_name[protocol], total(m, &COUNTS(m).accepted[protocol]));
-}
-
-static void put_refused(struct vs_metrics *m) {
-    EACH_PROTOCOL(protocol)
-    for (int why = VS_LET_IN + 1; why < VS_TURNED_REASONS; why++)
-        vs_metrics_sample(m, "{proto=\"%s\",reason=\"%s\"} %llu", vs_protocol_name[protocol], vs_turned_name[why],
-                          total(m, &COUNTS(m).turned[protocol][why]));
-}
-
-static void put_held(struct vs_metrics *m) {
-    for (int kind = VS_SHARE_NONE + 1; kind < VS_SHARES; kind++)
-        vs_metrics_sample(m, "{share=\"%s\"} %llu", vs_share_name[kind], total(m, &COUNTS(m).held[kind]));
-}
-
-static void put_over(struct vs_metrics *m) {
-    for (int kind = VS_SHARE_NONE + 1; kind < VS_SHARES; kind++)
-        vs_metrics_sample(m, "{share=\"%s\"} %llu", vs_share_name[kind], total(m, &COUNTS(m).over[kind]));
-}
-
-static void put_headers(struct vs_metrics *m) {
-    EACH_PROTOCOL(protocol)
-    for (int what = 0; what < NET_PROXY_RESULTS; what++)
-        vs_metrics_sample(m, "{proto=\"%s\",result=\"%s\"} %llu", vs_protocol_name[protocol],
-                          net_proxy_result_name[what], total(m, &COUNTS(m).net.headers[protocol][what]));
-}
-
 static void put_limits(struct vs_metrics *m) {
     const struct vs_limits *limits = ledger_limits(m->app->ledger);
     EACH_PROTOCOL(protocol) {
@@ -172,37 +136,11 @@ static void put_limits(struct vs_metrics *m) {
     }
 }
 
-static void put_limit(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %d", ledger_limits(m->app->ledger)->connections_max);
-}
-
-static void put_rests(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", total(m, &COUNTS(m).net.rests));
-}
-
-static void put_shed(struct vs_metrics *m) {
-    EACH_PROTOCOL(protocol)
-    vs_metrics_sample(m, "{proto=\"%s\"} %llu", vs_protocol_name[protocol], total(m, &COUNTS(m).shed[protocol]));
-}
-
-static void put_access_lost(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", (unsigned long long)vs_access_lost(m->app->access));
-}
-
-static void put_memory(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %lld", (long long)ledger_memory(m->app->ledger));
-}
-
-static void put_memory_max(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %lld", (long long)ledger_limits(m->app->ledger)->memory_max);
-}
-
-static void put_fds_reserved(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %d", ledger_limits(m->app->ledger)->reserved);
-}
-
-static void put_waiting(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", total(m, &COUNTS(m).waiting));
+static void put_tls_expiry(struct vs_metrics *m) {
+    struct vs_tls_status tls;
+    if (!m->app->tls_status) return;
+    m->app->tls_status(m->app->tls_self, &tls);
+    vs_metrics_sample(m, " %lld", (long long)tls.expires_unix_s);
 }
 
 /* ------------------------------------------------------------------ policies and config */
@@ -248,22 +186,6 @@ static void put_shadow(struct vs_metrics *m) {
                               (unsigned long long)shadow->failed[hook][result]);
 }
 
-static void put_shadow_dropped(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", (unsigned long long)m->policies.shadow.dropped);
-}
-
-static void put_generation(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", (unsigned long long)m->policies.generation);
-}
-
-static void put_stuck(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %d", m->policies.stuck);
-}
-
-static void put_reload_ok(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %d", m->policies.reload_ok);
-}
-
 static void put_reload_time(struct vs_metrics *m) {
     vs_metrics_sample(m, " %s", SECONDS(m->policies.reload_unix_ms * 1000));
 }
@@ -283,23 +205,71 @@ static void put_cpu(struct vs_metrics *m) {
     vs_metrics_sample(m, " %s", SECONDS((int64_t)m->process.cpu_ms * 1000));
 }
 
-static void put_resident(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", (unsigned long long)m->process.resident_bytes);
-}
-
-static void put_virtual(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", (unsigned long long)m->process.virtual_bytes);
-}
-
-static void put_fds(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", (unsigned long long)m->process.open_fds);
-}
-
-static void put_fds_max(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", (unsigned long long)m->process.max_fds);
-}
-
 /* ------------------------------------------------------------------ the table */
+
+/* Labels of counts: those of the first index and of the second, or of a protocol and one more. */
+struct labels {
+    bool by_proto;
+    const char *label; /* NULL: none but the protocol's */
+    int from, to;
+    const char *(*value)(int); /* NULL: there are no more */
+};
+
+static const char *turned_name(int why) {
+    return vs_turned_name[why];
+}
+
+static const char *share_name(int kind) {
+    return vs_share_name[kind];
+}
+
+static const char *header_name(int what) {
+    return net_proxy_result_name[what];
+}
+
+static const char *shake_name(int what) {
+    static const char *const names[NET_SHAKES] = {[NET_SHAKE_OK] = "ok",
+                                                  [NET_SHAKE_FAILED] = "failed",
+                                                  [NET_SHAKE_LATE] = "late",
+                                                  [NET_SHAKE_PLAIN] = "no_tls",
+                                                  [NET_SHAKE_MISLED] = "not_here"};
+    return names[what];
+}
+
+static const struct labels labels_NONE = {.to = 1}, labels_PROTO = {.by_proto = true, .to = 1},
+                           labels_CODE = {true, "code", 0, VS_CODES_MAX, vs_code_name},
+                           labels_TURNED = {true, "reason", VS_LET_IN + 1, VS_TURNED_REASONS, turned_name},
+                           labels_HEADER = {true, "result", 0, NET_PROXY_RESULTS, header_name},
+                           labels_SHAKE = {true, "result", 0, NET_SHAKES, shake_name},
+                           labels_SHARE = {false, "share", VS_SHARE_NONE + 1, VS_SHARES, share_name};
+
+/* `of`: the first of a count's, in the first loop's. */
+static void put_counts(struct vs_metrics *m, const vs_count *of, const struct labels *l) {
+    for (int protocol = 0; protocol < (l->by_proto ? VS_PROTOCOLS : 1); protocol++)
+        for (int i = l->from; i < l->to && (!l->label || l->value(i)); i++) {
+            unsigned long long sum = total(m, of + protocol * l->to + i);
+            const char *proto = vs_protocol_name[protocol];
+            if (l->by_proto && l->label)
+                vs_metrics_sample(m, "{proto=\"%s\",%s=\"%s\"} %llu", proto, l->label, l->value(i), sum);
+            else if (l->by_proto)
+                vs_metrics_sample(m, "{proto=\"%s\"} %llu", proto, sum);
+            else if (l->label)
+                vs_metrics_sample(m, "{%s=\"%s\"} %llu", l->label, l->value(i), sum);
+            else
+                vs_metrics_sample(m, " %llu", sum);
+        }
+}
+
+#define COUNT(name, member, labels, ...)                                                                               \
+    static void put_##name(struct vs_metrics *m) {                                                                     \
+        put_counts(m, (const vs_count *)&COUNTS(m).member, &labels_##labels);                                          \
+    }
+#define COUNT_OF_NET COUNT
+#define VALUE(name, expression, ...)                                                                                   \
+    static void put_##name(struct vs_metrics *m) {                                                                     \
+        vs_metrics_sample(m, " %llu", (unsigned long long)(expression));                                               \
+    }
+#include "server/families.h"
 
 enum kind { COUNTER, GAUGE, HISTOGRAM, SUMMARY };
 
@@ -309,88 +279,11 @@ static const struct family {
     void (*put)(struct vs_metrics *);
     enum { ALWAYS, OF_POLICIES, OF_SHADOWS, OF_TAGS, OF_CLIENTS, OF_ACCESS } when;
 } families[] = {
-    {"vesta_namespaces", "Namespaces that are served", GAUGE, vs_put_namespaces, ALWAYS},
-    {"vesta_namespaces_unready", "Namespaces of which a request for an id would be refused", GAUGE, vs_put_unready,
-     ALWAYS},
-    {"vesta_ids_issued_total", "Ids given", COUNTER, vs_put_issued, ALWAYS},
-    {"vesta_pauses_total", "Requests that met a pause, by reason", COUNTER, vs_put_pauses, ALWAYS},
-    {"vesta_sequence_exhausted_total", "Requests that found the time unit used up", COUNTER, vs_put_exhausted, ALWAYS},
-    {"vesta_clock_backwards_total", "Requests that found the clock behind a time already seen", COUNTER,
-     vs_put_backwards, ALWAYS},
-    {"vesta_clock_drift_seconds", "Drift of the wall clock against uptime since it was last confirmed", GAUGE,
-     vs_put_drift, ALWAYS},
-    {"vesta_ready", "1 while a request for an id would be served, 0 while it would be refused", GAUGE, vs_put_ready,
-     ALWAYS},
-    {"vesta_lease_held", "1 while a worker number is leased", GAUGE, vs_put_held, ALWAYS},
-    {"vesta_lease_expiry_timestamp_seconds", "Time at which ids end unless the lease is renewed", GAUGE, vs_put_expiry,
-     ALWAYS},
-    {"vesta_lease_renewals_total", "Renewals, by the store's answer", COUNTER, vs_put_renewals, ALWAYS},
-    {"vesta_worker_id", "The leased worker number", GAUGE, vs_put_worker, ALWAYS},
-    {"vesta_layout_end_timestamp_seconds", "Time at which the layout's time field ends", GAUGE, vs_put_layout_end,
-     ALWAYS},
-    {"vesta_tags", "Tags that are served", GAUGE, vs_put_tags, OF_TAGS},
-    {"vesta_tags_not_served",
-     "Tags of tables that are not served, because something else has the name or there are too many", GAUGE,
-     vs_put_tags_passed, OF_TAGS},
-    {"vesta_tag_tables_unread", "Tables whose tags could not be read since the start", GAUGE, vs_put_tables_unread,
-     OF_TAGS},
-    {"vesta_tag_numbers_issued_total", "Numbers given", COUNTER, vs_put_tag_numbers, OF_TAGS},
-    {"vesta_tag_pauses_total", "Requests that found no number", COUNTER, vs_put_tag_pauses, OF_TAGS},
-    {"vesta_tag_ranges_total", "Ranges that were taken from the databases", COUNTER, vs_put_tag_ranges, OF_TAGS},
-    {"vesta_tag_store_errors_total", "Questions for a range that brought none", COUNTER, vs_put_tag_errors, OF_TAGS},
-    {"vesta_tag_numbers_left", "Numbers of the ranges that are here", GAUGE, vs_put_tag_left, OF_TAGS},
-    {"vesta_tag_step", "Numbers that are taken at a time", GAUGE, vs_put_tag_step, OF_TAGS},
-    {"vesta_requests_total", "Requests answered, by the stable code of the answer", COUNTER, put_requests, ALWAYS},
-    {"vesta_request_duration_seconds", "Time from reading a request to writing its answer", HISTOGRAM, put_durations,
-     ALWAYS},
-    {"vesta_client_requests_total", "Requests answered, by the client that asked", COUNTER, put_client_requests,
-     OF_CLIENTS},
-    {"vesta_client_refused_total", "Requests refused, by the client that asked and why", COUNTER, put_client_refused,
-     OF_CLIENTS},
-    {"vesta_client_connections", "Connections open, by client", GAUGE, put_client_connections, OF_CLIENTS},
-    {"vesta_client_ids_total", "Ids and numbers given, by the client that asked", COUNTER, put_client_ids, OF_CLIENTS},
-    {"vesta_secrets_total", "Secrets that were said, by what they turned out to be", COUNTER, put_secrets, ALWAYS},
-    {"vesta_connections", "Connections open", GAUGE, put_connections, ALWAYS},
-    {"vesta_loop_connections", "Connections that a loop serves", GAUGE, put_loops, ALWAYS},
-    {"vesta_connections_accepted_total", "Connections accepted", COUNTER, put_accepted, ALWAYS},
-    {"vesta_connections_refused_total", "Connections turned away, by the limit they exceeded", COUNTER, put_refused,
-     ALWAYS},
-    {"vesta_proxy_headers_total", "PROXY headers of balancers, by what became of them", COUNTER, put_headers, ALWAYS},
-    {"vesta_share_waits_total", "Requests that waited for a share, by whose", COUNTER, put_held, ALWAYS},
-    {"vesta_share_refusals_total", "Requests refused because a share was used up, by whose", COUNTER, put_over, ALWAYS},
-    {"vesta_connections_limit", "Connections that a protocol, or one address at it, may have", GAUGE, put_limits,
-     ALWAYS},
-    {"vesta_connections_total_limit", "Connections that the HTTP and Redis protocols may have together", GAUGE,
-     put_limit, ALWAYS},
-    {"vesta_connections_shed_total", "Connections closed because clients held too much memory", COUNTER, put_shed,
-     ALWAYS},
-    {"vesta_accept_rests_total", "Times that new connections had to wait for a file descriptor", COUNTER, put_rests,
-     ALWAYS},
-    {"vesta_access_log_lost_total", "Lines of the access log that were lost", COUNTER, put_access_lost, OF_ACCESS},
-    {"vesta_tls_handshakes_total", "TLS handshakes, by what became of them", COUNTER, vs_put_tls_handshakes, ALWAYS},
-    {"vesta_tls_certificate_expiry_timestamp_seconds", "Time at which the certificate expires", GAUGE, vs_put_tls_expiry,
-     ALWAYS},
-    {"vesta_client_memory_bytes", "Memory held for clients", GAUGE, put_memory, ALWAYS},
-    {"vesta_client_memory_limit_bytes", "Limit of the memory held for clients", GAUGE, put_memory_max, ALWAYS},
-    {"vesta_waiting_requests", "Requests that wait for an id", GAUGE, put_waiting, ALWAYS},
-    {"vesta_policy_calls_total", "Calls of policies", COUNTER, put_calls, OF_POLICIES},
-    {"vesta_policy_duration_seconds", "Time spent in calls of policies", SUMMARY, put_call_durations, OF_POLICIES},
-    {"vesta_policy_generation", "Sets of policies that were put into use", GAUGE, put_generation, OF_POLICIES},
-    {"vesta_policy_stuck", "1 while a policy is running that cannot be stopped", GAUGE, put_stuck, OF_POLICIES},
-    {"vesta_policy_shadow_total", "Answers of policies that are tried and not obeyed", COUNTER, put_shadow, OF_SHADOWS},
-    {"vesta_policy_shadow_dropped_total", "Questions that no such policy was asked", COUNTER, put_shadow_dropped,
-     OF_SHADOWS},
-    {"vesta_config_last_reload_successful", "1 if the last reload succeeded", GAUGE, put_reload_ok, OF_POLICIES},
-    {"vesta_config_last_reload_success_timestamp_seconds", "Time of the last successful reload", GAUGE, put_reload_time,
-     OF_POLICIES},
-    {"vesta_build_info", "The version of vesta and of its Lua", GAUGE, put_build, ALWAYS},
-    {"process_start_time_seconds", "Start time of the process", GAUGE, put_start, ALWAYS},
-    {"process_cpu_seconds_total", "Processor time used", COUNTER, put_cpu, ALWAYS},
-    {"process_resident_memory_bytes", "Resident memory", GAUGE, put_resident, ALWAYS},
-    {"process_virtual_memory_bytes", "Virtual memory", GAUGE, put_virtual, ALWAYS},
-    {"process_open_fds", "Open file descriptors", GAUGE, put_fds, ALWAYS},
-    {"process_max_fds", "Limit of open file descriptors", GAUGE, put_fds_max, ALWAYS},
-    {"vesta_reserved_fds", "File descriptors that are reserved, and not for clients", GAUGE, put_fds_reserved, ALWAYS},
+#define COUNT(name, member, labels, kind, help) {#name, help, kind, put_##name, ALWAYS},
+#define COUNT_OF_NET COUNT
+#define VALUE(name, expression, kind, when, help) {#name, help, kind, put_##name, when},
+#define FAMILY(name, put, kind, when, help) {#name, help, kind, put, when},
+#include "server/families.h"
 };
 
 /* OpenMetrics names a family of counters without the ending of its samples. */

@@ -56,19 +56,15 @@ void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) __attribut
 #define SECONDS(us) vs_metrics_seconds((char[VS_SECONDS_MAX]){0}, (us))
 const char *vs_metrics_seconds(char *buf, int64_t us);
 
-/* metrics_tls.c */
-void vs_put_tls_handshakes(struct vs_metrics *m);
-void vs_put_tls_expiry(struct vs_metrics *m);
-
 /* metrics_tags.c: how the tags stand, in one look; then the families of tags. */
 void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set);
 typedef void vs_metrics_family(struct vs_metrics *m);
-vs_metrics_family vs_put_tags, vs_put_tags_passed, vs_put_tables_unread, vs_put_tag_numbers, vs_put_tag_pauses,
+vs_metrics_family vs_put_tag_numbers, vs_put_tag_pauses,
     vs_put_tag_ranges, vs_put_tag_errors, vs_put_tag_left, vs_put_tag_step;
 
 /* metrics_namespaces.c: the same of namespaces. */
 void vs_metrics_look_at_namespaces(struct vs_metrics *m);
-vs_metrics_family vs_put_namespaces, vs_put_unready, vs_put_issued, vs_put_pauses, vs_put_exhausted, vs_put_backwards,
+vs_metrics_family vs_put_unready, vs_put_issued, vs_put_pauses, vs_put_exhausted, vs_put_backwards,
     vs_put_drift, vs_put_held, vs_put_ready, vs_put_worker, vs_put_expiry, vs_put_renewals, vs_put_layout_end;
 
 #endif

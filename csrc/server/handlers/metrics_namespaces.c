@@ -63,10 +63,6 @@ static unsigned long long pauses_of(const struct vs_metrics *m, int line, int wh
     return line < VS_NAMESPACES_TOLD ? total(m, &COUNTS(m).ns[line].pauses[why]) : m->others.pauses[why];
 }
 
-void vs_put_namespaces(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %d", m->app->ns_count);
-}
-
 void vs_put_unready(struct vs_metrics *m) {
     int unready = vs_others_unready(m->app);
     EACH_NAMESPACE(m, i) unready += !m->ns[i].ready;

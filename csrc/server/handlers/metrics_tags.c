@@ -53,18 +53,6 @@ void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set)
 #define EACH_TAG(m, i) for (size_t i = 0; i < (m)->tag_count; i++)
 #define OTHER VS_OTHERS /* which is no tag */
 
-void vs_put_tags(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %zu", m->served);
-}
-
-void vs_put_tags_passed(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %llu", (unsigned long long)m->tags.passed);
-}
-
-void vs_put_tables_unread(struct vs_metrics *m) {
-    vs_metrics_sample(m, " %d", m->tags.unread);
-}
-
 static void put_numbers_of(struct vs_metrics *m, const char *tag, const struct vs_tag_total *total) {
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
         vs_metrics_sample(m, "{tag=\"%s\",proto=\"%s\"} %llu", tag, protocol_name[protocol],
