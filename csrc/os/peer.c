@@ -3,7 +3,6 @@
 #include "vesta.h"
 
 #include <arpa/inet.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +22,12 @@ struct vs_peer vs_peer_of(const struct sockaddr_storage *address) {
     case AF_INET6: return vs_peer_at(6, &v6->sin6_addr, ntohs(v6->sin6_port));
     default: return (struct vs_peer){.family = 0};
     }
+}
+
+bool vs_peer_is_local(const struct vs_peer *peer) {
+    static const unsigned char loopback[16] = {[15] = 1};
+    if (peer->family == 0) return true;
+    return peer->family == 4 ? peer->at[0] == 127 : memcmp(peer->at, loopback, sizeof loopback) == 0;
 }
 
 struct vs_peer vs_peer_key(const struct vs_peer *peer) {

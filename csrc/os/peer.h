@@ -2,6 +2,7 @@
 #ifndef VS_OS_PEER_H
 #define VS_OS_PEER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct vs_peer {
@@ -14,6 +15,7 @@ struct vs_peer {
 struct vs_peer vs_peer_at(int family, const void *at, uint16_t port);
 struct sockaddr_storage;
 struct vs_peer vs_peer_of(const struct sockaddr_storage *address); /* as the kernel reports it */
+bool vs_peer_is_local(const struct vs_peer *peer); /* a unix socket, or a loopback address */
 /* What counts as one host: the address without its port.  Of IPv6 these are the first 64 bits, since one host has all
  * addresses behind them. */
 struct vs_peer vs_peer_key(const struct vs_peer *peer);

@@ -156,7 +156,7 @@ void vs_session_end(struct vs_session *s) {
     vs_request_forget(s);
     vs_multi_end(s);
     vs_listing_end(s);
-    vs_rights_end(s);
+    access_grant_end(&s->grant);
     if (s->viewer) vs_feed_leave(s->app->feed, s->viewer);
     s->viewer = NULL;
 }

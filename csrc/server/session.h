@@ -2,6 +2,7 @@
 #ifndef VS_SERVER_SESSION_H
 #define VS_SERVER_SESSION_H
 
+#include "access/grant.h"
 #include "server/clients/roster.h"
 #include "server/desk.h"
 #include "net/net.h"
@@ -97,17 +98,6 @@ struct vs_waiting {
     } charged;
 };
 
-#define VS_MAY 8
-/* What a connection may, by what it said last: rights.h. */
-struct vs_grant {
-    struct vs_accounts *accounts;     /* held; NULL: there are no clients with names */
-    const struct vs_account *account; /* of them; NULL: it may nothing */
-    const struct vs_secret *secret;   /* by which of its own it was let in; NULL: it said none */
-    bool is_lost;                     /* the secret that it said is gone */
-    uint16_t may[VS_MAY];             /* namespaces that it asked of and may, by index plus one: by its remainder */
-    int count;                        /* vs_gate_count_of */
-};
-
 /* What a protocol knows of a connection. */
 struct vs_session {
     struct net_conn *conn; /* NULL: a test without a loop */
@@ -132,10 +122,8 @@ struct vs_session {
     bool is_metered;           /* some rate holds for its requests */
     struct vs_member member; /* what of it others may see */
     bool known;              /* RESP: it said the password */
-    struct vs_grant grant;
+    struct access_grant grant;
     bool by_config_token;          /* admin: the config's own token was right */
-    char *said;                    /* HTTP: the credentials by which it has its account; NULL: they were not kept */
-    size_t said_length, said_size; /* _size: of its memory */
     int wrong;                     /* secrets that it sent */
     size_t parts;                  /* bytes of a reply that was begun, and is not complete */
     uint64_t noted_ids;            /* those that the access log has told of */

@@ -1,6 +1,6 @@
 /* access.c -- clients with names, without a server: patterns, lines of the file, hashes, and what wrong secrets cost, by a
  * clock that the test moves. */
-#include "access/gate.h"
+#include "access/grant.h"
 #include "base/array.h"
 #include "check.h"
 
@@ -186,6 +186,79 @@ static void counts_are_bounded(void) {
     vs_gate_free(gate);
 }
 
+/* ------------------------------------------------------------------ what connections send and may do */
+
+static bool is_text(struct vs_slice slice, const char *expected) {
+    return expected ? slice.at && vs_slice_is(slice, expected) : !slice.at;
+}
+
+static void credentials_are_read(void) {
+    static const struct {
+        const char *header, *name, *secret; /* secret NULL: it is rejected */
+    } rows[] = {{"Bearer abc", NULL, "abc"},
+                {"bearer  abc", NULL, " abc"},
+                {"Basic b3JkZXJzOnNlY3JldA==", "orders", "secret"},
+                {"Basic b3JkZXJzOnNlY3JldA", "orders", "secret"},
+                {"Basic OnNlY3JldA==", NULL, "secret"},
+                {"Basic b3JkZXJz", NULL, NULL}, /* no colon */
+                {"Basic b3JkZ*Jz", NULL, NULL},
+                {"Bearer ", NULL, NULL},
+                {"Digest abc", NULL, NULL},
+                {"", NULL, NULL}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        char buf[ACCESS_CREDENTIAL_MAX];
+        struct vs_slice name, secret;
+        bool is_read = access_credential_read(text(rows[i].header), buf, &name, &secret);
+        if (is_read != (rows[i].secret != NULL)) CHECK_FAIL("'%s'", rows[i].header);
+        if (is_read && !(is_text(name, rows[i].name) && is_text(secret, rows[i].secret))) CHECK_FAIL("'%s'", rows[i].header);
+        for (size_t length = 0; length < strlen(rows[i].header); length++) { /* no prefix is read past its end */
+            char *exact = malloc(length + 1);
+            memcpy(exact, rows[i].header, length);
+            (void)access_credential_read((struct vs_slice){exact, length}, buf, &name, &secret);
+            free(exact);
+        }
+    }
+    static char long_[ACCESS_CREDENTIAL_MAX + 2] = "Basic ";
+    char buf[ACCESS_CREDENTIAL_MAX];
+    struct vs_slice name, secret;
+    memset(long_ + 6, 'A', sizeof long_ - 7);
+    CHECK(!access_credential_read(text(long_), buf, &name, &secret));
+}
+
+#define HEX "abababababababababababababababababababababababababababababababab"
+
+static void a_secret_that_is_gone_leaves_no_rights(void) {
+    struct vs_gate *gate = vs_gate_new();
+    struct access_grant g = {.accounts = NULL};
+    const struct access_origin here = {NULL, true}, elsewhere = {NULL, false}, certified = {"web", false};
+    static const char orders[] = "orders names=orders* calls=give secret=random:2026-11-23T15:30:00Z:" HEX "\n",
+                      read_only[] = "orders names=orders* calls=read secret=random:2026-11-23T15:30:00Z:" HEX "\n",
+                      web[] = "web names=* calls=give,read secret=none\n";
+    vs_gate_set(gate, accounts_of(orders));
+    CHECK(access_grant_renew(&g, gate, &elsewhere) && !g.account && !access_grant_may(&g, 0));
+    access_grant_reset(&g, gate, &here);
+    CHECK(g.account == &vs_account_local && access_grant_has_all(&g) && !access_grant_may(&g, VS_OPERATE));
+    access_grant_set(&g, gate, &g.accounts->at[0], &g.accounts->at[0].secret[0]);
+    access_grant_keep(&g, text("Bearer abc"), false);
+    CHECK(access_grant_may(&g, VS_GIVE) && !access_grant_may(&g, VS_GIVE | VS_READ));
+    for (int i = 0; i < 2; i++) /* the second answer is remembered */
+        CHECK(access_grant_has(&g, 3, text("orders.eu")) && !access_grant_has(&g, 3 + ACCESS_KNOWN, text("invoices")));
+    vs_gate_set(gate, accounts_of(read_only));
+    CHECK(!access_grant_renew(&g, gate, &here) && access_grant_may(&g, VS_READ) && !access_grant_may(&g, VS_GIVE));
+    CHECK(access_grant_is_kept(&g, text("Bearer abc"), false) && !access_grant_is_kept(&g, text("Bearer abc"), true));
+    vs_gate_set(gate, accounts_of(web));
+    CHECK(!access_grant_renew(&g, gate, &here) && g.is_lost && !g.account && strcmp(access_grant_name(&g), "default") == 0);
+    CHECK(!access_grant_is_kept(&g, text("Bearer abc"), false));
+    vs_gate_set(gate, accounts_of(orders)); /* it comes back, and the connection must send it again */
+    CHECK(access_grant_renew(&g, gate, &here) && g.is_lost && !g.account);
+    vs_gate_set(gate, accounts_of(web));
+    access_grant_end(&g);
+    (void)access_grant_renew(&g, gate, &certified);
+    CHECK(g.account && strcmp(access_grant_name(&g), "web") == 0 && !g.is_lost);
+    access_grant_end(&g);
+    vs_gate_free(gate);
+}
+
 static const struct check_case cases[] = {
     {"a pattern has the names that it should", patterns_match},
     {"SHA-256 is that of FIPS 180-4", sha256_is_sha256},
@@ -196,5 +269,7 @@ static const struct check_case cases[] = {
     {"only secrets that can be guessed are put off", only_what_can_be_guessed_is_put_off},
     {"a client's line has a token, a certificate, or a chosen secret that its reader rejects", secrets_of_a_line},
     {"how many clients are counted by name is bounded", counts_are_bounded},
+    {"Bearer and Basic credentials are read, and no other header", credentials_are_read},
+    {"a connection whose secret is gone from the file may do nothing", a_secret_that_is_gone_leaves_no_rights},
 };
 CHECK_MAIN(cases)

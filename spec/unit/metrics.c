@@ -192,7 +192,7 @@ static void has_room(void) {
     CHECK(lines >= 20 && longest > 100);
     CHECK_EQ_U64(of_client, VS_METRICS_LINES_PER_CLIENT);
     CHECK(out.used < VS_REPLY_MAX);
-    vs_rights_end(&session);
+    access_grant_end(&session.grant);
     vs_gate_free(app.gate);
     close_server();
 }

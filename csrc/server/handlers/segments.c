@@ -23,7 +23,7 @@ enum vs_reply_state vs_on_segments(struct vs_request *r) {
     if (vs_arg(r, 0).at) return vs_request_enter(r, 0, VS_KIND_TAG, put_tag);
     if (!vs_rights_sees_all(r->session))
         return vs_refuse(r, "not_allowed",
-                         "client '%s' may not hear of all tags: name one with tag=", vs_rights_name(r->session));
+                         "client '%s' may not hear of all tags: name one with tag=", access_grant_name(&r->session->grant));
     const struct vs_tag_set *tags = vs_request_tags(r);
     size_t from = tags && after.at ? vs_tag_after(tags, after.at, after.length) : 0;
     vs_put(r->out, "{", 1);

@@ -82,7 +82,7 @@ enum vs_reply_state vs_on_acl(struct vs_request *r) {
         return vs_refuse(r, "bad_command",
                          "unknown subcommand '%s': only ACL WHOAMI is answered; vesta client changes rights",
                          VS_QUOTE(what.at, what.length));
-    vs_resp_word(r->out, vs_rights_name(r->session));
+    vs_resp_word(r->out, access_grant_name(&r->session->grant));
     return VS_ANSWERED;
 }
 

@@ -19,8 +19,6 @@ static inline void vs_rights_look(struct vs_session *session) {
 void vs_rights_begin(struct vs_session *session);
 /* Back to who says nothing. */
 void vs_rights_forget(struct vs_session *session);
-/* It closes. */
-void vs_rights_end(struct vs_session *session);
 
 /* Proves a secret, and makes the connection that client's if it is right.  WRONG, PUT_OFF: the reply says so. */
 enum vs_proof vs_rights_prove(struct vs_request *request, struct vs_slice name, struct vs_slice secret);
@@ -71,9 +69,7 @@ static inline uint64_t vs_rights_block(struct vs_request *r, uint64_t max) {
 }
 /* Whether this face gives blocks.  false: the reply says so. */
 bool vs_rights_may_block(struct vs_request *request);
-/* "default" where nobody has a name. */
-const char *vs_rights_name(const struct vs_session *session);
-/* The same, for the log; NULL: nobody asks for a name, or it was the admin's token. */
+/* The client's name, for the log; NULL: there are no clients with names, or it was the admin's token. */
 const char *vs_rights_whose(const struct vs_session *session);
 /* Who it was, as names and values of a line of the log; its address without the port, which tells no two events apart.
  */
