@@ -26,16 +26,13 @@ int modules_help(const struct vs_option *table) {
     return VS_DONE;
 }
 
-/* native.options(name, word) -> rows, as for term.options, of the command, or of its subcommand if `word` is not nil.
- * Later messages begin with its name. */
+/* native.options(name) -> rows, as for term.options.  Later messages begin with the command's name. */
 static int native_options(lua_State *L) {
-    const char *name = luaL_checkstring(L, 1), *word = luaL_optstring(L, 2, NULL);
-    char *words[] = {(char *)name, "--help", NULL, NULL};
-    if (word) words[1] = (char *)word, words[2] = "--help";
+    char *words[] = {(char *)luaL_checkstring(L, 1), "--help", NULL};
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &native_rows);
     native_gathers = L;
-    vs_command_run(word ? 3 : 2, words);
+    vs_command_run(2, words);
     native_gathers = NULL;
     lua_rawgetp(L, LUA_REGISTRYINDEX, &native_rows);
     return 1;

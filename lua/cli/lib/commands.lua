@@ -60,7 +60,7 @@ end
 -- Without --help.
 local function own_options(command, word)
   local part = word and commands.word(command, word) or command
-  return command.run and (part.options or {}) or native.options(command.name, word)
+  return command.run and (part.options or {}) or native.options(command.name)
 end
 
 --- The rows of the options of a command, or of its subcommand if `word` is a name.
