@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name, *flag, *variable;
-} words[VS_W_WORDS] = {
+} where_words[VS_W_WORDS] = {
     [VS_W_CONFIG] = {"config", "--config", "VESTA_CONFIG"},
     [VS_W_NAMESPACE] = {"namespace", "--namespace", "VESTA_NAMESPACE"},
     [VS_W_PATH] = {"path", "--path", NULL},
@@ -28,16 +28,16 @@ void vs_where_put(struct vs_where *where, enum vs_where_word word, const char *t
     where->from[word] = from;
 }
 
-static void take_variable(struct vs_where *where, enum vs_where_word word) {
-    vs_where_put(where, word, getenv(words[word].variable), VS_FROM_ENV, words[word].variable);
+static void where_take_variable(struct vs_where *where, enum vs_where_word word) {
+    vs_where_put(where, word, getenv(where_words[word].variable), VS_FROM_ENV, where_words[word].variable);
 }
 
 const char *vs_where_variable(enum vs_where_word word) {
-    return words[word].variable;
+    return where_words[word].variable;
 }
 
 const char *vs_where_config(void) {
-    const char *path = getenv(words[VS_W_CONFIG].variable);
+    const char *path = getenv(where_words[VS_W_CONFIG].variable);
     return path && *path ? path : NULL;
 }
 
@@ -45,18 +45,18 @@ const char *vs_where_config(void) {
 int vs_where_environment(struct vs_where *where) {
     bool is_told = where->text[VS_W_CONFIG] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
     for (int i = 0; i < VS_W_WORDS; i++)
-        if (where->text[i] && !where->from[i]) where->from[i] = words[i].flag, where->origin[i] = VS_FROM_FLAG;
-    take_variable(where, VS_W_NAMESPACE);
+        if (where->text[i] && !where->from[i]) where->from[i] = where_words[i].flag, where->origin[i] = VS_FROM_FLAG;
+    where_take_variable(where, VS_W_NAMESPACE);
     if (is_told) return VS_GO;
-    take_variable(where, VS_W_CONFIG);
-    take_variable(where, VS_W_STORE);
+    where_take_variable(where, VS_W_CONFIG);
+    where_take_variable(where, VS_W_STORE);
     if (!where->text[VS_W_CONFIG] || !where->text[VS_W_STORE]) return VS_GO;
     return vs_usage("VESTA_CONFIG and VESTA_STORE are both set: unset one, or name the store with --store");
 }
 
 /* ------------------------------------------------------------------ the config */
 
-static const struct vs_conf_namespace *find(const struct vs_config *config, const char *name) {
+static const struct vs_conf_namespace *where_find(const struct vs_config *config, const char *name) {
     if (!name) return config->ns_count > 0 ? &config->ns[0] : NULL;
     for (int i = 0; i < config->ns_count; i++)
         if (strcmp(config->ns[i].name, name) == 0) return &config->ns[i];
@@ -65,7 +65,7 @@ static const struct vs_conf_namespace *find(const struct vs_config *config, cons
 
 const char *vs_where_leased(const struct vs_where *where) {
     const char *name = where->text[VS_W_NAMESPACE];
-    const struct vs_conf_namespace *ns = where->config ? find(where->config, name) : NULL;
+    const struct vs_conf_namespace *ns = where->config ? where_find(where->config, name) : NULL;
     return ns && ns->leased_as ? ns->leased_as : name;
 }
 
@@ -77,7 +77,7 @@ const char *vs_where_public(const struct vs_where *where, const char *leased) {
     return NULL;
 }
 
-static int no_namespace(const struct vs_where *where) {
+static int where_no_namespace(const struct vs_where *where) {
     char names[256] = "";
     size_t used = 0;
     for (int i = 0; i < where->config->ns_count && used < sizeof names - VESTA_NAMESPACE_MAX - 2; i++)
@@ -88,16 +88,16 @@ static int no_namespace(const struct vs_where *where) {
                     vs_shown_text(where->text[VS_W_NAMESPACE]), names);
 }
 
-static int take_config(struct vs_where *where) {
+static int where_take_config(struct vs_where *where) {
     struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG]};
     struct vesta_error err;
     for (int i = VS_W_PATH; i < VS_W_WORDS; i++)
         if (where->text[i])
             return vs_usage("%s has the %s of its namespaces: leave out %s, or %s", where->from[VS_W_CONFIG],
-                            words[i].name, where->from[i], where->from[VS_W_CONFIG]);
+                            where_words[i].name, where->from[i], where->from[VS_W_CONFIG]);
     if (vs_config_read(&from, &where->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
-    const struct vs_conf_namespace *ns = find(where->config, where->text[VS_W_NAMESPACE]);
-    if (!ns) return no_namespace(where);
+    const struct vs_conf_namespace *ns = where_find(where->config, where->text[VS_W_NAMESPACE]);
+    if (!ns) return where_no_namespace(where);
     vs_where_put(where, VS_W_NAMESPACE, ns->name, VS_FROM_FILE, "the config, of which it is the first");
     vs_where_put(where, VS_W_PATH, ns->opts.path, VS_FROM_FILE, "the config");
     vs_where_put(where, VS_W_STORE, ns->opts.store, VS_FROM_FILE, "the config");
@@ -110,7 +110,7 @@ static int take_config(struct vs_where *where) {
 
 /* ------------------------------------------------------------------ the generator file */
 
-static int no_file(const struct vs_where *where) {
+static int where_no_file(const struct vs_where *where) {
     if (where->text[VS_W_CONFIG]) return VS_GO; /* nobody has used it here: the config says enough */
     if (where->text[VS_W_PATH])
         vs_say("there is no generator file %s; `vesta gen --path` makes one", vs_shown_text(where->text[VS_W_PATH]));
@@ -121,7 +121,7 @@ static int no_file(const struct vs_where *where) {
     return VS_FAILED;
 }
 
-static bool is_of_layout(const struct vs_where *where) {
+static bool where_is_of_layout(const struct vs_where *where) {
     struct vesta_layout asked, own;
     if (!where->text[VS_W_LAYOUT]) return true;
     if (vs_read_layout(where->text[VS_W_LAYOUT], &asked) != VS_DONE) return false;
@@ -132,7 +132,7 @@ static bool is_of_layout(const struct vs_where *where) {
 }
 
 /* What vesta_open would find, by the same code; makes nothing. */
-static int take_file(struct vs_where *where) {
+static int where_take_file(struct vs_where *where) {
     struct vesta_opts opts = VESTA_OPTS_INIT;
     struct vs_settings settings;
     struct vs_anchor anchor;
@@ -147,9 +147,9 @@ static int take_file(struct vs_where *where) {
     }
     memcpy(where->path, settings.path, sizeof where->path);
     if (where->may_lack_file) vs_where_put(where, VS_W_PATH, where->path, VS_FROM_DEFAULT, "default");
-    if (!found || anchor.no_file) return where->may_lack_file ? VS_GO : no_file(where);
+    if (!found || anchor.no_file) return where->may_lack_file ? VS_GO : where_no_file(where);
     where->header = anchor.header;
-    if (!is_of_layout(where)) return VS_USAGE;
+    if (!where_is_of_layout(where)) return VS_USAGE;
     vs_where_put(where, VS_W_PATH, where->path, VS_FROM_DEFAULT, "default");
     vs_where_put(where, VS_W_NAMESPACE, where->header.namespace_, VS_FROM_MAP, "the generator file");
     vs_where_put(where, VS_W_STORE, where->header.store, VS_FROM_MAP, "the generator file");
@@ -169,9 +169,9 @@ int vs_where_read(struct vs_where *where) {
     if (rc != VS_GO) return rc;
     if (where->text[VS_W_NAMESPACE] && vs_namespace_check(where->text[VS_W_NAMESPACE], &err) != VESTA_OK)
         return vs_report(&err);
-    if (where->text[VS_W_CONFIG]) rc = take_config(where);
+    if (where->text[VS_W_CONFIG]) rc = where_take_config(where);
     bool is_in_file = where->text[VS_W_PATH] || !where->text[VS_W_STORE];
-    if (rc == VS_GO && vs_where_is_named(where) && is_in_file && !where->asks_no_file) rc = take_file(where);
+    if (rc == VS_GO && vs_where_is_named(where) && is_in_file && !where->asks_no_file) rc = where_take_file(where);
     return rc;
 }
 
@@ -182,12 +182,12 @@ bool vs_where_has_flags(const struct vesta_opts *opts) {
 }
 
 /* Where a policy chooses numbers the server asks it: then the server keeps the generator, and here it is only used. */
-static int take_opts(struct vs_where *where, struct vesta_opts *opts) {
+static int where_take_opts(struct vs_where *where, struct vesta_opts *opts) {
     struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG]};
     struct vesta_error err;
     if (vs_config_read(&from, &where->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
-    const struct vs_conf_namespace *ns = find(where->config, where->text[VS_W_NAMESPACE]);
-    if (!ns) return no_namespace(where);
+    const struct vs_conf_namespace *ns = where_find(where->config, where->text[VS_W_NAMESPACE]);
+    if (!ns) return where_no_namespace(where);
     if (vs_namespace_prove(ns, &err) != VESTA_OK) return vs_report(&err);
     *opts = ns->opts;
     if (ns->policy.name) opts->flags |= VESTA_NO_KEEPER;
@@ -207,7 +207,7 @@ int vs_where_opts(const char *config_path, struct vesta_opts *opts, struct vs_co
     if (where.text[VS_W_CONFIG] && vs_where_has_flags(opts))
         return vs_usage("VESTA_CONFIG says how what it has is opened: unset it, or name the store or the path, too");
     if (where.text[VS_W_CONFIG])
-        rc = take_opts(&where, opts);
+        rc = where_take_opts(&where, opts);
     else
         opts->namespace_ = where.text[VS_W_NAMESPACE], opts->store = where.text[VS_W_STORE];
     *config = where.config;
@@ -224,10 +224,10 @@ void vs_where_free(struct vs_where *where) {
 int vs_where_print(const struct vs_where *where) {
     for (int i = 0; i < VS_W_WORDS; i++)
         if (where->text[i])
-            vs_effective_print(&(struct vs_conf_value){.path = words[i].name,
+            vs_effective_print(&(struct vs_conf_value){.path = where_words[i].name,
                                                        .text = where->text[i],
                                                        .origin = where->origin[i],
-                                                       .variable = words[i].variable,
+                                                       .variable = where_words[i].variable,
                                                        .by = where->origin[i] ? where->from[i] : NULL},
                                where->json);
     const char *leased = vs_where_leased(where);
@@ -239,7 +239,7 @@ int vs_where_print(const struct vs_where *where) {
 }
 
 /* Of a config's values for the namespace those that a generator has, apart from what was found already. */
-static void print_option(void *self, const struct vs_conf_value *value) {
+static void where_print_option(void *self, const struct vs_conf_value *value) {
 #define MEMBER(type, member, ...) #member,
     static const char *const members[] = {VESTA_NAMESPACE_OPTIONS(MEMBER)};
 #undef MEMBER
@@ -252,12 +252,12 @@ static void print_option(void *self, const struct vs_conf_value *value) {
         return;
     row.path = dot + 1;
     for (int i = 0; i < VS_W_WORDS; i++)
-        if (where->text[i] && strcmp(words[i].name, row.path) == 0) return;
+        if (where->text[i] && strcmp(where_words[i].name, row.path) == 0) return;
     for (size_t i = 0; i < VS_COUNT(members); i++)
         if (strcmp(members[i], row.path) == 0) vs_effective_print(&row, where->json);
 }
 
-static int print_options(struct vs_where *where, const struct vesta_opts *opts) {
+static int where_print_options(struct vs_where *where, const struct vesta_opts *opts) {
     struct vesta_opts own = *opts;
     struct vs_conf_opts from = {.opts = &own};
     struct vs_config *config = where->config, *flags = NULL;
@@ -266,7 +266,7 @@ static int print_options(struct vs_where *where, const struct vesta_opts *opts) 
     own.store = where->text[VS_W_STORE];
     if (!config && vs_config_read(&from, &flags, &err) != VESTA_OK) return vs_report(&err);
     vs_where_print(where);
-    int rc = vs_config_each(config ? config : flags, print_option, where);
+    int rc = vs_config_each(config ? config : flags, where_print_option, where);
     vs_config_free(flags);
     return rc == VESTA_OK ? VS_DONE : (vs_say("no memory"), VS_FAILED);
 }
@@ -286,7 +286,7 @@ int vs_where_print_opts(const char *config_path, const struct vesta_opts *opts, 
     if (rc == VS_GO && !where.text[VS_W_CONFIG])
         vs_where_put(&where, VS_W_NAMESPACE, "default", VS_FROM_DEFAULT, "default");
     if (rc == VS_GO) rc = vs_where_read(&where);
-    if (rc == VS_GO) rc = print_options(&where, opts);
+    if (rc == VS_GO) rc = where_print_options(&where, opts);
     vs_where_free(&where);
     return rc;
 }
