@@ -25,7 +25,7 @@ void vs_at_close(struct vs_at *at) {
 }
 
 static int at_fail(const struct vs_reply *reply, struct vesta_error *err) {
-    return vs_fail(err, VESTA_EIO, "%s", *reply->text ? reply->text : "it does not say why");
+    return vs_fail(err, VESTA_EIO, "%s", *reply->text ? reply->text : "the store gave no reason");
 }
 
 int vs_at_read(struct vs_at *at, struct vesta_error *err) {

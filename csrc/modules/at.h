@@ -29,7 +29,7 @@ int vs_at_read(struct vs_at *at, struct vesta_error *err);
 /* As vs_at_read.  Errors: also VESTA_ENOGEN if the namespace is not in the store. */
 int vs_at_need(struct vs_at *at, struct vesta_error *err);
 
-/* The worker ids that were ever used, and how many of those that the layout has are in each state. */
+/* The worker ids that were ever used, and how many of the layout's worker ids are in each state. */
 struct vs_workers {
     struct vs_listed *listed; /* free() it */
     size_t count;

@@ -1,7 +1,7 @@
 /* slow.c -- a line at a terminal while a call of the main thread blocks; see slow.h.
  *
  * A thread looks twice a second.  It prints under the lock that the main thread needs to go on, so only one of them
- * prints at a time.  Signals go to the main thread, whose call they interrupt. */
+ * prints at a time.  Signals go to the main thread and interrupt its call. */
 #include "modules/slow.h"
 
 #include "command/command.h"

@@ -32,7 +32,7 @@
 #define STORES_TRIES_MAX 5    /* of a mark, while others write the same record */
 #define STORES_TAKES_MAX 50   /* of a take, while other writers are faster */
 #define STORES_SLACK_MS 1000  /* a mark that ends so little earlier is the same mark */
-#define STORES_MARK "import:" /* begins the identity of marks, which no holder has unless its operator says so */
+#define STORES_MARK "import:" /* begins the identity of marks, which no holder has unless its operator chose it */
 
 /* ------------------------------------------------------------------ what a call returns */
 
@@ -47,7 +47,7 @@ static const char *stores_outcome(enum vs_outcome outcome) {
 static int stores_done(lua_State *L, const struct vs_reply *reply) {
     if (reply->outcome == VS_STORE_OK) return lua_pushboolean(L, 1), 1;
     lua_pushnil(L);
-    lua_pushstring(L, *reply->text ? reply->text : "it does not say why");
+    lua_pushstring(L, *reply->text ? reply->text : "the store gave no reason");
     lua_pushstring(L, stores_outcome(reply->outcome));
     return 3;
 }
@@ -82,8 +82,8 @@ static int stores_close(lua_State *L) {
 }
 
 /* store:about() -> { scheme, made, rights, has_counters, makes_table }
- * made, rights: what init makes there, and what its users must be able to do.  makes_table: a table of counters is made
- * by a person. */
+ * made, rights: texts about the things that init creates, and about the rights of its users.  makes_table: a table of
+ * counters is made by a person. */
 static int stores_about(lua_State *L) {
     const struct vs_backend *backend = stores_self(L)->store->backend;
     lua_createtable(L, 0, 5);
@@ -95,7 +95,7 @@ static int stores_about(lua_State *L) {
     return 1;
 }
 
-/* store:init() -> true | nil, text, outcome.  Makes what a shared store needs, where it is missing. */
+/* store:init() -> true | nil, text, outcome.  Creates the tables or nodes that are missing. */
 static int stores_init(lua_State *L) {
     struct vs_reply reply;
     vs_store_init(stores_self(L)->store, &reply);
@@ -104,7 +104,7 @@ static int stores_init(lua_State *L) {
 
 static void stores_add_name(void *to, const char *name) {
     lua_State *L = to;
-    if (vs_namespace_check(name, NULL) != VESTA_OK) return; /* not one of vesta's */
+    if (vs_namespace_check(name, NULL) != VESTA_OK) return; /* another program's */
     lua_pushstring(L, name);
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
@@ -233,7 +233,7 @@ static int stores_lower(lua_State *L) {
     return stores_done(L, &reply);
 }
 
-/* store:tick(unix_ms or nil) -> the namespace's tick at that instant, or behind the layout's last one */
+/* store:tick(unix_ms or nil) -> the namespace's tick at that instant, or the one after the layout's last */
 static int stores_tick(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     bool has_time = !lua_isnoneornil(L, 2);
@@ -395,7 +395,7 @@ static bool stores_is_mark(const struct vs_record *r) {
     return strncmp(r->identity, STORES_MARK, strlen(STORES_MARK)) == 0;
 }
 
-/* Compares a record with the one that it must be at least.  A mark never ends earlier than before. */
+/* Compares a record with the one wanted.  A mark never ends earlier than before. */
 static enum stores_deed stores_judge(const struct vs_record *now, int64_t store_ms, struct vs_record *wanted) {
     if (now->ver == 0) return STORES_MARK_NEW;
     if (!stores_is_mark(now) && vs_standing_of(now, store_ms) == VS_STANDS_HELD) return STORES_CLASH;
@@ -712,7 +712,7 @@ static int stores_is_tag(lua_State *L) {
     return 1;
 }
 
-/* store.state() -> the folder of stores that nobody named, or nil if it does not exist */
+/* store.state() -> the folder for leases of processes without --store, or nil if it does not exist */
 static int stores_state(lua_State *L) {
     char state[PATH_MAX];
     bool is_there = vs_state_dir(state, sizeof state) == 0 && access(state, F_OK) == 0;

@@ -14,8 +14,8 @@ local DATABASES_MAX = store.DATABASES_MAX
 
 ---------------------------------------------------------------- looking
 
--- A look has: place, list and at_ms (what was read last), passed and strange (rows that are no tags), before and
--- before_ms (the list before), is_old (the store did not answer this time).
+-- A look has: place, list and at_ms (the last reading), passed and strange (rows that are no tags), before and
+-- before_ms (the previous list), is_old (the store did not answer this time).
 
 -- true, or nil and a message
 local function look_at(look)
@@ -70,7 +70,8 @@ local function print_table(look)
       look.passed == 1 and "row is" or "rows are", look.strange), 2, 0)
   end
   if look.is_old then
-    cli.printf("%sit does not answer: this is of %s%s\n", term.paint "yellow", term.iso(look.at_ms), term.paint "plain")
+    cli.printf("%sthe store does not answer: these rows are from %s%s\n", term.paint "yellow",
+      term.iso(look.at_ms), term.paint "plain")
   end
 end
 
@@ -114,7 +115,7 @@ local function list(options, operands)
   local looks = {}
   for i, place in ipairs(places.open(options)) do looks[i] = { place = place } end
 
-  -- Whether any place answers, and the first message of those that do not.
+  -- Whether any place answers, and the first message about a place that does not.
   local function look(report)
     local is_seen, trouble = false, nil
     for _, one in ipairs(looks) do
@@ -144,7 +145,7 @@ end
 
 ---------------------------------------------------------------- add, step
 
--- Each database is asked in turn: a message reports each one that fails, and the others are done.
+-- Changes each database in turn.  One that fails is reported, and the others are changed all the same.
 local function change_all(options, tag, change)
   local code = 0
   for _, place in ipairs(places.open(options, tag)) do
@@ -178,7 +179,7 @@ end
 
 ---------------------------------------------------------------- take
 
--- All or none: a number that does not fit its form is behind those that do, so the last one is written first.
+-- All or none.  The numbers rise, so if the last one fits its form, all of them do.
 local function print_numbers(tag, form, from, stop, json)
   local function text_of(n)
     if not form then return cli.unsigned(n) end
@@ -229,7 +230,7 @@ local function resume(options, operands)
     is_resumed = is_resumed or done == true
   end
   if is_resumed then return cli.printf("%s is asked again\n", tag) end
-  term.say(("%s has not gone back, as far as this user's processes here know"):format(term.shown(tag)))
+  term.say(("%s has not gone back, according to this user's processes on this machine"):format(term.shown(tag)))
   return code
 end
 
@@ -237,7 +238,7 @@ end
 
 return {
   order = 180,
-  line = "the counters of segments: how far each is, add one, set a step",
+  line = "list the counters of segments, add one, set a step",
   usage = "segments [OPTION...]\n       vesta segments add TAG [--from N] [--step N] [OPTION...]\n"
     .. "       vesta segments step TAG N [OPTION...]\n"
     .. "       vesta segments resume TAG [--even-lower] [OPTION...]\n"
@@ -249,9 +250,9 @@ raised; with --watch how many numbers a second are granted.  Changes nothing.
 
 add makes a counter, whose first number is --from; step sets how many numbers a range has; take
 prints numbers, each call one step of the database, as business numbers where --form is given; import takes
-over the counters of a table of tinyid's, Leaf's or a ticket server's, past every number that was given;
-without --yes it only shows what it would write.  `vesta help segments import` has its options.
-resume says that a counter which went back, and so stopped, has been put right.
+over the counters of a table of tinyid's, Leaf's or a ticket server's, past every number that was issued;
+without --yes it only shows the changes.  `vesta help segments import` has its options.
+resume restarts a counter that stopped because its database went back, once you have repaired the database.
 
   $ vesta segments add orders --from 1000 --step 500 --store sqlite:/var/v.db
   orders begins with 1,000, in steps of 500

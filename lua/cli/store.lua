@@ -34,7 +34,7 @@ local function relayout(asked)
     made.layout)
 end
 
----------------------------------------------------------------- what was asked for
+---------------------------------------------------------------- the options
 
 local ACTIONS = { init = init.run, show = show.run, advance = floor.advance, lower = floor.lower, relayout = relayout }
 
@@ -65,7 +65,7 @@ local function run(options, operands)
   if operands[2] then cli.usage("unexpected operand %s", term.shown(operands[2])) end
   check_options(options, action)
   if options.static and not options.layout then
-    cli.usage "--static needs --layout, which says what numbers there are"
+    cli.usage "--static needs --layout, which defines the range of numbers"
   end
   if options.layout then init.read_static(options.static, cli.check(facts.layout(options.layout))) end
   if action == "relayout" and not options.layout and not options.effective then
@@ -73,7 +73,7 @@ local function run(options, operands)
   end
   local place = stores.find(options, action == "relayout")
   if action == "relayout" and place.public then
-    place.name = place.public -- its generations are those of the public name
+    place.name = place.public -- which all its generations belong to
   end
   return ACTIONS[action] { place = place, store = stores.open(place), json = options.json, yes = options.yes,
     again = options.again, segments = options.segments, trusts_clock = options["trust-store-clock"],
@@ -92,11 +92,11 @@ A shared store is prepared once, by an operator; a server never does it silently
            also the table of counters that a database which Leaf uses has
            already), and with --namespace the record of that namespace, with
            the --static numbers that are given out by hand; what exists stays
-           as it is; a namespace that this store had and lost is created
-           --again: no lease starts before the store's clock plus a margin, so
-           that ids which somebody may still hold are not repeated
+           as it is; use --again for a namespace that this store had and lost:
+           no lease starts before the store's clock plus a margin, so that no
+           id is repeated that a process may still issue
   show     the namespace's record, and how many numbers are held, expired and
-           free; without --namespace, those of every namespace in the store
+           free; without --namespace, all namespaces of the store
   advance  continues with a store that lost what it had acknowledged: every
            holder must claim again, and no lease starts before the store's
            clock plus a margin; asks first, unless --yes is given
@@ -104,7 +104,7 @@ A shared store is prepared once, by an operator; a server never does it silently
            unless --yes is given
   relayout the next --layout of a namespace in use: proves that its ids differ
            from all that the namespace can have given, then creates NAME.2,
-           which hosts move to one by one, by leased_as in their configs
+           to which hosts move one by one, by leased_as in their configs
 
   $ vesta store init --store sqlite:/var/lib/vesta/vesta.db \
     --namespace orders --layout snowflake

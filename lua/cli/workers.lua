@@ -1,4 +1,4 @@
---- workers.lua -- `vesta workers`: which processes hold the worker ids of a namespace, how much longer, by whose clock.
+--- workers.lua -- `vesta workers`: lists the worker ids of a namespace, their holders and the time that is left.
 local cli = require "cli.lib.cli"
 local screen = require "screen"
 local stores = require "cli.lib.stores"
@@ -84,16 +84,16 @@ end
 
 return {
   order = 170,
-  line = "who holds which worker number",
+  line = "which process holds which worker number",
   usage = "workers [OPTION...]\n       vesta workers import --from KIND --source URI [OPTION...]",
   about = [[
-Lists the numbers of a namespace that were ever used: held by whom and for how much longer, expired or
-free; how far the holder's clock was from the store's when it last wrote; and the time before which
-all ids granted to it lie.  Changes nothing.
+Lists the numbers of a namespace that were ever used.  For each one you see whether it is held, expired
+or free, how long the lease lasts, how far the holder's clock was from the store's at its last write, and
+the time before which all its ids lie.  Changes nothing.
 
-import reads which numbers another generator has given out (Butterfly's table or nodes, Leaf's nodes,
+import reads the numbers that another generator has issued (Butterfly's table or nodes, Leaf's nodes,
 UidGenerator's or Vesta (Java)'s table) and marks them as held, or as used up to now, so that none is leased
-twice.  Without --yes it only shows what it would write.  `vesta help workers import` has its options.
+twice.  Without --yes it only shows the changes.  `vesta help workers import` has its options.
 
   $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db
   NUMBER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, ...

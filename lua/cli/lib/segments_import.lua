@@ -1,5 +1,5 @@
 --- segments_import.lua -- `vesta segments import`: takes over the counters of a table of tinyid's, Leaf's or a ticket
--- server's, each past every number that was given.  The databases of a counter are read together, since each has
+-- server's, each past every number that was issued.  The databases of a counter are read together, since each has
 -- numbers that the others lack.
 local cli = require "cli.lib.cli"
 local places = require "cli.lib.segments_places"
@@ -20,7 +20,7 @@ Import.__index = Import
 ---------------------------------------------------------------- reading
 
 local function fail_unusable(place, tag, why)
-  cli.fail("%s: the row of tag '%s' cannot be used: %s. So it is not known which numbers it gave: set its row above "
+  cli.fail("%s: the row of tag '%s' cannot be used: %s. vesta cannot know which numbers it issued. Set its row above "
     .. "all of them, or choose other tags by --tag", place.shown, tag, why)
 end
 
@@ -45,19 +45,19 @@ function Import:each_row()
   end)
 end
 
--- What a row's own database reports of it cannot be so, or is not all.
+-- Ends the command if the values of a row contradict each other.
 local function check_row(source, row)
   if row.max < 0 or row.max == math.maxinteger then
-    cli.fail("%s: %s stands at %d, from which no numbers can go on", source.shown, row.tag, row.max)
+    cli.fail("%s: %s is at %d, which leaves no numbers above it", source.shown, row.tag, row.max)
   end
   if row.delta < 1 or row.remainder < 0 or row.remainder >= row.delta then
-    cli.fail("%s: %s has a delta of %d and a remainder of %d, which cannot be", source.shown, row.tag, row.delta,
-      row.remainder)
+    cli.fail("%s: %s has a delta of %d and a remainder of %d, which contradict each other", source.shown, row.tag,
+      row.delta, row.remainder)
   end
 end
 
--- The counter as all sources together have it: { tag, from = past every number that was given, step }.  nil: a source
--- before this one has it, too.
+-- The counter as all sources together have it: { tag, from = past every number that was issued, step }.  nil: a source
+-- before this one also has it.
 function Import:gather(index, tag)
   local from, step, databases, delta = 0, self.options.step, 0, 1
   for i, list in ipairs(self.lists) do
@@ -71,11 +71,11 @@ function Import:gather(index, tag)
     end
   end
   if databases < delta then
-    cli.fail("%s has a delta of %d, and is in %d of the databases: the others have numbers of their own, so name all "
-      .. "of them", tag, delta, databases)
+    cli.fail("%s has a delta of %d, and is in %d of the databases: the others issue numbers of their own, so name "
+      .. "all of them", tag, delta, databases)
   end
   local ahead = self.options.ahead or 0
-  if ahead >= store.NUMBER_MAX - from then cli.fail("%s stands at %d: --ahead leads past 2^63 - 1", tag, from) end
+  if ahead >= store.NUMBER_MAX - from then cli.fail("%s is at %d: --ahead leads past 2^63 - 1", tag, from) end
   return { tag = self.options.as or tag, from = from + ahead, step = step or STEP_DEFAULT }
 end
 
@@ -84,11 +84,11 @@ local function check_still(source, row, before)
   if row.why then fail_unusable(source, row.tag, row.why) end
   local then_max = was and was.max
   if then_max == row.max then return end
-  cli.fail("%s: %s still moves, from %d to %d meanwhile: end its writers first; or --ahead N begins so far above it "
-    .. "that they cannot catch up", source.shown, row.tag, then_max or 0, row.max)
+  cli.fail("%s: %s still rises, from %d to %d within a moment: stop its writers first, or use --ahead N to "
+    .. "begin so far above it that they cannot catch up", source.shown, row.tag, then_max or 0, row.max)
 end
 
--- Numbers that a source gives from now on would be given here as well.
+-- Numbers that a source issues from now on would be issued here again.
 function Import:check_rest(wait_ms)
   if self.options.ahead then return end
   local before = self.lists
@@ -147,7 +147,7 @@ end
 function Import:check_rows()
   for i, list in ipairs(self.lists) do
     if list.passed > 0 then
-      term.say(("%s: %d rows are passed over, whose names are no tags, such as '%s'"):format(self.sources[i].shown,
+      term.say(("%s: %d rows are skipped because their names are no tags, such as '%s'"):format(self.sources[i].shown,
         list.passed, list.strange))
     end
   end
@@ -171,7 +171,7 @@ function Import:run()
   self:check_rows()
   self:check_rest(LOOK_AGAIN_MS)
   for _, place in ipairs(self.targets) do self:import_into(place) end
-  if options.yes then self:check_rest(0) end -- what was given while it was written
+  if options.yes then self:check_rest(0) end -- the writers may have started in the meantime
   if options.json then return end
   term.fitted(("%d to add, %d to raise, %d already there; %s"):format(done.add, done.raise, done.same,
     options.yes and "done" or "nothing was written: add --yes to write"), 2, 0)
@@ -198,8 +198,8 @@ return {
   name = "import",
   options = cli.rows {
     places.OPTIONS,
-    { name = "tag", value = "TAG", help = "only this one of the table (default: all)" },
-    { name = "as", value = "TAG", help = "what it is to be called here (default: the same)" },
+    { name = "tag", value = "TAG", help = "import only this tag (default: all)" },
+    { name = "as", value = "TAG", help = "its name here (default: the same)" },
     { name = "step", kind = "count", value = "N", min = 1, max = store.RANGE_MAX,
       help = "numbers in a range (default: the source's, else 1000)" },
     { name = "ahead", kind = "count", value = "N", min = 1, max = store.NUMBER_MAX,

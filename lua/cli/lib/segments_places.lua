@@ -33,11 +33,11 @@ end
 
 ---------------------------------------------------------------- which
 
--- Those of a config.
+-- The places of a config.
 local function read_config(options, path, tag)
   if options.store or options.table then
     if options.config then cli.usage "--config has the stores and tables: leave out --store and --table" end
-    cli.usage "VESTA_CONFIG has the stores and tables: unset it, or name the store, too"
+    cli.usage "VESTA_CONFIG has the stores and tables: unset it, or also name the store"
   end
   local list = cli.go(where.segments(path, tag))
   if not list[1] then cli.usage("%s has no segments", term.shown(path)) end
@@ -67,8 +67,8 @@ function places.open_one(place)
   return place
 end
 
---- Opens the places that the options name; of a config those that have the tag (nil: all).  --effective prints them and
--- ends the command.
+--- Opens the places that the options name.  With a config, it opens the places of the tag (nil: all).  --effective
+-- prints them and ends the command.
 function places.open(options, tag)
   local found, list = cli.go(where.environment(options)), nil
   if found.config then
@@ -86,12 +86,12 @@ function places.open(options, tag)
   return list
 end
 
----------------------------------------------------------------- what they answer
+---------------------------------------------------------------- their answers
 
 --- The message for a call that failed.  tag nil: the call was about the whole table.
 function places.trouble(place, tag, text, outcome)
   if outcome == "conflict" then
-    return ("%s has changed meanwhile, or is there already: look at it with vesta segments, and try again"):format(
+    return ("%s has just changed, or exists already: look at it with vesta segments, and try again"):format(
       tag or place.shown)
   end
   if outcome == "unknown" then

@@ -1,5 +1,5 @@
 --- store_floor.lua -- `vesta store advance` and `lower`: the time below which no lease of a namespace starts.  It is
--- raised for a store that lost what it had acknowledged, and lowered if it was raised by a clock that was ahead.
+-- raised if a store lost acknowledged writes, and lowered if a clock that was ahead had raised it.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local init = require "cli.lib.store_init"
@@ -31,17 +31,17 @@ local function print_plan(asked, ns)
   local margin, store_ms = margin_ms(asked), ns.store_ms
   term.flush()
   io.stderr:write(([[
-This is for a store that lost what it had acknowledged: wiped, restored from a backup, or failed over to a
-copy that was behind.  It does two things to namespace %s:
+This is for a store that lost acknowledged writes: wiped, restored from a backup, or failed over to a copy
+that was behind.  It does two things to namespace %s:
   - gives it a new incarnation, so that every holder of a number must claim again;
   - lets no lease start before %s: the store's clock plus %.0f s, later than anything
-    ever granted under the lease '%s'.  Until then nobody gets ids.
+    ever granted under the lease '%s'.  Until then no process gets ids.
 The store's clock must be right: it says %s.
 ]]):format(asked.place.name, term.iso(math.max(store_ms + margin, ns.floor_ms or 0)), margin / 1000, asked.lease,
     term.iso(store_ms)))
 end
 
--- The record that an emptied store gets, or the new incarnation of one that went back.
+-- The record for an emptied store, or with the new incarnation for a store that went back.
 local function plan_record(asked, ns)
   local fresh = init.fresh(asked)
   if not ns.is_there then
@@ -82,7 +82,7 @@ local function check_granted(opened, list, floor_ms)
   end
 end
 
---- The floor that an advance would set now, by a clock that is right, instead of one that was set too high.
+--- Sets the floor that an advance would set now, when the clock is right.  The floor must be higher.
 function store_floor.lower(asked)
   local place, opened = asked.place, asked.store
   local ns = stores.done(place, opened:need())

@@ -1,4 +1,4 @@
---- store_init.lua -- `vesta store init`: makes what a store needs, and a namespace's first record.
+--- store_init.lua -- `vesta store init`: creates the tables or nodes of a store, and a namespace's first record.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local show = require "cli.lib.store_show"
@@ -23,7 +23,7 @@ function store_init.read_static(text, layout)
   return first, last
 end
 
---- The first record of a namespace, by what was asked for.
+--- The first record of the namespace that the options describe.
 function store_init.fresh(asked)
   local layout = cli.check(facts.layout(asked.layout or stores.LAYOUT_DEFAULT))
   local first, last = store_init.read_static(asked.static, layout)
@@ -36,15 +36,15 @@ function store_init.admit(asked, fresh, what)
   if not may then cli.fail("%s: %s", what, text) end
 end
 
---- The same once it is made, as another one may have been made meanwhile.
+--- Checks again after it was created, because another process may have created another one at the same time.
 function store_init.admit_made(asked, fresh)
   store_init.admit(asked, fresh,
-    "the namespace was made, but let nothing lease from it: another came at the same time")
+    "the namespace was created, but do not use it: another one was created at the same time")
 end
 
 ---------------------------------------------------------------- a namespace
 
--- A namespace that exists stays as it is: either it is what was asked for, or it is not.
+-- Changes nothing.  Ends the command with a message if the namespace differs from the options.
 local function keep_namespace(asked, ns)
   local name = asked.place.name
   if asked.layout then
@@ -67,7 +67,7 @@ end
 local function print_made(asked, ns)
   cli.printf("namespace %s was created: %s\n", asked.place.name, ns.layout)
   if not ns.floor_ms then return term.out(COUNTS_AS_NEW) end
-  cli.printf("no lease starts before %s: until then nobody gets ids\n", term.iso(ns.floor_ms))
+  cli.printf("no lease starts before %s: until then no process gets ids\n", term.iso(ns.floor_ms))
 end
 
 local function make_namespace(asked)

@@ -1,5 +1,5 @@
---- store_show.lua -- `vesta store show`: a namespace's record and the states of its worker ids, or those of each
--- namespace of a store.
+--- store_show.lua -- `vesta store show`: prints a namespace's record and the states of its worker ids.  Without
+-- --namespace it prints all namespaces of the store.
 local cli = require "cli.lib.cli"
 local store = require "store"
 local stores = require "cli.lib.stores"
@@ -73,7 +73,7 @@ local function show_all(asked)
     local is_shown, text = show(own, opened, asked.json)
     if not is_shown then
       term.say(text)
-      term.say(("so the namespace %s is not shown"):format(name))
+      term.say(("the namespace %s is left out"):format(name))
       code = 1
     end
   end

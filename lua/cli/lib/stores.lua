@@ -1,5 +1,5 @@
---- stores.lua -- what the commands for operators of stores share: which store and namespace the options name, and what
--- a store's answers mean to people.
+--- stores.lua -- shared by the commands for operators of stores: finds the store and namespace that the options name,
+-- and words the messages about a store's answers.
 --
 -- A place is { uri, name = the namespace as the store has it, public = the config's name of it or nil, secret, layout,
 -- is_named, publics }.
@@ -13,7 +13,7 @@ local stores = {}
 
 stores.LAYOUT_DEFAULT = "vesta-second"
 
---- The options that say where a store is.
+--- The options that name a store and a namespace.
 stores.OPTIONS = {
   { name = "config", letter = "c", value = "FILE", help = "a server's config, which has the store" },
   { name = "store", value = "URI", help = store.FORMS },
@@ -21,7 +21,7 @@ stores.OPTIONS = {
   where.EFFECTIVE,
 }
 
----------------------------------------------------------------- where it is
+---------------------------------------------------------------- the place
 
 local function print_effective(found, json)
   if not found.store then
@@ -44,8 +44,8 @@ function stores.find(options, one)
     cli.exit(0)
   end
   if not found.store and found.config then
-    cli.usage("the namespace %s of %s has no store: its numbers are of this machine; name it with --store file:DIR",
-      found.namespace, term.shown(found.config))
+    cli.usage("the namespace %s of %s has no store: its leases are kept on this machine; name them with --store "
+      .. "file:DIR", found.namespace, term.shown(found.config))
   end
   local row = found.rows.namespace
   local is_named = one or row ~= nil and row.origin ~= "file"
@@ -57,7 +57,7 @@ end
 function stores.no_store()
   local state = store.state()
   cli.usage("--store is missing: %s; or -c FILE%s", store.FORMS,
-    state and "; what had no --store is in --store file:" .. state or "")
+    state and "; processes without --store keep their leases in --store file:" .. state or "")
 end
 
 --- Opens the store of a place, or ends the command.
@@ -66,13 +66,13 @@ function stores.open(place)
   return cli.check(store.open(place.uri, place.name, place.secret))
 end
 
----------------------------------------------------------------- what it answers
+---------------------------------------------------------------- its answers
 
 --- The message for a call that failed.
 function stores.trouble(place, text, outcome)
-  if outcome == "conflict" then return "another process has changed it meanwhile: check it and try again" end
+  if outcome == "conflict" then return "another process changed it at the same time: check it and try again" end
   if outcome == "moved" then
-    return ("the namespace %s has been replaced meanwhile: check it and try again"):format(place.name)
+    return ("the namespace %s was replaced at the same time: check it and try again"):format(place.name)
   end
   if outcome == "unknown" then
     return ("no reply came: the change may have been made, or may still be made; check it (%s)"):format(text)
@@ -86,7 +86,7 @@ function stores.done(place, value, ...)
   return value, ...
 end
 
----------------------------------------------------------------- how it is shown
+---------------------------------------------------------------- its title
 
 --- "orders.2, leased for orders"
 function stores.title(place)
@@ -103,8 +103,8 @@ end
 --- How far this machine's clock is ahead of the store's.
 function stores.ahead_ms(store_ms) return term.now_ms() - store_ms end
 
---- A floor is counted from the store's clock.  From a clock that is ahead it stops all processes, and from one that is
--- behind it does not clear what was granted.  This machine's clock is the second opinion.
+--- A floor is counted from the store's clock.  If that clock is ahead, the floor stops all processes.  If it is behind,
+-- the floor may be below ids that were granted.  This machine's clock is the second opinion.
 function stores.check_clock(asked, store_ms)
   local ahead_ms = stores.ahead_ms(store_ms)
   if asked.trusts_clock or math.abs(ahead_ms) <= facts.lease(asked.lease).skew_ms then return end

@@ -5,15 +5,15 @@ local wire = require "wire"
 
 local watch = {}
 
--- On a screen, which still shows what was read last: how old that is.
+-- The screen still shows the last reading: prints its age below it.
 local function print_age(seen_ms)
-  if not seen_ms then return term.status "nothing was seen yet; tried each second" end
-  term.status(("what stands above is of %s, %d s ago; tried each second"):format(term.iso(seen_ms - seen_ms % 1000),
-    (term.now_ms() - seen_ms) // 1000))
+  if not seen_ms then return term.status "nothing was read yet; trying again each second" end
+  term.status(("the rows above are from %s, %d s ago; trying again each second"):format(
+    term.iso(seen_ms - seen_ms % 1000), (term.now_ms() - seen_ms) // 1000))
 end
 
---- `look` reads; it returns true, or false if there is nothing to print, and a trouble or nil.  `print` prints what was
--- read last.  `is_screen`: over what stood there before.  Returns after a signal that ends the command.
+--- look() reads.  It returns true, or false if there is nothing to print, and a message about a trouble or nil.
+-- print() prints the last reading.  is_screen: it is printed over the one before.  Returns after a signal.
 function watch.run(look, print, is_screen)
   local reported, seen_ms
   wire.catch_signals()
@@ -27,7 +27,7 @@ function watch.run(look, print, is_screen)
       term.flush()
     end
     if trouble and trouble ~= reported then term.say(trouble) end
-    if reported and not trouble and not is_screen then term.say "it answers again" end
+    if reported and not trouble and not is_screen then term.say "the store answers again" end
     reported = trouble
     if not is_seen and is_screen then print_age(seen_ms) end
     wire.wait({}, false, 1000)

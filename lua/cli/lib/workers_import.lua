@@ -11,7 +11,7 @@ local term = require "term"
 local MARGIN_MS = 60000 -- how far the clocks of the original's machines may be ahead of the store's
 local DAY_MS = 86400000
 local BUTTERFLY_KEEPS_MS = DAY_MS -- how far ahead a running Butterfly writes its time
-local CLOCKS_APART_MS = 600000    -- a greater difference is one of time zones
+local CLOCKS_APART_MS = 600000    -- a greater difference means another time zone
 local NAME_MAX = 250
 local ISSUED_MAX = (1 << 32) - 1
 
@@ -33,7 +33,7 @@ local DEEDS = { "mark", "raise", "same", "clash" }
 local Import = {}
 Import.__index = Import
 
----------------------------------------------------------------- what a worker id becomes
+---------------------------------------------------------------- the record of a worker id
 
 -- Until when no process may have it, by the store's clock; 0: it is free at once.
 function Import:held_until_ms(row)
@@ -177,8 +177,8 @@ function Import:issued_until(rows, issued)
   return stop
 end
 
--- All rows, with those of issued worker ids that have none.  If they are many, the namespace's static range excludes
--- them, and they need no record.
+-- Adds a row for each issued worker id that has none.  If there are many, the namespace's static range can exclude
+-- them, and excluded ids need no record.
 function Import:with_lost(rows, issued)
   local ns, stop = self.ns, self:issued_until(rows, issued)
   local is_many, first = stop > store.FOREIGN_MAX, issued.issued_first
@@ -304,7 +304,7 @@ return {
   options = cli.rows {
     { name = "from", kind = "choice", value = "butterfly-db|butterfly-zk|leaf|uid|vesta",
       help = "which generator's numbers" },
-    { name = "source", value = "URI", help = "where they are: mysql://USER@HOST/DB, zk://HOSTS/butterfly, /snowflake" },
+    { name = "source", value = "URI", help = "their place: mysql://USER@HOST/DB, zk://HOSTS/butterfly, /snowflake" },
     { name = "name", value = "NAME", help = "Butterfly's namespace, or Leaf's leaf.name" },
     { name = "butterfly", kind = "choice", value = "1.0.1|1.0.2",
       help = "the version that its ids come from: 1.0.1 or earlier, 1.0.2 or later" },

@@ -89,7 +89,7 @@ def _(w):
     fails(asked(w, ["workers"], "-c", path, "--store", "sqlite:/x"), 2, "leave out --store, or --config")
     fails(asked(w, ["gen"], "-c", w.path("none.lua")), 1, "none.lua")
     fails(w.run("serve", "--json"), 2, "--json goes with --effective")
-    fails(w.run("segments", "--table", "t", env={"VESTA_CONFIG": path}), 2, "unset it, or name the store, too")
+    fails(w.run("segments", "--table", "t", env={"VESTA_CONFIG": path}), 2, "unset it, or also name the store")
     assert "default  store                             (none: name one" in asked(w, ["workers"]).out
     assert "(none: only duplicates are looked for)" in asked(w, ["audit"]).out
 

@@ -63,13 +63,13 @@ def _(w):
         with Terminal(w, *words, "--watch", TERM="xterm") as screen:
             screen.until(there, frame=True)
             os.rename(path, path + ".away")
-            old = plain(screen.until(r"what stands above is of 20\S+Z, \d+ s ago; tried each second$", frame=True))
+            old = plain(screen.until(r"the rows above are from 20\S+Z, \d+ s ago; trying again each second$", frame=True))
             assert there in old, old
-            shown = re.search(r"of (20\S+Z), (\d+) s ago", old)
-            screen.until(r"of %s, (?!%s )\d+ s ago" % shown.groups(), frame=True)  # counted on, of the same moment
+            shown = re.search(r"from (20\S+Z), (\d+) s ago", old)
+            screen.until(r"from %s, (?!%s )\d+ s ago" % shown.groups(), frame=True)  # counted on, of the same moment
             os.rename(path + ".away", path)
             deadline = time.monotonic() + 60 * SLOW
-            while "what stands above" in plain(screen.frame()) or there not in screen.frame():
+            while "the rows above" in plain(screen.frame()) or there not in screen.frame():
                 assert time.monotonic() < deadline, screen.frame()
                 screen.read()
             same((screen.end(signal.SIGINT), screen.is_restored()), (0, True))

@@ -47,7 +47,7 @@ def _(world):
     for kind, uri in prepared(world).items():
         same(ok(world, "--store", uri).splitlines()[-1].startswith("0 tags in "), True)
         same(ok(world, "add", "orders", "--from", "1000", "--step", "500", "--store", uri), "orders begins with 1,000, in steps of 500\n")
-        fails(world.run("segments", "add", "orders", "--store", uri), 1, "orders", "is there already")
+        fails(world.run("segments", "add", "orders", "--store", uri), 1, "orders", "exists already")
         same(ok(world, "add", "a.b:c-d_E", "--store", uri), "a.b:c-d_E begins with 1, in steps of 1,000\n")
         same(ok(world, "step", "orders", "9", "--store", uri), "orders has steps of 9\n")
         fails(world.run("segments", "step", "none", "9", "--store", uri), 1, "there is no tag 'none'", "vesta segments add none")
@@ -190,7 +190,7 @@ def _(world):
     words = ("import", "tiny_id_info", source, "--store", target)
     done = world.run("segments", *words)
     same(done.code, 0)
-    assert "1 rows are passed over" in done.err and "'of others'" in done.err, done.err
+    assert "1 rows are skipped" in done.err and "'of others'" in done.err, done.err
     assert "nothing was written" in done.out and re.search(r"orders +add +begins with 100,001, in steps of 500", done.out), done.out
     same(look(world, target), {})
     done = world.run("segments", *words, "--yes")
@@ -229,7 +229,7 @@ def _(world):
     same(look(world, target)["orders"]["max"], "90001")
 
 
-@claim("import refuses a source that still moves, unless it begins far enough above")
+@claim("import refuses a source that still rises, unless it begins far enough above")
 def _(world):
     source, target = database("moves"), "sqlite:" + world.path("v.db")
     served.mariadb().sql(TINYID % "moves.tiny_id_info")
@@ -238,7 +238,7 @@ def _(world):
     writer.stdin.write("".join("UPDATE moves.tiny_id_info SET max_id = max_id + 100; SELECT SLEEP(0.05);\n" for _ in range(600)))
     writer.stdin.flush()
     try:
-        fails(world.run("segments", "import", "tiny_id_info", source, "--store", target, "--yes"), 1, "orders still moves", "--ahead N")
+        fails(world.run("segments", "import", "tiny_id_info", source, "--store", target, "--yes"), 1, "orders still rises", "--ahead N")
         same(look(world, target), {})
         same(world.run("segments", "import", "tiny_id_info", source, "--store", target, "--yes", "--ahead", "1000000").code, 0)
         assert int(look(world, target)["orders"]["max"]) > 1001000

@@ -69,7 +69,7 @@ def _(world):
             words = ("store", "init", "--store", uri, "--namespace", ns, "--layout", "snowflake", "--again", *(("--lease", lease) if lease else ()))
             made = world.run(*words)
             same((made.code, made.lines()[1]), (0, "namespace %s was created: %s" % (ns, SNOWFLAKE)))
-            assert re.fullmatch(r"no lease starts before 20\S+Z: until then nobody gets ids", made.lines()[2]), made.out
+            assert re.fullmatch(r"no lease starts before 20\S+Z: until then no process gets ids", made.lines()[2]), made.out
             got = show(world, uri, ns)
             assert 0 <= got["store_ms"] + margin_ms - got["floor_ms"] < 60000, (kind, got)
             again = world.run(*words)
@@ -114,7 +114,7 @@ def _(world):
         db.execute("INSERT INTO vesta_namespace (ns, ver, record) VALUES ('no name', 1, 'hello')")
     done = world.run("store", "show", "--store", "sqlite:" + path, "--json")
     same((done.code, [json.loads(line)["namespace"] for line in done.lines()]), (1, ["a", "c"]))
-    assert "not a vesta record" in done.err and "namespace b is not shown" in done.err, done.err
+    assert "not a vesta record" in done.err and "namespace b is left out" in done.err, done.err
 
 
 @claim("a namespace keeps its layout")
@@ -321,7 +321,7 @@ def _(world):
 @claim("who names no store is told which one this machine's own leases are in")
 def _(world):
     same(world.run("gen").code, 0)
-    fails(world.run("store", "show"), 2, "what had no --store is in --store file:" + world.path("state"))
+    fails(world.run("store", "show"), 2, "processes without --store keep their leases in --store file:" + world.path("state"))
     same(world.run("store", "show", "--store", "file:" + world.path("state")).code, 0)
 
 
