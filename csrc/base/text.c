@@ -150,8 +150,8 @@ static unsigned base62_value(unsigned char c) {
 }
 
 /* always_inline: each base gets its own loop, with its radix and its digits as constants. */
-__attribute__((always_inline)) static inline int parse(unsigned radix, unsigned (*value_of)(unsigned char),
-                                                       const char *text, size_t length, uint64_t *id) {
+__attribute__((always_inline)) static inline int text_parse(unsigned radix, unsigned (*value_of)(unsigned char),
+                                                            const char *text, size_t length, uint64_t *id) {
     uint64_t sum = 0;
     if (length == 0) return VESTA_EID;
     for (size_t i = 0; i < length; i++) {
@@ -176,7 +176,7 @@ static inline bool read_8(uint64_t word, uint64_t *value) {
 
 /* Eight at a time; in front those that are too many, with zeros before them. */
 static int parse_decimal(const char *text, size_t length, uint64_t *id) {
-    if (length < 8) return parse(10, decimal_value, text, length, id);
+    if (length < 8) return text_parse(10, decimal_value, text, length, id);
     size_t first = length % 8;
     uint64_t sum = 0, value;
     if (first && !read_8(load_word(text) << (8 - first) * 8 | LANES('0') >> first * 8, &sum)) return VESTA_EID;
@@ -191,9 +191,9 @@ static int parse_decimal(const char *text, size_t length, uint64_t *id) {
 int vesta_parse(enum vesta_base base, const char *text, size_t length, uint64_t *id) {
     switch (base) {
     case VESTA_DECIMAL: return parse_decimal(text, length, id);
-    case VESTA_HEX: return parse(16, hex_value, text, length, id);
-    case VESTA_BASE32: return parse(32, base32_value, text, length, id);
-    case VESTA_BASE62: return parse(62, base62_value, text, length, id);
+    case VESTA_HEX: return text_parse(16, hex_value, text, length, id);
+    case VESTA_BASE32: return text_parse(32, base32_value, text, length, id);
+    case VESTA_BASE62: return text_parse(62, base62_value, text, length, id);
     }
     assert(!"a base of enum vesta_base");
     return VESTA_EID;

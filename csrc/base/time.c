@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------------ the calendar */
 
-static int64_t floor_div(int64_t a, int64_t b) {
+static int64_t time_floor_div(int64_t a, int64_t b) {
     return a / b - (a % b < 0);
 }
 
@@ -19,7 +19,8 @@ static bool is_leap(int64_t year) {
 
 static int64_t days_before_year(int64_t year) {
     int64_t last = year - 1;
-    int64_t leap_days = floor_div(last, 4) - floor_div(last, 100) + floor_div(last, 400) + 1; /* +1: year 0 itself */
+    int64_t leap_days =
+        time_floor_div(last, 4) - time_floor_div(last, 100) + time_floor_div(last, 400) + 1; /* +1: year 0 itself */
     return 365 * year + leap_days;
 }
 
@@ -33,7 +34,7 @@ static int days_in_month(int64_t year, int month) {
 }
 
 static int64_t year_of_day(int64_t day) {
-    int64_t year = floor_div(day * 400, 146097); /* 400 years have 146097 days: at most one year off */
+    int64_t year = time_floor_div(day * 400, 146097); /* 400 years have 146097 days: at most one year off */
     while (days_before_year(year) > day)
         year--;
     while (days_before_year(year + 1) <= day)
@@ -66,7 +67,7 @@ bool vs_day_of(int64_t year, int month, int day, int64_t *unix_day) {
 
 /* ------------------------------------------------------------------ writing */
 
-static char *put(char *at, char mark, int64_t value, int width) {
+static char *time_put(char *at, char mark, int64_t value, int width) {
     char digits[20];
     int count = 0;
     if (mark) *at++ = mark;
@@ -79,21 +80,21 @@ static char *put(char *at, char mark, int64_t value, int width) {
 
 /* Years behind 9999 or before 0 cannot be RFC 3339; they get a sign, as ISO 8601 has it. */
 static char *put_year(char *at, int64_t year) {
-    if (year < 0) return put(at, '-', -year, 4);
-    return put(at, year > 9999 ? '+' : 0, year, 4);
+    if (year < 0) return time_put(at, '-', -year, 4);
+    return time_put(at, year > 9999 ? '+' : 0, year, 4);
 }
 
 size_t vesta_iso(int64_t unix_ms, char *buf) {
-    struct vs_date date = vs_date_of(floor_div(unix_ms, MS_PER_DAY));
+    struct vs_date date = vs_date_of(time_floor_div(unix_ms, MS_PER_DAY));
     int ms = (int)(unix_ms % MS_PER_DAY); /* not by the day's beginning: that overflows for the earliest day */
     if (ms < 0) ms += MS_PER_DAY;
     char *at = put_year(buf, date.year);
-    at = put(at, '-', date.month, 2);
-    at = put(at, '-', date.day, 2);
-    at = put(at, 'T', ms / 3600000, 2);
-    at = put(at, ':', ms / 60000 % 60, 2);
-    at = put(at, ':', ms / 1000 % 60, 2);
-    if (ms % 1000) at = put(at, '.', ms % 1000, 3);
+    at = time_put(at, '-', date.month, 2);
+    at = time_put(at, '-', date.day, 2);
+    at = time_put(at, 'T', ms / 3600000, 2);
+    at = time_put(at, ':', ms / 60000 % 60, 2);
+    at = time_put(at, ':', ms / 1000 % 60, 2);
+    if (ms % 1000) at = time_put(at, '.', ms % 1000, 3);
     *at++ = 'Z';
     *at = 0;
     return (size_t)(at - buf);
@@ -102,7 +103,7 @@ size_t vesta_iso(int64_t unix_ms, char *buf) {
 /* ------------------------------------------------------------------ reading */
 
 /* Takes `mark` (any of its characters; "" for none) and then exactly `count` digits off the front of text. */
-static bool take(struct vs_slice *text, const char *mark, int count, int *out) {
+static bool time_take(struct vs_slice *text, const char *mark, int count, int *out) {
     struct vs_slice rest = *text;
     if (*mark) {
         if (rest.length == 0 || *rest.at == 0 || !strchr(mark, *rest.at)) return false;
@@ -128,9 +129,9 @@ struct instant {
 static bool take_fraction(struct vs_slice *text, struct instant *out) {
     int digit;
     if (text->length == 0 || *text->at != '.') return true;
-    if (!take(text, ".", 1, &digit)) return false;
+    if (!time_take(text, ".", 1, &digit)) return false;
     out->ms = digit * 100;
-    for (int scale = 10; take(text, "", 1, &digit); scale /= 10) {
+    for (int scale = 10; time_take(text, "", 1, &digit); scale /= 10) {
         out->ms += digit * scale;
         if (scale == 0 && digit != 0) out->finer_than_ms = true;
     }
@@ -141,16 +142,17 @@ static bool take_zone(struct vs_slice *text, struct instant *out) {
     int hours, minutes;
     if (text->length == 1 && (*text->at == 'Z' || *text->at == 'z')) return true;
     int sign = text->length > 0 && *text->at == '-' ? -1 : 1;
-    if (!take(text, "+-", 2, &hours) || !take(text, ":", 2, &minutes)) return false;
+    if (!time_take(text, "+-", 2, &hours) || !time_take(text, ":", 2, &minutes)) return false;
     out->offset_minutes = sign * (hours * 60 + minutes);
     return text->length == 0 && hours < 24 && minutes < 60;
 }
 
 static bool take_instant(struct vs_slice text, struct instant *out) {
     *out = (struct instant){0};
-    return take(&text, "", 4, &out->year) && take(&text, "-", 2, &out->month) && take(&text, "-", 2, &out->day) &&
-           take(&text, "Tt ", 2, &out->hour) && take(&text, ":", 2, &out->minute) &&
-           take(&text, ":", 2, &out->second) && take_fraction(&text, out) && take_zone(&text, out);
+    return time_take(&text, "", 4, &out->year) && time_take(&text, "-", 2, &out->month) &&
+           time_take(&text, "-", 2, &out->day) && time_take(&text, "Tt ", 2, &out->hour) &&
+           time_take(&text, ":", 2, &out->minute) && time_take(&text, ":", 2, &out->second) &&
+           take_fraction(&text, out) && take_zone(&text, out);
 }
 
 /* Why there is no such instant, or NULL. */

@@ -1,7 +1,7 @@
 /* uri.c -- see uri.h. */
 #include "base/uri.h"
 
-static void split_user(struct vs_uri_parts *out) {
+static void uri_split_user(struct vs_uri_parts *out) {
     const char *at = memrchr(out->hosts.at, '@', out->hosts.length);
     if (!at) return;
     struct vs_slice all = out->hosts;
@@ -18,7 +18,7 @@ static const char *split_authority(struct vs_slice rest, struct vs_uri_parts *ou
         out->path = (struct vs_slice){out->path.at - 1, out->path.length + 1};
     if (out->hosts.length && memchr(out->path.at, '@', out->path.length))
         return "has an '@' in its path: write a '/' in a password as %2F, and an '@' in a path as %40";
-    split_user(out);
+    uri_split_user(out);
     return NULL;
 }
 

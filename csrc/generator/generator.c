@@ -24,7 +24,7 @@ static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
 }
 
 /* For the slot that `remember` keeps: far_skip is 0. */
-static inline uint64_t compose(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
+static inline uint64_t gen_compose(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
     const struct vs_shape *s = &gen->shape;
     return gen->base + slot->worker * s->worker_unit + tick * s->seq_unit + (tick >> s->gap_bits) * s->gap_skip;
 }
@@ -168,12 +168,12 @@ static uint64_t pass_at(const struct vesta_gen *gen, const struct vs_slot *slot,
 /* ------------------------------------------------------------------ clock pacing */
 
 /* Ticks in a row: `count` is how many are wanted, then how many were taken. */
-struct run {
+struct gen_run {
     uint64_t first, count;
 };
 
 /* Takes as many ticks at or after the clock as there is room for, in one CAS; an error moves nothing. */
-static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct run *run,
+static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_run *run,
                              struct vesta_pause *pause) {
     assert(gen->pacing != VESTA_PACING_HISTORY); /* the pacings do not share their bounds */
     struct vs_slot *slot = &map->slot[index];
@@ -198,14 +198,14 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         /* acq_rel: the bound was loaded before; vs_slot_close reads the limit after its exchange */
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
                                                            memory_order_relaxed))) {
-            *run = (struct run){start, take};
+            *run = (struct gen_run){start, take};
             return VESTA_OK;
         }
     }
 }
 
 /* Takes the cursor's tick if nobody else does meanwhile. */
-static inline bool take_one(struct vs_slot *slot, uint64_t tick) {
+static inline bool gen_take_one(struct vs_slot *slot, uint64_t tick) {
     VS_POINT(takes);
     /* acq_rel: as in take_clock */
     return atomic_compare_exchange_strong_explicit(&slot->tick, &tick, tick + 1, memory_order_acq_rel,
@@ -247,9 +247,9 @@ static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, boo
                  leap_is_observed(atomic_load_explicit(&gen->map, memory_order_acquire))))
         return false;
     /* the exact clock's wait hides this; behind the late one it is cheaper when the tick is taken */
-    uint64_t made = by_second ? 0 : compose(gen, slot, tick);
-    if (UNLIKELY(!take_one(slot, tick))) return false;
-    *id = by_second ? compose(gen, slot, tick) : made;
+    uint64_t made = by_second ? 0 : gen_compose(gen, slot, tick);
+    if (UNLIKELY(!gen_take_one(slot, tick))) return false;
+    *id = by_second ? gen_compose(gen, slot, tick) : made;
     return true;
 }
 
@@ -270,9 +270,9 @@ static inline bool take_late(struct vesta_gen *gen, struct vs_slot *slot, uint64
     /* acquire: as in take_in_unit */
     if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire))) return false;
     const struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
-    if (UNLIKELY(!goes_on_late(gen, map, tick, late_us) || leap_is_observed(map) || !take_one(slot, tick)))
+    if (UNLIKELY(!goes_on_late(gen, map, tick, late_us) || leap_is_observed(map) || !gen_take_one(slot, tick)))
         return false;
-    *id = compose(gen, slot, tick);
+    *id = gen_compose(gen, slot, tick);
     return true;
 }
 
@@ -320,7 +320,7 @@ static int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t inde
     return VESTA_OK;
 }
 
-static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct run *run,
+static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_run *run,
                           struct vesta_pause *pause) {
     struct vs_slot *slot = &map->slot[index];
     for (;;) {
@@ -336,7 +336,7 @@ static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t in
         VS_POINT(takes);
         if (atomic_compare_exchange_weak_explicit(&slot->tick, &tick, tick + take, memory_order_acq_rel,
                                                   memory_order_relaxed)) {
-            *run = (struct run){tick, take};
+            *run = (struct gen_run){tick, take};
             return VESTA_OK;
         }
     }
@@ -350,8 +350,8 @@ static inline uint32_t active_of(const struct vs_map *map) {
 }
 
 /* A closed slot is looked at once more: its successor may have been published meanwhile. */
-static COLD bool try_again(struct vesta_gen *gen, struct vs_map *map, uint32_t *active, int *rc,
-                           struct vesta_pause *pause) {
+static COLD bool gen_try_again(struct vesta_gen *gen, struct vs_map *map, uint32_t *active, int *rc,
+                               struct vesta_pause *pause) {
     assert(*active > 0);
     assert(*rc != VESTA_OK); /* what was given is not asked for again */
     if (*rc != VESTA_ECLOSED) return false;
@@ -378,7 +378,7 @@ static inline void remember(struct vesta_gen *gen, const struct vs_map *map, str
 static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
-    struct run run = {.count = 1};
+    struct gen_run run = {.count = 1};
     int rc;
     do {
         if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or spoiled */
@@ -391,7 +391,7 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
             *id = compose_any(gen, slot, run.first);
             return VESTA_OK;
         }
-    } while (try_again(gen, map, &active, &rc, pause));
+    } while (gen_try_again(gen, map, &active, &rc, pause));
     return rc;
 }
 
@@ -422,12 +422,12 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     }
     if (UNLIKELY(!take_passed(slot, &tick))) return next_any(gen, id, pause);
     VS_POINT(composes);
-    *id = compose(gen, slot, tick);
+    *id = gen_compose(gen, slot, tick);
     return VESTA_OK;
 }
 
 /* Contiguous ticks of one slot, in one step. */
-static int take_run(struct vesta_gen *gen, struct vs_slot **slot, struct run *run, struct vesta_pause *pause) {
+static int gen_take_run(struct vesta_gen *gen, struct vs_slot **slot, struct gen_run *run, struct vesta_pause *pause) {
     assert(run->count > 0);
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
@@ -438,14 +438,14 @@ static int take_run(struct vesta_gen *gen, struct vs_slot **slot, struct run *ru
         *slot = &map->slot[active - 1];
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history_n(gen, map, active - 1, run, pause)
                                                  : take_clock(gen, map, active - 1, run, pause);
-    } while (rc != VESTA_OK && try_again(gen, map, &active, &rc, pause));
+    } while (rc != VESTA_OK && gen_try_again(gen, map, &active, &rc, pause));
     return rc;
 }
 
 int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause) {
     struct vs_slot *slot;
-    struct run run = {.count = n};
-    int rc = take_run(gen, &slot, &run, pause);
+    struct gen_run run = {.count = n};
+    int rc = gen_take_run(gen, &slot, &run, pause);
     if (rc != VESTA_OK) return rc;
     compose_run(gen, slot, run.first, (size_t)run.count, ids);
     *got = (size_t)run.count;
@@ -454,8 +454,8 @@ int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, st
 
 int vs_gen_take(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, struct vesta_block *out,
                 struct vesta_pause *pause) {
-    struct run run = {.count = n};
-    int rc = take_run(gen, slot, &run, pause);
+    struct gen_run run = {.count = n};
+    int rc = gen_take_run(gen, slot, &run, pause);
     if (rc != VESTA_OK) return rc;
     *out = (struct vesta_block){
         .base = gen->base + (*slot)->worker * gen->shape.worker_unit, .first = run.first, .count = run.count};

@@ -52,7 +52,7 @@ static inline uint64_t own_word(const struct vesta_lane *lane) {
 
 /* Whether the calling thread may take from the lane: its own, or it is the first of this process that asks.  A run that
  * a child finds in the lane is its parent's. */
-static bool own(struct vesta_lane *lane) {
+static bool lane_own(struct vesta_lane *lane) {
     uint64_t token = lane->token(), was = atomic_load_explicit(&lane->process_of, memory_order_relaxed);
     assert(token); /* 0 is whose a lane is that nobody has asked yet */
     /* relaxed: it decides between threads, and hands nothing from one to the other */
@@ -67,14 +67,14 @@ static bool own(struct vesta_lane *lane) {
 }
 
 /* Whoever closes the active slot was killed, or stands, on the way. */
-static bool is_ending(const struct vesta_gen *gen) {
+static bool lane_is_ending(const struct vesta_gen *gen) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     int active = vs_map_active(map);
     return active >= 0 && is_ended(&map->slot[active]);
 }
 
 /* Where a run would be dropped at once, and in lanes of one.  By vs_gen_take as well: it asks the newest slot alone. */
-static int take_one(struct vesta_lane *lane, uint64_t *id, struct vesta_pause *pause) {
+static int lane_take_one(struct vesta_lane *lane, uint64_t *id, struct vesta_pause *pause) {
     struct vesta_block block;
     struct vs_slot *slot;
     int rc = vs_gen_take(lane->gen, 1, &slot, &block, pause);
@@ -109,13 +109,13 @@ static void begin_piece(struct vesta_lane *lane) {
 }
 
 static COLD int lane_any(struct vesta_lane *lane, uint64_t *id, struct vesta_pause *pause) {
-    if (!own(lane)) return VESTA_EOPTION;
+    if (!lane_own(lane)) return VESTA_EOPTION;
     if (lane->slot && is_ended(lane->slot)) { /* what is left is lost */
         lane->stop = lane->id;
         lane->next = lane->end;
     }
     if (lane->next == lane->end) {
-        if (lane->n == 1 || is_ending(lane->gen)) return take_one(lane, id, pause);
+        if (lane->n == 1 || lane_is_ending(lane->gen)) return lane_take_one(lane, id, pause);
         int rc = begin_run(lane, pause);
         if (rc != VESTA_OK) return rc;
     }

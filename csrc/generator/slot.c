@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-static void fill(struct vs_slot *slot, const struct vs_claim *claim) {
+static void slot_fill(struct vs_slot *slot, const struct vs_claim *claim) {
     slot->worker = claim->worker;
     VS_POINT(fills_worker);
     slot->owner[0] = claim->owner[0];
@@ -36,7 +36,7 @@ int vs_slot_take(struct vs_map *map, const struct vs_claim *claim) {
     atomic_compare_exchange_strong_explicit(&map->slot[index].tick, &empty, VS_FRESH, memory_order_release,
                                             memory_order_relaxed);
     VS_POINT(makes_fresh);
-    fill(&map->slot[index], claim);
+    slot_fill(&map->slot[index], claim);
     return (int)index;
 }
 

@@ -31,7 +31,7 @@ static struct vs_chance times(struct vs_chance c, double p) {
     return c;
 }
 
-static bool is_less(struct vs_chance a, struct vs_chance b) {
+static bool guess_is_less(struct vs_chance a, struct vs_chance b) {
     return a.exponent != b.exponent ? a.exponent < b.exponent : a.part < b.part;
 }
 
@@ -176,7 +176,7 @@ static size_t keep_possible(const struct vs_evidence *e, struct vs_suspect *susp
         struct vs_suspect own = suspects[i];
         if (!weigh(e, &own)) continue;
         size_t at = fit++;
-        for (; at > 0 && is_less(suspects[at - 1].chance, own.chance); at--)
+        for (; at > 0 && guess_is_less(suspects[at - 1].chance, own.chance); at--)
             suspects[at] = suspects[at - 1];
         suspects[at] = own;
     }

@@ -13,7 +13,7 @@
 #define PRESETS_NAMED 5  /* in a message; there are too many for all */
 
 /* A layout on its way in.  A preset is read first as if its text stood there; the words behind it replace. */
-struct draft {
+struct layout_draft {
     struct vesta_layout layout; /* field[]: names, widths and constants, each part of a sequence as a field of its own;
                                    the rest is worked out at the end */
     bool has_unit, has_epoch, has_start, from_preset;
@@ -22,13 +22,13 @@ struct draft {
     struct vesta_error *err;
 };
 
-static int bad(struct draft *d, struct vs_slice slice, const char *why) {
+static int layout_bad(struct layout_draft *d, struct vs_slice slice, const char *why) {
     return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %s", VS_QUOTE(slice.at, slice.length), why);
 }
 
 /* ------------------------------------------------------------------ words: name:width, name:width=constant */
 
-static bool is_name(struct vs_slice name) {
+static bool layout_is_name(struct vs_slice name) {
     if (name.length == 0 || name.length >= VESTA_NAME_MAX) return false;
     for (size_t i = 0; i < name.length; i++) {
         char c = name.at[i];
@@ -58,7 +58,7 @@ static int find_name(const struct vesta_layout *layout, struct vs_slice name) {
 
 /* The field of that name which the reader has not written yet; a sequence may stand in two parts, each with its slice.
  * -1: there is none. */
-static int find_unsaid(const struct draft *d, struct vs_slice name, int *said) {
+static int find_unsaid(const struct layout_draft *d, struct vs_slice name, int *said) {
     *said = 0;
     for (int i = 0; i < d->layout.field_count; i++) {
         if (!vs_slice_is(name, d->layout.field[i].name)) continue;
@@ -69,41 +69,45 @@ static int find_unsaid(const struct draft *d, struct vs_slice name, int *said) {
 }
 
 /* Where the field goes: its own place if a preset has it, else behind the last.  -1: refused. */
-static int place_field(struct draft *d, struct vs_slice slice, struct vs_slice name) {
+static int place_field(struct layout_draft *d, struct vs_slice slice, struct vs_slice name) {
     struct vesta_layout *l = &d->layout;
     int said, i = find_unsaid(d, name, &said);
     if (said > 0 && i < 0 && (d->from_preset || !vs_slice_is(name, "seq")))
-        return bad(d, slice, "this field is written twice"), -1;
-    if (said == SEQ_PARTS_MAX) return bad(d, slice, "a sequence has one part or two"), -1;
+        return layout_bad(d, slice, "this field is written twice"), -1;
+    if (said == SEQ_PARTS_MAX) return layout_bad(d, slice, "a sequence has one part or two"), -1;
     if (i < 0 && d->from_preset)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': the preset has no such field, it has %s",
                        VS_QUOTE(slice.at, slice.length), VS_NAMES(l)),
                -1;
-    if (i < 0 && l->field_count == VESTA_FIELDS_MAX) return bad(d, slice, "there are at most 16 fields"), -1;
+    if (i < 0 && l->field_count == VESTA_FIELDS_MAX) return layout_bad(d, slice, "there are at most 16 fields"), -1;
     return i >= 0 ? i : l->field_count++;
 }
 
-static int read_constant(struct draft *d, struct vs_slice slice, struct vs_slice text, struct vesta_field *field) {
+static int read_constant(struct layout_draft *d, struct vs_slice slice, struct vs_slice text,
+                         struct vesta_field *field) {
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, &field->value) != VESTA_OK)
-        return bad(d, slice, "the constant after '=' must be a decimal number");
+        return layout_bad(d, slice, "the constant after '=' must be a decimal number");
     if (field->value > field->max)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %u bits hold at most %llu",
                        VS_QUOTE(slice.at, slice.length), field->width, (unsigned long long)field->max);
     if (strcmp(field->name, "time") == 0 || strcmp(field->name, "seq") == 0 || is_leased_name(field->name))
-        return bad(d, slice, "time, seq and the leased field change with every id: they cannot be constant");
+        return layout_bad(d, slice, "time, seq and the leased field change with every id: they cannot be constant");
     field->fixed = 1;
     return VESTA_OK;
 }
 
-static int read_field(struct draft *d, struct vs_slice slice, struct vs_slice name, struct vs_slice rest) {
+static int layout_read_field(struct layout_draft *d, struct vs_slice slice, struct vs_slice name,
+                             struct vs_slice rest) {
     struct vs_slice width = rest, constant;
     struct vesta_field field = {0};
     uint64_t bits;
     bool has_constant = vs_slice_split(rest, '=', &width, &constant);
-    if (!is_name(name)) return bad(d, slice, "a field's name is a small letter and up to 14 of a-z, 0-9 and _");
-    if (is_reserved(name)) return bad(d, slice, "a field cannot have this name: it means something else next to an id");
+    if (!layout_is_name(name))
+        return layout_bad(d, slice, "a field's name is a small letter and up to 14 of a-z, 0-9 and _");
+    if (is_reserved(name))
+        return layout_bad(d, slice, "a field cannot have this name: it means something else next to an id");
     if (vesta_parse(VESTA_DECIMAL, width.at, width.length, &bits) != VESTA_OK || bits < 1 || bits > WIDTH_MAX)
-        return bad(d, slice, "a field's width is 1 to 53 bits");
+        return layout_bad(d, slice, "a field's width is 1 to 53 bits");
     memcpy(field.name, name.at, name.length);
     field.width = (uint8_t)bits;
     field.max = (UINT64_C(1) << bits) - 1;
@@ -138,52 +142,53 @@ int32_t vs_unit_read(struct vs_slice text) {
     return 0;
 }
 
-static int read_unit(struct draft *d, struct vs_slice slice, struct vs_slice value) {
+static int read_unit(struct layout_draft *d, struct vs_slice slice, struct vs_slice value) {
     d->layout.unit_us = vs_unit_read(value);
-    return d->layout.unit_us ? VESTA_OK : bad(d, slice, "the unit is " VS_UNITS);
+    return d->layout.unit_us ? VESTA_OK : layout_bad(d, slice, "the unit is " VS_UNITS);
 }
 
-static int read_epoch(struct draft *d, struct vs_slice slice, struct vs_slice value) {
+static int read_epoch(struct layout_draft *d, struct vs_slice slice, struct vs_slice value) {
     struct vesta_error why;
     if (vs_time_read(value, &d->layout.epoch_ms, &why) != VESTA_OK)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: epoch: %s", why.text);
     if (d->layout.epoch_ms < 0 || d->layout.epoch_ms > VS_EPOCH_MS_MAX)
-        return bad(d, slice, "the epoch must be between 1970 and 9999");
+        return layout_bad(d, slice, "the epoch must be between 1970 and 9999");
     return VESTA_OK;
 }
 
-static int read_start(struct draft *d, struct vs_slice slice, struct vs_slice value) {
+static int read_start(struct layout_draft *d, struct vs_slice slice, struct vs_slice value) {
     struct vs_slice how, count;
     if (!vs_slice_split(value, ':', &how, &count) || !vs_slice_is(how, "spread") ||
         vesta_parse(VESTA_DECIMAL, count.at, count.length, &d->spread) != VESTA_OK)
-        return bad(d, slice, "write seq_start=spread:N");
+        return layout_bad(d, slice, "write seq_start=spread:N");
     return VESTA_OK;
 }
 
-static int read_option(struct draft *d, struct vs_slice slice, struct vs_slice name, struct vs_slice value) {
+static int layout_read_option(struct layout_draft *d, struct vs_slice slice, struct vs_slice name,
+                              struct vs_slice value) {
     const struct {
         const char *name;
-        int (*read)(struct draft *, struct vs_slice, struct vs_slice);
+        int (*read)(struct layout_draft *, struct vs_slice, struct vs_slice);
         bool *has;
     } options[] = {{"unit", read_unit, &d->has_unit},
                    {"epoch", read_epoch, &d->has_epoch},
                    {"seq_start", read_start, &d->has_start}};
     for (size_t i = 0; i < VS_COUNT(options); i++) {
         if (!vs_slice_is(name, options[i].name)) continue;
-        if (*options[i].has) return bad(d, slice, "this is written twice");
+        if (*options[i].has) return layout_bad(d, slice, "this is written twice");
         *options[i].has = true;
         return options[i].read(d, slice, value);
     }
-    return bad(d, slice, "besides fields (name:width) there are only unit=, epoch= and seq_start=");
+    return layout_bad(d, slice, "besides fields (name:width) there are only unit=, epoch= and seq_start=");
 }
 
-static int read_words(struct draft *d, const char *text) {
+static int read_words(struct layout_draft *d, const char *text) {
     struct vs_slice slice, name, rest;
     while (vs_slice_next(&text, &slice)) {
         bool option = vs_slice_split(slice, '=', &name, &rest) && !memchr(name.at, ':', name.length);
         if (!option && !vs_slice_split(slice, ':', &name, &rest))
-            return bad(d, slice, "this is not a field (name:width), and a preset's name comes first and alone");
-        int rc = option ? read_option(d, slice, name, rest) : read_field(d, slice, name, rest);
+            return layout_bad(d, slice, "this is not a field (name:width), and a preset's name comes first and alone");
+        int rc = option ? layout_read_option(d, slice, name, rest) : layout_read_field(d, slice, name, rest);
         if (rc != VESTA_OK) return rc;
     }
     return VESTA_OK;
@@ -191,7 +196,7 @@ static int read_words(struct draft *d, const char *text) {
 
 /* ------------------------------------------------------------------ presets */
 
-static int no_preset(struct draft *d, struct vs_slice name) {
+static int no_preset(struct layout_draft *d, struct vs_slice name) {
     char names[80] = "";
     size_t used = 0;
     for (int i = 0; i < PRESETS_NAMED; i++)
@@ -204,7 +209,7 @@ static int no_preset(struct draft *d, struct vs_slice name) {
 }
 
 /* If the text opens with a name, reads that preset and moves *text behind the name. */
-static int read_preset(struct draft *d, const char **text) {
+static int read_preset(struct layout_draft *d, const char **text) {
     const char *behind = *text;
     struct vs_slice slice;
     if (!vs_slice_next(&behind, &slice))
@@ -233,7 +238,7 @@ static int total_bits(const struct vesta_layout *l) {
 }
 
 /* 63 bits are ids that stay positive in a signed number: the bit above them is spelled out. */
-static int add_sign(struct draft *d) {
+static int add_sign(struct layout_draft *d) {
     static const struct vesta_field sign = {.name = "sign", .width = 1, .fixed = 1, .max = 1};
     struct vesta_layout *l = &d->layout;
     int bits = total_bits(l);
@@ -267,7 +272,7 @@ static void find_roles(struct vesta_layout *l) {
 }
 
 /* The second part of a sequence, its low bits, joins the first. */
-static int join_parts(struct draft *d) {
+static int join_parts(struct layout_draft *d) {
     struct vesta_layout *l = &d->layout;
     int i = l->field_count - 1;
     while (i > l->seq && strcmp(l->field[i].name, "seq") != 0)
@@ -306,7 +311,7 @@ static const char *spread_text(const struct vesta_layout *l, uint64_t spread, ch
 }
 
 /* The bits below the sequence are the same in all ids of a handle, so modulo 2, 4, 8 ... these would be, too. */
-static int check_spread(const struct draft *d) {
+static int check_spread(const struct layout_draft *d) {
     const struct vesta_layout *l = &d->layout;
     const struct vesta_field *seq = vs_seq(l), *lowest = &l->field[l->field_count - 1];
     uint64_t max = seq->low_width ? UINT64_C(1) << seq->low_width : seq->max;
@@ -325,7 +330,7 @@ static int check_spread(const struct draft *d) {
     return VESTA_OK;
 }
 
-static int check_whole(struct draft *d) {
+static int layout_check_whole(struct layout_draft *d) {
     const struct vesta_layout *l = &d->layout;
     if (l->time < 0) return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the field 'time' is missing");
     if (find_name(l, (struct vs_slice){"worker", 6}) >= 0 && find_name(l, (struct vs_slice){"machine", 7}) >= 0)
@@ -343,7 +348,7 @@ static int check_whole(struct draft *d) {
 static uint64_t fingerprint(const struct vesta_layout *layout);
 
 int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_error *err) {
-    struct draft d = {.err = err};
+    struct layout_draft d = {.err = err};
     int rc;
     assert(text && out);
     if ((rc = read_preset(&d, &text)) != VESTA_OK) return rc;
@@ -352,7 +357,7 @@ int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_
     place_shifts(&d.layout);
     find_roles(&d.layout);
     if ((rc = join_parts(&d)) != VESTA_OK) return rc;
-    if ((rc = check_whole(&d)) != VESTA_OK) return rc;
+    if ((rc = layout_check_whole(&d)) != VESTA_OK) return rc;
     d.layout.spread = (uint32_t)d.spread;
     if (d.layout.field[d.layout.time].width + vs_seq(&d.layout)->width > TICK_BITS_MAX)
         d.layout.read_only = "its time and sequence have more than 62 bits together, in which a generator counts";

@@ -45,7 +45,7 @@ static bool read_side(const struct vesta_made *made, struct side *out) {
 enum { AT_FIRST = 1, AT_LAST = 2, TIGHT = AT_FIRST | AT_LAST, STATES = 4 };
 
 /* What state a side is in when one more bit was chosen; -1: it has no such id. */
-static int choose(const struct side *s, unsigned bit, unsigned chosen, int state) {
+static int prove_choose(const struct side *s, unsigned bit, unsigned chosen, int state) {
     if (s->constant >> bit & 1 && (s->value >> bit & 1) != chosen) return -1;
     if (bit < s->low || bit >= s->high) return state;
     unsigned first = s->first >> (bit - s->low) & 1, last = s->last >> (bit - s->low) & 1;
@@ -58,7 +58,8 @@ static int choose(const struct side *s, unsigned bit, unsigned chosen, int state
 
 /* Both sides' states as one number; -1: one of them has no such id. */
 static int choose_both(const struct side side[2], unsigned bit, unsigned chosen, int state) {
-    int a = choose(&side[0], bit, chosen, state / STATES), b = choose(&side[1], bit, chosen, state % STATES);
+    int a = prove_choose(&side[0], bit, chosen, state / STATES),
+        b = prove_choose(&side[1], bit, chosen, state % STATES);
     return a < 0 || b < 0 ? -1 : a * STATES + b;
 }
 

@@ -63,7 +63,7 @@ static void leave_seat(struct vs_file *file, uint64_t token) {
 
 /* ------------------------------------------------------------------ a turn */
 
-enum step { AGAIN, WAITS, OVER };
+enum keeper_step { AGAIN, WAITS, OVER };
 
 /* Nobody gives ids from this map any more: another is in its place, or it was cut short (guard.c), which is a failstop
  * that no store is to blame for. */
@@ -81,7 +81,7 @@ static bool end_standing_by(struct vs_file *file) {
     return atomic_exchange(&file->stands_by, 0);
 }
 
-static enum step stand_by(struct vs_file *file) {
+static enum keeper_step stand_by(struct vs_file *file) {
     enum vs_stop stop = atomic_load(&file->stop);
     assert(!file->has_looked);
     /* who gives some ids of a lease that is there, and ends, needs no store */
@@ -96,7 +96,7 @@ static enum step stand_by(struct vs_file *file) {
 }
 
 /* Longer than others wait to be elected. */
-static enum step stand_back(struct vs_file *file) {
+static enum keeper_step stand_back(struct vs_file *file) {
     assert(!file->keeping);
     if (is_done_with(file)) return OVER;
     file->stage = VS_LOOKS;
@@ -107,7 +107,7 @@ static enum step stand_back(struct vs_file *file) {
 }
 
 /* It has looked, and kept the file if it could. */
-static enum step look_back(struct vs_file *file, bool was_seated, bool stays) {
+static enum keeper_step look_back(struct vs_file *file, bool was_seated, bool stays) {
     assert(was_seated || stays); /* who only looked has nothing to leave */
     if (was_seated || file->seat.elected) leave_seat(file, file->seat.token);
     if (is_done_with(file)) return OVER;
@@ -118,7 +118,7 @@ static enum step look_back(struct vs_file *file, bool was_seated, bool stays) {
     return WAITS;
 }
 
-static enum step look(struct vs_file *file) {
+static enum keeper_step look(struct vs_file *file) {
     assert(!file->keeping); /* one term at a time */
     if (file->has_looked && is_done_with(file)) return OVER;
     file->has_looked = true;
@@ -132,7 +132,7 @@ static enum step look(struct vs_file *file) {
     return look_back(file, true, false);
 }
 
-static enum step serve(struct vs_file *file) {
+static enum keeper_step serve(struct vs_file *file) {
     assert(file->keeping);
     enum vs_keeps keeps = vs_keeping_serve(file->keeping);
     if (keeps == VS_KEEPS_WAITS) return WAITS;
@@ -140,7 +140,7 @@ static enum step serve(struct vs_file *file) {
     return look_back(file, true, keeps == VS_KEEPS_STAYS);
 }
 
-static enum step take_step(struct vs_file *file) {
+static enum keeper_step take_step(struct vs_file *file) {
     switch (file->stage) {
     case VS_STANDS_BY: return stand_by(file);
     case VS_LOOKS: return look(file);
@@ -152,7 +152,7 @@ static enum step take_step(struct vs_file *file) {
 
 static bool keeper_turn(struct vs_task *task) {
     struct vs_file *file = (struct vs_file *)(void *)((char *)task - offsetof(struct vs_file, task));
-    enum step step;
+    enum keeper_step step;
     assert(file->keeper_in == vs_process_token());
     while ((step = take_step(file)) == AGAIN)
         ;

@@ -156,7 +156,7 @@ void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 
 /* Between once and one and a half times that: who met the same trouble at the same time shall not come again at the
  * same time. */
-static int64_t spread(struct vs_lease *lease, int64_t ms) {
+static int64_t lease_spread(struct vs_lease *lease, int64_t ms) {
     assert(ms >= VS_LEASE_RETRY_MS);
     lease->dice = lease->dice * 6364136223846793005u + 1442695040888963407u;
     return ms + (int64_t)((lease->dice >> 33) % (uint64_t)(ms / 2 + 1));
@@ -169,7 +169,7 @@ static int64_t rest_ms(struct vs_lease *lease) {
     if (!lease->timing.is_shared) return ms;
     for (unsigned i = 1; i < times && ms < most; i++)
         ms *= 2;
-    return spread(lease, ms < most ? ms : most);
+    return lease_spread(lease, ms < most ? ms : most);
 }
 
 bool vs_lease_is_hasty(const struct vs_lease *lease, const struct vs_event *ev) {

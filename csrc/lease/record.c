@@ -20,7 +20,7 @@ static uint64_t checksum(const char *text, size_t length) {
 }
 
 /* A text value ends with its line, so it must not hold another. */
-static void put_text(char *buf, size_t *at, const char *key, const char *value) {
+static void record_put_text(char *buf, size_t *at, const char *key, const char *value) {
     assert(*at + strlen(key) + 1 + strlen(value) + 1 < VS_RECORD_TEXT_MAX);
     *at += (size_t)snprintf(buf + *at, VS_RECORD_TEXT_MAX - *at, "%s ", key);
     for (; *value; value++)
@@ -28,7 +28,7 @@ static void put_text(char *buf, size_t *at, const char *key, const char *value) 
     buf[(*at)++] = '\n';
 }
 
-static __attribute__((format(printf, 3, 4))) void put(char *buf, size_t *at, const char *format, ...) {
+static __attribute__((format(printf, 3, 4))) void record_put(char *buf, size_t *at, const char *format, ...) {
     assert(*at < VS_RECORD_TEXT_MAX);
     va_list args;
     va_start(args, format);
@@ -38,29 +38,29 @@ static __attribute__((format(printf, 3, 4))) void put(char *buf, size_t *at, con
 
 size_t vs_record_write(const struct vs_record *r, char *buf) {
     size_t at = 0;
-    put(buf, &at, "vesta lease %d\n", VS_RECORD_FORMAT);
-    put(buf, &at, "ver %" PRIu64 "\nepoch %" PRIu64 "\n", r->ver, r->epoch);
-    put(buf, &at, "owner %016" PRIx64 "%016" PRIx64 "\n", r->owner[0], r->owner[1]);
-    put(buf, &at, "until %" PRIu64 "\nfingerprint %016" PRIx64 "\n", r->until, r->fingerprint);
-    put(buf, &at, "written_ms %" PRId64 "\nlease_ms %" PRId64 "\nseen_ms %" PRId64 "\n", r->written_ms, r->lease_ms,
-        r->seen_ms);
-    put(buf, &at, "held %d\n", r->held);
-    put_text(buf, &at, "identity", r->identity);
-    put_text(buf, &at, "holder", r->holder);
-    put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+    record_put(buf, &at, "vesta lease %d\n", VS_RECORD_FORMAT);
+    record_put(buf, &at, "ver %" PRIu64 "\nepoch %" PRIu64 "\n", r->ver, r->epoch);
+    record_put(buf, &at, "owner %016" PRIx64 "%016" PRIx64 "\n", r->owner[0], r->owner[1]);
+    record_put(buf, &at, "until %" PRIu64 "\nfingerprint %016" PRIx64 "\n", r->until, r->fingerprint);
+    record_put(buf, &at, "written_ms %" PRId64 "\nlease_ms %" PRId64 "\nseen_ms %" PRId64 "\n", r->written_ms,
+               r->lease_ms, r->seen_ms);
+    record_put(buf, &at, "held %d\n", r->held);
+    record_put_text(buf, &at, "identity", r->identity);
+    record_put_text(buf, &at, "holder", r->holder);
+    record_put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
     assert(at < VS_RECORD_TEXT_MAX);
     return at;
 }
 
 size_t vs_ns_record_write(const struct vs_ns_record *r, char *buf) {
     size_t at = 0;
-    put(buf, &at, "vesta namespace %d\n", VS_RECORD_FORMAT);
-    put(buf, &at, "ver %" PRIu64 "\nfingerprint %016" PRIx64 "\n", r->ver, r->fingerprint);
-    put(buf, &at, "incarnation %016" PRIx64 "\nfloor_ms %" PRId64 "\n", r->incarnation, r->floor_ms);
+    record_put(buf, &at, "vesta namespace %d\n", VS_RECORD_FORMAT);
+    record_put(buf, &at, "ver %" PRIu64 "\nfingerprint %016" PRIx64 "\n", r->ver, r->fingerprint);
+    record_put(buf, &at, "incarnation %016" PRIx64 "\nfloor_ms %" PRId64 "\n", r->incarnation, r->floor_ms);
     if (r->static_count)
-        put(buf, &at, "static_first %" PRIu64 "\nstatic_count %" PRIu64 "\n", r->static_first, r->static_count);
-    put_text(buf, &at, "layout", r->layout);
-    put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+        record_put(buf, &at, "static_first %" PRIu64 "\nstatic_count %" PRIu64 "\n", r->static_first, r->static_count);
+    record_put_text(buf, &at, "layout", r->layout);
+    record_put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
     assert(at < VS_RECORD_TEXT_MAX);
     return at;
 }
@@ -68,11 +68,11 @@ size_t vs_ns_record_write(const struct vs_ns_record *r, char *buf) {
 size_t vs_counter_record_write(const struct vs_counter_record *r, char *buf) {
     size_t at = 0;
     assert(r->tag[0]);
-    put(buf, &at, "vesta counter %d\n", VS_RECORD_FORMAT);
-    put(buf, &at, "ver %" PRIu64 "\nmax %" PRIu64 "\nstep %" PRIu64 "\n", r->ver, r->max, r->step);
-    put(buf, &at, "updated_ms %" PRId64 "\n", r->updated_ms);
-    put_text(buf, &at, "tag", r->tag);
-    put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+    record_put(buf, &at, "vesta counter %d\n", VS_RECORD_FORMAT);
+    record_put(buf, &at, "ver %" PRIu64 "\nmax %" PRIu64 "\nstep %" PRIu64 "\n", r->ver, r->max, r->step);
+    record_put(buf, &at, "updated_ms %" PRId64 "\n", r->updated_ms);
+    record_put_text(buf, &at, "tag", r->tag);
+    record_put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
     assert(at < VS_RECORD_TEXT_MAX);
     return at;
 }
@@ -80,13 +80,13 @@ size_t vs_counter_record_write(const struct vs_counter_record *r, char *buf) {
 /* ------------------------------------------------------------------ reading */
 
 /* A reader goes over the lines once; after the first failure every further step does nothing. */
-struct reader {
+struct record_reader {
     const char *at, *end;
     bool failed;
 };
 
 /* The value of the next line, which must have this key; NULL on failure. */
-static const char *line(struct reader *in, const char *key, size_t *length) {
+static const char *line(struct record_reader *in, const char *key, size_t *length) {
     assert(in->failed || in->at <= in->end);
     size_t key_length = strlen(key);
     const char *stop = in->failed ? NULL : memchr(in->at, '\n', (size_t)(in->end - in->at));
@@ -101,35 +101,35 @@ static const char *line(struct reader *in, const char *key, size_t *length) {
     return value;
 }
 
-static int digit_of(char c) {
+static int record_digit_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-static uint64_t digits(struct reader *in, const char *text, size_t length, unsigned base) {
+static uint64_t digits(struct record_reader *in, const char *text, size_t length, unsigned base) {
     assert(base == 10 || base == 16);
     uint64_t value = 0;
     in->failed |= length == 0;
     for (size_t i = 0; i < length && !in->failed; i++) {
-        unsigned digit = (unsigned)digit_of(text[i]);
+        unsigned digit = (unsigned)record_digit_of(text[i]);
         in->failed |= digit >= base || value > (UINT64_MAX - digit) / base;
         value = value * base + digit;
     }
     return in->failed ? 0 : value;
 }
 
-static uint64_t number(struct reader *in, const char *key, unsigned base) {
+static uint64_t number(struct record_reader *in, const char *key, unsigned base) {
     size_t length = 0;
     const char *text = line(in, key, &length);
     return text ? digits(in, text, length, base) : 0;
 }
 
-static int64_t millis(struct reader *in, const char *key) {
+static int64_t millis(struct record_reader *in, const char *key) {
     uint64_t value = number(in, key, 10);
     in->failed |= value > INT64_MAX;
     return (int64_t)value;
 }
 
-static void text(struct reader *in, const char *key, char *out, size_t size) {
+static void text(struct record_reader *in, const char *key, char *out, size_t size) {
     size_t length = 0;
     const char *value = line(in, key, &length);
     in->failed |= !value || length >= size || (value && memchr(value, 0, length));
@@ -141,7 +141,7 @@ static void text(struct reader *in, const char *key, char *out, size_t size) {
 static const char uncounted[] = "its version is higher than writes can have counted";
 
 /* The head line names the kind and the format; the sum covers everything before it. */
-static const char *open_text(struct reader *in, const char *key, const char *begin) {
+static const char *open_text(struct record_reader *in, const char *key, const char *begin) {
     size_t length = 0;
     const char *version = line(in, key, &length);
     if (!version) return "it is not a vesta record";
@@ -151,7 +151,7 @@ static const char *open_text(struct reader *in, const char *key, const char *beg
     const size_t sum_length = sizeof sum_key - 1 + 16 + 1;
     if ((size_t)(in->end - begin) < sum_length || memcmp(in->end - sum_length, sum_key, sizeof sum_key - 1) != 0)
         return "it is truncated";
-    struct reader tail = {in->end - sum_length, in->end, false};
+    struct record_reader tail = {in->end - sum_length, in->end, false};
     if (number(&tail, "sum", 16) != checksum(begin, (size_t)(in->end - begin) - sum_length) || tail.failed)
         return "its checksum is wrong: it is damaged";
     in->end -= sum_length;
@@ -159,7 +159,7 @@ static const char *open_text(struct reader *in, const char *key, const char *beg
 }
 
 const char *vs_record_read(const char *begin, size_t length, struct vs_record *out) {
-    struct reader in = {begin, begin + length, false};
+    struct record_reader in = {begin, begin + length, false};
     struct vs_record r = {0};
     const char *why = open_text(&in, "vesta lease", begin);
     if (why) return why;
@@ -186,7 +186,7 @@ const char *vs_record_read(const char *begin, size_t length, struct vs_record *o
 }
 
 const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_record *out) {
-    struct reader in = {begin, begin + length, false};
+    struct record_reader in = {begin, begin + length, false};
     struct vs_ns_record r = {0};
     const char *why = open_text(&in, "vesta namespace", begin);
     if (why) return why;
@@ -207,7 +207,7 @@ const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_rec
 }
 
 const char *vs_counter_record_read(const char *begin, size_t length, struct vs_counter_record *out) {
-    struct reader in = {begin, begin + length, false};
+    struct record_reader in = {begin, begin + length, false};
     struct vs_counter_record r = {0};
     const char *why = open_text(&in, "vesta counter", begin);
     if (why) return why;

@@ -106,7 +106,7 @@ static bool do_sleep(struct vs_term *term, const struct vs_action *action, struc
     return term->ops->sleep(term, action->until_boot_us, action->on_want);
 }
 
-static void do_take(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+static void term_do_take(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     assert(term->lease.slot < 0); /* one lease at a time */
     ev->slot = VS_SLOT_NO_TOKEN;
     if (!term->ops->random(term, ev->owner, sizeof ev->owner)) return;
@@ -135,7 +135,7 @@ static void lift_late_stop(struct vs_map *map) {
     if (atomic_load(&shared->failed_in) == vs_map_incarnation(map)) set_stopped(map, 0, VESTA_FAILSTOP);
 }
 
-static void do_publish(struct vs_term *term, const struct vs_action *action) {
+static void term_do_publish(struct vs_term *term, const struct vs_action *action) {
     assert(action->limit == term->lease.until); /* what was acknowledged, and no more */
     if (!term->lease.has_worker && !term->was_named && term->lease.record.epoch == 1)
         atomic_store_explicit(&term->map->shared.drew, term->pid, memory_order_relaxed);
@@ -182,7 +182,7 @@ static void do_failstop(struct vs_map *map, uint64_t failed_in) {
 }
 
 /* False: it is not done yet, and to be carried out on. */
-static bool carry_out(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+static bool term_carry_out(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     struct vs_map *map = term->map;
     ev->kind = VS_EV_DONE;
     if (!term->is_under_way) VS_POINT(carries_out);
@@ -193,8 +193,8 @@ static bool carry_out(struct vs_term *term, const struct vs_action *action, stru
     case VS_DO_CHOOSE:
     case VS_DO_READ:
     case VS_DO_SWAP: return do_ask(term, action, ev);
-    case VS_DO_TAKE: do_take(term, action, ev), ev->kind = VS_EV_SLOT; break;
-    case VS_DO_PUBLISH: do_publish(term, action); break;
+    case VS_DO_TAKE: term_do_take(term, action, ev), ev->kind = VS_EV_SLOT; break;
+    case VS_DO_PUBLISH: term_do_publish(term, action); break;
     case VS_DO_RAISE:
         assert(action->limit == term->lease.until);
         vs_slot_raise(&map->slot[action->slot], action->limit, action->deadline_boot_us);
@@ -212,7 +212,7 @@ static bool carry_out(struct vs_term *term, const struct vs_action *action, stru
 }
 
 /* What is true now, whatever happened. */
-static void look_around(struct vs_term *term, struct vs_event *ev) {
+static void term_look_around(struct vs_term *term, struct vs_event *ev) {
     struct vs_lease *lease = &term->lease;
     uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
     const struct vs_instant now = vs_instant_now(term->clock);
@@ -246,7 +246,7 @@ static bool must_enter_anew(const struct vs_term *term) {
 }
 
 /* What is to be done next: its end, or the action. */
-static enum vs_term_end decide(struct vs_term *term, struct vs_event *ev, struct vs_action *action) {
+static enum vs_term_end term_decide(struct vs_term *term, struct vs_event *ev, struct vs_action *action) {
     enum vs_stop stop = term->ops->stop(term);
     if (stop == VS_HAND_OVER || (ev->kind == VS_EV_WAKE && is_superseded(term))) return VS_TERM_LEFT;
     /* who is at rest holds nothing that could be given back, and would enter anew for ever */
@@ -254,7 +254,7 @@ static enum vs_term_end decide(struct vs_term *term, struct vs_event *ev, struct
     if (must_enter_anew(term)) return VS_TERM_LEFT;
     ev->stop = stop == VS_GIVE_BACK;
     VS_POINT(looks_around);
-    look_around(term, ev);
+    term_look_around(term, ev);
     vs_lease_step(&term->lease, ev, action);
     atomic_store_explicit(&term->map->shared.lease_state, vs_lease_state_of(&term->lease, ev), memory_order_relaxed);
     if (action->kind == VS_DO_END) return ev->stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
@@ -268,10 +268,10 @@ enum vs_term_end vs_term_serve(struct vs_term *term) {
     assert(term->lease.phase == VS_PH_NS_READ || term->is_under_way); /* just begun, or left while it waited */
     if (term->is_under_way) term->boot_us = term->clock->boot_us(term->clock->self);
     for (;;) {
-        enum vs_term_end end = term->is_under_way ? VS_TERM_WAITS : decide(term, &ev, &action);
+        enum vs_term_end end = term->is_under_way ? VS_TERM_WAITS : term_decide(term, &ev, &action);
         if (end != VS_TERM_WAITS) return end;
         term->cursor = ev.cursor;
-        term->is_under_way = !carry_out(term, &action, &ev);
+        term->is_under_way = !term_carry_out(term, &action, &ev);
         if (term->is_under_way) break;
     }
     assert(action.kind == VS_DO_SLEEP || action.kind == VS_DO_CHOOSE);

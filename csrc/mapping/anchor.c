@@ -15,19 +15,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int io_error(struct vesta_error *err, const char *what, const char *path) {
+static int anchor_io_error(struct vesta_error *err, const char *what, const char *path) {
     return vs_fail(err, VESTA_EIO, "cannot %s %.150s: %s", what, path, strerror(errno));
 }
 
 /* ------------------------------------------------------------------ whose folder, whose file */
 
-static void folder_of(const char *path, char *folder) {
+static void anchor_folder_of(const char *path, char *folder) {
     const char *slash = strrchr(path, '/');
     snprintf(folder, PATH_MAX, "%.*s", slash == path ? 1 : slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 
 static int check_folder(const char *folder, struct stat *st, struct vesta_error *err) {
-    if (stat(folder, st) != 0) return io_error(err, "stat the folder", folder);
+    if (stat(folder, st) != 0) return anchor_io_error(err, "stat the folder", folder);
     if (!(st->st_mode & S_IWOTH)) return VESTA_OK;
     if (!(st->st_mode & S_ISVTX))
         return vs_fail(err, VESTA_EIO,
@@ -47,7 +47,7 @@ int vs_anchor_folder_check(const char *folder, struct vesta_error *err) {
 
 /* Who can write to a folder decides what lies in it: its owner, and the group that it is shared with.  Where everybody
  * can, the file's owner alone says who made it. */
-static bool is_trusted(const struct stat *file, const struct stat *folder, int group) {
+static bool anchor_is_trusted(const struct stat *file, const struct stat *folder, int group) {
     if (file->st_uid == geteuid() || file->st_uid == 0) return true;
     if (folder->st_mode & S_IWOTH) return false;
     bool is_shared = (folder->st_mode & S_IWGRP) && file->st_gid == folder->st_gid;
@@ -58,10 +58,10 @@ static bool is_trusted(const struct stat *file, const struct stat *folder, int g
 static int check_owner(const char *path, const struct stat *file, int group, struct vesta_error *err) {
     char dir[PATH_MAX];
     struct stat folder;
-    folder_of(path, dir);
+    anchor_folder_of(path, dir);
     int rc = check_folder(dir, &folder, err);
     if (rc != VESTA_OK) return rc;
-    if (!is_trusted(file, &folder, group))
+    if (!anchor_is_trusted(file, &folder, group))
         return vs_fail(err, VESTA_EIO,
                        "%.150s belongs to user %ld, who could change it under us: run as that user, name the group "
                        "that shares it, or remove the file and a new one will be created",
@@ -76,13 +76,13 @@ static int check_owner(const char *path, const struct stat *file, int group, str
 
 static int read_fd(int fd, const char *path, int group, struct vs_anchor *out, struct vesta_error *err) {
     struct stat st;
-    if (fstat(fd, &st) != 0) return io_error(err, "stat", path);
-    if (S_ISDIR(st.st_mode)) return errno = EISDIR, io_error(err, "open", path);
+    if (fstat(fd, &st) != 0) return anchor_io_error(err, "stat", path);
+    if (S_ISDIR(st.st_mode)) return errno = EISDIR, anchor_io_error(err, "open", path);
     if (!S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "%.150s is not a regular file", path);
     int rc = vs_file_system_check(fd, path, "a generator file", err);
     if (rc != VESTA_OK || (rc = check_owner(path, &st, group, err)) != VESTA_OK) return rc;
     *out = (struct vs_anchor){.kind = &vs_generator_map};
-    if (pread(fd, &out->header, sizeof out->header, 0) < 0) return io_error(err, "read", path);
+    if (pread(fd, &out->header, sizeof out->header, 0) < 0) return anchor_io_error(err, "read", path);
     const char *why = vs_anchor_reject(&out->header, (uint64_t)st.st_size);
     if (why)
         return vs_fail(err, VESTA_EIO, "%.150s cannot be used: %s; move it away; a new one will be created", path, why);
@@ -96,7 +96,7 @@ int vs_anchor_read(const char *path, int group, bool *found, struct vs_anchor *o
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ELOOP)
         return vs_fail(err, VESTA_EIO, "%.150s is a symbolic link: give the path of the file itself", path);
-    if (fd < 0) return errno == ENOENT ? VESTA_OK : io_error(err, "open", path);
+    if (fd < 0) return errno == ENOENT ? VESTA_OK : anchor_io_error(err, "open", path);
     int rc = read_fd(fd, path, group, out, err);
     *found = rc == VESTA_OK;
     close(fd);
@@ -115,18 +115,18 @@ static int temp_name(const char *path, char *temp, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-static int fill_file(int fd, const char *path, const struct vs_header *header, struct vesta_error *err) {
+static int anchor_fill_file(int fd, const char *path, const struct vs_header *header, struct vesta_error *err) {
     char dir[PATH_MAX];
     struct stat folder;
     int rc = vs_file_system_check(fd, path, "a generator file", err);
     if (rc != VESTA_OK) return rc;
-    folder_of(path, dir);
+    anchor_folder_of(path, dir);
     if (stat(dir, &folder) != 0 || vs_own_file(fd, &folder, header->group) != 0)
-        return io_error(err, header->group >= 0 ? "give to the group" : "give to the folder's owner", path);
+        return anchor_io_error(err, header->group >= 0 ? "give to the group" : "give to the folder's owner", path);
     ssize_t done = pwrite(fd, header, sizeof *header, 0);
     if (done >= 0 && done != (ssize_t)sizeof *header) errno = ENOSPC;
-    if (done != (ssize_t)sizeof *header) return io_error(err, "write", path);
-    return fsync(fd) == 0 ? VESTA_OK : io_error(err, "write", path);
+    if (done != (ssize_t)sizeof *header) return anchor_io_error(err, "write", path);
+    return fsync(fd) == 0 ? VESTA_OK : anchor_io_error(err, "write", path);
 }
 
 /* A whole file beside the path, on disk before it has the name: a crash leaves no half a header there. */
@@ -134,8 +134,8 @@ static int make_temp(const char *path, const struct vs_header *header, char *tem
     int rc = temp_name(path, temp, err);
     if (rc != VESTA_OK) return rc;
     int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) return io_error(err, "make", path);
-    rc = fill_file(fd, path, header, err);
+    if (fd < 0) return anchor_io_error(err, "make", path);
+    rc = anchor_fill_file(fd, path, header, err);
     close(fd);
     if (rc != VESTA_OK) unlink(temp);
     return rc;
@@ -152,7 +152,7 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
     struct vs_header whole = *header;
     char temp[PATH_MAX], dir[PATH_MAX];
     bool found;
-    folder_of(path, dir);
+    anchor_folder_of(path, dir);
     int rc = vs_anchor_folder_check(dir, err);
     if (rc != VESTA_OK) return rc;
     fill_words(&whole);
@@ -160,7 +160,7 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
         return vs_fail(err, VESTA_EIO, "the kernel gives no random bytes for a key: %s", strerror(errno));
     if ((rc = make_temp(path, &whole, temp, err)) != VESTA_OK) return rc;
     /* link(2) never replaces: who was first has made it for all */
-    if (link(temp, path) != 0 && errno != EEXIST) rc = io_error(err, "make", path);
+    if (link(temp, path) != 0 && errno != EEXIST) rc = anchor_io_error(err, "make", path);
     unlink(temp);
     if (rc == VESTA_OK) rc = vs_anchor_read(path, header->group, &found, out, err);
     if (rc == VESTA_OK && !found) rc = vs_fail(err, VESTA_EIO, "%.150s was removed as soon as it was created", path);

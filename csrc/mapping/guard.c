@@ -29,7 +29,7 @@ static void *make_tomb(const struct vs_mapping *mapping, char text[VS_SAID_MAX])
     return tomb;
 }
 
-static int find(const void *address) {
+static int guard_find(const void *address) {
     for (int i = 0; i < VS_GUARDED_MAX; i++) {
         const char *map = atomic_load(&guarded[i].map), *at = address;
         if (map && map != TAKEN && at >= map && at < map + atomic_load(&guarded[i].kind)->size) return i;
@@ -48,7 +48,7 @@ static bool lay(int i, void *tomb) {
  * while another is at it meets the signal again until it is done. */
 static void on_sigbus(int signal_number, siginfo_t *info, void *context) {
     (void)context;
-    int i = find(info->si_addr);
+    int i = guard_find(info->si_addr);
     void *tomb = i >= 0 ? atomic_exchange(&guarded[i].tomb, NULL) : NULL;
     if (i >= 0 && !tomb) return;
     if (tomb && lay(i, tomb)) return;

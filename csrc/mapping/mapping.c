@@ -25,7 +25,7 @@
 #define NO_REPLACE 1   /* RENAME_NOREPLACE, which linux/fs.h tells beside much else */
 #define BYTE_REPLACE 7 /* of a stale map: whoever puts another in its place */
 
-static int io_error(struct vesta_error *err, const char *what, const char *path) {
+static int map_io_error(struct vesta_error *err, const char *what, const char *path) {
     return vs_fail(err, VESTA_EIO, "cannot %s %.150s: %s", what, path, strerror(errno));
 }
 
@@ -63,7 +63,7 @@ static void begin_generator(void *map, const struct vesta_clock *clock) {
     vs_map_format(map, clock);
 }
 
-static bool is_used_up(const void *at) {
+static bool map_is_used_up(const void *at) {
     const struct vs_map *map = at;
     /* acquire: pairs with vs_map_retire; who closed it has given its number back by then */
     return atomic_load_explicit(&map->shared.stopped, memory_order_acquire) == VESTA_CLOSED;
@@ -88,7 +88,7 @@ const struct vs_map_kind vs_generator_map = {
     .size = sizeof(struct vs_map),
     .alone = "this process has a lease of its own, which it gives back when it ends",
     .begin = begin_generator,
-    .is_used_up = is_used_up,
+    .is_used_up = map_is_used_up,
     .bury = bury_generator,
 };
 _Static_assert(sizeof VS_MAP_MAGIC == sizeof((struct vs_header){0}).magic, "a magic is what the header has room for");
@@ -107,12 +107,12 @@ static int identify(int fd, const struct stat *st, struct vs_file_identity *out,
     out->born_ns = born_ns(fd);
     out->dev = st->st_dev;
     out->ino = st->st_ino;
-    return vs_boot_id(out->boot_id) == 0 ? VESTA_OK : io_error(err, "read", "the kernel's boot id");
+    return vs_boot_id(out->boot_id) == 0 ? VESTA_OK : map_io_error(err, "read", "the kernel's boot id");
 }
 
 /* Who may have made the map of an anchor: whoever owns the anchor, who is asking, root, and the group that shares it.
  */
-static bool is_ours(const struct stat *st, const struct vs_anchor *anchor) {
+static bool map_is_ours(const struct stat *st, const struct vs_anchor *anchor) {
     int group = anchor->header.group;
     return st->st_uid == geteuid() || st->st_uid == anchor->owner || st->st_uid == 0 ||
            (group >= 0 && st->st_gid == (gid_t)group);
@@ -127,7 +127,7 @@ static bool is_sound(const struct stat *st, const struct vs_anchor *anchor) {
 
 static int map_file(int fd, const char *path, size_t size, void **at, struct vesta_error *err) {
     void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED) return io_error(err, "map", path);
+    if (map == MAP_FAILED) return map_io_error(err, "map", path);
     *at = map;
     return VESTA_OK;
 }
@@ -149,8 +149,8 @@ struct wanted {
     const struct vesta_clock *clock;
 };
 
-static bool is_foreign(const struct stat *st, const struct vs_anchor *anchor) {
-    return !S_ISREG(st->st_mode) || !is_ours(st, anchor);
+static bool map_is_foreign(const struct stat *st, const struct vs_anchor *anchor) {
+    return !S_ISREG(st->st_mode) || !map_is_ours(st, anchor);
 }
 
 /* Another user may put anything at a name, and leave it there: it is passed over, and `err` says so. */
@@ -160,8 +160,8 @@ static void pass_over(const struct wanted *wanted, const char *what, enum vs_fou
 }
 
 /* Whether a file is a whole map of the anchor, made in this boot, and no copy of one. */
-static bool is_trusted(int fd, const struct stat *st, const struct vs_file_identity *now,
-                       const struct vs_anchor *anchor) {
+static bool map_is_trusted(int fd, const struct stat *st, const struct vs_file_identity *now,
+                           const struct vs_anchor *anchor) {
     struct vs_header header;
     memset(&header, 0, sizeof header);
     return is_sound(st, anchor) && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
@@ -174,16 +174,16 @@ static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, 
     const struct vs_anchor *anchor = wanted->anchor;
     struct stat st;
     struct vs_file_identity now;
-    if (fstat(fd, &st) != 0) return io_error(err, "stat", name);
-    if (is_foreign(&st, anchor) || !is_on_tmpfs(fd)) {
+    if (fstat(fd, &st) != 0) return map_io_error(err, "stat", name);
+    if (map_is_foreign(&st, anchor) || !is_on_tmpfs(fd)) {
         const char *of_ours = S_ISREG(st.st_mode) ? "not in memory (tmpfs)" : "not a regular file";
-        pass_over(wanted, is_ours(&st, anchor) ? of_ours : "another user's", found, err);
+        pass_over(wanted, map_is_ours(&st, anchor) ? of_ours : "another user's", found, err);
         return VESTA_OK;
     }
     int rc = identify(fd, &st, &now, err);
     if (rc != VESTA_OK) return rc;
     *found = VS_FOUND_STALE;
-    if (!is_trusted(fd, &st, &now, anchor)) return VESTA_OK;
+    if (!map_is_trusted(fd, &st, &now, anchor)) return VESTA_OK;
     if ((rc = map_file(fd, name, anchor->kind->size, &out->at, err)) != VESTA_OK) return rc;
     if (anchor->kind->is_used_up(out->at)) {
         munmap(out->at, anchor->kind->size);
@@ -212,14 +212,14 @@ static const char *foreign_of(int error) {
 }
 
 /* Looks at one name.  The descriptor of a stale map stays open for the caller, which may replace the map. */
-static int look(const struct wanted *wanted, enum vs_found *found, int *stale_fd, struct vs_mapping *out,
-                struct vesta_error *err) {
+static int map_look(const struct wanted *wanted, enum vs_found *found, int *stale_fd, struct vs_mapping *out,
+                    struct vesta_error *err) {
     *found = VS_FOUND_NONE;
     int fd = open(wanted->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
     const char *foreign = fd < 0 ? foreign_of(errno) : NULL;
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return VESTA_OK;
     if (foreign) return pass_over(wanted, foreign, found, err), VESTA_OK;
-    if (fd < 0) return io_error(err, "open the map", wanted->name);
+    if (fd < 0) return map_io_error(err, "open the map", wanted->name);
     int rc = attach_fd(fd, wanted, found, out, err);
     if (*found == VS_FOUND_STALE && rc == VESTA_OK)
         *stale_fd = fd;
@@ -229,13 +229,13 @@ static int look(const struct wanted *wanted, enum vs_found *found, int *stale_fd
 }
 
 /* One of the names that a map may have. */
-struct place {
+struct map_place {
     char name[VS_MAP_NAME_MAX];
     enum vs_found found;
     int stale_fd; /* -1, or a stale map's */
 };
 
-static void name_place(struct place *place, const char *name, int n) {
+static void name_place(struct map_place *place, const char *name, int n) {
     char suffix[VS_MAP_SUFFIX_MAX] = "";
     if (n > 0) snprintf(suffix, sizeof suffix, "%c%d", VS_MAP_SUFFIX, n);
     snprintf(place->name, sizeof place->name, "%.*s%s", VS_MAP_NAME_MAX - VS_MAP_SUFFIX_MAX, name, suffix);
@@ -246,15 +246,15 @@ static void name_place(struct place *place, const char *name, int n) {
 /* Looks at all names until a trusted map is found; if there is none, `free` is the first name that is not foreign.  All
  * names first: what is foreign may go, and a process that comes then must find the map of the others.
  * `err` is about the last foreign file, or about what failed. */
-static int find_place(const struct wanted *wanted, struct place *free, struct vs_mapping *out,
-                      struct vesta_error *err) {
+static int map_find_place(const struct wanted *wanted, struct map_place *free, struct vs_mapping *out,
+                          struct vesta_error *err) {
     int rc = VESTA_OK;
     name_place(free, wanted->name, 0);
     for (int n = 0; rc == VESTA_OK && n < VS_MAP_NAMES && free->found != VS_FOUND_TRUSTED; n++) {
-        struct place at;
+        struct map_place at;
         name_place(&at, wanted->name, n);
         struct wanted here = {at.name, wanted->anchor, wanted->clock};
-        rc = look(&here, &at.found, &at.stale_fd, out, err);
+        rc = map_look(&here, &at.found, &at.stale_fd, out, err);
         bool is_better = at.found == VS_FOUND_TRUSTED || free->found == VS_FOUND_FOREIGN;
         int unused_fd = is_better ? free->stale_fd : at.stale_fd;
         if (unused_fd >= 0) close(unused_fd);
@@ -267,9 +267,9 @@ static int find_place(const struct wanted *wanted, struct place *free, struct vs
 int vs_mapping_attach(const char *name, const struct vs_anchor *anchor, enum vs_found *found, struct vs_mapping *out,
                       struct vesta_error *err) {
     const struct wanted wanted = {name, anchor, NULL};
-    struct place place;
+    struct map_place place;
     err->text[0] = '\0';
-    int rc = find_place(&wanted, &place, out, err);
+    int rc = map_find_place(&wanted, &place, out, err);
     if (rc != VESTA_OK) return rc;
     *found = place.found;
     if (place.stale_fd >= 0) close(place.stale_fd);
@@ -285,16 +285,16 @@ bool vs_mapping_has_name(const struct vs_mapping *mapping, const char *name) {
 
 /* ------------------------------------------------------------------ making */
 
-static int fill(int fd, const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
-                struct vesta_error *err) {
+static int map_fill(int fd, const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
+                    struct vesta_error *err) {
     struct stat st;
     struct vs_file_identity now;
     const struct vs_map_kind *kind = anchor->kind;
     void *at = NULL;
     /* really reserved: a full file system must be an error here, not a SIGBUS later */
     if ((errno = posix_fallocate(fd, 0, (off_t)kind->size)) != 0)
-        return io_error(err, "make room for a map in", anchor->header.maps);
-    if (fstat(fd, &st) != 0) return io_error(err, "stat", "a map");
+        return map_io_error(err, "make room for a map in", anchor->header.maps);
+    if (fstat(fd, &st) != 0) return map_io_error(err, "stat", "a map");
     int rc = identify(fd, &st, &now, err);
     if (rc != VESTA_OK || (rc = map_file(fd, "a map", kind->size, &at, err)) != VESTA_OK) return rc;
     struct vs_header *header = at;
@@ -313,7 +313,7 @@ static int fill(int fd, const struct vs_anchor *anchor, const struct vesta_clock
 }
 
 /* What root makes for a service is the service's. */
-static int own(int fd, const struct vs_anchor *anchor) {
+static int map_own(int fd, const struct vs_anchor *anchor) {
     bool is_anothers = geteuid() == 0 && anchor->owner != 0;
     if (is_anothers && fchown(fd, anchor->owner, anchor->owner_group) != 0) return -1;
     return vs_share_file(fd, anchor->header.group);
@@ -326,14 +326,14 @@ static int give_name(const char *temp, const char *name, bool replaces) {
 }
 
 /* A used-up map hands on what must outlive it; any other stale one knows nothing that can be relied on. */
-static void inherit(int stale_fd, const struct vs_anchor *anchor, void *at) {
+static void map_inherit(int stale_fd, const struct vs_anchor *anchor, void *at) {
     const struct vs_map_kind *kind = anchor->kind;
     struct vesta_error none;
     struct vs_file_identity now;
     struct stat st;
     void *old;
     if (!kind->inherit || fstat(stale_fd, &st) != 0 || identify(stale_fd, &st, &now, &none) != VESTA_OK ||
-        !is_trusted(stale_fd, &st, &now, anchor) || map_file(stale_fd, "", kind->size, &old, &none) != VESTA_OK)
+        !map_is_trusted(stale_fd, &st, &now, anchor) || map_file(stale_fd, "", kind->size, &old, &none) != VESTA_OK)
         return;
     kind->inherit(at, old);
     munmap(old, kind->size);
@@ -345,15 +345,15 @@ static int make_named(const struct wanted *wanted, int stale_fd, struct vs_mappi
     const struct vs_anchor *anchor = wanted->anchor;
     char temp[VS_MAP_NAME_MAX + 24];
     uint64_t random;
-    if (vs_random(&random, sizeof random) != 0) return io_error(err, "get random bytes for", name);
+    if (vs_random(&random, sizeof random) != 0) return map_io_error(err, "get random bytes for", name);
     snprintf(temp, sizeof temp, "%s.%016" PRIx64, name, random);
     int fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) return io_error(err, "create a map in", anchor->header.maps);
-    int rc = own(fd, anchor) == 0 ? VESTA_OK : io_error(err, "give away", temp);
-    if (rc == VESTA_OK) rc = fill(fd, anchor, wanted->clock, out, err);
-    if (rc == VESTA_OK && stale_fd >= 0) inherit(stale_fd, anchor, out->at);
+    if (fd < 0) return map_io_error(err, "create a map in", anchor->header.maps);
+    int rc = map_own(fd, anchor) == 0 ? VESTA_OK : map_io_error(err, "give away", temp);
+    if (rc == VESTA_OK) rc = map_fill(fd, anchor, wanted->clock, out, err);
+    if (rc == VESTA_OK && stale_fd >= 0) map_inherit(stale_fd, anchor, out->at);
     if (rc == VESTA_OK && give_name(temp, name, stale_fd >= 0) != 0) {
-        rc = errno == EEXIST ? VESTA_EPAUSE : io_error(err, "make", name);
+        rc = errno == EEXIST ? VESTA_EPAUSE : map_io_error(err, "make", name);
         munmap(out->at, anchor->kind->size);
     }
     if (rc == VESTA_OK)
@@ -364,10 +364,10 @@ static int make_named(const struct wanted *wanted, int stale_fd, struct vs_mappi
 }
 
 /* In a stale map's place, if it still is there.  Its own lock keeps two from doing so one after the other. */
-static int replace(const struct wanted *wanted, int stale_fd, struct vs_mapping *out, struct vesta_error *err) {
+static int map_replace(const struct wanted *wanted, int stale_fd, struct vs_mapping *out, struct vesta_error *err) {
     struct stat st;
     (void)vs_lock_byte_patiently(stale_fd, BYTE_REPLACE); /* who waits for ever for another helps nobody */
-    if (fstat(stale_fd, &st) != 0) return io_error(err, "stat", wanted->name);
+    if (fstat(stale_fd, &st) != 0) return map_io_error(err, "stat", wanted->name);
     struct vs_mapping stale = {.dev = st.st_dev, .ino = st.st_ino};
     snprintf(stale.name, sizeof stale.name, "%s", wanted->name);
     return vs_mapping_is_named(&stale) ? make_named(wanted, stale_fd, out, err) : VESTA_EPAUSE;
@@ -385,8 +385,8 @@ bool vs_maps_are_shared(const char *folder) {
 static int make_lone(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
                      struct vesta_error *err) {
     int fd = (int)syscall(SYS_memfd_create, "vesta", 1u /* MFD_CLOEXEC */);
-    if (fd < 0) return io_error(err, "make", "a map in memory");
-    int rc = fill(fd, anchor, clock, out, err);
+    if (fd < 0) return map_io_error(err, "make", "a map in memory");
+    int rc = map_fill(fd, anchor, clock, out, err);
     if (rc != VESTA_OK) close(fd);
     return rc;
 }
@@ -398,15 +398,15 @@ static int open_named(const struct wanted *wanted, struct vs_mapping *out, bool 
                       struct vesta_error *err) {
     int rc = VESTA_EPAUSE;
     for (int i = 0; i < TRIES && rc == VESTA_EPAUSE; i++) {
-        struct place place;
+        struct map_place place;
         *is_ours_to_make = false;
-        rc = find_place(wanted, &place, out, err);
+        rc = map_find_place(wanted, &place, out, err);
         if (rc != VESTA_OK || place.found == VS_FOUND_TRUSTED) return rc;
         *is_ours_to_make = true;
         if (place.found == VS_FOUND_FOREIGN) return VESTA_EIO;
         struct wanted here = {place.name, wanted->anchor, wanted->clock};
         rc = place.found == VS_FOUND_NONE ? make_named(&here, -1, out, err)
-                                          : replace(&here, place.stale_fd, out, err);
+                                          : map_replace(&here, place.stale_fd, out, err);
         if (place.stale_fd >= 0) close(place.stale_fd);
     }
     return rc == VESTA_EPAUSE ? vs_fail(err, VESTA_EIO, "%.150s comes and goes: who removes it?", wanted->name) : rc;
@@ -435,17 +435,18 @@ int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *cl
 #define LOOK_US 100000
 #define TICK_US 1000000 /* far longer than the file system's clock stands still: a change then may show no other time */
 
-static uint64_t mix(uint64_t mark, uint64_t with) {
+static uint64_t map_mix(uint64_t mark, uint64_t with) {
     return (mark ^ with) * 0x9e3779b97f4a7c15u;
 }
 
 /* What the folder says of itself; 0: nothing. */
-static uint64_t look_at_folder(const char *folder, int64_t *age_us) {
+static uint64_t map_look_at_folder(const char *folder, int64_t *age_us) {
     struct stat st;
     const struct vesta_clock *clock = vs_clock_system();
     if (stat(folder, &st) != 0) return 0;
     *age_us = clock->unix_us(clock->self) - (st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000);
-    return mix(mix(mix(mix(1, (uint64_t)st.st_mtim.tv_sec), (uint64_t)st.st_mtim.tv_nsec), st.st_dev), st.st_ino);
+    return map_mix(map_mix(map_mix(map_mix(1, (uint64_t)st.st_mtim.tv_sec), (uint64_t)st.st_mtim.tv_nsec), st.st_dev),
+                   st.st_ino);
 }
 
 /* Of several folders each takes the other's place, and their maps are then looked at one by one. */
@@ -454,10 +455,10 @@ uint64_t vs_maps_changes(const char *folder, int64_t boot_us) {
     static _Atomic uint64_t looked_at, mark, changes = 1;
     uint64_t name = 1;
     for (const char *c = folder; *c; c++)
-        name = mix(name, (unsigned char)*c);
+        name = map_mix(name, (unsigned char)*c);
     int64_t since_us = boot_us - atomic_load(&looked_boot_us), age_us = 0;
     if (atomic_load(&looked_at) == name && since_us >= 0 && since_us < LOOK_US) return atomic_load(&changes);
-    uint64_t now = look_at_folder(folder, &age_us);
+    uint64_t now = map_look_at_folder(folder, &age_us);
     if (!now || atomic_exchange(&mark, now) != now || age_us < TICK_US) atomic_fetch_add(&changes, 1);
     atomic_store(&looked_boot_us, boot_us);
     atomic_store(&looked_at, name);

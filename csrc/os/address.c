@@ -51,7 +51,7 @@ static int parse_unix(const char *path, union any *out, socklen_t *length, struc
 }
 
 /* Splits HOST:PORT or [v6]:PORT. */
-static int split(const char *address, char *host, size_t size, const char **port, struct vesta_error *err) {
+static int address_split(const char *address, char *host, size_t size, const char **port, struct vesta_error *err) {
     const char *from = vs_address_plain(address), *until = strrchr(from, ':');
     if (from != address && unix_path(from))
         return vs_fail(err, VESTA_EOPTION, "'%s': what goes to a unix: address stays on this machine, and needs no tls:",
@@ -75,11 +75,11 @@ static int split(const char *address, char *host, size_t size, const char **port
     return VESTA_OK;
 }
 
-static int parse(const char *address, union any *out, socklen_t *length, struct vesta_error *err) {
+static int address_parse(const char *address, union any *out, socklen_t *length, struct vesta_error *err) {
     const char *path = unix_path(address), *port = "";
     char host[256];
     if (path) return parse_unix(path, out, length, err);
-    int rc = split(address, host, sizeof host, &port, err);
+    int rc = address_split(address, host, sizeof host, &port, err);
     if (rc != VESTA_OK) return rc;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found;
     if ((rc = getaddrinfo(host, port, &hints, &found)) != 0)
@@ -93,7 +93,7 @@ static int parse(const char *address, union any *out, socklen_t *length, struct 
 int vs_address_is_local(const char *address, struct vesta_error *err) {
     union any any;
     socklen_t length;
-    int rc = parse(address, &any, &length, err);
+    int rc = address_parse(address, &any, &length, err);
     if (rc != VESTA_OK) return rc;
     switch (any.base.sa_family) {
     case AF_UNIX: return 1;
@@ -141,7 +141,7 @@ static bool set_mode(const union any *any, unsigned mode) {
 int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *err) {
     union any any;
     socklen_t length;
-    int on = 1, rc = parse(address, &any, &length, err);
+    int on = 1, rc = address_parse(address, &any, &length, err);
     if (rc != VESTA_OK) return rc;
     if (any.base.sa_family == AF_UNIX && is_left_over(&any, length)) unlink(any.local.sun_path);
     int sock = socket(any.base.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -163,7 +163,7 @@ int vs_address_check(const char *address, struct vesta_error *err) {
     union any any;
     socklen_t length;
     char host[256];
-    return path ? parse_unix(path, &any, &length, err) : split(address, host, sizeof host, &port, err);
+    return path ? parse_unix(path, &any, &length, err) : address_split(address, host, sizeof host, &port, err);
 }
 
 /* ------------------------------------------------------------------ connecting */
@@ -186,7 +186,7 @@ static int connect_any(const char *address, int patience_ms, struct vesta_error 
     char host[256];
     const char *port;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *found;
-    int fd = -1, rc = split(address, host, sizeof host, &port, err);
+    int fd = -1, rc = address_split(address, host, sizeof host, &port, err);
     if (rc != VESTA_OK) return -1;
     if ((rc = getaddrinfo(host, port, &hints, &found)) != 0) {
         vs_fail(err, VESTA_EIO, "%s: the host has no address (%s)", address, gai_strerror(rc));

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_number(const char *text, uint32_t *number) {
+static bool become_is_number(const char *text, uint32_t *number) {
     char *end;
     if (*text < '0' || *text > '9') return false;
     errno = 0;
@@ -27,7 +27,7 @@ static bool is_number(const char *text, uint32_t *number) {
 static int find_group(const char *group, gid_t *gid, struct vesta_error *err) {
     uint32_t number;
     const struct group *found = getgrnam(group);
-    if (!found && !is_number(group, &number))
+    if (!found && !become_is_number(group, &number))
         return vs_fail(err, VESTA_EOPTION, "there is no group '%s' on this machine", VS_QUOTE(group, strlen(group)));
     *gid = found ? found->gr_gid : number;
     return VESTA_OK;
@@ -36,7 +36,7 @@ static int find_group(const char *group, gid_t *gid, struct vesta_error *err) {
 int vs_identity_find(const char *user, const char *group, struct vs_identity *out, struct vesta_error *err) {
     uint32_t number;
     const struct passwd *found = getpwnam(user);
-    if (!found && is_number(user, &number)) found = getpwuid(number);
+    if (!found && become_is_number(user, &number)) found = getpwuid(number);
     if (!found)
         return vs_fail(err, VESTA_EOPTION,
                        "there is no user '%s' on this machine: create one, for example with `adduser --system`",
@@ -49,7 +49,7 @@ int vs_identity_find(const char *user, const char *group, struct vs_identity *ou
 
 /* ------------------------------------------------------------------ what is theirs */
 
-static int own(const struct vs_identity *who, const char *path, struct vesta_error *err) {
+static int become_own(const struct vs_identity *who, const char *path, struct vesta_error *err) {
     if (lchown(path, who->uid, who->gid) == 0) return VESTA_OK;
     return vs_fail(err, VESTA_EIO, "%s cannot be given to user '%s': %s", path, who->user, strerror(errno));
 }
@@ -57,13 +57,13 @@ static int own(const struct vs_identity *who, const char *path, struct vesta_err
 int vs_identity_own_dir(const struct vs_identity *who, const char *path, struct vesta_error *err) {
     struct stat st;
     if (geteuid() != 0 || stat(path, &st) == 0) return VESTA_OK; /* who made it knows whose it is */
-    if (vs_make_dirs(path, -1) == 0) return own(who, path, err);
+    if (vs_make_dirs(path, -1) == 0) return become_own(who, path, err);
     if (errno == EROFS) return VESTA_OK; /* vesta_open knows how to go on, or says why not */
     return vs_fail(err, VESTA_EIO, "%s cannot be created: %s", path, strerror(errno));
 }
 
 int vs_identity_own_file(const struct vs_identity *who, const char *path, struct vesta_error *err) {
-    return geteuid() == 0 ? own(who, path, err) : VESTA_OK;
+    return geteuid() == 0 ? become_own(who, path, err) : VESTA_OK;
 }
 
 /* ------------------------------------------------------------------ becoming */

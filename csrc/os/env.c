@@ -55,7 +55,7 @@ uint64_t vs_mount_namespace(void) {
 }
 
 /* Writable, or makeable: the parent is writable and the folder is not there yet. */
-static bool usable(const char *dir, const char *parent) {
+static bool env_usable(const char *dir, const char *parent) {
     return access(dir, W_OK | X_OK) == 0 || (errno == ENOENT && access(parent, W_OK | X_OK) == 0);
 }
 
@@ -63,7 +63,7 @@ int vs_state_dir(char *buf, size_t size) {
     const char *set = getenv("VESTA_STATE"), *base = NULL, *tail = "";
     if (set && *set) {
         base = set;
-    } else if (usable("/var/lib/vesta", "/var/lib")) {
+    } else if (env_usable("/var/lib/vesta", "/var/lib")) {
         base = "/var/lib/vesta";
     } else if ((set = getenv("XDG_STATE_HOME")) && *set == '/') {
         base = set, tail = "/vesta";

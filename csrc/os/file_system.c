@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-struct kind {
+struct fs_kind {
     unsigned long type; /* statfs' f_type */
     const char *name;
 };
 
-static const struct kind good[] = {
+static const struct fs_kind good[] = {
     {0xef53, "ext4"}, /* ext2 and ext3, too */
     {0x58465342, "XFS"},      {0x9123683e, "Btrfs"},     {0x2fc12fc1, "ZFS"},      {0xf2f52010, "F2FS"},
     {0xca451a4e, "bcachefs"}, {0x3153464a, "JFS"},       {0x52654973, "ReiserFS"}, {0x3434, "NILFS"},
@@ -25,14 +25,14 @@ static const struct kind good[] = {
 
 /* On which two machines could write, or whose locks and maps may be one machine's word only: never, whatever is said.
  */
-static const struct kind bad[] = {
+static const struct fs_kind bad[] = {
     {0x6969, "NFS"},       {0xff534d42, "CIFS"},   {0xfe534d42, "SMB"},    {0x517b, "SMB"},        {0x01021997, "9p"},
     {0x65735546, "FUSE"},  {0x786f4256, "vboxsf"}, {0xbacbacbc, "vmhgfs"}, {0x0bd00bd0, "Lustre"}, {0x00c36400, "Ceph"},
     {0x7461636f, "OCFS2"}, {0x01161970, "GFS2"},   {0x5346414f, "AFS"},    {0x6b414653, "AFS"},    {0x73757245, "Coda"},
     {0x47504653, "GPFS"},  {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"},  {0x564c, "NCP"},
 };
 
-static const struct kind *find(const struct kind *kinds, size_t count, unsigned long type) {
+static const struct fs_kind *fs_find(const struct fs_kind *kinds, size_t count, unsigned long type) {
     for (size_t i = 0; i < count; i++)
         if (kinds[i].type == type) return &kinds[i];
     return NULL;
@@ -56,11 +56,11 @@ int vs_file_system_check(int fd, const char *path, const char *what, struct vest
     if (fstatfs(fd, &fs) != 0)
         return vs_fail(err, VESTA_EIO, "cannot stat the file system of %.150s: %s", path, strerror(errno));
     unsigned long type = (unsigned long)fs.f_type & 0xffffffff;
-    const struct kind *refused = find(bad, sizeof bad / sizeof *bad, type);
+    const struct fs_kind *refused = fs_find(bad, sizeof bad / sizeof *bad, type);
     if (refused)
         return vs_fail(err, VESTA_EIO, "%.150s is on %s: %s must be on a file system of this machine", path,
                        refused->name, what);
-    if (find(good, sizeof good / sizeof *good, type) || is_vouched_for(type)) return VESTA_OK;
+    if (fs_find(good, sizeof good / sizeof *good, type) || is_vouched_for(type)) return VESTA_OK;
     return vs_fail(err, VESTA_EIO,
                    "%.100s is on a file system of type 0x%lx, which is not known to keep what it promises: use ext4, "
                    "XFS or Btrfs, or vouch for it with VESTA_FILE_SYSTEMS=0x%lx",

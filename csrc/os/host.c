@@ -19,7 +19,7 @@ void vs_host_name(char *buf, size_t size) {
 }
 
 /* The bytes of an address that others can use, or NULL. */
-static const void *usable(const struct ifaddrs *at, int family) {
+static const void *host_usable(const struct ifaddrs *at, int family) {
     bool is_up = at->ifa_addr && (at->ifa_flags & IFF_UP) && !(at->ifa_flags & IFF_LOOPBACK);
     if (!is_up || at->ifa_addr->sa_family != family) return NULL;
     if (family == AF_INET) return &((const struct sockaddr_in *)(const void *)at->ifa_addr)->sin_addr;
@@ -27,9 +27,9 @@ static const void *usable(const struct ifaddrs *at, int family) {
     return IN6_IS_ADDR_LINKLOCAL(address) ? NULL : address;
 }
 
-static int find(const struct ifaddrs *list, int family, char *buf) {
+static int host_find_field(const struct ifaddrs *list, int family, char *buf) {
     for (const struct ifaddrs *at = list; at; at = at->ifa_next) {
-        const void *address = usable(at, family);
+        const void *address = host_usable(at, family);
         if (address && inet_ntop(family, address, buf, VS_ADDRESS_MAX)) return 0;
     }
     return -1;
@@ -38,8 +38,8 @@ static int find(const struct ifaddrs *list, int family, char *buf) {
 int vs_host_address(char buf[VS_ADDRESS_MAX]) {
     struct ifaddrs *list;
     if (getifaddrs(&list) != 0) return -1;
-    int rc = find(list, AF_INET, buf);
-    if (rc != 0) rc = find(list, AF_INET6, buf);
+    int rc = host_find_field(list, AF_INET, buf);
+    if (rc != 0) rc = host_find_field(list, AF_INET6, buf);
     freeifaddrs(list);
     return rc;
 }

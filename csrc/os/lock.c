@@ -19,18 +19,18 @@ static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
  * LeakSanitizer misreads and ends by. */
 static _Atomic pthread_t owner;
 
-static bool is_ours(void) {
+static bool lock_is_ours(void) {
     return owner == pthread_self(); /* only this thread sets it so */
 }
 
 static void lock_mutex(void) {
-    assert(!is_ours()); /* it would wait for itself */
+    assert(!lock_is_ours()); /* it would wait for itself */
     pthread_mutex_lock(&process_mutex);
     owner = pthread_self();
 }
 
 static void unlock_mutex(void) {
-    assert(is_ours());
+    assert(lock_is_ours());
     owner = (pthread_t)0;
     pthread_mutex_unlock(&process_mutex);
 }
@@ -45,7 +45,7 @@ void vs_process_lock(void) {
 }
 
 bool vs_process_trylock(void) {
-    assert(!is_ours());
+    assert(!lock_is_ours());
     if (pthread_mutex_trylock(&process_mutex) != 0) return false;
     owner = pthread_self();
     return true;
@@ -56,7 +56,7 @@ void vs_process_unlock(void) {
 }
 
 bool vs_process_is_locked(void) {
-    return is_ours();
+    return lock_is_ours();
 }
 
 static bool set_lock(int fd, int64_t byte, short type) {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool read_file(const char *path, char *buf, size_t size) {
+static bool process_read_file(const char *path, char *buf, size_t size) {
     FILE *file = fopen(path, "re");
     if (!file) return false;
     size_t got = fread(buf, 1, size - 1, file);
@@ -46,7 +46,7 @@ int vs_process_measure(struct vs_process_usage *out) {
     unsigned long long user, system, started, virtual_bytes;
     long long pages, hz = sysconf(_SC_CLK_TCK);
     struct rlimit limit;
-    if (!read_file("/proc/self/stat", text, sizeof text)) return -1;
+    if (!process_read_file("/proc/self/stat", text, sizeof text)) return -1;
     const char *after = strrchr(text, ')'); /* the name may hold anything */
     if (!after ||
         sscanf(after + 1,

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static int ask(int fd, int command, struct flock *lock) {
+static int queue_ask(int fd, int command, struct flock *lock) {
     int rc;
     while ((rc = fcntl(fd, command, lock)) != 0 && errno == EINTR)
         ;
@@ -20,7 +20,7 @@ static struct flock range_of(short type, int64_t first, int64_t count) {
 
 bool vs_queue_try(int fd, int64_t first, int64_t count, bool exclusive) {
     struct flock lock = range_of(exclusive ? F_WRLCK : F_RDLCK, first, count);
-    return ask(fd, F_OFD_SETLK, &lock) == 0;
+    return queue_ask(fd, F_OFD_SETLK, &lock) == 0;
 }
 
 bool vs_queue_wait(int fd, int64_t first, int64_t count, bool exclusive, int64_t us_max) {
@@ -35,15 +35,15 @@ bool vs_queue_wait(int fd, int64_t first, int64_t count, bool exclusive, int64_t
 
 int64_t vs_queue_process(int fd, int64_t first, int64_t count) {
     struct flock lock = range_of(F_WRLCK, first, count);
-    return ask(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0 ? lock.l_pid : -1;
+    return queue_ask(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0 ? lock.l_pid : -1;
 }
 
 int64_t vs_queue_count(int fd, int64_t first) {
     struct flock lock = range_of(F_WRLCK, first, 1);
-    return ask(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_len : 0;
+    return queue_ask(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_len : 0;
 }
 
 void vs_queue_leave(int fd) {
     struct flock lock = range_of(F_UNLCK, 0, 0);
-    (void)ask(fd, F_OFD_SETLK, &lock);
+    (void)queue_ask(fd, F_OFD_SETLK, &lock);
 }

@@ -13,23 +13,24 @@ static bool anyone_writes(const struct stat *st) {
 }
 
 /* In a folder where anyone may put something, the owner says who did. */
-static bool is_ours(const struct stat *st, int group) {
+static bool trust_is_ours(const struct stat *st, int group) {
     return st->st_uid == geteuid() || st->st_uid == 0 || (group >= 0 && st->st_gid == (gid_t)group);
 }
 
-struct step {
+struct trust_step {
     char path[PATH_MAX];
     struct stat st;
 };
 
-static int check_step(const struct step *at, const struct step *above, int group, struct vesta_error *err) {
+static int trust_check_step(const struct trust_step *at, const struct trust_step *above, int group,
+                            struct vesta_error *err) {
     if (!anyone_writes(&above->st)) return VESTA_OK;
     if (!(above->st.st_mode & S_ISVTX))
         return vs_fail(err, VESTA_EIO,
                        "anyone may replace what is in %.150s: remove write permission for others (chmod o-w), or set "
                        "the sticky bit (chmod +t)",
                        above->path);
-    if (is_ours(&at->st, group)) return VESTA_OK;
+    if (trust_is_ours(&at->st, group)) return VESTA_OK;
     return vs_fail(err, VESTA_EIO,
                    "%.150s was made by user %u, and anyone can create files in %.150s: give it to the user who runs "
                    "this (chown), or use another folder",
@@ -37,7 +38,7 @@ static int check_step(const struct step *at, const struct step *above, int group
 }
 
 int vs_path_check(const char *path, int group, struct vesta_error *err) {
-    struct step at, above;
+    struct trust_step at, above;
     if (!realpath(path, at.path) || stat(at.path, &at.st) != 0)
         return vs_fail(err, VESTA_EIO, "cannot stat %.150s: %s", path, strerror(errno));
     while (strcmp(at.path, "/") != 0) {
@@ -46,7 +47,7 @@ int vs_path_check(const char *path, int group, struct vesta_error *err) {
         slash[slash == above.path ? 1 : 0] = '\0';
         if (stat(above.path, &above.st) != 0)
             return vs_fail(err, VESTA_EIO, "cannot stat %.150s: %s", above.path, strerror(errno));
-        int rc = check_step(&at, &above, group, err);
+        int rc = trust_check_step(&at, &above, group, err);
         if (rc != VESTA_OK) return rc;
         at = above;
     }

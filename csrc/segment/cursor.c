@@ -59,7 +59,7 @@ static COLD bool is_first_to_want(struct vs_segment *seg, uint64_t generation) {
 
 /* The generation was met used up, or its range gone, which is the same: on to the next one, or nobody pushes any more.
  */
-static COLD void move_on(struct vs_segment *seg, uint64_t generation) {
+static COLD void cursor_move_on(struct vs_segment *seg, uint64_t generation) {
     /* acquire: pairs with vs_segment_publish; whoever sees the cursor there sees the range's words */
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
     VS_POINT(knows_next);
@@ -79,7 +79,8 @@ static COLD void move_on(struct vs_segment *seg, uint64_t generation) {
 }
 
 /* What n offsets of a generation are worth.  False: none, or the range is gone; these offsets are then nobody's. */
-static inline bool look_up(struct vs_segment *seg, uint64_t at, uint64_t n, struct vs_taken *out, uint64_t *mark) {
+static inline bool cursor_look_up(struct vs_segment *seg, uint64_t at, uint64_t n, struct vs_taken *out,
+                                  uint64_t *mark) {
     uint64_t generation = at >> VS_OFFSET_BITS, offset = at & VS_OFFSET_MASK;
     struct vs_range_words *range = range_at(seg, generation);
     /* acquire: pair with the releases of write_range; if one of them is a later range's, its tag is seen below */
@@ -105,14 +106,14 @@ static inline bool may_want(struct vs_segment *seg, uint64_t at, uint64_t n, uin
 /* From the first push on, whatever came of it. */
 static COLD int take_on(struct vs_segment *seg, uint64_t n, uint64_t at, struct vs_taken *out) {
     for (uint64_t mark; at != VS_NOT_PUSHED; at = vs_segment_push(seg, n)) {
-        if (look_up(seg, at, n, out, &mark)) {
+        if (cursor_look_up(seg, at, n, out, &mark)) {
             out->wanted = may_want(seg, at, out->count, mark) && is_first_to_want(seg, at >> VS_OFFSET_BITS);
             return VESTA_OK;
         }
         if (at & VS_CLOSED)
             vs_raise_u64(&seg->dry, VS_ENDED);
         else
-            move_on(seg, at >> VS_OFFSET_BITS);
+            cursor_move_on(seg, at >> VS_OFFSET_BITS);
     }
     uint64_t dry = atomic_load_explicit(&seg->dry, memory_order_relaxed);
     *out = (struct vs_taken){.wanted = dry != VS_ENDED && is_first_to_want(seg, dry)};
@@ -140,7 +141,7 @@ int vs_segment_next(struct vs_segment *seg, uint64_t *number, bool *wanted) {
 /* ------------------------------------------------------------------ refilling */
 
 /* A place that no taker will look at again, for a generation of its own; 0: there is none. */
-static uint64_t take_place(struct vs_segment *seg, uint64_t current) {
+static uint64_t cursor_take_place(struct vs_segment *seg, uint64_t current) {
     for (int i = 0; i < VS_RANGES; i++) {
         /* relaxed: its place in the order of all generations is all that is asked of it */
         uint64_t generation = atomic_fetch_add_explicit(&seg->drawn, 1, memory_order_relaxed) + 1;
@@ -161,7 +162,7 @@ static uint64_t take_place(struct vs_segment *seg, uint64_t current) {
 static void write_range(struct vs_range_words *words, const struct vs_range *range, uint64_t generation,
                         uint64_t before) {
     assert(generation <= VS_GENERATION_MAX); /* nobody else writes here: it was drawn once */
-    /* release: pair with the acquires of look_up; who sees one of these sees the tag that was set before */
+    /* release: pair with the acquires of cursor_look_up; who sees one of these sees the tag that was set before */
     atomic_store_explicit(&words->first, range->first, memory_order_release);
     VS_POINT(writes_first);
     atomic_store_explicit(&words->count, range->count, memory_order_release);
@@ -189,12 +190,12 @@ enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_ran
     VS_POINT(publishes);
     if (next == VS_ENDED || cursor & VS_CLOSED) return VS_SEGMENT_CLOSED;
     if (next > current) return VS_NOT_NEEDED;
-    uint64_t generation = take_place(seg, current);
+    uint64_t generation = cursor_take_place(seg, current);
     if (!generation) return VS_SEGMENT_SPENT;
     write_range(range_at(seg, generation), range, generation, 1 + vs_segment_granted(seg, range->database));
     VS_POINT(links);
     /* Only over the one that the cursor has reached: another's that is ready would be lost.  It was drawn later than
-     * what stands there.  acq_rel: pairs with the acquire of move_on. */
+     * what stands there.  acq_rel: pairs with the acquire of cursor_move_on. */
     if (atomic_compare_exchange_strong_explicit(&seg->next, &next, generation, memory_order_acq_rel,
                                                 memory_order_acquire)) {
         vs_raise_u64(&seg->granted[range->database],
@@ -283,7 +284,7 @@ struct both {
 
 /* False: the cursor is closed, or one of the two is of a later generation. */
 static bool look_at_both(struct vs_segment *seg, uint64_t before, struct both *out) {
-    /* acquire: pair with move_on and vs_segment_publish, by which the ranges' words are there */
+    /* acquire: pair with cursor_move_on and vs_segment_publish, by which the ranges' words are there */
     out->at = atomic_load_explicit(&seg->cursor, memory_order_acquire);
     uint64_t current = GENERATION(out->at);
     uint64_t next = out->next = atomic_load_explicit(&seg->next, memory_order_acquire);
@@ -297,10 +298,10 @@ static bool look_at_both(struct vs_segment *seg, uint64_t before, struct both *o
 /* The cursor is moved to a range without numbers, past all that is taken out.  The step finds the very cursor that was
  * looked at, so every offset below was a taker's, and none from it on ever will be; the next range was drawn before
  * the empty one, so the cursor never goes there. */
-static bool take_out(struct vs_segment *seg, uint64_t generation, struct both *both) {
+static bool cursor_take_out(struct vs_segment *seg, uint64_t generation, struct both *both) {
     while (look_at_both(seg, generation, both)) {
         VS_POINT(takes_out);
-        /* acq_rel: as move_on's */
+        /* acq_rel: as cursor_move_on's */
         if (atomic_compare_exchange_strong_explicit(&seg->cursor, &both->at, START(generation), memory_order_acq_rel,
                                                     memory_order_relaxed))
             return true;
@@ -334,10 +335,10 @@ bool vs_segment_take_rest(struct vs_segment *seg, struct vs_unused unused[2], in
     for (bool is_out = false; !is_out;) {
         uint64_t at = atomic_load_explicit(&seg->cursor, memory_order_acquire);
         if (at & VS_CLOSED) return false;
-        generation = take_place(seg, GENERATION(at));
+        generation = cursor_take_place(seg, GENERATION(at));
         if (!generation) return false;
         write_range(range_at(seg, generation), &none, generation, 0);
-        is_out = take_out(seg, generation, &both);
+        is_out = cursor_take_out(seg, generation, &both);
     }
     VS_POINT(took_out);
     take_passed_by(seg, generation, &both);
@@ -360,7 +361,7 @@ bool vs_segment_put_back(struct vs_segment *seg, const struct vs_unused *unused)
     struct vs_segment_state state;
     vs_segment_get_state(seg, &state);
     if (state.is_closed || state.left > 0) return false;
-    move_on(seg, state.generation); /* a range stands ready, and the current one is used up: it makes room */
+    cursor_move_on(seg, state.generation); /* a range stands ready, and the current one is used up: it makes room */
     return vs_segment_publish(seg, &range) == VS_PUBLISHED;
 }
 
@@ -401,7 +402,7 @@ static uint64_t waiting(uint64_t owner, uint32_t database) {
     return owner ^ (uint64_t)(database + 1) << 56;
 }
 
-static bool is_own(uint64_t word, uint64_t owner) {
+static bool cursor_is_own(uint64_t word, uint64_t owner) {
     bool is = false;
     for (uint32_t i = 0; i < VS_DATABASES_MAX; i++)
         is = is || word == waiting(owner, i) || word == ~waiting(owner, i);
@@ -412,7 +413,7 @@ bool vs_rest_keep(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, const
     assert(owner != 0);
     assert(unused->database < VS_DATABASES_MAX);
     for (int i = 0; i < VS_RESTS_MAX; i++) {
-        if (is_own(atomic_load(&rests[i].owner), owner)) continue; /* a slot of a parent process is free here */
+        if (cursor_is_own(atomic_load(&rests[i].owner), owner)) continue; /* a slot of a parent process is free here */
         rests[i].unused = *unused;
         VS_POINT(keeps);
         atomic_store(&rests[i].owner, waiting(owner, unused->database));

@@ -10,11 +10,11 @@
 
 /* Takes n offsets, wherever they are, or says that nobody is to push any more. */
 static inline uint64_t vs_segment_push(struct vs_segment *seg, uint64_t n) {
-    /* relaxed: both may be old, which costs a push in vain; look_up decides */
+    /* relaxed: both may be old, which costs a push in vain; cursor_look_up decides */
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_relaxed);
     if (__builtin_expect(atomic_load_explicit(&seg->dry, memory_order_relaxed) >= next, 0)) return VS_NOT_PUSHED;
     VS_POINT(takes);
-    /* acq_rel: pairs with the CAS of move_on, by which the range's words are there; and with vs_segment_close */
+    /* acq_rel: pairs with the CAS of cursor_move_on, by which the range's words are there; and with vs_segment_close */
     uint64_t at = atomic_fetch_add_explicit(&seg->cursor, n, memory_order_acq_rel);
     VS_POINT(took);
     return at;
@@ -27,7 +27,7 @@ static inline uint64_t vs_segment_push(struct vs_segment *seg, uint64_t n) {
  * left.
  */
 static inline bool vs_segment_try_next(struct vs_segment *seg, uint64_t *number, uint64_t *at) {
-    /* acquire: pairs with move_on, so that the range is there; no more than a guess where to read */
+    /* acquire: pairs with cursor_move_on, so that the range is there; no more than a guess where to read */
     uint64_t guess = atomic_load_explicit(&seg->ahead, memory_order_acquire);
     const struct vs_range_words *range = &seg->range[guess % VS_RANGES];
     /* acquire: pairs with write_range; the words that follow are of this generation, or of a later one */

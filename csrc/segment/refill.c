@@ -11,7 +11,7 @@
 
 #define CONFLICTS_MAX 3 /* asked again at once */
 
-__attribute__((format(printf, 2, 3))) static void say(struct vs_refill *refill, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void refill_say(struct vs_refill *refill, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(refill->said, sizeof refill->said, format, args);
@@ -87,10 +87,10 @@ static void stand_still(struct vs_refill *refill, const struct vs_refill_event *
 static void step_rest(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_WAKE);
     if (ev->stop || ev->closed || refill->ends) {
-        if (ev->stop) say(refill, "%s", ""); /* what it says at the end is of the end */
+        if (ev->stop) refill_say(refill, "%s", ""); /* what it says at the end is of the end */
         act_claim(refill, out, ev->closed || refill->ends ? VS_REFILL_CLOSE : VS_REFILL_CLAIM);
     } else if (ev->stopped) {
-        if (!*refill->said) say(refill, "the counter went back, and nobody has put it right yet");
+        if (!*refill->said) refill_say(refill, "the counter went back, and nobody has put it right yet");
         stand_still(refill, ev, out);
     } else if (!ev->due) {
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
@@ -103,10 +103,10 @@ static void step_rest(struct vs_refill *refill, const struct vs_refill_event *ev
 }
 
 static void halt(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
-    say(refill,
-        "the counter went back: it grants %" PRIu64 " again, and this host was granted all below %" PRIu64
-        ": set it above all that any host was granted",
-        ev->from, refill->granted);
+    refill_say(refill,
+               "the counter went back: it grants %" PRIu64 " again, and this host was granted all below %" PRIu64
+               ": set it above all that any host was granted",
+               ev->from, refill->granted);
     act(refill, out, VS_RF_HALT, VS_REFILL_HALT);
 }
 
@@ -123,8 +123,8 @@ static void burn(struct vs_refill *refill, const struct vs_refill_event *ev, str
 static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     const char *why = vs_range_of(ev->from, ev->until, refill->opts.delta, refill->opts.remainder, &refill->range);
     if (why) {
-        say(refill, "the counter grants %" PRIu64 " to %" PRIu64 ", and that is no range: %s", ev->from, ev->until,
-            why);
+        refill_say(refill, "the counter grants %" PRIu64 " to %" PRIu64 ", and that is no range: %s", ev->from,
+                   ev->until, why);
         act_back_off(refill, ev, out, VS_REST_REFUSED_US);
         return;
     }
@@ -164,17 +164,17 @@ static void step_take(struct vs_refill *refill, const struct vs_refill_event *ev
             act_take(refill, ev, out);
             return;
         }
-        say(refill, "others change the counter each time that it is about to be raised");
+        refill_say(refill, "others change the counter each time that it is about to be raised");
         break;
     case VS_STORE_DOWN:
-        say(refill, "the counter's store does not answer%s%.120s", *ev->text ? ": " : "", ev->text);
+        refill_say(refill, "the counter's store does not answer%s%.120s", *ev->text ? ": " : "", ev->text);
         break;
     case VS_STORE_UNKNOWN:
         /* burnt: it may be granted now, later or never, and what stands in the row then may be another's */
-        say(refill, "nobody knows whether the store granted a range: it is not used");
+        refill_say(refill, "nobody knows whether the store granted a range: it is not used");
         break;
     case VS_STORE_REFUSED:
-        say(refill, "the store refuses to raise the counter: %.120s", ev->text);
+        refill_say(refill, "the store refuses to raise the counter: %.120s", ev->text);
         act_back_off(refill, ev, out, VS_REST_REFUSED_US);
         return;
     }
@@ -186,7 +186,7 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
     if (ev->published != VS_PUBLISHED) {
         bool is_spent = ev->published == VS_SEGMENT_SPENT;
         refill->troubles = 0; /* the counter grants ranges */
-        say(refill, "%s", is_spent ? "the segment's words are used up: it goes on in a new map" : "");
+        refill_say(refill, "%s", is_spent ? "the segment's words are used up: it goes on in a new map" : "");
         if (ev->stopped)
             burn(refill, ev, out, ev->published != VS_NOT_NEEDED);
         else
@@ -197,7 +197,7 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
     refill->count = refill->range.count;
     refill->settled = refill->step;
     refill->troubles = 0;
-    say(refill, "%s", "");
+    refill_say(refill, "%s", "");
     act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
 }
 
@@ -219,7 +219,7 @@ static void step_raise(struct vs_refill *refill, const struct vs_refill_event *e
 }
 
 /* The next rest leaves the refiller: to the store, which is asked only once for it, or into the words. */
-static void give_back(struct vs_refill *refill, struct vs_refill_action *out, bool may_return) {
+static void refill_give_back(struct vs_refill *refill, struct vs_refill_action *out, bool may_return) {
     if (refill->unused_at == refill->unused_count) {
         act(refill, out, VS_RF_ENDED, VS_REFILL_END);
         return;
@@ -242,24 +242,25 @@ static void step_claim(struct vs_refill *refill, const struct vs_refill_event *e
     refill->unused_count = ev->unused_count;
     refill->unused_at = 0;
     /* a counter that went back may have come to our end again with others' numbers */
-    give_back(refill, out, !ev->stopped);
+    refill_give_back(refill, out, !ev->stopped);
 }
 
 /* Highest first: where that one stays, the counter is not at the end of the one before it, either. */
 static void step_untake(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_REPLY);
     if (ev->outcome == VS_STORE_OK) {
-        give_back(refill, out, true);
+        refill_give_back(refill, out, true);
         return;
     }
     if (ev->outcome == VS_STORE_UNKNOWN) {
-        say(refill, "nobody knows whether the store took back what was left from %" PRIu64 " on: it stays unused",
-            refill->sent.from);
-        give_back(refill, out, false);
+        refill_say(refill,
+                   "nobody knows whether the store took back what was left from %" PRIu64 " on: it stays unused",
+                   refill->sent.from);
+        refill_give_back(refill, out, false);
         return;
     }
-    say(refill, "what was left from %" PRIu64 " on could not be given back, and is kept for the next start here",
-        refill->sent.from);
+    refill_say(refill, "what was left from %" PRIu64 " on could not be given back, and is kept for the next start here",
+               refill->sent.from);
     act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK); /* the store did not do it, and will not */
     out->unused = refill->sent;
 }
@@ -267,8 +268,9 @@ static void step_untake(struct vs_refill *refill, const struct vs_refill_event *
 static void step_put_back(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_KEPT);
     if (!ev->is_kept)
-        say(refill, "what was left from %" PRIu64 " on could not be given back, and stays unused", refill->sent.from);
-    give_back(refill, out, false);
+        refill_say(refill, "what was left from %" PRIu64 " on could not be given back, and stays unused",
+                   refill->sent.from);
+    refill_give_back(refill, out, false);
 }
 
 void vs_refill_init(struct vs_refill *refill, const struct vs_refill_opts *opts) {
