@@ -18,25 +18,23 @@ static const char CLASS[] = "vesta.sandboxed";
 /* ------------------------------------------------------------------ a policy */
 
 struct sandboxed {
-    struct vs_vm *vm; /* of its own: a spec may load as many as it likes, and each begins anew */
-    int policy;
+    struct vs_policy *policy;
     lua_State *L; /* that calls it just now */
     int say;      /* reference to the function that gets its log lines, or LUA_NOREF */
 };
 
 static int sandbox_close(lua_State *L) {
     struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
-    vs_vm_close(self->vm);
-    self->vm = NULL;
+    vs_policy_close(self->policy);
+    self->policy = NULL;
     luaL_unref(L, LUA_REGISTRYINDEX, self->say);
     self->say = LUA_NOREF;
     return 0;
 }
 
 /* An error of the function is no error of the policy, which runs in another state. */
-static void sandbox_hear(void *arg, int policy, const char *said) {
+static void sandbox_hear(void *arg, const char *said) {
     const struct sandboxed *self = arg;
-    (void)policy;
     if (self->say == LUA_NOREF) return;
     lua_rawgeti(self->L, LUA_REGISTRYINDEX, self->say);
     lua_pushstring(self->L, said);
@@ -64,10 +62,9 @@ static int sandbox_load(lua_State *L) {
         self->say = luaL_ref(L, LUA_REGISTRYINDEX);
     else
         lua_pop(L, 1);
-    int rc = vs_vm_open(NULL, &self->vm, &err);
-    if (rc == VESTA_OK) vs_vm_listen(self->vm, sandbox_hear, self);
-    if (rc == VESTA_OK) rc = vs_policy_read(name, NULL, &text, &err);
-    if (rc == VESTA_OK) rc = vs_policy_load_from(self->vm, &text, L, 2, 3, &self->policy, &err);
+    const struct vs_policy_opts opts = {.heard = sandbox_hear, .self = self, .from = L, .options = 2, .env = 3};
+    int rc = vs_policy_read(name, NULL, &text, &err);
+    if (rc == VESTA_OK) rc = vs_policy_open(&text, &opts, &self->policy, &err);
     vs_policy_text_free(&text);
     lua_settop(L, 5);
     return rc == VESTA_OK ? 1 : sandbox_fail(L, &err);
@@ -80,7 +77,7 @@ static int sandbox_call(lua_State *L) {
     const struct vs_policy_question question = {luaL_checkstring(L, 2), L, 3, lua_gettop(L) - 2};
     struct vesta_error err;
     self->L = L;
-    enum vs_call_result result = vs_policy_ask(self->vm, self->policy, &question, &err);
+    enum vs_call_result result = vs_policy_ask(self->policy, &question, &err);
     lua_pushboolean(L, result == VS_CALL_OK);
     if (result != VS_CALL_OK) {
         lua_pushstring(L, err.text);

@@ -141,9 +141,9 @@ static void take_verdict(lua_State *L, void *self) {
     vs_calm(call->verdict.reason, sizeof call->verdict.reason, reason, length);
 }
 
-enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_hook_input *input,
+enum vs_call_result vs_policy_call(struct vs_policy *policy, const struct vs_hook_input *input,
                                    struct vs_verdict *verdict, struct vesta_error *err) {
-    assert(vs_policy_has(vm, policy, input->hook));
+    assert(vs_policy_has(policy, input->hook));
     struct call call = {.input = input};
     struct vs_engine_call ask = {.module = "vesta.engine",
                                  .function = "ask",
@@ -152,7 +152,7 @@ enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs
                                  .is_question = true,
                                  .take = take_verdict,
                                  .self = &call};
-    enum vs_call_result result = vs_engine_call(vm->policy[policy], &ask, err);
+    enum vs_call_result result = vs_engine_call(policy, &ask, err);
     if (result == VS_CALL_OK) *verdict = call.verdict;
     return result;
 }
@@ -216,13 +216,12 @@ static int rehearse(const struct vs_policy *policy, struct rehearsal *rehearsal,
 }
 
 int vs_policy_try(const struct vs_policy_text *text, const char *namespace_, int64_t now_ms, struct vesta_error *err) {
-    struct vs_vm *vm;
+    struct vs_policy *policy;
     struct rehearsal rehearsal = {.situation = 1, .namespace_ = namespace_, .now_ms = now_ms};
-    int policy, rc = vs_vm_open(NULL, &vm, err);
+    int rc = vs_policy_open(text, NULL, &policy, err);
     if (rc != VESTA_OK) return rc;
-    rc = vs_policy_load_text(vm, text, &policy, err);
     for (; rc == VESTA_OK && !rehearsal.is_over; rehearsal.situation++)
-        rc = rehearse(vm->policy[policy], &rehearsal, err);
-    vs_vm_close(vm);
+        rc = rehearse(policy, &rehearsal, err);
+    vs_policy_close(policy);
     return rc;
 }

@@ -104,8 +104,6 @@ static int engine_compile(lua_State *L) {
     return 1;
 }
 
-/* ------------------------------------------------------------------ opening */
-
 static int engine_boot(lua_State *L) {
     vs_sandbox_open(L);
     lua_pushcfunction(L, engine_require);
@@ -123,26 +121,17 @@ static int engine_boot(lua_State *L) {
     return 0;
 }
 
-static int engine_open(struct vs_policy *policy, struct vesta_error *err) {
-    int rc = vs_lua_open(&policy->vm->limits, &policy->lua, err);
-    if (rc != VESTA_OK) return rc;
-    rc = vs_lua_boot(policy->lua, engine_boot, NULL, err);
-    if (rc != VESTA_OK) vs_lua_close(policy->lua);
-    return rc;
-}
-
 /* ------------------------------------------------------------------ loading */
 
 struct load {
     struct vs_policy *policy;
     const struct vs_policy_text *text;
-    lua_State *from; /* has the options and the variables at these indexes; NULL: the text has them */
-    int options, env;
+    const struct vs_policy_opts *opts;
 };
 
-static void push_data(lua_State *L, const struct load *load, int index, const char *text) {
-    if (load->from)
-        vs_lua_carry(load->from, index, L);
+static void push_data(lua_State *L, const struct vs_policy_opts *opts, int index, const char *text) {
+    if (opts->from)
+        vs_lua_carry(opts->from, index, L);
     else
         lua_pushstring(L, text); /* nil for NULL */
 }
@@ -154,9 +143,9 @@ static void push_source(lua_State *L, const struct load *load) {
     lua_setfield(L, -2, "chunk");
     lua_pushlstring(L, load->text->text, load->text->length);
     lua_setfield(L, -2, "text");
-    push_data(L, load, load->options, load->text->options);
+    push_data(L, load->opts, load->opts->options, load->text->options);
     lua_setfield(L, -2, "options");
-    push_data(L, load, load->env, load->text->env);
+    push_data(L, load->opts, load->opts->env, load->text->env);
     lua_setfield(L, -2, "env");
 }
 
@@ -176,29 +165,42 @@ static int load_body(lua_State *L) {
     return 0;
 }
 
-/* Room for one more; NULL: no memory. */
-static struct vs_policy *engine_add(struct vs_vm *vm) {
-    struct vs_policy **more = realloc(vm->policy, (size_t)(vm->count + 1) * sizeof(struct vs_policy *));
-    if (!more) return NULL;
-    vm->policy = more;
-    return vm->policy[vm->count] = malloc(sizeof **more);
+int vs_policy_open(const struct vs_policy_text *text, const struct vs_policy_opts *opts, struct vs_policy **out,
+                   struct vesta_error *err) {
+    static const struct vs_policy_opts none;
+    struct vs_policy *policy = calloc(1, sizeof *policy);
+    struct load load = {policy, text, opts ? opts : &none};
+    struct vesta_error why = {0};
+    if (!policy) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    vs_policy_listen(policy, load.opts->heard, load.opts->self);
+    int rc = vs_lua_open(load.opts->limits, &policy->lua, err);
+    if (rc == VESTA_OK) rc = vs_lua_boot(policy->lua, engine_boot, NULL, err);
+    if (rc == VESTA_OK && vs_lua_run(policy->lua, load_body, &load, &why) != VS_CALL_OK)
+        rc = vs_fail(err, why.code, "%s", why.text);
+    if (rc == VESTA_OK)
+        *out = policy;
+    else
+        vs_policy_close(policy);
+    return rc;
 }
 
-int vs_policy_load_from(struct vs_vm *vm, const struct vs_policy_text *text, lua_State *from, int options, int env,
-                        int *policy, struct vesta_error *err) {
-    struct load load = {engine_add(vm), text, from, options, env};
-    struct vesta_error why = {0};
-    if (!load.policy) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    *load.policy = (struct vs_policy){.vm = vm, .index = vm->count};
-    int rc = engine_open(load.policy, err);
-    if (rc != VESTA_OK) return free(load.policy), rc;
-    if (vs_lua_run(load.policy->lua, load_body, &load, &why) != VS_CALL_OK) {
-        vs_lua_close(load.policy->lua);
-        free(load.policy);
-        return vs_fail(err, why.code, "%s", why.text);
-    }
-    *policy = vm->count++;
-    return VESTA_OK;
+void vs_policy_close(struct vs_policy *policy) {
+    if (!policy) return;
+    vs_lua_close(policy->lua);
+    free(policy);
+}
+
+void vs_policy_listen(struct vs_policy *policy, vs_heard_fn *heard, void *self) {
+    policy->heard = heard;
+    policy->hearer = self;
+}
+
+bool vs_policy_has(const struct vs_policy *policy, enum vs_hook hook) {
+    return policy->hooks & 1U << hook;
+}
+
+bool vs_policy_is_fixed(const struct vs_policy *policy) {
+    return policy->fixed;
 }
 
 /* ------------------------------------------------------------------ calling */
@@ -248,7 +250,7 @@ static void take_values(lua_State *L, void *self) {
     lua_rawsetp(L, LUA_REGISTRYINDEX, &answer_key);
 }
 
-enum vs_call_result vs_policy_ask(struct vs_vm *vm, int policy, const struct vs_policy_question *asked,
+enum vs_call_result vs_policy_ask(struct vs_policy *policy, const struct vs_policy_question *asked,
                                   struct vesta_error *err) {
     struct vs_engine_call call = {.module = "vesta.engine",
                                   .function = asked->function,
@@ -258,10 +260,10 @@ enum vs_call_result vs_policy_ask(struct vs_vm *vm, int policy, const struct vs_
                                   .take = take_values,
                                   .self = (void *)asked};
     int top = lua_gettop(asked->from);
-    enum vs_call_result result = vs_engine_call(vm->policy[policy], &call, err);
+    enum vs_call_result result = vs_engine_call(policy, &call, err);
     lua_settop(asked->from, top); /* a run that failed may have left values there */
     if (result != VS_CALL_OK) return result;
-    lua_State *L = vs_lua_state(vm->policy[policy]->lua);
+    lua_State *L = vs_lua_state(policy->lua);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &answer_key);
     vs_lua_carry(L, -1, asked->from);
     lua_pop(L, 1);

@@ -9,16 +9,8 @@ struct vs_policy {
     struct vs_lua *lua;
     unsigned hooks; /* 1 << enum vs_hook of its functions */
     bool fixed;     /* its worker ids follow from a generator's own properties */
-    const struct vs_vm *vm;
-    int index; /* in the vm */
-};
-
-struct vs_vm {
-    struct vs_vm_limits limits;
-    vs_heard_fn *heard; /* NULL: what policies say is dropped */
+    vs_heard_fn *heard;
     void *hearer;
-    int count;
-    struct vs_policy **policy; /* each stays at its address: its Lua state keeps it */
 };
 
 /* A call of a function of lua/vesta/engine.lua or trial.lua. */

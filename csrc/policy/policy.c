@@ -1,9 +1,9 @@
-/* policy.c -- a set of policies, and the texts of policies: files, and those that are part of the program. */
-#include "policy/engine.h"
+/* policy.c -- the texts of policies: files, and those that are part of the program. */
+#include "policy/policy.h"
+#include "policy/shipped.h"
 
 #include "base/error.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,43 +14,6 @@
 #include <unistd.h>
 
 #define PATH_SHOWN_MAX 200
-
-/* ------------------------------------------------------------------ the set */
-
-int vs_vm_open(const struct vs_vm_limits *limits, struct vs_vm **out, struct vesta_error *err) {
-    struct vs_lua *probe;
-    int rc = vs_lua_open(limits, &probe, err); /* wrong limits are an error now, not with the first policy */
-    if (rc != VESTA_OK) return rc;
-    vs_lua_close(probe);
-    struct vs_vm *vm = calloc(1, sizeof *vm);
-    if (!vm) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    if (limits) vm->limits = *limits;
-    *out = vm;
-    return VESTA_OK;
-}
-
-void vs_vm_close(struct vs_vm *vm) {
-    if (!vm) return;
-    for (int i = 0; i < vm->count; i++)
-        vs_lua_close(vm->policy[i]->lua), free(vm->policy[i]);
-    free(vm->policy);
-    free(vm);
-}
-
-void vs_vm_listen(struct vs_vm *vm, vs_heard_fn *heard, void *self) {
-    vm->heard = heard;
-    vm->hearer = self;
-}
-
-bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook) {
-    assert(policy >= 0 && policy < vm->count && hook < VS_HOOKS);
-    return vm->policy[policy]->hooks & 1U << hook;
-}
-
-bool vs_policy_is_fixed(const struct vs_vm *vm, int policy) {
-    assert(policy >= 0 && policy < vm->count);
-    return vm->policy[policy]->fixed;
-}
 
 /* ------------------------------------------------------------------ what ships */
 
@@ -165,8 +128,4 @@ int vs_policy_read(const char *name, const char *options, struct vs_policy_text 
     const struct vs_policy_text text = {
         .chunk = chunk, .text = shipped->text, .length = shipped->length, .options = options, .name = name};
     return vs_policy_text_copy(&text, out, err);
-}
-
-int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err) {
-    return vs_policy_load_from(vm, text, NULL, 0, 0, policy, err);
 }

@@ -1,13 +1,13 @@
-/* policy.h -- policies: Lua files that judge.  A vm holds the policies of all namespaces, each in a Lua 5.4 state of
- * its own: none can see another, change what it sees, or eat its memory.
+/* policy.h -- policies: Lua files that judge.  Each has a Lua 5.4 state of its own, so that no policy can see another,
+ * change what it sees, or use up its memory.
  *
- *   engine.c   lua/vesta/engine.lua in that state: loads a policy's text, calls its functions
- *   call.c     ctx for a function, the verdict that it returns
- *   policy.c   a set of policies, their texts
- *   world.c    log and time zones for policies
+ *   engine.c       lua/vesta/engine.lua in that state: loads a policy's text, calls its functions
+ *   call.c         ctx for a function, the verdict that it returns
+ *   policy.c       texts of policies
+ *   world.c        log and time zones for policies
  *   environment.c  the variables that they may read
  *
- * Threads: one at a time for a vm. */
+ * Threads: one at a time for a policy. */
 #ifndef VS_POLICY_H
 #define VS_POLICY_H
 
@@ -15,16 +15,6 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
-
-struct vs_vm;
-int vs_vm_open(const struct vs_vm_limits *limits, struct vs_vm **vm, struct vesta_error *err);
-void vs_vm_close(struct vs_vm *vm);
-
-/* Who listens to what the policies of a vm say with log(): called within a call of theirs, by its thread, and not
- * often: a line costs SAY_WORK instructions (world.c).  `said` is one line of calm text.  Without it nobody does. */
-typedef void vs_heard_fn(void *self, int policy, const char *said);
-void vs_vm_listen(struct vs_vm *vm, vs_heard_fn *heard, void *self);
-#define VS_HEARD_MAX 512 /* bytes of one line, with its NUL; more is cut, and ends in "..." */
 
 /* A policy as text, so that what is put to work is what was tried, whatever became of its file.  `chunk` names it in
  * errors ("=stdin", "@rules.lua"); NULL: there is none. */
@@ -48,17 +38,40 @@ int vs_policy_grant(struct vs_policy_text *text, const char *env, struct vesta_e
  * Errors: VESTA_EOPTION: what is no variable's name; VESTA_ENOMEM. */
 #define VS_POLICY_ENV_MAX 32
 int vs_policy_env(const char *const *name, int count, char **env, struct vesta_error *err);
-/* Errors: VESTA_EOPTION: it is no policy, with file and line; VESTA_ENOMEM.  A failed load leaves the vm as it was. */
-int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err);
+/* Gets a line that a policy wrote with log(), within a call of the policy and by its thread.  `said` is fit for a log.
+ * Lines are rare: each costs SAY_WORK instructions (world.c). */
+typedef void vs_heard_fn(void *self, const char *said);
+#define VS_HEARD_MAX 512 /* bytes of one line, with its NUL; more is cut, and ends in "..." */
+
+struct lua_State;
+struct vs_policy_opts {
+    const struct vs_vm_limits *limits; /* NULL: the defaults */
+    vs_heard_fn *heard;                /* NULL: lines are dropped */
+    void *self;
+    /* not NULL: options and variables are the values at these indexes of that state, texts, tables or nil, and not
+     * those of the text */
+    struct lua_State *from;
+    int options, env;
+};
+
+/* Loads a policy.  Own: end with vs_policy_close.  opts may be NULL.
+ * Errors: VESTA_EOPTION: it is no policy, with file and line, or the limits are impossible; VESTA_ENOMEM. */
+struct vs_policy;
+int vs_policy_open(const struct vs_policy_text *text, const struct vs_policy_opts *opts, struct vs_policy **policy,
+                   struct vesta_error *err);
+void vs_policy_close(struct vs_policy *policy); /* may be NULL */
+
+/* From now on `heard` gets its lines. */
+void vs_policy_listen(struct vs_policy *policy, vs_heard_fn *heard, void *self);
 
 /* The i-th policy that comes with vesta, by name; NULL behind the last. */
 const char *vs_policy_shipped(int i);
 
 /* Whether the numbers that it chooses follow from what a generator is, and so are as good as given by hand. */
-bool vs_policy_is_fixed(const struct vs_vm *vm, int policy);
+bool vs_policy_is_fixed(const struct vs_policy *policy);
 
 /* Whether the policy has that function. */
-bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook);
+bool vs_policy_has(const struct vs_policy *policy, enum vs_hook hook);
 
 const char *vs_hook_name(enum vs_hook hook);                 /* "on_clock_back" */
 const char *vs_call_result_name(enum vs_call_result result); /* "ok", "error", "garbage", "time", ... */
@@ -111,20 +124,16 @@ struct vs_hook_input {
 };
 
 /* Calls one of the policy's functions.  Anything but VS_CALL_OK: *verdict is untouched and err says what happened,
- * with file and line. The budget is the vm's, anew; a function that spends it cannot go on, whatever it catches. */
-enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_hook_input *input,
+ * with file and line.  Each call has all the limits for itself; a function that reaches one cannot continue, whatever
+ * it catches. */
+enum vs_call_result vs_policy_call(struct vs_policy *policy, const struct vs_hook_input *input,
                                    struct vs_verdict *verdict, struct vesta_error *err);
 
-/* Loads the policy into a vm of its own and calls each of its functions in the situations of lua/vesta/hooks.lua.  Any
- * verdict will do.  Nothing of it is kept: a policy may count its calls.
- * Errors: vs_policy_load_text's; VESTA_EOPTION: a function fails; with its name, the situation, file and line. */
+/* Opens the policy and calls each of its functions in the situations of lua/vesta/hooks.lua.  Any verdict will do.
+ * Nothing of it is kept: a policy may count its calls.
+ * Errors: vs_policy_open's; VESTA_EOPTION: a function fails; with its name, the situation, file and line. */
 int vs_policy_try(const struct vs_policy_text *text, const char *namespace_, int64_t now_ms, struct vesta_error *err);
 
-/* For a Lua state `from` that tries policies out; see csrc/modules/sandbox.c.
- * As vs_policy_load_text, but options and env are the values at these indexes of `from`: texts, tables or nil. */
-struct lua_State;
-int vs_policy_load_from(struct vs_vm *vm, const struct vs_policy_text *text, struct lua_State *from, int options,
-                        int env, int *policy, struct vesta_error *err);
 /* Calls a function of lua/vesta/engine.lua with the policy and the `count` values of `from` from index `first` on.
  * Leaves a table of its results on the stack of `from`, which may raise: those at 1 to n. */
 struct vs_policy_question {
@@ -132,7 +141,7 @@ struct vs_policy_question {
     struct lua_State *from;
     int first, count;
 };
-enum vs_call_result vs_policy_ask(struct vs_vm *vm, int policy, const struct vs_policy_question *question,
+enum vs_call_result vs_policy_ask(struct vs_policy *policy, const struct vs_policy_question *question,
                                   struct vesta_error *err);
 
 #endif

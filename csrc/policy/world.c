@@ -20,7 +20,7 @@ static int world_say(lua_State *L) {
     const struct vs_policy *policy = lua_touserdata(L, lua_upvalueindex(1));
     vs_lua_work(L, SAY_WORK);
     vs_calm(said, sizeof said, text, length);
-    if (policy->vm->heard) policy->vm->heard(policy->vm->hearer, policy->index, said);
+    if (policy->heard) policy->heard(policy->hearer, said);
     return 0;
 }
 

@@ -16,7 +16,7 @@ static void must_be_calm(const char *text, size_t size) {
         MUST((unsigned char)*text >= ' ' && *text != 0x7f);
 }
 
-static void must_answer(struct vs_vm *vm, int policy, enum vs_hook hook) {
+static void must_answer(struct vs_policy *policy, enum vs_hook hook) {
     static const struct vesta_record records[] = {{.worker = 1, .held = true}, {.worker = 2, .holder = "h"}};
     const struct vs_ctx ctx[] = {{.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 3000},
                                  {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"},
@@ -24,7 +24,7 @@ static void must_answer(struct vs_vm *vm, int policy, enum vs_hook hook) {
     struct vs_verdict verdict = {.kind = VS_VERDICT_STOP, .amount_ms = -2};
     struct vesta_error err = {.text = ""};
     enum vs_call_result result =
-        vs_policy_call(vm, policy, &(struct vs_hook_input){hook, ctx, VS_COUNT(ctx)}, &verdict, &err);
+        vs_policy_call(policy, &(struct vs_hook_input){hook, ctx, VS_COUNT(ctx)}, &verdict, &err);
     if (result == VS_CALL_OK) {
         MUST((verdict.kind == VS_VERDICT_WORKER || verdict.kind == VS_VERDICT_NOTHING) == (hook == VS_CHOOSE_WORKER));
         MUST(verdict.worker <= INT64_MAX);
@@ -38,25 +38,25 @@ static void must_answer(struct vs_vm *vm, int policy, enum vs_hook hook) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct vs_vm *vm;
+    struct vs_policy *policy, *beside;
+    const struct vs_policy_opts opts = {.limits = &small};
     struct vesta_error err = {.text = ""};
-    int policy, beside;
     char *text = text_of(data, size);
-    MUST(vs_vm_open(&small, &vm, &err) == VESTA_OK);
     const struct vs_policy_text ours = {.chunk = "@good.lua", .text = good, .length = strlen(good)},
                                 foreign = {.chunk = "@p.lua", .text = text, .length = size};
-    MUST(vs_policy_load_text(vm, &ours, &beside, &err) == VESTA_OK);
-    if (vs_policy_load_text(vm, &foreign, &policy, &err) == VESTA_OK) {
+    MUST(vs_policy_open(&ours, &opts, &beside, &err) == VESTA_OK);
+    if (vs_policy_open(&foreign, &opts, &policy, &err) == VESTA_OK) {
         for (int hook = 0; hook < VS_HOOKS; hook++)
-            if (vs_policy_has(vm, policy, (enum vs_hook)hook)) must_answer(vm, policy, (enum vs_hook)hook);
+            if (vs_policy_has(policy, (enum vs_hook)hook)) must_answer(policy, (enum vs_hook)hook);
+        vs_policy_close(policy);
     } else {
         MUST(err.text[0] != 0 && err.code == VESTA_EOPTION);
         must_be_calm(err.text, sizeof err.text);
     }
     struct vs_verdict verdict;
-    MUST(vs_policy_call(vm, beside, &(struct vs_hook_input){VS_ON_START, NULL, 0}, &verdict, &err) == VS_CALL_OK &&
+    MUST(vs_policy_call(beside, &(struct vs_hook_input){VS_ON_START, NULL, 0}, &verdict, &err) == VS_CALL_OK &&
          verdict.kind == VS_VERDICT_GO);
-    vs_vm_close(vm);
+    vs_policy_close(beside);
     free(text);
     return 0;
 }

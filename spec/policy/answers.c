@@ -46,14 +46,14 @@ static const char *const truths[] = {
 };
 
 static void the_library_is_lua_s(void) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     char text[512];
     NEED(vm != NULL);
     for (size_t i = 0; i < VS_COUNT(truths); i++) {
         snprintf(text, sizeof text, "assert(%s, 'untrue') return { api = 1 }", truths[i]);
         must_load(vm, text);
     }
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 /* ------------------------------------------------------------------ verdicts */
@@ -67,12 +67,12 @@ struct verdict {
 
 static enum vs_call_result ask(const struct verdict *v, struct vs_verdict *verdict, struct vesta_error *err) {
     char text[1024];
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     snprintf(text, sizeof text, "local inf = 1 / 0\nreturn { api = 1, %s = function(ctx) %s end }",
              vs_hook_name(v->hook), v->body);
     int policy = must_load(vm, text);
     enum vs_call_result result = policy < 0 ? VS_CALL_RESULTS : call(vm, policy, v->hook, verdict, err);
-    vs_vm_close(vm);
+    close_vm(vm);
     return result;
 }
 
@@ -222,7 +222,7 @@ static void reasons_are_calmed(void) {
 /* ------------------------------------------------------------------ budgets */
 
 static void each_call_has_its_own_budget(void) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
     struct vs_verdict verdict;
     NEED(vm != NULL);
@@ -234,22 +234,22 @@ static void each_call_has_its_own_budget(void) {
     CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_INSTRUCTIONS);
     CHECK_HAS(err.text, "p.lua:3: ended after 1000000 instructions");
     check_good(vm, policy);
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void memory_is_had_back(void) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     NEED(vm != NULL);
     int policy = must_load(vm, "return { api = 1, on_clock_back = function(ctx)\n"
                                "local t = {} for i = 1, 3 do t[i] = ('x'):rep(1000000) end\n"
                                "return 'wait', ctx.back_ms end }");
     for (int i = 0; i < 20; i++)
         check_good(vm, policy);
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void hoarding_harms_the_hoarder(void) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
     struct vs_verdict verdict;
     NEED(vm != NULL);
@@ -260,11 +260,11 @@ static void hoarding_harms_the_hoarder(void) {
         CHECK_EQ_I64(call(vm, hoarder, VS_ON_CLOCK_BACK, &verdict, &err), VS_CALL_MEMORY);
         check_good(vm, other);
     }
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void policies_do_not_meet(void) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     NEED(vm != NULL);
     must_load(vm, "local ok = pcall(function() string.x = 1 end)\n"
                   "return { api = 1, on_start = function() return ok and 'go' or 'refuse' end }");
@@ -282,7 +282,7 @@ static void policies_do_not_meet(void) {
     }
     CHECK_EQ_I64(call(vm, again, VS_ON_START, &verdict, &err), VS_CALL_OK);
     CHECK_STR(verdict.reason, "1");
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 /* ------------------------------------------------------------------ time */
@@ -308,7 +308,7 @@ static void time_ends_a_call(void) {
     };
     for (size_t i = 0; i < VS_COUNT(bodies); i++) {
         char text[512];
-        struct vs_vm *vm = open_vm(&hasty);
+        struct shelf *vm = open_vm(&hasty);
         struct vesta_error err = {.text = ""};
         struct vs_verdict verdict;
         NEED(vm != NULL);
@@ -318,7 +318,7 @@ static void time_ends_a_call(void) {
         if (result != VS_CALL_TIME) CHECK_FAIL("%s: %s, %s", bodies[i], vs_call_result_name(result), err.text);
         CHECK_HAS(err.text, "p.lua:2: ended after 50 ms");
         check_good(vm, other);
-        vs_vm_close(vm);
+        close_vm(vm);
     }
 }
 
@@ -326,7 +326,7 @@ static void time_ends_a_call(void) {
 static void refused_memory_looks_at_the_clock(void) {
     struct vs_vm_limits limits = hasty;
     limits.memory_bytes = 1000 * 1000;
-    struct vs_vm *vm = open_vm(&limits);
+    struct shelf *vm = open_vm(&limits);
     struct vesta_error err = {.text = ""};
     struct vs_verdict verdict = {0};
     NEED(vm != NULL);
@@ -340,17 +340,17 @@ static void refused_memory_looks_at_the_clock(void) {
     CHECK_EQ_I64(told_us - begun_us, 51 * 1000);
     CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
     CHECK(verdict.amount_ms > 1 && verdict.amount_ms <= 50); /* a look a round; by the hook alone there are hundreds */
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void loading_has_the_same_budget(void) {
-    struct vs_vm *vm = open_vm(&hasty);
+    struct shelf *vm = open_vm(&hasty);
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     CHECK_EQ_I64(load(vm, "while true do end", &err), -1);
     CHECK_HAS(err.text, "p.lua:1: ended after 50 ms");
     check_good(vm, must_load(vm, good));
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static const struct check_case cases[] = {

@@ -13,7 +13,7 @@ static const struct bomb *bomb; /* that a case is about */
 
 static void explodes(void) {
     char text[4096];
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     NEED(vm != NULL);
     snprintf(text, sizeof text,
              "return { api = 1, on_clock_back = function(ctx)\n%s\nend,\n"
@@ -31,7 +31,7 @@ static void explodes(void) {
         CHECK_STR(verdict.reason, "alive");
         check_good(vm, other);
     }
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 #define STEPS VS_CALL_INSTRUCTIONS
@@ -118,6 +118,13 @@ static const struct bomb bombs[] = {
     {"debug is not there", "debug.getregistry()", ERROR, "debug is not declared"},
     {"setfenv is not there", "setfenv(1, {})", ERROR, "setfenv is not declared"},
     {"ffi is not there", "ffi.cast('int *', 0)", ERROR, "ffi is not declared"},
+    {"the engine's globals are out of reach", "return rawget(ctx, 'options')", ERROR, "global rawget is not declared"},
+    {"the engine's modules are out of reach", "return require('vesta.engine')", ERROR, "require is not declared"},
+    {"a loop that looks up globals ends at the policy's line", "while true do local x = math.max end", STEPS,
+     "p.lua:2: "},
+    {"a loop that looks up undeclared globals ends at the policy's line",
+     "while true do pcall(function() return nothing end) end", STEPS, "p.lua:2: "},
+    {"a loop of helpers is ended", "while true do split('a,b', ',') end", STEPS, "instructions"},
     {"collectgarbage is not there", "collectgarbage('stop')", ERROR, "collectgarbage"},
     {"reading an undeclared global names it and its line", "local x = 1\nreturn wiat", ERROR,
      "p.lua:3: global wiat is not declared"},

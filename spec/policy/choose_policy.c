@@ -8,7 +8,7 @@
 
 static const char *const identities[] = {"/var/lib/vesta/default.gen", "/other.gen", ""};
 
-static struct vs_vm *vm;
+static struct shelf *vm;
 static int any;
 static struct vs_listed listed[LISTED_MAX];
 static struct vesta_record rows[LISTED_MAX];
@@ -60,7 +60,7 @@ static int64_t ask(size_t count, uint64_t worker_max, uint64_t random) {
     struct vs_verdict verdict;
     struct vesta_error err;
     enum vs_call_result result =
-        vs_policy_call(vm, any, &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err);
+        vs_policy_call(vm->policy[any], &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err);
     if (result != VS_CALL_OK) CHECK_FAIL("%s", err.text);
     if (result != VS_CALL_OK) return -2;
     return verdict.kind == VS_VERDICT_WORKER ? (int64_t)verdict.worker : -1;
@@ -87,11 +87,12 @@ static const struct check_case cases[] = {
 
 int main(void) {
     struct vesta_error err;
-    if (vs_vm_open(NULL, &vm, &err) != VESTA_OK || load_named(vm, "any", NULL, &any, &err) != VESTA_OK) {
+    vm = open_vm(NULL);
+    if (!vm || load_named(vm, "any", NULL, &any, &err) != VESTA_OK) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
     int rc = check_main(cases, VS_COUNT(cases), NULL);
-    vs_vm_close(vm);
+    close_vm(vm);
     return rc;
 }

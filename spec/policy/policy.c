@@ -63,7 +63,7 @@ static const struct wrong no_policies[] = {
 };
 
 static void refuses_what_is_no_policy(void) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     NEED(vm != NULL);
     for (size_t i = 0; i < VS_COUNT(no_policies); i++) {
         struct vesta_error err = {.text = ""};
@@ -74,11 +74,11 @@ static void refuses_what_is_no_policy(void) {
     int policy = must_load(vm, good);
     CHECK_EQ_I64(policy, 0); /* none of them took a place */
     if (policy == 0) check_good(vm, policy);
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void nests(void) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
     char text[2048] = "return ";
     NEED(vm != NULL);
@@ -92,33 +92,35 @@ static void nests(void) {
     CHECK_EQ_I64(load(vm, text, &err), -1);
     CHECK_HAS(err.text, "p.lua: it nests too deep");
     check_good(vm, must_load(vm, good));
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void takes_hundreds(void) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     NEED(vm != NULL);
     for (int i = 0; i < 300; i++)
         CHECK_EQ_I64(must_load(vm, good), i);
     check_good(vm, 0);
     check_good(vm, 299);
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void limits_must_make_sense(void) {
     static const struct vs_vm_limits wrong[] = {
         {.call_ms = -1}, {.call_ms = VS_CALL_MS_MAX + 1}, {.call_ms = INT64_MIN}, {.memory_bytes = 65535}};
     for (size_t i = 0; i < VS_COUNT(wrong); i++) {
-        struct vs_vm *vm = NULL;
+        struct shelf *vm = open_vm(&wrong[i]);
         struct vesta_error err = {.text = ""};
-        CHECK_EQ_I64(vs_vm_open(&wrong[i], &vm, &err), VESTA_EOPTION);
-        CHECK(vm == NULL && err.text[0] != 0);
+        CHECK_EQ_I64(load(vm, good, &err), -1);
+        CHECK_EQ_I64(err.code, VESTA_EOPTION);
+        CHECK(err.text[0] != 0);
+        close_vm(vm);
     }
 }
 
 /* ------------------------------------------------------------------ files and what ships */
 
-static void check_load(struct vs_vm *vm, const char *name, const char *options, int want, const char *part) {
+static void check_load(struct shelf *vm, const char *name, const char *options, int want, const char *part) {
     struct vesta_error err = {.text = ""};
     int policy = -1;
     int rc = load_named(vm, name, options, &policy, &err);
@@ -137,7 +139,7 @@ struct file {
     const char *part;
 };
 
-static void check_file(struct vs_vm *vm, const struct file *file) {
+static void check_file(struct shelf *vm, const struct file *file) {
     FILE *out = fopen(file->name, "w");
     NEED(out != NULL);
     CHECK(fwrite(file->bytes, 1, file->length, out) == file->length);
@@ -146,7 +148,7 @@ static void check_file(struct vs_vm *vm, const struct file *file) {
     unlink(file->name);
 }
 
-static void check_paths(struct vs_vm *vm) {
+static void check_paths(struct shelf *vm) {
     char path[LONG_BYTES];
     check_load(vm, "missing.lua", NULL, VESTA_EIO, "missing.lua: No such file");
     check_load(vm, "./", NULL, VESTA_EIO, "not a regular file");
@@ -177,18 +179,18 @@ static void reads_files(void) {
         {"limit.lua", newlines, 65536, VESTA_EOPTION, "limit.lua: a policy returns a table"},
     };
     char folder[] = "/tmp/vesta-policy.XXXXXX";
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     NEED(vm != NULL && mkdtemp(folder) && chdir(folder) == 0);
     for (size_t i = 0; i < VS_COUNT(files); i++)
         check_file(vm, &files[i]);
     check_good(vm, 0);
     check_paths(vm);
     CHECK_EQ_I64(rmdir(folder), 0);
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void ships_policies(void) {
-    struct vs_vm *vm = open_vm(&(struct vs_vm_limits){.call_ms = VS_CALL_MS_MAX,
+    struct shelf *vm = open_vm(&(struct vs_vm_limits){.call_ms = VS_CALL_MS_MAX,
                                                       .memory_bytes = 65536}); /* the least there may be is enough */
     NEED(vm != NULL);
     int count = 0;
@@ -205,11 +207,11 @@ static void ships_policies(void) {
     check_load(vm, "", NULL, VESTA_ENAME, "''");
     check_load(vm, "../no such policy", NULL, VESTA_EIO, "../no such policy");
     check_load(vm, ".lua", NULL, VESTA_ENAME, "'.lua'");
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void check_shipped(const char *name, const char *options, int64_t back_ms, const char *word, int64_t amount_ms) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
     struct vs_verdict verdict = {0};
     const struct vs_ctx ctx = {.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = back_ms};
@@ -217,12 +219,12 @@ static void check_shipped(const char *name, const char *options, int64_t back_ms
     NEED(vm != NULL);
     if (load_named(vm, name, options, &policy, &err) != VESTA_OK)
         CHECK_FAIL("%s: %s", name, err.text);
-    else if (vs_policy_call(vm, policy, &(struct vs_hook_input){VS_ON_CLOCK_BACK, &ctx, 1}, &verdict, &err) !=
+    else if (vs_policy_call(vm->policy[policy], &(struct vs_hook_input){VS_ON_CLOCK_BACK, &ctx, 1}, &verdict, &err) !=
              VS_CALL_OK)
         CHECK_FAIL("%s: %s", name, err.text);
     CHECK_STR(vs_verdict_name(verdict.kind), word);
     CHECK_EQ_I64(verdict.amount_ms, amount_ms);
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void shipped_policies_judge(void) {
@@ -248,12 +250,12 @@ static void options_are_a_table(void) {
         {"(function() while true do end end)()", "options:1: ended after"},
         {"('x'):rep(1e9)", "KiB"},
     };
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     NEED(vm != NULL);
     for (size_t i = 0; i < VS_COUNT(wrong); i++)
         check_load(vm, "wait", wrong[i].text, VESTA_EOPTION, wrong[i].part);
     check_load(vm, "wait", "{}", VESTA_OK, "");
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void each_call_has_its_own_options(void) {
@@ -261,7 +263,7 @@ static void each_call_has_its_own_options(void) {
                                " local o = ctx.options local seen = o.n .. o.list[1] .. o.deep.er.x .. ctx.ahead_ticks"
                                " o.n = 9 o.list[1] = 9 o.deep.er = nil ctx.ahead_ticks = 9 ctx.options = nil"
                                " return 'wait', seen end }";
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
     int policy = -1;
     NEED(vm != NULL);
@@ -269,14 +271,14 @@ static void each_call_has_its_own_options(void) {
                                           .text = text,
                                           .length = strlen(text),
                                           .options = "{n = 1, list = {2, 3}, deep = {er = {x = 4}}}"};
-    vs_policy_load_text(vm, &source, &policy, &err);
+    load_text(vm, &source, &policy, &err);
     CHECK_STR(err.text, "");
     for (int i = 0; policy >= 0 && i < 3; i++) {
         struct vs_verdict verdict = {0};
         CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
         CHECK_STR(verdict.reason, "12417");
     }
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 /* Each is a call's own, and so are the defaults that stand in for what was not given. */
@@ -289,7 +291,7 @@ static void options_arrive_whole(void) {
     static const struct {
         const char *given, *seen;
     } cases[] = {{NULL, "3bnilnil"}, {"{}", "3bnilnil"}, {"{n = 0, list = {1, 2}, none = 1}", "0b21"}};
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     for (size_t i = 0; i < 2 * VS_COUNT(cases); i++) {
@@ -297,12 +299,12 @@ static void options_arrive_whole(void) {
         int policy = (int)i / 2;
         const struct vs_policy_text source = {
             .chunk = "@p.lua", .text = text, .length = strlen(text), .options = cases[i / 2].given};
-        if (i % 2 == 0) vs_policy_load_text(vm, &source, &policy, &err);
+        if (i % 2 == 0) load_text(vm, &source, &policy, &err);
         CHECK_STR(err.text, "");
         CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
         CHECK_STR(verdict.reason, cases[i / 2].seen);
     }
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void ctx_has_what_it_is_told(void) {
@@ -324,36 +326,36 @@ static void ctx_has_what_it_is_told(void) {
                                  {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"},
                                  {.name = "ip", .kind = VS_CTX_TEXT},
                                  {.name = "now_ms", .kind = VS_CTX_INTEGER, .integer = -5}};
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     struct vs_verdict verdict = {0};
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, text);
     CHECK_EQ_I64(
-        vs_policy_call(vm, policy, &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err),
+        vs_policy_call(vm->policy[policy], &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err),
         VS_CALL_OK);
     CHECK_STR(err.text, "");
     CHECK_STR(vs_verdict_name(verdict.kind), "worker");
     CHECK_EQ_U64(verdict.worker, 8);
-    CHECK(vs_policy_has(vm, policy, VS_CHOOSE_WORKER) && !vs_policy_has(vm, policy, VS_ON_START));
-    vs_vm_close(vm);
+    CHECK(vs_policy_has(vm->policy[policy], VS_CHOOSE_WORKER) && !vs_policy_has(vm->policy[policy], VS_ON_START));
+    close_vm(vm);
 }
 
 static void more_than_memory_can_hold(void) {
     static struct vesta_record many[20000];
     const struct vs_ctx ctx = {.name = "records", .kind = VS_CTX_RECORDS, .records = many, .count = VS_COUNT(many)};
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     struct vs_verdict verdict = {0};
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, "return { api = 1, choose_worker = function(ctx) return #ctx.records end }");
     const struct vs_hook_input asked = {VS_CHOOSE_WORKER, &ctx, 1};
-    CHECK_EQ_I64(vs_policy_call(vm, policy, &asked, &verdict, &err), VS_CALL_MEMORY);
+    CHECK_EQ_I64(vs_policy_call(vm->policy[policy], &asked, &verdict, &err), VS_CALL_MEMORY);
     const struct vs_ctx none = {.name = "records", .kind = VS_CTX_RECORDS};
-    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_hook_input){VS_CHOOSE_WORKER, &none, 1}, &verdict, &err),
+    CHECK_EQ_I64(vs_policy_call(vm->policy[policy], &(struct vs_hook_input){VS_CHOOSE_WORKER, &none, 1}, &verdict, &err),
                  VS_CALL_OK);
     CHECK_EQ_U64(verdict.worker, 0);
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 /* ------------------------------------------------------------------ cases */

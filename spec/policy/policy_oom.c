@@ -1,5 +1,4 @@
-/* policy_oom.c -- every allocation of a vm fails once: opening, loading and calling say so, leave nothing behind, and
- * the vm goes on. */
+/* policy_oom.c -- every allocation of a policy fails once: loading and calling say so, leave nothing behind, and go on. */
 #include "judge.h"
 
 #include "scarce.h"
@@ -34,20 +33,8 @@ static void starve(bool (*step)(int n)) {
     CHECK(undone > 20); /* alone, a failure may cost a collection and nothing else */
 }
 
-static bool opens(int n) {
-    struct vs_vm *vm = NULL;
-    struct vesta_error err = {.text = ""};
-    atomic_store(&fails_at, n);
-    int rc = vs_vm_open(NULL, &vm, &err);
-    stopped_at = atomic_exchange(&fails_at, 0);
-    CHECK((rc == VESTA_OK) == (vm != NULL));
-    if (rc != VESTA_OK) check_no_memory(&err);
-    vs_vm_close(vm);
-    return rc == VESTA_OK;
-}
-
 static bool loads_with(const char *name, const char *options, int n) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
     int policy = -1;
     atomic_store(&fails_at, n);
@@ -56,7 +43,7 @@ static bool loads_with(const char *name, const char *options, int n) {
     CHECK_EQ_I64(policy, rc == VESTA_OK ? 0 : -1);
     if (rc != VESTA_OK) check_no_memory(&err);
     check_good(vm, must_load(vm, good));
-    vs_vm_close(vm);
+    close_vm(vm);
     return rc == VESTA_OK;
 }
 
@@ -69,7 +56,7 @@ static bool loads_options(int n) {
 }
 
 static bool calls(int n) {
-    struct vs_vm *vm = open_vm(&small);
+    struct shelf *vm = open_vm(&small);
     struct vs_verdict verdict = {.kind = VS_VERDICT_STOP};
     struct vesta_error err = {.text = ""};
     int policy = must_load(vm, busy);
@@ -82,12 +69,8 @@ static bool calls(int n) {
         check_no_memory(&err);
     }
     check_good(vm, policy);
-    vs_vm_close(vm);
+    close_vm(vm);
     return result == VS_CALL_OK;
-}
-
-static void opening(void) {
-    starve(opens);
 }
 
 static void loading(void) {
@@ -100,8 +83,7 @@ static void calling(void) {
 }
 
 static const struct check_case cases[] = {
-    {"opening with the n-th allocation failing is done or a clean error, for every n", opening},
-    {"loading with the n-th allocation failing is done or a clean error, and the vm goes on", loading},
+    {"loading with the n-th allocation failing is done or a clean error, and another policy loads", loading},
     {"calling with the n-th allocation failing is done or a clean error, and the policy goes on", calling},
 };
 

@@ -23,14 +23,14 @@ static void ends(const struct vesta_clock *clock, const char *body, enum vs_call
     char text[512];
     struct vs_verdict verdict;
     struct vesta_error err = {.text = ""};
-    struct vs_vm *vm = open_vm(&(struct vs_vm_limits){.clock = clock});
+    struct shelf *vm = open_vm(&(struct vs_vm_limits){.clock = clock});
     NEED(vm != NULL);
     snprintf(text, sizeof text, "return { api = 1, on_start = function()\n%s\nend }", body);
     int policy = must_load(vm, text);
     enum vs_call_result result = call(vm, policy, VS_ON_START, &verdict, &err);
     if (result != want) CHECK_FAIL("%s: %s, %s", body, vs_call_result_name(result), err.text);
     CHECK_HAS(err.text, part);
-    vs_vm_close(vm);
+    close_vm(vm);
 }
 
 static void a_loop_on_a_slow_machine_meets_the_count(void) {

@@ -29,7 +29,7 @@ struct vs_control_opts {
 };
 
 /* Loads the policies, starts the thread.  Own: end with vs_control_close.
- * Errors: what the sources and vs_policy_load_text say; VESTA_ENOMEM. */
+ * Errors: what the sources and vs_policy_open say; VESTA_ENOMEM. */
 struct vs_control;
 int vs_control_open(const struct vs_control_opts *opts, struct vs_control **control, struct vesta_error *err);
 

@@ -43,13 +43,14 @@ struct vs_leasing {
 /* What a namespace's policy says with log(): so many lines a second, the rest is counted. */
 #define VS_SAID_LINES_MAX 10
 struct vs_saying {
+    struct vs_policy_set *set;
+    int ns;
     int64_t from_us; /* when this second began */
     int lines;
     uint64_t dropped; /* and not told yet */
 };
 
 struct vs_policy_set {
-    struct vs_vm *vm;
     const struct vs_control *control;
     bool is_shadow;
     struct vs_policy_set *shadow; /* what is tried beside it; NULL: none, or taken by their thread */
@@ -57,7 +58,7 @@ struct vs_policy_set {
     /* of each namespace */
     struct vs_saying *saying; /* its thread's own */
     struct vs_policy_text *text;
-    int *policy; /* -1: none */
+    struct vs_policy **policy; /* NULL: none */
 };
 
 struct vs_shadow;
@@ -138,8 +139,8 @@ void vs_control_failed(struct vs_control *c, int ns, const struct vs_failure *fa
 /* A function failed once more: sets when it may be called again, and gives in how many milliseconds that is. */
 int64_t vs_back_off_more(struct vs_back_off *back_off, int64_t now_us);
 
-/* say.c: what policies say, for the log; `self` is a struct vs_policy_set.  For the thread that asks them. */
-void vs_saying_hear(void *self, int policy, const char *said);
+/* say.c: what policies say, for the log; `self` is a struct vs_saying.  For the thread that asks them. */
+void vs_saying_hear(void *self, const char *said);
 /* Tells of what was dropped in seconds that are over; whether there is more to be told later. */
 bool vs_saying_tell(struct vs_policy_set *set);
 

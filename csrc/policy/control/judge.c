@@ -152,7 +152,7 @@ enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct v
                                     struct vs_verdict *verdict, struct vesta_error *err) {
     int64_t from_us = vs_control_now_us(c);
     vs_control_busy(c, true);
-    enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[ns], input, verdict, err);
+    enum vs_call_result result = vs_policy_call(c->set->policy[ns], input, verdict, err);
     vs_control_busy(c, false);
     pthread_mutex_lock(&c->lock);
     c->status.calls[input->hook][result]++;

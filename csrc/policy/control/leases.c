@@ -25,7 +25,7 @@ static const char *policy_name(const struct vs_control *c, int ns) {
 }
 
 static bool has(const struct vs_control *c, int ns, enum vs_hook hook) {
-    return c->set->policy[ns] >= 0 && vs_policy_has(c->set->vm, c->set->policy[ns], hook);
+    return c->set->policy[ns] && vs_policy_has(c->set->policy[ns], hook);
 }
 
 static bool ask_policy(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
@@ -171,7 +171,7 @@ static void carry_out(struct vs_control *c, int ns, const struct vesta_pause *pa
         vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->name[ns], "policy", policy_name(c, ns),
                "worker", VS_DIGITS((int64_t)verdict->worker), "attempt", VS_DIGITS(choice->attempt), "reason", reason,
                NULL);
-        bool fixed = vs_policy_is_fixed(c->set->vm, c->set->policy[ns]);
+        bool fixed = vs_policy_is_fixed(c->set->policy[ns]);
         (void)(fixed ? vesta_choose_fixed : vesta_choose)(gen, pause, verdict->worker);
     }
 }

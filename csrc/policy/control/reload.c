@@ -11,7 +11,8 @@
 void vs_policy_set_free(struct vs_policy_set *set) {
     if (!set) return;
     vs_policy_set_free(set->shadow);
-    vs_vm_close(set->vm);
+    for (int i = 0; set->policy && i < set->control->opts.ns_count; i++)
+        vs_policy_close(set->policy[i]);
     for (int i = 0; set->text && i < set->control->opts.ns_count; i++)
         vs_policy_text_free(&set->text[i]);
     free(set->saying);
@@ -37,15 +38,19 @@ static int load_all(struct vs_control *c, struct vs_policy_set *set, struct vest
     struct vesta_error why;
     struct vs_vm_limits limits = c->opts.limits;
     if (set->is_shadow) limits.cancel = &c->ending_now;
-    int rc = vs_vm_open(&limits, &set->vm, err);
+    const struct vs_policy_opts opts = {.limits = &limits};
+    int rc = VESTA_OK;
     for (int i = 0; rc == VESTA_OK && i < c->opts.ns_count; i++) {
         if (!set->text[i].chunk) continue;
         vs_control_busy(c, true);
-        rc = vs_policy_load_text(set->vm, &set->text[i], &set->policy[i], &why);
+        rc = vs_policy_open(&set->text[i], &opts, &set->policy[i], &why);
         vs_control_busy(c, false);
         if (rc != VESTA_OK) vs_fail(err, rc, "namespace '%s': %s", c->name[i], why.text);
     }
-    if (rc == VESTA_OK) vs_vm_listen(set->vm, vs_saying_hear, set); /* a file is loaded more often than it is used */
+    for (int i = 0; rc == VESTA_OK && i < c->opts.ns_count; i++) { /* a file is loaded more often than it is used */
+        set->saying[i] = (struct vs_saying){.set = set, .ns = i};
+        if (set->policy[i]) vs_policy_listen(set->policy[i], vs_saying_hear, &set->saying[i]);
+    }
     return rc;
 }
 
@@ -55,7 +60,6 @@ static int make_set(struct vs_control *c, struct vs_policy_text *texts, bool is_
     struct vs_policy_set *set = new_set(c, is_shadow);
     if (!set) return vs_fail(err, VESTA_ENOMEM, "no memory");
     for (int i = 0; i < c->opts.ns_count; i++) {
-        set->policy[i] = -1;
         set->text[i] = texts[i];
         texts[i] = (struct vs_policy_text){0};
     }
@@ -89,14 +93,14 @@ int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct 
 
 unsigned vs_policy_set_hooks(const struct vs_policy_set *set, int ns) {
     unsigned bits = 0;
-    for (int hook = 0; hook < VS_HOOKS && set->policy[ns] >= 0; hook++)
-        if (vs_policy_has(set->vm, set->policy[ns], (enum vs_hook)hook)) bits |= 1U << hook;
+    for (int hook = 0; hook < VS_HOOKS && set->policy[ns]; hook++)
+        if (vs_policy_has(set->policy[ns], (enum vs_hook)hook)) bits |= 1U << hook;
     return bits;
 }
 
 static bool has_policies(const struct vs_policy_set *set) {
     for (int i = 0; i < set->control->opts.ns_count; i++)
-        if (set->policy[i] >= 0) return true;
+        if (set->policy[i]) return true;
     return false;
 }
 

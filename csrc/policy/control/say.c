@@ -15,23 +15,19 @@ static void tell(const struct vs_policy_set *set, int ns, const char *said) {
            set->text[ns].name, "text", said, "dropped", dropped ? VS_DIGITS((int64_t)dropped) : NULL, NULL);
 }
 
-void vs_saying_hear(void *self, int policy, const char *said) {
-    struct vs_policy_set *set = self;
-    int64_t now_us = vs_control_now_us(set->control);
-    int ns = 0;
-    while (set->policy[ns] != policy)
-        ns++;
-    struct vs_saying *saying = &set->saying[ns];
+void vs_saying_hear(void *self, const char *said) {
+    struct vs_saying *saying = self;
+    int64_t now_us = vs_control_now_us(saying->set->control);
     if (saying->from_us == 0 || now_us - saying->from_us >= SECOND_US) {
         saying->from_us = now_us;
         saying->lines = 0;
     }
     if (++saying->lines > VS_SAID_LINES_MAX) {
         saying->dropped++;
-        set->has_dropped = true;
+        saying->set->has_dropped = true;
         return;
     }
-    tell(set, ns, said);
+    tell(saying->set, saying->ns, said);
     saying->dropped = 0;
 }
 

@@ -168,9 +168,9 @@ void vs_shadow_take(struct vs_shadow *s, struct vs_policy_set *set) {
     s->next = set;
     s->counts.any = false;
     for (int i = 0; i < s->c->opts.ns_count; i++) {
-        s->counts.any = s->counts.any || set->policy[i] >= 0;
+        s->counts.any = s->counts.any || set->policy[i];
         s->seen[i] = (struct vs_shadow_seen){.said = ""};
-        if (set->policy[i] >= 0) snprintf(s->seen[i].policy, sizeof s->seen[i].policy, "%s", set->text[i].name);
+        if (set->policy[i]) snprintf(s->seen[i].policy, sizeof s->seen[i].policy, "%s", set->text[i].name);
     }
     pthread_cond_signal(&s->event);
     pthread_mutex_unlock(&s->c->shadow_lock);
@@ -253,15 +253,15 @@ static void judge(struct vs_shadow *s, int ns, const struct sighting *asked) {
     const struct vs_back_off *back_off = &s->history[ns][input.hook].back_off;
     struct vs_failure failure = {.hook = input.hook};
     struct vs_verdict said;
-    int policy = s->set ? s->set->policy[ns] : -1;
-    if (policy < 0 || !vs_policy_has(s->set->vm, policy, input.hook)) return; /* asked of the last set */
+    struct vs_policy *policy = s->set ? s->set->policy[ns] : NULL;
+    if (!policy || !vs_policy_has(policy, input.hook)) return; /* asked of the last set */
     if (back_off->ms > 0 && vs_monotonic_us() < back_off->retry_us) {
         atomic_fetch_add(&s->dropped, 1);
         return;
     }
     const struct vesta_clock *used = vs_clock_thread();
     int64_t from_us = used->boot_us(used->self);
-    failure.result = vs_policy_call(s->set->vm, policy, &input, &said, &failure.err);
+    failure.result = vs_policy_call(policy, &input, &said, &failure.err);
     s->rest_until_us = vs_monotonic_us() + REST_TIMES * (used->boot_us(used->self) - from_us);
     if (atomic_load(&s->c->ending_now)) return;
     if (failure.result == VS_CALL_OK)

@@ -266,7 +266,7 @@ def _(w):
 
 @claim("a function that fails: 1, how and where")
 def _(w):
-    for body, how, said in (("error 'out of order'", "error", "mine.lua:2: out of order"), ("error {}", "error", "table"),
+    for body, how, said in (("error 'out of order'", "error", "mine.lua:2: out of order"), ("error {}", "error", "table"), ("error('x', 2)", "error", "(error): x\n"),
                             ("while true do end", "instructions", "mine.lua:2: ended after 10000000 instructions"),
                             ("pcall(function() while true do end end) return 'wait'", "instructions", "mine.lua:2: ended after 10000000 instructions"),
                             ("return", "garbage", "'wait', 'borrow', 'switch' or 'refuse'"), ("return 'go'", "garbage", "'go'"),
