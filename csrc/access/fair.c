@@ -95,7 +95,7 @@ static void access_level_update(struct access_level *level, uint64_t rate, int64
 
 /* In this turn, or in an earlier one that still counts. */
 static bool access_level_is_waiting(const struct access_level *level, uint64_t waited_turn) {
-    return waited_turn != 0 && access_get(&level->turn) + 1 - waited_turn < REMEMBERED;
+    return waited_turn != 0 && (uint32_t)(access_get(&level->turn) + 1 - waited_turn) < REMEMBERED;
 }
 
 /* ------------------------------------------------------------------ pools */
@@ -168,8 +168,8 @@ static void access_claim_note(struct access_claim *claim, struct access_stake *s
                               int64_t now_us) {
     uint64_t turn = access_get(&stake->level.turn), pools = access_get(&pool->level.turn);
     atomic_store_explicit(&pool->wanted_us, now_us, memory_order_relaxed);
-    if (claim->waited_turn != turn + 1) access_add(&stake->level.waited[turn % ACCESS_TURNS], 1);
-    claim->waited_turn = turn + 1;
+    if (claim->waited_turn != (uint32_t)(turn + 1)) access_add(&stake->level.waited[turn % ACCESS_TURNS], 1);
+    claim->waited_turn = (uint32_t)(turn + 1);
     if (atomic_exchange_explicit(&stake->waited_turn, pools + 1, memory_order_relaxed) != pools + 1)
         access_add(&pool->level.waited[pools % ACCESS_TURNS], access_stake_weight(stake));
 }
@@ -186,7 +186,7 @@ uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake
     if (claim->ids >= piece) return access_least(want, (uint64_t)claim->ids);
     access_claim_note(claim, stake, pool, now_us);
     double us = (piece - claim->ids) * SECOND_US / each;
-    claim->wait_us = us < WAIT_US_MIN ? WAIT_US_MIN : us > WAIT_US_MAX ? WAIT_US_MAX : (int64_t)us;
+    claim->wait_us = us < WAIT_US_MIN ? WAIT_US_MIN : us > WAIT_US_MAX ? WAIT_US_MAX : (int32_t)us;
     return 0;
 }
 

@@ -59,8 +59,8 @@ struct access_stake {
 struct access_claim {
     double ids;           /* that it may take */
     int64_t at_us;        /* as of then; 0: it is new */
-    uint64_t waited_turn; /* of the stake's level, plus one */
-    int64_t wait_us;      /* until it asks again */
+    uint32_t waited_turn; /* of the stake's level, plus one */
+    int32_t wait_us;      /* until it asks again */
 };
 
 /* From now on the pool is shared. */

@@ -8,6 +8,8 @@ static struct vs_slice access_text(const char *text) {
     return (struct vs_slice){text, strlen(text)};
 }
 
+_Static_assert(VS_COUNTED_MAX <= UINT8_MAX && ACCESS_SAID_MAX <= UINT8_MAX, "a byte has room");
+
 /* ------------------------------------------------------------------ accounts */
 
 static const struct vs_account *access_default(const struct vs_accounts *accounts, const struct access_origin *origin) {
@@ -23,7 +25,7 @@ void access_grant_set(struct access_grant *g, struct vs_gate *gate, const struct
     g->secret = secret;
     g->is_lost = false;
     memset(g->known, 0, sizeof g->known);
-    g->count = account && gate ? vs_gate_count_of(gate, account->name) : 0;
+    g->count = account && gate ? (uint8_t)vs_gate_count_of(gate, account->name) : 0;
     g->said_length = 0;
 }
 
@@ -91,7 +93,7 @@ void access_grant_keep(struct access_grant *g, struct vs_slice said, bool is_tok
     if (said.length + is_token > sizeof g->said) return;
     g->said[0] = '=';
     memcpy(g->said + is_token, said.at, said.length);
-    g->said_length = said.length + is_token;
+    g->said_length = (uint8_t)(said.length + is_token);
 }
 
 bool access_grant_is_kept(const struct access_grant *g, struct vs_slice said, bool is_token) {

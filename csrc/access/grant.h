@@ -9,17 +9,17 @@
 #include "access/gate.h"
 
 #define ACCESS_KNOWN 8 /* namespaces that a connection asks in turn without another look at its patterns */
-#define ACCESS_SAID_MAX 160
+#define ACCESS_SAID_MAX 61 /* of credentials that are kept: a header with a token of vesta client add */
 #define ACCESS_CREDENTIAL_MAX 1024 /* of a header that is read */
 
 struct access_grant {
     struct vs_accounts *accounts;     /* held; NULL: there are no clients with names */
     const struct vs_account *account; /* of them; NULL: it may do nothing */
     const struct vs_secret *secret;   /* that it sent; NULL: none */
-    bool is_lost;                     /* the secret that it sent is gone */
     uint16_t known[ACCESS_KNOWN];     /* namespaces that it may ask, by index plus one */
-    int count;                        /* vs_gate_count_of */
-    size_t said_length;
+    bool is_lost;                     /* the secret that it sent is gone */
+    uint8_t count;                    /* vs_gate_count_of */
+    uint8_t said_length;
     char said[ACCESS_SAID_MAX];       /* HTTP: the credentials that were right, so that the next request needs no hash */
 };
 

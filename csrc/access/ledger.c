@@ -457,12 +457,11 @@ static struct ledger_seat *ledger_seat_for(struct ledger *l, uint64_t key, uint3
 static struct access_stake *ledger_stake(struct ledger *l, struct ledger_entry *e, uint32_t number, int64_t now_us) {
     const struct ledger_party *party = ledger_party_of(e);
     uint64_t key = vs_table_hash(&number, sizeof number, party->hash) | 1;
-    if (e->seat && e->seat_key == key && atomic_load_explicit(&e->seat->key, memory_order_relaxed) == key)
+    if (e->seat && atomic_load_explicit(&e->seat->key, memory_order_relaxed) == key)
         return &e->seat->stake;
     pthread_mutex_lock(&l->lock);
     e->seat = ledger_seat_for(l, key, ledger_weight(e->client ? e->client : party), now_us);
     pthread_mutex_unlock(&l->lock);
-    e->seat_key = key;
     e->claim = (struct access_claim){0};
     return &e->seat->stake;
 }

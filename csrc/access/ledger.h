@@ -37,8 +37,7 @@ struct ledger_entry {
     bool is_counted, is_tcp;               /* among the connections of its address; among those over TCP */
     uint8_t protocol;
     size_t bytes; /* of memory */
-    struct ledger_seat *seat; /* its party's share in the namespace that it last asked, if the seat still has this key */
-    uint64_t seat_key;
+    struct ledger_seat *seat; /* its party's share in the namespace that it last asked, if the seat still has its key */
     struct access_claim claim;
 };
 

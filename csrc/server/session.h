@@ -89,11 +89,11 @@ struct vs_waiting {
     struct vs_desk_job *job; /* that it waits for; NULL: none */
     struct vs_charged {      /* to its rates */
         int64_t due_us;      /* when it may go on, as scratch->now_us; 0: now */
-        int kind;            /* enum vs_share_kind: by which of them */
         int64_t again_us;    /* when it asks again */
         uint64_t ids;        /* that it has not taken yet */
         struct ledger_party *client; /* who was charged; NULL: it had no name */
         struct vs_namespace *of; /* whose they are to be; NULL: a tag's */
+        int kind;            /* enum vs_share_kind: the rate that due_us comes from */
         bool is_held;        /* it waited for a share, and was counted */
     } charged;
 };
@@ -102,29 +102,29 @@ struct vs_waiting {
 struct vs_session {
     struct net_conn *conn; /* NULL: a test without a loop */
     TAILQ_ENTRY(vs_session) queued;
-    bool waits; /* in a queue */
     uint64_t stranger_ms; /* when it was first seen without its password; 0: it needs none, or said it */
     struct vs_app *app;
     struct vs_scratch *scratch;
     enum vs_protocol protocol;
+    int wrong;    /* secrets that it sent */
+    bool waits;   /* in a queue */
     bool local;   /* over a unix socket, and no balancer's */
     bool proxied; /* a balancer passes it on: whoever it is, nothing says that it is on this machine */
     bool secure;  /* over TLS */
+    bool draining;  /* the server is stopping: this reply is the last */
+    bool continued; /* HTTP: 100 Continue was sent for the request that is being read */
+    bool known;     /* RESP: it said the password */
+    bool by_config_token; /* admin: the config's own token was right */
+    bool is_metered;      /* some rate holds for its requests */
     const char *certified; /* what its certificate calls it; NULL: it has shown none */
     const struct vs_peer *peer;
     uint64_t id;
-    bool draining;  /* the server is stopping: this reply is the last */
-    bool continued; /* HTTP: 100 Continue was sent for the request that is being read */
     size_t need;    /* bytes that the next request has at least; 0: unknown */
     struct vs_waiting waiting;
     int64_t began_us;        /* boot_us */
     struct ledger_entry entry; /* what it is counted to */
-    bool is_metered;           /* some rate holds for its requests */
     struct vs_member member; /* what of it others may see */
-    bool known;              /* RESP: it said the password */
     struct access_grant grant;
-    bool by_config_token;          /* admin: the config's own token was right */
-    int wrong;                     /* secrets that it sent */
     size_t parts;                  /* bytes of a reply that was begun, and is not complete */
     uint64_t noted_ids;            /* those that the access log has told of */
     struct vs_multi *multi;        /* RESP: the transaction that was begun; NULL: none */

@@ -21,6 +21,7 @@ struct vs_member {
     const struct vs_session *session;
     struct vs_part *part; /* NULL: none */
     int fd;               /* its socket, as long as it is a member */
+    int count;            /* under the part's lock: vs_gate_count_of; -1: it is not counted */
     /* its loop's to change, anybody's to read */
     vs_count requests, refused, ids, memory;
     vs_count commands;                  /* of its transaction, and one; 0: it has none */
@@ -31,7 +32,6 @@ struct vs_member {
     /* the same, under the part's lock */
     struct vs_peer peer;
     char name[VS_CLIENT_NAME_MAX], client[VS_ACCOUNT_NAME_MAX];
-    int count; /* vs_gate_count_of; -1: it is not counted */
 };
 
 /* A connection as it was when it was looked at. */
