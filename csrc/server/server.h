@@ -4,6 +4,7 @@
 #define VS_SERVER_H
 
 #include "access/ledger.h"
+#include "base/table.h"
 #include "os/address.h"
 #include "policy/policies.h"
 
@@ -111,10 +112,7 @@ struct vs_tags_status {
 struct vs_app {
     struct vs_namespace *ns; /* names/names.c's; the first is meant where a request names none */
     int ns_count;
-    struct {
-        uint16_t *place; /* by a name's hash: its namespace's index, plus one */
-        size_t mask;
-    } names;
+    struct vs_table names; /* from a name to its index */
     atomic_int others_ready; /* of those that are not told of one by one, when they were looked at last */
     struct vs_tag_set *_Atomic tags; /* tags.c's; NULL: none were ever served */
     void (*tags_reread)(

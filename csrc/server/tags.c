@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a */
-static size_t hash_of(const char *name, size_t length) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
-    return (size_t)(hash ^ hash >> 32);
-}
-
 struct vs_served_tag *vs_tag_new(const char *name, int loop_count) {
     struct vs_served_tag *tag = calloc(1, sizeof *tag);
     if (!tag) return NULL;
@@ -39,42 +31,36 @@ static int by_name(const void *a, const void *b) {
     return strcmp((*(struct vs_served_tag *const *)a)->name, (*(struct vs_served_tag *const *)b)->name);
 }
 
-static void put_in_slot(struct vs_tag_set *set, size_t i) {
-    size_t at = hash_of(set->at[i]->name, set->at[i]->name_length) & set->mask;
-    while (set->slot[at] != 0)
-        at = (at + 1) & set->mask;
-    set->slot[at] = (uint16_t)(i + 1);
-}
-
 struct vs_tag_set *vs_tag_set_new(struct vs_served_tag *const *tags, size_t count) {
     struct vs_tag_set *set = calloc(1, sizeof *set);
     if (!set) return NULL;
     assert(count <= VS_SERVED_TAGS_MAX);
     set->count = count;
-    set->mask = 15;
-    while (set->mask < 2 * count)
-        set->mask = 2 * set->mask + 1;
+    size_t width = vs_table_width(count);
     set->at = calloc(count + 1, sizeof(struct vs_served_tag *));
-    set->slot = calloc(set->mask + 1, sizeof *set->slot);
-    if (!set->at || !set->slot) return vs_tag_set_free(set), NULL;
+    set->names = (struct vs_table){calloc(width, sizeof *set->names.slot), width - 1};
+    if (!set->at || !set->names.slot) return vs_tag_set_free(set), NULL;
     if (count > 0) memcpy(set->at, tags, count * sizeof *tags);
     qsort(set->at, count, sizeof *set->at, by_name);
     for (size_t i = 0; i < count; i++)
-        put_in_slot(set, i);
+        vs_table_put(&set->names, vs_table_hash(set->at[i]->name, set->at[i]->name_length, 0), (uint32_t)i);
     return set;
 }
 
 void vs_tag_set_free(struct vs_tag_set *set) {
     if (!set) return;
     free(set->at);
-    free(set->slot);
+    free(set->names.slot);
     free(set);
 }
 
 struct vs_served_tag *vs_tag_named(const struct vs_tag_set *set, const char *name, size_t length) {
     if (!set || length == 0 || length >= VESTA_TAG_MAX) return NULL;
-    for (size_t at = hash_of(name, length) & set->mask; set->slot[at] != 0; at = (at + 1) & set->mask) {
-        struct vs_served_tag *tag = set->at[set->slot[at] - 1];
+    uint64_t hash = vs_table_hash(name, length, 0);
+    size_t at = vs_table_begin(&set->names, hash);
+    uint32_t item;
+    while (vs_table_next(&set->names, hash, &at, &item)) {
+        struct vs_served_tag *tag = set->at[item];
         if (tag->name_length == length && memcmp(tag->name, name, length) == 0) return tag;
     }
     return NULL;

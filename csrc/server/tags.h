@@ -7,6 +7,7 @@
 #ifndef VS_SERVER_TAGS_H
 #define VS_SERVER_TAGS_H
 
+#include "base/table.h"
 #include "number/form.h"
 #include "server/counts.h"
 #include "server/desk.h"
@@ -37,12 +38,10 @@ struct vs_served_tag {
 
 struct vs_tag_set {
     atomic_int holders; /* transactions, and requests that wait */
-    size_t count, mask;
+    size_t count;
     struct vs_served_tag **at; /* by name, ascending */
-    uint16_t *slot;            /* by hash & mask, and the next: 1 + an index of `at`; 0: free */
+    struct vs_table names;     /* from a name to its index in `at` */
 };
-
-_Static_assert(VS_SERVED_TAGS_MAX < UINT16_MAX, "a set's slots can name every tag");
 
 /* Makes a tag without a segment.  NULL: no memory. */
 struct vs_served_tag *vs_tag_new(const char *name, int loop_count);
