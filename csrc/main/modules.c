@@ -65,18 +65,7 @@ static int modules_namespaces(lua_State *L) {
 
 /* ------------------------------------------------------------------ where: what names a store */
 
-static const char *const modules_words[VS_W_WORDS] = {"config", "namespace", "path", "store", "layout"};
 static const char *const modules_origins[] = {"default", "file", "env", "flag", "map", "store", NULL};
-
-/* One row of --effective, for where.show. */
-static void modules_row(lua_State *L, const struct vs_where *where, int word) {
-    lua_createtable(L, 0, 5);
-    host_set_text(L, "key", modules_words[word]);
-    host_set_text(L, "value", where->text[word]);
-    host_set_text(L, "origin", modules_origins[where->origin[word]]);
-    host_set_text(L, "by", where->origin[word] ? where->from[word] : NULL);
-    host_set_text(L, "variable", vs_where_variable(word));
-}
 
 /* The config's name of a namespace that is leased under another name, by that name. */
 static void modules_publics(lua_State *L, const struct vs_config *config) {
@@ -86,51 +75,68 @@ static void modules_publics(lua_State *L, const struct vs_config *config) {
             host_set_text(L, config->ns[i].leased_as, config->ns[i].name);
 }
 
-static void modules_push_found(lua_State *L, const struct vs_where *where) {
-    lua_createtable(L, 0, 10);
-    for (int i = 0; i < VS_W_WORDS; i++)
-        host_set_text(L, modules_words[i], where->text[i]);
-    host_set_text(L, "leased", vs_where_leased(where));
-    host_set_text(L, "secret", where->secret);
-    lua_newtable(L);
-    for (int i = 0; i < VS_W_WORDS; i++) {
-        if (!where->text[i]) continue;
-        modules_row(L, where, i);
-        lua_setfield(L, -2, modules_words[i]);
-    }
-    lua_setfield(L, -2, "rows");
-    modules_publics(L, where->config);
-    lua_setfield(L, -2, "publics");
-}
-
 static struct vs_where modules_where(lua_State *L) {
     return (struct vs_where){.text = {[VS_W_CONFIG] = host_get_text(L, 1, "config"),
                                       [VS_W_NAMESPACE] = host_get_text(L, 1, "namespace"),
                                       [VS_W_STORE] = host_get_text(L, 1, "store")},
                              .asks_no_file = true,
+                             .effective = host_get_flag(L, 1, "effective"),
                              .json = host_get_flag(L, 1, "json")};
 }
 
-/* where.store(options, one) -> { config, namespace, store, layout, leased, secret, rows, publics } | nil, exit code
+static int modules_print_store(const struct vs_where *where) {
+    if (!where->text[VS_W_STORE])
+        vs_effective_print(&(struct vs_conf_value){.path = "store", .absent = "none: name one, or run it with -c"},
+                           where->json);
+    return vs_where_print(where);
+}
+
+/* where.store(options, one) -> { config, namespace, store, layout, secret, leased, is_named, publics } | nil, exit code
  * What the options, the config and the environment name, without a generator file.  one: a namespace that is named
- * nowhere is `default`.  leased: what the namespace is called in the store.  rows: by key, for where.show.  publics:
- * the config's names of namespaces, by the names that they are leased as. */
+ * nowhere is `default`.  leased: what the namespace is called in the store.  is_named: the namespace is not just the
+ * config's first.  publics: the config's names of namespaces, by the names that they are leased as.  --effective
+ * prints, and ends with 0. */
 static int modules_store(lua_State *L) {
     struct vs_where where = modules_where(L);
     int code = vs_where_read(&where);
     if (code == VS_GO && lua_toboolean(L, 2) && !where.config)
         vs_where_put(&where, VS_W_NAMESPACE, "default", VS_FROM_DEFAULT, "default");
-    if (code == VS_GO) modules_push_found(L, &where);
+    if (code == VS_GO && where.effective) code = modules_print_store(&where);
+    if (code == VS_GO) {
+        lua_createtable(L, 0, 8);
+        host_set_text(L, "config", where.text[VS_W_CONFIG]);
+        host_set_text(L, "namespace", where.text[VS_W_NAMESPACE]);
+        host_set_text(L, "store", where.text[VS_W_STORE]);
+        host_set_text(L, "layout", where.text[VS_W_LAYOUT]);
+        host_set_text(L, "secret", where.secret);
+        host_set_text(L, "leased", vs_where_leased(&where));
+        host_set_flag(L, "is_named", where.text[VS_W_NAMESPACE] && where.origin[VS_W_NAMESPACE] != VS_FROM_FILE);
+        modules_publics(L, where.config);
+        lua_setfield(L, -2, "publics");
+    }
     vs_where_free(&where);
     return code == VS_GO ? 1 : host_end(L, code);
 }
 
-/* where.environment(options) -> the same of options and environment alone: no file is read. */
+static void modules_set_row(lua_State *L, const struct vs_where *where, enum vs_where_word word, const char *key) {
+    if (!where->text[word]) return;
+    lua_createtable(L, 0, 4);
+    host_set_text(L, "key", key);
+    host_set_text(L, "value", where->text[word]);
+    host_set_text(L, "origin", modules_origins[where->origin[word]]);
+    host_set_text(L, "by", where->from[word]);
+    lua_setfield(L, -2, key);
+}
+
+/* where.environment(options) -> { config, store } | nil, exit code
+ * What the options and the environment name, as rows for where.show.  Reads no file. */
 static int modules_environment(lua_State *L) {
     struct vs_where where = modules_where(L);
     int code = vs_where_environment(&where);
     if (code != VS_GO) return host_end(L, code);
-    modules_push_found(L, &where);
+    lua_createtable(L, 0, 2);
+    modules_set_row(L, &where, VS_W_CONFIG, "config");
+    modules_set_row(L, &where, VS_W_STORE, "store");
     return 1;
 }
 
@@ -182,15 +188,12 @@ static int modules_print(lua_State *L) {
     return 1;
 }
 
-/* where.show(row, json): prints a row of --effective: { key, value or nil, origin, by, variable, absent } */
+/* where.show(row, json): prints a row of --effective: { key, value, origin, by } */
 static int modules_show(lua_State *L) {
     int json = lua_toboolean(L, 2);
     lua_settop(L, 1);
-    struct vs_conf_value row = {.path = host_get_text(L, 1, "key"),
-                                .text = host_get_text(L, 1, "value"),
-                                .by = host_get_text(L, 1, "by"),
-                                .variable = host_get_text(L, 1, "variable"),
-                                .absent = host_get_text(L, 1, "absent")};
+    struct vs_conf_value row = {
+        .path = host_get_text(L, 1, "key"), .text = host_get_text(L, 1, "value"), .by = host_get_text(L, 1, "by")};
     lua_getfield(L, 1, "origin");
     row.origin = (enum vs_origin)luaL_checkoption(L, -1, "default", modules_origins);
     vs_effective_print(&row, json);
@@ -231,7 +234,10 @@ static int modules_open_numbers(lua_State *L) {
     return 1;
 }
 
-const luaL_Reg vs_modules[] = {{"where", modules_open_where},   {"numbers", modules_open_numbers},
-                               {"native", modules_open_native}, {"redis", modules_open_redis},
-                               {"source", modules_open_source}, {"probe", modules_open_probe},
+const luaL_Reg vs_modules[] = {{"where", modules_open_where},
+                               {"numbers", modules_open_numbers},
+                               {"native", modules_open_native},
+                               {"redis", modules_open_redis},
+                               {"source", modules_open_source},
+                               {"probe", modules_open_probe},
                                {NULL, NULL}};

@@ -32,10 +32,6 @@ static void where_take_variable(struct vs_where *where, enum vs_where_word word)
     vs_where_put(where, word, getenv(where_words[word].variable), VS_FROM_ENV, where_words[word].variable);
 }
 
-const char *vs_where_variable(enum vs_where_word word) {
-    return where_words[word].variable;
-}
-
 const char *vs_where_config(void) {
     const char *path = getenv(where_words[VS_W_CONFIG].variable);
     return path && *path ? path : NULL;

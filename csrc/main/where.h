@@ -50,8 +50,6 @@ const char *vs_where_public(const struct vs_where *where, const char *leased);
 
 /* The environment alone; may be called before the others. */
 int vs_where_environment(struct vs_where *where);
-/* The variable that may name it, or NULL. */
-const char *vs_where_variable(enum vs_where_word word);
 /* VESTA_CONFIG, or NULL. */
 const char *vs_where_config(void);
 /* Fills in what nobody said. */

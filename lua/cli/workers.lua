@@ -88,7 +88,7 @@ return {
   usage = "workers [OPTION...]\n       vesta workers import --from KIND --source URI [OPTION...]",
   about = [[
 Lists the numbers of a namespace that were ever used.  For each one you see whether it is held, expired
-or free, how long the lease lasts, how far the holder's clock was from the store's at its last write, and
+or free, how long its lease lasts, how far the holder's clock was from the store's at its last write, and
 the time before which all its ids lie.  Changes nothing.
 
 import reads the numbers that another generator has issued (Butterfly's table or nodes, Leaf's nodes,

@@ -45,16 +45,15 @@ local function read_config(options, path, tag)
 end
 
 local function print_effective(list, found, json)
-  local config = found.rows.config
-  local function show(key, value, row)
-    where.show({ key = key, value = value, origin = row.origin, by = row.by }, json)
-  end
-  if config then show("config", found.config, config) end
+  local by = found.config and "the config" or nil
+  if found.config then where.show(found.config, json) end
   for _, place in ipairs(list) do
-    local by_config = config and { origin = "file", by = "the config" }
-    show("store", place.uri, by_config or found.rows.store)
-    show("table", place.table or "leaf_alloc", not place.table and { origin = "default" } or by_config
-      or { origin = "flag" })
+    where.show(by and { key = "store", value = place.uri, origin = "file", by = by } or found.store, json)
+    if place.table then
+      where.show({ key = "table", value = place.table, origin = by and "file" or "flag", by = by }, json)
+    else
+      where.show({ key = "table", value = "leaf_alloc", origin = "default" }, json)
+    end
   end
 end
 
@@ -72,9 +71,9 @@ end
 function places.open(options, tag)
   local found, list = cli.go(where.environment(options)), nil
   if found.config then
-    list = read_config(options, found.config, tag)
+    list = read_config(options, found.config.value, tag)
   elseif found.store then
-    list = { { uri = found.store, table = options.table } }
+    list = { { uri = found.store.value, table = options.table } }
   else
     cli.usage("--store is missing: %s; or -c FILE", store.FORMS)
   end

@@ -23,32 +23,15 @@ stores.OPTIONS = {
 
 ---------------------------------------------------------------- the place
 
-local function print_effective(found, json)
-  if not found.store then
-    where.show({ key = "store", absent = "none: name one, or run it with -c" }, json)
-  end
-  for _, key in ipairs { "config", "namespace", "path", "store", "layout" } do
-    if found.rows[key] then where.show(found.rows[key], json) end
-  end
-  if found.leased and found.publics[found.leased] then
-    where.show({ key = "leased_as", value = found.leased, origin = "file", by = "the config" }, json)
-  end
-end
-
 --- The place that the options name, completed from config and environment.  `one`: a namespace that is not named is the
 -- config's first, or `default`.  --effective prints it and ends the command.
 function stores.find(options, one)
   local found = cli.go(where.store(options, one))
-  if options.effective then
-    print_effective(found, options.json)
-    cli.exit(0)
-  end
   if not found.store and found.config then
     cli.usage("the namespace %s of %s has no store: its leases are kept on this machine; name them with --store "
       .. "file:DIR", found.namespace, term.shown(found.config))
   end
-  local row = found.rows.namespace
-  local is_named = one or row ~= nil and row.origin ~= "file"
+  local is_named = one or found.is_named
   local name = is_named and found.leased or "default"
   return { uri = found.store, name = name, public = is_named and found.publics[name] or nil, secret = found.secret,
     layout = found.layout, is_named = is_named, publics = found.publics }

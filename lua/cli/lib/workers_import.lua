@@ -304,7 +304,8 @@ return {
   options = cli.rows {
     { name = "from", kind = "choice", value = "butterfly-db|butterfly-zk|leaf|uid|vesta",
       help = "which generator's numbers" },
-    { name = "source", value = "URI", help = "their place: mysql://USER@HOST/DB, zk://HOSTS/butterfly, /snowflake" },
+    { name = "source", value = "URI",
+      help = "the store that it uses: mysql://USER@HOST/DB, zk://HOSTS/butterfly, /snowflake" },
     { name = "name", value = "NAME", help = "Butterfly's namespace, or Leaf's leaf.name" },
     { name = "butterfly", kind = "choice", value = "1.0.1|1.0.2",
       help = "the version that its ids come from: 1.0.1 or earlier, 1.0.2 or later" },
