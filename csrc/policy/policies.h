@@ -66,7 +66,7 @@ struct vs_policies_status {
 
 struct vs_policies {
     void *self;
-    /* Judges a pause that outlasts what a request may wait; `ns` is the namespace's index in struct vs_app.
+    /* Judges a pause that outlasts what a request may wait; `ns` is the namespace's index in struct vs_server.
      * Never blocks.  Threads: any.  *until_boot_us is set with VS_WAIT. */
     enum vs_next_step (*judge)(void *self, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                                int64_t *until_boot_us);

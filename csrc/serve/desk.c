@@ -31,7 +31,7 @@ struct desk {
 /* ------------------------------------------------------------------ one job */
 
 static bool is_over(const struct desk *desk, const struct vs_desk_job *job) {
-    const struct vesta_clock *clock = desk->segments->serving->app.clock;
+    const struct vesta_clock *clock = desk->segments->serving->server.clock;
     return clock->boot_us(clock->self) >= job->until_us;
 }
 
@@ -73,7 +73,7 @@ static void reserve(struct vs_store *store, const struct vs_counter *counter, co
 /* Over TCP a client that is gone looks like one that has ended its sending side and still reads.  Such a client is
  * answered, but nothing is begun for it once its job had to stand in line. */
 static bool is_to_begin(const struct desk *desk, struct vs_desk_job *job) {
-    const struct vesta_clock *clock = desk->segments->serving->app.clock;
+    const struct vesta_clock *clock = desk->segments->serving->server.clock;
     if (vs_desk_job_is_left(job)) return false;
     if (!atomic_load(&job->is_half_closed) || clock->boot_us(clock->self) - job->asked_us < IN_LINE_US) return true;
     job->answer = VS_DESK_DOWN;
@@ -114,7 +114,7 @@ static void say_why(struct vs_desk_job *job, const char *text) {
 
 /* A try whose outcome is UNKNOWN may have been done until a later one tells.  A client that is gone waits for none. */
 static void serve_job(const struct desk *desk, struct vs_store *store, struct vs_desk_job *job) {
-    const struct vesta_clock *clock = desk->segments->serving->app.clock;
+    const struct vesta_clock *clock = desk->segments->serving->server.clock;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     bool was_unknown = false;
     if (job->ask == VS_DESK_RESERVE && vs_memory_is_stopped(job->memory)) {
@@ -142,7 +142,7 @@ static void serve_job(const struct desk *desk, struct vs_store *store, struct vs
 static struct vs_store *open_store(const struct desk *desk, struct vesta_error *err) {
     struct vs_store_opts opts = {.namespace_ = "default",
                                  .group = -1,
-                                 .clock = desk->segments->serving->app.clock,
+                                 .clock = desk->segments->serving->server.clock,
                                  .secret = desk->conf->secret[0],
                                  .cut_us = &desk->segments->cut_us};
     struct vs_store *store;
@@ -182,7 +182,7 @@ static void finish(struct desk *desk, struct vs_desk_job *job) {
     vs_tags_let(job->tags);
     atomic_store(&job->is_done, true);
     vs_desk_job_let(job);
-    vs_serve_wake(&desk->segments->serving->app);
+    vs_serve_wake(&desk->segments->serving->server);
 }
 
 /* Asks once, and waits for that: who asked anew with each slice would lose the numbers of each, and never be answered

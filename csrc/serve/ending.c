@@ -74,7 +74,7 @@ static int64_t until_us(const struct vs_serving *serving, int64_t ms) {
 static int64_t release_namespace(void *self, int i) {
     struct release *release = self;
     const struct vs_serving *serving = release->serving;
-    const struct vs_namespace *ns = &serving->app.ns[i];
+    const struct vs_namespace *ns = &serving->server.names.at[i];
     int64_t end_us = until_us(serving, RELEASE_MS);
     if (!vs_start_stopped(serving->start, i, end_us) || vs_monotonic_us() >= end_us) return VS_THREADS_DONE;
     release->of[i].begun = true;
@@ -88,14 +88,15 @@ static void tell(const struct vs_namespace *ns, const char *why) {
 
 /* How many were not given back.  `threads`: those that still hang.  Where no generator was opened nothing is held. */
 static int tell_all(const struct release *release, struct vs_threads *threads) {
-    const struct vs_app *app = &release->serving->app;
+    const struct vs_server *server = &release->serving->server;
     int kept = 0;
-    for (int i = 0; i < app->ns_count; i++) {
+    for (int i = 0; i < server->names.count; i++) {
         bool hangs = (threads && !vs_threads_did(threads, i, 0)) || !release->of[i].begun;
-        if (hangs ? !vs_namespace_is_open(&app->ns[i]) : release->of[i].rc == VESTA_OK) continue;
+        if (hangs ? !vs_namespace_is_open(&server->names.at[i]) : release->of[i].rc == VESTA_OK) continue;
         if (kept++ < TOLD_MAX)
-            tell(&app->ns[i],
-                 hangs ? "its store does not answer in time; it is free once its lease has expired" : release->of[i].err.text);
+            tell(&server->names.at[i], hangs
+                                           ? "its store does not answer in time; it is free once its lease has expired"
+                                           : release->of[i].err.text);
     }
     if (kept > TOLD_MAX) vs_say("of %d more namespaces the worker number was not given back", kept - TOLD_MAX);
     return kept;
@@ -105,7 +106,7 @@ void vs_ending_log(const struct vs_serving *serving) {
     int64_t left_ms = (until_us(serving, LOG_MS) - vs_monotonic_us()) / 1000;
     bool is_free = !serving->ended_us || left_ms > VS_LOG_END_MS;
     int64_t wait_ms = is_free ? VS_LOG_END_MS : left_ms > 0 ? left_ms : 0;
-    vs_access_close(serving->app.access, wait_ms / 2);
+    vs_access_close(serving->server.monitor.access, wait_ms / 2);
     vs_log_end(wait_ms / 2);
 }
 
@@ -118,7 +119,7 @@ static _Noreturn void leave(struct vs_serving *serving) {
 }
 
 int vs_ending_release(struct vs_serving *serving) {
-    size_t count = (size_t)serving->app.ns_count;
+    size_t count = (size_t)serving->server.names.count;
     struct release *release = calloc(1, sizeof *release + count * sizeof release->of[0]);
     vs_ending_begin(serving); /* where no signal came */
     vs_start_stop(serving->start);
@@ -127,7 +128,7 @@ int vs_ending_release(struct vs_serving *serving) {
     struct vs_threads *threads = vs_threads_start(&serving->crews, release_namespace, release);
     bool begun = threads != NULL;
     if (begun) threads = vs_threads_end(threads, until_us(serving, RELEASE_MS));
-    int kept = begun ? tell_all(release, threads) : serving->app.ns_count;
+    int kept = begun ? tell_all(release, threads) : serving->server.names.count;
     bool started = vs_start_end(serving->start, until_us(serving, RELEASE_MS));
     bool returned = vs_segments_release(serving, until_us(serving, RELEASE_MS));
     bool unread = vs_server_holders_end(serving, until_us(serving, RELEASE_MS));

@@ -159,13 +159,13 @@ static void take_proxies(struct vs_serving *serving, const struct vs_conf_list *
         serving->proxy_count += vs_network_read(list->text[i], &serving->proxy[i], &err) == VESTA_OK;
 }
 
-static void take_bounds(struct vs_app *app, const struct vs_config *config) {
+static void take_bounds(struct vs_server *server, const struct vs_config *config) {
     const int64_t blocks[VS_ID_PROTOCOLS] = {[VS_HTTP] = config->http_blocks_max, [VS_RESP] = config->resp_blocks_max};
-    app->n_max[VS_HTTP] = (uint64_t)config->http_n_max;
-    app->n_max[VS_RESP] = (uint64_t)config->resp_n_max;
+    server->rules.n_max[VS_HTTP] = (uint64_t)config->http_n_max;
+    server->rules.n_max[VS_RESP] = (uint64_t)config->resp_n_max;
     for (int i = 0; i < VS_ID_PROTOCOLS; i++) {
-        app->no_blocks[i] = blocks[i] == 0;
-        app->blocks_max[i] = blocks[i] > 0 ? (uint64_t)blocks[i] : 0;
+        server->rules.no_blocks[i] = blocks[i] == 0;
+        server->rules.blocks_max[i] = blocks[i] > 0 ? (uint64_t)blocks[i] : 0;
     }
 }
 
@@ -175,23 +175,23 @@ static void take_config(struct vs_serving *serving) {
     listen_at(serving, VS_RESP, &config->resp, config->resp_socket_mode);
     listen_at(serving, VS_ADMIN, &config->admin, config->admin_socket_mode);
     take_user(serving, config);
-    take_bounds(&serving->app, config);
-    serving->app.resp_password = config->resp_password;
-    serving->app.admin_token = config->admin_token;
-    serving->app.state_is_admins = !config->http_state;
-    serving->app.leaf_any_key = config->leaf_any_key;
-    serving->app.host = config->http_hosts.text;
-    serving->app.host_count = config->http_hosts.count;
-    serving->app.origin = config->http_allow_origins.text;
-    serving->app.origin_count = config->http_allow_origins.count;
+    take_bounds(&serving->server, config);
+    serving->server.rules.resp_password = config->resp_password;
+    serving->server.rules.admin_token = config->admin_token;
+    serving->server.rules.state_is_admins = !config->http_state;
+    serving->server.rules.leaf_any_key = config->leaf_any_key;
+    serving->server.rules.host = config->http_hosts.text;
+    serving->server.rules.host_count = config->http_hosts.count;
+    serving->server.rules.origin = config->http_allow_origins.text;
+    serving->server.rules.origin_count = config->http_allow_origins.count;
     take_proxies(serving, &config->proxies);
     serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
     serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
     serving->auth_ms = (uint64_t)config->resp_auth_ms_max;
     serving->limits = vs_limits_of(config);
     serving->threads = (int)config->threads;
-    serving->app.tinyid_token = config->tinyid_tokens.text;
-    serving->app.tinyid_token_count = config->tinyid_tokens.count;
+    serving->server.rules.tinyid_token = config->tinyid_tokens.text;
+    serving->server.rules.tinyid_token_count = config->tinyid_tokens.count;
     serving->log.level = (enum vs_log_level)config->log_level;
     serving->log.format = (enum vs_log_format)config->log_format;
     serving->log.path = config->log_file;

@@ -44,7 +44,7 @@ struct holders {
 };
 
 static int64_t now_us(const struct holders *h) {
-    return h->serving->app.clock->boot_us(h->serving->app.clock->self);
+    return h->serving->server.clock->boot_us(h->serving->server.clock->self);
 }
 
 /* ------------------------------------------------------------------ what is told of a list */
@@ -87,9 +87,10 @@ static struct vs_store *open_store(struct reader *reader, struct vesta_error *er
     const struct vs_serving *serving = reader->of->serving;
     const struct vs_conf_namespace *conf = &serving->config->ns[reader->ns];
     struct vs_header header = {.store = ""};
-    struct vs_store_opts opts = {.namespace_ = conf->leased_as ? conf->leased_as : serving->app.ns[reader->ns].name,
+    struct vs_store_opts opts = {.namespace_ =
+                                     conf->leased_as ? conf->leased_as : serving->server.names.at[reader->ns].name,
                                  .group = -1,
-                                 .clock = serving->app.clock,
+                                 .clock = serving->server.clock,
                                  .secret = conf->opts.secret,
                                  .cut_us = &reader->of->cut_us};
     struct vs_store *store;
@@ -132,7 +133,7 @@ static void end_reading(struct reader *reader, struct vs_out *fresh, const struc
 }
 
 static void read_store(struct reader *reader, struct vs_store **store) {
-    const struct vesta_clock *clock = reader->of->serving->app.clock;
+    const struct vesta_clock *clock = reader->of->serving->server.clock;
     struct vs_out fresh = {.at = malloc(TEXT_MAX), .size = TEXT_MAX};
     struct vs_listed *listed = NULL;
     struct vesta_error err = {.text = ""};
@@ -236,7 +237,7 @@ static bool put(void *self, int ns, struct vs_holders_seen *seen, struct vs_out 
     struct reader *reader = &h->reader[ns];
     pthread_mutex_lock(&h->lock);
     reader->wanted_us = now_us(h);
-    if (!reader->runs && vs_namespace_is_open(&h->serving->app.ns[ns])) start(reader);
+    if (!reader->runs && vs_namespace_is_open(&h->serving->server.names.at[ns])) start(reader);
     struct vs_holders_seen now = {reader->list_number, 4 * reader->readings + 2 * is_silent(reader) + !reader->runs};
     bool is_news = !seen || now.list != seen->list || now.reading != seen->reading;
     if (is_news) put_members(reader, !seen || now.list != seen->list, out);
@@ -246,7 +247,7 @@ static bool put(void *self, int ns, struct vs_holders_seen *seen, struct vs_out 
 }
 
 bool vs_server_holders_begin(struct vs_serving *serving) {
-    int count = serving->app.ns_count;
+    int count = serving->server.names.count;
     struct holders *h = calloc(1, sizeof *h + (size_t)count * sizeof h->reader[0]);
     pthread_condattr_t monotonic;
     if (!h) return false;
@@ -258,13 +259,13 @@ bool vs_server_holders_begin(struct vs_serving *serving) {
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&h->woken, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    serving->app.holders_self = h;
-    serving->app.holders = put;
+    serving->server.above.holders_self = h;
+    serving->server.above.holders = put;
     return true;
 }
 
 bool vs_server_holders_end(struct vs_serving *serving, int64_t until_us) {
-    struct holders *h = serving->app.holders_self;
+    struct holders *h = serving->server.above.holders_self;
     struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     if (!h) return true;
     pthread_mutex_lock(&h->lock);
@@ -276,11 +277,11 @@ bool vs_server_holders_end(struct vs_serving *serving, int64_t until_us) {
     bool ended = h->running == 0;
     pthread_mutex_unlock(&h->lock);
     if (!ended) return false;
-    for (int i = 0; i < serving->app.ns_count; i++)
+    for (int i = 0; i < serving->server.names.count; i++)
         free(h->reader[i].list.at);
     pthread_cond_destroy(&h->woken);
     pthread_mutex_destroy(&h->lock);
     free(h);
-    serving->app.holders_self = NULL;
+    serving->server.above.holders_self = NULL;
     return true;
 }

@@ -4,7 +4,7 @@
 
 #include "serve/serving.h"
 
-/* Sets app->holders.  false: no memory. */
+/* Sets server->above.holders.  false: no memory. */
 bool vs_server_holders_begin(struct vs_serving *serving);
 /* The loops have ended: nobody asks any more.  false: a thread hangs in a store's call at that instant
  * (vs_monotonic_us). */

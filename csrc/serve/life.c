@@ -35,11 +35,12 @@ struct vs_life {
 /* ------------------------------------------------------------------ twice a second */
 
 static void look_at_namespaces(struct vs_life *life, bool tell) {
-    struct vs_app *app = &life->serving->app;
-    for (int left = app->ns_count < LOOKS_MAX ? app->ns_count : LOOKS_MAX; left > 0; left--) {
+    struct vs_server *server = &life->serving->server;
+    for (int left = server->names.count < LOOKS_MAX ? server->names.count : LOOKS_MAX; left > 0; left--) {
         int i = life->looked_at;
-        life->looked_at = (i + 1) % app->ns_count;
-        if (vs_start_is_ready(life->serving->start, i)) vs_watch_namespace(app, &app->ns[i], &life->seen[i], tell);
+        life->looked_at = (i + 1) % server->names.count;
+        if (vs_start_is_ready(life->serving->start, i))
+            vs_watch_namespace(server, &server->names.at[i], &life->seen[i], tell);
     }
 }
 
@@ -56,7 +57,8 @@ static bool take_ready(struct vs_life *life) {
 static void look_at_start(struct vs_life *life) {
     int waiting = vs_start_waiting(life->serving->start);
     if (waiting == 0 || vs_monotonic_us() - life->from_us < READY_US_MAX || !take_ready(life)) return;
-    vs_notify("READY=1\nSTATUS=%d of %d namespaces wait for a worker number", waiting, life->serving->app.ns_count);
+    vs_notify("READY=1\nSTATUS=%d of %d namespaces wait for a worker number", waiting,
+              life->serving->server.names.count);
     vs_log(VS_LOG_WARN, "serving, but some namespaces are not ready yet", "waiting", VS_DIGITS(waiting), NULL);
 }
 
@@ -77,7 +79,7 @@ static void tell_watchdog(struct vs_life *life) {
     if (!life->watchdog_us || !vs_life_is_ready(life->serving) ||
         now_us - life->watchdog_told_us < life->watchdog_us / 2 - TICK_US / 2)
         return;
-    if (life->status.stuck || !vs_serve_alive(&life->serving->app, ALIVE_MS)) {
+    if (life->status.stuck || !vs_serve_alive(&life->serving->server, ALIVE_MS)) {
         vs_log(VS_LOG_ERROR, "stuck: the service manager's watchdog is not notified", "what",
                life->status.stuck ? "a policy" : "a loop", NULL);
         return;
@@ -87,7 +89,7 @@ static void tell_watchdog(struct vs_life *life) {
 }
 
 static void tick(struct vs_life *life, bool stopping) {
-    const struct vs_policies *policies = &life->serving->app.policies;
+    const struct vs_policies *policies = &life->serving->server.above.policies;
     vs_log_tick();
     if (!stopping) look_at_start(life);
     look_at_namespaces(life, !stopping);
@@ -121,7 +123,7 @@ static void *watch(void *arg) {
 int vs_life_begin(struct vs_serving *serving) {
     struct vs_life *life = calloc(1, sizeof *life);
     pthread_condattr_t monotonic;
-    if (life) life->seen = calloc((size_t)serving->app.ns_count + 1, sizeof *life->seen);
+    if (life) life->seen = calloc((size_t)serving->server.names.count + 1, sizeof *life->seen);
     if (!life || !life->seen) return free(life), vs_say("no memory"), VS_FAILED;
     life->serving = serving;
     life->watchdog_us = vs_watchdog_us();
@@ -162,7 +164,7 @@ bool vs_life_is_ready(const struct vs_serving *serving) {
 }
 
 void vs_life_ready(const struct vs_serving *serving, int ready) {
-    int count = serving->app.ns_count;
+    int count = serving->server.names.count;
     if (take_ready(serving->life))
         vs_notify("READY=1\nSTATUS=serving ids of %d namespace%s", ready, ready == 1 ? "" : "s");
     else
@@ -195,15 +197,15 @@ static void ask_for_files(struct vs_life *life) {
 }
 
 static void reload(struct vs_life *life) {
-    const struct vs_policies *policies = &life->serving->app.policies;
+    const struct vs_policies *policies = &life->serving->server.above.policies;
     struct vs_policies_status status;
     vs_notify("RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=reloading", (long long)vs_monotonic_us());
-    const struct vs_app *app = &life->serving->app;
+    const struct vs_server *server = &life->serving->server;
     bool has_files = life->serving->config->clients || life->serving->secure;
     if (has_files) ask_for_files(life);
-    if (app->tags_reread) app->tags_reread(app->tags_self);
+    if (server->tags.reread) server->tags.reread(server->tags.self);
     if (!policies->reload || !policies->status) {
-        if (!app->tags_reread && !has_files) vs_log(VS_LOG_INFO, "nothing to reload: there are no policies", NULL);
+        if (!server->tags.reread && !has_files) vs_log(VS_LOG_INFO, "nothing to reload: there are no policies", NULL);
         vs_notify("READY=1");
         return;
     }
@@ -221,7 +223,7 @@ void vs_life_signal(void *self, int number) {
     case SIGHUP: reload(serving->life); break;
     case SIGUSR1:
         vs_log_reopen();
-        vs_access_reopen(serving->app.access);
+        vs_access_reopen(serving->server.monitor.access);
         break;
     case SIGUSR2: vs_namespaces_state(serving); break;
     }

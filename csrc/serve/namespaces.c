@@ -94,7 +94,7 @@ static bool has_future_epoch(const struct vesta_layout *layout) {
 
 /* The layout may be the file's own, and then the file is asked for it.  A generation's is behind its proof. */
 int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error *err) {
-    struct vs_namespace *ns = &serving->app.ns[i];
+    struct vs_namespace *ns = &serving->server.names.at[i];
     struct vesta_opts opts = serving->config->ns[i].opts;
     struct vs_header header;
     struct vesta_layout layout;
@@ -138,27 +138,28 @@ static int64_t wait_ms_max_of(const struct vs_conf_namespace *ns) {
 }
 
 int vs_namespaces_prepare(struct vs_serving *serving) {
-    struct vs_app *app = &serving->app;
+    struct vs_server *server = &serving->server;
     int rc = VS_GO;
     char name[VESTA_NAMESPACE_MAX];
-    if (!vs_namespaces_make(app, serving->config->ns_count) || !vs_crews_make(&serving->crews, serving->config))
+    if (!vs_namespaces_make(&server->names, serving->config->ns_count) ||
+        !vs_crews_make(&serving->crews, serving->config))
         return vs_say("no memory"), VS_FAILED;
     for (int i = 0; i < serving->config->ns_count; i++) {
         const struct vs_conf_namespace *from = &serving->config->ns[i];
         if ((rc = read_name(from, name)) != VS_GO) return rc;
-        struct vs_namespace *ns = vs_namespace_add(app, name);
+        struct vs_namespace *ns = vs_namespace_add(&server->names, name);
         ns->wait_us_max = wait_ms_max_of(from) * 1000;
         ns->policy_wait_us_max = from->policy_wait_ms_max * 1000;
         access_bucket_set(&ns->rates.of[LEDGER_IDS], (uint64_t)from->rate, 0);
         access_bucket_set(&ns->rates.of[LEDGER_REQUESTS], (uint64_t)from->requests, 0);
-        app->has_rates |= from->rate || from->requests;
+        server->rules.has_rates |= from->rate || from->requests;
         vs_namespace_set(ns, VS_NAMESPACE_OPENING, "the server has just started");
     }
     return VS_GO;
 }
 
-void vs_namespace_say(const struct vs_app *app, const struct vs_namespace *ns) {
-    enum vs_log_level level = ns - app->ns < vs_told(app) ? VS_LOG_INFO : VS_LOG_DEBUG;
+void vs_namespace_say(const struct vs_server *server, const struct vs_namespace *ns) {
+    enum vs_log_level level = ns - server->names.at < vs_told(&server->names) ? VS_LOG_INFO : VS_LOG_DEBUG;
     struct vesta_info info;
     vesta_get_info(ns->gen[VS_RESP], &info);
     if (*info.warning) vs_log(VS_LOG_WARN, info.warning, "namespace", info.namespace_, NULL);
@@ -170,25 +171,25 @@ void vs_namespace_say(const struct vs_app *app, const struct vs_namespace *ns) {
 }
 
 void vs_namespaces_state(const struct vs_serving *serving) {
-    const struct vs_app *app = &serving->app;
+    const struct vs_server *server = &serving->server;
     vs_segments_state(serving);
-    for (int i = 0; i < app->ns_count; i++) {
+    for (int i = 0; i < server->names.count; i++) {
         struct vesta_info info;
         char why[VS_NAMESPACE_WHY_MAX];
-        if (!vs_namespace_is_open(&app->ns[i])) {
-            vs_log(VS_LOG_INFO, "state", "namespace", app->ns[i].name, "not_open", vs_namespace_why(&app->ns[i], why),
-                   NULL);
+        if (!vs_namespace_is_open(&server->names.at[i])) {
+            vs_log(VS_LOG_INFO, "state", "namespace", server->names.at[i].name, "not_open",
+                   vs_namespace_why(&server->names.at[i], why), NULL);
             continue;
         }
-        vesta_get_info(app->ns[i].gen[VS_RESP], &info);
+        vesta_get_info(server->names.at[i].gen[VS_RESP], &info);
         vs_log(VS_LOG_INFO, "state", "namespace", info.namespace_, "leased", info.holds_lease ? "yes" : "no", "worker",
                info.holds_lease ? VS_DIGITS((int64_t)info.worker) : NULL, "lease_ms_left",
                info.holds_lease ? VS_DIGITS(info.lease_end_ms - vs_now_ms()) : NULL, "slot", VS_DIGITS(info.slot),
                "slots_used", VS_DIGITS(info.slots_used), "keeper", *info.keeper ? info.keeper : NULL, "path", info.path,
-               "connections", VS_DIGITS(ledger_open(app->ledger, VS_PROTOCOLS)), NULL);
+               "connections", VS_DIGITS(ledger_open(server->ledger, VS_PROTOCOLS)), NULL);
     }
 }
 
 void vs_namespace_close(struct vs_serving *serving, int i) {
-    close_gens(&serving->app.ns[i]);
+    close_gens(&serving->server.names.at[i]);
 }

@@ -53,7 +53,7 @@ static int read_sources(void *self, struct vs_policy_text *out, struct vs_policy
 }
 
 static void wake(void *self) {
-    vs_serve_wake(&((struct vs_serving *)self)->app);
+    vs_serve_wake(&((struct vs_serving *)self)->server);
 }
 
 bool vs_policies_wanted(const struct vs_serving *serving) {
@@ -64,25 +64,25 @@ bool vs_policies_wanted(const struct vs_serving *serving) {
 }
 
 int vs_policies_open(struct vs_serving *serving) {
-    struct vs_app *app = &serving->app;
+    struct vs_server *server = &serving->server;
     struct vesta_error err;
     if (!vs_policies_wanted(serving)) return VS_GO;
-    const char **names = calloc((size_t)app->ns_count, sizeof *names);
-    struct vesta_gen **gens = calloc((size_t)app->ns_count, sizeof *gens); /* they come one by one: start.c */
+    const char **names = calloc((size_t)server->names.count, sizeof *names);
+    struct vesta_gen **gens = calloc((size_t)server->names.count, sizeof *gens); /* they come one by one: start.c */
     if (!names || !gens) return vs_say("no memory"), free(names), free(gens), VS_FAILED;
     struct vs_control_opts opts = {.name = names,
-                                   .ns_count = app->ns_count,
+                                   .ns_count = server->names.count,
                                    .gen = gens,
                                    .sources = read_sources,
                                    .changed = wake,
                                    .self = serving};
-    for (int i = 0; i < app->ns_count; i++)
-        names[i] = app->ns[i].name;
+    for (int i = 0; i < server->names.count; i++)
+        names[i] = server->names.at[i].name;
     int rc = vs_control_open(&opts, &serving->control, &err);
     free(names);
     free(gens);
     if (rc != VESTA_OK) return vs_report(&err);
-    app->policies = vs_control_policies(serving->control);
+    server->above.policies = vs_control_policies(serving->control);
     return VS_GO;
 }
 

@@ -187,9 +187,9 @@ int vs_segments_prepare(struct vs_serving *serving) {
     serving->segments = segments;
     for (int i = 0; i < segments->row_count; i++)
         if (read_form(&segments->row[i]) != VS_GO) return VS_FAILED;
-    serving->app.tags_self = segments;
-    serving->app.tags_reread = reread;
-    serving->app.tags_status = get_status;
+    serving->server.tags.self = segments;
+    serving->server.tags.reread = reread;
+    serving->server.tags.status = get_status;
     return VS_GO;
 }
 
@@ -257,7 +257,7 @@ static void tell_kept(const struct vs_segments *segments, uint64_t kept, const c
 
 bool vs_segments_release(struct vs_serving *serving, int64_t until_us) {
     struct vs_segments *segments = serving->segments;
-    const struct vesta_clock *clock = serving->app.clock;
+    const struct vesta_clock *clock = serving->server.clock;
     if (!segments) return true;
     int64_t left_us = until_us - vs_monotonic_us();
     atomic_store(&segments->cut_us, clock->boot_us(clock->self) + (left_us > 0 ? left_us / 2 : 1));
@@ -290,7 +290,7 @@ void vs_segments_close(struct vs_serving *serving) {
         vesta_segment_close(segments->tag[i]->memory);
         vs_tag_free(segments->tag[i]);
     }
-    vs_tag_set_free(vs_tags_replace(&serving->app, NULL));
+    vs_tag_set_free(vs_tags_replace(&serving->server.tags, NULL));
     for (int i = 0; i < segments->row_count; i++) {
         free(segments->row[i].form);
         free(segments->row[i].zone);
@@ -306,7 +306,7 @@ void vs_segments_state(const struct vs_serving *serving) {
     struct vs_tags_status status;
     if (!segments) return;
     get_status(segments, &status);
-    const struct vs_tag_set *set = vs_tags_now(&segments->serving->app);
+    const struct vs_tag_set *set = vs_tags_now(&segments->serving->server.tags);
     vs_log(VS_LOG_INFO, "state of the tags", "tags", VS_DIGITS(set ? (int64_t)set->count : 0), "not_served",
            VS_DIGITS((int64_t)status.passed), "unread_tables", VS_DIGITS(status.unread), "why",
            status.unread > 0 ? status.unread_why : NULL, NULL);

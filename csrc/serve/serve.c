@@ -34,7 +34,7 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
             "admin.token in the config), or a unix socket, whose file mode decides who may connect",
             at->address);
     if (!at->is_reached || at->protocol == VS_ADMIN) return VS_GO;
-    if (at->protocol == VS_RESP && !serving->app.resp_password && !serving->config->clients)
+    if (at->protocol == VS_RESP && !serving->server.rules.resp_password && !serving->config->clients)
         return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
                         "or serve it on 127.0.0.1 or on unix:PATH",
                         at->address);
@@ -52,7 +52,7 @@ static void judge_hosts(struct vs_serving *serving) {
     for (int i = 0; i < serving->listener_count; i++)
         if (serving->listener[i].is_reached) is_reached[serving->listener[i].protocol] = true;
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
-        serving->app.judges_hosts[protocol] = !is_reached[protocol] || serving->app.host_count > 0;
+        serving->server.rules.judges_hosts[protocol] = !is_reached[protocol] || serving->server.rules.host_count > 0;
 }
 
 static int check_listeners(struct vs_serving *serving) {
@@ -96,10 +96,10 @@ static void write_trial(const struct vs_serving_listener *at, const char *name, 
  * the #, which no browser sends. */
 static void show_page(const struct vs_serving *serving, const struct vs_serving_listener *at) {
     const char *address = vs_address_plain(at->address), *port = strrchr(address, ':');
-    if (!serving->app.admin_token || !isatty(STDERR_FILENO) || strncmp(address, "unix:", 5) == 0) return;
+    if (!serving->server.rules.admin_token || !isatty(STDERR_FILENO) || strncmp(address, "unix:", 5) == 0) return;
     bool is_any = strncmp(address, "0.0.0.0:", 8) == 0 || strncmp(address, "[::]:", 5) == 0;
     fprintf(stderr, "the admin's page: %s://%s%s/#token=", at->is_secure ? "https" : "http", is_any ? "127.0.0.1" : "", is_any ? port : address);
-    for (const char *c = serving->app.admin_token; *c; c++)
+    for (const char *c = serving->server.rules.admin_token; *c; c++)
         fprintf(stderr, isalnum((unsigned char)*c) ? "%c" : "%%%02X", (unsigned char)*c);
     fputc('\n', stderr);
 }
@@ -118,8 +118,8 @@ static void tell_protocol(const struct vs_serving *serving, enum vs_protocol pro
         if (!first) first = at;
     }
     if (!first) return;
-    bool has_trial = protocol != VS_ADMIN && serving->app.ns_count > 0;
-    if (has_trial) write_trial(first, serving->app.ns[0].name, trial, sizeof trial);
+    bool has_trial = protocol != VS_ADMIN && serving->server.names.count > 0;
+    if (has_trial) write_trial(first, serving->server.names.at[0].name, trial, sizeof trial);
     vs_log(VS_LOG_INFO, sentences[protocol], "address", addresses, "try", has_trial ? trial : NULL, NULL);
     if (protocol == VS_ADMIN) show_page(serving, first);
 }
@@ -135,7 +135,7 @@ static void on_ready(void *self) {
 /* ------------------------------------------------------------------ the command */
 
 static int run(struct vs_serving *serving) {
-    struct vs_serve_opts opts = {.app = &serving->app,
+    struct vs_serve_opts opts = {.server = &serving->server,
                                  .listener_count = serving->listener_count,
                                  .threads = serving->threads,
                                  .keepers = vs_crews_keepers(&serving->crews),
@@ -155,7 +155,7 @@ static int run(struct vs_serving *serving) {
         opts.listener[i] = (struct vs_listener){at->protocol, at->fd, at->handed, at->is_secure};
     }
     vs_secure_use(serving, &opts);
-    serving->app.started_us = serving->app.clock->boot_us(serving->app.clock->self);
+    serving->server.monitor.started_us = serving->server.clock->boot_us(serving->server.clock->self);
     tzset(); /* localtime_r need not look: /transtime writes the server's zone */
     if (!vs_server_holders_begin(serving) || !(serving->start = vs_start_make(serving))) return vs_say("no memory"), VS_FAILED;
     int rc = vs_life_begin(serving);
@@ -190,7 +190,7 @@ static int begin_log_file(struct vs_serving *serving) {
     if (serving->log.path && vs_log_setup(&serving->log, &err) != VESTA_OK) return vs_report(&err);
     if (vs_log_begin(&err) != VESTA_OK) return vs_report(&err);
     if (serving->access_path && vs_access_open(serving->access_path, serving->log.format, serving->threads,
-                                               &serving->app.access, &err) != VESTA_OK)
+                                               &serving->server.monitor.access, &err) != VESTA_OK)
         return vs_report(&err);
     vs_tell_rights(serving);
     vs_secure_tell_rights(serving);
@@ -216,7 +216,7 @@ static int serve(struct vs_serving *serving) {
 static int run_serve(int argc, char **argv) {
     struct vs_serving *serving = calloc(1, sizeof *serving);
     if (!serving) return vs_say("no memory"), VS_FAILED;
-    serving->app.clock = vs_clock_system();
+    serving->server.clock = vs_clock_system();
     vs_ending_prepare();
     int rc = vs_flags_read(serving, argc, argv);
     if (rc == VS_GO) rc = vs_take_handed(serving);
@@ -228,10 +228,10 @@ static int run_serve(int argc, char **argv) {
         if (serving->ended_us) vs_ending_close(serving);
         vs_start_free(serving->start);
         vs_unbind_all(serving);
-        vs_namespaces_free(&serving->app);
+        vs_namespaces_free(&serving->server.names);
         vs_crews_free(&serving->crews);
-        ledger_free(serving->app.ledger);
-        vs_gate_free(serving->app.gate);
+        ledger_free(serving->server.ledger);
+        vs_gate_free(serving->server.gate);
         vs_secure_close(serving);
         vs_ending_log(serving);
     }

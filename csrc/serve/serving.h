@@ -59,7 +59,7 @@ struct vs_serving {
     struct vs_crews crews; /* who opens and closes which namespace */
     struct vs_segments *segments; /* NULL: the config has none */
     int64_t ended_us;             /* vs_monotonic_us when it was told to end; 0: it was not */
-    struct vs_app app;
+    struct vs_server server;
 };
 
 /* The command `vesta serve`. */
@@ -84,7 +84,7 @@ int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error 
 int vs_namespace_open_gen(struct vs_serving *serving, int ns, struct vesta_error *err);
 void vs_namespace_close(struct vs_serving *serving, int ns);
 /* Logs what is served; with a severity that is not heard, as a rule, where it is not told of one by one. */
-void vs_namespace_say(const struct vs_app *app, const struct vs_namespace *ns);
+void vs_namespace_say(const struct vs_server *server, const struct vs_namespace *ns);
 /* Logs how each namespace is, just now. */
 void vs_namespaces_state(const struct vs_serving *serving);
 
@@ -184,7 +184,7 @@ struct vs_seen {
 };
 
 /* Tells the log what has changed, if `tell`: why no ids are given, until when and what to do; what the keeper met. */
-void vs_watch_namespace(struct vs_app *app, struct vs_namespace *ns, struct vs_seen *seen, bool tell);
+void vs_watch_namespace(struct vs_server *server, struct vs_namespace *ns, struct vs_seen *seen, bool tell);
 
 /* ---- life.c */
 

@@ -54,7 +54,7 @@ static void give_up(struct vs_start *start, int rc) {
     pthread_mutex_lock(&start->lock);
     if (start->rc == VS_GO) start->rc = rc;
     pthread_mutex_unlock(&start->lock);
-    vs_serve_stop(&start->serving->app);
+    vs_serve_stop(&start->serving->server);
 }
 
 /* The last to settle says that the server is ready; where none can be served any more, it ends. */
@@ -102,14 +102,14 @@ int vs_start_waiting(struct vs_start *start) {
  * try again. */
 static bool is_last(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
-    bool last = !start->serving->segments && start->count[FAILED] == start->serving->app.ns_count - 1;
+    bool last = !start->serving->segments && start->count[FAILED] == start->serving->server.names.count - 1;
     pthread_mutex_unlock(&start->lock);
     return last;
 }
 
 /* No wait mends it.  The others are served; the server ends only if there is nothing else that it could serve. */
 static void fail(struct vs_start *start, int i, int rc, const char *text) {
-    struct vs_namespace *ns = &start->serving->app.ns[i];
+    struct vs_namespace *ns = &start->serving->server.names.at[i];
     vs_log(VS_LOG_ERROR, text, "namespace", ns->name, NULL);
     vs_namespace_set(ns, VS_NAMESPACE_REFUSED, text);
     if (is_last(start)) give_up(start, rc);
@@ -118,11 +118,12 @@ static void fail(struct vs_start *start, int i, int rc, const char *text) {
 
 /* Its ids can be read, and the others are served. */
 static void end(struct vs_start *start, int i, const char *text) {
-    struct vs_app *app = &start->serving->app;
+    struct vs_server *server = &start->serving->server;
     vs_log(VS_LOG_WARN, "a namespace has ended: its ids can be read, and no new ones are issued", "namespace",
-           app->ns[i].name, "why", text, NULL);
-    vs_namespace_set(&app->ns[i], VS_NAMESPACE_ENDED, text);
-    vs_namespace_seen(app, &app->ns[i], true); /* no server issues its ids, so it takes no balancer elsewhere */
+           server->names.at[i].name, "why", text, NULL);
+    vs_namespace_set(&server->names.at[i], VS_NAMESPACE_ENDED, text);
+    vs_namespace_seen(&server->names, &server->names.at[i],
+                      true); /* no server issues its ids, so it takes no balancer elsewhere */
     settle(start, i, FAILED);
 }
 
@@ -133,7 +134,7 @@ static bool is_too_late(struct vs_start *start, int i, const char *text) {
     char sentence[VS_NAMESPACE_WHY_MAX];
     if (ms_max == 0 || vs_monotonic_us() - start->from_us < ms_max * 1000) return false;
     snprintf(sentence, sizeof sentence, "%s: no worker number within %lld ms (--start-wait-ms): %.300s",
-             serving->app.ns[i].name, (long long)ms_max, text);
+             serving->server.names.at[i].name, (long long)ms_max, text);
     vs_log(VS_LOG_ERROR, sentence, NULL);
     give_up(start, VS_FAILED);
     return true;
@@ -166,7 +167,7 @@ static void fail_to_open(struct vs_start *start, int i, const struct vesta_error
 
 /* In a second, unless the operator does not want to wait for so long. */
 static int64_t try_again(struct vs_start *start, int i, const char *text) {
-    vs_namespace_set(&start->serving->app.ns[i], VS_NAMESPACE_OPENING, text);
+    vs_namespace_set(&start->serving->server.names.at[i], VS_NAMESPACE_OPENING, text);
     if (is_too_late(start, i, text)) return VS_THREADS_DONE;
     start->one[i].again_us = vs_monotonic_us() + RETRY_US;
     return LOOK_US;
@@ -179,7 +180,7 @@ static void tell_unproved(const struct vs_start *start, int i, const char *text)
     if (now_us - one->said_us < one->rest_us) return;
     one->said_us = now_us;
     one->rest_us = 2 * one->rest_us < PROGRESS_US_MAX ? 2 * one->rest_us : PROGRESS_US_MAX;
-    tell_waiting(&start->serving->app.ns[i], text);
+    tell_waiting(&start->serving->server.names.at[i], text);
 }
 
 /* Where the ids of a generation cannot be proved because its store is away, or was not told of it yet, that is waited for
@@ -198,7 +199,7 @@ static void wait_for_number(struct vs_start *start, int i);
 
 static int64_t open_generator(struct vs_start *start, int i) {
     struct vs_serving *serving = start->serving;
-    struct vs_namespace *ns = &serving->app.ns[i];
+    struct vs_namespace *ns = &serving->server.names.at[i];
     struct vesta_error err;
     if (vs_namespace_open_gen(serving, i, &err) == VESTA_OK) {
         if (serving->control) vs_control_enter(serving->control, i, ns->gen[VS_RESP]);
@@ -227,31 +228,31 @@ static int64_t open_namespace(void *self, int i) {
 
 /* Has the keeper's question answered; false: a policy wants no lease. */
 static bool is_wanted(const struct vs_serving *serving, int i, const struct vesta_pause *pause, char *why) {
-    const struct vs_policies *policies = &serving->app.policies;
+    const struct vs_policies *policies = &serving->server.above.policies;
     int64_t until_us;
     if (!serving->control) return true;
     if (pause->why == VESTA_CHOOSE)
-        (void)policies->judge(policies->self, i, serving->app.ns[i].gen[VS_RESP], pause, &until_us);
+        (void)policies->judge(policies->self, i, serving->server.names.at[i].gen[VS_RESP], pause, &until_us);
     return !vs_control_is_over(serving->control, i, why);
 }
 
 static void fail_as(struct vs_start *start, int i, const char *text) {
     char sentence[VS_NAMESPACE_WHY_MAX];
-    snprintf(sentence, sizeof sentence, "%s: %.400s", start->serving->app.ns[i].name, text);
+    snprintf(sentence, sizeof sentence, "%s: %.400s", start->serving->server.names.at[i].name, text);
     fail(start, i, VS_FAILED, sentence);
 }
 
 static void be_ready(struct vs_start *start, int i) {
-    struct vs_app *app = &start->serving->app;
-    vs_namespace_seen(app, &app->ns[i], true); /* before others look at it: serve/life.c */
-    vs_namespace_say(app, &app->ns[i]);
+    struct vs_server *server = &start->serving->server;
+    vs_namespace_seen(&server->names, &server->names.at[i], true); /* before others look at it: serve/life.c */
+    vs_namespace_say(server, &server->names.at[i]);
     settle(start, i, READY);
 }
 
 /* False: it waits no more. */
 static bool look_at(struct vs_start *start, struct waiter *w) {
     const struct vs_serving *serving = start->serving;
-    struct vesta_gen *gen = serving->app.ns[w->ns].gen[VS_RESP];
+    struct vesta_gen *gen = serving->server.names.at[w->ns].gen[VS_RESP];
     struct vesta_pause pause;
     char over[VS_OVER_MAX];
     uint64_t id;
@@ -280,7 +281,7 @@ static void tell_progress(struct vs_start *start, const struct waiter *w) {
     for (; w; w = w->next) {
         if (now_us - w->since_us < PROGRESS_US || !*w->text) continue;
         if (told < TELLS_MAX)
-            tell_waiting(&start->serving->app.ns[w->ns], w->text), told++;
+            tell_waiting(&start->serving->server.names.at[w->ns], w->text), told++;
         else
             more++;
     }
@@ -345,7 +346,7 @@ static void *see_to_waiters(void *self) {
 
 static void wait_for_number(struct vs_start *start, int i) {
     struct waiter *w = calloc(1, sizeof *w);
-    if (!w || vesta_keep(start->serving->app.ns[i].gen[VS_RESP]) != VESTA_OK) {
+    if (!w || vesta_keep(start->serving->server.names.at[i].gen[VS_RESP]) != VESTA_OK) {
         fail_as(start, i, "cannot start the keeper of the lease");
         free(w);
         return;
@@ -362,7 +363,7 @@ static void wait_for_number(struct vs_start *start, int i) {
 /* ------------------------------------------------------------------ begin and end */
 
 void vs_start_begin(struct vs_start *start) {
-    const struct vs_app *app = &start->serving->app;
+    const struct vs_server *server = &start->serving->server;
     start->from_us = start->said_us = vs_monotonic_us();
     start->rest_us = PROGRESS_US;
     if (start->serving->segments && !vs_segments_begin(start->serving)) {
@@ -370,15 +371,15 @@ void vs_start_begin(struct vs_start *start) {
         give_up(start, VS_FAILED);
         return;
     }
-    if (app->ns_count == 0) return;
+    if (server->names.count == 0) return;
     start->has_waiting = vs_thread_start(&start->waiting, see_to_waiters, start) == 0;
     start->threads = start->has_waiting ? vs_threads_start(&start->serving->crews, open_namespace, start) : NULL;
-    for (int i = 0; i < app->ns_count; i++)
+    for (int i = 0; i < server->names.count; i++)
         if (!start->threads || !vs_threads_began(start->threads, i)) fail(start, i, VS_FAILED, "cannot start a thread");
 }
 
 struct vs_start *vs_start_make(struct vs_serving *serving) {
-    size_t count = (size_t)serving->app.ns_count;
+    size_t count = (size_t)serving->server.names.count;
     struct vs_start *start = calloc(1, sizeof *start + count * sizeof start->at[0]);
     pthread_condattr_t monotonic;
     if (start) start->one = calloc(count + 1, sizeof *start->one);

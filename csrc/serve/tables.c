@@ -51,7 +51,7 @@ static int open_segment(struct vs_segments *segments, struct vs_tag_row *row, st
     }
     opts.form = conf->form;
     int rc = vesta_segment_open(&opts, is_dense ? &tag->memory : &tag->seg, err);
-    if (rc == VESTA_OK && !is_dense) vesta_segment_on_ready(tag->seg, wake_loops, &segments->serving->app);
+    if (rc == VESTA_OK && !is_dense) vesta_segment_on_ready(tag->seg, wake_loops, &segments->serving->server);
     return rc;
 }
 
@@ -103,7 +103,7 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
 
 /* Puts what is served now where the loops look, and `gone` with the set that was there aside. */
 static void publish(struct vs_segments *segments, struct vs_tag_retired *gone) {
-    struct vs_app *app = &segments->serving->app;
+    struct vs_server *server = &segments->serving->server;
     struct vs_tag_set *set = vs_tag_set_new(segments->tag, segments->tag_count);
     if (!set) { /* the old one stays, and so must its tags: they are found again when there is memory */
         vs_log(VS_LOG_ERROR, "no memory for the tags that are served: they stay as they were", NULL);
@@ -113,11 +113,11 @@ static void publish(struct vs_segments *segments, struct vs_tag_retired *gone) {
         free(gone);
         return;
     }
-    gone->set = vs_tags_replace(app, set);
+    gone->set = vs_tags_replace(&server->tags, set);
     gone->since_us = vs_monotonic_us();
     *segments->retired_end = gone;
     segments->retired_end = &gone->next;
-    vs_serve_wake(app); /* who waits for a tag that is gone is told */
+    vs_serve_wake(server); /* who waits for a tag that is gone is told */
     for (size_t i = 0; i < gone->count; i++)
         vs_log(VS_LOG_INFO, "a tag is gone", "tag", gone->tag[i]->name, "table",
                segments->row[gone->tag[i]->row].conf->table, NULL);
@@ -125,7 +125,7 @@ static void publish(struct vs_segments *segments, struct vs_tag_retired *gone) {
 
 static void add_to_gone(struct vs_segments *segments, const struct vs_tag_retired *retired) {
     for (size_t i = 0; i < retired->count; i++) {
-        struct vs_tag_total total = vs_tag_total(&segments->serving->app, retired->tag[i]);
+        struct vs_tag_total total = vs_tag_total(&segments->serving->server.monitor, retired->tag[i]);
         pthread_mutex_lock(&segments->lock);
         for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
             segments->status.gone_given[protocol] += total.given[protocol];
@@ -137,7 +137,7 @@ static void add_to_gone(struct vs_segments *segments, const struct vs_tag_retire
 /* In the order in which they were replaced: a tag may be in every set before the one that lacks it. */
 void vs_tags_sweep(struct vs_segments *segments) {
     struct vs_tag_retired *first;
-    while ((first = segments->retired) && vs_serve_passed(&segments->serving->app, first->since_us) &&
+    while ((first = segments->retired) && vs_serve_passed(&segments->serving->server, first->since_us) &&
            (!first->set || !vs_tags_are_held(first->set))) {
         segments->retired = first->next;
         if (!segments->retired) segments->retired_end = &segments->retired;
@@ -197,7 +197,7 @@ static int read_database(struct vs_segments *segments, const struct vs_tag_row *
     const struct vs_conf_segment *conf = row->conf;
     struct vs_store_opts opts = {.namespace_ = "default",
                                  .group = -1,
-                                 .clock = segments->serving->app.clock,
+                                 .clock = segments->serving->server.clock,
                                  .secret = conf->secret[i],
                                  .cut_us = &segments->cut_us};
     struct vs_tag_list list = {.count = 0};
@@ -241,9 +241,9 @@ static int read_names(struct vs_segments *segments, const struct vs_tag_row *row
 
 /* Why a name is not to be served from this row, or NULL. */
 static const char *reason_against(const struct vs_segments *segments, const struct vs_tag_row *row, const char *name) {
-    const struct vs_limits *limits = ledger_limits(segments->serving->app.ledger);
+    const struct vs_limits *limits = ledger_limits(segments->serving->server.ledger);
     bool needs_map = vs_conf_segment_is_any(row->conf);
-    if (vs_namespace_named(&segments->serving->app, name, strlen(name)))
+    if (vs_namespace_named(&segments->serving->server.names, name, strlen(name)))
         return "a namespace is called so: GET of that name would mean two things";
     if (take_place(segments) == VS_SERVED_TAGS_MAX) return "there are too many tags";
     if (needs_map && segments->found_count >= (size_t)limits->tags.found_max)
@@ -268,7 +268,7 @@ static bool is_news(struct vs_tag_row *row, const char *name) {
 
 /* Serves a name, or counts it as passed; says why where that is new. */
 static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, const char *name, uint64_t *passed) {
-    const struct vs_served_tag *there = vs_tag_named(vs_tags_now(&segments->serving->app), name, strlen(name));
+    const struct vs_served_tag *there = vs_tag_named(vs_tags_now(&segments->serving->server.tags), name, strlen(name));
     struct vesta_error err;
     if (!there) there = served_as(segments, name); /* it is new, and in no set yet */
     const char *why = there ? NULL : reason_against(segments, row, name);

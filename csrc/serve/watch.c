@@ -65,11 +65,11 @@ static void tell_refusals(const struct vs_namespace *ns, const struct vesta_info
 }
 
 /* One line when it begins, one for each other cause, one when it is over. */
-static void look_at_ids(struct vs_app *app, struct vs_namespace *ns, const struct vesta_info *info,
+static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const struct vesta_info *info,
                         struct vs_seen *seen) {
     struct vesta_pause pause = {.why = VESTA_FULL}, met;
-    bool ready = vs_namespace_is_ready(app, ns, &pause);
-    vs_namespace_seen(app, ns, ready || pause.why == VESTA_END);
+    bool ready = vs_namespace_is_ready(server, ns, &pause);
+    vs_namespace_seen(&server->names, ns, ready || pause.why == VESTA_END);
     uint64_t refused = vs_namespace_refused(ns, &met), before = seen->refused;
     bool fails = !ready || refused != before;
     int64_t now_us = vs_monotonic_us();
@@ -88,7 +88,7 @@ static void look_at_ids(struct vs_app *app, struct vs_namespace *ns, const struc
     }
 }
 
-void vs_watch_namespace(struct vs_app *app, struct vs_namespace *ns, struct vs_seen *seen, bool tell) {
+void vs_watch_namespace(struct vs_server *server, struct vs_namespace *ns, struct vs_seen *seen, bool tell) {
     struct vesta_info info;
     vesta_get_info(ns->gen[VS_RESP], &info);
     if (!seen->known) *seen = (struct vs_seen){.known = true, .worker = info.worker}; /* as it was when it settled */
@@ -99,5 +99,5 @@ void vs_watch_namespace(struct vs_app *app, struct vs_namespace *ns, struct vs_s
         vs_log(VS_LOG_INFO, "leased another worker number", "namespace", ns->name, "worker",
                VS_DIGITS((int64_t)seen->worker), NULL);
     look_at_keeper(ns->name, &info, &seen->news);
-    look_at_ids(app, ns, &info, seen);
+    look_at_ids(server, ns, &info, seen);
 }

@@ -33,7 +33,7 @@ bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol) {
 }
 
 bool vs_call_is_kept(const struct vs_call *call, const struct vs_session *session) {
-    return call->flags & VS_CALL_STATE && session->protocol == VS_HTTP && session->app->state_is_admins;
+    return call->flags & VS_CALL_STATE && session->protocol == VS_HTTP && session->server->rules.state_is_admins;
 }
 
 const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol protocol, struct vs_slice *rest) {

@@ -30,30 +30,30 @@ void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uin
 }
 
 /* One count of one loop. */
-static uint64_t value(const struct vs_app *app, int loop, const vs_count *of) {
-    size_t at = (size_t)((const char *)of - (const char *)app->counts[0]);
-    return atomic_load_explicit((const vs_count *)((const char *)app->counts[loop] + at), memory_order_relaxed);
+static uint64_t value(const struct vs_monitor *monitor, int loop, const vs_count *of) {
+    size_t at = (size_t)((const char *)of - (const char *)monitor->counts[0]);
+    return atomic_load_explicit((const vs_count *)((const char *)monitor->counts[loop] + at), memory_order_relaxed);
 }
 
-uint64_t vs_total(const struct vs_app *app, const vs_count *of) {
+uint64_t vs_total(const struct vs_monitor *monitor, const vs_count *of) {
     uint64_t sum = 0;
-    for (int i = 0; i < app->loop_count; i++)
-        sum += value(app, i, of);
+    for (int i = 0; i < monitor->loop_count; i++)
+        sum += value(monitor, i, of);
     return sum;
 }
 
-uint64_t vs_total_refused(const struct vs_app *app, int client) {
+uint64_t vs_total_refused(const struct vs_monitor *monitor, int client) {
     uint64_t sum = 0;
     for (int why = VS_CLIENT_REFUSED_REQUEST; why <= VS_CLIENT_REFUSED_PAUSE; why++)
-        sum += vs_total(app, &app->counts[0]->of_client[client][why]);
+        sum += vs_total(monitor, &monitor->counts[0]->of_client[client][why]);
     return sum;
 }
 
-uint64_t vs_served_by(const struct vs_app *app, int loop) {
+uint64_t vs_served_by(const struct vs_monitor *monitor, int loop) {
     uint64_t sum = 0;
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
-        uint64_t closed = value(app, loop, &app->counts[0]->closed[protocol]); /* first: never more than came */
-        sum += value(app, loop, &app->counts[0]->accepted[protocol]) - closed;
+        uint64_t closed = value(monitor, loop, &monitor->counts[0]->closed[protocol]); /* first: never more than came */
+        sum += value(monitor, loop, &monitor->counts[0]->accepted[protocol]) - closed;
     }
     return sum;
 }

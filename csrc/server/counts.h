@@ -59,10 +59,10 @@ extern const uint64_t vs_duration_us[VS_DURATIONS_MAX - 1];
 void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uint64_t us, uint64_t n);
 
 /* Adds up one count of all loops: `of` is that count's place in the first loop's. */
-uint64_t vs_total(const struct vs_app *app, const vs_count *of);
+uint64_t vs_total(const struct vs_monitor *monitor, const vs_count *of);
 /* How many requests of a client were refused, for whatever reason. */
-uint64_t vs_total_refused(const struct vs_app *app, int client);
+uint64_t vs_total_refused(const struct vs_monitor *monitor, int client);
 /* How many connections a loop serves. */
-uint64_t vs_served_by(const struct vs_app *app, int loop);
+uint64_t vs_served_by(const struct vs_monitor *monitor, int loop);
 
 #endif

@@ -9,12 +9,12 @@
 #include <stdio.h>
 
 struct vs_tag_set *vs_request_tags(struct vs_request *r) {
-    if (!r->tags) r->tags = r->session->multi ? r->session->multi->tags : vs_tags_now(r->session->app);
+    if (!r->tags) r->tags = r->session->multi ? r->session->multi->tags : vs_tags_now(&r->session->server->tags);
     return r->tags;
 }
 
 bool vs_request_find(struct vs_request *r, struct vs_slice name) {
-    struct vs_namespace *ns = vs_namespace_named(r->session->app, name.at, name.length);
+    struct vs_namespace *ns = vs_namespace_named(&r->session->server->names, name.at, name.length);
     struct vs_served_tag *tag = ns || !name.at ? NULL : vs_tag_named(vs_request_tags(r), name.at, name.length);
     if (ns) vs_request_turn(r, ns);
     if (tag) r->tag = tag;
@@ -26,9 +26,9 @@ static struct vs_slice name_of(const struct vs_request *r) {
 }
 
 /* A name that a table may turn out to have is not unknown. */
-static bool is_unread(struct vs_app *app, struct vs_tags_status *status) {
+static bool is_unread(struct vs_server *server, struct vs_tags_status *status) {
     status->unread = 0, status->is_reading = false;
-    if (app->tags_status) app->tags_status(app->tags_self, status);
+    if (server->tags.status) server->tags.status(server->tags.self, status);
     return status->unread > 0;
 }
 
@@ -40,10 +40,10 @@ static enum vs_reply_state refuse_unread(struct vs_request *r, const struct vs_t
 }
 
 static enum vs_reply_state refuse_unknown(struct vs_request *r, struct vs_slice name) {
-    struct vs_app *app = r->session->app;
+    struct vs_server *server = r->session->server;
     const struct vs_tag_set *tags = vs_request_tags(r);
-    size_t count = (size_t)app->ns_count + (tags ? tags->count : 0);
-    const char *first = app->ns_count > 0 ? app->ns[0].name : count > 0 ? tags->at[0]->name : "";
+    size_t count = (size_t)server->names.count + (tags ? tags->count : 0);
+    const char *first = server->names.count > 0 ? server->names.at[0].name : count > 0 ? tags->at[0]->name : "";
     if (!name.at)
         return vs_refuse(r, "unknown_name", "a name is needed: this server has tags and no namespace%s%s%s",
                          count > 0 ? ", such as '" : "", first, count > 0 ? "'" : "");
@@ -70,11 +70,11 @@ static enum vs_reply_state refuse_closed(struct vs_request *r) {
 enum vs_reply_state vs_request_not_entered(struct vs_request *r) {
     struct vs_tags_status status;
     if (r->waits_for == VS_FOR_OPENING) return refuse_closed(r);
-    return is_unread(r->session->app, &status) ? refuse_unread(r, &status) : refuse_unknown(r, name_of(r));
+    return is_unread(r->session->server, &status) ? refuse_unread(r, &status) : refuse_unknown(r, name_of(r));
 }
 
 bool vs_request_is_lost(struct vs_request *r) {
-    const struct vs_tag_set *now = vs_tags_now(r->session->app);
+    const struct vs_tag_set *now = vs_tags_now(&r->session->server->tags);
     if (!r->tag || r->session->multi || now == r->tags) return false;
     if (vs_tag_named(now, r->tag->name, r->tag->name_length)) return false;
     refuse_unknown(r, (struct vs_slice){r->tag->name, r->tag->name_length});
@@ -86,7 +86,7 @@ static enum vs_reply_state enter(struct vs_request *r);
 /* A transaction waits for no table, since it has the tags that it began with. */
 static enum vs_reply_state not_found(struct vs_request *r) {
     struct vs_tags_status status;
-    if (!name_of(r).at || !is_unread(r->session->app, &status)) return refuse_unknown(r, name_of(r));
+    if (!name_of(r).at || !is_unread(r->session->server, &status)) return refuse_unknown(r, name_of(r));
     if (status.is_reading && !r->session->multi) return vs_wait_for(r, VS_FOR_TABLES, enter);
     return refuse_unread(r, &status);
 }
@@ -100,7 +100,7 @@ static enum vs_reply_state not_open(struct vs_request *r) {
 
 static bool is_used_up(struct vs_request *r) {
     struct vesta_error err;
-    if (!r->tag->form || r->session->multi || !vs_tag_is_used_up(r->tag, r->session->app->clock, &err)) return false;
+    if (!r->tag->form || r->session->multi || !vs_tag_is_used_up(r->tag, r->session->server->clock, &err)) return false;
     vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
     return true;
 }

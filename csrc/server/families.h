@@ -18,7 +18,7 @@
 #endif
 
 /* clang-format off: a row is no statement */
-VALUE(vesta_namespaces, m->app->ns_count, GAUGE, ALWAYS, "Namespaces that are served")
+VALUE(vesta_namespaces, m->server->names.count, GAUGE, ALWAYS, "Namespaces that are served")
 FAMILY(vesta_namespaces_unready, vs_put_unready, GAUGE, ALWAYS, "Namespaces of which a request for an id would be refused")
 FAMILY(vesta_ids_issued_total, vs_put_issued, COUNTER, ALWAYS, "Ids given")
 FAMILY(vesta_pauses_total, vs_put_pauses, COUNTER, ALWAYS, "Requests that met a pause, by reason")
@@ -55,14 +55,17 @@ COUNT_OF_NET(vesta_proxy_headers_total, net.headers, HEADER, COUNTER, "PROXY hea
 COUNT(vesta_share_waits_total, held, SHARE, COUNTER, "Requests that waited for a share, by whose")
 COUNT(vesta_share_refusals_total, over, SHARE, COUNTER, "Requests refused because a share was used up, by whose")
 FAMILY(vesta_connections_limit, put_limits, GAUGE, ALWAYS, "Connections that a protocol, or one address at it, may have")
-VALUE(vesta_connections_total_limit, ledger_limits(m->app->ledger)->connections_max, GAUGE, ALWAYS, "Connections that the HTTP and Redis protocols may have together")
+VALUE(vesta_connections_total_limit, ledger_limits(m->server->ledger)->connections_max, GAUGE, ALWAYS,
+      "Connections that the HTTP and Redis protocols may have together")
 COUNT(vesta_connections_shed_total, shed, PROTO, COUNTER, "Connections closed because clients held too much memory")
 COUNT_OF_NET(vesta_accept_rests_total, net.rests, NONE, COUNTER, "Times that new connections had to wait for a file descriptor")
-VALUE(vesta_access_log_lost_total, vs_access_lost(m->app->access), COUNTER, OF_ACCESS, "Lines of the access log that were lost")
+VALUE(vesta_access_log_lost_total, vs_access_lost(m->server->monitor.access), COUNTER, OF_ACCESS,
+      "Lines of the access log that were lost")
 COUNT_OF_NET(vesta_tls_handshakes_total, net.shakes, SHAKE, COUNTER, "TLS handshakes, by what became of them")
 FAMILY(vesta_tls_certificate_expiry_timestamp_seconds, put_tls_expiry, GAUGE, ALWAYS, "Time at which the certificate expires")
-VALUE(vesta_client_memory_bytes, ledger_memory(m->app->ledger), GAUGE, ALWAYS, "Memory held for clients")
-VALUE(vesta_client_memory_limit_bytes, ledger_limits(m->app->ledger)->memory_max, GAUGE, ALWAYS, "Limit of the memory held for clients")
+VALUE(vesta_client_memory_bytes, ledger_memory(m->server->ledger), GAUGE, ALWAYS, "Memory held for clients")
+VALUE(vesta_client_memory_limit_bytes, ledger_limits(m->server->ledger)->memory_max, GAUGE, ALWAYS,
+      "Limit of the memory held for clients")
 COUNT(vesta_waiting_requests, waiting, NONE, GAUGE, "Requests that wait for an id")
 FAMILY(vesta_policy_calls_total, put_calls, COUNTER, OF_POLICIES, "Calls of policies")
 FAMILY(vesta_policy_duration_seconds, put_call_durations, SUMMARY, OF_POLICIES, "Time spent in calls of policies")
@@ -79,7 +82,8 @@ VALUE(process_resident_memory_bytes, m->process.resident_bytes, GAUGE, ALWAYS, "
 VALUE(process_virtual_memory_bytes, m->process.virtual_bytes, GAUGE, ALWAYS, "Virtual memory")
 VALUE(process_open_fds, m->process.open_fds, GAUGE, ALWAYS, "Open file descriptors")
 VALUE(process_max_fds, m->process.max_fds, GAUGE, ALWAYS, "Limit of open file descriptors")
-VALUE(vesta_reserved_fds, ledger_limits(m->app->ledger)->reserved, GAUGE, ALWAYS, "File descriptors that are reserved, and not for clients")
+VALUE(vesta_reserved_fds, ledger_limits(m->server->ledger)->reserved, GAUGE, ALWAYS,
+      "File descriptors that are reserved, and not for clients")
 /* clang-format on */
 
 #undef COUNT

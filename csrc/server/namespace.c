@@ -33,15 +33,15 @@ bool vs_namespace_has_ended(const struct vs_namespace *ns, char why[VS_NAMESPACE
     return true;
 }
 
-static bool is_lent(const struct vs_app *app, const struct vs_namespace *ns, const struct vesta_pause *pause) {
-    const struct vs_policies *policies = &app->policies;
-    return policies->lends && policies->lends(policies->self, (int)(ns - app->ns), ns->gen[VS_RESP], pause);
+static bool is_lent(const struct vs_server *server, const struct vs_namespace *ns, const struct vesta_pause *pause) {
+    const struct vs_policies *policies = &server->above.policies;
+    return policies->lends && policies->lends(policies->self, (int)(ns - server->names.at), ns->gen[VS_RESP], pause);
 }
 
-bool vs_namespace_is_ready(const struct vs_app *app, const struct vs_namespace *ns, struct vesta_pause *pause) {
+bool vs_namespace_is_ready(const struct vs_server *server, const struct vs_namespace *ns, struct vesta_pause *pause) {
     *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* it may have opened by the time that somebody tells of it */
     if (!vs_namespace_is_open(ns)) return false;
-    if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK || is_lent(app, ns, pause)) return true;
+    if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK || is_lent(server, ns, pause)) return true;
     /* when the keeper will have got a lease, or whether, nobody knows; a holder at rest has one, and room in it */
     return !vs_pause_wakes_keeper(pause->why) && vs_pause_step_us(pause, ns->wait_us_max) >= 0;
 }

@@ -123,6 +123,7 @@ void vs_unrefuse(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_refuse_memory(struct vs_request *r) {
-    return vs_refuse(r, "overloaded", "your part of the memory for clients (%lld MiB) is used up: read your replies, or try again later",
-                     (long long)(ledger_limits(r->session->app->ledger)->memory_max >> 20));
+    return vs_refuse(r, "overloaded",
+                     "your part of the memory for clients (%lld MiB) is used up: read your replies, or try again later",
+                     (long long)(ledger_limits(r->session->server->ledger)->memory_max >> 20));
 }

@@ -143,8 +143,8 @@ static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns
 
 /* The queue of those that wait for an id of the same namespace or tag. */
 static inline int vs_request_queue(const struct vs_request *r) {
-    const struct vs_app *app = r->session->app;
-    return VS_QUEUE_OF_IDS + (r->tag ? app->ns_count + r->tag->place : (int)(r->ns - app->ns));
+    const struct vs_server *server = r->session->server;
+    return VS_QUEUE_OF_IDS + (r->tag ? server->names.count + r->tag->place : (int)(r->ns - server->names.at));
 }
 
 /* Whose doing a failure is. */
@@ -156,7 +156,7 @@ void vs_shares_took(struct vs_request *request, uint64_t n); /* shares.h */
 static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
     struct vs_scratch *scratch = r->session->scratch;
     vs_add(r->tag ? &r->tag->counts[scratch->loop].given[r->protocol]
-                  : &scratch->counts->ns[r->ns - r->session->app->ns].ids[r->protocol],
+                  : &scratch->counts->ns[r->ns - r->session->server->names.at].ids[r->protocol],
            n);
     vs_add(&scratch->counts->of_client[r->session->grant.count][VS_CLIENT_IDS], n);
     if (!r->tag) scratch->unlooked += n;

@@ -28,21 +28,21 @@ struct served {
     uint64_t told_address[VS_PROTOCOLS]; /* of those turned away, which had too many from one address */
 };
 
-static struct vs_app *app_of(const struct vs_scratch *scratch) {
-    return scratch->opts->app;
+static struct vs_server *server_of(const struct vs_scratch *scratch) {
+    return scratch->opts->server;
 }
 
 /* ------------------------------------------------------------------ connections */
 
 static void count_turned(struct vs_scratch *scratch, int kind, enum vs_turned why, const struct vs_peer *peer) {
     vs_add(&scratch->counts->turned[kind][why], 1);
-    vs_roster_note(app_of(scratch), scratch->loop, VS_LAST_TURNED + kind, peer);
+    vs_roster_note(server_of(scratch), scratch->loop, VS_LAST_TURNED + kind, peer);
 }
 
 static bool session_admit(void *of, void *loop, int kind, const struct vs_peer *peer, bool is_proxied) {
     struct vs_session *s = of;
     struct vs_scratch *scratch = loop;
-    enum vs_turned why = ledger_enter(app_of(scratch)->ledger, &s->entry, (enum vs_protocol)kind, peer, is_proxied);
+    enum vs_turned why = ledger_enter(server_of(scratch)->ledger, &s->entry, (enum vs_protocol)kind, peer, is_proxied);
     if (why == VS_LET_IN) return true;
     vs_add(&scratch->counts->accepted[kind], 1);
     count_turned(scratch, kind, why, peer);
@@ -52,7 +52,7 @@ static bool session_admit(void *of, void *loop, int kind, const struct vs_peer *
 
 static bool session_rename(void *of, const struct vs_peer *peer) {
     struct vs_session *s = of;
-    if (ledger_name(s->app->ledger, &s->entry, peer, s->scratch->now_us)) return true;
+    if (ledger_name(s->server->ledger, &s->entry, peer, s->scratch->now_us)) return true;
     count_turned(s->scratch, (int)s->protocol, VS_TURNED_ADDRESS, peer);
     return false;
 }
@@ -60,9 +60,9 @@ static bool session_rename(void *of, const struct vs_peer *peer) {
 static void session_begin(void *of, void *loop, struct net_conn *conn, int fd) {
     struct vs_session *s = of;
     struct vs_scratch *scratch = loop;
-    struct vs_app *app = app_of(scratch);
+    struct vs_server *server = server_of(scratch);
     s->conn = conn;
-    s->app = app;
+    s->server = server;
     s->scratch = scratch;
     s->protocol = (enum vs_protocol)net_kind(conn);
     s->peer = net_peer(conn);
@@ -70,9 +70,10 @@ static void session_begin(void *of, void *loop, struct net_conn *conn, int fd) {
     s->local = s->peer->family == 0 && !s->proxied;
     s->secure = net_is_secure(conn);
     s->draining = scratch->draining;
-    s->began_us = app->clock->boot_us(app->clock->self);
+    s->began_us = server->clock->boot_us(server->clock->self);
     s->stranger_ms = (uint64_t)scratch->now_us / 1000;
-    s->id = atomic_fetch_add_explicit(&app->clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
+    s->id =
+        atomic_fetch_add_explicit(&server->monitor.clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
     vs_roster_enter(s, fd);
     vs_rights_begin(s);
     vs_add(&scratch->counts->accepted[s->protocol], 1);
@@ -147,7 +148,7 @@ static bool has_said_no_password(struct vs_session *s, uint64_t now_ms) {
 static bool session_look(void *of, uint64_t now_ms, struct vs_out *out) {
     struct vs_session *s = of;
     if (has_said_no_password(s, now_ms) || (s->viewer && !vs_rights_watches(s))) return false;
-    if (out) vs_feed_put(s->app->feed, s->app, s->viewer, out);
+    if (out) vs_feed_put(s->server->monitor.feed, s->server, s->viewer, out);
     return true;
 }
 
@@ -157,7 +158,7 @@ void vs_session_end(struct vs_session *s) {
     vs_multi_end(s);
     vs_listing_end(s);
     access_grant_end(&s->grant);
-    if (s->viewer) vs_feed_leave(s->app->feed, s->viewer);
+    if (s->viewer) vs_feed_leave(s->server->monitor.feed, s->viewer);
     s->viewer = NULL;
 }
 
@@ -170,7 +171,7 @@ static void session_leave(void *of) {
     assert(s->entry.bytes == 0);
     free((char *)s->certified);
     vs_add(&s->scratch->counts->closed[s->protocol], 1);
-    ledger_leave(s->app->ledger, &s->entry, s->scratch->now_us);
+    ledger_leave(s->server->ledger, &s->entry, s->scratch->now_us);
 }
 
 static bool session_take(void *of, size_t bytes) {
@@ -183,13 +184,13 @@ static void session_give(void *of, size_t bytes) {
 
 static bool session_is_short(void *of) {
     struct vs_session *s = of;
-    return s->entry.bytes > 0 && ledger_is_short(s->app->ledger, &s->entry);
+    return s->entry.bytes > 0 && ledger_is_short(s->server->ledger, &s->entry);
 }
 
 static void session_shed(void *loop, int kind, const struct vs_peer *peer) {
     struct vs_scratch *scratch = loop;
     vs_add(&scratch->counts->shed[kind], 1);
-    if (peer) vs_roster_note(app_of(scratch), scratch->loop, VS_LAST_SHED, peer);
+    if (peer) vs_roster_note(server_of(scratch), scratch->loop, VS_LAST_SHED, peer);
 }
 
 static int session_unfinished(void *of, int change) {
@@ -203,12 +204,12 @@ static struct ledger_memory *shaking(struct vs_scratch *scratch, bool is_first) 
 
 static bool session_take_shake(void *loop, bool is_first, size_t bytes) {
     struct vs_scratch *scratch = loop;
-    return ledger_hold_apart(app_of(scratch)->ledger, shaking(scratch, is_first), bytes);
+    return ledger_hold_apart(server_of(scratch)->ledger, shaking(scratch, is_first), bytes);
 }
 
 static void session_give_shake(void *loop, bool is_first, size_t bytes) {
     struct vs_scratch *scratch = loop;
-    ledger_release_apart(app_of(scratch)->ledger, shaking(scratch, is_first), bytes);
+    ledger_release_apart(server_of(scratch)->ledger, shaking(scratch, is_first), bytes);
 }
 
 /* ------------------------------------------------------------------ the last reply */
@@ -247,14 +248,14 @@ static void session_refuse(void *of, int kind, enum net_refusal why, int detail,
 
 /* ------------------------------------------------------------------ telling */
 
-static uint64_t turned(const struct vs_app *app, enum vs_protocol protocol, enum vs_turned why) {
-    return vs_total(app, &app->counts[0]->turned[protocol][why]);
+static uint64_t turned(const struct vs_server *server, enum vs_protocol protocol, enum vs_turned why) {
+    return vs_total(&server->monitor, &server->monitor.counts[0]->turned[protocol][why]);
 }
 
 /* The address to which it happened last. */
 static const char *last_address(struct served *served, int what, char buf[VS_PEER_TEXT_MAX]) {
     struct vs_peer peer = {.family = 0};
-    return vs_roster_last(served->opts->app, what, &peer) ? vs_peer_host(&peer, buf) : NULL;
+    return vs_roster_last(served->opts->server, what, &peer) ? vs_peer_host(&peer, buf) : NULL;
 }
 
 /* One event a protocol: the log takes each sentence once a second at most. */
@@ -264,39 +265,40 @@ static void tell_turned(struct served *served, enum vs_protocol protocol, uint64
         [VS_RESP] = "clients of the Redis protocol were turned away: there are too many connections",
         [VS_HTTP] = "HTTP clients were turned away: there are too many connections",
         [VS_ADMIN] = "clients of the admin routes were turned away: there are too many connections"};
-    const struct vs_app *app = served->opts->app;
-    const struct vs_limits *limits = ledger_limits(app->ledger);
-    uint64_t address = turned(app, protocol, VS_TURNED_ADDRESS), proto = turned(app, protocol, VS_TURNED_PROTO),
-             all = turned(app, protocol, VS_TURNED_TOTAL), *was = &served->told_address[protocol],
+    const struct vs_server *server = served->opts->server;
+    const struct vs_limits *limits = ledger_limits(server->ledger);
+    uint64_t address = turned(server, protocol, VS_TURNED_ADDRESS), proto = turned(server, protocol, VS_TURNED_PROTO),
+             all = turned(server, protocol, VS_TURNED_TOTAL), *was = &served->told_address[protocol],
              more = net_untold(&served->told_turned[protocol], address + proto + all, now_ms);
     if (more == 0) return;
     vs_log(VS_LOG_WARN, sentences[protocol], "turned_away", VS_DIGITS((int64_t)more), "of_one_address",
            VS_DIGITS((int64_t)(address - *was)), "limit_of_one_address", VS_DIGITS(limits->of_address[protocol]),
-           "connections", VS_DIGITS(ledger_open(app->ledger, protocol)), "limit",
+           "connections", VS_DIGITS(ledger_open(server->ledger, protocol)), "limit",
            VS_DIGITS(limits->proto_max[protocol]), "limit_over_tcp", VS_DIGITS(limits->tcp_max[protocol]),
            "limit_of_all", VS_DIGITS(limits->connections_max), "last_address",
            last_address(served, VS_LAST_TURNED + (int)protocol, last), NULL);
     *was = address;
 }
 
-static uint64_t total_shed(const struct vs_app *app) {
+static uint64_t total_shed(const struct vs_server *server) {
     uint64_t sum = 0;
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
-        sum += vs_total(app, &app->counts[0]->shed[protocol]);
+        sum += vs_total(&server->monitor, &server->monitor.counts[0]->shed[protocol]);
     return sum;
 }
 
 static void tell_full(struct served *served, uint64_t now_ms) {
-    const struct vs_app *app = served->opts->app;
+    const struct vs_server *server = served->opts->server;
     char last[VS_PEER_TEXT_MAX];
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
         tell_turned(served, (enum vs_protocol)protocol, now_ms);
-    uint64_t shed = net_untold(&served->told_shed, total_shed(app), now_ms);
+    uint64_t shed = net_untold(&served->told_shed, total_shed(server), now_ms);
     if (shed)
         vs_log(VS_LOG_WARN, "connections were closed: clients held too much memory", "closed", VS_DIGITS((int64_t)shed),
-               "memory_mib", VS_DIGITS(ledger_limits(app->ledger)->memory_max >> 20), "last_address",
+               "memory_mib", VS_DIGITS(ledger_limits(server->ledger)->memory_max >> 20), "last_address",
                last_address(served, VS_LAST_SHED, last), NULL);
-    uint64_t rests = net_untold(&served->told_rests, vs_total(app, &app->counts[0]->net.rests), now_ms);
+    uint64_t rests =
+        net_untold(&served->told_rests, vs_total(&server->monitor, &server->monitor.counts[0]->net.rests), now_ms);
     if (rests)
         vs_log(VS_LOG_WARN, "new connections had to wait: this process or this machine has run out of file descriptors",
                "rests", VS_DIGITS((int64_t)rests), NULL);
@@ -306,26 +308,26 @@ static void tell_full(struct served *served, uint64_t now_ms) {
 
 /* Date needs the time: the clock is asked twice a second, and not by requests. */
 static void tell_time(struct vs_scratch *scratch) {
-    const struct vesta_clock *clock = app_of(scratch)->clock;
+    const struct vesta_clock *clock = server_of(scratch)->clock;
     vs_http_tick(&scratch->http, clock->unix_us(clock->self) / 1000000);
 }
 
 static bool served_loop(void *self, int index, struct net_loop *loop, void **of, struct net_quantum **quantum,
                         struct net_counts **counts) {
     struct served *served = self;
-    struct vs_app *app = served->opts->app;
+    struct vs_server *server = served->opts->server;
     struct vs_scratch *scratch = calloc(1, sizeof *scratch);
     if (!scratch) return false;
     served->scratch[index] = scratch;
-    if (!vs_scratch_make(scratch, app)) return false;
+    if (!vs_scratch_make(scratch, server->names.count)) return false;
     scratch->served = served;
     scratch->opts = served->opts;
     scratch->net = loop;
     scratch->loop = index;
     scratch->shaking.divisor = served->opts->threads; /* so that all of them together may hold as much as they leave free */
     tell_time(scratch);
-    app->counts[index] = scratch->counts;
-    app->loop_count = index + 1;
+    server->monitor.counts[index] = scratch->counts;
+    server->monitor.loop_count = index + 1;
     *of = scratch;
     *quantum = &scratch->quantum;
     *counts = &scratch->counts->net;
@@ -357,16 +359,16 @@ static void end_if_asked(void *of, struct net_conn *conn) {
 
 static void served_woken(void *loop) {
     struct vs_scratch *scratch = loop;
-    if (vs_roster_is_to_end(app_of(scratch), scratch->loop)) net_each(scratch->net, end_if_asked);
+    if (vs_roster_is_to_end(server_of(scratch)->monitor.roster, scratch->loop)) net_each(scratch->net, end_if_asked);
     vs_waiters_retry_all(scratch);
 }
 
 static void served_sweep(void *loop, uint64_t now_ms) {
     struct vs_scratch *scratch = loop;
-    struct vs_app *app = app_of(scratch);
+    struct vs_server *server = server_of(scratch);
     tell_time(scratch);
     if (scratch->loop != 0) return;
-    vs_history_look(app->history, app);
+    vs_history_look(server->monitor.history, server);
     tell_full(scratch->served, now_ms);
 }
 
@@ -440,7 +442,7 @@ static int make_ledger(const struct vs_serve_opts *opts, struct vesta_error *err
     vs_process_measure(&usage);
     struct vs_plan plan = {.open = (int)usage.open_fds,
                            .threads = opts->threads,
-                           .namespaces = opts->app->ns_count,
+                           .namespaces = opts->server->names.count,
                            .keepers = opts->keepers};
     for (int i = 0; i < opts->listener_count; i++) {
         plan.listeners[opts->listener[i].protocol]++;
@@ -448,54 +450,56 @@ static int make_ledger(const struct vs_serve_opts *opts, struct vesta_error *err
     }
     int rc = vs_limits_fit(&limits, &plan, err);
     if (rc != VESTA_OK) return rc;
-    struct vs_accounts *accounts = opts->app->gate ? vs_gate_hold(opts->app->gate) : NULL;
-    opts->app->ledger = ledger_new(&limits);
-    if (opts->app->ledger && accounts) ledger_set(opts->app->ledger, accounts, vs_monotonic_us());
+    struct vs_accounts *accounts = opts->server->gate ? vs_gate_hold(opts->server->gate) : NULL;
+    opts->server->ledger = ledger_new(&limits);
+    if (opts->server->ledger && accounts) ledger_set(opts->server->ledger, accounts, vs_monotonic_us());
     vs_accounts_let(accounts);
-    if (!opts->app->ledger) return vs_fail(err, VESTA_ENOMEM, "no memory for %d connections", limits.connections_max);
+    if (!opts->server->ledger)
+        return vs_fail(err, VESTA_ENOMEM, "no memory for %d connections", limits.connections_max);
     tell_limits(&limits);
     return VESTA_OK;
 }
 
-static void free_monitor(struct vs_app *app) {
-    vs_feed_free(app->feed);
-    vs_history_free(app->history);
-    vs_roster_free(app->roster);
-    app->feed = NULL;
-    app->history = NULL;
-    app->roster = NULL;
+static void free_monitor(struct vs_server *server) {
+    vs_feed_free(server->monitor.feed);
+    vs_history_free(server->monitor.history);
+    vs_roster_free(server->monitor.roster);
+    server->monitor.feed = NULL;
+    server->monitor.history = NULL;
+    server->monitor.roster = NULL;
 }
 
-static int make_monitor(struct vs_app *app, int loops, struct vesta_error *err) {
-    app->feed = vs_feed_new();
-    app->history = vs_history_new(app->ns_count);
-    app->roster = vs_roster_new(loops);
-    return app->feed && app->history && app->roster ? VESTA_OK
-                                                    : vs_fail(err, VESTA_ENOMEM, "no memory for the admin's view");
+static int make_monitor(struct vs_server *server, int loops, struct vesta_error *err) {
+    server->monitor.feed = vs_feed_new();
+    server->monitor.history = vs_history_new(server->names.count);
+    server->monitor.roster = vs_roster_new(loops);
+    return server->monitor.feed && server->monitor.history && server->monitor.roster
+               ? VESTA_OK
+               : vs_fail(err, VESTA_ENOMEM, "no memory for the admin's view");
 }
 
 void vs_serve_hold_signals(void) {
     net_hold_signals();
 }
 
-void vs_serve_wake(struct vs_app *app) {
-    net_wake(&app->net);
+void vs_serve_wake(struct vs_server *server) {
+    net_wake(&server->net);
 }
 
-void vs_serve_stop(struct vs_app *app) {
-    net_stop(&app->net);
+void vs_serve_stop(struct vs_server *server) {
+    net_stop(&server->net);
 }
 
-bool vs_serve_passed(struct vs_app *app, int64_t since_us) {
-    return net_passed(&app->net, since_us);
+bool vs_serve_passed(struct vs_server *server, int64_t since_us) {
+    return net_passed(&server->net, since_us);
 }
 
-bool vs_serve_alive(struct vs_app *app, int64_t within_ms) {
-    return net_alive(&app->net, within_ms);
+bool vs_serve_alive(struct vs_server *server, int64_t within_ms) {
+    return net_alive(&server->net, within_ms);
 }
 
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
-    struct vs_app *app = opts->app;
+    struct vs_server *server = opts->server;
     struct served served = {.opts = opts};
     struct net_opts net = {.calls = &served_calls,
                            .self = &served,
@@ -521,10 +525,10 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
     }
     memcpy(net.idle_ms, opts->idle_ms, sizeof net.idle_ms);
     int rc = make_ledger(opts, err);
-    if (rc == VESTA_OK) rc = make_monitor(app, opts->threads, err);
-    if (rc == VESTA_OK) rc = net_serve(&net, &app->net, err);
-    app->loop_count = 0;
-    free_monitor(app);
+    if (rc == VESTA_OK) rc = make_monitor(server, opts->threads, err);
+    if (rc == VESTA_OK) rc = net_serve(&net, &server->net, err);
+    server->monitor.loop_count = 0;
+    free_monitor(server);
     for (int i = 0; i < opts->threads; i++) {
         if (served.scratch[i]) vs_scratch_free(served.scratch[i]);
         free(served.scratch[i]);

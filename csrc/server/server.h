@@ -108,29 +108,28 @@ struct vs_tags_status {
     char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* of the first, as a whole sentence */
 };
 
-/* What every loop and connection shares.  Read-only while the loops run, but for the counters. */
-struct vs_app {
-    struct vs_namespace *ns; /* names/names.c's; the first is meant where a request names none */
-    int ns_count;
-    struct vs_table names; /* from a name to its index */
+/* The namespaces, and which has a name; names/names.c's. */
+struct vs_names {
+    struct vs_namespace *at; /* the first is meant where a request names none */
+    int count;
+    struct vs_table by_name; /* from a name to its index */
     atomic_int others_ready; /* of those that are not told of one by one, when they were looked at last */
-    struct vs_tag_set *_Atomic tags; /* tags.c's; NULL: none were ever served */
-    void (*tags_reread)(
-        void *self); /* has the tables of tags read now; as the next, NULL: the config has no segments */
-    void (*tags_status)(void *self, struct vs_tags_status *status);
-    void *tags_self;
-    /* appends, as members of an object, who holds which number of a namespace; with `seen`, only what is news since,
-     * and false where nothing is; never waits for the store; NULL: not known here */
-    bool (*holders)(void *self, int ns, struct vs_holders_seen *seen, struct vs_out *out);
-    void *holders_self;
-    void (*tls_status)(void *self, struct vs_tls_status *status); /* NULL: TLS is spoken nowhere */
-    void *tls_self;
-    struct vs_policies policies;     /* judge is NULL where there are no policies */
-    struct vs_gate *gate;            /* who may ask; NULL: nobody is asked who it is but by what follows */
-    bool has_rates;           /* some namespace has one */
+};
+
+/* The tags that are served, and the thread that reads their tables; tags.c's. */
+struct vs_tags {
+    struct vs_tag_set *_Atomic set; /* NULL: none were ever served */
+    void (*reread)(void *self);     /* reads the tables now; NULL: the config has no segments */
+    void (*status)(void *self, struct vs_tags_status *status); /* NULL: the same */
+    void *self;
+};
+
+/* What the config allows.  Read-only. */
+struct vs_rules {
     uint64_t n_max[VS_PROTOCOLS], blocks_max[VS_PROTOCOLS]; /* ids of a request, of a block; 0: as many as there may be */
     bool no_blocks[VS_PROTOCOLS];
-    const char *resp_password; /* NULL: none is needed */
+    bool has_rates;                  /* some namespace has one */
+    const char *resp_password;       /* NULL: none is needed */
     const char *admin_token;         /* NULL: none is set */
     const char *const *tinyid_token; /* any of them will do; tinyid_token_count 0: none is asked for */
     int tinyid_token_count;
@@ -139,19 +138,44 @@ struct vs_app {
     bool judges_hosts[VS_PROTOCOLS]; /* a name that anybody's DNS could give this address must be a listed one */
     bool state_is_admins;            /* HTTP: what tells of the server's state is on the admin's listeners alone */
     bool leaf_any_key;               /* Leaf's route gives ids of the first namespace under an unknown key */
-    atomic_bool drain_asked;         /* by the admin */
-    const struct vesta_clock *clock;
-    int64_t started_us;           /* boot_us when the server began */
-    struct ledger *ledger;     /* of clients; made by vs_serve, the caller's to free */
-    atomic_ullong clients;        /* ever accepted */
-    atomic_int waiting_by_policy; /* requests that wait for a policy now, VS_BY_POLICY_MAX at most */
-    struct vs_feed *feed;         /* as the next, made by vs_serve: for who watches the server */
+};
+
+/* What is counted and shown; made by vs_serve, but for the access log. */
+struct vs_monitor {
+    int64_t started_us;    /* boot_us when the server began */
+    atomic_ullong clients; /* ever accepted */
+    struct vs_feed *feed;  /* for who watches the server */
     struct vs_history *history;
     struct vs_access *access; /* the log of requests; NULL: none is kept */
-    struct vs_roster *roster;                       /* who is connected; the same */
-    struct net_server *net;                         /* while it serves */
+    struct vs_roster *roster; /* who is connected */
     const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */
     int loop_count;
+};
+
+/* What the program above answers. */
+struct vs_above {
+    struct vs_policies policies; /* judge is NULL where there are no policies */
+    /* appends, as members of an object, who holds which number of a namespace; with `seen`, only what is news since,
+     * and false where nothing is; never waits for the store; NULL: not known here */
+    bool (*holders)(void *self, int ns, struct vs_holders_seen *seen, struct vs_out *out);
+    void *holders_self;
+    void (*tls_status)(void *self, struct vs_tls_status *status); /* NULL: TLS is spoken nowhere */
+    void *tls_self;
+};
+
+/* What the loops share: parts with one owner each.  A function takes the part that it needs. */
+struct vs_server {
+    struct vs_names names;
+    struct vs_tags tags;
+    struct vs_rules rules;
+    struct vs_monitor monitor;
+    struct vs_above above;
+    struct vs_gate *gate;  /* who may ask; NULL: nobody is asked who it is but by the rules */
+    struct ledger *ledger; /* what clients use; made by vs_serve, the caller's to free */
+    const struct vesta_clock *clock;
+    struct net_server *net;       /* while it serves */
+    atomic_int waiting_by_policy; /* requests that wait for a policy now, VS_BY_POLICY_MAX at most */
+    atomic_bool drain_asked;      /* by the admin */
 };
 
 /* ------------------------------------------------------------------ listening and serving */
@@ -164,7 +188,7 @@ struct vs_listener {
 };
 
 struct vs_serve_opts {
-    struct vs_app *app;
+    struct vs_server *server;
     struct vs_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;                    /* 1 to VS_THREADS_MAX */
@@ -193,37 +217,37 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err);
 
 /* Lets requests that wait ask again now: something was done about what they wait for.  Threads: any, while vs_serve
  * runs; nothing happens before and after. */
-void vs_serve_wake(struct vs_app *app);
+void vs_serve_wake(struct vs_server *server);
 
 /* Ends serving as TERM does: nothing is left that could be served.  Threads: any, while vs_serve runs. */
-void vs_serve_stop(struct vs_app *app);
+void vs_serve_stop(struct vs_server *server);
 
 /* Whether every loop has ended what it did at that instant (vs_monotonic_us): what was taken from it before is used no
  * more.  True while none runs.  Threads: any. */
-bool vs_serve_passed(struct vs_app *app, int64_t since_us);
+bool vs_serve_passed(struct vs_server *server, int64_t since_us);
 
 /* Whether every loop has swept within that time; true while none runs.  Threads: any. */
-bool vs_serve_alive(struct vs_app *app, int64_t within_ms);
+bool vs_serve_alive(struct vs_server *server, int64_t within_ms);
 
 /* Whether a request for an id of that namespace would be served just now, if only after a wait of known length that it
  * may have, or because a policy lends it; else *pause says why not.  The one function behind /readyz, the metrics and
  * the log's word of it. */
-bool vs_namespace_is_ready(const struct vs_app *app, const struct vs_namespace *ns, struct vesta_pause *pause);
+bool vs_namespace_is_ready(const struct vs_server *server, const struct vs_namespace *ns, struct vesta_pause *pause);
 
 /* Makes room for so many namespaces, of which there is none yet.  false: no memory; what there is is freed as usual. */
-bool vs_namespaces_make(struct vs_app *app, int count);
-void vs_namespaces_free(struct vs_app *app);
+bool vs_namespaces_make(struct vs_names *names, int count);
+void vs_namespaces_free(struct vs_names *names);
 /* The next of them, by its name; all else of it is zero. */
-struct vs_namespace *vs_namespace_add(struct vs_app *app, const char *name);
+struct vs_namespace *vs_namespace_add(struct vs_names *names, const char *name);
 /* How many of them are told of one by one. */
-static inline int vs_told(const struct vs_app *app) {
-    return app->ns_count < VS_NAMESPACES_TOLD ? app->ns_count : VS_NAMESPACES_TOLD;
+static inline int vs_told(const struct vs_names *names) {
+    return names->count < VS_NAMESPACES_TOLD ? names->count : VS_NAMESPACES_TOLD;
 }
 /* It was looked at, by the one thread that does so now and then.  How many of those that are not told of one by one were
  * not ready then: a server does not look at all of them for a question. */
-void vs_namespace_seen(struct vs_app *app, struct vs_namespace *ns, bool is_ready);
-int vs_others_unready(const struct vs_app *app);
+void vs_namespace_seen(struct vs_names *names, struct vs_namespace *ns, bool is_ready);
+int vs_others_unready(const struct vs_names *names);
 /* The namespace of that name, or NULL; a name that is not given means the first. */
-struct vs_namespace *vs_namespace_named(struct vs_app *app, const char *name, size_t length);
+struct vs_namespace *vs_namespace_named(struct vs_names *names, const char *name, size_t length);
 
 #endif

@@ -8,10 +8,10 @@ static void show_memory(struct vs_session *s) {
     vs_set(&s->member.memory, s->entry.bytes);
 }
 
-bool vs_scratch_make(struct vs_scratch *scratch, const struct vs_app *app) {
-    int queues = vs_queues_of(app);
+bool vs_scratch_make(struct vs_scratch *scratch, int namespaces) {
+    int queues = vs_queues_of(namespaces);
     scratch->queue = calloc((size_t)queues, sizeof *scratch->queue);
-    scratch->counts = vs_counts_new(app->ns_count);
+    scratch->counts = vs_counts_new(namespaces);
     TAILQ_INIT(&scratch->waited_for);
     for (int i = 0; scratch->queue && i < queues; i++)
         TAILQ_INIT(&scratch->queue[i].waiters);
@@ -24,13 +24,13 @@ void vs_scratch_free(struct vs_scratch *scratch) {
 }
 
 bool vs_session_take(struct vs_session *s, size_t bytes) {
-    if (!ledger_hold(s->app->ledger, &s->entry, bytes)) return false;
+    if (!ledger_hold(s->server->ledger, &s->entry, bytes)) return false;
     show_memory(s);
     return true;
 }
 
 void vs_session_give(struct vs_session *s, size_t bytes) {
-    ledger_release(s->app->ledger, &s->entry, bytes);
+    ledger_release(s->server->ledger, &s->entry, bytes);
     show_memory(s);
 }
 

@@ -16,8 +16,8 @@ _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
 /* Requests that wait for the tables of tags to be read, each for its own share; from VS_QUEUE_OF_IDS on: for an id of a
  * namespace, by its index, or for a number of a tag, by its place behind the namespaces. */
 enum { VS_QUEUE_OF_TABLES, VS_QUEUE_OF_SHARES, VS_QUEUE_OF_IDS };
-static inline int vs_queues_of(const struct vs_app *app) {
-    return VS_QUEUE_OF_IDS + app->ns_count + VS_SERVED_TAGS_MAX;
+static inline int vs_queues_of(int namespaces) {
+    return VS_QUEUE_OF_IDS + namespaces + VS_SERVED_TAGS_MAX;
 }
 
 TAILQ_HEAD(vs_waiters, vs_session);
@@ -29,7 +29,7 @@ struct vs_scratch {
     struct served *served;
     struct net_loop *net;
     struct net_quantum quantum; /* of the connection that is served now */
-    int loop;       /* whose it is, as app->counts has them */
+    int loop;                   /* whose it is, as server->monitor.counts has them */
     bool draining;  /* the server is stopping */
     int64_t now_us; /* when this round began, by a clock that nobody sets */
     uint64_t unlooked, look_every; /* ids since it was looked at how much is left; and how often that is */
@@ -44,7 +44,7 @@ struct vs_scratch {
         struct vs_waiters waiters;
         uint64_t retry_at_ms; /* 0: no connection waits */
         TAILQ_ENTRY(vs_waitlist) waited;
-    } *queue;                    /* vs_queues_of(app) */
+    } * queue;                      /* vs_queues_of(server) */
     struct vs_waitlists waited_for; /* those in which a connection waits, or did since they were looked at */
     bool has_put_off;            /* queues that the last round had no time for */
     bool has_resumed;            /* a connection, since it began to look at the queues */
@@ -70,7 +70,7 @@ struct vs_scratch {
 };
 
 /* Makes what a loop has of each namespace.  false: no memory; what there is is freed as usual. */
-bool vs_scratch_make(struct vs_scratch *scratch, const struct vs_app *app);
+bool vs_scratch_make(struct vs_scratch *scratch, int namespaces);
 void vs_scratch_free(struct vs_scratch *scratch);
 
 /* A request that waits: all that is known of it, so that nothing is parsed, taken or charged twice.  All zero: none. */
@@ -81,7 +81,7 @@ struct vs_waiting {
     int64_t deadline_us;        /* by the fixed rules */
     int64_t wait_us;            /* try again after this long */
     int queue;                  /* ... in this one: vs_request_queue */
-    bool by_policy;             /* past its deadline: one of app->waiting_by_policy */
+    bool by_policy;             /* past its deadline: one of server->waiting_by_policy */
     int64_t policy_until_us;    /* by the policy's verdict; 0: there is none yet */
     int64_t judged_until_us;    /* ... which is awaited until then */
     uint64_t *ids;              /* already taken for it: how many, and how many there is room for */
@@ -103,7 +103,7 @@ struct vs_session {
     struct net_conn *conn; /* NULL: a test without a loop */
     TAILQ_ENTRY(vs_session) queued;
     uint64_t stranger_ms; /* when it was first seen without its password; 0: it needs none, or said it */
-    struct vs_app *app;
+    struct vs_server *server;
     struct vs_scratch *scratch;
     enum vs_protocol protocol;
     int wrong;    /* secrets that it sent */
@@ -135,7 +135,7 @@ struct vs_session {
 /* A secret is needed, and was not said yet. */
 static inline bool vs_session_is_stranger(const struct vs_session *session) {
     if (session->grant.accounts) return session->protocol != VS_ADMIN && !session->grant.account;
-    return session->protocol == VS_RESP && session->app->resp_password && !session->known;
+    return session->protocol == VS_RESP && session->server->rules.resp_password && !session->known;
 }
 
 /* Whether a request that waits by a policy shall be tried out of turn: the verdict is still awaited, or what it granted

@@ -81,14 +81,14 @@ size_t vs_tag_after(const struct vs_tag_set *set, const char *name, size_t lengt
 
 /* ------------------------------------------------------------------ the set that is served */
 
-struct vs_tag_set *vs_tags_now(struct vs_app *app) {
+struct vs_tag_set *vs_tags_now(struct vs_tags *tags) {
     /* acquire: pairs with vs_tags_replace; the set and its tags are whole */
-    return atomic_load_explicit(&app->tags, memory_order_acquire);
+    return atomic_load_explicit(&tags->set, memory_order_acquire);
 }
 
-struct vs_tag_set *vs_tags_replace(struct vs_app *app, struct vs_tag_set *set) {
+struct vs_tag_set *vs_tags_replace(struct vs_tags *tags, struct vs_tag_set *set) {
     /* release: pairs with vs_tags_now */
-    return atomic_exchange_explicit(&app->tags, set, memory_order_acq_rel);
+    return atomic_exchange_explicit(&tags->set, set, memory_order_acq_rel);
 }
 
 void vs_tags_hold(struct vs_tag_set *set) {
@@ -107,9 +107,9 @@ bool vs_tags_are_held(struct vs_tag_set *set) {
 
 /* ------------------------------------------------------------------ counts */
 
-struct vs_tag_total vs_tag_total(const struct vs_app *app, const struct vs_served_tag *tag) {
+struct vs_tag_total vs_tag_total(const struct vs_monitor *monitor, const struct vs_served_tag *tag) {
     struct vs_tag_total total = {{0}, 0};
-    for (int i = 0; i < app->loop_count; i++) {
+    for (int i = 0; i < monitor->loop_count; i++) {
         for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
             total.given[protocol] += atomic_load_explicit(&tag->counts[i].given[protocol], memory_order_relaxed);
         total.pauses += atomic_load_explicit(&tag->counts[i].pauses, memory_order_relaxed);

@@ -65,9 +65,9 @@ int vs_tag_write(struct vs_served_tag *tag, uint64_t number, const struct vesta_
 bool vs_tag_is_used_up(const struct vs_served_tag *tag, const struct vesta_clock *clock, struct vesta_error *err);
 
 /* The set that is served, for the request under way; NULL: no tag was ever served. */
-struct vs_tag_set *vs_tags_now(struct vs_app *app);
+struct vs_tag_set *vs_tags_now(struct vs_tags *tags);
 /* Puts a set in place of the one that is served, and returns that.  Threads: one at a time. */
-struct vs_tag_set *vs_tags_replace(struct vs_app *app, struct vs_tag_set *set);
+struct vs_tag_set *vs_tags_replace(struct vs_tags *tags, struct vs_tag_set *set);
 /* For who looks at a set for longer than a request. */
 void vs_tags_hold(struct vs_tag_set *set);
 void vs_tags_let(struct vs_tag_set *set);
@@ -77,6 +77,6 @@ bool vs_tags_are_held(struct vs_tag_set *set);
 struct vs_tag_total {
     uint64_t given[VS_ID_PROTOCOLS], pauses;
 };
-struct vs_tag_total vs_tag_total(const struct vs_app *app, const struct vs_served_tag *tag);
+struct vs_tag_total vs_tag_total(const struct vs_monitor *monitor, const struct vs_served_tag *tag);
 
 #endif

@@ -35,7 +35,7 @@ enum vs_reply_state vs_take_wait(struct vs_request *r, vs_handler *stage) {
 
 /* Has session->waiting.job done.  false: too much waits at the desk, or there is no memory. */
 static bool ask_desk(struct vs_request *r, const struct vs_desk_job *what) {
-    const struct vesta_clock *clock = r->session->app->clock;
+    const struct vesta_clock *clock = r->session->server->clock;
     struct vs_desk_job *job = vs_desk_job_new(what);
     if (!job) return false;
     snprintf(job->tag, sizeof job->tag, "%s", r->tag->name);

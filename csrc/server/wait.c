@@ -123,8 +123,8 @@ static bool keep_whole(struct vs_request *r) {
 /* There is room for so many only, or a clock that goes back would fill the server with those who wait for it. */
 static bool take_place(struct vs_session *s) {
     if (!s->waiting.by_policy &&
-        atomic_fetch_add_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed) >= VS_BY_POLICY_MAX)
-        atomic_fetch_sub_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed); /* a count, orders nothing */
+        atomic_fetch_add_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed) >= VS_BY_POLICY_MAX)
+        atomic_fetch_sub_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed); /* a count, orders nothing */
     else
         s->waiting.by_policy = true;
     return s->waiting.by_policy;
@@ -160,9 +160,10 @@ static bool may_wait_by_verdict(struct vs_request *r, int64_t now_us, int64_t un
 }
 
 static enum vs_next_step judge(struct vs_request *r, int64_t *until_us) {
-    const struct vs_app *app = r->session->app;
-    if (!app->policies.judge) return VS_NO_VERDICT;
-    return app->policies.judge(app->policies.self, (int)(r->ns - app->ns), r->gen, &r->pause, until_us);
+    const struct vs_server *server = r->session->server;
+    if (!server->above.policies.judge) return VS_NO_VERDICT;
+    return server->above.policies.judge(server->above.policies.self, (int)(r->ns - server->names.at), r->gen, &r->pause,
+                                        until_us);
 }
 
 /* ------------------------------------------------------------------ a request's way */
@@ -223,7 +224,7 @@ static void count_pause(struct vs_request *r) {
     if (r->tag)
         vs_add(&r->tag->counts[r->session->scratch->loop].pauses, 1);
     else
-        vs_add(&r->session->scratch->counts->ns[r->ns - r->session->app->ns].pauses[r->pause.why], 1);
+        vs_add(&r->session->scratch->counts->ns[r->ns - r->session->server->names.at].pauses[r->pause.why], 1);
 }
 
 /* The policy has done something about the pause. */
@@ -257,7 +258,7 @@ static enum vs_reply_state settle_pause(struct vs_request *r, int64_t now_us) {
 
 /* Decides what becomes of a request that cannot go on. */
 static enum vs_reply_state settle(struct vs_request *r) {
-    const struct vesta_clock *clock = r->session->app->clock;
+    const struct vesta_clock *clock = r->session->server->clock;
     int64_t now_us = clock->boot_us(clock->self);
     r->out->used = r->start;
     switch (r->waits_for) {
@@ -296,7 +297,7 @@ enum vs_reply_state vs_request_go_on(struct vs_request *r, struct vs_out *out) {
 
 void vs_request_forget(struct vs_session *s) {
     vs_shares_settle(s);
-    if (s->waiting.by_policy) atomic_fetch_sub_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed);
+    if (s->waiting.by_policy) atomic_fetch_sub_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed);
     vs_tags_let(s->waiting.tags);
     free(s->waiting.request);
     free(s->waiting.ids);

@@ -57,7 +57,7 @@ static void queue_resume(struct vs_session *s) {
 
 /* Other connections than `first`, which must wait on, may have waited for long enough, or for a verdict that came. */
 static void queue_serve_due(struct vs_waitlist *queue, const struct vs_session *first) {
-    const struct vesta_clock *clock = first->app->clock;
+    const struct vesta_clock *clock = first->server->clock;
     int64_t now_us = clock->boot_us(clock->self);
     int left = queue->waiting;
     for (struct vs_session *s = TAILQ_FIRST(&queue->waiters), *next; s && left > 0; s = next, left--) {

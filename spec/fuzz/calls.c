@@ -14,7 +14,7 @@
 #define REQUEST_MAX 16384
 #define STEPS_MAX 2000
 
-static struct vs_app app;
+static struct vs_server server;
 static struct vs_scratch scratch;
 static char replies[VS_OUT_MAX];
 
@@ -99,13 +99,13 @@ static void add_tags(void) {
         struct vesta_segment *seg = segment_of(names[i], i < 3 ? VESTA_STRICT : VESTA_TREND);
         *(i == 0 ? &tags[i]->memory : &tags[i]->seg) = seg;
     }
-    MUST(vs_tags_replace(&app, vs_tag_set_new(tags, VS_COUNT(names))) == NULL);
+    MUST(vs_tags_replace(&server.tags, vs_tag_set_new(tags, VS_COUNT(names))) == NULL);
 }
 
 static void open_once(void) {
-    if (app.ns_count) return;
-    MUST(vs_namespaces_make(&app, 1));
-    struct vs_namespace *ns = vs_namespace_add(&app, "default");
+    if (server.names.count) return;
+    MUST(vs_namespaces_make(&server.names, 1));
+    struct vs_namespace *ns = vs_namespace_add(&server.names, "default");
     struct vesta_opts opts = {.size = sizeof opts,
                               .layout = LAYOUT,
                               .has_worker = 1,
@@ -116,12 +116,12 @@ static void open_once(void) {
     ns->gen[VS_HTTP] = ns->gen[VS_RESP];
     ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
     ns->wait_us_max = 20000;
-    app.clock = &fake;
-    app.leaf_any_key = true;
-    MUST(vs_scratch_make(&scratch, &app));
-    app.counts[0] = scratch.counts;
-    app.loop_count = 1;
-    app.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
+    server.clock = &fake;
+    server.rules.leaf_any_key = true;
+    MUST(vs_scratch_make(&scratch, server.names.count));
+    server.monitor.counts[0] = scratch.counts;
+    server.monitor.loop_count = 1;
+    server.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
     add_tags();
 }
 
@@ -253,7 +253,7 @@ static void put_http(const struct vs_call *call) {
 
 /* Whether it was answered, or the connection ended. */
 static bool answer(enum vs_protocol protocol, size_t *length) {
-    struct vs_session session = {.app = &app, .scratch = &scratch, .protocol = protocol, .id = 1, .local = true};
+    struct vs_session session = {.server = &server, .scratch = &scratch, .protocol = protocol, .id = 1, .local = true};
     bool is_resp = protocol == VS_RESP;
     size_t at = 0;
     int result = VS_STEP_AGAIN;

@@ -8,30 +8,30 @@
 
 typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);
 
-static struct vs_app app;
+static struct vs_server server;
 static struct vs_scratch scratch;
 static char replies[VS_OUT_MAX];
 
 static void open_once(void) {
     static const char layout[] = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z";
-    if (app.ns_count) return;
-    MUST(vs_namespaces_make(&app, 1));
-    struct vs_namespace *ns = vs_namespace_add(&app, "default");
-    MUST(vs_scratch_make(&scratch, &app));
+    if (server.names.count) return;
+    MUST(vs_namespaces_make(&server.names, 1));
+    struct vs_namespace *ns = vs_namespace_add(&server.names, "default");
+    MUST(vs_scratch_make(&scratch, server.names.count));
     struct vesta_opts opts = {
         .size = sizeof opts, .layout = layout, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
     MUST(vesta_open(&opts, &ns->gen[VS_RESP], NULL) == VESTA_OK);
     ns->gen[VS_HTTP] = ns->gen[VS_RESP];
     ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
-    app.counts[0] = scratch.counts;
-    app.loop_count = 1;
-    app.clock = vs_clock_system();
-    app.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
+    server.monitor.counts[0] = scratch.counts;
+    server.monitor.loop_count = 1;
+    server.clock = vs_clock_system();
+    server.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
 }
 
 /* Answers a whole stream as net.c does.  Returns how many bytes were used, and the replies' length in *length. */
 static size_t answer_all(enum vs_protocol protocol, step *step, const char *bytes, size_t size, size_t *length) {
-    struct vs_session session = {.app = &app, .scratch = &scratch, .protocol = protocol};
+    struct vs_session session = {.server = &server, .scratch = &scratch, .protocol = protocol};
     struct vs_out out = {.at = replies, .size = sizeof replies};
     size_t at = 0;
     *length = 0;

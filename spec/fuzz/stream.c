@@ -16,26 +16,26 @@
 
 /* ------------------------------------------------------------------ the server */
 
-static struct vs_app app;
+static struct vs_server server;
 static struct vs_scratch scratch;
 static char replies[VS_OUT_MAX];
 
 static void open_once(void) {
     static const char *const names[SPACES] = {"default", "orders"};
-    if (!app.ns) MUST(vs_namespaces_make(&app, SPACES));
-    while (app.ns_count < SPACES) {
-        struct vs_namespace *ns = vs_namespace_add(&app, names[app.ns_count]);
+    if (!server.names.at) MUST(vs_namespaces_make(&server.names, SPACES));
+    while (server.names.count < SPACES) {
+        struct vs_namespace *ns = vs_namespace_add(&server.names, names[server.names.count]);
         struct vesta_opts opts = {
             .size = sizeof opts, .layout = LAYOUT, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
-        opts.worker = (uint64_t)app.ns_count;
+        opts.worker = (uint64_t)server.names.count;
         MUST(vesta_open(&opts, &ns->gen[VS_RESP], NULL) == VESTA_OK);
         ns->gen[VS_HTTP] = ns->gen[VS_RESP];
         ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
         ns->wait_us_max = 20000;
     }
-    app.clock = &fake;
-    if (!scratch.queue) MUST(vs_scratch_make(&scratch, &app));
-    if (!app.ledger) app.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
+    server.clock = &fake;
+    if (!scratch.queue) MUST(vs_scratch_make(&scratch, server.names.count));
+    if (!server.ledger) server.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
 }
 
 /* ------------------------------------------------------------------ what a run sends */
@@ -302,7 +302,7 @@ static bool one_step(struct vs_session *session, size_t *at, size_t have, bool *
 
 /* Returns whether the server ended the connection. */
 static bool answer(enum vs_protocol protocol, unsigned piece) {
-    struct vs_session session = {.app = &app, .scratch = &scratch, .protocol = protocol, .id = 1};
+    struct vs_session session = {.server = &server, .scratch = &scratch, .protocol = protocol, .id = 1};
     size_t at = 0, have = 0;
     bool closed = false;
     answered = 0;
@@ -386,7 +386,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     open_once();
     run.in = data, run.end = data + size;
     enum vs_protocol protocol = dice(4) == 3 ? VS_HTTP : VS_RESP;
-    app.resp_password = dice(4) == 3 ? "secret" : NULL;
+    server.rules.resp_password = dice(4) == 3 ? "secret" : NULL;
     unsigned piece = 1 + dice(4) * dice(256);
     build(protocol);
     bool closed = answer(protocol, piece);

@@ -34,8 +34,8 @@ static void asked_meanwhile(void) {
         pthread_t opener;
         bool ready = false;
         open_server(LAYOUT, VS_ADMIN, 0, VESTA_UNSAFE_PRIVATE);
-        app.counts[0] = scratch.counts, app.loop_count = 1;
-        struct vs_namespace *ns = &app.ns[app.ns_count++];
+        server.monitor.counts[0] = scratch.counts, server.monitor.loop_count = 1;
+        struct vs_namespace *ns = &server.names.at[server.names.count++];
         *ns = (struct vs_namespace){.name = "orders", .name_length = 6};
         vs_namespace_set(ns, VS_NAMESPACE_OPENING, "just started");
         NEED(pthread_create(&opener, NULL, open_it, ns) == 0);

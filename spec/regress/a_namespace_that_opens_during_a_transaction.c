@@ -9,11 +9,11 @@ static void say(const char *request) {
 static void opens_before_exec(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
-    vs_namespace_set(&app.ns[1], VS_NAMESPACE_OPENING, "just begun");
+    vs_namespace_set(&server.names.at[1], VS_NAMESPACE_OPENING, "just begun");
     say("MULTI\r\n");
     say("GET orders\r\n");
     CHECK_STR(replies, "-LOADING 'orders' is not open yet: just begun\r\n");
-    vs_namespace_set(&app.ns[1], VS_NAMESPACE_OPEN, NULL);
+    vs_namespace_set(&server.names.at[1], VS_NAMESPACE_OPEN, NULL);
     say("EXEC\r\n");
     CHECK_STR(replies, "-EXECABORT Transaction discarded because of previous errors.\r\n");
     say("MULTI\r\n");

@@ -13,7 +13,7 @@
 #define GET_ONE "*2\r\n$3\r\nGET\r\n$7\r\ndefault\r\n"
 #define START_US INT64_C(1700000000000000)
 
-static struct vs_app app;
+static struct vs_server server;
 static struct vs_scratch scratch;
 static struct vs_session session;
 static char replies[VS_OUT_MAX];
@@ -21,10 +21,10 @@ static struct vs_out out = {.at = replies, .size = sizeof replies};
 
 /* A namespace, with the next worker number; the first is called "default". */
 static void add_namespace(const char *name, const char *layout, int64_t wait_ms, unsigned flags) {
-    struct vs_namespace *ns = vs_namespace_add(&app, name);
+    struct vs_namespace *ns = vs_namespace_add(&server.names, name);
     struct vesta_opts opts = {.size = sizeof opts, .layout = layout, .has_worker = 1, .flags = flags, .clock = &fake};
     struct vesta_error err = {0};
-    opts.worker = 4 + (uint64_t)app.ns_count;
+    opts.worker = 4 + (uint64_t)server.names.count;
     ns->wait_us_max = wait_ms * 1000;
     if (vesta_open(&opts, &ns->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
     ns->gen[VS_HTTP] = ns->gen[VS_RESP];
@@ -36,26 +36,25 @@ static const struct vs_limits limits = {.connections_max = 16, .memory_max = 4 <
 #define NAMESPACES_MAX 8
 
 static bool make_scratch(void) {
-    struct vs_app full = {.ns_count = NAMESPACES_MAX};
     scratch = (struct vs_scratch){.loop = 0};
-    return vs_scratch_make(&scratch, &full);
+    return vs_scratch_make(&scratch, NAMESPACES_MAX);
 }
 
 static void open_server(const char *layout, enum vs_protocol protocol, int64_t wait_ms, unsigned flags) {
     unix_now_us = START_US;
     boot_now_us = INT64_C(1000000000);
-    app = (struct vs_app){.clock = &fake, .ledger = ledger_new(&limits)};
-    if (!vs_namespaces_make(&app, NAMESPACES_MAX) || !make_scratch()) abort();
+    server = (struct vs_server){.clock = &fake, .ledger = ledger_new(&limits)};
+    if (!vs_namespaces_make(&server.names, NAMESPACES_MAX) || !make_scratch()) abort();
     add_namespace("default", layout, wait_ms, flags);
-    session = (struct vs_session){.app = &app, .scratch = &scratch, .protocol = protocol};
+    session = (struct vs_session){.server = &server, .scratch = &scratch, .protocol = protocol};
 }
 
 static void close_server(void) {
     vs_session_end(&session);
-    for (int i = 0; i < app.ns_count; i++)
-        vesta_close(app.ns[i].gen[VS_RESP]);
-    ledger_free(app.ledger);
-    vs_namespaces_free(&app);
+    for (int i = 0; i < server.names.count; i++)
+        vesta_close(server.names.at[i].gen[VS_RESP]);
+    ledger_free(server.ledger);
+    vs_namespaces_free(&server.names);
     vs_scratch_free(&scratch);
 }
 

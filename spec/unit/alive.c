@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static struct vs_app app;
+static struct vs_server server;
 static sem_t ready, stuck, go_on;
 
 static void on_ready(void *self) {
@@ -25,7 +25,7 @@ static void hang(void *self, int number) {
 }
 
 static void *serve(void *arg) {
-    struct vs_serve_opts opts = {.app = &app, .threads = 2, .ready = on_ready, .on_signal = hang};
+    struct vs_serve_opts opts = {.server = &server, .threads = 2, .ready = on_ready, .on_signal = hang};
     struct vesta_error err;
     (void)arg;
     if (vs_serve(&opts, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
@@ -34,26 +34,26 @@ static void *serve(void *arg) {
 
 /* How long a thread takes to get there is the machine's business. */
 static void await_alive(bool alive) {
-    AWAIT(vs_serve_alive(&app, 1000) == alive);
+    AWAIT(vs_serve_alive(&server, 1000) == alive);
 }
 
 static void a_stuck_loop_is_not_alive(void) {
     pthread_t thread;
     sem_init(&ready, 0, 0), sem_init(&stuck, 0, 0), sem_init(&go_on, 0, 0);
-    app.clock = vs_clock_system();
-    CHECK(vs_serve_alive(&app, 1000)); /* nothing runs, nothing is stuck */
+    server.clock = vs_clock_system();
+    CHECK(vs_serve_alive(&server, 1000)); /* nothing runs, nothing is stuck */
     NEED(pthread_create(&thread, NULL, serve, NULL) == 0);
     sem_wait(&ready);
     await_alive(true);
     kill(getpid(), SIGUSR2);
     sem_wait(&stuck);
     await_alive(false);
-    CHECK(vs_serve_alive(&app, 3600000)); /* not for an hour */
+    CHECK(vs_serve_alive(&server, 3600000)); /* not for an hour */
     sem_post(&go_on);
     await_alive(true);
     kill(getpid(), SIGTERM);
     pthread_join(thread, NULL);
-    CHECK(vs_serve_alive(&app, 0));
+    CHECK(vs_serve_alive(&server, 0));
 }
 
 static const struct check_case cases[] = {

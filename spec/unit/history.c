@@ -7,23 +7,23 @@
 
 #include <stdlib.h>
 
-static struct vs_app app = {.clock = &fake, .loop_count = 2};
+static struct vs_server server = {.clock = &fake, .monitor.loop_count = 2};
 static struct vs_counts *counts[2];
 static struct vs_history *history;
 static char text[VS_REPLY_MAX];
 
 static void begin_with(int count) {
     char name[16];
-    if (!vs_namespaces_make(&app, count)) abort();
+    if (!vs_namespaces_make(&server.names, count)) abort();
     for (int i = 0; i < count; i++) {
         snprintf(name, sizeof name, "ns%d", i);
-        vs_namespace_add(&app, name);
+        vs_namespace_add(&server.names, name);
     }
     for (int i = 0; i < 2; i++)
-        app.counts[i] = counts[i] = vs_counts_new(count);
+        server.monitor.counts[i] = counts[i] = vs_counts_new(count);
     boot_now_us = 1000 * 1000000LL;
-    history = vs_history_new(app.ns_count);
-    vs_history_look(history, &app);
+    history = vs_history_new(server.names.count);
+    vs_history_look(history, &server);
 }
 
 static void begin(void) {
@@ -34,20 +34,20 @@ static void end(void) {
     vs_history_free(history);
     free(counts[0]);
     free(counts[1]);
-    vs_namespaces_free(&app);
+    vs_namespaces_free(&server.names);
 }
 
 static void pass(int seconds) {
     boot_now_us += seconds * 1000000LL;
     unix_now_us += seconds * 1000000LL;
-    vs_history_look(history, &app);
+    vs_history_look(history, &server);
 }
 
 /* As an object; "" where there is no news since the stretch. */
 static const char *told_since(int ns, int64_t *since) {
     struct vs_out out = {.at = text, .size = sizeof text};
     vs_put_text(&out, "{");
-    bool is_news = vs_history_put(history, &app, ns, since, &out);
+    bool is_news = vs_history_put(history, &server, ns, since, &out);
     vs_put_text(&out, "}");
     text[is_news ? out.used : 0] = '\0';
     return text;
@@ -71,7 +71,7 @@ static void tells_what_each_stretch_gave(void) {
     vs_add(&counts[1]->ns[1].ids[VS_HTTP], 100);
     pass(10);
     vs_add(&counts[0]->ns[0].ids[VS_RESP], 2);
-    atomic_store(&app.ns[1].refused, 3);
+    atomic_store(&server.names.at[1].refused, 3);
     pass(10);
     CHECK_HAS(told(0), "{\"namespace\":\"ns0\",\"step_ms\":10000,\"until_unix_ms\":");
     CHECK_HAS(text, "null,11,2],\"refused\":[null");

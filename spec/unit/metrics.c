@@ -11,7 +11,7 @@
 #define ASK(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
 
 static const struct vs_limits limits = {.connections_max = 16};
-static struct vs_app app;
+static struct vs_server server;
 static struct vs_scratch scratch, other; /* of two loops */
 static struct vs_session session;
 static char replies[VS_OUT_MAX];
@@ -21,9 +21,9 @@ static void open_server(int namespaces) {
     char name[VESTA_NAMESPACE_MAX] = {0};
     memset(&scratch, 0, sizeof scratch);
     memset(&other, 0, sizeof other);
-    app = (struct vs_app){.clock = &fake, .loop_count = 2, .ledger = ledger_new(&limits)};
-    app.feed = vs_feed_new();
-    if (!vs_namespaces_make(&app, namespaces)) abort();
+    server = (struct vs_server){.clock = &fake, .monitor.loop_count = 2, .ledger = ledger_new(&limits)};
+    server.monitor.feed = vs_feed_new();
+    if (!vs_namespaces_make(&server.names, namespaces)) abort();
     memset(name, 'n', sizeof name - 1);
     for (int i = 0; i < namespaces; i++) {
         struct vesta_opts opts = {.size = sizeof opts,
@@ -33,25 +33,25 @@ static void open_server(int namespaces) {
                                   .flags = VESTA_UNSAFE_PRIVATE,
                                   .clock = &fake};
         name[0] = (char)('A' + i % 26), name[1] = (char)('A' + i / 26);
-        struct vs_namespace *ns = vs_namespace_add(&app, name);
+        struct vs_namespace *ns = vs_namespace_add(&server.names, name);
         struct vesta_error err;
         if (vesta_open(&opts, &ns->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
         ns->gen[VS_HTTP] = ns->gen[VS_RESP];
         ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
     }
-    if (!vs_scratch_make(&scratch, &app) || !vs_scratch_make(&other, &app)) abort();
-    app.counts[0] = scratch.counts, app.counts[1] = other.counts;
-    session = (struct vs_session){.app = &app, .scratch = &scratch, .protocol = VS_HTTP};
+    if (!vs_scratch_make(&scratch, server.names.count) || !vs_scratch_make(&other, server.names.count)) abort();
+    server.monitor.counts[0] = scratch.counts, server.monitor.counts[1] = other.counts;
+    session = (struct vs_session){.server = &server, .scratch = &scratch, .protocol = VS_HTTP};
 }
 
 static void close_server(void) {
-    for (int i = 0; i < app.ns_count; i++)
-        vesta_close(app.ns[i].gen[VS_RESP]);
-    vs_feed_free(app.feed);
-    vs_namespaces_free(&app);
+    for (int i = 0; i < server.names.count; i++)
+        vesta_close(server.names.at[i].gen[VS_RESP]);
+    vs_feed_free(server.monitor.feed);
+    vs_namespaces_free(&server.names);
     vs_scratch_free(&scratch);
     vs_scratch_free(&other);
-    ledger_free(app.ledger);
+    ledger_free(server.ledger);
 }
 
 static const char *ask(const char *request) {
@@ -64,7 +64,7 @@ static const char *ask(const char *request) {
 /* One line of /metrics is there, with the namespace's name. */
 static void has_line(const char *family, const char *rest) {
     char line[256];
-    snprintf(line, sizeof line, "\n%s{namespace=\"%s\"%s\n", family, app.ns[0].name, rest);
+    snprintf(line, sizeof line, "\n%s{namespace=\"%s\"%s\n", family, server.names.at[0].name, rest);
     CHECK_HAS(replies, line);
 }
 
@@ -120,10 +120,10 @@ static void tells_durations(void) {
 static void adds_up_the_others(void) {
     char path[128];
     open_server(VS_NAMESPACES_TOLD + 3);
-    const struct vs_namespace *last = &app.ns[app.ns_count - 1];
-    vs_add(&scratch.counts->ns[app.ns_count - 1].ids[VS_RESP], 40);
-    vs_add(&other.counts->ns[app.ns_count - 2].ids[VS_RESP], 2);
-    vs_namespace_seen(&app, &app.ns[app.ns_count - 2], true);
+    const struct vs_namespace *last = &server.names.at[server.names.count - 1];
+    vs_add(&scratch.counts->ns[server.names.count - 1].ids[VS_RESP], 40);
+    vs_add(&other.counts->ns[server.names.count - 2].ids[VS_RESP], 2);
+    vs_namespace_seen(&server.names, &server.names.at[server.names.count - 2], true);
     ask(ASK("/metrics"));
     CHECK_HAS(replies, "\nvesta_namespaces 67\n");
     CHECK_HAS(replies, "\nvesta_namespaces_unready 2\n");
@@ -143,12 +143,12 @@ static void adds_up_the_others(void) {
 
 static void names_few_that_are_not_ready(void) {
     open_server(2 * VS_NAMESPACES_TOLD + 3);
-    for (int i = 0; i < app.ns_count; i++)
-        vs_namespace_set(&app.ns[i], i < 60 ? VS_NAMESPACE_OPEN : VS_NAMESPACE_OPENING, "its store is away");
+    for (int i = 0; i < server.names.count; i++)
+        vs_namespace_set(&server.names.at[i], i < 60 ? VS_NAMESPACE_OPEN : VS_NAMESPACE_OPENING, "its store is away");
     ask(ASK("/readyz"));
     CHECK_HAS(replies, "\"detail\":\"71 reasons\"");
-    CHECK_HAS(replies, app.ns[60 + VS_NAMESPACES_TOLD - 1].name);
-    CHECK(!strstr(replies, app.ns[60 + VS_NAMESPACES_TOLD].name));
+    CHECK_HAS(replies, server.names.at[60 + VS_NAMESPACES_TOLD - 1].name);
+    CHECK(!strstr(replies, server.names.at[60 + VS_NAMESPACES_TOLD].name));
     CHECK_HAS(replies, "],\"more_namespaces\":7}");
     close_server();
 }
@@ -164,27 +164,27 @@ static void add_clients(void) {
     struct vs_accounts *accounts;
     size_t used = 0;
     memset(name, 'c', sizeof name - 1);
-    app.gate = vs_gate_new();
+    server.gate = vs_gate_new();
     for (int i = 1; i < VS_COUNTED_MAX; i++) {
         name[0] = (char)('a' + i % 26), name[1] = (char)('a' + i / 26);
         used +=
             (size_t)sprintf(text + used, "%s names=* calls=read secret=random:2026-01-01T00:00:00Z:%064d\n", name, i);
-        CHECK_EQ_I64(vs_gate_count_of(app.gate, name), i);
+        CHECK_EQ_I64(vs_gate_count_of(server.gate, name), i);
     }
     CHECK_EQ_I64(vs_accounts_parse(text, used, &accounts, NULL), VESTA_OK);
-    vs_gate_set(app.gate, accounts);
+    vs_gate_set(server.gate, accounts);
 }
 
 static void has_room(void) {
     open_server(VS_NAMESPACES_TOLD + 3);
     add_clients();
-    fill(scratch.counts, vs_counts_size(app.ns_count));
+    fill(scratch.counts, vs_counts_size(server.names.count));
     ask(ASK("/metrics"));
     CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n");
     size_t longest = 0, lines = 0, of_client = 0;
     for (const char *at = strstr(replies, "\r\n\r\n") + 4, *end; (end = strchr(at, '\n')); at = end + 1) {
-        bool of_last =
-            strstr(at, app.ns[VS_NAMESPACES_TOLD - 1].name) && strstr(at, app.ns[VS_NAMESPACES_TOLD - 1].name) < end;
+        bool of_last = strstr(at, server.names.at[VS_NAMESPACES_TOLD - 1].name) &&
+                       strstr(at, server.names.at[VS_NAMESPACES_TOLD - 1].name) < end;
         lines += of_last;
         of_client += strstr(at, "client=\"bb") && strstr(at, "client=\"bb") < end;
         if (of_last && (size_t)(end - at) > longest) longest = (size_t)(end - at);
@@ -193,17 +193,17 @@ static void has_room(void) {
     CHECK_EQ_U64(of_client, VS_METRICS_LINES_PER_CLIENT);
     CHECK(out.used < VS_REPLY_MAX);
     access_grant_end(&session.grant);
-    vs_gate_free(app.gate);
+    vs_gate_free(server.gate);
     close_server();
 }
 
 static void has_room_for_status(void) {
     open_server(VS_NAMESPACES_TOLD + 3);
-    fill(scratch.counts, vs_counts_size(app.ns_count));
+    fill(scratch.counts, vs_counts_size(server.names.count));
     session.protocol = VS_ADMIN, session.local = true;
     ask(ASK("/admin/status"));
     CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n");
-    CHECK_HAS(replies, app.ns[VS_NAMESPACES_TOLD - 1].name);
+    CHECK_HAS(replies, server.names.at[VS_NAMESPACES_TOLD - 1].name);
     CHECK(out.used > VS_NAMESPACES_TOLD * 300 && out.used < VS_REPLY_MAX);
     close_server();
 }
@@ -215,7 +215,7 @@ static void wants_a_token(void) {
     ask(ASK("/admin/status"));
     CHECK_HAS(replies, "HTTP/1.1 401 ");
     CHECK_HAS(replies, "VESTA_ADMIN_TOKEN");
-    app.admin_token = "";
+    server.rules.admin_token = "";
     ask("GET /admin/status HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\n\r\n");
     CHECK_HAS(replies, "HTTP/1.1 401 ");
     close_server();
@@ -248,15 +248,15 @@ static void tells_why_not(void) {
     bool stuck = false;
     int64_t was_us = unix_now_us;
     open_server(1);
-    app.policies = (struct vs_policies){.self = &stuck, .status = tell_stuck};
-    app.ns[0].wait_us_max = 100000;
+    server.above.policies = (struct vs_policies){.self = &stuck, .status = tell_stuck};
+    server.names.at[0].wait_us_max = 100000;
     is_ready();
     ask(ASK("/genid")); /* this time is seen */
     unix_now_us -= 50000;
     is_ready(); /* a request would wait for so long */
     unix_now_us -= 3000000;
     is_not_ready("clock_back");
-    CHECK_HAS(replies, app.ns[0].name);
+    CHECK_HAS(replies, server.names.at[0].name);
     unix_now_us = was_us;
     is_ready();
     stuck = true;
@@ -270,7 +270,7 @@ static void tells_why_not(void) {
 
 static void tells_the_end(void) {
     open_server(1);
-    int64_t left_us = vesta_layout_end_ms(app.ns[0].layout) * 1000 - unix_now_us;
+    int64_t left_us = vesta_layout_end_ms(server.names.at[0].layout) * 1000 - unix_now_us;
     is_ready();
     pass_us(left_us);
     is_not_ready("epoch_end");

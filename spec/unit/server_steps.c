@@ -63,15 +63,22 @@ static void answer_job(void) {
 static int waits_of(const char *command, vs_handler *handler, const char *name) {
     struct vs_call row = *vs_call_named((struct vs_slice){command, strlen(command)});
     struct vs_slice arg = {name, strlen(name)};
-    struct vs_request first = {.session = &session, .call = &row, .arg = &arg, .arg_count = 1, .out = &out,
-                               .protocol = VS_RESP, .ns = app.ns, .ids = scratch.ids};
+    struct vs_request first = {.session = &session,
+                               .call = &row,
+                               .arg = &arg,
+                               .arg_count = 1,
+                               .out = &out,
+                               .protocol = VS_RESP,
+                               .ns = server.names.at,
+                               .ids = scratch.ids};
     row.handler = handler;
     runs = out.used = 0;
     int waits = 0;
     enum vs_reply_state state = vs_request_run(&first);
     for (; state == VS_WAITS && waits < 100; waits++) {
         pass_us(session.waiting.wait_us);
-        if (waits == 3) vs_namespace_set(&app.ns[app.ns_count - 1], VS_NAMESPACE_OPEN, NULL), answer_job();
+        if (waits == 3)
+            vs_namespace_set(&server.names.at[server.names.count - 1], VS_NAMESPACE_OPEN, NULL), answer_job();
         state = vs_request_go_on(session.waiting.request, &out);
     }
     CHECK_EQ_I64(state, VS_ANSWERED);
@@ -99,7 +106,7 @@ static void runs_a_handler_once(void) {
     CHECK(waits_of("GET", counted_next, "default") > 0); /* the time unit is used up */
     CHECK_EQ_I64(runs, 1);
     add_namespace("late", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
-    vs_namespace_set(&app.ns[1], VS_NAMESPACE_OPENING, "not yet");
+    vs_namespace_set(&server.names.at[1], VS_NAMESPACE_OPENING, "not yet");
     CHECK(waits_of("GET", counted_next, "late") >= 4);
     CHECK_EQ_I64(runs, 1);
     opts.stores[0] = store;
@@ -111,11 +118,11 @@ static void runs_a_handler_once(void) {
     tag->wait_us_max = 10000000;
     tag->desk = &desk;
     struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
-    vs_tags_replace(&app, set);
+    vs_tags_replace(&server.tags, set);
     CHECK_EQ_I64(waits_of("INCR", counted_count, "orders"), 4);
     CHECK_EQ_I64(runs, 1);
     CHECK_HAS(replies, ":7\r\n");
-    vs_tags_replace(&app, NULL);
+    vs_tags_replace(&server.tags, NULL);
     CHECK(!vs_tags_are_held(set));
     vs_tag_set_free(set);
     vesta_segment_close(tag->seg);
@@ -136,10 +143,10 @@ static void hears_that_its_tag_is_gone(void) {
     CHECK(vesta_segment_open(&opts, &tag->seg, NULL) == VESTA_OK);
     tag->wait_us_max = 10000000;
     struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
-    vs_tags_replace(&app, set);
+    vs_tags_replace(&server.tags, set);
     CHECK_EQ_I64(step("INCR orders\r\n"), VS_STEP_WAITS);
     CHECK_EQ_I64(step("INCR orders\r\n"), VS_STEP_WAITS);
-    vs_tags_replace(&app, NULL);
+    vs_tags_replace(&server.tags, NULL);
     CHECK(vs_tags_are_held(set));
     CHECK(step("INCR orders\r\n") > 0);
     CHECK_HAS(replies, "-ERR unknown name 'orders'");
@@ -153,7 +160,7 @@ static void hears_that_its_tag_is_gone(void) {
 /* Another connection of the same loop begins; returns the one that was there. */
 static struct vs_session another(void) {
     struct vs_session was = session;
-    session = (struct vs_session){.app = &app, .scratch = &scratch, .protocol = was.protocol};
+    session = (struct vs_session){.server = &server, .scratch = &scratch, .protocol = was.protocol};
     return was;
 }
 
@@ -187,14 +194,14 @@ static void is_whole_while_it_waits(void) {
     for (size_t i = 0; i < VS_COUNT(asked); i++) {
         open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
         add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
-        vs_namespace_set(&app.ns[1], VS_NAMESPACE_OPENING, "not yet");
+        vs_namespace_set(&server.names.at[1], VS_NAMESPACE_OPENING, "not yet");
         CHECK_EQ_I64(step(asked[i].request), VS_STEP_WAITS);
         CHECK_EQ_U64(session.waiting.bytes, strlen(asked[i].request));
         struct vs_session first = another();
         CHECK(step("GET /expid?id=%31 HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
         session = first;
         CHECK_EQ_I64(step(asked[i].request), VS_STEP_WAITS);
-        vs_namespace_set(&app.ns[1], VS_NAMESPACE_OPEN, NULL);
+        vs_namespace_set(&server.names.at[1], VS_NAMESPACE_OPEN, NULL);
         CHECK(step(asked[i].request) != VS_STEP_WAITS);
         CHECK_HAS(replies, "HTTP/1.1 200 ");
         CHECK_HAS(replies, asked[i].answer);
@@ -248,7 +255,7 @@ static void does_not_wait_in_vain(void) {
 
 static void ends(void) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
-    int64_t end_us = vesta_layout_end_ms(app.ns[0].layout) * 1000;
+    int64_t end_us = vesta_layout_end_ms(server.names.at[0].layout) * 1000;
     boot_now_us += end_us - unix_now_us;
     unix_now_us = end_us;
     CHECK(step("GET /v1/ids HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
@@ -271,7 +278,7 @@ static void has_no_lease(void) {
     CHECK(tries >= 4 && tries <= 20);
     CHECK_HAS(replies, "-LOADING no lease");
     session.protocol = VS_HTTP;
-    app.ns[0].wait_us_max = 0;
+    server.names.at[0].wait_us_max = 0;
     CHECK(step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_HAS(replies, "Retry-After: 1\r\n");
@@ -306,8 +313,8 @@ static enum vs_next_step judge(void *self, int ns, struct vesta_gen *gen, const 
 /* A server with a policy, of which the clock is 3 s behind. */
 static void open_judged(enum vs_next_step says) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
-    app.ns[0].policy_wait_us_max = 2000000;
-    app.policies = (struct vs_policies){.self = &policy, .judge = judge};
+    server.names.at[0].policy_wait_us_max = 2000000;
+    server.above.policies = (struct vs_policies){.self = &policy, .judge = judge};
     memset(&policy, 0, sizeof policy);
     policy.says = says;
     policy.until_us = INT64_MAX;
@@ -320,10 +327,10 @@ static void open_judged(enum vs_next_step says) {
 static int64_t waited_us(void) {
     int64_t from_us = boot_now_us;
     while (step(GET_HTTP) == VS_STEP_WAITS && boot_now_us - from_us < 60000000) {
-        CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 1);
+        CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), 1);
         pass_us(session.waiting.wait_us);
     }
-    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 0);
+    CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), 0);
     return boot_now_us - from_us;
 }
 
@@ -398,28 +405,28 @@ static void takes_the_word_when_it_comes(void) {
     CHECK(step(GET_HTTP) > 0);
     CHECK_HAS(replies, "HTTP/1.1 200 ");
     CHECK(!vs_session_is_due(&session, boot_now_us));
-    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 0);
+    CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), 0);
     close_server();
 }
 
 static void does_not_wait_where_nobody_can_be(void) {
     open_judged(VS_WAIT);
-    atomic_store(&app.waiting_by_policy, VS_BY_POLICY_MAX);
+    atomic_store(&server.waiting_by_policy, VS_BY_POLICY_MAX);
     CHECK(step(GET_HTTP) > 0);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
-    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), VS_BY_POLICY_MAX);
-    atomic_store(&app.waiting_by_policy, VS_BY_POLICY_MAX - 1);
+    CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), VS_BY_POLICY_MAX);
+    atomic_store(&server.waiting_by_policy, VS_BY_POLICY_MAX - 1);
     CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
-    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), VS_BY_POLICY_MAX);
+    CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), VS_BY_POLICY_MAX);
     session.draining = true; /* the server stops */
     CHECK_EQ_I64(step(GET_HTTP), VS_STEP_CLOSE);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
-    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), VS_BY_POLICY_MAX - 1);
-    atomic_store(&app.waiting_by_policy, 0);
+    CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), VS_BY_POLICY_MAX - 1);
+    atomic_store(&server.waiting_by_policy, 0);
     session.draining = false;
     CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
     vs_request_forget(&session); /* its client went away */
-    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 0);
+    CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), 0);
     close_server();
 }
 
@@ -428,7 +435,7 @@ static void asks_only_when_the_fixed_rules_give_up(void) {
     unix_now_us += 2950000;
     CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS); /* 50 ms are no matter */
     CHECK_EQ_I64(policy.asked, 0);
-    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 0);
+    CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), 0);
     pass_us(session.waiting.wait_us);
     CHECK(step(GET_HTTP) > 0);
     CHECK_HAS(replies, "HTTP/1.1 200 ");

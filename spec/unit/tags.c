@@ -57,31 +57,31 @@ static void are_found_by_name(void) {
 }
 
 static void are_replaced_as_a_whole(void) {
-    static struct vs_app app;
+    static struct vs_server server;
     make_tags(1);
     struct vs_tag_set *first = vs_tag_set_new(tags, 1), *second = vs_tag_set_new(NULL, 0);
-    CHECK(vs_tags_now(&app) == NULL);
-    CHECK(vs_tags_replace(&app, first) == NULL);
-    vs_tags_hold(vs_tags_now(&app));
-    CHECK(vs_tags_replace(&app, second) == first);
+    CHECK(vs_tags_now(&server.tags) == NULL);
+    CHECK(vs_tags_replace(&server.tags, first) == NULL);
+    vs_tags_hold(vs_tags_now(&server.tags));
+    CHECK(vs_tags_replace(&server.tags, second) == first);
     CHECK(vs_tags_are_held(first) && !vs_tags_are_held(second));
     vs_tags_let(first);
     CHECK(!vs_tags_are_held(first));
     vs_tags_hold(NULL);
     vs_tags_let(NULL);
-    CHECK(vs_tags_replace(&app, NULL) == second);
+    CHECK(vs_tags_replace(&server.tags, NULL) == second);
     vs_tag_set_free(first);
     vs_tag_set_free(second);
     free_tags(1);
 }
 
 static void counts_of_all_loops(void) {
-    static struct vs_app app = {.loop_count = 2};
+    static struct vs_server server = {.monitor.loop_count = 2};
     make_tags(1);
     vs_add(&tags[0]->counts[0].given[VS_HTTP], 3);
     vs_add(&tags[0]->counts[1].given[VS_HTTP], 4);
     vs_add(&tags[0]->counts[1].pauses, 5);
-    struct vs_tag_total total = vs_tag_total(&app, tags[0]);
+    struct vs_tag_total total = vs_tag_total(&server.monitor, tags[0]);
     CHECK_EQ_U64(total.given[VS_HTTP], 7);
     CHECK_EQ_U64(total.given[VS_RESP], 0);
     CHECK_EQ_U64(total.pauses, 5);

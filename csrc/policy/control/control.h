@@ -13,7 +13,7 @@
 #include "policy/policy.h"
 
 struct vs_control_opts {
-    const char *const *name; /* the namespaces' names, which outlive the control, in the order of struct vs_app */
+    const char *const *name; /* the namespaces' names, which outlive the control, in the order of struct vs_server */
     int ns_count;            /* 1 at least */
     /* A handle of each, opened with VESTA_CHOOSES, which outlives the control, or NULL until vs_control_enter; without
      * the array leases are none of its business */

@@ -6,10 +6,10 @@
 
 int vs_clients_open(struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
-    serving->app.gate = vs_gate_new();
-    if (!serving->app.gate) return vs_say("no memory for clients"), VS_FAILED;
+    serving->server.gate = vs_gate_new();
+    if (!serving->server.gate) return vs_say("no memory for clients"), VS_FAILED;
     if (!serving->config->clients) return VS_GO;
-    vs_gate_set(serving->app.gate, vs_accounts_hold(config->clients));
+    vs_gate_set(serving->server.gate, vs_accounts_hold(config->clients));
     vs_log(VS_LOG_INFO, "clients are asked who they are", "clients", VS_DIGITS(serving->config->clients->count), "file",
            serving->config->clients_file, NULL);
     return VS_GO;
@@ -42,15 +42,15 @@ static void tell_unprovable(const struct vs_accounts *now) {
 }
 
 void vs_clients_reload(struct vs_serving *serving) {
-    struct vs_accounts *now, *was = vs_gate_hold(serving->app.gate);
+    struct vs_accounts *now, *was = vs_gate_hold(serving->server.gate);
     struct vesta_error err;
     const char *others = NULL;
     const char *path = serving->config->clients_file;
     if (vs_accounts_read(path, &now, &others, &err) != VESTA_OK) {
         vs_log(VS_LOG_ERROR, "the clients cannot be read again; those from before stay", "error", err.text, NULL);
     } else {
-        ledger_set(serving->app.ledger, now, vs_monotonic_us());
-        vs_gate_set(serving->app.gate, now); /* before it is said: what is said holds */
+        ledger_set(serving->server.ledger, now, vs_monotonic_us());
+        vs_gate_set(serving->server.gate, now); /* before it is said: what is said holds */
         tell_lost(was, now);
         if (!serving->config->tls_client_certificates) tell_unprovable(now);
         if (others) vs_log(VS_LOG_WARN, "others may access the file of clients", "file", path, "access", others, "do",

@@ -112,8 +112,8 @@ int vs_secure_open(struct vs_serving *serving) {
     if (!secure->tls || open_server(config, secure->tls, &secure->server, &err) != VESTA_OK) return vs_report(&err);
     secure->status.path = config->tls_certificate;
     set_status(secure, "");
-    serving->app.tls_status = get_status;
-    serving->app.tls_self = secure;
+    serving->server.above.tls_status = get_status;
+    serving->server.above.tls_self = secure;
     return VS_GO;
 }
 
@@ -179,7 +179,7 @@ static void warn(struct vs_secure *secure, int64_t now_s) {
 
 void vs_secure_look(struct vs_serving *serving, bool is_asked) {
     struct vs_secure *secure = serving->secure;
-    const struct vesta_clock *clock = serving->app.clock;
+    const struct vesta_clock *clock = serving->server.clock;
     struct stamp now[FILES];
     if (!secure || (!is_asked && secure->looked_us && vs_monotonic_us() - secure->looked_us < LOOK_US)) return;
     stamp_all(serving->config, now);

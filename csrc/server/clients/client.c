@@ -113,7 +113,7 @@ static bool make_list(struct vs_request *r, const struct vs_wanted *wanted) {
     struct vs_session *s = r->session;
     size_t count, length = 0;
     struct vs_wanted mine = visible(s, *wanted);
-    struct vs_seen *seen = vs_roster_look(s->app, &mine, 0, &count);
+    struct vs_seen *seen = vs_roster_look(s->server, &mine, 0, &count);
     size_t size = sizeof *s->listing + count * LINE_MAX;
     if (seen && vs_session_take(s, size)) s->listing = malloc(size);
     if (seen && s->listing) {
@@ -245,7 +245,7 @@ static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
     struct vs_wanted me = *wanted;
     size_t count;
     me.me = s;
-    struct vs_seen *seen = wanted->but == s->id ? NULL : vs_roster_look(s->app, &me, 1, &count);
+    struct vs_seen *seen = wanted->but == s->id ? NULL : vs_roster_look(s->server, &me, 1, &count);
     bool is_meant = seen && count > 0;
     free(seen);
     wanted->but = s->id;
@@ -258,12 +258,12 @@ static bool end(struct vs_request *r, struct vs_wanted wanted, bool *me, size_t 
     *me = take_me(s, &wanted);
     *count = *me;
     if (*me && vs_multi_hands_out(s)) /* nobody looks at what a command of a transaction returns */
-        (void)vs_roster_end(s->app, &(struct vs_wanted){.me = s});
+        (void)vs_roster_end(s->server, &(struct vs_wanted){.me = s});
     if (!vs_rights_operates(s)) {
         if (*me) return true;
         return vs_refuse(r, "not_allowed", "this user has no permissions to run the 'client|kill' command"), false;
     }
-    *count += vs_roster_end(s->app, &wanted);
+    *count += vs_roster_end(s->server, &wanted);
     if (*count)
         vs_log(VS_LOG_INFO, "CLIENT KILL ended connections", "ended", VS_DIGITS((int64_t)*count), VS_WHO(s), NULL);
     return true;

@@ -64,10 +64,11 @@ static const char *address_of(const struct vs_session *s) {
 
 void vs_note_request(struct vs_request *r, size_t bytes) {
     struct vs_session *s = r->session;
-    const struct vesta_clock *clock = s->app->clock;
+    const struct vesta_clock *clock = s->server->clock;
     size_t times = 1 + r->also;
     uint64_t ids = vs_get(&s->member.ids), us = (uint64_t)vs_monotonic_us() - s->scratch->began_ns / 1000;
-    struct vs_line *line = vs_access_begin(s->app->access, s->scratch->loop, clock->unix_us(clock->self) / 1000);
+    struct vs_line *line =
+        vs_access_begin(s->server->monitor.access, s->scratch->loop, clock->unix_us(clock->self) / 1000);
     vs_line_text(line, "address", address_of(s));
     if (vs_rights_whose(s)) vs_line_text(line, "client", vs_rights_whose(s));
     vs_line_text(line, "proto", vs_protocol_name[s->protocol]);
@@ -80,5 +81,5 @@ void vs_note_request(struct vs_request *r, size_t bytes) {
     vs_line_count(line, "bytes", bytes / times);
     vs_line_count(line, "us", us);
     s->noted_ids = ids;
-    vs_access_put(s->app->access, s->scratch->loop, times);
+    vs_access_put(s->server->monitor.access, s->scratch->loop, times);
 }

@@ -52,7 +52,7 @@ void vs_roster_enter(struct vs_session *s, int fd) {
     m->session = s;
     m->fd = fd;
     m->peer = *s->peer;
-    m->part = &s->app->roster->part[s->scratch->loop];
+    m->part = &s->server->monitor.roster->part[s->scratch->loop];
     m->count = -1;
     pthread_mutex_lock(&m->part->lock);
     TAILQ_INSERT_TAIL(&m->part->members, m, all);
@@ -86,14 +86,14 @@ void vs_roster_name(struct vs_session *s, struct vs_slice name) {
 }
 
 /* Under the lock. */
-static void note(struct vs_part *part, const struct vs_app *app, int what, const struct vs_peer *peer) {
-    part->last[what] = (struct last){*peer, app->clock->unix_us(app->clock->self) / 1000};
+static void note(struct vs_part *part, const struct vs_server *server, int what, const struct vs_peer *peer) {
+    part->last[what] = (struct last){*peer, server->clock->unix_us(server->clock->self) / 1000};
 }
 
-void vs_roster_note(struct vs_app *app, int loop, int what, const struct vs_peer *peer) {
-    struct vs_part *part = &app->roster->part[loop];
+void vs_roster_note(struct vs_server *server, int loop, int what, const struct vs_peer *peer) {
+    struct vs_part *part = &server->monitor.roster->part[loop];
     pthread_mutex_lock(&part->lock);
-    note(part, app, what, peer);
+    note(part, server, what, peer);
     pthread_mutex_unlock(&part->lock);
 }
 
@@ -104,7 +104,7 @@ void vs_roster_know(struct vs_session *s, const char *client, int count) {
     m->peer = *s->peer;
     strcpy(m->client, client);
     count_as(s, count);
-    note(m->part, s->app, count, &m->peer);
+    note(m->part, s->server, count, &m->peer);
     pthread_mutex_unlock(&m->part->lock);
 }
 
@@ -115,8 +115,8 @@ void vs_roster_move(struct vs_session *s) {
     pthread_mutex_unlock(&m->part->lock);
 }
 
-bool vs_roster_is_to_end(struct vs_app *app, int loop) {
-    return atomic_exchange(&app->roster->part[loop].some_are_to_end, false);
+bool vs_roster_is_to_end(struct vs_roster *roster, int loop) {
+    return atomic_exchange(&roster->part[loop].some_are_to_end, false);
 }
 
 /* ------------------------------------------------------------------ who is meant */
@@ -158,15 +158,15 @@ static bool is_meant(const struct vs_wanted *w, const struct vs_member *m) {
 }
 
 /* Of a session in a test there is none. */
-static int count_parts(const struct vs_app *app) {
-    return app->roster ? app->roster->loops : 0;
+static int count_parts(const struct vs_server *server) {
+    return server->monitor.roster ? server->monitor.roster->loops : 0;
 }
 
 /* ------------------------------------------------------------------ looking */
 
 static struct vs_seen see(const struct vs_member *m, int64_t now_us) {
     const struct vs_session *s = m->session;
-    const struct vesta_clock *clock = s->app->clock;
+    const struct vesta_clock *clock = s->server->clock;
     struct vs_seen seen = {.id = s->id,
                            .protocol = s->protocol,
                            .peer = m->peer,
@@ -242,21 +242,21 @@ static bool look_at_part(struct vs_part *part, const struct vs_wanted *wanted, s
     return done;
 }
 
-struct vs_seen *vs_roster_look(struct vs_app *app, const struct vs_wanted *wanted, size_t max, size_t *count) {
+struct vs_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted *wanted, size_t max, size_t *count) {
     struct sight all = {.at = NULL};
     bool done = grow(&all);
-    for (int i = 0; done && i < count_parts(app); i++)
-        done = look_at_part(&app->roster->part[i], wanted, max, &all);
+    for (int i = 0; done && i < count_parts(server); i++)
+        done = look_at_part(&server->monitor.roster->part[i], wanted, max, &all);
     if (!done) return free(all.at), NULL;
     qsort(all.at, all.count, sizeof *all.at, by_id);
     *count = max && all.count > max ? max : all.count;
     return all.at;
 }
 
-int64_t vs_roster_last(struct vs_app *app, int count, struct vs_peer *peer) {
+int64_t vs_roster_last(struct vs_server *server, int count, struct vs_peer *peer) {
     int64_t unix_ms = 0;
-    for (int i = 0; i < count_parts(app); i++) {
-        struct vs_part *part = &app->roster->part[i];
+    for (int i = 0; i < count_parts(server); i++) {
+        struct vs_part *part = &server->monitor.roster->part[i];
         pthread_mutex_lock(&part->lock);
         if (part->last[count].unix_ms > unix_ms) *peer = part->last[count].peer, unix_ms = part->last[count].unix_ms;
         pthread_mutex_unlock(&part->lock);
@@ -278,10 +278,10 @@ static size_t end_in_part(struct vs_part *part, const struct vs_wanted *wanted) 
     return count;
 }
 
-size_t vs_roster_end(struct vs_app *app, const struct vs_wanted *wanted) {
+size_t vs_roster_end(struct vs_server *server, const struct vs_wanted *wanted) {
     size_t count = 0;
-    for (int i = 0; i < count_parts(app); i++)
-        count += end_in_part(&app->roster->part[i], wanted);
-    if (count) net_wake(&app->net);
+    for (int i = 0; i < count_parts(server); i++)
+        count += end_in_part(&server->monitor.roster->part[i], wanted);
+    if (count) net_wake(&server->net);
     return count;
 }

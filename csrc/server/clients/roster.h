@@ -71,16 +71,16 @@ void vs_roster_know(struct vs_session *session, const char *client, int count);
 /* Its peer is another: a balancer has said whose it is. */
 void vs_roster_move(struct vs_session *session);
 /* Whether some of a loop's are to end, said once. */
-bool vs_roster_is_to_end(struct vs_app *app, int loop);
+bool vs_roster_is_to_end(struct vs_roster *roster, int loop);
 
 /* Those that are meant, by id; at most `max` of them, 0: all.  Own: free it.  NULL: no memory.  Threads: any. */
-struct vs_seen *vs_roster_look(struct vs_app *app, const struct vs_wanted *wanted, size_t max, size_t *count);
+struct vs_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted *wanted, size_t max, size_t *count);
 /* Has those that are meant ended, and returns how many they are.  Threads: any. */
-size_t vs_roster_end(struct vs_app *app, const struct vs_wanted *wanted);
+size_t vs_roster_end(struct vs_server *server, const struct vs_wanted *wanted);
 
 /* The last address from which a client came, by its count, or to which what follows happened, and when; 0: to none. */
-int64_t vs_roster_last(struct vs_app *app, int count, struct vs_peer *peer);
+int64_t vs_roster_last(struct vs_server *server, int count, struct vs_peer *peer);
 enum { VS_LAST_TURNED = VS_COUNTED_MAX, VS_LAST_SHED = VS_LAST_TURNED + VS_PROTOCOLS, VS_LASTS };
-void vs_roster_note(struct vs_app *app, int loop, int what, const struct vs_peer *peer);
+void vs_roster_note(struct vs_server *server, int loop, int what, const struct vs_peer *peer);
 
 #endif

@@ -142,7 +142,7 @@ static bool is_other(struct vs_slice word) {
 }
 
 static void put_param(struct vs_request *r, size_t i) {
-    const struct vs_limits *limits = ledger_limits(r->session->app->ledger);
+    const struct vs_limits *limits = ledger_limits(r->session->server->ledger);
     char digits[16];
     snprintf(digits, sizeof digits, "%d", limits->proto_max[VS_RESP]);
     vs_resp_word(r->out, params[i].name);
@@ -183,8 +183,8 @@ static void put_line(struct vs_out *out, const char *name, uint64_t value) {
 }
 
 static void put_server(struct vs_request *r, struct vs_out *out) {
-    const struct vs_app *app = r->session->app;
-    int64_t up_s = (app->clock->boot_us(app->clock->self) - app->started_us) / 1000000;
+    const struct vs_server *server = r->session->server;
+    int64_t up_s = (server->clock->boot_us(server->clock->self) - server->monitor.started_us) / 1000000;
     vs_put_text(out, "redis_version:" VS_REDIS_VERSION "\r\nredis_mode:standalone\r\nvesta_version:" VESTA_VERSION
                      "\r\narch_bits:64\r\nmultiplexing_api:epoll");
     put_line(out, "process_id", (uint64_t)getpid());
@@ -193,11 +193,12 @@ static void put_server(struct vs_request *r, struct vs_out *out) {
 }
 
 static void put_clients(struct vs_request *r, struct vs_out *out) {
-    const struct vs_app *app = r->session->app;
+    const struct vs_server *server = r->session->server;
     vs_put_text(out, "connected_clients:");
-    vs_put_uint(out, (uint64_t)ledger_open(app->ledger, VS_PROTOCOLS));
-    put_line(out, "maxclients", (uint64_t)ledger_limits(app->ledger)->proto_max[VS_RESP]);
-    put_line(out, "blocked_clients", app->loop_count ? vs_total(app, &app->counts[0]->waiting) : 0);
+    vs_put_uint(out, (uint64_t)ledger_open(server->ledger, VS_PROTOCOLS));
+    put_line(out, "maxclients", (uint64_t)ledger_limits(server->ledger)->proto_max[VS_RESP]);
+    put_line(out, "blocked_clients",
+             server->monitor.loop_count ? vs_total(&server->monitor, &server->monitor.counts[0]->waiting) : 0);
     put_line(out, "tracking_clients", 0);
 }
 
@@ -217,7 +218,7 @@ static void put_memory(struct vs_request *r, struct vs_out *out) {
     vs_put_text(out, "maxmemory_policy:noeviction");
     put_line(out, "used_memory", bytes);
     put_line(out, "used_memory_rss", bytes);
-    put_line(out, "mem_clients_normal", (uint64_t)ledger_memory(r->session->app->ledger));
+    put_line(out, "mem_clients_normal", (uint64_t)ledger_memory(r->session->server->ledger));
     put_line(out, "maxmemory", 0);
 }
 
@@ -227,27 +228,27 @@ static void put_persistence(struct vs_request *r, struct vs_out *out) {
                      "aof_rewrite_in_progress:0");
 }
 
-static uint64_t total_requests(const struct vs_app *app) {
+static uint64_t total_requests(const struct vs_server *server) {
     uint64_t sum = 0;
-    for (int code = 0; app->loop_count && code < VS_CODES_MAX; code++)
-        sum += vs_total(app, &app->counts[0]->requests[VS_RESP][code]);
+    for (int code = 0; server->monitor.loop_count && code < VS_CODES_MAX; code++)
+        sum += vs_total(&server->monitor, &server->monitor.counts[0]->requests[VS_RESP][code]);
     return sum;
 }
 
-static uint64_t total_turned(const struct vs_app *app) {
+static uint64_t total_turned(const struct vs_server *server) {
     uint64_t sum = 0;
-    for (int why = 0; app->loop_count && why < VS_TURNED_REASONS; why++)
-        sum += vs_total(app, &app->counts[0]->turned[VS_RESP][why]);
+    for (int why = 0; server->monitor.loop_count && why < VS_TURNED_REASONS; why++)
+        sum += vs_total(&server->monitor, &server->monitor.counts[0]->turned[VS_RESP][why]);
     return sum;
 }
 
 static void put_stats(struct vs_request *r, struct vs_out *out) {
-    const struct vs_app *app = r->session->app;
+    const struct vs_server *server = r->session->server;
     vs_put_text(out, "total_connections_received:");
-    vs_put_uint(out, atomic_load_explicit(&app->clients, memory_order_relaxed));
+    vs_put_uint(out, atomic_load_explicit(&server->monitor.clients, memory_order_relaxed));
     vs_put_text(out, "\r\ntotal_commands_processed:");
-    vs_put_uint(out, total_requests(app));
-    put_line(out, "rejected_connections", total_turned(app));
+    vs_put_uint(out, total_requests(server));
+    put_line(out, "rejected_connections", total_turned(server));
 }
 
 static void put_replication(struct vs_request *r, struct vs_out *out) {
@@ -256,11 +257,11 @@ static void put_replication(struct vs_request *r, struct vs_out *out) {
 }
 
 /* Of namespaces, from one up to another. */
-static uint64_t ids_of(const struct vs_app *app, int from, int to) {
+static uint64_t ids_of(const struct vs_server *server, int from, int to) {
     uint64_t ids = 0;
     for (int i = from; i < to; i++)
-        for (int protocol = 0; app->loop_count && protocol < VS_ID_PROTOCOLS; protocol++)
-            ids += vs_total(app, &app->counts[0]->ns[i].ids[protocol]);
+        for (int protocol = 0; server->monitor.loop_count && protocol < VS_ID_PROTOCOLS; protocol++)
+            ids += vs_total(&server->monitor, &server->monitor.counts[0]->ns[i].ids[protocol]);
     return ids;
 }
 
@@ -272,17 +273,18 @@ static void put_ids(struct vs_out *out, const char *name, uint64_t ids) {
 }
 
 static void put_vesta(struct vs_request *r, struct vs_out *out) {
-    struct vs_app *app = r->session->app;
+    struct vs_server *server = r->session->server;
     vs_put_text(out, "vesta_namespaces:");
-    vs_put_uint(out, (uint64_t)app->ns_count);
-    for (int i = 0; i < vs_told(app); i++)
-        put_ids(out, app->ns[i].name, ids_of(app, i, i + 1));
-    if (app->ns_count > VS_NAMESPACES_TOLD) put_ids(out, VS_OTHERS, ids_of(app, VS_NAMESPACES_TOLD, app->ns_count));
-    const struct vs_tag_set *tags = vs_tags_now(app);
+    vs_put_uint(out, (uint64_t)server->names.count);
+    for (int i = 0; i < vs_told(&server->names); i++)
+        put_ids(out, server->names.at[i].name, ids_of(server, i, i + 1));
+    if (server->names.count > VS_NAMESPACES_TOLD)
+        put_ids(out, VS_OTHERS, ids_of(server, VS_NAMESPACES_TOLD, server->names.count));
+    const struct vs_tag_set *tags = vs_tags_now(&server->tags);
     struct vs_tag_total total = {{0}, 0};
     for (size_t i = 0; tags && i < tags->count; i++)
         for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
-            total.given[protocol] += vs_tag_total(app, tags->at[i]).given[protocol];
+            total.given[protocol] += vs_tag_total(&server->monitor, tags->at[i]).given[protocol];
     if (!tags) return;
     put_line(out, "vesta_tags", tags->count);
     put_line(out, "vesta_tag_numbers", total.given[VS_RESP] + total.given[VS_HTTP]);
@@ -328,7 +330,7 @@ enum vs_reply_state vs_on_info(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_on_time(struct vs_request *r) {
-    const struct vesta_clock *clock = r->session->app->clock;
+    const struct vesta_clock *clock = r->session->server->clock;
     int64_t us = clock->unix_us(clock->self);
     char text[24];
     vs_resp_array(r->out, 2);
@@ -369,19 +371,19 @@ static void put_namespace(struct vs_request *r, const struct vs_namespace *ns) {
 }
 
 enum vs_reply_state vs_on_vesta_info(struct vs_request *r) {
-    const struct vs_app *app = r->session->app;
+    const struct vs_server *server = r->session->server;
     const struct vs_tag_set *tags = vs_request_tags(r);
-    int others = vs_rights_sees_all(r->session) ? app->ns_count - vs_told(app) : 0;
+    int others = vs_rights_sees_all(r->session) ? server->names.count - vs_told(&server->names) : 0;
     vs_resp_map(r->out, 2 + (tags != NULL) + (others > 0));
     if (others > 0) vs_resp_word(r->out, "other_namespaces"), vs_resp_int(r->out, others);
     if (tags) vs_resp_word(r->out, "tags"), vs_resp_int(r->out, (int64_t)tags->count);
     vs_resp_word(r->out, "version"), vs_resp_word(r->out, VESTA_VERSION);
     size_t seen = 0;
-    for (int i = 0; i < vs_told(app); i++)
-        seen += vs_rights_sees(r->session, app->ns[i].name);
+    for (int i = 0; i < vs_told(&server->names); i++)
+        seen += vs_rights_sees(r->session, server->names.at[i].name);
     vs_resp_word(r->out, "namespaces"), vs_resp_map(r->out, seen);
-    for (int i = 0; i < vs_told(app); i++)
-        if (vs_rights_sees(r->session, app->ns[i].name)) put_namespace(r, &app->ns[i]);
+    for (int i = 0; i < vs_told(&server->names); i++)
+        if (vs_rights_sees(r->session, server->names.at[i].name)) put_namespace(r, &server->names.at[i]);
     return VS_ANSWERED;
 }
 

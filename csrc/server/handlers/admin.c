@@ -27,7 +27,7 @@ static const char *door(const struct vs_request *r) {
 /* false: the reply says why not. */
 static bool may(struct vs_request *r) {
     const struct vs_session *s = r->session;
-    const char *token = s->app->admin_token;
+    const char *token = s->server->rules.admin_token;
     if (!token && s->local) return true;
     if (!token && !s->grant.accounts)
         return vs_refuse(r, "no_token",
@@ -55,7 +55,7 @@ static enum vs_reply_state done(struct vs_request *r, const char *what) {
 
 enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
     if (!may(r)) return VS_ANSWERED;
-    if (!r->session->app->policies.reload && !r->session->app->tags_reread && !r->session->grant.accounts)
+    if (!r->session->server->above.policies.reload && !r->session->server->tags.reread && !r->session->grant.accounts)
         return vs_refuse(r, "no_policies",
                          "there is nothing to reload: this server has no policies and no config file");
     vs_log(VS_LOG_INFO, "admin: reload requested", "over", door(r), VS_WHO(r->session), NULL);
@@ -66,7 +66,7 @@ enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
 /* A second TERM would end the process at once. */
 enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
     if (!may(r)) return VS_ANSWERED;
-    if (!r->session->draining && !atomic_exchange(&r->session->app->drain_asked, true)) {
+    if (!r->session->draining && !atomic_exchange(&r->session->server->drain_asked, true)) {
         vs_log(VS_LOG_INFO, "admin: drain requested", "over", door(r), VS_WHO(r->session), NULL);
         kill(getpid(), SIGTERM);
     }
@@ -91,45 +91,45 @@ enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
 
 /* Which namespace is meant; -1: none was named.  false: there is none of that name, and the reply says so. */
 static bool read_namespace(struct vs_request *r, int *ns) {
-    struct vs_app *app = r->session->app;
+    struct vs_server *server = r->session->server;
     struct vs_slice name = vs_arg(r, 0);
-    const struct vs_namespace *found = name.at ? vs_namespace_named(app, name.at, name.length) : NULL;
+    const struct vs_namespace *found = name.at ? vs_namespace_named(&server->names, name.at, name.length) : NULL;
     if (name.at && !found)
         return vs_refuse(r, "unknown_name", "no namespace %s", VS_QUOTE(name.at, name.length)), false;
-    *ns = found ? (int)(found - app->ns) : -1;
+    *ns = found ? (int)(found - server->names.at) : -1;
     return true;
 }
 
 enum vs_reply_state vs_on_admin_status(struct vs_request *r) {
     int ns;
     if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
-    vs_put_status(r->out, r->session->app, ns, r->session->draining);
+    vs_put_status(r->out, r->session->server, ns, r->session->draining);
     vs_put(r->out, "\n", 1);
     return VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_admin_history(struct vs_request *r) {
-    struct vs_app *app = r->session->app;
+    struct vs_server *server = r->session->server;
     int ns;
     if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
-    if (ns >= vs_told(app))
+    if (ns >= vs_told(&server->names))
         return vs_refuse(r, "unknown_name", "the last hour is kept of the first %d namespaces, and %s is behind them",
-                         VS_NAMESPACES_TOLD, app->ns[ns].name);
+                         VS_NAMESPACES_TOLD, server->names.at[ns].name);
     vs_put(r->out, "{", 1);
-    vs_history_put(app->history, app, ns, NULL, r->out);
+    vs_history_put(server->monitor.history, server, ns, NULL, r->out);
     vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_admin_workers(struct vs_request *r) {
-    struct vs_app *app = r->session->app;
+    struct vs_server *server = r->session->server;
     int ns;
     if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
     if (ns < 0) ns = 0;
-    if (app->ns_count == 0) return vs_refuse(r, "unknown_name", "this server has no namespaces");
+    if (server->names.count == 0) return vs_refuse(r, "unknown_name", "this server has no namespaces");
     vs_put(r->out, "{", 1);
-    vs_json_text(r->out, "namespace", app->ns[ns].name);
-    if (app->holders) app->holders(app->holders_self, ns, NULL, r->out);
+    vs_json_text(r->out, "namespace", server->names.at[ns].name);
+    if (server->above.holders) server->above.holders(server->above.holders_self, ns, NULL, r->out);
     vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
 }
@@ -163,8 +163,8 @@ enum vs_reply_state vs_on_admin_clients(struct vs_request *r) {
     if (by.at && !vs_slice_is(by, "id") && !vs_slice_is(by, "ids"))
         return vs_refuse(r, "bad_field", "by is '%s'; it is id or ids", VS_QUOTE(by.at, by.length));
     vs_put(r->out, "{", 1);
-    vs_put_clients(r->out, r->session->app);
-    if (!vs_put_connections(r->out, r->session->app, &wanted, n, by.at && vs_slice_is(by, "ids")))
+    vs_put_clients(r->out, r->session->server);
+    if (!vs_put_connections(r->out, r->session->server, &wanted, n, by.at && vs_slice_is(by, "ids")))
         return vs_refuse_memory(r);
     vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
@@ -181,7 +181,7 @@ enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
     if (!wanted.ids && !wanted.client.at && !wanted.host.at)
         return vs_refuse(r, "bad_field", "say whose: client, address or id; to end all, drain the server");
     wanted.but = s->id;
-    size_t ended = vs_roster_end(s->app, &wanted);
+    size_t ended = vs_roster_end(s->server, &wanted);
     vs_log(VS_LOG_INFO, "admin: connections ended", "ended", VS_DIGITS((int64_t)ended), "over", door(r), VS_WHO(s),
            NULL);
     vs_put(r->out, "{", 1);
@@ -201,9 +201,9 @@ enum vs_reply_state vs_on_admin_events(struct vs_request *r) {
         return vs_refuse(r, "bad_field", "all is '%s'; it is 1, or absent", VS_QUOTE(all.at, all.length));
     r->type = "text/event-stream";
     if (r->http->method == VS_HEAD || session->draining) return VS_ANSWERED;
-    session->viewer = vs_feed_enter(session->app->feed, all.at != NULL);
+    session->viewer = vs_feed_enter(session->server->monitor.feed, all.at != NULL);
     if (!session->viewer)
         return vs_refuse(r, "overloaded", "%d watch already, which is as many as may", VS_VIEWERS_MAX);
-    vs_feed_put(session->app->feed, session->app, session->viewer, r->out);
+    vs_feed_put(session->server->monitor.feed, session->server, session->viewer, r->out);
     return VS_ANSWERED;
 }

@@ -42,7 +42,7 @@ static void add(struct few *few, const struct vs_served_tag *tag) {
     few->count++;
 }
 
-static void look_at_tag(const struct vs_app *app, const struct vs_served_tag *tag, struct look *seen) {
+static void look_at_tag(const struct vs_server *server, const struct vs_served_tag *tag, struct look *seen) {
     struct vesta_segment_info info;
     int troubled = 0, faults = 0; /* databases */
     if (tag->memory) {
@@ -50,7 +50,7 @@ static void look_at_tag(const struct vs_app *app, const struct vs_served_tag *ta
         if (info.database[0].is_stopped) add(&seen->faulty, tag);
         return;
     }
-    if (vs_tag_total(app, tag).pauses == 0) return; /* its first range is fetched when it is wanted */
+    if (vs_tag_total(&server->monitor, tag).pauses == 0) return; /* its first range is fetched when it is wanted */
     vesta_segment_get_info(tag->seg, &info);
     if (info.left > 0 || info.next_left > 0) return;
     for (int i = 0; i < info.stores; i++) {
@@ -61,56 +61,56 @@ static void look_at_tag(const struct vs_app *app, const struct vs_served_tag *ta
 }
 
 /* One bad row of a table takes no server from the others' tags, unless there is no other. */
-static void look_at_tags(const struct vs_app *app, const struct vs_tag_set *set, struct look *seen) {
-    if (app->tags_status) app->tags_status(app->tags_self, &seen->tags);
+static void look_at_tags(const struct vs_server *server, const struct vs_tag_set *set, struct look *seen) {
+    if (server->tags.status) server->tags.status(server->tags.self, &seen->tags);
     seen->is_unusable = set && seen->tags.unusable > 0 && seen->tags.unusable >= set->count;
     for (size_t i = 0; set && i < set->count; i++)
-        look_at_tag(app, set->at[i], seen);
+        look_at_tag(server, set->at[i], seen);
     if (seen->faulty.count == 0 || (size_t)(seen->faulty.count + seen->dry.count) < set->count) return;
     for (int i = 0; i < seen->faulty.count && i < TAGS_TOLD; i++)
         add(&seen->dry, seen->faulty.at[i]);
     seen->faulty.count = 0;
 }
 
-static bool add_unready(const struct vs_app *app, struct look *seen, const struct vs_namespace *ns) {
-    if (vs_namespace_is_ready(app, ns, &seen->at[seen->told].pause)) return false;
+static bool add_unready(const struct vs_server *server, struct look *seen, const struct vs_namespace *ns) {
+    if (vs_namespace_is_ready(server, ns, &seen->at[seen->told].pause)) return false;
     seen->at[seen->told++].ns = ns;
     return true;
 }
 
 /* The first are looked at now; of the others it is known how many were not ready a moment ago, and the first of those
  * are found. */
-static void look_at_namespaces(const struct vs_app *app, bool has_tags, struct look *seen) {
-    int others = vs_others_unready(app), left = others;
+static void look_at_namespaces(const struct vs_server *server, bool has_tags, struct look *seen) {
+    int others = vs_others_unready(&server->names), left = others;
     char why[VS_NAMESPACE_WHY_MAX];
-    for (int i = 0; i < vs_told(app); i++) {
-        if (vs_namespace_has_ended(&app->ns[i], why)) continue;
+    for (int i = 0; i < vs_told(&server->names); i++) {
+        if (vs_namespace_has_ended(&server->names.at[i], why)) continue;
         seen->served++;
-        add_unready(app, seen, &app->ns[i]);
+        add_unready(server, seen, &server->names.at[i]);
     }
     /* A server that can only read ids takes no requests from others. */
     bool only_reads = seen->served == 0 && others == 0 && !has_tags;
-    for (int i = 0; only_reads && i < vs_told(app); i++)
-        add_unready(app, seen, &app->ns[i]);
+    for (int i = 0; only_reads && i < vs_told(&server->names); i++)
+        add_unready(server, seen, &server->names.at[i]);
     seen->unready = seen->told + others;
-    for (int i = VS_NAMESPACES_TOLD; left > 0 && i < app->ns_count && seen->told < VS_NAMESPACES_TOLD; i++) {
-        if (atomic_load(&app->ns[i].was_ready)) continue;
-        seen->unready -= !add_unready(app, seen, &app->ns[i]); /* it has become ready */
+    for (int i = VS_NAMESPACES_TOLD; left > 0 && i < server->names.count && seen->told < VS_NAMESPACES_TOLD; i++) {
+        if (atomic_load(&server->names.at[i].was_ready)) continue;
+        seen->unready -= !add_unready(server, seen, &server->names.at[i]); /* it has become ready */
         left--;
     }
 }
 
 /* How many reasons there are. */
 static int look(struct vs_request *r, struct look *seen) {
-    const struct vs_app *app = r->session->app;
+    const struct vs_server *server = r->session->server;
     *seen = (struct look){.dry = 0};
     struct vs_policies_status policies = {.stuck = false};
-    if (app->policies.status) app->policies.status(app->policies.self, &policies);
+    if (server->above.policies.status) server->above.policies.status(server->above.policies.self, &policies);
     seen->draining = r->session->draining;
     seen->stuck = policies.stuck;
     const struct vs_tag_set *tags = vs_request_tags(r);
-    look_at_namespaces(app, app->ns_count > vs_told(app) || (tags && tags->count > 0), seen);
-    look_at_tags(app, tags, seen);
+    look_at_namespaces(server, server->names.count > vs_told(&server->names) || (tags && tags->count > 0), seen);
+    look_at_tags(server, tags, seen);
     return seen->draining + seen->stuck + seen->unready + seen->dry.count + (seen->tags.unread > 0) + seen->is_unusable;
 }
 
@@ -164,16 +164,17 @@ static void put_reasons(struct vs_out *out, const struct look *seen) {
 }
 
 static void put_warnings(const struct vs_request *r, const struct look *seen) {
-    const struct vs_app *app = r->session->app;
+    const struct vs_server *server = r->session->server;
     vs_json_open(r->out, "warnings", '[');
-    for (int i = 0; i < vs_told(app); i++) {
+    for (int i = 0; i < vs_told(&server->names); i++) {
         struct vesta_info info = {.warning = ""};
         char why[VS_NAMESPACE_WHY_MAX];
-        bool has_ended = vs_namespace_has_ended(&app->ns[i], why);
-        if (!has_ended && vs_namespace_is_open(&app->ns[i])) vesta_get_info(app->ns[i].gen[VS_RESP], &info);
+        bool has_ended = vs_namespace_has_ended(&server->names.at[i], why);
+        if (!has_ended && vs_namespace_is_open(&server->names.at[i]))
+            vesta_get_info(server->names.at[i].gen[VS_RESP], &info);
         if (!has_ended && !*info.warning) continue;
         vs_json_open(r->out, NULL, '{');
-        vs_json_text(r->out, "namespace", app->ns[i].name);
+        vs_json_text(r->out, "namespace", server->names.at[i].name);
         vs_json_text(r->out, "detail", has_ended ? why : info.warning);
         vs_put(r->out, "}", 1);
     }
@@ -218,7 +219,7 @@ enum vs_reply_state vs_on_readyz(struct vs_request *r) {
 /* ------------------------------------------------------------------ what there is */
 
 enum vs_reply_state vs_on_version(struct vs_request *r) {
-    const char *lua = r->session->app->policies.lua;
+    const char *lua = r->session->server->above.policies.lua;
     vs_put(r->out, "{", 1);
     vs_json_text(r->out, "version", VESTA_VERSION);
     if (lua) vs_json_text(r->out, "lua", lua);

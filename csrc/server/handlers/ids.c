@@ -21,7 +21,7 @@ _Static_assert(VS_RESP_ARGS_MAX <= TEXTS_MAX, "and so do those of an MGET");
 /* Shape: buf of VS_FORM_TEXT_MAX. */
 static bool write_text(struct vs_request *r, uint64_t id, char *buf) {
     struct vesta_error err;
-    if (vs_tag_write(r->tag, id, r->session->app->clock, buf, &err) == VESTA_OK) return true;
+    if (vs_tag_write(r->tag, id, r->session->server->clock, buf, &err) == VESTA_OK) return true;
     vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
     return false;
 }

@@ -14,8 +14,9 @@ static enum vs_reply_state take(struct vs_request *r) {
 
 enum vs_reply_state vs_on_leaf_get(struct vs_request *r) {
     struct vs_slice key = vs_arg(r, 0);
-    bool is_known = vs_namespace_named(r->session->app, key.at, key.length);
-    return vs_request_enter(r, r->session->app->leaf_any_key && !is_known ? VS_NO_NAME : 0, VS_KIND_NAMESPACE, take);
+    bool is_known = vs_namespace_named(&r->session->server->names, key.at, key.length);
+    return vs_request_enter(r, r->session->server->rules.leaf_any_key && !is_known ? VS_NO_NAME : 0, VS_KIND_NAMESPACE,
+                            take);
 }
 
 static enum vs_reply_state take_of_tag(struct vs_request *r) {

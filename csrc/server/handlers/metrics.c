@@ -39,28 +39,28 @@ const char *vs_metrics_seconds(char *buf, int64_t us) {
 }
 
 static unsigned long long total(const struct vs_metrics *m, const vs_count *of) {
-    return vs_total(m->app, of);
+    return vs_total(&m->server->monitor, of);
 }
 
 /* Counts are named by their place in the first loop's. */
-#define COUNTS(m) (*(m)->app->counts[0])
+#define COUNTS(m) (*(m)->server->monitor.counts[0])
 
 /* ------------------------------------------------------------------ clients with names */
 
 static bool has_clients(const struct vs_metrics *m) {
-    return m->app->gate && vs_gate_now(m->app->gate);
+    return m->server->gate && vs_gate_now(m->server->gate);
 }
 
 #define EACH_CLIENT(m, i, name)                                                                                        \
     const char *name;                                                                                                  \
-    for (int i = 0; i < VS_COUNTED_MAX && (name = vs_gate_counted((m)->app->gate, i)); i++)
+    for (int i = 0; i < VS_COUNTED_MAX && (name = vs_gate_counted((m)->server->gate, i)); i++)
 
 static void put_client_requests(struct vs_metrics *m) {
     EACH_CLIENT(m, i, name) {
         vs_metrics_sample(m, "{client=\"%s\",result=\"ok\"} %llu", name,
                           total(m, &COUNTS(m).of_client[i][VS_CLIENT_ANSWERED]));
         vs_metrics_sample(m, "{client=\"%s\",result=\"refused\"} %llu", name,
-                          (unsigned long long)vs_total_refused(m->app, i));
+                          (unsigned long long)vs_total_refused(&m->server->monitor, i));
     }
 }
 
@@ -90,9 +90,9 @@ static void put_secrets(struct vs_metrics *m) {
         enum vs_proof proof;
         const char *name;
     } results[] = {{VS_PROOF_RIGHT, "right"}, {VS_PROOF_WRONG, "wrong"}, {VS_PROOF_PUT_OFF, "put_off"}};
-    for (size_t i = 0; m->app->gate && i < VS_COUNT(results); i++)
+    for (size_t i = 0; m->server->gate && i < VS_COUNT(results); i++)
         vs_metrics_sample(m, "{result=\"%s\"} %llu", results[i].name,
-                          (unsigned long long)vs_gate_proofs(m->app->gate, results[i].proof));
+                          (unsigned long long)vs_gate_proofs(m->server->gate, results[i].proof));
 }
 
 /* ------------------------------------------------------------------ requests and connections */
@@ -123,12 +123,12 @@ static void put_connections(struct vs_metrics *m) {
 }
 
 static void put_loops(struct vs_metrics *m) {
-    for (int loop = 0; loop < m->app->loop_count; loop++)
-        vs_metrics_sample(m, "{loop=\"%d\"} %llu", loop, (unsigned long long)vs_served_by(m->app, loop));
+    for (int loop = 0; loop < m->server->monitor.loop_count; loop++)
+        vs_metrics_sample(m, "{loop=\"%d\"} %llu", loop, (unsigned long long)vs_served_by(&m->server->monitor, loop));
 }
 
 static void put_limits(struct vs_metrics *m) {
-    const struct vs_limits *limits = ledger_limits(m->app->ledger);
+    const struct vs_limits *limits = ledger_limits(m->server->ledger);
     EACH_PROTOCOL(protocol) {
         vs_metrics_sample(m, "{proto=\"%s\",of=\"proto\"} %d", vs_protocol_name[protocol], limits->proto_max[protocol]);
         vs_metrics_sample(m, "{proto=\"%s\",of=\"address\"} %d", vs_protocol_name[protocol],
@@ -138,20 +138,20 @@ static void put_limits(struct vs_metrics *m) {
 
 static void put_tls_expiry(struct vs_metrics *m) {
     struct vs_tls_status tls;
-    if (!m->app->tls_status) return;
-    m->app->tls_status(m->app->tls_self, &tls);
+    if (!m->server->above.tls_status) return;
+    m->server->above.tls_status(m->server->above.tls_self, &tls);
     vs_metrics_sample(m, " %lld", (long long)tls.expires_unix_s);
 }
 
 /* ------------------------------------------------------------------ policies and config */
 
-#define HOOK(m, hook) ((m)->app->policies.hook_name((enum vs_hook)(hook)))
+#define HOOK(m, hook) ((m)->server->above.policies.hook_name((enum vs_hook)(hook)))
 
 static void put_calls(struct vs_metrics *m) {
     for (int hook = 0; hook < VS_HOOKS; hook++)
         for (int result = 0; result < VS_CALL_RESULTS; result++)
             vs_metrics_sample(m, "{hook=\"%s\",result=\"%s\"} %llu", HOOK(m, hook),
-                              m->app->policies.result_name((enum vs_call_result)result),
+                              m->server->above.policies.result_name((enum vs_call_result)result),
                               (unsigned long long)m->policies.calls[hook][result]);
 }
 
@@ -168,7 +168,7 @@ static void put_call_durations(struct vs_metrics *m) {
 static void put_shadow_answers(struct vs_metrics *m, const char *outcome, uint64_t counts[VS_HOOKS][VS_VERDICTS]) {
     for (int hook = 0; hook < VS_HOOKS; hook++)
         for (int kind = 0; kind < VS_VERDICTS; kind++) {
-            const char *said = m->app->policies.verdict_name((enum vs_hook)hook, (enum vs_verdict_kind)kind);
+            const char *said = m->server->above.policies.verdict_name((enum vs_hook)hook, (enum vs_verdict_kind)kind);
             if (said)
                 vs_metrics_sample(m, "{hook=\"%s\",decision=\"%s\",outcome=\"%s\"} %llu", HOOK(m, hook), said, outcome,
                                   (unsigned long long)counts[hook][kind]);
@@ -182,7 +182,7 @@ static void put_shadow(struct vs_metrics *m) {
     for (int hook = 0; hook < VS_HOOKS; hook++)
         for (int result = VS_CALL_ERROR; result < VS_CALL_RESULTS; result++)
             vs_metrics_sample(m, "{hook=\"%s\",decision=\"%s\",outcome=\"failed\"} %llu", HOOK(m, hook),
-                              m->app->policies.result_name((enum vs_call_result)result),
+                              m->server->above.policies.result_name((enum vs_call_result)result),
                               (unsigned long long)shadow->failed[hook][result]);
 }
 
@@ -194,7 +194,7 @@ static void put_reload_time(struct vs_metrics *m) {
 
 static void put_build(struct vs_metrics *m) {
     vs_metrics_sample(m, "{version=\"" VESTA_VERSION "\",lua=\"%s\"} 1",
-                      m->app->policies.lua ? m->app->policies.lua : "");
+                      m->server->above.policies.lua ? m->server->above.policies.lua : "");
 }
 
 static void put_start(struct vs_metrics *m) {
@@ -302,7 +302,7 @@ static void put_head(struct vs_metrics *m, const struct family *family) {
 }
 
 static void look_around(struct vs_metrics *m) {
-    const struct vs_policies *policies = &m->app->policies;
+    const struct vs_policies *policies = &m->server->above.policies;
     m->has_policies = policies->status != NULL;
     if (m->has_policies) policies->status(policies->self, &m->policies);
     vs_process_measure(&m->process);
@@ -311,7 +311,7 @@ static void look_around(struct vs_metrics *m) {
 
 enum vs_reply_state vs_on_metrics(struct vs_request *r) {
     const struct vs_accept *accept = &r->http->accept;
-    struct vs_metrics m = {.out = r->out, .app = r->session->app};
+    struct vs_metrics m = {.out = r->out, .server = r->session->server};
     m.open = accept->given && vs_accept_q(accept, VS_TYPE_OPENMETRICS) > vs_accept_q(accept, VS_TYPE_TEXT);
     look_around(&m);
     vs_metrics_look_at_tags(&m, vs_request_tags(r));
@@ -319,7 +319,7 @@ enum vs_reply_state vs_on_metrics(struct vs_request *r) {
         if (families[i].when == OF_POLICIES && !m.has_policies) continue;
         if (families[i].when == OF_SHADOWS && !m.policies.shadow.any) continue;
         if (families[i].when == OF_CLIENTS && !has_clients(&m)) continue;
-        if (families[i].when == OF_ACCESS && !m.app->access) continue;
+        if (families[i].when == OF_ACCESS && !m.server->monitor.access) continue;
         if (families[i].when == OF_TAGS && !m.has_tags) continue;
         m.name = families[i].name;
         put_head(&m, &families[i]);

@@ -23,7 +23,7 @@ _Static_assert(VS_NAMESPACES_TOLD *VS_METRICS_LINES_PER_NAMESPACE *VS_METRICS_LI
 
 struct vs_metrics {
     struct vs_out *out;
-    const struct vs_app *app;
+    const struct vs_server *server;
     const char *name;  /* of the family */
     bool open;         /* OpenMetrics */
     bool has_policies; /* else there are no policies and nothing can be reloaded */

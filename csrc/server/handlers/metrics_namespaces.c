@@ -12,17 +12,17 @@ _Static_assert(sizeof((struct vesta_info){0}.renewals) == RENEWALS * sizeof(uint
 
 /* Counts are named by their place in the first loop's. */
 static unsigned long long total(const struct vs_metrics *m, const vs_count *of) {
-    return vs_total(m->app, of);
+    return vs_total(&m->server->monitor, of);
 }
-#define COUNTS(m) (*(m)->app->counts[0])
+#define COUNTS(m) (*(m)->server->monitor.counts[0])
 
 /* ------------------------------------------------------------------ one look */
 
-#define EACH_NAMESPACE(m, i) for (int i = 0; i < vs_told((m)->app); i++)
-#define NAME(m, i) ((m)->app->ns[i].name)
+#define EACH_NAMESPACE(m, i) for (int i = 0; i < vs_told(&(m)->server->names); i++)
+#define NAME(m, i) ((m)->server->names.at[i].name)
 
 static void add_up_others(struct vs_metrics *m) {
-    for (int i = VS_NAMESPACES_TOLD; i < m->app->ns_count; i++) {
+    for (int i = VS_NAMESPACES_TOLD; i < m->server->names.count; i++) {
         for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
             m->others.ids[protocol] += total(m, &COUNTS(m).ns[i].ids[protocol]);
         for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
@@ -34,9 +34,9 @@ void vs_metrics_look_at_namespaces(struct vs_metrics *m) {
     add_up_others(m);
     EACH_NAMESPACE(m, i) {
         struct vesta_info info = {.holds_lease = 0};
-        if (vs_namespace_is_open(&m->app->ns[i])) vesta_get_info(m->app->ns[i].gen[VS_RESP], &info);
+        if (vs_namespace_is_open(&m->server->names.at[i])) vesta_get_info(m->server->names.at[i].gen[VS_RESP], &info);
         struct vesta_pause pause;
-        m->ns[i].ready = vs_namespace_is_ready(m->app, &m->app->ns[i], &pause);
+        m->ns[i].ready = vs_namespace_is_ready(m->server, &m->server->names.at[i], &pause);
         m->ns[i].held = info.holds_lease;
         m->ns[i].worker = info.worker;
         m->ns[i].end_ms = info.lease_end_ms;
@@ -48,11 +48,11 @@ void vs_metrics_look_at_namespaces(struct vs_metrics *m) {
 /* ------------------------------------------------------------------ namespaces */
 
 /* One line for each that is told of, and one for the others together, where there are any. */
-#define EACH_LINE(m, i) for (int i = 0; i < vs_told((m)->app) + has_others(m); i++)
+#define EACH_LINE(m, i) for (int i = 0; i < vs_told(&(m)->server->names) + has_others(m); i++)
 #define LINE_NAME(m, i) ((i) < VS_NAMESPACES_TOLD ? NAME(m, i) : VS_OTHERS)
 
 static bool has_others(const struct vs_metrics *m) {
-    return m->app->ns_count > VS_NAMESPACES_TOLD;
+    return m->server->names.count > VS_NAMESPACES_TOLD;
 }
 
 static unsigned long long ids_of(const struct vs_metrics *m, int line, int protocol) {
@@ -64,7 +64,7 @@ static unsigned long long pauses_of(const struct vs_metrics *m, int line, int wh
 }
 
 void vs_put_unready(struct vs_metrics *m) {
-    int unready = vs_others_unready(m->app);
+    int unready = vs_others_unready(&m->server->names);
     EACH_NAMESPACE(m, i) unready += !m->ns[i].ready;
     vs_metrics_sample(m, " %d", unready);
 }
@@ -130,8 +130,8 @@ void vs_put_renewals(struct vs_metrics *m) {
 
 void vs_put_layout_end(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i) {
-        if (!vs_namespace_is_open(&m->app->ns[i])) continue;
-        int64_t end_ms = vesta_layout_end_ms(m->app->ns[i].layout);
+        if (!vs_namespace_is_open(&m->server->names.at[i])) continue;
+        int64_t end_ms = vesta_layout_end_ms(m->server->names.at[i].layout);
         vs_metrics_sample(m, "{namespace=\"%s\"} %lld", NAME(m, i), (long long)(end_ms / 1000));
     }
 }

@@ -12,7 +12,7 @@ static void look_at_tag(struct vs_metrics *m, const struct vs_served_tag *tag) {
     struct vesta_segment_info info = {.stores = 0};
     if (tag->seg) vesta_segment_get_info(tag->seg, &info);
     m->tag[m->tag_count].name = tag->name;
-    m->tag[m->tag_count].total = vs_tag_total(m->app, tag);
+    m->tag[m->tag_count].total = vs_tag_total(&m->server->monitor, tag);
     m->tag[m->tag_count].left = info.left + info.next_left;
     m->tag[m->tag_count].step = info.database[0].step;
     m->tag[m->tag_count].ranges = m->tag[m->tag_count].errors = 0;
@@ -32,12 +32,12 @@ static void add_up(struct vs_tag_total *sum, struct vs_tag_total more) {
 /* A tag has lines of its own by its place, which it keeps: no series ends while its tag is there. */
 void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set) {
     size_t room = VS_REPLY_MAX - VS_METRICS_OTHER_BYTES -
-                  (size_t)vs_told(m->app) * VS_METRICS_LINES_PER_NAMESPACE * VS_METRICS_LINE_BYTES;
+                  (size_t)vs_told(&m->server->names) * VS_METRICS_LINES_PER_NAMESPACE * VS_METRICS_LINE_BYTES;
     size_t most = room / (VS_METRICS_LINES_PER_TAG * VS_METRICS_LINE_BYTES) - 1;
     if (most > VS_METRICS_TAGS_MAX) most = VS_METRICS_TAGS_MAX;
-    m->has_tags = m->app->tags_status != NULL;
+    m->has_tags = m->server->tags.status != NULL;
     if (!m->has_tags) return;
-    m->app->tags_status(m->app->tags_self, &m->tags);
+    m->server->tags.status(m->server->tags.self, &m->tags);
     m->other.pauses = m->tags.gone_pauses;
     memcpy(m->other.given, m->tags.gone_given, sizeof m->other.given);
     m->served = set ? set->count : 0;
@@ -45,7 +45,7 @@ void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set)
         if ((size_t)set->at[i]->place < most)
             look_at_tag(m, set->at[i]);
         else
-            add_up(&m->other, vs_tag_total(m->app, set->at[i]));
+            add_up(&m->other, vs_tag_total(&m->server->monitor, set->at[i]));
 }
 
 /* ------------------------------------------------------------------ tags */

@@ -4,14 +4,14 @@
 #include "server/rights/rights.h"
 
 static void end(struct vs_request *r) {
-    vs_put_tables(r->out, r->session->app);
+    vs_put_tables(r->out, r->session->server);
     vs_put_text(r->out, "}\n");
 }
 
 static enum vs_reply_state put_tag(struct vs_request *r) {
     vs_put(r->out, "{", 1);
     vs_json_open(r->out, "segments", '[');
-    vs_put_segment(r->out, r->session->app, r->tag);
+    vs_put_segment(r->out, r->session->server, r->tag);
     vs_put(r->out, "]", 1);
     end(r);
     return VS_ANSWERED;
@@ -27,7 +27,7 @@ enum vs_reply_state vs_on_segments(struct vs_request *r) {
     const struct vs_tag_set *tags = vs_request_tags(r);
     size_t from = tags && after.at ? vs_tag_after(tags, after.at, after.length) : 0;
     vs_put(r->out, "{", 1);
-    vs_put_segments(r->out, r->session->app, tags, from, VS_REPLY_MAX);
+    vs_put_segments(r->out, r->session->server, tags, from, VS_REPLY_MAX);
     end(r);
     return VS_ANSWERED;
 }

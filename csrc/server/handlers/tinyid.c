@@ -27,15 +27,15 @@ void vs_tinyid_failure(struct vs_request *r, const char *text) {
 
 /* The config's own tokens, which are nobody's: with names http.c has asked already. */
 static bool may_ask(struct vs_request *r, struct vs_slice token) {
-    const struct vs_app *app = r->session->app;
+    const struct vs_server *server = r->session->server;
     int said = 0; /* which it is, or else the shortest, which is the easiest to guess */
-    if (app->tinyid_token_count == 0) return true;
-    for (int i = 1; i < app->tinyid_token_count; i++)
-        if (strlen(app->tinyid_token[i]) < strlen(app->tinyid_token[said])) said = i;
-    for (int i = 0; i < app->tinyid_token_count; i++)
-        if (token.at && vs_slice_is_secret(token, app->tinyid_token[i])) said = i;
+    if (server->rules.tinyid_token_count == 0) return true;
+    for (int i = 1; i < server->rules.tinyid_token_count; i++)
+        if (strlen(server->rules.tinyid_token[i]) < strlen(server->rules.tinyid_token[said])) said = i;
+    for (int i = 0; i < server->rules.tinyid_token_count; i++)
+        if (token.at && vs_slice_is_secret(token, server->rules.tinyid_token[i])) said = i;
     if (!token.at) return vs_refuse(r, "no_token", "token is error"), false;
-    enum vs_proof proof = vs_rights_prove_plain(r, token, app->tinyid_token[said]);
+    enum vs_proof proof = vs_rights_prove_plain(r, token, server->rules.tinyid_token[said]);
     if (proof == VS_PROOF_WRONG) vs_refuse(r, "no_token", "token is error");
     return proof == VS_PROOF_RIGHT;
 }

@@ -96,7 +96,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .start = out->used,
                            .protocol = VS_HTTP,
                            .http = &http,
-                           .ns = &s->app->ns[0],
+                           .ns = &s->server->names.at[0],
                            .ids = s->scratch->ids,
                            .status = 200};
     if (used < 0) {

@@ -22,10 +22,10 @@ static struct vs_slice name_of(struct vs_slice host) {
     return (struct vs_slice){host.at, length > 0 && host.at[length - 1] == '.' ? length - 1 : length};
 }
 
-static bool is_ours(const struct vs_app *app, struct vs_slice host) {
+static bool is_ours(const struct vs_server *server, struct vs_slice host) {
     struct vs_slice name = name_of(host);
-    for (int i = 0; i < app->host_count; i++)
-        if (strcmp(app->host[i], "*") == 0 || vs_slice_is_case(name, app->host[i])) return true;
+    for (int i = 0; i < server->rules.host_count; i++)
+        if (strcmp(server->rules.host[i], "*") == 0 || vs_slice_is_case(name, server->rules.host[i])) return true;
     return false;
 }
 
@@ -46,9 +46,9 @@ static bool is_own(const struct vs_http *http, bool is_secure) {
 
 /* A listed origin, as it is written in the list; NULL. */
 static const char *listed(const struct vs_request *r, struct vs_slice origin) {
-    const struct vs_app *app = r->session->app;
-    for (int i = 0; origin.at && r->session->protocol == VS_HTTP && i < app->origin_count; i++)
-        if (vs_slice_is(origin, app->origin[i])) return app->origin[i];
+    const struct vs_server *server = r->session->server;
+    for (int i = 0; origin.at && r->session->protocol == VS_HTTP && i < server->rules.origin_count; i++)
+        if (vs_slice_is(origin, server->rules.origin[i])) return server->rules.origin[i];
     return NULL;
 }
 
@@ -85,9 +85,9 @@ static bool refuse_host(struct vs_request *r, const struct vs_http *http) {
 }
 
 bool vs_http_admits(struct vs_request *r, const struct vs_http *http) {
-    const struct vs_app *app = r->session->app;
+    const struct vs_server *server = r->session->server;
     r->json = true; /* of a refusal: whatever the path, its answer is a problem */
-    if (http->is_public_name && app->judges_hosts[r->session->protocol] && !is_ours(app, http->host))
+    if (http->is_public_name && server->rules.judges_hosts[r->session->protocol] && !is_ours(server, http->host))
         return refuse_host(r, http);
     r->origin = listed(r, http->origin);
     if (r->origin || http->site == VS_SITE_OWN || is_link(http)) return true;

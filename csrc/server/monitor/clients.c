@@ -10,9 +10,9 @@ _Static_assert(VS_COUNTED_MAX *CLIENT_BYTES_MAX + VS_CONNECTIONS_SHOWN_MAX * CON
                    VS_REPLY_MAX,
                "both fit a reply");
 
-static void put_share(struct vs_out *out, struct vs_app *app, const char *name) {
+static void put_share(struct vs_out *out, struct vs_server *server, const char *name) {
     struct ledger_seen share;
-    if (!ledger_seen(app->ledger, name, &share)) return;
+    if (!ledger_seen(server->ledger, name, &share)) return;
     vs_json_open(out, "share", '{');
     vs_json_uint(out, "rate", share.ids);
     vs_json_uint(out, "requests", share.requests);
@@ -22,23 +22,23 @@ static void put_share(struct vs_out *out, struct vs_app *app, const char *name) 
     vs_put(out, "}", 1);
 }
 
-static void put_client(struct vs_out *out, struct vs_app *app, int client, const char *name) {
-    const vs_count *counts = app->counts[0]->of_client[client];
+static void put_client(struct vs_out *out, struct vs_server *server, int client, const char *name) {
+    const vs_count *counts = server->monitor.counts[0]->of_client[client];
     struct vs_peer peer;
     char address[VS_PEER_TEXT_MAX];
-    int64_t last_unix_ms = vs_roster_last(app, client, &peer);
+    int64_t last_unix_ms = vs_roster_last(server, client, &peer);
     vs_json_open(out, NULL, '{');
     vs_json_text(out, "name", name);
-    vs_json_uint(out, "connections", vs_total(app, &counts[VS_CLIENT_OPEN]));
-    vs_json_uint(out, "requests", vs_total(app, &counts[VS_CLIENT_ANSWERED]));
-    vs_json_uint(out, "ids", vs_total(app, &counts[VS_CLIENT_IDS]));
+    vs_json_uint(out, "connections", vs_total(&server->monitor, &counts[VS_CLIENT_OPEN]));
+    vs_json_uint(out, "requests", vs_total(&server->monitor, &counts[VS_CLIENT_ANSWERED]));
+    vs_json_uint(out, "ids", vs_total(&server->monitor, &counts[VS_CLIENT_IDS]));
     vs_json_open(out, "refused", '{');
-    vs_json_uint(out, "request", vs_total(app, &counts[VS_CLIENT_REFUSED_REQUEST]));
-    vs_json_uint(out, "rights", vs_total(app, &counts[VS_CLIENT_REFUSED_RIGHTS]));
-    vs_json_uint(out, "rate", vs_total(app, &counts[VS_CLIENT_REFUSED_RATE]));
-    vs_json_uint(out, "pause", vs_total(app, &counts[VS_CLIENT_REFUSED_PAUSE]));
+    vs_json_uint(out, "request", vs_total(&server->monitor, &counts[VS_CLIENT_REFUSED_REQUEST]));
+    vs_json_uint(out, "rights", vs_total(&server->monitor, &counts[VS_CLIENT_REFUSED_RIGHTS]));
+    vs_json_uint(out, "rate", vs_total(&server->monitor, &counts[VS_CLIENT_REFUSED_RATE]));
+    vs_json_uint(out, "pause", vs_total(&server->monitor, &counts[VS_CLIENT_REFUSED_PAUSE]));
     vs_put(out, "}", 1);
-    if (client != 0) put_share(out, app, name);
+    if (client != 0) put_share(out, server, name);
     if (last_unix_ms) {
         vs_json_text(out, "last_address", vs_peer_host(&peer, address));
         vs_json_int(out, "last_unix_ms", last_unix_ms);
@@ -46,13 +46,13 @@ static void put_client(struct vs_out *out, struct vs_app *app, int client, const
     vs_put(out, "}", 1);
 }
 
-void vs_put_clients(struct vs_out *out, struct vs_app *app) {
+void vs_put_clients(struct vs_out *out, struct vs_server *server) {
     const char *name;
-    bool has_names = app->gate && vs_gate_now(app->gate);
+    bool has_names = server->gate && vs_gate_now(server->gate);
     vs_json_open(out, "clients", '[');
-    for (int i = 0; has_names && i < VS_COUNTED_MAX && (name = vs_gate_counted(app->gate, i)); i++)
-        put_client(out, app, i, name);
-    if (!has_names) put_client(out, app, 0, VS_ACCOUNT_DEFAULT);
+    for (int i = 0; has_names && i < VS_COUNTED_MAX && (name = vs_gate_counted(server->gate, i)); i++)
+        put_client(out, server, i, name);
+    if (!has_names) put_client(out, server, 0, VS_ACCOUNT_DEFAULT);
     vs_put(out, "]", 1);
 }
 
@@ -86,10 +86,10 @@ static int by_ids(const void *a, const void *b) {
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-bool vs_put_connections(struct vs_out *out, struct vs_app *app, const struct vs_wanted *wanted, size_t n,
+bool vs_put_connections(struct vs_out *out, struct vs_server *server, const struct vs_wanted *wanted, size_t n,
                         bool is_by_ids) {
     size_t count;
-    struct vs_seen *seen = vs_roster_look(app, wanted, is_by_ids ? 0 : n + 1, &count);
+    struct vs_seen *seen = vs_roster_look(server, wanted, is_by_ids ? 0 : n + 1, &count);
     if (!seen) return false;
     if (is_by_ids) qsort(seen, count, sizeof *seen, by_ids);
     vs_json_open(out, "connections", '[');

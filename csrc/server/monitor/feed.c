@@ -90,7 +90,7 @@ int vs_feed_viewers(const struct vs_feed *feed) {
 
 /* ------------------------------------------------------------------ what is the same for all; with the lock held */
 
-static void make_status(struct shared *status, const struct vs_app *app, int64_t now_us) {
+static void make_status(struct shared *status, const struct vs_server *server, int64_t now_us) {
     if (status->number != 0 && now_us - status->made_us < EVERY_US) return;
     status->out.used = 0;
     status->number++;
@@ -98,20 +98,20 @@ static void make_status(struct shared *status, const struct vs_app *app, int64_t
     vs_put_text(&status->out, "event: status\nid: ");
     vs_put_uint(&status->out, status->number);
     vs_put_text(&status->out, "\ndata: ");
-    vs_put_status(&status->out, app, -1, false); /* who drains ends the connection: that is what viewers see */
+    vs_put_status(&status->out, server, -1, false); /* who drains ends the connection: that is what viewers see */
     vs_put_text(&status->out, "\n\n");
 }
 
 /* An event is made of it where it is not what the last one said. */
-static void make_segments(struct vs_feed *feed, struct vs_app *app, int64_t now_us) {
+static void make_segments(struct vs_feed *feed, struct vs_server *server, int64_t now_us) {
     struct shared *segments = &feed->segments;
     struct vs_out *fresh = &feed->fresh;
     if (segments->made_us != 0 && now_us - segments->made_us < SEGMENTS_EVERY_US) return;
     segments->made_us = now_us;
     fresh->used = 0;
     vs_put_text(fresh, "event: segments\ndata: {");
-    vs_put_segments(fresh, app, vs_tags_now(app), 0, EVENT_MAX - 1024);
-    vs_put_tables(fresh, app);
+    vs_put_segments(fresh, server, vs_tags_now(&server->tags), 0, EVENT_MAX - 1024);
+    vs_put_tables(fresh, server);
     vs_put_text(fresh, "}\n\n");
     if (segments->out.used == fresh->used && memcmp(segments->text, fresh->at, fresh->used) == 0) return;
     segments->number++;
@@ -119,14 +119,14 @@ static void make_segments(struct vs_feed *feed, struct vs_app *app, int64_t now_
     vs_put(&segments->out, fresh->at, fresh->used);
 }
 
-static void make_clients(struct shared *clients, struct vs_app *app, int64_t now_us) {
+static void make_clients(struct shared *clients, struct vs_server *server, int64_t now_us) {
     if (clients->number != 0 && now_us - clients->made_us < CLIENTS_EVERY_US) return;
     clients->out.used = 0;
     clients->number++;
     clients->made_us = now_us;
     vs_put_text(&clients->out, "event: clients\ndata: {");
-    vs_put_clients(&clients->out, app);
-    (void)vs_put_connections(&clients->out, app, &(struct vs_wanted){.ids = NULL}, CONNECTIONS_SHOWN, true);
+    vs_put_clients(&clients->out, server);
+    (void)vs_put_connections(&clients->out, server, &(struct vs_wanted){.ids = NULL}, CONNECTIONS_SHOWN, true);
     vs_put_text(&clients->out, "}\n\n");
 }
 
@@ -142,39 +142,40 @@ static void put_shared(const struct shared *event, uint64_t *seen, struct vs_out
 
 /* ------------------------------------------------------------------ what is of one namespace */
 
-static void put_history(struct vs_viewer *viewer, const struct vs_app *app, int ns, struct vs_out *out) {
+static void put_history(struct vs_viewer *viewer, const struct vs_server *server, int ns, struct vs_out *out) {
     size_t before = out->used;
     if (!has_room(out, HISTORY_MAX)) return;
     vs_put_text(out, "event: history\ndata: {");
-    bool is_news = vs_history_put(app->history, app, ns, &viewer->stretch[ns < 0 ? VS_NAMESPACES_TOLD : ns], out);
+    bool is_news =
+        vs_history_put(server->monitor.history, server, ns, &viewer->stretch[ns < 0 ? VS_NAMESPACES_TOLD : ns], out);
     vs_put_text(out, "}\n\n");
     if (!is_news) out->used = before;
 }
 
-static void put_holders(struct vs_viewer *viewer, const struct vs_app *app, int ns, struct vs_out *out) {
+static void put_holders(struct vs_viewer *viewer, const struct vs_server *server, int ns, struct vs_out *out) {
     size_t before = out->used;
     if (!has_room(out, VS_HOLDERS_BYTES_MAX + 512)) return;
     vs_put_text(out, "event: workers\ndata: {");
-    vs_json_text(out, "namespace", app->ns[ns].name);
-    bool is_news = app->holders(app->holders_self, ns, &viewer->holders[ns], out);
+    vs_json_text(out, "namespace", server->names.at[ns].name);
+    bool is_news = server->above.holders(server->above.holders_self, ns, &viewer->holders[ns], out);
     vs_put_text(out, "}\n\n");
     if (!is_news) out->used = before;
 }
 
-void vs_feed_put(struct vs_feed *feed, struct vs_app *app, struct vs_viewer *viewer, struct vs_out *out) {
-    int64_t now_us = app->clock->boot_us(app->clock->self);
+void vs_feed_put(struct vs_feed *feed, struct vs_server *server, struct vs_viewer *viewer, struct vs_out *out) {
+    int64_t now_us = server->clock->boot_us(server->clock->self);
     pthread_mutex_lock(&feed->lock);
-    make_status(&feed->status, app, now_us);
+    make_status(&feed->status, server, now_us);
     put_shared(&feed->status, &viewer->status, out);
     if (viewer->wants_all) {
-        make_segments(feed, app, now_us);
+        make_segments(feed, server, now_us);
         put_shared(&feed->segments, &viewer->segments, out);
-        make_clients(&feed->clients, app, now_us);
+        make_clients(&feed->clients, server, now_us);
         put_shared(&feed->clients, &viewer->clients, out);
     }
     pthread_mutex_unlock(&feed->lock);
-    for (int ns = -1; viewer->wants_all && ns < vs_told(app); ns++)
-        put_history(viewer, app, ns, out);
-    for (int ns = 0; viewer->wants_all && app->holders && ns < vs_told(app); ns++)
-        put_holders(viewer, app, ns, out);
+    for (int ns = -1; viewer->wants_all && ns < vs_told(&server->names); ns++)
+        put_history(viewer, server, ns, out);
+    for (int ns = 0; viewer->wants_all && server->above.holders && ns < vs_told(&server->names); ns++)
+        put_holders(viewer, server, ns, out);
 }

@@ -24,6 +24,6 @@ int vs_feed_viewers(const struct vs_feed *feed);
 
 /* Appends the events that the viewer has not had yet and that there is room for.  Where the newest is of an earlier
  * second, a new one is made; so the others find it made.  Threads: any, while loops run. */
-void vs_feed_put(struct vs_feed *feed, struct vs_app *app, struct vs_viewer *viewer, struct vs_out *out);
+void vs_feed_put(struct vs_feed *feed, struct vs_server *server, struct vs_viewer *viewer, struct vs_out *out);
 
 #endif

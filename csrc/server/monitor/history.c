@@ -43,32 +43,32 @@ void vs_history_free(struct vs_history *history) {
 
 /* ------------------------------------------------------------------ writing down */
 
-static struct point of_namespace(const struct vs_app *app, int ns) {
-    const struct vs_counts *first = app->counts[0];
+static struct point of_namespace(const struct vs_server *server, int ns) {
+    const struct vs_counts *first = server->monitor.counts[0];
     struct vesta_pause pause;
-    struct point point = {.refused = vs_namespace_refused(&app->ns[ns], &pause)};
+    struct point point = {.refused = vs_namespace_refused(&server->names.at[ns], &pause)};
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
-        point.ids += vs_total(app, &first->ns[ns].ids[protocol]);
+        point.ids += vs_total(&server->monitor, &first->ns[ns].ids[protocol]);
     return point;
 }
 
-static struct point of_others(const struct vs_history *history, const struct vs_app *app) {
+static struct point of_others(const struct vs_history *history, const struct vs_server *server) {
     struct point sum = {0, 0};
-    for (int i = history->told; i < app->ns_count; i++) {
-        struct point one = of_namespace(app, i);
+    for (int i = history->told; i < server->names.count; i++) {
+        struct point one = of_namespace(server, i);
         sum.ids += one.ids, sum.refused += one.refused;
     }
     return sum;
 }
 
 /* Those that were taken away counted, too. */
-static struct point of_tags(struct vs_app *app) {
+static struct point of_tags(struct vs_server *server) {
     struct vs_tags_status gone = {0};
-    const struct vs_tag_set *set = vs_tags_now(app);
-    if (app->tags_status) app->tags_status(app->tags_self, &gone);
+    const struct vs_tag_set *set = vs_tags_now(&server->tags);
+    if (server->tags.status) server->tags.status(server->tags.self, &gone);
     struct point point = {.refused = gone.gone_pauses};
     for (size_t i = 0; set && i < set->count; i++) {
-        struct vs_tag_total total = vs_tag_total(app, set->at[i]);
+        struct vs_tag_total total = vs_tag_total(&server->monitor, set->at[i]);
         point.refused += total.pauses;
         for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
             point.ids += total.given[protocol];
@@ -78,17 +78,17 @@ static struct point of_tags(struct vs_app *app) {
     return point;
 }
 
-void vs_history_look(struct vs_history *history, struct vs_app *app) {
-    int64_t stretch = app->clock->boot_us(app->clock->self) / (VS_HISTORY_STEP_S * 1000000) + 1;
+void vs_history_look(struct vs_history *history, struct vs_server *server) {
+    int64_t stretch = server->clock->boot_us(server->clock->self) / (VS_HISTORY_STEP_S * 1000000) + 1;
     if (stretch == history->last) return; /* only this thread writes it */
     pthread_mutex_lock(&history->lock);
     struct point *row = &history->point[stretch % POINTS * history->columns];
     for (int i = 0; i < history->told; i++)
-        row[i] = of_namespace(app, i);
-    row[history->told] = of_others(history, app);
-    row[history->told + 1] = of_tags(app);
+        row[i] = of_namespace(server, i);
+    row[history->told] = of_others(history, server);
+    row[history->told + 1] = of_tags(server);
     history->stretch[stretch % POINTS] = history->last = stretch;
-    history->last_unix_us = app->clock->unix_us(app->clock->self);
+    history->last_unix_us = server->clock->unix_us(server->clock->self);
     pthread_mutex_unlock(&history->lock);
 }
 
@@ -120,9 +120,9 @@ static void put_row(const struct vs_history *history, int column, bool is_refuse
     vs_put(out, "]", 1);
 }
 
-static void put_rows(const struct vs_history *history, const struct vs_app *app, int ns, int64_t from,
+static void put_rows(const struct vs_history *history, const struct vs_server *server, int ns, int64_t from,
                      struct vs_out *out) {
-    if (ns >= 0) vs_json_text(out, "namespace", app->ns[ns].name);
+    if (ns >= 0) vs_json_text(out, "namespace", server->names.at[ns].name);
     vs_json_int(out, "step_ms", VS_HISTORY_STEP_S * 1000);
     vs_json_int(out, "until_unix_ms", history->last_unix_us / 1000);
     vs_json_open(out, "ids", '[');
@@ -131,12 +131,13 @@ static void put_rows(const struct vs_history *history, const struct vs_app *app,
     put_row(history, ns, true, from, out);
 }
 
-bool vs_history_put(struct vs_history *history, const struct vs_app *app, int ns, int64_t *since, struct vs_out *out) {
+bool vs_history_put(struct vs_history *history, const struct vs_server *server, int ns, int64_t *since,
+                    struct vs_out *out) {
     pthread_mutex_lock(&history->lock);
     int64_t from = history->last - VS_HISTORY_STEPS + 1;
     bool is_news = !since || *since != history->last;
     if (since && *since > 0 && *since >= from) from = *since + 1; /* an hour reaches behind a boot */
-    if (is_news) put_rows(history, app, ns, from, out);
+    if (is_news) put_rows(history, server, ns, from, out);
     if (since) *since = history->last;
     pthread_mutex_unlock(&history->lock);
     return is_news;

@@ -17,11 +17,12 @@ void vs_history_free(struct vs_history *history);
 
 /* Writes down how the counts stand, where the last stretch is over.  Threads: the first loop's,
  * between two requests. */
-void vs_history_look(struct vs_history *history, struct vs_app *app);
+void vs_history_look(struct vs_history *history, struct vs_server *server);
 
 /* Appends, as members of an object, what is known of a namespace that is told of (vs_told); of all together, and of the tags, where ns is
  * negative.  `since` is the last stretch that is known already, and becomes the newest (0: none is, or NULL: all are
  * told); false: there is no newer one, and nothing is appended.  Threads: any. */
-bool vs_history_put(struct vs_history *history, const struct vs_app *app, int ns, int64_t *since, struct vs_out *out);
+bool vs_history_put(struct vs_history *history, const struct vs_server *server, int ns, int64_t *since,
+                    struct vs_out *out);
 
 #endif

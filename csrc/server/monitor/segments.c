@@ -35,9 +35,9 @@ static void put_buffers(struct vs_out *out, const struct vesta_segment_info *inf
     vs_json_uint(out, "per_s", info->per_s > 0 ? (uint64_t)(info->per_s + 0.5) : 0);
 }
 
-void vs_put_segment(struct vs_out *out, const struct vs_app *app, const struct vs_served_tag *tag) {
+void vs_put_segment(struct vs_out *out, const struct vs_server *server, const struct vs_served_tag *tag) {
     struct vesta_segment_info info = {.order = VESTA_TREND};
-    struct vs_tag_total total = vs_tag_total(app, tag);
+    struct vs_tag_total total = vs_tag_total(&server->monitor, tag);
     if (tag->seg) vesta_segment_get_info(tag->seg, &info);
     vs_json_open(out, NULL, '{');
     vs_json_text(out, "tag", tag->name);
@@ -54,19 +54,19 @@ void vs_put_segment(struct vs_out *out, const struct vs_app *app, const struct v
     vs_put(out, "}", 1);
 }
 
-void vs_put_segments(struct vs_out *out, const struct vs_app *app, const struct vs_tag_set *tags, size_t from,
+void vs_put_segments(struct vs_out *out, const struct vs_server *server, const struct vs_tag_set *tags, size_t from,
                      size_t bytes_max) {
     size_t i = from, count = tags ? tags->count : 0, began = out->used;
     vs_json_open(out, "segments", '[');
     for (; i < count && out->used - began < bytes_max - 2 * ENTRY_BYTES_MAX; i++)
-        vs_put_segment(out, app, tags->at[i]);
+        vs_put_segment(out, server, tags->at[i]);
     vs_put(out, "]", 1);
     if (i < count) vs_json_text(out, "next", tags->at[i - 1]->name);
 }
 
-void vs_put_tables(struct vs_out *out, struct vs_app *app) {
+void vs_put_tables(struct vs_out *out, struct vs_server *server) {
     struct vs_tags_status status = {.rows = 0};
-    if (app->tags_status) app->tags_status(app->tags_self, &status);
+    if (server->tags.status) server->tags.status(server->tags.self, &status);
     vs_json_uint(out, "unread", (uint64_t)status.unread);
     vs_json_uint(out, "passed", status.passed);
     if (status.unread > 0) vs_json_text(out, "unread_why", status.unread_why);

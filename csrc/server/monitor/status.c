@@ -17,22 +17,22 @@ static void put_wide(struct vs_out *out, const char *name, uint64_t value) {
     vs_json_text(out, name, digits);
 }
 
-static void put_counts(struct vs_out *out, const struct vs_app *app, int at) {
-    const struct vs_counts *first = app->counts[0];
+static void put_counts(struct vs_out *out, const struct vs_server *server, int at) {
+    const struct vs_counts *first = server->monitor.counts[0];
     vs_json_open(out, "ids", '{');
-    vs_json_uint(out, "resp", vs_total(app, &first->ns[at].ids[VS_RESP]));
-    vs_json_uint(out, "http", vs_total(app, &first->ns[at].ids[VS_HTTP]));
+    vs_json_uint(out, "resp", vs_total(&server->monitor, &first->ns[at].ids[VS_RESP]));
+    vs_json_uint(out, "http", vs_total(&server->monitor, &first->ns[at].ids[VS_HTTP]));
     vs_put(out, "}", 1);
     vs_json_open(out, "pauses", '{');
     for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
-        vs_json_uint(out, vesta_why_name((enum vesta_why)why), vs_total(app, &first->ns[at].pauses[why]));
+        vs_json_uint(out, vesta_why_name((enum vesta_why)why), vs_total(&server->monitor, &first->ns[at].pauses[why]));
     vs_put(out, "}", 1);
 }
 
-static void put_pause(struct vs_out *out, const struct vs_app *app, const struct vs_namespace *ns) {
+static void put_pause(struct vs_out *out, const struct vs_server *server, const struct vs_namespace *ns) {
     struct vesta_pause pause;
     char text[256];
-    bool ready = vs_namespace_is_ready(app, ns, &pause);
+    bool ready = vs_namespace_is_ready(server, ns, &pause);
     vs_json_bool(out, "ready", ready);
     if (ready) return;
     if (!vs_namespace_is_open(ns)) {
@@ -46,8 +46,8 @@ static void put_pause(struct vs_out *out, const struct vs_app *app, const struct
     vs_json_text(out, "detail", text);
 }
 
-static void put_info(struct vs_out *out, const struct vs_app *app, int at) {
-    const struct vs_namespace *ns = &app->ns[at];
+static void put_info(struct vs_out *out, const struct vs_server *server, int at) {
+    const struct vs_namespace *ns = &server->names.at[at];
     struct vesta_info info;
     char layout[VESTA_LAYOUT_TEXT_MAX];
     vesta_get_info(ns->gen[VS_RESP], &info);
@@ -62,7 +62,7 @@ static void put_info(struct vs_out *out, const struct vs_app *app, int at) {
         vs_json_int(out, "lease_end_ms", info.lease_end_ms);
     }
     vs_json_uint(out, "leases_of_file", info.slots_used);
-    put_counts(out, app, at);
+    put_counts(out, server, at);
     vs_json_text(out, "state", info.state);
     vs_json_int(out, "clock_drift_ms", info.clock_drift_us / 1000);
     vs_json_int(out, "layout_end_ms", vesta_layout_end_ms(ns->layout));
@@ -71,10 +71,10 @@ static void put_info(struct vs_out *out, const struct vs_app *app, int at) {
 }
 
 /* A policy that is tried and not obeyed. */
-static void put_shadow(struct vs_out *out, const struct vs_app *app, int at) {
+static void put_shadow(struct vs_out *out, const struct vs_server *server, int at) {
     struct vs_shadow_seen seen;
-    if (!app->policies.shadow) return;
-    app->policies.shadow(app->policies.self, at, &seen);
+    if (!server->above.policies.shadow) return;
+    server->above.policies.shadow(server->above.policies.self, at, &seen);
     if (!*seen.policy) return;
     vs_json_open(out, "shadow", '{');
     vs_json_text(out, "policy", seen.policy);
@@ -83,7 +83,7 @@ static void put_shadow(struct vs_out *out, const struct vs_app *app, int at) {
     vs_json_uint(out, "failed", seen.failed);
     if (seen.last_unix_ms != 0) {
         vs_json_int(out, "last_unix_ms", seen.last_unix_ms);
-        vs_json_text(out, "hook", app->policies.hook_name(seen.hook));
+        vs_json_text(out, "hook", server->above.policies.hook_name(seen.hook));
         vs_json_text(out, "said", seen.said);
         if (*seen.done) vs_json_text(out, "done", seen.done);
         if (*seen.why) vs_json_text(out, "why", seen.why);
@@ -91,41 +91,41 @@ static void put_shadow(struct vs_out *out, const struct vs_app *app, int at) {
     vs_put(out, "}", 1);
 }
 
-static void put_namespace(struct vs_out *out, const struct vs_app *app, int at) {
+static void put_namespace(struct vs_out *out, const struct vs_server *server, int at) {
     struct vesta_pause pause;
     vs_json_open(out, NULL, '{');
-    vs_json_text(out, "name", app->ns[at].name);
-    put_pause(out, app, &app->ns[at]);
-    if (vs_namespace_is_open(&app->ns[at])) put_info(out, app, at);
-    vs_json_uint(out, "refused", vs_namespace_refused(&app->ns[at], &pause));
-    put_shadow(out, app, at);
+    vs_json_text(out, "name", server->names.at[at].name);
+    put_pause(out, server, &server->names.at[at]);
+    if (vs_namespace_is_open(&server->names.at[at])) put_info(out, server, at);
+    vs_json_uint(out, "refused", vs_namespace_refused(&server->names.at[at], &pause));
+    put_shadow(out, server, at);
     vs_put(out, "}", 1);
 }
 
 /* What was asked of the policies, and what came of it. */
-static void put_calls(struct vs_out *out, const struct vs_app *app, const struct vs_policies_status *policies) {
+static void put_calls(struct vs_out *out, const struct vs_server *server, const struct vs_policies_status *policies) {
     vs_json_open(out, "calls", '{');
     for (int hook = 0; hook < VS_HOOKS; hook++) {
-        vs_json_open(out, app->policies.hook_name((enum vs_hook)hook), '{');
+        vs_json_open(out, server->above.policies.hook_name((enum vs_hook)hook), '{');
         for (int result = 0; result < VS_CALL_RESULTS; result++)
             if (policies->calls[hook][result])
-                vs_json_uint(out, app->policies.result_name((enum vs_call_result)result),
+                vs_json_uint(out, server->above.policies.result_name((enum vs_call_result)result),
                              policies->calls[hook][result]);
         vs_put(out, "}", 1);
     }
     vs_put(out, "}", 1);
 }
 
-static void put_policy(struct vs_out *out, const struct vs_app *app) {
+static void put_policy(struct vs_out *out, const struct vs_server *server) {
     struct vs_policies_status policies;
-    if (!app->policies.status) return;
-    app->policies.status(app->policies.self, &policies);
+    if (!server->above.policies.status) return;
+    server->above.policies.status(server->above.policies.self, &policies);
     vs_json_open(out, "policies", '{');
     vs_json_uint(out, "generation", policies.generation);
     vs_json_bool(out, "stuck", policies.stuck);
     vs_json_bool(out, "reload_ok", policies.reload_ok);
     vs_json_int(out, "reload_unix_ms", policies.reload_unix_ms);
-    put_calls(out, app, &policies);
+    put_calls(out, server, &policies);
     if (*policies.last_error) {
         vs_json_text(out, "last_error", policies.last_error);
         vs_json_int(out, "last_error_unix_ms", policies.last_error_unix_ms);
@@ -134,21 +134,21 @@ static void put_policy(struct vs_out *out, const struct vs_app *app) {
 }
 
 /* Answers by their code, those that there were. */
-static void put_requests(struct vs_out *out, const struct vs_app *app) {
+static void put_requests(struct vs_out *out, const struct vs_server *server) {
     vs_json_open(out, "requests", '{');
     for (int code = 0; vs_code_name(code); code++) {
         uint64_t sum = 0;
         for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
-            sum += vs_total(app, &app->counts[0]->requests[protocol][code]);
+            sum += vs_total(&server->monitor, &server->monitor.counts[0]->requests[protocol][code]);
         if (sum > 0) vs_json_uint(out, vs_code_name(code), sum);
     }
     vs_put(out, "}", 1);
 }
 
-static void put_tls(struct vs_out *out, const struct vs_app *app) {
+static void put_tls(struct vs_out *out, const struct vs_server *server) {
     struct vs_tls_status tls;
-    if (!app->tls_status) return;
-    app->tls_status(app->tls_self, &tls);
+    if (!server->above.tls_status) return;
+    server->above.tls_status(server->above.tls_self, &tls);
     vs_json_open(out, "tls", '{');
     vs_json_text(out, "certificate", tls.path);
     vs_json_text(out, "name", tls.name);
@@ -158,40 +158,40 @@ static void put_tls(struct vs_out *out, const struct vs_app *app) {
 }
 
 /* Those that are not told of one by one. */
-static void put_others(struct vs_out *out, const struct vs_app *app) {
-    const struct vs_counts *first = app->counts[0];
+static void put_others(struct vs_out *out, const struct vs_server *server) {
+    const struct vs_counts *first = server->monitor.counts[0];
     uint64_t ids = 0, refused = 0;
     struct vesta_pause pause;
-    for (int i = VS_NAMESPACES_TOLD; i < app->ns_count; i++) {
-        refused += vs_namespace_refused(&app->ns[i], &pause);
+    for (int i = VS_NAMESPACES_TOLD; i < server->names.count; i++) {
+        refused += vs_namespace_refused(&server->names.at[i], &pause);
         for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
-            ids += vs_total(app, &first->ns[i].ids[protocol]);
+            ids += vs_total(&server->monitor, &first->ns[i].ids[protocol]);
     }
     vs_json_open(out, "other_namespaces", '{');
-    vs_json_int(out, "count", app->ns_count - VS_NAMESPACES_TOLD);
-    vs_json_int(out, "unready", vs_others_unready(app));
+    vs_json_int(out, "count", server->names.count - VS_NAMESPACES_TOLD);
+    vs_json_int(out, "unready", vs_others_unready(&server->names));
     vs_json_uint(out, "ids", ids);
     vs_json_uint(out, "refused", refused);
     vs_put(out, "}", 1);
 }
 
-void vs_put_status(struct vs_out *out, const struct vs_app *app, int ns, bool draining) {
+void vs_put_status(struct vs_out *out, const struct vs_server *server, int ns, bool draining) {
     vs_put(out, "{", 1);
     vs_json_text(out, "version", VESTA_VERSION);
     vs_json_uint(out, "pid", (uint64_t)getpid());
-    vs_json_int(out, "unix_ms", app->clock->unix_us(app->clock->self) / 1000);
-    vs_json_int(out, "uptime_s", (app->clock->boot_us(app->clock->self) - app->started_us) / 1000000);
+    vs_json_int(out, "unix_ms", server->clock->unix_us(server->clock->self) / 1000);
+    vs_json_int(out, "uptime_s", (server->clock->boot_us(server->clock->self) - server->monitor.started_us) / 1000000);
     vs_json_bool(out, "draining", draining);
-    vs_json_int(out, "connections", ledger_open(app->ledger, VS_PROTOCOLS));
-    vs_json_int(out, "viewers", vs_feed_viewers(app->feed));
-    vs_json_uint(out, "waiting", vs_total(app, &app->counts[0]->waiting));
-    put_requests(out, app);
-    put_policy(out, app);
-    put_tls(out, app);
-    if (ns < 0 && app->ns_count > VS_NAMESPACES_TOLD) put_others(out, app);
+    vs_json_int(out, "connections", ledger_open(server->ledger, VS_PROTOCOLS));
+    vs_json_int(out, "viewers", vs_feed_viewers(server->monitor.feed));
+    vs_json_uint(out, "waiting", vs_total(&server->monitor, &server->monitor.counts[0]->waiting));
+    put_requests(out, server);
+    put_policy(out, server);
+    put_tls(out, server);
+    if (ns < 0 && server->names.count > VS_NAMESPACES_TOLD) put_others(out, server);
     vs_json_open(out, "namespaces", '[');
-    for (int i = 0; ns < 0 && i < vs_told(app); i++)
-        put_namespace(out, app, i);
-    if (ns >= 0) put_namespace(out, app, ns);
+    for (int i = 0; ns < 0 && i < vs_told(&server->names); i++)
+        put_namespace(out, server, i);
+    if (ns >= 0) put_namespace(out, server, ns);
     vs_put_text(out, "]}");
 }

@@ -8,6 +8,6 @@
 
 /* Appends the object, with that namespace alone, or (ns is negative) those that are told of; without a line end; fits a
  * reply.  Threads: any, while loops run. */
-void vs_put_status(struct vs_out *out, const struct vs_app *app, int ns, bool draining);
+void vs_put_status(struct vs_out *out, const struct vs_server *server, int ns, bool draining);
 
 #endif

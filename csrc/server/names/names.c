@@ -5,23 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool vs_namespaces_make(struct vs_app *app, int count) {
+bool vs_namespaces_make(struct vs_names *names, int count) {
     assert(count >= 0 && count <= VS_NAMESPACES_MAX);
     size_t width = vs_table_width((size_t)count);
-    app->ns_count = 0;
-    app->ns = calloc((size_t)count + 1, sizeof *app->ns); /* never none: an index is a difference of pointers */
-    app->names = (struct vs_table){calloc(width, sizeof *app->names.slot), width - 1};
-    return app->ns && app->names.slot;
+    names->count = 0;
+    names->at = calloc((size_t)count + 1, sizeof *names->at); /* never none: an index is a difference of pointers */
+    names->by_name = (struct vs_table){calloc(width, sizeof *names->by_name.slot), width - 1};
+    return names->at && names->by_name.slot;
 }
 
-void vs_namespaces_free(struct vs_app *app) {
-    for (int i = 0; i < app->ns_count; i++)
-        free(app->ns[i].ended);
-    free(app->ns);
-    free(app->names.slot);
-    app->ns = NULL;
-    app->names.slot = NULL;
-    app->ns_count = 0;
+void vs_namespaces_free(struct vs_names *names) {
+    for (int i = 0; i < names->count; i++)
+        free(names->at[i].ended);
+    free(names->at);
+    free(names->by_name.slot);
+    names->at = NULL;
+    names->by_name.slot = NULL;
+    names->count = 0;
 }
 
 static bool namespace_has_name(const struct vs_namespace *ns, const char *name, size_t length) {
@@ -29,38 +29,38 @@ static bool namespace_has_name(const struct vs_namespace *ns, const char *name, 
 }
 
 /* The seed is 0, since clients do not choose the names. */
-static struct vs_namespace *namespace_find(const struct vs_app *app, const char *name, size_t length) {
+static struct vs_namespace *namespace_find(const struct vs_names *names, const char *name, size_t length) {
     uint64_t hash = vs_table_hash(name, length, 0);
-    size_t at = vs_table_begin(&app->names, hash);
+    size_t at = vs_table_begin(&names->by_name, hash);
     uint32_t item;
-    while (vs_table_next(&app->names, hash, &at, &item))
-        if (namespace_has_name(&app->ns[item], name, length)) return &app->ns[item];
+    while (vs_table_next(&names->by_name, hash, &at, &item))
+        if (namespace_has_name(&names->at[item], name, length)) return &names->at[item];
     return NULL;
 }
 
-struct vs_namespace *vs_namespace_add(struct vs_app *app, const char *name) {
-    struct vs_namespace *ns = &app->ns[app->ns_count];
+struct vs_namespace *vs_namespace_add(struct vs_names *names, const char *name) {
+    struct vs_namespace *ns = &names->at[names->count];
     size_t length = strlen(name);
     ns->name_length = length < sizeof ns->name ? length : sizeof ns->name - 1;
     memcpy(ns->name, name, ns->name_length);
-    if (!namespace_find(app, ns->name, ns->name_length))
-        vs_table_put(&app->names, vs_table_hash(ns->name, ns->name_length, 0), (uint32_t)app->ns_count);
-    app->ns_count++;
+    if (!namespace_find(names, ns->name, ns->name_length))
+        vs_table_put(&names->by_name, vs_table_hash(ns->name, ns->name_length, 0), (uint32_t)names->count);
+    names->count++;
     return ns;
 }
 
 /* Most requests ask the first, and those without a name all do. */
-struct vs_namespace *vs_namespace_named(struct vs_app *app, const char *name, size_t length) {
-    if (app->ns_count == 0) return NULL;
-    if (!name || namespace_has_name(app->ns, name, length)) return app->ns;
-    return app->ns_count > 1 ? namespace_find(app, name, length) : NULL;
+struct vs_namespace *vs_namespace_named(struct vs_names *names, const char *name, size_t length) {
+    if (names->count == 0) return NULL;
+    if (!name || namespace_has_name(names->at, name, length)) return names->at;
+    return names->count > 1 ? namespace_find(names, name, length) : NULL;
 }
 
-void vs_namespace_seen(struct vs_app *app, struct vs_namespace *ns, bool is_ready) {
+void vs_namespace_seen(struct vs_names *names, struct vs_namespace *ns, bool is_ready) {
     bool was_ready = atomic_exchange(&ns->was_ready, is_ready);
-    if (ns - app->ns >= VS_NAMESPACES_TOLD) atomic_fetch_add(&app->others_ready, is_ready - was_ready);
+    if (ns - names->at >= VS_NAMESPACES_TOLD) atomic_fetch_add(&names->others_ready, is_ready - was_ready);
 }
 
-int vs_others_unready(const struct vs_app *app) {
-    return app->ns_count - vs_told(app) - atomic_load(&app->others_ready);
+int vs_others_unready(const struct vs_names *names) {
+    return names->count - vs_told(names) - atomic_load(&names->others_ready);
 }

@@ -96,7 +96,7 @@ static bool answer_next(struct vs_request *r) {
                               .out = r->out,
                               .start = r->out->used,
                               .protocol = VS_RESP,
-                              .ns = r->session->app->ns,
+                              .ns = r->session->server->names.at,
                               .ids = r->ids};
     int length = vs_resp_parse(bytes.at, bytes.length, &vs_resp_limits, args);
     assert(length > 0); /* it was read once before */

@@ -65,7 +65,7 @@ enum vs_reply_state vs_on_auth(struct vs_request *r) {
     bool names_user = r->arg_count == 2;
     struct vs_slice user = names_user ? r->arg[0] : (struct vs_slice){NULL, 0};
     if (!names_user && !s->grant.accounts &&
-        !s->app->resp_password) /* clients look for these words, and go on without */
+        !s->server->rules.resp_password) /* clients look for these words, and go on without */
         return vs_refuse(r, "bad_command",
                          "AUTH <password> called without any password configured for the default user: this server "
                          "needs none (--resp-password-file)");

@@ -7,7 +7,7 @@
 
 /* What a queued command will want: an id of a namespace, or a number of a tag, the last of so many in a row. */
 struct demand {
-    uint16_t source; /* index of app->ns, or behind those of the transaction's set of tags */
+    uint16_t source; /* index of server->names.at, or behind those of the transaction's set of tags */
     uint32_t run;
 };
 _Static_assert(VS_NAMESPACES_MAX + VS_SERVED_TAGS_MAX <= UINT16_MAX && VESTA_NUMBERS_MAX <= UINT32_MAX,
@@ -62,7 +62,7 @@ static bool append(struct vs_session *s, struct vs_heap *heap, const void *bytes
 bool vs_multi_begin(struct vs_session *s) {
     s->multi = calloc(1, sizeof *s->multi);
     if (!s->multi) return false;
-    s->multi->tags = vs_tags_now(s->app);
+    s->multi->tags = vs_tags_now(&s->server->tags);
     vs_tags_hold(s->multi->tags);
     show_count(s);
     return true;
@@ -98,13 +98,13 @@ const struct vs_call *vs_multi_next(struct vs_session *s, struct vs_slice *bytes
 
 static uint16_t source_of(struct vs_request *r) {
     const struct vs_tag_set *tags = r->session->multi->tags;
-    if (!r->tag) return (uint16_t)(r->ns - r->session->app->ns);
+    if (!r->tag) return (uint16_t)(r->ns - r->session->server->names.at);
     return (uint16_t)(VS_NAMESPACES_MAX + vs_tag_after(tags, r->tag->name, r->tag->name_length) - 1);
 }
 
 static void turn_to_source(struct vs_request *r, uint16_t source) {
     if (source < VS_NAMESPACES_MAX)
-        vs_request_turn(r, &r->session->app->ns[source]);
+        vs_request_turn(r, &r->session->server->names.at[source]);
     else
         r->tag = r->session->multi->tags->at[source - VS_NAMESPACES_MAX];
 }
@@ -157,7 +157,7 @@ bool vs_multi_asks(const struct vs_session *s, size_t i, struct vs_asked_of *of)
 
 bool vs_multi_ask(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
-    struct vs_asked_of of = {.ns = UINT32_MAX}, next = {(uint32_t)(r->ns - r->session->app->ns), 1};
+    struct vs_asked_of of = {.ns = UINT32_MAX}, next = {(uint32_t)(r->ns - r->session->server->names.at), 1};
     size_t count = m->asked.used / sizeof of;
     if (count > 0) vs_multi_asks(r->session, count - 1, &of);
     if (of.ns == next.ns) {

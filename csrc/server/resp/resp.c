@@ -99,7 +99,7 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .out = out,
                            .start = out->used,
                            .protocol = VS_RESP,
-                           .ns = &s->app->ns[0],
+                           .ns = &s->server->names.at[0],
                            .ids = s->scratch->ids};
     s->waiting.bytes = used > 0 ? (size_t)used : 0;
     if (used > 0) r.bytes = (struct vs_slice){buf, (size_t)used}, r.behind = len - (size_t)used;

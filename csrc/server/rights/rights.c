@@ -23,20 +23,20 @@ static void rights_changed(struct vs_session *s) {
 }
 
 static void rights_set(struct vs_session *s, const struct vs_account *account, const struct vs_secret *secret) {
-    access_grant_set(&s->grant, s->app->gate, account, secret);
+    access_grant_set(&s->grant, s->server->gate, account, secret);
     rights_changed(s);
 }
 
 void vs_rights_forget(struct vs_session *s) {
     struct access_origin origin = rights_origin(s);
     if (!s->grant.accounts) return;
-    access_grant_reset(&s->grant, s->app->gate, &origin);
+    access_grant_reset(&s->grant, s->server->gate, &origin);
     rights_changed(s);
 }
 
 void vs_rights_renew(struct vs_session *s) {
     struct access_origin origin = rights_origin(s);
-    bool is_as_before = access_grant_renew(&s->grant, s->app->gate, &origin);
+    bool is_as_before = access_grant_renew(&s->grant, s->server->gate, &origin);
     rights_changed(s);
     if (!is_as_before) vs_multi_fail(s); /* its commands were queued with other rights */
 }
@@ -91,12 +91,12 @@ static enum vs_proof fail(struct vs_request *r, enum vs_proof proof, int64_t wai
 enum vs_proof vs_rights_prove_plain(struct vs_request *r, struct vs_slice secret, const char *plain) {
     struct vs_session *s = r->session;
     int64_t wait_us = 0;
-    if (!s->app->gate) {
+    if (!s->server->gate) {
         bool is_right = secret.at && vs_slice_is_secret(secret, plain);
         return is_right ? VS_PROOF_RIGHT : refuse(r, VS_PROOF_WRONG, 0);
     }
     enum vs_proof proof =
-        vs_gate_prove_plain(s->app->gate, s->app->ledger, &s->entry, secret, plain, s->scratch->now_us, &wait_us);
+        vs_gate_prove_plain(s->server->gate, s->server->ledger, &s->entry, secret, plain, s->scratch->now_us, &wait_us);
     return proof == VS_PROOF_RIGHT ? proof : fail(r, proof, wait_us, (struct vs_slice){NULL, 0});
 }
 
@@ -105,7 +105,7 @@ static enum vs_proof prove_token(struct vs_request *r, struct vs_slice name, str
     struct vs_session *s = r->session;
     const struct vs_account *account;
     const struct vs_secret *which;
-    enum vs_proof proof = vs_gate_prove(s->app->gate, s->grant.accounts, name, secret, &account, &which);
+    enum vs_proof proof = vs_gate_prove(s->server->gate, s->grant.accounts, name, secret, &account, &which);
     if (proof != VS_PROOF_RIGHT) return fail(r, proof, 0, name);
     rights_set(s, account, which);
     return proof;
@@ -115,7 +115,7 @@ enum vs_proof vs_rights_prove(struct vs_request *r, struct vs_slice name, struct
     bool is_default = !name.at || vs_slice_is(name, VS_ACCOUNT_DEFAULT);
     if (is_default) name.at = NULL; /* RESP3 clients send this name if they were given a secret alone */
     if (r->session->grant.accounts) return prove_token(r, name, secret);
-    const char *password = r->session->app->resp_password;
+    const char *password = r->session->server->rules.resp_password;
     if (!password && is_default) return VS_PROOF_RIGHT;       /* none is needed */
     if (!password) return refuse(r, VS_PROOF_WRONG, 0); /* there is none that could be guessed */
     return vs_rights_prove_plain(r, is_default ? secret : (struct vs_slice){"", 0}, password);
@@ -169,7 +169,7 @@ static bool operates_by_certificate(struct vs_request *r) {
 
 bool vs_rights_operate(struct vs_request *r) {
     struct vs_session *s = r->session;
-    const char *token = s->app->admin_token;
+    const char *token = s->server->rules.admin_token;
     struct vs_slice name, secret, said = r->http->authorization;
     char buf[ACCESS_CREDENTIAL_MAX];
     if (!said.at) return operates_by_certificate(r);
@@ -230,7 +230,7 @@ bool vs_rights_may_call(struct vs_request *r) {
 }
 
 bool vs_rights_may_block(struct vs_request *r) {
-    if (!r->session->app->no_blocks[r->session->protocol]) return true;
+    if (!r->session->server->rules.no_blocks[r->session->protocol]) return true;
     vs_refuse(r, "not_allowed", "this server gives no blocks over %s", r->protocol == VS_RESP ? "the Redis protocol" : "HTTP");
     return false;
 }
@@ -254,21 +254,22 @@ bool vs_rights_may_name(struct vs_request *r, struct vs_slice name) {
     struct access_grant *g = &s->grant;
     if (!g->accounts || s->protocol == VS_ADMIN) return true;
     if (s->multi && vs_multi_hands_out(s) && !vs_multi_is_counting(s)) return true;
-    const struct vs_namespace *ns = vs_namespace_named(s->app, name.at, name.length);
-    if (ns && access_grant_has(g, (size_t)(ns - s->app->ns), (struct vs_slice){ns->name, ns->name_length})) return true;
+    const struct vs_namespace *ns = vs_namespace_named(&s->server->names, name.at, name.length);
+    if (ns && access_grant_has(g, (size_t)(ns - s->server->names.at), (struct vs_slice){ns->name, ns->name_length}))
+        return true;
     if (!ns && name.at && g->account && vs_account_has(g->account, name)) return true;
     return refuse_name(r, name);
 }
 
 bool vs_rights_operates(const struct vs_session *s) {
     if (s->grant.accounts) return access_grant_may(&s->grant, VS_OPERATE);
-    return s->local || (s->app->resp_password && s->known);
+    return s->local || (s->server->rules.resp_password && s->known);
 }
 
 bool vs_rights_sees_reasons(const struct vs_session *s) {
     const struct access_grant *g = &s->grant;
     if (s->protocol == VS_ADMIN) return true;
-    if (!g->accounts) return rights_is_local(s) || (s->app->resp_password && s->known);
+    if (!g->accounts) return rights_is_local(s) || (s->server->rules.resp_password && s->known);
     return access_grant_may(g, VS_OPERATE) || (access_grant_may(g, VS_READ) && access_grant_has_all(g));
 }
 

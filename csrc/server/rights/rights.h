@@ -12,7 +12,7 @@
 /* Looks for a connection's account again: it begins, or the accounts are others. */
 void vs_rights_renew(struct vs_session *session);
 static inline void vs_rights_look(struct vs_session *session) {
-    struct vs_gate *gate = session->app->gate;
+    struct vs_gate *gate = session->server->gate;
     if (gate && vs_gate_now(gate) != session->grant.accounts) vs_rights_renew(session);
 }
 /* A connection begins. */
@@ -61,11 +61,11 @@ static inline uint64_t vs_rights_least(const struct vs_request *r, uint64_t of_f
 }
 /* How many ids one request may have. */
 static inline uint64_t vs_rights_n(struct vs_request *r, uint64_t max) {
-    return vs_rights_least(r, r->session->app->n_max[r->session->protocol], max);
+    return vs_rights_least(r, r->session->server->rules.n_max[r->session->protocol], max);
 }
 /* How many ids one block may have. */
 static inline uint64_t vs_rights_block(struct vs_request *r, uint64_t max) {
-    return vs_rights_least(r, r->session->app->blocks_max[r->session->protocol], max);
+    return vs_rights_least(r, r->session->server->rules.blocks_max[r->session->protocol], max);
 }
 /* Whether this face gives blocks.  false: the reply says so. */
 bool vs_rights_may_block(struct vs_request *request);

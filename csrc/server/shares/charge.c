@@ -24,9 +24,10 @@ const char *const vs_share_name[VS_SHARES] = {[VS_SHARE_NONE] = "none",
 void vs_shares_look(struct vs_session *s) {
     const struct vs_account *account = s->protocol == VS_ADMIN ? NULL : s->grant.account;
     if (!s->entry.address) return;
-    ledger_know(s->app->ledger, &s->entry, account ? account->name : NULL, s->grant.secret || s->certified,
+    ledger_know(s->server->ledger, &s->entry, account ? account->name : NULL, s->grant.secret || s->certified,
                 s->scratch->now_us);
-    s->is_metered = s->protocol != VS_ADMIN && (s->app->has_rates || ledger_is_metered(s->app->ledger, &s->entry));
+    s->is_metered =
+        s->protocol != VS_ADMIN && (s->server->rules.has_rates || ledger_is_metered(s->server->ledger, &s->entry));
 }
 
 /* ------------------------------------------------------------------ rates */
@@ -38,7 +39,7 @@ static struct ledger_rates *share_namespace(const struct vs_request *r) {
 /* How long the request may still wait. */
 static int64_t share_patience_us(const struct vs_request *r) {
     const struct vs_waiting *waiting = &r->session->waiting;
-    const struct vesta_clock *clock = r->session->app->clock;
+    const struct vesta_clock *clock = r->session->server->clock;
     int64_t most = r->tag ? r->tag->wait_us_max : r->ns->wait_us_max;
     return waiting->deadline_us == 0 ? most : waiting->deadline_us - clock->boot_us(clock->self);
 }
@@ -75,7 +76,7 @@ bool vs_shares_is_early(struct vs_request *r) {
 static bool share_charge_transaction(struct vs_request *r) {
     struct vs_asked_of of;
     for (size_t i = 0; vs_multi_asks(r->session, i, &of); i++) {
-        vs_request_turn(r, &r->session->app->ns[of.ns]);
+        vs_request_turn(r, &r->session->server->names.at[of.ns]);
         if (!share_charge(r, NULL, &r->ns->rates, LEDGER_REQUESTS, of.requests)) return false;
     }
     return true;
@@ -91,7 +92,7 @@ bool vs_shares_admit(struct vs_request *r) {
 
 bool vs_shares_enter(struct vs_request *r) {
     struct vs_session *s = r->session;
-    uint64_t *charged_run = &s->scratch->queue[VS_QUEUE_OF_IDS + (r->ns - s->app->ns)].charged_run;
+    uint64_t *charged_run = &s->scratch->queue[VS_QUEUE_OF_IDS + (r->ns - s->server->names.at)].charged_run;
     bool is_transaction = vs_multi_hands_out(s);
     if (s->protocol == VS_ADMIN || !access_bucket_rate(&r->ns->rates.of[LEDGER_REQUESTS])) return true;
     if (*charged_run == s->scratch->run || (is_transaction && !vs_multi_is_counting(s))) return true;
@@ -131,7 +132,7 @@ void vs_shares_settle(struct vs_session *s) {
 /* ------------------------------------------------------------------ fair shares */
 
 static uint32_t share_number(const struct vs_request *r) {
-    return (uint32_t)(r->ns - r->session->app->ns);
+    return (uint32_t)(r->ns - r->session->server->names.at);
 }
 
 /* What the namespace has.  If ids may be ahead of the clock, or are borrowed, a part of that is always kept for newcomers.
@@ -167,7 +168,7 @@ void vs_shares_full(struct vs_request *r) {
     struct vs_session *s = r->session;
     if (r->tag || !s->entry.address || s->protocol == VS_ADMIN || !share_supply(r, &supply)) return;
     access_pool_share(&r->ns->pool, &supply, s->scratch->now_us);
-    ledger_empty(s->app->ledger, &s->entry, &r->ns->pool, share_number(r), s->scratch->now_us);
+    ledger_empty(s->server->ledger, &s->entry, &r->ns->pool, share_number(r), s->scratch->now_us);
 }
 
 static bool share_part(struct vs_request *r, uint64_t *may) {
@@ -175,7 +176,7 @@ static bool share_part(struct vs_request *r, uint64_t *may) {
     struct access_supply supply;
     int64_t now_us = s->scratch->now_us, took_us = access_pool_due(&r->ns->pool, now_us);
     if (took_us && share_supply(r, &supply)) access_pool_update(&r->ns->pool, &supply, took_us, now_us);
-    uint64_t has = ledger_part(s->app->ledger, &s->entry, &r->ns->pool, share_number(r), *may, now_us);
+    uint64_t has = ledger_part(s->server->ledger, &s->entry, &r->ns->pool, share_number(r), *may, now_us);
     if (has == 0) return share_hold(r, VS_SHARE_UNIT, s->entry.claim.wait_us);
     *may = has;
     return true;
@@ -198,7 +199,7 @@ void vs_shares_took(struct vs_request *r, uint64_t n) {
     charged->ids -= n < charged->ids ? n : charged->ids;
     if (r->tag) return;
     if (access_pool_is_shared(&r->ns->pool))
-        ledger_took(s->app->ledger, &s->entry, &r->ns->pool, share_number(r), n, s->scratch->now_us);
+        ledger_took(s->server->ledger, &s->entry, &r->ns->pool, share_number(r), n, s->scratch->now_us);
     else if (s->scratch->unlooked >= s->scratch->look_every)
         share_look(r, 0);
 }
