@@ -1,4 +1,4 @@
-/* sandbox.c -- Lua's libraries for a state in which policies run, and read-only views.
+/* sandbox.c -- Lua's libraries for a state in which policies run, and data from one state to another.
  *
  * lua/vesta/engine.lua runs with these globals.  It lists the functions that a policy can use, which are the guarded
  * ones here, and the policy sees nothing else: no xpcall (its handler runs where the hook is off), no setmetatable (so
@@ -12,41 +12,6 @@
 #include <string.h>
 
 #define LIST_MAX 100000 /* what a list may seem to have: #t of a table with holes can be 2^62 */
-
-/* ------------------------------------------------------------------ views */
-
-/* Upvalues: the table, prefix, whose. */
-static int read_view(lua_State *L) {
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-    const char *prefix = lua_tostring(L, lua_upvalueindex(2)), *whose = lua_tostring(L, lua_upvalueindex(3));
-    const char *name = luaL_tolstring(L, 2, NULL);
-    return luaL_error(L, "%s%s is not declared, and not among what %s may use", prefix, name, whose);
-}
-
-/* The same upvalues. */
-static int write_view(lua_State *L) {
-    lua_pushvalue(L, 2);
-    bool there = lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL;
-    const char *prefix = lua_tostring(L, lua_upvalueindex(2)), *name = luaL_tolstring(L, 2, NULL);
-    if (there) return luaL_error(L, "%s%s cannot be changed", prefix, name);
-    return luaL_error(L, "assignment to undeclared %s%s: declare it with local", prefix, name);
-}
-
-void vs_sandbox_seal(lua_State *L, const char *prefix, const char *whose) {
-    static const luaL_Reg ways[] = {{"__index", read_view}, {"__newindex", write_view}};
-    lua_newtable(L); /* the view: always empty, so that every access comes here */
-    lua_newtable(L);
-    for (size_t i = 0; i < VS_COUNT(ways); i++) {
-        lua_pushvalue(L, -3);
-        lua_pushstring(L, prefix);
-        lua_pushstring(L, whose);
-        lua_pushcclosure(L, ways[i].func, 3);
-        lua_setfield(L, -2, ways[i].name);
-    }
-    lua_setmetatable(L, -2);
-    lua_remove(L, -2);
-}
 
 /* ------------------------------------------------------------------ functions of our own */
 

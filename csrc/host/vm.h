@@ -73,10 +73,6 @@ void vs_sandbox_open(lua_State *L);
  * float without a fraction becomes an integer.  Raises in `to` only. */
 void vs_lua_carry(lua_State *from, int index, lua_State *to);
 
-/* Replaces the table at the top of the stack by a read-only view of it.  Reading a name that is not there and writing
- * any raise, with file and line; `prefix` stands before the name ("global "), `whose` says who looks ("configs"). */
-void vs_sandbox_seal(lua_State *L, const char *prefix, const char *whose);
-
 /* Foreign text made fit for a log line and a JSON body: whole UTF-8 characters stay, controls and broken bytes become
  * \xNN, what does not fit is cut and ends in "...".  size >= 8. */
 void vs_calm(char *buf, size_t size, const char *text, size_t length);

@@ -138,45 +138,16 @@ static int sandbox_calm(lua_State *L) {
     return 1;
 }
 
-/* ------------------------------------------------------------------ a file of data */
-
-static const char sandbox_data_key; /* its address: the value of a file, in the registry */
-
-struct reading {
-    const char *chunk, *what, *text;
-    size_t length;
-};
-
+/* read(path, what) -> the text of a regular file that can be a source of Lua | nil, text.  `what` it contains:
+ * "records". */
 static int sandbox_read(lua_State *L) {
-    const struct reading *reading = lua_touserdata(L, 1);
-    lua_newtable(L);
-    vs_sandbox_seal(L, "", reading->what);
-    vs_lua_compile(L, reading->text, reading->length, reading->chunk);
-    lua_call(L, 0, 1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox_data_key);
-    return 0;
-}
-
-/* data(path, what) -> the value of a file of Lua data | nil, text.  `what` it contains: "records". */
-static int sandbox_data(lua_State *L) {
     const char *path = luaL_checkstring(L, 1), *what = luaL_checkstring(L, 2);
-    struct reading reading = {lua_pushfstring(L, "@%s", path), what, NULL, 0};
     const struct vs_source source = {lua_pushfstring(L, "the %s", what), path};
-    struct vesta_error err, why;
+    struct vesta_error err;
+    size_t length;
     char *text = lua_newuserdatauv(L, VS_SOURCE_BYTES_MAX + 1, 0);
-    struct vs_lua *lua;
-    if (vs_source_read(&source, text, VS_SOURCE_BYTES_MAX + 1, &reading.length, &err) != VESTA_OK ||
-        vs_lua_open(NULL, &lua, &err) != VESTA_OK)
-        return sandbox_fail(L, &err);
-    reading.text = text;
-    if (vs_lua_run(lua, sandbox_read, &reading, &why) != VS_CALL_OK) {
-        vs_lua_close(lua);
-        vs_fail(&err, why.code, "%s: %s", path, why.text);
-        return sandbox_fail(L, &err);
-    }
-    lua_rawgetp(vs_lua_state(lua), LUA_REGISTRYINDEX, &sandbox_data_key);
-    vs_lua_carry(vs_lua_state(lua), -1, L);
-    vs_lua_close(lua);
+    if (vs_source_read(&source, text, VS_SOURCE_BYTES_MAX + 1, &length, &err) != VESTA_OK) return sandbox_fail(L, &err);
+    lua_pushlstring(L, text, length);
     return 1;
 }
 
@@ -286,7 +257,7 @@ int host_open_sandbox(lua_State *L) {
     static const luaL_Reg methods[] = {{"call", sandbox_call}, {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"load", sandbox_load},   {"try", sandbox_try}, {"env", sandbox_env},   {"calm", sandbox_calm},
-        {"data", sandbox_data},   {"say", sandbox_say}, {"list", sandbox_list}, {"now_us", sandbox_now_us},
+        {"read", sandbox_read},   {"say", sandbox_say}, {"list", sandbox_list}, {"now_us", sandbox_now_us},
         {"specs", sandbox_specs}, {NULL, NULL}};
     luaL_newmetatable(L, CLASS);
     lua_pushcfunction(L, sandbox_close);

@@ -23,7 +23,7 @@ _Static_assert(VS_COUNT(result_names) == VS_CALL_RESULTS, "each result has a nam
 static const char *const names[] = {
     [VS_VERDICT_NOTHING] = "nothing", [VS_VERDICT_WORKER] = "worker", VS_VERDICT_ROWS(NAMED)};
 
-#define HOOK(upper, name, verdicts) [VS_##upper] = {name, verdicts},
+#define HOOK(upper, name, verdicts, fixed) [VS_##upper] = {name, verdicts},
 static const struct { const char *name, *verdicts; } hooks[] = {VS_HOOK_ROWS(HOOK)};
 
 const char *vs_call_result_name(enum vs_call_result result) {

@@ -11,7 +11,8 @@ end
 
 local functions, verdicts, records, known = {}, {}, {}, {}
 for _, row in ipairs(hooks.hooks) do
-  functions[#functions + 1] = ('%s, "%s", "%s"'):format(row[1]:upper(), row[1], row[2])
+  local fixed = (row[3] or "worker"):upper()
+  functions[#functions + 1] = ('%s, "%s", "%s", %s'):format(row[1]:upper(), row[1], row[2], fixed)
   for word in row[2]:gmatch "%a+" do
     if not known[word] then verdicts[#verdicts + 1] = ('%s, "%s"'):format(word:upper(), word) end
     known[word] = true

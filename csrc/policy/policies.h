@@ -19,7 +19,7 @@ enum vs_next_step {
 };
 
 /* A policy's functions: VS_CHOOSE_WORKER, VS_ON_CLOCK_BACK, ... */
-#define VS_HOOK(upper, name, verdicts) VS_##upper,
+#define VS_HOOK(upper, name, verdicts, fixed) VS_##upper,
 enum vs_hook { VS_HOOK_ROWS(VS_HOOK) VS_HOOKS };
 #undef VS_HOOK
 

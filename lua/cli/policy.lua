@@ -149,15 +149,18 @@ local function unknown_hook(given)
   cli.usage("a policy has no function %s; it may have %s", term.shown(given), table.concat(HOOKS, ", "))
 end
 
-local function set_rows(ctx, field, path)
-  local rows, text = sandbox.data(path, "records")
-  local ok, records = pcall(trial.records, must(rows, text))
-  if not ok then cli.fail("%s: %s", path, records) end
+-- Reads a file of records in the state of the policy, within its limits.
+local function set_rows(policy, ctx, field, path)
+  local text, problem = sandbox.read(path, "records")
+  local _, ok, rows = pcall(policy.call, policy, "data", must(text, problem), "@" .. path, "records")
+  local is_list, records = pcall(trial.records, rows)
+  if ok ~= true then records = rows or ok end
+  if ok ~= true or not is_list then cli.fail("%s: %s", path, records) end
   ctx[field] = field == "peers" and trial.peers(records) or records
 end
 
--- "back_ms=3000"
-local function set_field(hook, ctx, given)
+-- "back_ms=3000".  files[field]: the file of its rows.
+local function set_field(hook, ctx, files, given)
   local field, text = given:match "^([^=]*)=(.*)$"
   if not field then
     cli.usage("a function's input is given as name=value, not as %s", term.shown(given))
@@ -170,7 +173,10 @@ local function set_field(hook, ctx, given)
       near and "did you mean " .. near .. "?" or "docs/policies.md lists what it is given")
   end
   local kind = trial.KINDS[field]
-  if kind == "records" or kind == "peers" then return set_rows(ctx, field, text) end
+  if kind == "records" or kind == "peers" then
+    files[field] = text
+    return
+  end
   ctx[field] = trial.read(field, text)
   if ctx[field] == nil then
     cli.usage("%s must be %s, not %s", field,
@@ -200,12 +206,13 @@ local function run(options, operands, env)
     cli.usage "run needs a function and a FILE or NAME: run on_clock_back borrow back_ms=3000"
   end
   if not engine.TOLD[hook] then unknown_hook(hook) end
-  local ctx = trial.ctx(hook, term.now_ms())
-  for i = 3, #operands do set_field(hook, ctx, operands[i]) end
+  local ctx, files = trial.ctx(hook, term.now_ms()), {}
+  for i = 3, #operands do set_field(hook, ctx, files, operands[i]) end
   local policy, text = sandbox.load(name, options.options, env, function(line)
     term.say(("%s says: %s"):format(name, line))
   end)
   must(policy, text)
+  for field, path in pairs(files) do set_rows(policy, ctx, field, path) end
   local _, has = policy:call("has", hook)
   if not has then cli.fail("%s has no %s: the fixed rules hold then", name, hook) end
   local from_us = sandbox.now_us()

@@ -246,6 +246,11 @@ function engine.load(source, world)
   return engine.take(result, options, where)
 end
 
+--- The value of a file of Lua data, which can use no name.  Raises.
+function engine.data(_, text, chunk, what)
+  return run(engine.compile(text, chunk, engine.seal({}, "", what)))
+end
+
 ---------------------------------------------------------------- asking
 
 --- Whether a policy has that function.

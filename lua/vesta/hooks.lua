@@ -2,13 +2,13 @@
 -- The rock, vesta.testing and, by way of csrc/policy/header.lua, the program are made of it, and a spec holds
 -- docs/policies.md and library/vesta.lua to it.  Situations begin with "with" or "at".
 return {
-  hooks = { -- a function, and the verdicts that it may answer; none: a worker number
+  hooks = { -- a function; its verdicts, none: a worker id; the verdict of the fixed rules, none: a worker id
     { "choose_worker", "" },
-    { "on_clock_back", "wait borrow switch refuse" },
-    { "on_exhausted", "wait borrow refuse" },
-    { "on_start", "go refuse" },
-    { "on_store_down", "continue refuse" },
-    { "on_lease_lost", "claim stop" },
+    { "on_clock_back", "wait borrow switch refuse", "refuse" },
+    { "on_exhausted", "wait borrow refuse", "refuse" },
+    { "on_start", "go refuse", "go" },
+    { "on_store_down", "continue refuse", "continue" },
+    { "on_lease_lost", "claim stop", "claim" },
   },
   fields = { -- of ctx: kind, who is told, and what it is where a policy is tried (a moment: ms from now on); none: nil
     { "namespace", "text", "all", "default" },

@@ -101,14 +101,8 @@ bool vs_shadow_has(const struct vs_control *c, int ns, enum vs_hook hook) {
     return s && (atomic_load(&s->hooks[ns]) & 1U << hook);
 }
 
-/* What the fixed rules do where no policy says otherwise. */
-static struct vs_done fixed_rule(enum vs_hook hook) {
-    static const enum vs_verdict_kind kinds[VS_HOOKS] = {
-        [VS_CHOOSE_WORKER] = VS_VERDICT_WORKER,   [VS_ON_CLOCK_BACK] = VS_VERDICT_REFUSE,
-        [VS_ON_EXHAUSTED] = VS_VERDICT_REFUSE,    [VS_ON_START] = VS_VERDICT_GO,
-        [VS_ON_STORE_DOWN] = VS_VERDICT_CONTINUE, [VS_ON_LEASE_LOST] = VS_VERDICT_CLAIM};
-    return (struct vs_done){.kind = kinds[hook], .amount_ms = -1};
-}
+#define FIXED_RULE(upper, name, verdicts, fixed) VS_VERDICT_##fixed,
+static const enum vs_verdict_kind fixed_rules[] = {VS_HOOK_ROWS(FIXED_RULE)};
 
 /* A place whose question waits for its answer is not for another one. */
 static bool leave(struct vs_shadow *s, int ns, const struct vs_question_copy *question,
@@ -119,7 +113,7 @@ static bool leave(struct vs_shadow *s, int ns, const struct vs_question_copy *qu
     vs_question_free(&at->question);
     at->question = *question;
     at->done = verdict ? (struct vs_done){verdict->kind, verdict->worker, verdict->amount_ms, true}
-                       : fixed_rule(question->hook);
+                       : (struct vs_done){.kind = fixed_rules[question->hook], .amount_ms = -1};
     *state = verdict || question->hook != VS_CHOOSE_WORKER ? READY : AWAITED;
     return true;
 }
