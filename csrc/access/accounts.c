@@ -68,7 +68,7 @@ bool vs_account_is_as(const struct vs_account *account, const struct vs_account 
 
 /* ------------------------------------------------------------------ a line */
 
-static int read_names(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {
+static int access_read_names(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {
     struct vs_slice rest = text;
     if (text.length == 0 || text.length >= VS_ACCOUNT_NAMES_MAX)
         return vs_fail(err, VESTA_EOPTION, "names has %zu bytes, which must be 1 to %d", text.length,
@@ -95,7 +95,7 @@ static int read_names(struct vs_slice text, struct vs_account *out, struct vesta
     return VESTA_OK;
 }
 
-static int read_calls(struct vs_slice text, unsigned *calls, struct vesta_error *err) {
+static int access_read_calls(struct vs_slice text, unsigned *calls, struct vesta_error *err) {
     *calls = 0;
     for (bool more = true; more;) {
         struct vs_slice one = text, after = {NULL, 0};
@@ -110,26 +110,26 @@ static int read_calls(struct vs_slice text, unsigned *calls, struct vesta_error 
     return VESTA_OK;
 }
 
-static int read_n(struct vs_slice text, uint64_t *n, struct vesta_error *err) {
+static int access_read_n(struct vs_slice text, uint64_t *n, struct vesta_error *err) {
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && *n > 0) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "n is '%s', which must be a whole number from 1 on",
                    VS_QUOTE(text.at, text.length));
 }
 
-static int read_number(struct vs_slice key, struct vs_slice text, uint64_t max, uint64_t *n, struct vesta_error *err) {
+static int access_read_number(struct vs_slice key, struct vs_slice text, uint64_t max, uint64_t *n, struct vesta_error *err) {
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && *n > 0 && *n <= max) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "%.*s is '%s', which must be a whole number from 1 to %" PRIu64, (int)key.length,
                    key.at, VS_QUOTE(text.at, text.length), max);
 }
 
-static int read_weight(struct vs_slice key, struct vs_slice text, uint32_t *weight, struct vesta_error *err) {
+static int access_read_weight(struct vs_slice key, struct vs_slice text, uint32_t *weight, struct vesta_error *err) {
     uint64_t n = *weight;
-    int rc = read_number(key, text, VS_ACCOUNT_WEIGHT_MAX, &n, err);
+    int rc = access_read_number(key, text, VS_ACCOUNT_WEIGHT_MAX, &n, err);
     if (rc == VESTA_OK) *weight = (uint32_t)n;
     return rc;
 }
 
-static int read_secret(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {
+static int access_read_secret(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {
     struct vesta_error why;
     if (vs_slice_is(text, "none")) return out->by_certificate = true, VESTA_OK;
     if (vs_secret_is_chosen(text)) return out->has_chosen = true, VESTA_OK;
@@ -141,23 +141,23 @@ static int read_secret(struct vs_slice text, struct vs_account *out, struct vest
     return VESTA_OK;
 }
 
-static int read_word(struct vs_slice word, struct vs_account *out, struct vesta_error *err) {
+static int access_read_word(struct vs_slice word, struct vs_account *out, struct vesta_error *err) {
     struct vs_slice key, value;
     if (!vs_slice_split(word, '=', &key, &value))
         return vs_fail(err, VESTA_EOPTION, "'%s' is no KEY=VALUE", VS_QUOTE(word.at, word.length));
-    if (vs_slice_is(key, "names")) return read_names(value, out, err);
-    if (vs_slice_is(key, "calls")) return read_calls(value, &out->calls, err);
-    if (vs_slice_is(key, "n")) return read_n(value, &out->n_max, err);
-    if (vs_slice_is(key, "rate")) return read_number(key, value, VS_ACCOUNT_RATE_MAX, &out->rate, err);
-    if (vs_slice_is(key, "requests")) return read_number(key, value, VS_ACCOUNT_RATE_MAX, &out->requests, err);
-    if (vs_slice_is(key, "weight")) return read_weight(key, value, &out->weight, err);
-    if (vs_slice_is(key, "secret")) return read_secret(value, out, err);
+    if (vs_slice_is(key, "names")) return access_read_names(value, out, err);
+    if (vs_slice_is(key, "calls")) return access_read_calls(value, &out->calls, err);
+    if (vs_slice_is(key, "n")) return access_read_n(value, &out->n_max, err);
+    if (vs_slice_is(key, "rate")) return access_read_number(key, value, VS_ACCOUNT_RATE_MAX, &out->rate, err);
+    if (vs_slice_is(key, "requests")) return access_read_number(key, value, VS_ACCOUNT_RATE_MAX, &out->requests, err);
+    if (vs_slice_is(key, "weight")) return access_read_weight(key, value, &out->weight, err);
+    if (vs_slice_is(key, "secret")) return access_read_secret(value, out, err);
     return vs_fail(err, VESTA_EOPTION, "'%s' is not a key: names, calls, n, rate, requests, weight and secret are",
                    VS_QUOTE(key.at, key.length));
 }
 
 /* The next word up to white space. */
-static bool next_word(struct vs_slice *line, struct vs_slice *word) {
+static bool access_next_word(struct vs_slice *line, struct vs_slice *word) {
     while (line->length > 0 && strchr(" \t\r", *line->at))
         line->at++, line->length--;
     size_t n = 0;
@@ -168,13 +168,13 @@ static bool next_word(struct vs_slice *line, struct vs_slice *word) {
     return n > 0;
 }
 
-static bool has_digest(const struct vs_account *a, int from, const struct vs_secret *secret) {
+static bool access_has_digest(const struct vs_account *a, int from, const struct vs_secret *secret) {
     for (int i = from; i < a->secret_count; i++)
         if (vs_secret_same(a->secret[i].digest, secret->digest, sizeof secret->digest)) return true;
     return false;
 }
 
-static int check_secrets(const struct vs_account *a, struct vesta_error *err) {
+static int access_check_secrets(const struct vs_account *a, struct vesta_error *err) {
     bool is_default = strcmp(a->name, VS_ACCOUNT_DEFAULT) == 0, has_secret = a->secret_count > 0 || a->has_chosen;
     if (a->by_certificate && is_default)
         return vs_fail(err, VESTA_EOPTION,
@@ -182,7 +182,7 @@ static int check_secrets(const struct vs_account *a, struct vesta_error *err) {
     if (a->by_certificate && has_secret)
         return vs_fail(err, VESTA_EOPTION, "client '%s' has secret=none and another secret: delete one of them", a->name);
     for (int i = 0; i < a->secret_count; i++)
-        if (has_digest(a, i + 1, &a->secret[i]))
+        if (access_has_digest(a, i + 1, &a->secret[i]))
             return vs_fail(err, VESTA_EOPTION, "client '%s' has the same token twice: delete one of the two secret= words",
                            a->name);
     if (has_secret || a->by_certificate || is_default) return VESTA_OK;
@@ -195,20 +195,20 @@ static int check_secrets(const struct vs_account *a, struct vesta_error *err) {
 int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_error *err) {
     struct vs_account account = {.n_max = UINT64_MAX, .weight = 1};
     struct vs_slice word;
-    if (!next_word(&line, &word) || !vs_slice_is_name(word, VS_ACCOUNT_NAME_MAX - 1))
+    if (!access_next_word(&line, &word) || !vs_slice_is_name(word, VS_ACCOUNT_NAME_MAX - 1))
         return vs_fail(err, VESTA_EOPTION, "'%s' is not a client's name: 1 to %d of A-Z a-z 0-9 _ . -",
                        VS_QUOTE(word.at, word.length), VS_ACCOUNT_NAME_MAX - 1);
     if (memchr(word.at, ':', word.length))
         return vs_fail(err, VESTA_EOPTION, "'%s' has a colon, which ends the name where HTTP says both",
                        VS_QUOTE(word.at, word.length));
     memcpy(account.name, word.at, word.length);
-    while (next_word(&line, &word)) {
-        int rc = read_word(word, &account, err);
+    while (access_next_word(&line, &word)) {
+        int rc = access_read_word(word, &account, err);
         if (rc != VESTA_OK) return rc;
     }
     if (!*account.names || !account.calls)
         return vs_fail(err, VESTA_EOPTION, "client '%s' has no %s", account.name, *account.names ? "calls" : "names");
-    int rc = check_secrets(&account, err);
+    int rc = access_check_secrets(&account, err);
     if (rc != VESTA_OK) return rc;
     *out = account;
     return VESTA_OK;
@@ -255,13 +255,13 @@ const struct vs_account *vs_account_named(const struct vs_accounts *accounts, st
 }
 
 /* A token alone identifies its client, so no two clients may have the same one. */
-static int check_other_lines(const struct vs_accounts *accounts, const struct vs_account *a, struct vesta_error *err) {
+static int access_check_other_lines(const struct vs_accounts *accounts, const struct vs_account *a, struct vesta_error *err) {
     for (int i = 0; i < accounts->count; i++) {
         const struct vs_account *other = &accounts->at[i];
         if (strcmp(other->name, a->name) == 0)
             return vs_fail(err, VESTA_EOPTION, "client '%s' has a line already", a->name);
         for (int k = 0; k < a->secret_count; k++)
-            if (has_digest(other, 0, &a->secret[k]))
+            if (access_has_digest(other, 0, &a->secret[k]))
                 return vs_fail(err, VESTA_EOPTION,
                                "client '%s' has the same token as client '%s' in line %d, but a token identifies one "
                                "client: delete one of these lines, and create its client with `vesta client add NAME`",
@@ -270,13 +270,13 @@ static int check_other_lines(const struct vs_accounts *accounts, const struct vs
     return VESTA_OK;
 }
 
-static int add_line(struct vs_accounts *accounts, struct vs_slice line, int number, struct vesta_error *err) {
+static int access_add_line(struct vs_accounts *accounts, struct vs_slice line, int number, struct vesta_error *err) {
     struct vs_account *account = &accounts->at[accounts->count];
     struct vs_slice rest = line, word;
-    if (!next_word(&rest, &word) || *word.at == '#') return VESTA_OK;
+    if (!access_next_word(&rest, &word) || *word.at == '#') return VESTA_OK;
     if (accounts->count == VS_ACCOUNTS_MAX) return vs_fail(err, VESTA_EOPTION, "more than %d clients", VS_ACCOUNTS_MAX);
     int rc = vs_account_parse(line, account, err);
-    if (rc == VESTA_OK) rc = check_other_lines(accounts, account, err);
+    if (rc == VESTA_OK) rc = access_check_other_lines(accounts, account, err);
     if (rc != VESTA_OK) return rc;
     account->line = number;
     accounts->count++;
@@ -296,7 +296,7 @@ int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out,
         if (memchr(at, '\0', (size_t)(stop - at)))
             rc = vs_fail(&why, VESTA_EOPTION, "a NUL byte");
         else
-            rc = add_line(accounts, (struct vs_slice){at, (size_t)(stop - at)}, number, &why);
+            rc = access_add_line(accounts, (struct vs_slice){at, (size_t)(stop - at)}, number, &why);
         if (rc != VESTA_OK) vs_fail(err, rc, "%d: %s", number, why.text);
         at = stop + (stop < end);
     }
@@ -306,7 +306,7 @@ int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out,
     return VESTA_OK;
 }
 
-static int read_open(int fd, char *text, size_t *length, const char **others, struct vesta_error *err) {
+static int access_read_open(int fd, char *text, size_t *length, const char **others, struct vesta_error *err) {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "it is not a file");
     if (st.st_size > VS_ACCOUNTS_BYTES_MAX)
@@ -329,7 +329,7 @@ int vs_accounts_read_all(const char *path, struct vs_accounts **out, const char 
     char *text = malloc(VS_ACCOUNTS_BYTES_MAX);
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory for clients");
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int rc = fd < 0 ? vs_fail(&why, VESTA_EIO, "%s", strerror(errno)) : read_open(fd, text, &length, others, &why);
+    int rc = fd < 0 ? vs_fail(&why, VESTA_EIO, "%s", strerror(errno)) : access_read_open(fd, text, &length, others, &why);
     if (fd >= 0) close(fd);
     if (rc != VESTA_OK) vs_fail(err, rc, "cannot read %.150s: %s", path, why.text);
     if (rc == VESTA_OK && (rc = vs_accounts_parse(text, length, out, &why)) != VESTA_OK)
@@ -339,7 +339,7 @@ int vs_accounts_read_all(const char *path, struct vs_accounts **out, const char 
 }
 
 /* The first is named in full; of the others as many as fit, and how many more there are. */
-static int reject_chosen(const struct vs_accounts *accounts, const char *path, struct vesta_error *err) {
+static int access_reject_chosen(const struct vs_accounts *accounts, const char *path, struct vesta_error *err) {
     const struct vs_account *first = NULL;
     char others[160] = "";
     int length = 0, more = 0;
@@ -366,7 +366,7 @@ int vs_accounts_read(const char *path, struct vs_accounts **out, const char **ot
     struct vs_accounts *accounts;
     int rc = vs_accounts_read_all(path, &accounts, others, err);
     if (rc != VESTA_OK) return rc;
-    if ((rc = reject_chosen(accounts, path, err)) != VESTA_OK) return vs_accounts_let(accounts), rc;
+    if ((rc = access_reject_chosen(accounts, path, err)) != VESTA_OK) return vs_accounts_let(accounts), rc;
     *out = accounts;
     return VESTA_OK;
 }

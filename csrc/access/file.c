@@ -10,12 +10,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-struct text {
+struct access_file {
     char bytes[VS_ACCOUNTS_BYTES_MAX + VS_ACCOUNT_LINE_MAX + 2];
     size_t length;
 };
 
-struct place {
+struct access_place {
     int folder;
     char name[256], fresh[272]; /* in the folder: the file, and what takes its place */
     struct stat st, was;        /* of the folder, and of the file: st_nlink 0 where there is none */
@@ -23,7 +23,7 @@ struct place {
 
 /* ------------------------------------------------------------------ text */
 
-static int read_all(const struct place *place, struct text *text, struct vesta_error *err) {
+static int access_read_file(const struct access_place *place, struct access_file *text, struct vesta_error *err) {
     int fd = openat(place->folder, place->name, O_RDONLY | O_CLOEXEC);
     text->length = 0;
     if (fd < 0) return errno == ENOENT ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot read it: %s", strerror(errno));
@@ -40,7 +40,7 @@ static int read_all(const struct place *place, struct text *text, struct vesta_e
 }
 
 /* The line of a name, with its end; length 0: there is none. */
-static struct vs_slice line_of(const struct text *text, const char *name) {
+static struct vs_slice access_line_of(const struct access_file *text, const char *name) {
     const char *at = text->bytes, *end = at + text->length;
     size_t length = strlen(name);
     while (at < end) {
@@ -56,7 +56,7 @@ static struct vs_slice line_of(const struct text *text, const char *name) {
     return (struct vs_slice){end, 0};
 }
 
-static void replace(struct text *text, struct vs_slice old, const char *line) {
+static void access_replace_line(struct access_file *text, struct vs_slice old, const char *line) {
     size_t at = (size_t)(old.at - text->bytes), behind = at + old.length, length = strlen(line);
     bool has_end = at == 0 || text->bytes[at - 1] == '\n';
     if (length > 0 && !has_end) text->bytes[at++] = '\n', behind = text->length = at; /* the last line had none */
@@ -67,7 +67,7 @@ static void replace(struct text *text, struct vs_slice old, const char *line) {
 
 /* ------------------------------------------------------------------ the file */
 
-static int open_place(const char *path, struct place *place, struct vesta_error *err) {
+static int access_open_place(const char *path, struct access_place *place, struct vesta_error *err) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char folder[4096] = ".";
     if (slash) snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
@@ -85,14 +85,14 @@ static int open_place(const char *path, struct place *place, struct vesta_error 
 }
 
 /* Owned and readable as the one before, but by no others; a first one is its folder's owner's alone. */
-static int own(const struct place *place, int fd) {
+static int access_own_file(const struct access_place *place, int fd) {
     if (!place->was.st_nlink) return vs_own_file(fd, &place->st, -1);
     bool is_ours = place->was.st_uid == geteuid() && place->was.st_gid == getegid();
     if (!is_ours && fchown(fd, place->was.st_uid, place->was.st_gid) != 0) return -1;
     return fchmod(fd, place->was.st_mode & 0640);
 }
 
-static bool write_all(int fd, const char *at, size_t length) {
+static bool access_write_file(int fd, const char *at, size_t length) {
     while (length > 0) {
         ssize_t put = write(fd, at, length);
         if (put < 0 && errno == EINTR) continue;
@@ -102,12 +102,12 @@ static bool write_all(int fd, const char *at, size_t length) {
     return true;
 }
 
-static int put(const struct place *place, const struct text *text, struct vesta_error *err) {
+static int access_put_file(const struct access_place *place, const struct access_file *text, struct vesta_error *err) {
     if (place->was.st_nlink && !S_ISREG(place->was.st_mode))
         return vs_fail(err, VESTA_EIO, "it is not a file: name the one that it stands for");
     (void)unlinkat(place->folder, place->fresh, 0); /* of who was killed: the lock is ours */
     int fd = openat(place->folder, place->fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    bool done = fd >= 0 && own(place, fd) == 0 && write_all(fd, text->bytes, text->length) && fsync(fd) == 0;
+    bool done = fd >= 0 && access_own_file(place, fd) == 0 && access_write_file(fd, text->bytes, text->length) && fsync(fd) == 0;
     int why = errno;
     if (fd >= 0) close(fd);
     if (done && renameat(place->folder, place->fresh, place->folder, place->name) == 0 && fsync(place->folder) == 0)
@@ -119,7 +119,7 @@ static int put(const struct place *place, const struct text *text, struct vesta_
 
 /* ------------------------------------------------------------------ changing */
 
-static int change_text(struct text *text, const char *name, vs_account_change *change, void *self,
+static int access_change_text(struct access_file *text, const char *name, vs_account_change *change, void *self,
                        struct vesta_error *err) {
     struct vs_accounts *accounts;
     struct vs_account will;
@@ -135,22 +135,22 @@ static int change_text(struct text *text, const char *name, vs_account_change *c
     if (rc == VESTA_OK && *line) rc = vs_account_parse((struct vs_slice){line, strlen(line)}, &will, err);
     if (rc != VESTA_OK) return rc;
     if (*line) strcat((char *)vs_account_write(&will, line), "\n");
-    replace(text, line_of(text, name), line);
+    access_replace_line(text, access_line_of(text, name), line);
     return vs_accounts_parse(text->bytes, text->length, &accounts, err) == VESTA_OK ? vs_accounts_let(accounts),
            VESTA_OK                                                                 : err->code;
 }
 
 int vs_accounts_change(const char *path, const char *name, vs_account_change *change, void *self,
                        struct vesta_error *err) {
-    struct text *text = malloc(sizeof *text);
-    struct place place;
+    struct access_file *text = malloc(sizeof *text);
+    struct access_place place;
     struct vesta_error why = {.text = ""};
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory for clients");
-    int rc = open_place(path, &place, &why);
+    int rc = access_open_place(path, &place, &why);
     if (rc == VESTA_OK) {
-        rc = read_all(&place, text, &why);
-        if (rc == VESTA_OK) rc = change_text(text, name, change, self, &why);
-        if (rc == VESTA_OK) rc = put(&place, text, &why);
+        rc = access_read_file(&place, text, &why);
+        if (rc == VESTA_OK) rc = access_change_text(text, name, change, self, &why);
+        if (rc == VESTA_OK) rc = access_put_file(&place, text, &why);
         close(place.folder);
     }
     free(text);

@@ -69,12 +69,12 @@ const char *vs_gate_counted(struct vs_gate *gate, int count) {
 
 /* ------------------------------------------------------------------ proving */
 
-static enum vs_proof count(struct vs_gate *gate, enum vs_proof proof) {
+static enum vs_proof access_count_proof(struct vs_gate *gate, enum vs_proof proof) {
     atomic_fetch_add_explicit(&gate->proofs[proof], 1, memory_order_relaxed); /* a count, orders nothing */
     return proof;
 }
 
-static bool is_token(const struct vs_account *a, const unsigned char digest[VS_SHA256_BYTES],
+static bool access_has_token(const struct vs_account *a, const unsigned char digest[VS_SHA256_BYTES],
                      const struct vs_secret **which) {
     bool found = false;
     for (int i = 0; i < a->secret_count; i++) {
@@ -93,19 +93,19 @@ enum vs_proof vs_gate_prove(struct vs_gate *gate, const struct vs_accounts *acco
     if (secret.length > VS_SECRET_BYTES_MAX) secret.length = 0; /* no token is as long: it is not worth hashing */
     vs_secret_digest(secret, digest);
     for (int i = 0; i < accounts->count; i++)
-        if (is_token(&accounts->at[i], digest, which)) found = &accounts->at[i];
-    if (!found || (name.at && !vs_slice_is(name, found->name))) return count(gate, VS_PROOF_WRONG);
+        if (access_has_token(&accounts->at[i], digest, which)) found = &accounts->at[i];
+    if (!found || (name.at && !vs_slice_is(name, found->name))) return access_count_proof(gate, VS_PROOF_WRONG);
     *account = found;
-    return count(gate, VS_PROOF_RIGHT);
+    return access_count_proof(gate, VS_PROOF_RIGHT);
 }
 
 enum vs_proof vs_gate_prove_plain(struct vs_gate *gate, struct ledger *ledger, struct ledger_entry *entry,
                                   struct vs_slice secret, const char *plain, int64_t now_us, int64_t *wait_us) {
     bool is_right = vs_slice_is_secret(secret, plain), can_be_guessed = strlen(plain) < VS_SECRET_RANDOM_MIN;
-    if (!can_be_guessed) return count(gate, is_right ? VS_PROOF_RIGHT : VS_PROOF_WRONG);
+    if (!can_be_guessed) return access_count_proof(gate, is_right ? VS_PROOF_RIGHT : VS_PROOF_WRONG);
     *wait_us = ledger_login(ledger, entry, is_right, now_us);
-    if (*wait_us > 0) return count(gate, VS_PROOF_PUT_OFF);
-    return count(gate, is_right ? VS_PROOF_RIGHT : VS_PROOF_WRONG);
+    if (*wait_us > 0) return access_count_proof(gate, VS_PROOF_PUT_OFF);
+    return access_count_proof(gate, is_right ? VS_PROOF_RIGHT : VS_PROOF_WRONG);
 }
 
 uint64_t vs_gate_proofs(struct vs_gate *gate, enum vs_proof proof) {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-static struct vs_slice access_text(const char *text) {
+static struct vs_slice access_slice(const char *text) {
     return (struct vs_slice){text, strlen(text)};
 }
 
@@ -13,8 +13,8 @@ _Static_assert(VS_COUNTED_MAX <= UINT8_MAX && ACCESS_SAID_MAX <= UINT8_MAX, "a b
 /* ------------------------------------------------------------------ accounts */
 
 static const struct vs_account *access_default(const struct vs_accounts *accounts, const struct access_origin *origin) {
-    if (origin->certified) return vs_account_named(accounts, access_text(origin->certified));
-    const struct vs_account *a = vs_account_named(accounts, access_text(VS_ACCOUNT_DEFAULT));
+    if (origin->certified) return vs_account_named(accounts, access_slice(origin->certified));
+    const struct vs_account *a = vs_account_named(accounts, access_slice(VS_ACCOUNT_DEFAULT));
     if (!a) return origin->is_local ? &vs_account_local : NULL;
     return a->secret_count > 0 ? NULL : a;
 }
@@ -36,7 +36,7 @@ void access_grant_reset(struct access_grant *g, struct vs_gate *gate, const stru
 /* The account that has the same secret under the same name.  NULL: there is none. */
 static const struct vs_account *access_find_again(const struct access_grant *was, const struct vs_accounts *now,
                                                   const struct vs_secret **secret) {
-    const struct vs_account *a = vs_account_named(now, access_text(was->account->name));
+    const struct vs_account *a = vs_account_named(now, access_slice(was->account->name));
     for (int i = 0; a && i < a->secret_count; i++)
         if (vs_secret_is(&a->secret[i], was->secret)) return *secret = &a->secret[i], a;
     return NULL;

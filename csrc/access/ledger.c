@@ -324,7 +324,7 @@ static int64_t ledger_bytes(const struct ledger_memory *holder) {
 }
 
 static int64_t ledger_memory_left(struct ledger *l) {
-    int64_t left = l->limits.memory_max - ledger_memory(l);
+    int64_t left = l->limits.memory_max - ledger_bytes_held(l);
     return left > 0 ? left : 0;
 }
 
@@ -367,13 +367,13 @@ void ledger_release(struct ledger *l, struct ledger_entry *e, size_t bytes) {
     e->bytes -= bytes;
 }
 
-int64_t ledger_memory(struct ledger *l) {
+int64_t ledger_bytes_held(struct ledger *l) {
     return atomic_load_explicit(&l->memory, memory_order_relaxed);
 }
 
 bool ledger_is_short(struct ledger *l, const struct ledger_entry *e) {
     const struct ledger_memory *holder = ledger_holder(e);
-    if (!holder) return ledger_memory(l) > l->limits.memory_max / 4 * 3;
+    if (!holder) return ledger_bytes_held(l) > l->limits.memory_max / 4 * 3;
     return ledger_bytes(holder) * holder->divisor > ledger_memory_left(l) / 4 * 3;
 }
 
@@ -533,7 +533,7 @@ uint32_t ledger_weight(const struct ledger_party *party) {
     return atomic_load_explicit(&party->weight, memory_order_relaxed); /* a number */
 }
 
-static struct ledger_counts ledger_counts(const struct ledger_party *p) { /* relaxed: numbers, each alone */
+static struct ledger_counts ledger_read_counts(const struct ledger_party *p) { /* relaxed: numbers, each alone */
     return (struct ledger_counts){atomic_load_explicit(&p->held, memory_order_relaxed),
                                   atomic_load_explicit(&p->refused, memory_order_relaxed)};
 }
@@ -541,7 +541,7 @@ static struct ledger_counts ledger_counts(const struct ledger_party *p) { /* rel
 bool ledger_note(struct ledger_party *p, bool is_refused, int64_t now_us, struct ledger_counts *counts) {
     int64_t logged_us = atomic_load_explicit(&p->logged_us, memory_order_relaxed);
     atomic_fetch_add_explicit(is_refused ? &p->refused : &p->held, 1, memory_order_relaxed); /* a count */
-    *counts = ledger_counts(p);
+    *counts = ledger_read_counts(p);
     if (logged_us != 0 && now_us - logged_us < LOG_US) return false;
     return atomic_compare_exchange_strong_explicit(&p->logged_us, &logged_us, now_us, memory_order_relaxed,
                                                    memory_order_relaxed);
@@ -552,7 +552,7 @@ bool ledger_seen(struct ledger *l, const char *client, struct ledger_seen *out) 
     const struct ledger_party *p = ledger_find(l, client, &ledger_no_peer);
     if (p)
         *out = (struct ledger_seen){ledger_rate(p, LEDGER_IDS), ledger_rate(p, LEDGER_REQUESTS), ledger_weight(p),
-                                    ledger_counts(p)};
+                                    ledger_read_counts(p)};
     pthread_mutex_unlock(&l->lock);
     return p != NULL;
 }

@@ -75,7 +75,7 @@ void ledger_release(struct ledger *ledger, struct ledger_entry *entry, size_t by
 /* The same for a holder that is no party.  NULL: only the limit for all counts. */
 bool ledger_hold_apart(struct ledger *ledger, struct ledger_memory *holder, size_t bytes);
 void ledger_release_apart(struct ledger *ledger, struct ledger_memory *holder, size_t bytes);
-int64_t ledger_memory(struct ledger *ledger);
+int64_t ledger_bytes_held(struct ledger *ledger);
 /* The entry's party holds three quarters of what it may: its idle connections must give their memory back. */
 bool ledger_is_short(struct ledger *ledger, const struct ledger_entry *entry);
 

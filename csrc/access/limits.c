@@ -21,7 +21,7 @@ const char *const vs_turned_name[VS_TURNED_REASONS] = {
 
 const char *const vs_protocol_name[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
 
-static void share(struct vs_limits *l, const bool listens[VS_PROTOCOLS]) {
+static void access_share_limits(struct vs_limits *l, const bool listens[VS_PROTOCOLS]) {
     int left = l->connections_max, sharers = 0;
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++) {
         if (!listens[protocol]) continue;
@@ -36,7 +36,7 @@ static void share(struct vs_limits *l, const bool listens[VS_PROTOCOLS]) {
 }
 
 /* Everybody has less, in proportion. */
-static void cut(struct vs_limits *l, int room) {
+static void access_cut_limits(struct vs_limits *l, int room) {
     int admin = l->proto_max[VS_ADMIN], admin_max = room / 8 > ADMIN_MIN ? room / 8 : ADMIN_MIN;
     if (admin > admin_max) l->proto_max[VS_ADMIN] = admin = admin_max;
     l->cut_from = l->connections_max;
@@ -48,7 +48,7 @@ static void cut(struct vs_limits *l, int room) {
 }
 
 #define FOR_NAMES_MAX 96
-static const char *for_names(const struct vs_limits *l, char buf[FOR_NAMES_MAX]) {
+static const char *access_reserved_text(const struct vs_limits *l, char buf[FOR_NAMES_MAX]) {
     int tags = l->tags.listed + l->tags.found_max, used = 0;
     if (tags > 0) used = snprintf(buf, FOR_NAMES_MAX, ", %d of them for tags", tags);
     if (l->namespaces > NAMESPACES_FEW)
@@ -57,7 +57,7 @@ static const char *for_names(const struct vs_limits *l, char buf[FOR_NAMES_MAX])
 }
 
 /* Tags that tables turn out to have take what connections leave, or a quarter of all. */
-static int room_for_tags(const struct vs_limits *l, int room) {
+static int access_room_for_tags(const struct vs_limits *l, int room) {
     int left = room - l->connections_max - l->proto_max[VS_ADMIN];
     if (left < room / 4) left = room / 4;
     if (left > room - SERVE_MIN - ADMIN_MIN) left = room - SERVE_MIN - ADMIN_MIN;
@@ -68,8 +68,8 @@ static int room_for_tags(const struct vs_limits *l, int room) {
 int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const bool listens[VS_PROTOCOLS],
                      struct vesta_error *err) {
     reserved += l->tags.listed;
-    share(l, listens);
-    l->tags.found_max = room_for_tags(l, descriptors - reserved);
+    access_share_limits(l, listens);
+    l->tags.found_max = access_room_for_tags(l, descriptors - reserved);
     reserved += l->tags.found_max;
     int room = descriptors - reserved;
     l->descriptors = descriptors, l->reserved = reserved, l->cut_from = 0;
@@ -78,8 +78,8 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
             err, VESTA_EIO,
             "%d file descriptors are too few: %d are reserved for stores, keepers and the log%s, and clients "
             "need at least %d; " VS_RAISE_DESCRIPTORS,
-            descriptors, reserved, for_names(l, (char[FOR_NAMES_MAX]){0}), SERVE_MIN + ADMIN_MIN);
-    if (l->connections_max + l->proto_max[VS_ADMIN] > room) cut(l, room);
+            descriptors, reserved, access_reserved_text(l, (char[FOR_NAMES_MAX]){0}), SERVE_MIN + ADMIN_MIN);
+    if (l->connections_max + l->proto_max[VS_ADMIN] > room) access_cut_limits(l, room);
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
         int half = (l->proto_max[protocol] + 1) / 2;
         l->tcp_max[protocol] = l->proto_max[protocol];
@@ -91,7 +91,7 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
 }
 
 /* How many descriptors the process has, after asking for so many: the usual soft limit of 1024 would be met first. */
-static int raise_descriptors(int want) {
+static int access_raise_descriptors(int want) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return want;
     if (limit.rlim_cur < (rlim_t)want) {
@@ -103,7 +103,7 @@ static int raise_descriptors(int want) {
 
 /* Where a protocol listens on unix sockets, too, clients over TCP cannot take all of its places: clients of this machine
  * find one whatever others do. */
-static void keep_for_unix(struct vs_limits *l, const struct vs_plan *plan) {
+static void access_keep_for_unix(struct vs_limits *l, const struct vs_limits_plan *plan) {
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
         int local = plan->unix_listeners[protocol], max = l->proto_max[protocol];
         if (local == 0 || local == plan->listeners[protocol]) continue;
@@ -114,7 +114,7 @@ static void keep_for_unix(struct vs_limits *l, const struct vs_plan *plan) {
     }
 }
 
-int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_error *err) {
+int vs_limits_fit(struct vs_limits *l, const struct vs_limits_plan *plan, struct vesta_error *err) {
     bool listens[VS_PROTOCOLS];
     int listeners = 0, admin_max = l->proto_max[VS_ADMIN] ? l->proto_max[VS_ADMIN] : VS_ADMIN_CONNECTIONS_DEFAULT;
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
@@ -125,8 +125,8 @@ int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_
     int reserved = plan->open + RESERVE_SPARE + plan->threads * (RESERVE_THREAD + listeners) +
                    plan->namespaces * RESERVE_NAMESPACE + plan->keepers * RESERVE_KEEPER +
                    l->tags.connections * RESERVE_DATABASE;
-    int descriptors = raise_descriptors(l->connections_max + admin_max + reserved + l->tags.listed + l->tags.found_max);
+    int descriptors = access_raise_descriptors(l->connections_max + admin_max + reserved + l->tags.listed + l->tags.found_max);
     int rc = vs_limits_settle(l, descriptors, reserved, listens, err);
-    if (rc == VESTA_OK) keep_for_unix(l, plan);
+    if (rc == VESTA_OK) access_keep_for_unix(l, plan);
     return rc;
 }

@@ -42,7 +42,7 @@ struct vs_limits {
 };
 
 /* What needs descriptors and is no connection. */
-struct vs_plan {
+struct vs_limits_plan {
     int open; /* when the loops begin, the listeners among them */
     int threads, namespaces, listeners[VS_PROTOCOLS];
     int unix_listeners[VS_PROTOCOLS]; /* of `listeners` */
@@ -53,7 +53,7 @@ struct vs_plan {
 
 /* What clients of such a server may have in this process, whose limit of descriptors is raised as far as that takes and
  * it may.  Errors: vs_limits_settle's. */
-int vs_limits_fit(struct vs_limits *limits, const struct vs_plan *plan, struct vesta_error *err);
+int vs_limits_fit(struct vs_limits *limits, const struct vs_limits_plan *plan, struct vesta_error *err);
 
 /* Makes whole what was asked for: shares, and what fits the descriptors.  `listens`: at a protocol.  `reserved`: those
  * of tags' maps come to them here.

@@ -13,15 +13,15 @@
 
 /* ------------------------------------------------------------------ as text */
 
-static int hex(char c) {
+static int access_hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool read_digest(struct vs_slice text, unsigned char digest[VS_SHA256_BYTES]) {
+static bool access_read_digest(struct vs_slice text, unsigned char digest[VS_SHA256_BYTES]) {
     if (text.length != 2 * VS_SHA256_BYTES) return false;
     for (size_t i = 0; i < text.length; i += 2) {
-        int high = hex(text.at[i]), low = hex(text.at[i + 1]);
+        int high = access_hex_value(text.at[i]), low = access_hex_value(text.at[i + 1]);
         if (high < 0 || low < 0) return false;
         digest[i / 2] = (unsigned char)(high << 4 | low);
     }
@@ -29,7 +29,7 @@ static bool read_digest(struct vs_slice text, unsigned char digest[VS_SHA256_BYT
 }
 
 /* Splits in front of the hash: the time contains colons, too. */
-static bool split_last(struct vs_slice text, struct vs_slice *before, struct vs_slice *after) {
+static bool access_split_last(struct vs_slice text, struct vs_slice *before, struct vs_slice *after) {
     const char *at = memrchr(text.at, ':', text.length);
     if (!at) return false;
     *before = (struct vs_slice){text.at, (size_t)(at - text.at)};
@@ -41,13 +41,13 @@ int vs_secret_read(struct vs_slice text, struct vs_secret *out, struct vesta_err
     struct vs_slice kind, rest, made, hash;
     struct vs_secret secret;
     struct vesta_error why;
-    if (!vs_slice_split(text, ':', &kind, &rest) || !split_last(rest, &made, &hash))
+    if (!vs_slice_split(text, ':', &kind, &rest) || !access_split_last(rest, &made, &hash))
         return vs_fail(err, VESTA_EOPTION, "is not " KIND ":TIME:HASH");
     if (!vs_slice_is(kind, KIND))
         return vs_fail(err, VESTA_EOPTION, "is of the kind '%s', which must be " KIND, VS_QUOTE(kind.at, kind.length));
     if (vs_time_read(made, &secret.made_ms, &why) != VESTA_OK)
         return vs_fail(err, VESTA_EOPTION, "has a time that cannot be read: %.200s", why.text);
-    if (!read_digest(hash, secret.digest))
+    if (!access_read_digest(hash, secret.digest))
         return vs_fail(err, VESTA_EOPTION, "has a hash that is not %d digits of 0-9 a-f", 2 * VS_SHA256_BYTES);
     *out = secret;
     return VESTA_OK;

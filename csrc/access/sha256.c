@@ -14,31 +14,31 @@ static const uint32_t k[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static uint32_t turned(uint32_t word, int by) {
+static uint32_t access_sha256_rotated(uint32_t word, int by) {
     return word >> by | word << (32 - by);
 }
 
-static uint32_t word_at(const unsigned char *at) {
+static uint32_t access_sha256_word(const unsigned char *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-static void spread(const unsigned char *block, uint32_t w[64]) {
+static void access_sha256_spread(const unsigned char *block, uint32_t w[64]) {
     for (int i = 0; i < 16; i++)
-        w[i] = word_at(block + 4 * i);
+        w[i] = access_sha256_word(block + 4 * i);
     for (int i = 16; i < 64; i++) {
-        uint32_t a = turned(w[i - 15], 7) ^ turned(w[i - 15], 18) ^ w[i - 15] >> 3;
-        uint32_t b = turned(w[i - 2], 17) ^ turned(w[i - 2], 19) ^ w[i - 2] >> 10;
+        uint32_t a = access_sha256_rotated(w[i - 15], 7) ^ access_sha256_rotated(w[i - 15], 18) ^ w[i - 15] >> 3;
+        uint32_t b = access_sha256_rotated(w[i - 2], 17) ^ access_sha256_rotated(w[i - 2], 19) ^ w[i - 2] >> 10;
         w[i] = w[i - 16] + a + w[i - 7] + b;
     }
 }
 
-static void mix(uint32_t state[8], const unsigned char *block) {
+static void access_sha256_mix(uint32_t state[8], const unsigned char *block) {
     uint32_t w[64], s[8];
-    spread(block, w);
+    access_sha256_spread(block, w);
     memcpy(s, state, sizeof s);
     for (int i = 0; i < 64; i++) {
-        uint32_t e = turned(s[4], 6) ^ turned(s[4], 11) ^ turned(s[4], 25), chosen = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        uint32_t a = turned(s[0], 2) ^ turned(s[0], 13) ^ turned(s[0], 22);
+        uint32_t e = access_sha256_rotated(s[4], 6) ^ access_sha256_rotated(s[4], 11) ^ access_sha256_rotated(s[4], 25), chosen = (s[4] & s[5]) ^ (~s[4] & s[6]);
+        uint32_t a = access_sha256_rotated(s[0], 2) ^ access_sha256_rotated(s[0], 13) ^ access_sha256_rotated(s[0], 22);
         uint32_t most = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]), first = s[7] + e + chosen + k[i] + w[i];
         memmove(s + 1, s, 7 * sizeof *s);
         s[4] += first;
@@ -62,7 +62,7 @@ void vs_sha256_add(struct vs_sha256 *hash, const void *bytes, size_t length) {
         memcpy(hash->block + used, at, n);
         hash->length += n;
         at += n, length -= n;
-        if (n == room) mix(hash->state, hash->block);
+        if (n == room) access_sha256_mix(hash->state, hash->block);
     }
 }
 

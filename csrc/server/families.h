@@ -63,7 +63,7 @@ VALUE(vesta_access_log_lost_total, vs_access_lost(m->server->monitor.access), CO
       "Lines of the access log that were lost")
 COUNT_OF_NET(vesta_tls_handshakes_total, net.shakes, SHAKE, COUNTER, "TLS handshakes, by what became of them")
 FAMILY(vesta_tls_certificate_expiry_timestamp_seconds, put_tls_expiry, GAUGE, ALWAYS, "Time at which the certificate expires")
-VALUE(vesta_client_memory_bytes, ledger_memory(m->server->ledger), GAUGE, ALWAYS, "Memory held for clients")
+VALUE(vesta_client_memory_bytes, ledger_bytes_held(m->server->ledger), GAUGE, ALWAYS, "Memory held for clients")
 VALUE(vesta_client_memory_limit_bytes, ledger_limits(m->server->ledger)->memory_max, GAUGE, ALWAYS,
       "Limit of the memory held for clients")
 COUNT(vesta_waiting_requests, waiting, NONE, GAUGE, "Requests that wait for an id")

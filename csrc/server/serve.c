@@ -440,7 +440,7 @@ static int make_ledger(const struct vs_serve_opts *opts, struct vesta_error *err
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};
     vs_process_measure(&usage);
-    struct vs_plan plan = {.open = (int)usage.open_fds,
+    struct vs_limits_plan plan = {.open = (int)usage.open_fds,
                            .threads = opts->threads,
                            .namespaces = opts->server->names.count,
                            .keepers = opts->keepers};

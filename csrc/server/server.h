@@ -192,7 +192,7 @@ struct vs_serve_opts {
     struct vs_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;                    /* 1 to VS_THREADS_MAX */
-    int keepers;                    /* threads that call stores for the namespaces, see struct vs_plan */
+    int keepers;                    /* threads that call stores for the namespaces, see struct vs_limits_plan */
     const struct vs_network *proxy; /* whose connections begin with a PROXY header */
     int proxy_count;
     struct vs_limits limits;        /* as they were asked for */

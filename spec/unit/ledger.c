@@ -140,7 +140,7 @@ static void a_client_holds_as_much_as_it_leaves_free(void) {
     ledger_release(ledger, &address, (size_t)has);
     enter_clients(client, 9);
     for (int i = 0; i < 9; i++) { /* each gets half of what those before it left */
-        int64_t left = 1000000 - ledger_memory(ledger);
+        int64_t left = 1000000 - ledger_bytes_held(ledger);
         has = take_all(&client[i]);
         CHECK(has > left / 2 - 600 && has <= left / 2 + 600);
     }
@@ -150,7 +150,7 @@ static void a_client_holds_as_much_as_it_leaves_free(void) {
     ledger_release_apart(ledger, NULL, 100);
     for (int i = 0; i < 9; i++)
         ledger_release(ledger, &client[i], client[i].bytes);
-    CHECK_EQ_I64(ledger_memory(ledger), 0);
+    CHECK_EQ_I64(ledger_bytes_held(ledger), 0);
     ledger_free(ledger);
 }
 
@@ -180,7 +180,7 @@ static void memory_moves_with_the_name(void) {
     ledger_know(ledger, &client[0], "c0", true, 0);
     CHECK(!ledger_is_short(ledger, &client[1]));
     ledger_release(ledger, &client[0], client[0].bytes);
-    CHECK_EQ_I64(ledger_memory(ledger), 0);
+    CHECK_EQ_I64(ledger_bytes_held(ledger), 0);
     ledger_free(ledger);
 }
 
@@ -455,7 +455,7 @@ static void a_random_life_is_that_of_a_plain_count(void) {
         if (step % 1000 == 0)
             name_clients(step % 2000 ? "c0 names=* calls=give rate=100000 secret=none\n"
                                      : "c0 names=* calls=give secret=none\nc1 names=* calls=give weight=2 secret=none\n", now);
-        CHECK_EQ_I64(ledger_memory(ledger), model.memory);
+        CHECK_EQ_I64(ledger_bytes_held(ledger), model.memory);
         CHECK(model.memory <= l.memory_max);
         CHECK_EQ_I64(ledger_open(ledger, (enum vs_protocol)(step % VS_PROTOCOLS)), model.open[step % VS_PROTOCOLS]);
     }
@@ -463,7 +463,7 @@ static void a_random_life_is_that_of_a_plain_count(void) {
         if (model.given[i] > RATE * (now / SECOND + 2)) CHECK_FAIL("host %d: %" PRId64 " ids", i, model.given[i]);
     for (int c = 0; c < CONNECTIONS; c++)
         if (conn[c].is_open) depart(c, now);
-    CHECK_EQ_I64(ledger_memory(ledger), 0);
+    CHECK_EQ_I64(ledger_bytes_held(ledger), 0);
     CHECK_EQ_I64(ledger_open(ledger, VS_PROTOCOLS), 0);
     for (uint32_t i = 0; i < HOSTS; i++) /* each address has all its places again */
         for (int n = 0; n < 6; n++) {
@@ -507,7 +507,7 @@ static void threads_share_the_ledger(void) {
     for (int i = 0; i < 4; i++)
         pthread_join(thread[i], NULL);
     CHECK_EQ_I64(ledger_open(ledger, VS_PROTOCOLS), 0);
-    CHECK_EQ_I64(ledger_memory(ledger), 0);
+    CHECK_EQ_I64(ledger_bytes_held(ledger), 0);
     CHECK_EQ_I64(let_in, 4000); /* of 4 addresses */
     ledger_free(ledger);
 }

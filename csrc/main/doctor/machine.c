@@ -33,9 +33,9 @@ int vs_probe_clock(lua_State *L) {
 /* ------------------------------------------------------------------ limits */
 
 /* Of a server with this config, once its log and its addresses are open. */
-static struct vs_plan probe_plan(const struct vs_config *config) {
+static struct vs_limits_plan probe_plan(const struct vs_config *config) {
     struct vs_process_usage usage = {.open_fds = 3};
-    struct vs_plan plan = {
+    struct vs_limits_plan plan = {
         .threads = (int)config->threads,
         .namespaces = config->ns_count,
         .listeners = {
@@ -55,7 +55,7 @@ static struct vs_plan probe_plan(const struct vs_config *config) {
 int vs_probe_limits(lua_State *L) {
     const struct vs_config *config = vs_probe_self(L)->config;
     struct vs_limits limits = vs_limits_of(config);
-    struct vs_plan plan = probe_plan(config);
+    struct vs_limits_plan plan = probe_plan(config);
     struct vesta_error err;
     if (vs_limits_fit(&limits, &plan, &err) != VESTA_OK) return host_fail(L, &err);
     lua_createtable(L, 0, 5);

@@ -218,7 +218,7 @@ static void put_memory(struct vs_request *r, struct vs_out *out) {
     vs_put_text(out, "maxmemory_policy:noeviction");
     put_line(out, "used_memory", bytes);
     put_line(out, "used_memory_rss", bytes);
-    put_line(out, "mem_clients_normal", (uint64_t)ledger_memory(r->session->server->ledger));
+    put_line(out, "mem_clients_normal", (uint64_t)ledger_bytes_held(r->session->server->ledger));
     put_line(out, "maxmemory", 0);
 }
 

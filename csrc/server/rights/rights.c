@@ -54,24 +54,24 @@ const char *vs_rights_whose(const struct vs_session *s) {
 /* ------------------------------------------------------------------ proving */
 
 /* All clients are looked at, so that the time does not tell whether one has that name. */
-static const char *name_in_log(const struct vs_session *s, struct vs_slice name) {
+static const char *rights_name_in_log(const struct vs_session *s, struct vs_slice name) {
     const char *known = "(none of that name)"; /* it may be a secret in the wrong place, so it is not logged */
     for (int i = 0; s->grant.accounts && i < s->grant.accounts->count; i++)
         if (vs_slice_is(name, s->grant.accounts->at[i].name)) known = s->grant.accounts->at[i].name;
     return known;
 }
 
-static void tell(struct vs_request *r, enum vs_proof proof, struct vs_slice name) {
+static void rights_log_wrong(struct vs_request *r, enum vs_proof proof, struct vs_slice name) {
     const struct vs_session *s = r->session;
     char address[VS_PEER_TEXT_MAX];
     vs_log(VS_LOG_WARN,
            proof == VS_PROOF_WRONG ? "a wrong secret"
                                    : "a secret was not compared, after wrong ones from that address",
-           "address", vs_peer_host(s->peer, address), "client", name.at ? name_in_log(s, name) : NULL, "proto",
+           "address", vs_peer_host(s->peer, address), "client", name.at ? rights_name_in_log(s, name) : NULL, "proto",
            vs_protocol_name[s->protocol], NULL);
 }
 
-static enum vs_proof refuse(struct vs_request *r, enum vs_proof proof, int64_t wait_us) {
+static enum vs_proof rights_refuse(struct vs_request *r, enum vs_proof proof, int64_t wait_us) {
     if (proof == VS_PROOF_PUT_OFF) {
         r->retry_after_s = (int)((wait_us + 999999) / 1000000);
         vs_refuse(r, "put_off", "wrong secrets came from this address: yours was not compared, try again in %d s",
@@ -82,10 +82,10 @@ static enum vs_proof refuse(struct vs_request *r, enum vs_proof proof, int64_t w
     return proof;
 }
 
-static enum vs_proof fail(struct vs_request *r, enum vs_proof proof, int64_t wait_us, struct vs_slice name) {
+static enum vs_proof rights_fail(struct vs_request *r, enum vs_proof proof, int64_t wait_us, struct vs_slice name) {
     r->session->wrong++;
-    tell(r, proof, name);
-    return refuse(r, proof, wait_us);
+    rights_log_wrong(r, proof, name);
+    return rights_refuse(r, proof, wait_us);
 }
 
 enum vs_proof vs_rights_prove_plain(struct vs_request *r, struct vs_slice secret, const char *plain) {
@@ -93,20 +93,20 @@ enum vs_proof vs_rights_prove_plain(struct vs_request *r, struct vs_slice secret
     int64_t wait_us = 0;
     if (!s->server->gate) {
         bool is_right = secret.at && vs_slice_is_secret(secret, plain);
-        return is_right ? VS_PROOF_RIGHT : refuse(r, VS_PROOF_WRONG, 0);
+        return is_right ? VS_PROOF_RIGHT : rights_refuse(r, VS_PROOF_WRONG, 0);
     }
     enum vs_proof proof =
         vs_gate_prove_plain(s->server->gate, s->server->ledger, &s->entry, secret, plain, s->scratch->now_us, &wait_us);
-    return proof == VS_PROOF_RIGHT ? proof : fail(r, proof, wait_us, (struct vs_slice){NULL, 0});
+    return proof == VS_PROOF_RIGHT ? proof : rights_fail(r, proof, wait_us, (struct vs_slice){NULL, 0});
 }
 
 /* The accounts are those of the session, which holds them. */
-static enum vs_proof prove_token(struct vs_request *r, struct vs_slice name, struct vs_slice secret) {
+static enum vs_proof rights_prove_token(struct vs_request *r, struct vs_slice name, struct vs_slice secret) {
     struct vs_session *s = r->session;
     const struct vs_account *account;
     const struct vs_secret *which;
     enum vs_proof proof = vs_gate_prove(s->server->gate, s->grant.accounts, name, secret, &account, &which);
-    if (proof != VS_PROOF_RIGHT) return fail(r, proof, 0, name);
+    if (proof != VS_PROOF_RIGHT) return rights_fail(r, proof, 0, name);
     rights_set(s, account, which);
     return proof;
 }
@@ -114,17 +114,17 @@ static enum vs_proof prove_token(struct vs_request *r, struct vs_slice name, str
 enum vs_proof vs_rights_prove(struct vs_request *r, struct vs_slice name, struct vs_slice secret) {
     bool is_default = !name.at || vs_slice_is(name, VS_ACCOUNT_DEFAULT);
     if (is_default) name.at = NULL; /* RESP3 clients send this name if they were given a secret alone */
-    if (r->session->grant.accounts) return prove_token(r, name, secret);
+    if (r->session->grant.accounts) return rights_prove_token(r, name, secret);
     const char *password = r->session->server->rules.resp_password;
     if (!password && is_default) return VS_PROOF_RIGHT;       /* none is needed */
-    if (!password) return refuse(r, VS_PROOF_WRONG, 0); /* there is none that could be guessed */
+    if (!password) return rights_refuse(r, VS_PROOF_WRONG, 0); /* there is none that could be guessed */
     return vs_rights_prove_plain(r, is_default ? secret : (struct vs_slice){"", 0}, password);
 }
 
 /* ------------------------------------------------------------------ HTTP: what a request says */
 
 /* What cannot be read is as wrong as a wrong token. */
-static bool enter_by(struct vs_request *r, struct vs_slice said, bool is_token) {
+static bool rights_enter_by(struct vs_request *r, struct vs_slice said, bool is_token) {
     struct vs_session *s = r->session;
     char buf[ACCESS_CREDENTIAL_MAX];
     struct vs_slice name = {NULL, 0}, secret = said;
@@ -149,10 +149,10 @@ bool vs_rights_enter(struct vs_request *r, struct vs_slice token) {
     }
     if (access_grant_is_kept(&s->grant, said, is_token)) return vs_rights_may_call(r);
     rights_set(s, NULL, NULL);
-    return enter_by(r, said, is_token) && vs_rights_may_call(r);
+    return rights_enter_by(r, said, is_token) && vs_rights_may_call(r);
 }
 
-static bool may_operate(struct vs_request *r) {
+static bool rights_may_operate(struct vs_request *r) {
     if (access_grant_may(&r->session->grant, VS_OPERATE)) return true;
     vs_refuse(r, "not_allowed", "client '%s' may not operate this server: calls=operate would let it",
               access_grant_name(&r->session->grant));
@@ -160,11 +160,11 @@ static bool may_operate(struct vs_request *r) {
 }
 
 /* Who says nothing is whom its certificate names, and not who a request before it was. */
-static bool operates_by_certificate(struct vs_request *r) {
+static bool rights_operates_by_certificate(struct vs_request *r) {
     struct vs_session *s = r->session;
     if (!s->certified) return false;
     vs_rights_forget(s);
-    return s->grant.account && may_operate(r);
+    return s->grant.account && rights_may_operate(r);
 }
 
 bool vs_rights_operate(struct vs_request *r) {
@@ -172,8 +172,8 @@ bool vs_rights_operate(struct vs_request *r) {
     const char *token = s->server->rules.admin_token;
     struct vs_slice name, secret, said = r->http->authorization;
     char buf[ACCESS_CREDENTIAL_MAX];
-    if (!said.at) return operates_by_certificate(r);
-    if (access_grant_is_kept(&s->grant, said, false)) return may_operate(r);
+    if (!said.at) return rights_operates_by_certificate(r);
+    if (access_grant_is_kept(&s->grant, said, false)) return rights_may_operate(r);
     rights_set(s, NULL, NULL);
     s->by_config_token = false;
     if (!access_credential_read(said, buf, &name, &secret)) return false;
@@ -186,7 +186,7 @@ bool vs_rights_operate(struct vs_request *r) {
     s->by_config_token = is_token;
     if (is_token) return true;
     access_grant_keep(&s->grant, said, false);
-    return may_operate(r);
+    return rights_may_operate(r);
 }
 
 /* The config's token stays what it was, and so does a socket of this machine. */
@@ -198,7 +198,7 @@ bool vs_rights_watches(struct vs_session *s) {
 
 /* ------------------------------------------------------------------ what it may */
 
-static void refuse_stranger(struct vs_request *r) {
+static void rights_refuse_stranger(struct vs_request *r) {
     if (r->protocol == VS_RESP)
         vs_refuse(r, "no_password", "Authentication required.");
     else
@@ -207,7 +207,7 @@ static void refuse_stranger(struct vs_request *r) {
 }
 
 /* Redis' words, as far as they go. */
-static void refuse_call(struct vs_request *r) {
+static void rights_refuse_call(struct vs_request *r) {
     char calls[VS_ACCOUNT_NAME_MAX], name[VS_CALL_NAME_MAX];
     const struct vs_account *a = r->session->grant.account;
     if (r->protocol != VS_RESP) {
@@ -223,10 +223,10 @@ bool vs_rights_may_call(struct vs_request *r) {
     const struct access_grant *g = &r->session->grant;
     unsigned flags = r->call->flags;
     if (!g->accounts || r->session->protocol == VS_ADMIN || flags & VS_CALL_OPEN) return true;
-    if (!g->account) return refuse_stranger(r), false;
+    if (!g->account) return rights_refuse_stranger(r), false;
     bool may = access_grant_may(g, flags >> VS_CALL_NEEDS & VS_ALL_CLASSES);
     if (may && (!(flags & VS_CALL_SHOWS_ALL) || vs_rights_sees_all(r->session))) return true;
-    return refuse_call(r), false;
+    return rights_refuse_call(r), false;
 }
 
 bool vs_rights_may_block(struct vs_request *r) {
@@ -235,11 +235,11 @@ bool vs_rights_may_block(struct vs_request *r) {
     return false;
 }
 
-static bool refuse_name(struct vs_request *r, struct vs_slice name) {
+static bool rights_refuse_name(struct vs_request *r, struct vs_slice name) {
     const struct vs_account *a = r->session->grant.account;
     if (vs_multi_is_counting(r->session)) r->session->multi->cannot = true; /* else it would be queued */
     if (!a)
-        refuse_stranger(r);
+        rights_refuse_stranger(r);
     else if (r->protocol == VS_RESP)
         vs_refuse(r, "not_allowed", "this user has no permissions to access one of the keys used as arguments");
     else
@@ -258,7 +258,7 @@ bool vs_rights_may_name(struct vs_request *r, struct vs_slice name) {
     if (ns && access_grant_has(g, (size_t)(ns - s->server->names.at), (struct vs_slice){ns->name, ns->name_length}))
         return true;
     if (!ns && name.at && g->account && vs_account_has(g->account, name)) return true;
-    return refuse_name(r, name);
+    return rights_refuse_name(r, name);
 }
 
 bool vs_rights_operates(const struct vs_session *s) {
