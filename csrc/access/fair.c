@@ -3,10 +3,10 @@
 #include "access/fair.h"
 
 #define SECOND_US 1000000
-#define REMEMBERED (ACCESS_TURNS - 1)   /* turns for which a claim that waited counts as waiting */
-#define STALE_US (10 * ACCESS_TURN_US)  /* after so long without requests the measures mean nothing */
-#define SMOOTH_US 150000                /* a measure falls this slowly; it rises at once */
-#define NEW_US 2000                     /* a new claim has the ids of so long */
+#define REMEMBERED (ACCESS_TURNS - 1)  /* turns for which a claim that waited counts as waiting */
+#define STALE_US (10 * ACCESS_TURN_US) /* after so long without requests the measures mean nothing */
+#define SMOOTH_US 150000               /* a measure falls this slowly; it rises at once */
+#define NEW_US 2000                    /* a new claim has the ids of so long */
 #define FEW 16
 #define WAIT_US_MIN 1000
 #define WAIT_US_MAX 20000
@@ -72,12 +72,11 @@ static uint64_t access_level_waiting(const struct access_level *level, uint64_t 
     return weights;
 }
 
-/* Claims that do not wait keep what they take, and the others divide the rest.  If none waits and too much is taken, the
- * level falls until those that take most wait. */
+/* Claims that do not wait keep what they take, and the others divide the rest.  If none waits and too much is taken,
+ * the level falls until those that take most wait. */
 static uint64_t access_level_next(uint64_t was, uint64_t rate, uint64_t free, uint64_t weights) {
     uint64_t taken = free + free / 8;
-    if (weights > 0)
-        return access_most(rate > taken ? (rate - taken) / weights : rate / KEPT_PART / weights, was / 2);
+    if (weights > 0) return access_most(rate > taken ? (rate - taken) / weights : rate / KEPT_PART / weights, was / 2);
     return free > rate ? was - was / 4 : access_least(2 * was, rate);
 }
 
@@ -86,7 +85,8 @@ static void access_level_update(struct access_level *level, uint64_t rate, int64
     if (took_us > STALE_US) {
         access_level_restart(level, rate, now_us);
     } else {
-        uint64_t free = access_measure(&level->free, &level->free_rate, took_us), weights = access_level_waiting(level, turn);
+        uint64_t free = access_measure(&level->free, &level->free_rate, took_us),
+                 weights = access_level_waiting(level, turn);
         access_set(&level->each, access_most(access_level_next(access_get(&level->each), rate, free, weights), 1));
     }
     access_set(&level->waited[(turn + 2) % ACCESS_TURNS], 0); /* not the next: other threads may write there by now */
@@ -109,12 +109,13 @@ void access_pool_share(struct access_pool *pool, const struct access_supply *sup
     atomic_store_explicit(&pool->wanted_us, now_us, memory_order_relaxed);
     if (access_pool_is_shared(pool)) return;
     atomic_store_explicit(&pool->filled_us, supply->filled_us, memory_order_relaxed);
-    access_level_restart(&pool->level, supply->rate, now_us - ACCESS_TURN_US); /* the next caller computes what is left */
+    access_level_restart(&pool->level, supply->rate,
+                         now_us - ACCESS_TURN_US); /* the next caller computes what is left */
     atomic_store_explicit(&pool->is_shared, true, memory_order_relaxed);
 }
 
-/* How many ids a second may be taken.  If the pool is refilled rarely: what it holds until then.  If it is refilled all the
- * time: what refills it, less what claims that do not wait may need at any moment. */
+/* How many ids a second may be taken.  If the pool is refilled rarely: what it holds until then.  If it is refilled all
+ * the time: what refills it, less what claims that do not wait may need at any moment. */
 static uint64_t access_pool_rate(const struct access_supply *s, uint64_t light) {
     if (s->filled_us < ACCESS_SHORT_US)
         return light ? access_most(s->rate / 2, s->rate - access_least(s->rate, s->rate / KEPT_PART + light / 8))
@@ -148,8 +149,8 @@ static uint32_t access_stake_weight(const struct access_stake *stake) {
     return atomic_load_explicit(&stake->weight, memory_order_relaxed);
 }
 
-/* How many ids a claim may save up.  If the pool is refilled all the time: what one refill brings it, so that all claims
- * together take no more than that at once, plus a few ids, since single ones are not worth a look each. */
+/* How many ids a claim may save up.  If the pool is refilled all the time: what one refill brings it, so that all
+ * claims together take no more than that at once, plus a few ids, since single ones are not worth a look each. */
 static double access_claim_max(const struct access_pool *pool, double each) {
     double filled_s = (double)atomic_load_explicit(&pool->filled_us, memory_order_relaxed) / SECOND_US;
     if (filled_s * SECOND_US >= ACCESS_SHORT_US) return each * ACCESS_SAVED_US / SECOND_US + 1;
@@ -174,8 +175,8 @@ static void access_claim_note(struct access_claim *claim, struct access_stake *s
         access_add(&pool->level.waited[pools % ACCESS_TURNS], access_stake_weight(stake));
 }
 
-uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool, uint64_t want,
-                          int64_t now_us) {
+uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool,
+                          uint64_t want, int64_t now_us) {
     int64_t took_us = access_level_begin(&stake->level, now_us);
     if (took_us)
         access_level_update(&stake->level, access_pool_part(pool, access_stake_weight(stake)), took_us, now_us);
@@ -191,7 +192,8 @@ uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake
 }
 
 /* If the pool is refilled all the time, waiting takes a moment and does not show which claims want much. */
-void access_claim_waits(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool, int64_t now_us) {
+void access_claim_waits(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool,
+                        int64_t now_us) {
     if (atomic_load_explicit(&pool->filled_us, memory_order_relaxed) >= ACCESS_SHORT_US)
         access_claim_note(claim, stake, pool, now_us);
 }

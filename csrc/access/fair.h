@@ -1,14 +1,15 @@
-/* fair.h -- fair shares of the ids of a namespace while clients want more of them than there are: divided by weight among
- * parties, and evenly among the connections of each.  Knows no clock, no request and no generator.
+/* fair.h -- fair shares of the ids of a namespace while clients want more of them than there are: divided by weight
+ * among parties, and evenly among the connections of each.  Knows no clock, no request and no generator.
  *
  *     pool    the ids of a namespace
  *     stake   the share of one party in a pool
  *     claim   the share of one connection in a stake; one thread uses it
  *
- * A pool has a level: how many ids a second a weight of one may take.  A stake has one for its claims.  A connection that
- * wants less than its level never waits.  The others wait, and divide what those leave (weighted max-min).  The level is
- * computed a hundred times a second, by any thread that passes, from two sums: the ids that connections took without
- * waiting, and the weights of those that waited.  So no thread reads the state of another one, and no list is walked. */
+ * A pool has a level: how many ids a second a weight of one may take.  A stake has one for its claims.  A connection
+ * that wants less than its level never waits.  The others wait, and divide what those leave (weighted max-min).  The
+ * level is computed a hundred times a second, by any thread that passes, from two sums: the ids that connections took
+ * without waiting, and the weights of those that waited.  So no thread reads the state of another one, and no list is
+ * walked. */
 #ifndef ACCESS_FAIR_H
 #define ACCESS_FAIR_H
 
@@ -16,11 +17,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ACCESS_TURN_US 10000       /* between two computations of a level */
-#define ACCESS_TURNS 8             /* turns whose waiting weights are remembered */
-#define ACCESS_WEIGHT_MAX 1000     /* of a party; each of its connections has a weight of one */
-#define ACCESS_SAVED_US 100000     /* a claim saves up the ids of so long, at most */
-#define ACCESS_SHORT_US 100000     /* a pool that is refilled as often keeps nothing back for newcomers: they wait */
+#define ACCESS_TURN_US 10000        /* between two computations of a level */
+#define ACCESS_TURNS 8              /* turns whose waiting weights are remembered */
+#define ACCESS_WEIGHT_MAX 1000      /* of a party; each of its connections has a weight of one */
+#define ACCESS_SAVED_US 100000      /* a claim saves up the ids of so long, at most */
+#define ACCESS_SHORT_US 100000      /* a pool that is refilled as often keeps nothing back for newcomers: they wait */
 #define ACCESS_POOL_REST_US 1000000 /* after so long without waiting requests, a pool is no longer shared */
 #define ACCESS_POOL_RATE_MAX 1000000000000 /* ids a second */
 
@@ -42,11 +43,11 @@ struct access_supply {
 };
 
 struct access_pool {
-    _Atomic bool is_shared;       /* a request found it empty, or nearly empty */
-    _Atomic int64_t wanted_us;    /* when a request last waited */
-    _Atomic uint64_t light;       /* ids that claims of any party took in this turn without waiting */
-    _Atomic uint64_t light_rate;  /* the same a second, smoothed */
-    _Atomic int64_t filled_us;    /* of the supply, when it became shared */
+    _Atomic bool is_shared;      /* a request found it empty, or nearly empty */
+    _Atomic int64_t wanted_us;   /* when a request last waited */
+    _Atomic uint64_t light;      /* ids that claims of any party took in this turn without waiting */
+    _Atomic uint64_t light_rate; /* the same a second, smoothed */
+    _Atomic int64_t filled_us;   /* of the supply, when it became shared */
     struct access_level level;
 };
 
@@ -71,17 +72,18 @@ static inline bool access_pool_is_shared(const struct access_pool *pool) {
 }
 /* Whether n ids leave so little that the pool must be shared. */
 bool access_supply_is_low(const struct access_supply *supply, uint64_t n);
-/* Returns the time since the last computation to the one caller that must make the next, by access_pool_update.  Returns 0
- * to all others. */
+/* Returns the time since the last computation to the one caller that must make the next, by access_pool_update. Returns
+ * 0 to all others. */
 int64_t access_pool_due(struct access_pool *pool, int64_t now_us);
 void access_pool_update(struct access_pool *pool, const struct access_supply *supply, int64_t took_us, int64_t now_us);
 
-/* How many of `want` ids a claim may take now, if what it has is a piece worth taking.  0: it waits, and asks again after
- * claim->wait_us. */
-uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool, uint64_t want,
-                          int64_t now_us);
+/* How many of `want` ids a claim may take now, if what it has is a piece worth taking.  0: it waits, and asks again
+ * after claim->wait_us. */
+uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool,
+                          uint64_t want, int64_t now_us);
 /* It was allowed to take ids, and the pool was empty. */
-void access_claim_waits(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool, int64_t now_us);
+void access_claim_waits(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool,
+                        int64_t now_us);
 /* It took so many. */
 void access_claim_took(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool, uint64_t n);
 

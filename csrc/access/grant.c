@@ -67,7 +67,8 @@ const char *access_grant_name(const struct access_grant *g) {
     return g->account ? g->account->name : VS_ACCOUNT_DEFAULT;
 }
 
-/* Patterns are matched once for each namespace that it asks in turn.  The memory for it does not grow with the server. */
+/* Patterns are matched once for each namespace that it asks in turn.  The memory for it does not grow with the server.
+ */
 bool access_grant_has(struct access_grant *g, size_t index, struct vs_slice name) {
     uint16_t *known = &g->known[index % ACCESS_KNOWN];
     if (!g->account) return false;
@@ -87,8 +88,8 @@ bool access_grant_may(const struct access_grant *g, unsigned calls) {
 
 /* ------------------------------------------------------------------ credentials */
 
-/* A token of a parameter is kept behind a '=', which stands at the front of no header that was right.  Longer credentials
- * are compared by their hash each time. */
+/* A token of a parameter is kept behind a '=', which stands at the front of no header that was right.  Longer
+ * credentials are compared by their hash each time. */
 void access_grant_keep(struct access_grant *g, struct vs_slice said, bool is_token) {
     if (said.length + is_token > sizeof g->said) return;
     g->said[0] = '=';
@@ -97,8 +98,8 @@ void access_grant_keep(struct access_grant *g, struct vs_slice said, bool is_tok
 }
 
 bool access_grant_is_kept(const struct access_grant *g, struct vs_slice said, bool is_token) {
-    return g->secret && g->said_length > 0 && g->said_length == said.length + is_token && (*g->said == '=') == is_token &&
-           memcmp(g->said + is_token, said.at, said.length) == 0;
+    return g->secret && g->said_length > 0 && g->said_length == said.length + is_token &&
+           (*g->said == '=') == is_token && memcmp(g->said + is_token, said.at, said.length) == 0;
 }
 
 static int access_base64_value(char c) {

@@ -1,15 +1,16 @@
-/* grant.h -- what a connection may do: the account of the client that it proved to be, or of clients that send no secret.
+/* grant.h -- what a connection may do: the account of the client that it proved to be, or of clients that send no
+ * secret.
  *
  * A connection has the account of what it sent last, in the accounts that hold now.  When these change, its account is
- * looked up again before the next request.  If the secret that it sent is gone, it may do nothing, not even what clients
- * without a secret may.  Knows no request and no connection. */
+ * looked up again before the next request.  If the secret that it sent is gone, it may do nothing, not even what
+ * clients without a secret may.  Knows no request and no connection. */
 #ifndef ACCESS_GRANT_H
 #define ACCESS_GRANT_H
 
 #include "access/gate.h"
 
-#define ACCESS_KNOWN 8 /* namespaces that a connection asks in turn without another look at its patterns */
-#define ACCESS_SAID_MAX 61 /* of credentials that are kept: a header with a token of vesta client add */
+#define ACCESS_KNOWN 8             /* namespaces that a connection asks in turn without another look at its patterns */
+#define ACCESS_SAID_MAX 61         /* of credentials that are kept: a header with a token of vesta client add */
 #define ACCESS_CREDENTIAL_MAX 1024 /* of a header that is read */
 
 struct access_grant {
@@ -20,7 +21,7 @@ struct access_grant {
     bool is_lost;                     /* the secret that it sent is gone */
     uint8_t count;                    /* vs_gate_count_of */
     uint8_t said_length;
-    char said[ACCESS_SAID_MAX];       /* HTTP: the credentials that were right, so that the next request needs no hash */
+    char said[ACCESS_SAID_MAX]; /* HTTP: the credentials that were right, so that the next request needs no hash */
 };
 
 /* What stands for a secret that a connection does not send. */
@@ -50,8 +51,8 @@ bool access_grant_may(const struct access_grant *grant, unsigned calls);
 void access_grant_keep(struct access_grant *grant, struct vs_slice said, bool is_token);
 bool access_grant_is_kept(const struct access_grant *grant, struct vs_slice said, bool is_token);
 
-/* Reads a header: "Bearer TOKEN", or "Basic " and base64 of name:secret.  Shape: `buf` holds what was decoded.  name->at is
- * NULL if there is no name.  false: it is neither. */
+/* Reads a header: "Bearer TOKEN", or "Basic " and base64 of name:secret.  Shape: `buf` holds what was decoded. name->at
+ * is NULL if there is no name.  false: it is neither. */
 bool access_credential_read(struct vs_slice header, char buf[ACCESS_CREDENTIAL_MAX], struct vs_slice *name,
                             struct vs_slice *secret);
 

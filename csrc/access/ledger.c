@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#define RESTING_MAX 8192 /* parties without connections that are remembered for what they owe */
-#define LOOKS 8          /* at resting parties, to forget the one that owes least */
+#define RESTING_MAX 8192  /* parties without connections that are remembered for what they owe */
+#define LOOKS 8           /* at resting parties, to forget the one that owes least */
 #define ADDRESS_DIVISOR 2 /* of memory, an address may hold less than a client with a name */
 #define LOG_US 60000000
 #define SEAT_SETS 1024
@@ -50,8 +50,8 @@ struct ledger {
     uint64_t seed;        /* so that clients cannot choose keys of one hash */
     int open[VS_PROTOCOLS], over_tcp[VS_PROTOCOLS];
     struct vs_table table;
-    struct ledger_party *party;     /* all that there can be */
-    uint32_t used;                  /* of them, free ones among them */
+    struct ledger_party *party;          /* all that there can be */
+    uint32_t used;                       /* of them, free ones among them */
     struct ledger_parties free, resting; /* resting: the longest first */
     int resting_count;
     struct ledger_seat seat[SEAT_SETS][SEAT_WAYS];
@@ -63,7 +63,8 @@ static const struct vs_peer ledger_no_peer; /* of a client by its name */
 
 /* Each connection holds two parties at most.  So a free one is left whatever clients do. */
 static size_t ledger_parties_max(const struct vs_limits *limits) {
-    return VS_ACCOUNTS_MAX + RESTING_MAX + 2 * ((size_t)limits->connections_max + (size_t)limits->proto_max[VS_ADMIN]) + 1;
+    return VS_ACCOUNTS_MAX + RESTING_MAX + 2 * ((size_t)limits->connections_max + (size_t)limits->proto_max[VS_ADMIN]) +
+           1;
 }
 
 struct ledger *ledger_new(const struct vs_limits *limits) {
@@ -235,7 +236,8 @@ static enum vs_turned ledger_admit(struct ledger *l, struct ledger_entry *e, con
     enum vs_protocol protocol = (enum vs_protocol)e->protocol;
     if (l->open[protocol] >= l->limits.proto_max[protocol]) return VS_TURNED_PROTO;
     if (e->is_tcp && l->over_tcp[protocol] >= l->limits.tcp_max[protocol]) return VS_TURNED_PROTO;
-    if (protocol != VS_ADMIN && l->open[VS_RESP] + l->open[VS_HTTP] >= l->limits.connections_max) return VS_TURNED_TOTAL;
+    if (protocol != VS_ADMIN && l->open[VS_RESP] + l->open[VS_HTTP] >= l->limits.connections_max)
+        return VS_TURNED_TOTAL;
     struct ledger_party *address = ledger_address(l, key);
     if (e->is_counted && !ledger_count(l, address, protocol)) return VS_TURNED_ADDRESS; /* so other entries hold it */
     e->address = ledger_take(l, address);
@@ -258,7 +260,8 @@ enum vs_turned ledger_enter(struct ledger *l, struct ledger_entry *entry, enum v
 
 /* Memory that an entry holds is its party's. */
 static void ledger_add_bytes(struct ledger_party *p, int64_t bytes) {
-    if (p && bytes) atomic_fetch_add_explicit(&p->memory.bytes, bytes, memory_order_relaxed); /* a sum, orders nothing */
+    if (p && bytes)
+        atomic_fetch_add_explicit(&p->memory.bytes, bytes, memory_order_relaxed); /* a sum, orders nothing */
 }
 
 bool ledger_name(struct ledger *l, struct ledger_entry *e, const struct vs_peer *peer, int64_t now_us) {
@@ -328,8 +331,8 @@ static int64_t ledger_memory_left(struct ledger *l) {
     return left > 0 ? left : 0;
 }
 
-/* Takes first and checks then, so that two threads cannot both take the last bytes.  `own`: what may be held whatever the
- * holder has. */
+/* Takes first and checks then, so that two threads cannot both take the last bytes.  `own`: what may be held whatever
+ * the holder has. */
 static bool ledger_grab(struct ledger *l, struct ledger_memory *holder, size_t bytes, bool is_own) {
     int64_t all = atomic_fetch_add_explicit(&l->memory, (int64_t)bytes, memory_order_relaxed) + (int64_t)bytes;
     if (holder) atomic_fetch_add_explicit(&holder->bytes, (int64_t)bytes, memory_order_relaxed);
@@ -385,7 +388,8 @@ static void ledger_buckets(const struct ledger_entry *e, const struct ledger_rat
     const struct ledger_rates *rates[LEDGER_OWNERS] = {e && e->client ? &e->client->rates : NULL,
                                                        e && e->address ? &e->address->rates : NULL, of_namespace};
     for (int i = 0; i < LEDGER_OWNERS; i++)
-        bucket[i] = rates[i] && access_bucket_rate(&rates[i]->of[kind]) ? (struct access_bucket *)&rates[i]->of[kind] : NULL;
+        bucket[i] =
+            rates[i] && access_bucket_rate(&rates[i]->of[kind]) ? (struct access_bucket *)&rates[i]->of[kind] : NULL;
 }
 
 bool ledger_is_metered(const struct ledger *l, const struct ledger_entry *e) {
@@ -457,8 +461,7 @@ static struct ledger_seat *ledger_seat_for(struct ledger *l, uint64_t key, uint3
 static struct access_stake *ledger_stake(struct ledger *l, struct ledger_entry *e, uint32_t number, int64_t now_us) {
     const struct ledger_party *party = ledger_party_of(e);
     uint64_t key = vs_table_hash(&number, sizeof number, party->hash) | 1;
-    if (e->seat && atomic_load_explicit(&e->seat->key, memory_order_relaxed) == key)
-        return &e->seat->stake;
+    if (e->seat && atomic_load_explicit(&e->seat->key, memory_order_relaxed) == key) return &e->seat->stake;
     pthread_mutex_lock(&l->lock);
     e->seat = ledger_seat_for(l, key, ledger_weight(e->client ? e->client : party), now_us);
     pthread_mutex_unlock(&l->lock);
@@ -521,7 +524,8 @@ const char *ledger_text(const struct ledger_party *party, char buf[LEDGER_TEXT_M
     else if (party->peer.family == 0)
         snprintf(buf, LEDGER_TEXT_MAX, "the unix socket");
     else
-        snprintf(buf, LEDGER_TEXT_MAX, "address %s%s", vs_peer_host(&party->peer, host), party->peer.family == 6 ? "/64" : "");
+        snprintf(buf, LEDGER_TEXT_MAX, "address %s%s", vs_peer_host(&party->peer, host),
+                 party->peer.family == 6 ? "/64" : "");
     return buf;
 }
 

@@ -1,13 +1,12 @@
 /* ledger.h -- how much of the server each client uses, and how much it may use: places of connections, memory, ids and
  * requests a second, fair shares, failed logins.
  *
- *     party   a client by its name, or the address of clients without one.  Of IPv6 the first 64 bits count, and all unix
- *             sockets are one address.
- *     entry   a connection: the parties that it is counted to
+ *     party   a client by its name, or the address of clients without one.  Of IPv6 the first 64 bits count, and all
+ * unix sockets are one address. entry   a connection: the parties that it is counted to
  *
  * The ledger has one table of parties under one lock.  A connection takes the lock when it begins, ends or changes its
- * name.  A request takes it only when its share in another namespace is looked up; memory and rates are atomic words.  All
- * instants are of one monotonic clock.  Knows no socket, no request and no generator. */
+ * name.  A request takes it only when its share in another namespace is looked up; memory and rates are atomic words.
+ * All instants are of one monotonic clock.  Knows no socket, no request and no generator. */
 #ifndef ACCESS_LEDGER_H
 #define ACCESS_LEDGER_H
 
@@ -36,7 +35,7 @@ struct ledger_entry {
     bool is_proven;                        /* ... whose secret or certificate was right */
     bool is_counted, is_tcp;               /* among the connections of its address; among those over TCP */
     uint8_t protocol;
-    size_t bytes; /* of memory */
+    size_t bytes;             /* of memory */
     struct ledger_seat *seat; /* its party's share in the namespace that it last asked, if the seat still has its key */
     struct access_claim claim;
 };
@@ -61,15 +60,16 @@ int ledger_shake(const struct ledger_entry *entry, int change);
 
 /* ------------------------------------------------------------------ memory */
 
-/* The memory of one holder.  It may hold as much as it leaves free, divided by `divisor`.  One holder alone gets a half, or
- * a third with a divisor of 2, and whatever several take, an equal part is left for the next. */
+/* The memory of one holder.  It may hold as much as it leaves free, divided by `divisor`.  One holder alone gets a
+ * half, or a third with a divisor of 2, and whatever several take, an equal part is left for the next. */
 struct ledger_memory {
     _Atomic int64_t bytes;
     int divisor;
 };
 
 /* Takes memory for an entry, or gives it back.  Half of all memory, divided by the number of connections, is each
- * connection's own: up to that, its party's part is not checked.  false: the party or all clients would hold too much. */
+ * connection's own: up to that, its party's part is not checked.  false: the party or all clients would hold too much.
+ */
 bool ledger_hold(struct ledger *ledger, struct ledger_entry *entry, size_t bytes);
 void ledger_release(struct ledger *ledger, struct ledger_entry *entry, size_t bytes);
 /* The same for a holder that is no party.  NULL: only the limit for all counts. */
@@ -92,9 +92,10 @@ struct ledger_rates {
 /* Whether the entry's address or client has a rate. */
 bool ledger_is_metered(const struct ledger *ledger, const struct ledger_entry *entry);
 #define LEDGER_PATIENCE_US_MAX (INT64_MAX / 4000) /* whenever the turn comes */
-/* Charges n to all owners that have a rate: the entry's client and address (NULL: neither) and the namespace (NULL: none).
- * 0: go on.  > 0: n are charged, and may be used after so many us.  < 0: nothing is charged, since the turn is later than
- * patience_us, and the value is minus the wait.  If it must wait, *who is the owner whose rate makes it wait longest. */
+/* Charges n to all owners that have a rate: the entry's client and address (NULL: neither) and the namespace (NULL:
+ * none). 0: go on.  > 0: n are charged, and may be used after so many us.  < 0: nothing is charged, since the turn is
+ * later than patience_us, and the value is minus the wait.  If it must wait, *who is the owner whose rate makes it wait
+ * longest. */
 int64_t ledger_charge(struct ledger_entry *entry, struct ledger_rates *of_namespace, enum ledger_kind kind, uint64_t n,
                       int64_t now_us, int64_t patience_us, enum ledger_owner *who);
 /* Gives back what was charged and is not used.  `client`: the entry's when it was charged. */
@@ -106,21 +107,22 @@ uint64_t ledger_room(const struct ledger_entry *entry, const struct ledger_rates
 
 /* ------------------------------------------------------------------ fair shares */
 
-/* How many of `want` ids the entry may take of a shared pool; 0: wait for entry->claim.wait_us.  `number` is the pool's. */
+/* How many of `want` ids the entry may take of a shared pool; 0: wait for entry->claim.wait_us.  `number` is the
+ * pool's. */
 uint64_t ledger_part(struct ledger *ledger, struct ledger_entry *entry, struct access_pool *pool, uint32_t number,
                      uint64_t want, int64_t now_us);
 /* It took so many; the pool was empty. */
-void ledger_took(struct ledger *ledger, struct ledger_entry *entry, struct access_pool *pool, uint32_t number, uint64_t n,
-                 int64_t now_us);
+void ledger_took(struct ledger *ledger, struct ledger_entry *entry, struct access_pool *pool, uint32_t number,
+                 uint64_t n, int64_t now_us);
 void ledger_empty(struct ledger *ledger, struct ledger_entry *entry, struct access_pool *pool, uint32_t number,
                   int64_t now_us);
 
 /* ------------------------------------------------------------------ failed logins */
 
-#define LEDGER_LOGINS_FREE 4         /* wrong secrets of an address that delay nothing, since people mistype */
-#define LEDGER_LOGIN_STEP_US 250000  /* from a further wrong secret to the next try, at first */
+#define LEDGER_LOGINS_FREE 4        /* wrong secrets of an address that delay nothing, since people mistype */
+#define LEDGER_LOGIN_STEP_US 250000 /* from a further wrong secret to the next try, at first */
 #define LEDGER_LOGIN_STEP_US_MAX 4000000
-#define LEDGER_LOGIN_GROWS_EVERY 8   /* wrong secrets, after which the step doubles */
+#define LEDGER_LOGIN_GROWS_EVERY 8        /* wrong secrets, after which the step doubles */
 #define LEDGER_LOGIN_FORGETS_US 300000000 /* after the last wrong one */
 
 /* A secret of the entry's address was compared.  0: the reply may say whether it is right, and a wrong one is counted.
@@ -140,8 +142,8 @@ uint32_t ledger_weight(const struct ledger_party *party);
 struct ledger_counts {
     uint64_t held, refused; /* requests that waited for a share of the party, that were rejected */
 };
-/* Counts a request that waited or was rejected.  true: no thread logged this party in the last minute, and *counts is what
- * to log. */
+/* Counts a request that waited or was rejected.  true: no thread logged this party in the last minute, and *counts is
+ * what to log. */
 bool ledger_note(struct ledger_party *party, bool is_refused, int64_t now_us, struct ledger_counts *counts);
 
 /* A client's rates (0: none), weight and counts.  false: no accounts file ever had that name. */

@@ -1,5 +1,5 @@
-/* table.h -- a hash table from keys to numbers, with open addressing.  The caller owns the memory and the keys: the table
- * stores the hash of each key and the caller's number for it, and the caller compares keys.
+/* table.h -- a hash table from keys to numbers, with open addressing.  The caller owns the memory and the keys: the
+ * table stores the hash of each key and the caller's number for it, and the caller compares keys.
  *
  *     size_t at = vs_table_begin(table, hash);
  *     uint32_t item;

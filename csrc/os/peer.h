@@ -15,12 +15,13 @@ struct vs_peer {
 struct vs_peer vs_peer_at(int family, const void *at, uint16_t port);
 struct sockaddr_storage;
 struct vs_peer vs_peer_of(const struct sockaddr_storage *address); /* as the kernel reports it */
-bool vs_peer_is_local(const struct vs_peer *peer); /* a unix socket, or a loopback address */
+bool vs_peer_is_local(const struct vs_peer *peer);                 /* a unix socket, or a loopback address */
 /* What counts as one host: the address without its port.  Of IPv6 these are the first 64 bits, since one host has all
  * addresses behind them. */
 struct vs_peer vs_peer_key(const struct vs_peer *peer);
 #define VS_PEER_TEXT_MAX 56
-const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]); /* "127.0.0.1:80", "[::1]:80", "unix" */
+const char *vs_peer_text(const struct vs_peer *peer,
+                         char buf[VS_PEER_TEXT_MAX]); /* "127.0.0.1:80", "[::1]:80", "unix" */
 /* The text without the port.  NULL has that of a unix socket. */
 const char *vs_peer_host(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]);
 

@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "server/request.h"
 #include "server/resp/multi.h"
-#include "server/rights/rights.h"
-#include "server/shares/shares.h"
+#include "server/rights.h"
+#include "server/shares.h"
 
 #include <stdio.h>
 

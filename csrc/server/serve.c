@@ -9,7 +9,7 @@
 #include "server/clients/client.h"
 #include "server/problem.h"
 #include "server/resp/multi.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 #include "server/session.h"
 
 #include <assert.h>

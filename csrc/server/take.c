@@ -2,7 +2,7 @@
  * no socket and no protocol; never waits. */
 #include "server/take.h"
 #include "server/resp/multi.h"
-#include "server/shares/shares.h"
+#include "server/shares.h"
 
 #include <assert.h>
 #include <stdio.h>

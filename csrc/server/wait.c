@@ -6,8 +6,8 @@
  * it go on when it is time, the first of each queue first. */
 #include "generator/generator.h"
 #include "server/commands.h"
-#include "server/rights/rights.h"
-#include "server/shares/shares.h"
+#include "server/rights.h"
+#include "server/shares.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* ledger.c -- places, memory, rates, fair shares and failed logins of clients and addresses, under a clock that the test
- * moves, and against plain models. */
+/* ledger.c -- places, memory, rates, fair shares and failed logins of clients and addresses, under a clock that the
+ * test moves, and against plain models. */
 #include "access/ledger.h"
 #include "check.h"
 
@@ -17,7 +17,8 @@ static struct vs_limits limits_of(int connections, int address_max, int64_t memo
 
 static struct vs_peer host(uint32_t i) {
     struct vs_peer peer = {.family = i % 2 ? 6 : 4, .port = (uint16_t)rand()};
-    peer.at[0] = 10, peer.at[1] = (unsigned char)(i >> 16), peer.at[2] = (unsigned char)(i >> 8), peer.at[3] = (unsigned char)i;
+    peer.at[0] = 10, peer.at[1] = (unsigned char)(i >> 16), peer.at[2] = (unsigned char)(i >> 8),
+    peer.at[3] = (unsigned char)i;
     if (peer.family == 6) peer.at[15] = (unsigned char)rand(); /* behind the first 64 bits it is the same host */
     return peer;
 }
@@ -144,7 +145,8 @@ static void a_client_holds_as_much_as_it_leaves_free(void) {
         has = take_all(&client[i]);
         CHECK(has > left / 2 - 600 && has <= left / 2 + 600);
     }
-    CHECK(ledger_is_short(ledger, &client[8]) && ledger_is_short(ledger, &client[0]) && !ledger_is_short(ledger, &address));
+    CHECK(ledger_is_short(ledger, &client[8]) && ledger_is_short(ledger, &client[0]) &&
+          !ledger_is_short(ledger, &address));
     struct ledger_memory apart = {.divisor = 1};
     CHECK(ledger_hold_apart(ledger, NULL, 100) && !ledger_hold_apart(ledger, &apart, 100000));
     ledger_release_apart(ledger, NULL, 100);
@@ -175,7 +177,8 @@ static void memory_moves_with_the_name(void) {
     CHECK(ledger_is_short(ledger, &client[0]));
     ledger_know(ledger, &client[0], "c1", true, 0); /* which may hold more than an address */
     CHECK(client[0].bytes > 300000 && ledger_hold(ledger, &client[0], 100));
-    CHECK(enter(&beside, VS_HTTP, 0) == VS_LET_IN && ledger_hold(ledger, &beside, 100000)); /* its address holds nothing */
+    CHECK(enter(&beside, VS_HTTP, 0) == VS_LET_IN &&
+          ledger_hold(ledger, &beside, 100000)); /* its address holds nothing */
     ledger_release(ledger, &beside, beside.bytes);
     ledger_know(ledger, &client[0], "c0", true, 0);
     CHECK(!ledger_is_short(ledger, &client[1]));
@@ -220,7 +223,8 @@ static void an_address_waits_for_no_other(void) {
 
 /* ------------------------------------------------------------------ rates */
 
-static int64_t charge(struct ledger_entry *e, struct ledger_rates *ns, uint64_t n, int64_t now_us, enum ledger_owner *who) {
+static int64_t charge(struct ledger_entry *e, struct ledger_rates *ns, uint64_t n, int64_t now_us,
+                      enum ledger_owner *who) {
     return ledger_charge(e, ns, LEDGER_IDS, n, now_us, 0, who);
 }
 
@@ -321,8 +325,10 @@ static uint64_t share_out(struct ledger_entry *entry, int count, int seconds, ui
             if (may > s.room) may = s.room;
             given += may, all += may, got[i] += may;
             if (given > UNIT) CHECK_FAIL("%" PRIu64 " of %d", given, UNIT);
-            if (may) ledger_took(ledger, &entry[i], &pool, 3, may, now);
-            else until[i] = now + (entry[i].claim.wait_us > 500 ? entry[i].claim.wait_us : 500);
+            if (may)
+                ledger_took(ledger, &entry[i], &pool, 3, may, now);
+            else
+                until[i] = now + (entry[i].claim.wait_us > 500 ? entry[i].claim.wait_us : 500);
             if (i < reconnects && !may) {
                 ledger_leave(ledger, &entry[i], now);
                 CHECK(enter(&entry[i], VS_HTTP, 0) == VS_LET_IN);
@@ -400,10 +406,10 @@ static struct {
 
 static void arrive(int c) {
     int protocol = rand() % VS_PROTOCOLS, at = rand() % HOSTS;
-    enum vs_turned want = model.open[protocol] == 40                                     ? VS_TURNED_PROTO
+    enum vs_turned want = model.open[protocol] == 40                                                ? VS_TURNED_PROTO
                           : protocol != VS_ADMIN && model.open[VS_RESP] + model.open[VS_HTTP] == 50 ? VS_TURNED_TOTAL
-                          : model.count[protocol][at] == 5                               ? VS_TURNED_ADDRESS
-                                                                                         : VS_LET_IN;
+                          : model.count[protocol][at] == 5                                          ? VS_TURNED_ADDRESS
+                                                                                                    : VS_LET_IN;
     CHECK_EQ_I64(enter(&conn[c].entry, (enum vs_protocol)protocol, (uint32_t)at), want);
     if (want != VS_LET_IN) return;
     model.open[protocol]++, model.count[protocol][at]++;
@@ -449,12 +455,17 @@ static void a_random_life_is_that_of_a_plain_count(void) {
     begin(&l);
     for (int step = 0; step < STEPS; step++, now += rand() % 200) {
         int c = rand() % CONNECTIONS;
-        if (!conn[c].is_open) arrive(c);
-        else if (rand() % 8 == 0) depart(c, now);
-        else act(c, now);
+        if (!conn[c].is_open)
+            arrive(c);
+        else if (rand() % 8 == 0)
+            depart(c, now);
+        else
+            act(c, now);
         if (step % 1000 == 0)
-            name_clients(step % 2000 ? "c0 names=* calls=give rate=100000 secret=none\n"
-                                     : "c0 names=* calls=give secret=none\nc1 names=* calls=give weight=2 secret=none\n", now);
+            name_clients(step % 2000
+                             ? "c0 names=* calls=give rate=100000 secret=none\n"
+                             : "c0 names=* calls=give secret=none\nc1 names=* calls=give weight=2 secret=none\n",
+                         now);
         CHECK_EQ_I64(ledger_bytes_held(ledger), model.memory);
         CHECK(model.memory <= l.memory_max);
         CHECK_EQ_I64(ledger_open(ledger, (enum vs_protocol)(step % VS_PROTOCOLS)), model.open[step % VS_PROTOCOLS]);
@@ -520,7 +531,8 @@ static const struct check_case cases[] = {
      a_balancers_connection_counts_for_no_address_before_it_is_named},
     {"a client may hold as much memory as it leaves free, and an address half of that",
      a_client_holds_as_much_as_it_leaves_free},
-    {"a connection has a little memory of its own, whatever its client holds", a_connection_has_a_little_memory_of_its_own},
+    {"a connection has a little memory of its own, whatever its client holds",
+     a_connection_has_a_little_memory_of_its_own},
     {"memory is counted to the client that a connection belongs to now", memory_moves_with_the_name},
     {"one address has 5 guesses a second at most, over any number of connections", one_address_has_few_guesses},
     {"an address waits for no other's wrong secrets", an_address_waits_for_no_other},
@@ -531,7 +543,8 @@ static const struct check_case cases[] = {
      parties_have_equal_parts_however_many_connections_they_have},
     {"an address gains no larger part by new connections", new_connections_gain_no_larger_part},
     {"clients have parts by their weights", weights_are_those_of_the_clients_file},
-    {"random connections, names, memory and charges are those of a plain count", a_random_life_is_that_of_a_plain_count},
+    {"random connections, names, memory and charges are those of a plain count",
+     a_random_life_is_that_of_a_plain_count},
     {"threads that share the ledger leave nothing behind", threads_share_the_ledger},
 };
 CHECK_MAIN(cases)

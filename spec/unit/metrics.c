@@ -3,7 +3,7 @@
 #include "check.h"
 #include "hand_clock.h"
 #include "server/handlers/metrics.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 #include "server/monitor/feed.h"
 #include "tools.h"
 

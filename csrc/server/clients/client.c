@@ -9,7 +9,7 @@
 #include "log/log.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "os/thread.h"
 #include "server/commands.h"
 #include "server/problem.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 
 #define TARGET_BYTES 256 /* of foreign text */
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "os/process.h"
 #include "server/commands.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 
 #include <stdio.h>
 #include <string.h>

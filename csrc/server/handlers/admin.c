@@ -10,7 +10,7 @@
 #include "server/monitor/feed.h"
 #include "server/monitor/history.h"
 #include "server/monitor/status.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #include "id/id.h"
 #include "server/commands.h"
 #include "server/named.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 #include "server/take.h"
 
 #define BLOCK_MAX 100000 /* ids of one block: who asks for more takes whole seconds from everybody else */

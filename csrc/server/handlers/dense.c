@@ -3,7 +3,7 @@
 #include "os/random.h"
 #include "server/commands.h"
 #include "server/named.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 #include "server/take.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* health.c -- how the server is: alive, ready, which version, which routes.  Knows no socket; takes no id. */
 #include "generator/generator.h"
 #include "server/commands.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 
 #include <stdio.h>
 #include <string.h>

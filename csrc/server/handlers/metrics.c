@@ -8,7 +8,7 @@
 #include "proto/accept.h"
 #include "server/commands.h"
 #include "server/problem.h"
-#include "server/shares/shares.h"
+#include "server/shares.h"
 
 #include <assert.h>
 #include <stdarg.h>

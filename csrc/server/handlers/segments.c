@@ -1,7 +1,7 @@
 /* segments.c -- how the tags stand, for people and programs.  Knows no socket; takes no number. */
 #include "server/monitor/segments.h"
 #include "server/commands.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 
 static void end(struct vs_request *r) {
     vs_put_tables(r->out, r->session->server);

@@ -1,7 +1,7 @@
 /* tinyid.c -- the routes of tinyid's server, for its clients, with its bodies: a failure is a status 200 there, with a
  * code of its own or with nothing.  Knows no socket; never waits. */
 #include "server/commands.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 #include "server/take.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "server/clients/note.h"
 #include "server/commands.h"
 #include "server/problem.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "log/log.h"
 #include "server/commands.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 
 #include <string.h>
 #include <strings.h>

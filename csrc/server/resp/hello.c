@@ -3,7 +3,7 @@
 #include "server/clients/client.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "server/commands.h"
 #include "server/resp/exec.h"
 #include "server/resp/multi.h"
-#include "server/rights/rights.h"
+#include "server/rights.h"
 
 #include <string.h>
 #include <strings.h>

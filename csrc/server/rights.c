@@ -1,10 +1,10 @@
 /* rights.c -- the rights of a connection, and the replies to requests without them; see rights.h.  Knows no socket. */
-#include "server/rights/rights.h"
+#include "server/rights.h"
 #include "base/error.h"
 #include "log/log.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
-#include "server/shares/shares.h"
+#include "server/shares.h"
 
 /* ------------------------------------------------------------------ the client of a connection */
 
@@ -65,8 +65,7 @@ static void rights_log_wrong(struct vs_request *r, enum vs_proof proof, struct v
     const struct vs_session *s = r->session;
     char address[VS_PEER_TEXT_MAX];
     vs_log(VS_LOG_WARN,
-           proof == VS_PROOF_WRONG ? "a wrong secret"
-                                   : "a secret was not compared, after wrong ones from that address",
+           proof == VS_PROOF_WRONG ? "a wrong secret" : "a secret was not compared, after wrong ones from that address",
            "address", vs_peer_host(s->peer, address), "client", name.at ? rights_name_in_log(s, name) : NULL, "proto",
            vs_protocol_name[s->protocol], NULL);
 }
@@ -116,7 +115,7 @@ enum vs_proof vs_rights_prove(struct vs_request *r, struct vs_slice name, struct
     if (is_default) name.at = NULL; /* RESP3 clients send this name if they were given a secret alone */
     if (r->session->grant.accounts) return rights_prove_token(r, name, secret);
     const char *password = r->session->server->rules.resp_password;
-    if (!password && is_default) return VS_PROOF_RIGHT;       /* none is needed */
+    if (!password && is_default) return VS_PROOF_RIGHT;        /* none is needed */
     if (!password) return rights_refuse(r, VS_PROOF_WRONG, 0); /* there is none that could be guessed */
     return vs_rights_prove_plain(r, is_default ? secret : (struct vs_slice){"", 0}, password);
 }
@@ -128,7 +127,8 @@ static bool rights_enter_by(struct vs_request *r, struct vs_slice said, bool is_
     struct vs_session *s = r->session;
     char buf[ACCESS_CREDENTIAL_MAX];
     struct vs_slice name = {NULL, 0}, secret = said;
-    if (!is_token && !access_credential_read(said, buf, &name, &secret)) secret = (struct vs_slice){"", 0}, name.at = NULL;
+    if (!is_token && !access_credential_read(said, buf, &name, &secret))
+        secret = (struct vs_slice){"", 0}, name.at = NULL;
     enum vs_proof proof = vs_rights_prove(r, name, secret);
     explicit_bzero(buf, sizeof buf);
     if (proof == VS_PROOF_RIGHT) return access_grant_keep(&s->grant, said, is_token), true;
@@ -202,8 +202,7 @@ static void rights_refuse_stranger(struct vs_request *r) {
     if (r->protocol == VS_RESP)
         vs_refuse(r, "no_password", "Authentication required.");
     else
-        vs_refuse(r, "no_password",
-                  "this server requires credentials: send the header Authorization: Bearer TOKEN");
+        vs_refuse(r, "no_password", "this server requires credentials: send the header Authorization: Bearer TOKEN");
 }
 
 /* Redis' words, as far as they go. */
@@ -231,7 +230,8 @@ bool vs_rights_may_call(struct vs_request *r) {
 
 bool vs_rights_may_block(struct vs_request *r) {
     if (!r->session->server->rules.no_blocks[r->session->protocol]) return true;
-    vs_refuse(r, "not_allowed", "this server gives no blocks over %s", r->protocol == VS_RESP ? "the Redis protocol" : "HTTP");
+    vs_refuse(r, "not_allowed", "this server gives no blocks over %s",
+              r->protocol == VS_RESP ? "the Redis protocol" : "HTTP");
     return false;
 }
 
@@ -283,5 +283,6 @@ bool vs_rights_sees_all(const struct vs_session *s) {
 }
 
 enum vs_reply_state vs_refuse_why(struct vs_request *r, const char *code, const char *what, const char *why) {
-    return vs_refuse(r, code, "%s: %s", what, vs_rights_sees_reasons(r->session) ? why : "the server's log has the reason");
+    return vs_refuse(r, code, "%s: %s", what,
+                     vs_rights_sees_reasons(r->session) ? why : "the server's log has the reason");
 }

@@ -1,5 +1,5 @@
-/* shares.h -- what a request is charged, and how many ids it may take now: rates of clients, addresses and namespaces, and
- * fair shares while clients want more ids than there are.  The ledger counts; this reads it for a request.
+/* shares.h -- what a request is charged, and how many ids it may take now: rates of clients, addresses and namespaces,
+ * and fair shares while clients want more ids than there are.  The ledger counts; this reads it for a request.
  *
  * If no rate is configured and there are enough ids for all, a request reads two flags. */
 #ifndef VS_SERVER_SHARES_H
@@ -20,7 +20,8 @@ enum vs_share_kind {
     VS_SHARES
 };
 _Static_assert((int)VS_SHARES == VS_SHARE_KINDS, "each can be counted");
-_Static_assert((int)VS_SHARES - (int)VS_SHARE_CLIENT_IDS == (int)LEDGER_OWNERS * (int)LEDGER_KINDS, "in the ledger's order");
+_Static_assert((int)VS_SHARES - (int)VS_SHARE_CLIENT_IDS == (int)LEDGER_OWNERS * (int)LEDGER_KINDS,
+               "in the ledger's order");
 extern const char *const vs_share_name[VS_SHARES];
 
 #define VS_SHARES_FROM 64 /* ids of one request, from which on it is checked what they leave */
@@ -28,8 +29,8 @@ extern const char *const vs_share_name[VS_SHARES];
 /* The connection has another client, or another name. */
 void vs_shares_look(struct vs_session *session);
 
-/* A request is charged once.  Its turn may come later, and then it only has to wait for it.  false, here and below: it is
- * to wait for as long as r->pause says, and is rejected if that is too long; r->held is why. */
+/* A request is charged once.  Its turn may come later, and then it only has to wait for it.  false, here and below: it
+ * is to wait for as long as r->pause says, and is rejected if that is too long; r->held is why. */
 
 /* Charges the request to its client and its address.  EXEC is charged with the requests that were queued, also to their
  * namespaces. */

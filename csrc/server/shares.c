@@ -1,9 +1,9 @@
-/* charge.c -- what a request is charged, and how many ids it may take now; see shares.h. */
+/* shares.c -- what a request is charged, and how many ids it may take now; see shares.h. */
 #include "generator/generator.h"
 #include "log/log.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
-#include "server/shares/shares.h"
+#include "server/shares.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,7 +103,8 @@ bool vs_shares_enter(struct vs_request *r) {
 void vs_shares_also(struct vs_request *r, uint64_t n) {
     enum ledger_owner who;
     struct vs_session *s = r->session;
-    (void)ledger_charge(&s->entry, share_namespace(r), LEDGER_REQUESTS, n, s->scratch->now_us, LEDGER_PATIENCE_US_MAX, &who);
+    (void)ledger_charge(&s->entry, share_namespace(r), LEDGER_REQUESTS, n, s->scratch->now_us, LEDGER_PATIENCE_US_MAX,
+                        &who);
 }
 
 static bool share_charge_ids(struct vs_request *r, uint64_t want, bool exact, uint64_t *may) {
@@ -135,8 +136,9 @@ static uint32_t share_number(const struct vs_request *r) {
     return (uint32_t)(r->ns - r->session->server->names.at);
 }
 
-/* What the namespace has.  If ids may be ahead of the clock, or are borrowed, a part of that is always kept for newcomers.
- * Otherwise a part of the time unit is, which shrinks as the unit passes.  One client alone reaches neither limit. */
+/* What the namespace has.  If ids may be ahead of the clock, or are borrowed, a part of that is always kept for
+ * newcomers. Otherwise a part of the time unit is, which shrinks as the unit passes.  One client alone reaches neither
+ * limit. */
 static bool share_supply(struct vs_request *r, struct access_supply *out) {
     struct vs_room room;
     if (!r->gen || !vs_gen_room(r->gen, &room) || room.unit < UNIT_MIN) return false;
@@ -146,7 +148,9 @@ static bool share_supply(struct vs_request *r, struct access_supply *out) {
     uint64_t kept = is_wide ? room.span / KEPT_PART
                             : (uint64_t)((double)room.unit / KEPT_PART * (double)room.next_us / (double)room.unit_us);
     double rate = (double)room.unit * 1e6 / (double)room.unit_us;
-    *out = (struct access_supply){.rate = rate < 1 ? 1 : rate < 1e12 ? (uint64_t)rate : ACCESS_POOL_RATE_MAX,
+    *out = (struct access_supply){.rate = rate < 1      ? 1
+                                          : rate < 1e12 ? (uint64_t)rate
+                                                        : ACCESS_POOL_RATE_MAX,
                                   .filled_us = is_long ? room.unit_us : span_us,
                                   .room = room.ids,
                                   .kept = kept,
@@ -215,9 +219,12 @@ void vs_shares_note(struct vs_request *r, bool is_refused) {
     s->waiting.charged.is_held = true;
     vs_add(is_refused ? &s->scratch->counts->over[r->held] : &s->scratch->counts->held[r->held], 1);
     if (!ledger_note(party, is_refused, s->scratch->now_us, &counts)) return;
-    vs_log(VS_LOG_WARN, "a client is held to its share", "who", ledger_text(party, text), "share", vs_share_name[r->held],
-           "namespace", r->tag ? r->tag->name : r->gen ? r->ns->name : NULL, "held", VS_DIGITS((int64_t)counts.held),
-           "refused", VS_DIGITS((int64_t)counts.refused), NULL);
+    vs_log(VS_LOG_WARN, "a client is held to its share", "who", ledger_text(party, text), "share",
+           vs_share_name[r->held], "namespace",
+           r->tag   ? r->tag->name
+           : r->gen ? r->ns->name
+                    : NULL,
+           "held", VS_DIGITS((int64_t)counts.held), "refused", VS_DIGITS((int64_t)counts.refused), NULL);
 }
 
 /* Names the share that is used up, and how large it is. */
