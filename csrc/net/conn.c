@@ -20,28 +20,6 @@
 
 static void net_work(struct net_conn *c, const char *data, size_t length);
 
-/* ------------------------------------------------------------------ what the layer above reads */
-
-const struct vs_peer *net_peer(const struct net_conn *c) {
-    return &c->peer;
-}
-
-int net_kind(const struct net_conn *c) {
-    return c->kind;
-}
-
-bool net_is_secure(const struct net_conn *c) {
-    return c->is_secure;
-}
-
-bool net_is_proxied(const struct net_conn *c) {
-    return c->is_proxied;
-}
-
-uint64_t net_active_ms(const struct net_conn *c) {
-    return vs_get(&c->active_ms);
-}
-
 /* ------------------------------------------------------------------ memory */
 
 bool net_take(struct net_conn *c, size_t bytes) {
@@ -91,6 +69,10 @@ static void net_bury(struct net_loop *loop) {
     }
 }
 
+uint64_t net_active_ms(const struct net_conn *c) {
+    return vs_get(&c->active_ms);
+}
+
 void net_be_active(struct net_conn *c) {
     vs_set(&c->active_ms, c->loop->now_ms);
 }
@@ -133,7 +115,7 @@ void net_finish(struct net_conn *c) {
 }
 
 static void net_count_shed(struct net_conn *c) {
-    c->loop->calls->shed(c->loop->of, c->kind, &c->peer);
+    c->loop->calls->shed(c->loop->upper.loop, c->kind, &c->peer);
 }
 
 void net_shed(struct net_conn *c) {
@@ -314,6 +296,7 @@ static bool net_keep(struct net_conn *c, const char *data, size_t length) {
 /* One request: the one that is pending, else the next of data, from *at on. */
 static int net_step(struct net_conn *c, const char *data, size_t length, size_t *at, uint64_t came_ns) {
     struct net_input in = {.bytes = data + *at, .length = length - *at, .is_pending = c->is_pending, .came_ns = came_ns};
+    c->loop->has_stepped = true;
     int used = c->loop->calls->step(c->of, &in, &c->loop->out);
     if (!c->is_pending) *at += used > 0 ? (size_t)used : used == NET_WAITS || used == NET_PART ? in.used : 0;
     if (used != NET_MORE) c->is_pending = used == NET_WAITS || used == NET_PART;
@@ -334,7 +317,7 @@ static void net_look_at_end(struct net_conn *c) {
 
 /* After a step that read and wrote `bytes`: whether the time of the connection is up. */
 static bool net_is_time_up(struct net_conn *c, size_t bytes) {
-    struct net_quantum *quantum = c->loop->quantum;
+    struct net_quantum *quantum = c->loop->upper.quantum;
     quantum->cost += 1 + bytes / NET_QUANTUM_BYTES;
     return net_quantum_is_over(quantum);
 }
@@ -473,7 +456,7 @@ static void net_read_stage(struct net_conn *c) {
 }
 
 /* Nothing is read while a reply is being written, the layer above waits or requests are left: `readable` remembers it. */
-static void net_serve_one(struct net_conn *c) {
+void net_serve_one(struct net_conn *c) {
     if (c->writing && c->writable)
         net_write_on(c);
     else if (c->is_cut)
@@ -482,10 +465,8 @@ static void net_serve_one(struct net_conn *c) {
         net_read_stage(c);
 }
 
-void net_serve_round(struct net_loop *loop) {
-    loop->serving = true;
-    net_serve_lines(loop, net_serve_one, net_send_round);
-    loop->serving = false;
+void net_settle(struct net_loop *loop) {
+    net_send_round(loop);
     net_bury(loop);
 }
 
@@ -504,7 +485,8 @@ void net_begin(struct net_conn *c, struct net_loop *loop) {
     c->watched.ready = net_on_edge;
     c->loop = loop;
     net_be_active(c);
-    loop->calls->begin(c->of, loop->of, c, c->fd);
+    loop->calls->begin(c->of, loop->upper.loop,
+                       &(struct net_arrival){c, c->fd, c->kind, c->is_secure, c->is_proxied, &c->peer});
     TAILQ_INSERT_TAIL(&loop->conns, c, all);
     if (c->is_secure) net_secure_enter(c);
     if (net_poll_watch(loop, c->fd, &c->watched, NET_READS) != 0) net_end(c);

@@ -10,7 +10,7 @@
 #define HEADER_MS 3000 /* a balancer sends it at once */
 
 static void net_count_header(struct net_conn *c, enum net_proxy_result what) {
-    vs_add(&c->loop->counts->headers[c->kind][what], 1);
+    vs_add(&c->loop->upper.counts->headers[c->kind][what], 1);
 }
 
 /* ------------------------------------------------------------------ refusing */

@@ -96,9 +96,9 @@ struct net_loop {
     struct net_server *server;
     const struct net_opts *opts;
     const struct net_calls *calls;
-    void *of; /* the layer above's */
-    struct net_quantum *quantum; /* of the connection that is served now; the layer above's, as the next */
-    struct net_counts *counts;
+    struct net_upper upper;
+    void (*serve)(struct net_conn *conn);    /* does what a connection is lined up for */
+    void (*settle)(struct net_loop *loop);   /* sends what waits to be sent */
     pthread_t thread;
     struct net_door door[NET_LISTENERS_MAX];
     int epoll, wakes; /* wakes: an eventfd, by which others call this loop */
@@ -118,6 +118,7 @@ struct net_loop {
     struct net_conns gone;    /* ended in this round */
     struct net_conns shaking; /* whose handshakes have begun, the eldest first */
     bool serving;             /* the lines; replies may stand until they were served */
+    bool has_stepped;         /* in this round */
     struct net_reply {
         struct net_conn *conn;
         size_t from, length;
@@ -179,9 +180,8 @@ void net_line_up(struct net_conn *conn);
 void net_leave_line(struct net_conn *conn);
 /* Whether its next step is a TLS handshake's. */
 bool net_is_to_shake(const struct net_conn *conn);
-/* Serves connections that are lined up, each once, until the round's time is over; the others stay in their lines.
- * `settle` is called before busy connections are served, and at the end. */
-void net_serve_lines(struct net_loop *loop, void (*serve)(struct net_conn *conn), void (*settle)(struct net_loop *loop));
+/* Serves connections that are lined up, each once, until the round's time is over; the others stay in their lines. */
+void net_serve_lines(struct net_loop *loop);
 /* Gives a slice to a connection that waited. */
 void net_serve_late(struct net_conn *conn, void (*serve)(struct net_conn *conn));
 
@@ -189,8 +189,9 @@ void net_serve_late(struct net_conn *conn, void (*serve)(struct net_conn *conn))
 
 /* Begins to serve a connection in this loop, whose thread this is. */
 void net_begin(struct net_conn *conn, struct net_loop *loop);
-/* A round's connections. */
-void net_serve_round(struct net_loop *loop);
+/* What a loop does with its connections: net_loop.serve, net_loop.settle. */
+void net_serve_one(struct net_conn *conn);
+void net_settle(struct net_loop *loop);
 bool net_take(struct net_conn *conn, size_t bytes);
 void net_give(struct net_conn *conn, size_t bytes);
 void net_be_active(struct net_conn *conn);

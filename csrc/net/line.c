@@ -63,19 +63,19 @@ static void net_change_line(struct net_conn *c) {
 }
 
 /* The time of a handshake does not make a connection busy: its first request would wait behind other handshakes. */
-static void net_serve_slice(struct net_conn *c, void (*serve)(struct net_conn *conn)) {
-    struct net_quantum *quantum = c->loop->quantum;
+static void net_serve_slice(struct net_conn *c) {
+    struct net_quantum *quantum = c->loop->upper.quantum;
     bool shakes = net_is_to_shake(c);
     quantum->cost += shakes ? SHAKE_COST : SERVE_COST;
     quantum->until_us = quantum->now_us + NET_SLICE_US;
-    serve(c);
+    c->loop->serve(c);
     c->is_busy = net_quantum_is_over(quantum) && !shakes;
     net_change_line(c);
 }
 
 /* The slice may end early because the time for requests that wait is over. That does not make the connection busy. */
 void net_serve_late(struct net_conn *c, void (*serve)(struct net_conn *conn)) {
-    struct net_quantum *quantum = c->loop->quantum;
+    struct net_quantum *quantum = c->loop->upper.quantum;
     int64_t all_until_us = (int64_t)(c->loop->now_ns / 1000) + NET_WAITERS_US, until_us = quantum->now_us + NET_SLICE_US;
     quantum->cost += SERVE_COST;
     quantum->until_us = until_us < all_until_us ? until_us : all_until_us;
@@ -87,27 +87,28 @@ void net_serve_late(struct net_conn *c, void (*serve)(struct net_conn *conn)) {
 
 /* Serves each of a line once, the first in any case.  Connections that line up meanwhile are served in the next round.
  * false: time was up before all were served. */
-static bool net_serve_line(struct net_loop *loop, enum net_line which, int64_t until_us,
-                           void (*serve)(struct net_conn *conn)) {
+static bool net_serve_line(struct net_loop *loop, enum net_line which, int64_t until_us) {
     struct net_conn *c;
     for (int left = loop->line_length[which]; left > 0 && (c = TAILQ_FIRST(&loop->line[which])); left--) {
         net_leave_line(c);
-        net_serve_slice(c, serve);
-        if (left > 1 && loop->quantum->now_us >= until_us) return false;
+        net_serve_slice(c);
+        if (left > 1 && loop->upper.quantum->now_us >= until_us) return false;
     }
     return true;
 }
 
 /* Replies to prompt clients are sent before busy clients are served. */
-void net_serve_lines(struct net_loop *loop, void (*serve)(struct net_conn *conn), void (*settle)(struct net_loop *loop)) {
+void net_serve_lines(struct net_loop *loop) {
     int64_t began_us = (int64_t)(loop->now_ns / 1000);
-    bool all = net_serve_line(loop, NET_LINE_URGENT, began_us + NET_ROUND_US / 4, serve);
-    all &= net_serve_line(loop, NET_LINE_PROMPT, began_us + NET_ROUND_US * 3 / 4, serve);
+    loop->serving = true;
+    bool all = net_serve_line(loop, NET_LINE_URGENT, began_us + NET_ROUND_US / 4);
+    all &= net_serve_line(loop, NET_LINE_PROMPT, began_us + NET_ROUND_US * 3 / 4);
     if (loop->line_length[NET_LINE_SHAKE] > 0 || loop->line_length[NET_LINE_BUSY] > 0) {
-        settle(loop);
-        all &= net_serve_line(loop, NET_LINE_SHAKE, began_us + NET_ROUND_US, serve);
-        all &= net_serve_line(loop, NET_LINE_BUSY, began_us + NET_ROUND_US, serve);
+        loop->settle(loop);
+        all &= net_serve_line(loop, NET_LINE_SHAKE, began_us + NET_ROUND_US);
+        all &= net_serve_line(loop, NET_LINE_BUSY, began_us + NET_ROUND_US);
     }
+    loop->serving = false;
     loop->is_late = !all;
-    settle(loop);
+    loop->settle(loop);
 }

@@ -106,7 +106,7 @@ static void net_rest(struct net_door *door) {
     struct net_loop *loop = door->loop;
     net_poll_forget(loop, door->fd);
     door->resting = true;
-    vs_add(&loop->counts->rests, 1);
+    vs_add(&loop->upper.counts->rests, 1);
     if (!loop->timer[NET_TIMER_REST].then) net_poll_timer(loop, NET_TIMER_REST, REST_MS, net_on_rested);
 }
 
@@ -156,7 +156,7 @@ static bool net_let_in(struct net_door *door) {
     struct vs_peer peer = vs_peer_of(&address);
     bool is_proxied = net_is_balancer(opts, &peer);
     struct net_conn *c = loop->spare;
-    if (!loop->calls->admit(c->of, loop->of, door->kind, &peer, is_proxied)) return net_turn_away(door, fd), true;
+    if (!loop->calls->admit(c->of, loop->upper.loop, door->kind, &peer, is_proxied)) return net_turn_away(door, fd), true;
     loop->spare = NULL;
     c->fd = fd;
     c->kind = door->kind;

@@ -78,13 +78,26 @@ struct net_input {
     bool streams; /* nothing is read from now on: events are sent by `look` */
 };
 
-/* The layer above.  `loop` is what net_calls.loop made; `of` is its memory of a connection. */
+/* What the layer above keeps of a loop, and the network changes. */
+struct net_upper {
+    void *loop; /* the layer above's own, for its calls */
+    struct net_quantum *quantum; /* of the connection that is served now */
+    int64_t *now_us;             /* when this round began */
+    struct net_counts *counts;
+};
+
+/* A connection that begins. */
+struct net_arrival {
+    struct net_conn *conn;
+    int fd, kind;
+    bool is_secure, is_proxied;
+    const struct vs_peer *peer; /* as long as the connection lives; `named`: it has changed */
+};
+
+/* The layer above.  `loop` is net_upper.loop; `of` is its memory of a connection. */
 struct net_calls {
-    /* a loop: made, with pointers to what the layer above keeps of it; false: no memory */
-    bool (*loop)(void *self, int index, struct net_loop *loop, void **of, struct net_quantum **quantum,
-                 struct net_counts **counts);
-    void (*round)(void *loop, int64_t now_us);              /* a round begins */
-    void (*replied)(void *loop, uint64_t us);               /* its requests were answered, so long after it began */
+    bool (*loop)(void *self, int index, struct net_loop *loop, struct net_upper *upper); /* false: no memory */
+    void (*replied)(void *loop, uint64_t us);               /* requests of a round were answered, so long after it began */
     void (*retry)(void *loop);                              /* it is the time of net_retry_at */
     void (*woken)(void *loop);                              /* net_wake was called */
     void (*sweep)(void *loop, uint64_t now_ms);             /* twice a second */
@@ -92,7 +105,7 @@ struct net_calls {
     /* a connection; `of` is zero at first.  Its place: is_proxied: a balancer will name its peer, by `rename` */
     bool (*admit)(void *of, void *loop, int kind, const struct vs_peer *peer, bool is_proxied);
     bool (*rename)(void *of, const struct vs_peer *peer);
-    void (*begin)(void *of, void *loop, struct net_conn *conn, int fd);
+    void (*begin)(void *of, void *loop, const struct net_arrival *arrival);
     void (*named)(void *of);                                /* its peer is another: a balancer has named it */
     bool (*shaken)(void *of, const char *name);             /* TLS is spoken; its certificate's name, or NULL; false: no memory */
     int (*step)(void *of, struct net_input *in, struct vs_out *out);
@@ -118,10 +131,6 @@ struct net_calls {
 
 /* ------------------------------------------------------------------ connections, for the layer above */
 
-const struct vs_peer *net_peer(const struct net_conn *conn);
-int net_kind(const struct net_conn *conn);
-bool net_is_secure(const struct net_conn *conn);
-bool net_is_proxied(const struct net_conn *conn);
 /* When it made progress last, by the monotonic clock.  Threads: any, while it lives. */
 uint64_t net_active_ms(const struct net_conn *conn);
 /* Goes on with a request that waits; then `step` was called, and perhaps `wait`. */

@@ -82,7 +82,7 @@ void net_retry_next_round(struct net_loop *loop) {
 static void net_retry(struct net_loop *loop) {
     if (!loop->retries) return;
     loop->retries = false;
-    loop->calls->retry(loop->of);
+    loop->calls->retry(loop->upper.loop);
 }
 
 /* ------------------------------------------------------------------ rounds */
@@ -93,8 +93,8 @@ static void net_look_at_clock(struct net_loop *loop) {
     loop->now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     loop->now_ms = loop->now_ns / 1000000;
     int64_t now_us = (int64_t)(loop->now_ns / 1000);
-    *loop->quantum = (struct net_quantum){.now_us = now_us, .until_us = now_us + NET_ROUND_US};
-    loop->calls->round(loop->of, now_us);
+    *loop->upper.quantum = (struct net_quantum){.now_us = now_us, .until_us = now_us + NET_ROUND_US};
+    *loop->upper.now_us = now_us;
 }
 
 int net_poll_init(struct net_loop *loop) {
@@ -144,6 +144,7 @@ void net_poll_run(struct net_loop *loop, void (*serve)(struct net_loop *loop)) {
         net_retry(loop);
         serve(loop);
         net_look_at_clock(loop);
-        loop->calls->replied(loop->of, (loop->now_ns - began_ns) / 1000);
+        if (loop->has_stepped) loop->calls->replied(loop->upper.loop, (loop->now_ns - began_ns) / 1000);
+        loop->has_stepped = false;
     }
 }

@@ -26,7 +26,7 @@ static const struct vs_tls *net_tls(const struct net_conn *c) {
 
 static void net_count_shake(struct net_conn *c, enum net_shake what, const char *why) {
     struct net_shake_failed *last = &c->loop->server->failed[what];
-    vs_add(&c->loop->counts->shakes[c->kind][what], 1);
+    vs_add(&c->loop->upper.counts->shakes[c->kind][what], 1);
     if (what == NET_SHAKE_OK) return;
     pthread_mutex_lock(&net_failing);
     vs_peer_text(&c->peer, last->address);
@@ -38,7 +38,7 @@ static uint64_t net_total_shakes(const struct net_server *server, enum net_shake
     uint64_t sum = 0;
     for (int i = 0; i < server->count; i++)
         for (int kind = 0; kind < NET_KINDS; kind++)
-            sum += vs_get(&server->loops[i]->counts->shakes[kind][what]);
+            sum += vs_get(&server->loops[i]->upper.counts->shakes[kind][what]);
     return sum;
 }
 
@@ -108,7 +108,7 @@ static struct net_conn *net_shake_to_end(struct net_loop *loop) {
  * its own.  It may always hold one handshake, which belongs to no part. */
 static bool net_take_shake(struct net_conn *c) {
     c->is_first_shake = TAILQ_EMPTY(&c->loop->shaking);
-    return c->loop->calls->take_shake(c->loop->of, c->is_first_shake, SHAKE_BYTES);
+    return c->loop->calls->take_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
 /* The memory of a handshake is counted as its most, from the first whole message to its end.  A real client finishes within
@@ -118,7 +118,7 @@ static bool net_hold_shake(struct net_conn *c) {
     while (!net_take_shake(c)) {
         struct net_conn *elder = net_shake_to_end(loop);
         if (!elder) return false;
-        loop->calls->shed(loop->of, elder->kind, NULL);
+        loop->calls->shed(loop->upper.loop, elder->kind, NULL);
         net_end(elder);
         net_secure_free(elder); /* now, and not with the round: there may be many of them in one */
     }
@@ -133,7 +133,7 @@ void net_secure_leave(struct net_conn *c) {
     if (!c->is_shaking) return;
     c->is_shaking = false;
     TAILQ_REMOVE(&c->loop->shaking, c, shaken);
-    c->loop->calls->give_shake(c->loop->of, c->is_first_shake, SHAKE_BYTES);
+    c->loop->calls->give_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
 /* Nothing is made for a connection that has not sent a whole hello, or sent what is no TLS.  true: it has come. */
@@ -153,7 +153,7 @@ static bool net_begin_shake(struct net_conn *c) {
     const struct net_opts *opts = c->loop->opts;
     if (net_hold_shake(c)) c->tls = opts->tls->accept(opts->tls_server, c->fd, opts->alpn[c->kind]);
     if (c->tls) return true;
-    c->loop->calls->shed(c->loop->of, c->kind, NULL);
+    c->loop->calls->shed(c->loop->upper.loop, c->kind, NULL);
     return net_end(c), false;
 }
 
@@ -223,7 +223,7 @@ ssize_t net_secure_get(struct net_conn *c, char *to, size_t room, bool *more) {
     int error = errno;
     net_reverse(c, got < 0 && error == EAGAIN && tls->is_reversed(c->tls));
     if (!net_hold_record(c)) {
-        c->loop->calls->shed(c->loop->of, c->kind, NULL);
+        c->loop->calls->shed(c->loop->upper.loop, c->kind, NULL);
         got = -1, error = ENOBUFS;
     }
     errno = error;

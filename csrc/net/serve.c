@@ -106,7 +106,7 @@ static void net_on_sweep(struct net_loop *loop) {
     net_poll_timer(loop, NET_TIMER_SWEEP, loop->drain_ms ? DRAIN_SWEEP_MS : SWEEP_MS, net_on_sweep);
     /* release: pairs with net_passed */
     atomic_store_explicit(&loop->beat_ms, now, memory_order_release);
-    loop->calls->sweep(loop->of, now);
+    loop->calls->sweep(loop->upper.loop, now);
     for (int i = 0; i < NET_LISTENERS_MAX; i++)
         (loop->drain_ms ? net_door_close : net_door_look)(&loop->door[i]);
     for (struct net_conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
@@ -121,12 +121,12 @@ static void net_on_sweep(struct net_loop *loop) {
 static void net_on_stop(struct net_loop *loop) {
     if (loop->drain_ms) return;
     loop->drain_ms = loop->now_ms;
-    loop->calls->drain(loop->of);
+    loop->calls->drain(loop->upper.loop);
     net_poll_timer(loop, NET_TIMER_SWEEP, DRAIN_SWEEP_MS, net_on_sweep);
 }
 
 static void net_on_wake(struct net_loop *loop) {
-    loop->calls->woken(loop->of);
+    loop->calls->woken(loop->upper.loop);
 }
 
 /* ------------------------------------------------------------------ calls from other threads */
@@ -207,11 +207,13 @@ static int net_make_loop(struct net_server *server) {
     const struct net_opts *opts = server->opts;
     struct net_loop *loop = calloc(1, sizeof *loop + opts->out_max);
     int rc = ENOMEM;
-    if (!loop || !opts->calls->loop(opts->self, server->count, loop, &loop->of, &loop->quantum, &loop->counts))
+    if (!loop || !opts->calls->loop(opts->self, server->count, loop, &loop->upper))
         return free(loop), rc;
     loop->server = server;
     loop->opts = opts;
     loop->calls = opts->calls;
+    loop->serve = net_serve_one;
+    loop->settle = net_settle;
     if ((rc = net_poll_init(loop)) != 0) return free(loop), rc;
     TAILQ_INIT(&loop->conns);
     TAILQ_INIT(&loop->gone);
@@ -231,7 +233,7 @@ static int net_make_loop(struct net_server *server) {
 }
 
 static void *net_run_loop(void *arg) {
-    net_poll_run(arg, net_serve_round);
+    net_poll_run(arg, net_serve_lines);
     return NULL;
 }
 

@@ -6,6 +6,8 @@
 #include "base/out.h"
 #include "proto/accept.h"
 
+#include <string.h>
+
 #define VS_HTTP_LINE_MAX 4096  /* the request line */
 #define VS_HTTP_HEAD_MAX 16384 /* request line and headers */
 #define VS_HTTP_HEADERS_MAX 64
@@ -58,8 +60,12 @@ struct vs_heads {
  * into buf, or into heads, until the next call. */
 int vs_http_read(struct vs_heads *heads, uint64_t client, const char *buf, size_t len, struct vs_http *out);
 
-/* Whether the bytes begin as HTTP/2 does. */
-bool vs_http2_begins(const char *buf, size_t len);
+/* Whether the bytes begin as HTTP/2 does, with "PRI * HTTP/2.0". */
+#define VS_HTTP2_PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+static inline bool vs_http2_begins(const char *buf, size_t len) {
+    const size_t size = sizeof VS_HTTP2_PREFACE - 1;
+    return len > 2 && *buf == 'P' && memcmp(buf, VS_HTTP2_PREFACE, len < size ? len : size) == 0;
+}
 /* Answers in HTTP/2's frames that the client must speak HTTP/1.1.  false: wants more bytes. */
 bool vs_http2_refuse(size_t len, struct vs_out *out);
 

@@ -155,17 +155,12 @@ void vs_http_goodbye(struct vs_out *out, const char *status, const char *text, b
 
 /* A client that begins with HTTP/2 reads no answer in HTTP/1.1.  Frames ask it to come again with that: SETTINGS, and
  * GOAWAY with HTTP_1_1_REQUIRED (RFC 9113, 7). */
-#define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 #define WHY "this server speaks HTTP/1.1 and HTTP/1.0"
-
-bool vs_http2_begins(const char *buf, size_t len) {
-    return len > 2 && memcmp(buf, PREFACE, len < sizeof PREFACE ? len : sizeof PREFACE - 1) == 0;
-}
 
 bool vs_http2_refuse(size_t len, struct vs_out *out) {
     static const char settings_frame[9] = {0, 0, 0, 4},
                       goaway[17] = {0, 0, 8 + sizeof WHY - 1, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xd};
-    if (len < sizeof PREFACE - 1) return false;
+    if (len < sizeof VS_HTTP2_PREFACE - 1) return false;
     vs_put(out, settings_frame, sizeof settings_frame);
     vs_put(out, goaway, sizeof goaway);
     vs_put_text(out, WHY);

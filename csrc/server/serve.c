@@ -57,24 +57,24 @@ static bool session_rename(void *of, const struct vs_peer *peer) {
     return false;
 }
 
-static void session_begin(void *of, void *loop, struct net_conn *conn, int fd) {
+static void session_begin(void *of, void *loop, const struct net_arrival *arrival) {
     struct vs_session *s = of;
     struct vs_scratch *scratch = loop;
     struct vs_server *server = server_of(scratch);
-    s->conn = conn;
+    s->conn = arrival->conn;
     s->server = server;
     s->scratch = scratch;
-    s->protocol = (enum vs_protocol)net_kind(conn);
-    s->peer = net_peer(conn);
-    s->proxied = net_is_proxied(conn);
+    s->protocol = (enum vs_protocol)arrival->kind;
+    s->peer = arrival->peer;
+    s->proxied = arrival->is_proxied;
     s->local = s->peer->family == 0 && !s->proxied;
-    s->secure = net_is_secure(conn);
+    s->secure = arrival->is_secure;
     s->draining = scratch->draining;
     s->began_us = server->clock->boot_us(server->clock->self);
     s->stranger_ms = (uint64_t)scratch->now_us / 1000;
     s->id =
         atomic_fetch_add_explicit(&server->monitor.clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
-    vs_roster_enter(s, fd);
+    vs_roster_enter(s, arrival->fd);
     vs_rights_begin(s);
     vs_add(&scratch->counts->accepted[s->protocol], 1);
 }
@@ -312,8 +312,7 @@ static void tell_time(struct vs_scratch *scratch) {
     vs_http_tick(&scratch->http, clock->unix_us(clock->self) / 1000000);
 }
 
-static bool served_loop(void *self, int index, struct net_loop *loop, void **of, struct net_quantum **quantum,
-                        struct net_counts **counts) {
+static bool served_loop(void *self, int index, struct net_loop *loop, struct net_upper *upper) {
     struct served *served = self;
     struct vs_server *server = served->opts->server;
     struct vs_scratch *scratch = calloc(1, sizeof *scratch);
@@ -328,15 +327,8 @@ static bool served_loop(void *self, int index, struct net_loop *loop, void **of,
     tell_time(scratch);
     server->monitor.counts[index] = scratch->counts;
     server->monitor.loop_count = index + 1;
-    *of = scratch;
-    *quantum = &scratch->quantum;
-    *counts = &scratch->counts->net;
+    *upper = (struct net_upper){scratch, &scratch->quantum, &scratch->now_us, &scratch->counts->net};
     return true;
-}
-
-static void served_round(void *loop, int64_t now_us) {
-    struct vs_scratch *scratch = loop;
-    scratch->now_us = now_us;
 }
 
 static void served_replied(void *loop, uint64_t us) {
@@ -384,33 +376,33 @@ static void served_drain(void *loop) {
     net_each(scratch->net, begin_draining);
 }
 
-static const struct net_calls served_calls = {.loop = served_loop,
-                                       .round = served_round,
-                                       .replied = served_replied,
-                                       .retry = served_retry,
-                                       .woken = served_woken,
-                                       .sweep = served_sweep,
-                                       .drain = served_drain,
-                                       .admit = session_admit,
-                                       .rename = session_rename,
-                                       .begin = session_begin,
-                                       .named = session_named,
-                                       .shaken = session_shaken,
-                                       .step = session_step,
-                                       .wait = session_wait,
-                                       .unwait = session_unwait,
-                                       .half_closed = session_half_closed,
-                                       .look = session_look,
-                                       .end = session_end,
-                                       .leave = session_leave,
-                                       .take = session_take,
-                                       .give = session_give,
-                                       .is_short = session_is_short,
-                                       .shed = session_shed,
-                                       .unfinished = session_unfinished,
-                                       .take_shake = session_take_shake,
-                                       .give_shake = session_give_shake,
-                                       .refuse = session_refuse};
+static const struct net_calls served_calls = {
+    .loop = served_loop,
+    .replied = served_replied,
+    .retry = served_retry,
+    .woken = served_woken,
+    .sweep = served_sweep,
+    .drain = served_drain,
+    .admit = session_admit,
+    .rename = session_rename,
+    .begin = session_begin,
+    .named = session_named,
+    .shaken = session_shaken,
+    .step = session_step,
+    .wait = session_wait,
+    .unwait = session_unwait,
+    .half_closed = session_half_closed,
+    .look = session_look,
+    .end = session_end,
+    .leave = session_leave,
+    .take = session_take,
+    .give = session_give,
+    .is_short = session_is_short,
+    .shed = session_shed,
+    .unfinished = session_unfinished,
+    .take_shake = session_take_shake,
+    .give_shake = session_give_shake,
+    .refuse = session_refuse};
 
 /* ------------------------------------------------------------------ starting */
 

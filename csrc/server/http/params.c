@@ -52,11 +52,11 @@ static bool bind_one(struct vs_request *r, struct vs_slice *args, struct vs_slic
 /* Takes in "name=value&...".  *room is for decoded texts. */
 static bool bind_all(struct vs_request *r, struct vs_slice *args, struct vs_slice rest, char **room, int first) {
     struct vs_slice name, value;
-    int rc;
-    while ((rc = vs_http_next_pair(&rest, room, &name, &value)) > 0)
+    int rc = 0;
+    while (rest.length > 0 && (rc = vs_http_next_pair(&rest, room, &name, &value)) > 0)
         if (!bind_one(r, args, name, value, first)) return false;
     if (rc < 0) vs_refuse(r, "bad_field", "a %% in a parameter is not followed by two hex digits");
-    return rc == 0;
+    return rc >= 0;
 }
 
 bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest) {
