@@ -24,7 +24,7 @@ struct vs_held {
     int64_t sent_us;       /* when it was asked for: its ids may be as old as that */
 };
 
-struct vs_shared {
+struct vs_client_shared {
     /* What threads hold of a block ahead (client.c) is good while it has this stamp; 0: nothing is.  Drawn from one
      * count for all clients of a process, which its children count on: none ever comes again. */
     _Atomic uint64_t stamp;
@@ -46,7 +46,7 @@ struct vs_shared {
 };
 
 struct vesta_client {
-    struct vs_shared *shared;
+    struct vs_client_shared *shared;
     bool is_cleared; /* the kernel does it */
     unsigned slot;   /* of what a thread holds ahead */
     const struct vs_wire *wire;

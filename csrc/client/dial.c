@@ -17,7 +17,7 @@ struct vs_dial {
     const struct vs_wire *wire;
     const struct vs_tls *tls;
     struct vs_place place; /* copies: it may outlive whoever sent it, as its own wake_fd may */
-    struct vs_access access;
+    struct vs_client_access access;
     int64_t timeout_ms;
     int wake_fd;
     struct vs_link link;
@@ -33,7 +33,7 @@ static void drop(void *work) {
     free(dial);
 }
 
-static int64_t until_us(const struct vs_dial *dial) {
+static int64_t dial_until_us(const struct vs_dial *dial) {
     const struct vesta_clock *clock = vs_clock_system();
     return clock->boot_us(clock->self) + dial->timeout_ms * 1000;
 }
@@ -47,12 +47,12 @@ static const char *or_none(const char *path) {
 /* Files are read for each connection, so that they may be exchanged. */
 static int shake_hands(struct vs_dial *dial) {
     char host[256];
-    const struct vs_access *is = &dial->access;
+    const struct vs_client_access *is = &dial->access;
     const struct vs_tls_client_opts opts = {.ca = or_none(is->tls_ca),
                                             .certificate = or_none(is->tls_certificate),
                                             .key = or_none(*is->tls_key ? is->tls_key : is->tls_certificate),
                                             .is_unverified = is->tls_unverified};
-    const struct vs_tls_wait wait = {dial->link.fd, until_us(dial), &dial->is_left};
+    const struct vs_tls_wait wait = {dial->link.fd, dial_until_us(dial), &dial->is_left};
     struct vs_tls_client *client;
     struct vesta_error why;
     int rc = dial->tls->client_open(&opts, &client, &why);
@@ -69,7 +69,7 @@ static int shake_hands(struct vs_dial *dial) {
 
 /* The secret, of its file read each time. */
 static int find_secret(const struct vs_dial *dial, char secret[VS_PLACE_SECRET_MAX], struct vesta_error *err) {
-    const struct vs_access *is = &dial->access;
+    const struct vs_client_access *is = &dial->access;
     const char *given = *dial->place.secret ? dial->place.secret : is->password;
     if (!*given && *is->secret_file) return vs_secret_of_file("secret_file", is->secret_file, secret, VS_PLACE_SECRET_MAX, err);
     snprintf(secret, VS_PLACE_SECRET_MAX, "%s", given);
@@ -99,12 +99,12 @@ static int greet(struct vs_dial *dial) {
     const char *words[3];
     int rc = find_secret(dial, secret, &dial->err);
     if (rc != VESTA_OK) return vs_fail(&dial->err, VESTA_EIO, "%s", dial->err.text);
-    struct vs_question q = {.link = &dial->link,
-                            .words = words,
-                            .count = compose(dial, secret, words),
-                            .until_boot_us = until_us(dial),
-                            .is_cut = &dial->is_left};
-    struct vs_answer answer;
+    struct vs_wire_question q = {.link = &dial->link,
+                                 .words = words,
+                                 .count = compose(dial, secret, words),
+                                 .until_boot_us = dial_until_us(dial),
+                                 .is_cut = &dial->is_left};
+    struct vs_wire_answer answer;
     dial->wire->ask(&q, &answer);
     bool is_repeated = repeats(answer.text, secret);
     explicit_bzero(secret, sizeof secret);
@@ -116,7 +116,7 @@ static int greet(struct vs_dial *dial) {
                                                      : answer.text);
 }
 
-static void run(void *work) {
+static void dial_run(void *work) {
     struct vs_dial *dial = work;
     uint64_t one = 1;
     dial->link.fd = vs_connect(dial->place.address, (int)dial->timeout_ms, &dial->err);
@@ -138,7 +138,7 @@ struct vs_dial *vs_dial_begin(const struct vs_dial_opts *opts, struct vesta_erro
     dial->timeout_ms = opts->timeout_ms;
     dial->link.fd = -1;
     dial->wake_fd = fcntl(opts->wake_fd, F_DUPFD_CLOEXEC, 0);
-    if (dial->wake_fd >= 0) dial->errand = vs_errand_send(run, drop, dial);
+    if (dial->wake_fd >= 0) dial->errand = vs_errand_send(dial_run, drop, dial);
     if (dial->errand) return dial;
     vs_fail(err, VESTA_EIO, "%s: no %s can be had to connect", opts->place->address,
             dial->wake_fd < 0 ? "file descriptor" : "thread");

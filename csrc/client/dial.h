@@ -12,7 +12,7 @@ struct vs_dial_opts {
     const struct vs_wire *wire;
     const struct vs_tls *tls; /* NULL: no server has it */
     const struct vs_place *place;
-    const struct vs_access *access;
+    const struct vs_client_access *access;
     int64_t timeout_ms;
     int wake_fd; /* an eventfd that is told when it is done */
 };

@@ -33,11 +33,11 @@ struct vs_fetcher {
     uint64_t dice;
     int64_t fallback_us; /* not to be asked before */
     int64_t roused_us;   /* when a server was last to be asked before its time */
-    struct vs_peer peer[VESTA_SERVERS_MAX];
+    struct vs_client_peer peer[VESTA_SERVERS_MAX];
     struct vs_block given[GIVEN]; /* the last blocks; count 0: fewer than that */
     unsigned given_count;
     struct vs_layouts layouts; /* of all blocks */
-    struct vs_answer answer;
+    struct vs_wire_answer answer;
 };
 
 static int64_t sooner(int64_t a, int64_t b) {
@@ -52,7 +52,7 @@ static uint64_t roll(struct vs_fetcher *f) {
 /* ------------------------------------------------------------------ what is told of */
 
 /* What a server says may hold anything, and may end in a log; what does not fit is cut. */
-static void copy_text(char *to, size_t size, const char *text) {
+static void fetch_copy_text(char *to, size_t size, const char *text) {
     size_t i = 0;
     for (; i + 1 < size && text[i]; i++)
         to[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
@@ -65,7 +65,7 @@ static void note_error(struct vs_fetcher *f, int source, const char *text) {
     vs_client_lock(client);
     at->errors++;
     client->shared->info.errors++;
-    copy_text(at->error, sizeof at->error, text);
+    fetch_copy_text(at->error, sizeof at->error, text);
     vs_client_unlock(client);
 }
 
@@ -102,7 +102,7 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
     struct vs_block block;
     struct vesta_error err;
     const struct vs_setup *setup = &f->client->setup;
-    const struct vs_values values = {f->answer.at, f->answer.count};
+    const struct vs_client_values values = {f->answer.at, f->answer.count};
     if (vs_reply_read(&values, setup->name, asked, &block, &err) != VESTA_OK) {
         note_error(f, i, err.text);
         return false;
@@ -122,7 +122,7 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
 
 /* A server may close a connection that rests, or know its secret no longer, in whose file there may be another by now: that
  * is no failure of one that has served before. */
-static bool has_served_its_time(const struct vs_peer *peer, const struct vs_answer *answer) {
+static bool has_served_its_time(const struct vs_client_peer *peer, const struct vs_wire_answer *answer) {
     bool is_old_secret = answer->heard == VS_HEARD_ERROR &&
                          (strncmp(answer->text, "NOAUTH", 6) == 0 || strncmp(answer->text, "NOPERM", 6) == 0);
     return peer->has_served && (answer->heard == VS_HEARD_END || is_old_secret);
@@ -130,7 +130,7 @@ static bool has_served_its_time(const struct vs_peer *peer, const struct vs_answ
 
 /* What a server's error or failure means for the next call. */
 static void fail_peer(struct vs_fetcher *f, int i, int64_t now_us) {
-    struct vs_peer *peer = &f->peer[i];
+    struct vs_client_peer *peer = &f->peer[i];
     enum vs_heard heard = f->answer.heard;
     if (has_served_its_time(peer, &f->answer)) {
         vs_peer_hang_up(peer);
@@ -144,14 +144,14 @@ static void fail_peer(struct vs_fetcher *f, int i, int64_t now_us) {
 
 static void ask_server(struct vs_fetcher *f, int i, uint64_t ids) {
     char count[24];
-    struct vs_peer *peer = &f->peer[i];
+    struct vs_client_peer *peer = &f->peer[i];
     const char *words[] = {"VESTA.BLOCK", f->client->setup.name, count};
     int64_t now_us = vs_client_now_us();
-    struct vs_question q = {.link = &peer->link,
-                            .words = words,
-                            .count = 3,
-                            .until_boot_us = now_us + f->client->setup.timeout_us,
-                            .is_cut = &f->is_ended};
+    struct vs_wire_question q = {.link = &peer->link,
+                                 .words = words,
+                                 .count = 3,
+                                 .until_boot_us = now_us + f->client->setup.timeout_us,
+                                 .is_cut = &f->is_ended};
     snprintf(count, sizeof count, "%llu", (unsigned long long)ids);
     note_request(f, i);
     f->client->wire->ask(&q, &f->answer);
@@ -202,7 +202,7 @@ static bool is_fallback_due(const struct vs_fetcher *f, int64_t now_us) {
 }
 
 /* One attempt.  False: there is nobody to ask just now. */
-static bool fetch(struct vs_fetcher *f, const struct vs_plan *plan, int64_t now_us) {
+static bool fetch(struct vs_fetcher *f, const struct vs_client_plan *plan, int64_t now_us) {
     for (int i = 0; i < f->client->setup.server_count; i++)
         if (vs_peer_is_up(&f->peer[i], now_us)) {
             ask_server(f, i, plan->asks);
@@ -217,7 +217,7 @@ static bool fetch(struct vs_fetcher *f, const struct vs_plan *plan, int64_t now_
 
 static void reap_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     struct vesta_error err;
-    struct vs_peer *peer = &f->peer[i];
+    struct vs_client_peer *peer = &f->peer[i];
     bool is_there = vs_dial_end(peer->dial, &peer->link, &err);
     peer->dial = NULL;
     if (is_there) return;
@@ -227,7 +227,7 @@ static void reap_dial(struct vs_fetcher *f, int i, int64_t now_us) {
 
 static void begin_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     struct vesta_error err;
-    struct vs_peer *peer = &f->peer[i];
+    struct vs_client_peer *peer = &f->peer[i];
     const struct vs_setup *setup = &f->client->setup;
     peer->dialed_us = now_us;
     peer->dial = vs_dial_begin(&(struct vs_dial_opts){.wire = f->client->wire,
@@ -243,12 +243,12 @@ static void begin_dial(struct vs_fetcher *f, int i, int64_t now_us) {
 }
 
 /* Its deadline is over, and even its name was not found yet. */
-static bool is_overdue(const struct vs_fetcher *f, const struct vs_peer *peer, int64_t now_us) {
+static bool is_overdue(const struct vs_fetcher *f, const struct vs_client_peer *peer, int64_t now_us) {
     return now_us - peer->dialed_us > 2 * f->client->setup.timeout_us + STAGGER_US;
 }
 
 static void leave_dial(struct vs_fetcher *f, int i, int64_t now_us) {
-    struct vs_peer *peer = &f->peer[i];
+    struct vs_client_peer *peer = &f->peer[i];
     vs_dial_leave(peer->dial);
     peer->dial = NULL;
     note_error(f, i, "its name is still being looked up");
@@ -257,7 +257,7 @@ static void leave_dial(struct vs_fetcher *f, int i, int64_t now_us) {
 
 /* One step for a server that is not connected.  True: those behind it have to wait for it until *until_us. */
 static bool go_on_dialing(struct vs_fetcher *f, int i, bool is_active, int64_t *until_us) {
-    struct vs_peer *peer = &f->peer[i];
+    struct vs_client_peer *peer = &f->peer[i];
     int64_t now_us = vs_client_now_us();
     if (peer->dial && vs_dial_is_done(peer->dial)) reap_dial(f, i, now_us);
     if (peer->dial && is_overdue(f, peer, now_us)) leave_dial(f, i, now_us);
@@ -291,7 +291,7 @@ static bool is_any_up(const struct vs_fetcher *f) {
 
 /* ------------------------------------------------------------------ the thread */
 
-static void rest(struct vs_fetcher *f, int64_t until_us) {
+static void fetch_rest(struct vs_fetcher *f, int64_t until_us) {
     uint64_t times;
     struct pollfd woken = {.fd = f->wake_fd, .events = POLLIN};
     int64_t left_us = until_us - vs_client_now_us(), ms = left_us / 1000 + 1;
@@ -304,11 +304,11 @@ static void rest(struct vs_fetcher *f, int64_t until_us) {
 /* Where all servers rest, and somebody waits whom no fallback serves, the one that is free soonest is tried before its
  * time: ids are back soon after a server is.  When this may be done again. */
 static int64_t rouse_a_server(struct vs_fetcher *f, int64_t now_us) {
-    struct vs_peer *soonest = NULL;
+    struct vs_client_peer *soonest = NULL;
     if (now_us - f->roused_us < ROUSE_US) return f->roused_us + ROUSE_US;
     if (f->client->setup.fallback && now_us >= f->fallback_us) return INT64_MAX;
     for (int i = 0; i < f->client->setup.server_count; i++) {
-        struct vs_peer *peer = &f->peer[i];
+        struct vs_client_peer *peer = &f->peer[i];
         if (peer->dial || now_us >= peer->retry_us) return INT64_MAX; /* it may answer yet */
         if (!peer->is_refusing && (!soonest || peer->retry_us < soonest->retry_us)) soonest = peer;
     }
@@ -321,7 +321,7 @@ static int64_t rouse_a_server(struct vs_fetcher *f, int64_t now_us) {
 static void *fetch_main(void *arg) {
     struct vs_fetcher *f = arg;
     while (!atomic_load(&f->is_ended)) {
-        struct vs_plan plan;
+        struct vs_client_plan plan;
         vs_shared_plan(f->client, &plan);
         int64_t now_us = vs_client_now_us(), rouse_us = plan.is_missed ? rouse_a_server(f, now_us) : INT64_MAX;
         int64_t until_us = sooner(connect_servers(f, plan.is_active), rouse_us);
@@ -330,7 +330,7 @@ static void *fetch_main(void *arg) {
         if (plan.is_due && is_fallback_due(f, INT64_MAX)) until_us = sooner(until_us, f->fallback_us);
         until_us = sooner(until_us, plan.expiry_us);
         note_state(f, now_us, until_us);
-        rest(f, until_us);
+        fetch_rest(f, until_us);
     }
     return NULL;
 }
@@ -358,16 +358,16 @@ static struct vs_fetcher *make_fetcher(struct vesta_client *client) {
 }
 
 /* False, with errno: there is no thread. */
-static bool start(struct vs_fetcher *f) {
+static bool fetch_start(struct vs_fetcher *f) {
     errno = vs_thread_start(&f->thread, fetch_main, f);
     return errno == 0;
 }
 
 struct vs_fetcher *vs_fetch_started(struct vesta_client *client, int64_t now_us) {
-    struct vs_shared *shared = client->shared;
+    struct vs_client_shared *shared = client->shared;
     if (shared->fetcher || now_us < shared->retry_us) return shared->fetcher;
     struct vs_fetcher *f = make_fetcher(client);
-    if (f && start(f)) return shared->fetcher = f;
+    if (f && fetch_start(f)) return shared->fetcher = f;
     int why = errno;
     if (f) close(f->wake_fd);
     free(f);

@@ -10,7 +10,7 @@ static void copy_source(struct vesta_client *client, int source, const char *add
 }
 
 void vesta_client_get_info(struct vesta_client *client, struct vesta_client_info *out) {
-    struct vs_shared *shared = client->shared;
+    struct vs_client_shared *shared = client->shared;
     const struct vs_setup *setup = &client->setup;
     vs_client_lock(client);
     *out = shared->info;
@@ -29,7 +29,7 @@ void vesta_client_get_info(struct vesta_client *client, struct vesta_client_info
 }
 
 /* Appends what came of a source; a text that does not fit is cut. */
-static void append(char *buf, size_t size, const struct vesta_client_source *source) {
+static void info_append(char *buf, size_t size, const struct vesta_client_source *source) {
     size_t used = strlen(buf);
     const char *said = *source->error  ? source->error
                        : source->is_up ? "has not answered yet"
@@ -46,6 +46,6 @@ void vesta_client_pause_text(struct vesta_client *client, const struct vesta_pau
     vesta_client_get_info(client, &info);
     snprintf(buf, size, "no block of '%s' is here just now", info.name);
     for (int i = 0; i < info.server_count; i++)
-        append(buf, size, &info.server[i]);
-    if (client->setup.fallback && *info.fallback.error) append(buf, size, &info.fallback);
+        info_append(buf, size, &info.server[i]);
+    if (client->setup.fallback && *info.fallback.error) info_append(buf, size, &info.fallback);
 }

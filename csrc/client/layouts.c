@@ -20,7 +20,7 @@ static int prove_apart(const struct vs_layouts *known, const struct vesta_layout
     return VESTA_OK;
 }
 
-static bool has(const struct vs_layouts *known, const struct vesta_layout *layout) {
+static bool layouts_have(const struct vs_layouts *known, const struct vesta_layout *layout) {
     for (int i = 0; i < known->count; i++)
         if (vs_layout_is_part(layout, &known->at[i])) return true;
     return false;
@@ -53,7 +53,7 @@ static bool join_two(struct vs_layouts *known) {
     return false;
 }
 
-static int add(struct vs_layouts *known, const struct vesta_layout *fresh, struct vesta_error *err) {
+static int layouts_add(struct vs_layouts *known, const struct vesta_layout *fresh, struct vesta_error *err) {
     int rc = prove_apart(known, fresh, err);
     if (rc != VESTA_OK) return rc;
     known->at[known->count++] = *fresh;
@@ -74,8 +74,8 @@ int vs_layouts_take(struct vs_layouts *known, struct vs_slice text, struct vesta
         return vs_fail(err, VESTA_ELAYOUT,
                        "its layout is another than that of blocks before, and not comparable here: a newer client is "
                        "needed");
-    if (is_read && !has(known, &fresh)) {
-        int rc = add(known, &fresh, err);
+    if (is_read && !layouts_have(known, &fresh)) {
+        int rc = layouts_add(known, &fresh, err);
         if (rc != VESTA_OK) return rc;
     }
     memcpy(known->last, copy, sizeof copy);

@@ -38,7 +38,7 @@ static int read_servers(const char *list, struct vs_setup *out, struct vesta_err
     }
 }
 
-static int read_name(const char *name, struct vs_setup *out, struct vesta_error *err) {
+static int client_read_name(const char *name, struct vs_setup *out, struct vesta_error *err) {
     if (!name) name = "default";
     size_t length = strnlen(name, VESTA_NAMESPACE_MAX);
     if (length == 0 || length == VESTA_NAMESPACE_MAX || strspn(name, NAMES) != length)
@@ -48,7 +48,7 @@ static int read_name(const char *name, struct vs_setup *out, struct vesta_error 
     return VESTA_OK;
 }
 
-static int read_access(const struct vesta_client_opts *is, struct vs_access *out, struct vesta_error *err) {
+static int read_access(const struct vesta_client_opts *is, struct vs_client_access *out, struct vesta_error *err) {
     const struct {
         const char *name, *value;
         char *to;
@@ -74,7 +74,7 @@ static int read_access(const struct vesta_client_opts *is, struct vs_access *out
 
 /* What servers and options say together. */
 static int check_access(const struct vs_setup *setup, struct vesta_error *err) {
-    const struct vs_access *is = &setup->access;
+    const struct vs_client_access *is = &setup->access;
     bool has_secret = *is->password || *is->secret_file, is_tls = false;
     for (int i = 0; i < setup->server_count; i++) {
         const struct vs_place *place = &setup->server[i];
@@ -89,7 +89,8 @@ static int check_access(const struct vs_setup *setup, struct vesta_error *err) {
 }
 
 /* 0 is the default. */
-static int read_number(const char *name, int64_t value, int64_t otherwise, int64_t max, struct vesta_error *err) {
+static int client_read_number(const char *name, int64_t value, int64_t otherwise, int64_t max,
+                              struct vesta_error *err) {
     if (value == 0 || (value > 0 && value <= max)) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "%s: %lld is not a number from 1 to %lld (0: %lld)", name, (long long)value,
                    (long long)max, (long long)otherwise);
@@ -105,7 +106,7 @@ static int read_numbers(const struct vesta_client_opts *opts, struct vs_setup *o
                 {"ttl_ms", &is.ttl_ms, 10000, INT64_C(86400000)},
                 {"timeout_ms", &is.timeout_ms, 2000, 60000}};
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
-        int rc = read_number(rows[i].name, *rows[i].value, rows[i].otherwise, rows[i].max, err);
+        int rc = client_read_number(rows[i].name, *rows[i].value, rows[i].otherwise, rows[i].max, err);
         if (rc != VESTA_OK) return rc;
         if (*rows[i].value == 0) *rows[i].value = rows[i].otherwise;
     }
@@ -141,7 +142,7 @@ int vs_setup_read(const struct vesta_client_opts *opts, struct vs_setup *out, st
     memset(out, 0, sizeof *out);
     int rc = read_size(opts, &is, err);
     if (rc == VESTA_OK) rc = read_servers(is.servers, out, err);
-    if (rc == VESTA_OK) rc = read_name(is.name, out, err);
+    if (rc == VESTA_OK) rc = client_read_name(is.name, out, err);
     if (rc == VESTA_OK) rc = read_access(&is, &out->access, err);
     if (rc == VESTA_OK) rc = check_access(out, err);
     if (rc == VESTA_OK) rc = read_numbers(&is, out, err);

@@ -10,7 +10,7 @@
 #define VS_CLIENT_PATH_MAX 1024
 
 /* Who the client is where a server's address has nothing of that, and whom it trusts; "": not said. */
-struct vs_access {
+struct vs_client_access {
     char user[256], password[VS_PLACE_SECRET_MAX], secret_file[VS_CLIENT_PATH_MAX];
     char tls_ca[VS_CLIENT_PATH_MAX], tls_certificate[VS_CLIENT_PATH_MAX], tls_key[VS_CLIENT_PATH_MAX];
     bool tls_unverified;
@@ -20,7 +20,7 @@ struct vs_setup {
     struct vs_place server[VESTA_SERVERS_MAX];
     int server_count;
     char name[VESTA_NAMESPACE_MAX];
-    struct vs_access access;
+    struct vs_client_access access;
     struct vesta_gen *fallback;
     uint64_t block_min, block_max;
     int64_t ttl_us, timeout_us;

@@ -5,27 +5,27 @@
 
 #define LONGEST 6 /* failures, behind which a rest is the longest */
 
-void vs_peer_rest(struct vs_peer *peer, int64_t now_us, uint64_t dice) {
+void vs_peer_rest(struct vs_client_peer *peer, int64_t now_us, uint64_t dice) {
     peer->retry_us = now_us + vs_rest_us(peer->failures, VS_REST_MIN_US, dice);
     peer->failures++;
     peer->is_refusing = false;
 }
 
-void vs_peer_refuse(struct vs_peer *peer, int64_t now_us, uint64_t dice) {
+void vs_peer_refuse(struct vs_client_peer *peer, int64_t now_us, uint64_t dice) {
     peer->failures = LONGEST;
     vs_peer_rest(peer, now_us, dice);
     peer->is_refusing = true;
 }
 
-void vs_peer_hang_up(struct vs_peer *peer) {
+void vs_peer_hang_up(struct vs_client_peer *peer) {
     vs_link_close(&peer->link);
     peer->has_served = false;
 }
 
-bool vs_peer_is_up(const struct vs_peer *peer, int64_t now_us) {
+bool vs_peer_is_up(const struct vs_client_peer *peer, int64_t now_us) {
     return peer->link.fd >= 0 && now_us >= peer->retry_us;
 }
 
-bool vs_peer_is_promising(const struct vs_peer *peer) {
+bool vs_peer_is_promising(const struct vs_client_peer *peer) {
     return peer->failures == 0;
 }

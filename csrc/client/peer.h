@@ -6,7 +6,7 @@
 #include "base/rest.h"
 #include "client/dial.h"
 
-struct vs_peer {
+struct vs_client_peer {
     struct vs_dial *dial; /* a connection is being made; or NULL */
     struct vs_link link;  /* the connection */
     bool has_served;      /* a block came over it */
@@ -18,18 +18,18 @@ struct vs_peer {
 
 /* It failed: it is left alone, for `failures` doublings of 0.1 s; `dice` takes up to a quarter off, so that clients
  * that lost a server together do not come back together. */
-void vs_peer_rest(struct vs_peer *peer, int64_t now_us, uint64_t dice);
+void vs_peer_rest(struct vs_client_peer *peer, int64_t now_us, uint64_t dice);
 
 /* It refuses: it is left alone for the longest time. */
-void vs_peer_refuse(struct vs_peer *peer, int64_t now_us, uint64_t dice);
+void vs_peer_refuse(struct vs_client_peer *peer, int64_t now_us, uint64_t dice);
 
 /* Closes the connection: whatever may still come over it is nobody's. */
-void vs_peer_hang_up(struct vs_peer *peer);
+void vs_peer_hang_up(struct vs_client_peer *peer);
 
 /* Connected, and not left alone. */
-bool vs_peer_is_up(const struct vs_peer *peer, int64_t now_us);
+bool vs_peer_is_up(const struct vs_client_peer *peer, int64_t now_us);
 
 /* It has not failed, and may answer within its deadline. */
-bool vs_peer_is_promising(const struct vs_peer *peer);
+bool vs_peer_is_promising(const struct vs_client_peer *peer);
 
 #endif

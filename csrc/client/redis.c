@@ -23,8 +23,8 @@ typedef size_t elements;
  * hiredis would build objects of whatever sizes a reply names.  These functions take a flat array of short texts, and
  * refuse everything else by what it takes for a lack of memory. */
 
-static void *put(const redisReadTask *task, const char *text, size_t length) {
-    struct vs_answer *answer = task->privdata;
+static void *redis_put(const redisReadTask *task, const char *text, size_t length) {
+    struct vs_wire_answer *answer = task->privdata;
     if (length > sizeof answer->bytes - answer->used || answer->count == VS_REPLY_VALUES_MAX) return NULL;
     char *to = answer->bytes + answer->used;
     memcpy(to, text, length);
@@ -34,8 +34,8 @@ static void *put(const redisReadTask *task, const char *text, size_t length) {
 }
 
 static void *put_text(const redisReadTask *task, char *text, size_t length) {
-    struct vs_answer *answer = task->privdata;
-    if (task->type == REDIS_REPLY_STRING && task->parent) return put(task, text, length);
+    struct vs_wire_answer *answer = task->privdata;
+    if (task->type == REDIS_REPLY_STRING && task->parent) return redis_put(task, text, length);
     if (task->parent) return NULL;
     answer->heard = task->type == REDIS_REPLY_ERROR ? VS_HEARD_ERROR : VS_HEARD_STATUS;
     snprintf(answer->text, sizeof answer->text, "%.*s", (int)(length < 200 ? length : 200), text);
@@ -43,7 +43,7 @@ static void *put_text(const redisReadTask *task, char *text, size_t length) {
 }
 
 static void *put_array(const redisReadTask *task, elements count) {
-    struct vs_answer *answer = task->privdata;
+    struct vs_wire_answer *answer = task->privdata;
     answer->heard = VS_HEARD_VALUES;
     return task->parent || count > VS_REPLY_VALUES_MAX ? NULL : answer;
 }
@@ -51,7 +51,7 @@ static void *put_array(const redisReadTask *task, elements count) {
 static void *put_number(const redisReadTask *task, long long value) {
     char digits[32];
     int length = snprintf(digits, sizeof digits, "%lld", value);
-    return task->parent ? put(task, digits, (size_t)length) : NULL;
+    return task->parent ? redis_put(task, digits, (size_t)length) : NULL;
 }
 
 static void *put_nothing(const redisReadTask *task) {
@@ -59,7 +59,7 @@ static void *put_nothing(const redisReadTask *task) {
     return NULL;
 }
 
-static void keep(void *answer) {
+static void redis_keep(void *answer) {
     (void)answer; /* its owner's */
 }
 
@@ -67,32 +67,32 @@ static redisReplyObjectFunctions entries = {.createString = put_text,
                                             .createArray = put_array,
                                             .createInteger = put_number,
                                             .createNil = put_nothing,
-                                            .freeObject = keep};
+                                            .freeObject = redis_keep};
 
 /* ------------------------------------------------------------------ sending and reading */
 
-static int64_t now_us(void) {
+static int64_t redis_now_us(void) {
     const struct vesta_clock *clock = vs_clock_system();
     return clock->boot_us(clock->self);
 }
 
-static void say(struct vs_answer *answer, enum vs_heard heard, const char *text) {
+static void redis_say(struct vs_wire_answer *answer, enum vs_heard heard, const char *text) {
     answer->heard = heard;
     snprintf(answer->text, sizeof answer->text, "%s", text);
 }
 
 /* False: it is over, and the answer says so. */
-static bool await(const struct vs_question *q, short events, struct vs_answer *answer) {
+static bool redis_await(const struct vs_wire_question *q, short events, struct vs_wire_answer *answer) {
     bool is_reversed = q->link->conn && q->link->tls->is_reversed(q->link->conn);
     struct pollfd ready = {.fd = q->link->fd, .events = is_reversed ? (short)(events ^ (POLLIN | POLLOUT)) : events};
     for (;;) {
-        int64_t left_ms = (q->until_boot_us - now_us() + 999) / 1000;
+        int64_t left_ms = (q->until_boot_us - redis_now_us() + 999) / 1000;
         if (left_ms <= 0 || (q->is_cut && atomic_load(q->is_cut))) break;
         int rc = poll(&ready, 1, left_ms < SLICE_MS ? (int)left_ms : SLICE_MS);
         if (rc > 0) return true;
         if (rc < 0 && errno != EINTR) break;
     }
-    say(answer, VS_HEARD_NOTHING, "no answer in time");
+    redis_say(answer, VS_HEARD_NOTHING, "no answer in time");
     return false;
 }
 
@@ -101,7 +101,7 @@ static bool is_for_later(ssize_t got) {
 }
 
 /* As recv; what TLS says for itself is no byte of a reply. */
-static ssize_t take(const struct vs_link *link, char *to, size_t room) {
+static ssize_t redis_take(const struct vs_link *link, char *to, size_t room) {
     bool more = true;
     ssize_t got = -1;
     if (!link->conn) return recv(link->fd, to, room, MSG_DONTWAIT);
@@ -109,7 +109,7 @@ static ssize_t take(const struct vs_link *link, char *to, size_t room) {
     return got;
 }
 
-static ssize_t give(const struct vs_link *link, const char *bytes, size_t length) {
+static ssize_t redis_give(const struct vs_link *link, const char *bytes, size_t length) {
     if (link->conn) return link->tls->write(link->conn, bytes, length);
     return send(link->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -119,56 +119,59 @@ static const char *why(const struct vs_link *link) {
 }
 
 /* An answer that nobody asked for, or the end of the connection, is there before the question. */
-static bool is_quiet(const struct vs_link *link, struct vs_answer *answer) {
+static bool redis_is_quiet(const struct vs_link *link, struct vs_wire_answer *answer) {
     char byte;
-    ssize_t got = take(link, &byte, 1);
+    ssize_t got = redis_take(link, &byte, 1);
     if (is_for_later(got)) return true;
     if (got > 0)
-        say(answer, VS_HEARD_BROKEN, "a reply came that nobody had asked for");
+        redis_say(answer, VS_HEARD_BROKEN, "a reply came that nobody had asked for");
     else
-        say(answer, VS_HEARD_END, "the server closed the connection");
+        redis_say(answer, VS_HEARD_END, "the server closed the connection");
     return false;
 }
 
-static bool send_all(const struct vs_question *q, const char *bytes, size_t length, struct vs_answer *answer) {
+static bool send_all(const struct vs_wire_question *q, const char *bytes, size_t length,
+                     struct vs_wire_answer *answer) {
     while (length > 0) {
-        ssize_t sent = give(q->link, bytes, length);
-        if (sent < 0 && !is_for_later(sent)) return say(answer, VS_HEARD_END, why(q->link)), false;
-        if (sent < 0 && !await(q, POLLOUT, answer)) return false;
+        ssize_t sent = redis_give(q->link, bytes, length);
+        if (sent < 0 && !is_for_later(sent)) return redis_say(answer, VS_HEARD_END, why(q->link)), false;
+        if (sent < 0 && !redis_await(q, POLLOUT, answer)) return false;
         if (sent > 0) bytes += sent, length -= (size_t)sent;
     }
     return true;
 }
 
 /* One piece of a reply into the reader; what TLS has of it already, poll does not know of.  False: no more will come. */
-static bool receive(const struct vs_question *q, redisReader *reader, size_t *total, struct vs_answer *answer) {
+static bool receive(const struct vs_wire_question *q, redisReader *reader, size_t *total,
+                    struct vs_wire_answer *answer) {
     char piece[4096];
-    ssize_t got = take(q->link, piece, sizeof piece);
-    if (is_for_later(got)) return await(q, POLLIN, answer);
+    ssize_t got = redis_take(q->link, piece, sizeof piece);
+    if (is_for_later(got)) return redis_await(q, POLLIN, answer);
     if (got <= 0 && *total == 0)
-        return say(answer, VS_HEARD_END, got ? why(q->link) : "the server closed the connection"), false;
-    if (got <= 0) return say(answer, VS_HEARD_BROKEN, "the connection ended in the middle of a reply"), false;
+        return redis_say(answer, VS_HEARD_END, got ? why(q->link) : "the server closed the connection"), false;
+    if (got <= 0) return redis_say(answer, VS_HEARD_BROKEN, "the connection ended in the middle of a reply"), false;
     *total += (size_t)got;
-    if (*total > VS_ANSWER_BYTES_MAX) return say(answer, VS_HEARD_BROKEN, "a reply is too long"), false;
+    if (*total > VS_ANSWER_BYTES_MAX) return redis_say(answer, VS_HEARD_BROKEN, "a reply is too long"), false;
     if (redisReaderFeed(reader, piece, (size_t)got) == REDIS_OK) return true;
-    return say(answer, VS_HEARD_BROKEN, "a reply cannot be read"), false;
+    return redis_say(answer, VS_HEARD_BROKEN, "a reply cannot be read"), false;
 }
 
-static void read_reply(const struct vs_question *q, redisReader *reader, struct vs_answer *answer) {
+static void read_reply(const struct vs_wire_question *q, redisReader *reader, struct vs_wire_answer *answer) {
     void *whole = NULL;
     size_t total = 0;
     while (!whole && receive(q, reader, &total, answer))
         if (redisReaderGetReply(reader, &whole) != REDIS_OK) {
-            say(answer, VS_HEARD_BROKEN, "a reply is not of the Redis protocol, or is none that was asked for");
+            redis_say(answer, VS_HEARD_BROKEN, "a reply is not of the Redis protocol, or is none that was asked for");
             return;
         }
-    if (whole && reader->pos < reader->len) say(answer, VS_HEARD_BROKEN, "more than one reply came");
+    if (whole && reader->pos < reader->len) redis_say(answer, VS_HEARD_BROKEN, "more than one reply came");
 }
 
-static void exchange(const struct vs_question *q, const char *bytes, size_t length, struct vs_answer *answer) {
+static void exchange(const struct vs_wire_question *q, const char *bytes, size_t length,
+                     struct vs_wire_answer *answer) {
     redisReader *reader = redisReaderCreateWithFunctions(&entries);
     if (!reader) {
-        say(answer, VS_HEARD_NOTHING, "there is no memory");
+        redis_say(answer, VS_HEARD_NOTHING, "there is no memory");
         return;
     }
     reader->privdata = answer;
@@ -176,19 +179,20 @@ static void exchange(const struct vs_question *q, const char *bytes, size_t leng
     redisReaderFree(reader);
 }
 
-static void ask(const struct vs_question *q, struct vs_answer *answer) {
+static void redis_ask(const struct vs_wire_question *q, struct vs_wire_answer *answer) {
     char *bytes = NULL;
     answer->count = 0;
     answer->used = 0;
     answer->text[0] = '\0';
-    if (!is_quiet(q->link, answer)) return;
+    if (!redis_is_quiet(q->link, answer)) return;
     int length = (int)redisFormatCommandArgv(&bytes, q->count, (const char **)(uintptr_t)q->words, NULL);
     if (length < 0) {
-        say(answer, VS_HEARD_NOTHING, "there is no memory");
+        redis_say(answer, VS_HEARD_NOTHING, "there is no memory");
         return;
     }
     exchange(q, bytes, (size_t)length, answer);
     redisFreeCommand(bytes);
 }
 
-const struct vs_wire vs_wire_redis = {.abi = VS_WIRE_ABI, .answer_bytes = sizeof(struct vs_answer), .ask = ask};
+const struct vs_wire vs_wire_redis = {
+    .abi = VS_WIRE_ABI, .answer_bytes = sizeof(struct vs_wire_answer), .ask = redis_ask};

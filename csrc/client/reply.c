@@ -12,23 +12,23 @@ static const char *const NAMES[VALUES] = {"ns",       "kind",       "base",     
     (OF_BOTH | 1u << BASE | 1u << SEQ_BITS | 1u << TIME_SHIFT | 1u << SEQ_SHIFT | 1u << LOW_BITS | 1u << LOW_SHIFT)
 #define OF_NUMBERS (OF_BOTH | 1u << STRIDE)
 
-struct reading {
+struct reply_reading {
     struct vs_slice text[VALUES];
     uint64_t number[VALUES];
     unsigned seen; /* bits by enum value */
 };
 
-static int find(struct vs_slice name) {
+static int reply_find(struct vs_slice name) {
     for (int i = 0; i < VALUES; i++)
         if (vs_slice_is(name, NAMES[i])) return i;
     return -1;
 }
 
-static int read_values(const struct vs_values *values, struct reading *r, struct vesta_error *err) {
+static int read_values(const struct vs_client_values *values, struct reply_reading *r, struct vesta_error *err) {
     if (values->count % 2) return vs_fail(err, VESTA_EIO, "a reply has a name without a value");
     for (int i = 0; i < values->count; i += 2) {
         struct vs_slice value = values->at[i + 1];
-        int at = find(values->at[i]);
+        int at = reply_find(values->at[i]);
         if (at < 0) continue;
         if (r->seen & 1u << at) return vs_fail(err, VESTA_EIO, "a reply says %s twice", NAMES[at]);
         r->seen |= 1u << at;
@@ -41,7 +41,7 @@ static int read_values(const struct vs_values *values, struct reading *r, struct
     return VESTA_OK;
 }
 
-static int need(const struct reading *r, unsigned wanted, struct vesta_error *err) {
+static int need(const struct reply_reading *r, unsigned wanted, struct vesta_error *err) {
     for (int i = 0; i < VALUES; i++)
         if (wanted & 1u << i && !(r->seen & 1u << i))
             return vs_fail(err, VESTA_EIO, "a reply does not say %s: is this a vesta server of today?", NAMES[i]);
@@ -53,7 +53,7 @@ static uint8_t narrow(uint64_t value) {
     return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
 }
 
-static void fill(const struct reading *r, struct vs_block *out) {
+static void reply_fill(const struct reply_reading *r, struct vs_block *out) {
     *out = (struct vs_block){.is_ticks = vs_slice_is(r->text[KIND], "ticks"),
                              .seq_bits = narrow(r->number[SEQ_BITS]),
                              .time_shift = narrow(r->number[TIME_SHIFT]),
@@ -67,9 +67,9 @@ static void fill(const struct reading *r, struct vs_block *out) {
     if (out->is_ticks) out->stride = 1;
 }
 
-int vs_reply_read(const struct vs_values *values, const char *name, uint64_t asked, struct vs_block *out,
+int vs_reply_read(const struct vs_client_values *values, const char *name, uint64_t asked, struct vs_block *out,
                   struct vesta_error *err) {
-    struct reading r = {.seen = 0};
+    struct reply_reading r = {.seen = 0};
     struct vs_block block;
     int rc = read_values(values, &r, err);
     if (rc == VESTA_OK) rc = need(&r, 1u << NS | 1u << KIND, err);
@@ -82,7 +82,7 @@ int vs_reply_read(const struct vs_values *values, const char *name, uint64_t ask
                        "a block of the kind '%s' came, which this client does not know: a newer one is "
                        "needed",
                        VS_QUOTE(r.text[KIND].at, r.text[KIND].length));
-    fill(&r, &block);
+    reply_fill(&r, &block);
     rc = need(&r, block.is_ticks ? OF_TICKS : OF_NUMBERS, err);
     if (rc != VESTA_OK) return rc;
     const char *why = vs_block_reject(&block, asked);
@@ -91,7 +91,7 @@ int vs_reply_read(const struct vs_values *values, const char *name, uint64_t ask
     return VESTA_OK;
 }
 
-struct vs_slice vs_reply_layout(const struct vs_values *values) {
+struct vs_slice vs_reply_layout(const struct vs_client_values *values) {
     for (int i = 0; i + 1 < values->count; i += 2)
         if (vs_slice_is(values->at[i], "layout")) return values->at[i + 1];
     return (struct vs_slice){"", 0};

@@ -9,13 +9,13 @@
 
 /* Reads names and values, in turn, as the answer to who asked for `asked` ids of `name`; names that it does not know
  * are passed over.  Threads: any.  Errors: VESTA_EIO: it is not that answer, and why. */
-struct vs_values {
+struct vs_client_values {
     const struct vs_slice *at;
     int count;
 };
-int vs_reply_read(const struct vs_values *values, const char *name, uint64_t asked, struct vs_block *out,
+int vs_reply_read(const struct vs_client_values *values, const char *name, uint64_t asked, struct vs_block *out,
                   struct vesta_error *err);
 /* The layout that a reply names; empty: none. */
-struct vs_slice vs_reply_layout(const struct vs_values *values);
+struct vs_slice vs_reply_layout(const struct vs_client_values *values);
 
 #endif

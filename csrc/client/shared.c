@@ -23,9 +23,9 @@ int64_t vs_client_now_us(void) {
 
 /* ------------------------------------------------------------------ memory and the lock */
 
-struct vs_shared *vs_shared_map(struct vesta_client *client) {
+struct vs_client_shared *vs_shared_map(struct vesta_client *client) {
     static const pthread_mutex_t zero = PTHREAD_MUTEX_INITIALIZER;
-    size_t size = sizeof(struct vs_shared);
+    size_t size = sizeof(struct vs_client_shared);
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return NULL;
     client->shared = memory;
@@ -39,9 +39,9 @@ void vs_shared_unmap(struct vesta_client *client) {
 }
 
 /* Where the kernel does not clear it (before Linux 4.14) a child does, at its first call. */
-static void own(struct vs_shared *shared) {
+static void shared_own(struct vs_client_shared *shared) {
     uint64_t me = (vs_process_token() ^ (uint64_t)getpid() << 40) << 1 | 4, clearing = me | 1, was;
-    size_t kept = offsetof(struct vs_shared, arrived);
+    size_t kept = offsetof(struct vs_client_shared, arrived);
     while ((was = atomic_load(&shared->owner)) != me) {
         if (was == clearing || !atomic_compare_exchange_strong(&shared->owner, &was, clearing)) {
             sched_yield();
@@ -53,7 +53,7 @@ static void own(struct vs_shared *shared) {
 }
 
 void vs_client_lock(struct vesta_client *client) {
-    if (!client->is_cleared) own(client->shared);
+    if (!client->is_cleared) shared_own(client->shared);
     pthread_mutex_lock(&client->shared->lock);
 }
 
@@ -71,8 +71,8 @@ static void renew_stamp(struct vesta_client *client) {
     atomic_store_explicit(&client->shared->stamp, client->is_cleared ? fresh : 0, memory_order_relaxed);
 }
 
-static void drop_stale(struct vesta_client *client, struct vs_held *held, int64_t now_us) {
-    struct vs_shared *shared = client->shared;
+static void shared_drop_stale(struct vesta_client *client, struct vs_held *held, int64_t now_us) {
+    struct vs_client_shared *shared = client->shared;
     if (held->granted == 0 || now_us - held->sent_us < client->setup.ttl_us) return;
     if (held->block.count > 0) shared->info.drops++; /* else all of it is in threads' hands, or used */
     shared->info.dropped += held->block.count;
@@ -81,9 +81,9 @@ static void drop_stale(struct vesta_client *client, struct vs_held *held, int64_
 }
 
 static void look_at_age(struct vesta_client *client, int64_t now_us) {
-    struct vs_shared *shared = client->shared;
-    drop_stale(client, &shared->current, now_us);
-    drop_stale(client, &shared->next, now_us);
+    struct vs_client_shared *shared = client->shared;
+    shared_drop_stale(client, &shared->current, now_us);
+    shared_drop_stale(client, &shared->next, now_us);
     if (shared->renew_us == 0 || now_us < shared->renew_us) return;
     shared->renew_us = 0;
     renew_stamp(client);
@@ -91,7 +91,7 @@ static void look_at_age(struct vesta_client *client, int64_t now_us) {
 
 /* On to the next block, which is here. */
 static void switch_over(struct vesta_client *client, int64_t now_us) {
-    struct vs_shared *shared = client->shared;
+    struct vs_client_shared *shared = client->shared;
     uint64_t used = shared->current.granted;
     int64_t used_us = shared->switched_us ? now_us - shared->switched_us : 0;
     if (used && !shared->renew_us) shared->renew_us = shared->current.sent_us + client->setup.ttl_us;
@@ -115,7 +115,7 @@ static uint64_t next_size(const struct vesta_client *client, int64_t since_us) {
 /* ------------------------------------------------------------------ taking */
 
 bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run, uint64_t *stamp) {
-    struct vs_shared *shared = client->shared;
+    struct vs_client_shared *shared = client->shared;
     struct vs_held *current = &shared->current;
     bool is_told = false;
     int64_t now_us = vs_client_now_us();
@@ -141,12 +141,12 @@ bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run,
 
 /* ------------------------------------------------------------------ for the thread */
 
-void vs_shared_plan(struct vesta_client *client, struct vs_plan *out) {
-    struct vs_shared *shared = client->shared;
+void vs_shared_plan(struct vesta_client *client, struct vs_client_plan *out) {
+    struct vs_client_shared *shared = client->shared;
     int64_t now_us = vs_client_now_us();
     vs_client_lock(client);
     look_at_age(client, now_us);
-    *out = (struct vs_plan){.is_due = shared->wanted && shared->next.block.count == 0, .expiry_us = INT64_MAX};
+    *out = (struct vs_client_plan){.is_due = shared->wanted && shared->next.block.count == 0, .expiry_us = INT64_MAX};
     out->is_missed = out->is_due && shared->missed_us && now_us - shared->missed_us < 2 * VS_LOOK_US;
     out->is_active = out->is_due || shared->current.block.count > 0;
     if (!shared->info.block_ids) shared->info.block_ids = client->setup.block_min;
@@ -165,7 +165,7 @@ void vs_shared_set_refused(struct vesta_client *client, bool is_refused) {
 }
 
 void vs_shared_publish(struct vesta_client *client, int source, const struct vs_block *block, int64_t sent_us) {
-    struct vs_shared *shared = client->shared;
+    struct vs_client_shared *shared = client->shared;
     int64_t now_us = vs_client_now_us();
     vs_client_lock(client);
     assert(shared->next.block.count == 0); /* nobody else publishes */

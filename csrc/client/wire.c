@@ -24,7 +24,7 @@ const struct vs_wire *vs_wire_find(struct vesta_error *err) {
     const struct vs_wire *const *module = vs_module_load(&file, err);
     if (!module) return NULL;
     const struct vs_wire *wire = *module;
-    if (wire->abi == VS_WIRE_ABI && wire->answer_bytes == sizeof(struct vs_answer)) return wire;
+    if (wire->abi == VS_WIRE_ABI && wire->answer_bytes == sizeof(struct vs_wire_answer)) return wire;
     return vs_module_foreign(&file, err);
 }
 

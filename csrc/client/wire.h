@@ -26,7 +26,7 @@ enum vs_heard {
 };
 
 /* After NOTHING, END and BROKEN a connection is of no use: what may still come answers no later question. */
-struct vs_answer {
+struct vs_wire_answer {
     enum vs_heard heard;
     char text[256];
     struct vs_slice at[VS_REPLY_VALUES_MAX]; /* in `bytes` */
@@ -44,7 +44,7 @@ struct vs_link {
 /* Says nothing but TLS's goodbye; whatever may still come is nobody's. */
 void vs_link_close(struct vs_link *link);
 
-struct vs_question {
+struct vs_wire_question {
     const struct vs_link *link;
     const char *const *words;
     int count;
@@ -55,7 +55,7 @@ struct vs_question {
 struct vs_wire {
     uint32_t abi, answer_bytes;
     /* Sends one command and reads its one reply.  Blocks until the deadline at the latest. */
-    void (*ask)(const struct vs_question *question, struct vs_answer *answer);
+    void (*ask)(const struct vs_wire_question *question, struct vs_wire_answer *answer);
 };
 
 /* The one that is linked, else the module beside this code.  NULL with err, which names what to install. */

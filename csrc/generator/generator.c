@@ -168,12 +168,12 @@ static uint64_t pass_at(const struct vesta_gen *gen, const struct vs_slot *slot,
 /* ------------------------------------------------------------------ clock pacing */
 
 /* Ticks in a row: `count` is how many are wanted, then how many were taken. */
-struct gen_run {
+struct gen_ticks {
     uint64_t first, count;
 };
 
 /* Takes as many ticks at or after the clock as there is room for, in one CAS; an error moves nothing. */
-static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_run *run,
+static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_ticks *run,
                              struct vesta_pause *pause) {
     assert(gen->pacing != VESTA_PACING_HISTORY); /* the pacings do not share their bounds */
     struct vs_slot *slot = &map->slot[index];
@@ -198,7 +198,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         /* acq_rel: the bound was loaded before; vs_slot_close reads the limit after its exchange */
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
                                                            memory_order_relaxed))) {
-            *run = (struct gen_run){start, take};
+            *run = (struct gen_ticks){start, take};
             return VESTA_OK;
         }
     }
@@ -320,7 +320,7 @@ static int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t inde
     return VESTA_OK;
 }
 
-static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_run *run,
+static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_ticks *run,
                           struct vesta_pause *pause) {
     struct vs_slot *slot = &map->slot[index];
     for (;;) {
@@ -336,7 +336,7 @@ static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t in
         VS_POINT(takes);
         if (atomic_compare_exchange_weak_explicit(&slot->tick, &tick, tick + take, memory_order_acq_rel,
                                                   memory_order_relaxed)) {
-            *run = (struct gen_run){tick, take};
+            *run = (struct gen_ticks){tick, take};
             return VESTA_OK;
         }
     }
@@ -378,7 +378,7 @@ static inline void remember(struct vesta_gen *gen, const struct vs_map *map, str
 static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
-    struct gen_run run = {.count = 1};
+    struct gen_ticks run = {.count = 1};
     int rc;
     do {
         if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or spoiled */
@@ -427,7 +427,7 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
 }
 
 /* Contiguous ticks of one slot, in one step. */
-static int gen_take_run(struct vesta_gen *gen, struct vs_slot **slot, struct gen_run *run, struct vesta_pause *pause) {
+static int gen_take_run(struct vesta_gen *gen, struct vs_slot **slot, struct gen_ticks *run, struct vesta_pause *pause) {
     assert(run->count > 0);
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
@@ -444,7 +444,7 @@ static int gen_take_run(struct vesta_gen *gen, struct vs_slot **slot, struct gen
 
 int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause) {
     struct vs_slot *slot;
-    struct gen_run run = {.count = n};
+    struct gen_ticks run = {.count = n};
     int rc = gen_take_run(gen, &slot, &run, pause);
     if (rc != VESTA_OK) return rc;
     compose_run(gen, slot, run.first, (size_t)run.count, ids);
@@ -454,7 +454,7 @@ int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, st
 
 int vs_gen_take(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, struct vesta_block *out,
                 struct vesta_pause *pause) {
-    struct gen_run run = {.count = n};
+    struct gen_ticks run = {.count = n};
     int rc = gen_take_run(gen, slot, &run, pause);
     if (rc != VESTA_OK) return rc;
     *out = (struct vesta_block){

@@ -64,7 +64,7 @@ static void copy_in(struct ring *ring, uint64_t at, const char *text, size_t len
     memcpy(ring->bytes, text + first, length - first);
 }
 
-static void put(struct vs_access *access, struct ring *ring) {
+static void alog_put(struct vs_access *access, struct ring *ring) {
     uint64_t at = atomic_load_explicit(&ring->written, memory_order_relaxed);
     /* acquire: pairs with drain; those bytes are in the file, and may be written over */
     uint64_t used = at - atomic_load_explicit(&ring->read, memory_order_acquire);
@@ -85,7 +85,7 @@ void vs_access_put(struct vs_access *access, int loop, size_t times) {
     ring->told = lost;
     vs_line_end(&ring->line);
     for (size_t i = 0; i < times; i++)
-        put(access, ring);
+        alog_put(access, ring);
 }
 
 uint64_t vs_access_lost(struct vs_access *access) {
@@ -105,7 +105,7 @@ static size_t count_lines(const char *bytes, size_t length) {
 }
 
 /* A file that is full takes a line in part; the next begins on a line of its own. */
-static void write_bytes(struct vs_access *access, const char *bytes, size_t length) {
+static void alog_write_bytes(struct vs_access *access, const char *bytes, size_t length) {
     char last = '\n';
     if (access->is_torn) access->is_torn = write(access->fd, "\n", 1) != 1;
     bool failed = access->is_torn;
@@ -129,14 +129,14 @@ static bool drain(struct vs_access *access, struct ring *ring) {
     size_t from = at % RING_BYTES, length = (size_t)(until - at), first = RING_BYTES - from;
     if (length == 0) return false;
     if (first > length) first = length;
-    write_bytes(access, ring->bytes + from, first);
-    if (length > first) write_bytes(access, ring->bytes, length - first);
+    alog_write_bytes(access, ring->bytes + from, first);
+    if (length > first) alog_write_bytes(access, ring->bytes, length - first);
     /* release: pairs with put; the bytes were read */
     atomic_store_explicit(&ring->read, until, memory_order_release);
     return true;
 }
 
-static void reopen(struct vs_access *access) {
+static void alog_reopen(struct vs_access *access) {
     struct vesta_error err;
     int fd;
     if (vs_log_open_file("access log", access->path, &fd, &err) != VESTA_OK) {
@@ -150,7 +150,7 @@ static void reopen(struct vs_access *access) {
     vs_log(VS_LOG_INFO, "the access log was reopened", NULL);
 }
 
-static void tell_lost(struct vs_access *access) {
+static void alog_tell_lost(struct vs_access *access) {
     uint64_t lost = vs_access_lost(access);
     int64_t now_us = vs_monotonic_us();
     if (lost == access->told || (access->told_us && now_us - access->told_us < TELL_US)) return;
@@ -168,7 +168,7 @@ static bool drain_all(struct vs_access *access) {
     return any;
 }
 
-static void rest(struct vs_access *access) {
+static void alog_rest(struct vs_access *access) {
     int64_t until_us = vs_monotonic_us() + REST_MS * 1000;
     struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     pthread_mutex_lock(&access->lock);
@@ -177,22 +177,22 @@ static void rest(struct vs_access *access) {
     pthread_mutex_unlock(&access->lock);
 }
 
-static bool is_ending(struct vs_access *access) {
+static bool alog_is_ending(struct vs_access *access) {
     pthread_mutex_lock(&access->lock);
     bool ending = access->ending;
     pthread_mutex_unlock(&access->lock);
     return ending;
 }
 
-static void *write_all(void *self) {
+static void *alog_write_all(void *self) {
     struct vs_access *access = self;
     bool ending = false, any = true;
     while (!ending || any) {
-        ending = is_ending(access); /* first: what was put before it is written */
+        ending = alog_is_ending(access); /* first: what was put before it is written */
         any = drain_all(access);
-        tell_lost(access);
-        if (atomic_exchange(&access->reopens, false)) reopen(access);
-        if (!any) rest(access);
+        alog_tell_lost(access);
+        if (atomic_exchange(&access->reopens, false)) alog_reopen(access);
+        if (!any) alog_rest(access);
     }
     pthread_mutex_lock(&access->lock);
     access->is_over = true;
@@ -217,10 +217,10 @@ static void let(struct vs_access *access) {
     free(access);
 }
 
-static int begin(struct vs_access *access, struct vesta_error *err) {
+static int alog_begin(struct vs_access *access, struct vesta_error *err) {
     int rc = vs_log_open_file("access log", access->path, &access->fd, err);
     if (rc != VESTA_OK) return rc;
-    rc = vs_thread_start(&access->thread, write_all, access);
+    rc = vs_thread_start(&access->thread, alog_write_all, access);
     return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start the access log's thread: %s", strerror(rc));
 }
 
@@ -236,7 +236,7 @@ int vs_access_open(const char *path, enum vs_log_format format, int loops, struc
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&access->event, &monotonic);
-    int rc = begin(access, err);
+    int rc = alog_begin(access, err);
     if (rc != VESTA_OK) return let(access), rc;
     *out = access;
     return VESTA_OK;

@@ -14,18 +14,18 @@ static const char *const level_names[] = {"debug", "info", "warn", "error"};
 static const char *const journal_prefixes[] = {"<7>", "<6>", "<4>", "<3>"}; /* sd-daemon(3) */
 static const char *const format_names[] = {"logfmt", "json"};
 
-static int named(const char *word, const char *const *names, int count) {
+static int line_named(const char *word, const char *const *names, int count) {
     for (int i = 0; i < count; i++)
         if (strcmp(word, names[i]) == 0) return i;
     return -1;
 }
 
 int vs_log_level_named(const char *word) {
-    return named(word, level_names, 4);
+    return line_named(word, level_names, 4);
 }
 
 int vs_log_format_named(const char *word) {
-    return named(word, format_names, 2);
+    return line_named(word, format_names, 2);
 }
 
 const char *vs_digits(char *buf, int64_t number) {
@@ -36,7 +36,7 @@ const char *vs_digits(char *buf, int64_t number) {
 /* ------------------------------------------------------------------ characters */
 
 /* The length of the character at `at`, 0 if the bytes there are no UTF-8: overlong, a surrogate, beyond 10FFFF, cut. */
-static int decode(const unsigned char *at, uint32_t *point) {
+static int line_decode(const unsigned char *at, uint32_t *point) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     int length = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
     if (length <= 1) return *point = *at, length;
@@ -68,7 +68,7 @@ static size_t escape(char *out, uint32_t point) {
 static size_t put_character(char *out, const char **text) {
     uint32_t point;
     const unsigned char *at = (const unsigned char *)*text;
-    int length = decode(at, &point);
+    int length = line_decode(at, &point);
     *text += length ? length : 1;
     if (length == 0) return escape(out, 0xfffd);
     if (must_escape(point)) return escape(out, point);
@@ -86,7 +86,7 @@ static bool is_bare(const char *value) {
     return *value != '\0';
 }
 
-static void put(struct vs_line *line, const char *text) {
+static void line_put(struct vs_line *line, const char *text) {
     size_t length = strlen(text);
     memcpy(line->text + line->used, text, length);
     line->used += length;
@@ -98,14 +98,14 @@ static size_t room(const struct vs_line *line) {
 
 static void put_value(struct vs_line *line, const char *value) {
     if (line->format == VS_LOG_LOGFMT && is_bare(value) && strlen(value) <= room(line)) {
-        put(line, value);
+        line_put(line, value);
         return;
     }
-    put(line, "\"");
+    line_put(line, "\"");
     while (*value && room(line) > ESCAPE_BYTES)
         line->used += put_character(line->text + line->used, &value);
     line->full = *value != '\0';
-    put(line, line->full ? "...\"" : "\"");
+    line_put(line, line->full ? "...\"" : "\"");
 }
 
 static void put_name(struct vs_line *line, const char *name) {
@@ -142,23 +142,23 @@ const char *vs_line_iso(char buf[VESTA_ISO_MAX], int64_t unix_ms) {
     return buf;
 }
 
-static void begin(struct vs_line *line, enum vs_log_format format) {
+static void line_begin(struct vs_line *line, enum vs_log_format format) {
     line->format = format;
     line->used = 0;
     line->begun = line->full = false;
 }
 
 void vs_line_begin_with(struct vs_line *line, enum vs_log_format format, const char *ts) {
-    begin(line, format);
+    line_begin(line, format);
     vs_line_text(line, "ts", ts);
 }
 
 void vs_line_begin(struct vs_line *line, enum vs_log_format format, int64_t unix_ms, enum vs_log_level level,
                    const char *sentence) {
     char buf[VESTA_ISO_MAX];
-    begin(line, format);
+    line_begin(line, format);
     if (unix_ms < 0)
-        put(line, journal_prefixes[level]);
+        line_put(line, journal_prefixes[level]);
     else
         vs_line_text(line, "ts", vs_line_iso(buf, unix_ms));
     vs_line_text(line, "level", level_names[level]);
@@ -168,7 +168,7 @@ void vs_line_begin(struct vs_line *line, enum vs_log_format format, int64_t unix
 void vs_line_end(struct vs_line *line) {
     if (line->full) {
         put_name(line, "cut");
-        put(line, "true");
+        line_put(line, "true");
     }
-    put(line, line->format == VS_LOG_JSON ? "}\n" : "\n");
+    line_put(line, line->format == VS_LOG_JSON ? "}\n" : "\n");
 }

@@ -40,7 +40,7 @@ static void begin_line(enum vs_log_level level, const char *sentence) {
 }
 
 /* Frees the place of an event, telling how often it came again. */
-static void tell(struct repeat *event) {
+static void log_tell(struct repeat *event) {
     if (event->count) {
         begin_line(event->level, event->sentence);
         if (*event->namespace_) vs_line_text(&self.line, "namespace", event->namespace_);
@@ -53,7 +53,7 @@ static void tell(struct repeat *event) {
 
 static void tell_older(int64_t than_us) {
     for (int i = 0; i < REPEATS_MAX; i++)
-        if (self.repeats[i].from_us && self.repeats[i].from_us <= than_us) tell(&self.repeats[i]);
+        if (self.repeats[i].from_us && self.repeats[i].from_us <= than_us) log_tell(&self.repeats[i]);
 }
 
 /* The place of that event, else a free one, else the oldest, freed. */
@@ -63,7 +63,7 @@ static struct repeat *find_place(uint64_t whole) {
         if (event->from_us && event->whole == whole) return event;
         if (event->from_us < oldest->from_us) oldest = event;
     }
-    tell(oldest);
+    log_tell(oldest);
     return oldest;
 }
 
@@ -86,7 +86,7 @@ static uint64_t hash_more(uint64_t hash, const char *text) { /* FNV-1a, with the
     return hash;
 }
 
-static bool is_number(const char *text) {
+static bool log_is_number(const char *text) {
     return *text && text[strspn(text, "0123456789.-")] == '\0';
 }
 
@@ -109,12 +109,12 @@ static void recognize(struct repeat *event, const char *sentence, va_list args) 
     va_end(again);
     event->family = event->whole = hash_more(hash_more(UINT64_C(14695981039346656037), sentence), event->namespace_);
     while ((name = va_arg(args, const char *)))
-        if ((value = va_arg(args, const char *)) && !is_number(value))
+        if ((value = va_arg(args, const char *)) && !log_is_number(value))
             event->whole = hash_more(hash_more(event->whole, name), value);
 }
 
 /* Whether the event is to be told now; *repeated is how often it came since it was told last. */
-static bool is_due(const struct repeat *new_, const char *sentence, uint64_t *repeated) {
+static bool log_is_due(const struct repeat *new_, const char *sentence, uint64_t *repeated) {
     int64_t now_us = the_clock()->boot_us(the_clock()->self);
     bool watched;
     bool many = count_family(new_->family, new_->whole, &watched) >= TEXTS_MAX && !watched;
@@ -135,7 +135,7 @@ static bool is_due(const struct repeat *new_, const char *sentence, uint64_t *re
 
 /* ------------------------------------------------------------------ events */
 
-static void put_all(va_list args) {
+static void log_put_all(va_list args) {
     const char *name, *value;
     while ((name = va_arg(args, const char *)))
         if ((value = va_arg(args, const char *))) vs_line_text(&self.line, name, value);
@@ -149,9 +149,9 @@ void vs_log(enum vs_log_level level, const char *sentence, ...) {
     va_copy(again, args);
     recognize(&event, sentence, again);
     vs_writer_lock();
-    if (level >= self.opts.level && is_due(&event, sentence, &repeated)) {
+    if (level >= self.opts.level && log_is_due(&event, sentence, &repeated)) {
         begin_line(level, sentence);
-        put_all(args);
+        log_put_all(args);
         if (repeated) vs_line_count(&self.line, "repeated", repeated);
         vs_writer_put(&self.line);
     }

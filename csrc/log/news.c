@@ -16,7 +16,7 @@ static bool alike(const char *a, const char *b) {
 }
 
 /* The place for a sentence: that of one alike, else a free one, else that of the oldest. */
-static int place_of(const struct vs_news *news, const char *sentence) {
+static int news_place_of(const struct vs_news *news, const char *sentence) {
     int oldest = 0;
     for (int i = 0; i < news->count; i++) {
         if (alike(news->told[i].text, sentence)) return i;
@@ -26,7 +26,7 @@ static int place_of(const struct vs_news *news, const char *sentence) {
 }
 
 bool vs_news_take(struct vs_news *news, const char *sentence, int64_t now_us) {
-    int place = place_of(news, sentence);
+    int place = news_place_of(news, sentence);
     bool taken = place < news->count;
     if (taken && place == news->last && strcmp(news->told[place].text, sentence) == 0) return false;
     if (taken && now_us - news->told[place].told_us < VS_NEWS_US) return false; /* told lately, or too many were */

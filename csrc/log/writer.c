@@ -26,10 +26,10 @@ _Static_assert(VS_LOG_LINE_MAX <= 4096, "PIPE_BUF: a pipe takes a line whole or 
 
 struct half {
     size_t used;
-    char lines[HALF_BYTES]; /* each behind a struct entry */
+    char lines[HALF_BYTES]; /* each behind a struct writer_entry */
 };
 
-struct entry {
+struct writer_entry {
     size_t length;
     uint64_t lost; /* lines, which this one tells of */
 };
@@ -141,7 +141,7 @@ static bool reads_journal(const struct stat *st) {
 }
 
 /* Under the lock.  Returns what is to be closed without it, -1: nothing. */
-static int take(int fd) {
+static int writer_take(int fd) {
     struct stat st = {0};
     int old = self.to.fd == STDERR_FILENO ? -1 : self.to.fd;
     (void)fstat(fd, &st); /* of a closed stderr: then nothing is true of it */
@@ -152,11 +152,11 @@ static int take(int fd) {
     return old;
 }
 
-static void let_go(int fd) {
+static void writer_let_go(int fd) {
     if (fd >= 0) close(fd);
 }
 
-static bool write_bytes(const char *text, size_t length) {
+static bool writer_write_bytes(const char *text, size_t length) {
     ssize_t done = self.to.is_socket ? send(self.to.fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL)
                                      : write(self.to.fd, text, length);
     if (done > 0) self.to.is_torn = (size_t)done < length;
@@ -164,13 +164,13 @@ static bool write_bytes(const char *text, size_t length) {
 }
 
 static bool write_line(const char *text, size_t length) {
-    if (self.to.is_torn) write_bytes("\n", 1);
-    return !self.to.is_torn && write_bytes(text, length);
+    if (self.to.is_torn) writer_write_bytes("\n", 1);
+    return !self.to.is_torn && writer_write_bytes(text, length);
 }
 
 /* ------------------------------------------------------------------ handing over */
 
-static bool append(const struct entry *entry, const char *text) {
+static bool writer_append(const struct writer_entry *entry, const char *text) {
     struct half *half = self.filled;
     if (HALF_BYTES - half->used < sizeof *entry + entry->length) return false;
     memcpy(half->lines + half->used, entry, sizeof *entry);
@@ -183,8 +183,8 @@ static bool append(const struct entry *entry, const char *text) {
 void vs_writer_put(struct vs_line *line) {
     if (self.lost) vs_line_count(line, "lost", self.lost);
     vs_line_end(line);
-    const struct entry entry = {line->used, self.lost};
-    if (self.has_thread ? append(&entry, line->text) : write_line(line->text, line->used))
+    const struct writer_entry entry = {line->used, self.lost};
+    if (self.has_thread ? writer_append(&entry, line->text) : write_line(line->text, line->used))
         self.lost = 0;
     else
         self.lost++;
@@ -195,7 +195,7 @@ void vs_writer_put(struct vs_line *line) {
 /* How many lines were lost. */
 static uint64_t write_half(const struct half *half) {
     uint64_t lost = 0;
-    struct entry entry;
+    struct writer_entry entry;
     for (size_t at = 0; at < half->used; at += sizeof entry + entry.length) {
         memcpy(&entry, half->lines + at, sizeof entry);
         if (!write_line(half->lines + at + sizeof entry, entry.length)) lost += 1 + entry.lost;
@@ -214,7 +214,7 @@ static void write_filled(void) {
 }
 
 /* Without the lock. */
-static void reopen(void) {
+static void writer_reopen(void) {
     struct vesta_error err;
     int fd;
     if (*self.path && vs_log_open_file("log file", self.path, &fd, &err) != VESTA_OK) {
@@ -223,9 +223,9 @@ static void reopen(void) {
     }
     if (*self.path) {
         vs_writer_lock();
-        int old = take(fd);
+        int old = writer_take(fd);
         vs_writer_unlock();
-        let_go(old);
+        writer_let_go(old);
     }
     vs_log(VS_LOG_INFO, "the log was reopened", NULL);
 }
@@ -233,11 +233,11 @@ static void reopen(void) {
 static void reopen_as_asked(void) {
     self.reopens = false;
     vs_writer_unlock();
-    reopen();
+    writer_reopen();
     vs_writer_lock();
 }
 
-static void *write_all(void *unused) {
+static void *writer_write_all(void *unused) {
     vs_writer_lock();
     while (self.filled->used || self.reopens || !self.ending) {
         if (self.filled->used)
@@ -268,9 +268,9 @@ int vs_writer_open(const char *path, struct vesta_error *err) {
     vs_writer_lock();
     assert(!self.has_thread); /* which writes there */
     memcpy(self.path, path ? path : "", length + 1);
-    int old = take(fd);
+    int old = writer_take(fd);
     vs_writer_unlock();
-    let_go(old);
+    writer_let_go(old);
     return VESTA_OK;
 }
 
@@ -280,7 +280,7 @@ void vs_log_reopen(void) {
     self.reopens = leaves;
     pthread_cond_signal(&self.event);
     vs_writer_unlock();
-    if (!leaves) reopen();
+    if (!leaves) writer_reopen();
 }
 
 int vs_log_begin(struct vesta_error *err) {
@@ -290,7 +290,7 @@ int vs_log_begin(struct vesta_error *err) {
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&self.event, &monotonic);
     self.ending = self.is_over = false;
-    int rc = vs_thread_start(&self.thread, write_all, NULL);
+    int rc = vs_thread_start(&self.thread, writer_write_all, NULL);
     if (rc != 0) return vs_fail(err, VESTA_EIO, "cannot start the log's thread: %s", strerror(rc));
     vs_writer_lock();
     self.has_thread = true;
@@ -299,7 +299,7 @@ int vs_log_begin(struct vesta_error *err) {
 }
 
 /* False: the thread hangs. */
-static bool end_thread(int64_t wait_ms) {
+static bool writer_end_thread(int64_t wait_ms) {
     int64_t until_us = vs_monotonic_us() + wait_ms * 1000;
     struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     self.ending = true;
@@ -312,12 +312,12 @@ static bool end_thread(int64_t wait_ms) {
 void vs_writer_end(int64_t wait_ms) {
     int old = -1;
     vs_writer_lock();
-    bool had_thread = self.has_thread, is_over = !had_thread || end_thread(wait_ms);
+    bool had_thread = self.has_thread, is_over = !had_thread || writer_end_thread(wait_ms);
     if (is_over) {
         *self.path = '\0';
-        old = take(STDERR_FILENO);
+        old = writer_take(STDERR_FILENO);
     }
     vs_writer_unlock();
-    let_go(old);
+    writer_let_go(old);
     if (had_thread) (is_over ? pthread_join(self.thread, NULL) : pthread_detach(self.thread));
 }

@@ -44,7 +44,7 @@ bool vs_form_fits(const struct vs_form *form, uint64_t number) {
 
 /* ------------------------------------------------------------------ check digits, over what stands before them */
 
-static int digit_of(char c) {
+static int form_digit_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : -1;
 }
 
@@ -52,7 +52,7 @@ static char luhn(const char *text, size_t length) {
     int sum = 0;
     bool doubled = true; /* the digit beside the check digit is */
     for (size_t i = length; i-- > 0;) {
-        int digit = digit_of(text[i]);
+        int digit = form_digit_of(text[i]);
         if (digit < 0) continue;
         if (doubled) digit = digit * 2 > 9 ? digit * 2 - 9 : digit * 2;
         doubled = !doubled;
@@ -64,7 +64,7 @@ static char luhn(const char *text, size_t length) {
 static char mod11(const char *text, size_t length) {
     int rest = 0;
     for (size_t i = 0; i < length; i++)
-        if (digit_of(text[i]) >= 0) rest = (rest + digit_of(text[i])) * 2 % 11;
+        if (form_digit_of(text[i]) >= 0) rest = (rest + form_digit_of(text[i])) * 2 % 11;
     int check = (12 - rest) % 11;
     return check == 10 ? 'X' : (char)('0' + check);
 }
@@ -74,8 +74,8 @@ static int mod97(const char *text, size_t length) {
     int rest = 0;
     for (size_t i = 0; i < length; i++) {
         char c = text[i] | ' ';
-        if (digit_of(text[i]) >= 0)
-            rest = (rest * 10 + digit_of(text[i])) % 97;
+        if (form_digit_of(text[i]) >= 0)
+            rest = (rest * 10 + form_digit_of(text[i])) % 97;
         else if (c >= 'a' && c <= 'z')
             rest = (rest * 100 + 10 + c - 'a') % 97;
     }
@@ -84,7 +84,7 @@ static int mod97(const char *text, size_t length) {
 
 /* ------------------------------------------------------------------ writing */
 
-static char *put(char *at, uint64_t value, int width) {
+static char *form_put(char *at, uint64_t value, int width) {
     char digits[20];
     int count = 0;
     for (; value > 0 || count < width; value /= 10)
@@ -97,7 +97,7 @@ static char *put(char *at, uint64_t value, int width) {
 /* The check of `length` characters; returns how long it is. */
 static int check_of(enum vs_form_kind kind, const char *text, size_t length, char out[2]) {
     assert(kind == VS_FORM_LUHN || kind == VS_FORM_MOD11 || kind == VS_FORM_MOD97);
-    if (kind == VS_FORM_MOD97) return (int)(put(out, (uint64_t)mod97(text, length), 2) - out);
+    if (kind == VS_FORM_MOD97) return (int)(form_put(out, (uint64_t)mod97(text, length), 2) - out);
     *out = kind == VS_FORM_LUHN ? luhn(text, length) : mod11(text, length);
     return 1;
 }
@@ -148,12 +148,12 @@ int vs_form_write(const struct vs_form *form, uint64_t number, char *buf, struct
         case VS_FORM_LITERAL:
             at = (char *)memcpy(at, form->literals + part->at, (size_t)part->length) + part->length;
             break;
-        case VS_FORM_YEAR: at = put(at, (uint64_t)date.year, 4); break;
-        case VS_FORM_YEAR_OF_CENTURY: at = put(at, (uint64_t)date.year % 100, 2); break;
-        case VS_FORM_MONTH: at = put(at, (uint64_t)date.month, 2); break;
-        case VS_FORM_DAY: at = put(at, (uint64_t)date.day, 2); break;
-        case VS_FORM_DAY_OF_YEAR: at = put(at, (uint64_t)date.day_of_year, 3); break;
-        case VS_FORM_NUMBER: at = put(at, count, part->length); break;
+        case VS_FORM_YEAR: at = form_put(at, (uint64_t)date.year, 4); break;
+        case VS_FORM_YEAR_OF_CENTURY: at = form_put(at, (uint64_t)date.year % 100, 2); break;
+        case VS_FORM_MONTH: at = form_put(at, (uint64_t)date.month, 2); break;
+        case VS_FORM_DAY: at = form_put(at, (uint64_t)date.day, 2); break;
+        case VS_FORM_DAY_OF_YEAR: at = form_put(at, (uint64_t)date.day_of_year, 3); break;
+        case VS_FORM_NUMBER: at = form_put(at, count, part->length); break;
         default: at += check_of(part->kind, buf, (size_t)(at - buf), at);
         }
     }
@@ -164,7 +164,7 @@ int vs_form_write(const struct vs_form *form, uint64_t number, char *buf, struct
 
 /* ------------------------------------------------------------------ reading */
 
-struct reading {
+struct form_reading {
     const struct vs_form *form;
     const char *text, *at;
     size_t left;
@@ -173,19 +173,19 @@ struct reading {
     struct vesta_error *err;
 };
 
-static int bad(const struct reading *r, const char *what) {
+static int form_bad(const struct form_reading *r, const char *what) {
     size_t length = strnlen(r->text, VS_FORM_TEXT_MAX + 1);
     return vs_fail(r->err, VESTA_EID, "'%s' is no number of this form: column %d: %s", VS_QUOTE(r->text, length),
                    (int)(r->at - r->text) + 1, what);
 }
 
 /* Digits of a fixed length, or where that is 0 all but what the parts behind need. */
-static int take_digits(struct reading *r, int length, uint64_t *out) {
+static int take_digits(struct form_reading *r, int length, uint64_t *out) {
     uint64_t value = 0;
     for (int i = 0; i < length; i++) {
-        int digit = r->left > 0 ? digit_of(*r->at) : -1;
-        if (digit < 0) return bad(r, r->left > 0 ? "here a digit is wanted" : "the text ends too early");
-        if (value > (COUNT_END - 1 - (uint64_t)digit) / 10) return bad(r, "the number is too large");
+        int digit = r->left > 0 ? form_digit_of(*r->at) : -1;
+        if (digit < 0) return form_bad(r, r->left > 0 ? "here a digit is wanted" : "the text ends too early");
+        if (value > (COUNT_END - 1 - (uint64_t)digit) / 10) return form_bad(r, "the number is too large");
         value = value * 10 + (uint64_t)digit;
         r->at++, r->left--;
     }
@@ -193,46 +193,46 @@ static int take_digits(struct reading *r, int length, uint64_t *out) {
     return VESTA_OK;
 }
 
-static int take_small(struct reading *r, int length, int *out) {
+static int take_small(struct form_reading *r, int length, int *out) {
     uint64_t value = 0;
     int rc = take_digits(r, length, &value);
     *out = (int)value;
     return rc;
 }
 
-static int take_number(struct reading *r, const struct vs_form_part *part) {
+static int form_take_number(struct form_reading *r, const struct vs_form_part *part) {
     int rest = 0, length = part->length;
     for (const struct vs_form_part *p = part + 1; p < r->form->part + r->form->part_count; p++)
         rest += p->length;
     if (length == 0) {
-        if (r->left <= (size_t)rest) return bad(r, "the text ends too early");
+        if (r->left <= (size_t)rest) return form_bad(r, "the text ends too early");
         length = (int)r->left - rest;
-        if (*r->at == '0') return bad(r, "this form's numbers have no leading zeros");
+        if (*r->at == '0') return form_bad(r, "this form's numbers have no leading zeros");
     }
     return take_digits(r, length, &r->count);
 }
 
-static int take_literal(struct reading *r, const struct vs_form_part *part) {
+static int take_literal(struct form_reading *r, const struct vs_form_part *part) {
     for (int i = 0; i < part->length; i++, r->at++, r->left--) {
         char what[] = "here the form has '?'";
         what[sizeof what - 3] = r->form->literals[part->at + i];
-        if (r->left == 0) return bad(r, "the text ends too early");
-        if (*r->at != r->form->literals[part->at + i]) return bad(r, what);
+        if (r->left == 0) return form_bad(r, "the text ends too early");
+        if (*r->at != r->form->literals[part->at + i]) return form_bad(r, what);
     }
     return VESTA_OK;
 }
 
-static int take_check(struct reading *r, enum vs_form_kind kind) {
+static int take_check(struct form_reading *r, enum vs_form_kind kind) {
     char want[2];
     int length = check_of(kind, r->text, (size_t)(r->at - r->text), want);
     for (int i = 0; i < length; i++, r->at++, r->left--) {
-        if (r->left == 0) return bad(r, "the text ends too early");
-        if (*r->at != want[i]) return bad(r, "the check digit is wrong: it or something before it was mistyped");
+        if (r->left == 0) return form_bad(r, "the text ends too early");
+        if (*r->at != want[i]) return form_bad(r, "the check digit is wrong: it or something before it was mistyped");
     }
     return VESTA_OK;
 }
 
-static int take_part(struct reading *r, const struct vs_form_part *part) {
+static int take_part(struct form_reading *r, const struct vs_form_part *part) {
     switch (part->kind) {
     case VS_FORM_LITERAL: return take_literal(r, part);
     case VS_FORM_YEAR: return take_small(r, 4, &r->year);
@@ -244,13 +244,13 @@ static int take_part(struct reading *r, const struct vs_form_part *part) {
     case VS_FORM_MONTH: return take_small(r, 2, &r->month);
     case VS_FORM_DAY: return take_small(r, 2, &r->day);
     case VS_FORM_DAY_OF_YEAR: return take_small(r, 3, &r->day_of_year);
-    case VS_FORM_NUMBER: return take_number(r, part);
+    case VS_FORM_NUMBER: return form_take_number(r, part);
     default: return take_check(r, part->kind);
     }
 }
 
 /* The day of what was read.  False: there is no such day. */
-static bool day_of(const struct reading *r, int64_t *day) {
+static bool form_day_of(const struct form_reading *r, int64_t *day) {
     bool is_day = has_year(r->form, r->year) && vs_day_of(r->year, r->month, r->day, day);
     if (!is_day || r->day_of_year < 0) return is_day;
     *day += r->day_of_year - 1; /* from the year's first */
@@ -258,19 +258,20 @@ static bool day_of(const struct reading *r, int64_t *day) {
 }
 
 int vs_form_read(const struct vs_form *form, const char *text, uint64_t *number, struct vesta_error *err) {
-    struct reading r = {.form = form, .text = text, .at = text, .month = 1, .day = 1, .day_of_year = -1, .err = err};
+    struct form_reading r = {
+        .form = form, .text = text, .at = text, .month = 1, .day = 1, .day_of_year = -1, .err = err};
     int64_t day = 0;
     r.left = strnlen(text, VS_FORM_TEXT_MAX);
-    if (r.left >= VS_FORM_TEXT_MAX) return bad(&r, "it is longer than 64 characters");
+    if (r.left >= VS_FORM_TEXT_MAX) return form_bad(&r, "it is longer than 64 characters");
     for (int i = 0; i < form->part_count; i++) {
         int rc = take_part(&r, &form->part[i]);
         if (rc != VESTA_OK) return rc;
     }
-    if (r.left > 0) return bad(&r, "here the form ends");
+    if (r.left > 0) return form_bad(&r, "here the form ends");
     r.at = text;
-    if (form->period != VS_FORM_NEVER && !day_of(&r, &day)) return bad(&r, "there is no such day");
-    if (r.count == 0) return bad(&r, "a counter's numbers begin with 1");
-    if (form->period != VS_FORM_NEVER && r.count > COUNT_MASK) return bad(&r, "the number is too large");
+    if (form->period != VS_FORM_NEVER && !form_day_of(&r, &day)) return form_bad(&r, "there is no such day");
+    if (r.count == 0) return form_bad(&r, "a counter's numbers begin with 1");
+    if (form->period != VS_FORM_NEVER && r.count > COUNT_MASK) return form_bad(&r, "the number is too large");
     *number = form->period == VS_FORM_NEVER ? r.count : (uint64_t)day << VS_FORM_DAY_BITS | r.count;
     return VESTA_OK;
 }

@@ -10,7 +10,7 @@
 #define NUMBER_DIGITS_MAX 19 /* of one that is as long as it needs to be */
 
 /* A form on its way in. */
-struct draft {
+struct form_draft {
     struct vs_form form;
     const char *text, *at; /* the whole, and what is looked at */
     size_t literals;       /* characters */
@@ -18,7 +18,7 @@ struct draft {
     struct vesta_error *err;
 };
 
-static int bad(const struct draft *d, const char *why) {
+static int parse_bad(const struct form_draft *d, const char *why) {
     size_t length = strnlen(d->text, VS_FORM_MAX);
     return vs_fail(d->err, VESTA_EOPTION, "bad form '%s': column %d: %s", VS_QUOTE(d->text, length),
                    (int)(d->at - d->text) + 1, why);
@@ -26,20 +26,20 @@ static int bad(const struct draft *d, const char *why) {
 
 /* ------------------------------------------------------------------ parts */
 
-static int add(struct draft *d, enum vs_form_kind kind, int length) {
-    if (d->form.part_count == VS_FORM_PARTS_MAX) return bad(d, "a form has 16 parts at most");
-    if (kind != VS_FORM_LITERAL && d->seen[kind]) return bad(d, "this stands there twice");
+static int parse_add(struct form_draft *d, enum vs_form_kind kind, int length) {
+    if (d->form.part_count == VS_FORM_PARTS_MAX) return parse_bad(d, "a form has 16 parts at most");
+    if (kind != VS_FORM_LITERAL && d->seen[kind]) return parse_bad(d, "this stands there twice");
     d->seen[kind] = true;
     d->form.part[d->form.part_count++] = (struct vs_form_part){.kind = kind, .at = (int)d->literals, .length = length};
     return VESTA_OK;
 }
 
-static int add_literal(struct draft *d, char c) {
+static int add_literal(struct form_draft *d, char c) {
     struct vs_form *form = &d->form;
-    if (c < ' ' || c > '~') return bad(d, "here is no character of printable ASCII");
-    if (d->literals + 1 >= sizeof form->literals) return bad(d, "its numbers would have more than 64 characters");
+    if (c < ' ' || c > '~') return parse_bad(d, "here is no character of printable ASCII");
+    if (d->literals + 1 >= sizeof form->literals) return parse_bad(d, "its numbers would have more than 64 characters");
     bool goes_on = form->part_count > 0 && form->part[form->part_count - 1].kind == VS_FORM_LITERAL;
-    int rc = goes_on ? VESTA_OK : add(d, VS_FORM_LITERAL, 0);
+    int rc = goes_on ? VESTA_OK : parse_add(d, VS_FORM_LITERAL, 0);
     if (rc != VESTA_OK) return rc;
     form->literals[d->literals++] = c;
     form->part[form->part_count - 1].length++;
@@ -48,37 +48,37 @@ static int add_literal(struct draft *d, char c) {
 
 /* ------------------------------------------------------------------ {day:%Y%m%d} */
 
-static int add_directive(struct draft *d, char c) {
+static int add_directive(struct form_draft *d, char c) {
     switch (c) {
-    case 'Y': return add(d, VS_FORM_YEAR, 4);
-    case 'y': return add(d, VS_FORM_YEAR_OF_CENTURY, 2);
-    case 'm': return add(d, VS_FORM_MONTH, 2);
-    case 'd': return add(d, VS_FORM_DAY, 2);
-    case 'j': return add(d, VS_FORM_DAY_OF_YEAR, 3);
-    default: return bad(d, "here %Y, %y, %m, %d or %j is wanted");
+    case 'Y': return parse_add(d, VS_FORM_YEAR, 4);
+    case 'y': return parse_add(d, VS_FORM_YEAR_OF_CENTURY, 2);
+    case 'm': return parse_add(d, VS_FORM_MONTH, 2);
+    case 'd': return parse_add(d, VS_FORM_DAY, 2);
+    case 'j': return parse_add(d, VS_FORM_DAY_OF_YEAR, 3);
+    default: return parse_bad(d, "here %Y, %y, %m, %d or %j is wanted");
     }
 }
 
 /* A number must say when its counter started anew, or two of them would look alike; and it cannot say more. */
-static int check_date(const struct draft *d) {
+static int check_date(const struct form_draft *d) {
     const bool *seen = d->seen;
     bool has_day = (seen[VS_FORM_MONTH] && seen[VS_FORM_DAY]) || seen[VS_FORM_DAY_OF_YEAR];
     bool has_less = seen[VS_FORM_DAY] || seen[VS_FORM_DAY_OF_YEAR];
     if (seen[VS_FORM_YEAR] + seen[VS_FORM_YEAR_OF_CENTURY] != 1)
-        return bad(d, "the year is missing, as %Y or %y: the numbers of another year would look alike");
+        return parse_bad(d, "the year is missing, as %Y or %y: the numbers of another year would look alike");
     if (seen[VS_FORM_DAY_OF_YEAR] && (seen[VS_FORM_MONTH] || seen[VS_FORM_DAY]))
-        return bad(d, "%j says the whole day: %m and %d cannot stand beside it");
+        return parse_bad(d, "%j says the whole day: %m and %d cannot stand beside it");
     if (d->form.period == VS_FORM_DAILY && !has_day)
-        return bad(d, "the counter starts anew each day, so the day must be there: %m and %d, or %j");
+        return parse_bad(d, "the counter starts anew each day, so the day must be there: %m and %d, or %j");
     if (d->form.period == VS_FORM_MONTHLY && (!seen[VS_FORM_MONTH] || has_less))
-        return bad(d, "the counter starts anew each month, so %m must be there, and neither %d nor %j");
+        return parse_bad(d, "the counter starts anew each month, so %m must be there, and neither %d nor %j");
     if (d->form.period == VS_FORM_YEARLY && (seen[VS_FORM_MONTH] || has_less))
-        return bad(d, "the counter starts anew each year, so neither %m, %d nor %j can be there");
+        return parse_bad(d, "the counter starts anew each year, so neither %m, %d nor %j can be there");
     return VESTA_OK;
 }
 
-static int add_date(struct draft *d, enum vs_form_period period, struct vs_slice format) {
-    if (d->form.period != VS_FORM_NEVER) return bad(d, "there is one {day}, {month} or {year} at most");
+static int add_date(struct form_draft *d, enum vs_form_period period, struct vs_slice format) {
+    if (d->form.period != VS_FORM_NEVER) return parse_bad(d, "there is one {day}, {month} or {year} at most");
     d->form.period = period;
     const char *begin = d->at, *end = format.at + format.length;
     for (d->at = format.at; d->at < end; d->at++) {
@@ -91,23 +91,23 @@ static int add_date(struct draft *d, enum vs_form_period period, struct vs_slice
 
 /* ------------------------------------------------------------------ {number:6}, {luhn} */
 
-static int add_number(struct draft *d, struct vs_slice width) {
+static int add_number(struct form_draft *d, struct vs_slice width) {
     uint64_t digits = 0;
     if (width.at && (vesta_parse(VESTA_DECIMAL, width.at, width.length, &digits) != VESTA_OK || digits < 1 ||
                      digits > VS_FORM_WIDTH_MAX))
-        return bad(d, "a number's width is 1 to 12 digits");
-    return add(d, VS_FORM_NUMBER, (int)digits);
+        return parse_bad(d, "a number's width is 1 to 12 digits");
+    return parse_add(d, VS_FORM_NUMBER, (int)digits);
 }
 
-static int add_check(struct draft *d, enum vs_form_kind kind) {
-    if (!d->seen[VS_FORM_NUMBER]) return bad(d, "a check digit stands behind {number}, which it is to check");
+static int add_check(struct form_draft *d, enum vs_form_kind kind) {
+    if (!d->seen[VS_FORM_NUMBER]) return parse_bad(d, "a check digit stands behind {number}, which it is to check");
     if (d->seen[VS_FORM_LUHN] || d->seen[VS_FORM_MOD11] || d->seen[VS_FORM_MOD97])
-        return bad(d, "there is one check digit at most");
-    return add(d, kind, kind == VS_FORM_MOD97 ? 2 : 1);
+        return parse_bad(d, "there is one check digit at most");
+    return parse_add(d, kind, kind == VS_FORM_MOD97 ? 2 : 1);
 }
 
 /* What stands between braces; `value` is what follows the colon, its `at` NULL where there is none. */
-static int add_field(struct draft *d, struct vs_slice name, struct vs_slice value) {
+static int add_field(struct form_draft *d, struct vs_slice name, struct vs_slice value) {
     static const struct {
         const char *name;
         enum vs_form_period period;
@@ -117,18 +117,19 @@ static int add_field(struct draft *d, struct vs_slice name, struct vs_slice valu
     if (vs_slice_is(name, "number")) return add_number(d, value);
     for (size_t i = 0; i < VS_COUNT(fields); i++) {
         if (!vs_slice_is(name, fields[i].name)) continue;
-        if (!fields[i].period) return value.at ? bad(d, "a check digit has no ':'") : add_check(d, fields[i].check);
-        if (!value.at) return bad(d, "its format is missing, as in {day:%Y%m%d}");
+        if (!fields[i].period)
+            return value.at ? parse_bad(d, "a check digit has no ':'") : add_check(d, fields[i].check);
+        if (!value.at) return parse_bad(d, "its format is missing, as in {day:%Y%m%d}");
         return add_date(d, fields[i].period, value);
     }
-    return bad(d, "in braces stands day:, month:, year:, number, luhn, mod11 or mod97");
+    return parse_bad(d, "in braces stands day:, month:, year:, number, luhn, mod11 or mod97");
 }
 
 /* ------------------------------------------------------------------ the whole */
 
-static int read_braces(struct draft *d) {
+static int read_braces(struct form_draft *d) {
     const char *end = strchr(d->at, '}');
-    if (!end) return bad(d, "the brace that opens here does not close");
+    if (!end) return parse_bad(d, "the brace that opens here does not close");
     struct vs_slice inside = {d->at + 1, (size_t)(end - d->at - 1)}, name = inside, value = {NULL, 0};
     if (vs_slice_split(inside, ':', &name, &value) && value.length == 0) value.at = name.at; /* {day:}: there is one */
     int rc = add_field(d, name, value);
@@ -136,7 +137,7 @@ static int read_braces(struct draft *d) {
     return rc;
 }
 
-static int read_next(struct draft *d) {
+static int read_next(struct form_draft *d) {
     char c = *d->at;
     if ((c == '{' || c == '}') && d->at[1] == c) {
         int rc = add_literal(d, c);
@@ -144,27 +145,27 @@ static int read_next(struct draft *d) {
         return rc;
     }
     if (c == '{') return read_braces(d);
-    if (c == '}') return bad(d, "no brace is open here; }} is a brace in the number");
+    if (c == '}') return parse_bad(d, "no brace is open here; }} is a brace in the number");
     int rc = add_literal(d, c);
     d->at++;
     return rc;
 }
 
-static int check_whole(struct draft *d) {
+static int check_whole(struct form_draft *d) {
     int length = 0;
     for (int i = 0; i < d->form.part_count; i++) {
         const struct vs_form_part *part = &d->form.part[i];
         length += part->kind == VS_FORM_NUMBER && part->length == 0 ? NUMBER_DIGITS_MAX : part->length;
     }
-    if (!d->seen[VS_FORM_NUMBER]) return bad(d, "{number} is missing: all of its texts would look alike");
-    if (length >= VS_FORM_TEXT_MAX) return bad(d, "its numbers would have more than 64 characters");
+    if (!d->seen[VS_FORM_NUMBER]) return parse_bad(d, "{number} is missing: all of its texts would look alike");
+    if (length >= VS_FORM_TEXT_MAX) return parse_bad(d, "its numbers would have more than 64 characters");
     assert(length > 0);
     return VESTA_OK;
 }
 
 int vs_form_parse(const char *text, struct vs_form *out, struct vesta_error *err) {
-    struct draft d = {.text = text, .at = text, .err = err};
-    if (strnlen(text, VS_FORM_MAX) == VS_FORM_MAX) return bad(&d, "a form has 128 characters at most");
+    struct form_draft d = {.text = text, .at = text, .err = err};
+    if (strnlen(text, VS_FORM_MAX) == VS_FORM_MAX) return parse_bad(&d, "a form has 128 characters at most");
     while (*d.at) {
         int rc = read_next(&d);
         if (rc != VESTA_OK) return rc;

@@ -38,17 +38,17 @@ static int64_t floor_div(int64_t a, int64_t b) {
 /* ------------------------------------------------------------------ the rule: CET-1CEST,M3.5.0,M10.5.0/3 */
 
 /* The parts of a rule take themselves off the front of the text.  False: they are not there. */
-static bool take(struct vs_slice *text, char c) {
+static bool zone_take(struct vs_slice *text, char c) {
     if (text->length == 0 || *text->at != c) return false;
     *text = (struct vs_slice){text->at + 1, text->length - 1};
     return true;
 }
 
-static bool take_number(struct vs_slice *text, int max, int *out) {
+static bool zone_take_number(struct vs_slice *text, int max, int *out) {
     int digits = 0, value = 0;
     while (text->length > 0 && *text->at >= '0' && *text->at <= '9' && digits < 4) {
         value = value * 10 + (*text->at - '0');
-        take(text, *text->at);
+        zone_take(text, *text->at);
         digits++;
     }
     if (digits == 0 || value > max) return false;
@@ -57,8 +57,8 @@ static bool take_number(struct vs_slice *text, int max, int *out) {
 }
 
 /* CET, or <-03>: nobody here asks for it. */
-static bool take_name(struct vs_slice *text) {
-    bool quoted = take(text, '<');
+static bool zone_take_name(struct vs_slice *text) {
+    bool quoted = zone_take(text, '<');
     size_t length = 0;
     while (length < text->length) {
         char c = text->at[length] | ' ', any = text->at[length];
@@ -67,46 +67,47 @@ static bool take_name(struct vs_slice *text) {
         length++;
     }
     *text = (struct vs_slice){text->at + length, text->length - length};
-    return length >= 3 && (!quoted || take(text, '>'));
+    return length >= 3 && (!quoted || zone_take(text, '>'));
 }
 
 /* [+-]hh[:mm[:ss]] */
 static bool take_time(struct vs_slice *text, int64_t *out) {
     int hours, minutes = 0, seconds = 0;
-    bool is_negative = take(text, '-');
-    if (!is_negative) take(text, '+');
-    if (!take_number(text, AT_HOURS_MAX, &hours)) return false;
-    if (take(text, ':') && !take_number(text, 59, &minutes)) return false;
-    if (take(text, ':') && !take_number(text, 59, &seconds)) return false;
+    bool is_negative = zone_take(text, '-');
+    if (!is_negative) zone_take(text, '+');
+    if (!zone_take_number(text, AT_HOURS_MAX, &hours)) return false;
+    if (zone_take(text, ':') && !zone_take_number(text, 59, &minutes)) return false;
+    if (zone_take(text, ':') && !zone_take_number(text, 59, &seconds)) return false;
     *out = (is_negative ? -1 : 1) * (hours * INT64_C(3600) + minutes * 60 + seconds);
     return true;
 }
 
 static bool take_when(struct vs_slice *text, struct vs_zone_when *out) {
     *out = (struct vs_zone_when){.kind = '0', .at_s = 7200};
-    if (!take(text, ',')) return false;
-    if (take(text, 'M')) {
+    if (!zone_take(text, ',')) return false;
+    if (zone_take(text, 'M')) {
         out->kind = 'M';
-        if (!take_number(text, 12, &out->month) || !take(text, '.') || !take_number(text, 5, &out->week) ||
-            !take(text, '.') || !take_number(text, 6, &out->weekday) || out->month < 1 || out->week < 1)
+        if (!zone_take_number(text, 12, &out->month) || !zone_take(text, '.') ||
+            !zone_take_number(text, 5, &out->week) || !zone_take(text, '.') ||
+            !zone_take_number(text, 6, &out->weekday) || out->month < 1 || out->week < 1)
             return false;
     } else {
-        if (take(text, 'J')) out->kind = 'J';
-        if (!take_number(text, 365, &out->day) || (out->kind == 'J' && out->day < 1)) return false;
+        if (zone_take(text, 'J')) out->kind = 'J';
+        if (!zone_take_number(text, 365, &out->day) || (out->kind == 'J' && out->day < 1)) return false;
     }
-    return !take(text, '/') || take_time(text, &out->at_s);
+    return !zone_take(text, '/') || take_time(text, &out->at_s);
 }
 
 static bool read_rule(struct vs_slice text, struct vs_zone_rule *out) {
     *out = (struct vs_zone_rule){0};
     if (text.length == 0) return true; /* the last change holds for ever */
     out->is_there = true;
-    if (!take_name(&text) || !take_time(&text, &out->winter_s)) return false;
+    if (!zone_take_name(&text) || !take_time(&text, &out->winter_s)) return false;
     out->winter_s = -out->winter_s; /* POSIX counts to the west */
     out->summer_s = out->winter_s + 3600;
     if (text.length == 0) return true;
     out->has_summer = true;
-    if (!take_name(&text)) return false;
+    if (!zone_take_name(&text)) return false;
     if (text.length > 0 && *text.at != ',') {
         if (!take_time(&text, &out->summer_s)) return false;
         out->summer_s = -out->summer_s;
@@ -185,7 +186,7 @@ static const char *read_body(struct vs_slice rest, struct vs_zone *out) {
     out->kinds = body + 8 * out->change_count;
     out->types = out->kinds + out->change_count;
     struct vs_slice footer = {rest.at + HEADER + length, rest.length - HEADER - length};
-    if (!take(&footer, '\n') || footer.length == 0 || footer.at[footer.length - 1] != '\n')
+    if (!zone_take(&footer, '\n') || footer.length == 0 || footer.at[footer.length - 1] != '\n')
         return "its last line is missing";
     footer.length--;
     if (!read_rule(footer, &out->rule)) return "the rule in its last line cannot be read";

@@ -7,31 +7,31 @@
 static const char CLASS[] = "vesta.choice";
 
 /* Holds the choice while it is pushed: Lua may raise for want of memory, and then collects it. */
-struct box {
+struct choice_box {
     struct vs_lua_object object;
     struct vesta_choice *choice;
 };
 
 static int choice_free(lua_State *L) {
-    struct box *box = vs_lua_self(L, CLASS, sizeof *box);
+    struct choice_box *box = vs_lua_self(L, CLASS, sizeof *box);
     vesta_choice_free(box->choice);
     box->choice = NULL;
     return 0;
 }
 
-static void set_flag(lua_State *L, const char *key, int set) {
+static void choice_set_flag(lua_State *L, const char *key, int set) {
     lua_pushboolean(L, set);
     lua_setfield(L, -2, key);
 }
 
-static void push_record(lua_State *L, const struct vesta_record *r) {
+static void choice_push_record(lua_State *L, const struct vesta_record *r) {
     lua_createtable(L, 0, 9);
     vs_lua_set_integer(L, "worker", (int64_t)r->worker);
     vs_lua_set_integer(L, "epoch", (int64_t)r->epoch);
     vs_lua_set_text(L, "holder", r->holder);
     vs_lua_set_text(L, "identity", r->identity);
-    set_flag(L, "held", r->held);
-    set_flag(L, "expired", r->expired);
+    choice_set_flag(L, "held", r->held);
+    choice_set_flag(L, "expired", r->expired);
     vs_lua_set_integer(L, "until_ms", r->until_ms);
     vs_lua_set_integer(L, "written_ms", r->written_ms);
     vs_lua_set_integer(L, "seen_ms", r->seen_ms);
@@ -40,7 +40,7 @@ static void push_record(lua_State *L, const struct vesta_record *r) {
 static void set_records(lua_State *L, const struct vesta_choice *choice) {
     lua_createtable(L, (int)choice->count, 0);
     for (size_t i = 0; i < choice->count; i++) {
-        push_record(L, &choice->record[i]);
+        choice_push_record(L, &choice->record[i]);
         lua_rawseti(L, -2, (int)i + 1);
     }
     lua_setfield(L, -2, "records");
@@ -64,8 +64,8 @@ static void set_machine(lua_State *L) {
 
 int vs_lua_push_choice(lua_State *L, struct vesta_gen *gen) {
     struct vesta_info info;
-    struct box *box = lua_newuserdata(L, sizeof *box);
-    *box = (struct box){.object = {CLASS}};
+    struct choice_box *box = lua_newuserdata(L, sizeof *box);
+    *box = (struct choice_box){.object = {CLASS}};
     luaL_getmetatable(L, CLASS);
     lua_setmetatable(L, -2);
     if (vesta_get_choice(gen, &box->choice, NULL) != VESTA_OK) return 0;
@@ -76,7 +76,7 @@ int vs_lua_push_choice(lua_State *L, struct vesta_gen *gen) {
     vs_lua_set_text(L, "identity", info.identity);
     vs_lua_set_integer(L, "now_ms", box->choice->store_ms);
     vs_lua_set_integer(L, "attempt", box->choice->attempt);
-    set_flag(L, "is_fixed", box->choice->is_fixed);
+    choice_set_flag(L, "is_fixed", box->choice->is_fixed);
     if (box->choice->was_lost) vs_lua_set_integer(L, "lost", (int64_t)box->choice->lost);
     if (box->choice->is_switch) vs_lua_set_integer(L, "leaving", (int64_t)box->choice->leaving);
     vesta_choice_free(box->choice);

@@ -5,22 +5,22 @@
 
 static const char CLASS[] = "vesta.client";
 
-struct box {
+struct client_box {
     struct vs_lua_object object;
     struct vesta_client *client; /* NULL once closed */
     void *fallback;              /* gen.c's; NULL: none */
     int64_t wait_us_max;         /* 0: never */
 };
 
-static struct box *self(lua_State *L) {
-    return vs_lua_self(L, CLASS, sizeof(struct box));
+static struct client_box *client_self(lua_State *L) {
+    return vs_lua_self(L, CLASS, sizeof(struct client_box));
 }
 
-static int push_closed(lua_State *L) {
+static int client_push_closed(lua_State *L) {
     return vs_lua_push_fail(L, VESTA_ECLOSED, "the client is closed");
 }
 
-static int push_pause(lua_State *L, struct box *box, const struct vesta_pause *pause) {
+static int client_push_pause(lua_State *L, struct client_box *box, const struct vesta_pause *pause) {
     char text[2048];
     vesta_client_pause_text(box->client, pause, text, sizeof text);
     lua_pushnil(L);
@@ -31,48 +31,49 @@ static int push_pause(lua_State *L, struct box *box, const struct vesta_pause *p
 }
 
 /* VESTA_OK and an id, or what to return. */
-static int take(lua_State *L, uint64_t *id) {
-    struct box *box = self(L);
+static int client_take(lua_State *L, uint64_t *id) {
+    struct client_box *box = client_self(L);
     struct vesta_pause pause;
-    if (!box->client) return push_closed(L);
+    if (!box->client) return client_push_closed(L);
     if (vesta_client_next(box->client, id, &pause) == VESTA_OK) return VESTA_OK;
-    return vesta_client_next_wait(box->client, id, box->wait_us_max, &pause) == VESTA_OK ? VESTA_OK
-                                                                                         : push_pause(L, box, &pause);
+    return vesta_client_next_wait(box->client, id, box->wait_us_max, &pause) == VESTA_OK
+               ? VESTA_OK
+               : client_push_pause(L, box, &pause);
 }
 
 static int client_next(lua_State *L) {
     uint64_t id;
-    int rc = take(L, &id);
+    int rc = client_take(L, &id);
     return rc == VESTA_OK ? vs_lua_push_id(L, id) : rc;
 }
 
 static int client_next_int(lua_State *L) {
     uint64_t id = 0;
     if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, id); /* no id is spent on an error */
-    int rc = take(L, &id);
+    int rc = client_take(L, &id);
     return rc == VESTA_OK ? vs_lua_push_native(L, id) : rc;
 }
 
-static int push_batch(lua_State *L, int (*push)(lua_State *L, const uint64_t *ids, size_t n)) {
+static int client_push_batch(lua_State *L, int (*push)(lua_State *L, const uint64_t *ids, size_t n)) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct vesta_pause pause;
-    struct box *box = self(L);
+    struct client_box *box = client_self(L);
     size_t n = vs_lua_count(L);
-    if (!box->client) return push_closed(L);
+    if (!box->client) return client_push_closed(L);
     if (vesta_client_batch_wait(box->client, ids, n, box->wait_us_max, &pause) != VESTA_OK)
-        return push_pause(L, box, &pause);
+        return client_push_pause(L, box, &pause);
     return push(L, ids, n);
 }
 
 static int client_batch(lua_State *L) {
-    return push_batch(L, vs_lua_push_ids);
+    return client_push_batch(L, vs_lua_push_ids);
 }
 
 static int client_batch_int(lua_State *L) {
-    return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : push_batch(L, vs_lua_push_natives);
+    return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : client_push_batch(L, vs_lua_push_natives);
 }
 
-static void push_source(lua_State *L, const struct vesta_client_source *source) {
+static void client_push_source(lua_State *L, const struct vesta_client_source *source) {
     lua_createtable(L, 0, 7);
     vs_lua_set_text(L, "address", source->address);
     lua_pushboolean(L, source->is_up);
@@ -103,28 +104,28 @@ static void set_counts(lua_State *L, const struct vesta_client_info *info) {
 }
 
 static int client_info(lua_State *L) {
-    struct box *box = self(L);
+    struct client_box *box = client_self(L);
     struct vesta_client_info info;
-    if (!box->client) return push_closed(L);
+    if (!box->client) return client_push_closed(L);
     vesta_client_get_info(box->client, &info);
     lua_createtable(L, 0, 13);
     vs_lua_set_text(L, "name", info.name);
     set_counts(L, &info);
     lua_createtable(L, info.server_count, 0);
     for (int i = 0; i < info.server_count; i++) {
-        push_source(L, &info.server[i]);
+        client_push_source(L, &info.server[i]);
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "servers");
     if (!box->fallback) return 1;
-    push_source(L, &info.fallback);
+    client_push_source(L, &info.fallback);
     lua_setfield(L, -2, "fallback");
     return 1;
 }
 
 /* The client first: its thread may be asking the generator. */
 static int client_close(lua_State *L) {
-    struct box *box = self(L);
+    struct client_box *box = client_self(L);
     vesta_client_close(box->client);
     box->client = NULL;
     if (box->fallback) vs_lua_leave_gen(L, box->fallback);
@@ -133,7 +134,7 @@ static int client_close(lua_State *L) {
 }
 
 static int client_text(lua_State *L) {
-    struct box *box = self(L);
+    struct client_box *box = client_self(L);
     struct vesta_client_info info;
     if (!box->client) {
         lua_pushliteral(L, "vesta client (closed)");
@@ -155,34 +156,34 @@ static const struct vs_lua_function METHODS[] = {
 /* ------------------------------------------------------------------ opening */
 
 /* Texts stay on the stack, so that they live until they are copied. */
-static const char *text_option(lua_State *L, const char *key) {
+static const char *client_text_option(lua_State *L, const char *key) {
     lua_getfield(L, 1, key);
     return lua_isnil(L, -1) ? NULL : vs_lua_text(L, -1, key);
 }
 
-static int64_t number_option(lua_State *L, const char *key, int times) {
+static int64_t client_number_option(lua_State *L, const char *key, int times) {
     lua_getfield(L, 1, key);
     int64_t value = (int64_t)(lua_tonumber(L, -1) * times);
     lua_pop(L, 1);
     return value;
 }
 
-static void read_options(lua_State *L, struct vesta_client_opts *opts) {
-    opts->servers = text_option(L, "servers");
-    opts->name = text_option(L, "name");
-    opts->password = text_option(L, "password");
-    opts->user = text_option(L, "user");
-    opts->secret_file = text_option(L, "secret_file");
-    opts->tls_ca = text_option(L, "tls_ca");
-    opts->tls_certificate = text_option(L, "tls_certificate");
-    opts->tls_key = text_option(L, "tls_key");
+static void client_read_options(lua_State *L, struct vesta_client_opts *opts) {
+    opts->servers = client_text_option(L, "servers");
+    opts->name = client_text_option(L, "name");
+    opts->password = client_text_option(L, "password");
+    opts->user = client_text_option(L, "user");
+    opts->secret_file = client_text_option(L, "secret_file");
+    opts->tls_ca = client_text_option(L, "tls_ca");
+    opts->tls_certificate = client_text_option(L, "tls_certificate");
+    opts->tls_key = client_text_option(L, "tls_key");
     lua_getfield(L, 1, "tls_unverified");
     opts->tls_unverified = lua_toboolean(L, -1);
     lua_pop(L, 1);
-    opts->block_min = number_option(L, "block_min", 1);
-    opts->block_max = number_option(L, "block_max", 1);
-    opts->ttl_ms = number_option(L, "ttl_ms", 1);
-    opts->timeout_ms = number_option(L, "timeout_ms", 1);
+    opts->block_min = client_number_option(L, "block_min", 1);
+    opts->block_max = client_number_option(L, "block_max", 1);
+    opts->ttl_ms = client_number_option(L, "ttl_ms", 1);
+    opts->timeout_ms = client_number_option(L, "timeout_ms", 1);
 }
 
 /* core.client(options): lua/vesta/client.lua has checked names, types and bounds. */
@@ -191,9 +192,9 @@ static int core_client(lua_State *L) {
     struct vesta_client_opts opts = VESTA_CLIENT_OPTS_INIT;
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    read_options(L, &opts);
-    struct box *box = lua_newuserdata(L, sizeof *box);
-    *box = (struct box){.object = {CLASS}, .wait_us_max = number_option(L, "wait_ms_max", 1000)};
+    client_read_options(L, &opts);
+    struct client_box *box = lua_newuserdata(L, sizeof *box);
+    *box = (struct client_box){.object = {CLASS}, .wait_us_max = client_number_option(L, "wait_ms_max", 1000)};
     luaL_getmetatable(L, CLASS);
     lua_setmetatable(L, -2); /* before there is anything to close: from here on Lua does */
     lua_getfield(L, 1, "fallback");

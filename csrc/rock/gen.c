@@ -16,7 +16,7 @@ static const char CLASS[] = "vesta.gen";
 #define VERDICTS_MAX 3 /* that a policy may give about one call */
 
 /* lua/vesta/fast.lua reads `begun` through LuaJIT's FFI: it stays the second word. */
-struct box {
+struct gen_box {
     struct vs_lua_object object;
     struct vesta_gen *begun;   /* the same as `gen`, once somebody asked for an id */
     struct vesta_gen *gen;     /* NULL once closed */
@@ -28,21 +28,21 @@ struct box {
     struct vesta_pause pause;  /* the last one that ended a call or went to the policy; no `why`: none yet */
 };
 
-_Static_assert(offsetof(struct box, begun) == sizeof(void *), "the second word");
+_Static_assert(offsetof(struct gen_box, begun) == sizeof(void *), "the second word");
 _Static_assert(sizeof(struct vesta_pause) <= 64, "a pause fits the room that fast.lua sets aside");
 
 /* ------------------------------------------------------------------ help */
 
-static struct box *self(lua_State *L) {
-    return vs_lua_self(L, CLASS, sizeof(struct box));
+static struct gen_box *gen_self(lua_State *L) {
+    return vs_lua_self(L, CLASS, sizeof(struct gen_box));
 }
 
-static int push_closed(lua_State *L) {
+static int gen_push_closed(lua_State *L) {
     return vs_lua_push_fail(L, VESTA_ECLOSED, "the generator is closed");
 }
 
 /* With the policy's message, if it stands second on the stack. */
-static int push_pause(lua_State *L, struct box *box, const struct vesta_pause *pause) {
+static int gen_push_pause(lua_State *L, struct gen_box *box, const struct vesta_pause *pause) {
     char text[512];
     box->pause = *pause;
     vesta_pause_text(box->gen, pause, text, sizeof text);
@@ -57,41 +57,41 @@ static int push_pause(lua_State *L, struct box *box, const struct vesta_pause *p
     return 4;
 }
 
-static int64_t patience_us(const struct box *box, const struct vesta_pause *pause) {
+static int64_t patience_us(const struct gen_box *box, const struct vesta_pause *pause) {
     bool needs_lease = pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE;
     return needs_lease ? box->lease_wait_us_max : box->wait_us_max;
 }
 
-static int64_t now_us(void) {
+static int64_t gen_now_us(void) {
     const struct vesta_clock *clock = vs_clock_system();
     return clock->boot_us(clock->self);
 }
 
 /* How a call waits that found no id. */
-struct waiting {
+struct gen_waiting {
     int64_t us_max;   /* for how long next; -1: no more */
     int64_t until_us; /* a lease is waited for until then, however often a number must be chosen */
     int verdicts;     /* that the policy gave */
 };
 
-static struct waiting begin_waiting(const struct box *box, const struct vesta_pause *pause) {
-    struct waiting w = {.us_max = patience_us(box, pause)};
-    w.until_us = now_us() + w.us_max;
+static struct gen_waiting gen_begin_waiting(const struct gen_box *box, const struct vesta_pause *pause) {
+    struct gen_waiting w = {.us_max = patience_us(box, pause)};
+    w.until_us = gen_now_us() + w.us_max;
     return w;
 }
 
 static char judge_key; /* its address is the registry's key */
 
 /* A worker number is named, and the claim goes on. */
-static int64_t left_us(const struct waiting *w) {
-    int64_t left_us = w->until_us - now_us();
+static int64_t gen_left_us(const struct gen_waiting *w) {
+    int64_t left_us = w->until_us - gen_now_us();
     return left_us > 0 ? left_us : -1;
 }
 
 /* What a call that has waited in vain does next: w->us_max is how long to wait on, or -1: end with this pause, and with
  * the policy's message if it gave one.  Of the stack only the generator is left, and the message.  Nothing is held
  * here: a policy is Lua, it may raise for want of memory, and close the generator. */
-static void ask_judge(lua_State *L, struct box *box, const struct vesta_pause *pause, struct waiting *w) {
+static void ask_judge(lua_State *L, struct gen_box *box, const struct vesta_pause *pause, struct gen_waiting *w) {
     box->pause = *pause;
     lua_settop(L, 1);
     w->us_max = -1;
@@ -107,25 +107,25 @@ static void ask_judge(lua_State *L, struct box *box, const struct vesta_pause *p
     lua_Number ms = lua_tonumber(L, 2);
     if (ms > 0) w->verdicts = VERDICTS_MAX; /* it said how long: it is not asked again when that is over */
     lua_settop(L, 1);
-    if (pause->why != VESTA_CHOOSE) w->until_us = now_us() + (int64_t)(ms * 1000);
-    w->us_max = pause->why == VESTA_CHOOSE ? left_us(w) : (int64_t)(ms * 1000);
+    if (pause->why != VESTA_CHOOSE) w->until_us = gen_now_us() + (int64_t)(ms * 1000);
+    w->us_max = pause->why == VESTA_CHOOSE ? gen_left_us(w) : (int64_t)(ms * 1000);
 }
 
 /* Where no id was there at once.  Cold and elsewhere: an id that is there must not pay for it. */
-static __attribute__((cold, noinline)) int wait(lua_State *L, struct box *box, uint64_t *id,
+static __attribute__((cold, noinline)) int wait(lua_State *L, struct gen_box *box, uint64_t *id,
                                                 struct vesta_pause *pause) {
-    struct waiting w = begin_waiting(box, pause);
+    struct gen_waiting w = gen_begin_waiting(box, pause);
     lua_settop(L, 1);
     while (w.us_max >= 0 && box->gen) {
         if (vesta_next_wait(box->gen, id, w.us_max, pause) == VESTA_OK) return VESTA_OK;
         ask_judge(L, box, pause, &w);
     }
-    return box->gen ? push_pause(L, box, pause) : push_closed(L);
+    return box->gen ? gen_push_pause(L, box, pause) : gen_push_closed(L);
 }
 
 /* With the first call, by waiting for no id, starts this process's keeper: who goes on with a lease that others fetched
  * meets no pause.  False: it is closed. */
-static __attribute__((cold, noinline)) bool begin(struct box *box) {
+static __attribute__((cold, noinline)) bool gen_begin(struct gen_box *box) {
     struct vesta_pause pause;
     if (box->gen && box->wait_us_max >= 0) vesta_batch_wait(box->gen, NULL, 0, 0, &pause);
     box->begun = box->gen;
@@ -133,33 +133,33 @@ static __attribute__((cold, noinline)) bool begin(struct box *box) {
 }
 
 /* VESTA_OK and an id, or what to return. */
-static inline int take(lua_State *L, uint64_t *id) {
-    struct box *box = self(L);
+static inline int gen_take_id(lua_State *L, uint64_t *id) {
+    struct gen_box *box = gen_self(L);
     struct vesta_pause pause;
-    if (!box->begun && !begin(box)) return push_closed(L);
+    if (!box->begun && !gen_begin(box)) return gen_push_closed(L);
     return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : wait(L, box, id, &pause);
 }
 
 /* VESTA_OK and n ids, or what to return.  The first step shows whether a lease is missing. */
-static int take_batch(lua_State *L, struct box *box, uint64_t *ids, size_t n) {
+static int gen_take_batch(lua_State *L, struct gen_box *box, uint64_t *ids, size_t n) {
     size_t have = 0;
     struct vesta_pause pause = {.why = VESTA_FULL};
     if (vesta_next_n(box->gen, ids, n, &have, &pause) == VESTA_OK && have == n) return VESTA_OK;
-    struct waiting w = begin_waiting(box, &pause);
+    struct gen_waiting w = gen_begin_waiting(box, &pause);
     while (have < n && box->gen) {
         if (vesta_batch_wait(box->gen, ids + have, n - have, w.us_max, &pause) == VESTA_OK) return VESTA_OK;
         ask_judge(L, box, &pause, &w);
-        if (w.us_max < 0 && box->gen) return push_pause(L, box, &pause);
+        if (w.us_max < 0 && box->gen) return gen_push_pause(L, box, &pause);
     }
-    return box->gen ? VESTA_OK : push_closed(L);
+    return box->gen ? VESTA_OK : gen_push_closed(L);
 }
 
-static int push_batch(lua_State *L, int (*push)(lua_State *L, const uint64_t *ids, size_t n)) {
+static int gen_push_batch(lua_State *L, int (*push)(lua_State *L, const uint64_t *ids, size_t n)) {
     uint64_t ids[VESTA_BATCH_MAX];
-    struct box *box = self(L);
+    struct gen_box *box = gen_self(L);
     size_t n = vs_lua_count(L);
-    if (!box->begun && !begin(box)) return push_closed(L);
-    int rc = take_batch(L, box, ids, n);
+    if (!box->begun && !gen_begin(box)) return gen_push_closed(L);
+    int rc = gen_take_batch(L, box, ids, n);
     return rc == VESTA_OK ? push(L, ids, n) : rc;
 }
 
@@ -167,38 +167,38 @@ static int push_batch(lua_State *L, int (*push)(lua_State *L, const uint64_t *id
 
 static int gen_next(lua_State *L) {
     uint64_t id;
-    int rc = take(L, &id);
+    int rc = gen_take_id(L, &id);
     return rc == VESTA_OK ? vs_lua_push_id(L, id) : rc;
 }
 
 static int gen_next_int(lua_State *L) {
     uint64_t id = 0;
     if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, id); /* no id is spent on an error */
-    int rc = take(L, &id);
+    int rc = gen_take_id(L, &id);
     return rc == VESTA_OK ? vs_lua_push_native(L, id) : rc;
 }
 
 static int gen_batch(lua_State *L) {
-    return push_batch(L, vs_lua_push_ids);
+    return gen_push_batch(L, vs_lua_push_ids);
 }
 
 static int gen_batch_int(lua_State *L) {
-    return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : push_batch(L, vs_lua_push_natives);
+    return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : gen_push_batch(L, vs_lua_push_natives);
 }
 
 static int gen_explain(lua_State *L) {
-    struct box *box = self(L);
-    return box->gen ? vs_lua_explain(L, vesta_gen_layout(box->gen)) : push_closed(L);
+    struct gen_box *box = gen_self(L);
+    return box->gen ? vs_lua_explain(L, vesta_gen_layout(box->gen)) : gen_push_closed(L);
 }
 
 static int gen_make(lua_State *L) {
-    struct box *box = self(L);
-    return box->gen ? vs_lua_make(L, vesta_gen_layout(box->gen)) : push_closed(L);
+    struct gen_box *box = gen_self(L);
+    return box->gen ? vs_lua_make(L, vesta_gen_layout(box->gen)) : gen_push_closed(L);
 }
 
 static int gen_range(lua_State *L) {
-    struct box *box = self(L);
-    return box->gen ? vs_lua_range(L, vesta_gen_layout(box->gen)) : push_closed(L);
+    struct gen_box *box = gen_self(L);
+    return box->gen ? vs_lua_range(L, vesta_gen_layout(box->gen)) : gen_push_closed(L);
 }
 
 static void set_lease(lua_State *L, const struct vesta_info *info) {
@@ -210,10 +210,10 @@ static void set_lease(lua_State *L, const struct vesta_info *info) {
 }
 
 static int gen_info(lua_State *L) {
-    struct box *box = self(L);
+    struct gen_box *box = gen_self(L);
     struct vesta_info info;
     char layout[VESTA_LAYOUT_TEXT_MAX];
-    if (!box->gen) return push_closed(L);
+    if (!box->gen) return gen_push_closed(L);
     vesta_get_info(box->gen, &info);
     vesta_layout_text(&info.layout, layout);
     lua_createtable(L, 0, 16);
@@ -234,8 +234,8 @@ static int gen_info(lua_State *L) {
 }
 
 static int gen_keep(lua_State *L) {
-    struct box *box = self(L);
-    if (!box->gen) return push_closed(L);
+    struct gen_box *box = gen_self(L);
+    if (!box->gen) return gen_push_closed(L);
     int rc = vesta_keep(box->gen);
     const char *text = rc == VESTA_EOPTION ? "a private generator has no lease to keep" : "cannot start the keeper";
     if (rc != VESTA_OK) return vs_lua_push_fail(L, rc, text);
@@ -244,16 +244,16 @@ static int gen_keep(lua_State *L) {
 }
 
 static int gen_release(lua_State *L) {
-    struct box *box = self(L);
+    struct gen_box *box = gen_self(L);
     struct vesta_error err;
-    if (!box->gen) return push_closed(L);
+    if (!box->gen) return gen_push_closed(L);
     if (vesta_release(box->gen, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     lua_pushboolean(L, 1);
     return 1;
 }
 
 static int gen_close(lua_State *L) {
-    struct box *box = self(L);
+    struct gen_box *box = gen_self(L);
     if (box->holders && box->gen)
         box->held = box->gen;
     else
@@ -264,7 +264,7 @@ static int gen_close(lua_State *L) {
 
 /* The registry refers to it, so that its memory outlives its holders, too. */
 void *vs_lua_hold_gen(lua_State *L, int arg, struct vesta_gen **gen) {
-    struct box *box = lua_touserdata(L, arg);
+    struct gen_box *box = lua_touserdata(L, arg);
     if (!box || lua_rawlen(L, arg) != sizeof *box || box->object.class != CLASS || !box->gen) return NULL;
     lua_pushlightuserdata(L, box);
     lua_pushvalue(L, arg < 0 ? arg - 1 : arg);
@@ -275,7 +275,7 @@ void *vs_lua_hold_gen(lua_State *L, int arg, struct vesta_gen **gen) {
 }
 
 void vs_lua_leave_gen(lua_State *L, void *held) {
-    struct box *box = held;
+    struct gen_box *box = held;
     if (--box->holders > 0) return;
     vesta_close(box->held);
     box->held = NULL;
@@ -285,7 +285,7 @@ void vs_lua_leave_gen(lua_State *L, void *held) {
 }
 
 static int gen_text(lua_State *L) {
-    struct box *box = self(L);
+    struct gen_box *box = gen_self(L);
     struct vesta_info info;
     if (!box->gen) {
         lua_pushliteral(L, "vesta generator (closed)");
@@ -305,7 +305,7 @@ static const struct vs_lua_function METHODS[] = {
 
 /* ------------------------------------------------------------------ opening */
 
-static lua_Number number_option(lua_State *L, const char *key, lua_Number otherwise) {
+static lua_Number gen_number_option(lua_State *L, const char *key, lua_Number otherwise) {
     lua_getfield(L, 1, key);
     lua_Number n = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : otherwise;
     lua_pop(L, 1);
@@ -313,7 +313,7 @@ static lua_Number number_option(lua_State *L, const char *key, lua_Number otherw
 }
 
 static int64_t wait_option(lua_State *L, const char *key) {
-    lua_Number ms = number_option(L, key, -1);
+    lua_Number ms = gen_number_option(L, key, -1);
     return ms < 0 ? -1 : (int64_t)(ms * 1000);
 }
 
@@ -335,7 +335,7 @@ static int read_option(lua_State *L, const struct vs_row *row, struct vesta_opts
     }
 }
 
-static int read_options(lua_State *L, struct vesta_opts *opts, struct vesta_error *err) {
+static int gen_read_options(lua_State *L, struct vesta_opts *opts, struct vesta_error *err) {
     const struct vs_row *row;
     if (flag_option(L, "chooses")) opts->flags |= VESTA_CHOOSES;
     if (flag_option(L, "file_keeper")) opts->flags |= VESTA_FILE_KEEPER;
@@ -373,12 +373,12 @@ static int core_open(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     luaL_checkstack(L, OPTIONS_MAX, NULL);
-    if (read_options(L, &opts, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
-    struct box *box = lua_newuserdata(L, sizeof *box);
-    *box = (struct box){.object = {CLASS},
-                        .wait_us_max = wait_option(L, "wait_ms_max"),
-                        .lease_wait_us_max = wait_option(L, "lease_wait_ms_max"),
-                        .judged = flag_option(L, "judged")};
+    if (gen_read_options(L, &opts, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    struct gen_box *box = lua_newuserdata(L, sizeof *box);
+    *box = (struct gen_box){.object = {CLASS},
+                            .wait_us_max = wait_option(L, "wait_ms_max"),
+                            .lease_wait_us_max = wait_option(L, "lease_wait_ms_max"),
+                            .judged = flag_option(L, "judged")};
     luaL_getmetatable(L, CLASS);
     lua_setmetatable(L, -2); /* before the generator exists: from here on Lua closes it */
     return vesta_open(&opts, &box->gen, &err) == VESTA_OK ? 1 : vs_lua_push_error(L, &err);
@@ -387,11 +387,11 @@ static int core_open(lua_State *L) {
 /* core.take(gen, n): what there is at once, at least one id and at most n, for who waits by himself in between. */
 static int core_take(lua_State *L) {
     uint64_t ids[VESTA_BATCH_MAX];
-    struct box *box = self(L);
+    struct gen_box *box = gen_self(L);
     size_t n = vs_lua_count(L), got;
     struct vesta_pause pause;
-    if (!box->gen) return push_closed(L);
-    if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK) return push_pause(L, box, &pause);
+    if (!box->gen) return gen_push_closed(L);
+    if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK) return gen_push_pause(L, box, &pause);
     return vs_lua_push_ids(L, ids, got);
 }
 
@@ -409,7 +409,7 @@ static int core_set_judge(lua_State *L) {
 
 /* core.pause(gen): the last one, or nil. */
 static int core_pause(lua_State *L) {
-    const struct vesta_pause *pause = &self(L)->pause;
+    const struct vesta_pause *pause = &gen_self(L)->pause;
     if (!pause->why) return 0;
     lua_createtable(L, 0, 3);
     vs_lua_set_text(L, "code", vesta_why_name(pause->why));
@@ -421,7 +421,7 @@ static int core_pause(lua_State *L) {
 /* core.borrow(gen, ms): the slot of the last pause may run that far ahead.  C knows the pause and counts the ticks, so
  * nobody up there can set one. */
 static int core_borrow(lua_State *L) {
-    struct box *box = self(L);
+    struct gen_box *box = gen_self(L);
     lua_Number ms = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : -1;
     if (!box->gen || !box->pause.why) return 0;
     /* a comparison that is false for a nan, and no double that an integer cannot hold */
@@ -431,14 +431,14 @@ static int core_borrow(lua_State *L) {
 
 /* core.switch(gen): whether the keeper is asked for another number than the one that paused last. */
 static int core_switch(lua_State *L) {
-    struct box *box = self(L);
+    struct gen_box *box = gen_self(L);
     lua_pushboolean(L, box->gen && box->pause.why && vesta_switch(box->gen, &box->pause) == VESTA_OK);
     return 1;
 }
 
 /* core.choice(gen): what is to be chosen from, or nil where the keeper does not ask (any more). */
 static int core_choice(lua_State *L) {
-    struct box *box = self(L);
+    struct gen_box *box = gen_self(L);
     return box->gen ? vs_lua_push_choice(L, box->gen) : 0;
 }
 
@@ -446,7 +446,7 @@ static int core_choice(lua_State *L) {
  * such number. */
 static int core_choose(lua_State *L) {
     static const struct vesta_pause asked = {.why = VESTA_CHOOSE};
-    struct box *box = self(L);
+    struct gen_box *box = gen_self(L);
     int rc = VESTA_OK;
     lua_settop(L, 3);
     if (box->gen && lua_type(L, 3) == LUA_TSTRING)

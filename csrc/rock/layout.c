@@ -4,7 +4,7 @@
 static const char CLASS[] = "vesta.layout";
 
 /* Plain data: no __gc. */
-struct box {
+struct layout_box {
     struct vs_lua_object object;
     struct vesta_layout layout;
 };
@@ -61,22 +61,22 @@ int vs_lua_range(lua_State *L, const struct vesta_layout *layout) {
 
 /* ------------------------------------------------------------------ methods */
 
-static const struct vesta_layout *self(lua_State *L) {
-    return &((struct box *)vs_lua_self(L, CLASS, sizeof(struct box)))->layout;
+static const struct vesta_layout *layout_self(lua_State *L) {
+    return &((struct layout_box *)vs_lua_self(L, CLASS, sizeof(struct layout_box)))->layout;
 }
 
 static int layout_explain(lua_State *L) {
-    return vs_lua_explain(L, self(L));
+    return vs_lua_explain(L, layout_self(L));
 }
 static int layout_make(lua_State *L) {
-    return vs_lua_make(L, self(L));
+    return vs_lua_make(L, layout_self(L));
 }
 static int layout_range(lua_State *L) {
-    return vs_lua_range(L, self(L));
+    return vs_lua_range(L, layout_self(L));
 }
 
 static int layout_time(lua_State *L) {
-    const struct vesta_layout *layout = self(L);
+    const struct vesta_layout *layout = layout_self(L);
     struct vesta_error err;
     struct vesta_parts parts;
     uint64_t id;
@@ -88,7 +88,7 @@ static int layout_time(lua_State *L) {
 
 /* true, or false and why not; an id that is none is a failure like everywhere. */
 static int layout_fits(lua_State *L) {
-    const struct vesta_layout *layout = self(L);
+    const struct vesta_layout *layout = layout_self(L);
     struct vesta_error err;
     struct vesta_parts parts;
     uint64_t id;
@@ -102,12 +102,12 @@ static int layout_fits(lua_State *L) {
 
 static int layout_text(lua_State *L) {
     char text[VESTA_LAYOUT_TEXT_MAX];
-    lua_pushlstring(L, text, vesta_layout_text(self(L), text));
+    lua_pushlstring(L, text, vesta_layout_text(layout_self(L), text));
     return 1;
 }
 
 static int layout_fields(lua_State *L) {
-    const struct vesta_layout *layout = self(L);
+    const struct vesta_layout *layout = layout_self(L);
     lua_createtable(L, layout->field_count, 0);
     for (int i = 0; i < layout->field_count; i++) {
         const struct vesta_field *field = &layout->field[i];
@@ -127,7 +127,7 @@ static int layout_fields(lua_State *L) {
 }
 
 static int layout_ends(lua_State *L) {
-    int64_t end_ms = vesta_layout_end_ms(self(L));
+    int64_t end_ms = vesta_layout_end_ms(layout_self(L));
     char iso[VESTA_ISO_MAX];
     vs_lua_push_integer(L, end_ms);
     lua_pushlstring(L, iso, vesta_iso(end_ms, iso));
@@ -146,8 +146,8 @@ static int core_layout(lua_State *L) {
     struct vesta_error err;
     struct vesta_layout layout;
     if (vesta_layout_parse(vs_lua_text(L, 1, "layout"), &layout, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
-    struct box *box = lua_newuserdata(L, sizeof *box);
-    *box = (struct box){{CLASS}, layout};
+    struct layout_box *box = lua_newuserdata(L, sizeof *box);
+    *box = (struct layout_box){{CLASS}, layout};
     luaL_getmetatable(L, CLASS);
     lua_setmetatable(L, -2);
     return 1;

@@ -6,21 +6,21 @@
 
 static const char CLASS[] = "vesta.segment";
 
-struct box {
+struct segment_box {
     struct vs_lua_object object;
     struct vesta_segment *seg; /* NULL once closed */
     int64_t wait_us_max;
 };
 
-static struct box *self(lua_State *L) {
-    return vs_lua_self(L, CLASS, sizeof(struct box));
+static struct segment_box *segment_self(lua_State *L) {
+    return vs_lua_self(L, CLASS, sizeof(struct segment_box));
 }
 
-static int push_closed(lua_State *L) {
+static int segment_push_closed(lua_State *L) {
     return vs_lua_push_fail(L, VESTA_ECLOSED, "the segment is closed");
 }
 
-static int push_pause(lua_State *L, const struct box *box, const struct vesta_pause *pause) {
+static int segment_push_pause(lua_State *L, const struct segment_box *box, const struct vesta_pause *pause) {
     char text[512];
     vesta_segment_pause_text(box->seg, pause, text, sizeof text);
     lua_pushnil(L);
@@ -32,29 +32,29 @@ static int push_pause(lua_State *L, const struct box *box, const struct vesta_pa
 }
 
 /* VESTA_OK and a number, or what to return. */
-static int take(lua_State *L, uint64_t *number) {
-    const struct box *box = self(L);
+static int segment_take(lua_State *L, uint64_t *number) {
+    const struct segment_box *box = segment_self(L);
     struct vesta_pause pause;
-    if (!box->seg) return push_closed(L);
+    if (!box->seg) return segment_push_closed(L);
     if (vesta_segment_next(box->seg, number, &pause) == VESTA_OK) return VESTA_OK;
     if (vesta_segment_next_wait(box->seg, number, box->wait_us_max, &pause) == VESTA_OK) return VESTA_OK;
-    return push_pause(L, box, &pause);
+    return segment_push_pause(L, box, &pause);
 }
 
 static int segment_next(lua_State *L) {
     uint64_t number;
-    int rc = take(L, &number);
+    int rc = segment_take(L, &number);
     return rc == VESTA_OK ? vs_lua_push_id(L, number) : rc;
 }
 
 static int segment_next_int(lua_State *L) {
     uint64_t number = 0;
     if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, number); /* no number is spent on an error */
-    int rc = take(L, &number);
+    int rc = segment_take(L, &number);
     return rc == VESTA_OK ? vs_lua_push_native(L, number) : rc;
 }
 
-static int push_too_many(lua_State *L, const struct box *box, size_t n) {
+static int push_too_many(lua_State *L, const struct segment_box *box, size_t n) {
     char text[256];
     struct vesta_segment_info info;
     vesta_segment_get_info(box->seg, &info);
@@ -64,14 +64,14 @@ static int push_too_many(lua_State *L, const struct box *box, size_t n) {
 }
 
 static int segment_batch(lua_State *L) {
-    const struct box *box = self(L);
+    const struct segment_box *box = segment_self(L);
     size_t n = vs_lua_count(L);
     struct vesta_numbers got;
     struct vesta_pause pause;
-    if (!box->seg) return push_closed(L);
+    if (!box->seg) return segment_push_closed(L);
     int rc = vesta_segment_batch_wait(box->seg, n, &got, box->wait_us_max, &pause);
     if (rc == VESTA_EFULL) return push_too_many(L, box, n);
-    if (rc != VESTA_OK) return push_pause(L, box, &pause);
+    if (rc != VESTA_OK) return segment_push_pause(L, box, &pause);
     lua_createtable(L, (int)n, 0);
     for (size_t i = 0; i < n; i++) {
         vs_lua_push_id(L, got.first + i * got.stride);
@@ -96,9 +96,9 @@ static void push_database(lua_State *L, const struct vesta_segment_info *info, i
 }
 
 static int segment_info(lua_State *L) {
-    const struct box *box = self(L);
+    const struct segment_box *box = segment_self(L);
     struct vesta_segment_info info;
-    if (!box->seg) return push_closed(L);
+    if (!box->seg) return segment_push_closed(L);
     vesta_segment_get_info(box->seg, &info);
     lua_createtable(L, 0, 10);
     vs_lua_set_text(L, "tag", info.tag);
@@ -121,23 +121,23 @@ static int segment_info(lua_State *L) {
 }
 
 static int segment_release(lua_State *L) {
-    const struct box *box = self(L);
+    const struct segment_box *box = segment_self(L);
     struct vesta_error err;
-    if (!box->seg) return push_closed(L);
+    if (!box->seg) return segment_push_closed(L);
     if (vesta_segment_release(box->seg, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     lua_pushboolean(L, 1);
     return 1;
 }
 
 static int segment_close(lua_State *L) {
-    struct box *box = self(L);
+    struct segment_box *box = segment_self(L);
     vesta_segment_close(box->seg);
     box->seg = NULL;
     return 0;
 }
 
 static int segment_text(lua_State *L) {
-    const struct box *box = self(L);
+    const struct segment_box *box = segment_self(L);
     struct vesta_segment_info info = {.tag = ""};
     if (box->seg) vesta_segment_get_info(box->seg, &info);
     lua_pushfstring(L, "vesta segment (%s)", box->seg ? info.tag : "closed");
@@ -155,12 +155,12 @@ static const struct vs_lua_function METHODS[] = {
 /* ------------------------------------------------------------------ opening */
 
 /* An option's text stays on the stack, so that it lives until vesta_segment_open has copied it. */
-static const char *text_option(lua_State *L, const char *key) {
+static const char *segment_text_option(lua_State *L, const char *key) {
     lua_getfield(L, 1, key);
     return lua_isnil(L, -1) ? NULL : vs_lua_text(L, -1, key);
 }
 
-static lua_Number number_option(lua_State *L, const char *key) {
+static lua_Number segment_number_option(lua_State *L, const char *key) {
     lua_getfield(L, 1, key);
     return lua_tonumber(L, -1);
 }
@@ -184,17 +184,17 @@ static int core_segment(lua_State *L) {
     luaL_checkstack(L, 2 * VESTA_DATABASES_MAX + 16, NULL);
     list_option(L, "stores", opts.stores);
     list_option(L, "secrets", opts.secrets);
-    opts.tag = text_option(L, "tag");
-    opts.table = text_option(L, "table");
-    opts.group = text_option(L, "group");
-    opts.step = (uint64_t)number_option(L, "step");
-    opts.step_max = (uint64_t)number_option(L, "step_max");
-    const char *order = text_option(L, "order");
+    opts.tag = segment_text_option(L, "tag");
+    opts.table = segment_text_option(L, "table");
+    opts.group = segment_text_option(L, "group");
+    opts.step = (uint64_t)segment_number_option(L, "step");
+    opts.step_max = (uint64_t)segment_number_option(L, "step_max");
+    const char *order = segment_text_option(L, "order");
     opts.order = order && strcmp(order, "strict") == 0 ? VESTA_STRICT : VESTA_TREND;
     lua_getfield(L, 1, "file_keeper");
     if (lua_toboolean(L, -1)) opts.flags |= VESTA_FILE_KEEPER;
-    struct box *box = lua_newuserdata(L, sizeof *box);
-    *box = (struct box){.object = {CLASS}, .wait_us_max = 0};
+    struct segment_box *box = lua_newuserdata(L, sizeof *box);
+    *box = (struct segment_box){.object = {CLASS}, .wait_us_max = 0};
     luaL_getmetatable(L, CLASS);
     lua_setmetatable(L, -2); /* before the segment exists: from here on Lua closes it */
     lua_getfield(L, 1, "wait_ms_max");

@@ -4,14 +4,14 @@
 
 static const char CLASS[] = "vesta.zone";
 
-struct box {
+struct zone_box {
     struct vs_lua_object object;
     struct vs_zone_file file;
 };
 
 #define MS_MAX 253402300799999.0 /* the year 9999 */
 
-static int64_t floor_of(lua_Number number) {
+static int64_t zone_floor_of(lua_Number number) {
     int64_t whole = (int64_t)number;
     return (lua_Number)whole > number ? whole - 1 : whole;
 }
@@ -20,10 +20,10 @@ static int64_t floor_of(lua_Number number) {
 
 /* zone:time(ms): the zone's calendar and clocks, with the names of os.date("*t"), and offset_s. */
 static int zone_time(lua_State *L) {
-    struct box *box = vs_lua_self(L, CLASS, sizeof(struct box));
+    struct zone_box *box = vs_lua_self(L, CLASS, sizeof(struct zone_box));
     lua_Number ms = luaL_checknumber(L, 2);
     if (!(ms >= -MS_MAX && ms <= MS_MAX)) return luaL_error(L, "%f is no time in milliseconds", ms);
-    const struct vs_zone_time at = vs_zone_time(&box->file.zone, floor_of(ms));
+    const struct vs_zone_time at = vs_zone_time(&box->file.zone, zone_floor_of(ms));
     lua_createtable(L, 0, 9);
     VS_ZONE_TIME_ROWS(SET)
     return 1;
@@ -33,7 +33,7 @@ static int zone_time(lua_State *L) {
 static int core_zone(lua_State *L) {
     struct vesta_error err;
     const char *name = vs_lua_text(L, 1, "a zone's name");
-    struct box *box = lua_newuserdata(L, sizeof *box);
+    struct zone_box *box = lua_newuserdata(L, sizeof *box);
     box->object.class = NULL;
     if (vs_zone_load(name, &box->file, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     box->object.class = CLASS;

@@ -39,7 +39,7 @@ static void *go(void *arg) {
     return NULL;
 }
 
-static int start(struct vs_errand *errand) {
+static int errand_start(struct vs_errand *errand) {
     pthread_t thread;
     int rc = vs_thread_start(&thread, go, errand);
     if (rc == 0) pthread_detach(thread);
@@ -59,7 +59,7 @@ struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *wor
     errand->run = run;
     errand->drop = drop;
     errand->work = work;
-    if (start(errand) == 0) return errand;
+    if (errand_start(errand) == 0) return errand;
     free_errand(errand);
     return NULL;
 }

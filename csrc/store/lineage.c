@@ -26,8 +26,8 @@ unsigned vs_generation_of(const char *name, const char *leased) {
     return 0;
 }
 
-static int open_store(const struct vs_lineage *lineage, const char *name, struct vs_store **store,
-                      struct vesta_error *err) {
+static int lineage_open_store(const struct vs_lineage *lineage, const char *name, struct vs_store **store,
+                              struct vesta_error *err) {
     struct vs_store_opts opts = {.namespace_ = name,
                                  .group = -1,
                                  .clock = lineage->clock,
@@ -42,7 +42,7 @@ int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_r
     struct vs_reply reply;
     if (!vs_generation_name(lineage->name, n, name))
         return vs_fail(err, VESTA_EOPTION, "the namespace's name %s has no room for .%u", lineage->name, n);
-    int rc = open_store(lineage, name, &store, err);
+    int rc = lineage_open_store(lineage, name, &store, err);
     if (rc != VESTA_OK) return rc;
     store->leases->ns_read(store, &reply);
     store->backend->close(store);
@@ -160,7 +160,7 @@ static int ask_for_newest(struct vs_store *store, struct newest *newest, struct 
 static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct vesta_error *err) {
     struct newest newest = {lineage->name, 0};
     struct vs_store *store = lineage->store;
-    int rc = store ? VESTA_OK : open_store(lineage, lineage->name, &store, err);
+    int rc = store ? VESTA_OK : lineage_open_store(lineage, lineage->name, &store, err);
     if (rc != VESTA_OK) return rc;
     if (store->leases->has)
         newest.n = look_for_newest(store, lineage->name);
@@ -211,14 +211,14 @@ static int next_record(const struct vs_ns_record *last, const struct vesta_layou
 }
 
 /* The namespace that is generation n; somebody else may be making it just now. */
-static int make(const struct vs_lineage *lineage, unsigned n, const struct vs_ns_record *fresh, bool *is_new,
-                struct vesta_error *err) {
+static int lineage_make(const struct vs_lineage *lineage, unsigned n, const struct vs_ns_record *fresh, bool *is_new,
+                        struct vesta_error *err) {
     char name[VESTA_NAMESPACE_MAX];
     struct vs_store *store;
     struct vs_reply reply;
     if (!vs_generation_name(lineage->name, n, name))
         return vs_fail(err, VESTA_EOPTION, "the name %s has no room for .%u", lineage->name, n);
-    int rc = open_store(lineage, name, &store, err);
+    int rc = lineage_open_store(lineage, name, &store, err);
     if (rc != VESTA_OK) return rc;
     store->leases->ns_swap(store, 0, fresh, &reply);
     store->backend->close(store);
@@ -233,7 +233,7 @@ static int make(const struct vs_lineage *lineage, unsigned n, const struct vs_ns
 }
 
 /* Which generation of `base` a namespace is by its name, from 2 on; 0: of none. */
-static unsigned place_of(const char *name, char *base) {
+static unsigned lineage_place_of(const char *name, char *base) {
     const char *dot = strrchr(name, '.');
     snprintf(base, VESTA_NAMESPACE_MAX, "%.*s", dot ? (int)(dot - name) : 0, name);
     return dot ? vs_generation_of(base, name) : 0;
@@ -245,7 +245,7 @@ static int check_public(const struct vs_lineage *lineage, struct vesta_error *er
     struct vs_lineage of = *lineage;
     struct vs_ns_record ns;
     of.name = base;
-    unsigned n = place_of(lineage->name, base);
+    unsigned n = lineage_place_of(lineage->name, base);
     int rc = n ? vs_lineage_read(&of, 1, &ns, err) : VESTA_OK;
     if (rc != VESTA_OK || n == 0 || ns.ver == 0) return rc;
     return vs_fail(err, VESTA_EOPTION, "%s is generation %u of %s, which is the name to move: --namespace %s",
@@ -264,7 +264,7 @@ int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layou
     *n = count + 1;
     if ((rc = vs_lineage_prove(lineage, *n, layout, err)) != VESTA_OK) return rc;
     if ((rc = next_record(&last, layout, &fresh, err)) != VESTA_OK) return rc;
-    return make(lineage, *n, &fresh, is_new, err);
+    return lineage_make(lineage, *n, &fresh, is_new, err);
 }
 
 /* ------------------------------------------------------------------ a namespace by its name alone */
@@ -287,7 +287,7 @@ int vs_lineage_admit(const struct vs_lineage *lineage, const struct vesta_layout
     struct vs_lineage of = *lineage;
     struct vs_ns_record first = {.ver = 0};
     struct vesta_error why = {.text = ""};
-    unsigned n = place_of(lineage->name, base);
+    unsigned n = lineage_place_of(lineage->name, base);
     of.name = base;
     int rc = n ? vs_lineage_read(&of, 1, &first, &why) : VESTA_OK;
     if (rc == VESTA_OK && first.ver == 0) of.name = lineage->name, n = 1;

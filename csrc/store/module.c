@@ -54,7 +54,7 @@ static _Thread_local bool is_alone; /* this thread forks, and no module is being
 static atomic_bool was_loading;     /* this process was forked while one was */
 
 /* A client's library on a disk that hangs must not hold up a program that forks: then the child loads no module. */
-static void before_fork(void) {
+static void module_before_fork(void) {
     is_alone = false;
     for (int i = 0; !is_alone && i < FORK_TRIES_MAX; i++) {
         is_alone = pthread_mutex_trylock(&loading) == 0;
@@ -62,18 +62,18 @@ static void before_fork(void) {
     }
 }
 
-static void in_parent(void) {
+static void module_in_parent(void) {
     if (is_alone) pthread_mutex_unlock(&loading);
 }
 
-static void in_child(void) {
+static void module_in_child(void) {
     loading = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     if (!is_alone) atomic_store(&was_loading, true);
 }
 
 /* When this code is loaded: a fork that has begun meets no handler that comes later. */
-__attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(before_fork, in_parent, in_child);
+__attribute__((constructor)) static void module_watch_forks(void) {
+    pthread_atfork(module_before_fork, module_in_parent, module_in_child);
 }
 
 /* NULL: dlerror says why.  Never unloaded: its client may have threads that run in it. */
@@ -108,7 +108,7 @@ static bool own_folder(char folder[PATH_MAX]) {
 
 /* Beside vesta/core.so and a program that was just built it is store/X.so, beside libvesta.so vesta/store/X.so, and of an
  * installed program ../lib/vesta/store/X.so: the image's own place, then where this build installs. */
-static bool find_file(const char *folder, const char *name, char path[PATH_MAX]) {
+static bool module_find_file(const char *folder, const char *name, char path[PATH_MAX]) {
     static const char *const places[] = {"", "vesta/", "../lib/vesta/", VS_FROM_PROGRAM "/vesta/"};
     for (size_t i = 0; i < VS_COUNT(places); i++)
         if (snprintf(path, PATH_MAX, "%s/%s%s.so", folder, places[i], name) < PATH_MAX && access(path, R_OK) == 0)
@@ -195,7 +195,7 @@ const void *vs_module_load(const struct vs_module_file *file, struct vesta_error
         vs_fail(err, VESTA_EIO, "this process was forked while its parent loaded a module of vesta's: start it again");
         return NULL;
     }
-    if (!own_folder(folder) || !find_file(folder, file->name, path)) {
+    if (!own_folder(folder) || !module_find_file(folder, file->name, path)) {
         vs_fail(err, VESTA_EOPTION, "there is no %s here (%s.so): %s", file->what, file->name, file->remedy);
         return NULL;
     }
@@ -212,7 +212,7 @@ const void *vs_module_foreign(const struct vs_module_file *file, struct vesta_er
     return NULL;
 }
 
-static const struct vs_backend *load(const struct backend *b, struct vesta_error *err) {
+static const struct vs_backend *module_load(const struct backend *b, struct vesta_error *err) {
     char name[64], what[64];
     struct vs_module_file file = {name, "vs_store_module", what, b->remedy};
     snprintf(name, sizeof name, "store/%s", b->scheme);
@@ -223,20 +223,20 @@ static const struct vs_backend *load(const struct backend *b, struct vesta_error
     return vs_module_foreign(&file, err);
 }
 
-static struct backend *named(struct vs_slice scheme) {
+static struct backend *module_named(struct vs_slice scheme) {
     for (size_t i = 0; i < VS_COUNT(backends); i++)
         if (vs_slice_is(scheme, backends[i].scheme)) return &backends[i];
     return NULL;
 }
 
 bool vs_module_is_known(struct vs_slice scheme) {
-    return named(scheme);
+    return module_named(scheme);
 }
 
 /* Whoever loads it meanwhile is given the same module by dlopen, or another where the file was replaced in between: the
  * first that is ready stays. */
 static const struct vs_backend *load_once(struct backend *b, struct vesta_error *err) {
-    const struct vs_backend *none = NULL, *backend = load(b, err);
+    const struct vs_backend *none = NULL, *backend = module_load(b, err);
     if (!backend || atomic_compare_exchange_strong(&b->backend, &none, backend)) return backend;
     return none;
 }
@@ -264,6 +264,6 @@ const struct vs_backend *vs_module_here(size_t n) {
 
 const struct vs_backend *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
     assert(!vs_slice_is(scheme, vs_store_file.scheme)); /* which is no module */
-    struct backend *b = named(scheme);
+    struct backend *b = module_named(scheme);
     return b ? ready(b, err) : vs_module_unknown(scheme, err);
 }

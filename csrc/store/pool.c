@@ -35,7 +35,7 @@ static void lock(struct vs_pool *pool) {
     pool->count = 0; /* the parent's: to end them would be to speak on them */
 }
 
-static struct vs_pool *find(const struct vs_pool_kind *kind, const void *key, size_t bytes) {
+static struct vs_pool *pool_find(const struct vs_pool_kind *kind, const void *key, size_t bytes) {
     struct vs_pool *pool = pools;
     while (pool && !(pool->kind == kind && pool->bytes == bytes && memcmp(pool->key, key, bytes) == 0))
         pool = pool->next;
@@ -44,7 +44,7 @@ static struct vs_pool *find(const struct vs_pool_kind *kind, const void *key, si
 
 struct vs_pool *vs_pool_enter(const struct vs_pool_kind *kind, const void *key, size_t bytes) {
     vs_process_lock();
-    struct vs_pool *pool = find(kind, key, bytes);
+    struct vs_pool *pool = pool_find(kind, key, bytes);
     if (!pool && (pool = calloc(1, sizeof *pool + bytes))) {
         pool->kind = kind;
         pool->runs_in = vs_process_token();

@@ -96,12 +96,12 @@ int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, 
 int vs_uri_host(const char *text, char *host, size_t size, unsigned *port, struct vesta_error *err);
 
 /* Where a secret may come from: the caller, else a file's first line, else the URI itself ("": it has none). */
-struct vs_secret {
+struct vs_store_secret {
     const char *given; /* NULL: nobody gave one */
     const char *file, *own;
 };
 /* Errors: VESTA_EIO, VESTA_EOPTION. */
-int vs_uri_secret(const struct vs_secret *from, char *buf, size_t size, struct vesta_error *err);
+int vs_uri_secret(const struct vs_store_secret *from, char *buf, size_t size, struct vesta_error *err);
 
 /* The path of a store on this machine, without %XX: scheme:/PATH, scheme:///PATH, scheme://localhost/PATH.
  * Errors: VESTA_EOPTION, with the store's form. */

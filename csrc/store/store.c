@@ -45,7 +45,7 @@ bool vs_store_is_known(const char *uri) {
     return uri[scheme.length] == ':' && (vs_slice_is(scheme, vs_store_file.scheme) || vs_module_is_known(scheme));
 }
 
-static void put(char *buf, const char *between, const char *one) {
+static void store_put(char *buf, const char *between, const char *one) {
     size_t used = strlen(buf);
     int length = snprintf(buf + used, VS_STORE_LIST_MAX - used, "%s%s:", used ? between : "", one);
     assert(used + (size_t)length < VS_STORE_LIST_MAX); /* one store more than there is room for */
@@ -57,10 +57,10 @@ const char *vs_store_list(bool (*is)(const struct vs_backend *backend, const cha
     buf[0] = '\0';
     for (size_t i = 0; backend; backend = vs_module_here(i++)) {
         if (!is(backend, of)) continue;
-        if (one) put(buf, ", ", one);
+        if (one) store_put(buf, ", ", one);
         one = backend->scheme;
     }
-    if (one) put(buf, " or ", one);
+    if (one) store_put(buf, " or ", one);
     return buf;
 }
 
@@ -232,13 +232,13 @@ static void take_above_floor(struct vs_store *store, const struct vs_counter *co
 }
 
 /* If the counter still stands at the grant's end. */
-static void give_back(struct vs_store *store, const struct vs_counter *counter, const struct vs_reply *reply) {
+static void store_give_back(struct vs_store *store, const struct vs_counter *counter, const struct vs_reply *reply) {
     struct vs_reply given_back = {.outcome = VS_STORE_DOWN};
     store->counters->untake(store, counter, reply->grant.from, reply->grant.until, &given_back);
 }
 
 static void refuse_period(struct vs_store *store, const struct vs_counter *counter, struct vs_reply *reply) {
-    give_back(store, counter, reply);
+    store_give_back(store, counter, reply);
     vs_answer(reply, VS_STORE_REFUSED,
               "tag '%s' stands in a period of another form, so this form waits for its next one. Give each form a tag "
               "of its own with vesta segments add",
@@ -281,7 +281,7 @@ static void keep_form(struct vs_store *store, const struct vs_counter *counter, 
     store->counters->keep_form(store, counter, vs_form_fingerprint(floor->form), &kept);
     reply->forgets_form = may_forget(floor, &kept);
     if (kept.outcome == VS_STORE_OK || reply->forgets_form) return;
-    give_back(store, counter, reply);
+    store_give_back(store, counter, reply);
     vs_answer(reply, kept.outcome == VS_STORE_REFUSED ? VS_STORE_REFUSED : VS_STORE_UNKNOWN, "%s", kept.text);
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Undoes %XX; control characters and NUL are no part of a name. */
-static int decode(struct vs_slice slice, char *out, size_t size, const char *what, struct vesta_error *err) {
+static int uri_decode(struct vs_slice slice, char *out, size_t size, const char *what, struct vesta_error *err) {
     switch (vs_slice_decode(slice, out, size)) {
     case VS_DECODED: return VESTA_OK;
     case VS_DECODE_HEX:
@@ -41,7 +41,7 @@ static int take_option(struct vs_slice key, struct vs_slice value, const char *c
         assert(i < VS_URI_KEYS_MAX); /* a backend has more keys than there is room for */
         if (out->value[i][0]) return vs_fail(err, VESTA_EOPTION, "the store's URI has %s twice", keys[i]);
         if (value.length == 0) return vs_fail(err, VESTA_EOPTION, "%s in the store's URI has no value", keys[i]);
-        return decode(value, out->value[i], sizeof out->value[i], keys[i], err);
+        return uri_decode(value, out->value[i], sizeof out->value[i], keys[i], err);
     }
     return unknown_key(key, keys, err);
 }
@@ -71,10 +71,10 @@ int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, 
     if (rc == VESTA_OK && !parts.has_authority)
         rc = vs_fail(err, VESTA_EOPTION, "the store's URI has no '//' after its scheme");
     if (rc == VESTA_OK && parts.has_query) rc = take_options(parts.query, keys, out, err);
-    if (rc == VESTA_OK) rc = decode(parts.path, out->path, sizeof out->path, "path", err);
-    if (rc == VESTA_OK) rc = decode(parts.user, out->user, sizeof out->user, "user name", err);
-    if (rc == VESTA_OK) rc = decode(parts.password, out->password, sizeof out->password, "password", err);
-    if (rc == VESTA_OK) rc = decode(parts.hosts, out->hosts, sizeof out->hosts, "host", err);
+    if (rc == VESTA_OK) rc = uri_decode(parts.path, out->path, sizeof out->path, "path", err);
+    if (rc == VESTA_OK) rc = uri_decode(parts.user, out->user, sizeof out->user, "user name", err);
+    if (rc == VESTA_OK) rc = uri_decode(parts.password, out->password, sizeof out->password, "password", err);
+    if (rc == VESTA_OK) rc = uri_decode(parts.hosts, out->hosts, sizeof out->hosts, "host", err);
     if (rc == VESTA_OK && (out->hosts[0] == '\0' || strpbrk(out->hosts, " \"'\\")))
         rc = vs_fail(err, VESTA_EOPTION, "the store's URI names no host, or an impossible one");
     assert(!out->path[0] || out->path[0] == '/'); /* which is what its readers leave out */
@@ -124,7 +124,7 @@ int vs_secret_of_file(const char *what, const char *path, char *buf, size_t size
     return VESTA_OK;
 }
 
-int vs_uri_secret(const struct vs_secret *from, char *buf, size_t size, struct vesta_error *err) {
+int vs_uri_secret(const struct vs_store_secret *from, char *buf, size_t size, struct vesta_error *err) {
     if (!from->given && from->file[0]) return vs_secret_of_file("the store's secret_file", from->file, buf, size, err);
     const char *secret = from->given ? from->given : from->own;
     if (strlen(secret) >= size)
@@ -177,7 +177,7 @@ static int read_place(const char *uri, const char *form, char *path, size_t size
     if (rc == VESTA_OK) rc = check_place(&parts, form, err);
     if (rc == VESTA_OK && parts.has_query) rc = refuse_query(uri, &parts, err);
     if (rc != VESTA_OK) return rc;
-    if (parts.path.length && *parts.path.at == '/') return decode(parts.path, path, size, "path", err);
+    if (parts.path.length && *parts.path.at == '/') return uri_decode(parts.path, path, size, "path", err);
     return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: %s", VS_QUOTE(uri, strlen(uri)), form);
 }
 

@@ -10,13 +10,13 @@ struct vs_tls_client {
     SSL_CTX *ctx;
 };
 
-static bool trust(SSL_CTX *ctx, const char *ca) {
+static bool tls_client_trust(SSL_CTX *ctx, const char *ca) {
     return ca ? SSL_CTX_load_verify_file(ctx, ca) == 1 : SSL_CTX_set_default_verify_paths(ctx) == 1;
 }
 
-static int fill(SSL_CTX *ctx, const struct vs_tls_client_opts *opts, struct vesta_error *err) {
+static int tls_client_fill(SSL_CTX *ctx, const struct vs_tls_client_opts *opts, struct vesta_error *err) {
     SSL_CTX_set_verify(ctx, opts->is_unverified ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
-    if (!trust(ctx, opts->ca))
+    if (!tls_client_trust(ctx, opts->ca))
         return vs_tls_fail_file(err, opts->ca ? opts->ca : "this system's certificates", "no certificates can be read");
     return opts->certificate ? vs_tls_use(ctx, opts->certificate, opts->key, err) : VESTA_OK;
 }
@@ -25,7 +25,7 @@ int vs_tls_client_open(const struct vs_tls_client_opts *opts, struct vs_tls_clie
     struct vs_tls_client *self = malloc(sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory for TLS");
     self->ctx = vs_tls_context(TLS_client_method());
-    int rc = self->ctx ? fill(self->ctx, opts, err) : vs_fail(err, VESTA_ENOMEM, "no memory for TLS");
+    int rc = self->ctx ? tls_client_fill(self->ctx, opts, err) : vs_fail(err, VESTA_ENOMEM, "no memory for TLS");
     if (rc != VESTA_OK) {
         vs_tls_client_close(self);
         return rc;

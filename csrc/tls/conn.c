@@ -32,7 +32,7 @@ struct vs_tls_conn {
  * By numbers: in the C library these calls are points where a thread may be cancelled, which costs each of them two
  * locked instructions. */
 
-static int take(BIO *bio, char *to, int room) {
+static int tls_take(BIO *bio, char *to, int room) {
     struct vs_tls_conn *conn = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     if (conn->reads_left == 0) return BIO_set_retry_read(bio), -1;
@@ -44,7 +44,7 @@ static int take(BIO *bio, char *to, int room) {
     return (int)got;
 }
 
-static int give(BIO *bio, const char *bytes, int length) {
+static int tls_give(BIO *bio, const char *bytes, int length) {
     const struct vs_tls_conn *conn = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     long sent = syscall(SYS_sendto, conn->fd, bytes, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
@@ -65,8 +65,8 @@ static BIO_METHOD *method;
 __attribute__((constructor)) static void make_method(void) {
     method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "vesta's socket");
     if (!method) return;
-    BIO_meth_set_read(method, take);
-    BIO_meth_set_write(method, give);
+    BIO_meth_set_read(method, tls_take);
+    BIO_meth_set_write(method, tls_give);
     BIO_meth_set_ctrl(method, control);
 }
 
@@ -156,7 +156,7 @@ static bool is_refusal(unsigned long code) {
            reason != SSL_R_TLSV1_ALERT_INTERNAL_ERROR;
 }
 
-static void fail(struct vs_tls_conn *conn) {
+static void tls_fail(struct vs_tls_conn *conn) {
     unsigned long code = ERR_peek_error();
     long verified = SSL_get_verify_result(conn->ssl);
     bool is_believed = !SSL_is_server(conn->ssl) && SSL_get_verify_mode(conn->ssl) == SSL_VERIFY_NONE;
@@ -193,11 +193,11 @@ static bool has_expired(const SSL *ssl) {
     return peer && X509_cmp_current_time(X509_get0_notAfter(peer)) < 0;
 }
 
-static enum vs_tls_step finish(struct vs_tls_conn *conn, bool *more) {
+static enum vs_tls_step tls_finish(struct vs_tls_conn *conn, bool *more) {
     *more = SSL_has_pending(conn->ssl) || !conn->is_emptied;
     if (!has_expired(conn->ssl)) return VS_TLS_DONE;
     SSL_set_verify_result(conn->ssl, X509_V_ERR_CERT_HAS_EXPIRED);
-    fail(conn);
+    tls_fail(conn);
     return VS_TLS_FAILED;
 }
 
@@ -208,12 +208,12 @@ enum vs_tls_step vs_tls_shake(struct vs_tls_conn *conn, bool *more) {
     conn->is_emptied = false; /* what is served from memory says nothing of the socket */
     conn->is_unsure = *more;
     int rc = SSL_do_handshake(conn->ssl);
-    if (rc == 1) return finish(conn, more);
+    if (rc == 1) return tls_finish(conn, more);
     *more = !conn->is_emptied;
     switch (SSL_get_error(conn->ssl, rc)) {
     case SSL_ERROR_WANT_READ: return VS_TLS_WANTS_READ;
     case SSL_ERROR_WANT_WRITE: *more = false; return VS_TLS_WANTS_WRITE;
-    default: fail(conn); return VS_TLS_FAILED;
+    default: tls_fail(conn); return VS_TLS_FAILED;
     }
 }
 
@@ -227,14 +227,14 @@ const char *vs_tls_peer(const struct vs_tls_conn *conn, char buf[VS_TLS_NAME_MAX
 /* ------------------------------------------------------------------ bytes */
 
 /* Of a call that got nothing done; `wanted`: what it waits for if all is as usual. */
-static ssize_t say_why(struct vs_tls_conn *conn, int rc, int wanted) {
+static ssize_t tls_say_why(struct vs_tls_conn *conn, int rc, int wanted) {
     int error = SSL_get_error(conn->ssl, rc);
     if (error == SSL_ERROR_ZERO_RETURN) return 0;
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
         conn->is_reversed = error != wanted;
         return errno = EAGAIN, -1;
     }
-    fail(conn);
+    tls_fail(conn);
     return errno = EPROTO, -1;
 }
 
@@ -259,7 +259,7 @@ ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more)
     }
     *more = !conn->is_emptied || total == room;
     if (rc == 1) return (ssize_t)total;
-    ssize_t said = say_why(conn, rc, SSL_ERROR_WANT_READ);
+    ssize_t said = tls_say_why(conn, rc, SSL_ERROR_WANT_READ);
     if (total == 0) return said;
     if (said == 0 || errno != EAGAIN) *more = true; /* the next call says the same */
     return (ssize_t)total;
@@ -281,6 +281,6 @@ ssize_t vs_tls_write(struct vs_tls_conn *conn, const char *bytes, size_t length)
         if (rc != 1) ERR_clear_error();
         return (ssize_t)total;
     }
-    ssize_t said = say_why(conn, rc, SSL_ERROR_WANT_WRITE);
+    ssize_t said = tls_say_why(conn, rc, SSL_ERROR_WANT_WRITE);
     return said == 0 ? (errno = EPROTO, -1) : said;
 }

@@ -36,7 +36,7 @@ int vs_tls_use(SSL_CTX *ctx, const char *certificate, const char *key, struct ve
     return use_key(ctx, certificate, key, err);
 }
 
-static int ask_clients(SSL_CTX *ctx, const struct vs_tls_server_opts *opts, struct vesta_error *err) {
+static int tls_server_ask_clients(SSL_CTX *ctx, const struct vs_tls_server_opts *opts, struct vesta_error *err) {
     if (opts->client_certificates == VS_TLS_OFF) return VESTA_OK;
     STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(opts->client_ca);
     if (!names || SSL_CTX_load_verify_file(ctx, opts->client_ca) != 1) {
@@ -54,7 +54,7 @@ static int ask_clients(SSL_CTX *ctx, const struct vs_tls_server_opts *opts, stru
  *
  * A ticket is good for the certificate that it was made under, and for those who may sign clients' then. */
 
-static bool add(EVP_MD_CTX *sum, const X509 *certificate) {
+static bool tls_server_add(EVP_MD_CTX *sum, const X509 *certificate) {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned length = 0;
     return X509_digest(certificate, EVP_sha256(), digest, &length) == 1 && EVP_DigestUpdate(sum, digest, length) == 1;
@@ -64,9 +64,9 @@ static bool sum_up(EVP_MD_CTX *sum, SSL_CTX *ctx, unsigned char digest[EVP_MAX_M
     STACK_OF(X509) *signers = X509_STORE_get1_all_certs(SSL_CTX_get_cert_store(ctx));
     int mode = SSL_CTX_get_verify_mode(ctx);
     bool is_good = signers && EVP_DigestInit_ex(sum, EVP_sha256(), NULL) == 1 &&
-                   EVP_DigestUpdate(sum, &mode, sizeof mode) == 1 && add(sum, SSL_CTX_get0_certificate(ctx));
+                   EVP_DigestUpdate(sum, &mode, sizeof mode) == 1 && tls_server_add(sum, SSL_CTX_get0_certificate(ctx));
     for (int i = 0; is_good && i < sk_X509_num(signers); i++)
-        is_good = add(sum, sk_X509_value(signers, i));
+        is_good = tls_server_add(sum, sk_X509_value(signers, i));
     sk_X509_pop_free(signers, X509_free);
     return is_good && EVP_DigestFinal_ex(sum, digest, length) == 1;
 }
@@ -98,7 +98,7 @@ static int on_protocols(SSL *ssl, const unsigned char **out, unsigned char *leng
 
 /* ------------------------------------------------------------------ a context */
 
-static void look_at(SSL_CTX *ctx, struct vs_tls_facts *facts) {
+static void tls_server_look_at(SSL_CTX *ctx, struct vs_tls_facts *facts) {
     const X509 *own = SSL_CTX_get0_certificate(ctx);
     STACK_OF(X509) *chain = NULL;
     *facts = (struct vs_tls_facts){.expires_unix_s = vs_tls_unix_s(X509_get0_notAfter(own))};
@@ -110,9 +110,9 @@ static void look_at(SSL_CTX *ctx, struct vs_tls_facts *facts) {
     if (!vs_tls_name_of(own, facts->name)) facts->name[0] = '\0';
 }
 
-static int fill(struct vs_tls_server *self, SSL_CTX *ctx, struct vesta_error *err) {
+static int tls_server_fill(struct vs_tls_server *self, SSL_CTX *ctx, struct vesta_error *err) {
     int rc = vs_tls_use(ctx, self->opts.certificate, self->opts.key, err);
-    if (rc == VESTA_OK) rc = ask_clients(ctx, &self->opts, err);
+    if (rc == VESTA_OK) rc = tls_server_ask_clients(ctx, &self->opts, err);
     if (rc != VESTA_OK) return rc;
     SSL_CTX_set_alpn_select_cb(ctx, on_protocols, NULL);
     if (self->opts.is_1_3_only) SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION);
@@ -124,12 +124,12 @@ static int fill(struct vs_tls_server *self, SSL_CTX *ctx, struct vesta_error *er
 int vs_tls_server_renew(struct vs_tls_server *self, struct vesta_error *err) {
     SSL_CTX *ctx = vs_tls_context(TLS_server_method());
     struct vs_tls_facts facts;
-    int rc = ctx ? fill(self, ctx, err) : vs_fail(err, VESTA_ENOMEM, "no memory for TLS");
+    int rc = ctx ? tls_server_fill(self, ctx, err) : vs_fail(err, VESTA_ENOMEM, "no memory for TLS");
     if (rc != VESTA_OK) {
         SSL_CTX_free(ctx);
         return rc;
     }
-    look_at(ctx, &facts);
+    tls_server_look_at(ctx, &facts);
     pthread_mutex_lock(&self->lock);
     SSL_CTX *before = self->ctx;
     self->ctx = ctx;

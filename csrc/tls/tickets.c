@@ -28,7 +28,7 @@ struct vs_tickets {
     int64_t turned_us;
 };
 
-static int64_t now_us(void) {
+static int64_t tickets_now_us(void) {
     const struct vesta_clock *clock = vs_clock_system();
     return clock->boot_us(clock->self);
 }
@@ -49,7 +49,7 @@ struct vs_tickets *vs_tickets_new(void) {
     if (!t) return NULL;
     pthread_mutex_init(&t->lock, NULL);
     t->cipher = EVP_CIPHER_fetch(NULL, "AES-256-CBC", NULL);
-    if (t->cipher && turn(t, now_us())) return t;
+    if (t->cipher && turn(t, tickets_now_us())) return t;
     vs_tickets_free(t);
     return NULL;
 }
@@ -63,8 +63,8 @@ void vs_tickets_free(struct vs_tickets *t) {
 }
 
 /* The key that makes tickets now, or that of this name.  Its place; -1: there is none. */
-static int find(struct vs_tickets *t, const unsigned char *name, struct key *key) {
-    int64_t now = now_us();
+static int tickets_find(struct vs_tickets *t, const unsigned char *name, struct key *key) {
+    int64_t now = tickets_now_us();
     int at = 0;
     pthread_mutex_lock(&t->lock);
     while (now - t->turned_us >= TURN_S * INT64_C(1000000) && turn(t, t->turned_us + TURN_S * INT64_C(1000000)))
@@ -88,7 +88,7 @@ static int on_ticket(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHE
                      int is_made) {
     struct vs_tickets *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     struct key key;
-    int at = find(t, is_made ? NULL : name, &key), rc = at > 0 ? 2 : 1;
+    int at = tickets_find(t, is_made ? NULL : name, &key), rc = at > 0 ? 2 : 1;
     if (at < 0) return 0;
     if (is_made) memcpy(name, key.name, NAME_BYTES);
     if ((is_made && RAND_bytes(iv, EVP_CIPHER_get_iv_length(t->cipher)) != 1) ||

@@ -15,16 +15,16 @@ const struct vs_tls *vs_tls_find(struct vesta_error *err) {
     return !tls || tls->abi == VS_TLS_ABI ? tls : vs_module_foreign(&file, err);
 }
 
-static int64_t now_us(void) {
+static int64_t tls_now_us(void) {
     const struct vesta_clock *clock = vs_clock_system();
     return clock->boot_us(clock->self);
 }
 
 /* false: it is too late. */
-static bool await(const struct vs_tls_wait *wait, short events) {
+static bool tls_await(const struct vs_tls_wait *wait, short events) {
     struct pollfd ready = {.fd = wait->fd, .events = events};
     for (;;) {
-        int64_t left_ms = (wait->until_boot_us - now_us() + 999) / 1000;
+        int64_t left_ms = (wait->until_boot_us - tls_now_us() + 999) / 1000;
         if (left_ms <= 0 || (wait->is_cut && atomic_load(wait->is_cut))) return false;
         int rc = poll(&ready, 1, left_ms < SLICE_MS ? (int)left_ms : SLICE_MS);
         if (rc > 0) return true;
@@ -40,7 +40,7 @@ int vs_tls_greet(const struct vs_tls *tls, struct vs_tls_conn *conn, const struc
         if (step == VS_TLS_DONE) return VESTA_OK;
         if (step == VS_TLS_FAILED)
             return vs_fail(err, tls->is_refused(conn) ? VESTA_EOPTION : VESTA_EIO, "TLS: %s", tls->why(conn));
-        if (!more && !await(wait, step == VS_TLS_WANTS_WRITE ? POLLOUT : POLLIN))
+        if (!more && !tls_await(wait, step == VS_TLS_WANTS_WRITE ? POLLOUT : POLLIN))
             return vs_fail(err, VESTA_EIO, "TLS: no handshake in time");
     }
 }

@@ -29,7 +29,7 @@ int vs_tls_fail_file(struct vesta_error *err, const char *path, const char *what
 
 /* As UTF-8, whatever it is written in: the bytes of one encoding may spell another name.  A name with a zero in it would
  * be read as another, shorter one. */
-static bool take(const ASN1_STRING *text, char buf[VS_TLS_NAME_MAX]) {
+static bool tls_words_take(const ASN1_STRING *text, char buf[VS_TLS_NAME_MAX]) {
     unsigned char *at = NULL;
     int length = ASN1_STRING_to_UTF8(&at, text);
     bool is_name = length >= 1 && length < VS_TLS_NAME_MAX && !memchr(at, '\0', (size_t)length);
@@ -43,7 +43,7 @@ static bool take_dns(const X509 *certificate, char buf[VS_TLS_NAME_MAX]) {
     bool found = false;
     for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); i++) {
         const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
-        found = name->type == GEN_DNS && take(name->d.dNSName, buf);
+        found = name->type == GEN_DNS && tls_words_take(name->d.dNSName, buf);
     }
     GENERAL_NAMES_free(names);
     return found;
@@ -52,7 +52,7 @@ static bool take_dns(const X509 *certificate, char buf[VS_TLS_NAME_MAX]) {
 const char *vs_tls_name_of(const X509 *certificate, char buf[VS_TLS_NAME_MAX]) {
     const X509_NAME *subject = X509_get_subject_name(certificate);
     int at = X509_NAME_get_index_by_NID((X509_NAME *)subject, NID_commonName, -1);
-    if (at >= 0) return take(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), buf) ? buf : NULL;
+    if (at >= 0) return tls_words_take(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), buf) ? buf : NULL;
     return take_dns(certificate, buf) ? buf : NULL;
 }
 

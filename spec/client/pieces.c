@@ -227,7 +227,7 @@ static int read_words(const char *const *words, struct vs_block *out, struct ves
     int count = 0;
     while (words[count])
         at[count] = (struct vs_slice){words[count], strlen(words[count])}, count++;
-    return vs_reply_read(&(struct vs_values){at, count}, "orders", 1000, out, err);
+    return vs_reply_read(&(struct vs_client_values){at, count}, "orders", 1000, out, err);
 }
 
 #define SAYS(part, ...)                                                                                                \

@@ -408,7 +408,7 @@ static _Atomic bool is_busy;
 
 /* Its thread looks at a part again and again, and so just when the words are closed. */
 static void *keep_busy(void *self) {
-    struct vs_part *part = self;
+    struct vs_segment_part *part = self;
     while (atomic_load(&is_busy)) {
         atomic_store(&part->wanted, 1);
         vs_database_poke(part->database);

@@ -270,8 +270,8 @@ static void hosts(void) {
 
 static void secrets(void) {
     char buf[10], path[] = "/tmp/vesta-secret-XXXXXX";
-    struct vs_secret in_uri = {NULL, "", "uri"}, in_file = {NULL, path, "uri"}, given = {"mine", path, "uri"};
-    struct vs_secret longer = {NULL, "", "ten bytes!"}, folder = {NULL, "/tmp", "uri"};
+    struct vs_store_secret in_uri = {NULL, "", "uri"}, in_file = {NULL, path, "uri"}, given = {"mine", path, "uri"};
+    struct vs_store_secret longer = {NULL, "", "ten bytes!"}, folder = {NULL, "/tmp", "uri"};
     int fd = mkstemp(path);
     NEED(fd >= 0 && write(fd, "file\r\nmore\n", 11) == 11);
     CHECK(vs_uri_secret(&in_uri, buf, sizeof buf, &err) == VESTA_OK);

@@ -51,8 +51,8 @@ struct vs_database {
     _Atomic uint32_t work;    /* futex: raised when there is something to do */
     _Atomic uint32_t stop;
     _Atomic int64_t cut_us;              /* no call waits past that instant; 0: none is cut */
-    struct vs_part *_Atomic handed_over; /* not yet among `parts` */
-    struct vs_part *parts;               /* the thread's own */
+    struct vs_segment_part *_Atomic handed_over; /* not yet among `parts` */
+    struct vs_segment_part *parts;               /* the thread's own */
 };
 
 enum vs_leave { VS_LEAVE_NOT, VS_LEAVE_QUIETLY, VS_LEAVE_AND_GIVE_BACK };
@@ -61,8 +61,8 @@ enum vs_leave { VS_LEAVE_NOT, VS_LEAVE_QUIETLY, VS_LEAVE_AND_GIVE_BACK };
 enum vs_share_state { VS_SHARE_UNASKED, VS_SHARE_FOUND, VS_SHARE_AWAY, VS_SHARE_REFUSED };
 
 /* A segment in one of its databases. */
-struct vs_part {
-    struct vs_part *next; /* of the database's */
+struct vs_segment_part {
+    struct vs_segment_part *next; /* of the database's */
     struct vesta_segment *segment;
     struct vs_database *database;
     uint32_t index;
@@ -141,7 +141,7 @@ struct vesta_segment {
     struct vs_strict *strict; /* NULL: order is trend */
     uint32_t parts_count;
     struct vs_live first;
-    struct vs_part part[];
+    struct vs_segment_part part[];
 };
 
 /* open.c: the segments of this process.  With the process lock held. */
@@ -169,26 +169,26 @@ void vs_live_take_rest(struct vs_live *live, bool ends);
 /* part.c: what its thread does for a part. */
 
 /* Its refiller begins anew. */
-void vs_part_reset(struct vs_part *part);
+void vs_part_reset(struct vs_segment_part *part);
 /* Runs it until it is at rest.  `store`: NULL: it is not to be asked now, because of `why`, which may be "".  False:
  * its refiller has ended. */
-bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why);
+bool vs_part_run(struct vs_segment_part *part, struct vs_store *store, const char *why);
 /* One call of the store, counted. */
-void vs_part_take(struct vs_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply);
+void vs_part_take(struct vs_segment_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply);
 /* Raises its counter, which went back, to `floor`. */
-void vs_part_raise(struct vs_part *part, struct vs_store *store, uint64_t floor, struct vs_reply *reply);
+void vs_part_raise(struct vs_segment_part *part, struct vs_store *store, uint64_t floor, struct vs_reply *reply);
 /* Its counter, as a store is told. */
-struct vs_counter vs_part_counter(const struct vs_part *part);
+struct vs_counter vs_part_counter(const struct vs_segment_part *part);
 /* Tells people what its refiller says. */
-void vs_part_report(struct vs_part *part);
-void vs_part_said(const struct vs_part *part, char out[VS_SAID_MAX]);
+void vs_part_report(struct vs_segment_part *part);
+void vs_part_said(const struct vs_segment_part *part, char out[VS_SAID_MAX]);
 
 /* share.c: whether the only database that is named here grants all numbers of the counter; asked before the first range,
  * and again after a while.  False: `reply` says why nothing may be taken. */
-bool vs_share_is_alone(struct vs_part *part, struct vs_store *store, struct vs_reply *reply);
+bool vs_share_is_alone(struct vs_segment_part *part, struct vs_store *store, struct vs_reply *reply);
 /* share.c: whether ranges may be taken, as far as other hosts' order of the databases goes; else when to look again is
  * set.  `store`, `why`: as vs_part_run's. */
-bool vs_share_is_found(struct vs_part *part, struct vs_store *store, const char *why);
+bool vs_share_is_found(struct vs_segment_part *part, struct vs_store *store, const char *why);
 
 /* database.c */
 
@@ -205,13 +205,13 @@ struct vs_leaving {
 };
 
 /* Gives its thread a part; `how`: to give back what is the part's, and let it go.  With the process lock held. */
-struct vs_leaving vs_database_hand_over(struct vs_part *part, enum vs_leave how);
+struct vs_leaving vs_database_hand_over(struct vs_segment_part *part, enum vs_leave how);
 /* Its thread is to look. */
 void vs_database_poke(struct vs_database *database);
 /* Tells the part's thread, if that has it, to let it go.  With the process lock held. */
-struct vs_leaving vs_part_leave(struct vs_part *part, enum vs_leave how);
+struct vs_leaving vs_part_leave(struct vs_segment_part *part, enum vs_leave how);
 /* Waits until it has.  Call without the process lock. */
-void vs_part_await(struct vs_part *part, const struct vs_leaving *leaving);
+void vs_part_await(struct vs_segment_part *part, const struct vs_leaving *leaving);
 
 /* ending.c: takes all parts away from their threads, and waits. */
 void vs_segment_leave(struct vesta_segment *seg);
@@ -224,11 +224,11 @@ int vs_segment_give_back(struct vesta_segment *seg, struct vs_live *live, char s
 
 /* Asks for n consecutive numbers, larger than all that anybody had before this call; gives a ticket. */
 uint64_t vs_strict_ask(struct vesta_segment *seg, uint64_t n);
-enum vs_answer { VS_NOT_YET, VS_ANSWERED, VS_FAILED };
+enum vs_segment_answer { VS_NOT_YET, VS_ANSWERED, VS_FAILED };
 /* What became of a ticket: the first of its numbers.  VS_FAILED: it must be asked again. */
-enum vs_answer vs_strict_answer(const struct vesta_segment *seg, uint64_t ticket, uint64_t *number);
+enum vs_segment_answer vs_strict_answer(const struct vesta_segment *seg, uint64_t ticket, uint64_t *number);
 /* What the database's thread does for the part of such a segment. */
-void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why);
+void vs_strict_run(struct vs_segment_part *part, struct vs_store *store, const char *why);
 
 /* take.c: the word that is raised when a call that paused is to look again. */
 _Atomic uint32_t *vs_segment_told(struct vesta_segment *seg);

@@ -61,12 +61,12 @@ static struct vs_store *store_of(struct fetching *f) {
     return f->store;
 }
 
-static uint64_t silences(const struct vs_part *part) {
+static uint64_t silences(const struct vs_segment_part *part) {
     return atomic_load(&part->answers[VS_STORE_DOWN]) + atomic_load(&part->answers[VS_STORE_UNKNOWN]);
 }
 
 /* Its words give nothing any more, and it was not told to leave: it goes on in those of a new map. */
-static void go_on(struct vs_part *part) {
+static void go_on(struct vs_segment_part *part) {
     assert(part->refill.phase == VS_RF_ENDED);
     vs_process_lock();
     (void)vs_segment_follow(part->segment, NULL); /* where that fails, it is tried again in a while */
@@ -76,7 +76,7 @@ static void go_on(struct vs_part *part) {
 }
 
 /* False: it is let go. */
-static bool serve(struct fetching *f, struct vs_part *part) {
+static bool serve(struct fetching *f, struct vs_segment_part *part) {
     uint64_t before = silences(part);
     if (atomic_load(&part->leave) == VS_LEAVE_QUIETLY) return false;
     struct vs_store *store = store_of(f);
@@ -89,14 +89,14 @@ static bool serve(struct fetching *f, struct vs_part *part) {
 }
 
 /* The last that this thread does with it: a wake-up in vain harms nobody. */
-static void let_go(struct vs_part *part) {
+static void let_go(struct vs_segment_part *part) {
     atomic_store(&part->is_handed, false);
     atomic_fetch_add(&part->left, 1);
     vs_futex_wake(&part->left);
 }
 
 static void welcome(struct vs_database *db) {
-    struct vs_part *part = atomic_exchange(&db->handed_over, NULL), *next;
+    struct vs_segment_part *part = atomic_exchange(&db->handed_over, NULL), *next;
     for (; part; part = next) {
         assert(part->database == db);
         assert(atomic_load(&part->is_handed));
@@ -119,7 +119,7 @@ static bool tell(struct vesta_segment *seg) {
     return true;
 }
 
-static bool is_due(const struct vs_part *part, int64_t now) {
+static bool is_due(const struct vs_segment_part *part, int64_t now) {
     return part->due_us <= now + GRAIN_US || atomic_load(&part->leave) != VS_LEAVE_NOT ||
            (part->on_want && atomic_load(&part->wanted));
 }
@@ -129,7 +129,7 @@ static int64_t go_round(struct fetching *f) {
     struct vs_database *db = f->database;
     int64_t until_us = now_us(db) + NAP_US;
     welcome(db);
-    for (struct vs_part **at = &db->parts, *part; (part = *at);) {
+    for (struct vs_segment_part **at = &db->parts, *part; (part = *at);) {
         if (is_due(part, now_us(db)) && !serve(f, part)) {
             *at = part->next;
             let_go(part);
@@ -162,7 +162,7 @@ void vs_database_poke(struct vs_database *database) {
     vs_futex_wake(&database->work);
 }
 
-struct vs_leaving vs_database_hand_over(struct vs_part *part, enum vs_leave how) {
+struct vs_leaving vs_database_hand_over(struct vs_segment_part *part, enum vs_leave how) {
     struct vs_database *db = part->database;
     struct vs_leaving leaving = {true, atomic_load(&part->left)};
     assert(vs_process_is_locked());
@@ -171,7 +171,7 @@ struct vs_leaving vs_database_hand_over(struct vs_part *part, enum vs_leave how)
     vs_part_reset(part);
     atomic_store(&part->leave, how);
     atomic_store(&part->is_handed, true);
-    struct vs_part *first = atomic_load(&db->handed_over);
+    struct vs_segment_part *first = atomic_load(&db->handed_over);
     do
         part->next = first;
     while (!atomic_compare_exchange_weak(&db->handed_over, &first, part));
@@ -243,7 +243,7 @@ void vs_database_leave(struct vs_database *db) {
     free(db);
 }
 
-struct vs_leaving vs_part_leave(struct vs_part *part, enum vs_leave how) {
+struct vs_leaving vs_part_leave(struct vs_segment_part *part, enum vs_leave how) {
     struct vs_leaving leaving = {false, atomic_load(&part->left)};
     assert(how != VS_LEAVE_NOT);
     assert(vs_process_is_locked());
@@ -255,7 +255,7 @@ struct vs_leaving vs_part_leave(struct vs_part *part, enum vs_leave how) {
     return leaving;
 }
 
-void vs_part_await(struct vs_part *part, const struct vs_leaving *leaving) {
+void vs_part_await(struct vs_segment_part *part, const struct vs_leaving *leaving) {
     assert(!vs_process_is_locked()); /* its thread may need that to come to its end */
     while (leaving->is_awaited && atomic_load(&part->left) == leaving->left)
         vs_futex_wait(&part->left, leaving->left, NAP_US);

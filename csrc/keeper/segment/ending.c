@@ -36,7 +36,7 @@ static void keep(struct vs_live *live, uint32_t database) {
 }
 
 /* Has a part's thread give back what it can claim: another thread may have handed the part over since it left. */
-static int begin_to_give_back(struct vs_part *part, struct vs_live *live, struct vs_leaving *leaving) {
+static int begin_to_give_back(struct vs_segment_part *part, struct vs_live *live, struct vs_leaving *leaving) {
     *leaving = vs_part_leave(part, VS_LEAVE_AND_GIVE_BACK);
     if (leaving->is_awaited) return 0;
     int failed = vs_database_start(part->database);

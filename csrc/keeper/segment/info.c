@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t answers(const struct vs_part *part, enum vs_outcome outcome) {
+static uint64_t answers(const struct vs_segment_part *part, enum vs_outcome outcome) {
     return atomic_load(&part->answers[outcome]);
 }
 
@@ -25,7 +25,7 @@ void vesta_segment_get_info(struct vesta_segment *seg, struct vesta_segment_info
     uint64_t used = state.count - state.left;
     if (!state.next_left && state.mark > used) out->until_refill = state.mark - used;
     for (uint32_t i = 0; i < seg->parts_count; i++) {
-        const struct vs_part *part = &seg->part[i];
+        const struct vs_segment_part *part = &seg->part[i];
         out->database[i].store = part->shown;
         out->database[i].step = atomic_load(&part->step);
         out->database[i].ranges = atomic_load(&part->ranges);

@@ -310,7 +310,7 @@ static void fill(struct vesta_segment *seg, const struct settings *settings) {
     snprintf(seg->tag, sizeof seg->tag, "%s", opts->tag);
     snprintf(seg->table, sizeof seg->table, "%s", opts->table ? opts->table : "");
     for (uint32_t i = 0; i < settings->count; i++) {
-        struct vs_part *part = &seg->part[i];
+        struct vs_segment_part *part = &seg->part[i];
         part->segment = seg;
         part->index = i;
         part->step_max = opts->step_max ? opts->step_max : VESTA_STEP_MAX;

@@ -22,20 +22,20 @@
 #define WATCH_MIN_US ((int64_t)500)
 #define WATCH_LOOKS 6 /* so many looks in vain, and who wants a range wakes the thread again */
 
-static void say(struct vs_part *part, const char *text) {
+static void say(struct vs_segment_part *part, const char *text) {
     size_t i = 0;
     for (; text[i] && i + 1 < VS_SAID_MAX; i++)
         atomic_store(&part->said[i], text[i]);
     atomic_store(&part->said[i], '\0');
 }
 
-void vs_part_said(const struct vs_part *part, char out[VS_SAID_MAX]) {
+void vs_part_said(const struct vs_segment_part *part, char out[VS_SAID_MAX]) {
     for (size_t i = 0; i < VS_SAID_MAX; i++)
         out[i] = atomic_load(&part->said[i]);
     out[VS_SAID_MAX - 1] = '\0';
 }
 
-void vs_part_reset(struct vs_part *part) {
+void vs_part_reset(struct vs_segment_part *part) {
     const struct vesta_segment *seg = part->segment;
     uint64_t random[2] = {0};
     (void)vs_random(random, sizeof random); /* without any, retries are not spread, and the host's processes may ask
@@ -62,19 +62,19 @@ void vs_part_reset(struct vs_part *part) {
     say(part, "");
 }
 
-static int64_t now_us(const struct vs_part *part) {
+static int64_t now_us(const struct vs_segment_part *part) {
     const struct vesta_clock *clock = part->segment->clock;
     return clock->boot_us(clock->self);
 }
 
 /* ------------------------------------------------------------------ whose turn it is */
 
-static bool is_well(const struct vs_part *part, const struct vs_segment *words) {
+static bool is_well(const struct vs_segment_part *part, const struct vs_segment *words) {
     return !atomic_load(&part->is_troubled) && !vs_words_are_stopped(words, part->index);
 }
 
 /* The databases take turns, by generation: how many of those that are well come before this one. */
-static int64_t rank_of(const struct vs_part *part, const struct vs_segment *words, uint64_t generation) {
+static int64_t rank_of(const struct vs_segment_part *part, const struct vs_segment *words, uint64_t generation) {
     const struct vesta_segment *seg = part->segment;
     int64_t rank = 0;
     assert(part->index < seg->parts_count);
@@ -85,7 +85,7 @@ static int64_t rank_of(const struct vs_part *part, const struct vs_segment *word
 
 /* Whether this part asks for the range that is due; the token, if it has it then, is to be given back.  One that is in
  * trouble asks beside the others, in nobody's way: so it is found well again. */
-static bool may_ask(struct vs_part *part, struct vs_segment *words) {
+static bool may_ask(struct vs_segment_part *part, struct vs_segment *words) {
     int64_t now = now_us(part);
     assert(part->token);
     if (part->segment->parts_count == 1) return vs_segment_begin_refill(words, part->token, now, now + PULSE_US);
@@ -109,7 +109,7 @@ struct asked {
 
 /* The row's own share of the numbers, where it has one; with several databases it must be the one that their order
  * says, or two of them give the same numbers. */
-static void take_share(struct vs_part *part, const struct vs_grant *grant, struct vs_refill_event *ev) {
+static void take_share(struct vs_segment_part *part, const struct vs_grant *grant, struct vs_refill_event *ev) {
     uint32_t count = part->segment->parts_count;
     if (grant->delta <= 1 || (grant->delta == count && grant->remainder == part->index)) return;
     if (count == 1 && grant->remainder < grant->delta) {
@@ -124,12 +124,12 @@ static void take_share(struct vs_part *part, const struct vs_grant *grant, struc
              grant->delta, grant->remainder, part->index, count);
 }
 
-struct vs_counter vs_part_counter(const struct vs_part *part) {
+struct vs_counter vs_part_counter(const struct vs_segment_part *part) {
     const struct vesta_segment *seg = part->segment;
     return (struct vs_counter){seg->table[0] ? seg->table : NULL, seg->tag};
 }
 
-void vs_part_take(struct vs_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply) {
+void vs_part_take(struct vs_segment_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply) {
     const struct vesta_segment *seg = part->segment;
     struct vs_counter counter = vs_part_counter(part);
     int64_t from_us = now_us(part);
@@ -144,7 +144,7 @@ void vs_part_take(struct vs_part *part, struct vs_store *store, uint64_t step, s
     atomic_store(&part->forgets_form, reply->forgets_form);
 }
 
-static void do_take(struct vs_part *part, const struct asked *asked, const struct vs_refill_action *action,
+static void do_take(struct vs_segment_part *part, const struct asked *asked, const struct vs_refill_action *action,
                     struct vs_refill_event *ev) {
     struct vs_store *store = asked->store;
     const struct vesta_segment *seg = part->segment;
@@ -168,7 +168,7 @@ static void do_take(struct vs_part *part, const struct asked *asked, const struc
     atomic_store(&part->is_refused, ev->outcome == VS_STORE_REFUSED);
 }
 
-static void do_untake(struct vs_part *part, struct vs_store *store, const struct vs_refill_action *action,
+static void do_untake(struct vs_segment_part *part, struct vs_store *store, const struct vs_refill_action *action,
                       struct vs_refill_event *ev) {
     struct vs_counter counter = vs_part_counter(part);
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
@@ -178,13 +178,13 @@ static void do_untake(struct vs_part *part, struct vs_store *store, const struct
 }
 
 /* How fast the range before was used up. */
-static void measure(struct vs_part *part, const struct vs_refill *before) {
+static void measure(struct vs_segment_part *part, const struct vs_refill *before) {
     int64_t used_us = before->refilled_us < 0 ? 0 : part->refill.refilled_us - before->refilled_us;
     part->used_us = used_us;
     if (used_us > 0) atomic_store(&part->per_1000_s, (uint64_t)((double)before->count * 1e9 / (double)used_us));
 }
 
-static void do_publish(struct vs_part *part, struct vs_live *live, const struct vs_refill_action *action,
+static void do_publish(struct vs_segment_part *part, struct vs_live *live, const struct vs_refill_action *action,
                        struct vs_refill_event *ev) {
     assert(action->range.database == part->index);
     ev->published = vs_segment_publish(live->words, &action->range);
@@ -192,7 +192,7 @@ static void do_publish(struct vs_part *part, struct vs_live *live, const struct 
 }
 
 /* Makes what was taken out of the map in this process, of this database, the refiller's own. */
-static void do_claim(struct vs_part *part, struct vs_live *live, bool ends, struct vs_refill_event *ev) {
+static void do_claim(struct vs_segment_part *part, struct vs_live *live, bool ends, struct vs_refill_event *ev) {
     if (ends) {
         vs_process_lock();
         vs_live_take_rest(live, true);
@@ -202,7 +202,7 @@ static void do_claim(struct vs_part *part, struct vs_live *live, bool ends, stru
     ev->unused_count = vs_rest_claim(live->rest, vs_process_token(), part->index, ev->unused);
 }
 
-void vs_part_raise(struct vs_part *part, struct vs_store *store, uint64_t floor, struct vs_reply *reply) {
+void vs_part_raise(struct vs_segment_part *part, struct vs_store *store, uint64_t floor, struct vs_reply *reply) {
     struct vs_counter counter = vs_part_counter(part);
     *reply = (struct vs_reply){.outcome = VS_STORE_DOWN};
     if (store) store->counters->lift(store, &counter, floor, reply);
@@ -210,7 +210,7 @@ void vs_part_raise(struct vs_part *part, struct vs_store *store, uint64_t floor,
 
 /* ------------------------------------------------------------------ running */
 
-static void observe(const struct vs_part *part, const struct vs_live *live, struct vs_refill_event *ev) {
+static void observe(const struct vs_segment_part *part, const struct vs_live *live, struct vs_refill_event *ev) {
     ev->boot_us = now_us(part);
     ev->stop = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
     ev->stopped = vs_words_are_stopped(live->words, part->index);
@@ -221,7 +221,7 @@ static void observe(const struct vs_part *part, const struct vs_live *live, stru
 }
 
 /* What it came to is the next event. */
-static void carry_out(struct vs_part *part, struct vs_live *live, const struct asked *asked,
+static void carry_out(struct vs_segment_part *part, struct vs_live *live, const struct asked *asked,
                       const struct vs_refill_action *action, struct vs_refill_event *ev) {
     uint64_t from = ev->from;
     struct vs_reply reply;
@@ -256,7 +256,7 @@ static void carry_out(struct vs_part *part, struct vs_live *live, const struct a
     }
 }
 
-void vs_part_report(struct vs_part *part) {
+void vs_part_report(struct vs_segment_part *part) {
     char said[VS_SAID_MAX];
     vs_part_said(part, said);
     if (strcmp(said, part->refill.said) != 0) say(part, part->refill.said);
@@ -265,7 +265,7 @@ void vs_part_report(struct vs_part *part) {
 }
 
 /* From its rest to its rest, or to its end. */
-static enum vs_refill_do run(struct vs_part *part, struct vs_live *live, const struct asked *asked, bool due) {
+static enum vs_refill_do run(struct vs_segment_part *part, struct vs_live *live, const struct asked *asked, bool due) {
     struct vs_refill_event ev = {.kind = VS_REFILL_WAKE, .due = due};
     struct vs_refill_action action;
     struct vs_refill before = part->refill;
@@ -283,7 +283,7 @@ static enum vs_refill_do run(struct vs_part *part, struct vs_live *live, const s
 }
 
 /* Around the instant at which the next range will be wanted, if numbers go on as they went, it looks by itself. */
-static void watch(struct vs_part *part) {
+static void watch(struct vs_segment_part *part) {
     int64_t look_us = part->used_us / WATCH_PARTS, now = now_us(part);
     int64_t from_us = part->refill.refilled_us + part->used_us - look_us;
     bool is_ahead = part->on_want && look_us >= WATCH_MIN_US && part->used_us <= WATCHED_US &&
@@ -296,7 +296,7 @@ static void watch(struct vs_part *part) {
     if (!watches && part->on_want && atomic_load(&part->wanted)) part->due_us = 0;
 }
 
-bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) {
+bool vs_part_run(struct vs_segment_part *part, struct vs_store *store, const char *why) {
     vs_segment_see(part->segment);
     if (part->segment->strict) {
         if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false; /* it has nothing to give back */

@@ -14,7 +14,7 @@
 
 #define BLOCKED "nothing is taken while "
 
-static bool rests(struct vs_part *part, int64_t us) {
+static bool rests(struct vs_segment_part *part, int64_t us) {
     const struct vesta_clock *clock = part->segment->clock;
     vs_part_report(part);
     part->due_us = clock->boot_us(clock->self) + us;
@@ -22,7 +22,7 @@ static bool rests(struct vs_part *part, int64_t us) {
     return false;
 }
 
-static void ask(struct vs_part *part, struct vs_store *store, const char *why) {
+static void ask(struct vs_segment_part *part, struct vs_store *store, const char *why) {
     const struct vs_share share = {.delta = part->segment->parts_count, .remainder = part->index};
     struct vs_counter counter = vs_part_counter(part);
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
@@ -37,7 +37,7 @@ static void ask(struct vs_part *part, struct vs_store *store, const char *why) {
     snprintf(part->refill.said, sizeof part->refill.said, "%s", store ? reply.text : why);
 }
 
-bool vs_share_is_alone(struct vs_part *part, struct vs_store *store, struct vs_reply *reply) {
+bool vs_share_is_alone(struct vs_segment_part *part, struct vs_store *store, struct vs_reply *reply) {
     static const struct vs_share all = {.delta = 1, .remainder = 0};
     const struct vesta_segment *seg = part->segment;
     struct vs_counter counter = vs_part_counter(part);
@@ -54,7 +54,7 @@ bool vs_share_is_alone(struct vs_part *part, struct vs_store *store, struct vs_r
     return is_alone;
 }
 
-bool vs_share_is_found(struct vs_part *part, struct vs_store *store, const char *why) {
+bool vs_share_is_found(struct vs_segment_part *part, struct vs_store *store, const char *why) {
     const struct vesta_segment *seg = part->segment;
     assert(part->index < seg->parts_count);
     if (seg->parts_count == 1) return true;

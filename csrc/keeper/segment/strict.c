@@ -30,7 +30,7 @@ static bool read_group(const struct vs_group *group, struct vs_group_read *out) 
     return turn % 2 == 0 && atomic_load(&group->turn) == turn;
 }
 
-enum vs_answer vs_strict_answer(const struct vesta_segment *seg, uint64_t ticket, uint64_t *number) {
+enum vs_segment_answer vs_strict_answer(const struct vesta_segment *seg, uint64_t ticket, uint64_t *number) {
     const struct vs_strict *strict = seg->strict;
     struct vs_group_read group;
     if (atomic_load(&strict->served) <= ticket) return VS_NOT_YET;
@@ -61,7 +61,8 @@ static void settle(struct vesta_segment *seg, uint64_t until, uint64_t from) {
 }
 
 /* What the store granted, as the first number; 0: no number comes from it, and `said` tells why. */
-static uint64_t judge(struct vs_part *part, struct vs_segment *words, const struct vs_grant *grant, uint64_t granted) {
+static uint64_t judge(struct vs_segment_part *part, struct vs_segment *words, const struct vs_grant *grant,
+                      uint64_t granted) {
     struct vs_range range;
     char *said = part->refill.said;
     const char *why = vs_range_of(grant->from, grant->until, 1, 0, &range);
@@ -84,7 +85,7 @@ static uint64_t judge(struct vs_part *part, struct vs_segment *words, const stru
     return grant->from;
 }
 
-static void say_outcome(struct vs_part *part, const struct vs_reply *reply) {
+static void say_outcome(struct vs_segment_part *part, const struct vs_reply *reply) {
     static const char *const what[] = {
         [VS_STORE_CONFLICT] = "others change the counter each time that it is about to be raised",
         [VS_STORE_MOVED] = "others change the counter each time that it is about to be raised",
@@ -97,7 +98,7 @@ static void say_outcome(struct vs_part *part, const struct vs_reply *reply) {
 }
 
 /* Raises a counter that went back, and again until a person has acted.  Returns how long it may rest after that. */
-static int64_t raise_again(struct vs_part *part, struct vs_segment *words, struct vs_store *store) {
+static int64_t raise_again(struct vs_segment_part *part, struct vs_segment *words, struct vs_store *store) {
     struct vs_strict *strict = part->segment->strict;
     const struct vesta_clock *clock = part->segment->clock;
     int64_t now_us = clock->boot_us(clock->self);
@@ -111,7 +112,7 @@ static int64_t raise_again(struct vs_part *part, struct vs_segment *words, struc
     return strict->raise_at_us > now_us ? strict->raise_at_us - now_us : VS_REFILL_LOOK_US;
 }
 
-void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why) {
+void vs_strict_run(struct vs_segment_part *part, struct vs_store *store, const char *why) {
     struct vesta_segment *seg = part->segment;
     struct vs_segment *words = atomic_load(&seg->words);
     struct vs_strict *strict = seg->strict;

@@ -17,7 +17,7 @@
 
 /* ------------------------------------------------------------------ waking threads */
 
-static bool is_handed(const struct vs_part *part) {
+static bool is_handed(const struct vs_segment_part *part) {
     return atomic_load(&part->is_handed) && part->database->runs_in == vs_process_token();
 }
 
@@ -40,7 +40,7 @@ static void kick(struct vesta_segment *seg, bool waits) {
         vs_process_unlock();
     }
     for (uint32_t i = 0; i < seg->parts_count; i++) {
-        struct vs_part *part = &seg->part[i];
+        struct vs_segment_part *part = &seg->part[i];
         if (!is_handed(part)) continue;
         bool is_known = atomic_exchange(&part->wanted, 1), watches = atomic_load(&part->watches);
         if (watches ? waits : !is_known) vs_database_poke(part->database);
@@ -146,7 +146,7 @@ static bool wait_out(struct vesta_segment *seg, const struct vesta_pause *pause,
 /* A ticket, and another one where that came to nothing. */
 static int strict_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *taken, struct waiting *waiting,
                        struct vesta_pause *pause) {
-    enum vs_answer answer = VS_FAILED;
+    enum vs_segment_answer answer = VS_FAILED;
     uint64_t ticket = 0;
     uint32_t told;
     do {
@@ -224,7 +224,7 @@ int vesta_segment_answer(struct vesta_segment *seg, uint64_t ticket, uint64_t n,
     enum vesta_why why = why_none(seg, atomic_load(&seg->words));
     uint32_t told = atomic_load(vs_segment_told(seg));
     uint64_t first;
-    enum vs_answer answer = vs_strict_answer(seg, ticket, &first);
+    enum vs_segment_answer answer = vs_strict_answer(seg, ticket, &first);
     *pause = (struct vesta_pause){.why = why, .wait_us = why == VESTA_FAILSTOP ? -1 : AGAIN_US};
     if (answer == VS_FAILED) return VESTA_ENOTNOW;
     if (answer == VS_ANSWERED) {

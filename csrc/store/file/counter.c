@@ -31,7 +31,7 @@ _Static_assert(sizeof SHARE >= sizeof PREFIX && sizeof SHARE >= sizeof FORM, "th
 _Static_assert(sizeof SHARE + VESTA_NAMESPACE_MAX <= VS_FOLDER_NAME_MAX, "a tag's file has a name");
 
 /* What a call is about. */
-struct call {
+struct file_counter_call {
     struct file_store *self;
     const char *tag;
     char name[VS_FOLDER_NAME_MAX];
@@ -39,7 +39,7 @@ struct call {
 };
 
 /* A text as it was read. */
-struct text {
+struct file_counter_text {
     char at[VS_RECORD_TEXT_MAX];
     size_t length; /* 0: there is none */
 };
@@ -49,7 +49,7 @@ static void change_letter(char *text, char from, char to) {
         if (*text == from) *text = to;
 }
 
-static void name_of(const char *prefix, const char *tag, char *name) {
+static void file_counter_name_of(const char *prefix, const char *tag, char *name) {
     snprintf(name, VS_FOLDER_NAME_MAX, "%s%s", prefix, tag);
     change_letter(name, '.', '~');
 }
@@ -65,30 +65,31 @@ static bool tag_of(const char *name, char *tag) {
 }
 
 /* Among the turns; two tags of one place wait for each other, and that is all. */
-static uint64_t place_of(const char *name) {
+static uint64_t file_counter_place_of(const char *name) {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     for (; *name; name++)
         hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
     return hash >> 2;
 }
 
-static void begin(struct call *call, struct vs_store *store, const char *tag, struct vs_reply *reply) {
+static void file_counter_begin(struct file_counter_call *call, struct vs_store *store, const char *tag,
+                               struct vs_reply *reply) {
     assert(store->backend == &vs_store_file);
     vs_reply_clear(reply);
-    *call = (struct call){.self = (struct file_store *)store, .tag = tag, .reply = reply};
-    name_of(PREFIX, tag, call->name);
+    *call = (struct file_counter_call){.self = (struct file_store *)store, .tag = tag, .reply = reply};
+    file_counter_name_of(PREFIX, tag, call->name);
     int64_t now_ms = store->clock->unix_us(store->clock->self) / 1000;
     reply->store_ms = now_ms > 0 ? now_ms : 0;
 }
 
 /* ------------------------------------------------------------------ the folder */
 
-static bool has_folder(const struct call *call) {
+static bool has_folder(const struct file_counter_call *call) {
     return access(call->self->counters_dir, F_OK) == 0 || errno != ENOENT;
 }
 
 /* Of this machine, and not another user's trap: folder.h looks at that each time. */
-static bool make_folder(const struct call *call) {
+static bool file_counter_make_folder(const struct file_counter_call *call) {
     struct vs_folder *folder = &call->self->counters;
     struct vesta_error err;
     if (vs_make_dirs(folder->path, folder->group) != 0)
@@ -101,31 +102,33 @@ static bool make_folder(const struct call *call) {
 
 /* ------------------------------------------------------------------ a row */
 
-static bool load_text(const struct call *call, struct text *text) {
+static bool load_text(const struct file_counter_call *call, struct file_counter_text *text) {
     ssize_t length = vs_folder_load(&call->self->counters, call->name, text->at, call->reply);
     text->length = length > 0 ? (size_t)length : 0;
     return length >= 0;
 }
 
-static bool read_text(const struct call *call, const struct text *text, struct vs_tag *row, uint64_t *ver) {
+static bool read_text(const struct file_counter_call *call, const struct file_counter_text *text, struct vs_tag *row,
+                      uint64_t *ver) {
     *ver = 0;
     return text->length == 0 ||
            vs_counter_read(call->tag, (struct vs_slice){text->at, text->length}, row, ver, call->reply);
 }
 
 /* Whether the text is still the one that was read; *other: it is not. */
-static bool is_still(const struct call *call, const struct text *was, bool *other) {
-    struct text now;
+static bool file_counter_is_still(const struct file_counter_call *call, const struct file_counter_text *was,
+                                  bool *other) {
+    struct file_counter_text now;
     if (!load_text(call, &now)) return false;
     *other = now.length != was->length || memcmp(now.at, was->at, now.length) != 0;
     return !*other;
 }
 
 /* In its turn, where one is to be had: announce, look, make.  *other: another writer was first. */
-static bool make(const struct call *call, const struct text *was, bool *other) {
+static bool file_counter_make(const struct file_counter_call *call, const struct file_counter_text *was, bool *other) {
     struct vs_folder *folder = &call->self->counters;
-    bool made = vs_folder_turn(folder, place_of(call->name), 1, true, call->reply) &&
-                vs_folder_announce(folder, call->name, call->reply, other) && is_still(call, was, other) &&
+    bool made = vs_folder_turn(folder, file_counter_place_of(call->name), 1, true, call->reply) &&
+                vs_folder_announce(folder, call->name, call->reply, other) && file_counter_is_still(call, was, other) &&
                 vs_folder_make(folder, call->name, call->reply, other);
     assert(!made || !*other);
     if (!made) vs_folder_drop(folder);
@@ -134,8 +137,8 @@ static bool make(const struct call *call, const struct text *was, bool *other) {
 }
 
 /* One try; true where another writer was first, and it did nothing. */
-static bool try_change(const struct call *call, const struct vs_counter_change *change) {
-    struct text was, text;
+static bool file_counter_try_change(const struct file_counter_call *call, const struct vs_counter_change *change) {
+    struct file_counter_text was, text;
     struct vs_tag row, next;
     uint64_t ver;
     bool other = false;
@@ -145,15 +148,16 @@ static bool try_change(const struct call *call, const struct vs_counter_change *
     next.updated_ms = call->reply->store_ms;
     text.length = vs_counter_text(&next, ver + 1, text.at);
     if (!vs_folder_write(&call->self->counters, call->name, text.at, text.length, call->reply)) return false;
-    if (make(call, &was, &other) && vs_folder_settle(&call->self->counters, call->reply)) vs_done(call->reply);
+    if (file_counter_make(call, &was, &other) && vs_folder_settle(&call->self->counters, call->reply))
+        vs_done(call->reply);
     assert(!other || call->reply->outcome != VS_STORE_OK); /* or what was acknowledged would be written once more */
     return other;
 }
 
-static void try_until_done(const struct call *call, const struct vs_counter_change *change) {
+static void try_until_done(const struct file_counter_call *call, const struct vs_counter_change *change) {
     const struct vesta_clock *clock = vs_clock_system();
     int64_t until_us = clock->boot_us(clock->self) + OTHERS_US_MAX;
-    while (try_change(call, change)) {
+    while (file_counter_try_change(call, change)) {
         vs_answer(call->reply, VS_STORE_CONFLICT, "other writers of %.90s/%s were faster for %d s",
                   call->self->counters_dir, call->name, OTHERS_US_MAX / 1000000);
         if (clock->boot_us(clock->self) >= until_us) return;
@@ -164,14 +168,16 @@ static void try_until_done(const struct call *call, const struct vs_counter_chan
     }
 }
 
-static void change_it(struct vs_store *store, const struct vs_counter *counter, const struct vs_counter_change *change,
-                      struct vs_reply *reply) {
-    struct call call;
+static void file_counter_change(struct vs_store *store, const struct vs_counter *counter,
+                                const struct vs_counter_change *change, struct vs_reply *reply) {
+    struct file_counter_call call;
     struct vs_tag none;
     vs_reply_clear(reply);
     if (!vs_counter_no_table(counter->table, reply) || !vs_counter_check(counter, reply)) return;
-    begin(&call, store, counter->tag, reply);
-    if (!has_folder(&call) && (!vs_counter_decide(change, call.tag, NULL, &none, reply) || !make_folder(&call))) return;
+    file_counter_begin(&call, store, counter->tag, reply);
+    if (!has_folder(&call) &&
+        (!vs_counter_decide(change, call.tag, NULL, &none, reply) || !file_counter_make_folder(&call)))
+        return;
     if (!vs_folder_enter(&call.self->counters, reply)) return;
     try_until_done(&call, change);
     vs_folder_leave(&call.self->counters);
@@ -180,38 +186,40 @@ static void change_it(struct vs_store *store, const struct vs_counter *counter, 
 /* ------------------------------------------------------------------ operations */
 
 void vs_file_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
-    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAKE, .step = step}, reply);
+    file_counter_change(store, counter, &(struct vs_counter_change){.what = VS_TAKE, .step = step}, reply);
 }
 
 void vs_file_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                     struct vs_reply *reply) {
-    change_it(store, counter, &(struct vs_counter_change){.what = VS_UNTAKE, .from = from, .until = until}, reply);
+    file_counter_change(store, counter, &(struct vs_counter_change){.what = VS_UNTAKE, .from = from, .until = until},
+                        reply);
 }
 
 void vs_file_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                      struct vs_reply *reply) {
-    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = from, .step = step}, reply);
+    file_counter_change(store, counter, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = from, .step = step},
+                        reply);
 }
 
 void vs_file_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
-    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
+    file_counter_change(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
 }
 
 void vs_file_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply) {
-    change_it(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
+    file_counter_change(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
 }
 
-static bool load_row(const struct call *call, struct vs_tag *row, uint64_t *ver) {
-    struct text text;
+static bool load_row(const struct file_counter_call *call, struct vs_tag *row, uint64_t *ver) {
+    struct file_counter_text text;
     return load_text(call, &text) && read_text(call, &text, row, ver);
 }
 
 /* Written as a row is, and never changed. */
-static void keep_share(struct call *call, const struct vs_share *share) {
+static void keep_share(struct file_counter_call *call, const struct vs_share *share) {
     const struct vs_counter_change change = {.what = VS_TAG_ADD, .from = share->remainder, .step = share->delta};
     struct vs_tag row = {.step = 0};
     uint64_t ver = 0;
-    name_of(SHARE, call->tag, call->name);
+    file_counter_name_of(SHARE, call->tag, call->name);
     try_until_done(call, &change);
     if (call->reply->outcome != VS_STORE_OK && call->reply->outcome != VS_STORE_CONFLICT) return;
     vs_reply_clear(call->reply);
@@ -222,12 +230,12 @@ static void keep_share(struct call *call, const struct vs_share *share) {
 
 void vs_file_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                    struct vs_reply *reply) {
-    struct call call;
+    struct file_counter_call call;
     struct vs_tag row;
     uint64_t ver = 0;
     vs_reply_clear(reply);
     if (!vs_counter_no_table(counter->table, reply) || !vs_counter_check(counter, reply)) return;
-    begin(&call, store, counter->tag, reply);
+    file_counter_begin(&call, store, counter->tag, reply);
     if (!has_folder(&call)) {
         vs_counter_unknown(call.tag, reply);
         return;
@@ -242,7 +250,7 @@ void vs_file_share(struct vs_store *store, const struct vs_counter *counter, con
 }
 
 /* The fingerprint that stands there; 0: none.  False with the reply filled. */
-static bool load_form(const struct call *call, uint64_t *fingerprint) {
+static bool load_form(const struct file_counter_call *call, uint64_t *fingerprint) {
     struct vs_tag row = {.max = 0};
     uint64_t ver = 0;
     bool is_read = load_row(call, &row, &ver);
@@ -252,12 +260,12 @@ static bool load_form(const struct call *call, uint64_t *fingerprint) {
 
 void vs_file_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
                   struct vs_reply *reply) {
-    struct call call;
+    struct file_counter_call call;
     uint64_t stands;
     vs_reply_clear(reply);
     if (!vs_counter_no_table(counter->table, reply) || !vs_counter_check(counter, reply)) return;
-    begin(&call, store, counter->tag, reply);
-    name_of(FORM, call.tag, call.name);
+    file_counter_begin(&call, store, counter->tag, reply);
+    file_counter_name_of(FORM, call.tag, call.name);
     if (!has_folder(&call)) {
         vs_counter_unknown(call.tag, reply);
         return;
@@ -275,11 +283,11 @@ void vs_file_form(struct vs_store *store, const struct vs_counter *counter, uint
 }
 
 /* Adds the tag of a file, whatever stands in it. */
-static bool list_file(const struct call *list_call, const char *name, struct vs_tag_list *list) {
+static bool list_file(const struct file_counter_call *list_call, const char *name, struct vs_tag_list *list) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
-    struct call call = *list_call;
+    struct file_counter_call call = *list_call;
     char tag[VS_FOLDER_NAME_MAX];
-    struct text text;
+    struct file_counter_text text;
     struct vs_tag row;
     uint64_t ver;
     if (!tag_of(name, tag)) return true;
@@ -296,13 +304,13 @@ static bool list_file(const struct call *list_call, const char *name, struct vs_
 }
 
 void vs_file_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
-    struct call call;
+    struct file_counter_call call;
     struct dirent *entry = NULL;
     bool well = true;
     assert(list->count == 0); /* whose rows would be told as this folder's */
     vs_reply_clear(reply);
     if (!vs_counter_no_table(table, reply)) return;
-    begin(&call, store, "", reply);
+    file_counter_begin(&call, store, "", reply);
     struct vs_folder *folder = &call.self->counters;
     if (!has_folder(&call)) {
         vs_done(reply);

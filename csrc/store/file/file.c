@@ -35,16 +35,16 @@
 _Static_assert(sizeof NAMESPACE <= VS_FOLDER_NAME_MAX, "the namespace's record has a name among the others");
 _Static_assert(sizeof "18446744073709551615" <= VS_FOLDER_NAME_MAX, "and so has every worker's");
 
-static struct file_store *self_of(struct vs_store *store) {
+static struct file_store *file_self_of(struct vs_store *store) {
     assert(store->backend == &vs_store_file);
     return (struct file_store *)store;
 }
 
-static void name_of(uint64_t worker, char *name) {
+static void file_name_of(uint64_t worker, char *name) {
     snprintf(name, VS_FOLDER_NAME_MAX, "%" PRIu64, worker);
 }
 
-static bool begin(struct file_store *self, struct vs_reply *reply) {
+static bool file_begin(struct file_store *self, struct vs_reply *reply) {
     vs_reply_clear(reply);
     if (!vs_folder_enter(&self->folder, reply)) return false;
     int64_t now_ms = self->base.clock->unix_us(self->base.clock->self) / 1000;
@@ -54,15 +54,15 @@ static bool begin(struct file_store *self, struct vs_reply *reply) {
 
 /* ------------------------------------------------------------------ reading */
 
-static bool load_record(const struct file_store *self, uint64_t worker, struct vs_reply *reply) {
+static bool file_load_record(const struct file_store *self, uint64_t worker, struct vs_reply *reply) {
     char name[VS_FOLDER_NAME_MAX], text[VS_RECORD_TEXT_MAX];
-    name_of(worker, name);
+    file_name_of(worker, name);
     reply->record = (struct vs_record){0};
     ssize_t length = vs_folder_load(&self->folder, name, text, reply);
     return length == 0 || (length > 0 && vs_take_record(reply, text, (size_t)length, self->dir, worker));
 }
 
-static bool load_ns(const struct file_store *self, struct vs_reply *reply) {
+static bool file_load_ns(const struct file_store *self, struct vs_reply *reply) {
     char text[VS_RECORD_TEXT_MAX];
     reply->ns = (struct vs_ns_record){0};
     ssize_t length = vs_folder_load(&self->folder, NAMESPACE, text, reply);
@@ -70,17 +70,17 @@ static bool load_ns(const struct file_store *self, struct vs_reply *reply) {
 }
 
 static void file_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
-    struct file_store *self = self_of(store);
-    if (!begin(self, reply)) return;
-    if (load_record(self, worker, reply)) vs_done(reply);
+    struct file_store *self = file_self_of(store);
+    if (!file_begin(self, reply)) return;
+    if (file_load_record(self, worker, reply)) vs_done(reply);
     assert(reply->outcome != VS_STORE_UNKNOWN); /* which is for writes */
     vs_folder_leave(&self->folder);
 }
 
 static void file_ns_read(struct vs_store *store, struct vs_reply *reply) {
-    struct file_store *self = self_of(store);
-    if (!begin(self, reply)) return;
-    if (load_ns(self, reply)) {
+    struct file_store *self = file_self_of(store);
+    if (!file_begin(self, reply)) return;
+    if (file_load_ns(self, reply)) {
         vs_meet(&self->met, reply);
         vs_done(reply);
     }
@@ -100,12 +100,13 @@ struct change {
 };
 
 /* Whether what stands there is what the change was decided on: false with the reply filled, perhaps by CONFLICT. */
-static bool is_due(struct file_store *self, const struct change *change, struct vs_reply *reply) {
+static bool file_is_due(struct file_store *self, const struct change *change, struct vs_reply *reply) {
     /* a record's turn is its own, the namespace's keeps out everybody */
     assert((change->place == PLACE_NAMESPACE) == !change->record);
     assert((change->places == 0) == !change->record);
-    if (!load_ns(self, reply)) return false;
-    if (change->record && (!vs_is_met(&self->met, reply) || !load_record(self, change->worker, reply))) return false;
+    if (!file_load_ns(self, reply)) return false;
+    if (change->record && (!vs_is_met(&self->met, reply) || !file_load_record(self, change->worker, reply)))
+        return false;
     bool due =
         change->record ? vs_follows(change->record, &reply->record, change->old_ver) : reply->ns.ver == change->old_ver;
     if (!due) vs_not_first(reply);
@@ -113,21 +114,21 @@ static bool is_due(struct file_store *self, const struct change *change, struct 
 }
 
 /* A namespace that was put right between the look and the rename met this write, or did not. */
-static void look_behind(struct file_store *self, const struct change *change, struct vs_reply *reply) {
+static void file_look_behind(struct file_store *self, const struct change *change, struct vs_reply *reply) {
     struct vs_reply now;
     vs_reply_clear(&now);
     if (!vs_folder_settle(&self->folder, reply)) return;
-    if (!change->record || (load_ns(self, &now) && vs_is_met(&self->met, &now)))
+    if (!change->record || (file_load_ns(self, &now) && vs_is_met(&self->met, &now)))
         vs_done(reply);
     else
         vs_answer(reply, VS_STORE_UNKNOWN, "the namespace's record changed during a write");
 }
 
 /* In its turn, where one is to be had: announce, look, make. */
-static bool make(struct file_store *self, const struct change *change, struct vs_reply *reply, bool *fenced) {
+static bool file_make(struct file_store *self, const struct change *change, struct vs_reply *reply, bool *fenced) {
     struct vs_folder *folder = &self->folder;
     bool made = vs_folder_turn(folder, change->place, change->places, true, reply) &&
-                vs_folder_announce(folder, change->name, reply, fenced) && is_due(self, change, reply) &&
+                vs_folder_announce(folder, change->name, reply, fenced) && file_is_due(self, change, reply) &&
                 vs_folder_make(folder, change->name, reply, fenced);
     assert(!made || !*fenced);
     if (!made) vs_folder_drop(folder);
@@ -136,56 +137,56 @@ static bool make(struct file_store *self, const struct change *change, struct vs
 }
 
 /* One try; true where another writer took it away, and it did nothing. */
-static bool try_change(struct file_store *self, const struct change *change, struct vs_reply *reply) {
+static bool file_try_change(struct file_store *self, const struct change *change, struct vs_reply *reply) {
     bool fenced = false;
-    if (!is_due(self, change, reply) ||
+    if (!file_is_due(self, change, reply) ||
         !vs_folder_write(&self->folder, change->name, change->text, change->length, reply))
         return false;
-    if (make(self, change, reply, &fenced)) look_behind(self, change, reply);
+    if (file_make(self, change, reply, &fenced)) file_look_behind(self, change, reply);
     assert(!fenced || reply->outcome != VS_STORE_OK); /* or what was acknowledged would be written once more */
     return fenced;
 }
 
-static void nap(const struct file_store *self) {
+static void file_nap(const struct file_store *self) {
     uint32_t dice = 0;
     (void)vs_random(&dice, sizeof dice);
     self->base.clock->sleep_us(self->base.clock->self, dice % FENCED_NAP_US);
 }
 
-static void change_it(struct file_store *self, const struct change *change, struct vs_reply *reply) {
+static void file_change(struct file_store *self, const struct change *change, struct vs_reply *reply) {
     const struct vesta_clock *clock = vs_clock_system();
     int64_t until_us = clock->boot_us(clock->self) + FENCED_US_MAX;
-    while (try_change(self, change, reply)) {
+    while (file_try_change(self, change, reply)) {
         vs_answer(reply, VS_STORE_DOWN, "other writers of %.90s/%s were faster for %d s", self->dir, change->name,
                   FENCED_US_MAX / 1000000);
         if (clock->boot_us(clock->self) >= until_us) return;
-        nap(self);
+        file_nap(self);
     }
 }
 
 static void file_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                       struct vs_reply *reply) {
-    struct file_store *self = self_of(store);
+    struct file_store *self = file_self_of(store);
     struct vs_record stamped = *record;
     struct change change = {
         .place = PLACE_NAMESPACE + 1 + worker, .places = 1, .worker = worker, .old_ver = old_ver, .record = &stamped};
-    if (!begin(self, reply)) return;
+    if (!file_begin(self, reply)) return;
     stamped.written_ms = reply->store_ms;
-    name_of(worker, change.name);
+    file_name_of(worker, change.name);
     change.length = vs_record_write(&stamped, change.text);
-    change_it(self, &change, reply);
+    file_change(self, &change, reply);
     if (reply->outcome == VS_STORE_OK) reply->record = stamped;
     vs_folder_leave(&self->folder);
 }
 
 static void file_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                          struct vs_reply *reply) {
-    struct file_store *self = self_of(store);
+    struct file_store *self = file_self_of(store);
     struct change change = {.name = NAMESPACE, .place = PLACE_NAMESPACE, .old_ver = old_ver};
     assert(record->ver == old_ver + 1);
-    if (!begin(self, reply)) return;
+    if (!file_begin(self, reply)) return;
     change.length = vs_ns_record_write(record, change.text);
-    change_it(self, &change, reply);
+    file_change(self, &change, reply);
     if (reply->outcome == VS_STORE_OK) reply->ns = *record;
     vs_folder_leave(&self->folder);
 }
@@ -199,7 +200,7 @@ static bool scan(struct file_store *self, DIR *dir, struct vs_listed **listed, s
     while ((entry = readdir(dir))) {
         uint64_t worker;
         if (!vs_is_number(entry->d_name, &worker)) continue;
-        if (!load_record(self, worker, reply) || !vs_list_add(&list, worker, reply)) return false;
+        if (!file_load_record(self, worker, reply) || !vs_list_add(&list, worker, reply)) return false;
         errno = 0;
     }
     return errno == 0 || vs_answer(reply, VS_STORE_DOWN, "cannot list %.90s: %.40s", self->dir, strerror(errno));
@@ -208,10 +209,10 @@ static bool scan(struct file_store *self, DIR *dir, struct vs_listed **listed, s
 /* In a turn for all names: a file that takes another's place during a scan may be told twice, or not at all.  Who may
  * only read has no turn, and the hint that it is. */
 static void file_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
-    struct file_store *self = self_of(store);
+    struct file_store *self = file_self_of(store);
     *listed = NULL;
     *count = 0;
-    if (!begin(self, reply)) return;
+    if (!file_begin(self, reply)) return;
     (void)vs_folder_turn(&self->folder, PLACE_NAMESPACE, 0, false, reply);
     int fd = openat(self->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -227,7 +228,7 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
 }
 
 static bool file_has(struct vs_store *store, const char *name) {
-    const struct file_store *self = self_of(store);
+    const struct file_store *self = file_self_of(store);
     char path[PATH_MAX + 300];
     assert(!strchr(name, '/'));
     snprintf(path, sizeof path, "%.*s/%s/" NAMESPACE, (int)self->place_length, self->dir, name);
@@ -236,7 +237,7 @@ static bool file_has(struct vs_store *store, const char *name) {
 
 static void file_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                        struct vs_reply *reply) {
-    struct file_store *self = self_of(store);
+    struct file_store *self = file_self_of(store);
     char place[PATH_MAX];
     struct dirent *entry;
     (void)of; /* a folder is read as a whole; see file_has */
@@ -264,7 +265,7 @@ static void file_names(struct vs_store *store, const char *of, void (*tell)(void
 /* ------------------------------------------------------------------ opening */
 
 static void file_close(struct vs_store *store) {
-    struct file_store *self = self_of(store);
+    struct file_store *self = file_self_of(store);
     assert(self->folder.fd < 0); /* no call is under way */
     free(self);
 }
@@ -275,7 +276,7 @@ static int file_check(const char *uri, struct vesta_error *err) {
 }
 
 /* Made where it is missing; of this machine, and not another user's trap. */
-static int make_folder(struct file_store *self, struct vesta_error *err) {
+static int file_make_folder(struct file_store *self, struct vesta_error *err) {
     struct vs_reply reply;
     if (vs_make_dirs(self->dir, self->folder.group) != 0)
         return vs_fail(err, VESTA_EIO, "cannot create %.150s: %s", self->dir, strerror(errno));
@@ -316,7 +317,7 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
     self->folder = (struct vs_folder){.path = self->dir, .group = opts->group, .fd = -1, .turn_fd = -1};
     self->counters = (struct vs_folder){.path = self->counters_dir, .group = opts->group, .fd = -1, .turn_fd = -1};
     self->place_length = strlen(place);
-    rc = make_folder(self, err);
+    rc = file_make_folder(self, err);
     if (rc != VESTA_OK) {
         file_close(&self->base);
         return rc;

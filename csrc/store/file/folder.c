@@ -29,7 +29,7 @@ static bool is_as_trusted(const struct vs_folder *folder, const struct stat *st)
            folder->st.st_mode == st->st_mode;
 }
 
-static bool trust(struct vs_folder *folder, struct vs_reply *reply) {
+static bool folder_trust(struct vs_folder *folder, struct vs_reply *reply) {
     struct vesta_error err;
     struct stat st;
     if (fstat(folder->fd, &st) != 0) {
@@ -54,7 +54,7 @@ bool vs_folder_enter(struct vs_folder *folder, struct vs_reply *reply) {
         vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s: %.40s", folder->path, strerror(errno));
         return false;
     }
-    if (trust(folder, reply)) return true;
+    if (folder_trust(folder, reply)) return true;
     vs_folder_leave(folder);
     return false;
 }
@@ -93,7 +93,7 @@ static bool meets_older(const struct vs_folder *folder, struct vs_reply *reply) 
                      folder->path);
 }
 
-static int open_turns(const struct vs_folder *folder) {
+static int folder_open_turns(const struct vs_folder *folder) {
     int fd = openat(folder->fd, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0 || errno != ENOENT) return fd;
     fd = openat(folder->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, folder->group >= 0 ? 0660 : 0600);
@@ -105,7 +105,7 @@ bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bo
     assert(folder->turn_fd < 0); /* one at a time: two that wait for each other's would both go on without */
     assert(first < INT64_MAX);   /* places are bytes of a file, and begin behind the first */
     assert(count <= INT64_MAX - first);
-    int fd = folder->turn_fd = open_turns(folder);
+    int fd = folder->turn_fd = folder_open_turns(folder);
     if (fd < 0) {
         vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s/lock: %.40s", folder->path, strerror(errno));
         return false;
@@ -129,7 +129,7 @@ void vs_folder_end_turn(struct vs_folder *folder) {
 
 /* ------------------------------------------------------------------ a change */
 
-static bool write_all(int fd, const char *text, size_t length) {
+static bool folder_write_all(int fd, const char *text, size_t length) {
     while (length > 0) {
         ssize_t put = write(fd, text, length);
         if (put < 0 && errno == EINTR) continue;
@@ -158,8 +158,8 @@ bool vs_folder_write(struct vs_folder *folder, const char *name, const char *tex
     snprintf(folder->next, sizeof folder->next, "%s.%d-%016" PRIx64 ".next", name, (int)getpid(), token);
     int mode = folder->group >= 0 ? 0660 : 0600;
     int fd = openat(folder->fd, folder->fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    bool written =
-        fd >= 0 && vs_own_file(fd, &folder->st, folder->group) == 0 && write_all(fd, text, length) && fsync(fd) == 0;
+    bool written = fd >= 0 && vs_own_file(fd, &folder->st, folder->group) == 0 && folder_write_all(fd, text, length) &&
+                   fsync(fd) == 0;
     if (!written) {
         cannot_write(folder, name, reply);
         if (fd >= 0) unlinkat(folder->fd, folder->fresh, 0);
@@ -189,14 +189,14 @@ static bool was_left(const struct vs_folder *folder, const char *entry, const ch
     return fstatat(folder->fd, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 && now_s - st.st_mtime > LEFT_S_MAX;
 }
 
-static bool is_of(const char *entry, const char *name) {
+static bool folder_is_of(const char *entry, const char *name) {
     size_t length = strlen(name);
     return strncmp(entry, name, length) == 0 && entry[length] == '.';
 }
 
 /* Another's change of this name; its own is the only one that may stay. */
 static bool is_rival(const struct vs_folder *folder, const char *entry, const char *name) {
-    return is_of(entry, name) && ends_with(entry, ".next") && strcmp(entry, folder->next) != 0;
+    return folder_is_of(entry, name) && ends_with(entry, ".next") && strcmp(entry, folder->next) != 0;
 }
 
 /* Every rival that was announced before this began is gone when it ends, or the reply says why not. */
@@ -239,14 +239,14 @@ static bool was_moved(int failed, const struct vs_folder *folder, const char *na
 
 bool vs_folder_announce(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
     assert(folder->turn_fd >= 0);
-    assert(is_of(folder->fresh, name)); /* which was written for it */
+    assert(folder_is_of(folder->fresh, name)); /* which was written for it */
     return was_moved(move(folder, folder->fresh, folder->next), folder, name, reply, fenced) &&
            take_rivals_away(folder, name, reply);
 }
 
 bool vs_folder_make(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
     assert(folder->turn_fd >= 0);
-    assert(is_of(folder->next, name));
+    assert(folder_is_of(folder->next, name));
     return was_moved(move(folder, folder->next, name), folder, name, reply, fenced);
 }
 

@@ -154,8 +154,8 @@ static void why_not(const struct vs_rows *rows, int column, const char *name, ch
 }
 
 /* The row that was fetched; false with the reason where a value cannot be used. */
-static bool read_row(const struct vs_mysql_call *call, const struct vs_rows *rows, struct vs_tag *row,
-                     char why[static VS_TAG_WHY_MAX]) {
+static bool mysql_counter_read_row(const struct vs_mysql_call *call, const struct vs_rows *rows, struct vs_tag *row,
+                                   char why[static VS_TAG_WHY_MAX]) {
     *row = (struct vs_tag){.updated_ms = 0};
     const struct {
         int column;
@@ -176,7 +176,7 @@ static bool read_row(const struct vs_mysql_call *call, const struct vs_rows *row
 }
 
 /* What an answer of one row says, kept until it is known that no other follows. */
-struct look {
+struct mysql_look {
     struct vs_tag row;
     bool is_whole, is_there, is_usable;
     char why[VS_TAG_WHY_MAX]; /* not */
@@ -184,21 +184,22 @@ struct look {
     char read_only[16];
 };
 
-static void look_at(const struct vs_mysql_call *call, const struct vs_rows *rows, struct look *look) {
+static void mysql_counter_look_at(const struct vs_mysql_call *call, const struct vs_rows *rows,
+                                  struct mysql_look *look) {
     look->is_whole = rows->row[COL_READ_ONLY] && vs_mysql_cell(rows, COL_CLOCK, &look->clock_us) && look->clock_us > 0;
     if (!look->is_whole) return;
     snprintf(look->read_only, sizeof look->read_only, "%s", rows->row[COL_READ_ONLY]);
     look->is_there = rows->row[COL_TAG] != NULL;
-    look->is_usable = look->is_there && read_row(call, rows, &look->row, look->why);
+    look->is_usable = look->is_there && mysql_counter_read_row(call, rows, &look->row, look->why);
     snprintf(look->row.tag, sizeof look->row.tag, "%s", call->tag);
 }
 
 /* One row comes, whatever is there.  False with the reply filled. */
-static bool fetch_look(const struct vs_mysql_call *call, struct look *look) {
+static bool fetch_look(const struct vs_mysql_call *call, struct mysql_look *look) {
     struct mysql_store *self = call->self;
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
-    *look = (struct look){.is_whole = false};
+    *look = (struct mysql_look){.is_whole = false};
     add_select(call, &sql);
     add_from(call, &sql);
     vs_mysql_call_which(call, &sql);
@@ -206,7 +207,7 @@ static bool fetch_look(const struct vs_mysql_call *call, struct look *look) {
     self->shape.is = NULL; /* another table may stand there by now: known again once it has answered */
     if (!vs_mysql_rows(self, &sql, COLUMNS, &rows, call->reply)) return false;
     int found = vs_mysql_fetch(self, &rows, call->reply);
-    if (found == 1) look_at(call, &rows, look);
+    if (found == 1) mysql_counter_look_at(call, &rows, look);
     int more = found == 1 ? vs_mysql_fetch(self, &rows, call->reply) : found;
     if (more < 0) return false;
     vs_mysql_rows_done(&rows);
@@ -218,10 +219,10 @@ static bool fetch_look(const struct vs_mysql_call *call, struct look *look) {
                      call->table, call->tag, call->is->tag);
 }
 
-enum found { FOUND, FOUND_NONE, FOUND_TOLD /* the reply is filled */ };
+enum mysql_found { FOUND, FOUND_NONE, FOUND_TOLD /* the reply is filled */ };
 
-static enum found find_row(const struct vs_mysql_call *call, struct vs_tag *row) {
-    struct look look;
+static enum mysql_found mysql_counter_find_row(const struct vs_mysql_call *call, struct vs_tag *row) {
+    struct mysql_look look;
     if (!fetch_look(call, &look) || !vs_mysql_check_read_only(&call->self->place, look.read_only, call->reply))
         return FOUND_TOLD;
     call->reply->store_ms = look.clock_us / 1000;
@@ -232,9 +233,9 @@ static enum found find_row(const struct vs_mysql_call *call, struct vs_tag *row)
     return FOUND_TOLD;
 }
 
-/* As find_row, where a tag that is not there is refused. */
+/* As mysql_counter_find_row, where a tag that is not there is refused. */
 bool vs_mysql_call_load(const struct vs_mysql_call *call, struct vs_tag *row) {
-    enum found found = find_row(call, row);
+    enum mysql_found found = mysql_counter_find_row(call, row);
     if (found == FOUND_NONE) vs_counter_unknown(call->tag, call->reply);
     return found == FOUND;
 }
@@ -320,13 +321,14 @@ void vs_mysql_untake(struct vs_store *store, const struct vs_counter *counter, u
 /* ------------------------------------------------------------------ for people */
 
 /* Adds the row that was fetched, if there is one; false with the reply filled. */
-static bool list_row(const struct vs_mysql_call *call, const struct vs_rows *rows, struct vs_tag_list *list) {
+static bool mysql_counter_list_row(const struct vs_mysql_call *call, const struct vs_rows *rows,
+                                   struct vs_tag_list *list) {
     struct vs_tag row;
     char why[VS_TAG_WHY_MAX];
     if (rows->counted == 0) return true; /* ours, which is there where no other is */
     const char *at = rows->row[COL_TAG];
     struct vs_slice name = {at ? at : "", at ? rows->length[COL_TAG] : 0};
-    if (read_row(call, rows, &row, why)) return vs_tags_add(list, name, &row, call->reply);
+    if (mysql_counter_read_row(call, rows, &row, why)) return vs_tags_add(list, name, &row, call->reply);
     return vs_tags_add_unusable(list, name, why, call->reply);
 }
 
@@ -341,7 +343,7 @@ static void list_counters(const struct vs_mysql_call *call, struct vs_tag_list *
     if (!vs_mysql_list(call->self, &sql, COLUMNS + 1, &rows, call->reply)) return;
     bool well = true;
     for (; well && (found = vs_mysql_fetch(call->self, &rows, call->reply)) == 1; seen++)
-        well = list_row(call, &rows, list);
+        well = mysql_counter_list_row(call, &rows, list);
     if (well && found < 0) return;
     vs_mysql_rows_done(&rows);
     if (well && seen)
@@ -422,7 +424,7 @@ static void look_again(const struct vs_mysql_call *call, uint64_t step) {
     struct vs_tag row;
     look.reply = &seen;
     assert(call->reply->outcome == VS_STORE_UNKNOWN); /* until then */
-    if (find_row(&look, &row) == FOUND && row.step == (int64_t)step)
+    if (mysql_counter_find_row(&look, &row) == FOUND && row.step == (int64_t)step)
         vs_done(call->reply);
     else
         vs_answer(call->reply, VS_STORE_UNKNOWN, "%.60s: what was written cannot be read back",
@@ -438,7 +440,7 @@ void vs_mysql_tag_add(struct vs_store *store, const struct vs_counter *counter, 
     if (!vs_counter_check_from(from, reply) || !vs_counter_check_step(step, reply) ||
         !vs_mysql_call_begin(&call, store, counter, reply))
         return;
-    enum found found = find_row(&call, &row);
+    enum mysql_found found = mysql_counter_find_row(&call, &row);
     if (found == FOUND) vs_not_first(reply);
     if (found != FOUND_NONE) return;
     vs_sql_add(&sql,
@@ -473,7 +475,7 @@ static void look_lifted(const struct vs_mysql_call *call, uint64_t floor) {
     struct vs_tag row;
     look.reply = &seen;
     assert(floor < VS_NUMBER_MAX);
-    if (find_row(&look, &row) == FOUND && row.max >= (int64_t)floor)
+    if (mysql_counter_find_row(&look, &row) == FOUND && row.max >= (int64_t)floor)
         vs_done(call->reply);
     else
         vs_answer(call->reply, VS_STORE_UNKNOWN, "%.60s: what was written cannot be read back",

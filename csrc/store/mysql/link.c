@@ -210,7 +210,7 @@ static void set_options(const struct mysql_place *place, MYSQL *my) {
 }
 
 /* A connection in the making.  It is whole in itself: the store may be closed, and the process forked, meanwhile. */
-struct making {
+struct mysql_making {
     struct mysql_place place;
     bool needs_tables;
     MYSQL *my; /* NULL where it did not come about: the reply says why */
@@ -227,8 +227,8 @@ static bool set_session(MYSQL *my) {
     return true;
 }
 
-static void make(void *work) {
-    struct making *making = work;
+static void mysql_make_link(void *work) {
+    struct mysql_making *making = work;
     const struct mysql_place *place = &making->place;
     const char *socket = place->uri.value[KEY_SOCKET][0] ? place->uri.value[KEY_SOCKET] : NULL;
     assert(!making->my);
@@ -250,36 +250,36 @@ static void make(void *work) {
 }
 
 static void drop_making(void *work) {
-    struct making *making = work;
+    struct mysql_making *making = work;
     if (making->my) mysql_close(making->my);
     explicit_bzero(making->place.secret, sizeof making->place.secret);
     explicit_bzero(&making->place.uri, sizeof making->place.uri);
     free(making);
 }
 
-static bool start_making(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
+static bool mysql_start_making(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_library);
     assert(!self->making); /* one is on its way: its thread's work would be lost, and the connection with it */
     assert(!self->my);
-    struct making *making = calloc(1, sizeof *making);
+    struct mysql_making *making = calloc(1, sizeof *making);
     if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
     making->place = self->place;
     making->needs_tables = needs_tables;
     vs_reply_clear(&making->reply);
-    self->making = vs_errand_send(make, drop_making, making);
+    self->making = vs_errand_send(mysql_make_link, drop_making, making);
     if (self->making) return true;
     drop_making(making);
     return vs_answer(reply, VS_STORE_DOWN, "no thread for a connection");
 }
 
 /* Waits for the connection that is on its way as long as this call may: the next one goes on waiting. */
-static bool await_making(struct mysql_store *self, struct vs_reply *reply) {
+static bool mysql_await_making(struct mysql_store *self, struct vs_reply *reply) {
     assert(!self->my); /* it would be taken over, and never closed */
     if (!vs_errand_wait(self->making, &self->base))
         return vs_answer(reply, VS_STORE_DOWN, "%.60s: no answer in time: the connection is still being made",
                          self->place.where);
-    struct making *making = vs_errand_take(self->making);
+    struct mysql_making *making = vs_errand_take(self->making);
     self->making = NULL;
     self->my = making->my;
     self->has_tables = making->needs_tables;
@@ -293,7 +293,7 @@ static bool await_making(struct mysql_store *self, struct vs_reply *reply) {
 /* ------------------------------------------------------------------ the connection */
 
 /* To close an inherited connection would say goodbye in the parent's name. */
-static void leave_to_parent(struct mysql_store *self) {
+static void mysql_leave_to_parent(struct mysql_store *self) {
     if (self->process == vs_process_token()) return;
     self->process = vs_process_token();
     self->my = NULL;
@@ -307,7 +307,7 @@ static void end_late(struct mysql_store *self) {
 }
 
 void vs_mysql_drop(struct mysql_store *self) {
-    leave_to_parent(self);
+    mysql_leave_to_parent(self);
     end_late(self);
     if (self->my) mysql_close(self->my);
     if (self->making) vs_errand_leave(self->making);
@@ -323,59 +323,59 @@ static bool is_stale(MYSQL *my) {
 }
 
 /* A connection, or one on its way, between two calls. */
-struct parked {
+struct mysql_parked {
     MYSQL *my;
     bool has_tables;
     struct vs_errand *making;
 };
 
-static bool parked_is_lost(void *link) {
-    const struct parked *parked = link;
+static bool mysql_parked_is_lost(void *link) {
+    const struct mysql_parked *parked = link;
     return parked->my && is_stale(parked->my);
 }
 
-static void end_parked(void *link) {
-    struct parked *parked = link;
+static void mysql_end_parked(void *link) {
+    struct mysql_parked *parked = link;
     if (parked->my) mysql_close(parked->my);
     if (parked->making) vs_errand_leave(parked->making);
     free(parked);
 }
 
 #define IDLE_US 10000000
-static const struct vs_pool_kind kind = {IDLE_US, parked_is_lost, end_parked};
+static const struct vs_pool_kind kind = {IDLE_US, mysql_parked_is_lost, mysql_end_parked};
 
 bool vs_mysql_enter(struct mysql_store *self) {
     self->pool = vs_pool_enter(&kind, &self->place, sizeof self->place);
     return self->pool != NULL;
 }
 
-static int64_t clock_us(const struct mysql_store *self) {
+static int64_t mysql_clock_us(const struct mysql_store *self) {
     return self->base.clock->boot_us(self->base.clock->self);
 }
 
 void vs_mysql_leave(struct mysql_store *self) {
     void *links[VS_POOL_MAX];
     if (!self->pool) return;
-    vs_mysql_park(self, clock_us(self));
+    vs_mysql_park(self, mysql_clock_us(self));
     end_late(self);
     for (unsigned left = vs_pool_leave(self->pool, links); left > 0; left--)
-        end_parked(links[left - 1]);
+        mysql_end_parked(links[left - 1]);
 }
 
 void vs_mysql_park(struct mysql_store *self, int64_t now_us) {
-    leave_to_parent(self);
+    mysql_leave_to_parent(self);
     if (!self->my && !self->making) return;
-    struct parked *parked = malloc(sizeof *parked);
+    struct mysql_parked *parked = malloc(sizeof *parked);
     if (!parked) vs_mysql_drop(self);
     if (!parked) return;
-    *parked = (struct parked){self->my, self->has_tables, self->making};
+    *parked = (struct mysql_parked){self->my, self->has_tables, self->making};
     self->my = NULL;
     self->making = NULL;
     vs_pool_put(self->pool, parked, now_us);
 }
 
-static void take_parked(struct mysql_store *self, int64_t now_us) {
-    struct parked *parked = NULL;
+static void mysql_take_parked(struct mysql_store *self, int64_t now_us) {
+    struct mysql_parked *parked = NULL;
     if (self->my || self->making)
         self->losses = vs_pool_losses(self->pool, now_us);
     else
@@ -394,7 +394,7 @@ bool vs_mysql_stirred(struct vs_store *store, int64_t now_boot_us) {
 }
 
 /* What was ended since it was made, or taken, others are told of. */
-static void drop_stale(struct mysql_store *self) {
+static void mysql_drop_stale(struct mysql_store *self) {
     if (!self->my || !is_stale(self->my)) return;
     self->losses = vs_pool_lose(self->pool);
     vs_mysql_drop(self);
@@ -414,15 +414,16 @@ static bool has_tables(struct mysql_store *self, bool needs_tables, struct vs_re
 static void keep_late(struct mysql_store *self) {
     end_late(self);
     self->late = self->my;
-    self->late_until_us = clock_us(self) + LATE_US;
+    self->late_until_us = mysql_clock_us(self) + LATE_US;
     self->my = NULL;
 }
 
 /* No second connection is opened beside one that waits in the server.  False with the reply filled. */
 static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
-    while (self->late && !is_stale(self->late) && clock_us(self) < self->late_until_us) {
+    while (self->late && !is_stale(self->late) && mysql_clock_us(self) < self->late_until_us) {
         struct pollfd fd = {.fd = mysql_get_socket(self->late), .events = POLLIN};
-        int64_t slice_ms = vs_call_slice_ms(&self->base), left_ms = (self->late_until_us - clock_us(self) + 999) / 1000;
+        int64_t slice_ms = vs_call_slice_ms(&self->base),
+                left_ms = (self->late_until_us - mysql_clock_us(self) + 999) / 1000;
         if (slice_ms <= 0)
             return vs_answer(reply, VS_STORE_DOWN,
                              "%.60s: no answer in time: the server has not ended the last statement",
@@ -436,18 +437,19 @@ static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
 /* Opens the call: connected, with a deadline. */
 bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables, struct vs_reply *reply) {
     vs_reply_clear(reply);
-    leave_to_parent(self);
+    mysql_leave_to_parent(self);
     int64_t now_us = vs_call_begin(&self->base, ms_max);
     if (!await_late(self, reply)) return false;
-    take_parked(self, now_us);
+    mysql_take_parked(self, now_us);
     assert(!self->my || !self->making); /* a connection, or one on its way */
-    drop_stale(self);
+    mysql_drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);
-    if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))
+    if (self->making && vs_errand_is_done(self->making) && !mysql_await_making(self, reply))
         vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
-    drop_stale(self);
+    mysql_drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);
-    if ((!self->making && !start_making(self, needs_tables, reply)) || !await_making(self, reply)) return false;
+    if ((!self->making && !mysql_start_making(self, needs_tables, reply)) || !mysql_await_making(self, reply))
+        return false;
     vs_call_begin(&self->base, ms_max); /* the way there has its own time, or a far server's would be lost at its end */
     return has_tables(self, needs_tables, reply);
 }

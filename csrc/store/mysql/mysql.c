@@ -48,7 +48,7 @@ enum { COL_NONCE, COL_RECORD, COL_VER, COL_NUMBER, COL_WRITTEN, COL_CLOCK, COL_R
 static const char *const keys[] = {"tls", "ca", "secret_file", "socket", "galera", NULL};
 _Static_assert(VS_COUNT(keys) == KEY_GALERA + 2, "a place for each key, and the end");
 
-static struct mysql_store *self_of(struct vs_store *store) {
+static struct mysql_store *mysql_self_of(struct vs_store *store) {
     assert(store->backend == &vs_store_mysql);
     return (struct mysql_store *)store;
 }
@@ -56,7 +56,7 @@ static struct mysql_store *self_of(struct vs_store *store) {
 /* ------------------------------------------------------------------ rows */
 
 /* A row of any SELECT, whole. */
-struct row {
+struct mysql_row {
     char record[VS_RECORD_TEXT_MAX];
     size_t length; /* of the record, no more than there is room for */
     bool is_empty; /* there is no record */
@@ -66,7 +66,7 @@ struct row {
 };
 
 /* The row that was fetched; false where it is none of ours. */
-static bool read_row(const struct vs_rows *rows, struct row *row) {
+static bool mysql_read_row(const struct vs_rows *rows, struct mysql_row *row) {
     memset(row, 0, sizeof *row);
     if (!rows->row[COL_READ_ONLY] || !vs_mysql_cell(rows, COL_CLOCK, &row->clock_us) || row->clock_us <= 0)
         return false;
@@ -88,7 +88,7 @@ static bool check_columns(struct vs_reply *reply, bool agree) {
                               "a row's columns are not those of its record: somebody changed it by hand");
 }
 
-static bool take_record(const struct mysql_store *self, const struct row *row, struct vs_reply *reply) {
+static bool mysql_take_record(const struct mysql_store *self, const struct mysql_row *row, struct vs_reply *reply) {
     assert(!row->is_empty); /* which is no damage, and not to be told as one */
     if (!vs_take_record(reply, row->record, row->length, self->place.where, row->number)) return false;
     reply->record.written_ms = row->written_us > 0 ? row->written_us / 1000 : 0;
@@ -109,11 +109,12 @@ static void add_name(const struct mysql_store *self, struct vs_sql *sql) {
 }
 
 /* The one row of a SELECT, read to its end.  False with the reply filled. */
-static bool select_row(struct mysql_store *self, const struct vs_sql *sql, struct row *row, struct vs_reply *reply) {
+static bool select_row(struct mysql_store *self, const struct vs_sql *sql, struct mysql_row *row,
+                       struct vs_reply *reply) {
     struct vs_rows rows;
     if (!vs_mysql_rows(self, sql, COLUMNS, &rows, reply)) return false;
     int found = vs_mysql_fetch(self, &rows, reply);
-    bool is_whole = found == 1 && read_row(&rows, row);
+    bool is_whole = found == 1 && mysql_read_row(&rows, row);
     int more = found == 1 ? vs_mysql_fetch(self, &rows, reply) : found;
     if (found < 0 || more < 0) return false;
     vs_mysql_rows_done(&rows);
@@ -124,9 +125,9 @@ static bool select_row(struct mysql_store *self, const struct vs_sql *sql, struc
 }
 
 /* True: reply->record is what stands there; ver 0: nothing does. */
-static bool load_record(struct mysql_store *self, uint64_t worker, struct vs_reply *reply) {
+static bool mysql_load_record(struct mysql_store *self, uint64_t worker, struct vs_reply *reply) {
     struct vs_sql sql = {.length = 0};
-    struct row row;
+    struct mysql_row row;
     vs_sql_add(&sql,
                "SELECT %" PRIu64 ", l.record, l.ver, l.worker, l.written_us, " CLOCK ", " VS_SQL_READ_ONLY
                " FROM (SELECT 1) AS one LEFT JOIN vesta_lease AS l ON l.worker = %" PRIu64 " AND l.ns = ",
@@ -137,12 +138,12 @@ static bool load_record(struct mysql_store *self, uint64_t worker, struct vs_rep
     if (!select_row(self, &sql, &row, reply)) return false;
     if (row.is_empty) return true;
     if (row.number != worker) return vs_mysql_no_answer(self, "an answer to something else", reply);
-    return take_record(self, &row, reply);
+    return mysql_take_record(self, &row, reply);
 }
 
-static bool load_ns(struct mysql_store *self, struct vs_reply *reply) {
+static bool mysql_load_ns(struct mysql_store *self, struct vs_reply *reply) {
     struct vs_sql sql = {.length = 0};
-    struct row row;
+    struct mysql_row row;
     vs_sql_add(&sql,
                "SELECT %" PRIu64 ", n.record, n.ver, n.incarnation, 0, " CLOCK ", " VS_SQL_READ_ONLY
                " FROM (SELECT 1) AS one LEFT JOIN vesta_namespace AS n ON n.ns = ",
@@ -158,9 +159,9 @@ static bool load_ns(struct mysql_store *self, struct vs_reply *reply) {
 
 /* What became of a write of one row.  NONE: the server says that no row was as it had to be, and what stands there must
  * say why.  TOLD: the reply is filled. */
-enum fate { FATE_DONE, FATE_NONE, FATE_TOLD };
+enum mysql_fate { FATE_DONE, FATE_NONE, FATE_TOLD };
 
-static enum fate write_row(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
+static enum mysql_fate mysql_write_row(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
     vs_sent(reply);
     if (!vs_mysql_send(self, sql, reply))
         return reply->outcome == VS_STORE_CONFLICT ? FATE_NONE : FATE_TOLD; /* by its primary key */
@@ -178,17 +179,17 @@ static enum fate write_row(struct mysql_store *self, const struct vs_sql *sql, s
 /* ------------------------------------------------------------------ operations */
 
 static void mysql_store_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
-    struct mysql_store *self = self_of(store);
-    if (vs_mysql_begin(self, self->call_ms_max, true, reply) && load_record(self, worker, reply)) vs_done(reply);
+    struct mysql_store *self = mysql_self_of(store);
+    if (vs_mysql_begin(self, self->call_ms_max, true, reply) && mysql_load_record(self, worker, reply)) vs_done(reply);
 }
 
 /* Why nothing was written: what stands there says.  The server does one statement after the other, so what was not done
  * before this one's answer never will be. */
-static void explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
-                    struct vs_reply *reply) {
+static void mysql_explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
+                          struct vs_reply *reply) {
     assert(self->met.ver); /* or any namespace would do */
     vs_sent(reply);        /* until that is known */
-    if (!load_ns(self, reply) || !vs_is_met(&self->met, reply) || !load_record(self, worker, reply)) return;
+    if (!mysql_load_ns(self, reply) || !vs_is_met(&self->met, reply) || !mysql_load_record(self, worker, reply)) return;
     if (vs_is_same_write(record, &reply->record))
         vs_answer(reply, VS_STORE_UNKNOWN, "%.60s: it said that nothing was written, but it was", self->place.where);
     else if (vs_follows(record, &reply->record, old_ver))
@@ -199,7 +200,7 @@ static void explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver,
 
 /* The first swap of an object that has not met its namespace meets it now. */
 static bool knows_namespace(struct mysql_store *self, struct vs_reply *reply) {
-    return self->met.ver || (load_ns(self, reply) && vs_is_met(&self->met, reply));
+    return self->met.ver || (mysql_load_ns(self, reply) && vs_is_met(&self->met, reply));
 }
 
 /* What the record of a version looks like from its first line to its last, as vs_follows wants it: another is not
@@ -267,16 +268,16 @@ static void say_update(struct mysql_store *self, uint64_t worker, uint64_t old_v
 
 static void mysql_store_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                              struct vs_reply *reply) {
-    struct mysql_store *self = self_of(store);
+    struct mysql_store *self = mysql_self_of(store);
     struct vs_sql sql = {.length = 0};
     if (!vs_mysql_begin(self, self->call_ms_max, true, reply) || !knows_namespace(self, reply)) return;
     if (old_ver)
         say_update(self, worker, old_ver, record, &sql);
     else
         say_insert(self, worker, record, &sql);
-    enum fate fate = write_row(self, &sql, reply);
+    enum mysql_fate fate = mysql_write_row(self, &sql, reply);
     if (fate == FATE_NONE) {
-        explain(self, worker, old_ver, record, reply);
+        mysql_explain(self, worker, old_ver, record, reply);
     } else if (fate == FATE_DONE) {
         reply->record = *record;
         reply->record.written_ms = reply->store_ms;
@@ -285,8 +286,8 @@ static void mysql_store_swap(struct vs_store *store, uint64_t worker, uint64_t o
 }
 
 static void mysql_store_ns_read(struct vs_store *store, struct vs_reply *reply) {
-    struct mysql_store *self = self_of(store);
-    if (!vs_mysql_begin(self, self->call_ms_max, true, reply) || !load_ns(self, reply)) return;
+    struct mysql_store *self = mysql_self_of(store);
+    if (!vs_mysql_begin(self, self->call_ms_max, true, reply) || !mysql_load_ns(self, reply)) return;
     vs_meet(&self->met, reply);
     vs_done(reply);
 }
@@ -317,17 +318,17 @@ static void say_ns_swap(struct mysql_store *self, uint64_t old_ver, const struct
 
 static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                                 struct vs_reply *reply) {
-    struct mysql_store *self = self_of(store);
+    struct mysql_store *self = mysql_self_of(store);
     struct vs_sql sql = {.length = 0};
     if (!vs_mysql_begin(self, self->call_ms_max, true, reply)) return;
     say_ns_swap(self, old_ver, record, &sql);
-    enum fate fate = write_row(self, &sql, reply);
+    enum mysql_fate fate = mysql_write_row(self, &sql, reply);
     if (fate == FATE_DONE) {
         reply->ns = *record;
         vs_done(reply);
     } else if (fate == FATE_NONE) {
         vs_sent(reply); /* until that is known */
-        bool is_read = load_ns(self, reply);
+        bool is_read = mysql_load_ns(self, reply);
         if (is_read && (reply->ns.ver != record->ver || reply->ns.incarnation != record->incarnation))
             vs_not_first(reply);
     }
@@ -336,17 +337,17 @@ static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const 
 /* ------------------------------------------------------------------ listing */
 
 /* Adds the row that was fetched; false with the reply filled. */
-static bool list_row(struct mysql_store *self, const struct vs_rows *rows, struct vs_growing_list *list,
-                     struct vs_reply *reply) {
-    struct row row;
-    if (!read_row(rows, &row)) return vs_answer(reply, VS_STORE_DOWN, "%.60s: half an answer", self->place.where);
+static bool mysql_list_row(struct mysql_store *self, const struct vs_rows *rows, struct vs_growing_list *list,
+                           struct vs_reply *reply) {
+    struct mysql_row row;
+    if (!mysql_read_row(rows, &row)) return vs_answer(reply, VS_STORE_DOWN, "%.60s: half an answer", self->place.where);
     reply->store_ms = row.clock_us / 1000;
     if (row.is_empty) return true;
-    return take_record(self, &row, reply) && vs_list_add(list, row.number, reply);
+    return mysql_take_record(self, &row, reply) && vs_list_add(list, row.number, reply);
 }
 
 static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
-    struct mysql_store *self = self_of(store);
+    struct mysql_store *self = mysql_self_of(store);
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
     struct vs_growing_list list = {listed, count, 0};
@@ -366,7 +367,7 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
     bool well = true;
     size_t seen = 0;
     for (; well && (found = vs_mysql_fetch(self, &rows, reply)) == 1; seen++)
-        well = list_row(self, &rows, &list, reply);
+        well = mysql_list_row(self, &rows, &list, reply);
     if (well && found < 0) return;
     vs_mysql_rows_done(&rows);
     if (well && seen)
@@ -380,16 +381,16 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
 /* A connection costs several round trips, so it is kept from one renewal to the next. */
 static void mysql_store_idle(struct vs_store *store, int64_t now_boot_us, int64_t until_boot_us) {
     (void)until_boot_us;
-    vs_mysql_park(self_of(store), now_boot_us);
+    vs_mysql_park(mysql_self_of(store), now_boot_us);
 }
 
 /* ------------------------------------------------------------------ opening */
 
-static bool is_one_of(const char *value, const char *a, const char *b) {
+static bool mysql_is_one_of(const char *value, const char *a, const char *b) {
     return !value[0] || strcmp(value, a) == 0 || strcmp(value, b) == 0;
 }
 
-static int read_uri(const char *text, struct mysql_place *self, struct vesta_error *err) {
+static int mysql_read_uri(const char *text, struct mysql_place *self, struct vesta_error *err) {
     struct vs_uri *uri = &self->uri;
     int rc = vs_uri_parse(text, keys, uri, err);
     self->port = PORT;
@@ -400,9 +401,9 @@ static int read_uri(const char *text, struct mysql_place *self, struct vesta_err
     if (!uri->user[0])
         return vs_fail(err, VESTA_EOPTION, "the store's URI names no user: mysql://user@%.100s%.70s", uri->hosts,
                        uri->path);
-    if (!is_one_of(uri->value[KEY_TLS], "verify", "off"))
+    if (!mysql_is_one_of(uri->value[KEY_TLS], "verify", "off"))
         return vs_fail(err, VESTA_EOPTION, "tls in the store's URI must be verify or off");
-    if (!is_one_of(uri->value[KEY_GALERA], "single-writer", "single-writer"))
+    if (!mysql_is_one_of(uri->value[KEY_GALERA], "single-writer", "single-writer"))
         return vs_fail(err, VESTA_EOPTION, "galera in the store's URI must be single-writer, or left out");
     snprintf(self->where, sizeof self->where, "mysql %.40s:%u%.70s", self->host, self->port, uri->path);
     return VESTA_OK;
@@ -410,11 +411,11 @@ static int read_uri(const char *text, struct mysql_place *self, struct vesta_err
 
 static int mysql_store_check(const char *uri, struct vesta_error *err) {
     struct mysql_place place;
-    return read_uri(uri, &place, err);
+    return mysql_read_uri(uri, &place, err);
 }
 
 static void mysql_store_close(struct vs_store *store) {
-    struct mysql_store *self = self_of(store);
+    struct mysql_store *self = mysql_self_of(store);
     vs_mysql_leave(self);
     explicit_bzero(self->place.secret, sizeof self->place.secret);
     explicit_bzero(&self->place.uri, sizeof self->place.uri);
@@ -432,8 +433,8 @@ static int mysql_store_open(const char *uri, const struct vs_store_opts *opts, s
     self->base.call_ms_max = 2 * self->call_ms_max + message_ms;
     self->base.list_ms_max = 2 * VS_STORE_LIST_MS + message_ms;
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
-    int rc = read_uri(uri, &self->place, err);
-    struct vs_secret from = {opts->secret, self->place.uri.value[KEY_SECRET_FILE], self->place.uri.password};
+    int rc = mysql_read_uri(uri, &self->place, err);
+    struct vs_store_secret from = {opts->secret, self->place.uri.value[KEY_SECRET_FILE], self->place.uri.password};
     if (rc == VESTA_OK) rc = vs_uri_secret(&from, self->place.secret, sizeof self->place.secret, err);
     if (rc == VESTA_OK && !vs_mysql_enter(self)) rc = vs_fail(err, VESTA_ENOMEM, "no memory");
     if (rc != VESTA_OK) {

@@ -77,8 +77,8 @@ static const struct setting {
     {"sync_binlog", "1", "set sync_binlog=1, or a fail-over after a power cut loses acknowledged writes"},
 };
 
-static void look_at(const char *name, const char *value, bool has_binlog,
-                    void (*tell)(void *to, const char *what, const char *todo), void *to) {
+static void mysql_person_look_at(const char *name, const char *value, bool has_binlog,
+                                 void (*tell)(void *to, const char *what, const char *todo), void *to) {
     char what[100];
     for (size_t i = 0; i < VS_COUNT(settings); i++) {
         const struct setting *setting = &settings[i];
@@ -108,7 +108,7 @@ void vs_mysql_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, str
         has_binlog |= row[0] && row[1] && strcasecmp(row[0], "log_bin") == 0 && strcmp(row[1], "ON") == 0;
     mysql_data_seek(result, 0);
     for (; (row = mysql_fetch_row(result)); is_whole = true)
-        if (row[0] && row[1]) look_at(row[0], row[1], has_binlog, tell, to);
+        if (row[0] && row[1]) mysql_person_look_at(row[0], row[1], has_binlog, tell, to);
     mysql_free_result(result);
     if (is_whole)
         vs_done(reply);

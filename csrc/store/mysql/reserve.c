@@ -22,7 +22,7 @@
 #define TRIES_MAX 20
 
 /* What a look finds: a row, by its token or its number, and the lowest number that is free again. */
-struct look {
+struct mysql_reserve_look {
     struct vs_reserved row;
     bool is_blank; /* it has no number */
     bool has_free;
@@ -64,7 +64,7 @@ static void add_look(const struct vs_mysql_call *call, const uint64_t *token, ui
     vs_sql_add(sql, " FOR UPDATE");
 }
 
-static bool read_token(const char *hex, uint64_t token[2]) {
+static bool mysql_read_token(const char *hex, uint64_t token[2]) {
     unsigned char bytes[16];
     if (strlen(hex) != 32) return false;
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -76,9 +76,9 @@ static bool read_token(const char *hex, uint64_t token[2]) {
 }
 
 /* False: it is none of ours. */
-static bool read_look(const struct vs_rows *rows, struct look *look, struct vs_reply *reply) {
+static bool read_look(const struct vs_rows *rows, struct mysql_reserve_look *look, struct vs_reply *reply) {
     int64_t clock_us;
-    *look = (struct look){.is_blank = false};
+    *look = (struct mysql_reserve_look){.is_blank = false};
     if (!vs_mysql_cell(rows, COL_CLOCK, &clock_us) || clock_us <= 0 || !rows->row[COL_READ_ONLY]) return false;
     reply->store_ms = clock_us / 1000;
     look->has_free = rows->row[COL_FREE] != NULL;
@@ -87,7 +87,7 @@ static bool read_look(const struct vs_rows *rows, struct look *look, struct vs_r
     look->row.is_there = true;
     look->is_blank = !rows->row[COL_NUMBER];
     look->row.is_committed = !look->is_blank && !rows->row[COL_FREE_MS];
-    return read_token(rows->row[COL_TOKEN], look->row.token) &&
+    return mysql_read_token(rows->row[COL_TOKEN], look->row.token) &&
            (look->is_blank || vs_mysql_count(rows, COL_NUMBER, &look->row.number)) &&
            (!rows->row[COL_FREE_MS] || vs_mysql_cell(rows, COL_FREE_MS, &look->row.free_ms));
 }
@@ -102,7 +102,8 @@ static bool no_table(const struct vs_mysql_call *call) {
 }
 
 /* One row comes, whatever is there.  False with the reply filled. */
-static bool take_look(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number, struct look *look) {
+static bool take_look(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number,
+                      struct mysql_reserve_look *look) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
     char read_only[16] = "";
@@ -119,7 +120,8 @@ static bool take_look(const struct vs_mysql_call *call, const uint64_t *token, u
 }
 
 /* As above, behind a write: whatever goes wrong with this, that may be done. */
-static bool look_behind(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number, struct look *look) {
+static bool mysql_look_behind(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number,
+                              struct mysql_reserve_look *look) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     struct vs_mysql_call behind = *call;
     behind.reply = &seen;
@@ -151,7 +153,7 @@ static enum vs_fate put_blank(const struct vs_mysql_call *call, const struct vs_
 }
 
 /* The counter's next number, into the row that has none. */
-static enum vs_fate take_next(const struct vs_mysql_call *call, const struct vs_reservation *wanted) {
+static enum vs_fate mysql_take_next(const struct vs_mysql_call *call, const struct vs_reservation *wanted) {
     struct vs_sql sql = {.length = 0};
     struct vs_tag row;
     if (!vs_mysql_call_load(call, &row) || !vs_reservation_check(&row, call->reply) ||
@@ -175,23 +177,24 @@ static enum vs_fate take_next(const struct vs_mysql_call *call, const struct vs_
 }
 
 /* One try at what a look found.  NONE: another was faster. */
-static enum vs_fate try_number(const struct vs_mysql_call *call, const struct vs_reservation *wanted, const struct look *look) {
+static enum vs_fate try_number(const struct vs_mysql_call *call, const struct vs_reservation *wanted,
+                               const struct mysql_reserve_look *look) {
     if (!look->is_blank && look->has_free) return take_free(call, wanted, look->free);
     enum vs_fate fate = look->is_blank ? VS_FATE_DONE : put_blank(call, wanted);
-    return fate == VS_FATE_TOLD ? fate : take_next(call, wanted);
+    return fate == VS_FATE_TOLD ? fate : mysql_take_next(call, wanted);
 }
 
 void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,
                       struct vs_reply *reply) {
     struct vs_mysql_call call;
-    struct look look;
+    struct mysql_reserve_look look;
     struct vs_tag row;
     assert(wanted->hold_ms > 0);
     if (!vs_mysql_call_begin(&call, store, counter, reply) || !vs_mysql_call_load(&call, &row) ||
         !vs_reservation_remembers(&row, wanted->granted, reply))
         return;
     for (int tries = 0; tries < TRIES_MAX; tries++) {
-        if (!(tries ? look_behind : take_look)(&call, wanted->token, 0, &look)) return;
+        if (!(tries ? mysql_look_behind : take_look)(&call, wanted->token, 0, &look)) return;
         if (look.row.is_there && !look.is_blank) { /* now, or by an earlier call */
             if (vs_reservation_again(&look.row, call.tag, reply) && vs_reservation_grant(&look.row, call.tag, reply))
                 vs_done(reply);
@@ -216,7 +219,7 @@ void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, c
                      bool commit, struct vs_reply *reply) {
     struct vs_sql sql = {.length = 0};
     struct vs_mysql_call call;
-    struct look look;
+    struct mysql_reserve_look look;
     if (!vs_mysql_call_begin(&call, store, counter, reply)) return;
     uint64_t mark = vs_mysql_call_mark(&call), far;
     vs_sql_add(&sql, "UPDATE " VS_RESERVATIONS " SET free_ms = ");
@@ -232,7 +235,7 @@ void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, c
     if (fate == VS_FATE_TOLD) no_table(&call);
     if (fate == VS_FATE_DONE && vs_mysql_call_marked(&call, mark, &far)) vs_done(reply);
     /* what was cancelled may be another's by now, so only what was not done is looked at */
-    if (fate != VS_FATE_NONE || !look_behind(&call, NULL, reservation->number, &look)) return;
+    if (fate != VS_FATE_NONE || !mysql_look_behind(&call, NULL, reservation->number, &look)) return;
     if (!look.row.is_there && !still_stands(&call, reservation->granted)) return;
     enum vs_settling settling = vs_reservation_settle(&look.row, reservation, commit, call.tag, reply);
     if (settling == VS_SETTLE_DONE) vs_done(reply);

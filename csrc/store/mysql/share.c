@@ -28,7 +28,7 @@ static bool lacks_table(const struct vs_mysql_call *call) {
 }
 
 /* One row comes, whatever is there.  False with the reply filled. */
-static bool look(const struct vs_mysql_call *call, const char *key, struct vs_share *share) {
+static bool mysql_look_at_share(const struct vs_mysql_call *call, const char *key, struct vs_share *share) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
     vs_sql_add(&sql,
@@ -64,14 +64,14 @@ static bool may_do_without(const struct vs_mysql_call *call, const struct vs_sha
 }
 
 /* What stands there in the end: as it was, or as it is written.  False with the reply filled. */
-static bool find_or_keep(const struct vs_mysql_call *call, const char *key, const struct vs_share *share,
-                         struct vs_share *stands) {
-    if (!look(call, key, stands)) {
+static bool mysql_find_or_keep(const struct vs_mysql_call *call, const char *key, const struct vs_share *share,
+                               struct vs_share *stands) {
+    if (!mysql_look_at_share(call, key, stands)) {
         if (!lacks_table(call)) return false;
         vs_reply_clear(call->reply);
-        if (!vs_mysql_make_shares(call->self, call->reply) || !look(call, key, stands)) return false;
+        if (!vs_mysql_make_shares(call->self, call->reply) || !mysql_look_at_share(call, key, stands)) return false;
     }
-    return stands->delta || !share->delta || (insert(call, key, share) && look(call, key, stands));
+    return stands->delta || !share->delta || (insert(call, key, share) && mysql_look_at_share(call, key, stands));
 }
 
 static void say_lack(const struct vs_mysql_call *call) {
@@ -89,7 +89,7 @@ void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, co
     if (!vs_mysql_call_begin(&call, store, counter, reply) || !vs_mysql_call_load(&call, &row)) return;
     if (row.delta > 1) /* tinyid's rows say it themselves */
         vs_done(reply);
-    else if (find_or_keep(&call, call.table, share, &stands))
+    else if (mysql_find_or_keep(&call, call.table, share, &stands))
         vs_share_answer(&stands, share, reply);
     else if (may_do_without(&call, share))
         vs_reply_clear(reply), vs_done(reply);
@@ -104,7 +104,7 @@ void vs_mysql_form(struct vs_store *store, const struct vs_counter *counter, uin
     struct vs_share stands;
     if (!vs_mysql_call_begin(&call, store, counter, reply)) return;
     snprintf(key, sizeof key, "~%s", call.table);
-    if (find_or_keep(&call, key, &(struct vs_share){.delta = fingerprint}, &stands))
+    if (mysql_find_or_keep(&call, key, &(struct vs_share){.delta = fingerprint}, &stands))
         vs_form_answer(call.tag, stands.delta, fingerprint, reply);
     else
         say_lack(&call);

@@ -21,7 +21,8 @@ bool vs_sqlite_call_begin(struct vs_sqlite_call *call, struct vs_store *store, c
 
 /* A statement on the table, which is the %s of its text.  ?1 is the tag, and of a row that is to be written ?2 is its
  * max_id, ?3 its step, ?4 its time. */
-static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *format, const struct vs_tag *row) {
+static sqlite3_stmt *sqlite_counter_prepare(const struct vs_sqlite_call *call, const char *format,
+                                            const struct vs_tag *row) {
     char sql[SQL_MAX];
     sqlite3_stmt *stmt = NULL;
     assert(!strchr(call->table, '"')); /* vs_counter_table */
@@ -40,9 +41,9 @@ static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *form
 }
 
 /* Does a statement without rows; false with the reply filled. */
-static bool run(const struct vs_sqlite_call *call, const char *format, const struct vs_tag *row) {
+static bool sqlite_counter_run(const struct vs_sqlite_call *call, const char *format, const struct vs_tag *row) {
     assert(!sqlite3_get_autocommit(call->self->db)); /* else it would be done at once, and never looked at */
-    sqlite3_stmt *stmt = prepare(call, format, row);
+    sqlite3_stmt *stmt = sqlite_counter_prepare(call, format, row);
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
     if (rc != SQLITE_DONE) vs_sqlite_trouble(call->self, rc, call->reply);
@@ -52,14 +53,14 @@ static bool run(const struct vs_sqlite_call *call, const char *format, const str
 
 /* ------------------------------------------------------------------ rows */
 
-static bool is_number(sqlite3_stmt *stmt, int column) {
+static bool sqlite_counter_is_number(sqlite3_stmt *stmt, int column) {
     return sqlite3_column_type(stmt, column) == SQLITE_INTEGER;
 }
 
-static bool take_number(sqlite3_stmt *stmt, int column, const char *name, int64_t *to,
-                        char why[static VS_TAG_WHY_MAX]) {
+static bool sqlite_counter_take_number(sqlite3_stmt *stmt, int column, const char *name, int64_t *to,
+                                       char why[static VS_TAG_WHY_MAX]) {
     *to = sqlite3_column_int64(stmt, column);
-    if (is_number(stmt, column)) return true;
+    if (sqlite_counter_is_number(stmt, column)) return true;
     if (sqlite3_column_type(stmt, column) == SQLITE_NULL)
         return snprintf(why, VS_TAG_WHY_MAX, "its %s is NULL", name), false;
     const void *at = sqlite3_column_blob(stmt, column);
@@ -70,12 +71,14 @@ static bool take_number(sqlite3_stmt *stmt, int column, const char *name, int64_
 }
 
 /* Columns 0 to 3: biz_tag, max_id, step, update_time.  False with the reason: a value cannot be used. */
-static bool read_row(sqlite3_stmt *stmt, struct vs_tag *row, char why[static VS_TAG_WHY_MAX]) {
-    *row = (struct vs_tag){.delta = 1, .updated_ms = is_number(stmt, 3) ? sqlite3_column_int64(stmt, 3) : 0};
-    return take_number(stmt, 1, "max_id", &row->max, why) && take_number(stmt, 2, "step", &row->step, why);
+static bool sqlite_counter_read_row(sqlite3_stmt *stmt, struct vs_tag *row, char why[static VS_TAG_WHY_MAX]) {
+    *row = (struct vs_tag){.delta = 1,
+                           .updated_ms = sqlite_counter_is_number(stmt, 3) ? sqlite3_column_int64(stmt, 3) : 0};
+    return sqlite_counter_take_number(stmt, 1, "max_id", &row->max, why) &&
+           sqlite_counter_take_number(stmt, 2, "step", &row->step, why);
 }
 
-enum vs_found vs_sqlite_find_table(const struct vs_sqlite_call *call, const char *table) {
+enum vs_sqlite_found vs_sqlite_find_table(const struct vs_sqlite_call *call, const char *table) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(call->self->db,
                                 "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE", -1,
@@ -87,17 +90,17 @@ enum vs_found vs_sqlite_find_table(const struct vs_sqlite_call *call, const char
     return rc == SQLITE_ROW ? VS_FOUND : rc == SQLITE_DONE ? VS_FOUND_NONE : VS_FOUND_TOLD;
 }
 
-static enum vs_found find_row(const struct vs_sqlite_call *call, struct vs_tag *row) {
+static enum vs_sqlite_found sqlite_counter_find_row(const struct vs_sqlite_call *call, struct vs_tag *row) {
     char why[VS_TAG_WHY_MAX];
-    enum vs_found found = vs_sqlite_find_table(call, call->table);
+    enum vs_sqlite_found found = vs_sqlite_find_table(call, call->table);
     if (found != VS_FOUND) return found;
     sqlite3_stmt *stmt =
-        prepare(call, "SELECT biz_tag, max_id, step, update_time FROM \"%s\" WHERE biz_tag = ?1", NULL);
+        sqlite_counter_prepare(call, "SELECT biz_tag, max_id, step, update_time FROM \"%s\" WHERE biz_tag = ?1", NULL);
     if (!stmt) return VS_FOUND_TOLD;
     int rc = sqlite3_step(stmt);
     found = rc == SQLITE_ROW ? VS_FOUND : rc == SQLITE_DONE ? VS_FOUND_NONE : VS_FOUND_TOLD;
     if (found == VS_FOUND_TOLD) vs_sqlite_trouble(call->self, rc, call->reply);
-    if (found == VS_FOUND && !read_row(stmt, row, why)) {
+    if (found == VS_FOUND && !sqlite_counter_read_row(stmt, row, why)) {
         vs_counter_is_spoilt(call->tag, why, call->reply);
         found = VS_FOUND_TOLD;
     }
@@ -107,15 +110,16 @@ static enum vs_found find_row(const struct vs_sqlite_call *call, struct vs_tag *
 }
 
 /* Writes the row, by the statement that is given, and commits it: done once it stands in the file. */
-static void write_row(const struct vs_sqlite_call *call, const char *statement, const struct vs_tag *row) {
+static void sqlite_counter_write_row(const struct vs_sqlite_call *call, const char *statement,
+                                     const struct vs_tag *row) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     struct vs_sqlite_call look = *call;
     struct vs_tag stands;
     assert(row->delta == 1); /* it was read, or filled in: these tables have no other */
-    if (!run(call, statement, row) || !vs_sqlite_commit(call->self, call->reply)) return;
+    if (!sqlite_counter_run(call, statement, row) || !vs_sqlite_commit(call->self, call->reply)) return;
     look.reply = &seen;
-    if (vs_sqlite_look_anew(call->self, &seen) && find_row(&look, &stands) == VS_FOUND && stands.max == row->max &&
-        stands.step == row->step)
+    if (vs_sqlite_look_anew(call->self, &seen) && sqlite_counter_find_row(&look, &stands) == VS_FOUND &&
+        stands.max == row->max && stands.step == row->step)
         vs_done(call->reply);
     else
         vs_sqlite_does_not_stand(call->self, call->reply);
@@ -128,13 +132,13 @@ static void write_row(const struct vs_sqlite_call *call, const char *statement, 
     " step INTEGER NOT NULL, update_time INTEGER) WITHOUT ROWID"
 
 bool vs_sqlite_call_load(const struct vs_sqlite_call *call, struct vs_tag *row) {
-    enum vs_found found = find_row(call, row);
+    enum vs_sqlite_found found = sqlite_counter_find_row(call, row);
     if (found == VS_FOUND_NONE) vs_counter_unknown(call->tag, call->reply);
     return found == VS_FOUND;
 }
 
 bool vs_sqlite_call_write(const struct vs_sqlite_call *call, const struct vs_tag *row) {
-    return run(call, UPDATE, row);
+    return sqlite_counter_run(call, UPDATE, row);
 }
 
 /* ------------------------------------------------------------------ operations */
@@ -144,10 +148,10 @@ static void change(struct vs_store *store, const struct vs_counter *counter, con
     struct vs_sqlite_call call;
     struct vs_tag row, next;
     if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
-    enum vs_found found = find_row(&call, &row);
+    enum vs_sqlite_found found = sqlite_counter_find_row(&call, &row);
     if (found != VS_FOUND_TOLD && vs_counter_decide(change, call.tag, found == VS_FOUND ? &row : NULL, &next, reply) &&
-        (found == VS_FOUND || run(&call, CREATE, NULL)))
-        write_row(&call, found == VS_FOUND ? UPDATE : INSERT, &next);
+        (found == VS_FOUND || sqlite_counter_run(&call, CREATE, NULL)))
+        sqlite_counter_write_row(&call, found == VS_FOUND ? UPDATE : INSERT, &next);
     vs_sqlite_end(call.self);
 }
 
@@ -175,7 +179,7 @@ void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, ui
 }
 
 /* Adds the row that was stepped to; false with the reply filled. */
-static bool list_row(const struct vs_sqlite_call *call, sqlite3_stmt *stmt, struct vs_tag_list *list) {
+static bool sqlite_counter_list_row(const struct vs_sqlite_call *call, sqlite3_stmt *stmt, struct vs_tag_list *list) {
     struct vs_tag row;
     char why[VS_TAG_WHY_MAX];
     bool is_text = sqlite3_column_type(stmt, 0) == SQLITE_TEXT; /* no tag of another type is found by its name */
@@ -184,16 +188,17 @@ static bool list_row(const struct vs_sqlite_call *call, sqlite3_stmt *stmt, stru
     if (is_text && !at && sqlite3_errcode(call->self->db) == SQLITE_NOMEM)
         return vs_sqlite_trouble(call->self, SQLITE_NOMEM, call->reply);
     if (!is_text) return vs_tags_pass(list, name), true;
-    if (read_row(stmt, &row, why)) return vs_tags_add(list, name, &row, call->reply);
+    if (sqlite_counter_read_row(stmt, &row, why)) return vs_tags_add(list, name, &row, call->reply);
     return vs_tags_add_unusable(list, name, why, call->reply);
 }
 
-static bool list_rows(const struct vs_sqlite_call *call, struct vs_tag_list *list) {
-    sqlite3_stmt *stmt = prepare(call, "SELECT biz_tag, max_id, step, update_time FROM \"%s\" ORDER BY biz_tag", NULL);
+static bool sqlite_counter_list_rows(const struct vs_sqlite_call *call, struct vs_tag_list *list) {
+    sqlite3_stmt *stmt =
+        sqlite_counter_prepare(call, "SELECT biz_tag, max_id, step, update_time FROM \"%s\" ORDER BY biz_tag", NULL);
     int rc = SQLITE_OK;
     bool well = stmt != NULL;
     while (well && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        well = list_row(call, stmt, list);
+        well = sqlite_counter_list_row(call, stmt, list);
     if (well && rc != SQLITE_DONE) well = vs_sqlite_trouble(call->self, rc, call->reply);
     sqlite3_finalize(stmt);
     return well;
@@ -203,7 +208,7 @@ void vs_sqlite_tags(struct vs_store *store, const char *table, struct vs_tag_lis
     struct vs_sqlite_call call;
     assert(list->count == 0); /* whose rows would be told as this table's */
     if (!vs_sqlite_call_begin(&call, store, &(struct vs_counter){table, "-"}, reply)) return;
-    enum vs_found found = vs_sqlite_find_table(&call, call.table);
-    if (found == VS_FOUND_NONE || (found == VS_FOUND && list_rows(&call, list))) vs_done(reply);
+    enum vs_sqlite_found found = vs_sqlite_find_table(&call, call.table);
+    if (found == VS_FOUND_NONE || (found == VS_FOUND && sqlite_counter_list_rows(&call, list))) vs_done(reply);
     vs_sqlite_end(call.self);
 }

@@ -20,7 +20,7 @@ bool vs_sqlite_call_load(const struct vs_sqlite_call *call, struct vs_tag *row);
 /* Writes it over what stands there, without a commit; false with the reply filled. */
 bool vs_sqlite_call_write(const struct vs_sqlite_call *call, const struct vs_tag *row);
 /* Whether a table is there. */
-enum vs_found { VS_FOUND, VS_FOUND_NONE, VS_FOUND_TOLD /* the reply is filled */ };
-enum vs_found vs_sqlite_find_table(const struct vs_sqlite_call *call, const char *table);
+enum vs_sqlite_found { VS_FOUND, VS_FOUND_NONE, VS_FOUND_TOLD /* the reply is filled */ };
+enum vs_sqlite_found vs_sqlite_find_table(const struct vs_sqlite_call *call, const char *table);
 
 #endif

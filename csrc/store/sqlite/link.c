@@ -48,7 +48,7 @@ static bool number_is(const struct sqlite_store *self, const char *sql, sqlite3_
 }
 
 /* The file is ours, or empty and about to be. */
-static bool is_ours(const struct sqlite_store *self, struct vs_reply *reply) {
+static bool sqlite_is_ours(const struct sqlite_store *self, struct vs_reply *reply) {
     sqlite3_int64 id = 0, version = 0, tables = 0;
     if (!number_is(self, "PRAGMA application_id", &id, reply) ||
         !number_is(self, "PRAGMA user_version", &version, reply) ||
@@ -96,7 +96,7 @@ static enum vs_turn try_begin(struct sqlite_store *self, struct vs_reply *reply)
     }
     if (rc == SQLITE_OK) sqlite3_busy_handler(self->db, wait_for_readers, self);
     if (rc != SQLITE_OK) vs_sqlite_trouble(self, rc, reply);
-    if (rc == SQLITE_OK && is_ours(self, reply)) return VS_TURN_OURS;
+    if (rc == SQLITE_OK && sqlite_is_ours(self, reply)) return VS_TURN_OURS;
     close_db(self); /* rolls back */
     vs_sqlite_turn_leave(&self->turn);
     return (rc & 0xff) == SQLITE_BUSY ? VS_TURN_BUSY : VS_TURN_NONE;

@@ -19,8 +19,8 @@ static const char schema[] =
 
 /* ?1 is the counter's table, ?2 its tag, ?3 a number or a time, ?4 the token, ?5 free_ms (below 0: NULL); as far as the
  * statement has them. */
-static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *sql, int64_t third, const uint64_t *token,
-                             int64_t free_ms) {
+static sqlite3_stmt *sqlite_reserve_prepare(const struct vs_sqlite_call *call, const char *sql, int64_t third,
+                                            const uint64_t *token, int64_t free_ms) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(call->self->db, sql, -1, &stmt, NULL);
     int count = rc == SQLITE_OK ? sqlite3_bind_parameter_count(stmt) : 0;
@@ -38,7 +38,7 @@ static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *sql,
 
 /* The row that a SELECT stepped to.  False: a value in it is not a reservation's.  SQLite keeps any value in any
  * column, so each type is checked. */
-static bool read_row(sqlite3_stmt *stmt, struct vs_reserved *row) {
+static bool sqlite_reserve_read_row(sqlite3_stmt *stmt, struct vs_reserved *row) {
     int64_t number = sqlite3_column_int64(stmt, 0), free_ms = sqlite3_column_int64(stmt, 2);
     bool is_committed = sqlite3_column_type(stmt, 2) == SQLITE_NULL;
     if (sqlite3_column_type(stmt, 0) != SQLITE_INTEGER || number < 0 || sqlite3_column_bytes(stmt, 1) != 16 ||
@@ -51,32 +51,34 @@ static bool read_row(sqlite3_stmt *stmt, struct vs_reserved *row) {
 }
 
 /* The one row of a SELECT, if there is any.  False with the reply filled. */
-static bool load(const struct vs_sqlite_call *call, const char *sql, int64_t third, const uint64_t *token,
-                 struct vs_reserved *row) {
+static bool sqlite_reserve_load(const struct vs_sqlite_call *call, const char *sql, int64_t third,
+                                const uint64_t *token, struct vs_reserved *row) {
     *row = (struct vs_reserved){.is_there = false};
-    sqlite3_stmt *stmt = prepare(call, sql, third, token, 0);
+    sqlite3_stmt *stmt = sqlite_reserve_prepare(call, sql, third, token, 0);
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
     bool well = rc == SQLITE_ROW || rc == SQLITE_DONE || vs_sqlite_trouble(call->self, rc, call->reply);
-    if (rc == SQLITE_ROW && !read_row(stmt, row)) well = vs_reservation_is_spoilt(call->tag, call->reply);
+    if (rc == SQLITE_ROW && !sqlite_reserve_read_row(stmt, row))
+        well = vs_reservation_is_spoilt(call->tag, call->reply);
     sqlite3_finalize(stmt);
     return well;
 }
 
 static bool load_number(const struct vs_sqlite_call *call, uint64_t number, struct vs_reserved *row) {
-    return load(call, SELECT "number = ?3", (int64_t)number, NULL, row);
+    return sqlite_reserve_load(call, SELECT "number = ?3", (int64_t)number, NULL, row);
 }
 
 /* Writes the row, commits, and looks at it again; done once it stands there. */
-static void write_row(struct vs_sqlite_call *call, const struct vs_reserved *row) {
+static void sqlite_reserve_write_row(struct vs_sqlite_call *call, const struct vs_reserved *row) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     struct vs_sqlite_call look = *call;
     struct vs_reserved stands;
     assert(!sqlite3_get_autocommit(call->self->db));
-    sqlite3_stmt *stmt = prepare(call,
-                                 "INSERT OR REPLACE INTO " VS_RESERVATIONS
-                                 " (counters, tag, number, token, free_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
-                                 (int64_t)row->number, row->token, row->is_committed ? -1 : row->free_ms);
+    sqlite3_stmt *stmt =
+        sqlite_reserve_prepare(call,
+                               "INSERT OR REPLACE INTO " VS_RESERVATIONS
+                               " (counters, tag, number, token, free_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
+                               (int64_t)row->number, row->token, row->is_committed ? -1 : row->free_ms);
     if (!stmt) return;
     int rc = sqlite3_step(stmt);
     if (rc != SQLITE_DONE) vs_sqlite_trouble(call->self, rc, call->reply);
@@ -98,7 +100,7 @@ static bool find_number(const struct vs_sqlite_call *call, uint64_t granted, uin
     struct vs_tag counter;
     if (!vs_sqlite_call_load(call, &counter) || !vs_reservation_check(&counter, call->reply) ||
         !vs_reservation_remembers(&counter, granted, call->reply) ||
-        !load(call, SELECT "free_ms <= ?3 ORDER BY number LIMIT 1", call->reply->store_ms, NULL, &row))
+        !sqlite_reserve_load(call, SELECT "free_ms <= ?3 ORDER BY number LIMIT 1", call->reply->store_ms, NULL, &row))
         return false;
     *number = row.number;
     if (row.is_there) return true;
@@ -110,9 +112,10 @@ static bool find_number(const struct vs_sqlite_call *call, uint64_t granted, uin
     return vs_sqlite_call_write(call, &counter);
 }
 
-static void reserve(struct vs_sqlite_call *call, const struct vs_reservation *wanted) {
+static void sqlite_reserve_number(struct vs_sqlite_call *call, const struct vs_reservation *wanted) {
     struct vs_reserved row;
-    if (!vs_sqlite_run(call->self, schema, call->reply) || !load(call, SELECT "?3 = 0 AND token = ?4", 0, wanted->token, &row))
+    if (!vs_sqlite_run(call->self, schema, call->reply) ||
+        !sqlite_reserve_load(call, SELECT "?3 = 0 AND token = ?4", 0, wanted->token, &row))
         return;
     if (row.is_there) {
         if (vs_reservation_again(&row, call->tag, call->reply) && vs_reservation_grant(&row, call->tag, call->reply))
@@ -121,7 +124,7 @@ static void reserve(struct vs_sqlite_call *call, const struct vs_reservation *wa
         row = (struct vs_reserved){.number = row.number,
                                    .token = {wanted->token[0], wanted->token[1]},
                                    .free_ms = call->reply->store_ms + wanted->hold_ms};
-        if (vs_reservation_grant(&row, call->tag, call->reply)) write_row(call, &row);
+        if (vs_reservation_grant(&row, call->tag, call->reply)) sqlite_reserve_write_row(call, &row);
     }
 }
 
@@ -130,7 +133,7 @@ void vs_sqlite_reserve(struct vs_store *store, const struct vs_counter *counter,
     struct vs_sqlite_call call;
     assert(wanted->hold_ms > 0);
     if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
-    reserve(&call, wanted);
+    sqlite_reserve_number(&call, wanted);
     vs_sqlite_end(call.self);
 }
 
@@ -140,7 +143,7 @@ void vs_sqlite_settle(struct vs_store *store, const struct vs_counter *counter,
     struct vs_reserved row;
     struct vs_tag stands;
     if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
-    enum vs_found found = vs_sqlite_find_table(&call, VS_RESERVATIONS);
+    enum vs_sqlite_found found = vs_sqlite_find_table(&call, VS_RESERVATIONS);
     bool is_known = found == VS_FOUND && load_number(&call, reservation->number, &row);
     if (found == VS_FOUND_NONE)
         vs_answer(reply, VS_STORE_REFUSED, "%.80s has no table " VS_RESERVATIONS ": was the file replaced?",
@@ -151,7 +154,7 @@ void vs_sqlite_settle(struct vs_store *store, const struct vs_counter *counter,
         enum vs_settling settling = vs_reservation_settle(&row, reservation, commit, call.tag, reply);
         row.is_committed = commit;
         row.free_ms = VS_CANCELLED_MS;
-        if (settling == VS_SETTLE_WRITE) write_row(&call, &row);
+        if (settling == VS_SETTLE_WRITE) sqlite_reserve_write_row(&call, &row);
         if (settling == VS_SETTLE_DONE) vs_done(reply);
     }
     vs_sqlite_end(call.self);

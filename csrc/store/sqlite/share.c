@@ -18,8 +18,8 @@
 #define KEY_MAX (1 + VS_COUNTER_TABLE_MAX)
 
 /* `share`: of a row that is to be written. */
-static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *key, const char *sql,
-                             const struct vs_share *share) {
+static sqlite3_stmt *sqlite_share_prepare(const struct vs_sqlite_call *call, const char *key, const char *sql,
+                                          const struct vs_share *share) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(call->self->db, sql, -1, &stmt, NULL);
     if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
@@ -33,8 +33,8 @@ static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *key,
 }
 
 /* False with the reply filled. */
-static bool load(const struct vs_sqlite_call *call, const char *key, struct vs_share *share) {
-    sqlite3_stmt *stmt = prepare(call, key, SELECT, NULL);
+static bool sqlite_share_load(const struct vs_sqlite_call *call, const char *key, struct vs_share *share) {
+    sqlite3_stmt *stmt = sqlite_share_prepare(call, key, SELECT, NULL);
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
     bool well = rc == SQLITE_ROW || rc == SQLITE_DONE || vs_sqlite_trouble(call->self, rc, call->reply);
@@ -48,24 +48,25 @@ static bool load(const struct vs_sqlite_call *call, const char *key, struct vs_s
 }
 
 /* Writes, commits, and looks again.  False with the reply filled. */
-static bool keep(const struct vs_sqlite_call *call, const char *key, const struct vs_share *share,
-                 struct vs_share *stands) {
+static bool sqlite_share_keep(const struct vs_sqlite_call *call, const char *key, const struct vs_share *share,
+                              struct vs_share *stands) {
     assert(!sqlite3_get_autocommit(call->self->db));
-    sqlite3_stmt *stmt = prepare(call, key, INSERT, share);
+    sqlite3_stmt *stmt = sqlite_share_prepare(call, key, INSERT, share);
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
     if (rc != SQLITE_DONE) vs_sqlite_trouble(call->self, rc, call->reply);
     sqlite3_finalize(stmt);
     return rc == SQLITE_DONE && vs_sqlite_commit(call->self, call->reply) &&
-           vs_sqlite_look_anew(call->self, call->reply) && load(call, key, stands);
+           vs_sqlite_look_anew(call->self, call->reply) && sqlite_share_load(call, key, stands);
 }
 
 /* What stands there in the end: as it was, or as it is written.  False with the reply filled. */
-static bool find_or_keep(const struct vs_sqlite_call *call, const char *key, const struct vs_share *share,
-                         struct vs_share *stands) {
+static bool sqlite_find_or_keep(const struct vs_sqlite_call *call, const char *key, const struct vs_share *share,
+                                struct vs_share *stands) {
     struct vs_tag row;
     return vs_sqlite_call_load(call, &row) && vs_sqlite_run(call->self, CREATE, call->reply) &&
-           load(call, key, stands) && (stands->delta || !share->delta || keep(call, key, share, stands));
+           sqlite_share_load(call, key, stands) &&
+           (stands->delta || !share->delta || sqlite_share_keep(call, key, share, stands));
 }
 
 void vs_sqlite_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
@@ -73,7 +74,7 @@ void vs_sqlite_share(struct vs_store *store, const struct vs_counter *counter, c
     struct vs_sqlite_call call;
     struct vs_share stands;
     if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
-    if (find_or_keep(&call, call.table, share, &stands)) vs_share_answer(&stands, share, reply);
+    if (sqlite_find_or_keep(&call, call.table, share, &stands)) vs_share_answer(&stands, share, reply);
     vs_sqlite_end(call.self);
 }
 
@@ -84,7 +85,7 @@ void vs_sqlite_form(struct vs_store *store, const struct vs_counter *counter, ui
     char key[KEY_MAX];
     if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
     snprintf(key, sizeof key, "~%s", call.table);
-    if (find_or_keep(&call, key, &(struct vs_share){.delta = fingerprint}, &stands))
+    if (sqlite_find_or_keep(&call, key, &(struct vs_share){.delta = fingerprint}, &stands))
         vs_form_answer(call.tag, stands.delta, fingerprint, reply);
     vs_sqlite_end(call.self);
 }

@@ -15,7 +15,7 @@
 
 #define COUNTER_AT 24 /* in the file's header: changes with each transaction */
 
-static struct sqlite_store *self_of(struct vs_store *store) {
+static struct sqlite_store *sqlite_self_of(struct vs_store *store) {
     assert(store->backend == &vs_store_sqlite);
     return (struct sqlite_store *)store;
 }
@@ -23,8 +23,8 @@ static struct sqlite_store *self_of(struct vs_store *store) {
 /* ------------------------------------------------------------------ rows */
 
 /* A statement with the namespace as ?1 and, where it has one, the worker as ?2. */
-static sqlite3_stmt *prepare(const struct sqlite_store *self, const char *sql, uint64_t worker,
-                             struct vs_reply *reply) {
+static sqlite3_stmt *sqlite_prepare(const struct sqlite_store *self, const char *sql, uint64_t worker,
+                                    struct vs_reply *reply) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(self->db, sql, -1, &stmt, NULL);
     if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 1, self->namespace_, -1, SQLITE_STATIC);
@@ -42,19 +42,20 @@ static bool check_ver(struct vs_reply *reply, sqlite3_stmt *stmt, int column, ui
            vs_answer(reply, VS_STORE_REFUSED, "a row's ver is not that of its record: somebody changed it by hand");
 }
 
-static bool take_record(const struct sqlite_store *self, sqlite3_stmt *stmt, uint64_t worker, struct vs_reply *reply) {
+static bool sqlite_take_record(const struct sqlite_store *self, sqlite3_stmt *stmt, uint64_t worker,
+                               struct vs_reply *reply) {
     const char *text = sqlite3_column_blob(stmt, 0);
     return vs_take_record(reply, text, (size_t)sqlite3_column_bytes(stmt, 0), self->path, worker) &&
            check_ver(reply, stmt, 1, reply->record.ver);
 }
 
 /* True: reply->record is what stands there; ver 0: nothing does. */
-static bool load_record(const struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
+static bool sqlite_load_record(const struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
     sqlite3_stmt *stmt =
-        prepare(self, "SELECT record, ver FROM vesta_lease WHERE ns = ?1 AND worker = ?2", worker, reply);
+        sqlite_prepare(self, "SELECT record, ver FROM vesta_lease WHERE ns = ?1 AND worker = ?2", worker, reply);
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
-    bool well = rc == SQLITE_ROW    ? take_record(self, stmt, worker, reply)
+    bool well = rc == SQLITE_ROW    ? sqlite_take_record(self, stmt, worker, reply)
                 : rc == SQLITE_DONE ? true
                                     : vs_sqlite_trouble(self, rc, reply);
     sqlite3_finalize(stmt);
@@ -67,8 +68,8 @@ static bool take_ns(const struct sqlite_store *self, sqlite3_stmt *stmt, struct 
            check_ver(reply, stmt, 1, reply->ns.ver);
 }
 
-static bool load_ns(const struct sqlite_store *self, struct vs_reply *reply) {
-    sqlite3_stmt *stmt = prepare(self, "SELECT record, ver FROM vesta_namespace WHERE ns = ?1", 0, reply);
+static bool sqlite_load_ns(const struct sqlite_store *self, struct vs_reply *reply) {
+    sqlite3_stmt *stmt = sqlite_prepare(self, "SELECT record, ver FROM vesta_namespace WHERE ns = ?1", 0, reply);
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
     bool well = rc == SQLITE_ROW    ? take_ns(self, stmt, reply)
@@ -78,18 +79,19 @@ static bool load_ns(const struct sqlite_store *self, struct vs_reply *reply) {
     return well;
 }
 
-struct row {
+struct sqlite_row {
     uint64_t worker, ver;
     const char *text;
     size_t length;
 };
 
 /* Writes a row; the statement's last two parameters are its version and its text. */
-static bool save(const struct sqlite_store *self, const char *sql, const struct row *row, struct vs_reply *reply) {
+static bool save(const struct sqlite_store *self, const char *sql, const struct sqlite_row *row,
+                 struct vs_reply *reply) {
     assert(!sqlite3_get_autocommit(self->db)); /* else it would be done at once, and never looked at */
     assert(row->length > 0);
     assert(row->length <= VS_RECORD_TEXT_MAX);
-    sqlite3_stmt *stmt = prepare(self, sql, row->worker, reply);
+    sqlite3_stmt *stmt = sqlite_prepare(self, sql, row->worker, reply);
     if (!stmt) return false;
     assert(sqlite3_bind_parameter_count(stmt) > 2); /* the namespace, and those two */
     int last = sqlite3_bind_parameter_count(stmt), rc = sqlite3_bind_int64(stmt, last - 1, (sqlite3_int64)row->ver);
@@ -105,9 +107,9 @@ static bool save(const struct sqlite_store *self, const char *sql, const struct 
 /* ------------------------------------------------------------------ operations */
 
 static void sqlite_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
-    struct sqlite_store *self = self_of(store);
+    struct sqlite_store *self = sqlite_self_of(store);
     if (!vs_sqlite_begin(self, reply)) return;
-    if (load_record(self, worker, reply)) vs_done(reply);
+    if (sqlite_load_record(self, worker, reply)) vs_done(reply);
     assert(reply->outcome != VS_STORE_UNKNOWN); /* which is for writes */
     vs_sqlite_end(self);
 }
@@ -115,14 +117,14 @@ static void sqlite_read(struct vs_store *store, uint64_t worker, struct vs_reply
 /* A disk that gave SQLite another page than it asked for has it write where nobody finds it. */
 static bool shows_record(struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
-    bool stands = vs_sqlite_look_anew(self, &seen) && load_record(self, worker, &seen) &&
+    bool stands = vs_sqlite_look_anew(self, &seen) && sqlite_load_record(self, worker, &seen) &&
                   vs_is_same_write(&reply->record, &seen.record);
     return stands || vs_sqlite_does_not_stand(self, reply);
 }
 
-static bool shows_ns(struct sqlite_store *self, struct vs_reply *reply) {
+static bool sqlite_shows_ns(struct sqlite_store *self, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
-    bool stands = vs_sqlite_look_anew(self, &seen) && load_ns(self, &seen) && seen.ns.ver == reply->ns.ver &&
+    bool stands = vs_sqlite_look_anew(self, &seen) && sqlite_load_ns(self, &seen) && seen.ns.ver == reply->ns.ver &&
                   seen.ns.incarnation == reply->ns.incarnation && seen.ns.floor_ms == reply->ns.floor_ms;
     return stands || vs_sqlite_does_not_stand(self, reply);
 }
@@ -132,7 +134,7 @@ static bool write_record(struct sqlite_store *self, uint64_t worker, const struc
     char text[VS_RECORD_TEXT_MAX];
     reply->record = *record;
     reply->record.written_ms = reply->store_ms;
-    const struct row row = {worker, record->ver, text, vs_record_write(&reply->record, text)};
+    const struct sqlite_row row = {worker, record->ver, text, vs_record_write(&reply->record, text)};
     return save(self, "INSERT OR REPLACE INTO vesta_lease (ns, worker, ver, record) VALUES (?1, ?2, ?3, ?4)", &row,
                 reply) &&
            vs_sqlite_commit(self, reply) && shows_record(self, worker, reply);
@@ -140,9 +142,9 @@ static bool write_record(struct sqlite_store *self, uint64_t worker, const struc
 
 static void sqlite_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                         struct vs_reply *reply) {
-    struct sqlite_store *self = self_of(store);
+    struct sqlite_store *self = sqlite_self_of(store);
     if (!vs_sqlite_begin(self, reply)) return;
-    bool known = load_ns(self, reply) && vs_is_met(&self->met, reply) && load_record(self, worker, reply);
+    bool known = sqlite_load_ns(self, reply) && vs_is_met(&self->met, reply) && sqlite_load_record(self, worker, reply);
     if (known && !vs_follows(record, &reply->record, old_ver))
         vs_not_first(reply);
     else if (known && write_record(self, worker, record, reply))
@@ -151,9 +153,9 @@ static void sqlite_swap(struct vs_store *store, uint64_t worker, uint64_t old_ve
 }
 
 static void sqlite_ns_read(struct vs_store *store, struct vs_reply *reply) {
-    struct sqlite_store *self = self_of(store);
+    struct sqlite_store *self = sqlite_self_of(store);
     if (!vs_sqlite_begin(self, reply)) return;
-    if (load_ns(self, reply)) {
+    if (sqlite_load_ns(self, reply)) {
         struct vs_reply made = *reply; /* the first call has made the tables; whatever comes of it, this was read */
         vs_meet(&self->met, reply);
         if (vs_sqlite_commit(self, &made))
@@ -165,23 +167,23 @@ static void sqlite_ns_read(struct vs_store *store, struct vs_reply *reply) {
     vs_sqlite_end(self);
 }
 
-static bool write_ns(struct sqlite_store *self, const struct vs_ns_record *record, struct vs_reply *reply) {
+static bool sqlite_write_ns(struct sqlite_store *self, const struct vs_ns_record *record, struct vs_reply *reply) {
     char text[VS_RECORD_TEXT_MAX];
     reply->ns = *record;
-    const struct row row = {.ver = record->ver, .text = text, .length = vs_ns_record_write(record, text)};
+    const struct sqlite_row row = {.ver = record->ver, .text = text, .length = vs_ns_record_write(record, text)};
     return save(self, "INSERT OR REPLACE INTO vesta_namespace (ns, ver, record) VALUES (?1, ?2, ?3)", &row, reply) &&
-           vs_sqlite_commit(self, reply) && shows_ns(self, reply);
+           vs_sqlite_commit(self, reply) && sqlite_shows_ns(self, reply);
 }
 
 static void sqlite_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                            struct vs_reply *reply) {
-    struct sqlite_store *self = self_of(store);
+    struct sqlite_store *self = sqlite_self_of(store);
     assert(record->ver == old_ver + 1);
     if (!vs_sqlite_begin(self, reply)) return;
-    bool known = load_ns(self, reply);
+    bool known = sqlite_load_ns(self, reply);
     if (known && reply->ns.ver != old_ver)
         vs_not_first(reply);
-    else if (known && write_ns(self, record, reply))
+    else if (known && sqlite_write_ns(self, record, reply))
         vs_done(reply);
     vs_sqlite_end(self);
 }
@@ -192,7 +194,7 @@ static void sqlite_names(struct vs_store *store, const char *of, void (*tell)(vo
                          struct vs_reply *reply) {
     static const char all[] = "SELECT ns FROM vesta_namespace",
                       kin[] = "SELECT ns FROM vesta_namespace WHERE ns >= ?1 AND ns < ?1 || '/'";
-    struct sqlite_store *self = self_of(store);
+    struct sqlite_store *self = sqlite_self_of(store);
     sqlite3_stmt *stmt = NULL;
     if (!vs_sqlite_begin(self, reply)) return;
     int rc = sqlite3_prepare_v2(self->db, of ? kin : all, -1, &stmt, NULL);
@@ -211,24 +213,24 @@ static void sqlite_names(struct vs_store *store, const char *of, void (*tell)(vo
 }
 
 /* Adds the row that was stepped to; false with the reply filled. */
-static bool list_row(const struct sqlite_store *self, sqlite3_stmt *stmt, struct vs_growing_list *list,
-                     struct vs_reply *reply) {
+static bool sqlite_list_row(const struct sqlite_store *self, sqlite3_stmt *stmt, struct vs_growing_list *list,
+                            struct vs_reply *reply) {
     uint64_t worker = (uint64_t)sqlite3_column_int64(stmt, 2);
-    return take_record(self, stmt, worker, reply) && vs_list_add(list, worker, reply);
+    return sqlite_take_record(self, stmt, worker, reply) && vs_list_add(list, worker, reply);
 }
 
 static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
-    struct sqlite_store *self = self_of(store);
+    struct sqlite_store *self = sqlite_self_of(store);
     *listed = NULL;
     *count = 0;
     if (!vs_sqlite_begin(self, reply)) return;
     sqlite3_stmt *stmt =
-        prepare(self, "SELECT record, ver, worker FROM vesta_lease WHERE ns = ?1 ORDER BY worker", 0, reply);
+        sqlite_prepare(self, "SELECT record, ver, worker FROM vesta_lease WHERE ns = ?1 ORDER BY worker", 0, reply);
     struct vs_growing_list list = {listed, count, 0};
     int rc = SQLITE_OK;
     bool well = stmt != NULL;
     while (well && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        well = list_row(self, stmt, &list, reply);
+        well = sqlite_list_row(self, stmt, &list, reply);
     if (well && rc == SQLITE_DONE)
         vs_done(reply);
     else if (well)
@@ -257,7 +259,7 @@ static bool read_counter(struct sqlite_store *self, uint32_t *counter) {
 /* Another file in its place, or one that has seen fewer transactions than before: an older copy. */
 static bool sqlite_stirred(struct vs_store *store, int64_t now_boot_us) {
     (void)now_boot_us;
-    struct sqlite_store *self = self_of(store);
+    struct sqlite_store *self = sqlite_self_of(store);
     struct stat st;
     uint32_t counter = 0;
     if (stat(self->path, &st) != 0) return false; /* gone: the next renewal says it */
@@ -280,7 +282,7 @@ static int sqlite_check(const char *uri, struct vesta_error *err) {
 }
 
 static void sqlite_close(struct vs_store *store) {
-    struct sqlite_store *self = self_of(store);
+    struct sqlite_store *self = sqlite_self_of(store);
     assert(!self->db); /* no call is under way */
     assert(self->turn.fd < 0);
     free(self);

@@ -30,7 +30,7 @@ static atomic_bool was_inside;       /* this process was forked in the middle of
 static _Atomic int turns[TURNS_MAX]; /* descriptors + 1 of the turns that calls have now */
 
 /* A disk that hangs must not hold up a program that forks: then the child does without SQLite. */
-static void before_fork(void) {
+static void turn_before_fork(void) {
     is_alone = false;
     for (int i = 0; !is_alone && i < FORK_TRIES_MAX; i++) {
         is_alone = pthread_rwlock_trywrlock(&inside) == 0;
@@ -38,11 +38,11 @@ static void before_fork(void) {
     }
 }
 
-static void in_parent(void) {
+static void turn_in_parent(void) {
     if (is_alone) pthread_rwlock_unlock(&inside);
 }
 
-static void in_child(void) {
+static void turn_in_child(void) {
     if (is_alone) pthread_rwlock_unlock(&inside); /* as whoever watches locks expects */
     inside = (pthread_rwlock_t)INSIDE_INIT;       /* and nobody of the parent's waits for it here */
     if (is_alone) return;
@@ -63,8 +63,8 @@ static void note_turn(int was, int is) {
 }
 
 /* When this code is loaded: a fork that has begun meets no handler that comes later. */
-__attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(before_fork, in_parent, in_child);
+__attribute__((constructor)) static void turn_watch_forks(void) {
+    pthread_atfork(turn_before_fork, turn_in_parent, turn_in_child);
 }
 
 /* ------------------------------------------------------------------ turns */
@@ -93,7 +93,7 @@ static int open_or_make(const char *path, int group) {
     return fd;
 }
 
-static int open_turns(const struct vs_sqlite_turn *turn) {
+static int turn_open(const struct vs_sqlite_turn *turn) {
     char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%s-turn", turn->path);
     assert((size_t)length < sizeof path); /* the whole name: two databases must not have one turn */
@@ -108,7 +108,7 @@ enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *
         return VS_TURN_NONE;
     }
     pthread_rwlock_rdlock(&inside);
-    turn->fd = open_turns(turn);
+    turn->fd = turn_open(turn);
     if (turn->fd >= 0) note_turn(0, turn->fd + 1);
     /* such a lock has no process; as many bytes as its number say which one it is, in one step with the locking */
     if (turn->fd >= 0 && vs_queue_try(turn->fd, 0, getpid(), true)) return VS_TURN_OURS;
@@ -154,7 +154,7 @@ static int64_t locker_of(const char *path) {
 
 int64_t vs_sqlite_turn_holder(const struct vs_sqlite_turn *turn) {
     assert(turn->fd < 0); /* it would find this process */
-    int fd = open_turns(turn);
+    int fd = turn_open(turn);
     int64_t pid = fd >= 0 ? vs_queue_count(fd, 0) : 0;
     if (fd >= 0) close(fd);
     return pid > 0 ? pid : locker_of(turn->path);

@@ -18,7 +18,7 @@
 #define TRIES_MAX 8
 
 /* What a call is about. */
-struct call {
+struct zk_counter_call {
     struct zk_store *self;
     const char *tag, *folder;
     char path[VS_ZK_PATH_MAX];
@@ -37,13 +37,14 @@ static void path_of(const struct zk_store *self, const char *tag, char path[stat
     vs_zk_path(self, path, VS_ZK_COUNTERS "/%s", tag);
 }
 
-static void turn_to(struct call *call, const char *folder) {
+static void turn_to(struct zk_counter_call *call, const char *folder) {
     call->folder = folder;
     vs_zk_path(call->self, call->path, "%s/%s", folder, call->tag);
 }
 
 /* The next answer is the tag's node, and *text what is in it.  False with the reply filled. */
-static bool next_node(const struct call *call, struct view *view, struct vs_slice *text, struct vs_reply *reply) {
+static bool next_node(const struct zk_counter_call *call, struct view *view, struct vs_slice *text,
+                      struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(call->self, reply);
     *view = (struct view){.found = false};
     if (!answer) return false;
@@ -55,13 +56,13 @@ static bool next_node(const struct call *call, struct view *view, struct vs_slic
     return true;
 }
 
-static bool next_row(const struct call *call, struct view *view, struct vs_reply *reply) {
+static bool next_row(const struct zk_counter_call *call, struct view *view, struct vs_reply *reply) {
     struct vs_slice text;
     return next_node(call, view, &text, reply) &&
            (!view->found || vs_counter_read(call->tag, text, &view->row, &view->ver, reply));
 }
 
-static bool look(const struct call *call, struct view *view) {
+static bool zk_counter_look(const struct zk_counter_call *call, struct view *view) {
     vs_zk_ask(call->self, ZK_SYNC, call->self->root);
     vs_zk_ask(call->self, ZK_GET, call->path);
     vs_zk_ask(call->self, ZK_GET_ACL, call->path);
@@ -72,7 +73,8 @@ static bool look(const struct call *call, struct view *view) {
 /* ------------------------------------------------------------------ writing */
 
 /* The multi over what was seen, and the get behind it. */
-static void put_row(const struct call *call, const struct view *view, const char *text, size_t length) {
+static void zk_counter_put_row(const struct zk_counter_call *call, const struct view *view, const char *text,
+                               size_t length) {
     struct zk_call *multi = vs_zk_multi(call->self);
     if (!multi) return;
     if (!view->found) vs_zk_op_create(multi, call->path, text, length, call->self->is_open);
@@ -84,7 +86,8 @@ static void put_row(const struct call *call, const struct view *view, const char
 
 /* The row as it stands behind the write: it is this write, of that transaction; or others have written over it already,
  * and this one's answer is that of the very next change of the node. */
-static bool shows(const struct call *call, const struct vs_tag *row, uint64_t ver, const struct zk_writing *writing) {
+static bool zk_counter_shows(const struct zk_counter_call *call, const struct vs_tag *row, uint64_t ver,
+                             const struct zk_writing *writing) {
     struct vs_reply seen = {.outcome = call->reply->outcome};
     struct view view;
     if (!next_row(call, &view, &seen)) {
@@ -99,20 +102,21 @@ static bool shows(const struct call *call, const struct vs_tag *row, uint64_t ve
 }
 
 /* What became of a write.  OTHER: something stood there that was not seen before.  TOLD: the reply is filled. */
-enum fate { FATE_OK, FATE_OTHER, FATE_TOLD };
+enum zk_counter_fate { FATE_OK, FATE_OTHER, FATE_TOLD };
 
-static enum fate write_row(const struct call *call, const struct view *view, const struct vs_tag *row) {
+static enum zk_counter_fate zk_counter_write_row(const struct zk_counter_call *call, const struct view *view,
+                                                 const struct vs_tag *row) {
     char text[VS_RECORD_TEXT_MAX];
     struct zk_writing writing = {.length = vs_counter_text(row, view->ver + 1, text),
                                  .version = view->found ? vs_zk_version_behind(view->stat.version) : 1,
                                  .before_zxid = view->found ? view->stat.mzxid : 0};
     assert(view->found == (view->ver > 0));
-    put_row(call, view, text, writing.length);
+    zk_counter_put_row(call, view, text, writing.length);
     vs_sent(call->reply);
     if (!vs_zk_next_multi(call->self, &writing.made, call->reply)) return FATE_TOLD;
     int rc = writing.made.rc;
     if (rc == ZOK) {
-        if (!shows(call, row, view->ver + 1, &writing)) return FATE_TOLD;
+        if (!zk_counter_shows(call, row, view->ver + 1, &writing)) return FATE_TOLD;
         vs_zk_learn_time(call->self, &writing.made.stat);
         call->reply->store_ms = writing.made.stat.mtime;
         return FATE_OK;
@@ -124,9 +128,9 @@ static enum fate write_row(const struct call *call, const struct view *view, con
     return FATE_TOLD;
 }
 
-static bool begin(struct call *call, struct vs_store *store, const struct vs_counter *counter,
-                  struct vs_reply *reply) {
-    *call = (struct call){.self = (struct zk_store *)store, .tag = counter->tag, .reply = reply};
+static bool zk_counter_begin(struct zk_counter_call *call, struct vs_store *store, const struct vs_counter *counter,
+                             struct vs_reply *reply) {
+    *call = (struct zk_counter_call){.self = (struct zk_store *)store, .tag = counter->tag, .reply = reply};
     assert(store->counters->take == vs_zk_take);
     vs_reply_clear(reply);
     if (!vs_counter_no_table(counter->table, reply) || !vs_counter_check(counter, reply) ||
@@ -136,73 +140,76 @@ static bool begin(struct call *call, struct vs_store *store, const struct vs_cou
     return true;
 }
 
-static void change_node(const struct call *of, const struct vs_counter_change *change) {
-    struct call call = *of;
+static void change_node(const struct zk_counter_call *of, const struct vs_counter_change *change) {
+    struct zk_counter_call call = *of;
     struct vs_reply *reply = call.reply;
     struct vs_tag next;
     struct view view;
     char folder[VS_ZK_PATH_MAX];
     for (int tries = 0; tries < TRIES_MAX; tries++) {
-        if (!look(&call, &view) || !vs_counter_decide(change, call.tag, view.found ? &view.row : NULL, &next, reply))
+        if (!zk_counter_look(&call, &view) ||
+            !vs_counter_decide(change, call.tag, view.found ? &view.row : NULL, &next, reply))
             return;
         if (!vs_zk_is_compared(call.self, &view.stat, call.tag, reply)) return;
         vs_zk_path(call.self, folder, "%s", call.folder);
         if (!view.found && !vs_zk_make_node(call.self, folder, reply)) return;
         next.updated_ms = reply->store_ms;
-        enum fate fate = write_row(&call, &view, &next);
+        enum zk_counter_fate fate = zk_counter_write_row(&call, &view, &next);
         if (fate == FATE_OK) vs_done(reply);
         if (fate != FATE_OTHER) return;
     }
     vs_answer(reply, VS_STORE_CONFLICT, "%.90s: tag '%s' keeps changing", call.self->place.where, call.tag);
 }
 
-static void change_it(struct vs_store *store, const struct vs_counter *counter, const struct vs_counter_change *change,
-                      struct vs_reply *reply) {
-    struct call call;
-    if (begin(&call, store, counter, reply)) change_node(&call, change);
+static void zk_counter_change(struct vs_store *store, const struct vs_counter *counter,
+                              const struct vs_counter_change *change, struct vs_reply *reply) {
+    struct zk_counter_call call;
+    if (zk_counter_begin(&call, store, counter, reply)) change_node(&call, change);
 }
 
 /* ------------------------------------------------------------------ operations */
 
 void vs_zk_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
-    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAKE, .step = step}, reply);
+    zk_counter_change(store, counter, &(struct vs_counter_change){.what = VS_TAKE, .step = step}, reply);
 }
 
 void vs_zk_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                   struct vs_reply *reply) {
-    change_it(store, counter, &(struct vs_counter_change){.what = VS_UNTAKE, .from = from, .until = until}, reply);
+    zk_counter_change(store, counter, &(struct vs_counter_change){.what = VS_UNTAKE, .from = from, .until = until},
+                      reply);
 }
 
 void vs_zk_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                    struct vs_reply *reply) {
-    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = from, .step = step}, reply);
+    zk_counter_change(store, counter, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = from, .step = step},
+                      reply);
 }
 
 void vs_zk_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
-    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
+    zk_counter_change(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
 }
 
 void vs_zk_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply) {
-    change_it(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
+    zk_counter_change(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
 }
 
 void vs_zk_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                  struct vs_reply *reply) {
     const struct vs_counter_change change = {.what = VS_TAG_ADD, .from = share->remainder, .step = share->delta};
-    struct call call;
+    struct zk_counter_call call;
     struct view view;
-    if (!begin(&call, store, counter, reply) || !look(&call, &view)) return;
+    if (!zk_counter_begin(&call, store, counter, reply) || !zk_counter_look(&call, &view)) return;
     if (!view.found) {
         vs_counter_unknown(call.tag, reply);
         return;
     }
     turn_to(&call, VS_ZK_SHARES);
-    if (!look(&call, &view)) return;
+    if (!zk_counter_look(&call, &view)) return;
     if (!view.found) {
         change_node(&call, &change); /* or another host was faster */
         if (reply->outcome != VS_STORE_OK && reply->outcome != VS_STORE_CONFLICT) return;
         vs_reply_clear(reply);
-        if (!look(&call, &view)) return;
+        if (!zk_counter_look(&call, &view)) return;
     }
     const struct vs_share stands = {.delta = view.found ? (uint64_t)view.row.step : 0,
                                     .remainder = view.found ? (uint64_t)view.row.max : 0};
@@ -212,16 +219,16 @@ void vs_zk_share(struct vs_store *store, const struct vs_counter *counter, const
 void vs_zk_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
                 struct vs_reply *reply) {
     const struct vs_counter_change add = {.what = VS_TAG_ADD, .from = fingerprint, .step = 1};
-    struct call call;
+    struct zk_counter_call call;
     struct view view;
-    if (!begin(&call, store, counter, reply)) return;
+    if (!zk_counter_begin(&call, store, counter, reply)) return;
     turn_to(&call, VS_ZK_FORMS);
-    if (!look(&call, &view)) return;
+    if (!zk_counter_look(&call, &view)) return;
     if (!view.found && fingerprint) {
         change_node(&call, &add); /* or another host was faster */
         if (reply->outcome != VS_STORE_OK && reply->outcome != VS_STORE_CONFLICT) return;
         vs_reply_clear(reply);
-        if (!look(&call, &view)) return;
+        if (!zk_counter_look(&call, &view)) return;
     }
     vs_form_answer(call.tag, view.found ? (uint64_t)view.row.max : 0, fingerprint, reply);
 }
@@ -229,13 +236,13 @@ void vs_zk_form(struct vs_store *store, const struct vs_counter *counter, uint64
 /* ------------------------------------------------------------------ listing */
 
 /* Names, each with its end. */
-struct names {
+struct zk_counter_names {
     char *at;
     size_t length;
 };
 
 /* The next answer names children: a node that is not there has none.  False with the reply filled. */
-static bool next_names(struct zk_store *self, struct names *names, struct vs_reply *reply) {
+static bool next_names(struct zk_store *self, struct zk_counter_names *names, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
     if (!answer) return false;
     if (answer->rc == ZNONODE) return true;
@@ -250,7 +257,7 @@ static bool next_names(struct zk_store *self, struct names *names, struct vs_rep
 
 /* The next answer is that tag's: one that was deleted meanwhile is none, and one whose record cannot be read is there.
  */
-static bool list_row(const struct call *call, const char *tag, struct vs_tag_list *list) {
+static bool zk_counter_list_row(const struct zk_counter_call *call, const char *tag, struct vs_tag_list *list) {
     const struct vs_slice name = {tag, strlen(tag)};
     struct vs_slice text;
     struct view view;
@@ -261,7 +268,8 @@ static bool list_row(const struct call *call, const char *tag, struct vs_tag_lis
 }
 
 /* All rows are asked for at once. */
-static bool list_rows(const struct call *call, const struct names *names, struct vs_tag_list *list) {
+static bool zk_counter_list_rows(const struct zk_counter_call *call, const struct zk_counter_names *names,
+                                 struct vs_tag_list *list) {
     char path[VS_ZK_PATH_MAX];
     size_t asked = 0;
     for (size_t i = 0; i < names->length; i += strlen(names->at + i) + 1) {
@@ -275,13 +283,13 @@ static bool list_rows(const struct call *call, const struct names *names, struct
         vs_zk_ask(call->self, ZK_GET, path);
     }
     for (size_t i = 0; i < names->length; i += strlen(names->at + i) + 1)
-        if (vs_tag_is_named(names->at + i) && !list_row(call, names->at + i, list)) return false;
+        if (vs_tag_is_named(names->at + i) && !zk_counter_list_row(call, names->at + i, list)) return false;
     return true;
 }
 
 void vs_zk_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
-    const struct call call = {.self = (struct zk_store *)store, .reply = reply};
-    struct names names = {NULL, 0};
+    const struct zk_counter_call call = {.self = (struct zk_store *)store, .reply = reply};
+    struct zk_counter_names names = {NULL, 0};
     char path[VS_ZK_PATH_MAX];
     assert(list->count == 0); /* whose rows would be told as this store's */
     vs_reply_clear(reply);
@@ -290,7 +298,7 @@ void vs_zk_tags(struct vs_store *store, const char *table, struct vs_tag_list *l
     vs_zk_ask(call.self, ZK_SYNC, call.self->root);
     vs_zk_ask(call.self, ZK_CHILDREN, path);
     if (vs_zk_time(call.self, reply) && vs_zk_next_sync(call.self, reply) && next_names(call.self, &names, reply) &&
-        list_rows(&call, &names, list))
+        zk_counter_list_rows(&call, &names, list))
         vs_done(reply);
     free(names.at);
 }

@@ -43,7 +43,7 @@ static bool wait_for(int fd, short events, int64_t until_us) {
     return false;
 }
 
-static bool write_all(int fd, const char *at, size_t length, int64_t until_us) {
+static bool zk_write_all(int fd, const char *at, size_t length, int64_t until_us) {
     while (length > 0) {
         ssize_t put = send(fd, at, length, MSG_NOSIGNAL);
         if (put < 0 && errno == EAGAIN && wait_for(fd, POLLOUT, until_us)) continue;
@@ -56,7 +56,7 @@ static bool write_all(int fd, const char *at, size_t length, int64_t until_us) {
 }
 
 /* As many as come before its end: less than asked for is the end, -1 an error. */
-static ssize_t read_all(int fd, char *at, size_t length, int64_t until_us) {
+static ssize_t zk_read_all(int fd, char *at, size_t length, int64_t until_us) {
     size_t have = 0;
     while (have < length) {
         ssize_t got = recv(fd, at + have, length - have, 0);
@@ -91,13 +91,13 @@ static bool was_closed(void) {
 }
 
 /* Why a server opens no session: it is asked for its state, and says it to whom it lets in.  NULL: it may yet do so. */
-static const char *why_none(const struct addrinfo *address) {
+static const char *zk_dial_why_none(const struct addrinfo *address) {
     char said[128] = "";
     int fd = reach(address);
     if (fd < 0) return was_closed() ? too_many : errno == ETIMEDOUT ? NULL : none_there;
     int64_t until_us = vs_monotonic_us() + PROBE_US;
     errno = 0;
-    ssize_t got = write_all(fd, "srvr", 4, until_us) ? read_all(fd, said, sizeof said - 1, until_us) : -1;
+    ssize_t got = zk_write_all(fd, "srvr", 4, until_us) ? zk_read_all(fd, said, sizeof said - 1, until_us) : -1;
     bool is_silent = got < 0 && errno == ETIMEDOUT;
     close(fd);
     if (is_silent) return NULL;
@@ -114,7 +114,7 @@ struct addresses {
     int lists, count;
 };
 
-static void look_up(struct addresses *all, const char *host, unsigned port) {
+static void zk_look_up(struct addresses *all, const char *host, unsigned port) {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
     struct addrinfo *found;
     char service[16];
@@ -146,7 +146,7 @@ static void look_all_up(struct addresses *all, const char *hosts) {
     unsigned port;
     struct vs_slice rest = {hosts, strlen(hosts)};
     while (next_host(&rest, host, sizeof host, &port))
-        look_up(all, host, port);
+        zk_look_up(all, host, port);
 }
 
 /* Why none of them opens a session.  NULL: one may yet do so. */
@@ -155,7 +155,7 @@ static const char *why_no_session(const char *hosts) {
     const char *why = none_there;
     look_all_up(&all, hosts);
     for (int i = 0; why && i < all.count; i++) {
-        const char *now = why_none(all.each[i]);
+        const char *now = zk_dial_why_none(all.each[i]);
         if (!now || now != none_there) why = now;
     }
     for (int i = 0; i < all.lists; i++)

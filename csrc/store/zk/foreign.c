@@ -19,14 +19,15 @@ _Static_assert(sizeof((struct zk_store *)0)->root + sizeof "/sequence//" + VS_FO
 _Static_assert(sizeof "/forever" <= sizeof "/sequence/", "and Leaf's are no longer");
 
 /* Names of children, one after another, each with its end. */
-struct names {
+struct zk_foreign_names {
     char *at;
     size_t length;
     struct Stat parent;
 };
 
 /* The children of a node below the root.  False with the reply filled. */
-static bool children_of(struct zk_store *self, const char *node, struct names *names, struct vs_reply *reply) {
+static bool children_of(struct zk_store *self, const char *node, struct zk_foreign_names *names,
+                        struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
     assert(!names->at); /* of another node, which nobody would free */
     assert(node[0] == '/' || !node[0]);
@@ -47,8 +48,8 @@ static bool children_of(struct zk_store *self, const char *node, struct names *n
 }
 
 /* What a node says, as a text.  False with the reply filled; *found: whether it is there. */
-static bool text_of(struct zk_store *self, const char *node, char text[static VS_RECORD_TEXT_MAX], bool *found,
-                    struct vs_reply *reply) {
+static bool zk_foreign_text_of(struct zk_store *self, const char *node, char text[static VS_RECORD_TEXT_MAX],
+                               bool *found, struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
     assert(node[0] == '/');
     vs_zk_path(self, path, "%s", node);
@@ -72,7 +73,7 @@ static bool take_butterfly(struct zk_store *self, const char *parent, const char
     const size_t prefix = sizeof WORKER - 1;
     if (strncmp(child, WORKER, prefix) != 0 || !vs_is_number(child + prefix, &worker)) return true; /* config, locks */
     snprintf(path, sizeof path, "%.380s/%.100s", parent, child);
-    if (!text_of(self, path, json, &found, reply)) return false;
+    if (!zk_foreign_text_of(self, path, json, &found, reply)) return false;
     if (!found) return true;
     if (json[0] && !vs_foreign_number(json, "lastExpireTime", &until_ms))
         return vs_answer(reply, VS_STORE_REFUSED, "%.60s%.60s is not what Butterfly writes", self->place.where, path);
@@ -97,7 +98,7 @@ static bool take_leaf(struct zk_store *self, const char *parent, const char *chi
 void vs_zk_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                  struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
-    struct names names = {.at = NULL};
+    struct zk_foreign_names names = {.at = NULL};
     (void)of; /* a node tells all its children */
     if (vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, "", &names, reply)) {
         for (size_t i = 0; i < names.length; i += strlen(names.at + i) + 1)
@@ -125,7 +126,7 @@ static bool is_of_a_zookeeper(enum vs_foreign_kind kind, const char *name) {
 void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
                    struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
-    struct names names = {.at = NULL};
+    struct zk_foreign_names names = {.at = NULL};
     char parent[VS_ZK_PATH_MAX];
     assert(kind < VS_FOREIGN_KINDS);
     assert(list->count == 0); /* whose rows would be told as this ZooKeeper's */

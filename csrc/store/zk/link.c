@@ -55,7 +55,7 @@ void vs_zk_give_up(struct zk_store *self) {
 }
 
 /* The parent's session is left as it is: its threads are not in this process, and may have held any lock. */
-static void leave_to_parent(struct zk_store *self) {
+static void zk_leave_to_parent(struct zk_store *self) {
     if (self->process == vs_process_token()) return;
     self->process = vs_process_token();
     self->making = NULL;
@@ -65,14 +65,14 @@ static void leave_to_parent(struct zk_store *self) {
 }
 
 /* A session, or one on its way, between two calls. */
-struct parked {
+struct zk_parked {
     struct zk_session *session;
     struct vs_errand *making;
 };
 
 /* Ends the session in a thread of its own, for its client waits for the server.  NULL: it is ended, or there is none.
  */
-static struct vs_errand *send_away(struct parked parked) {
+static struct vs_errand *send_away(struct zk_parked parked) {
     if (parked.making) vs_errand_leave(parked.making);
     if (!parked.session) return NULL;
     struct vs_errand *ending = vs_errand_send(vs_zk_session_end, vs_zk_session_ended, parked.session);
@@ -81,38 +81,38 @@ static struct vs_errand *send_away(struct parked parked) {
 }
 
 /* What the store has, and has no more. */
-static struct parked take_out(struct zk_store *self) {
-    leave_to_parent(self);
+static struct zk_parked take_out(struct zk_store *self) {
+    zk_leave_to_parent(self);
     leave_read(self);
     vs_zk_give_up(self);
-    struct parked had = {self->session, self->making};
+    struct zk_parked had = {self->session, self->making};
     self->session = NULL;
     self->making = NULL;
     return had;
 }
 
 void vs_zk_drop(struct zk_store *self) {
-    struct parked had = take_out(self);
+    struct zk_parked had = take_out(self);
     if (had.session && vs_zk_session_is_lost(had.session)) self->losses = vs_pool_lose(self->pool);
     struct vs_errand *ending = send_away(had);
     if (ending) vs_errand_leave(ending);
 }
 
-static bool parked_is_lost(void *link) {
-    struct parked *parked = link;
+static bool zk_parked_is_lost(void *link) {
+    struct zk_parked *parked = link;
     return parked->session && vs_zk_session_is_lost(parked->session);
 }
 
-static void end_parked(void *link) {
-    struct vs_errand *ending = send_away(*(struct parked *)link);
+static void zk_end_parked(void *link) {
+    struct vs_errand *ending = send_away(*(struct zk_parked *)link);
     if (ending) vs_errand_leave(ending);
     free(link);
 }
 
 #define IDLE_US 2000000 /* a server lets in 60 of one address */
-static const struct vs_pool_kind kind = {IDLE_US, parked_is_lost, end_parked};
+static const struct vs_pool_kind kind = {IDLE_US, zk_parked_is_lost, zk_end_parked};
 
-static int64_t clock_us(const struct zk_store *self) {
+static int64_t zk_clock_us(const struct zk_store *self) {
     return self->base.clock->boot_us(self->base.clock->self);
 }
 
@@ -125,11 +125,11 @@ bool vs_zk_enter(struct zk_store *self) {
 void vs_zk_leave(struct zk_store *self) {
     void *links[VS_POOL_MAX];
     if (!self->pool) return;
-    vs_zk_park(self, clock_us(self));
+    vs_zk_park(self, zk_clock_us(self));
     unsigned count = vs_pool_leave(self->pool, links);
     for (; count > 1; count--)
-        end_parked(links[count - 1]);
-    struct vs_errand *ending = count ? send_away(*(struct parked *)links[0]) : NULL;
+        zk_end_parked(links[count - 1]);
+    struct vs_errand *ending = count ? send_away(*(struct zk_parked *)links[0]) : NULL;
     if (count) free(links[0]);
     if (!ending) return;
     vs_call_begin(&self->base, FAREWELL_MS);
@@ -138,7 +138,7 @@ void vs_zk_leave(struct zk_store *self) {
 }
 
 void vs_zk_park(struct zk_store *self, int64_t now_us) {
-    struct parked had = take_out(self), *parked = NULL;
+    struct zk_parked had = take_out(self), *parked = NULL;
     if (!had.session && !had.making) return;
     if ((parked = malloc(sizeof *parked))) {
         *parked = had;
@@ -149,8 +149,8 @@ void vs_zk_park(struct zk_store *self, int64_t now_us) {
     if (ending) vs_errand_leave(ending);
 }
 
-static void take_parked(struct zk_store *self, int64_t now_us) {
-    struct parked *parked = NULL;
+static void zk_take_parked(struct zk_store *self, int64_t now_us) {
+    struct zk_parked *parked = NULL;
     if (self->session || self->making)
         self->losses = vs_pool_losses(self->pool, now_us);
     else
@@ -168,7 +168,7 @@ bool vs_zk_stirred(struct vs_store *store, int64_t now_boot_us) {
     return vs_pool_losses(self->pool, now_boot_us) != self->losses;
 }
 
-static bool start_making(struct zk_store *self, struct vs_reply *reply) {
+static bool zk_start_making(struct zk_store *self, struct vs_reply *reply) {
     assert(!self->making); /* one is on its way: its thread's work would be lost, and the session with it */
     assert(!self->session);
     struct zk_making *making = calloc(1, sizeof *making);
@@ -182,7 +182,7 @@ static bool start_making(struct zk_store *self, struct vs_reply *reply) {
 }
 
 /* Waits for the session that is on its way as long as this call may: the next one goes on waiting. */
-static bool await_making(struct zk_store *self, struct vs_reply *reply) {
+static bool zk_await_making(struct zk_store *self, struct vs_reply *reply) {
     assert(!self->session); /* it would be taken over, and never ended */
     if (!vs_errand_wait(self->making, &self->base))
         return vs_answer(reply, VS_STORE_DOWN, "%.70s: no answer in time: the connection is still being made",
@@ -205,17 +205,17 @@ static bool has_session(struct zk_store *self) {
 
 bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply) {
     vs_reply_clear(reply);
-    leave_to_parent(self);
+    zk_leave_to_parent(self);
     int64_t now_us = vs_call_begin(&self->base, ms_max);
     self->asks_time = false;
     leave_read(self);
     vs_zk_give_up(self); /* what the last call did not wait for */
-    take_parked(self, now_us);
+    zk_take_parked(self, now_us);
     if (has_session(self)) return true;
-    if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))
+    if (self->making && vs_errand_is_done(self->making) && !zk_await_making(self, reply))
         vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
     if (has_session(self)) return true;
-    if ((!self->making && !start_making(self, reply)) || !await_making(self, reply)) return false;
+    if ((!self->making && !zk_start_making(self, reply)) || !zk_await_making(self, reply)) return false;
     vs_call_begin(&self->base, ms_max); /* the way there has its own time, or a far server's would be lost at its end */
     return true;
 }
@@ -234,7 +234,7 @@ void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX], c
 }
 
 /* A call that will be answered in its turn. */
-static struct zk_call *put(struct zk_store *self, struct zk_call *call) {
+static struct zk_call *zk_put(struct zk_store *self, struct zk_call *call) {
     self->is_short |= !call;
     if (!call) return NULL;
     assert(!call->next);
@@ -248,7 +248,7 @@ static struct zk_call *put(struct zk_store *self, struct zk_call *call) {
 
 void vs_zk_ask(struct zk_store *self, enum zk_request request, const char *path) {
     assert(self->process == vs_process_token()); /* a parent's session is not to be spoken on */
-    struct zk_call *call = self->session ? put(self, vs_zk_call(self->session, false)) : NULL;
+    struct zk_call *call = self->session ? zk_put(self, vs_zk_call(self->session, false)) : NULL;
     if (call) vs_zk_call_ask(call, request, path);
 }
 
@@ -260,13 +260,13 @@ struct zk_call *vs_zk_multi(struct zk_store *self) {
 }
 
 void vs_zk_send(struct zk_store *self, struct zk_call *multi) {
-    if (multi) vs_zk_call_multi(put(self, multi));
+    if (multi) vs_zk_call_multi(zk_put(self, multi));
 }
 
 /* ------------------------------------------------------------------ answers */
 
 /* Whether the client says this, and not the server: the request may have been sent, and done. */
-static bool is_lost(int rc) {
+static bool zk_is_lost(int rc) {
     bool is_clients = rc < 0 && rc > ZAPIERROR;
     return is_clients || rc == ZSESSIONEXPIRED || rc == ZCLOSING || rc == ZSESSIONMOVED;
 }
@@ -284,7 +284,7 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
     while (!is_done && (slice_ms = vs_call_slice_ms(&self->base)) > 0)
         is_done = vs_zk_wait(call->session, &call->is_done, slice_ms);
     int rc = call->unsent != ZOK ? call->unsent : is_done ? call->answer.rc : ZOPERATIONTIMEOUT;
-    if (is_lost(rc)) {
+    if (zk_is_lost(rc)) {
         vs_zk_no_answer(self,
                         !is_done                                                 ? "no answer in time"
                         : rc == ZMARSHALLINGERROR || rc == ZRUNTIMEINCONSISTENCY ? "an answer that is not ZooKeeper's"

@@ -14,7 +14,7 @@ struct numbers {
     size_t count, room;
 };
 
-static bool keep(struct numbers *numbers, uint64_t number) {
+static bool zk_list_keep(struct numbers *numbers, uint64_t number) {
     assert(numbers->count <= numbers->room);
     if (numbers->count == numbers->room) {
         size_t room = numbers->room ? 2 * numbers->room : 256;
@@ -39,7 +39,7 @@ static bool next_children(struct zk_store *self, const uint64_t *group, struct n
     for (size_t i = 0; i < answer->length; i += strlen(answer->text + i) + 1) {
         uint64_t number;
         if (!vs_is_number(answer->text + i, &number) || (group && number / VS_ZK_GROUP != *group)) continue;
-        if (!keep(numbers, number)) return vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
+        if (!zk_list_keep(numbers, number)) return vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
     }
     return true;
 }

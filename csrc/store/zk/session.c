@@ -146,7 +146,7 @@ static void complete(const void *data, int rc) {
     if (is_over) free_call(call);
 }
 
-static struct zk_answer *answer_of(const void *data) {
+static struct zk_answer *zk_answer_of(const void *data) {
     return &((struct zk_call *)(uintptr_t)data)->answer;
 }
 
@@ -156,7 +156,7 @@ static void on_sync(int rc, const char *value, const void *data) {
 
 /* The client does not say that an answer was cut: its stat and its text must fit, or it is none. */
 static void on_get(int rc, const char *value, int length, const struct Stat *stat, const void *data) {
-    struct zk_answer *answer = answer_of(data);
+    struct zk_answer *answer = zk_answer_of(data);
     if (rc == ZOK && (!stat || stat->mzxid <= 0 || stat->czxid <= 0 || length > TEXT_MAX ||
                       stat->dataLength != (length < 0 ? 0 : length) || (length > 0 && !value)))
         rc = ZMARSHALLINGERROR;
@@ -172,7 +172,7 @@ static void on_get(int rc, const char *value, int length, const struct Stat *sta
 
 static void on_exists(int rc, const struct Stat *stat, const void *data) {
     if (rc == ZOK && (!stat || stat->czxid <= 0)) rc = ZMARSHALLINGERROR;
-    if (rc == ZOK) answer_of(data)->stat = *stat;
+    if (rc == ZOK) zk_answer_of(data)->stat = *stat;
     complete(data, rc);
 }
 
@@ -185,7 +185,7 @@ static void on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void
         if (!row->id.scheme || !row->id.id)
             rc = ZMARSHALLINGERROR;
         else if (strcmp(row->id.scheme, "world") == 0 && (row->perms & writes))
-            answer_of(data)->anyone_writes = true;
+            zk_answer_of(data)->anyone_writes = true;
     }
     complete(data, rc);
 }
@@ -213,14 +213,14 @@ static int keep_names(const struct String_vector *names, struct zk_answer *answe
 
 static void on_children(int rc, const struct String_vector *names, const struct Stat *stat, const void *data) {
     if (rc == ZOK && (!stat || stat->czxid <= 0 || !names || stat->numChildren != names->count)) rc = ZMARSHALLINGERROR;
-    if (rc == ZOK) answer_of(data)->stat = *stat;
-    complete(data, rc == ZOK ? keep_names(names, answer_of(data)) : rc);
+    if (rc == ZOK) zk_answer_of(data)->stat = *stat;
+    complete(data, rc == ZOK ? keep_names(names, zk_answer_of(data)) : rc);
 }
 
 /* The client calls a multi without any answer done: what was not answered still has the error that it began with. */
 static void on_multi(int rc, const void *data) {
     const struct zk_call *call = data;
-    struct zk_multi *multi = &answer_of(data)->multi;
+    struct zk_multi *multi = &zk_answer_of(data)->multi;
     assert(call->ops->count > 0);
     assert(call->ops->count <= VS_ZK_OPS_MAX);
     multi->rc = rc;
@@ -285,7 +285,7 @@ bool vs_zk_version_is_later(int later, int version) {
     return (int)((unsigned)later - (unsigned)version) > 0;
 }
 
-static void check(struct zk_call *call, const char *path, int version) {
+static void zk_session_check(struct zk_call *call, const char *path, int version) {
     const char *kept;
     zoo_op_t *op = next_op(call, path, &kept);
     zoo_check_op_init(op, kept, version);
@@ -293,11 +293,11 @@ static void check(struct zk_call *call, const char *path, int version) {
 
 void vs_zk_op_check(struct zk_call *call, const char *path, int version) {
     assert(version != VS_ZK_UNCOMPARED); /* the node would not be compared */
-    check(call, path, version);
+    zk_session_check(call, path, version);
 }
 
 void vs_zk_op_exists(struct zk_call *call, const char *path) {
-    check(call, path, VS_ZK_UNCOMPARED);
+    zk_session_check(call, path, VS_ZK_UNCOMPARED);
 }
 
 /* All rights, to anyone or to whoever this session has named itself. */

@@ -44,7 +44,7 @@ enum { KEY_SECRET_FILE, KEY_TLS, KEY_ACL };
 static const char *const keys[] = {"secret_file", "tls", "acl", NULL};
 _Static_assert(sizeof keys / sizeof *keys == KEY_ACL + 2, "a place for each key, and the end");
 
-static struct zk_store *self_of(struct vs_store *store) {
+static struct zk_store *zk_self_of(struct vs_store *store) {
     assert(store->backend == &vs_store_zk);
     return (struct zk_store *)store;
 }
@@ -52,13 +52,13 @@ static struct zk_store *self_of(struct vs_store *store) {
 /* ------------------------------------------------------------------ reading */
 
 static void zk_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
-    struct zk_store *self = self_of(store);
+    struct zk_store *self = zk_self_of(store);
     struct zk_view view;
     if (vs_zk_begin(self, self->call_ms_max, reply) && vs_zk_look_at_record(self, worker, &view, reply)) vs_done(reply);
 }
 
 static void zk_ns_read(struct vs_store *store, struct vs_reply *reply) {
-    struct zk_store *self = self_of(store);
+    struct zk_store *self = zk_self_of(store);
     struct zk_view view;
     char path[VS_ZK_PATH_MAX], shown[VS_ZK_PATH_MAX];
     if (!vs_zk_begin(self, self->call_ms_max, reply)) return;
@@ -97,10 +97,10 @@ static bool make_group(struct zk_store *self, uint64_t worker, struct vs_reply *
 }
 
 /* What became of a write.  OTHER: something stood there that was not seen before.  AGAIN: its group is missing. */
-enum fate { FATE_OK, FATE_OTHER, FATE_AGAIN, FATE_TOLD };
+enum zk_fate { FATE_OK, FATE_OTHER, FATE_AGAIN, FATE_TOLD };
 
 /* What the server says of a write that it did not do. */
-static enum fate fate_of(struct zk_store *self, const struct zk_multi *made, bool is_first, struct vs_reply *reply) {
+static enum zk_fate fate_of(struct zk_store *self, const struct zk_multi *made, bool is_first, struct vs_reply *reply) {
     assert(made->rc != ZOK);
     bool is_same = made->count > 1 && made->each[0] == ZOK && made->each[1] == ZOK;
     vs_not_done(reply);
@@ -116,8 +116,8 @@ static enum fate fate_of(struct zk_store *self, const struct zk_multi *made, boo
 
 /* The record as it stands behind the write, by a get that was sent with it: it is this write, of that transaction; or
  * somebody has written over it already, and this one's answer is that of the very next change of the node. */
-static bool shows(struct zk_store *self, uint64_t worker, const struct vs_record *record,
-                  const struct zk_writing *writing, struct vs_reply *reply) {
+static bool zk_shows(struct zk_store *self, uint64_t worker, const struct vs_record *record,
+                     const struct zk_writing *writing, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
     if (!vs_zk_next_record(self, worker, &view, &seen)) {
@@ -149,8 +149,8 @@ static void put_write(struct zk_store *self, uint64_t worker, const struct zk_vi
     vs_zk_ask(self, ZK_GET, path);
 }
 
-static enum fate send_write(struct zk_store *self, uint64_t worker, const struct vs_record *record,
-                            const struct zk_view *view, struct vs_reply *reply) {
+static enum zk_fate send_write(struct zk_store *self, uint64_t worker, const struct vs_record *record,
+                               const struct zk_view *view, struct vs_reply *reply) {
     char text[VS_RECORD_TEXT_MAX];
     int64_t seen_zxid = view->has_record ? view->stat.mzxid : 0, ns_zxid = view->ns_stat.mzxid;
     struct zk_writing writing = {.length = vs_record_write(record, text),
@@ -165,7 +165,7 @@ static enum fate send_write(struct zk_store *self, uint64_t worker, const struct
         vs_zk_give_up(self); /* what stands there is looked at anew */
         return fate_of(self, &writing.made, !view->has_record, reply);
     }
-    if (!shows(self, worker, record, &writing, reply)) return FATE_TOLD;
+    if (!zk_shows(self, worker, record, &writing, reply)) return FATE_TOLD;
     vs_zk_learn_time(self, &writing.made.stat);
     reply->record = *record;
     reply->store_ms = reply->record.written_ms = writing.made.stat.mtime;
@@ -182,7 +182,7 @@ static void say_other(const struct vs_record *record, bool was_sent, struct vs_r
 
 static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                     struct vs_reply *reply) {
-    struct zk_store *self = self_of(store);
+    struct zk_store *self = zk_self_of(store);
     struct zk_view view;
     if (!vs_zk_begin(self, self->call_ms_max, reply)) return;
     for (int tries = 0; tries < 3; tries++) { /* once for its group that was missing, once for somebody in between */
@@ -197,7 +197,7 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
         if (!vs_zk_is_compared(self, &view.ns_stat, self->namespace_, reply) ||
             !vs_zk_is_compared(self, &view.stat, "the worker id's record", reply))
             return;
-        enum fate fate = send_write(self, worker, record, &view, reply);
+        enum zk_fate fate = send_write(self, worker, record, &view, reply);
         if (fate == FATE_OK) vs_done(reply);
         if (fate == FATE_OK || fate == FATE_TOLD) return;
         if (fate == FATE_AGAIN && !make_group(self, worker, reply)) return;
@@ -234,8 +234,8 @@ static size_t put_ns(struct zk_store *self, const struct vs_ns_record *stored, c
 }
 
 /* The namespace as it stands behind the write, in the same message.  Its incarnation is seen with its czxid. */
-static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_writing *writing,
-                     struct vs_reply *reply) {
+static bool zk_shows_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_writing *writing,
+                        struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
     if (!vs_zk_next_ns(self, &view, &seen)) {
@@ -249,8 +249,8 @@ static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, c
     return is_it || vs_zk_no_answer(self, "what it says it wrote cannot be read back", reply);
 }
 
-static enum fate write_ns(struct zk_store *self, const struct vs_ns_record *record, const struct zk_view *view,
-                          const struct zk_beside *beside, struct vs_reply *reply) {
+static enum zk_fate zk_write_ns(struct zk_store *self, const struct vs_ns_record *record, const struct zk_view *view,
+                                const struct zk_beside *beside, struct vs_reply *reply) {
     struct vs_ns_record stored = *record;
     struct zk_writing writing = {.version = view->has_ns ? vs_zk_version_behind(view->ns_stat.version) : 1,
                                  .before_zxid = view->has_ns ? view->ns_stat.mzxid : 0};
@@ -260,7 +260,7 @@ static enum fate write_ns(struct zk_store *self, const struct vs_ns_record *reco
     vs_sent(reply);
     if (!vs_zk_next_multi(self, &writing.made, reply)) return FATE_TOLD;
     if (made->rc == ZOK) {
-        if (!shows_ns(self, &stored, &writing, reply)) return FATE_TOLD;
+        if (!zk_shows_ns(self, &stored, &writing, reply)) return FATE_TOLD;
         vs_zk_learn_time(self, &made->stat);
         reply->store_ms = made->stat.mtime;
         return FATE_OK;
@@ -274,7 +274,7 @@ static enum fate write_ns(struct zk_store *self, const struct vs_ns_record *reco
 
 static void zk_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                        struct vs_reply *reply) {
-    struct zk_store *self = self_of(store);
+    struct zk_store *self = zk_self_of(store);
     struct zk_view view;
     struct zk_beside beside = {false, false};
     assert(record->ver == old_ver + 1);
@@ -286,7 +286,7 @@ static void zk_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs
     }
     if (!vs_zk_is_compared(self, &view.ns_stat, self->namespace_, reply)) return;
     if (view.has_ns && !vs_zk_look_beside(self, &view, &beside, reply)) return;
-    enum fate fate = write_ns(self, record, &view, &beside, reply);
+    enum zk_fate fate = zk_write_ns(self, record, &view, &beside, reply);
     if (fate == FATE_OK)
         vs_done(reply);
     else if (fate == FATE_OTHER && vs_zk_look_at_ns(self, &view, reply) && reply->ns.ver != record->ver)
@@ -307,7 +307,7 @@ static bool make_root(struct zk_store *self, struct vs_reply *reply) {
 }
 
 static void zk_init(struct vs_store *store, struct vs_reply *reply) {
-    struct zk_store *self = self_of(store);
+    struct zk_store *self = zk_self_of(store);
     char path[VS_ZK_PATH_MAX];
     vs_reply_clear(reply);
     if (!self->place.auth[0] && !self->is_open) {
@@ -325,7 +325,7 @@ static void zk_init(struct vs_store *store, struct vs_reply *reply) {
 
 static void zk_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply) {
     static const char todo[] = "restore it from a backup, or run `vesta store advance`, which recreates it";
-    struct zk_store *self = self_of(store);
+    struct zk_store *self = zk_self_of(store);
     struct zk_view view;
     struct zk_beside beside = {true, true};
     if (!vs_zk_begin(self, self->call_ms_max, reply) || !vs_zk_look_at_ns(self, &view, reply)) return;
@@ -337,14 +337,14 @@ static void zk_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, st
 }
 
 static void zk_idle(struct vs_store *store, int64_t now_boot_us, int64_t until_boot_us) {
-    struct zk_store *self = self_of(store);
+    struct zk_store *self = zk_self_of(store);
     if (self->session && until_boot_us - now_boot_us >= IDLE_MS * INT64_C(1000) && vs_pool_is_one_stores(self->pool))
         vs_zk_drop(self);
     else
         vs_zk_park(self, now_boot_us);
 }
 
-static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *err) {
+static int zk_read_uri(const char *text, struct vs_uri *uri, struct vesta_error *err) {
     char host[256];
     unsigned port = VS_ZK_PORT;
     int rc = vs_uri_parse(text, keys, uri, err);
@@ -373,11 +373,11 @@ static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *er
 
 static int zk_check(const char *text, struct vesta_error *err) {
     struct vs_uri uri;
-    return read_uri(text, &uri, err);
+    return zk_read_uri(text, &uri, err);
 }
 
 static void zk_close(struct vs_store *store) {
-    struct zk_store *self = self_of(store);
+    struct zk_store *self = zk_self_of(store);
     vs_zk_leave(self);
     explicit_bzero(self->place.auth, sizeof self->place.auth);
     free(self);
@@ -393,10 +393,10 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     self->base.call_ms_max = 2 * self->call_ms_max; /* to get there, and to be answered */
     self->base.list_ms_max = 2 * VS_STORE_LIST_MS;
-    int rc = read_uri(text, &uri, err);
+    int rc = zk_read_uri(text, &uri, err);
     if (rc == VESTA_OK) {
         if (uri.password[0]) snprintf(own, sizeof own, "%s:%s", uri.user, uri.password);
-        struct vs_secret from = {opts->secret, uri.value[KEY_SECRET_FILE], own};
+        struct vs_store_secret from = {opts->secret, uri.value[KEY_SECRET_FILE], own};
         rc = vs_uri_secret(&from, self->place.auth, sizeof self->place.auth, err);
     }
     if (rc == VESTA_OK && self->place.auth[0] && !strchr(self->place.auth, ':'))
