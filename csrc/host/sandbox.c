@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------ functions of our own */
 
-static int guarded_pcall(lua_State *L) {
+static int vm_guarded_pcall(lua_State *L) {
     luaL_checkany(L, 1);
     int rc = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
     vs_lua_go_on(L, rc);
@@ -26,7 +26,7 @@ static int guarded_pcall(lua_State *L) {
 }
 
 /* find(text, what, init), of plain text: memmem takes time by the length of both, not by their product. */
-static int find_plain(lua_State *L) {
+static int vm_find_plain(lua_State *L) {
     size_t length, what_length;
     const char *text = luaL_checklstring(L, 1, &length);
     const char *what = luaL_checklstring(L, 2, &what_length);
@@ -43,64 +43,64 @@ static int find_plain(lua_State *L) {
 
 /* The library's function is the upvalue of each of these.  It takes over our frame, so that its errors name the
  * policy's line. */
-static int call_library(lua_State *L) {
+static int vm_call_library(lua_State *L) {
     return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
 /* The library goes round n times, also where each time adds nothing. */
-static int rep_of_something(lua_State *L) {
+static int vm_rep_of_something(lua_State *L) {
     size_t length, separator_length = 0;
     luaL_checklstring(L, 1, &length);
     luaL_optlstring(L, 3, "", &separator_length);
-    if (length + separator_length > 0) return call_library(L);
+    if (length + separator_length > 0) return vm_call_library(L);
     luaL_checkinteger(L, 2);
     return lua_pushliteral(L, ""), 1;
 }
 
-static int with_list(lua_State *L) {
+static int vm_with_list(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     if (lua_rawlen(L, 1) > LIST_MAX) return luaL_error(L, "a list of more than %d elements", LIST_MAX);
-    return call_library(L);
+    return vm_call_library(L);
 }
 
 /* What stands behind a position moves; at the end nothing does. */
-static int move_from(lua_State *L, int argument) {
+static int vm_move_from(lua_State *L, int argument) {
     lua_Integer n = lua_istable(L, 1) ? (lua_Integer)lua_rawlen(L, 1) : 0, at = lua_tointeger(L, argument);
     if (at >= 1 && at < n) vs_lua_work(L, (uint64_t)(n - at));
-    return with_list(L);
+    return vm_with_list(L);
 }
 
-static int insert_in_list(lua_State *L) {
-    return lua_gettop(L) == 3 ? move_from(L, 2) : with_list(L);
+static int vm_insert_in_list(lua_State *L) {
+    return lua_gettop(L) == 3 ? vm_move_from(L, 2) : vm_with_list(L);
 }
 
-static int remove_from_list(lua_State *L) {
-    return move_from(L, 2);
+static int vm_remove_from_list(lua_State *L) {
+    return vm_move_from(L, 2);
 }
 
-static int concat_list(lua_State *L) {
+static int vm_concat_list(lua_State *L) {
     if (lua_istable(L, 1)) vs_lua_work(L, lua_rawlen(L, 1));
-    return with_list(L);
+    return vm_with_list(L);
 }
 
-static int is_less(lua_State *L) {
+static int vm_is_less(lua_State *L) {
     return lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPLT)), 1;
 }
 
 /* Comparing inside the library would never meet the hook: long texts that differ at their ends take hours to sort. */
-static int sort_list(lua_State *L) {
+static int vm_sort_list(lua_State *L) {
     lua_settop(L, 2);
     if (lua_isnil(L, 2)) {
-        lua_pushcfunction(L, is_less);
+        lua_pushcfunction(L, vm_is_less);
         lua_replace(L, 2);
     }
-    return with_list(L);
+    return vm_with_list(L);
 }
 
 /* ------------------------------------------------------------------ the libraries */
 
 /* Puts guards around functions of the library at the top of the stack; each guard keeps the function as its upvalue. */
-static void guard(lua_State *L, const luaL_Reg *guards) {
+static void vm_guard(lua_State *L, const luaL_Reg *guards) {
     for (; guards->name; guards++) {
         lua_getfield(L, -1, guards->name);
         lua_pushcclosure(L, guards->func, 1);
@@ -108,20 +108,20 @@ static void guard(lua_State *L, const luaL_Reg *guards) {
     }
 }
 
-static void open_base(lua_State *L) {
+static void vm_open_base(lua_State *L) {
     static const char *const left_out[] = {"collectgarbage", "dofile", "load", "loadfile", "print", "warn", "xpcall"};
-    static const luaL_Reg guards[] = {{"pcall", guarded_pcall}, {NULL, NULL}};
+    static const luaL_Reg guards[] = {{"pcall", vm_guarded_pcall}, {NULL, NULL}};
     luaL_requiref(L, LUA_GNAME, luaopen_base, 1);
     for (size_t i = 0; i < VS_COUNT(left_out); i++) {
         lua_pushnil(L);
         lua_setfield(L, -2, left_out[i]);
     }
-    guard(L, guards);
+    vm_guard(L, guards);
     lua_pop(L, 1);
 }
 
 /* debug.getinfo alone. */
-static void open_debug(lua_State *L) {
+static void vm_open_debug(lua_State *L) {
     luaL_requiref(L, LUA_DBLIBNAME, luaopen_debug, 0);
     lua_createtable(L, 0, 1);
     lua_getfield(L, -2, "getinfo");
@@ -131,41 +131,41 @@ static void open_debug(lua_State *L) {
 }
 
 void vs_sandbox_open(lua_State *L) {
-    static const luaL_Reg strings[] = {{"find", find_plain}, {"rep", rep_of_something}, {NULL, NULL}};
-    static const luaL_Reg tables[] = {{"concat", concat_list},
-                                      {"insert", insert_in_list},
-                                      {"remove", remove_from_list},
-                                      {"sort", sort_list},
+    static const luaL_Reg strings[] = {{"find", vm_find_plain}, {"rep", vm_rep_of_something}, {NULL, NULL}};
+    static const luaL_Reg tables[] = {{"concat", vm_concat_list},
+                                      {"insert", vm_insert_in_list},
+                                      {"remove", vm_remove_from_list},
+                                      {"sort", vm_sort_list},
                                       {NULL, NULL}};
-    open_base(L);
+    vm_open_base(L);
     luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 1);
-    guard(L, strings);
+    vm_guard(L, strings);
     luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
-    guard(L, tables);
+    vm_guard(L, tables);
     luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 1);
     lua_pop(L, 3);
-    open_debug(L);
+    vm_open_debug(L);
 }
 
 /* ------------------------------------------------------------------ data for another state */
 
 #define CARRIED_DEPTH_MAX 8 /* of tables in tables */
 
-static void carry(lua_State *from, int index, lua_State *to, int depth);
+static void vm_carry(lua_State *from, int index, lua_State *to, int depth);
 
-static void carry_table(lua_State *from, int index, lua_State *to, int depth) {
+static void vm_carry_table(lua_State *from, int index, lua_State *to, int depth) {
     if (depth == CARRIED_DEPTH_MAX) luaL_error(to, "tables in tables, more than %d deep", CARRIED_DEPTH_MAX);
     if (!lua_checkstack(from, 4)) luaL_error(to, "no memory");
     luaL_checkstack(to, 4, NULL);
     lua_newtable(to);
     for (lua_pushnil(from); lua_next(from, index); lua_pop(from, 1)) {
-        carry(from, lua_gettop(from) - 1, to, depth + 1);
-        carry(from, lua_gettop(from), to, depth + 1);
+        vm_carry(from, lua_gettop(from) - 1, to, depth + 1);
+        vm_carry(from, lua_gettop(from), to, depth + 1);
         lua_rawset(to, -3);
     }
 }
 
-static void carry(lua_State *from, int index, lua_State *to, int depth) {
+static void vm_carry(lua_State *from, int index, lua_State *to, int depth) {
     size_t length;
     lua_Integer integer;
     int whole;
@@ -181,7 +181,7 @@ static void carry(lua_State *from, int index, lua_State *to, int depth) {
         lua_pushlstring(to, text, length);
         return;
     }
-    case LUA_TTABLE: carry_table(from, index, to, depth); return;
+    case LUA_TTABLE: vm_carry_table(from, index, to, depth); return;
     default:
         luaL_error(to, "a value is a number, a text, true, false or a table of them, and no %s",
                    luaL_typename(from, index));
@@ -189,5 +189,5 @@ static void carry(lua_State *from, int index, lua_State *to, int depth) {
 }
 
 void vs_lua_carry(lua_State *from, int index, lua_State *to) {
-    carry(from, lua_absindex(from, index), to, 0);
+    vm_carry(from, lua_absindex(from, index), to, 0);
 }

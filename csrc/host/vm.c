@@ -48,9 +48,9 @@ struct vs_lua {
     int64_t deadline_us;
 };
 
-static void on_hook(lua_State *L, lua_Debug *ar);
+static void vm_on_hook(lua_State *L, lua_Debug *ar);
 
-static struct vs_lua *lua_of(lua_State *L) {
+static struct vs_lua *vm_of(lua_State *L) {
     void *lua;
     lua_getallocf(L, &lua);
     return lua;
@@ -58,21 +58,21 @@ static struct vs_lua *lua_of(lua_State *L) {
 
 /* ------------------------------------------------------------------ the budget */
 
-static void spend(struct vs_lua *lua, enum vs_call_result what) {
+static void vm_spend(struct vs_lua *lua, enum vs_call_result what) {
     if (lua->spent != VS_CALL_OK) return; /* the first reason is the one */
     lua->spent = what;
-    lua_sethook(lua->L, on_hook, LUA_MASKCALL | LUA_MASKCOUNT, 1);
+    lua_sethook(lua->L, vm_on_hook, LUA_MASKCALL | LUA_MASKCOUNT, 1);
 }
 
-static void look_at_clock(struct vs_lua *lua) {
+static void vm_look_at_clock(struct vs_lua *lua) {
     const struct vesta_clock *clock = lua->limits.clock;
     lua->unseen = 0;
     bool is_cancelled = lua->limits.cancel && atomic_load(lua->limits.cancel);
-    if (is_cancelled || clock->boot_us(clock->self) >= lua->deadline_us) spend(lua, VS_CALL_TIME);
+    if (is_cancelled || clock->boot_us(clock->self) >= lua->deadline_us) vm_spend(lua, VS_CALL_TIME);
 }
 
 /* The innermost line of Lua that runs. */
-static void note_where(struct vs_lua *lua) {
+static void vm_note_where(struct vs_lua *lua) {
     lua_Debug ar;
     for (int level = 0; lua->where[0] == 0 && lua_getstack(lua->L, level, &ar); level++) {
         lua_getinfo(lua->L, "Sl", &ar);
@@ -82,7 +82,7 @@ static void note_where(struct vs_lua *lua) {
 }
 
 /* What a function of C may read: its first two arguments, where they are texts. */
-static uint64_t call_work(lua_State *L, lua_Debug *ar) {
+static uint64_t vm_call_work(lua_State *L, lua_Debug *ar) {
     uint64_t bytes = 0;
     for (int i = 1; i <= 2 && lua_getlocal(L, ar, i); i++) {
         if (lua_type(L, -1) == LUA_TSTRING) bytes += lua_rawlen(L, -1);
@@ -92,41 +92,41 @@ static uint64_t call_work(lua_State *L, lua_Debug *ar) {
 }
 
 void vs_lua_work(lua_State *L, uint64_t elements) {
-    lua_of(L)->work += elements;
+    vm_of(L)->work += elements;
 }
 
-static void count(struct vs_lua *lua, uint64_t step) {
+static void vm_count(struct vs_lua *lua, uint64_t step) {
     step += lua->work;
     lua->work = 0;
     lua->instructions += step;
     lua->unseen += step;
     if (lua->instructions > lua->limits.instructions)
-        spend(lua, VS_CALL_INSTRUCTIONS);
+        vm_spend(lua, VS_CALL_INSTRUCTIONS);
     else if (lua->unseen >= CLOCK_STEP)
-        look_at_clock(lua);
+        vm_look_at_clock(lua);
 }
 
-static void on_hook(lua_State *L, lua_Debug *ar) {
-    struct vs_lua *lua = lua_of(L);
-    if (lua->spent == VS_CALL_OK) count(lua, ar->event == LUA_HOOKCOUNT ? STEP : call_work(L, ar));
+static void vm_on_hook(lua_State *L, lua_Debug *ar) {
+    struct vs_lua *lua = vm_of(L);
+    if (lua->spent == VS_CALL_OK) vm_count(lua, ar->event == LUA_HOOKCOUNT ? STEP : vm_call_work(L, ar));
     if (lua->spent == VS_CALL_OK) return;
-    note_where(lua);
+    vm_note_where(lua);
     lua_pushnil(L); /* the sentence is made by vs_lua_run: there may be no memory for one here */
     lua_error(L);
 }
 
 void vs_lua_go_on(lua_State *L, int status) {
-    struct vs_lua *lua = lua_of(L);
-    if (status == LUA_ERRMEM) spend(lua, VS_CALL_MEMORY);
+    struct vs_lua *lua = vm_of(L);
+    if (status == LUA_ERRMEM) vm_spend(lua, VS_CALL_MEMORY);
     if (lua->spent == VS_CALL_OK) return;
-    note_where(lua);
+    vm_note_where(lua);
     lua_pushnil(L);
     lua_error(L);
 }
 
 /* ------------------------------------------------------------------ the allocator */
 
-static void *allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
+static void *vm_allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
     struct vs_lua *lua = self;
     if (!block) old_bytes = 0; /* it says what kind of object is to be made */
     if (bytes == 0) {
@@ -140,7 +140,7 @@ static void *allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
     if (grows && !lua->is_booting && (is_too_large || bytes - old_bytes > left)) {
         lua->exhausted = false;
         lua->work += lua->used_bytes / MADE_BYTES; /* each refusal costs a full collection, and there may be many */
-        if (lua->running && !lua->is_trusted) look_at_clock(lua);
+        if (lua->running && !lua->is_trusted) vm_look_at_clock(lua);
         return NULL;
     }
     if (grows) lua->work += (bytes - old_bytes) / MADE_BYTES;
@@ -153,7 +153,7 @@ static void *allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
 
 /* ------------------------------------------------------------------ open, run, close */
 
-static int take_limits(const struct vs_vm_limits *given, struct vs_vm_limits *out, struct vesta_error *err) {
+static int vm_take_limits(const struct vs_vm_limits *given, struct vs_vm_limits *out, struct vesta_error *err) {
     *out = given ? *given : (struct vs_vm_limits){0};
     if (out->call_ms == 0) out->call_ms = VS_CALL_MS;
     if (out->instructions == 0) out->instructions = 10 * 1000 * 1000;
@@ -170,12 +170,12 @@ static int take_limits(const struct vs_vm_limits *given, struct vs_vm_limits *ou
 
 int vs_lua_open(const struct vs_vm_limits *limits, struct vs_lua **out, struct vesta_error *err) {
     struct vs_vm_limits taken;
-    int rc = take_limits(limits, &taken, err);
+    int rc = vm_take_limits(limits, &taken, err);
     if (rc != VESTA_OK) return rc;
     struct vs_lua *lua = calloc(1, sizeof *lua);
     if (!lua) return vs_fail(err, VESTA_ENOMEM, "no memory");
     lua->limits = taken;
-    lua->L = lua_newstate(allocate, lua);
+    lua->L = lua_newstate(vm_allocate, lua);
     if (!lua->L) {
         free(lua);
         return vs_fail(err, VESTA_ENOMEM, "no memory");
@@ -220,7 +220,7 @@ int vs_lua_boot(struct vs_lua *lua, lua_CFunction body, void *arg, struct vesta_
 }
 
 /* The sentence for a run that failed; the error's value is at the top of the stack. */
-static void explain(const struct vs_lua *lua, enum vs_call_result result, struct vesta_error *err) {
+static void vm_explain(const struct vs_lua *lua, enum vs_call_result result, struct vesta_error *err) {
     int code = lua->exhausted ? VESTA_ENOMEM : VESTA_EOPTION;
     size_t length = 0;
     const char *text = NULL;
@@ -260,7 +260,7 @@ enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg
     lua->work = 0;
     lua->unseen = 0;
     lua->deadline_us = clock->boot_us(clock->self) + lua->limits.call_ms * 1000;
-    if (!lua->is_trusted) lua_sethook(L, on_hook, LUA_MASKCALL | LUA_MASKCOUNT, STEP);
+    if (!lua->is_trusted) lua_sethook(L, vm_on_hook, LUA_MASKCALL | LUA_MASKCOUNT, STEP);
     lua_pushcfunction(L, body);
     lua_pushlightuserdata(L, arg);
     int rc = lua_pcall(L, 1, 0, 0);
@@ -268,7 +268,7 @@ enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg
     lua->running = false;
     enum vs_call_result result = lua->spent;
     if (result == VS_CALL_OK && rc != LUA_OK) result = rc == LUA_ERRMEM ? VS_CALL_MEMORY : VS_CALL_ERROR;
-    if (result != VS_CALL_OK) explain(lua, result, err);
+    if (result != VS_CALL_OK) vm_explain(lua, result, err);
     lua_settop(L, 0);
     return result;
 }
@@ -288,7 +288,7 @@ void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *c
 /* ------------------------------------------------------------------ text from outside */
 
 /* The length of the UTF-8 character at `at`, 0 where there is none, or a control. */
-static size_t utf8_length(const unsigned char *at, size_t length) {
+static size_t vm_utf8_length(const unsigned char *at, size_t length) {
     static const uint32_t least[] = {0, 0, 0xa0 /* below are controls */, 0x800, 0x10000};
     if (at[0] < 0x80) return at[0] >= ' ' && at[0] != 0x7f ? 1 : 0;
     size_t n = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
@@ -306,7 +306,7 @@ void vs_calm(char *buf, size_t size, const char *text, size_t length) {
     size_t used = 0, room = size - sizeof "...";
     for (size_t i = 0; i < length;) {
         char escaped[5];
-        size_t n = utf8_length((const unsigned char *)text + i, length - i);
+        size_t n = vm_utf8_length((const unsigned char *)text + i, length - i);
         size_t adds = n > 0 ? n : 4;
         if (used + adds > room) {
             memcpy(buf + used, "...", 3);

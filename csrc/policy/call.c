@@ -47,81 +47,81 @@ const char *vs_hook_name(enum vs_hook hook) {
 
 /* ------------------------------------------------------------------ ctx */
 
-static void set_integer(lua_State *L, const char *name, int64_t value) {
+static void call_set_integer(lua_State *L, const char *name, int64_t value) {
     lua_pushinteger(L, value);
     lua_setfield(L, -2, name);
 }
 
-static void set_text(lua_State *L, const char *name, const char *value) {
+static void call_set_text(lua_State *L, const char *name, const char *value) {
     lua_pushstring(L, value); /* nil for NULL */
     lua_setfield(L, -2, name);
 }
 
-static void set_flag(lua_State *L, const char *name, bool value) {
+static void call_set_flag(lua_State *L, const char *name, bool value) {
     lua_pushboolean(L, value);
     lua_setfield(L, -2, name);
 }
 
-#define SET_NUMBER(L, name, value) set_integer(L, name, (int64_t)(value))
-#define SET_MOMENT(L, name, value) set_integer(L, name, value)
-#define SET_TEXT(L, name, value) set_text(L, name, value)
-#define SET_FLAG(L, name, value) set_flag(L, name, value)
+#define SET_NUMBER(L, name, value) call_set_integer(L, name, (int64_t)(value))
+#define SET_MOMENT(L, name, value) call_set_integer(L, name, value)
+#define SET_TEXT(L, name, value) call_set_text(L, name, value)
+#define SET_FLAG(L, name, value) call_set_flag(L, name, value)
 #define SET_MEMBER(kind, member) SET_##kind(L, #member, record->member);
 
-static void push_record(lua_State *L, const struct vesta_record *record) {
+static void call_push_record(lua_State *L, const struct vesta_record *record) {
     lua_newtable(L);
     VS_RECORD_ROWS(SET_MEMBER)
 }
 
-static void push_peer(lua_State *L, const struct vs_ctx_peer *peer) {
+static void call_push_peer(lua_State *L, const struct vs_ctx_peer *peer) {
     lua_createtable(L, 0, 2);
-    set_integer(L, "worker", (int64_t)peer->worker);
-    set_integer(L, "seen_ms", peer->seen_ms);
+    call_set_integer(L, "worker", (int64_t)peer->worker);
+    call_set_integer(L, "seen_ms", peer->seen_ms);
 }
 
-static void push_range(lua_State *L, const struct vs_ctx *field) {
+static void call_push_range(lua_State *L, const struct vs_ctx *field) {
     lua_createtable(L, 0, 2);
-    set_integer(L, "first", field->integer);
-    set_integer(L, "last", field->last);
+    call_set_integer(L, "first", field->integer);
+    call_set_integer(L, "last", field->last);
 }
 
-static void push_value(lua_State *L, const struct vs_ctx *field) {
+static void call_push_value(lua_State *L, const struct vs_ctx *field) {
     switch (field->kind) {
     case VS_CTX_INTEGER: lua_pushinteger(L, field->integer); return;
     case VS_CTX_TEXT: lua_pushstring(L, field->text); return;
-    case VS_CTX_RANGE: push_range(L, field); return;
+    case VS_CTX_RANGE: call_push_range(L, field); return;
     case VS_CTX_RECORDS:
     case VS_CTX_PEERS: break;
     }
     lua_createtable(L, (int)field->count, 0);
     for (size_t i = 0; i < field->count; i++) {
         if (field->kind == VS_CTX_RECORDS)
-            push_record(L, &field->records[i]);
+            call_push_record(L, &field->records[i]);
         else
-            push_peer(L, &field->peers[i]);
+            call_push_peer(L, &field->peers[i]);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
 }
 
 /* ------------------------------------------------------------------ the call */
 
-struct call {
+struct call_call {
     const struct vs_hook_input *input;
     struct vs_verdict verdict;
 };
 
-static int give_ctx(lua_State *L, void *self) {
-    const struct vs_hook_input *input = ((const struct call *)self)->input;
+static int call_give_ctx(lua_State *L, void *self) {
+    const struct vs_hook_input *input = ((const struct call_call *)self)->input;
     lua_pushstring(L, hooks[input->hook].name);
     lua_createtable(L, 0, (int)input->count + 1);
     for (size_t i = 0; i < input->count; i++) {
-        push_value(L, &input->ctx[i]);
+        call_push_value(L, &input->ctx[i]);
         lua_setfield(L, -2, input->ctx[i].name);
     }
     return 2;
 }
 
-static enum vs_verdict_kind kind_of(lua_State *L) {
+static enum vs_verdict_kind call_kind_of(lua_State *L) {
     unsigned word = 0;
     if (lua_isnil(L, 2)) return VS_VERDICT_NOTHING;
     if (lua_type(L, 2) == LUA_TNUMBER) return VS_VERDICT_WORKER;
@@ -131,10 +131,10 @@ static enum vs_verdict_kind kind_of(lua_State *L) {
 }
 
 /* true, word, milliseconds, reason */
-static void take_verdict(lua_State *L, void *self) {
-    struct call *call = self;
+static void call_take_verdict(lua_State *L, void *self) {
+    struct call_call *call = self;
     size_t length;
-    call->verdict.kind = kind_of(L);
+    call->verdict.kind = call_kind_of(L);
     if (call->verdict.kind == VS_VERDICT_WORKER) call->verdict.worker = (uint64_t)lua_tointeger(L, 2);
     call->verdict.amount_ms = lua_isnil(L, 3) ? -1 : lua_tointeger(L, 3);
     const char *reason = luaL_optlstring(L, 4, "", &length);
@@ -144,13 +144,13 @@ static void take_verdict(lua_State *L, void *self) {
 enum vs_call_result vs_policy_call(struct vs_policy *policy, const struct vs_hook_input *input,
                                    struct vs_verdict *verdict, struct vesta_error *err) {
     assert(vs_policy_has(policy, input->hook));
-    struct call call = {.input = input};
+    struct call_call call = {.input = input};
     struct vs_engine_call ask = {.module = "vesta.engine",
                                  .function = "ask",
-                                 .give = give_ctx,
+                                 .give = call_give_ctx,
                                  .results = 4,
                                  .is_question = true,
-                                 .take = take_verdict,
+                                 .take = call_take_verdict,
                                  .self = &call};
     enum vs_call_result result = vs_engine_call(policy, &ask, err);
     if (result == VS_CALL_OK) *verdict = call.verdict;
@@ -159,7 +159,7 @@ enum vs_call_result vs_policy_call(struct vs_policy *policy, const struct vs_hoo
 
 /* ------------------------------------------------------------------ before a policy is put to work */
 
-struct rehearsal {
+struct call_rehearsal {
     int situation; /* from 1 on */
     const char *namespace_;
     int64_t now_ms;
@@ -167,16 +167,16 @@ struct rehearsal {
     char sentence[128];
 };
 
-static int give_situation(lua_State *L, void *self) {
-    const struct rehearsal *rehearsal = self;
+static int call_give_situation(lua_State *L, void *self) {
+    const struct call_rehearsal *rehearsal = self;
     lua_pushinteger(L, rehearsal->situation);
     lua_pushstring(L, rehearsal->namespace_);
     lua_pushinteger(L, rehearsal->now_ms);
     return 3;
 }
 
-static void take_situation(lua_State *L, void *self) {
-    struct rehearsal *rehearsal = self;
+static void call_take_situation(lua_State *L, void *self) {
+    struct call_rehearsal *rehearsal = self;
     size_t length;
     rehearsal->is_over = lua_isnil(L, 1);
     rehearsal->has_function = lua_type(L, 1) == LUA_TSTRING;
@@ -185,28 +185,28 @@ static void take_situation(lua_State *L, void *self) {
     vs_calm(rehearsal->sentence, sizeof rehearsal->sentence, sentence, length);
 }
 
-static int give_nothing(lua_State *L, void *self) {
+static int call_give_nothing(lua_State *L, void *self) {
     (void)L, (void)self;
     return 0;
 }
 
-static void take_nothing(lua_State *L, void *self) {
+static void call_take_nothing(lua_State *L, void *self) {
     (void)L, (void)self;
 }
 
-static int rehearse(const struct vs_policy *policy, struct rehearsal *rehearsal, struct vesta_error *err) {
+static int call_rehearse(const struct vs_policy *policy, struct call_rehearsal *rehearsal, struct vesta_error *err) {
     struct vs_engine_call prepare = {.module = "vesta.trial",
                                      .function = "prepare",
-                                     .give = give_situation,
+                                     .give = call_give_situation,
                                      .results = 1,
-                                     .take = take_situation,
+                                     .take = call_take_situation,
                                      .self = rehearsal};
     struct vs_engine_call perform = {.module = "vesta.trial",
                                      .function = "perform",
-                                     .give = give_nothing,
+                                     .give = call_give_nothing,
                                      .results = 2,
                                      .is_question = true,
-                                     .take = take_nothing};
+                                     .take = call_take_nothing};
     struct vesta_error why = {0};
     if (vs_engine_call(policy, &prepare, err) != VS_CALL_OK) return err->code;
     if (!rehearsal->has_function) return VESTA_OK;
@@ -217,11 +217,11 @@ static int rehearse(const struct vs_policy *policy, struct rehearsal *rehearsal,
 
 int vs_policy_try(const struct vs_policy_text *text, const char *namespace_, int64_t now_ms, struct vesta_error *err) {
     struct vs_policy *policy;
-    struct rehearsal rehearsal = {.situation = 1, .namespace_ = namespace_, .now_ms = now_ms};
+    struct call_rehearsal rehearsal = {.situation = 1, .namespace_ = namespace_, .now_ms = now_ms};
     int rc = vs_policy_open(text, NULL, &policy, err);
     if (rc != VESTA_OK) return rc;
     for (; rc == VESTA_OK && !rehearsal.is_over; rehearsal.situation++)
-        rc = rehearse(policy, &rehearsal, err);
+        rc = call_rehearse(policy, &rehearsal, err);
     vs_policy_close(policy);
     return rc;
 }

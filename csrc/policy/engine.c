@@ -24,7 +24,7 @@ static struct {
     struct vs_shipped row[MODULES_MAX];
 } compiled = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const struct vs_shipped *find_compiled(const char *name) {
+static const struct vs_shipped *engine_find_compiled(const char *name) {
     const struct vs_shipped *found = NULL;
     pthread_mutex_lock(&compiled.lock);
     for (size_t i = 0; i < compiled.count && !found; i++)
@@ -33,7 +33,7 @@ static const struct vs_shipped *find_compiled(const char *name) {
     return found;
 }
 
-static int add_bytes(lua_State *L, const void *bytes, size_t length, void *self) {
+static int engine_add_bytes(lua_State *L, const void *bytes, size_t length, void *self) {
     struct vs_shipped *made = self;
     char *more = realloc((char *)made->text, made->length + length);
     (void)L;
@@ -45,9 +45,9 @@ static int add_bytes(lua_State *L, const void *bytes, size_t length, void *self)
 }
 
 /* Of the function at the top of the stack.  Without memory nothing is kept. */
-static void keep_compiled(lua_State *L, const char *name) {
+static void engine_keep_compiled(lua_State *L, const char *name) {
     struct vs_shipped made = {.name = name};
-    bool is_whole = lua_dump(L, add_bytes, &made, 0) == 0 && !find_compiled(name);
+    bool is_whole = lua_dump(L, engine_add_bytes, &made, 0) == 0 && !engine_find_compiled(name);
     pthread_mutex_lock(&compiled.lock);
     if (is_whole && compiled.count < MODULES_MAX)
         compiled.row[compiled.count++] = made;
@@ -57,8 +57,8 @@ static void keep_compiled(lua_State *L, const char *name) {
 }
 
 /* Pushes the function of a module. */
-static void load_module(lua_State *L, const char *name) {
-    const struct vs_shipped *text = find_compiled(name);
+static void engine_load_module(lua_State *L, const char *name) {
+    const struct vs_shipped *text = engine_find_compiled(name);
     if (text) {
         int rc = luaL_loadbufferx(L, text->text, text->length, name, "b");
         vs_lua_go_on(L, rc);
@@ -71,7 +71,7 @@ static void load_module(lua_State *L, const char *name) {
     if (is_helpers) text = vs_shipped_find("helpers");
     lua_pushglobaltable(L);
     vs_lua_compile(L, text->text, text->length, is_helpers ? "@helpers.lua" : VS_LUA_OWN_CHUNK);
-    keep_compiled(L, text->name);
+    engine_keep_compiled(L, text->name);
 }
 
 /* require("vesta.policy.helpers"): the module whose name is behind the last dot. */
@@ -80,7 +80,7 @@ static int engine_require(lua_State *L) {
     lua_settop(L, 1);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     if (lua_getfield(L, 2, module) != LUA_TNIL) return 1;
-    load_module(L, dot + 1);
+    engine_load_module(L, dot + 1);
     lua_call(L, 0, 1);
     lua_pushvalue(L, -1);
     lua_setfield(L, 2, module);
@@ -123,13 +123,13 @@ static int engine_boot(lua_State *L) {
 
 /* ------------------------------------------------------------------ loading */
 
-struct load {
+struct engine_load {
     struct vs_policy *policy;
     const struct vs_policy_text *text;
     const struct vs_policy_opts *opts;
 };
 
-static void push_data(lua_State *L, const struct vs_policy_opts *opts, int index, const char *text) {
+static void engine_push_data(lua_State *L, const struct vs_policy_opts *opts, int index, const char *text) {
     if (opts->from)
         vs_lua_carry(opts->from, index, L);
     else
@@ -137,22 +137,22 @@ static void push_data(lua_State *L, const struct vs_policy_opts *opts, int index
 }
 
 /* The argument `source` of engine.load. */
-static void push_source(lua_State *L, const struct load *load) {
+static void engine_push_source(lua_State *L, const struct engine_load *load) {
     lua_createtable(L, 0, 4);
     lua_pushstring(L, load->text->chunk);
     lua_setfield(L, -2, "chunk");
     lua_pushlstring(L, load->text->text, load->text->length);
     lua_setfield(L, -2, "text");
-    push_data(L, load->opts, load->opts->options, load->text->options);
+    engine_push_data(L, load->opts, load->opts->options, load->text->options);
     lua_setfield(L, -2, "options");
-    push_data(L, load->opts, load->opts->env, load->text->env);
+    engine_push_data(L, load->opts, load->opts->env, load->text->env);
     lua_setfield(L, -2, "env");
 }
 
-static int load_body(lua_State *L) {
-    const struct load *load = lua_touserdata(L, 1);
+static int engine_load_body(lua_State *L) {
+    const struct engine_load *load = lua_touserdata(L, 1);
     engine_push(L, "vesta.engine", "load");
-    push_source(L, load);
+    engine_push_source(L, load);
     vs_world_push(L, load->policy);
     lua_call(L, 2, 1);
     lua_getfield(L, 2, "fixed");
@@ -169,13 +169,13 @@ int vs_policy_open(const struct vs_policy_text *text, const struct vs_policy_opt
                    struct vesta_error *err) {
     static const struct vs_policy_opts none;
     struct vs_policy *policy = calloc(1, sizeof *policy);
-    struct load load = {policy, text, opts ? opts : &none};
+    struct engine_load load = {policy, text, opts ? opts : &none};
     struct vesta_error why = {0};
     if (!policy) return vs_fail(err, VESTA_ENOMEM, "no memory");
     vs_policy_listen(policy, load.opts->heard, load.opts->self);
     int rc = vs_lua_open(load.opts->limits, &policy->lua, err);
     if (rc == VESTA_OK) rc = vs_lua_boot(policy->lua, engine_boot, NULL, err);
-    if (rc == VESTA_OK && vs_lua_run(policy->lua, load_body, &load, &why) != VS_CALL_OK)
+    if (rc == VESTA_OK && vs_lua_run(policy->lua, engine_load_body, &load, &why) != VS_CALL_OK)
         rc = vs_fail(err, why.code, "%s", why.text);
     if (rc == VESTA_OK)
         *out = policy;
@@ -205,7 +205,7 @@ bool vs_policy_is_fixed(const struct vs_policy *policy) {
 
 /* ------------------------------------------------------------------ calling */
 
-static int call_body(lua_State *L) {
+static int engine_call_body(lua_State *L) {
     struct vs_engine_call *call = lua_touserdata(L, 1);
     lua_settop(L, 0);
     engine_push(L, call->module, call->function);
@@ -222,13 +222,13 @@ static int call_body(lua_State *L) {
 
 enum vs_call_result vs_engine_call(const struct vs_policy *policy, struct vs_engine_call *call,
                                    struct vesta_error *err) {
-    enum vs_call_result result = vs_lua_run(policy->lua, call_body, call, err);
+    enum vs_call_result result = vs_lua_run(policy->lua, engine_call_body, call, err);
     return result == VS_CALL_ERROR && call->is_garbage ? VS_CALL_GARBAGE : result;
 }
 
 /* ------------------------------------------------------------------ for another Lua state */
 
-static int give_values(lua_State *L, void *self) {
+static int engine_give_values(lua_State *L, void *self) {
     const struct vs_policy_question *question = self;
     luaL_checkstack(L, question->count, NULL);
     for (int i = 0; i < question->count; i++)
@@ -237,7 +237,7 @@ static int give_values(lua_State *L, void *self) {
 }
 
 /* The results become a table that outlives the run. */
-static void take_values(lua_State *L, void *self) {
+static void engine_take_values(lua_State *L, void *self) {
     int count = lua_gettop(L);
     (void)self;
     lua_createtable(L, count, 0);
@@ -254,10 +254,10 @@ enum vs_call_result vs_policy_ask(struct vs_policy *policy, const struct vs_poli
                                   struct vesta_error *err) {
     struct vs_engine_call call = {.module = "vesta.engine",
                                   .function = asked->function,
-                                  .give = give_values,
+                                  .give = engine_give_values,
                                   .results = LUA_MULTRET,
                                   .is_question = strcmp(asked->function, "ask") == 0,
-                                  .take = take_values,
+                                  .take = engine_take_values,
                                   .self = (void *)asked};
     int top = lua_gettop(asked->from);
     enum vs_call_result result = vs_engine_call(policy, &call, err);

@@ -11,25 +11,25 @@
 
 #define NAME_BYTES_MAX 128
 
-static bool is_name(const char *name) {
+static bool environment_is_name(const char *name) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     size_t length = strnlen(name, NAME_BYTES_MAX + 1);
     return length > 0 && length <= NAME_BYTES_MAX && (*name < '0' || *name > '9') && strspn(name, letters) == length;
 }
 
 /* Every byte as digits: no value can end the text that it stands in. */
-static void put_quoted(FILE *out, const char *text) {
+static void environment_put_quoted(FILE *out, const char *text) {
     fputc('"', out);
     for (; *text; text++)
         fprintf(out, "\\%03u", (unsigned char)*text);
     fputc('"', out);
 }
 
-static void put_variable(FILE *out, const char *name) {
+static void environment_put_variable(FILE *out, const char *name) {
     const char *value = getenv(name);
     fprintf(out, "[\"%s\"]=", name);
     if (value)
-        put_quoted(out, value);
+        environment_put_quoted(out, value);
     else
         fputs("false", out);
     fputc(',', out);
@@ -39,14 +39,14 @@ int vs_policy_env(const char *const *name, int count, char **env, struct vesta_e
     char *text = NULL;
     size_t size;
     for (int i = 0; i < count; i++)
-        if (!is_name(name[i]))
+        if (!environment_is_name(name[i]))
             return vs_fail(err, VESTA_EOPTION, "'%s' is not a variable's name: letters, digits and _",
                            VS_QUOTE(name[i], strlen(name[i])));
     FILE *out = open_memstream(&text, &size);
     if (!out) return vs_fail(err, VESTA_ENOMEM, "no memory");
     fputc('{', out);
     for (int i = 0; i < count; i++)
-        put_variable(out, name[i]);
+        environment_put_variable(out, name[i]);
     fputc('}', out);
     bool is_whole = !ferror(out);
     if (fclose(out) != 0 || !is_whole) {

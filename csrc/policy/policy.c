@@ -31,7 +31,7 @@ const char *vs_policy_shipped(int i) {
     return NULL;
 }
 
-static int unknown_policy(const char *name, struct vesta_error *err) {
+static int policy_unknown(const char *name, struct vesta_error *err) {
     char names[256] = "";
     size_t used = 0;
     for (int i = 0; vs_policy_shipped(i) && used < sizeof names; i++)
@@ -63,24 +63,24 @@ int vs_source_read(const struct vs_source *source, char *buf, size_t size, size_
 }
 
 /* A text's end, behind the copy; NULL stays NULL. */
-static char *copy_text(const char *text, char *at, const char **out) {
+static char *policy_copy_text(const char *text, char *at, const char **out) {
     *out = text ? strcpy(at, text) : NULL;
     return text ? at + strlen(text) + 1 : at;
 }
 
-static size_t size_of(const char *text) {
+static size_t policy_size_of(const char *text) {
     return text ? strlen(text) + 1 : 0;
 }
 
 /* In one piece of memory, which begins with the chunk. */
 int vs_policy_text_copy(const struct vs_policy_text *from, struct vs_policy_text *out, struct vesta_error *err) {
-    char *at =
-        malloc(size_of(from->chunk) + size_of(from->options) + size_of(from->name) + size_of(from->env) + from->length);
+    char *at = malloc(policy_size_of(from->chunk) + policy_size_of(from->options) + policy_size_of(from->name) +
+                      policy_size_of(from->env) + from->length);
     if (!at) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    at = copy_text(from->chunk, at, &out->chunk);
-    at = copy_text(from->options, at, &out->options);
-    at = copy_text(from->name, at, &out->name);
-    at = copy_text(from->env, at, &out->env);
+    at = policy_copy_text(from->chunk, at, &out->chunk);
+    at = policy_copy_text(from->options, at, &out->options);
+    at = policy_copy_text(from->name, at, &out->name);
+    at = policy_copy_text(from->env, at, &out->env);
     out->text = memcpy(at, from->text, from->length);
     out->length = from->length;
     return VESTA_OK;
@@ -101,7 +101,8 @@ int vs_policy_grant(struct vs_policy_text *text, const char *env, struct vesta_e
     return VESTA_OK;
 }
 
-static int read_file(const char *path, const char *options, struct vs_policy_text *out, struct vesta_error *err) {
+static int policy_read_file(const char *path, const char *options, struct vs_policy_text *out,
+                            struct vesta_error *err) {
     char chunk[PATH_MAX + 1];
     size_t length, size = VS_SOURCE_BYTES_MAX + 1; /* one more, to see that a file has too many */
     if (snprintf(chunk, sizeof chunk, "@%s", path) >= (int)sizeof chunk)
@@ -120,9 +121,9 @@ static int read_file(const char *path, const char *options, struct vs_policy_tex
 int vs_policy_read(const char *name, const char *options, struct vs_policy_text *out, struct vesta_error *err) {
     size_t length = strlen(name);
     if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".lua") == 0))
-        return read_file(name, options, out, err);
+        return policy_read_file(name, options, out, err);
     const struct vs_shipped *shipped = strcmp(name, helpers) == 0 ? NULL : vs_shipped_find(name);
-    if (!shipped) return unknown_policy(name, err);
+    if (!shipped) return policy_unknown(name, err);
     char chunk[64];
     snprintf(chunk, sizeof chunk, "@%s.lua", name);
     const struct vs_policy_text text = {

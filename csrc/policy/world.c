@@ -24,7 +24,7 @@ static int world_say(lua_State *L) {
     return 0;
 }
 
-static int64_t floor_of(lua_Number number) {
+static int64_t world_floor_of(lua_Number number) {
     int64_t whole = (int64_t)number;
     return (lua_Number)whole > number ? whole - 1 : whole;
 }
@@ -40,7 +40,7 @@ static int world_time(lua_State *L) {
         lua_pushfstring(L, "%s is no time in milliseconds, from year -6000 to 9999", luaL_tolstring(L, 1, NULL));
         return 2;
     }
-    const struct vs_zone_time at = vs_zone_time(&file->zone, floor_of(ms));
+    const struct vs_zone_time at = vs_zone_time(&file->zone, world_floor_of(ms));
     vs_lua_work(L, TIME_WORK);
     lua_createtable(L, 0, 9);
     VS_ZONE_TIME_ROWS(SET)

@@ -23,21 +23,21 @@
 
 /* A call is measured by the processor time of its thread, which on a busy machine gets little and is not stuck for
  * that; in a test by the clock of its budget. */
-static int64_t had_us(const struct vs_control *c, const struct vesta_clock *budget) {
+static int64_t control_had_us(const struct vs_control *c, const struct vesta_clock *budget) {
     return budget ? budget->boot_us(budget->self) : vs_thread_us(c->thread);
 }
 
 void vs_control_busy(struct vs_control *c, bool busy) {
     const struct vesta_clock *budget = c->opts.limits.clock;
     /* a number to compare, nothing behind it; the first load is by the thread that opens, before there is another */
-    atomic_store_explicit(&c->busy_since_us, busy ? had_us(c, budget ? budget : vs_clock_thread()) : 0,
+    atomic_store_explicit(&c->busy_since_us, busy ? control_had_us(c, budget ? budget : vs_clock_thread()) : 0,
                           memory_order_relaxed);
     if (!busy) vs_control_is_stuck(c);
 }
 
 bool vs_control_is_stuck(struct vs_control *c) {
     int64_t since_us = atomic_load_explicit(&c->busy_since_us, memory_order_relaxed);
-    bool stuck = since_us != 0 && had_us(c, c->opts.limits.clock) - since_us >= VS_STUCK_MS * INT64_C(1000);
+    bool stuck = since_us != 0 && control_had_us(c, c->opts.limits.clock) - since_us >= VS_STUCK_MS * INT64_C(1000);
     if (atomic_load_explicit(&c->stuck, memory_order_relaxed) != stuck &&
         atomic_exchange_explicit(&c->stuck, stuck, memory_order_relaxed) != stuck) {
         if (stuck)
@@ -56,12 +56,12 @@ void vs_control_note(struct vs_control *c, const struct vesta_error *err) {
 /* ------------------------------------------------------------------ the thread */
 
 /* Leases tell nobody how they are. */
-static bool look_is_due(const struct vs_control *c) {
+static bool control_look_is_due(const struct vs_control *c) {
     return c->opts.gen && vs_monotonic_us() - c->looked_us >= VS_LOOK_MS * INT64_C(1000);
 }
 
 /* Under the lock, no longer than until the next look. */
-static void wait_to_be_asked(struct vs_control *c) {
+static void control_wait_to_be_asked(struct vs_control *c) {
     int64_t until_us = c->looked_us + VS_LOOK_MS * INT64_C(1000);
     struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     c->idle = true;
@@ -78,10 +78,10 @@ static void *control_main(void *arg) {
     setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + NICENESS);
     pthread_mutex_lock(&c->lock);
     while (!c->ending) {
-        bool reload = c->reload, look = c->look || look_is_due(c);
+        bool reload = c->reload, look = c->look || control_look_is_due(c);
         int question = reload || look ? -1 : vs_control_next(c);
         if (!reload && !look && question < 0) {
-            wait_to_be_asked(c);
+            control_wait_to_be_asked(c);
             continue;
         }
         c->reload = c->look = false;
@@ -111,7 +111,7 @@ bool vs_control_lock_soon(pthread_mutex_t *lock, int steps) {
     return false;
 }
 
-static void ask_reload(void *self) {
+static void control_ask_reload(void *self) {
     struct vs_control *c = self;
     pthread_mutex_lock(&c->lock);
     c->reload = true;
@@ -119,7 +119,7 @@ static void ask_reload(void *self) {
     pthread_mutex_unlock(&c->lock);
 }
 
-static void tell_status(void *self, struct vs_policies_status *out) {
+static void control_tell_status(void *self, struct vs_policies_status *out) {
     struct vs_control *c = self;
     bool stuck = vs_control_is_stuck(c);
     pthread_mutex_lock(&c->told_lock);
@@ -137,8 +137,8 @@ struct vs_policies vs_control_policies(struct vs_control *control) {
     return (struct vs_policies){.self = control,
                                 .judge = vs_control_judge,
                                 .lends = vs_control_lends,
-                                .reload = ask_reload,
-                                .status = tell_status,
+                                .reload = control_ask_reload,
+                                .status = control_tell_status,
                                 .shadow = vs_shadow_look,
                                 .verdict_name = vs_verdict_name_of,
                                 .hook_name = vs_hook_name,
@@ -148,7 +148,7 @@ struct vs_policies vs_control_policies(struct vs_control *control) {
 
 /* ------------------------------------------------------------------ open and close */
 
-static void free_control(struct vs_control *c) {
+static void control_free(struct vs_control *c) {
     free(c->name);
     free(c->gen);
     free(c->leasing);
@@ -160,7 +160,7 @@ static void free_control(struct vs_control *c) {
     free(c);
 }
 
-static struct vs_control *make_control(const struct vs_control_opts *opts) {
+static struct vs_control *control_make(const struct vs_control_opts *opts) {
     assert(opts->ns_count >= 1);
     size_t count = (size_t)opts->ns_count;
     struct vs_control *c = calloc(1, sizeof *c);
@@ -175,14 +175,14 @@ static struct vs_control *make_control(const struct vs_control_opts *opts) {
     c->asked = calloc(count * VS_CAUSES, sizeof *c->asked);
     c->lent = calloc(count * VS_CAUSES, sizeof *c->lent);
     if (!c->name || !c->gen || !c->leasing || !c->hooks || !c->wants || !c->question || !c->asked || !c->lent)
-        return free_control(c), NULL;
+        return control_free(c), NULL;
     memcpy(c->name, opts->name, count * sizeof *c->name);
     return c;
 }
 
 int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out, struct vesta_error *err) {
     struct vs_policy_set *set;
-    struct vs_control *c = make_control(opts);
+    struct vs_control *c = control_make(opts);
     if (!c) return vs_fail(err, VESTA_ENOMEM, "no memory");
     c->clock = opts->clock ? opts->clock : vs_clock_system();
     pthread_mutex_init(&c->lock, NULL);
@@ -207,7 +207,7 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
         vs_shadow_close(atomic_load(&c->shadow));
         vs_policy_set_free(set);
     }
-    free_control(c);
+    control_free(c);
     return rc;
 }
 
@@ -228,5 +228,5 @@ void vs_control_close(struct vs_control *c) {
     pthread_mutex_destroy(&c->told_lock);
     pthread_mutex_destroy(&c->shadow_lock);
     pthread_cond_destroy(&c->event);
-    free_control(c);
+    control_free(c);
 }

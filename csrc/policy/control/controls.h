@@ -17,7 +17,7 @@ struct vs_back_off {
 };
 
 /* What is known about one cause of pauses in one namespace. */
-struct vs_question {
+struct vs_pause_question {
     struct vesta_gen *gen;
     struct vesta_pause pause; /* of who asked */
     /* the last verdict; VS_PENDING: there is none */
@@ -87,7 +87,7 @@ struct vs_control {
     bool ending, reload, look;
     bool idle; /* the thread waits to be asked, and takes the lock when it is */
     int turn;  /* the question to be looked at first */
-    struct vs_question *question; /* VS_CAUSES of each namespace */
+    struct vs_pause_question *question; /* VS_CAUSES of each namespace */
     bool *asked; /* ... the thread has been told of it, and has not answered yet */
     _Atomic uint32_t *lent; /* ... the slot + 1 for which the last verdict gave ids; 0: it gave none */
     struct vs_policies_status status;

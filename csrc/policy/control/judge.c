@@ -8,10 +8,11 @@
 #include <assert.h>
 #include <string.h>
 
-#define FRESH_US 250000     /* a verdict this old is asked for again ... */
-#define OLDEST_US (VESTA_VERDICT_MS * INT64_C(1000)) /* ... and stays in force meanwhile, until it expires: a loan does, too */
-#define LOAN_TOLD_US 10000000 /* a loan that goes on is given again each second, and logged less often */
-#define SWITCH_WAIT_MS 1000 /* for the keeper to take another number, or to find none */
+#define FRESH_US 250000 /* a verdict this old is asked for again ... */
+#define OLDEST_US                                                                                                      \
+    (VESTA_VERDICT_MS * INT64_C(1000)) /* ... and stays in force meanwhile, until it expires: a loan does, too */
+#define LOAN_TOLD_US 10000000          /* a loan that goes on is given again each second, and logged less often */
+#define SWITCH_WAIT_MS 1000            /* for the keeper to take another number, or to find none */
 #define BACK_OFF_MS_MIN 1000
 #define BACK_OFF_MS_MAX 60000
 
@@ -21,7 +22,7 @@ static const enum vs_hook hooks[VS_CAUSES] = {
 /* ------------------------------------------------------------------ asking; on any thread, never blocks */
 
 /* Which function has a say, -1 if none has. */
-static int cause_of(enum vesta_why why) {
+static int judge_cause_of(enum vesta_why why) {
     switch (why) {
     case VESTA_CLOCK_BACK: return VS_CAUSE_BACK;
     case VESTA_FULL:
@@ -30,7 +31,8 @@ static int cause_of(enum vesta_why why) {
     }
 }
 
-static void ask(struct vs_control *c, struct vs_question *m, struct vesta_gen *gen, const struct vesta_pause *pause) {
+static void judge_ask(struct vs_control *c, struct vs_pause_question *m, struct vesta_gen *gen,
+                      const struct vesta_pause *pause) {
     bool *asked = &c->asked[m - c->question];
     if (*asked) return;
     *asked = true;
@@ -40,22 +42,22 @@ static void ask(struct vs_control *c, struct vs_question *m, struct vesta_gen *g
 }
 
 /* Under the lock. */
-static enum vs_next_step look_up(struct vs_control *c, struct vs_question *m, struct vesta_gen *gen,
-                                 const struct vesta_pause *pause, int64_t *until_boot_us) {
+static enum vs_next_step judge_look_up(struct vs_control *c, struct vs_pause_question *m, struct vesta_gen *gen,
+                                       const struct vesta_pause *pause, int64_t *until_boot_us) {
     int64_t now_us = vs_control_now_us(c), age_us = now_us - m->at_us;
     if (m->back_off.ms > 0) {
-        if (now_us >= m->back_off.retry_us) ask(c, m, gen, pause);
+        if (now_us >= m->back_off.retry_us) judge_ask(c, m, gen, pause);
         return VS_NO_VERDICT;
     }
     bool known = m->next != VS_PENDING && age_us < OLDEST_US && m->slot == pause->slot;
-    if (!known || age_us >= FRESH_US) ask(c, m, gen, pause);
+    if (!known || age_us >= FRESH_US) judge_ask(c, m, gen, pause);
     *until_boot_us = m->amount_ms < 0 ? INT64_MAX : now_us + m->amount_ms * 1000;
     return known ? m->next : VS_PENDING;
 }
 
 /* The keeper of a worker number asks.  A policy that is stuck chooses none: then the fixed rules do. */
-static enum vs_next_step tell_to_look(struct vs_control *c, int ns, struct vesta_gen *gen,
-                                      const struct vesta_pause *pause) {
+static enum vs_next_step judge_tell_to_look(struct vs_control *c, int ns, struct vesta_gen *gen,
+                                            const struct vesta_pause *pause) {
     if (vs_control_is_stuck(c)) {
         (void)vesta_choose(gen, pause, VESTA_ANY_WORKER); /* or somebody has answered meanwhile */
         return VS_NO_VERDICT;
@@ -70,11 +72,11 @@ static enum vs_next_step tell_to_look(struct vs_control *c, int ns, struct vesta
 }
 
 /* Nobody decides but the fixed rules; a shadow is shown the pause as often as a policy would be. */
-static enum vs_next_step show_shadow(struct vs_control *c, int ns, int cause, struct vesta_gen *gen,
-                                     const struct vesta_pause *pause) {
-    struct vs_question *m = &c->question[ns * VS_CAUSES + cause];
+static enum vs_next_step judge_show_shadow(struct vs_control *c, int ns, int cause, struct vesta_gen *gen,
+                                           const struct vesta_pause *pause) {
+    struct vs_pause_question *m = &c->question[ns * VS_CAUSES + cause];
     if (vs_shadow_has(c, ns, hooks[cause]) && pthread_mutex_trylock(&c->lock) == 0) {
-        if (vs_control_now_us(c) - m->at_us >= FRESH_US) ask(c, m, gen, pause);
+        if (vs_control_now_us(c) - m->at_us >= FRESH_US) judge_ask(c, m, gen, pause);
         pthread_mutex_unlock(&c->lock);
     }
     return VS_NO_VERDICT;
@@ -83,24 +85,24 @@ static enum vs_next_step show_shadow(struct vs_control *c, int ns, int cause, st
 enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                                    int64_t *until_boot_us) {
     struct vs_control *c = control;
-    int cause = cause_of(pause->why);
+    int cause = judge_cause_of(pause->why);
     assert(ns >= 0 && ns < c->opts.ns_count);
-    if (pause->why == VESTA_CHOOSE) return tell_to_look(c, ns, gen, pause);
+    if (pause->why == VESTA_CHOOSE) return judge_tell_to_look(c, ns, gen, pause);
     if (cause < 0) return VS_NO_VERDICT;
     /* relaxed: a set that is swapped just now may be missed once */
     if (!(atomic_load_explicit(&c->hooks[ns], memory_order_relaxed) & 1U << hooks[cause]))
-        return show_shadow(c, ns, cause, gen, pause);
+        return judge_show_shadow(c, ns, cause, gen, pause);
     if (vs_control_is_stuck(c)) return VS_NO_VERDICT;
     /* its holder may be the thread, which others may keep from running: a loop does not wait for that */
     if (pthread_mutex_trylock(&c->lock) != 0) return VS_PENDING;
-    enum vs_next_step next = look_up(c, &c->question[ns * VS_CAUSES + cause], gen, pause, until_boot_us);
+    enum vs_next_step next = judge_look_up(c, &c->question[ns * VS_CAUSES + cause], gen, pause, until_boot_us);
     pthread_mutex_unlock(&c->lock);
     return next;
 }
 
 bool vs_control_lends(void *control, int ns, struct vesta_gen *gen, const struct vesta_pause *pause) {
     struct vs_control *c = control;
-    int cause = cause_of(pause->why);
+    int cause = judge_cause_of(pause->why);
     int64_t until_boot_us;
     if (cause < 0) return false;
     (void)vs_control_judge(c, ns, gen, pause, &until_boot_us); /* asks again if the verdict has expired */
@@ -110,7 +112,7 @@ bool vs_control_lends(void *control, int ns, struct vesta_gen *gen, const struct
 
 /* ------------------------------------------------------------------ the call */
 
-static void set_lent(struct vs_control *c, int question, uint32_t lent) {
+static void judge_set_lent(struct vs_control *c, int question, uint32_t lent) {
     atomic_store_explicit(&c->lent[question], lent, memory_order_relaxed); /* as in vs_control_lends */
 }
 
@@ -123,25 +125,26 @@ int vs_control_next(struct vs_control *c) {
     return c->turn - 1;
 }
 
-static int ns_of(int question) {
+static int judge_ns_of(int question) {
     return question / VS_CAUSES;
 }
 
-static enum vs_hook hook_of(int question) {
+static enum vs_hook judge_hook_of(int question) {
     return hooks[question % VS_CAUSES];
 }
 
-static size_t pause_ctx(const struct vs_control *c, int question, const struct vs_question *was, struct vs_ctx *ctx) {
+static size_t judge_pause_ctx(const struct vs_control *c, int question, const struct vs_pause_question *was,
+                              struct vs_ctx *ctx) {
     const struct vesta_pause *pause = &was->pause;
     uint64_t ahead = pause->ahead_ticks < INT64_MAX ? pause->ahead_ticks : INT64_MAX;
     struct vesta_info info;
     size_t count = 0;
     vesta_get_info(was->gen, &info);
-    ctx[count++] = vs_ctx_text("namespace", c->name[ns_of(question)]);
+    ctx[count++] = vs_ctx_text("namespace", c->name[judge_ns_of(question)]);
     ctx[count++] = vs_ctx_integer("now_ms", vs_control_unix_ms(c));
     ctx[count++] = vs_ctx_integer("worker", (int64_t)info.worker);
     ctx[count++] = vs_ctx_integer("ahead_ms_max", info.ahead_ms_max);
-    if (hook_of(question) == VS_ON_CLOCK_BACK)
+    if (judge_hook_of(question) == VS_ON_CLOCK_BACK)
         ctx[count++] = vs_ctx_integer("back_ms", (pause->back_us + 999) / 1000);
     else
         ctx[count++] = vs_ctx_integer("ahead_ticks", (int64_t)ahead);
@@ -163,8 +166,8 @@ enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct v
 
 /* ------------------------------------------------------------------ what is done about the verdict */
 
-static enum vs_next_step switch_number(struct vs_control *c, int ns, struct vesta_gen *gen,
-                                       const struct vesta_pause *pause) {
+static enum vs_next_step judge_switch_number(struct vs_control *c, int ns, struct vesta_gen *gen,
+                                             const struct vesta_pause *pause) {
     int rc = vesta_switch(gen, pause);
     if (rc == VESTA_OK) return VS_WAIT;
     if (rc == VESTA_EOPTION && !c->switch_told) {
@@ -175,13 +178,13 @@ static enum vs_next_step switch_number(struct vs_control *c, int ns, struct vest
     return VS_REFUSE; /* or it was changed less than a minute ago */
 }
 
-static enum vs_next_step carry_out(struct vs_control *c, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
-                                   const struct vs_verdict *verdict) {
+static enum vs_next_step judge_carry_out(struct vs_control *c, int ns, struct vesta_gen *gen,
+                                         const struct vesta_pause *pause, const struct vs_verdict *verdict) {
     switch (verdict->kind) {
     case VS_VERDICT_WAIT: return VS_WAIT;
     case VS_VERDICT_BORROW:
         return vesta_borrow(gen, pause, verdict->amount_ms) == VESTA_OK ? VS_TRY_AGAIN : VS_NO_VERDICT;
-    case VS_VERDICT_SWITCH: return switch_number(c, ns, gen, pause);
+    case VS_VERDICT_SWITCH: return judge_switch_number(c, ns, gen, pause);
     default: return VS_REFUSE;
     }
 }
@@ -192,8 +195,8 @@ static const char *const sentences[] = {[VS_VERDICT_WAIT] = "a policy judged: wa
                                         [VS_VERDICT_SWITCH] = "a policy judged: switch",
                                         [VS_VERDICT_REFUSE] = "a policy judged: refuse"};
 
-static void tell_verdict(struct vs_control *c, int ns, enum vs_hook hook, const struct vesta_pause *pause,
-                         const struct vs_verdict *verdict) {
+static void judge_tell_verdict(struct vs_control *c, int ns, enum vs_hook hook, const struct vesta_pause *pause,
+                               const struct vs_verdict *verdict) {
     assert(verdict->kind < VS_COUNT(sentences) && sentences[verdict->kind]);
     vs_log(VS_LOG_INFO, sentences[verdict->kind], "namespace", c->name[ns], "policy", c->set->text[ns].name, "hook",
            vs_hook_name(hook), "amount_ms", verdict->amount_ms < 0 ? NULL : VS_DIGITS(verdict->amount_ms), "reason",
@@ -201,24 +204,24 @@ static void tell_verdict(struct vs_control *c, int ns, enum vs_hook hook, const 
            hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
 }
 
-static void take_verdict(struct vs_control *c, int question, const struct vs_question *was,
-                         const struct vs_verdict *verdict) {
-    int ns = ns_of(question);
-    enum vs_hook hook = hook_of(question);
-    struct vs_question *m = &c->question[question];
+static void judge_take_verdict(struct vs_control *c, int question, const struct vs_pause_question *was,
+                               const struct vs_verdict *verdict) {
+    int ns = judge_ns_of(question);
+    enum vs_hook hook = judge_hook_of(question);
+    struct vs_pause_question *m = &c->question[question];
     int64_t now_us = vs_control_now_us(c);
-    enum vs_next_step next = carry_out(c, ns, was->gen, &was->pause, verdict);
+    enum vs_next_step next = judge_carry_out(c, ns, was->gen, &was->pause, verdict);
     bool in_force = was->next != VS_PENDING && was->slot == was->pause.slot && now_us - was->at_us < OLDEST_US;
     bool goes_on = was->kind == VS_VERDICT_BORROW && verdict->kind == was->kind && now_us - was->told_us < LOAN_TOLD_US;
     bool is_told = was->kind != verdict->kind || !(in_force || goes_on);
-    if (is_told) tell_verdict(c, ns, hook, &was->pause, verdict);
+    if (is_told) judge_tell_verdict(c, ns, hook, &was->pause, verdict);
     if (was->back_off.ms > 0)
         vs_log(VS_LOG_INFO, "a policy that had failed answers again", "namespace", c->name[ns], "hook",
                vs_hook_name(hook), NULL);
     pthread_mutex_lock(&c->lock);
     c->asked[question] = false;
     m->next = next;
-    set_lent(c, question, next == VS_TRY_AGAIN ? was->pause.slot + 1 : 0);
+    judge_set_lent(c, question, next == VS_TRY_AGAIN ? was->pause.slot + 1 : 0);
     m->kind = verdict->kind;
     m->slot = was->pause.slot;
     m->amount_ms = verdict->kind == VS_VERDICT_SWITCH ? SWITCH_WAIT_MS : verdict->amount_ms;
@@ -228,19 +231,19 @@ static void take_verdict(struct vs_control *c, int question, const struct vs_que
     pthread_mutex_unlock(&c->lock);
 }
 
-static int64_t back_off_ms(const struct vs_back_off *back_off) {
+static int64_t judge_back_off_ms(const struct vs_back_off *back_off) {
     int64_t ms = back_off->ms == 0 ? BACK_OFF_MS_MIN : 2 * back_off->ms;
     return ms < BACK_OFF_MS_MAX ? ms : BACK_OFF_MS_MAX;
 }
 
 int64_t vs_back_off_more(struct vs_back_off *back_off, int64_t now_us) {
-    int64_t ms = back_off_ms(back_off);
+    int64_t ms = judge_back_off_ms(back_off);
     *back_off = (struct vs_back_off){ms, now_us + ms * 1000};
     return ms;
 }
 
 void vs_control_failed(struct vs_control *c, int ns, const struct vs_failure *failure, struct vs_back_off *back_off) {
-    int64_t ms = back_off_ms(back_off);
+    int64_t ms = judge_back_off_ms(back_off);
     vs_log(VS_LOG_WARN, "a policy failed: the fixed rules hold", "namespace", c->name[ns], "policy",
            c->set->text[ns].name, "hook", vs_hook_name(failure->hook), "failure", vs_call_result_name(failure->result),
            "error", failure->err.text, "again_in_ms", VS_DIGITS(ms), NULL);
@@ -250,40 +253,40 @@ void vs_control_failed(struct vs_control *c, int ns, const struct vs_failure *fa
     pthread_mutex_unlock(&c->lock);
 }
 
-static void take_failure(struct vs_control *c, int question, const struct vs_failure *failure) {
-    struct vs_question *m = &c->question[question];
-    vs_control_failed(c, ns_of(question), failure, &m->back_off);
+static void judge_take_failure(struct vs_control *c, int question, const struct vs_failure *failure) {
+    struct vs_pause_question *m = &c->question[question];
+    vs_control_failed(c, judge_ns_of(question), failure, &m->back_off);
     pthread_mutex_lock(&c->lock);
     c->asked[question] = false;
     m->next = VS_PENDING;
-    set_lent(c, question, 0);
+    judge_set_lent(c, question, 0);
     pthread_mutex_unlock(&c->lock);
 }
 
 void vs_control_settle(struct vs_control *c, int question) {
-    struct vs_question *m = &c->question[question], was;
-    struct vs_failure failure = {.hook = hook_of(question)};
+    struct vs_pause_question *m = &c->question[question], was;
+    struct vs_failure failure = {.hook = judge_hook_of(question)};
     struct vs_verdict verdict;
     struct vs_ctx ctx[VS_CTX_MAX];
     pthread_mutex_lock(&c->lock);
     was = *m;
-    bool has = atomic_load_explicit(&c->hooks[ns_of(question)], memory_order_relaxed) & 1U << failure.hook;
+    bool has = atomic_load_explicit(&c->hooks[judge_ns_of(question)], memory_order_relaxed) & 1U << failure.hook;
     if (!has) { /* who asked had missed the swap, or asks a shadow alone */
         c->asked[question] = false;
-        set_lent(c, question, 0);
+        judge_set_lent(c, question, 0);
         m->at_us = vs_control_now_us(c);
     }
     pthread_mutex_unlock(&c->lock);
-    const struct vs_hook_input input = {failure.hook, ctx, pause_ctx(c, question, &was, ctx)};
+    const struct vs_hook_input input = {failure.hook, ctx, judge_pause_ctx(c, question, &was, ctx)};
     if (!has) {
-        vs_shadow_offer(c, ns_of(question), &input, NULL);
+        vs_shadow_offer(c, judge_ns_of(question), &input, NULL);
         return;
     }
-    failure.result = vs_control_call(c, ns_of(question), &input, &verdict, &failure.err);
-    vs_shadow_offer(c, ns_of(question), &input, failure.result == VS_CALL_OK ? &verdict : NULL);
+    failure.result = vs_control_call(c, judge_ns_of(question), &input, &verdict, &failure.err);
+    vs_shadow_offer(c, judge_ns_of(question), &input, failure.result == VS_CALL_OK ? &verdict : NULL);
     if (failure.result == VS_CALL_OK)
-        take_verdict(c, question, &was, &verdict);
+        judge_take_verdict(c, question, &was, &verdict);
     else
-        take_failure(c, question, &failure);
+        judge_take_failure(c, question, &failure);
     if (c->opts.changed) c->opts.changed(c->opts.self);
 }

@@ -15,23 +15,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKS_MAX 256 /* of namespaces that nobody waits for, at a time: the others have their turn in the next look */
+#define LOOKS_MAX                                                                                                      \
+    256 /* of namespaces that nobody waits for, at a time: the others have their turn in the next look                 \
+         */
 #define STORE_DOWN_US 1000000 /* how often a policy is asked about a store that stays silent */
 
 /* ------------------------------------------------------------------ asking */
 
-static const char *policy_name(const struct vs_control *c, int ns) {
+static const char *leases_policy_name(const struct vs_control *c, int ns) {
     return c->set->text[ns].name;
 }
 
-static bool has(const struct vs_control *c, int ns, enum vs_hook hook) {
+static bool leases_has(const struct vs_control *c, int ns, enum vs_hook hook) {
     return c->set->policy[ns] && vs_policy_has(c->set->policy[ns], hook);
 }
 
-static bool ask_policy(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
+static bool leases_ask_policy(struct vs_control *c, int ns, const struct vs_hook_input *input,
+                              struct vs_verdict *verdict) {
     struct vs_back_off *back_off = &c->leasing[ns].back_off[input->hook];
     struct vs_failure failure = {.hook = input->hook};
-    if (!has(c, ns, input->hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
+    if (!leases_has(c, ns, input->hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us))
+        return false;
     failure.result = vs_control_call(c, ns, input, verdict, &failure.err);
     if (failure.result == VS_CALL_OK)
         back_off->ms = 0;
@@ -41,16 +45,16 @@ static bool ask_policy(struct vs_control *c, int ns, const struct vs_hook_input 
 }
 
 /* False: there is no such function, or it failed, just now or a moment ago. */
-static bool ask(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
-    bool answered = ask_policy(c, ns, input, verdict);
+static bool leases_ask(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
+    bool answered = leases_ask_policy(c, ns, input, verdict);
     vs_shadow_offer(c, ns, input, answered ? verdict : NULL);
     return answered;
 }
 
 /* No lease any more, until the program is started anew. */
-static void end(struct vs_control *c, int ns, const char *event, const char *what, const char *reason) {
+static void leases_end(struct vs_control *c, int ns, const char *event, const char *what, const char *reason) {
     struct vs_leasing *leasing = &c->leasing[ns];
-    vs_log(VS_LOG_ERROR, event, "namespace", c->name[ns], "policy", policy_name(c, ns), "reason",
+    vs_log(VS_LOG_ERROR, event, "namespace", c->name[ns], "policy", leases_policy_name(c, ns), "reason",
            *reason ? reason : NULL, NULL);
     pthread_mutex_lock(&c->lock);
     leasing->over = true;
@@ -69,16 +73,16 @@ bool vs_control_is_over(struct vs_control *c, int ns, char why[VS_OVER_MAX]) {
 /* ------------------------------------------------------------------ records, as policies get them */
 
 /* A lease that is alive, of somebody else. */
-static bool is_peer(const struct vesta_record *r, const char *identity) {
+static bool leases_is_peer(const struct vesta_record *r, const char *identity) {
     return r->held && !r->expired && strcmp(r->identity, identity) != 0;
 }
 
 /* What a peer's clock shows by now: what it showed at its last write, and the time since then. */
-static size_t read_peers(const struct vesta_choice *choice, const char *identity, struct vs_ctx_peer *out) {
+static size_t leases_read_peers(const struct vesta_choice *choice, const char *identity, struct vs_ctx_peer *out) {
     size_t count = 0;
     for (size_t i = 0; i < choice->count; i++) {
         const struct vesta_record *r = &choice->record[i];
-        if (is_peer(r, identity))
+        if (leases_is_peer(r, identity))
             out[count++] = (struct vs_ctx_peer){r->worker, r->seen_ms + choice->store_ms - r->written_ms};
     }
     return count;
@@ -86,7 +90,7 @@ static size_t read_peers(const struct vesta_choice *choice, const char *identity
 
 /* ------------------------------------------------------------------ starting, and losing */
 
-static void ask_to_start(struct vs_control *c, int ns, const struct vesta_choice *choice, const char *identity) {
+static void leases_ask_to_start(struct vs_control *c, int ns, const struct vesta_choice *choice, const char *identity) {
     struct vs_ctx_peer *peers = calloc(choice->count + 1, sizeof *peers);
     struct vs_ctx ctx[VS_CTX_MAX];
     struct vs_verdict verdict;
@@ -101,28 +105,29 @@ static void ask_to_start(struct vs_control *c, int ns, const struct vesta_choice
     ctx[count++] = (struct vs_ctx){.name = "peers",
                                    .kind = VS_CTX_PEERS,
                                    .peers = peers,
-                                   .count = peers ? read_peers(choice, identity, peers) : 0};
-    if (ask(c, ns, &(struct vs_hook_input){VS_ON_START, ctx, count}, &verdict) && verdict.kind == VS_VERDICT_REFUSE)
-        end(c, ns, "a policy refuses to start", "the policy refuses to start", verdict.reason);
+                                   .count = peers ? leases_read_peers(choice, identity, peers) : 0};
+    if (leases_ask(c, ns, &(struct vs_hook_input){VS_ON_START, ctx, count}, &verdict) &&
+        verdict.kind == VS_VERDICT_REFUSE)
+        leases_end(c, ns, "a policy refuses to start", "the policy refuses to start", verdict.reason);
     free(peers);
 }
 
-static void ask_about_loss(struct vs_control *c, int ns, const struct vesta_choice *choice) {
+static void leases_ask_about_loss(struct vs_control *c, int ns, const struct vesta_choice *choice) {
     const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->name[ns]), vs_ctx_integer("now_ms", vs_control_unix_ms(c)),
                                  vs_ctx_integer("worker", (int64_t)choice->lost)};
     struct vs_verdict verdict;
     vs_log(VS_LOG_WARN, "a worker number was taken over by another process", "namespace", c->name[ns], "worker",
            VS_DIGITS((int64_t)choice->lost), NULL);
-    if (ask(c, ns, &(struct vs_hook_input){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
+    if (leases_ask(c, ns, &(struct vs_hook_input){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
         verdict.kind == VS_VERDICT_STOP)
-        end(c, ns, "a policy stops a namespace whose worker number was lost: a restart claims again",
-            "the policy wants no other number after the loss of the last", verdict.reason);
+        leases_end(c, ns, "a policy stops a namespace whose worker number was lost: a restart claims again",
+                   "the policy wants no other number after the loss of the last", verdict.reason);
 }
 
 /* ------------------------------------------------------------------ choosing */
 
-static bool ask_for_worker(struct vs_control *c, int ns, const struct vesta_choice *choice, const char *identity,
-                           struct vs_verdict *verdict) {
+static bool leases_ask_for_worker(struct vs_control *c, int ns, const struct vesta_choice *choice, const char *identity,
+                                  struct vs_verdict *verdict) {
     struct vs_ctx ctx[VS_CTX_MAX];
     char host[64], address[VS_ADDRESS_MAX];
     uint32_t random = 0;
@@ -143,10 +148,10 @@ static bool ask_for_worker(struct vs_control *c, int ns, const struct vesta_choi
     ctx[count++] = vs_ctx_integer("attempt", choice->attempt);
     if (ordinal >= 0) ctx[count++] = vs_ctx_integer("ordinal", ordinal);
     if (choice->is_switch) ctx[count++] = vs_ctx_integer("leaving", (int64_t)choice->leaving);
-    return ask(c, ns, &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, count}, verdict);
+    return leases_ask(c, ns, &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, count}, verdict);
 }
 
-static void tell_beyond(struct vs_control *c, int ns, const struct vesta_choice *choice, uint64_t worker) {
+static void leases_tell_beyond(struct vs_control *c, int ns, const struct vesta_choice *choice, uint64_t worker) {
     struct vs_failure failure = {.hook = VS_CHOOSE_WORKER, .result = VS_CALL_GARBAGE};
     vs_fail(&failure.err, VESTA_EFIELD,
             "choose_worker answered %" PRIu64 ", and the numbers are %" PRIu64 " to %" PRIu64, worker, choice->first,
@@ -156,21 +161,21 @@ static void tell_beyond(struct vs_control *c, int ns, const struct vesta_choice 
 
 /* A question that is over by now needs no answer.  What is answered is told before, or the log would say how the number
  * came after it is at work. */
-static void carry_out(struct vs_control *c, int ns, const struct vesta_pause *pause, const struct vesta_choice *choice,
-                      const struct vs_verdict *verdict) {
+static void leases_carry_out(struct vs_control *c, int ns, const struct vesta_pause *pause,
+                             const struct vesta_choice *choice, const struct vs_verdict *verdict) {
     struct vesta_gen *gen = c->gen[ns];
     const char *reason = *verdict->reason ? verdict->reason : NULL;
     if (verdict->kind == VS_VERDICT_NOTHING) {
-        vs_log(VS_LOG_WARN, "a policy chose no worker number", "namespace", c->name[ns], "policy", policy_name(c, ns),
-               "reason", reason, NULL);
+        vs_log(VS_LOG_WARN, "a policy chose no worker number", "namespace", c->name[ns], "policy",
+               leases_policy_name(c, ns), "reason", reason, NULL);
         (void)vesta_choose_none(gen, pause, reason ? reason : "the policy names no worker number");
     } else if (verdict->worker > choice->last) {
-        tell_beyond(c, ns, choice, verdict->worker);
+        leases_tell_beyond(c, ns, choice, verdict->worker);
         (void)vesta_choose(gen, pause, VESTA_ANY_WORKER);
     } else {
-        vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->name[ns], "policy", policy_name(c, ns),
-               "worker", VS_DIGITS((int64_t)verdict->worker), "attempt", VS_DIGITS(choice->attempt), "reason", reason,
-               NULL);
+        vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->name[ns], "policy",
+               leases_policy_name(c, ns), "worker", VS_DIGITS((int64_t)verdict->worker), "attempt",
+               VS_DIGITS(choice->attempt), "reason", reason, NULL);
         bool fixed = vs_policy_is_fixed(c->set->policy[ns]);
         (void)(fixed ? vesta_choose_fixed : vesta_choose)(gen, pause, verdict->worker);
     }
@@ -178,47 +183,48 @@ static void carry_out(struct vs_control *c, int ns, const struct vesta_pause *pa
 
 /* Once, and also where a lease goes on and nobody asks: a number that was given when the file was made stays, whatever
  * a config says later. */
-static void tell_fixed(struct vs_control *c, int ns) {
+static void leases_tell_fixed(struct vs_control *c, int ns) {
     struct vs_leasing *leasing = &c->leasing[ns];
     const struct vesta_gen *gen = c->gen[ns];
-    if (leasing->told_fixed || !has(c, ns, VS_CHOOSE_WORKER) || !atomic_load(&gen->map)->header.has_worker) return;
+    if (leasing->told_fixed || !leases_has(c, ns, VS_CHOOSE_WORKER) || !atomic_load(&gen->map)->header.has_worker)
+        return;
     leasing->told_fixed = true;
     vs_log(VS_LOG_WARN, "a policy is not asked for a number: the generator file has one, given by hand", "namespace",
-           c->name[ns], "policy", policy_name(c, ns), "do",
+           c->name[ns], "policy", leases_policy_name(c, ns), "do",
            "stop all processes that use the file and remove it, or take choose_worker out", NULL);
 }
 
-static void choose(struct vs_control *c, int ns, const struct vesta_pause *pause, const struct vesta_choice *choice,
-                   const char *identity) {
+static void leases_choose(struct vs_control *c, int ns, const struct vesta_pause *pause,
+                          const struct vesta_choice *choice, const char *identity) {
     struct vs_verdict verdict;
-    if (!choice->is_fixed && ask_for_worker(c, ns, choice, identity, &verdict))
-        carry_out(c, ns, pause, choice, &verdict);
+    if (!choice->is_fixed && leases_ask_for_worker(c, ns, choice, identity, &verdict))
+        leases_carry_out(c, ns, pause, choice, &verdict);
     else
         (void)vesta_choose(c->gen[ns], pause, VESTA_ANY_WORKER);
 }
 
 /* If it asks. */
-static void answer_keeper(struct vs_control *c, int ns) {
+static void leases_answer_keeper(struct vs_control *c, int ns) {
     static const struct vesta_pause pause = {.why = VESTA_CHOOSE};
     struct vs_leasing *leasing = &c->leasing[ns];
     struct vesta_choice *choice;
     struct vesta_info info;
     if (vesta_get_choice(c->gen[ns], &choice, NULL) != VESTA_OK) return;
     vesta_get_info(c->gen[ns], &info);
-    if (!leasing->started) ask_to_start(c, ns, choice, info.identity);
+    if (!leasing->started) leases_ask_to_start(c, ns, choice, info.identity);
     leasing->started = true;
-    if (choice->was_lost && !leasing->lost) ask_about_loss(c, ns, choice);
+    if (choice->was_lost && !leasing->lost) leases_ask_about_loss(c, ns, choice);
     leasing->lost = choice->was_lost;
     if (leasing->over)
         (void)vesta_choose_none(c->gen[ns], &pause, leasing->why);
     else
-        choose(c, ns, &pause, choice, info.identity);
+        leases_choose(c, ns, &pause, choice, info.identity);
     vesta_choice_free(choice);
 }
 
 /* ------------------------------------------------------------------ a store that is silent */
 
-static void ask_about_silence(struct vs_control *c, int ns, const struct vesta_info *info) {
+static void leases_ask_about_silence(struct vs_control *c, int ns, const struct vesta_info *info) {
     struct vs_leasing *leasing = &c->leasing[ns];
     int64_t now_us = vs_control_now_us(c), now_ms = vs_control_unix_ms(c), left_ms = info->lease_end_ms - now_ms;
     struct vs_verdict verdict;
@@ -228,44 +234,46 @@ static void ask_about_silence(struct vs_control *c, int ns, const struct vesta_i
     const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->name[ns]), vs_ctx_integer("now_ms", now_ms),
                                  vs_ctx_integer("down_ms", (now_us - leasing->suspect_us) / 1000),
                                  vs_ctx_integer("left_ms", left_ms > 0 ? left_ms : 0)};
-    if (!ask(c, ns, &(struct vs_hook_input){VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx)}, &verdict) ||
+    if (!leases_ask(c, ns, &(struct vs_hook_input){VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx)}, &verdict) ||
         verdict.kind != VS_VERDICT_REFUSE)
         return;
     vs_log(VS_LOG_WARN, "a policy ends a lease whose store is silent", "namespace", c->name[ns], "policy",
-           policy_name(c, ns), "worker", VS_DIGITS((int64_t)info->worker), "reason",
+           leases_policy_name(c, ns), "worker", VS_DIGITS((int64_t)info->worker), "reason",
            *verdict.reason ? verdict.reason : NULL, NULL);
     (void)vesta_drop(c->gen[ns]); /* it is no private one */
 }
 
 /* ------------------------------------------------------------------ looking */
 
-static void look_at_store(struct vs_control *c, int ns) {
+static void leases_look_at_store(struct vs_control *c, int ns) {
     struct vesta_info info;
     vesta_get_info(c->gen[ns], &info);
     bool is_silent = strcmp(info.state, "suspect") == 0 || strcmp(info.state, "drained") == 0;
     if (info.holds_lease) vs_shadow_settle(c, ns, info.worker);
     if (info.holds_lease && is_silent)
-        ask_about_silence(c, ns, &info);
+        leases_ask_about_silence(c, ns, &info);
     else
         c->leasing[ns].suspect_us = c->leasing[ns].asked_us = 0;
 }
 
-static void look_at(struct vs_control *c, int ns) {
+static void leases_look_at(struct vs_control *c, int ns) {
     atomic_store(&c->wants[ns], 0);
     if (!atomic_load(&c->gen[ns])) return;
-    tell_fixed(c, ns);
-    answer_keeper(c, ns);
-    if (has(c, ns, VS_ON_STORE_DOWN) || vs_shadow_has(c, ns, VS_ON_STORE_DOWN) || vs_shadow_has(c, ns, VS_CHOOSE_WORKER))
-        look_at_store(c, ns);
+    leases_tell_fixed(c, ns);
+    leases_answer_keeper(c, ns);
+    if (leases_has(c, ns, VS_ON_STORE_DOWN) || vs_shadow_has(c, ns, VS_ON_STORE_DOWN) ||
+        vs_shadow_has(c, ns, VS_CHOOSE_WORKER))
+        leases_look_at_store(c, ns);
 }
 
 void vs_control_look(struct vs_control *c) {
     int count = c->opts.ns_count;
     vs_saying_tell(c->set);
     for (int i = 0; i < count; i++)
-        if (atomic_load_explicit(&c->wants[i], memory_order_relaxed)) look_at(c, i); /* who waits is looked at first */
+        if (atomic_load_explicit(&c->wants[i], memory_order_relaxed))
+            leases_look_at(c, i); /* who waits is looked at first */
     for (int i = 0; i < count && i < LOOKS_MAX; i++) {
-        look_at(c, c->looked_at);
+        leases_look_at(c, c->looked_at);
         c->looked_at = (c->looked_at + 1) % count;
     }
 }

@@ -21,7 +21,7 @@ void vs_policy_set_free(struct vs_policy_set *set) {
     free(set);
 }
 
-static struct vs_policy_set *new_set(const struct vs_control *c, bool is_shadow) {
+static struct vs_policy_set *reload_new_set(const struct vs_control *c, bool is_shadow) {
     struct vs_policy_set *set = calloc(1, sizeof *set);
     size_t count = (size_t)c->opts.ns_count;
     if (!set) return NULL;
@@ -34,7 +34,7 @@ static struct vs_policy_set *new_set(const struct vs_control *c, bool is_shadow)
     return set;
 }
 
-static int load_all(struct vs_control *c, struct vs_policy_set *set, struct vesta_error *err) {
+static int reload_load_all(struct vs_control *c, struct vs_policy_set *set, struct vesta_error *err) {
     struct vesta_error why;
     struct vs_vm_limits limits = c->opts.limits;
     if (set->is_shadow) limits.cancel = &c->ending_now;
@@ -55,15 +55,15 @@ static int load_all(struct vs_control *c, struct vs_policy_set *set, struct vest
 }
 
 /* The texts become the set's, also after an error. */
-static int make_set(struct vs_control *c, struct vs_policy_text *texts, bool is_shadow, struct vs_policy_set **out,
-                    struct vesta_error *err) {
-    struct vs_policy_set *set = new_set(c, is_shadow);
+static int reload_make_set(struct vs_control *c, struct vs_policy_text *texts, bool is_shadow,
+                           struct vs_policy_set **out, struct vesta_error *err) {
+    struct vs_policy_set *set = reload_new_set(c, is_shadow);
     if (!set) return vs_fail(err, VESTA_ENOMEM, "no memory");
     for (int i = 0; i < c->opts.ns_count; i++) {
         set->text[i] = texts[i];
         texts[i] = (struct vs_policy_text){0};
     }
-    int rc = load_all(c, set, err);
+    int rc = reload_load_all(c, set, err);
     if (rc == VESTA_OK)
         *out = set;
     else
@@ -77,8 +77,8 @@ int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct 
     struct vs_policy_text *texts = calloc(2 * (size_t)count, sizeof *texts);
     if (!texts) return vs_fail(err, VESTA_ENOMEM, "no memory");
     int rc = c->opts.sources(c->opts.self, texts, texts + count, err);
-    if (rc == VESTA_OK) rc = make_set(c, texts, false, &set, err);
-    if (rc == VESTA_OK) rc = make_set(c, texts + count, true, &set->shadow, err);
+    if (rc == VESTA_OK) rc = reload_make_set(c, texts, false, &set, err);
+    if (rc == VESTA_OK) rc = reload_make_set(c, texts + count, true, &set->shadow, err);
     for (int i = 0; i < 2 * count; i++)
         vs_policy_text_free(&texts[i]);
     free(texts);
@@ -98,17 +98,17 @@ unsigned vs_policy_set_hooks(const struct vs_policy_set *set, int ns) {
     return bits;
 }
 
-static bool has_policies(const struct vs_policy_set *set) {
+static bool reload_has_policies(const struct vs_policy_set *set) {
     for (int i = 0; i < set->control->opts.ns_count; i++)
         if (set->policy[i]) return true;
     return false;
 }
 
 /* Without a thread for them the shadows are not asked, and all else goes on. */
-static void hand_over_shadows(struct vs_control *c, struct vs_policy_set *set) {
+static void reload_hand_over_shadows(struct vs_control *c, struct vs_policy_set *set) {
     struct vs_shadow *shadow = atomic_load(&c->shadow);
     struct vesta_error err;
-    if (!shadow && !has_policies(set->shadow)) return;
+    if (!shadow && !reload_has_policies(set->shadow)) return;
     if (!shadow && vs_shadow_open(c, &shadow, &err) != VESTA_OK) {
         vs_log(VS_LOG_ERROR, "shadow policies are not asked", "error", err.text, NULL);
         return;
@@ -125,9 +125,9 @@ struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_
         unsigned bits = vs_policy_set_hooks(set, i);
         atomic_store_explicit(&c->hooks[i], bits, memory_order_relaxed); /* as in vs_control_judge */
     }
-    hand_over_shadows(c, set);
+    reload_hand_over_shadows(c, set);
     for (int i = 0; i < c->opts.ns_count * VS_CAUSES; i++)
-        c->question[i] = (struct vs_question){.next = VS_PENDING}, c->asked[i] = false;
+        c->question[i] = (struct vs_pause_question){.next = VS_PENDING}, c->asked[i] = false;
     c->status.generation++;
     c->status.reload_ok = true;
     c->status.reload_unix_ms = vs_control_unix_ms(c);

@@ -6,7 +6,7 @@
 
 #define SECOND_US 1000000
 
-static void tell(const struct vs_policy_set *set, int ns, const char *said) {
+static void saying_tell(const struct vs_policy_set *set, int ns, const char *said) {
     static const char *const sentences[2][2] = {
         {"a policy said more than a second's lines", "a policy says"},
         {"a shadow policy said more than a second's lines", "a shadow policy says"}};
@@ -27,7 +27,7 @@ void vs_saying_hear(void *self, const char *said) {
         saying->set->has_dropped = true;
         return;
     }
-    tell(saying->set, saying->ns, said);
+    saying_tell(saying->set, saying->ns, said);
     saying->dropped = 0;
 }
 
@@ -40,7 +40,7 @@ bool vs_saying_tell(struct vs_policy_set *set) {
         if (saying->dropped == 0) continue;
         is_more = is_more || !is_over;
         if (!is_over) continue;
-        tell(set, ns, NULL);
+        saying_tell(set, ns, NULL);
         saying->dropped = 0;
     }
     return set->has_dropped = is_more;

@@ -26,14 +26,14 @@
 #define OFFER_STEPS 25   /* 5 ms, of vs_control_lock_soon */
 #define TELL_US 60000000 /* the same again is told after so long */
 
-enum state { FREE, AWAITED, READY }; /* AWAITED: what is done about it is not known yet */
-struct sighting {
+enum shadow_state { FREE, AWAITED, READY }; /* AWAITED: what is done about it is not known yet */
+struct shadow_sighting {
     struct vs_question_copy question;
     struct vs_done done;
 };
 
 /* What was told of a function last, and when it may be called again. */
-struct history {
+struct shadow_history {
     struct vs_back_off back_off;
     enum vs_verdict_kind said, done;
     int64_t told_us; /* 0: nothing was told */
@@ -42,16 +42,16 @@ struct history {
 struct vs_shadow {
     struct vs_control *c;
     pthread_t thread;
-    struct vs_policy_set *set;           /* the thread's own, as the next two */
-    struct history (*history)[VS_HOOKS]; /* this and all that is a pointer to VS_HOOKS or to what was seen: of each
-                                            namespace */
-    int64_t rest_until_us;               /* by vs_monotonic_us */
-    _Atomic unsigned *hooks;             /* 1 << enum vs_hook, of the set that was taken last */
+    struct vs_policy_set *set;                  /* the thread's own, as the next two */
+    struct shadow_history (*history)[VS_HOOKS]; /* this and all that is a pointer to VS_HOOKS or to what was seen: of
+                                            each namespace */
+    int64_t rest_until_us;                      /* by vs_monotonic_us */
+    _Atomic unsigned *hooks;                    /* 1 << enum vs_hook, of the set that was taken last */
     _Atomic uint64_t dropped;
     pthread_cond_t event;       /* it and what follows: under the control's shadow_lock */
     struct vs_policy_set *next; /* to be taken */
     bool idle;                  /* the thread waits for questions */
-    struct sighting (*sighting)[VS_HOOKS];
+    struct shadow_sighting (*sighting)[VS_HOOKS];
     unsigned char (*state)[VS_HOOKS]; /* enum state, of each sighting */
     int turn;
     struct vs_shadow_counts counts;
@@ -62,7 +62,7 @@ struct vs_shadow {
 
 /* ------------------------------------------------------------------ questions kept for later */
 
-static size_t rows_bytes(const struct vs_ctx *ctx) {
+static size_t shadow_rows_bytes(const struct vs_ctx *ctx) {
     size_t row = ctx->records ? sizeof *ctx->records : ctx->peers ? sizeof *ctx->peers : 0;
     return row * ctx->count;
 }
@@ -72,7 +72,7 @@ bool vs_question_keep(struct vs_question_copy *to, const struct vs_hook_input *f
     size_t rows = 0, texts = 1;
     assert(from->count <= VS_CTX_MAX);
     for (size_t i = 0; i < from->count; i++) {
-        rows += rows_bytes(&from->ctx[i]);
+        rows += shadow_rows_bytes(&from->ctx[i]);
         if (from->ctx[i].text) texts += strlen(from->ctx[i].text) + 1;
     }
     char *row = malloc(rows + texts), *text = row + rows;
@@ -82,9 +82,9 @@ bool vs_question_keep(struct vs_question_copy *to, const struct vs_hook_input *f
         struct vs_ctx *ctx = &to->ctx[i];
         *ctx = from->ctx[i];
         if (ctx->text) ctx->text = strcpy(text, ctx->text), text += strlen(text) + 1;
-        if (ctx->records) ctx->records = memcpy(row, ctx->records, rows_bytes(ctx));
-        if (ctx->peers) ctx->peers = memcpy(row, ctx->peers, rows_bytes(ctx));
-        row += rows_bytes(ctx);
+        if (ctx->records) ctx->records = memcpy(row, ctx->records, shadow_rows_bytes(ctx));
+        if (ctx->peers) ctx->peers = memcpy(row, ctx->peers, shadow_rows_bytes(ctx));
+        row += shadow_rows_bytes(ctx);
     }
     return true;
 }
@@ -105,9 +105,9 @@ bool vs_shadow_has(const struct vs_control *c, int ns, enum vs_hook hook) {
 static const enum vs_verdict_kind fixed_rules[] = {VS_HOOK_ROWS(FIXED_RULE)};
 
 /* A place whose question waits for its answer is not for another one. */
-static bool leave(struct vs_shadow *s, int ns, const struct vs_question_copy *question,
-                  const struct vs_verdict *verdict) {
-    struct sighting *at = &s->sighting[ns][question->hook];
+static bool shadow_leave(struct vs_shadow *s, int ns, const struct vs_question_copy *question,
+                         const struct vs_verdict *verdict) {
+    struct shadow_sighting *at = &s->sighting[ns][question->hook];
     unsigned char *state = &s->state[ns][question->hook];
     if (*state == READY) return false;
     vs_question_free(&at->question);
@@ -125,7 +125,7 @@ void vs_shadow_offer(struct vs_control *c, int ns, const struct vs_hook_input *i
     if (!vs_shadow_has(c, ns, input->hook)) return;
     bool kept = vs_question_keep(&question, input), left = false;
     if (kept && vs_control_lock_soon(&s->c->shadow_lock, OFFER_STEPS)) {
-        left = leave(s, ns, &question, verdict);
+        left = shadow_leave(s, ns, &question, verdict);
         pthread_cond_signal(&s->event);
         pthread_mutex_unlock(&s->c->shadow_lock);
     }
@@ -135,7 +135,7 @@ void vs_shadow_offer(struct vs_control *c, int ns, const struct vs_hook_input *i
 }
 
 /* Before a number is left, the one that is held is not the one that was chosen. */
-static bool is_chosen(const struct sighting *at, uint64_t worker) {
+static bool shadow_is_chosen(const struct shadow_sighting *at, uint64_t worker) {
     for (size_t i = 0; i < at->question.count; i++)
         if (strcmp(at->question.ctx[i].name, "leaving") == 0) return at->question.ctx[i].integer != (int64_t)worker;
     return true;
@@ -144,9 +144,9 @@ static bool is_chosen(const struct sighting *at, uint64_t worker) {
 void vs_shadow_settle(struct vs_control *c, int ns, uint64_t worker) {
     struct vs_shadow *s = atomic_load(&c->shadow);
     if (!vs_shadow_has(c, ns, VS_CHOOSE_WORKER) || pthread_mutex_trylock(&s->c->shadow_lock) != 0) return;
-    struct sighting *at = &s->sighting[ns][VS_CHOOSE_WORKER];
+    struct shadow_sighting *at = &s->sighting[ns][VS_CHOOSE_WORKER];
     unsigned char *state = &s->state[ns][VS_CHOOSE_WORKER];
-    if (*state == AWAITED && is_chosen(at, worker)) {
+    if (*state == AWAITED && shadow_is_chosen(at, worker)) {
         at->done.worker = worker;
         *state = READY;
         pthread_cond_signal(&s->event);
@@ -173,12 +173,12 @@ void vs_shadow_take(struct vs_shadow *s, struct vs_policy_set *set) {
 
 /* ------------------------------------------------------------------ what it says, compared */
 
-static bool agree(const struct vs_verdict *said, const struct vs_done *done) {
+static bool shadow_agree(const struct vs_verdict *said, const struct vs_done *done) {
     return said->kind == done->kind && (said->kind != VS_VERDICT_WORKER || said->worker == done->worker);
 }
 
 /* "borrow 1500 ms", "7" */
-static void show(char *buf, size_t size, const struct vs_done *what) {
+static void shadow_show(char *buf, size_t size, const struct vs_done *what) {
     if (what->kind == VS_VERDICT_WORKER)
         snprintf(buf, size, "%" PRIu64, what->worker);
     else if (what->amount_ms >= 0)
@@ -188,24 +188,25 @@ static void show(char *buf, size_t size, const struct vs_done *what) {
 }
 
 /* A number is news each time; a word that stands is not. */
-static bool is_news(struct history *history, enum vs_hook hook, const struct vs_verdict *said,
-                    const struct vs_done *done) {
+static bool shadow_is_news(struct shadow_history *history, enum vs_hook hook, const struct vs_verdict *said,
+                           const struct vs_done *done) {
     int64_t now_us = vs_monotonic_us();
     if (hook != VS_CHOOSE_WORKER && history->told_us != 0 && history->said == said->kind &&
         history->done == done->kind && now_us - history->told_us < TELL_US)
         return false;
-    *history = (struct history){.said = said->kind, .done = done->kind, .told_us = now_us};
+    *history = (struct shadow_history){.said = said->kind, .done = done->kind, .told_us = now_us};
     return true;
 }
 
-static void take_answer(struct vs_shadow *s, int ns, const struct sighting *asked, const struct vs_verdict *said) {
+static void shadow_take_answer(struct vs_shadow *s, int ns, const struct shadow_sighting *asked,
+                               const struct vs_verdict *said) {
     enum vs_hook hook = asked->question.hook;
     struct vs_shadow_seen *seen = &s->seen[ns];
     struct vs_shadow_seen now = {.policy = ""};
     const struct vs_done as_done = {said->kind, said->worker, said->amount_ms, true};
-    bool agrees = agree(said, &asked->done);
-    show(now.said, sizeof now.said, &as_done);
-    show(now.done, sizeof now.done, &asked->done);
+    bool agrees = shadow_agree(said, &asked->done);
+    shadow_show(now.said, sizeof now.said, &as_done);
+    shadow_show(now.done, sizeof now.done, &asked->done);
     s->history[ns][hook].back_off.ms = 0;
     pthread_mutex_lock(&s->c->shadow_lock);
     (agrees ? s->counts.agreed : s->counts.differed)[hook][said->kind]++;
@@ -216,14 +217,14 @@ static void take_answer(struct vs_shadow *s, int ns, const struct sighting *aske
     memcpy(seen->done, now.done, sizeof seen->done);
     snprintf(seen->why, sizeof seen->why, "%s", said->reason);
     pthread_mutex_unlock(&s->c->shadow_lock);
-    if (!is_news(&s->history[ns][hook], hook, said, &asked->done)) return;
+    if (!shadow_is_news(&s->history[ns][hook], hook, said, &asked->done)) return;
     vs_log(VS_LOG_INFO, agrees ? "a shadow policy agrees" : "a shadow policy differs", "namespace", s->c->name[ns],
            "policy", s->set->text[ns].name, "hook", vs_hook_name(hook), "said", now.said, "done", now.done, "by",
            asked->done.by_policy ? "the policy in force" : "the fixed rules", "reason",
            *said->reason ? said->reason : NULL, NULL);
 }
 
-static void take_failure(struct vs_shadow *s, int ns, const struct vs_failure *failure) {
+static void shadow_take_failure(struct vs_shadow *s, int ns, const struct vs_failure *failure) {
     struct vs_shadow_seen *seen = &s->seen[ns];
     int64_t ms = vs_back_off_more(&s->history[ns][failure->hook].back_off, vs_monotonic_us());
     pthread_mutex_lock(&s->c->shadow_lock);
@@ -242,7 +243,7 @@ static void take_failure(struct vs_shadow *s, int ns, const struct vs_failure *f
 
 /* ------------------------------------------------------------------ the thread */
 
-static void judge(struct vs_shadow *s, int ns, const struct sighting *asked) {
+static void shadow_judge(struct vs_shadow *s, int ns, const struct shadow_sighting *asked) {
     const struct vs_hook_input input = {asked->question.hook, asked->question.ctx, asked->question.count};
     const struct vs_back_off *back_off = &s->history[ns][input.hook].back_off;
     struct vs_failure failure = {.hook = input.hook};
@@ -259,45 +260,45 @@ static void judge(struct vs_shadow *s, int ns, const struct sighting *asked) {
     s->rest_until_us = vs_monotonic_us() + REST_TIMES * (used->boot_us(used->self) - from_us);
     if (atomic_load(&s->c->ending_now)) return;
     if (failure.result == VS_CALL_OK)
-        take_answer(s, ns, asked, &said);
+        shadow_take_answer(s, ns, asked, &said);
     else
-        take_failure(s, ns, &failure);
+        shadow_take_failure(s, ns, &failure);
 }
 
 /* Under the lock: the next question that can be answered, which is then the caller's. */
-static bool pick(struct vs_shadow *s, int *ns, struct sighting *out) {
+static bool shadow_pick(struct vs_shadow *s, int *ns, struct shadow_sighting *out) {
     int count = s->c->opts.ns_count * VS_HOOKS;
     for (int i = 0; i < count; i++) {
         int at = (s->turn + i) % count;
         unsigned char *state = &s->state[at / VS_HOOKS][at % VS_HOOKS];
-        struct sighting *place = &s->sighting[at / VS_HOOKS][at % VS_HOOKS];
+        struct shadow_sighting *place = &s->sighting[at / VS_HOOKS][at % VS_HOOKS];
         if (*state != READY) continue;
         *state = FREE;
         *ns = at / VS_HOOKS;
         *out = *place;
-        *place = (struct sighting){.done = {.by_policy = false}};
+        *place = (struct shadow_sighting){.done = {.by_policy = false}};
         s->turn = at + 1;
         return true;
     }
     return false;
 }
 
-static void wait_until(struct vs_shadow *s, int64_t until_us) {
+static void shadow_wait_until(struct vs_shadow *s, int64_t until_us) {
     struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     pthread_cond_timedwait(&s->event, &s->c->shadow_lock, &until);
 }
 
-static void wait_for_more(struct vs_shadow *s) {
+static void shadow_wait_for_more(struct vs_shadow *s) {
     s->idle = true;
     if (s->set && vs_saying_tell(s->set))
-        wait_until(s, vs_monotonic_us() + 1000000); /* what was dropped is told when its second is over */
+        shadow_wait_until(s, vs_monotonic_us() + 1000000); /* what was dropped is told when its second is over */
     else
         pthread_cond_wait(&s->event, &s->c->shadow_lock);
     s->idle = false;
 }
 
 /* The old ones end without the lock: all that they had built up is freed, behind all other threads. */
-static void take_next(struct vs_shadow *s) {
+static void shadow_take_next(struct vs_shadow *s) {
     struct vs_policy_set *old = s->set;
     s->set = s->next;
     s->next = NULL;
@@ -309,29 +310,29 @@ static void take_next(struct vs_shadow *s) {
 
 static void *shadow_main(void *arg) {
     struct vs_shadow *s = arg;
-    struct sighting asked;
+    struct shadow_sighting asked;
     int ns;
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* on Linux, of this thread */
     pthread_mutex_lock(&s->c->shadow_lock);
     while (!atomic_load(&s->c->ending_now)) {
         if (s->next) {
-            take_next(s);
+            shadow_take_next(s);
         } else if (vs_monotonic_us() < s->rest_until_us) {
-            wait_until(s, s->rest_until_us);
-        } else if (pick(s, &ns, &asked)) {
+            shadow_wait_until(s, s->rest_until_us);
+        } else if (shadow_pick(s, &ns, &asked)) {
             pthread_mutex_unlock(&s->c->shadow_lock);
-            judge(s, ns, &asked);
+            shadow_judge(s, ns, &asked);
             vs_question_free(&asked.question);
             pthread_mutex_lock(&s->c->shadow_lock);
         } else {
-            wait_for_more(s);
+            shadow_wait_for_more(s);
         }
     }
     pthread_mutex_unlock(&s->c->shadow_lock);
     return NULL;
 }
 
-static void free_shadow(struct vs_shadow *s) {
+static void shadow_free(struct vs_shadow *s) {
     free(s->history);
     free(s->hooks);
     free(s->sighting);
@@ -341,7 +342,7 @@ static void free_shadow(struct vs_shadow *s) {
     free(s);
 }
 
-static struct vs_shadow *make_shadow(struct vs_control *c) {
+static struct vs_shadow *shadow_make(struct vs_control *c) {
     size_t count = (size_t)c->opts.ns_count;
     struct vs_shadow *s = calloc(1, sizeof *s);
     if (!s) return NULL;
@@ -353,12 +354,12 @@ static struct vs_shadow *make_shadow(struct vs_control *c) {
     s->seen = calloc(count, sizeof *s->seen);
     s->seen_told = calloc(count, sizeof *s->seen_told);
     if (s->history && s->hooks && s->sighting && s->state && s->seen && s->seen_told) return s;
-    return free_shadow(s), NULL;
+    return shadow_free(s), NULL;
 }
 
 int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_error *err) {
     pthread_condattr_t attr;
-    struct vs_shadow *s = make_shadow(c);
+    struct vs_shadow *s = shadow_make(c);
     if (!s) return vs_fail(err, VESTA_ENOMEM, "no memory");
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -369,7 +370,7 @@ int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_er
         *out = s;
         return VESTA_OK;
     }
-    free_shadow(s);
+    shadow_free(s);
     return vs_fail(err, VESTA_ENOMEM, "cannot start the thread of the shadow policies");
 }
 
@@ -386,7 +387,7 @@ void vs_shadow_close(struct vs_shadow *s) {
         for (int hook = 0; hook < VS_HOOKS; hook++)
             vs_question_free(&s->sighting[i][hook].question);
     pthread_cond_destroy(&s->event);
-    free_shadow(s);
+    shadow_free(s);
 }
 
 /* ------------------------------------------------------------------ how they are */
@@ -403,7 +404,7 @@ bool vs_shadow_rests(const struct vs_control *c) {
 }
 
 /* With told_lock held, so that of two loops the later tells nothing older. */
-static void look(struct vs_shadow *s, int ns) {
+static void shadow_look(struct vs_shadow *s, int ns) {
     if (!vs_control_lock_soon(&s->c->shadow_lock, VS_LOOK_STEPS)) return;
     s->counts_told = s->counts;
     if (ns >= 0) s->seen_told[ns] = s->seen[ns];
@@ -413,7 +414,7 @@ static void look(struct vs_shadow *s, int ns) {
 void vs_shadow_counts(const struct vs_control *c, struct vs_shadow_counts *out) {
     struct vs_shadow *s = atomic_load(&c->shadow);
     if (!s) return;
-    look(s, -1);
+    shadow_look(s, -1);
     *out = s->counts_told;
     out->dropped = atomic_load(&s->dropped);
 }
@@ -424,7 +425,7 @@ void vs_shadow_look(void *control, int ns, struct vs_shadow_seen *out) {
     *out = (struct vs_shadow_seen){.policy = ""};
     if (!s) return;
     pthread_mutex_lock(&c->told_lock);
-    look(s, ns);
+    shadow_look(s, ns);
     *out = s->seen_told[ns];
     pthread_mutex_unlock(&c->told_lock);
 }
