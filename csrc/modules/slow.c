@@ -6,10 +6,10 @@
 
 #include "command/command.h"
 #include "os/clock.h"
+#include "os/thread.h"
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -41,16 +41,12 @@ static void *slow_run(void *unused) {
     return unused;
 }
 
-/* It ends with the process. */
+/* The thread ends with the process. */
 static bool slow_start(void) {
     pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_started = isatty(STDERR_FILENO) && pthread_create(&thread, NULL, slow_run, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (is_started) pthread_detach(thread);
-    return is_started;
+    if (!isatty(STDERR_FILENO) || vs_thread_start(&thread, slow_run, NULL) != 0) return false;
+    pthread_detach(thread);
+    return true;
 }
 
 /* -1: not known yet. */

@@ -1,7 +1,7 @@
-/* holders.c -- who holds which worker number; see holders.h.  Knows no socket.
+/* holders.c -- the processes that hold worker ids; see holders.h.  Knows no socket.
  *
- * A namespace that is asked about has a thread, which reads its store's list every few seconds while somebody goes on
- * asking, and ends with its connection when nobody does.  A loop takes what was read last, and how old that is. */
+ * A namespace that viewers ask about has a thread, which reads its store's list every few seconds.  When no viewer asks
+ * any more, the thread closes its connection and ends.  An event loop copies the last list and its age. */
 #include "serve/holders.h"
 #include "base/error.h"
 #include "keeper/file.h"
@@ -13,43 +13,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVERY_US 5000000
-#define WANTED_US 30000000            /* nobody has asked for so long: the thread ends */
-#define SILENT_US 2000000             /* a store that has not answered for so long is told of */
-#define TEXT_MAX VS_HOLDERS_BYTES_MAX /* what is more is counted and not told */
-#define ROW_MAX 4096
+#define HOLDERS_EVERY_US 5000000
+#define HOLDERS_WANTED_US 30000000            /* the thread ends this long after the last viewer asked */
+#define HOLDERS_SILENT_US 2000000             /* a store that is silent for so long is reported */
+#define HOLDERS_TEXT_MAX VS_HOLDERS_BYTES_MAX /* further worker ids are counted, not listed */
+#define HOLDERS_ROW_MAX 4096
 
 struct holders;
-struct reader {
+struct holders_reader {
     struct holders *of;
     int ns;
     bool runs;
-    int64_t wanted_us;              /* when somebody asked last; boot time, as all here */
-    struct vs_out list;             /* members of an object; at is NULL until something was read */
-    uint64_t list_number, readings; /* of the lists that were another than the one before; of all that came to an end */
-    int64_t read_unix_ms, store_ms; /* when the list was read, by this host's clock and the store's */
-    int64_t asked_us, asked_unix_ms; /* when that began which was not answered since; 0: the last was */
-    bool is_down;                    /* ... and has failed meanwhile */
-    char why[VS_SAID_MAX];           /* what was said of that */
+    int64_t wanted_us;               /* when a viewer asked last; boot time, as all here */
+    struct vs_out list;              /* members of an object; at is NULL until something was read */
+    uint64_t list_number, readings;  /* counts of lists that differed from the one before, and of all readings */
+    int64_t read_unix_ms, store_ms;  /* when the list was read, by this host's clock and the store's */
+    int64_t asked_us, asked_unix_ms; /* when the unanswered reading began; 0: the last one was answered */
+    bool is_down;                    /* and it has failed */
+    char why[VS_SAID_MAX];           /* the reason */
 };
 
 struct holders {
     struct vs_serving *serving;
     pthread_mutex_t lock; /* over what follows */
     pthread_cond_t woken;
-    _Atomic int64_t cut_us; /* no store is waited for past that instant; 0: nobody ends */
+    _Atomic int64_t cut_us; /* no call waits for a store past that instant; 0: no end is near */
     int running;
     bool ending;
-    struct reader reader[]; /* of each namespace */
+    struct holders_reader reader[]; /* of each namespace */
 };
 
-static int64_t now_us(const struct holders *h) {
+static int64_t holders_now_us(const struct holders *h) {
     return h->serving->server.clock->boot_us(h->serving->server.clock->self);
 }
 
-/* ------------------------------------------------------------------ what is told of a list */
+/* ------------------------------------------------------------------ a list as JSON */
 
-static void put_worker(struct vs_out *out, const struct vs_listed *listed, int64_t store_ms) {
+static void holders_put_worker(struct vs_out *out, const struct vs_listed *listed, int64_t store_ms) {
     const struct vs_record *r = &listed->record;
     enum vs_standing standing = vs_standing_of(r, store_ms);
     char digits[VESTA_FORMAT_MAX];
@@ -65,8 +65,8 @@ static void put_worker(struct vs_out *out, const struct vs_listed *listed, int64
     vs_put(out, "}", 1);
 }
 
-/* Those that are held come first: they are what is looked for. */
-static void put_list(struct vs_out *out, const struct vs_listed *listed, size_t count, int64_t store_ms) {
+/* Held worker ids come first: most viewers look for them. */
+static void holders_put_list(struct vs_out *out, const struct vs_listed *listed, size_t count, int64_t store_ms) {
     uint64_t standing[VS_STANDINGS] = {0}, told = 0;
     for (size_t i = 0; i < count; i++)
         standing[vs_standing_of(&listed[i].record, store_ms)]++;
@@ -74,16 +74,17 @@ static void put_list(struct vs_out *out, const struct vs_listed *listed, size_t 
         vs_json_uint(out, vs_standing_name((enum vs_standing)i), standing[i]);
     vs_json_open(out, "workers", '[');
     for (int now = 0; now < VS_STANDINGS; now++)
-        for (size_t i = 0; i < count && out->used < TEXT_MAX - ROW_MAX; i++)
-            if ((int)vs_standing_of(&listed[i].record, store_ms) == now) put_worker(out, &listed[i], store_ms), told++;
+        for (size_t i = 0; i < count && out->used < HOLDERS_TEXT_MAX - HOLDERS_ROW_MAX; i++)
+            if ((int)vs_standing_of(&listed[i].record, store_ms) == now)
+                holders_put_worker(out, &listed[i], store_ms), told++;
     vs_put(out, "]", 1);
     vs_json_uint(out, "more", count - told);
 }
 
 /* ------------------------------------------------------------------ reading */
 
-/* The store's address is the config's, or the generator file's where the config names none. */
-static struct vs_store *open_store(struct reader *reader, struct vesta_error *err) {
+/* The store's address is the config's, or the generator file's if the config names none. */
+static struct vs_store *holders_open_store(struct holders_reader *reader, struct vesta_error *err) {
     const struct vs_serving *serving = reader->of->serving;
     const struct vs_conf_namespace *conf = &serving->config->ns[reader->ns];
     struct vs_header header = {.store = ""};
@@ -99,8 +100,8 @@ static struct vs_store *open_store(struct reader *reader, struct vesta_error *er
     return vs_store_open(uri ? uri : header.store, &opts, &store, err) == VESTA_OK ? store : NULL;
 }
 
-/* A list that says what the last one said is the same one, read again. */
-static void take_list(struct reader *reader, struct vs_out *fresh, int64_t store_ms) {
+/* A list with the same text as the last one keeps its number. */
+static void holders_take_list(struct holders_reader *reader, struct vs_out *fresh, int64_t store_ms) {
     const struct vs_out *list = &reader->list;
     reader->store_ms = store_ms;
     if (list->used == fresh->used && memcmp(list->at, fresh->at, fresh->used) == 0) return;
@@ -112,14 +113,15 @@ static void take_list(struct reader *reader, struct vs_out *fresh, int64_t store
     *fresh = old; /* to be freed */
 }
 
-static void begin_reading(struct reader *reader, int64_t unix_ms) {
+static void holders_begin_reading(struct holders_reader *reader, int64_t unix_ms) {
     pthread_mutex_lock(&reader->of->lock);
-    if (reader->asked_us == 0) reader->asked_us = now_us(reader->of), reader->asked_unix_ms = unix_ms;
+    if (reader->asked_us == 0) reader->asked_us = holders_now_us(reader->of), reader->asked_unix_ms = unix_ms;
     pthread_mutex_unlock(&reader->of->lock);
 }
 
-/* fresh: the list that was read; NULL: none was, for this reason. */
-static void end_reading(struct reader *reader, struct vs_out *fresh, const struct vs_reply *reply, int64_t unix_ms) {
+/* fresh: the list, or NULL if the reading failed; `reply` has the reason. */
+static void holders_end_reading(struct holders_reader *reader, struct vs_out *fresh, const struct vs_reply *reply,
+                                int64_t unix_ms) {
     pthread_mutex_lock(&reader->of->lock);
     reader->readings++;
     reader->is_down = fresh == NULL && reply->outcome != VS_STORE_REFUSED;
@@ -127,48 +129,48 @@ static void end_reading(struct reader *reader, struct vs_out *fresh, const struc
     if (!reader->is_down) reader->asked_us = 0;
     if (fresh) {
         reader->read_unix_ms = unix_ms;
-        take_list(reader, fresh, reply->store_ms);
+        holders_take_list(reader, fresh, reply->store_ms);
     }
     pthread_mutex_unlock(&reader->of->lock);
 }
 
-static void read_store(struct reader *reader, struct vs_store **store) {
+static void holders_read_store(struct holders_reader *reader, struct vs_store **store) {
     const struct vesta_clock *clock = reader->of->serving->server.clock;
-    struct vs_out fresh = {.at = malloc(TEXT_MAX), .size = TEXT_MAX};
+    struct vs_out fresh = {.at = malloc(HOLDERS_TEXT_MAX), .size = HOLDERS_TEXT_MAX};
     struct vs_listed *listed = NULL;
     struct vesta_error err = {.text = ""};
     size_t count = 0;
     struct vs_reply reply = {.outcome = VS_STORE_REFUSED};
     if (!fresh.at) return;
-    begin_reading(reader, clock->unix_us(clock->self) / 1000);
-    if (!*store) *store = open_store(reader, &err);
+    holders_begin_reading(reader, clock->unix_us(clock->self) / 1000);
+    if (!*store) *store = holders_open_store(reader, &err);
     if (*store)
         (*store)->leases->list(*store, &listed, &count, &reply);
     else
         snprintf(reply.text, sizeof reply.text, "%.*s", (int)sizeof reply.text - 1, err.text);
     int64_t unix_ms = clock->unix_us(clock->self) / 1000;
     if (reply.store_ms <= 0) reply.store_ms = unix_ms;
-    vs_put(&fresh, "{", 1); /* which a comma takes the place of */
-    if (reply.outcome == VS_STORE_OK) put_list(&fresh, listed, count, reply.store_ms);
-    end_reading(reader, reply.outcome == VS_STORE_OK ? &fresh : NULL, &reply, unix_ms);
+    vs_put(&fresh, "{", 1); /* the first member replaces it by a comma */
+    if (reply.outcome == VS_STORE_OK) holders_put_list(&fresh, listed, count, reply.store_ms);
+    holders_end_reading(reader, reply.outcome == VS_STORE_OK ? &fresh : NULL, &reply, unix_ms);
     free(listed);
     free(fresh.at);
 }
 
 /* With the lock held. */
-static bool is_wanted(const struct reader *reader) {
-    return !reader->of->ending && now_us(reader->of) - reader->wanted_us < WANTED_US;
+static bool holders_is_wanted(const struct holders_reader *reader) {
+    return !reader->of->ending && holders_now_us(reader->of) - reader->wanted_us < HOLDERS_WANTED_US;
 }
 
-static void *work(void *arg) {
-    struct reader *reader = arg;
+static void *holders_work(void *arg) {
+    struct holders_reader *reader = arg;
     struct holders *h = reader->of;
     struct vs_store *store = NULL;
     pthread_mutex_lock(&h->lock);
-    while (is_wanted(reader)) {
+    while (holders_is_wanted(reader)) {
         pthread_mutex_unlock(&h->lock);
-        read_store(reader, &store);
-        int64_t until_us = vs_monotonic_us() + EVERY_US;
+        holders_read_store(reader, &store);
+        int64_t until_us = vs_monotonic_us() + HOLDERS_EVERY_US;
         struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
         pthread_mutex_lock(&h->lock);
         while (!h->ending && pthread_cond_timedwait(&h->woken, &h->lock, &until) == 0)
@@ -184,10 +186,10 @@ static void *work(void *arg) {
     return NULL;
 }
 
-/* With the lock held.  Nobody joins it: who ends waits until none runs. */
-static void start(struct reader *reader) {
+/* With the lock held.  The thread is detached: vs_server_holders_end waits until none runs. */
+static void holders_start(struct holders_reader *reader) {
     pthread_t thread;
-    reader->runs = vs_thread_start(&thread, work, reader) == 0;
+    reader->runs = vs_thread_start(&thread, holders_work, reader) == 0;
     if (!reader->runs) return;
     reader->of->running++;
     pthread_detach(thread);
@@ -196,13 +198,14 @@ static void start(struct reader *reader) {
 /* ------------------------------------------------------------------ asking */
 
 /* With the lock held, as the next two. */
-static bool is_silent(const struct reader *reader) {
-    return reader->asked_us != 0 && (reader->is_down || now_us(reader->of) - reader->asked_us >= SILENT_US);
+static bool holders_is_silent(const struct holders_reader *reader) {
+    return reader->asked_us != 0 &&
+           (reader->is_down || holders_now_us(reader->of) - reader->asked_us >= HOLDERS_SILENT_US);
 }
 
-static void put_trouble(const struct reader *reader, struct vs_out *out) {
+static void holders_put_trouble(const struct holders_reader *reader, struct vs_out *out) {
     char iso[VESTA_ISO_MAX], text[sizeof reader->why + 80];
-    if (is_silent(reader)) {
+    if (holders_is_silent(reader)) {
         vesta_iso(reader->asked_unix_ms, iso);
         snprintf(text, sizeof text, "the store does not answer since %s%s%s", iso, *reader->why ? ": " : "",
                  reader->why);
@@ -214,14 +217,14 @@ static void put_trouble(const struct reader *reader, struct vs_out *out) {
     }
 }
 
-static void put_members(const struct reader *reader, bool with_list, struct vs_out *out) {
+static void holders_put_members(const struct holders_reader *reader, bool with_list, struct vs_out *out) {
     const char *leased_as = reader->of->serving->config->ns[reader->ns].leased_as;
     if (leased_as) vs_json_text(out, "leased_as", leased_as);
     if (reader->read_unix_ms) {
         vs_json_int(out, "read_unix_ms", reader->read_unix_ms);
         vs_json_int(out, "store_ms", reader->store_ms);
     }
-    put_trouble(reader, out);
+    holders_put_trouble(reader, out);
     if (!with_list) return;
     if (reader->list.at) {
         vs_put(out, ",", 1);
@@ -232,15 +235,16 @@ static void put_members(const struct reader *reader, bool with_list, struct vs_o
     }
 }
 
-static bool put(void *self, int ns, struct vs_holders_seen *seen, struct vs_out *out) {
+static bool holders_put(void *self, int ns, struct vs_holders_seen *seen, struct vs_out *out) {
     struct holders *h = self;
-    struct reader *reader = &h->reader[ns];
+    struct holders_reader *reader = &h->reader[ns];
     pthread_mutex_lock(&h->lock);
-    reader->wanted_us = now_us(h);
-    if (!reader->runs && vs_namespace_is_open(&h->serving->server.names.at[ns])) start(reader);
-    struct vs_holders_seen now = {reader->list_number, 4 * reader->readings + 2 * is_silent(reader) + !reader->runs};
+    reader->wanted_us = holders_now_us(h);
+    if (!reader->runs && vs_namespace_is_open(&h->serving->server.names.at[ns])) holders_start(reader);
+    struct vs_holders_seen now = {reader->list_number,
+                                  4 * reader->readings + 2 * holders_is_silent(reader) + !reader->runs};
     bool is_news = !seen || now.list != seen->list || now.reading != seen->reading;
-    if (is_news) put_members(reader, !seen || now.list != seen->list, out);
+    if (is_news) holders_put_members(reader, !seen || now.list != seen->list, out);
     if (seen) *seen = now;
     pthread_mutex_unlock(&h->lock);
     return is_news;
@@ -260,7 +264,7 @@ bool vs_server_holders_begin(struct vs_serving *serving) {
     pthread_cond_init(&h->woken, &monotonic);
     pthread_condattr_destroy(&monotonic);
     serving->server.above.holders_self = h;
-    serving->server.above.holders = put;
+    serving->server.above.holders = holders_put;
     return true;
 }
 
@@ -270,7 +274,7 @@ bool vs_server_holders_end(struct vs_serving *serving, int64_t until_us) {
     if (!h) return true;
     pthread_mutex_lock(&h->lock);
     h->ending = true;
-    atomic_store(&h->cut_us, now_us(h));
+    atomic_store(&h->cut_us, holders_now_us(h));
     pthread_cond_broadcast(&h->woken);
     while (h->running > 0 && pthread_cond_timedwait(&h->woken, &h->lock, &until) == 0)
         ;
