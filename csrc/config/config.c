@@ -208,7 +208,7 @@ static void conf_push_module(lua_State *L, const char *module, const char *funct
 static int conf_blame_layer(enum vs_call_result result, const struct vesta_error *why, struct vesta_error *err) {
     if (why->code == VESTA_ENOMEM) return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
     if (result == VS_CALL_MEMORY) return vs_fail(err, VESTA_EOPTION, "the config needs more than %zu MiB of memory", LAYER_BYTES_MAX >> 20);
-    return vs_fail(err, VESTA_EIO, "a defect in vesta, please report it: %.300s", why->text);
+    return vs_fail(err, VESTA_EIO, "internal error in %.300s.  This is a defect in vesta: please report it", why->text);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -269,6 +269,7 @@ static void conf_push_reading(lua_State *L, const struct conf_reading *reading) 
 static int conf_run_layer(lua_State *L) {
     struct conf_reading *reading = lua_touserdata(L, 1);
     struct vs_config *config = reading->config;
+    lua_gc(L, LUA_GCSTOP); /* little of it is garbage, and at the limit Lua collects all the same */
     conf_open_layer(L, reading);
     conf_push_module(L, "config.read", NULL);
     conf_push_reading(L, reading);

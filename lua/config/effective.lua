@@ -27,7 +27,8 @@ local function pack_values(out, rows, entry, origin)
   local count = #out
   for key, value in next, entry do
     if rows[key] then
-      out[count + 1], out[count + 2], out[count + 3] = key, origin and origin(key) or "file", text_of(value)
+      out[count + 1], out[count + 2] = key, origin and origin(key) or "file"
+      out[count + 3] = type(value) == "string" and value or text_of(value)
       count = count + 3
     end
   end
@@ -42,10 +43,11 @@ function effective.pack(reading)
   pack_values(out, keys.row, top, function(key) return reading.origin[key] end)
   for _, part in ipairs(keys.parts) do
     local list = reading[part.group]
+    local first = list.names[1] -- flags are of a single namespace
+    local function origin(key) return reading.origin[keys.path(part.row[key], first)] end
     for _, name in ipairs(list.names) do
-      local function origin(key) return reading.origin[keys.path(part.row[key], name)] end
       out[#out + 1] = name
-      pack_values(out, part.row, list.at[name], #list.names == 1 and origin or nil) -- flags are of a single namespace
+      pack_values(out, part.row, list.at[name], #list.names == 1 and origin or nil)
     end
     out[#out + 1] = ""
   end
@@ -104,13 +106,19 @@ local function list_of(text)
   return list
 end
 
+local BARE = { integer = true, switch = true } -- JSON has them without quotes
+
 local function visit_row(said, row, name, visit)
   local path = keys.path(row, name)
   local entry = name and said[row.group].at[name] or said.top
-  local origin, by = (said.origin[path] or entry[row.name] and "file:" or "default:"):match "^(%a+):(.*)$"
-  local list = row.kind == "list" and list_of(value_of(said, row, name)) or nil
-  visit(path, effective.value(said, row.key, name), row.without, list, origin, origin == "env" and by or row.env,
-    origin == "flag" and by or nil, keys.is_secret(row), row.kind == "integer" or row.kind == "switch")
+  local origin, by, variable, list = entry[row.name] and "file" or "default", nil, row.env, nil
+  if said.origin[path] then
+    origin, by = said.origin[path]:match "^(%a+):(.*)$"
+    if origin == "env" then variable, by = by, nil end
+  end
+  if row.kind == "list" then list = list_of(value_of(said, row, name)) end
+  visit(path, effective.value(said, row.key, name), row.without, list, origin, variable, by, keys.is_secret(row),
+    BARE[row.kind])
 end
 
 --- Calls visit(path, text, absent, list, origin, variable, by, is_secret, is_bare) for each value, in the schema's

@@ -76,16 +76,18 @@ end
 
 ---------------------------------------------------------------- texts, numbers, lists
 
--- What holds for every text.
+local CONTROLS = "[\0-\31\127]"
+
+-- Why a text is wrong wherever it is, or nil.
 local function wrong_text(row, text)
   if text == "" then return "is empty; leave the key out instead" end
-  local at = text:find "[\0-\31\127]"
+  local at = text:find(CONTROLS)
   if at then
     local byte = text:byte(at)
     return ("has the control character \\x%02x at byte %d%s"):format(byte, at,
       byte == 10 and ": it must be one line" or "")
   end
-  if not row.words and row.kind ~= "list" and row.kind ~= "secrets" and #text > row.max then
+  if row.kind ~= "list" and row.kind ~= "secrets" and #text > row.max then
     return ("has %d bytes, at most %d are possible"):format(#text, row.max)
   end
   return nil
@@ -93,19 +95,21 @@ end
 
 -- A flag's value is not checked here: the code that uses it reports what is wrong with it.
 local function keep(row, text, is_flag)
-  local why = wrong_text(row, text) or row.check and not is_flag and checks[row.check](text)
+  if text == "" or #text > row.max or text:find(CONTROLS) then -- of a list's entries max is their number
+    local why = wrong_text(row, text)
+    if why then return nil, why end
+  end
+  local why = row.check and not is_flag and checks[row.check](text)
   if why then return nil, why end
   return text
 end
 
 local function put_text(row, text, is_flag)
-  if row.words then
-    if not keys.words(row)[text] then
-      return nil, ("is '%s', which must be %s"):format(ask.quote(text), keys.expected(row))
-    end
-    return text
+  if not row.words then return keep(row, text, is_flag) end
+  if not keys.words(row)[text] then
+    return nil, ("is '%s', which must be %s"):format(ask.quote(text), keys.expected(row))
   end
-  return keep(row, text, is_flag)
+  return text
 end
 
 local function put_integer(row, value)
@@ -197,8 +201,8 @@ function read.fields(row, value)
   return put_text(row, table.concat(parts, " "))
 end
 
---- The value of a key in the file.  A policy's is read by policy.lua.
-function values.read(row, value) return read[row.kind](row, value) end
+--- [kind](row, value): the value of a key in the file.  A policy's is read by policy.lua.
+values.read = read
 values.wrong_type = wrong_type
 
 --- A policy's name or file, and its options as text of Lua or nil.

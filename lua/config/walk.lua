@@ -83,15 +83,18 @@ local function note_source(reading, row, name, text)
   if file then reading.note("%s comes from %s: chmod o= on it", keys.path(row, name), ask.shown(file)) end
 end
 
+-- `shadow = true` in a policy makes it the shadow_policy.
+local function put_policy(reading, row, value, into, name)
+  if into.shadow_policy then wrong.value(reading, row, name, "is one too many: policy has shadow = true") end
+  local good, place = policy.read(reading, row, value)
+  if not good then wrong.value(reading, row, name, place) end
+  into[place.name] = good
+end
+
 local function put(reading, row, value, into, name)
-  local good, why
-  if row.kind == "policy" then
-    if into.shadow_policy then wrong.value(reading, row, name, "is one too many: policy has shadow = true") end
-    good, why = policy.read(reading, row, value)
-    if good then row = why end
-  else
-    good, why = values.read(row, value)
-  end
+  local read = values.read[row.kind]
+  if not read then return put_policy(reading, row, value, into, name) end
+  local good, why = read(row, value)
   if good == nil then wrong.value(reading, row, name, why) end
   into[row.name] = good
   if row.kind == "secret" then note_source(reading, row, name, good) end
