@@ -21,7 +21,7 @@ bool vs_request_find(struct vs_request *r, struct vs_slice name) {
     return ns || tag;
 }
 
-static struct vs_slice name_of(const struct vs_request *r) {
+static struct vs_slice enter_name_of(const struct vs_request *r) {
     return vs_arg(r, r->name == VS_NO_NAME ? VS_NO_NAME : r->name + r->entered);
 }
 
@@ -34,7 +34,7 @@ static bool is_unread(struct vs_server *server, struct vs_tags_status *status) {
 
 static enum vs_reply_state refuse_unread(struct vs_request *r, const struct vs_tags_status *status) {
     char what[160];
-    struct vs_slice name = name_of(r);
+    struct vs_slice name = enter_name_of(r);
     snprintf(what, sizeof what, "'%s' is not known yet", VS_QUOTE(name.at, name.length));
     return vs_refuse_why(r, "not_ready", what, status->unread_why);
 }
@@ -70,7 +70,7 @@ static enum vs_reply_state refuse_closed(struct vs_request *r) {
 enum vs_reply_state vs_request_not_entered(struct vs_request *r) {
     struct vs_tags_status status;
     if (r->waits_for == VS_FOR_OPENING) return refuse_closed(r);
-    return is_unread(r->session->server, &status) ? refuse_unread(r, &status) : refuse_unknown(r, name_of(r));
+    return is_unread(r->session->server, &status) ? refuse_unread(r, &status) : refuse_unknown(r, enter_name_of(r));
 }
 
 bool vs_request_is_lost(struct vs_request *r) {
@@ -81,24 +81,24 @@ bool vs_request_is_lost(struct vs_request *r) {
     return true;
 }
 
-static enum vs_reply_state enter(struct vs_request *r);
+static enum vs_reply_state enter_names(struct vs_request *r);
 
 /* A transaction waits for no table, since it has the tags that it began with. */
 static enum vs_reply_state not_found(struct vs_request *r) {
     struct vs_tags_status status;
-    if (!name_of(r).at || !is_unread(r->session->server, &status)) return refuse_unknown(r, name_of(r));
-    if (status.is_reading && !r->session->multi) return vs_wait_for(r, VS_FOR_TABLES, enter);
+    if (!enter_name_of(r).at || !is_unread(r->session->server, &status)) return refuse_unknown(r, enter_name_of(r));
+    if (status.is_reading && !r->session->multi) return vs_wait_for(r, VS_FOR_TABLES, enter_names);
     return refuse_unread(r, &status);
 }
 
 /* The commands of a transaction do not wait for a namespace. */
 static enum vs_reply_state not_open(struct vs_request *r) {
     if (vs_namespace_state_of(r->ns) != VS_NAMESPACE_OPENING) return refuse_closed(r);
-    (void)vs_wait_for(r, VS_FOR_OPENING, enter);
+    (void)vs_wait_for(r, VS_FOR_OPENING, enter_names);
     return vs_multi_hands_out(r->session) ? refuse_closed(r) : VS_WAITS;
 }
 
-static bool is_used_up(struct vs_request *r) {
+static bool enter_is_used_up(struct vs_request *r) {
     struct vesta_error err;
     if (!r->tag->form || r->session->multi || !vs_tag_is_used_up(r->tag, r->session->server->clock, &err)) return false;
     vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
@@ -113,7 +113,7 @@ static bool is_tag_of_use(struct vs_request *r) {
         vs_refuse(r, "bad_command", "'%s' gives numbers without a gap: VESTA.RESERVE %s reserves one", name, name);
     else if (!is_dense && r->kind == VS_KIND_DENSE)
         vs_refuse(r, "bad_command", "'%s' gives ranges of numbers: INCR %s gives its next one", name, name);
-    else if (is_used_up(r))
+    else if (enter_is_used_up(r))
         return false;
     else if (r->kind == VS_KIND_NAMESPACE || r->kind == VS_KIND_LAYOUT)
         vs_refuse(r, "bad_command", "'%s' is a tag: its numbers count, and have no parts", name);
@@ -136,7 +136,7 @@ static bool is_namespace_of_use(struct vs_request *r) {
 static bool charge(struct vs_request *r) {
     r->session->scratch->run++;
     for (r->entered = 0; r->entered < r->names; r->entered++) {
-        if (r->names > 1) (void)vs_request_find(r, name_of(r));
+        if (r->names > 1) (void)vs_request_find(r, enter_name_of(r));
         if (!r->tag && !vs_shares_enter(r)) return false;
     }
     return true;
@@ -146,10 +146,10 @@ static enum vs_reply_state entered(struct vs_request *r) {
     return r->then(r);
 }
 
-static enum vs_reply_state enter(struct vs_request *r) {
+static enum vs_reply_state enter_names(struct vs_request *r) {
     if (r->waits_for == VS_FOR_TABLES) r->tags = NULL, r->entered = 0;
     for (; r->entered < r->names; r->entered++) {
-        if (!vs_request_find(r, name_of(r))) return not_found(r);
+        if (!vs_request_find(r, enter_name_of(r))) return not_found(r);
         bool is_open = r->tag || vs_namespace_is_open(r->ns);
         if (!is_open && !(r->kind == VS_KIND_LAYOUT && vs_namespace_state_of(r->ns) == VS_NAMESPACE_ENDED)) return not_open(r);
         if (!(r->tag ? is_tag_of_use : is_namespace_of_use)(r)) return VS_ANSWERED;
@@ -165,7 +165,7 @@ enum vs_reply_state vs_request_enter(struct vs_request *r, int name, enum vs_kin
     r->names = 1;
     r->kind = kind;
     r->then = then;
-    return vs_rights_may_name(r, name_of(r)) ? enter(r) : VS_ANSWERED;
+    return vs_rights_may_name(r, enter_name_of(r)) ? enter_names(r) : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_request_enter_all(struct vs_request *r, vs_handler *then) {
@@ -173,5 +173,5 @@ enum vs_reply_state vs_request_enter_all(struct vs_request *r, vs_handler *then)
     r->then = then;
     for (int i = 0; i < r->arg_count; i++)
         if (!vs_rights_may_name(r, r->arg[i])) return VS_ANSWERED;
-    return enter(r);
+    return enter_names(r);
 }

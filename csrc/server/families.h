@@ -67,11 +67,11 @@ VALUE(vesta_client_memory_bytes, ledger_bytes_held(m->server->ledger), GAUGE, AL
 VALUE(vesta_client_memory_limit_bytes, ledger_limits(m->server->ledger)->memory_max, GAUGE, ALWAYS,
       "Limit of the memory held for clients")
 COUNT(vesta_waiting_requests, waiting, NONE, GAUGE, "Requests that wait for an id")
-FAMILY(vesta_policy_calls_total, put_calls, COUNTER, OF_POLICIES, "Calls of policies")
+FAMILY(vesta_policy_calls_total, metrics_put_calls, COUNTER, OF_POLICIES, "Calls of policies")
 FAMILY(vesta_policy_duration_seconds, put_call_durations, SUMMARY, OF_POLICIES, "Time spent in calls of policies")
 VALUE(vesta_policy_generation, m->policies.generation, GAUGE, OF_POLICIES, "Sets of policies that were put into use")
 VALUE(vesta_policy_stuck, m->policies.stuck, GAUGE, OF_POLICIES, "1 while a policy is running that cannot be stopped")
-FAMILY(vesta_policy_shadow_total, put_shadow, COUNTER, OF_SHADOWS, "Answers of policies that are tried and not obeyed")
+FAMILY(vesta_policy_shadow_total, metrics_put_shadow, COUNTER, OF_SHADOWS, "Answers of policies that are tried and not obeyed")
 VALUE(vesta_policy_shadow_dropped_total, m->policies.shadow.dropped, COUNTER, OF_SHADOWS, "Questions that no such policy was asked")
 VALUE(vesta_config_last_reload_successful, m->policies.reload_ok, GAUGE, OF_POLICIES, "1 if the last reload succeeded")
 FAMILY(vesta_config_last_reload_success_timestamp_seconds, put_reload_time, GAUGE, OF_POLICIES, "Time of the last successful reload")

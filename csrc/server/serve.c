@@ -248,7 +248,7 @@ static void session_refuse(void *of, int kind, enum net_refusal why, int detail,
 
 /* ------------------------------------------------------------------ telling */
 
-static uint64_t turned(const struct vs_server *server, enum vs_protocol protocol, enum vs_turned why) {
+static uint64_t serve_turned(const struct vs_server *server, enum vs_protocol protocol, enum vs_turned why) {
     return vs_total(&server->monitor, &server->monitor.counts[0]->turned[protocol][why]);
 }
 
@@ -267,8 +267,8 @@ static void tell_turned(struct served *served, enum vs_protocol protocol, uint64
         [VS_ADMIN] = "clients of the admin routes were turned away: there are too many connections"};
     const struct vs_server *server = served->opts->server;
     const struct vs_limits *limits = ledger_limits(server->ledger);
-    uint64_t address = turned(server, protocol, VS_TURNED_ADDRESS), proto = turned(server, protocol, VS_TURNED_PROTO),
-             all = turned(server, protocol, VS_TURNED_TOTAL), *was = &served->told_address[protocol],
+    uint64_t address = serve_turned(server, protocol, VS_TURNED_ADDRESS), proto = serve_turned(server, protocol, VS_TURNED_PROTO),
+             all = serve_turned(server, protocol, VS_TURNED_TOTAL), *was = &served->told_address[protocol],
              more = net_untold(&served->told_turned[protocol], address + proto + all, now_ms);
     if (more == 0) return;
     vs_log(VS_LOG_WARN, sentences[protocol], "turned_away", VS_DIGITS((int64_t)more), "of_one_address",

@@ -128,7 +128,7 @@ struct vs_session {
     size_t parts;                  /* bytes of a reply that was begun, and is not complete */
     uint64_t noted_ids;            /* those that the access log has told of */
     struct vs_multi *multi;        /* RESP: the transaction that was begun; NULL: none */
-    struct vs_listing *listing;    /* RESP: a list of clients of which a part was answered; NULL: none */
+    struct client_listing *listing;    /* RESP: a list of clients of which a part was answered; NULL: none */
     struct vs_viewer *viewer;      /* HTTP: what it reads from now on are events; NULL: it asks */
 };
 

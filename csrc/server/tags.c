@@ -27,7 +27,7 @@ void vs_tag_free(struct vs_served_tag *tag) {
 
 /* ------------------------------------------------------------------ sets */
 
-static int by_name(const void *a, const void *b) {
+static int tags_by_name(const void *a, const void *b) {
     return strcmp((*(struct vs_served_tag *const *)a)->name, (*(struct vs_served_tag *const *)b)->name);
 }
 
@@ -41,7 +41,7 @@ struct vs_tag_set *vs_tag_set_new(struct vs_served_tag *const *tags, size_t coun
     set->names = (struct vs_table){calloc(width, sizeof *set->names.slot), width - 1};
     if (!set->at || !set->names.slot) return vs_tag_set_free(set), NULL;
     if (count > 0) memcpy(set->at, tags, count * sizeof *tags);
-    qsort(set->at, count, sizeof *set->at, by_name);
+    qsort(set->at, count, sizeof *set->at, tags_by_name);
     for (size_t i = 0; i < count; i++)
         vs_table_put(&set->names, vs_table_hash(set->at[i]->name, set->at[i]->name_length, 0), (uint32_t)i);
     return set;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Without memory the ids are lost: spent, not repeated. */
-static void keep(struct vs_session *s, const uint64_t *ids, size_t count, size_t n) {
+static void take_keep(struct vs_session *s, const uint64_t *ids, size_t count, size_t n) {
     if (count == 0 || !vs_session_keep(s, n)) return;
     if (ids != s->waiting.ids) memcpy(s->waiting.ids, ids, count * sizeof *ids);
     s->waiting.ids_count = count;
@@ -122,9 +122,9 @@ static inline bool may_take(struct vs_request *r, uint64_t want, bool exact, uin
     return ((!is_shared && !r->session->is_metered) || vs_shares_ask(r, want, exact, may)) && !must_queue(r);
 }
 
-static enum vs_reply_state take_one(struct vs_request *r) {
+static enum vs_reply_state stage_one(struct vs_request *r) {
     uint64_t may;
-    if (!may_take(r, 1, true, &may) || next_id(r, r->ids) != VESTA_OK) return vs_take_wait(r, take_one);
+    if (!may_take(r, 1, true, &may) || next_id(r, r->ids) != VESTA_OK) return vs_take_wait(r, stage_one);
     vs_count_ids(r, 1);
     return r->then(r);
 }
@@ -132,15 +132,15 @@ static enum vs_reply_state take_one(struct vs_request *r) {
 enum vs_reply_state vs_take_id(struct vs_request *r, vs_handler *done) {
     if (r->session->multi) return vs_take_ids(r, 1, done);
     r->then = done;
-    return take_one(r);
+    return stage_one(r);
 }
 
 /* A request that waits answers none of those behind it. */
-static enum vs_reply_state take_some(struct vs_request *r) {
+static enum vs_reply_state stage_some(struct vs_request *r) {
     size_t got;
     uint64_t may, n = r->n;
     r->n = 1;
-    if (!may_take(r, n, false, &may) || next_ids(r, r->ids, may, &got) != VESTA_OK) return vs_take_wait(r, take_some);
+    if (!may_take(r, n, false, &may) || next_ids(r, r->ids, may, &got) != VESTA_OK) return vs_take_wait(r, stage_some);
     vs_count_ids(r, got);
     r->n = got;
     return r->then(r);
@@ -149,7 +149,7 @@ static enum vs_reply_state take_some(struct vs_request *r) {
 enum vs_reply_state vs_take_some(struct vs_request *r, size_t n, vs_handler *done) {
     r->n = n;
     r->then = done;
-    return take_some(r);
+    return stage_some(r);
 }
 
 /* Turns the request to the i-th of its names, which was found before; how many of the names from there on are alike. */
@@ -176,13 +176,13 @@ bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n) 
     return true;
 }
 
-static enum vs_reply_state take_ids(struct vs_request *r) {
+static enum vs_reply_state stage_ids(struct vs_request *r) {
     struct vs_session *s = r->session;
     size_t have = s->waiting.ids_count, n = r->n;
     uint64_t *ids = have > 0 ? s->waiting.ids : r->ids; /* those of one that waited stay where they are */
     if (!vs_take_up_to(r, ids, &have, n)) {
-        keep(s, ids, have, n);
-        return vs_take_wait(r, take_ids);
+        take_keep(s, ids, have, n);
+        return vs_take_wait(r, stage_ids);
     }
     if (ids != r->ids) memcpy(r->ids, ids, n * sizeof *ids);
     return r->then(r);
@@ -205,13 +205,13 @@ static enum vs_reply_state take_of_transaction(struct vs_request *r, uint64_t ru
 enum vs_reply_state vs_take_ids(struct vs_request *r, size_t n, vs_handler *done) {
     r->n = n;
     r->then = done;
-    return vs_multi_hands_out(r->session) ? take_of_transaction(r, 1) : take_ids(r);
+    return vs_multi_hands_out(r->session) ? take_of_transaction(r, 1) : stage_ids(r);
 }
 
-static enum vs_reply_state take_block(struct vs_request *r) {
+static enum vs_reply_state stage_block(struct vs_request *r) {
     uint64_t may;
     if (!may_take(r, r->n, false, &may) || vesta_next_block(r->gen, may, &r->got.block, &r->pause) != VESTA_OK)
-        return vs_take_wait(r, take_block);
+        return vs_take_wait(r, stage_block);
     vs_count_ids(r, r->got.block.count);
     return r->then(r);
 }
@@ -219,13 +219,13 @@ static enum vs_reply_state take_block(struct vs_request *r) {
 enum vs_reply_state vs_take_block(struct vs_request *r, uint64_t n, vs_handler *done) {
     r->n = n;
     r->then = done;
-    return take_block(r);
+    return stage_block(r);
 }
 
-static enum vs_reply_state take_numbers(struct vs_request *r) {
+static enum vs_reply_state stage_numbers(struct vs_request *r) {
     uint64_t may;
     if (!may_take(r, r->n, false, &may) || next_numbers(r, may, &r->got.numbers) != VESTA_OK)
-        return vs_take_wait(r, take_numbers);
+        return vs_take_wait(r, stage_numbers);
     vs_count_ids(r, r->got.numbers.count);
     return r->then(r);
 }
@@ -233,18 +233,18 @@ static enum vs_reply_state take_numbers(struct vs_request *r) {
 enum vs_reply_state vs_take_numbers(struct vs_request *r, uint64_t n, vs_handler *done) {
     r->n = n;
     r->then = done;
-    return take_numbers(r);
+    return stage_numbers(r);
 }
 
-static enum vs_reply_state take_turn(struct vs_request *r) {
+static enum vs_reply_state stage_turn(struct vs_request *r) {
     uint64_t may;
-    return may_take(r, r->n, true, &may) ? r->then(r) : vs_take_wait(r, take_turn);
+    return may_take(r, r->n, true, &may) ? r->then(r) : vs_take_wait(r, stage_turn);
 }
 
 enum vs_reply_state vs_take_turn(struct vs_request *r, uint64_t n, vs_handler *done) {
     r->n = n;
     r->then = done;
-    return take_turn(r);
+    return stage_turn(r);
 }
 
 /* ------------------------------------------------------------------ numbers in a row */
@@ -293,15 +293,15 @@ bool vs_take_check_run(struct vs_request *r, uint64_t n) {
 }
 
 /* When the request came, no range of the tag may have been there yet. */
-static enum vs_reply_state take_run(struct vs_request *r) {
+static enum vs_reply_state stage_run(struct vs_request *r) {
     if (!vs_take_check_run(r, r->n)) return VS_ANSWERED;
-    return vs_take_run_now(r, r->n, r->ids) ? r->then(r) : vs_take_wait(r, take_run);
+    return vs_take_run_now(r, r->n, r->ids) ? r->then(r) : vs_take_wait(r, stage_run);
 }
 
 enum vs_reply_state vs_take_run(struct vs_request *r, uint64_t n, vs_handler *done) {
     r->n = n;
     r->then = done;
-    if (!vs_multi_hands_out(r->session)) return take_run(r);
+    if (!vs_multi_hands_out(r->session)) return stage_run(r);
     if (vs_multi_is_counting(r->session) && !vs_take_check_run(r, n))
         return r->session->multi->cannot = true, VS_ANSWERED;
     return take_of_transaction(r, n);

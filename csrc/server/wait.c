@@ -25,7 +25,7 @@
 
 /* How long to wait before the next try, if the request may wait left_us in all; -1: not at all.  A tag's segment wakes
  * its requests when there are numbers again (vs_serve_wake).  They try earlier in case that was missed. */
-static int64_t step_us(const struct vs_request *r, int64_t left_us) {
+static int64_t request_step_us(const struct vs_request *r, int64_t left_us) {
     if (r->tag && (r->pause.why != VESTA_RANGE || left_us <= 0)) return -1;
     if (r->tag) return left_us < RANGE_STEP_US ? left_us : RANGE_STEP_US;
     if (vs_pause_wakes_keeper(r->pause.why) && vesta_keep(r->gen) != VESTA_OK) return -1;
@@ -46,7 +46,7 @@ static enum vs_reply_state queue_up(struct vs_request *r, int64_t wait_us) {
     return VS_WAITS;
 }
 
-static void begin_waiting(struct vs_request *r, int64_t now_us) {
+static void request_begin_waiting(struct vs_request *r, int64_t now_us) {
     struct vs_waiting *waiting = &r->session->waiting;
     /* what it waited for then was no number */
     bool was_unknown = waiting->queue < VS_QUEUE_OF_SHARES;
@@ -56,8 +56,8 @@ static void begin_waiting(struct vs_request *r, int64_t now_us) {
 
 static bool may_wait(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
-    begin_waiting(r, now_us);
-    int64_t wait_us = step_us(r, s->waiting.deadline_us - now_us);
+    request_begin_waiting(r, now_us);
+    int64_t wait_us = request_step_us(r, s->waiting.deadline_us - now_us);
     if (wait_us < 0) return false;
     queue_up(r, wait_us);
     return true;
@@ -121,7 +121,7 @@ static bool keep_whole(struct vs_request *r) {
 /* ------------------------------------------------------------------ what a policy says */
 
 /* There is room for so many only, or a clock that goes back would fill the server with those who wait for it. */
-static bool take_place(struct vs_session *s) {
+static bool request_take_place(struct vs_session *s) {
     if (!s->waiting.by_policy &&
         atomic_fetch_add_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed) >= VS_BY_POLICY_MAX)
         atomic_fetch_sub_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed); /* a count, orders nothing */
@@ -132,8 +132,8 @@ static bool take_place(struct vs_session *s) {
 
 /* Past its deadline a request is tried again every now and then.  A server that is stopping lets nobody wait. */
 static bool may_wait_on(struct vs_request *r, int64_t now_us, int64_t until_us, int64_t step_us_max) {
-    int64_t wait_us = step_us(r, INT64_MAX);
-    if (wait_us < 0 || now_us >= until_us || r->session->draining || !take_place(r->session)) return false;
+    int64_t wait_us = request_step_us(r, INT64_MAX);
+    if (wait_us < 0 || now_us >= until_us || r->session->draining || !request_take_place(r->session)) return false;
     wait_us = wait_us < step_us_max ? wait_us : step_us_max;
     queue_up(r, wait_us < until_us - now_us ? wait_us : until_us - now_us);
     return true;
@@ -159,7 +159,7 @@ static bool may_wait_by_verdict(struct vs_request *r, int64_t now_us, int64_t un
     return may_wait_on(r, now_us, s->waiting.policy_until_us, BY_POLICY_STEP_US);
 }
 
-static enum vs_next_step judge(struct vs_request *r, int64_t *until_us) {
+static enum vs_next_step request_judge(struct vs_request *r, int64_t *until_us) {
     const struct vs_server *server = r->session->server;
     if (!server->above.policies.judge) return VS_NO_VERDICT;
     return server->above.policies.judge(server->above.policies.self, (int)(r->ns - server->names.at), r->gen, &r->pause,
@@ -168,7 +168,7 @@ static enum vs_next_step judge(struct vs_request *r, int64_t *until_us) {
 
 /* ------------------------------------------------------------------ a request's way */
 
-static enum vs_reply_state give_up(struct vs_request *r) {
+static enum vs_reply_state request_give_up(struct vs_request *r) {
     char text[256];
     const char *code = vesta_why_name(r->pause.why);
     bool is_stores = r->pause.why == VESTA_LEASE || r->pause.why == VESTA_FAILSTOP;
@@ -198,7 +198,7 @@ static enum vs_reply_state give_up_tag(struct vs_request *r) {
 
 /* No policy is asked, since there may be ids enough for other clients. */
 static enum vs_reply_state settle_share(struct vs_request *r, int64_t now_us) {
-    begin_waiting(r, now_us);
+    request_begin_waiting(r, now_us);
     if (r->pause.wait_us > r->session->waiting.deadline_us - now_us) return vs_shares_refuse(r);
     vs_shares_note(r, false);
     return queue_up(r, r->pause.wait_us);
@@ -215,7 +215,7 @@ static enum vs_reply_state settle_opening(struct vs_request *r, int64_t now_us) 
     return queue_up(r, OPENING_STEP_US);
 }
 
-static bool is_used_up(const struct vs_request *r) {
+static bool request_is_used_up(const struct vs_request *r) {
     return !r->tag && (r->pause.why == VESTA_FULL || r->pause.why == VESTA_AHEAD);
 }
 
@@ -228,36 +228,36 @@ static void count_pause(struct vs_request *r) {
 }
 
 /* The policy has done something about the pause. */
-static enum vs_reply_state try_again(struct vs_request *r, int64_t now_us) {
+static enum vs_reply_state request_try_again(struct vs_request *r, int64_t now_us) {
     enum vs_reply_state state = r->stage(r);
     if (state != VS_WAITS || (r->waits_for != VS_FOR_SHARE && may_wait(r, now_us))) return state;
-    return r->waits_for == VS_FOR_SHARE ? settle_share(r, now_us) : give_up(r);
+    return r->waits_for == VS_FOR_SHARE ? settle_share(r, now_us) : request_give_up(r);
 }
 
 static enum vs_reply_state settle_pause(struct vs_request *r, int64_t now_us) {
     int64_t until_us = now_us;
     if (r->session->waiting.deadline_us == 0) count_pause(r);
-    if (is_used_up(r)) vs_shares_full(r);
+    if (request_is_used_up(r)) vs_shares_full(r);
     if (may_wait(r, now_us)) return VS_WAITS;
     if (r->tag) return give_up_tag(r);
     if (r->session->waiting.policy_until_us != 0 && may_wait_by_verdict(r, now_us, 0)) return VS_WAITS;
     if (may_wait_for_lease(r, now_us)) return VS_WAITS;
-    switch (judge(r, &until_us)) {
+    switch (request_judge(r, &until_us)) {
     case VS_PENDING:
         if (may_wait_for_verdict(r, now_us)) return VS_WAITS;
         break;
     case VS_WAIT:
         if (may_wait_by_verdict(r, now_us, until_us)) return VS_WAITS;
         break;
-    case VS_TRY_AGAIN: return try_again(r, now_us);
+    case VS_TRY_AGAIN: return request_try_again(r, now_us);
     case VS_REFUSE:
     case VS_NO_VERDICT: break;
     }
-    return give_up(r);
+    return request_give_up(r);
 }
 
 /* Decides what becomes of a request that cannot go on. */
-static enum vs_reply_state settle(struct vs_request *r) {
+static enum vs_reply_state request_settle(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->server->clock;
     int64_t now_us = clock->boot_us(clock->self);
     r->out->used = r->start;
@@ -273,7 +273,7 @@ static enum vs_reply_state settle(struct vs_request *r) {
 }
 
 static enum vs_reply_state conclude(struct vs_request *r, enum vs_reply_state state) {
-    if (state == VS_WAITS) state = settle(r);
+    if (state == VS_WAITS) state = request_settle(r);
     r->session->scratch->quantum.cost += vs_call_cost(r->call);
     if ((state == VS_WAITS || state == VS_AGAIN) && !keep_whole(r)) return vs_refuse_memory(r);
     if (state != VS_WAITS && state != VS_AGAIN && r->also > 0 && r->session->is_metered)

@@ -58,7 +58,7 @@ static enum vs_reply_state on_id(struct vs_request *r) {
 /* ------------------------------------------------------------------ lines */
 
 /* "client|list": which of CLIENT's is asked just now is known of who asks alone. */
-static void put_command(const struct vs_request *r, const struct vs_seen *seen, char text[LINE_MAX]) {
+static void client_put_command(const struct vs_request *r, const struct roster_seen *seen, char text[LINE_MAX]) {
     char name[VS_CALL_NAME_MAX] = "NULL", sub[VS_CALL_NAME_MAX] = "";
     bool asks = seen->id == r->session->id;
     if (!seen->call && !asks)
@@ -74,10 +74,10 @@ static void put_command(const struct vs_request *r, const struct vs_seen *seen, 
 }
 
 /* The words of Redis 7.0, in its order. */
-static size_t put_line(const struct vs_request *r, const struct vs_seen *seen, char line[LINE_MAX]) {
+static size_t client_put_line(const struct vs_request *r, const struct roster_seen *seen, char line[LINE_MAX]) {
     char peer[VS_PEER_TEXT_MAX], own[VS_PEER_TEXT_MAX], command[LINE_MAX];
     const char *flags = seen->multi >= 0 ? "x" : seen->waits ? "b" : seen->peer.family == 0 ? "U" : "N";
-    put_command(r, seen, command);
+    client_put_command(r, seen, command);
     return (size_t)snprintf(
         line, LINE_MAX,
         "id=%" PRIu64 " addr=%s laddr=%s fd=%d name=%s age=%" PRId64 " idle=%" PRId64
@@ -90,7 +90,7 @@ static size_t put_line(const struct vs_request *r, const struct vs_seen *seen, c
 
 /* ------------------------------------------------------------------ a list, which may be longer than a reply */
 
-struct vs_listing {
+struct client_listing {
     size_t length, at, size; /* size: of the memory that was taken for it */
     char text[];
 };
@@ -113,12 +113,12 @@ static bool make_list(struct vs_request *r, const struct vs_wanted *wanted) {
     struct vs_session *s = r->session;
     size_t count, length = 0;
     struct vs_wanted mine = visible(s, *wanted);
-    struct vs_seen *seen = vs_roster_look(s->server, &mine, 0, &count);
+    struct roster_seen *seen = vs_roster_look(s->server, &mine, 0, &count);
     size_t size = sizeof *s->listing + count * LINE_MAX;
     if (seen && vs_session_take(s, size)) s->listing = malloc(size);
     if (seen && s->listing) {
         for (size_t i = 0; i < count; i++)
-            length += put_line(r, &seen[i], s->listing->text + length);
+            length += client_put_line(r, &seen[i], s->listing->text + length);
         s->listing->length = length, s->listing->at = 0, s->listing->size = size;
     } else {
         vs_refuse_memory(r);
@@ -127,8 +127,8 @@ static bool make_list(struct vs_request *r, const struct vs_wanted *wanted) {
     return s->listing != NULL;
 }
 
-static enum vs_reply_state put_list(struct vs_request *r) {
-    struct vs_listing *list = r->session->listing;
+static enum vs_reply_state client_put_list(struct vs_request *r) {
+    struct client_listing *list = r->session->listing;
     size_t room = r->out->size - r->out->used - 64, left = list->length - list->at, n = left < room ? left : room;
     bool is_last = n == left;
     if (list->at == 0) {
@@ -137,7 +137,7 @@ static enum vs_reply_state put_list(struct vs_request *r) {
     }
     vs_put(r->out, list->text + list->at, n);
     list->at += n;
-    r->stage = put_list;
+    r->stage = client_put_list;
     if (!is_last) return VS_AGAIN;
     vs_put_text(r->out, "\r\n");
     vs_listing_end(r->session);
@@ -152,7 +152,7 @@ static enum vs_reply_state list(struct vs_request *r, const struct vs_wanted *wa
         vs_listing_end(r->session);
         return vs_refuse(r, "too_large", "the list is too long for a transaction");
     }
-    return put_list(r);
+    return client_put_list(r);
 }
 
 static enum vs_reply_state on_info(struct vs_request *r) {
@@ -245,7 +245,7 @@ static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
     struct vs_wanted me = *wanted;
     size_t count;
     me.me = s;
-    struct vs_seen *seen = wanted->but == s->id ? NULL : vs_roster_look(s->server, &me, 1, &count);
+    struct roster_seen *seen = wanted->but == s->id ? NULL : vs_roster_look(s->server, &me, 1, &count);
     bool is_meant = seen && count > 0;
     free(seen);
     wanted->but = s->id;
@@ -253,7 +253,7 @@ static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
 }
 
 /* Ends those that are meant; *me: who asks is one of them.  false: it may not, and the reply says so. */
-static bool end(struct vs_request *r, struct vs_wanted wanted, bool *me, size_t *count) {
+static bool client_end(struct vs_request *r, struct vs_wanted wanted, bool *me, size_t *count) {
     struct vs_session *s = r->session;
     *me = take_me(s, &wanted);
     *count = *me;
@@ -272,7 +272,7 @@ static bool end(struct vs_request *r, struct vs_wanted wanted, bool *me, size_t 
 static enum vs_reply_state on_kill_address(struct vs_request *r) {
     size_t count;
     bool me;
-    if (!end(r, (struct vs_wanted){.peer = r->arg[1]}, &me, &count)) return VS_ANSWERED;
+    if (!client_end(r, (struct vs_wanted){.peer = r->arg[1]}, &me, &count)) return VS_ANSWERED;
     if (count == 0) return vs_refuse(r, "bad_field", "No such client");
     ok(r);
     return me ? VS_QUIT : VS_ANSWERED;
@@ -287,7 +287,7 @@ static enum vs_reply_state on_kill(struct vs_request *r) {
     for (int i = 1; i < r->arg_count; i += 2)
         if (!read_victim(r, r->arg[i], r->arg[i + 1], &v)) return VS_ANSWERED;
     if (v.spares_me) v.wanted.but = r->session->id;
-    if (!v.is_nobody && !end(r, v.wanted, &me, &count)) return VS_ANSWERED;
+    if (!v.is_nobody && !client_end(r, v.wanted, &me, &count)) return VS_ANSWERED;
     vs_resp_int(r->out, (int64_t)count);
     return me ? VS_QUIT : VS_ANSWERED;
 }
@@ -299,14 +299,14 @@ static enum vs_reply_state on_flag(struct vs_request *r) {
     return vs_slice_is_case(word, "ON") || vs_slice_is_case(word, "OFF") ? ok(r) : syntax_error(r);
 }
 
-static enum vs_reply_state unknown(struct vs_request *r) {
+static enum vs_reply_state client_unknown(struct vs_request *r) {
     return vs_refuse(r, "bad_command", "unknown subcommand '%s', or a wrong number of arguments: %s",
                      VS_QUOTE(r->arg[0].at, r->arg[0].length), r->call->help);
 }
 
 static enum vs_reply_state on_tracking(struct vs_request *r) {
     if (vs_slice_is_case(r->arg[1], "OFF") && r->arg_count == 2) return ok(r);
-    if (!vs_slice_is_case(r->arg[1], "ON")) return unknown(r);
+    if (!vs_slice_is_case(r->arg[1], "ON")) return client_unknown(r);
     return vs_refuse(r, "bad_command",
                      "CLIENT TRACKING is refused: a cache in the client would give the same id again; turn client-side "
                      "caching off");
@@ -357,5 +357,5 @@ enum vs_reply_state vs_on_client(struct vs_request *r) {
         bool fits = r->arg_count >= subs[i].args_min && r->arg_count <= subs[i].args_max;
         if (fits && vs_slice_is_case(what, subs[i].name)) return subs[i].handler(r);
     }
-    return unknown(r);
+    return client_unknown(r);
 }

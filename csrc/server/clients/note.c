@@ -12,7 +12,7 @@
 #define TARGET_BYTES 256 /* of foreign text */
 
 /* As a text of C, which a NUL would end. */
-static const char *text_of(struct vs_slice slice, char buf[TARGET_BYTES]) {
+static const char *note_text_of(struct vs_slice slice, char buf[TARGET_BYTES]) {
     size_t length = slice.length < TARGET_BYTES - 1 ? slice.length : TARGET_BYTES - 1;
     for (size_t i = 0; i < length; i++)
         buf[i] = slice.at[i] ? slice.at[i] : '?';
@@ -38,13 +38,13 @@ static void put_target(struct vs_line *line, const struct vs_request *r) {
     bool is_resp = r->session->protocol == VS_RESP, has_key = r->call && r->call->flags & (VS_CALL_KEY | VS_CALL_KEYS);
     const char *name = r->tag ? r->tag->name : r->gen ? r->ns->name : NULL;
     if (is_resp) {
-        if (has_key && first.at) vs_line_text(line, "target", text_of(first, buf));
+        if (has_key && first.at) vs_line_text(line, "target", note_text_of(first, buf));
     } else if (!r->call) {
-        if (r->http && r->http->path.at) vs_line_text(line, "target", text_of(r->http->path, buf));
+        if (r->http && r->http->path.at) vs_line_text(line, "target", note_text_of(r->http->path, buf));
     } else if (r->call->route[strlen(r->call->route) - 1] == '/' && first.at) {
         size_t length = strlen(r->call->route);
         memcpy(path, r->call->route, length);
-        strcpy(path + length, text_of(first, buf));
+        strcpy(path + length, note_text_of(first, buf));
         vs_line_text(line, "target", path);
     } else {
         vs_line_text(line, "target", r->call->route);

@@ -15,7 +15,7 @@ struct last {
 };
 
 /* Of one loop. */
-struct vs_part {
+struct roster_part {
     pthread_mutex_t lock;                   /* over what follows, up to the atomic */
     TAILQ_HEAD(members, vs_member) members; /* by id */
     struct last last[VS_LASTS];
@@ -24,7 +24,7 @@ struct vs_part {
 
 struct vs_roster {
     int loops;
-    struct vs_part part[];
+    struct roster_part part[];
 };
 
 struct vs_roster *vs_roster_new(int loops) {
@@ -86,12 +86,12 @@ void vs_roster_name(struct vs_session *s, struct vs_slice name) {
 }
 
 /* Under the lock. */
-static void note(struct vs_part *part, const struct vs_server *server, int what, const struct vs_peer *peer) {
+static void note(struct roster_part *part, const struct vs_server *server, int what, const struct vs_peer *peer) {
     part->last[what] = (struct last){*peer, server->clock->unix_us(server->clock->self) / 1000};
 }
 
 void vs_roster_note(struct vs_server *server, int loop, int what, const struct vs_peer *peer) {
-    struct vs_part *part = &server->monitor.roster->part[loop];
+    struct roster_part *part = &server->monitor.roster->part[loop];
     pthread_mutex_lock(&part->lock);
     note(part, server, what, peer);
     pthread_mutex_unlock(&part->lock);
@@ -129,7 +129,7 @@ static struct vs_peer own_address(const struct vs_member *m) {
     return vs_peer_of(&address);
 }
 
-static bool is_peer(const struct vs_peer *peer, struct vs_slice text) {
+static bool roster_is_peer(const struct vs_peer *peer, struct vs_slice text) {
     char buf[VS_PEER_TEXT_MAX];
     return vs_slice_is(text, vs_peer_text(peer, buf));
 }
@@ -151,10 +151,10 @@ static bool has_id(const struct vs_wanted *w, uint64_t id) {
 static bool is_meant(const struct vs_wanted *w, const struct vs_member *m) {
     if (!has_id(w, m->session->id)) return false;
     if (w->client.at && !vs_slice_is(w->client, m->client)) return false;
-    if (w->peer.at && !is_peer(&m->peer, w->peer)) return false;
+    if (w->peer.at && !roster_is_peer(&m->peer, w->peer)) return false;
     if (w->host.at && !is_host(&m->peer, w->host)) return false;
     struct vs_peer own;
-    return !w->own.at || (own = own_address(m), is_peer(&own, w->own));
+    return !w->own.at || (own = own_address(m), roster_is_peer(&own, w->own));
 }
 
 /* Of a session in a test there is none. */
@@ -164,10 +164,10 @@ static int count_parts(const struct vs_server *server) {
 
 /* ------------------------------------------------------------------ looking */
 
-static struct vs_seen see(const struct vs_member *m, int64_t now_us) {
+static struct roster_seen see(const struct vs_member *m, int64_t now_us) {
     const struct vs_session *s = m->session;
     const struct vesta_clock *clock = s->server->clock;
-    struct vs_seen seen = {.id = s->id,
+    struct roster_seen seen = {.id = s->id,
                            .protocol = s->protocol,
                            .peer = m->peer,
                            .own = own_address(m),
@@ -190,12 +190,12 @@ static struct vs_seen see(const struct vs_member *m, int64_t now_us) {
 }
 
 static int by_id(const void *a, const void *b) {
-    uint64_t x = ((const struct vs_seen *)a)->id, y = ((const struct vs_seen *)b)->id;
+    uint64_t x = ((const struct roster_seen *)a)->id, y = ((const struct roster_seen *)b)->id;
     return x < y ? -1 : x > y;
 }
 
 struct sight {
-    struct vs_seen *at;
+    struct roster_seen *at;
     size_t count, size;
 };
 
@@ -203,7 +203,7 @@ struct sight {
 static bool grow(struct sight *all) {
     if (all->count < all->size) return true;
     size_t more = all->size ? 2 * all->size : 16;
-    struct vs_seen *to = realloc(all->at, more * sizeof *to);
+    struct roster_seen *to = realloc(all->at, more * sizeof *to);
     if (!to) return false;
     all->at = to;
     all->size = more;
@@ -220,7 +220,7 @@ static bool look_at_me(const struct vs_wanted *wanted, struct sight *all, int64_
 }
 
 /* The first `max` of a part, behind the others. */
-static bool look_at_part(struct vs_part *part, const struct vs_wanted *wanted, size_t max, struct sight *all) {
+static bool look_at_part(struct roster_part *part, const struct vs_wanted *wanted, size_t max, struct sight *all) {
     const struct vs_member *m;
     int64_t now_us = vs_monotonic_us();
     size_t until = max ? all->count + max : SIZE_MAX;
@@ -242,7 +242,7 @@ static bool look_at_part(struct vs_part *part, const struct vs_wanted *wanted, s
     return done;
 }
 
-struct vs_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted *wanted, size_t max, size_t *count) {
+struct roster_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted *wanted, size_t max, size_t *count) {
     struct sight all = {.at = NULL};
     bool done = grow(&all);
     for (int i = 0; done && i < count_parts(server); i++)
@@ -256,7 +256,7 @@ struct vs_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted 
 int64_t vs_roster_last(struct vs_server *server, int count, struct vs_peer *peer) {
     int64_t unix_ms = 0;
     for (int i = 0; i < count_parts(server); i++) {
-        struct vs_part *part = &server->monitor.roster->part[i];
+        struct roster_part *part = &server->monitor.roster->part[i];
         pthread_mutex_lock(&part->lock);
         if (part->last[count].unix_ms > unix_ms) *peer = part->last[count].peer, unix_ms = part->last[count].unix_ms;
         pthread_mutex_unlock(&part->lock);
@@ -266,7 +266,7 @@ int64_t vs_roster_last(struct vs_server *server, int count, struct vs_peer *peer
 
 /* ------------------------------------------------------------------ ending */
 
-static size_t end_in_part(struct vs_part *part, const struct vs_wanted *wanted) {
+static size_t end_in_part(struct roster_part *part, const struct vs_wanted *wanted) {
     struct vs_member *m;
     size_t count = 0;
     pthread_mutex_lock(&part->lock);

@@ -19,7 +19,7 @@ struct vs_session;
 struct vs_member {
     TAILQ_ENTRY(vs_member) all;
     const struct vs_session *session;
-    struct vs_part *part; /* NULL: none */
+    struct roster_part *part; /* NULL: none */
     int fd;               /* its socket, as long as it is a member */
     int count;            /* under the part's lock: vs_gate_count_of; -1: it is not counted */
     /* its loop's to change, anybody's to read */
@@ -35,7 +35,7 @@ struct vs_member {
 };
 
 /* A connection as it was when it was looked at. */
-struct vs_seen {
+struct roster_seen {
     uint64_t id;
     enum vs_protocol protocol;
     struct vs_peer peer, own; /* own: the address that it came to */
@@ -74,7 +74,7 @@ void vs_roster_move(struct vs_session *session);
 bool vs_roster_is_to_end(struct vs_roster *roster, int loop);
 
 /* Those that are meant, by id; at most `max` of them, 0: all.  Own: free it.  NULL: no memory.  Threads: any. */
-struct vs_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted *wanted, size_t max, size_t *count);
+struct roster_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted *wanted, size_t max, size_t *count);
 /* Has those that are meant ended, and returns how many they are.  Threads: any. */
 size_t vs_roster_end(struct vs_server *server, const struct vs_wanted *wanted);
 

@@ -35,7 +35,7 @@ static void put_flags(struct vs_out *out, unsigned flags) {
 }
 
 /* The ten elements of COMMAND INFO: the last four, of which vesta has none, are empty. */
-static void put_command(struct vs_out *out, const struct vs_call *call) {
+static void about_put_command(struct vs_out *out, const struct vs_call *call) {
     bool has_key = call->flags & (VS_CALL_KEY | VS_CALL_KEYS);
     vs_resp_array(out, 10);
     put_lower(out, call->name);
@@ -86,7 +86,7 @@ enum vs_reply_state vs_on_command(struct vs_request *r) {
     } else if (!what.at || vs_slice_is_case(what, "INFO")) {
         vs_resp_array(r->out, (size_t)all);
         for (int i = 0; next_command(r, &i, &call);)
-            call ? put_command(r->out, call) : vs_resp_null_array(r->out);
+            call ? about_put_command(r->out, call) : vs_resp_null_array(r->out);
     } else {
         return vs_refuse(r, "bad_command", "unknown subcommand '%s', or a wrong number of arguments: %s",
                          VS_QUOTE(what.at, what.length), r->call->help);
@@ -127,7 +127,7 @@ static bool matches(struct vs_slice pattern, const char *name) {
     return at == end;
 }
 
-static bool is_asked(const struct vs_request *r, const char *name) {
+static bool about_is_asked(const struct vs_request *r, const char *name) {
     for (int i = 1; i < r->arg_count; i++)
         if (matches(r->arg[i], name)) return true;
     return false;
@@ -159,7 +159,7 @@ enum vs_reply_state vs_on_config(struct vs_request *r) {
             return vs_refuse(r, "too_long", "a pattern has %zu bytes, and at most %d are allowed: shorten it",
                              r->arg[i].length, NAME_BYTES_MAX);
     for (size_t i = 0; i < VS_COUNT(params); i++)
-        count += asked[i] = is_asked(r, params[i].name);
+        count += asked[i] = about_is_asked(r, params[i].name);
     for (int i = 1; i < r->arg_count; i++)
         count += is_other(r->arg[i]);
     vs_resp_map(r->out, count);
@@ -175,7 +175,7 @@ enum vs_reply_state vs_on_config(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ INFO */
 
-static void put_line(struct vs_out *out, const char *name, uint64_t value) {
+static void about_put_line(struct vs_out *out, const char *name, uint64_t value) {
     vs_put_text(out, "\r\n");
     vs_put_text(out, name);
     vs_put_text(out, ":");
@@ -187,19 +187,19 @@ static void put_server(struct vs_request *r, struct vs_out *out) {
     int64_t up_s = (server->clock->boot_us(server->clock->self) - server->monitor.started_us) / 1000000;
     vs_put_text(out, "redis_version:" VS_REDIS_VERSION "\r\nredis_mode:standalone\r\nvesta_version:" VESTA_VERSION
                      "\r\narch_bits:64\r\nmultiplexing_api:epoll");
-    put_line(out, "process_id", (uint64_t)getpid());
-    put_line(out, "uptime_in_seconds", (uint64_t)up_s);
-    put_line(out, "uptime_in_days", (uint64_t)(up_s / 86400));
+    about_put_line(out, "process_id", (uint64_t)getpid());
+    about_put_line(out, "uptime_in_seconds", (uint64_t)up_s);
+    about_put_line(out, "uptime_in_days", (uint64_t)(up_s / 86400));
 }
 
 static void put_clients(struct vs_request *r, struct vs_out *out) {
     const struct vs_server *server = r->session->server;
     vs_put_text(out, "connected_clients:");
     vs_put_uint(out, (uint64_t)ledger_open(server->ledger, VS_PROTOCOLS));
-    put_line(out, "maxclients", (uint64_t)ledger_limits(server->ledger)->proto_max[VS_RESP]);
-    put_line(out, "blocked_clients",
+    about_put_line(out, "maxclients", (uint64_t)ledger_limits(server->ledger)->proto_max[VS_RESP]);
+    about_put_line(out, "blocked_clients",
              server->monitor.loop_count ? vs_total(&server->monitor, &server->monitor.counts[0]->waiting) : 0);
-    put_line(out, "tracking_clients", 0);
+    about_put_line(out, "tracking_clients", 0);
 }
 
 #define RESIDENT_US 100000 /* to read /proc takes longer than all else that INFO does */
@@ -216,10 +216,10 @@ static uint64_t resident_bytes(struct vs_scratch *scratch) {
 static void put_memory(struct vs_request *r, struct vs_out *out) {
     uint64_t bytes = resident_bytes(r->session->scratch);
     vs_put_text(out, "maxmemory_policy:noeviction");
-    put_line(out, "used_memory", bytes);
-    put_line(out, "used_memory_rss", bytes);
-    put_line(out, "mem_clients_normal", (uint64_t)ledger_bytes_held(r->session->server->ledger));
-    put_line(out, "maxmemory", 0);
+    about_put_line(out, "used_memory", bytes);
+    about_put_line(out, "used_memory_rss", bytes);
+    about_put_line(out, "mem_clients_normal", (uint64_t)ledger_bytes_held(r->session->server->ledger));
+    about_put_line(out, "maxmemory", 0);
 }
 
 static void put_persistence(struct vs_request *r, struct vs_out *out) {
@@ -248,7 +248,7 @@ static void put_stats(struct vs_request *r, struct vs_out *out) {
     vs_put_uint(out, atomic_load_explicit(&server->monitor.clients, memory_order_relaxed));
     vs_put_text(out, "\r\ntotal_commands_processed:");
     vs_put_uint(out, total_requests(server));
-    put_line(out, "rejected_connections", total_turned(server));
+    about_put_line(out, "rejected_connections", total_turned(server));
 }
 
 static void put_replication(struct vs_request *r, struct vs_out *out) {
@@ -257,7 +257,7 @@ static void put_replication(struct vs_request *r, struct vs_out *out) {
 }
 
 /* Of namespaces, from one up to another. */
-static uint64_t ids_of(const struct vs_server *server, int from, int to) {
+static uint64_t about_ids_of(const struct vs_server *server, int from, int to) {
     uint64_t ids = 0;
     for (int i = from; i < to; i++)
         for (int protocol = 0; server->monitor.loop_count && protocol < VS_ID_PROTOCOLS; protocol++)
@@ -277,17 +277,17 @@ static void put_vesta(struct vs_request *r, struct vs_out *out) {
     vs_put_text(out, "vesta_namespaces:");
     vs_put_uint(out, (uint64_t)server->names.count);
     for (int i = 0; i < vs_told(&server->names); i++)
-        put_ids(out, server->names.at[i].name, ids_of(server, i, i + 1));
+        put_ids(out, server->names.at[i].name, about_ids_of(server, i, i + 1));
     if (server->names.count > VS_NAMESPACES_TOLD)
-        put_ids(out, VS_OTHERS, ids_of(server, VS_NAMESPACES_TOLD, server->names.count));
+        put_ids(out, VS_OTHERS, about_ids_of(server, VS_NAMESPACES_TOLD, server->names.count));
     const struct vs_tag_set *tags = vs_tags_now(&server->tags);
     struct vs_tag_total total = {{0}, 0};
     for (size_t i = 0; tags && i < tags->count; i++)
         for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
             total.given[protocol] += vs_tag_total(&server->monitor, tags->at[i]).given[protocol];
     if (!tags) return;
-    put_line(out, "vesta_tags", tags->count);
-    put_line(out, "vesta_tag_numbers", total.given[VS_RESP] + total.given[VS_HTTP]);
+    about_put_line(out, "vesta_tags", tags->count);
+    about_put_line(out, "vesta_tag_numbers", total.given[VS_RESP] + total.given[VS_HTTP]);
 }
 
 static const struct {
@@ -297,7 +297,7 @@ static const struct {
     {"Server", put_server}, {"Clients", put_clients},         {"Memory", put_memory}, {"Persistence", put_persistence},
     {"Stats", put_stats},   {"Replication", put_replication}, {"Vesta", put_vesta}};
 
-static bool is_wanted(const struct vs_request *r, const char *section) {
+static bool about_is_wanted(const struct vs_request *r, const char *section) {
     for (int i = 0; i < r->arg_count; i++) {
         struct vs_slice word = r->arg[i];
         if (vs_slice_is_case(word, section) || vs_slice_is_case(word, "all") || vs_slice_is_case(word, "default") ||
@@ -312,7 +312,7 @@ enum vs_reply_state vs_on_info(struct vs_request *r) {
     static const size_t header = sizeof "$12345\r\n";
     struct vs_out text = {.at = r->out->at + r->start + header, .size = VS_REPLY_MAX - 2 * header};
     for (size_t i = 0; i < VS_COUNT(sections); i++) {
-        if (!is_wanted(r, sections[i].name)) continue;
+        if (!about_is_wanted(r, sections[i].name)) continue;
         if (sections[i].put == put_vesta && !vs_rights_sees_all(r->session)) continue;
         vs_put_text(&text, text.used ? "\r\n# " : "# ");
         vs_put_text(&text, sections[i].name);
@@ -346,7 +346,7 @@ enum vs_reply_state vs_on_dbsize(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ VESTA.INFO, VESTA.LAYOUTS */
 
-static void put_namespace(struct vs_request *r, const struct vs_namespace *ns) {
+static void about_put_namespace(struct vs_request *r, const struct vs_namespace *ns) {
     struct vs_out *out = r->out;
     struct vesta_info info;
     char layout[VESTA_LAYOUT_TEXT_MAX], why[VS_NAMESPACE_WHY_MAX];
@@ -383,7 +383,7 @@ enum vs_reply_state vs_on_vesta_info(struct vs_request *r) {
         seen += vs_rights_sees(r->session, server->names.at[i].name);
     vs_resp_word(r->out, "namespaces"), vs_resp_map(r->out, seen);
     for (int i = 0; i < vs_told(&server->names); i++)
-        if (vs_rights_sees(r->session, server->names.at[i].name)) put_namespace(r, &server->names.at[i]);
+        if (vs_rights_sees(r->session, server->names.at[i].name)) about_put_namespace(r, &server->names.at[i]);
     return VS_ANSWERED;
 }
 

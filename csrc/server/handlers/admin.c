@@ -44,7 +44,7 @@ static bool may(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ actions */
 
-static enum vs_reply_state done(struct vs_request *r, const char *what) {
+static enum vs_reply_state admin_done(struct vs_request *r, const char *what) {
     r->status = 202;
     r->type = "application/json";
     vs_put(r->out, "{", 1);
@@ -60,7 +60,7 @@ enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
                          "there is nothing to reload: this server has no policies and no config file");
     vs_log(VS_LOG_INFO, "admin: reload requested", "over", door(r), VS_WHO(r->session), NULL);
     kill(getpid(), SIGHUP);
-    return done(r, "reloading");
+    return admin_done(r, "reloading");
 }
 
 /* A second TERM would end the process at once. */
@@ -70,7 +70,7 @@ enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
         vs_log(VS_LOG_INFO, "admin: drain requested", "over", door(r), VS_WHO(r->session), NULL);
         kill(getpid(), SIGTERM);
     }
-    return done(r, "draining");
+    return admin_done(r, "draining");
 }
 
 enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
@@ -84,7 +84,7 @@ enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
                          VS_QUOTE(level.at, level.length));
     vs_log(VS_LOG_INFO, "admin: log level set", "level", name, "over", door(r), VS_WHO(r->session), NULL);
     vs_log_set_level((enum vs_log_level)value);
-    return done(r, name);
+    return admin_done(r, name);
 }
 
 /* ------------------------------------------------------------------ looking */
@@ -144,7 +144,7 @@ static struct vs_wanted wanted_by(const struct vs_request *r) {
 }
 
 /* A number that may be absent.  false: it is none of 1 to max, and the reply says so. */
-static bool read_number(struct vs_request *r, const char *name, int at, uint64_t max, uint64_t *n) {
+static bool admin_read_number(struct vs_request *r, const char *name, int at, uint64_t max, uint64_t *n) {
     struct vs_slice text = vs_arg(r, at);
     if (!text.at) return true;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && *n > 0 && *n <= max) return true;
@@ -158,8 +158,8 @@ enum vs_reply_state vs_on_admin_clients(struct vs_request *r) {
     struct vs_slice by = vs_arg(r, 4);
     uint64_t n = CONNECTIONS_SHOWN;
     if (!may(r)) return VS_ANSWERED;
-    if (!read_number(r, "after", 2, INT64_MAX, &wanted.after)) return VS_ANSWERED;
-    if (!read_number(r, "n", 3, VS_CONNECTIONS_SHOWN_MAX, &n)) return VS_ANSWERED;
+    if (!admin_read_number(r, "after", 2, INT64_MAX, &wanted.after)) return VS_ANSWERED;
+    if (!admin_read_number(r, "n", 3, VS_CONNECTIONS_SHOWN_MAX, &n)) return VS_ANSWERED;
     if (by.at && !vs_slice_is(by, "id") && !vs_slice_is(by, "ids"))
         return vs_refuse(r, "bad_field", "by is '%s'; it is id or ids", VS_QUOTE(by.at, by.length));
     vs_put(r->out, "{", 1);
@@ -176,7 +176,7 @@ enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
     struct vs_wanted wanted = wanted_by(r);
     uint64_t id;
     if (!may(r)) return VS_ANSWERED;
-    if (!read_number(r, "id", 2, INT64_MAX, &id)) return VS_ANSWERED;
+    if (!admin_read_number(r, "id", 2, INT64_MAX, &id)) return VS_ANSWERED;
     if (vs_arg(r, 2).at) wanted.ids = &id, wanted.id_count = 1;
     if (!wanted.ids && !wanted.client.at && !wanted.host.at)
         return vs_refuse(r, "bad_field", "say whose: client, address or id; to end all, drain the server");

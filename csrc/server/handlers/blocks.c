@@ -32,7 +32,7 @@ static enum vs_reply_state put_ticks(struct vs_request *r) {
 }
 
 /* Number i is first + i * stride. */
-static enum vs_reply_state put_numbers(struct vs_request *r) {
+static enum vs_reply_state blocks_put_numbers(struct vs_request *r) {
     const struct vesta_numbers *numbers = &r->got.numbers;
     vs_named_open(r, 5);
     vs_named_text(r, "ns", r->tag->name);
@@ -44,7 +44,7 @@ static enum vs_reply_state put_numbers(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static enum vs_reply_state take_numbers(struct vs_request *r, uint64_t n) {
+static enum vs_reply_state blocks_take_numbers(struct vs_request *r, uint64_t n) {
     if (r->tag->form)
         return vs_refuse(r, "bad_command",
                          "'%s' gives numbers as text, of which there is no block: VESTA.NEXT %s n gives several",
@@ -53,16 +53,16 @@ static enum vs_reply_state take_numbers(struct vs_request *r, uint64_t n) {
         return vs_refuse(r, "bad_command",
                          "'%s' is in strict order, which a block would not keep: INCR %s gives its next", r->tag->name,
                          r->tag->name);
-    return vs_take_numbers(r, n, put_numbers);
+    return vs_take_numbers(r, n, blocks_put_numbers);
 }
 
-static enum vs_reply_state take(struct vs_request *r) {
+static enum vs_reply_state blocks_take(struct vs_request *r) {
     uint64_t n;
     if (!vs_rights_may_block(r) || !vs_read_up_to(r, vs_arg(r, 1), vs_rights_block(r, BLOCK_MAX), &n))
         return VS_ANSWERED;
-    return r->tag ? take_numbers(r, n) : vs_take_block(r, n, put_ticks);
+    return r->tag ? blocks_take_numbers(r, n) : vs_take_block(r, n, put_ticks);
 }
 
 enum vs_reply_state vs_on_block(struct vs_request *r) {
-    return vs_request_enter(r, 0, VS_KIND_ANY, take);
+    return vs_request_enter(r, 0, VS_KIND_ANY, blocks_take);
 }

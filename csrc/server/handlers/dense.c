@@ -25,15 +25,15 @@ static bool read_hold(struct vs_request *r, struct vs_slice text, int64_t *hold_
     return is_fit;
 }
 
-static int digit_of(char c) {
+static int dense_digit_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool read_token(struct vs_request *r, struct vs_slice text, uint64_t token[2]) {
+static bool dense_read_token(struct vs_request *r, struct vs_slice text, uint64_t token[2]) {
     bool is_fit = text.at && text.length == TOKEN_DIGITS;
     token[0] = token[1] = 0;
     for (size_t i = 0; is_fit && i < TOKEN_DIGITS; i++) {
-        int digit = digit_of(text.at[i]);
+        int digit = dense_digit_of(text.at[i]);
         is_fit = digit >= 0;
         token[i / 16] = token[i / 16] << 4 | (uint64_t)(digit & 15);
     }
@@ -42,7 +42,7 @@ static bool read_token(struct vs_request *r, struct vs_slice text, uint64_t toke
     return is_fit;
 }
 
-static bool read_number(struct vs_request *r, struct vs_slice text, uint64_t *number) {
+static bool dense_read_number(struct vs_request *r, struct vs_slice text, uint64_t *number) {
     if (text.at && vesta_parse(VESTA_DECIMAL, text.at, text.length, number) == VESTA_OK && *number <= INT64_MAX)
         return true;
     return vs_refuse(r, "bad_field", "number '%s' is not a number", VS_QUOTE(text.at, text.at ? text.length : 0)),
@@ -63,7 +63,7 @@ static enum vs_reply_state tell_failure(struct vs_request *r, const struct vs_de
 }
 
 /* The job that was done; NULL: it failed, and the reply says so. */
-static const struct vs_desk_job *done(struct vs_request *r) {
+static const struct vs_desk_job *dense_done(struct vs_request *r) {
     const struct vs_desk_job *job = r->session->waiting.job;
     if (job->answer == VS_DESK_DONE) return job;
     tell_failure(r, job);
@@ -74,7 +74,7 @@ static const struct vs_desk_job *done(struct vs_request *r) {
 
 static enum vs_reply_state put_reservation(struct vs_request *r) {
     char token[TOKEN_DIGITS + 1];
-    const struct vs_desk_job *job = done(r);
+    const struct vs_desk_job *job = dense_done(r);
     if (!job) return VS_ANSWERED;
     snprintf(token, sizeof token, "%016llx%016llx", (unsigned long long)job->token[0],
              (unsigned long long)job->token[1]);
@@ -88,7 +88,7 @@ static enum vs_reply_state put_reservation(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static enum vs_reply_state reserve(struct vs_request *r) {
+static enum vs_reply_state dense_reserve(struct vs_request *r) {
     struct vs_desk_job what = {.ask = VS_DESK_RESERVE};
     (void)read_hold(r, vs_arg(r, 1), &what.hold_ms);
     if (vs_random(what.token, sizeof what.token) != 0)
@@ -97,17 +97,17 @@ static enum vs_reply_state reserve(struct vs_request *r) {
 }
 
 /* A reservation is an id to its client's rates. */
-static enum vs_reply_state take_turn(struct vs_request *r) {
+static enum vs_reply_state dense_take_turn(struct vs_request *r) {
     int64_t hold_ms;
-    return read_hold(r, vs_arg(r, 1), &hold_ms) ? vs_take_turn(r, 1, reserve) : VS_ANSWERED;
+    return read_hold(r, vs_arg(r, 1), &hold_ms) ? vs_take_turn(r, 1, dense_reserve) : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_reserve(struct vs_request *r) {
-    return vs_request_enter(r, 0, VS_KIND_DENSE, take_turn);
+    return vs_request_enter(r, 0, VS_KIND_DENSE, dense_take_turn);
 }
 
 static enum vs_reply_state put_settled(struct vs_request *r) {
-    const struct vs_desk_job *job = done(r);
+    const struct vs_desk_job *job = dense_done(r);
     if (!job) return VS_ANSWERED;
     if (r->protocol == VS_RESP) {
         vs_resp_simple(r->out, "OK");
@@ -119,16 +119,16 @@ static enum vs_reply_state put_settled(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static enum vs_reply_state settle(struct vs_request *r) {
+static enum vs_reply_state dense_settle(struct vs_request *r) {
     struct vs_desk_job what = {.ask = r->call->handler == vs_on_commit ? VS_DESK_COMMIT : VS_DESK_CANCEL};
-    bool is_right = read_number(r, vs_arg(r, 1), &what.number) && read_token(r, vs_arg(r, 2), what.token);
+    bool is_right = dense_read_number(r, vs_arg(r, 1), &what.number) && dense_read_token(r, vs_arg(r, 2), what.token);
     return is_right ? vs_take_job(r, &what, put_settled) : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_commit(struct vs_request *r) {
-    return vs_request_enter(r, 0, VS_KIND_DENSE, settle);
+    return vs_request_enter(r, 0, VS_KIND_DENSE, dense_settle);
 }
 
 enum vs_reply_state vs_on_cancel(struct vs_request *r) {
-    return vs_request_enter(r, 0, VS_KIND_DENSE, settle);
+    return vs_request_enter(r, 0, VS_KIND_DENSE, dense_settle);
 }

@@ -22,7 +22,7 @@ struct few {
 };
 
 /* Why requests should go elsewhere just now, seen in one look. */
-struct look {
+struct health_seen {
     bool draining, stuck;
     int unready; /* namespaces */
     int told;    /* ... of which so many are told: */
@@ -37,17 +37,17 @@ struct look {
     bool is_unusable;  /* every tag has a row that cannot be used */
 };
 
-static void add(struct few *few, const struct vs_served_tag *tag) {
+static void health_add(struct few *few, const struct vs_served_tag *tag) {
     if (few->count < TAGS_TOLD) few->at[few->count] = tag;
     few->count++;
 }
 
-static void look_at_tag(const struct vs_server *server, const struct vs_served_tag *tag, struct look *seen) {
+static void health_look_at_tag(const struct vs_server *server, const struct vs_served_tag *tag, struct health_seen *seen) {
     struct vesta_segment_info info;
     int troubled = 0, faults = 0; /* databases */
     if (tag->memory) {
         vesta_segment_get_info(tag->memory, &info);
-        if (info.database[0].is_stopped) add(&seen->faulty, tag);
+        if (info.database[0].is_stopped) health_add(&seen->faulty, tag);
         return;
     }
     if (vs_tag_total(&server->monitor, tag).pauses == 0) return; /* its first range is fetched when it is wanted */
@@ -57,22 +57,22 @@ static void look_at_tag(const struct vs_server *server, const struct vs_served_t
         troubled += *info.database[i].said || info.database[i].is_stopped;
         faults += info.database[i].is_refused || info.database[i].is_stopped;
     }
-    if (troubled > 0) add(faults == info.stores ? &seen->faulty : &seen->dry, tag);
+    if (troubled > 0) health_add(faults == info.stores ? &seen->faulty : &seen->dry, tag);
 }
 
 /* One bad row of a table takes no server from the others' tags, unless there is no other. */
-static void look_at_tags(const struct vs_server *server, const struct vs_tag_set *set, struct look *seen) {
+static void look_at_tags(const struct vs_server *server, const struct vs_tag_set *set, struct health_seen *seen) {
     if (server->tags.status) server->tags.status(server->tags.self, &seen->tags);
     seen->is_unusable = set && seen->tags.unusable > 0 && seen->tags.unusable >= set->count;
     for (size_t i = 0; set && i < set->count; i++)
-        look_at_tag(server, set->at[i], seen);
+        health_look_at_tag(server, set->at[i], seen);
     if (seen->faulty.count == 0 || (size_t)(seen->faulty.count + seen->dry.count) < set->count) return;
     for (int i = 0; i < seen->faulty.count && i < TAGS_TOLD; i++)
-        add(&seen->dry, seen->faulty.at[i]);
+        health_add(&seen->dry, seen->faulty.at[i]);
     seen->faulty.count = 0;
 }
 
-static bool add_unready(const struct vs_server *server, struct look *seen, const struct vs_namespace *ns) {
+static bool add_unready(const struct vs_server *server, struct health_seen *seen, const struct vs_namespace *ns) {
     if (vs_namespace_is_ready(server, ns, &seen->at[seen->told].pause)) return false;
     seen->at[seen->told++].ns = ns;
     return true;
@@ -80,7 +80,7 @@ static bool add_unready(const struct vs_server *server, struct look *seen, const
 
 /* The first are looked at now; of the others it is known how many were not ready a moment ago, and the first of those
  * are found. */
-static void look_at_namespaces(const struct vs_server *server, bool has_tags, struct look *seen) {
+static void health_look_at_namespaces(const struct vs_server *server, bool has_tags, struct health_seen *seen) {
     int others = vs_others_unready(&server->names), left = others;
     char why[VS_NAMESPACE_WHY_MAX];
     for (int i = 0; i < vs_told(&server->names); i++) {
@@ -101,15 +101,15 @@ static void look_at_namespaces(const struct vs_server *server, bool has_tags, st
 }
 
 /* How many reasons there are. */
-static int look(struct vs_request *r, struct look *seen) {
+static int health_look(struct vs_request *r, struct health_seen *seen) {
     const struct vs_server *server = r->session->server;
-    *seen = (struct look){.dry = 0};
+    *seen = (struct health_seen){.dry = 0};
     struct vs_policies_status policies = {.stuck = false};
     if (server->above.policies.status) server->above.policies.status(server->above.policies.self, &policies);
     seen->draining = r->session->draining;
     seen->stuck = policies.stuck;
     const struct vs_tag_set *tags = vs_request_tags(r);
-    look_at_namespaces(server, server->names.count > vs_told(&server->names) || (tags && tags->count > 0), seen);
+    health_look_at_namespaces(server, server->names.count > vs_told(&server->names) || (tags && tags->count > 0), seen);
     look_at_tags(server, tags, seen);
     return seen->draining + seen->stuck + seen->unready + seen->dry.count + (seen->tags.unread > 0) + seen->is_unusable;
 }
@@ -137,11 +137,11 @@ static void put_dry(struct vs_out *out, const struct few *few) {
     }
 }
 
-static void put_unusable(struct vs_out *out, const struct look *seen) {
+static void put_unusable(struct vs_out *out, const struct health_seen *seen) {
     put_reason_of(out, "tag", seen->tags.unusable_tag, "row_unusable", seen->tags.unusable_why);
 }
 
-static void put_reasons(struct vs_out *out, const struct look *seen) {
+static void put_reasons(struct vs_out *out, const struct health_seen *seen) {
     vs_json_open(out, "reasons", '[');
     if (seen->draining) put_reason(out, NULL, "draining", "the server is stopping");
     if (seen->stuck) put_reason(out, NULL, "policy_stuck", "a policy is running that cannot be stopped");
@@ -163,7 +163,7 @@ static void put_reasons(struct vs_out *out, const struct look *seen) {
     if (seen->unready > seen->told) vs_json_uint(out, "more_namespaces", (uint64_t)(seen->unready - seen->told));
 }
 
-static void put_warnings(const struct vs_request *r, const struct look *seen) {
+static void put_warnings(const struct vs_request *r, const struct health_seen *seen) {
     const struct vs_server *server = r->session->server;
     vs_json_open(r->out, "warnings", '[');
     for (int i = 0; i < vs_told(&server->names); i++) {
@@ -188,9 +188,9 @@ static void put_warnings(const struct vs_request *r, const struct look *seen) {
 /* The status is for all; names, databases and paths are not. */
 static enum vs_reply_state answer_stranger(struct vs_request *r) {
     struct vs_scratch *scratch = r->session->scratch;
-    struct look seen;
+    struct health_seen seen;
     if (scratch->ready.at_us == 0 || scratch->now_us - scratch->ready.at_us >= READY_US) {
-        scratch->ready.is_ready = look(r, &seen) == 0;
+        scratch->ready.is_ready = health_look(r, &seen) == 0;
         scratch->ready.at_us = scratch->now_us;
     }
     if (!scratch->ready.is_ready || r->session->draining)
@@ -201,9 +201,9 @@ static enum vs_reply_state answer_stranger(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_on_readyz(struct vs_request *r) {
-    struct look seen;
+    struct health_seen seen;
     if (!vs_rights_sees_reasons(r->session)) return answer_stranger(r);
-    int count = look(r, &seen);
+    int count = health_look(r, &seen);
     if (count == 0) {
         vs_put_text(r->out, "{\"status\":\"ready\"");
         put_warnings(r, &seen);

@@ -70,13 +70,13 @@ static enum vs_reply_state put_alike(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static enum vs_reply_state take_next(struct vs_request *r) {
+static enum vs_reply_state ids_take_next(struct vs_request *r) {
     size_t alike = r->tag ? 0 : count_alike(r);
     return alike > 0 ? vs_take_some(r, 1 + alike, put_alike) : vs_take_id(r, vs_put_one);
 }
 
 enum vs_reply_state vs_on_next(struct vs_request *r) {
-    return vs_request_enter(r, 0, VS_KIND_ANY, take_next);
+    return vs_request_enter(r, 0, VS_KIND_ANY, ids_take_next);
 }
 
 /* Each is written as its own name says. */
@@ -117,13 +117,13 @@ bool vs_read_up_to(struct vs_request *r, struct vs_slice count, uint64_t max, ui
     return false;
 }
 
-static enum vs_reply_state take_some(struct vs_request *r) {
+static enum vs_reply_state ids_take_some(struct vs_request *r) {
     uint64_t n;
     return vs_read_n(r, vs_arg(r, 1), count_max(r), &n) ? vs_take_ids(r, n, put_many) : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_some(struct vs_request *r) {
-    return vs_request_enter(r, 0, VS_KIND_ANY, take_some);
+    return vs_request_enter(r, 0, VS_KIND_ANY, ids_take_some);
 }
 
 static enum vs_reply_state put_last(struct vs_request *r) {
@@ -131,14 +131,14 @@ static enum vs_reply_state put_last(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static enum vs_reply_state take_run(struct vs_request *r) {
+static enum vs_reply_state ids_take_run(struct vs_request *r) {
     uint64_t n;
     return vs_read_n(r, vs_arg(r, 1), VESTA_NUMBERS_MAX, &n) ? vs_take_run(r, n, put_last) : VS_ANSWERED;
 }
 
 /* A tag's numbers add up.  A namespace's ids do not. */
 enum vs_reply_state vs_on_count(struct vs_request *r) {
-    return vs_request_enter(r, 0, VS_KIND_COUNTER, take_run);
+    return vs_request_enter(r, 0, VS_KIND_COUNTER, ids_take_run);
 }
 
 static enum vs_reply_state refuse_count_down(struct vs_request *r) {
@@ -198,19 +198,19 @@ static enum vs_reply_state put_batch(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static enum vs_reply_state take_batch(struct vs_request *r) {
+static enum vs_reply_state ids_take_batch(struct vs_request *r) {
     uint64_t n;
     bool is_right = read_format(r, vs_arg(r, 2)) && vs_read_n(r, vs_arg(r, 1), count_max(r), &n);
     return is_right ? vs_take_ids(r, n, put_batch) : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_batch(struct vs_request *r) {
-    return vs_request_enter(r, 0, VS_KIND_ANY, take_batch);
+    return vs_request_enter(r, 0, VS_KIND_ANY, ids_take_batch);
 }
 
 /* ------------------------------------------------------------------ reading */
 
-static bool read_number(struct vs_request *r, struct vs_slice text, const char *name, uint64_t *value) {
+static bool ids_read_number(struct vs_request *r, struct vs_slice text, const char *name, uint64_t *value) {
     if (!text.at) return vs_refuse(r, "bad_field", "%s is missing: %s", name, r->call->help), false;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, value) != VESTA_OK)
         return vs_refuse(r, strcmp(name, "id") == 0 ? "bad_id" : "bad_field",
@@ -222,7 +222,7 @@ static bool read_number(struct vs_request *r, struct vs_slice text, const char *
 
 bool vs_read_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *parts) {
     struct vesta_error err;
-    if (!read_number(r, vs_arg(r, at), "id", id)) return false;
+    if (!ids_read_number(r, vs_arg(r, at), "id", id)) return false;
     if (vesta_explain(r->ns->layout, *id, parts, &err) != VESTA_OK)
         return vs_refuse(r, "bad_id", "%s", err.text), false;
     return true;
@@ -233,7 +233,7 @@ static bool is_named_first(const struct vs_request *r) {
     return r->protocol == VS_RESP && r->arg_count == 2;
 }
 
-static enum vs_reply_state explain(struct vs_request *r) {
+static enum vs_reply_state ids_explain(struct vs_request *r) {
     struct vesta_parts parts;
     char iso[VESTA_ISO_MAX];
     uint64_t id;
@@ -255,7 +255,7 @@ static enum vs_reply_state explain(struct vs_request *r) {
 
 enum vs_reply_state vs_on_explain(struct vs_request *r) {
     int name = is_named_first(r) ? 0 : r->protocol == VS_RESP ? VS_NO_NAME : 1;
-    return vs_request_enter(r, name, VS_KIND_LAYOUT, explain);
+    return vs_request_enter(r, name, VS_KIND_LAYOUT, ids_explain);
 }
 
 /* Vesta (Java)'s name of a field. */
@@ -304,7 +304,7 @@ static enum vs_reply_state transtime(struct vs_request *r) {
     uint64_t time;
     char text[64];
     struct tm tm;
-    if (!read_number(r, vs_arg(r, 0), "time", &time)) return VS_ANSWERED;
+    if (!ids_read_number(r, vs_arg(r, 0), "time", &time)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     uint64_t max = layout->field[layout->time].max;
     if (time > max)
@@ -324,14 +324,14 @@ enum vs_reply_state vs_on_transtime(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ making */
 
-struct making {
+struct ids_making {
     struct vesta_value given[VESTA_FIELDS_MAX + 2]; /* and two defaults */
     char name[VESTA_FIELDS_MAX][VESTA_NAME_MAX];
     size_t count;
     bool has_time, has_seq, has_worker, has_method;
 };
 
-static bool read_field(struct vs_request *r, struct making *m, struct vs_slice name, struct vs_slice value) {
+static bool read_field(struct vs_request *r, struct ids_making *m, struct vs_slice name, struct vs_slice value) {
     char *to = m->name[m->count];
     if (name.length == 0 || name.length >= VESTA_NAME_MAX || memchr(name.at, '\0', name.length))
         return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
@@ -344,11 +344,11 @@ static bool read_field(struct vs_request *r, struct making *m, struct vs_slice n
     m->has_method |= strcmp(to, "genMethod") == 0 || strcmp(to, "method") == 0;
     struct vesta_value *given = &m->given[m->count++];
     given->name = strcmp(to, "genMethod") == 0 ? "method" : strcmp(to, "machine") == 0 ? "worker" : to;
-    return read_number(r, value, to, &given->value);
+    return ids_read_number(r, value, to, &given->value);
 }
 
 /* What Vesta (Java)'s server takes from itself where a request does not say it. */
-static bool add_defaults(struct vs_request *r, struct making *m) {
+static bool add_defaults(struct vs_request *r, struct ids_making *m) {
     if (vs_method_at(r->ns->layout) >= 0 && !m->has_method) /* the value that this protocol's issued ids have */
         m->given[m->count++] = (struct vesta_value){"method", r->ns->method[r->protocol]};
     if (r->ns->layout->worker < 0 || m->has_worker) return true;
@@ -363,8 +363,8 @@ static bool add_defaults(struct vs_request *r, struct making *m) {
 }
 
 /* From the arguments name, value, ... that begin at `first`, but for those at `skip`. */
-static enum vs_reply_state make(struct vs_request *r, int first, int skip) {
-    struct making making = {.count = 0};
+static enum vs_reply_state ids_make_id(struct vs_request *r, int first, int skip) {
+    struct ids_making making = {.count = 0};
     struct vesta_error err;
     uint64_t id;
     for (int i = first; i + 1 < r->arg_count; i += 2)
@@ -390,7 +390,7 @@ static int place_of_ns(const struct vs_request *r) {
 }
 
 static enum vs_reply_state make_by_params(struct vs_request *r) {
-    return make(r, 0, place_of_ns(r));
+    return ids_make_id(r, 0, place_of_ns(r));
 }
 
 enum vs_reply_state vs_on_makeid(struct vs_request *r) {
@@ -403,7 +403,7 @@ static enum vs_reply_state make_by_words(struct vs_request *r) {
         return vs_refuse(r, "bad_field", "'%s' has no value: %s", VS_QUOTE(last.at, last.length), r->call->help);
     if (r->arg_count > 2 * VESTA_FIELDS_MAX)
         return vs_refuse(r, "bad_field", "more fields than a layout can have (%d)", VESTA_FIELDS_MAX);
-    return make(r, 1, -1);
+    return ids_make_id(r, 1, -1);
 }
 
 enum vs_reply_state vs_on_make(struct vs_request *r) {

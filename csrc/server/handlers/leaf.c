@@ -8,7 +8,7 @@
 #include <time.h>
 
 /* Leaf ignores the key; a server of several namespaces should not. */
-static enum vs_reply_state take(struct vs_request *r) {
+static enum vs_reply_state leaf_take(struct vs_request *r) {
     return vs_take_id(r, vs_put_one);
 }
 
@@ -16,7 +16,7 @@ enum vs_reply_state vs_on_leaf_get(struct vs_request *r) {
     struct vs_slice key = vs_arg(r, 0);
     bool is_known = vs_namespace_named(&r->session->server->names, key.at, key.length);
     return vs_request_enter(r, r->session->server->rules.leaf_any_key && !is_known ? VS_NO_NAME : 0, VS_KIND_NAMESPACE,
-                            take);
+                            leaf_take);
 }
 
 static enum vs_reply_state take_of_tag(struct vs_request *r) {
@@ -48,7 +48,7 @@ static void put_timestamp(struct vs_out *out, int64_t unix_ms) {
     vs_json_text(out, "timestamp", text);
 }
 
-static enum vs_reply_state decode(struct vs_request *r) {
+static enum vs_reply_state leaf_decode(struct vs_request *r) {
     struct vesta_parts parts;
     char digits[VESTA_FORMAT_MAX];
     uint64_t id;
@@ -66,5 +66,5 @@ static enum vs_reply_state decode(struct vs_request *r) {
 
 enum vs_reply_state vs_on_leaf_decode(struct vs_request *r) {
     r->fail = put_error;
-    return vs_request_enter(r, 1, VS_KIND_LAYOUT, decode);
+    return vs_request_enter(r, 1, VS_KIND_LAYOUT, leaf_decode);
 }

@@ -38,7 +38,7 @@ const char *vs_metrics_seconds(char *buf, int64_t us) {
     return buf;
 }
 
-static unsigned long long total(const struct vs_metrics *m, const vs_count *of) {
+static unsigned long long metrics_total(const struct vs_metrics *m, const vs_count *of) {
     return vs_total(&m->server->monitor, of);
 }
 
@@ -58,7 +58,7 @@ static bool has_clients(const struct vs_metrics *m) {
 static void put_client_requests(struct vs_metrics *m) {
     EACH_CLIENT(m, i, name) {
         vs_metrics_sample(m, "{client=\"%s\",result=\"ok\"} %llu", name,
-                          total(m, &COUNTS(m).of_client[i][VS_CLIENT_ANSWERED]));
+                          metrics_total(m, &COUNTS(m).of_client[i][VS_CLIENT_ANSWERED]));
         vs_metrics_sample(m, "{client=\"%s\",result=\"refused\"} %llu", name,
                           (unsigned long long)vs_total_refused(&m->server->monitor, i));
     }
@@ -72,17 +72,17 @@ static void put_client_refused(struct vs_metrics *m) {
     EACH_CLIENT(m, i, name)
     for (int why = VS_CLIENT_REFUSED_REQUEST; why <= VS_CLIENT_REFUSED_PAUSE; why++)
         vs_metrics_sample(m, "{client=\"%s\",reason=\"%s\"} %llu", name, reasons[why],
-                          total(m, &COUNTS(m).of_client[i][why]));
+                          metrics_total(m, &COUNTS(m).of_client[i][why]));
 }
 
 static void put_client_connections(struct vs_metrics *m) {
     EACH_CLIENT(m, i, name)
-    vs_metrics_sample(m, "{client=\"%s\"} %llu", name, total(m, &COUNTS(m).of_client[i][VS_CLIENT_OPEN]));
+    vs_metrics_sample(m, "{client=\"%s\"} %llu", name, metrics_total(m, &COUNTS(m).of_client[i][VS_CLIENT_OPEN]));
 }
 
 static void put_client_ids(struct vs_metrics *m) {
     EACH_CLIENT(m, i, name)
-    vs_metrics_sample(m, "{client=\"%s\"} %llu", name, total(m, &COUNTS(m).of_client[i][VS_CLIENT_IDS]));
+    vs_metrics_sample(m, "{client=\"%s\"} %llu", name, metrics_total(m, &COUNTS(m).of_client[i][VS_CLIENT_IDS]));
 }
 
 static void put_secrets(struct vs_metrics *m) {
@@ -104,21 +104,21 @@ static void put_durations(struct vs_metrics *m) {
         unsigned long long count = 0;
         for (int i = 0; i < VS_DURATIONS_MAX; i++) {
             bool last = i == VS_DURATIONS_MAX - 1;
-            count += total(m, &COUNTS(m).durations[protocol][i]);
+            count += metrics_total(m, &COUNTS(m).durations[protocol][i]);
             vs_metrics_sample(m, "_bucket{proto=\"%s\",le=\"%s\"} %llu", vs_protocol_name[protocol],
                               last ? "+Inf" : SECONDS((int64_t)vs_duration_us[i]), count);
         }
         vs_metrics_sample(m, "_sum{proto=\"%s\"} %s", vs_protocol_name[protocol],
-                          SECONDS((int64_t)total(m, &COUNTS(m).duration_us[protocol])));
+                          SECONDS((int64_t)metrics_total(m, &COUNTS(m).duration_us[protocol])));
         vs_metrics_sample(m, "_count{proto=\"%s\"} %llu", vs_protocol_name[protocol], count);
     }
 }
 
 static void put_connections(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol) {
-        unsigned long long closed = total(m, &COUNTS(m).closed[protocol]); /* first: never more than were accepted */
+        unsigned long long closed = metrics_total(m, &COUNTS(m).closed[protocol]); /* first: never more than were accepted */
         vs_metrics_sample(m, "{proto=\"%s\"} %llu", vs_protocol_name[protocol],
-                          total(m, &COUNTS(m).accepted[protocol]) - closed);
+                          metrics_total(m, &COUNTS(m).accepted[protocol]) - closed);
     }
 }
 
@@ -147,7 +147,7 @@ static void put_tls_expiry(struct vs_metrics *m) {
 
 #define HOOK(m, hook) ((m)->server->above.policies.hook_name((enum vs_hook)(hook)))
 
-static void put_calls(struct vs_metrics *m) {
+static void metrics_put_calls(struct vs_metrics *m) {
     for (int hook = 0; hook < VS_HOOKS; hook++)
         for (int result = 0; result < VS_CALL_RESULTS; result++)
             vs_metrics_sample(m, "{hook=\"%s\",result=\"%s\"} %llu", HOOK(m, hook),
@@ -175,7 +175,7 @@ static void put_shadow_answers(struct vs_metrics *m, const char *outcome, uint64
         }
 }
 
-static void put_shadow(struct vs_metrics *m) {
+static void metrics_put_shadow(struct vs_metrics *m) {
     struct vs_shadow_counts *shadow = &m->policies.shadow;
     put_shadow_answers(m, "agreed", shadow->agreed);
     put_shadow_answers(m, "differed", shadow->differed);
@@ -244,10 +244,10 @@ static const struct labels labels_NONE = {.to = 1}, labels_PROTO = {.by_proto = 
                            labels_SHARE = {false, "share", VS_SHARE_NONE + 1, VS_SHARES, share_name};
 
 /* `of`: the first of a count's, in the first loop's. */
-static void put_counts(struct vs_metrics *m, const vs_count *of, const struct labels *l) {
+static void metrics_put_counts(struct vs_metrics *m, const vs_count *of, const struct labels *l) {
     for (int protocol = 0; protocol < (l->by_proto ? VS_PROTOCOLS : 1); protocol++)
         for (int i = l->from; i < l->to && (!l->label || l->value(i)); i++) {
-            unsigned long long sum = total(m, of + protocol * l->to + i);
+            unsigned long long sum = metrics_total(m, of + protocol * l->to + i);
             const char *proto = vs_protocol_name[protocol];
             if (l->by_proto && l->label)
                 vs_metrics_sample(m, "{proto=\"%s\",%s=\"%s\"} %llu", proto, l->label, l->value(i), sum);
@@ -262,7 +262,7 @@ static void put_counts(struct vs_metrics *m, const vs_count *of, const struct la
 
 #define COUNT(name, member, labels, ...)                                                                               \
     static void put_##name(struct vs_metrics *m) {                                                                     \
-        put_counts(m, (const vs_count *)&COUNTS(m).member, &labels_##labels);                                          \
+        metrics_put_counts(m, (const vs_count *)&COUNTS(m).member, &labels_##labels);                                          \
     }
 #define COUNT_OF_NET COUNT
 #define VALUE(name, expression, ...)                                                                                   \

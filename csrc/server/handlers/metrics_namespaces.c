@@ -11,7 +11,7 @@ _Static_assert(VS_COUNT(renewal_name) == RENEWALS, "each has a name");
 _Static_assert(sizeof((struct vesta_info){0}.renewals) == RENEWALS * sizeof(uint64_t), "all of them are told");
 
 /* Counts are named by their place in the first loop's. */
-static unsigned long long total(const struct vs_metrics *m, const vs_count *of) {
+static unsigned long long metrics_ns_total(const struct vs_metrics *m, const vs_count *of) {
     return vs_total(&m->server->monitor, of);
 }
 #define COUNTS(m) (*(m)->server->monitor.counts[0])
@@ -24,9 +24,9 @@ static unsigned long long total(const struct vs_metrics *m, const vs_count *of) 
 static void add_up_others(struct vs_metrics *m) {
     for (int i = VS_NAMESPACES_TOLD; i < m->server->names.count; i++) {
         for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
-            m->others.ids[protocol] += total(m, &COUNTS(m).ns[i].ids[protocol]);
+            m->others.ids[protocol] += metrics_ns_total(m, &COUNTS(m).ns[i].ids[protocol]);
         for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
-            m->others.pauses[why] += total(m, &COUNTS(m).ns[i].pauses[why]);
+            m->others.pauses[why] += metrics_ns_total(m, &COUNTS(m).ns[i].pauses[why]);
     }
 }
 
@@ -55,12 +55,12 @@ static bool has_others(const struct vs_metrics *m) {
     return m->server->names.count > VS_NAMESPACES_TOLD;
 }
 
-static unsigned long long ids_of(const struct vs_metrics *m, int line, int protocol) {
-    return line < VS_NAMESPACES_TOLD ? total(m, &COUNTS(m).ns[line].ids[protocol]) : m->others.ids[protocol];
+static unsigned long long metrics_ns_ids_of(const struct vs_metrics *m, int line, int protocol) {
+    return line < VS_NAMESPACES_TOLD ? metrics_ns_total(m, &COUNTS(m).ns[line].ids[protocol]) : m->others.ids[protocol];
 }
 
 static unsigned long long pauses_of(const struct vs_metrics *m, int line, int why) {
-    return line < VS_NAMESPACES_TOLD ? total(m, &COUNTS(m).ns[line].pauses[why]) : m->others.pauses[why];
+    return line < VS_NAMESPACES_TOLD ? metrics_ns_total(m, &COUNTS(m).ns[line].pauses[why]) : m->others.pauses[why];
 }
 
 void vs_put_unready(struct vs_metrics *m) {
@@ -73,7 +73,7 @@ void vs_put_issued(struct vs_metrics *m) {
     EACH_LINE(m, i)
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
         vs_metrics_sample(m, "{namespace=\"%s\",proto=\"%s\"} %llu", LINE_NAME(m, i), vs_protocol_name[protocol],
-                          ids_of(m, i, protocol));
+                          metrics_ns_ids_of(m, i, protocol));
 }
 
 void vs_put_pauses(struct vs_metrics *m) {

@@ -8,7 +8,7 @@ static const char *const protocol_name[VS_ID_PROTOCOLS] = {[VS_RESP] = "resp", [
 
 /* ------------------------------------------------------------------ one look */
 
-static void look_at_tag(struct vs_metrics *m, const struct vs_served_tag *tag) {
+static void metrics_tag_look_at_tag(struct vs_metrics *m, const struct vs_served_tag *tag) {
     struct vesta_segment_info info = {.stores = 0};
     if (tag->seg) vesta_segment_get_info(tag->seg, &info);
     m->tag[m->tag_count].name = tag->name;
@@ -43,7 +43,7 @@ void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set)
     m->served = set ? set->count : 0;
     for (size_t i = 0; i < m->served; i++)
         if ((size_t)set->at[i]->place < most)
-            look_at_tag(m, set->at[i]);
+            metrics_tag_look_at_tag(m, set->at[i]);
         else
             add_up(&m->other, vs_tag_total(&m->server->monitor, set->at[i]));
 }

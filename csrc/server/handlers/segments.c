@@ -3,7 +3,7 @@
 #include "server/commands.h"
 #include "server/rights.h"
 
-static void end(struct vs_request *r) {
+static void segments_end(struct vs_request *r) {
     vs_put_tables(r->out, r->session->server);
     vs_put_text(r->out, "}\n");
 }
@@ -13,7 +13,7 @@ static enum vs_reply_state put_tag(struct vs_request *r) {
     vs_json_open(r->out, "segments", '[');
     vs_put_segment(r->out, r->session->server, r->tag);
     vs_put(r->out, "]", 1);
-    end(r);
+    segments_end(r);
     return VS_ANSWERED;
 }
 
@@ -28,6 +28,6 @@ enum vs_reply_state vs_on_segments(struct vs_request *r) {
     size_t from = tags && after.at ? vs_tag_after(tags, after.at, after.length) : 0;
     vs_put(r->out, "{", 1);
     vs_put_segments(r->out, r->session->server, tags, from, VS_REPLY_MAX);
-    end(r);
+    segments_end(r);
     return VS_ANSWERED;
 }

@@ -26,7 +26,7 @@ void vs_tinyid_failure(struct vs_request *r, const char *text) {
 }
 
 /* The config's own tokens, which are nobody's: with names http.c has asked already. */
-static bool may_ask(struct vs_request *r, struct vs_slice token) {
+static bool tinyid_may_ask(struct vs_request *r, struct vs_slice token) {
     const struct vs_server *server = r->session->server;
     int said = 0; /* which it is, or else the shortest, which is the easiest to guess */
     if (server->rules.tinyid_token_count == 0) return true;
@@ -41,8 +41,8 @@ static bool may_ask(struct vs_request *r, struct vs_slice token) {
 }
 
 /* Turns the request to the tag that it names, if its token is right. */
-static enum vs_reply_state enter(struct vs_request *r, int token, vs_handler *then) {
-    if (!may_ask(r, vs_arg(r, token))) return VS_ANSWERED;
+static enum vs_reply_state tinyid_enter(struct vs_request *r, int token, vs_handler *then) {
+    if (!tinyid_may_ask(r, vs_arg(r, token))) return VS_ANSWERED;
     if (!vs_arg(r, BIZ_TYPE).at) return vs_refuse(r, "bad_field", "bizType is missing");
     return vs_request_enter(r, BIZ_TYPE, VS_KIND_COUNTER, then);
 }
@@ -60,7 +60,7 @@ static bool read_batch(struct vs_request *r, struct vs_slice text, uint64_t *n) 
     return true;
 }
 
-static enum vs_reply_state put_numbers(struct vs_request *r) {
+static enum vs_reply_state tinyid_put_numbers(struct vs_request *r) {
     if (r->call->json) vs_put_text(r->out, "{\"data\":[");
     for (uint64_t i = 0; i < r->n; i++) {
         if (i > 0) vs_put(r->out, ",", 1);
@@ -70,13 +70,13 @@ static enum vs_reply_state put_numbers(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static enum vs_reply_state take(struct vs_request *r) {
+static enum vs_reply_state tinyid_take(struct vs_request *r) {
     uint64_t n;
-    return read_batch(r, vs_arg(r, BATCH_SIZE), &n) ? vs_take_ids(r, n, put_numbers) : VS_ANSWERED;
+    return read_batch(r, vs_arg(r, BATCH_SIZE), &n) ? vs_take_ids(r, n, tinyid_put_numbers) : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_tinyid(struct vs_request *r) {
-    return enter(r, TOKEN, take);
+    return tinyid_enter(r, TOKEN, tinyid_take);
 }
 
 /* ------------------------------------------------------------------ segments */
@@ -126,5 +126,5 @@ static enum vs_reply_state take_segment(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_on_tinyid_segment(struct vs_request *r) {
-    return enter(r, SEGMENT_TOKEN, take_segment);
+    return tinyid_enter(r, SEGMENT_TOKEN, take_segment);
 }

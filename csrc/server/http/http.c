@@ -25,7 +25,7 @@ static bool has_no_body(struct vs_request *r, const struct vs_http *http) {
     return false;
 }
 
-static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *http) {
+static enum vs_reply_state http_answer(struct vs_request *r, const struct vs_http *http) {
     struct vs_slice rest;
     bool is_by_page = http->origin.at || http->site == VS_SITE_FOREIGN;
     if ((is_by_page || http->is_public_name) && !vs_http_admits(r, http)) return VS_ANSWERED;
@@ -55,7 +55,7 @@ static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
 }
 
 /* Completes a reply; returns the step's answer, `used` where the connection goes on. */
-static int end(struct vs_request *r, const struct vs_http *http, size_t start, bool is_broken, int used) {
+static int http_end(struct vs_request *r, const struct vs_http *http, size_t start, bool is_broken, int used) {
     bool ends = is_broken || !http->keep_alive || r->session->draining || vs_rights_is_over(r->session);
     bool close = ends && !r->session->viewer;
     struct vs_http_reply reply = {.status = r->status,
@@ -103,12 +103,12 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
         r.json =
             s->protocol == VS_ADMIN || vs_http_is_v1(http.path); /* the path is known where the head could be read */
         vs_refuse(&r, vs_code_of_status(http.status), "%s", http.broken);
-    } else if (answer(&r, &http) == VS_WAITS) {
+    } else if (http_answer(&r, &http) == VS_WAITS) {
         out->used = start;
         s->waiting.bytes = (size_t)used;
         return VS_STEP_WAITS;
     }
-    return end(&r, &http, start, used < 0, used);
+    return http_end(&r, &http, start, used < 0, used);
 }
 
 int vs_http_again(struct vs_session *s, struct vs_out *out) {
@@ -118,5 +118,5 @@ int vs_http_again(struct vs_session *s, struct vs_out *out) {
         out->used = start;
         return VS_STEP_WAITS;
     }
-    return end(r, r->http, start, false, 1);
+    return http_end(r, r->http, start, false, 1);
 }

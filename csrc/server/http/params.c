@@ -12,7 +12,7 @@ bool vs_http_is_v1(struct vs_slice path) {
 /* ------------------------------------------------------------------ parameters */
 
 /* The place of `name` in "ns,n,format", or -1. */
-static int place_of(const char *params, struct vs_slice name) {
+static int params_place_of(const char *params, struct vs_slice name) {
     for (int place = 0; params && *params; place++) {
         size_t length = strcspn(params, ",");
         if (length == name.length && memcmp(params, name.at, length) == 0) return place;
@@ -39,7 +39,7 @@ static bool bind_one(struct vs_request *r, struct vs_slice *args, struct vs_slic
         args[r->arg_count++] = value;
         return true;
     }
-    int place = place_of(params, name);
+    int place = params_place_of(params, name);
     if (place < 0)
         return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
                false;
@@ -80,7 +80,7 @@ bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_sl
 }
 
 struct vs_slice vs_http_token(const struct vs_request *r) {
-    int place = r->call->flags & VS_CALL_TINYID ? place_of(r->call->params, (struct vs_slice){"token", 5}) : -1;
+    int place = r->call->flags & VS_CALL_TINYID ? params_place_of(r->call->params, (struct vs_slice){"token", 5}) : -1;
     return place < 0 ? (struct vs_slice){NULL, 0} : vs_arg(r, place);
 }
 
@@ -92,7 +92,7 @@ bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http) {
     r->json = r->call->json;
     if (!vs_http_is_v1(http->path)) return true;
     int json = vs_accept_q(&http->accept, VS_TYPE_JSON), text = vs_accept_q(&http->accept, VS_TYPE_TEXT);
-    int format = place_of(r->call->params, (struct vs_slice){"format", 6});
+    int format = params_place_of(r->call->params, (struct vs_slice){"format", 6});
     bool may_be_text = format >= 0;
     if (may_be_text && vs_arg(r, format).at) return true;
     r->json = !may_be_text || json >= text;

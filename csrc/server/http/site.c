@@ -16,14 +16,14 @@
 /* ------------------------------------------------------------------ names */
 
 /* Without its port, and the dot that a name may end in. */
-static struct vs_slice name_of(struct vs_slice host) {
+static struct vs_slice site_name_of(struct vs_slice host) {
     const char *port = memchr(host.at, ':', host.length);
     size_t length = port ? (size_t)(port - host.at) : host.length;
     return (struct vs_slice){host.at, length > 0 && host.at[length - 1] == '.' ? length - 1 : length};
 }
 
-static bool is_ours(const struct vs_server *server, struct vs_slice host) {
-    struct vs_slice name = name_of(host);
+static bool site_is_ours(const struct vs_server *server, struct vs_slice host) {
+    struct vs_slice name = site_name_of(host);
     for (int i = 0; i < server->rules.host_count; i++)
         if (strcmp(server->rules.host[i], "*") == 0 || vs_slice_is_case(name, server->rules.host[i])) return true;
     return false;
@@ -87,7 +87,7 @@ static bool refuse_host(struct vs_request *r, const struct vs_http *http) {
 bool vs_http_admits(struct vs_request *r, const struct vs_http *http) {
     const struct vs_server *server = r->session->server;
     r->json = true; /* of a refusal: whatever the path, its answer is a problem */
-    if (http->is_public_name && server->rules.judges_hosts[r->session->protocol] && !is_ours(server, http->host))
+    if (http->is_public_name && server->rules.judges_hosts[r->session->protocol] && !site_is_ours(server, http->host))
         return refuse_host(r, http);
     r->origin = listed(r, http->origin);
     if (r->origin || http->site == VS_SITE_OWN || is_link(http)) return true;

@@ -56,7 +56,7 @@ void vs_put_clients(struct vs_out *out, struct vs_server *server) {
     vs_put(out, "]", 1);
 }
 
-static void put_connection(struct vs_out *out, const struct vs_seen *seen) {
+static void put_connection(struct vs_out *out, const struct roster_seen *seen) {
     char text[VS_PEER_TEXT_MAX], last[VS_CALL_NAME_MAX];
     vs_json_open(out, NULL, '{');
     vs_json_uint(out, "id", seen->id);
@@ -81,7 +81,7 @@ static void put_connection(struct vs_out *out, const struct vs_seen *seen) {
 }
 
 static int by_ids(const void *a, const void *b) {
-    const struct vs_seen *x = a, *y = b;
+    const struct roster_seen *x = a, *y = b;
     if (x->ids != y->ids) return x->ids < y->ids ? 1 : -1;
     return x->id < y->id ? -1 : x->id > y->id;
 }
@@ -89,7 +89,7 @@ static int by_ids(const void *a, const void *b) {
 bool vs_put_connections(struct vs_out *out, struct vs_server *server, const struct vs_wanted *wanted, size_t n,
                         bool is_by_ids) {
     size_t count;
-    struct vs_seen *seen = vs_roster_look(server, wanted, is_by_ids ? 0 : n + 1, &count);
+    struct roster_seen *seen = vs_roster_look(server, wanted, is_by_ids ? 0 : n + 1, &count);
     if (!seen) return false;
     if (is_by_ids) qsort(seen, count, sizeof *seen, by_ids);
     vs_json_open(out, "connections", '[');

@@ -107,7 +107,7 @@ static bool is_known(const struct vs_history *history, int64_t stretch) {
 }
 
 /* A number a stretch, the oldest first; null for one that nobody saw both ends of. */
-static void put_row(const struct vs_history *history, int column, bool is_refused, int64_t from, struct vs_out *out) {
+static void history_put_row(const struct vs_history *history, int column, bool is_refused, int64_t from, struct vs_out *out) {
     for (int64_t to = from; to <= history->last; to++) {
         if (to != from) vs_put(out, ",", 1);
         if (!is_known(history, to) || !is_known(history, to - 1)) {
@@ -126,9 +126,9 @@ static void put_rows(const struct vs_history *history, const struct vs_server *s
     vs_json_int(out, "step_ms", VS_HISTORY_STEP_S * 1000);
     vs_json_int(out, "until_unix_ms", history->last_unix_us / 1000);
     vs_json_open(out, "ids", '[');
-    put_row(history, ns, false, from, out);
+    history_put_row(history, ns, false, from, out);
     vs_json_open(out, "refused", '[');
-    put_row(history, ns, true, from, out);
+    history_put_row(history, ns, true, from, out);
 }
 
 bool vs_history_put(struct vs_history *history, const struct vs_server *server, int ns, int64_t *since,

@@ -19,14 +19,14 @@ static void put_database(struct vs_out *out, const struct vesta_segment_info *in
 }
 
 /* As a string: 64 bits do not fit JSON's numbers everywhere. */
-static void put_wide(struct vs_out *out, const char *name, uint64_t value) {
+static void segment_json_put_wide(struct vs_out *out, const char *name, uint64_t value) {
     char digits[VESTA_FORMAT_MAX];
     vesta_format(VESTA_DECIMAL, value, digits);
     vs_json_text(out, name, digits);
 }
 
 static void put_buffers(struct vs_out *out, const struct vesta_segment_info *info) {
-    put_wide(out, "position", info->position);
+    segment_json_put_wide(out, "position", info->position);
     vs_json_uint(out, "count", info->count);
     vs_json_uint(out, "left", info->left);
     vs_json_uint(out, "next_left", info->next_left);
@@ -44,7 +44,7 @@ void vs_put_segment(struct vs_out *out, const struct vs_server *server, const st
     vs_json_text(out, "table", tag->table);
     vs_json_text(out, "order", !tag->seg ? "dense" : info.order == VESTA_STRICT ? "strict" : "trend");
     if (tag->seg) put_buffers(out, &info);
-    put_wide(out, "given", total.given[VS_RESP] + total.given[VS_HTTP]);
+    segment_json_put_wide(out, "given", total.given[VS_RESP] + total.given[VS_HTTP]);
     vs_json_uint(out, "pauses", total.pauses);
     vs_json_open(out, "databases", '[');
     for (int i = 0; i < info.stores; i++)

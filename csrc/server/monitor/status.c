@@ -11,13 +11,13 @@
 _Static_assert(VS_NAMESPACES_TOLD *NAMESPACE_BYTES_MAX + 4096 <= VS_REPLY_MAX, "the status fits a reply");
 
 /* Numbers of 64 bits are strings: JSON's lose their digits in most readers. */
-static void put_wide(struct vs_out *out, const char *name, uint64_t value) {
+static void status_put_wide(struct vs_out *out, const char *name, uint64_t value) {
     char digits[VESTA_FORMAT_MAX];
     vesta_format(VESTA_DECIMAL, value, digits);
     vs_json_text(out, name, digits);
 }
 
-static void put_counts(struct vs_out *out, const struct vs_server *server, int at) {
+static void status_put_counts(struct vs_out *out, const struct vs_server *server, int at) {
     const struct vs_counts *first = server->monitor.counts[0];
     vs_json_open(out, "ids", '{');
     vs_json_uint(out, "resp", vs_total(&server->monitor, &first->ns[at].ids[VS_RESP]));
@@ -56,13 +56,13 @@ static void put_info(struct vs_out *out, const struct vs_server *server, int at)
     vs_json_text(out, "layout", layout);
     vs_json_text(out, "pacing", info.pacing == VESTA_PACING_HISTORY ? "history" : "clock");
     if (info.holds_lease) {
-        put_wide(out, "worker", info.worker);
-        put_wide(out, "tick", info.tick);
-        put_wide(out, "limit", info.limit);
+        status_put_wide(out, "worker", info.worker);
+        status_put_wide(out, "tick", info.tick);
+        status_put_wide(out, "limit", info.limit);
         vs_json_int(out, "lease_end_ms", info.lease_end_ms);
     }
     vs_json_uint(out, "leases_of_file", info.slots_used);
-    put_counts(out, server, at);
+    status_put_counts(out, server, at);
     vs_json_text(out, "state", info.state);
     vs_json_int(out, "clock_drift_ms", info.clock_drift_us / 1000);
     vs_json_int(out, "layout_end_ms", vesta_layout_end_ms(ns->layout));
@@ -71,7 +71,7 @@ static void put_info(struct vs_out *out, const struct vs_server *server, int at)
 }
 
 /* A policy that is tried and not obeyed. */
-static void put_shadow(struct vs_out *out, const struct vs_server *server, int at) {
+static void status_put_shadow(struct vs_out *out, const struct vs_server *server, int at) {
     struct vs_shadow_seen seen;
     if (!server->above.policies.shadow) return;
     server->above.policies.shadow(server->above.policies.self, at, &seen);
@@ -91,19 +91,19 @@ static void put_shadow(struct vs_out *out, const struct vs_server *server, int a
     vs_put(out, "}", 1);
 }
 
-static void put_namespace(struct vs_out *out, const struct vs_server *server, int at) {
+static void status_put_namespace(struct vs_out *out, const struct vs_server *server, int at) {
     struct vesta_pause pause;
     vs_json_open(out, NULL, '{');
     vs_json_text(out, "name", server->names.at[at].name);
     put_pause(out, server, &server->names.at[at]);
     if (vs_namespace_is_open(&server->names.at[at])) put_info(out, server, at);
     vs_json_uint(out, "refused", vs_namespace_refused(&server->names.at[at], &pause));
-    put_shadow(out, server, at);
+    status_put_shadow(out, server, at);
     vs_put(out, "}", 1);
 }
 
 /* What was asked of the policies, and what came of it. */
-static void put_calls(struct vs_out *out, const struct vs_server *server, const struct vs_policies_status *policies) {
+static void status_put_calls(struct vs_out *out, const struct vs_server *server, const struct vs_policies_status *policies) {
     vs_json_open(out, "calls", '{');
     for (int hook = 0; hook < VS_HOOKS; hook++) {
         vs_json_open(out, server->above.policies.hook_name((enum vs_hook)hook), '{');
@@ -125,7 +125,7 @@ static void put_policy(struct vs_out *out, const struct vs_server *server) {
     vs_json_bool(out, "stuck", policies.stuck);
     vs_json_bool(out, "reload_ok", policies.reload_ok);
     vs_json_int(out, "reload_unix_ms", policies.reload_unix_ms);
-    put_calls(out, server, &policies);
+    status_put_calls(out, server, &policies);
     if (*policies.last_error) {
         vs_json_text(out, "last_error", policies.last_error);
         vs_json_int(out, "last_error_unix_ms", policies.last_error_unix_ms);
@@ -191,7 +191,7 @@ void vs_put_status(struct vs_out *out, const struct vs_server *server, int ns, b
     if (ns < 0 && server->names.count > VS_NAMESPACES_TOLD) put_others(out, server);
     vs_json_open(out, "namespaces", '[');
     for (int i = 0; ns < 0 && i < vs_told(&server->names); i++)
-        put_namespace(out, server, i);
-    if (ns >= 0) put_namespace(out, server, ns);
+        status_put_namespace(out, server, i);
+    if (ns >= 0) status_put_namespace(out, server, ns);
     vs_put_text(out, "]}");
 }

@@ -13,16 +13,16 @@ struct demand {
 _Static_assert(VS_NAMESPACES_MAX + VS_SERVED_TAGS_MAX <= UINT16_MAX && VESTA_NUMBERS_MAX <= UINT32_MAX,
                "a demand has room for all of them");
 
-static void forget(struct vs_session *s, struct vs_heap *heap) {
+static void multi_forget(struct vs_session *s, struct vs_heap *heap) {
     free(heap->at);
     vs_session_give(s, heap->size);
     *heap = (struct vs_heap){0};
 }
 
 static void forget_queue(struct vs_session *s) {
-    forget(s, &s->multi->queue);
-    forget(s, &s->multi->demands);
-    forget(s, &s->multi->asked);
+    multi_forget(s, &s->multi->queue);
+    multi_forget(s, &s->multi->demands);
+    multi_forget(s, &s->multi->asked);
 }
 
 /* How many requests are queued, for others to see. */
@@ -45,7 +45,7 @@ void vs_multi_fail(struct vs_session *s) {
     forget_queue(s);
 }
 
-static bool append(struct vs_session *s, struct vs_heap *heap, const void *bytes, size_t length) {
+static bool multi_append(struct vs_session *s, struct vs_heap *heap, const void *bytes, size_t length) {
     if (heap->size - heap->used < length) {
         size_t size = 2 * (heap->used + length);
         if (!vs_session_take(s, size - heap->size)) return false;
@@ -77,8 +77,8 @@ bool vs_multi_add(struct vs_session *s, const struct vs_call *call, struct vs_sl
     struct vs_multi *m = s->multi;
     struct queued head = {call, bytes.length};
     size_t used = m->queue.used;
-    if (!append(s, &m->queue, &head, sizeof head)) return false;
-    if (!append(s, &m->queue, bytes.at, bytes.length)) return m->queue.used = used, false;
+    if (!multi_append(s, &m->queue, &head, sizeof head)) return false;
+    if (!multi_append(s, &m->queue, bytes.at, bytes.length)) return m->queue.used = used, false;
     m->count++;
     m->bytes += bytes.length;
     show_count(s);
@@ -113,7 +113,7 @@ static void turn_to_source(struct vs_request *r, uint16_t source) {
 bool vs_multi_want(struct vs_request *r, uint64_t run) {
     struct demand one = {source_of(r), (uint32_t)run};
     struct vs_multi *m = r->session->multi;
-    return ++m->wanted <= VESTA_BATCH_MAX && append(r->session, &m->demands, &one, sizeof one);
+    return ++m->wanted <= VESTA_BATCH_MAX && multi_append(r->session, &m->demands, &one, sizeof one);
 }
 
 bool vs_multi_is_noted(const struct vs_session *s) {
@@ -164,7 +164,7 @@ bool vs_multi_ask(struct vs_request *r) {
         next.requests += of.requests;
         m->asked.used -= sizeof of;
     }
-    if (append(r->session, &m->asked, &next, sizeof next)) return true;
+    if (multi_append(r->session, &m->asked, &next, sizeof next)) return true;
     vs_refuse_memory(r);
     m->cannot = true;
     return false;

@@ -25,18 +25,18 @@ static const char *const no_store[] = {
 static const char *const no_channels[] = {"SUBSCRIBE",   "PSUBSCRIBE",   "SSUBSCRIBE",   "PUBLISH", "SPUBLISH",
                                           "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB",  "MONITOR"};
 
-static bool is_one_of(struct vs_slice name, const char *const *names, size_t count) {
+static bool resp_is_one_of(struct vs_slice name, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (vs_slice_is_case(name, names[i])) return true;
     return false;
 }
 
-static void unknown(struct vs_request *r) {
+static void resp_unknown(struct vs_request *r) {
     struct vs_slice name = r->arg[-1];
     bool more = r->arg_count > 0;
-    if (is_one_of(name, no_store, VS_COUNT(no_store)))
+    if (resp_is_one_of(name, no_store, VS_COUNT(no_store)))
         vs_refuse(r, "bad_command", "vesta does not store data");
-    else if (is_one_of(name, no_channels, VS_COUNT(no_channels)))
+    else if (resp_is_one_of(name, no_channels, VS_COUNT(no_channels)))
         vs_refuse(r, "bad_command", "vesta has no channels");
     else
         vs_refuse(r, "bad_command", "unknown command '%s', with args beginning with: %s%s%s",
@@ -49,7 +49,7 @@ static bool may_run(struct vs_request *r, const struct vs_args *args) {
     vs_resp_bind(r, args);
     r->call = vs_call_named(args->at[0]);
     if (!r->call)
-        unknown(r);
+        resp_unknown(r);
     else if (r->arg_count < r->call->args_min || r->arg_count > r->call->args_max)
         vs_refuse(r, "bad_command", "wrong number of arguments for '%s': %s", r->call->name, r->call->help);
     else if (vs_session_is_stranger(r->session) && !(r->call->flags & VS_CALL_STRANGER))
@@ -64,7 +64,7 @@ static enum vs_reply_state end_transaction(struct vs_request *r, enum vs_reply_s
     return state;
 }
 
-static enum vs_reply_state answer(struct vs_request *r, const struct vs_args *args) {
+static enum vs_reply_state resp_answer(struct vs_request *r, const struct vs_args *args) {
     struct vs_session *s = r->session;
     if (!may_run(r, args)) {
         vs_multi_fail(s);
@@ -77,7 +77,7 @@ static enum vs_reply_state answer(struct vs_request *r, const struct vs_args *ar
 }
 
 /* What a step answers; `used` a request, where the connection goes on. */
-static int end(struct vs_request *r, enum vs_reply_state state, int used) {
+static int resp_end(struct vs_request *r, enum vs_reply_state state, int used) {
     if (state == VS_WAITS) return VS_STEP_WAITS;
     r->session->parts += r->out->used - r->start;
     if (state == VS_AGAIN) return VS_STEP_AGAIN;
@@ -103,11 +103,11 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .ids = s->scratch->ids};
     s->waiting.bytes = used > 0 ? (size_t)used : 0;
     if (used > 0) r.bytes = (struct vs_slice){buf, (size_t)used}, r.behind = len - (size_t)used;
-    return end(&r, used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args), used);
+    return resp_end(&r, used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : resp_answer(&r, args), used);
 }
 
 int vs_resp_again(struct vs_session *s, struct vs_out *out) {
     struct vs_request *r = s->waiting.request;
     out->resp3 = s->member.resp3;
-    return end(r, end_transaction(r, vs_request_go_on(r, out)), 1);
+    return resp_end(r, end_transaction(r, vs_request_go_on(r, out)), 1);
 }
