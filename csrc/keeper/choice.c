@@ -80,7 +80,7 @@ _Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0
 /* ------------------------------------------------------------------ the other side */
 
 /* Whether the keeper of this process asks; with the process lock held. */
-static bool is_asked(const struct vs_file *file) {
+static bool choice_is_asked(const struct vs_file *file) {
     assert(vs_process_is_locked());
     return file && file->keeper_in == vs_process_token() && atomic_load(&file->question.open);
 }
@@ -102,7 +102,7 @@ static void copy_record(const struct vs_shape *shape, const struct vs_listed *li
 int vesta_get_choice(struct vesta_gen *gen, struct vesta_choice **out, struct vesta_error *err) {
     vs_process_lock();
     const struct vs_file *file = gen->handle->file;
-    bool asked = is_asked(file);
+    bool asked = choice_is_asked(file);
     const struct vs_question *q = asked ? &file->question : NULL;
     struct vesta_choice *choice = asked ? malloc(sizeof *choice + q->choice.count * sizeof *choice->record) : NULL;
     if (choice) {
@@ -123,11 +123,11 @@ void vesta_choice_free(struct vesta_choice *choice) {
     free(choice);
 }
 
-static int answer(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker, bool fixed,
-                  const char *reason) {
+static int choice_answer(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker, bool fixed,
+                         const char *reason) {
     vs_process_lock();
     struct vs_file *file = gen->handle->file;
-    bool asked = pause->why == VESTA_CHOOSE && is_asked(file);
+    bool asked = pause->why == VESTA_CHOOSE && choice_is_asked(file);
     if (asked) {
         file->question.none = reason != NULL;
         file->question.worker = worker;
@@ -142,14 +142,14 @@ static int answer(struct vesta_gen *gen, const struct vesta_pause *pause, uint64
 
 int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker) {
     if (worker > vs_worker_max(&gen->layout) && worker != VESTA_ANY_WORKER) return VESTA_EFIELD;
-    return answer(gen, pause, worker, false, NULL);
+    return choice_answer(gen, pause, worker, false, NULL);
 }
 
 int vesta_choose_fixed(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker) {
     if (worker > vs_worker_max(&gen->layout)) return VESTA_EFIELD;
-    return answer(gen, pause, worker, true, NULL);
+    return choice_answer(gen, pause, worker, true, NULL);
 }
 
 int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause *pause, const char *reason) {
-    return answer(gen, pause, 0, false, reason);
+    return choice_answer(gen, pause, 0, false, reason);
 }

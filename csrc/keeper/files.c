@@ -28,7 +28,7 @@ bool vs_is_used_up(const struct vs_map *map) {
 
 /* The file that a newcomer would enter.  Looked for before its map is opened: to close any descriptor of a map drops
  * all locks that the process has on it. */
-static struct vs_file *find_file(const struct vs_anchor *anchor) {
+static struct vs_file *keeper_find_file(const struct vs_anchor *anchor) {
     char name[VS_MAP_NAME_MAX];
     assert(vs_process_is_locked());
     if (!*list_of(anchor) || vs_mapping_name(&anchor->header, name) != 0) return NULL; /* a name costs system calls */
@@ -136,7 +136,7 @@ static int new_file(const struct vs_anchor *anchor, const struct vs_settings *se
 
 int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *settings, struct vs_file **out,
                   struct vesta_error *err) {
-    struct vs_file *file = find_file(anchor);
+    struct vs_file *file = keeper_find_file(anchor);
     int rc = VESTA_OK;
     assert(settings->clock);
     if (file && file->closing_in == vs_process_token()) return VESTA_EPAUSE;
@@ -164,7 +164,7 @@ static bool is_forlorn(const struct vs_file *file) {
     return file->anchor.no_file ? is_there : !is_there && errno == ENOENT;
 }
 
-static void forget(struct vs_file *file, bool is_forlorn) {
+static void keeper_forget_file(struct vs_file *file, bool is_forlorn) {
     struct vs_file **at = list_of(&file->anchor);
     assert(vs_process_is_locked());
     assert(file->handles == 0);
@@ -191,7 +191,7 @@ void vs_file_leave(const struct vs_handle *handle, struct vs_file *file) {
     bool forlorn = is_forlorn(file), lone = !file->mapping.name[0];
     vs_keeper_stop(file, forlorn || lone ? VS_GIVE_BACK : VS_HAND_OVER);
     vs_process_lock();
-    forget(file, forlorn);
+    keeper_forget_file(file, forlorn);
     vs_process_unlock();
     free_file(file);
 }

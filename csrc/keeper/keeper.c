@@ -30,7 +30,7 @@ bool vs_file_waits(struct vs_file *file, uint32_t want, int64_t until_boot_us) {
     return false;
 }
 
-static int64_t now_us(const struct vs_file *file) {
+static int64_t keeper_now_us(const struct vs_file *file) {
     return file->clock->boot_us(file->clock->self);
 }
 
@@ -46,12 +46,12 @@ static bool take_seat(struct vs_file *file, struct vs_seat *seat) {
     assert(file->mapping.fd >= 0);
     seat->elected = vs_lock_byte(file->mapping.fd, VS_BYTE_KEEPER, true);
     if (seat->elected) seat->was.token = atomic_load(&map->shared.keeper_token);
-    if (!seat->elected && !vs_term_is_silent(map, &seat->was, now_us(file))) return false;
+    if (!seat->elected && !vs_term_is_silent(map, &seat->was, keeper_now_us(file))) return false;
     if (vs_random(&seat->token, sizeof seat->token) != 0) {
         vs_map_say(map, VS_NO_RANDOM);
         return false;
     }
-    return vs_term_take(map, seat->was.token, seat->token |= 1, (uint32_t)getpid(), now_us(file));
+    return vs_term_take(map, seat->was.token, seat->token |= 1, (uint32_t)getpid(), keeper_now_us(file));
 }
 
 static void leave_seat(struct vs_file *file, uint64_t token) {
@@ -67,13 +67,13 @@ enum keeper_step { AGAIN, WAITS, OVER };
 
 /* Nobody gives ids from this map any more: another is in its place, or it was cut short (guard.c), which is a failstop
  * that no store is to blame for. */
-static bool is_over(const struct vs_shared *shared) {
+static bool keeper_is_over(const struct vs_shared *shared) {
     uint32_t stopped = atomic_load(&shared->stopped);
     return stopped == VESTA_CLOSED || (stopped == VESTA_FAILSTOP && !atomic_load(&shared->failed_in));
 }
 
 static bool is_done_with(const struct vs_file *file) {
-    return vs_file_is_to_stop(file) || is_over(&file->mapping.map->shared);
+    return vs_file_is_to_stop(file) || keeper_is_over(&file->mapping.map->shared);
 }
 
 /* False: it has begun its work. */
@@ -81,12 +81,12 @@ static bool end_standing_by(struct vs_file *file) {
     return atomic_exchange(&file->stands_by, 0);
 }
 
-static enum keeper_step stand_by(struct vs_file *file) {
+static enum keeper_step keeper_stand_by(struct vs_file *file) {
     enum vs_stop stop = atomic_load(&file->stop);
     assert(!file->has_looked);
     /* who gives some ids of a lease that is there, and ends, needs no store */
     if (stop == VS_HAND_OVER) return OVER;
-    if (stop == VS_KEEP_ON && atomic_load(&file->stands_by) && now_us(file) < file->until_boot_us) {
+    if (stop == VS_KEEP_ON && atomic_load(&file->stands_by) && keeper_now_us(file) < file->until_boot_us) {
         vs_file_waits(file, want_of(file), file->until_boot_us);
         return WAITS;
     }
@@ -100,7 +100,7 @@ static enum keeper_step stand_back(struct vs_file *file) {
     assert(!file->keeping);
     if (is_done_with(file)) return OVER;
     file->stage = VS_LOOKS;
-    if (now_us(file) >= file->until_boot_us) return AGAIN;
+    if (keeper_now_us(file) >= file->until_boot_us) return AGAIN;
     file->stage = VS_STANDS_BACK;
     vs_file_waits(file, want_of(file), file->until_boot_us);
     return WAITS;
@@ -112,13 +112,13 @@ static enum keeper_step look_back(struct vs_file *file, bool was_seated, bool st
     if (was_seated || file->seat.elected) leave_seat(file, file->seat.token);
     if (is_done_with(file)) return OVER;
     file->stage = stays ? VS_LOOKS : VS_STANDS_BACK;
-    file->until_boot_us = now_us(file) + VS_STORE_RETRY_US;
+    file->until_boot_us = keeper_now_us(file) + VS_STORE_RETRY_US;
     if (!stays || (was_seated && !vs_map_must_rest(file->mapping.map))) return AGAIN;
-    vs_file_waits(file, file->want_before, vs_shift_look_us(&file->task, now_us(file), ELECTION_US));
+    vs_file_waits(file, file->want_before, vs_shift_look_us(&file->task, keeper_now_us(file), ELECTION_US));
     return WAITS;
 }
 
-static enum keeper_step look(struct vs_file *file) {
+static enum keeper_step keeper_look(struct vs_file *file) {
     assert(!file->keeping); /* one term at a time */
     if (file->has_looked && is_done_with(file)) return OVER;
     file->has_looked = true;
@@ -132,7 +132,7 @@ static enum keeper_step look(struct vs_file *file) {
     return look_back(file, true, false);
 }
 
-static enum keeper_step serve(struct vs_file *file) {
+static enum keeper_step keeper_serve(struct vs_file *file) {
     assert(file->keeping);
     enum vs_keeps keeps = vs_keeping_serve(file->keeping);
     if (keeps == VS_KEEPS_WAITS) return WAITS;
@@ -142,9 +142,9 @@ static enum keeper_step serve(struct vs_file *file) {
 
 static enum keeper_step take_step(struct vs_file *file) {
     switch (file->stage) {
-    case VS_STANDS_BY: return stand_by(file);
-    case VS_LOOKS: return look(file);
-    case VS_IN_TERM: return serve(file);
+    case VS_STANDS_BY: return keeper_stand_by(file);
+    case VS_LOOKS: return keeper_look(file);
+    case VS_IN_TERM: return keeper_serve(file);
     case VS_STANDS_BACK: return stand_back(file);
     }
     return OVER;
@@ -172,14 +172,14 @@ static bool is_kept_here(const struct vs_file *file) {
 }
 
 /* A forked child has the file as its parent had it, and of its keeper nothing that goes on. */
-static void begin_anew(struct vs_file *file, enum vs_begin begin) {
+static void keeper_begin_anew(struct vs_file *file, enum vs_begin begin) {
     atomic_store(&file->stop, VS_KEEP_ON);
     atomic_store(&file->cut_us, 0);
     file->kept.ms = 0;
     atomic_store(&file->stands_by, begin == VS_STAND_BY);
     atomic_store(&file->question.open, 0); /* the parent's keeper may have asked */
     file->stage = VS_STANDS_BY;
-    file->until_boot_us = now_us(file) + STAND_BY_US;
+    file->until_boot_us = keeper_now_us(file) + STAND_BY_US;
     file->has_looked = false;
     file->seat = (struct vs_seat){.token = 0};
     file->keeping = NULL;
@@ -197,7 +197,7 @@ int vs_keeper_start(struct vs_file *file, enum vs_begin begin) {
         return 0;
     }
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
-    begin_anew(file, begin);
+    keeper_begin_anew(file, begin);
     file->keeper_in = vs_process_token();
     int rc = vs_shift_enter(&file->task, vs_store_public(file->store, address));
     if (rc != 0) file->keeper_in = 0;
@@ -222,7 +222,7 @@ static void end_keeper(struct vs_file *file, enum vs_stop how) {
     assert(how != VS_KEEP_ON);
     assert(!vs_process_is_locked()); /* it may need that to come to its end */
     int64_t wait_us = how == VS_GIVE_BACK ? GIVE_BACK_US : 0; /* what was under way is nobody's concern any more */
-    atomic_store(&file->cut_us, now_us(file) + wait_us + 1);
+    atomic_store(&file->cut_us, keeper_now_us(file) + wait_us + 1);
     atomic_store_explicit(&file->stop, how, memory_order_release);
     vs_shift_leave(&file->task);
     assert(!file->keeping);

@@ -186,7 +186,7 @@ static bool is_judged(const struct vs_file *file) {
     return judged;
 }
 
-static bool choose(struct vs_keeping *k, struct vs_event *ev) {
+static bool keeping_choose(struct vs_keeping *k, struct vs_event *ev) {
     struct vs_reply reply;
     size_t count;
     assert(!k->listed);
@@ -208,7 +208,7 @@ static bool choose(struct vs_keeping *k, struct vs_event *ev) {
 
 /* A policy of this process may be asked, and then the turn is over. */
 static bool do_choose(struct vs_keeping *k, struct vs_event *ev) {
-    bool is_done = k->asks ? false : choose(k, ev);
+    bool is_done = k->asks ? false : keeping_choose(k, ev);
     if (!is_done && !vs_question_is_over(k->file, &k->term, ev)) return false;
     k->asks = false;
     free(k->listed);
@@ -258,7 +258,7 @@ static void do_ns_read(struct vs_keeping *k, struct vs_reply *reply) {
 }
 
 /* Everything the engine may want to know of the store's answer goes into the event. */
-static bool ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+static bool keeping_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     struct vs_keeping *k = keeping_of(term);
     const struct vs_store_leases *leases = k->store->leases;
     struct vs_reply reply;
@@ -283,7 +283,7 @@ static bool ask(struct vs_term *term, const struct vs_action *action, struct vs_
 }
 
 static const struct vs_term_ops term_ops = {
-    .ask = ask,
+    .ask = keeping_ask,
     .sleep = nap,
     .stop = asked_to_stop,
     .random = random_bits,
@@ -307,7 +307,7 @@ struct vs_keeping *vs_keeping_begin(struct vs_file *file) {
     return k;
 }
 
-static int open_store(struct vs_keeping *k, const char *secret, struct vesta_error *err) {
+static int keeping_open_store(struct vs_keeping *k, const char *secret, struct vesta_error *err) {
     const struct vs_map *map = k->term.map;
     struct vs_file *file = k->file;
     struct vs_store_opts opts = {.namespace_ = map->header.namespace_,
@@ -329,7 +329,7 @@ static int begin_term(struct vs_keeping *k, struct vesta_error *err) {
     snprintf(secret, sizeof secret, "%s", k->file->secret ? k->file->secret : "");
     k->uri = strdup(k->file->store);
     vs_process_unlock();
-    int rc = k->uri ? open_store(k, secret, err) : vs_fail(err, VESTA_ENOMEM, "no memory for a keeper");
+    int rc = k->uri ? keeping_open_store(k, secret, err) : vs_fail(err, VESTA_ENOMEM, "no memory for a keeper");
     explicit_bzero(secret, sizeof secret);
     if (rc != VESTA_OK) return rc;
     vs_host_name(host, sizeof host);

@@ -50,7 +50,7 @@ static void enter_question(struct vesta_gen *gen, struct vs_file *file) {
 }
 
 /* What an operator should know of where this generator is. */
-static void warn(const struct vs_file *file, char *warning, size_t size) {
+static void keeper_warn(const struct vs_file *file, char *warning, size_t size) {
     if (file->why_lone)
         snprintf(warning, size, "%s", file->why_lone);
     else if (file->anchor.no_file)
@@ -94,7 +94,7 @@ static int make_handle(const struct vs_settings *settings, struct vs_map *map, s
     if (rc == VESTA_OK) rc = vs_check_lifetime(&layout, settings->clock, warning, sizeof warning, err);
     if (rc == VESTA_OK) rc = set_fields(&layout, &settings->opts, &base, err);
     if (rc == VESTA_OK) {
-        if (file) warn(file, warning, sizeof warning);
+        if (file) keeper_warn(file, warning, sizeof warning);
         handle->file = file;
         handle->is_private = file == NULL;
         rc = fill_handle(handle, settings, map, warning, err);

@@ -52,7 +52,7 @@ int vs_group_find(const char *name, int *gid, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-static int check_numbers(const struct vesta_opts *opts, struct vesta_error *err) {
+static int keeper_check_numbers(const struct vesta_opts *opts, struct vesta_error *err) {
     if (opts->pacing < VESTA_PACING_DEFAULT || opts->pacing > VESTA_PACING_HISTORY)
         return vs_fail(err, VESTA_EOPTION, "pacing %d does not exist: clock is 1, history is 2", (int)opts->pacing);
     if (opts->ahead_ms_max < -1 || opts->ahead_ms_max > AHEAD_MS_MAX)
@@ -188,7 +188,7 @@ int vs_opts_take(const struct vs_opts_kind *kind, const void *from, void *to, st
     return VESTA_OK;
 }
 
-static int read_settings(const struct vesta_opts *given, struct vs_settings *settings, struct vesta_error *err) {
+static int keeper_read_settings(const struct vesta_opts *given, struct vs_settings *settings, struct vesta_error *err) {
     const struct vesta_opts *opts = &settings->opts;
     static const struct vs_opts_kind kind = {"vesta_opts", "VESTA_OPTS_INIT", sizeof *opts};
     int rc = vs_opts_take(&kind, given, &settings->opts, err);
@@ -198,7 +198,7 @@ static int read_settings(const struct vesta_opts *given, struct vs_settings *set
     settings->has_layout = opts->layout != NULL;
     rc = vesta_layout_parse(opts->layout ? opts->layout : DEFAULT_LAYOUT, &settings->layout, err);
     if (rc == VESTA_OK && opts->namespace_) rc = vs_namespace_check(opts->namespace_, err);
-    if (rc == VESTA_OK) rc = check_numbers(opts, err);
+    if (rc == VESTA_OK) rc = keeper_check_numbers(opts, err);
     if (rc == VESTA_OK) rc = check_lease(opts, err);
     if (rc == VESTA_OK) rc = check_identity(opts, err);
     if (rc == VESTA_OK) rc = check_secret(opts, err);
@@ -209,13 +209,13 @@ static int read_settings(const struct vesta_opts *given, struct vs_settings *set
 
 int vs_settings_read(const struct vesta_opts *opts, struct vs_settings *settings, struct vesta_error *err) {
     memset(settings, 0, sizeof *settings);
-    return read_settings(opts, settings, err);
+    return keeper_read_settings(opts, settings, err);
 }
 
 int vs_settings_look(const struct vesta_opts *opts, struct vs_settings *settings, struct vesta_error *err) {
     memset(settings, 0, sizeof *settings);
     settings->looks_only = true;
-    return read_settings(opts, settings, err);
+    return keeper_read_settings(opts, settings, err);
 }
 
 /* In ticks: whole units only, because a part of one would say nothing about time; at most the whole layout's, beyond

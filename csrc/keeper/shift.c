@@ -52,7 +52,7 @@ static int64_t left_us(const struct vs_task *task, struct now *now) {
     return task->until_boot_us > now->boot_us ? task->until_boot_us - now->boot_us : 0;
 }
 
-static bool is_due(struct vs_task *task, struct now *now) {
+static bool shift_is_due(struct vs_task *task, struct now *now) {
     if (task->is_over) return false;
     return atomic_load(&task->kicked) || atomic_load_explicit(task->word, memory_order_acquire) != task->seen ||
            left_us(task, now) == 0;
@@ -62,7 +62,7 @@ static bool is_due(struct vs_task *task, struct now *now) {
 static int find_next(struct vs_shift *shift, bool holds, struct now *now) {
     for (int i = 1; i <= shift->count; i++) {
         int at = (shift->at[holds] + i) % shift->count;
-        if (shift->task[at]->holds == holds && is_due(shift->task[at], now)) return at;
+        if (shift->task[at]->holds == holds && shift_is_due(shift->task[at], now)) return at;
     }
     return -1;
 }
@@ -86,7 +86,7 @@ static void have_turn(struct vs_task *task) {
 }
 
 /* With the lock held, which is let go meanwhile. */
-static void run(struct vs_shift *shift, struct vs_task *task) {
+static void shift_run(struct vs_shift *shift, struct vs_task *task) {
     assert(!shift->running);
     shift->running = task;
     pthread_mutex_unlock(&shift->lock);
@@ -127,7 +127,7 @@ static void *shift_main(void *arg) {
         struct now now = {NULL, 0};
         struct vs_task *task = find_due(shift, &now);
         if (task)
-            run(shift, task);
+            shift_run(shift, task);
         else
             wait_for_any(shift, bell, &now);
     }
@@ -261,14 +261,14 @@ static bool take_away(struct vs_shift *shift, struct vs_task *task) {
 }
 
 /* The turns that are left, in this thread; as in the other, no signal is the program's meanwhile. */
-static void finish(struct vs_task *task) {
+static void shift_finish(struct vs_task *task) {
     assert(!task->shift); /* nobody else gives it turns */
     sigset_t all, was;
     vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was);
     while (!task->is_over) {
         struct now now = {NULL, 0};
-        if (is_due(task, &now))
+        if (shift_is_due(task, &now))
             have_turn(task);
         else
             vs_futex_wait(task->word, task->seen, left_us(task, &now));
@@ -288,5 +288,5 @@ void vs_shift_leave(struct vs_task *task) {
     }
     task->shift = NULL;
     atomic_store(&task->kicked, 1); /* whatever it waited for: it is told to end */
-    finish(task);
+    shift_finish(task);
 }

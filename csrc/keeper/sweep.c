@@ -32,7 +32,7 @@ static bool is_of_part(const char *name, unsigned part) {
 
 /* Whether the folder is to be swept now: a file in it has the boot time of this user's last sweep.  If that file cannot
  * be used, the folder is swept each time. */
-static bool take_turn(int dir, int64_t boot_us) {
+static bool sweep_take_turn(int dir, int64_t boot_us) {
     char name[32];
     int64_t swept_us = 0;
     struct stat st;
@@ -83,7 +83,7 @@ static bool is_unfinished(const char *name) {
     return dot && strlen(dot) == 17 && strspn(dot + 1, "0123456789abcdef") == 16;
 }
 
-static void look_at(int dir, const char *name, int64_t now_us, uint64_t mount) {
+static void sweep_look_at(int dir, const char *name, int64_t now_us, uint64_t mount) {
     struct stat st;
     struct vs_header header;
     int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -111,10 +111,10 @@ void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock) {
     int64_t boot_us = clock->boot_us(clock->self), now_us = clock->unix_us(clock->self);
     unsigned part = (unsigned)(boot_us / SWEEP_US % SWEEP_PARTS);
     uint64_t mount = vs_mount_namespace();
-    bool is_due = take_turn(dirfd(dir), boot_us);
+    bool is_due = sweep_take_turn(dirfd(dir), boot_us);
     for (struct dirent *entry; is_due && (entry = readdir(dir));)
         if (is_of_part(entry->d_name, part) && strcmp(entry->d_name, own) != 0 && !vs_file_has(entry->d_name) &&
             !vs_segments_have(entry->d_name))
-            look_at(dirfd(dir), entry->d_name, now_us, mount);
+            sweep_look_at(dirfd(dir), entry->d_name, now_us, mount);
     closedir(dir);
 }

@@ -20,15 +20,15 @@ static bool is_kept(const struct vesta_gen *gen) {
 
 /* Who issues on a lease that is there never asks for one.  If the keepers of all others ended, nobody would renew it,
  * or see that newcomers are at another map.  Where the lock is taken, or no thread can be had, the next call tries. */
-static void stand_by(const struct vesta_gen *gen) {
+static void wait_stand_by(const struct vesta_gen *gen) {
     if (is_kept(gen) || !vs_process_trylock()) return;
     (void)vs_keeper_start(gen->handle->file, VS_STAND_BY);
     vs_process_unlock();
 }
 
 /* Waits as a pause says, if there is time for it.  *until_boot_us is 0 at the first pause. */
-static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max,
-                     int64_t *until_boot_us) {
+static bool wait_out_pause(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max,
+                           int64_t *until_boot_us) {
     const struct vesta_clock *clock = gen->clock;
     assert(pause->why); /* it was paused */
     int64_t now = clock->boot_us(clock->self);
@@ -49,9 +49,9 @@ static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int
 
 int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause) {
     int64_t until_boot_us = 0;
-    stand_by(gen);
+    wait_stand_by(gen);
     while (vesta_next(gen, id, pause) != VESTA_OK)
-        if (!wait_out(gen, pause, wait_us_max, &until_boot_us)) return VESTA_EPAUSE;
+        if (!wait_out_pause(gen, pause, wait_us_max, &until_boot_us)) return VESTA_EPAUSE;
     return VESTA_OK;
 }
 
@@ -59,20 +59,20 @@ int vesta_lane_next_wait(struct vesta_lane *lane, uint64_t *id, int64_t wait_us_
     int64_t until_boot_us = 0;
     int rc;
     assert(lane->gen->pacing == VESTA_PACING_HISTORY); /* vesta_lane_open turned others away */
-    stand_by(lane->gen);
+    wait_stand_by(lane->gen);
     while ((rc = vesta_lane_next(lane, id, pause)) == VESTA_EPAUSE)
-        if (!wait_out(lane->gen, pause, wait_us_max, &until_boot_us)) break;
+        if (!wait_out_pause(lane->gen, pause, wait_us_max, &until_boot_us)) break;
     return rc;
 }
 
 int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max, struct vesta_pause *pause) {
     int64_t until_boot_us = 0;
     size_t have = 0, got;
-    stand_by(gen);
+    wait_stand_by(gen);
     while (have < n) {
         if (vesta_next_n(gen, ids + have, n - have, &got, pause) == VESTA_OK)
             have += got;
-        else if (!wait_out(gen, pause, wait_us_max, &until_boot_us))
+        else if (!wait_out_pause(gen, pause, wait_us_max, &until_boot_us))
             return VESTA_EPAUSE;
     }
     return VESTA_OK;

@@ -33,7 +33,7 @@ inline take_number(n) {
     taken[n] = true;
 }
 
-/* vs_segment_take of one number, and move_on; `dry` only spares pushes, and is left out */
+/* vs_segment_take of one number, and cursor_move_on; `dry` only spares pushes, and is left out */
 proctype taker(byte tries) {
     byte at, off, f, c, g, n;
     bool was_closed;
@@ -77,7 +77,7 @@ proctype taker(byte tries) {
     od
 }
 
-/* A refill, and vs_segment_publish with take_place and write_range.  What is not needed is left unused. */
+/* A refill, and vs_segment_publish with cursor_take_place and write_range.  What is not needed is left unused. */
 proctype publisher(byte tries) {
     byte n, current, mine, begin, t;
     bool was_closed, done;

@@ -28,13 +28,13 @@ struct fetching {
     char why[VS_SAID_MAX]; /* why it cannot be opened */
 };
 
-static int64_t now_us(const struct vs_database *database) {
+static int64_t db_now_us(const struct vs_database *database) {
     return database->clock->boot_us(database->clock->self);
 }
 
 /* ------------------------------------------------------------------ the thread */
 
-static void open_store(struct fetching *f) {
+static void db_open_store(struct fetching *f) {
     const struct vs_database *db = f->database;
     struct vs_store_opts opts = {.namespace_ = "default",
                                  .group = db->group,
@@ -50,14 +50,14 @@ static void open_store(struct fetching *f) {
     else
         snprintf(f->why, sizeof f->why, "%.*s", VS_SAID_MAX - 1, err.text);
     f->store = NULL;
-    f->open_at_us = now_us(db) + OPEN_US;
+    f->open_at_us = db_now_us(db) + OPEN_US;
 }
 
 /* The store, if it is to be asked now. */
-static struct vs_store *store_of(struct fetching *f) {
-    int64_t now = now_us(f->database);
+static struct vs_store *db_store_of(struct fetching *f) {
+    int64_t now = db_now_us(f->database);
     if (now < f->rest_until_us) return NULL;
-    if (!f->store && now >= f->open_at_us) open_store(f);
+    if (!f->store && now >= f->open_at_us) db_open_store(f);
     return f->store;
 }
 
@@ -72,16 +72,16 @@ static void go_on(struct vs_segment_part *part) {
     (void)vs_segment_follow(part->segment, NULL); /* where that fails, it is tried again in a while */
     vs_process_unlock();
     vs_part_reset(part);
-    part->due_us = now_us(part->database) + OPEN_US;
+    part->due_us = db_now_us(part->database) + OPEN_US;
 }
 
 /* False: it is let go. */
-static bool serve(struct fetching *f, struct vs_segment_part *part) {
+static bool db_serve(struct fetching *f, struct vs_segment_part *part) {
     uint64_t before = silences(part);
     if (atomic_load(&part->leave) == VS_LEAVE_QUIETLY) return false;
-    struct vs_store *store = store_of(f);
+    struct vs_store *store = db_store_of(f);
     bool goes_on = vs_part_run(part, store, f->why);
-    if (store && silences(part) != before) f->rest_until_us = now_us(f->database) + REST_US;
+    if (store && silences(part) != before) f->rest_until_us = db_now_us(f->database) + REST_US;
     if (goes_on) return true;
     if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false;
     go_on(part);
@@ -107,7 +107,7 @@ static void welcome(struct vs_database *db) {
 }
 
 /* Tells who was told to pause that numbers may be had again; or that it is to be looked at again soon. */
-static bool tell(struct vesta_segment *seg) {
+static bool db_tell(struct vesta_segment *seg) {
     uint64_t awaits = atomic_load(&seg->awaits);
     if (!awaits) return true;
     bool is_closed = vs_words_are_closed(atomic_load(&seg->words));
@@ -119,24 +119,24 @@ static bool tell(struct vesta_segment *seg) {
     return true;
 }
 
-static bool is_due(const struct vs_segment_part *part, int64_t now) {
+static bool db_is_due(const struct vs_segment_part *part, int64_t now) {
     return part->due_us <= now + GRAIN_US || atomic_load(&part->leave) != VS_LEAVE_NOT ||
            (part->on_want && atomic_load(&part->wanted));
 }
 
 /* Runs what is due; until when there is nothing more to do. */
-static int64_t go_round(struct fetching *f) {
+static int64_t db_go_round(struct fetching *f) {
     struct vs_database *db = f->database;
-    int64_t until_us = now_us(db) + NAP_US;
+    int64_t until_us = db_now_us(db) + NAP_US;
     welcome(db);
     for (struct vs_segment_part **at = &db->parts, *part; (part = *at);) {
-        if (is_due(part, now_us(db)) && !serve(f, part)) {
+        if (db_is_due(part, db_now_us(db)) && !db_serve(f, part)) {
             *at = part->next;
             let_go(part);
             continue;
         }
         if (part->due_us < until_us) until_us = part->due_us;
-        if (!tell(part->segment)) until_us = now_us(db) + LISTEN_US;
+        if (!db_tell(part->segment)) until_us = db_now_us(db) + LISTEN_US;
         at = &part->next;
     }
     return until_us;
@@ -147,7 +147,7 @@ static void *database_main(void *arg) {
     struct vs_database *db = f.database;
     while (!atomic_load(&db->stop)) {
         uint32_t work = atomic_load(&db->work);
-        int64_t left_us = go_round(&f) - now_us(db);
+        int64_t left_us = db_go_round(&f) - db_now_us(db);
         if (left_us > 0) vs_futex_wait(&db->work, work, left_us);
     }
     if (f.store) f.store->backend->close(f.store);
@@ -180,7 +180,7 @@ struct vs_leaving vs_database_hand_over(struct vs_segment_part *part, enum vs_le
 }
 
 /* In a forked child all that the parent's thread had, and was about to do, is forgotten. */
-static void begin_anew(struct vs_database *db) {
+static void db_begin_anew(struct vs_database *db) {
     assert(vs_process_is_locked());
     atomic_store(&db->stop, 0);
     atomic_store(&db->cut_us, 0);
@@ -196,7 +196,7 @@ int vs_database_start(struct vs_database *db) {
     assert(db->users > 0);
     if (db->runs_in == vs_process_token()) return 0;
     db->runs_in = vs_process_token();
-    begin_anew(db);
+    db_begin_anew(db);
     int rc = vs_thread_start(&db->thread, database_main, db);
     if (rc != 0) db->runs_in = 0;
     return rc;

@@ -29,7 +29,7 @@ void vs_segment_leave(struct vesta_segment *seg) {
 }
 
 /* The rests of a part without a thread: for the next start. */
-static void keep(struct vs_live *live, uint32_t database) {
+static void seg_keep(struct vs_live *live, uint32_t database) {
     struct vs_unused unused[VS_RESTS_MAX];
     for (int i = vs_rest_claim(live->rest, vs_process_token(), database, unused); i-- > 0;)
         (void)vs_segment_put_back(live->words, &unused[i]);
@@ -41,7 +41,7 @@ static int begin_to_give_back(struct vs_segment_part *part, struct vs_live *live
     if (leaving->is_awaited) return 0;
     int failed = vs_database_start(part->database);
     if (failed)
-        keep(live, part->index);
+        seg_keep(live, part->index);
     else
         *leaving = vs_database_hand_over(part, VS_LEAVE_AND_GIVE_BACK);
     return failed;

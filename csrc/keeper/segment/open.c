@@ -63,7 +63,7 @@ static void begin(void *map, const struct vesta_clock *clock) {
     atomic_store(&self->seen_us, clock->unix_us(clock->self));
 }
 
-static bool is_used_up(const void *map) {
+static bool seg_is_used_up(const void *map) {
     const struct vs_segment_map *self = map;
     return vs_segment_reject(&self->words, sizeof self->words) != NULL || vs_words_are_closed(&self->words);
 }
@@ -99,7 +99,7 @@ const struct vs_map_kind vs_segment_map = {
     .alone = "this process has ranges of its own, which it gives back when it closes the segment",
     .begin = begin,
     .inherit = inherit,
-    .is_used_up = is_used_up,
+    .is_used_up = seg_is_used_up,
     .bury = bury,
 };
 _Static_assert(sizeof VS_SEGMENT_MAGIC == sizeof((struct vs_header){0}).magic, "a magic is what a header has room for");
@@ -222,7 +222,7 @@ static int check_stores(struct settings *settings, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-static int check_numbers(const struct settings *settings, struct vesta_error *err) {
+static int seg_check_numbers(const struct settings *settings, struct vesta_error *err) {
     const struct vesta_segment_opts *opts = &settings->opts;
     if (opts->step > VS_RANGE_MAX)
         return vs_fail(err, VESTA_EOPTION, "step %" PRIu64 " is not in 1 to %" PRIu64, opts->step, VS_RANGE_MAX);
@@ -277,12 +277,13 @@ static int derive(struct settings *settings, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-static int read_settings(const struct vesta_segment_opts *opts, struct settings *settings, struct vesta_error *err) {
+static int seg_read_settings(const struct vesta_segment_opts *opts, struct settings *settings,
+                             struct vesta_error *err) {
     static const struct vs_opts_kind kind = {"vesta_segment_opts", "VESTA_SEGMENT_OPTS_INIT", sizeof *opts};
     int rc = vs_opts_take(&kind, opts, &settings->opts, err);
     if (rc == VESTA_OK) rc = check_names(settings, err);
     if (rc == VESTA_OK) rc = check_stores(settings, err);
-    if (rc == VESTA_OK) rc = check_numbers(settings, err);
+    if (rc == VESTA_OK) rc = seg_check_numbers(settings, err);
     if (rc == VESTA_OK) rc = vs_group_find(settings->opts.group, &settings->group, err);
     if (rc == VESTA_OK) rc = derive(settings, err);
     settings->clock = settings->opts.clock ? settings->opts.clock : vs_clock_system();
@@ -291,7 +292,7 @@ static int read_settings(const struct vesta_segment_opts *opts, struct settings 
 
 /* ------------------------------------------------------------------ open and close */
 
-static struct vesta_segment *find(const struct vs_anchor *anchor) {
+static struct vesta_segment *seg_find(const struct vs_anchor *anchor) {
     struct vesta_segment *seg = vs_segments_first();
     while (seg && memcmp(seg->anchor.header.key, anchor->header.key, VS_KEY_BYTES) != 0)
         seg = seg->next;
@@ -345,7 +346,7 @@ static void unmap(struct vesta_segment *seg) {
 }
 
 /* With the process lock held. */
-static int make(const struct settings *settings, struct vesta_segment **out, struct vesta_error *err) {
+static int seg_make(const struct settings *settings, struct vesta_segment **out, struct vesta_error *err) {
     assert(vs_process_is_locked());
     assert(settings->count > 0 && settings->count <= VESTA_DATABASES_MAX);
     struct vesta_segment *seg = calloc(1, sizeof *seg + settings->count * sizeof *seg->part);
@@ -378,12 +379,12 @@ static bool has_floor(const struct vesta_segment *seg, const struct settings *se
 
 int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segment **out, struct vesta_error *err) {
     struct settings settings;
-    int rc = read_settings(opts, &settings, err);
+    int rc = seg_read_settings(opts, &settings, err);
     if (rc != VESTA_OK) return rc;
     struct vesta_segment *seg;
     for (;;) {
         vs_process_lock();
-        seg = find(&settings.anchor);
+        seg = seg_find(&settings.anchor);
         if (!seg || seg->closing_in != vs_process_token()) break;
         vs_process_unlock();
         usleep(1000);
@@ -392,7 +393,7 @@ int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segme
         vs_process_unlock();
         return vs_fail(err, VESTA_EOPTION, "'%s' is open with another floor or form", seg->tag);
     }
-    if (!seg) rc = make(&settings, &seg, err);
+    if (!seg) rc = seg_make(&settings, &seg, err);
     if (seg) seg->users++;
     vs_process_unlock();
     if (rc == VESTA_OK)

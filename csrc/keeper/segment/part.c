@@ -62,7 +62,7 @@ void vs_part_reset(struct vs_segment_part *part) {
     say(part, "");
 }
 
-static int64_t now_us(const struct vs_segment_part *part) {
+static int64_t part_now_us(const struct vs_segment_part *part) {
     const struct vesta_clock *clock = part->segment->clock;
     return clock->boot_us(clock->self);
 }
@@ -85,8 +85,8 @@ static int64_t rank_of(const struct vs_segment_part *part, const struct vs_segme
 
 /* Whether this part asks for the range that is due; the token, if it has it then, is to be given back.  One that is in
  * trouble asks beside the others, in nobody's way: so it is found well again. */
-static bool may_ask(struct vs_segment_part *part, struct vs_segment *words) {
-    int64_t now = now_us(part);
+static bool part_may_ask(struct vs_segment_part *part, struct vs_segment *words) {
+    int64_t now = part_now_us(part);
     assert(part->token);
     if (part->segment->parts_count == 1) return vs_segment_begin_refill(words, part->token, now, now + PULSE_US);
     if (!is_well(part, words)) return true;
@@ -132,12 +132,12 @@ struct vs_counter vs_part_counter(const struct vs_segment_part *part) {
 void vs_part_take(struct vs_segment_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply) {
     const struct vesta_segment *seg = part->segment;
     struct vs_counter counter = vs_part_counter(part);
-    int64_t from_us = now_us(part);
+    int64_t from_us = part_now_us(part);
     if (seg->nothing)
         vs_form_refuse(seg->tag, reply);
     else if (vs_share_is_alone(part, store, reply))
         vs_store_take(store, &counter, step, &seg->floor, reply);
-    atomic_store(&part->fetch_us, now_us(part) - from_us);
+    atomic_store(&part->fetch_us, part_now_us(part) - from_us);
     atomic_fetch_add(&part->answers[reply->outcome], 1);
     if (reply->outcome != VS_STORE_OK) return;
     atomic_fetch_add(&part->ranges, 1);
@@ -211,7 +211,7 @@ void vs_part_raise(struct vs_segment_part *part, struct vs_store *store, uint64_
 /* ------------------------------------------------------------------ running */
 
 static void observe(const struct vs_segment_part *part, const struct vs_live *live, struct vs_refill_event *ev) {
-    ev->boot_us = now_us(part);
+    ev->boot_us = part_now_us(part);
     ev->stop = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
     ev->stopped = vs_words_are_stopped(live->words, part->index);
     ev->closed = vs_words_are_closed(live->words);
@@ -221,8 +221,8 @@ static void observe(const struct vs_segment_part *part, const struct vs_live *li
 }
 
 /* What it came to is the next event. */
-static void carry_out(struct vs_segment_part *part, struct vs_live *live, const struct asked *asked,
-                      const struct vs_refill_action *action, struct vs_refill_event *ev) {
+static void part_carry_out(struct vs_segment_part *part, struct vs_live *live, const struct asked *asked,
+                           const struct vs_refill_action *action, struct vs_refill_event *ev) {
     uint64_t from = ev->from;
     struct vs_reply reply;
     *ev = (struct vs_refill_event){.kind = VS_REFILL_REPLY};
@@ -265,7 +265,8 @@ void vs_part_report(struct vs_segment_part *part) {
 }
 
 /* From its rest to its rest, or to its end. */
-static enum vs_refill_do run(struct vs_segment_part *part, struct vs_live *live, const struct asked *asked, bool due) {
+static enum vs_refill_do part_run(struct vs_segment_part *part, struct vs_live *live, const struct asked *asked,
+                                  bool due) {
     struct vs_refill_event ev = {.kind = VS_REFILL_WAKE, .due = due};
     struct vs_refill_action action;
     struct vs_refill before = part->refill;
@@ -273,7 +274,7 @@ static enum vs_refill_do run(struct vs_segment_part *part, struct vs_live *live,
         observe(part, live, &ev);
         vs_refill_step(&part->refill, &ev, &action);
         if (action.kind == VS_REFILL_SLEEP || action.kind == VS_REFILL_END) break;
-        carry_out(part, live, asked, &action, &ev);
+        part_carry_out(part, live, asked, &action, &ev);
     }
     if (part->refill.refilled_us != before.refilled_us) measure(part, &before);
     part->on_want = action.on_want;
@@ -283,8 +284,8 @@ static enum vs_refill_do run(struct vs_segment_part *part, struct vs_live *live,
 }
 
 /* Around the instant at which the next range will be wanted, if numbers go on as they went, it looks by itself. */
-static void watch(struct vs_segment_part *part) {
-    int64_t look_us = part->used_us / WATCH_PARTS, now = now_us(part);
+static void part_watch(struct vs_segment_part *part) {
+    int64_t look_us = part->used_us / WATCH_PARTS, now = part_now_us(part);
     int64_t from_us = part->refill.refilled_us + part->used_us - look_us;
     bool is_ahead = part->on_want && look_us >= WATCH_MIN_US && part->used_us <= WATCHED_US &&
                     now < from_us + WATCH_LOOKS * look_us;
@@ -309,16 +310,16 @@ bool vs_part_run(struct vs_segment_part *part, struct vs_store *store, const cha
     atomic_store(&part->watches, false);
     if (!leaves && !vs_share_is_found(part, store, why)) return true;
     atomic_exchange(&part->wanted, 0); /* before it is looked at: what comes later wakes it again */
-    bool due = !leaves && vs_segment_is_due(live->words), is_mine = due && may_ask(part, live->words);
-    enum vs_refill_do last = run(part, live, &(struct asked){store, why}, is_mine);
+    bool due = !leaves && vs_segment_is_due(live->words), is_mine = due && part_may_ask(part, live->words);
+    enum vs_refill_do last = part_run(part, live, &(struct asked){store, why}, is_mine);
     vs_segment_end_refill(live->words, part->token);
     vs_part_report(part);
     if (last == VS_REFILL_END) return false;
     if (is_mine && part->on_want && vs_segment_is_due(live->words)) part->due_us = 0; /* used up meanwhile */
     if (due && !is_mine) {
-        part->due_us = now_us(part) + AGAIN_US;
+        part->due_us = part_now_us(part) + AGAIN_US;
         part->on_want = false;
     }
-    watch(part);
+    part_watch(part);
     return true;
 }

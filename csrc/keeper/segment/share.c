@@ -22,7 +22,7 @@ static bool rests(struct vs_segment_part *part, int64_t us) {
     return false;
 }
 
-static void ask(struct vs_segment_part *part, struct vs_store *store, const char *why) {
+static void seg_ask_share(struct vs_segment_part *part, struct vs_store *store, const char *why) {
     const struct vs_share share = {.delta = part->segment->parts_count, .remainder = part->index};
     struct vs_counter counter = vs_part_counter(part);
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
@@ -58,7 +58,7 @@ bool vs_share_is_found(struct vs_segment_part *part, struct vs_store *store, con
     const struct vesta_segment *seg = part->segment;
     assert(part->index < seg->parts_count);
     if (seg->parts_count == 1) return true;
-    if (atomic_load(&part->share) != VS_SHARE_FOUND) ask(part, store, why);
+    if (atomic_load(&part->share) != VS_SHARE_FOUND) seg_ask_share(part, store, why);
     if (atomic_load(&part->share) != VS_SHARE_FOUND) {
         rests(part, REST_US);
         atomic_store(&part->is_troubled, true); /* another one's turn */

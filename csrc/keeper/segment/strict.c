@@ -45,7 +45,7 @@ enum vs_segment_answer vs_strict_answer(const struct vesta_segment *seg, uint64_
 /* ------------------------------------------------------------------ the thread */
 
 /* Tickets from `served` on are worth the numbers from `from` on; 0: nothing.  Only the database's thread comes here. */
-static void settle(struct vesta_segment *seg, uint64_t until, uint64_t from) {
+static void strict_settle(struct vesta_segment *seg, uint64_t until, uint64_t from) {
     struct vs_strict *strict = seg->strict;
     uint64_t first = atomic_load(&strict->served);
     struct vs_group *group = &strict->group[strict->groups++ % VS_GROUPS];
@@ -61,8 +61,8 @@ static void settle(struct vesta_segment *seg, uint64_t until, uint64_t from) {
 }
 
 /* What the store granted, as the first number; 0: no number comes from it, and `said` tells why. */
-static uint64_t judge(struct vs_segment_part *part, struct vs_segment *words, const struct vs_grant *grant,
-                      uint64_t granted) {
+static uint64_t strict_judge(struct vs_segment_part *part, struct vs_segment *words, const struct vs_grant *grant,
+                             uint64_t granted) {
     struct vs_range range;
     char *said = part->refill.said;
     const char *why = vs_range_of(grant->from, grant->until, 1, 0, &range);
@@ -127,17 +127,17 @@ void vs_strict_run(struct vs_segment_part *part, struct vs_store *store, const c
         snprintf(reply.text, sizeof reply.text, "%s", why);
         for (int i = 0; store && n <= VS_RANGE_MAX && i < TRIES && (i == 0 || reply.outcome == VS_STORE_CONFLICT); i++)
             vs_part_take(part, store, n, &reply);
-        uint64_t first = reply.outcome == VS_STORE_OK ? judge(part, words, &reply.grant, granted) : 0;
+        uint64_t first = reply.outcome == VS_STORE_OK ? strict_judge(part, words, &reply.grant, granted) : 0;
         if (reply.outcome != VS_STORE_OK) say_outcome(part, &reply);
         atomic_store(&part->is_refused, reply.outcome == VS_STORE_REFUSED);
         if (first) strict->troubles = 0;
         if (!first)
             rest_us = vs_rest_us(strict->troubles++, reply.outcome == VS_STORE_REFUSED ? VS_REST_REFUSED_US : VS_REST_MIN_US,
                                  part->refill.dice);
-        settle(seg, until, first);
+        strict_settle(seg, until, first);
         if (first && atomic_load(&strict->drawn) != until) rest_us = 0;
     } else if (n > 0) {
-        settle(seg, until, 0);
+        strict_settle(seg, until, 0);
     }
     if (vs_words_are_stopped(words, part->index))
         rest_us = raise_again(part, words, store);

@@ -126,8 +126,8 @@ _Atomic uint32_t *vs_segment_told(struct vesta_segment *seg) {
 }
 
 /* Sleeps until something was told since `told`, for a while; false: the time is over, or waiting does not help. */
-static bool wait_out(struct vesta_segment *seg, const struct vesta_pause *pause, uint32_t told,
-                     struct waiting *waiting) {
+static bool seg_wait_out(struct vesta_segment *seg, const struct vesta_pause *pause, uint32_t told,
+                         struct waiting *waiting) {
     const struct vesta_clock *clock = seg->clock;
     struct vs_segment *words = atomic_load(&seg->words);
     int64_t now_us = clock->boot_us(clock->self);
@@ -161,7 +161,7 @@ static int strict_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *t
             *taken = (struct vs_taken){.first = taken->first, .count = n, .stride = 1};
             return VESTA_OK;
         }
-    } while (answer == VS_FAILED || wait_out(seg, pause, told, waiting));
+    } while (answer == VS_FAILED || seg_wait_out(seg, pause, told, waiting));
     return VESTA_EPAUSE;
 }
 
@@ -170,7 +170,7 @@ static int take_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *tak
     uint32_t told;
     if (seg->strict) return strict_wait(seg, n, taken, waiting, pause);
     while (take_or_pause(seg, n, taken, &told, pause) != VESTA_OK)
-        if (!wait_out(seg, pause, told, waiting)) return VESTA_EPAUSE;
+        if (!seg_wait_out(seg, pause, told, waiting)) return VESTA_EPAUSE;
     assert(taken->count > 0);
     return VESTA_OK;
 }
@@ -246,7 +246,7 @@ int vesta_segment_await(struct vesta_segment *seg, uint64_t ticket, int64_t wait
         if (vs_strict_answer(seg, ticket, &first) != VS_NOT_YET) return VESTA_OK;
         vs_segment_kick(seg);
         pause.why = why_none(seg, atomic_load(&seg->words));
-        if (!wait_out(seg, &pause, told, &waiting)) return VESTA_EPAUSE;
+        if (!seg_wait_out(seg, &pause, told, &waiting)) return VESTA_EPAUSE;
     }
 }
 
