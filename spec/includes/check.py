@@ -234,6 +234,32 @@ def circles_small(root):
                 yield f"csrc/{folder}: {len(group)} files use each other in a circle: {' '.join(group)}"
 
 
+# A definition of a function, static or not, and of a struct, union or enum with a tag.
+DEFINED = re.compile(r"^[a-zA-Z_][\w\s*]*?\b([a-z_]\w*)\([^;{}]*\)\s*\{", re.M)
+TAGGED = re.compile(r"\b(?:struct|union|enum)\s+(\w+)\s*\{")
+ATTRIBUTE = re.compile(r"__attribute__\(\(.*?\)\)(?!\))\s*", re.S)
+SHARED = {"main"}  # a name that each program has
+
+# Folders whose names are not unique yet.
+UNNAMED = {"server", "serve", "policy"}
+
+
+def names_unique(root):
+    """A profile, a backtrace or a search for a name leads to one function, and a tag has one meaning."""
+    places = {}
+    for path in walk(root, ["csrc"], (".c", ".h")):
+        file = os.path.relpath(path, root)
+        if file.split(os.sep)[1] in UNNAMED:
+            continue
+        text = ATTRIBUTE.sub("", COMMENT_OR_TEXT.sub(" ", "\n".join(lines_of(path))))
+        for what, pattern in (("function", DEFINED), ("tag", TAGGED)):
+            for name in pattern.findall(text):
+                places.setdefault((what, name), set()).add(file)
+    for (what, name), files in sorted(places.items()):
+        if len(files) > 1 and name not in SHARED:
+            yield f"{' '.join(sorted(files))}: each has a {what} called {name}; begin it with the file's or the folder's prefix"
+
+
 RULES = [
     ("every folder of csrc says what it knows", folders_known),
     ("every folder of csrc has its README", folders_explained),
@@ -245,6 +271,7 @@ RULES = [
     ("a store's outcome becomes OK in one place", ok_in_one_place),
     ("pages name functions that exist", pages_true),
     ("few files of a folder use each other in a circle", circles_small),
+    ("each function and each tag has a name of its own", names_unique),
 ]
 
 
@@ -275,6 +302,7 @@ PLANTS = {
     pure_without_io: ("csrc/lease/clock.c", "#include <time.h>\n"),
     header_alone: ("csrc/include/vesta.h", "int f(size_t n);\n"),
     pages_true: ("docs/design.md", "`vs_gone` was renamed.\n"),
+    names_unique: ("csrc/lease/find.c", "__attribute__((noinline)) static struct slot *find(int a,\n    void (*f)(int)) {\n}\n"),
     circles_small: ("csrc/server/ring5.c", "void ring5(void) {\n    ring0();\n}\n"),
 }
 
@@ -292,6 +320,8 @@ SOUND = {
     "csrc/id/id.h": '#include "vesta.h"\n#include <string.h>\n',
     "csrc/keeper/keeper.h": '#include "store/store.h"\n#include <pthread.h>\n',
     "csrc/store/sqlite/sqlite.c": '#include "id/id.h"\n#include <sqlite3.h>\n',
+    "csrc/id/find.c": "static int find(void) {\n}\n",
+    "csrc/id/slot.c": "struct slot;\nint take(struct slot *slot);\n/* int find(void) { */\n",
 }
 
 
