@@ -21,7 +21,7 @@ local function struct_lines(prefix)
   for _, row in ipairs(schema.rows) do
     local name = row.key:sub(#prefix + 1)
     local is_here = row.key:sub(1, #prefix) == prefix and not name:find "[*#]"
-    if is_here then
+    if is_here and row.member ~= false then
       local member = row.member or name:gsub("%.", "_")
       members[#members + 1] = (TYPES[row.kind] or "const char *") .. member .. ";"
       fields[#fields + 1] = ("FIELD(%s, %s, %s, %d, %s)"):format(quoted(name), row.kind:upper(), member, row.min or 0,

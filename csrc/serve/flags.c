@@ -21,7 +21,7 @@ _Static_assert(VS_CONF_NAMESPACES_MAX == VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN
 
 /* ------------------------------------------------------------------ reading flags */
 
-enum flag_kind { FLAG_TEXT, FLAG_SWITCH, FLAG_SECRET };
+enum flags_kind { FLAG_TEXT, FLAG_SWITCH, FLAG_SECRET };
 #define FLAG_WORD FLAG_TEXT
 #define FLAG_FIELDS FLAG_TEXT
 #define FLAG_INTEGER FLAG_TEXT
@@ -32,13 +32,13 @@ enum flag_kind { FLAG_TEXT, FLAG_SWITCH, FLAG_SECRET };
 #define FLAG_ROW(kind, flag, key, ...) {FLAG_##kind, flag, "--" flag, key, __VA_ARGS__},
 
 /* The flags of a config's keys, made of lua/config/schema.lua.  `says`: what a switch sets its key to. */
-static const struct flag_row {
-    enum flag_kind kind;
+static const struct flags_row {
+    enum flags_kind kind;
     const char *name, *dashed, *key, *value, *help, *says;
-} flag_rows[] = {VS_CONF_FLAGS(FLAG_ROW)};
+} flags_rows[] = {VS_CONF_FLAGS(FLAG_ROW)};
 
-#define FLAGS ((int)VS_COUNT(flag_rows))
-_Static_assert(VS_COUNT(flag_rows) <= VS_SERVING_FLAGS_MAX, "a server has room for every flag");
+#define FLAGS ((int)VS_COUNT(flags_rows))
+_Static_assert(VS_COUNT(flags_rows) <= VS_SERVING_FLAGS_MAX, "a server has room for every flag");
 
 /* Flags as they were written: lua/config checks them, as it checks the file's values. */
 struct flags {
@@ -46,16 +46,16 @@ struct flags {
     int is_on[VS_SERVING_FLAGS_MAX], effective, json;
 };
 
-static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc, char **argv) {
+static int flags_parse(struct vs_serving *serving, struct flags *flags, int *argc, char **argv) {
     struct vesta_opts *const opts = &serving->opts;
     const struct vs_option config = {
         "config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL};
     const struct vs_option rest[] = {VS_GENERATOR_OPTIONS, VS_EFFECTIVE(&flags->effective),
                                      VS_SWITCH("json", &flags->json, "with --effective: JSON objects")};
     struct vs_option table[VS_OPTIONS_MAX] = {config};
-    _Static_assert(1 + VS_COUNT(flag_rows) + VS_COUNT(rest) < VS_OPTIONS_MAX, "the table has room for every option");
+    _Static_assert(1 + VS_COUNT(flags_rows) + VS_COUNT(rest) < VS_OPTIONS_MAX, "the table has room for every option");
     for (int i = 0; i < FLAGS; i++) {
-        const struct flag_row *row = &flag_rows[i];
+        const struct flags_row *row = &flags_rows[i];
         table[1 + i] = row->kind == FLAG_SWITCH ? (struct vs_option)VS_SWITCH(row->name, &flags->is_on[i], row->help)
                                                 : (struct vs_option)VS_TEXT(row->name, &flags->text[i], row->value, row->help);
     }
@@ -79,31 +79,31 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
 #define GIVEN_SWITCH(member) opts->member
 #define GIVEN(type, member, kind, max, flag, ...) {GIVEN_##kind(member), flag, "." #member},
 
-static int refuse_with_config(const char *flag, const char *key) {
+static int flags_refuse_with_config(const char *flag, const char *key) {
     return vs_usage("--%s and --config cannot be combined: in the config it is namespaces.NAME%s", flag, key);
 }
 
 /* A config may have several namespaces, so a flag does not say which one it is about. */
-static int refuse_namespace_flags(const struct vesta_opts *opts, const struct flags *flags) {
+static int flags_refuse_namespace(const struct vesta_opts *opts, const struct flags *flags) {
     const struct {
         bool given;
         const char *flag, *key;
     } rows[] = {VESTA_NAMESPACE_OPTIONS(GIVEN){opts->namespace_, "namespace", ""}};
     for (size_t i = 0; i < VS_COUNT(rows); i++)
-        if (rows[i].given) return refuse_with_config(rows[i].flag, rows[i].key);
+        if (rows[i].given) return flags_refuse_with_config(rows[i].flag, rows[i].key);
     for (int i = 0; i < FLAGS; i++) {
-        const char *star = strchr(flag_rows[i].key, '*');
-        if (flags->text[i] && star) return refuse_with_config(flag_rows[i].name, star + 1);
+        const char *star = strchr(flags_rows[i].key, '*');
+        if (flags->text[i] && star) return flags_refuse_with_config(flags_rows[i].name, star + 1);
     }
     return VS_GO;
 }
 
-static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
+static int flags_gather(struct vs_serving *serving, const struct flags *flags) {
     int rc = VS_GO;
     serving->conf.flag = serving->conf_flag;
     serving->conf.opts = &serving->opts;
     for (int i = 0; rc == VS_GO && i < FLAGS; i++) {
-        const struct flag_row *row = &flag_rows[i];
+        const struct flags_row *row = &flags_rows[i];
         const char *text = flags->is_on[i] ? row->says : flags->text[i];
         if (!text) continue;
         if (row->kind == FLAG_SECRET) {
@@ -117,7 +117,7 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
 
 /* ------------------------------------------------------------------ from the config */
 
-static void listen_at(struct vs_serving *serving, enum vs_protocol protocol, const struct vs_conf_list *list,
+static void flags_listen_at(struct vs_serving *serving, enum vs_protocol protocol, const struct vs_conf_list *list,
                       const char *mode) {
     for (int i = 0; i < list->count; i++)
         serving->listener[serving->listener_count++] = (struct vs_serving_listener){
@@ -129,7 +129,7 @@ static void listen_at(struct vs_serving *serving, enum vs_protocol protocol, con
 }
 
 /* vs_drop_rights wants NAME:GROUP, and so does --user. */
-static void take_user(struct vs_serving *serving, const struct vs_config *config) {
+static void flags_take_user(struct vs_serving *serving, const struct vs_config *config) {
     serving->user = config->user;
     if (!config->group) return;
     snprintf(serving->user_group, sizeof serving->user_group, "%s:%s", config->user ? config->user : "", config->group);
@@ -137,29 +137,29 @@ static void take_user(struct vs_serving *serving, const struct vs_config *config
 }
 
 /* A number that was not given is 0 in the limits. */
-static int given(int64_t number) {
+static int flags_given(int64_t number) {
     return number > 0 ? (int)number : 0;
 }
 
 struct vs_limits vs_limits_of(const struct vs_config *config) {
     return (struct vs_limits){.connections_max = (int)config->connections_max,
-                              .proto_max = {[VS_HTTP] = given(config->http_connections_max),
-                                            [VS_RESP] = given(config->resp_connections_max),
-                                            [VS_ADMIN] = given(config->admin_connections_max)},
-                              .address_max = given(config->address_connections_max),
+                              .proto_max = {[VS_HTTP] = flags_given(config->http_connections_max),
+                                            [VS_RESP] = flags_given(config->resp_connections_max),
+                                            [VS_ADMIN] = flags_given(config->admin_connections_max)},
+                              .address_max = flags_given(config->address_connections_max),
                               .memory_max = config->memory_mib_max << 20,
                               .address_rate = {(uint64_t)config->address_rate, (uint64_t)config->address_requests},
                               .tags = vs_segments_plan(config)};
 }
 
 /* Each was looked at when the config was read. */
-static void take_proxies(struct vs_serving *serving, const struct vs_conf_list *list) {
+static void flags_take_proxies(struct vs_serving *serving, const struct vs_conf_list *list) {
     struct vesta_error err;
     for (int i = 0; i < list->count; i++)
         serving->proxy_count += vs_network_read(list->text[i], &serving->proxy[i], &err) == VESTA_OK;
 }
 
-static void take_bounds(struct vs_server *server, const struct vs_config *config) {
+static void flags_take_bounds(struct vs_server *server, const struct vs_config *config) {
     const int64_t blocks[VS_ID_PROTOCOLS] = {[VS_HTTP] = config->http_blocks_max, [VS_RESP] = config->resp_blocks_max};
     server->rules.n_max[VS_HTTP] = (uint64_t)config->http_n_max;
     server->rules.n_max[VS_RESP] = (uint64_t)config->resp_n_max;
@@ -169,13 +169,13 @@ static void take_bounds(struct vs_server *server, const struct vs_config *config
     }
 }
 
-static void take_config(struct vs_serving *serving) {
+static void flags_take_config(struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
-    listen_at(serving, VS_HTTP, &config->http, config->http_socket_mode);
-    listen_at(serving, VS_RESP, &config->resp, config->resp_socket_mode);
-    listen_at(serving, VS_ADMIN, &config->admin, config->admin_socket_mode);
-    take_user(serving, config);
-    take_bounds(&serving->server, config);
+    flags_listen_at(serving, VS_HTTP, &config->http, config->http_socket_mode);
+    flags_listen_at(serving, VS_RESP, &config->resp, config->resp_socket_mode);
+    flags_listen_at(serving, VS_ADMIN, &config->admin, config->admin_socket_mode);
+    flags_take_user(serving, config);
+    flags_take_bounds(&serving->server, config);
     serving->server.rules.resp_password = config->resp_password;
     serving->server.rules.admin_token = config->admin_token;
     serving->server.rules.state_is_admins = !config->http_state;
@@ -184,7 +184,7 @@ static void take_config(struct vs_serving *serving) {
     serving->server.rules.host_count = config->http_hosts.count;
     serving->server.rules.origin = config->http_allow_origins.text;
     serving->server.rules.origin_count = config->http_allow_origins.count;
-    take_proxies(serving, &config->proxies);
+    flags_take_proxies(serving, &config->proxies);
     serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
     serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
     serving->auth_ms = (uint64_t)config->resp_auth_ms_max;
@@ -198,7 +198,7 @@ static void take_config(struct vs_serving *serving) {
     serving->access_path = config->log_access;
 }
 
-static int read_config(struct vs_serving *serving) {
+static int flags_read_config(struct vs_serving *serving) {
     struct vesta_error err;
     if (vs_config_read(&serving->conf, &serving->config, &err) != VESTA_OK) {
         if (!serving->conf.path || strncmp(err.text, "--", 2) == 0) return vs_report(&err); /* the caller's words */
@@ -210,24 +210,24 @@ static int read_config(struct vs_serving *serving) {
 int vs_flags_read(struct vs_serving *serving, int argc, char **argv) {
     struct flags flags = {0};
     serving->opts = (struct vesta_opts)VESTA_OPTS_INIT;
-    int rc = read_flags(serving, &flags, &argc, argv);
-    if (rc == VS_GO && serving->conf.path) rc = refuse_namespace_flags(&serving->opts, &flags);
-    if (rc == VS_GO) rc = gather_flags(serving, &flags);
-    if (rc == VS_GO) rc = read_config(serving);
+    int rc = flags_parse(serving, &flags, &argc, argv);
+    if (rc == VS_GO && serving->conf.path) rc = flags_refuse_namespace(&serving->opts, &flags);
+    if (rc == VS_GO) rc = flags_gather(serving, &flags);
+    if (rc == VS_GO) rc = flags_read_config(serving);
     if (rc == VS_GO && flags.effective) return vs_effective_config(serving->config, flags.json);
-    if (rc == VS_GO) take_config(serving);
+    if (rc == VS_GO) flags_take_config(serving);
     return rc;
 }
 
 /* The other commands read it; whoever set it for them may believe that a server does, too. */
-static void tell_of_variable(const char *name, const char *flag, const char *said) {
+static void flags_tell_of_variable(const char *name, const char *flag, const char *said) {
     const char *text = getenv(name);
     if (!said && text && *text)
         vs_log(VS_LOG_WARN, "a server does not read this variable, which is set", "variable", name, "do", flag, NULL);
 }
 
 /* The list of processes shows it until the program has blotted it out, and the shell's history for longer. */
-static void tell_of_secrets(const struct vs_serving *serving) {
+static void flags_tell_of_secrets(const struct vs_serving *serving) {
     size_t at;
     struct stat st;
     if (serving->opts.store && vs_store_password(serving->opts.store, &at) > 0)
@@ -243,11 +243,11 @@ static void tell_of_secrets(const struct vs_serving *serving) {
 void vs_flags_tell(const struct vs_serving *serving) {
     for (int i = 0; i < serving->config->notes.count; i++)
         vs_log(VS_LOG_WARN, serving->config->notes.text[i], NULL);
-    tell_of_secrets(serving);
+    flags_tell_of_secrets(serving);
     if (serving->conf.path) return; /* a config reads what it likes */
-    tell_of_variable("VESTA_CONFIG", "name the config with -c", NULL);
-    tell_of_variable("VESTA_STORE", "name the store with --store, or in a config", serving->opts.store);
-    tell_of_variable("VESTA_NAMESPACE", "name it with --namespace, or in a config", serving->opts.namespace_);
+    flags_tell_of_variable("VESTA_CONFIG", "name the config with -c", NULL);
+    flags_tell_of_variable("VESTA_STORE", "name the store with --store, or in a config", serving->opts.store);
+    flags_tell_of_variable("VESTA_NAMESPACE", "name it with --namespace, or in a config", serving->opts.namespace_);
 }
 
 void vs_flags_free(struct vs_serving *serving) {

@@ -16,7 +16,7 @@
 --             `says`, or true.  A secret's flag names a file
 --   flag_help the flag's sentence, if it sets a switch to false
 --   live      a reload is enough to change it
---   member    in C, if it is not the key with _ for the dots
+--   member    in C, if it is not the key with _ for the dots; false: C does not need the value
 --   help      one sentence
 local options = require "config.options"
 
@@ -46,7 +46,7 @@ local rows = {
     flag = "shadow-policy", value = "NAME|FILE", without = "none",
     help = "a policy that is asked and not obeyed: what it would have said is in the log and /metrics" },
   { key = "namespaces.*.policy_env", kind = "list", max = 32, is = "VS_POLICY_ENV_MAX", live = true,
-    flag = "policy-env", value = "NAME,...", without = "none",
+    member = false, flag = "policy-env", value = "NAME,...", without = "none",
     help = "the environment's variables that the policy may read with env(name)" },
   { key = "namespaces.*.leased_as", kind = "text", max = 64, is = "VESTA_NAMESPACE_MAX - 1", check = "namespace",
     without = "NAME", help = "what `vesta store relayout` made for another layout: NAME.2" },
@@ -202,7 +202,7 @@ local rows = {
     without = "the user who starts it", help = "the user to switch to after binding" },
   { key = "group", kind = "text", max = NAME_BYTES_MAX, check = "word", without = "the user's",
     help = "the group to switch to" },
-  { key = "single_host", kind = "switch", flag = "single-host", default = "false",
+  { key = "single_host", kind = "switch", member = false, flag = "single-host", default = "false",
     help = "no other machine gives ids of these namespaces, so numbers drawn here are unique" },
   { key = "start_wait_ms_max", kind = "integer", min = 0, max = DAY_MS, flag = "start-wait-ms", value = "MS",
     default = "0", help = "how long a start may wait for worker numbers before the server gives up; 0: for ever" },
