@@ -39,25 +39,29 @@ struct shadow_history {
     int64_t told_us; /* 0: nothing was told */
 };
 
+/* Of one namespace. */
+struct shadow_ns {
+    struct shadow_history history[VS_HOOKS]; /* the thread's own */
+    _Atomic unsigned hooks;                  /* 1 << enum vs_hook, of the set that was taken last */
+    struct shadow_sighting sighting[VS_HOOKS];
+    struct vs_shadow_seen seen;
+    struct vs_shadow_seen seen_told; /* under the control's told_lock */
+};
+
 struct vs_shadow {
     struct vs_control *c;
     pthread_t thread;
-    struct vs_policy_set *set;                  /* the thread's own, as the next two */
-    struct shadow_history (*history)[VS_HOOKS]; /* this and all that is a pointer to VS_HOOKS or to what was seen: of
-                                            each namespace */
-    int64_t rest_until_us;                      /* by vs_monotonic_us */
-    _Atomic unsigned *hooks;                    /* 1 << enum vs_hook, of the set that was taken last */
+    struct vs_policy_set *set; /* the thread's own, as the next one */
+    int64_t rest_until_us;     /* by vs_monotonic_us */
     _Atomic uint64_t dropped;
-    pthread_cond_t event;       /* it and what follows: under the control's shadow_lock */
-    struct vs_policy_set *next; /* to be taken */
-    bool idle;                  /* the thread waits for questions */
-    struct shadow_sighting (*sighting)[VS_HOOKS];
-    unsigned char (*state)[VS_HOOKS]; /* enum state, of each sighting */
+    struct shadow_ns *ns;
+    pthread_cond_t event;             /* it and what follows: under the control's shadow_lock */
+    unsigned char (*state)[VS_HOOKS]; /* enum shadow_state, of each sighting of each namespace */
+    struct vs_policy_set *next;       /* to be taken */
+    bool idle;                        /* the thread waits for questions */
     int turn;
     struct vs_shadow_counts counts;
-    struct vs_shadow_seen *seen;
-    struct vs_shadow_counts counts_told; /* under the control's told_lock, as the next */
-    struct vs_shadow_seen *seen_told;
+    struct vs_shadow_counts counts_told; /* under the control's told_lock */
 };
 
 /* ------------------------------------------------------------------ questions kept for later */
@@ -98,7 +102,7 @@ void vs_question_free(struct vs_question_copy *question) {
 
 bool vs_shadow_has(const struct vs_control *c, int ns, enum vs_hook hook) {
     struct vs_shadow *s = atomic_load(&c->shadow);
-    return s && (atomic_load(&s->hooks[ns]) & 1U << hook);
+    return s && (atomic_load(&s->ns[ns].hooks) & 1U << hook);
 }
 
 #define FIXED_RULE(upper, name, verdicts, fixed) VS_VERDICT_##fixed,
@@ -107,7 +111,7 @@ static const enum vs_verdict_kind fixed_rules[] = {VS_HOOK_ROWS(FIXED_RULE)};
 /* A place whose question waits for its answer is not for another one. */
 static bool shadow_leave(struct vs_shadow *s, int ns, const struct vs_question_copy *question,
                          const struct vs_verdict *verdict) {
-    struct shadow_sighting *at = &s->sighting[ns][question->hook];
+    struct shadow_sighting *at = &s->ns[ns].sighting[question->hook];
     unsigned char *state = &s->state[ns][question->hook];
     if (*state == READY) return false;
     vs_question_free(&at->question);
@@ -144,7 +148,7 @@ static bool shadow_is_chosen(const struct shadow_sighting *at, uint64_t worker) 
 void vs_shadow_settle(struct vs_control *c, int ns, uint64_t worker) {
     struct vs_shadow *s = atomic_load(&c->shadow);
     if (!vs_shadow_has(c, ns, VS_CHOOSE_WORKER) || pthread_mutex_trylock(&s->c->shadow_lock) != 0) return;
-    struct shadow_sighting *at = &s->sighting[ns][VS_CHOOSE_WORKER];
+    struct shadow_sighting *at = &s->ns[ns].sighting[VS_CHOOSE_WORKER];
     unsigned char *state = &s->state[ns][VS_CHOOSE_WORKER];
     if (*state == AWAITED && shadow_is_chosen(at, worker)) {
         at->done.worker = worker;
@@ -156,15 +160,15 @@ void vs_shadow_settle(struct vs_control *c, int ns, uint64_t worker) {
 
 void vs_shadow_take(struct vs_shadow *s, struct vs_policy_set *set) {
     for (int i = 0; i < s->c->opts.ns_count; i++)
-        atomic_store(&s->hooks[i], vs_policy_set_hooks(set, i));
+        atomic_store(&s->ns[i].hooks, vs_policy_set_hooks(set, i));
     pthread_mutex_lock(&s->c->shadow_lock);
     struct vs_policy_set *passed = s->next;
     s->next = set;
     s->counts.any = false;
     for (int i = 0; i < s->c->opts.ns_count; i++) {
         s->counts.any = s->counts.any || set->policy[i];
-        s->seen[i] = (struct vs_shadow_seen){.said = ""};
-        if (set->policy[i]) snprintf(s->seen[i].policy, sizeof s->seen[i].policy, "%s", set->text[i].name);
+        s->ns[i].seen = (struct vs_shadow_seen){.said = ""};
+        if (set->policy[i]) snprintf(s->ns[i].seen.policy, sizeof s->ns[i].seen.policy, "%s", set->text[i].name);
     }
     pthread_cond_signal(&s->event);
     pthread_mutex_unlock(&s->c->shadow_lock);
@@ -198,26 +202,32 @@ static bool shadow_is_news(struct shadow_history *history, enum vs_hook hook, co
     return true;
 }
 
+/* What status shows of it; under the lock. */
+static void shadow_see(struct vs_shadow *s, int ns, enum vs_hook hook, const struct vs_shadow_seen *now) {
+    struct vs_shadow_seen *seen = &s->ns[ns].seen;
+    seen->hook = hook;
+    seen->last_unix_ms = vs_control_unix_ms(s->c);
+    memcpy(seen->said, now->said, sizeof seen->said);
+    memcpy(seen->done, now->done, sizeof seen->done);
+    memcpy(seen->why, now->why, sizeof seen->why);
+}
+
 static void shadow_take_answer(struct vs_shadow *s, int ns, const struct shadow_sighting *asked,
                                const struct vs_verdict *said) {
     enum vs_hook hook = asked->question.hook;
-    struct vs_shadow_seen *seen = &s->seen[ns];
-    struct vs_shadow_seen now = {.policy = ""};
+    struct vs_shadow_seen *seen = &s->ns[ns].seen, now = {.policy = ""};
     const struct vs_done as_done = {said->kind, said->worker, said->amount_ms, true};
     bool agrees = shadow_agree(said, &asked->done);
     shadow_show(now.said, sizeof now.said, &as_done);
     shadow_show(now.done, sizeof now.done, &asked->done);
-    s->history[ns][hook].back_off.ms = 0;
+    snprintf(now.why, sizeof now.why, "%s", said->reason);
+    s->ns[ns].history[hook].back_off.ms = 0;
     pthread_mutex_lock(&s->c->shadow_lock);
     (agrees ? s->counts.agreed : s->counts.differed)[hook][said->kind]++;
     *(agrees ? &seen->agreed : &seen->differed) += 1;
-    seen->hook = hook;
-    seen->last_unix_ms = vs_control_unix_ms(s->c);
-    memcpy(seen->said, now.said, sizeof seen->said);
-    memcpy(seen->done, now.done, sizeof seen->done);
-    snprintf(seen->why, sizeof seen->why, "%s", said->reason);
+    shadow_see(s, ns, hook, &now);
     pthread_mutex_unlock(&s->c->shadow_lock);
-    if (!shadow_is_news(&s->history[ns][hook], hook, said, &asked->done)) return;
+    if (!shadow_is_news(&s->ns[ns].history[hook], hook, said, &asked->done)) return;
     vs_log(VS_LOG_INFO, agrees ? "a shadow policy agrees" : "a shadow policy differs", "namespace", s->c->name[ns],
            "policy", s->set->text[ns].name, "hook", vs_hook_name(hook), "said", now.said, "done", now.done, "by",
            asked->done.by_policy ? "the policy in force" : "the fixed rules", "reason",
@@ -225,16 +235,14 @@ static void shadow_take_answer(struct vs_shadow *s, int ns, const struct shadow_
 }
 
 static void shadow_take_failure(struct vs_shadow *s, int ns, const struct vs_failure *failure) {
-    struct vs_shadow_seen *seen = &s->seen[ns];
-    int64_t ms = vs_back_off_more(&s->history[ns][failure->hook].back_off, vs_monotonic_us());
+    struct vs_shadow_seen now = {.policy = ""};
+    int64_t ms = vs_back_off_more(&s->ns[ns].history[failure->hook].back_off, vs_monotonic_us());
+    snprintf(now.said, sizeof now.said, "%s", vs_call_result_name(failure->result));
+    snprintf(now.why, sizeof now.why, "%.*s", (int)sizeof now.why - 1, failure->err.text);
     pthread_mutex_lock(&s->c->shadow_lock);
     s->counts.failed[failure->hook][failure->result]++;
-    seen->failed++;
-    seen->hook = failure->hook;
-    seen->last_unix_ms = vs_control_unix_ms(s->c);
-    snprintf(seen->said, sizeof seen->said, "%s", vs_call_result_name(failure->result));
-    seen->done[0] = 0;
-    snprintf(seen->why, sizeof seen->why, "%.*s", (int)sizeof seen->why - 1, failure->err.text);
+    s->ns[ns].seen.failed++;
+    shadow_see(s, ns, failure->hook, &now);
     pthread_mutex_unlock(&s->c->shadow_lock);
     vs_log(VS_LOG_WARN, "a shadow policy failed", "namespace", s->c->name[ns], "policy", s->set->text[ns].name, "hook",
            vs_hook_name(failure->hook), "failure", vs_call_result_name(failure->result), "error", failure->err.text,
@@ -245,7 +253,7 @@ static void shadow_take_failure(struct vs_shadow *s, int ns, const struct vs_fai
 
 static void shadow_judge(struct vs_shadow *s, int ns, const struct shadow_sighting *asked) {
     const struct vs_hook_input input = {asked->question.hook, asked->question.ctx, asked->question.count};
-    const struct vs_back_off *back_off = &s->history[ns][input.hook].back_off;
+    const struct vs_back_off *back_off = &s->ns[ns].history[input.hook].back_off;
     struct vs_failure failure = {.hook = input.hook};
     struct vs_verdict said;
     struct vs_policy *policy = s->set ? s->set->policy[ns] : NULL;
@@ -271,7 +279,7 @@ static bool shadow_pick(struct vs_shadow *s, int *ns, struct shadow_sighting *ou
     for (int i = 0; i < count; i++) {
         int at = (s->turn + i) % count;
         unsigned char *state = &s->state[at / VS_HOOKS][at % VS_HOOKS];
-        struct shadow_sighting *place = &s->sighting[at / VS_HOOKS][at % VS_HOOKS];
+        struct shadow_sighting *place = &s->ns[at / VS_HOOKS].sighting[at % VS_HOOKS];
         if (*state != READY) continue;
         *state = FREE;
         *ns = at / VS_HOOKS;
@@ -303,7 +311,8 @@ static void shadow_take_next(struct vs_shadow *s) {
     s->set = s->next;
     s->next = NULL;
     pthread_mutex_unlock(&s->c->shadow_lock);
-    memset(s->history, 0, (size_t)s->c->opts.ns_count * sizeof s->history[0]);
+    for (int i = 0; i < s->c->opts.ns_count; i++)
+        memset(s->ns[i].history, 0, sizeof s->ns[i].history);
     vs_policy_set_free(old);
     pthread_mutex_lock(&s->c->shadow_lock);
 }
@@ -333,12 +342,8 @@ static void *shadow_main(void *arg) {
 }
 
 static void shadow_free(struct vs_shadow *s) {
-    free(s->history);
-    free(s->hooks);
-    free(s->sighting);
+    free(s->ns);
     free(s->state);
-    free(s->seen);
-    free(s->seen_told);
     free(s);
 }
 
@@ -347,24 +352,16 @@ static struct vs_shadow *shadow_make(struct vs_control *c) {
     struct vs_shadow *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->c = c;
-    s->history = calloc(count, sizeof *s->history);
-    s->hooks = calloc(count, sizeof *s->hooks);
-    s->sighting = calloc(count, sizeof *s->sighting);
+    s->ns = calloc(count, sizeof *s->ns);
     s->state = calloc(count, sizeof *s->state);
-    s->seen = calloc(count, sizeof *s->seen);
-    s->seen_told = calloc(count, sizeof *s->seen_told);
-    if (s->history && s->hooks && s->sighting && s->state && s->seen && s->seen_told) return s;
+    if (s->ns && s->state) return s;
     return shadow_free(s), NULL;
 }
 
 int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_error *err) {
-    pthread_condattr_t attr;
     struct vs_shadow *s = shadow_make(c);
     if (!s) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->event, &attr);
-    pthread_condattr_destroy(&attr);
+    vs_control_event_init(&s->event);
     int rc = vs_thread_start(&s->thread, shadow_main, s);
     if (rc == 0) {
         *out = s;
@@ -385,7 +382,7 @@ void vs_shadow_close(struct vs_shadow *s) {
     vs_policy_set_free(s->next);
     for (int i = 0; i < s->c->opts.ns_count; i++)
         for (int hook = 0; hook < VS_HOOKS; hook++)
-            vs_question_free(&s->sighting[i][hook].question);
+            vs_question_free(&s->ns[i].sighting[hook].question);
     pthread_cond_destroy(&s->event);
     shadow_free(s);
 }
@@ -407,7 +404,7 @@ bool vs_shadow_rests(const struct vs_control *c) {
 static void shadow_look(struct vs_shadow *s, int ns) {
     if (!vs_control_lock_soon(&s->c->shadow_lock, VS_LOOK_STEPS)) return;
     s->counts_told = s->counts;
-    if (ns >= 0) s->seen_told[ns] = s->seen[ns];
+    if (ns >= 0) s->ns[ns].seen_told = s->ns[ns].seen;
     pthread_mutex_unlock(&s->c->shadow_lock);
 }
 
@@ -426,6 +423,6 @@ void vs_shadow_look(void *control, int ns, struct vs_shadow_seen *out) {
     if (!s) return;
     pthread_mutex_lock(&c->told_lock);
     shadow_look(s, ns);
-    *out = s->seen_told[ns];
+    *out = s->ns[ns].seen_told;
     pthread_mutex_unlock(&c->told_lock);
 }
