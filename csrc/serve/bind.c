@@ -127,7 +127,7 @@ static bool uri_has_secret(const char *uri) {
 }
 
 /* A password or a token of clients, the admin's token, a store's secret: all that was read stays in memory. */
-static bool has_secret(const struct vs_serving *serving) {
+static bool bind_has_secret(const struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
     bool any = config->resp_password || config->admin_token || config->tinyid_tokens.count > 0 ||
                config->clients_file || config->tls_key;
@@ -145,7 +145,7 @@ int vs_drop_rights(const struct vs_serving *serving) {
     struct vs_identity who;
     struct vesta_error err;
     vs_no_new_rights();
-    if (serving->user || has_secret(serving)) vs_no_core_file();
+    if (serving->user || bind_has_secret(serving)) vs_no_core_file();
     if (!serving->user) return VS_GO;
     if (!split_user(serving->user, user, group))
         return vs_usage("--user %s: a name has at most %d bytes", vs_shown_text(serving->user), VS_USER_MAX - 1);

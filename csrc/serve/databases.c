@@ -34,7 +34,7 @@ static void look_at_tag(struct vs_segments *segments, const struct vs_served_tag
     struct vesta_segment_info info;
     vesta_segment_get_info(tag->seg ? tag->seg : tag->memory, &info);
     for (int i = 0; i < info.stores; i++) {
-        struct vs_met *met = &segments->met[tag->place][i];
+        struct vs_met_database *met = &segments->met[tag->place][i];
         struct found *one = &found[seen_of(segments, tag->stores[i]) - segments->database];
         uint64_t failures = info.database[i].down + info.database[i].unknown;
         uint64_t answers = info.database[i].ranges + info.database[i].refused + info.database[i].conflict;
@@ -52,7 +52,7 @@ static void look_at_tag(struct vs_segments *segments, const struct vs_served_tag
             one->warned_tag = tag->name;
             memcpy(one->warning, info.warning, sizeof one->warning);
         }
-        *met = (struct vs_met){failures, answers};
+        *met = (struct vs_met_database){failures, answers};
     }
 }
 

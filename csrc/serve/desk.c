@@ -171,7 +171,7 @@ static uint64_t take_alike(struct desk *desk, struct vs_desk_job *first, struct 
     return count;
 }
 
-static bool is_ending(struct desk *desk) {
+static bool desk_is_ending(struct desk *desk) {
     pthread_mutex_lock(&desk->lock);
     bool ending = desk->ending;
     pthread_mutex_unlock(&desk->lock);
@@ -192,7 +192,7 @@ static int take_numbers(struct desk *desk, const struct vs_desk_job *first, uint
     uint64_t ticket;
     int rc = VESTA_ENOTNOW;
     while ((rc == VESTA_ENOTNOW || (rc == VESTA_EPAUSE && pause->why == VESTA_RANGE)) && !is_over(desk, first) &&
-           !is_ending(desk)) {
+           !desk_is_ending(desk)) {
         if (rc == VESTA_ENOTNOW && vesta_segment_ask(first->seg, count, &ticket) != VESTA_OK) break;
         (void)vesta_segment_await(first->seg, ticket, SLICE_US);
         rc = vesta_segment_answer(first->seg, ticket, count, numbers, pause);
@@ -229,7 +229,7 @@ static struct vs_desk_job *next_job(struct desk *desk) {
     return job;
 }
 
-static void *work(void *arg) {
+static void *desk_work(void *arg) {
     struct desk *desk = arg;
     struct vs_store *store = NULL;
     struct vs_desk_job *job;
@@ -274,7 +274,7 @@ static void start_clerks(struct desk *desk) {
     pthread_t thread;
     for (int i = 0; i < VS_DESK_THREADS; i++) {
         pthread_mutex_lock(&desk->lock);
-        bool begun = vs_thread_start(&thread, work, desk) == 0;
+        bool begun = vs_thread_start(&thread, desk_work, desk) == 0;
         desk->running += begun;
         pthread_mutex_unlock(&desk->lock);
         if (begun) pthread_detach(thread);

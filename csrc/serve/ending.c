@@ -20,7 +20,7 @@
 #define TOLD_MAX 16 /* namespaces, of those whose number was not given back */
 #define LOG_MS 4700 /* end_now says that a number may not have been given back: a log's disk is no reason to */
 
-struct release {
+struct ending_release {
     struct vs_serving *serving;
     struct {
         bool begun; /* its start had stopped */
@@ -72,7 +72,7 @@ static int64_t until_us(const struct vs_serving *serving, int64_t ms) {
 /* ------------------------------------------------------------------ giving back */
 
 static int64_t release_namespace(void *self, int i) {
-    struct release *release = self;
+    struct ending_release *release = self;
     const struct vs_serving *serving = release->serving;
     const struct vs_namespace *ns = &serving->server.names.at[i];
     int64_t end_us = until_us(serving, RELEASE_MS);
@@ -87,7 +87,7 @@ static void tell(const struct vs_namespace *ns, const char *why) {
 }
 
 /* How many were not given back.  `threads`: those that still hang.  Where no generator was opened nothing is held. */
-static int tell_all(const struct release *release, struct vs_threads *threads) {
+static int tell_all(const struct ending_release *release, struct vs_threads *threads) {
     const struct vs_server *server = &release->serving->server;
     int kept = 0;
     for (int i = 0; i < server->names.count; i++) {
@@ -120,7 +120,7 @@ static _Noreturn void leave(struct vs_serving *serving) {
 
 int vs_ending_release(struct vs_serving *serving) {
     size_t count = (size_t)serving->server.names.count;
-    struct release *release = calloc(1, sizeof *release + count * sizeof release->of[0]);
+    struct ending_release *release = calloc(1, sizeof *release + count * sizeof release->of[0]);
     vs_ending_begin(serving); /* where no signal came */
     vs_start_stop(serving->start);
     if (!release) return vs_say("no memory"), VS_FAILED;

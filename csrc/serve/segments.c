@@ -18,7 +18,7 @@
 
 /* ------------------------------------------------------------------ every second */
 
-static bool is_ending(struct vs_segments *segments) {
+static bool segments_is_ending(struct vs_segments *segments) {
     pthread_mutex_lock(&segments->lock);
     bool ending = segments->ending;
     pthread_mutex_unlock(&segments->lock);
@@ -50,7 +50,7 @@ static void tell_status(struct vs_segments *segments) {
 }
 
 static void read_rows(struct vs_segments *segments, bool all) {
-    for (int i = 0; i < segments->row_count && !is_ending(segments); i++)
+    for (int i = 0; i < segments->row_count && !segments_is_ending(segments); i++)
         if (all || !segments->row[i].is_read) vs_tag_row_read(segments, &segments->row[i]);
     tell_status(segments);
 }
@@ -124,7 +124,7 @@ static void reread(void *self) {
     pthread_mutex_unlock(&segments->lock);
 }
 
-static void get_status(void *self, struct vs_tags_status *status) {
+static void segments_get_status(void *self, struct vs_tags_status *status) {
     struct vs_segments *segments = self;
     pthread_mutex_lock(&segments->lock);
     *status = segments->status;
@@ -189,7 +189,7 @@ int vs_segments_prepare(struct vs_serving *serving) {
         if (read_form(&segments->row[i]) != VS_GO) return VS_FAILED;
     serving->server.tags.self = segments;
     serving->server.tags.reread = reread;
-    serving->server.tags.status = get_status;
+    serving->server.tags.status = segments_get_status;
     return VS_GO;
 }
 
@@ -217,7 +217,7 @@ static bool end_thread(struct vs_segments *segments, int64_t until_us) {
     return ended;
 }
 
-struct release {
+struct segments_release {
     struct vs_segments *segments;
     int64_t until_us; /* none is begun later */
     _Atomic size_t next;
@@ -226,14 +226,14 @@ struct release {
     char why[VS_NAMESPACE_WHY_MAX];
 };
 
-static void keep(struct release *release, const struct vs_served_tag *tag, const char *why) {
+static void keep(struct segments_release *release, const struct vs_served_tag *tag, const char *why) {
     pthread_mutex_lock(&release->lock);
     if (release->kept++ == 0) snprintf(release->why, sizeof release->why, "%s: %.400s", tag->name, why);
     pthread_mutex_unlock(&release->lock);
 }
 
 static int64_t release_some(void *self, int unused) {
-    struct release *release = self;
+    struct segments_release *release = self;
     struct vs_segments *segments = release->segments;
     size_t i;
     (void)unused;
@@ -264,7 +264,7 @@ bool vs_segments_release(struct vs_serving *serving, int64_t until_us) {
     if (!end_thread(segments, until_us)) return false;
     for (int i = 0; i < segments->row_count; i++)
         if (!vs_desk_end(segments->row[i].desk, until_us)) return false;
-    struct release *release = calloc(1, sizeof *release);
+    struct segments_release *release = calloc(1, sizeof *release);
     if (!release) return true;
     release->segments = segments;
     release->until_us = until_us - RELEASE_US;
@@ -305,7 +305,7 @@ void vs_segments_state(const struct vs_serving *serving) {
     struct vs_segments *segments = serving->segments;
     struct vs_tags_status status;
     if (!segments) return;
-    get_status(segments, &status);
+    segments_get_status(segments, &status);
     const struct vs_tag_set *set = vs_tags_now(&segments->serving->server.tags);
     vs_log(VS_LOG_INFO, "state of the tags", "tags", VS_DIGITS(set ? (int64_t)set->count : 0), "not_served",
            VS_DIGITS((int64_t)status.passed), "unread_tables", VS_DIGITS(status.unread), "why",

@@ -55,7 +55,7 @@ struct vs_database_seen {
 };
 
 /* What a tag had met in one of its databases at the last look. */
-struct vs_met {
+struct vs_met_database {
     uint64_t failures, answers;
 };
 
@@ -71,7 +71,7 @@ struct vs_segments {
     size_t leaving;    /* tags that are gone, and keep their places and maps until no loop looks at them */
     bool lacks_places; /* a tag is not served only because of those */
     uint64_t told[VS_SERVED_TAGS_MAX];             /* refusals of the tag at a place that the log knows of */
-    struct vs_met met[VS_SERVED_TAGS_MAX][VS_CONF_SEGMENT_STORES_MAX];
+    struct vs_met_database met[VS_SERVED_TAGS_MAX][VS_CONF_SEGMENT_STORES_MAX];
     struct vs_database_seen database[VS_DATABASES_SEEN_MAX];
     size_t database_count;
     struct vs_tag_retired *retired, **retired_end;

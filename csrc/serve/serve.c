@@ -18,7 +18,7 @@
 /* ------------------------------------------------------------------ handed sockets */
 
 /* Addresses of flags and configs were checked where they were read. */
-static int look_at(struct vs_serving_listener *at) {
+static int serve_look_at(struct vs_serving_listener *at) {
     struct vesta_error err;
     int local = vs_address_is_local(at->address, &err);
     at->is_reached = local == 0;
@@ -59,7 +59,7 @@ static int check_listeners(struct vs_serving *serving) {
     int rc = VS_GO;
     if (serving->listener_count == 0) return vs_usage("both --http and --resp are off: nothing would be served");
     for (int i = 0; i < serving->listener_count && rc == VS_GO; i++)
-        if ((rc = look_at(&serving->listener[i])) == VS_GO) rc = check_handed(serving, &serving->listener[i]);
+        if ((rc = serve_look_at(&serving->listener[i])) == VS_GO) rc = check_handed(serving, &serving->listener[i]);
     judge_hosts(serving);
     return rc;
 }

@@ -69,7 +69,7 @@ static void look_whether_all_settled(struct vs_start *start) {
         give_up(start, VS_FAILED);
 }
 
-static void settle(struct vs_start *start, int i, enum place place) {
+static void start_settle(struct vs_start *start, int i, enum place place) {
     pthread_mutex_lock(&start->lock);
     start->count[start->at[i]]--;
     start->count[start->at[i] = place]++;
@@ -113,7 +113,7 @@ static void fail(struct vs_start *start, int i, int rc, const char *text) {
     vs_log(VS_LOG_ERROR, text, "namespace", ns->name, NULL);
     vs_namespace_set(ns, VS_NAMESPACE_REFUSED, text);
     if (is_last(start)) give_up(start, rc);
-    settle(start, i, FAILED);
+    start_settle(start, i, FAILED);
 }
 
 /* Its ids can be read, and the others are served. */
@@ -124,7 +124,7 @@ static void end(struct vs_start *start, int i, const char *text) {
     vs_namespace_set(&server->names.at[i], VS_NAMESPACE_ENDED, text);
     vs_namespace_seen(&server->names, &server->names.at[i],
                       true); /* no server issues its ids, so it takes no balancer elsewhere */
-    settle(start, i, FAILED);
+    start_settle(start, i, FAILED);
 }
 
 /* The operator has said how long a start may take; the server ends, whatever else it could serve. */
@@ -140,7 +140,7 @@ static bool is_too_late(struct vs_start *start, int i, const char *text) {
     return true;
 }
 
-static bool is_ending(const struct vs_start *start) {
+static bool start_is_ending(const struct vs_start *start) {
     return atomic_load(&start->ending);
 }
 
@@ -218,16 +218,18 @@ static int64_t open_generator(struct vs_start *start, int i) {
 static int64_t open_namespace(void *self, int i) {
     struct vs_start *start = self;
     struct one *one = &start->one[i];
-    if (is_ending(start)) return VS_THREADS_DONE;
+    if (start_is_ending(start)) return VS_THREADS_DONE;
     if (vs_monotonic_us() < one->again_us) return LOOK_US;
     int64_t rest_us = one->is_proved ? 0 : prove(start, i);
-    return one->is_proved && !is_ending(start) ? open_generator(start, i) : is_ending(start) ? VS_THREADS_DONE : rest_us;
+    return one->is_proved && !start_is_ending(start) ? open_generator(start, i)
+           : start_is_ending(start)                  ? VS_THREADS_DONE
+                                                     : rest_us;
 }
 
 /* ------------------------------------------------------------------ the first lease */
 
 /* Has the keeper's question answered; false: a policy wants no lease. */
-static bool is_wanted(const struct vs_serving *serving, int i, const struct vesta_pause *pause, char *why) {
+static bool start_is_wanted(const struct vs_serving *serving, int i, const struct vesta_pause *pause, char *why) {
     const struct vs_policies *policies = &serving->server.above.policies;
     int64_t until_us;
     if (!serving->control) return true;
@@ -246,11 +248,11 @@ static void be_ready(struct vs_start *start, int i) {
     struct vs_server *server = &start->serving->server;
     vs_namespace_seen(&server->names, &server->names.at[i], true); /* before others look at it: serve/life.c */
     vs_namespace_say(server, &server->names.at[i]);
-    settle(start, i, READY);
+    start_settle(start, i, READY);
 }
 
 /* False: it waits no more. */
-static bool look_at(struct vs_start *start, struct waiter *w) {
+static bool start_look_at(struct vs_start *start, struct waiter *w) {
     const struct vs_serving *serving = start->serving;
     struct vesta_gen *gen = serving->server.names.at[w->ns].gen[VS_RESP];
     struct vesta_pause pause;
@@ -262,7 +264,7 @@ static bool look_at(struct vs_start *start, struct waiter *w) {
         return fail_as(start, w->ns, "cannot start the keeper of the lease"), false;
     if (pause.why != VESTA_CHOOSE || !*w->text) /* the last answer's reason says more than the next question */
         vesta_pause_text(gen, &pause, w->text, sizeof w->text);
-    if (!is_wanted(serving, w->ns, &pause, over)) return fail_as(start, w->ns, over), false;
+    if (!start_is_wanted(serving, w->ns, &pause, over)) return fail_as(start, w->ns, over), false;
     if (pause.wait_us < 0) return fail_as(start, w->ns, w->text), false;
     if (!is_keepers) return be_ready(start, w->ns), false; /* a pause that a request may meet at any time */
     return !is_too_late(start, w->ns, w->text);
@@ -293,12 +295,12 @@ static void tell_progress(struct vs_start *start, const struct waiter *w) {
 }
 
 /* Looks at those that are due.  When the next one is. */
-static int64_t go_round(struct vs_start *start, struct waiter **waiters) {
+static int64_t start_go_round(struct vs_start *start, struct waiter **waiters) {
     int64_t first_us = vs_monotonic_us() + STEP_US_MAX;
-    for (struct waiter **at = waiters, *w; (w = *at) && !is_ending(start);) {
+    for (struct waiter **at = waiters, *w; (w = *at) && !start_is_ending(start);) {
         int64_t now_us = vs_monotonic_us();
         if (w->due_us <= now_us) {
-            if (!look_at(start, w)) {
+            if (!start_look_at(start, w)) {
                 *at = w->next;
                 free(w);
                 continue;
@@ -325,15 +327,15 @@ static void *see_to_waiters(void *self) {
     struct vs_start *start = self;
     struct waiter *waiters = NULL, *next;
     pthread_mutex_lock(&start->lock);
-    while (!is_ending(start)) {
+    while (!start_is_ending(start)) {
         take_arrived(start, &waiters);
         pthread_mutex_unlock(&start->lock);
-        int64_t until_us = go_round(start, &waiters);
+        int64_t until_us = start_go_round(start, &waiters);
         tell_progress(start, waiters);
         struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
         pthread_mutex_lock(&start->lock);
         if (start->count[WAITING] == 0) break;
-        if (!start->waiter && !is_ending(start)) pthread_cond_timedwait(&start->arrived, &start->lock, &until);
+        if (!start->waiter && !start_is_ending(start)) pthread_cond_timedwait(&start->arrived, &start->lock, &until);
     }
     take_arrived(start, &waiters);
     pthread_mutex_unlock(&start->lock);

@@ -329,7 +329,7 @@ static void keep_unusable(struct vs_tag_row *row, const struct names *names) {
     memcpy(row->unusable_why, names->unusable_why, sizeof row->unusable_why);
 }
 
-static void settle(struct vs_segments *segments, struct vs_tag_row *row, const struct names *names) {
+static void tables_settle(struct vs_segments *segments, struct vs_tag_row *row, const struct names *names) {
     struct vs_tag_retired *gone = take_gone(segments, row, names);
     uint64_t passed = names->passed;
     size_t added = 0;
@@ -354,7 +354,7 @@ static void read_listed(struct vs_segments *segments, struct vs_tag_row *row) {
     for (int i = 0; i < tags->count; i++)
         snprintf(names.at[names.count++], sizeof *names.at, "%s", tags->text[i]);
     qsort(names.at, names.count, sizeof *names.at, by_name);
-    settle(segments, row, &names);
+    tables_settle(segments, row, &names);
     free(names.at);
 }
 
@@ -372,6 +372,6 @@ void vs_tag_row_read(struct vs_segments *segments, struct vs_tag_row *row) {
     if (rc == VESTA_OK && names.count == 0 && serves_any(segments, row)) /* a table that was lost looks so, too */
         rc = vs_fail(&err, VESTA_EIO, "%s of %s is empty", row->conf->table, row->stores[0]);
     if (err.code != VESTA_OK) tell_unread(row, err.text);
-    if (rc == VESTA_OK) settle(segments, row, &names);
+    if (rc == VESTA_OK) tables_settle(segments, row, &names);
     free(names.at);
 }

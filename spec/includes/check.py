@@ -240,17 +240,12 @@ TAGGED = re.compile(r"\b(?:struct|union|enum)\s+(\w+)\s*\{")
 ATTRIBUTE = re.compile(r"__attribute__\(\(.*?\)\)(?!\))\s*", re.S)
 SHARED = {"main"}  # a name that each program has
 
-# Folders whose names are not unique yet.
-UNNAMED = {"server", "serve", "policy"}
-
 
 def names_unique(root):
     """A profile, a backtrace or a search for a name leads to one function, and a tag has one meaning."""
     places = {}
     for path in walk(root, ["csrc"], (".c", ".h")):
         file = os.path.relpath(path, root)
-        if file.split(os.sep)[1] in UNNAMED:
-            continue
         text = ATTRIBUTE.sub("", COMMENT_OR_TEXT.sub(" ", "\n".join(lines_of(path))))
         for what, pattern in (("function", DEFINED), ("tag", TAGGED)):
             for name in pattern.findall(text):

@@ -15,7 +15,7 @@ int vs_clients_open(struct vs_serving *serving) {
     return VS_GO;
 }
 
-static bool has_secret(const struct vs_account *account, const struct vs_secret *secret) {
+static bool clients_has_secret(const struct vs_account *account, const struct vs_secret *secret) {
     for (int i = 0; i < account->secret_count; i++)
         if (vs_secret_is(&account->secret[i], secret)) return true;
     return false;
@@ -28,7 +28,7 @@ static void tell_lost(const struct vs_accounts *was, const struct vs_accounts *n
         const struct vs_account *a = vs_account_named(now, (struct vs_slice){old->name, strlen(old->name)});
         if (!a) vs_log(VS_LOG_WARN, "a client is gone: its connections may do nothing more", "client", old->name, NULL);
         for (int s = 0; a && s < old->secret_count; s++)
-            if (!has_secret(a, &old->secret[s]))
+            if (!clients_has_secret(a, &old->secret[s]))
                 vs_log(VS_LOG_WARN, "a secret is gone: connections that said it may do nothing more", "client", a->name,
                        NULL);
     }

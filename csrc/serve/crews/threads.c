@@ -36,7 +36,7 @@ static int crew_of(const struct vs_threads *threads, int i) {
     return threads->crews->of ? threads->crews->of[i] : i;
 }
 
-static void settle(struct vs_threads *threads, int i) {
+static void threads_settle(struct vs_threads *threads, int i) {
     pthread_mutex_lock(&threads->lock);
     threads->member[i].done = true;
     threads->done++;
@@ -45,7 +45,7 @@ static void settle(struct vs_threads *threads, int i) {
 }
 
 /* Goes on with each that is due.  When the next one is; INT64_MAX: none is left. */
-static int64_t go_round(struct crew *crew) {
+static int64_t threads_go_round(struct crew *crew) {
     struct vs_threads *threads = crew->threads;
     int64_t first_us = INT64_MAX;
     for (int *at = &crew->first; *at != NONE;) {
@@ -55,7 +55,7 @@ static int64_t go_round(struct crew *crew) {
             int64_t rest_us = threads->body(threads->self, i);
             if (rest_us == VS_THREADS_DONE) {
                 *at = member->next;
-                settle(threads, i);
+                threads_settle(threads, i);
                 continue;
             }
             member->due_us = vs_monotonic_us() + rest_us;
@@ -66,8 +66,8 @@ static int64_t go_round(struct crew *crew) {
     return first_us;
 }
 
-static void *work(void *arg) {
-    for (int64_t next_us; (next_us = go_round(arg)) != INT64_MAX;) {
+static void *threads_work(void *arg) {
+    for (int64_t next_us; (next_us = threads_go_round(arg)) != INT64_MAX;) {
         struct timespec until = {.tv_sec = next_us / 1000000, .tv_nsec = next_us % 1000000 * 1000};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
     }
@@ -110,7 +110,7 @@ struct vs_threads *vs_threads_start(const struct vs_crews *crews, vs_threads_bod
     threads->self = self;
     for (; threads->begun < crews->threads; threads->begun++) {
         struct crew *crew = &threads->crew[threads->begun];
-        if (vs_thread_start(&crew->thread, work, crew) != 0) break;
+        if (vs_thread_start(&crew->thread, threads_work, crew) != 0) break;
     }
     return threads;
 }

@@ -74,7 +74,7 @@ static void stamp_all(const struct vs_config *config, struct stamp stamp[FILES])
     }
 }
 
-static void get_status(void *self, struct vs_tls_status *status) {
+static void secure_get_status(void *self, struct vs_tls_status *status) {
     struct vs_secure *secure = self;
     pthread_mutex_lock(&secure->lock);
     *status = secure->status;
@@ -91,7 +91,7 @@ static void set_status(struct vs_secure *secure, const char *error) {
     pthread_mutex_unlock(&secure->lock);
 }
 
-static bool is_wanted(const struct vs_serving *serving) {
+static bool secure_is_wanted(const struct vs_serving *serving) {
     for (int i = 0; i < serving->listener_count; i++)
         if (serving->listener[i].is_secure) return true;
     return false;
@@ -100,7 +100,7 @@ static bool is_wanted(const struct vs_serving *serving) {
 int vs_secure_open(struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
     struct vesta_error err;
-    if (!is_wanted(serving)) return VS_GO;
+    if (!secure_is_wanted(serving)) return VS_GO;
     if (!config->tls_certificate)
         return vs_usage("a socket that was handed over is to speak TLS, which needs --tls-certificate and --tls-key");
     struct vs_secure *secure = calloc(1, sizeof *secure);
@@ -112,7 +112,7 @@ int vs_secure_open(struct vs_serving *serving) {
     if (!secure->tls || open_server(config, secure->tls, &secure->server, &err) != VESTA_OK) return vs_report(&err);
     secure->status.path = config->tls_certificate;
     set_status(secure, "");
-    serving->server.above.tls_status = get_status;
+    serving->server.above.tls_status = secure_get_status;
     serving->server.above.tls_self = secure;
     return VS_GO;
 }
