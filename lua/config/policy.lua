@@ -75,7 +75,10 @@ end
 
 --- The policy that the file has at `row`, and the row whose key it is of: `shadow = true` makes it the shadow_policy.
 function policy.read(reading, row, value)
-  if type(value) == "string" then return values.policy(row, beside(reading, value)), row end
+  if type(value) == "string" then
+    local good, problem = values.policy(row, beside(reading, value))
+    return good, good and row or problem
+  end
   if type(value) ~= "table" then return values.wrong_type(row, value) end
   if type(value[1]) ~= "string" then
     return nil, 'does not begin with a policy\'s name: { "borrow", borrow_ms_max = 500 }'

@@ -171,6 +171,9 @@ def _(w):
     space("{ 'borrow', 500 }", "has an option without a name, [2]; options are NAME = VALUE")
     space("{ 'borrow', f = env }", "has an option that is a function, which is not data")
     space("{ 'borrow', x = 0/0 }", "has an option that is nan, which is not a number")
+    space("''", "is empty; leave the key out instead")
+    space("'a\\0b'", "has the control character \\x00 at byte 2")
+    space("'%s'" % ("a" * 300), "has 300 bytes, at most 250 are possible")
     space("5", "is 5, which must be a policy's name or file, or a table such as { \"borrow\", borrow_ms_max = 500 }")
     with open(w.path("fails.lua"), "w") as file:
         file.write("return { api = 1, choose_worker = function(ctx)\n  return ctx.records[1].worker end }")
