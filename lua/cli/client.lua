@@ -170,9 +170,9 @@ local function print_json(account)
 end
 
 local function list(options, operands)
-  if operands[1] and operands[1] ~= "list" or operands[2] then
-    cli.usage("unexpected operand %s; there are `vesta client` add, set, list, rotate and remove",
-      term.shown(operands[2] or operands[1]))
+  local stray = operands[1] ~= "list" and operands[1] or operands[2]
+  if stray then
+    cli.usage("unexpected operand %s; there are `vesta client` add, set, list, rotate and remove", term.shown(stray))
   end
   local file = options.file or FILE
   local accounts, others = clients.read(file)

@@ -19,6 +19,12 @@ def _(w):
         same(w.run(form).out, first.out)
 
 
+@claim("an error about an operand names the first one that the command does not take")
+def _(w):
+    for words in (["client"], ["client", "list"], ["workers"], ["segments"], ["store"], ["doctor"], ["top"], ["gen"]):
+        fails(w.run(*words, "first", "second"), 2, '"first"', "Try: vesta help " + words[0])
+
+
 @claim("help of a command: purpose, usage, two examples, every option; three ways to ask for it")
 def _(w):
     for command in listed(w):
