@@ -9,7 +9,6 @@
 #include "modules/slow.h"
 #include "modules/tables.h"
 
-#include "base/array.h"
 #include "command/command.h"
 #include "keeper/options.h"
 #include "number/form.h"
