@@ -109,7 +109,7 @@ void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock) {
     DIR *dir = opendir(maps);
     if (!dir) return;
     int64_t boot_us = clock->boot_us(clock->self), now_us = clock->unix_us(clock->self);
-    unsigned part = (unsigned)(boot_us / SWEEP_US % SWEEP_PARTS);
+    unsigned part = (unsigned)((uint64_t)boot_us / SWEEP_US % SWEEP_PARTS); /* a clock of a test may be below 0 */
     uint64_t mount = vs_mount_namespace();
     bool is_due = sweep_take_turn(dirfd(dir), boot_us);
     for (struct dirent *entry; is_due && (entry = readdir(dir));)
