@@ -14,11 +14,11 @@ static const uint32_t k[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static uint32_t access_sha256_rotated(uint32_t word, int by) {
+static inline uint32_t access_sha256_rotated(uint32_t word, int by) {
     return word >> by | word << (32 - by);
 }
 
-static uint32_t access_sha256_word(const unsigned char *at) {
+static inline uint32_t access_sha256_word(const unsigned char *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
@@ -32,17 +32,29 @@ static void access_sha256_spread(const unsigned char *block, uint32_t w[64]) {
     }
 }
 
+/* One round.  The caller rotates the names of the eight words instead of their values. */
+static inline void access_sha256_round(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
+                                       uint32_t g, uint32_t *h, uint32_t add) {
+    uint32_t of_e = access_sha256_rotated(e, 6) ^ access_sha256_rotated(e, 11) ^ access_sha256_rotated(e, 25);
+    uint32_t of_a = access_sha256_rotated(a, 2) ^ access_sha256_rotated(a, 13) ^ access_sha256_rotated(a, 22);
+    uint32_t first = *h + of_e + ((e & f) ^ (~e & g)) + add;
+    *d += first;
+    *h = first + of_a + ((a & b) ^ (a & c) ^ (b & c));
+}
+
 static void access_sha256_mix(uint32_t state[8], const unsigned char *block) {
     uint32_t w[64], s[8];
     access_sha256_spread(block, w);
     memcpy(s, state, sizeof s);
-    for (int i = 0; i < 64; i++) {
-        uint32_t e = access_sha256_rotated(s[4], 6) ^ access_sha256_rotated(s[4], 11) ^ access_sha256_rotated(s[4], 25), chosen = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        uint32_t a = access_sha256_rotated(s[0], 2) ^ access_sha256_rotated(s[0], 13) ^ access_sha256_rotated(s[0], 22);
-        uint32_t most = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]), first = s[7] + e + chosen + k[i] + w[i];
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += first;
-        s[0] = first + a + most;
+    for (int i = 0; i < 64; i += 8) {
+        access_sha256_round(s[0], s[1], s[2], &s[3], s[4], s[5], s[6], &s[7], k[i] + w[i]);
+        access_sha256_round(s[7], s[0], s[1], &s[2], s[3], s[4], s[5], &s[6], k[i + 1] + w[i + 1]);
+        access_sha256_round(s[6], s[7], s[0], &s[1], s[2], s[3], s[4], &s[5], k[i + 2] + w[i + 2]);
+        access_sha256_round(s[5], s[6], s[7], &s[0], s[1], s[2], s[3], &s[4], k[i + 3] + w[i + 3]);
+        access_sha256_round(s[4], s[5], s[6], &s[7], s[0], s[1], s[2], &s[3], k[i + 4] + w[i + 4]);
+        access_sha256_round(s[3], s[4], s[5], &s[6], s[7], s[0], s[1], &s[2], k[i + 5] + w[i + 5]);
+        access_sha256_round(s[2], s[3], s[4], &s[5], s[6], s[7], s[0], &s[1], k[i + 6] + w[i + 6]);
+        access_sha256_round(s[1], s[2], s[3], &s[4], s[5], s[6], s[7], &s[0], k[i + 7] + w[i + 7]);
     }
     for (int i = 0; i < 8; i++)
         state[i] += s[i];

@@ -132,6 +132,7 @@ static bool rights_enter_by(struct vs_request *r, struct vs_slice said, bool is_
     enum vs_proof proof = vs_rights_prove(r, name, secret);
     explicit_bzero(buf, sizeof buf);
     if (proof == VS_PROOF_RIGHT) return access_grant_keep(&s->grant, said, is_token), true;
+    rights_set(s, NULL, NULL); /* nor is it the client of the request before */
     if (!(r->call->flags & VS_CALL_OPEN)) return false;
     vs_unrefuse(r); /* a probe with an old token is answered as one without a token */
     return true;
@@ -148,7 +149,6 @@ bool vs_rights_enter(struct vs_request *r, struct vs_slice token) {
         return vs_rights_may_call(r);
     }
     if (access_grant_is_kept(&s->grant, said, is_token)) return vs_rights_may_call(r);
-    rights_set(s, NULL, NULL);
     return rights_enter_by(r, said, is_token) && vs_rights_may_call(r);
 }
 
