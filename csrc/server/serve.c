@@ -220,14 +220,17 @@ static const struct refusal {
     const char *code; /* the request is counted with */
     bool again;       /* the client may ask again in a second */
 } refusals[] = {
-    [NET_FULL] = {"ERR max number of clients reached", "503 Service Unavailable", .again = true},
-    [NET_SHED] = {"OOM your part of the memory for clients is used up", "503 Service Unavailable", .code = "overloaded",
+    [NET_FULL] = {.resp = "ERR max number of clients reached", .status = "503 Service Unavailable", .again = true},
+    [NET_SHED] = {.resp = "OOM your part of the memory for clients is used up",
+                  .status = "503 Service Unavailable",
+                  .code = "overloaded",
                   .again = true},
-    [NET_SLOW] = {NULL, "408 Request Timeout", .code = "too_slow"},
-    [NET_SPOKEN] = {"ERR this address speaks TLS: redis-cli needs --tls", "400 Bad Request",
-                    "this address speaks TLS: ask by https://"},
-    [NET_UNSPOKEN] = {"ERR Protocol error: this address speaks no TLS", "400 Bad Request"},
-#define HEADER(what, text) [NET_HEADER + NET_PROXY_##what] = {"ERR " text, "400 Bad Request", text}
+    [NET_SLOW] = {.status = "408 Request Timeout", .code = "too_slow"},
+    [NET_SPOKEN] = {.resp = "ERR this address speaks TLS: redis-cli needs --tls",
+                    .status = "400 Bad Request",
+                    .text = "this address speaks TLS: ask by https://"},
+    [NET_UNSPOKEN] = {.resp = "ERR Protocol error: this address speaks no TLS", .status = "400 Bad Request"},
+#define HEADER(what, why) [NET_HEADER + NET_PROXY_##what] = {.resp = "ERR " why, .status = "400 Bad Request", .text = why}
     HEADER(MISSING, "this address is a balancer's (proxies): a connection from it begins with a PROXY header"),
     HEADER(V1, "a PROXY header has to be of version 2: send-proxy-v2"),
     HEADER(BROKEN, "a PROXY header was broken"),
