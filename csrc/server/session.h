@@ -3,12 +3,12 @@
 #define VS_SERVER_SESSION_H
 
 #include "access/grant.h"
-#include "server/clients/roster.h"
-#include "server/desk.h"
 #include "net/net.h"
 #include "proto/http.h"
 #include "proto/json.h"
 #include "proto/resp.h"
+#include "server/clients/roster.h"
+#include "server/desk.h"
 #include "server/room.h"
 
 _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
@@ -151,14 +151,8 @@ bool vs_session_keep(struct vs_session *session, size_t count);
 /* The connection closes: gives back what the session holds. */
 void vs_session_end(struct vs_session *session);
 
-/* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.
- * > 0: bytes used; or one of enum vs_step. */
-enum vs_step {
-    VS_STEP_MORE = NET_MORE,
-    VS_STEP_WAITS = NET_WAITS, /* waiting.bytes are used: call vs_..._again after waiting.wait_us */
-    VS_STEP_CLOSE = NET_CLOSE,
-    VS_STEP_AGAIN = NET_PART   /* the same, behind a part of the reply */
-};
+/* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.  Returns what net_calls.step
+ * does.  After NET_WAITS, and after NET_PART, waiting.bytes are used, and vs_..._again goes on. */
 int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 /* The same for the request that waits, or whose reply has begun. */

@@ -256,7 +256,7 @@ static bool answer(enum vs_protocol protocol, size_t *length) {
     struct vs_session session = {.server = &server, .scratch = &scratch, .protocol = protocol, .id = 1, .local = true};
     bool is_resp = protocol == VS_RESP;
     size_t at = 0;
-    int result = VS_STEP_AGAIN;
+    int result = NET_PART;
     *length = 0;
     for (int steps = 0; steps < STEPS_MAX && (at < used || session.waiting.request); steps++) {
         struct vs_out out = {.at = replies, .size = sizeof replies};
@@ -265,25 +265,25 @@ static bool answer(enum vs_protocol protocol, size_t *length) {
                         : (is_resp ? vs_resp_step : vs_http_step)(&session, request + at, used - at, &out);
         *length += out.used;
         MUST(out.used <= VS_OUT_MAX);
-        if ((result == VS_STEP_WAITS || result == VS_STEP_AGAIN) && !waited) at += session.waiting.bytes;
-        if (result == VS_STEP_WAITS) {
+        if ((result == NET_WAITS || result == NET_PART) && !waited) at += session.waiting.bytes;
+        if (result == NET_WAITS) {
             pass_us(session.waiting.wait_us);
             if (dice(2)) finish_pending();
         } else if (result > 0 && !waited) {
             at += (size_t)result;
-        } else if (result == VS_STEP_CLOSE || result == VS_STEP_MORE) {
+        } else if (result == NET_CLOSE || result == NET_MORE) {
             break;
         }
-        if (is_resp && out.used > 0 && result != VS_STEP_AGAIN) {
+        if (is_resp && out.used > 0 && result != NET_PART) {
             bool resp3 = out.resp3;
             struct text text = {replies, replies + out.used};
-            if (session.listing == NULL && *length == out.used && result != VS_STEP_CLOSE)
+            if (session.listing == NULL && *length == out.used && result != NET_CLOSE)
                 read_resp(&text, &resp3, NULL, 0);
         }
     }
     vs_session_end(&session);
     finish_pending();
-    return *length > 0 || result == VS_STEP_CLOSE || result == VS_STEP_MORE;
+    return *length > 0 || result == NET_CLOSE || result == NET_MORE;
 }
 
 static const struct vs_call *pick_call(enum vs_protocol protocol) {

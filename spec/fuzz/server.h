@@ -43,8 +43,8 @@ static size_t answer_all(enum vs_protocol protocol, step *step, const char *byte
         *length += out.used;
         MUST(out.used <= VS_REPLY_MAX);
         out.used = 0;
-        if (used == VS_STEP_AGAIN && !waited) at += session.waiting.bytes;
-        if (used == VS_STEP_AGAIN) continue;
+        if (used == NET_PART && !waited) at += session.waiting.bytes;
+        if (used == NET_PART) continue;
         if (used <= 0) break;
         if (!waited) at += (size_t)used;
         MUST(at <= size);

@@ -286,18 +286,18 @@ static bool one_step(struct vs_session *session, size_t *at, size_t have, bool *
     free(bytes);
     keep_answer(&out);
     MUST(waited || used <= (int)(have - *at));
-    if (used == VS_STEP_WAITS) {
+    if (used == NET_WAITS) {
         MUST(out.used == 0 && session->waiting.request && session->waiting.wait_us > 0);
         if (!waited) *at += session->waiting.bytes;
         pass_us(session->waiting.wait_us);
     }
-    if (used == VS_STEP_AGAIN) {
+    if (used == NET_PART) {
         MUST(out.used > 0 && session->waiting.request);
         if (!waited) *at += session->waiting.bytes;
     }
     if (used > 0 && !waited) *at += (size_t)used;
-    *closed = used == VS_STEP_CLOSE;
-    return used != VS_STEP_MORE && !*closed;
+    *closed = used == NET_CLOSE;
+    return used != NET_MORE && !*closed;
 }
 
 /* Returns whether the server ended the connection. */

@@ -55,7 +55,7 @@ static void waits_as_a_whole(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", GET_ONE, MGET_TEN, GET_ONE);
     for (int i = 1; i <= 2; i++) {
-        CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
+        CHECK_EQ_I64(step("EXEC\r\n"), NET_WAITS);
         CHECK_EQ_U64(out.used, 0);
         CHECK_EQ_U64(session.waiting.ids_count, 4 * (size_t)i);
         pass_us(session.waiting.wait_us);
@@ -75,11 +75,11 @@ static void reads_nothing_while_it_waits(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", GET_ONE, "MGET orders orders default default orders orders orders\r\n", MGET_TEN);
-    CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
+    CHECK_EQ_I64(step("EXEC\r\n"), NET_WAITS);
     do {
         scratch.args.at[0].at = untouched;
         pass_us(session.waiting.wait_us);
-        CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
+        CHECK_EQ_I64(step("EXEC\r\n"), NET_WAITS);
         CHECK(scratch.args.at[0].at == untouched);
     } while (session.waiting.ids_count < 14);
     pass_us(session.waiting.wait_us);
@@ -92,7 +92,7 @@ static void gives_up_as_a_whole(void) {
     uint64_t ids[16], last = 0;
     open_server(FOUR_A_MS, VS_RESP, 1, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", MGET_TEN, "PING\r\n");
-    while (step("EXEC\r\n") == VS_STEP_WAITS) {
+    while (step("EXEC\r\n") == NET_WAITS) {
         last = session.waiting.ids[session.waiting.ids_count - 1];
         pass_us(session.waiting.wait_us);
     }
@@ -111,7 +111,7 @@ static void queues_behind_others(void) {
     SAY("MULTI\r\n", GET_ONE);
     scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 1;
     scratch.queue[VS_QUEUE_OF_IDS + 0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
-    CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
+    CHECK_EQ_I64(step("EXEC\r\n"), NET_WAITS);
     CHECK_EQ_U64(session.waiting.ids_count, 0);
     SAY("EXEC\r\n"); /* its turn */
     CHECK_EQ_I64(count_bulks(), 1);
@@ -122,7 +122,7 @@ static void queues_behind_others(void) {
 static void closes_while_it_waits(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", MGET_TEN);
-    CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
+    CHECK_EQ_I64(step("EXEC\r\n"), NET_WAITS);
     close_server(); /* asan looks whether all is given back */
     CHECK(!session.waiting.ids && !session.multi);
 }
@@ -142,7 +142,7 @@ static void takes_from_each_namespace(void) {
     CHECK_EQ_U64(read_ids(ids), 5);
     for (int i = 0; i < 5; i++)
         CHECK_EQ_U64(worker_of(ids[i]), want[i]);
-    CHECK_EQ_I64(step("MGET default default orders orders\r\n"), VS_STEP_WAITS); /* orders has one left */
+    CHECK_EQ_I64(step("MGET default default orders orders\r\n"), NET_WAITS); /* orders has one left */
     CHECK_EQ_U64(session.waiting.ids_count, 3);
     pass_us(session.waiting.wait_us);
     SAY("MGET default default orders orders\r\n");
@@ -240,7 +240,7 @@ static void answers_in_parts(void) {
     for (int i = 0; i < 15; i++)
         SAY(large);
     SAY(GET_ONE);
-    for (; (rc = step("EXEC\r\n")) == VS_STEP_AGAIN; parts++) {
+    for (; (rc = step("EXEC\r\n")) == NET_PART; parts++) {
         if (parts == 1) first = strtoull(replies + strlen("*17\r\n$18\r\n"), NULL, 10);
         total += out.used;
     }

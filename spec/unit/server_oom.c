@@ -21,7 +21,7 @@ static void read_reply(void) {
 
 static void say(const char *request) {
     int rc, tries = 0;
-    while ((rc = step(request)) == VS_STEP_WAITS && tries++ < 100)
+    while ((rc = step(request)) == NET_WAITS && tries++ < 100)
         pass_us(session.waiting.wait_us);
     CHECK_EQ_I64(rc, (int)strlen(request));
     read_reply();

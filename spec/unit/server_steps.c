@@ -8,7 +8,7 @@ static void waits_for_the_clock(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     for (int i = 0; i < 4; i++)
         CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE));
-    CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS);
+    CHECK_EQ_I64(step(GET_ONE), NET_WAITS);
     CHECK_EQ_U64(out.used, 0);
     CHECK_EQ_I64(session.waiting.wait_us, 1000);
     pass_us(session.waiting.wait_us);
@@ -21,11 +21,11 @@ static void keeps_what_it_has(void) {
     static const char mget[] =
         "MGET default default default default default default default default default default\r\n";
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
-    CHECK_EQ_I64(step(mget), VS_STEP_WAITS);
+    CHECK_EQ_I64(step(mget), NET_WAITS);
     CHECK_EQ_U64(session.waiting.ids_count, 4);
     uint64_t first = session.waiting.ids[0];
     pass_us(1000);
-    CHECK_EQ_I64(step(mget), VS_STEP_WAITS);
+    CHECK_EQ_I64(step(mget), NET_WAITS);
     CHECK_EQ_U64(session.waiting.ids_count, 8);
     CHECK_EQ_U64(session.waiting.ids[0], first);
     pass_us(1000);
@@ -144,8 +144,8 @@ static void hears_that_its_tag_is_gone(void) {
     tag->wait_us_max = 10000000;
     struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
     vs_tags_replace(&server.tags, set);
-    CHECK_EQ_I64(step("INCR orders\r\n"), VS_STEP_WAITS);
-    CHECK_EQ_I64(step("INCR orders\r\n"), VS_STEP_WAITS);
+    CHECK_EQ_I64(step("INCR orders\r\n"), NET_WAITS);
+    CHECK_EQ_I64(step("INCR orders\r\n"), NET_WAITS);
     vs_tags_replace(&server.tags, NULL);
     CHECK(vs_tags_are_held(set));
     CHECK(step("INCR orders\r\n") > 0);
@@ -168,11 +168,11 @@ static void queues_behind(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 1;
     scratch.queue[VS_QUEUE_OF_IDS + 0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
-    CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS); /* there are ids, but another came first */
+    CHECK_EQ_I64(step(GET_ONE), NET_WAITS); /* there are ids, but another came first */
     CHECK_EQ_I64(session.waiting.wait_us, 700);
     struct vs_session first = another();
     CHECK_EQ_I64(step("PING\r\n"), 6); /* needs none */
-    CHECK_EQ_I64(step("MGET default default\r\n"), VS_STEP_WAITS);
+    CHECK_EQ_I64(step("MGET default default\r\n"), NET_WAITS);
     CHECK_EQ_U64(session.waiting.ids_count, 0);
     vs_session_end(&session);
     session = first;
@@ -195,14 +195,14 @@ static void is_whole_while_it_waits(void) {
         open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
         add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
         vs_namespace_set(&server.names.at[1], VS_NAMESPACE_OPENING, "not yet");
-        CHECK_EQ_I64(step(asked[i].request), VS_STEP_WAITS);
+        CHECK_EQ_I64(step(asked[i].request), NET_WAITS);
         CHECK_EQ_U64(session.waiting.bytes, strlen(asked[i].request));
         struct vs_session first = another();
         CHECK(step("GET /expid?id=%31 HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
         session = first;
-        CHECK_EQ_I64(step(asked[i].request), VS_STEP_WAITS);
+        CHECK_EQ_I64(step(asked[i].request), NET_WAITS);
         vs_namespace_set(&server.names.at[1], VS_NAMESPACE_OPEN, NULL);
-        CHECK(step(asked[i].request) != VS_STEP_WAITS);
+        CHECK(step(asked[i].request) != NET_WAITS);
         CHECK_HAS(replies, "HTTP/1.1 200 ");
         CHECK_HAS(replies, asked[i].answer);
         CHECK(!session.waiting.request && session.entry.bytes == 0);
@@ -227,7 +227,7 @@ static void gives_up(void) {
     static const char many[] = "GET /v1/ids?n=10000 HTTP/1.1\r\nHost: a\r\n\r\n";
     open_server(FOUR_A_MS, VS_HTTP, 10, VESTA_UNSAFE_PRIVATE);
     int tries = 0;
-    while (step(many) == VS_STEP_WAITS && tries++ < 100)
+    while (step(many) == NET_WAITS && tries++ < 100)
         pass_us(session.waiting.wait_us);
     CHECK_EQ_I64(tries, 10);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
@@ -249,7 +249,7 @@ static void does_not_wait_in_vain(void) {
     CHECK(step(GET_ONE) > 0);
     CHECK_HAS(replies, "-TRYAGAIN the clock is 2.5");
     unix_now_us += 2450000;
-    CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS);
+    CHECK_EQ_I64(step(GET_ONE), NET_WAITS);
     close_server();
 }
 
@@ -271,7 +271,7 @@ static void ends(void) {
 static void has_no_lease(void) {
     open_server(FOUR_A_MS, VS_RESP, 20, VESTA_NO_KEEPER);
     int tries = 0;
-    while (step(GET_ONE) == VS_STEP_WAITS && tries++ < 100) {
+    while (step(GET_ONE) == NET_WAITS && tries++ < 100) {
         CHECK(session.waiting.wait_us >= 1000 && session.waiting.wait_us <= 5000);
         pass_us(session.waiting.wait_us);
     }
@@ -326,7 +326,7 @@ static void open_judged(enum vs_next_step says) {
 /* Tries until there is an answer; how long that took. */
 static int64_t waited_us(void) {
     int64_t from_us = boot_now_us;
-    while (step(GET_HTTP) == VS_STEP_WAITS && boot_now_us - from_us < 60000000) {
+    while (step(GET_HTTP) == NET_WAITS && boot_now_us - from_us < 60000000) {
         CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), 1);
         pass_us(session.waiting.wait_us);
     }
@@ -376,7 +376,7 @@ static void waits_once_however_often_it_is_told_to(void) {
     open_judged(VS_WAIT);
     int64_t from_us = boot_now_us;
     policy.until_us = from_us + 300000;
-    while (step(GET_HTTP) == VS_STEP_WAITS && boot_now_us - from_us < 3000000) {
+    while (step(GET_HTTP) == NET_WAITS && boot_now_us - from_us < 3000000) {
         pass_us(session.waiting.wait_us);
         policy.until_us = boot_now_us + 300000;
     }
@@ -395,10 +395,10 @@ static void does_not_wait_for_ever_by_silence(void) {
 
 static void takes_the_word_when_it_comes(void) {
     open_judged(VS_PENDING);
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
+    CHECK_EQ_I64(step(GET_HTTP), NET_WAITS);
     CHECK(vs_session_is_due(&session, boot_now_us));
     policy.says = VS_WAIT;
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
+    CHECK_EQ_I64(step(GET_HTTP), NET_WAITS);
     CHECK(!vs_session_is_due(&session, boot_now_us));
     CHECK(vs_session_is_due(&session, boot_now_us + 2000000));
     unix_now_us += 3000000;
@@ -416,15 +416,15 @@ static void does_not_wait_where_nobody_can_be(void) {
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), VS_BY_POLICY_MAX);
     atomic_store(&server.waiting_by_policy, VS_BY_POLICY_MAX - 1);
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
+    CHECK_EQ_I64(step(GET_HTTP), NET_WAITS);
     CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), VS_BY_POLICY_MAX);
     session.draining = true; /* the server stops */
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_CLOSE);
+    CHECK_EQ_I64(step(GET_HTTP), NET_CLOSE);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), VS_BY_POLICY_MAX - 1);
     atomic_store(&server.waiting_by_policy, 0);
     session.draining = false;
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
+    CHECK_EQ_I64(step(GET_HTTP), NET_WAITS);
     vs_request_forget(&session); /* its client went away */
     CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), 0);
     close_server();
@@ -433,7 +433,7 @@ static void does_not_wait_where_nobody_can_be(void) {
 static void asks_only_when_the_fixed_rules_give_up(void) {
     open_judged(VS_REFUSE);
     unix_now_us += 2950000;
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS); /* 50 ms are no matter */
+    CHECK_EQ_I64(step(GET_HTTP), NET_WAITS); /* 50 ms are no matter */
     CHECK_EQ_I64(policy.asked, 0);
     CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), 0);
     pass_us(session.waiting.wait_us);
@@ -448,12 +448,12 @@ static void queues_in_its_own_line(void) {
     add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
     scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 1;
     scratch.queue[VS_QUEUE_OF_IDS + 0].pause = (struct vesta_pause){.why = VESTA_CLOCK_BACK, .wait_us = 700};
-    CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS);
+    CHECK_EQ_I64(step(GET_ONE), NET_WAITS);
     CHECK_EQ_I64(session.waiting.queue, VS_QUEUE_OF_IDS);
     vs_request_forget(&session);
     CHECK(step("GET orders\r\n") > 0);
     CHECK_EQ_I64(count_bulks(), 1);
-    CHECK_EQ_I64(step("MGET orders default\r\n"), VS_STEP_WAITS);
+    CHECK_EQ_I64(step("MGET orders default\r\n"), NET_WAITS);
     CHECK_EQ_I64(session.waiting.queue, VS_QUEUE_OF_IDS);
     CHECK_EQ_U64(session.waiting.ids_count, 1);
     scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 0;

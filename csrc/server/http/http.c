@@ -48,10 +48,10 @@ static enum vs_reply_state http_answer(struct vs_request *r, const struct vs_htt
 
 static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
     struct vs_request r = {.session = s, .out = out, .start = out->used, .code = vs_code_named("bad_version")};
-    if (!vs_http2_refuse(len, out)) return VS_STEP_MORE;
+    if (!vs_http2_refuse(len, out)) return NET_MORE;
     vs_note(&r, out->used - r.start);
     vs_request_end(&r);
-    return VS_STEP_CLOSE;
+    return NET_CLOSE;
 }
 
 /* Completes a reply; returns the step's answer, `used` where the connection goes on. */
@@ -71,12 +71,12 @@ static int http_end(struct vs_request *r, const struct vs_http *http, size_t sta
     vs_http_end(r->out, start, &r->session->scratch->http, http, &reply);
     vs_note(r, r->out->used - start);
     vs_request_end(r);
-    return close ? VS_STEP_CLOSE : used;
+    return close ? NET_CLOSE : used;
 }
 
 int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
     struct vs_http http;
-    if (len < s->need) return VS_STEP_MORE;
+    if (len < s->need) return NET_MORE;
     if (vs_http2_begins(buf, len)) return refuse_http2(s, len, out);
     int used = vs_http_read(&s->scratch->heads, s->id, buf, len, &http);
     if (used == 0) {
@@ -85,7 +85,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
             vs_put_text(out, "HTTP/1.1 100 Continue\r\n\r\n");
             s->continued = true;
         }
-        return VS_STEP_MORE;
+        return NET_MORE;
     }
     s->need = 0, s->continued = false;
     vs_rights_look(s);
@@ -106,7 +106,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
     } else if (http_answer(&r, &http) == VS_WAITS) {
         out->used = start;
         s->waiting.bytes = (size_t)used;
-        return VS_STEP_WAITS;
+        return NET_WAITS;
     }
     return http_end(&r, &http, start, used < 0, used);
 }
@@ -116,7 +116,7 @@ int vs_http_again(struct vs_session *s, struct vs_out *out) {
     size_t start = vs_http_begin(out);
     if (vs_request_go_on(r, out) == VS_WAITS) {
         out->used = start;
-        return VS_STEP_WAITS;
+        return NET_WAITS;
     }
     return http_end(r, r->http, start, false, 1);
 }

@@ -78,10 +78,10 @@ static enum vs_reply_state resp_answer(struct vs_request *r, const struct vs_arg
 
 /* What a step answers; `used` a request, where the connection goes on. */
 static int resp_end(struct vs_request *r, enum vs_reply_state state, int used) {
-    if (state == VS_WAITS) return VS_STEP_WAITS;
+    if (state == VS_WAITS) return NET_WAITS;
     r->session->parts += r->out->used - r->start;
-    if (state == VS_AGAIN) return VS_STEP_AGAIN;
-    int result = used < 0 || state == VS_QUIT ? VS_STEP_CLOSE : used * (int)(1 + r->also);
+    if (state == VS_AGAIN) return NET_PART;
+    int result = used < 0 || state == VS_QUIT ? NET_CLOSE : used * (int)(1 + r->also);
     vs_note(r, r->session->parts);
     r->session->parts = 0;
     vs_request_end(r);
@@ -93,7 +93,7 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
     vs_rights_look(s);
     int used = vs_resp_parse(buf, len, vs_session_is_stranger(s) ? &vs_resp_stranger_limits : &vs_resp_limits, args);
     if (used == 0 || (used > 0 && args->count == 0)) return used;
-    if (used > 0 && is_foreign(args)) return VS_STEP_CLOSE;
+    if (used > 0 && is_foreign(args)) return NET_CLOSE;
     out->resp3 = s->member.resp3;
     struct vs_request r = {.session = s,
                            .out = out,
