@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 struct vs_gate {
+    struct vs_gate_now now; /* it may be looked at without the lock */
     _Atomic uint64_t proofs[VS_PROOF_PUT_OFF + 1];
-    pthread_mutex_t lock; /* over what follows; `now` may be looked at without */
-    struct vs_accounts *_Atomic now;
+    pthread_mutex_t lock; /* over what follows, and changes of `now` */
     int counted;
     char name[VS_COUNTED_MAX][VS_ACCOUNT_NAME_MAX];
 };
@@ -24,7 +24,7 @@ struct vs_gate *vs_gate_new(void) {
 
 void vs_gate_free(struct vs_gate *gate) {
     if (!gate) return;
-    vs_accounts_let(atomic_load(&gate->now));
+    vs_accounts_let(atomic_load(&gate->now.accounts));
     pthread_mutex_destroy(&gate->lock);
     free(gate);
 }
@@ -33,18 +33,14 @@ void vs_gate_free(struct vs_gate *gate) {
 
 void vs_gate_set(struct vs_gate *gate, struct vs_accounts *accounts) {
     pthread_mutex_lock(&gate->lock);
-    struct vs_accounts *before = atomic_exchange(&gate->now, accounts);
+    struct vs_accounts *before = atomic_exchange(&gate->now.accounts, accounts);
     pthread_mutex_unlock(&gate->lock);
     vs_accounts_let(before);
 }
 
-const struct vs_accounts *vs_gate_now(struct vs_gate *gate) {
-    return atomic_load(&gate->now);
-}
-
 struct vs_accounts *vs_gate_hold(struct vs_gate *gate) {
     pthread_mutex_lock(&gate->lock);
-    struct vs_accounts *accounts = vs_accounts_hold(atomic_load(&gate->now));
+    struct vs_accounts *accounts = vs_accounts_hold(atomic_load(&gate->now.accounts));
     pthread_mutex_unlock(&gate->lock);
     return accounts;
 }

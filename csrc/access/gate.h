@@ -23,7 +23,12 @@ void vs_gate_free(struct vs_gate *gate); /* may be NULL */
 /* From now on these, which are the gate's own then; NULL: there are no clients with names.  Threads: any. */
 void vs_gate_set(struct vs_gate *gate, struct vs_accounts *accounts);
 /* The accounts that hold: to be compared, and held by vs_gate_hold. */
-const struct vs_accounts *vs_gate_now(struct vs_gate *gate);
+struct vs_gate_now { /* how a gate begins */
+    struct vs_accounts *_Atomic accounts;
+};
+static inline const struct vs_accounts *vs_gate_now(const struct vs_gate *gate) {
+    return atomic_load(&((const struct vs_gate_now *)gate)->accounts);
+}
 struct vs_accounts *vs_gate_hold(struct vs_gate *gate);
 
 /* Which count is a client's: from 1 on, or 0.  The same for a name as long as the gate is there. */

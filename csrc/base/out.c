@@ -17,7 +17,10 @@ void vs_put_text(struct vs_out *out, const char *text) {
 
 void vs_put_uint(struct vs_out *out, uint64_t value) {
     char digits[VESTA_FORMAT_MAX];
-    vs_put(out, digits, vesta_format(VESTA_DECIMAL, value, digits));
+    if (out->size - out->used >= sizeof digits)
+        out->used += vesta_format(VESTA_DECIMAL, value, out->at + out->used);
+    else
+        vs_put(out, digits, vesta_format(VESTA_DECIMAL, value, digits));
 }
 
 void vs_put_int(struct vs_out *out, int64_t value) {

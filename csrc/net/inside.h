@@ -152,7 +152,7 @@ struct net_server {
     struct net_shake_failed failed[NET_SHAKES]; /* the last of them; under secure.c's lock */
 };
 
-/* ---- poll.c: what a loop waits for.  0, or -1 and errno, unless another is named */
+/* ---- loop.c: what a loop waits for.  0, or -1 and errno, unless another is named */
 
 #define NET_READS (EPOLLIN | EPOLLPRI | EPOLLRDHUP | (uint32_t)EPOLLET)
 int net_poll_watch(struct net_loop *loop, int fd, struct net_watched *of, uint32_t events);
@@ -165,23 +165,19 @@ void net_poll_call(struct net_loop *loop, enum net_call what);
 /* 0, or errno; closed by net_poll_end. */
 int net_poll_init(struct net_loop *loop);
 void net_poll_end(struct net_loop *loop);
-/* Goes round until loop->closed.  `serve`: each round's connections. */
-void net_poll_run(struct net_loop *loop, void (*serve)(struct net_loop *loop));
+/* Goes round until loop->closed. */
+void net_poll_run(struct net_loop *loop);
 
 /* ---- signals.c: has the first loop hear of signals.  0, or errno */
 
 int net_signals_watch(struct net_server *server, void (*came)(struct net_server *server, int number, bool ends));
 void net_signals_end(void);
 
-/* ---- line.c: which connection is served next */
+/* ---- loop.c: which connection is served next */
 
 /* To be served: in this round, if its line has not been served yet; no more. */
 void net_line_up(struct net_conn *conn);
 void net_leave_line(struct net_conn *conn);
-/* Whether its next step is a TLS handshake's. */
-bool net_is_to_shake(const struct net_conn *conn);
-/* Serves connections that are lined up, each once, until the round's time is over; the others stay in their lines. */
-void net_serve_lines(struct net_loop *loop);
 /* Gives a slice to a connection that waited. */
 void net_serve_late(struct net_conn *conn, void (*serve)(struct net_conn *conn));
 

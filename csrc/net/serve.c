@@ -233,7 +233,7 @@ static int net_make_loop(struct net_server *server) {
 }
 
 static void *net_run_loop(void *arg) {
-    net_poll_run(arg, net_serve_lines);
+    net_poll_run(arg);
     return NULL;
 }
 

@@ -73,14 +73,6 @@ static inline void vs_resp_bind(struct vs_request *r, const struct vs_args *args
     r->arg_count = args->count - 1;
 }
 
-bool vs_http_is_v1(struct vs_slice path); /* there, answers and problems are JSON */
-/* Fills args from the path's rest, the query and a form; settles in which type r is answered.  false: the reply is a
- * failure. */
-bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest);
-/* The token of tinyid's clients; a NULL text: there is none. */
-struct vs_slice vs_http_token(const struct vs_request *r);
-bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http);
-
 /* Whether this server answers a request that a page may have had a browser send, by a name that may be another's; it
  * sets r->origin.  false: the reply is a failure. */
 bool vs_http_admits(struct vs_request *r, const struct vs_http *http);

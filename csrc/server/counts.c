@@ -21,14 +21,6 @@ struct vs_counts *vs_counts_new(int namespaces) {
     return counts ? memset(counts, 0, size) : NULL;
 }
 
-void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uint64_t us, uint64_t n) {
-    int i = 0;
-    while (i < VS_DURATIONS_MAX - 1 && us > vs_duration_us[i])
-        i++;
-    vs_add(&counts->durations[protocol][i], n);
-    vs_add(&counts->duration_us[protocol], us * n);
-}
-
 /* One count of one loop. */
 static uint64_t value(const struct vs_monitor *monitor, int loop, const vs_count *of) {
     size_t at = (size_t)((const char *)of - (const char *)monitor->counts[0]);

@@ -56,7 +56,13 @@ size_t vs_counts_size(int namespaces);
 extern const uint64_t vs_duration_us[VS_DURATIONS_MAX - 1];
 
 /* n requests that took so long, each. */
-void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uint64_t us, uint64_t n);
+static inline void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uint64_t us, uint64_t n) {
+    int i = 0;
+    while (i < VS_DURATIONS_MAX - 1 && us > vs_duration_us[i])
+        i++;
+    vs_add(&counts->durations[protocol][i], n);
+    vs_add(&counts->duration_us[protocol], us * n);
+}
 
 /* Adds up one count of all loops: `of` is that count's place in the first loop's. */
 uint64_t vs_total(const struct vs_monitor *monitor, const vs_count *of);

@@ -14,7 +14,8 @@ struct vs_tag_set *vs_request_tags(struct vs_request *r) {
 }
 
 bool vs_request_find(struct vs_request *r, struct vs_slice name) {
-    struct vs_namespace *ns = vs_namespace_named(&r->session->server->names, name.at, name.length);
+    struct vs_names *names = &r->session->server->names;
+    struct vs_namespace *ns = !name.at && names->count > 0 ? names->at : vs_namespace_named(names, name.at, name.length);
     struct vs_served_tag *tag = ns || !name.at ? NULL : vs_tag_named(vs_request_tags(r), name.at, name.length);
     if (ns) vs_request_turn(r, ns);
     if (tag) r->tag = tag;

@@ -138,12 +138,12 @@ static bool rights_enter_by(struct vs_request *r, struct vs_slice said, bool is_
     return true;
 }
 
-bool vs_rights_enter(struct vs_request *r, struct vs_slice token) {
+bool vs_rights_enter_known(struct vs_request *r, struct vs_slice token) {
     struct vs_session *s = r->session;
     bool is_token = token.at != NULL;
     struct vs_slice said = is_token ? token : r->http->authorization;
     bool is_for_all = r->call->flags & VS_CALL_OPEN && !(r->call->flags & VS_CALL_STATE);
-    if (!s->grant.accounts || s->protocol != VS_HTTP || is_for_all) return true;
+    if (s->protocol != VS_HTTP || is_for_all) return true;
     if (!said.at) {
         if (s->grant.secret || s->grant.is_lost || !s->grant.account) vs_rights_forget(s);
         return vs_rights_may_call(r);
@@ -249,10 +249,10 @@ static bool rights_refuse_name(struct vs_request *r, struct vs_slice name) {
 }
 
 /* What a transaction wants was looked at when it was queued. */
-bool vs_rights_may_name(struct vs_request *r, struct vs_slice name) {
+bool vs_rights_may_name_known(struct vs_request *r, struct vs_slice name) {
     struct vs_session *s = r->session;
     struct access_grant *g = &s->grant;
-    if (!g->accounts || s->protocol == VS_ADMIN) return true;
+    if (s->protocol == VS_ADMIN) return true;
     if (s->multi && vs_multi_hands_out(s) && !vs_multi_is_counting(s)) return true;
     const struct vs_namespace *ns = vs_namespace_named(&s->server->names, name.at, name.length);
     if (ns && access_grant_has(g, (size_t)(ns - s->server->names.at), (struct vs_slice){ns->name, ns->name_length}))

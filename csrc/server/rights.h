@@ -31,7 +31,10 @@ static inline bool vs_rights_is_over(const struct vs_session *session) {
 
 /* HTTP: finds the client by the request's credentials (`token`: in a parameter, which goes first).  false: the reply
  * says why not. */
-bool vs_rights_enter(struct vs_request *request, struct vs_slice token);
+bool vs_rights_enter_known(struct vs_request *request, struct vs_slice token);
+static inline bool vs_rights_enter(struct vs_request *request, struct vs_slice token) {
+    return !request->session->grant.accounts || vs_rights_enter_known(request, token);
+}
 
 /* The admin's listener: whether the request may operate, by the config's token or as a client.  false: the reply is 403
  * or 429, or the caller must say that a token is needed. */
@@ -41,7 +44,10 @@ bool vs_rights_watches(struct vs_session *session);
 
 /* Whether this client may call what is called, and ask what is asked for by that name.  false: the reply says so. */
 bool vs_rights_may_call(struct vs_request *request);
-bool vs_rights_may_name(struct vs_request *request, struct vs_slice name);
+bool vs_rights_may_name_known(struct vs_request *request, struct vs_slice name);
+static inline bool vs_rights_may_name(struct vs_request *request, struct vs_slice name) {
+    return !request->session->grant.accounts || vs_rights_may_name_known(request, name);
+}
 /* ... whether it may hear of a name, and of all. */
 bool vs_rights_sees(const struct vs_session *session, const char *name);
 bool vs_rights_sees_all(const struct vs_session *session);

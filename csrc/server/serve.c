@@ -74,8 +74,8 @@ static void session_begin(void *of, void *loop, const struct net_arrival *arriva
     s->stranger_ms = (uint64_t)scratch->now_us / 1000;
     s->id =
         atomic_fetch_add_explicit(&server->monitor.clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
-    vs_roster_enter(s, arrival->fd);
     vs_rights_begin(s);
+    vs_roster_enter(s, arrival->fd);
     vs_add(&scratch->counts->accepted[s->protocol], 1);
 }
 

@@ -47,18 +47,6 @@ void vs_roster_free(struct vs_roster *roster) {
 
 /* ------------------------------------------------------------------ who comes and goes */
 
-void vs_roster_enter(struct vs_session *s, int fd) {
-    struct vs_member *m = &s->member;
-    m->session = s;
-    m->fd = fd;
-    m->peer = *s->peer;
-    m->part = &s->server->monitor.roster->part[s->scratch->loop];
-    m->count = -1;
-    pthread_mutex_lock(&m->part->lock);
-    TAILQ_INSERT_TAIL(&m->part->members, m, all);
-    pthread_mutex_unlock(&m->part->lock);
-}
-
 static void count_as(struct vs_session *s, int count) {
     struct vs_member *m = &s->member;
     struct vs_counts *counts = s->scratch->counts;
@@ -97,14 +85,32 @@ void vs_roster_note(struct vs_server *server, int loop, int what, const struct v
     pthread_mutex_unlock(&part->lock);
 }
 
-void vs_roster_know(struct vs_session *s, const char *client, int count) {
+/* Under the lock. */
+static void roster_know(struct vs_session *s, const char *client, int count) {
     struct vs_member *m = &s->member;
-    if (!m->part) return;
-    pthread_mutex_lock(&m->part->lock);
     m->peer = *s->peer;
     strcpy(m->client, client);
     count_as(s, count);
     note(m->part, s->server, count, &m->peer);
+}
+
+void vs_roster_know(struct vs_session *s, const char *client, int count) {
+    struct vs_member *m = &s->member;
+    if (!m->part) return;
+    pthread_mutex_lock(&m->part->lock);
+    roster_know(s, client, count);
+    pthread_mutex_unlock(&m->part->lock);
+}
+
+void vs_roster_enter(struct vs_session *s, int fd) {
+    struct vs_member *m = &s->member;
+    m->session = s;
+    m->fd = fd;
+    m->part = &s->server->monitor.roster->part[s->scratch->loop];
+    m->count = -1;
+    pthread_mutex_lock(&m->part->lock);
+    roster_know(s, access_grant_name(&s->grant), s->grant.count);
+    TAILQ_INSERT_TAIL(&m->part->members, m, all);
     pthread_mutex_unlock(&m->part->lock);
 }
 

@@ -1,4 +1,5 @@
-/* http.c -- what becomes of one HTTP request.  Knows no socket and no generator. */
+/* http.c -- one HTTP request: its parameters, the type of its answer, its way to a handler and its reply.  Knows no socket
+ * and no generator. */
 #include "base/error.h"
 #include "server/clients/note.h"
 #include "server/commands.h"
@@ -9,6 +10,106 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+/* There, answers and problems are JSON. */
+static bool http_is_v1(struct vs_slice path) {
+    return path.length >= 4 && memcmp(path.at, "/v1/", 4) == 0;
+}
+
+/* ------------------------------------------------------------------ parameters */
+
+/* The place of `name` in "ns,n,format", or -1. */
+static int params_place_of(const char *params, struct vs_slice name) {
+    for (int place = 0; params && *params; place++) {
+        size_t length = strcspn(params, ",");
+        if (length == name.length && memcmp(params, name.at, length) == 0) return place;
+        params += length + (params[length] == ',');
+    }
+    return -1;
+}
+
+/* How many names "ns,n,format" has; "*" has none. */
+static int count_places(const char *params) {
+    int count = params && *params != '*';
+    for (; params && *params; params++)
+        count += *params == ',';
+    return count;
+}
+
+static bool bind_one(struct vs_request *r, struct vs_slice *args, struct vs_slice name, struct vs_slice value,
+                     int first) {
+    const char *params = r->call->params;
+    if (params && *params == '*') {
+        if (r->arg_count + 2 > 2 * VESTA_FIELDS_MAX)
+            return vs_refuse(r, "bad_field", "too many parameters (%d)", VESTA_FIELDS_MAX), false;
+        args[r->arg_count++] = name;
+        args[r->arg_count++] = value;
+        return true;
+    }
+    int place = params_place_of(params, name);
+    if (place < 0)
+        return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
+               false;
+    if (args[first + place].at)
+        return vs_refuse(r, "bad_field", "parameter '%s' is given twice", VS_QUOTE(name.at, name.length)), false;
+    args[first + place] = value;
+    return true;
+}
+
+/* Takes in "name=value&...".  *room is for decoded texts. */
+static bool bind_all(struct vs_request *r, struct vs_slice *args, struct vs_slice rest, char **room, int first) {
+    struct vs_slice name, value;
+    int rc = 0;
+    while (rest.length > 0 && (rc = vs_http_next_pair(&rest, room, &name, &value)) > 0)
+        if (!bind_one(r, args, name, value, first)) return false;
+    if (rc < 0) vs_refuse(r, "bad_field", "a %% in a parameter is not followed by two hex digits");
+    return rc >= 0;
+}
+
+/* Fills the arguments from the path's rest, the query and a form.  false: the reply is a failure. */
+static bool http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest) {
+    struct vs_slice *args = r->session->scratch->args.at;
+    char *room = r->session->scratch->text;
+    int first = rest.at ? 1 : 0, places = count_places(r->call->params);
+    memset(args, 0, (size_t)(first + places) * sizeof *args); /* what is not given is a NULL text */
+    r->arg = args;
+    r->arg_count = first + places;
+    if (first && !vs_http_decode(rest, '+', &room, args))
+        return vs_refuse(r, "bad_field", "a %% in the path is not followed by two hex digits"), false;
+    if (!bind_all(r, args, http->query, &room, first)) return false;
+    if (http->method == VS_POST && http->body.length > 0) {
+        if (!vs_http_is_form(http->type))
+            return vs_refuse(r, "bad_type", "a body must be application/x-www-form-urlencoded, not '%s'",
+                             VS_QUOTE(http->type.at, http->type.length)),
+                   false;
+        if (!bind_all(r, args, http->body, &room, first)) return false;
+    }
+    return true;
+}
+
+/* The token of tinyid's clients; a NULL text: there is none. */
+static struct vs_slice http_token(const struct vs_request *r) {
+    int place = r->call->flags & VS_CALL_TINYID ? params_place_of(r->call->params, (struct vs_slice){"token", 5}) : -1;
+    return place < 0 ? (struct vs_slice){NULL, 0} : vs_arg(r, place);
+}
+
+/* ------------------------------------------------------------------ types */
+
+/* Vesta (Java)'s and Leaf's routes answer in their one type whatever is asked for, as Vesta (Java) and Leaf do; so do those that
+ * machines look at.  Where there is a choice, `format` outweighs Accept. */
+static bool http_negotiate(struct vs_request *r, const struct vs_http *http) {
+    r->json = r->call->json;
+    if (!http_is_v1(http->path)) return true;
+    int json = vs_accept_q(&http->accept, VS_TYPE_JSON), text = vs_accept_q(&http->accept, VS_TYPE_TEXT);
+    int format = params_place_of(r->call->params, (struct vs_slice){"format", 6});
+    bool may_be_text = format >= 0;
+    if (may_be_text && vs_arg(r, format).at) return true;
+    r->json = !may_be_text || json >= text;
+    if (json > 0 || (may_be_text && text > 0)) return true;
+    vs_refuse(r, "not_acceptable", "%s answers in application/json%s", r->call->route,
+              may_be_text ? " or text/plain" : "");
+    return false;
+}
 
 /* ------------------------------------------------------------------ one request */
 
@@ -30,7 +131,7 @@ static enum vs_reply_state http_answer(struct vs_request *r, const struct vs_htt
     bool is_by_page = http->origin.at || http->site == VS_SITE_FOREIGN;
     if ((is_by_page || http->is_public_name) && !vs_http_admits(r, http)) return VS_ANSWERED;
     if (vs_slice_is(http->path, "*")) return has_no_body(r, http) ? tell_methods(r, VS_ANY_METHOD) : VS_ANSWERED;
-    r->json = vs_http_is_v1(http->path) || r->session->protocol == VS_ADMIN;
+    r->json = http_is_v1(http->path) || r->session->protocol == VS_ADMIN;
     r->call = vs_call_routed(http->path, r->session->protocol, &rest);
     if (!r->call) return vs_refuse(r, "not_found", "no such path: %s", VS_QUOTE(http->path.at, http->path.length));
     if (r->call->flags & VS_CALL_TINYID) r->fail = vs_tinyid_failure;
@@ -41,9 +142,9 @@ static enum vs_reply_state http_answer(struct vs_request *r, const struct vs_htt
         r->allow = r->call->methods;
         return vs_refuse(r, "bad_method", "%s only accepts %s", r->call->route, vs_http_allow(r->call->methods));
     }
-    if (!has_no_body(r, http) || !vs_http_bind(r, http, rest)) return VS_ANSWERED;
-    if (!vs_rights_enter(r, vs_http_token(r))) return VS_ANSWERED;
-    return vs_http_negotiate(r, http) ? vs_request_run(r) : VS_ANSWERED;
+    if (!has_no_body(r, http) || !http_bind(r, http, rest)) return VS_ANSWERED;
+    if (!vs_rights_enter(r, http_token(r))) return VS_ANSWERED;
+    return http_negotiate(r, http) ? vs_request_run(r) : VS_ANSWERED;
 }
 
 static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
@@ -101,7 +202,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .status = 200};
     if (used < 0) {
         r.json =
-            s->protocol == VS_ADMIN || vs_http_is_v1(http.path); /* the path is known where the head could be read */
+            s->protocol == VS_ADMIN || http_is_v1(http.path); /* the path is known where the head could be read */
         vs_refuse(&r, vs_code_of_status(http.status), "%s", http.broken);
     } else if (http_answer(&r, &http) == VS_WAITS) {
         out->used = start;
