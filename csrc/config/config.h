@@ -86,9 +86,9 @@ struct vs_config {
     VS_CONF_MEMBERS
     struct vs_accounts *clients;   /* the clients in clients_file; NULL: there is no such file */
     struct vs_conf_list notes;     /* warnings */
-    const char *unnumbered;        /* why no address may be reachable by other machines: a namespace issues ids of a worker id
-                                      that another host may have drawn, too; NULL: none does */
-    const char *closed;            /* why no address of HTTP may be reachable by them: any client could get ids; or NULL */
+    /* Why no socket that is handed over may be reachable by other machines, or NULL. */
+    const char *unnumbered; /* a namespace issues ids of a worker id that another host may have drawn, too */
+    const char *closed;     /* of HTTP: any client could get ids */
     const char *said;              /* the values that are no defaults, packed by lua/config/effective.lua */
     size_t said_length;
     struct vs_conf_text *texts; /* config.c's */

@@ -13,7 +13,7 @@
 --   top                   values by key, defaults included
 --   namespaces, stores, segments   { names = { ... }, at = { [name] = values } }; defaults is what an entry lacks
 --   notes, said           texts of notes, and effective.pack's text
---   unnumbered, closed    why addresses that other machines can reach are not served, or nil
+--   unnumbered, closed    why handed-over sockets that other machines can reach are not served, or nil
 local access = require "config.access"
 local ask = require "config.ask"
 local checks = require "config.checks"
@@ -120,8 +120,9 @@ return function(reading)
   read_environment(reading)
   read_flags(reading)
   whole(reading)
-  reading.unnumbered = namespaces.unnumbered(reading)
-  reading.closed = access.closed(reading)
+  if reading.is_handed then -- the addresses of these sockets are not known yet
+    reading.unnumbered, reading.closed = namespaces.unnumbered(reading), access.closed(reading)
+  end
   reading.said = effective.pack(reading)
   return reading
 end
