@@ -1,9 +1,9 @@
 /* wait.c -- a request's way: it is admitted, enters a namespace or a tag, takes ids, is answered.  Between these stages
  * it may wait.  Knows no socket, no protocol and no Lua.
  *
- * A stage that cannot go on returns VS_WAITS.  settle() is the one place that decides, by what the request waits for,
- * how long it may wait, or what it is answered.  A request that waits is kept whole in session->waiting, and net.c lets
- * it go on when it is time, the first of each queue first. */
+ * A stage that cannot go on returns VS_WAITS.  request_settle is the one place that decides, by what the request waits
+ * for, how long it may wait, or what it is answered.  A request that waits is kept whole in session->waiting, and
+ * waiters.c lets it go on when it is time, the first of each queue first. */
 #include "generator/generator.h"
 #include "server/commands.h"
 #include "server/rights.h"
@@ -15,10 +15,10 @@
 #include <string.h>
 
 #define RANGE_STEP_US 100000
-#define OPENING_STEP_US 5000    /* a namespace opens when it does */
+#define OPENING_STEP_US 5000
 #define READING_US_MAX 1000000  /* longer than it takes to read the tables of tags */
-#define JUDGE_US_MAX 300000     /* a policy that has not answered by then has no say in this request */
-#define JUDGE_STEP_US 20000     /* who waits for its answer is woken by it; this is for a wake-up that came too early */
+#define JUDGE_US_MAX 300000     /* a policy that answers later decides nothing about this request */
+#define JUDGE_STEP_US 20000     /* its answer wakes the request; this is for a wake-up that came too early */
 #define BY_POLICY_STEP_US 50000 /* a clock may be set right before its time */
 
 /* ------------------------------------------------------------------ waiting */
@@ -120,7 +120,7 @@ static bool keep_whole(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ what a policy says */
 
-/* There is room for so many only, or a clock that goes back would fill the server with those who wait for it. */
+/* Their number is limited, or a clock that goes back would fill the server with requests that wait for it. */
 static bool request_take_place(struct vs_session *s) {
     if (!s->waiting.by_policy &&
         atomic_fetch_add_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed) >= VS_BY_POLICY_MAX)
@@ -130,7 +130,7 @@ static bool request_take_place(struct vs_session *s) {
     return s->waiting.by_policy;
 }
 
-/* Past its deadline a request is tried again every now and then.  A server that is stopping lets nobody wait. */
+/* Past its deadline a request is tried again every now and then.  If the server is stopping, no request waits. */
 static bool may_wait_on(struct vs_request *r, int64_t now_us, int64_t until_us, int64_t step_us_max) {
     int64_t wait_us = request_step_us(r, INT64_MAX);
     if (wait_us < 0 || now_us >= until_us || r->session->draining || !request_take_place(r->session)) return false;
@@ -145,13 +145,13 @@ static bool may_wait_for_verdict(struct vs_request *r, int64_t now_us) {
     return may_wait_on(r, now_us, s->waiting.judged_until_us, JUDGE_STEP_US);
 }
 
-/* The policy's word came, and it was to take another worker number: who waited for the word waits for that. */
+/* The policy chose another worker id.  Requests that waited for its verdict now wait for the new lease. */
 static bool may_wait_for_lease(struct vs_request *r, int64_t now_us) {
     bool needs_lease = r->pause.why == VESTA_LEASE || r->pause.why == VESTA_CHOOSE;
     return needs_lease && r->session->waiting.judged_until_us != 0 && may_wait_for_verdict(r, now_us);
 }
 
-/* A policy that says "wait" again and again says it once: a request has one limit. */
+/* A policy may answer "wait" again and again.  The limit of its first answer holds. */
 static bool may_wait_by_verdict(struct vs_request *r, int64_t now_us, int64_t until_us) {
     struct vs_session *s = r->session;
     int64_t until_us_max = now_us + r->ns->policy_wait_us_max;
