@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct vs_gate {
-    struct vs_gate_now now; /* it may be looked at without the lock */
+    struct vs_gate_now now; /* it may be read without the lock */
     _Atomic uint64_t proofs[VS_PROOF_PUT_OFF + 1];
     pthread_mutex_t lock; /* over what follows, and changes of `now` */
     int counted;
@@ -60,7 +60,7 @@ const char *vs_gate_counted(struct vs_gate *gate, int count) {
     pthread_mutex_lock(&gate->lock);
     bool is_there = count < gate->counted;
     pthread_mutex_unlock(&gate->lock);
-    return is_there ? gate->name[count] : NULL; /* what is there stays */
+    return is_there ? gate->name[count] : NULL; /* a name that is there never changes */
 }
 
 /* ------------------------------------------------------------------ proving */
@@ -81,12 +81,12 @@ static bool access_has_token(const struct vs_account *a, const unsigned char dig
     return found;
 }
 
-/* The token is compared with those of all clients, and only then the name: a name that no client has costs as much. */
+/* The token is compared with those of all clients before the name is.  So a name that no client has takes as long. */
 enum vs_proof vs_gate_prove(struct vs_gate *gate, const struct vs_accounts *accounts, struct vs_slice name,
                             struct vs_slice secret, const struct vs_account **account, const struct vs_secret **which) {
     unsigned char digest[VS_SHA256_BYTES];
     const struct vs_account *found = NULL;
-    if (secret.length > VS_SECRET_BYTES_MAX) secret.length = 0; /* no token is as long: it is not worth hashing */
+    if (secret.length > VS_SECRET_BYTES_MAX) secret.length = 0; /* no token is as long, so it is not hashed */
     vs_secret_digest(secret, digest);
     for (int i = 0; i < accounts->count; i++)
         if (access_has_token(&accounts->at[i], digest, which)) found = &accounts->at[i];

@@ -11,7 +11,7 @@
 enum vs_proof {
     VS_PROOF_WRONG,
     VS_PROOF_RIGHT,
-    VS_PROOF_PUT_OFF /* not compared: wrong ones came from that address a moment ago */
+    VS_PROOF_PUT_OFF /* not compared, since wrong ones came from that address a moment ago */
 };
 
 #define VS_COUNTED_MAX 64 /* clients that are counted by name; the others are counted together, as the first */
@@ -20,10 +20,10 @@ struct vs_gate;
 struct vs_gate *vs_gate_new(void); /* NULL: no memory */
 void vs_gate_free(struct vs_gate *gate); /* may be NULL */
 
-/* From now on these, which are the gate's own then; NULL: there are no clients with names.  Threads: any. */
+/* From now on these hold, and the gate owns them; NULL: there are no clients with names.  Threads: any. */
 void vs_gate_set(struct vs_gate *gate, struct vs_accounts *accounts);
-/* The accounts that hold: to be compared, and held by vs_gate_hold. */
-struct vs_gate_now { /* how a gate begins */
+/* The accounts that hold, only to be compared with.  vs_gate_hold returns them to be read. */
+struct vs_gate_now { /* the first member of a gate, so that this needs no call */
     struct vs_accounts *_Atomic accounts;
 };
 static inline const struct vs_accounts *vs_gate_now(const struct vs_gate *gate) {
@@ -31,9 +31,9 @@ static inline const struct vs_accounts *vs_gate_now(const struct vs_gate *gate) 
 }
 struct vs_accounts *vs_gate_hold(struct vs_gate *gate);
 
-/* Which count is a client's: from 1 on, or 0.  The same for a name as long as the gate is there. */
+/* The index of a client's counts, from 1 on; 0: it is counted with the others.  It never changes for a name. */
 int vs_gate_count_of(struct vs_gate *gate, const char *name);
-/* The name behind a count; NULL: there is none. */
+/* The name of the client at that index; NULL: there is none. */
 const char *vs_gate_counted(struct vs_gate *gate, int count);
 
 /* A client's name and token, as a connection sent them.  `name.at` NULL: the token alone, which is enough.

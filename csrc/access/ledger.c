@@ -551,11 +551,11 @@ bool ledger_note(struct ledger_party *p, bool is_refused, int64_t now_us, struct
                                                    memory_order_relaxed);
 }
 
-bool ledger_seen(struct ledger *l, const char *client, struct ledger_seen *out) {
+bool ledger_seen(struct ledger *l, const char *client, struct ledger_client *out) {
     pthread_mutex_lock(&l->lock);
     const struct ledger_party *p = ledger_find(l, client, &ledger_no_peer);
     if (p)
-        *out = (struct ledger_seen){ledger_rate(p, LEDGER_IDS), ledger_rate(p, LEDGER_REQUESTS), ledger_weight(p),
+        *out = (struct ledger_client){ledger_rate(p, LEDGER_IDS), ledger_rate(p, LEDGER_REQUESTS), ledger_weight(p),
                                     ledger_read_counts(p)};
     pthread_mutex_unlock(&l->lock);
     return p != NULL;

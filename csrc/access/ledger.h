@@ -147,11 +147,11 @@ struct ledger_counts {
 bool ledger_note(struct ledger_party *party, bool is_refused, int64_t now_us, struct ledger_counts *counts);
 
 /* A client's rates (0: none), weight and counts.  false: no accounts file ever had that name. */
-struct ledger_seen {
+struct ledger_client {
     uint64_t ids, requests;
     uint32_t weight;
     struct ledger_counts counts;
 };
-bool ledger_seen(struct ledger *ledger, const char *client, struct ledger_seen *out);
+bool ledger_seen(struct ledger *ledger, const char *client, struct ledger_client *out);
 
 #endif

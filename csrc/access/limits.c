@@ -5,16 +5,17 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#define RESERVE_SPARE 16    /* the log, a config or policy that is read, a name that is looked up, /proc */
+#define RESERVE_SPARE 16    /* the log, a config or policy that is read, a host name that is looked up, /proc */
 #define RESERVE_THREAD 8    /* a loop's own */
 #define RESERVE_NAMESPACE 1 /* its map */
-#define RESERVE_KEEPER 11  /* its store: folder, lock, record, connection, database and journal; a file that is opened \
+#define RESERVE_KEEPER                                                                                                 \
+    11                     /* its store: folder, lock, record, connection, database and journal; a file that is opened \
                             */
 #define RESERVE_DATABASE 4 /* of a connection: socket and what wakes it, or database, journal and lock */
-#define NAMESPACES_FEW 64  /* whose descriptors are not what there are too few for */
-#define SERVE_MIN 16       /* connections: with fewer there is no point in serving */
+#define NAMESPACES_FEW 64  /* an error about descriptors does not mention as few */
+#define SERVE_MIN 16       /* connections; a server with fewer is of no use */
 #define ADMIN_MIN 4
-#define KEPT_PART 8 /* of a protocol's places that only clients over its unix sockets can take */
+#define KEPT_PART 8 /* of the connections of a protocol, kept for its unix sockets */
 
 const char *const vs_turned_name[VS_TURNED_REASONS] = {
     [VS_LET_IN] = "none", [VS_TURNED_TOTAL] = "total", [VS_TURNED_PROTO] = "proto", [VS_TURNED_ADDRESS] = "address"};
@@ -28,14 +29,14 @@ static void access_share_limits(struct vs_limits *l, const bool listens[VS_PROTO
         left -= l->proto_max[protocol];
         sharers += l->proto_max[protocol] == 0;
     }
-    if (left < SERVE_MIN) left = SERVE_MIN; /* the total is looked at, too */
+    if (left < SERVE_MIN) left = SERVE_MIN; /* ledger_enter checks the total, too */
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
         if (listens[protocol] && l->proto_max[protocol] == 0) l->proto_max[protocol] = left / sharers;
     if (l->proto_max[VS_ADMIN] == 0) l->proto_max[VS_ADMIN] = VS_ADMIN_CONNECTIONS_DEFAULT;
     if (!listens[VS_ADMIN]) l->proto_max[VS_ADMIN] = 0;
 }
 
-/* Everybody has less, in proportion. */
+/* Lowers all limits in proportion. */
 static void access_cut_limits(struct vs_limits *l, int room) {
     int admin = l->proto_max[VS_ADMIN], admin_max = room / 8 > ADMIN_MIN ? room / 8 : ADMIN_MIN;
     if (admin > admin_max) l->proto_max[VS_ADMIN] = admin = admin_max;
@@ -56,7 +57,7 @@ static const char *access_reserved_text(const struct vs_limits *l, char buf[FOR_
     return buf;
 }
 
-/* Tags that tables turn out to have take what connections leave, or a quarter of all. */
+/* Tags that only tables have take what connections leave, or a quarter of all. */
 static int access_room_for_tags(const struct vs_limits *l, int room) {
     int left = room - l->connections_max - l->proto_max[VS_ADMIN];
     if (left < room / 4) left = room / 4;
@@ -90,7 +91,7 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
     return VESTA_OK;
 }
 
-/* How many descriptors the process has, after asking for so many: the usual soft limit of 1024 would be met first. */
+/* Asks for so many descriptors, since the usual soft limit is 1024, and returns how many there are. */
 static int access_raise_descriptors(int want) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return want;
@@ -101,8 +102,8 @@ static int access_raise_descriptors(int want) {
     return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT32_MAX ? INT32_MAX : (int)limit.rlim_cur;
 }
 
-/* Where a protocol listens on unix sockets, too, clients over TCP cannot take all of its places: clients of this machine
- * find one whatever others do. */
+/* If a protocol listens on unix sockets and over TCP, clients over TCP cannot use up its connections.  So clients on
+ * this machine always find one. */
 static void access_keep_for_unix(struct vs_limits *l, const struct vs_limits_plan *plan) {
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
         int local = plan->unix_listeners[protocol], max = l->proto_max[protocol];
@@ -125,7 +126,8 @@ int vs_limits_fit(struct vs_limits *l, const struct vs_limits_plan *plan, struct
     int reserved = plan->open + RESERVE_SPARE + plan->threads * (RESERVE_THREAD + listeners) +
                    plan->namespaces * RESERVE_NAMESPACE + plan->keepers * RESERVE_KEEPER +
                    l->tags.connections * RESERVE_DATABASE;
-    int descriptors = access_raise_descriptors(l->connections_max + admin_max + reserved + l->tags.listed + l->tags.found_max);
+    int descriptors =
+        access_raise_descriptors(l->connections_max + admin_max + reserved + l->tags.listed + l->tags.found_max);
     int rc = vs_limits_settle(l, descriptors, reserved, listens, err);
     if (rc == VESTA_OK) access_keep_for_unix(l, plan);
     return rc;

@@ -280,7 +280,7 @@ static void no_new_connection_forgives_a_debt(void) {
 static void what_a_client_used_stays_with_its_name(void) {
     struct vs_limits l = limits_of(100, 10, 0);
     struct ledger_entry e;
-    struct ledger_seen seen;
+    struct ledger_client seen;
     enum ledger_owner who;
     int64_t now = 100 * SECOND;
     begin(&l);

@@ -11,7 +11,7 @@ _Static_assert(VS_COUNTED_MAX *CLIENT_BYTES_MAX + VS_CONNECTIONS_SHOWN_MAX * CON
                "both fit a reply");
 
 static void put_share(struct vs_out *out, struct vs_server *server, const char *name) {
-    struct ledger_seen share;
+    struct ledger_client share;
     if (!ledger_seen(server->ledger, name, &share)) return;
     vs_json_open(out, "share", '{');
     vs_json_uint(out, "rate", share.ids);
