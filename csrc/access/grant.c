@@ -63,10 +63,6 @@ void access_grant_end(struct access_grant *g) {
     explicit_bzero(g, sizeof *g);
 }
 
-const char *access_grant_name(const struct access_grant *g) {
-    return g->account ? g->account->name : VS_ACCOUNT_DEFAULT;
-}
-
 /* Patterns are matched once for each namespace that it asks in turn.  The memory for it does not grow with the server.
  */
 bool access_grant_has(struct access_grant *g, size_t index, struct vs_slice name) {

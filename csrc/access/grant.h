@@ -40,7 +40,9 @@ bool access_grant_renew(struct access_grant *grant, struct vs_gate *gate, const 
 void access_grant_end(struct access_grant *grant);
 
 /* The client's name; "default" if there is none. */
-const char *access_grant_name(const struct access_grant *grant);
+static inline const char *access_grant_name(const struct access_grant *grant) {
+    return grant->account ? grant->account->name : VS_ACCOUNT_DEFAULT;
+}
 /* Whether it may ask the namespace of that name, which is the index-th. */
 bool access_grant_has(struct access_grant *grant, size_t index, struct vs_slice name);
 bool access_grant_has_all(const struct access_grant *grant);

@@ -163,7 +163,8 @@ static struct ledger_party *ledger_make(struct ledger *l, const char *name, cons
     p->memory.divisor = *name ? 1 : ADDRESS_DIVISOR;
     if (!*name)
         for (int kind = 0; kind < LEDGER_KINDS; kind++)
-            access_bucket_set(&p->rates.of[kind], l->limits.address_rate[kind], 0);
+            if (l->limits.address_rate[kind] > 0)
+                access_bucket_set(&p->rates.of[kind], l->limits.address_rate[kind], 0);
     vs_table_put(&l->table, p->hash, (uint32_t)(p - l->party));
     return p;
 }

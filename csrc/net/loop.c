@@ -194,7 +194,7 @@ static void net_serve_lines(struct net_loop *loop) {
     }
     loop->serving = false;
     loop->is_late = !all;
-    loop->settle(loop);
+    if (loop->out.used > 0 || !TAILQ_EMPTY(&loop->gone)) loop->settle(loop);
 }
 
 /* ------------------------------------------------------------------ rounds */

@@ -70,7 +70,6 @@ static void session_begin(void *of, void *loop, const struct net_arrival *arriva
     s->local = s->peer->family == 0 && !s->proxied;
     s->secure = arrival->is_secure;
     s->draining = scratch->draining;
-    s->began_us = server->clock->boot_us(server->clock->self);
     s->stranger_ms = (uint64_t)scratch->now_us / 1000;
     s->id =
         atomic_fetch_add_explicit(&server->monitor.clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */

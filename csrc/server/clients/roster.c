@@ -104,6 +104,7 @@ void vs_roster_know(struct vs_session *s, const char *client, int count) {
 
 void vs_roster_enter(struct vs_session *s, int fd) {
     struct vs_member *m = &s->member;
+    s->began_us = s->server->clock->boot_us(s->server->clock->self);
     m->session = s;
     m->fd = fd;
     m->part = &s->server->monitor.roster->part[s->scratch->loop];
