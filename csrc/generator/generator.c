@@ -58,7 +58,7 @@ static COLD int pause_why(struct vesta_pause *pause, enum vesta_why why, uint32_
 static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
     uint32_t stopped = atomic_load_explicit(&map->shared.stopped, memory_order_acquire);
     if (stopped) return pause_why(pause, stopped == VESTA_CLOSED ? VESTA_CLOSED : VESTA_FAILSTOP, index, -1);
-    /* acquire: pairs with move_on; relaxed: whoever answers looks again under a lock */
+    /* acquire: pairs with enter_question; relaxed: whoever answers looks again under a lock */
     const _Atomic uint32_t *asks = atomic_load_explicit(&gen->asks, memory_order_acquire);
     if (asks && atomic_load_explicit(asks, memory_order_relaxed))
         return pause_why(pause, VESTA_CHOOSE, index, VS_LEASE_POLL_US);

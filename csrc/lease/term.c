@@ -329,7 +329,7 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     } else {
         at = (int)(used < VS_SLOTS_MAX ? used : VS_SLOTS_MAX) - 1;
         struct vs_slot *slot = at >= 0 ? &map->slot[at] : NULL;
-        /* acquire: pairs with the release in slot.c's fill; a half-filled slot is skipped */
+        /* acquire: pairs with the release in slot_fill; a half-filled slot is skipped */
         if (at <= active || atomic_load_explicit(&slot->state, memory_order_acquire) != VS_SLOT_CLAIMING ||
             atomic_load_explicit(&slot->tick, memory_order_acquire) != VS_FRESH)
             return;

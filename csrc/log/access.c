@@ -124,14 +124,14 @@ static void alog_write_bytes(struct vs_access *access, const char *bytes, size_t
 /* Whether there was something. */
 static bool drain(struct vs_access *access, struct ring *ring) {
     uint64_t at = atomic_load_explicit(&ring->read, memory_order_relaxed);
-    /* acquire: pairs with put; its bytes are there */
+    /* acquire: pairs with alog_put; its bytes are there */
     uint64_t until = atomic_load_explicit(&ring->written, memory_order_acquire);
     size_t from = at % RING_BYTES, length = (size_t)(until - at), first = RING_BYTES - from;
     if (length == 0) return false;
     if (first > length) first = length;
     alog_write_bytes(access, ring->bytes + from, first);
     if (length > first) alog_write_bytes(access, ring->bytes, length - first);
-    /* release: pairs with put; the bytes were read */
+    /* release: pairs with alog_put; the bytes were read */
     atomic_store_explicit(&ring->read, until, memory_order_release);
     return true;
 }

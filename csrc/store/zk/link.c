@@ -225,7 +225,7 @@ bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply
 void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX], const char *format, ...) {
     va_list args;
     int length = snprintf(path, VS_ZK_PATH_MAX, "%s", self->root);
-    assert(path[0] == '/'); /* a store's root is a node of its own: see read_uri */
+    assert(path[0] == '/'); /* a store's root is a node of its own: see zk_read_uri */
     assert(length > 1);
     va_start(args, format);
     length += vsnprintf(path + length, VS_ZK_PATH_MAX - (size_t)length, format, args);
