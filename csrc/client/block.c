@@ -6,7 +6,7 @@
 
 #define TICK_BITS_MAX 62 /* of a layout's time and sequence together */
 
-static uint64_t ones(unsigned width) {
+static uint64_t block_ones(unsigned width) {
     return ~(~(uint64_t)0 << width); /* width < 64 */
 }
 
@@ -15,8 +15,8 @@ static unsigned width_of(uint64_t value) {
 }
 
 /* Where a field's bits are; false: some would be above the highest. */
-static bool place(unsigned width, unsigned shift, uint64_t *mask) {
-    *mask = width ? ones(width) << shift : 0;
+static bool block_place(unsigned width, unsigned shift, uint64_t *mask) {
+    *mask = width ? block_ones(width) << shift : 0;
     return width + shift <= 64;
 }
 
@@ -25,11 +25,11 @@ static const char *reject_ticks(const struct vs_block *b) {
     if (b->seq_bits > TICK_BITS_MAX || b->time_shift > 63 || b->seq_shift > 63 || b->low_shift > 63)
         return "it has a shift that no layout has";
     if (b->low_bits > b->seq_bits) return "the lower part of its sequence is wider than the whole";
-    if (b->first > ones(TICK_BITS_MAX) || b->count > ones(TICK_BITS_MAX) - b->first)
+    if (b->first > block_ones(TICK_BITS_MAX) || b->count > block_ones(TICK_BITS_MAX) - b->first)
         return "its ticks are more than a layout has";
     unsigned time_bits = width_of((b->first + b->count - 1) >> b->seq_bits);
-    if (!place(time_bits, b->time_shift, &time) || !place(b->seq_bits - b->low_bits, b->seq_shift, &seq) ||
-        !place(b->low_bits, b->low_shift, &low))
+    if (!block_place(time_bits, b->time_shift, &time) || !block_place(b->seq_bits - b->low_bits, b->seq_shift, &seq) ||
+        !block_place(b->low_bits, b->low_shift, &low))
         return "its ids have more than 64 bits";
     if (time & seq || time & low || seq & low) return "its fields overlap";
     if (b->base & (time | seq | low)) return "its base has bits in the time or the sequence";
@@ -73,15 +73,15 @@ void vs_block_of(const struct vesta_layout *layout, const struct vesta_block *gi
 }
 
 static uint64_t id_of(const struct vs_block *b, uint64_t tick) {
-    uint64_t seq = tick & ones(b->seq_bits);
+    uint64_t seq = tick & block_ones(b->seq_bits);
     return b->base | (tick >> b->seq_bits) << b->time_shift | (seq >> b->low_bits) << b->seq_shift |
-           (seq & ones(b->low_bits)) << b->low_shift;
+           (seq & block_ones(b->low_bits)) << b->low_shift;
 }
 
 /* While only the lowest part of a tick changes, its ids are evenly apart. */
 static void take_ticks(const struct vs_block *b, uint64_t n, struct vs_run *run) {
     unsigned bits = b->low_bits ? b->low_bits : b->seq_bits;
-    uint64_t room = ones(bits) - (b->first & ones(bits)) + 1;
+    uint64_t room = block_ones(bits) - (b->first & block_ones(bits)) + 1;
     *run = (struct vs_run){.next = id_of(b, b->first),
                            .step = (uint64_t)1 << (b->low_bits ? b->low_shift : b->seq_shift),
                            .count = n < room ? n : room};

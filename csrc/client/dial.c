@@ -25,7 +25,7 @@ struct vs_dial {
     struct vesta_error err;
 };
 
-static void drop(void *work) {
+static void dial_drop(void *work) {
     struct vs_dial *dial = work;
     vs_link_close(&dial->link);
     close(dial->wake_fd);
@@ -78,7 +78,7 @@ static int find_secret(const struct vs_dial *dial, char secret[VS_PLACE_SECRET_M
 
 /* The words of a greeting: PING where there is no secret, for whatever accepts connections and never answers is no
  * server. */
-static int compose(const struct vs_dial *dial, const char *secret, const char *words[3]) {
+static int dial_compose(const struct vs_dial *dial, const char *secret, const char *words[3]) {
     const char *user = *dial->place.user ? dial->place.user : dial->access.user;
     int count = 0;
     words[count++] = *secret ? "AUTH" : "PING";
@@ -88,25 +88,25 @@ static int compose(const struct vs_dial *dial, const char *secret, const char *w
 }
 
 /* Redis repeats the first arguments of a command that it does not know, and cuts them short. */
-static bool repeats(const char *text, const char *secret) {
+static bool dial_repeats(const char *text, const char *secret) {
     char beginning[9];
     snprintf(beginning, sizeof beginning, "%.8s", secret);
     return *beginning && strstr(text, beginning);
 }
 
-static int greet(struct vs_dial *dial) {
+static int dial_greet(struct vs_dial *dial) {
     char secret[VS_PLACE_SECRET_MAX];
     const char *words[3];
     int rc = find_secret(dial, secret, &dial->err);
     if (rc != VESTA_OK) return vs_fail(&dial->err, VESTA_EIO, "%s", dial->err.text);
     struct vs_wire_question q = {.link = &dial->link,
                                  .words = words,
-                                 .count = compose(dial, secret, words),
+                                 .count = dial_compose(dial, secret, words),
                                  .until_boot_us = dial_until_us(dial),
                                  .is_cut = &dial->is_left};
     struct vs_wire_answer answer;
     dial->wire->ask(&q, &answer);
-    bool is_repeated = repeats(answer.text, secret);
+    bool is_repeated = dial_repeats(answer.text, secret);
     explicit_bzero(secret, sizeof secret);
     if (answer.heard == VS_HEARD_STATUS) return VESTA_OK;
     bool refuses = answer.heard == VS_HEARD_ERROR && !vs_wire_passes(answer.text);
@@ -120,7 +120,7 @@ static void dial_run(void *work) {
     struct vs_dial *dial = work;
     uint64_t one = 1;
     dial->link.fd = vs_connect(dial->place.address, (int)dial->timeout_ms, &dial->err);
-    if (dial->link.fd >= 0 && ((dial->place.is_tls && shake_hands(dial) != VESTA_OK) || greet(dial) != VESTA_OK))
+    if (dial->link.fd >= 0 && ((dial->place.is_tls && shake_hands(dial) != VESTA_OK) || dial_greet(dial) != VESTA_OK))
         vs_link_close(&dial->link);
     ssize_t told = write(dial->wake_fd, &one, sizeof one); /* full: it is awake */
     (void)told;
@@ -138,7 +138,7 @@ struct vs_dial *vs_dial_begin(const struct vs_dial_opts *opts, struct vesta_erro
     dial->timeout_ms = opts->timeout_ms;
     dial->link.fd = -1;
     dial->wake_fd = fcntl(opts->wake_fd, F_DUPFD_CLOEXEC, 0);
-    if (dial->wake_fd >= 0) dial->errand = vs_errand_send(dial_run, drop, dial);
+    if (dial->wake_fd >= 0) dial->errand = vs_errand_send(dial_run, dial_drop, dial);
     if (dial->errand) return dial;
     vs_fail(err, VESTA_EIO, "%s: no %s can be had to connect", opts->place->address,
             dial->wake_fd < 0 ? "file descriptor" : "thread");
@@ -157,7 +157,7 @@ bool vs_dial_end(struct vs_dial *dial, struct vs_link *link, struct vesta_error 
     *link = dial->link;
     dial->link = (struct vs_link){.fd = -1};
     if (link->fd < 0) *err = dial->err;
-    drop(dial);
+    dial_drop(dial);
     return link->fd >= 0;
 }
 

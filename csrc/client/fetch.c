@@ -40,11 +40,11 @@ struct vs_fetcher {
     struct vs_wire_answer answer;
 };
 
-static int64_t sooner(int64_t a, int64_t b) {
+static int64_t fetch_sooner(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static uint64_t roll(struct vs_fetcher *f) {
+static uint64_t fetch_roll(struct vs_fetcher *f) {
     f->dice = f->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return f->dice >> 33;
 }
@@ -139,7 +139,7 @@ static void fail_peer(struct vs_fetcher *f, int i, int64_t now_us) {
     if (heard != VS_HEARD_VALUES) note_error(f, i, f->answer.text); /* that one was told of already */
     if (heard != VS_HEARD_ERROR) vs_peer_hang_up(peer);
     bool refuses = heard == VS_HEARD_ERROR && !vs_wire_passes(f->answer.text);
-    (refuses ? vs_peer_refuse : vs_peer_rest)(peer, now_us, roll(f));
+    (refuses ? vs_peer_refuse : vs_peer_rest)(peer, now_us, fetch_roll(f));
 }
 
 static void ask_server(struct vs_fetcher *f, int i, uint64_t ids) {
@@ -189,7 +189,7 @@ static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
     if (pause.why == VESTA_LEASE || pause.why == VESTA_CLOSED) vesta_keep(gen); /* a private one has none to keep */
     vesta_pause_text(gen, &pause, text, sizeof text);
     note_error(f, VS_FALLBACK, text);
-    int64_t wait_us = pause.wait_us < 0 ? FALLBACK_MAX_US : sooner(pause.wait_us, FALLBACK_MAX_US);
+    int64_t wait_us = pause.wait_us < 0 ? FALLBACK_MAX_US : fetch_sooner(pause.wait_us, FALLBACK_MAX_US);
     f->fallback_us = now_us + (wait_us > FALLBACK_US ? wait_us : FALLBACK_US);
 }
 
@@ -202,7 +202,7 @@ static bool is_fallback_due(const struct vs_fetcher *f, int64_t now_us) {
 }
 
 /* One attempt.  False: there is nobody to ask just now. */
-static bool fetch(struct vs_fetcher *f, const struct vs_client_plan *plan, int64_t now_us) {
+static bool fetch_begin(struct vs_fetcher *f, const struct vs_client_plan *plan, int64_t now_us) {
     for (int i = 0; i < f->client->setup.server_count; i++)
         if (vs_peer_is_up(&f->peer[i], now_us)) {
             ask_server(f, i, plan->asks);
@@ -222,7 +222,7 @@ static void reap_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     peer->dial = NULL;
     if (is_there) return;
     note_error(f, i, err.text);
-    (err.code == VESTA_EOPTION ? vs_peer_refuse : vs_peer_rest)(peer, now_us, roll(f));
+    (err.code == VESTA_EOPTION ? vs_peer_refuse : vs_peer_rest)(peer, now_us, fetch_roll(f));
 }
 
 static void begin_dial(struct vs_fetcher *f, int i, int64_t now_us) {
@@ -239,7 +239,7 @@ static void begin_dial(struct vs_fetcher *f, int i, int64_t now_us) {
                                &err);
     if (peer->dial) return;
     note_error(f, i, err.text);
-    vs_peer_rest(peer, now_us, roll(f));
+    vs_peer_rest(peer, now_us, fetch_roll(f));
 }
 
 /* Its deadline is over, and even its name was not found yet. */
@@ -252,7 +252,7 @@ static void leave_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     vs_dial_leave(peer->dial);
     peer->dial = NULL;
     note_error(f, i, "its name is still being looked up");
-    vs_peer_rest(peer, now_us, roll(f));
+    vs_peer_rest(peer, now_us, fetch_roll(f));
 }
 
 /* One step for a server that is not connected.  True: those behind it have to wait for it until *until_us. */
@@ -264,10 +264,11 @@ static bool go_on_dialing(struct vs_fetcher *f, int i, bool is_active, int64_t *
     if (peer->link.fd < 0 && !peer->dial && is_active && now_us >= peer->retry_us) begin_dial(f, i, now_us);
     if (peer->dial) {
         bool is_first = now_us - peer->dialed_us < STAGGER_US;
-        *until_us = sooner(*until_us, is_first ? peer->dialed_us + STAGGER_US : now_us + STAGGER_US);
+        *until_us = fetch_sooner(*until_us, is_first ? peer->dialed_us + STAGGER_US : now_us + STAGGER_US);
         return is_first;
     }
-    if (now_us < peer->retry_us && (is_active || peer->link.fd >= 0)) *until_us = sooner(*until_us, peer->retry_us);
+    if (now_us < peer->retry_us && (is_active || peer->link.fd >= 0))
+        *until_us = fetch_sooner(*until_us, peer->retry_us);
     return false;
 }
 
@@ -324,11 +325,11 @@ static void *fetch_main(void *arg) {
         struct vs_client_plan plan;
         vs_shared_plan(f->client, &plan);
         int64_t now_us = vs_client_now_us(), rouse_us = plan.is_missed ? rouse_a_server(f, now_us) : INT64_MAX;
-        int64_t until_us = sooner(connect_servers(f, plan.is_active), rouse_us);
-        if (plan.is_due && fetch(f, &plan, now_us)) continue;
+        int64_t until_us = fetch_sooner(connect_servers(f, plan.is_active), rouse_us);
+        if (plan.is_due && fetch_begin(f, &plan, now_us)) continue;
         if (plan.is_due && is_any_up(f)) continue; /* since then */
-        if (plan.is_due && is_fallback_due(f, INT64_MAX)) until_us = sooner(until_us, f->fallback_us);
-        until_us = sooner(until_us, plan.expiry_us);
+        if (plan.is_due && is_fallback_due(f, INT64_MAX)) until_us = fetch_sooner(until_us, f->fallback_us);
+        until_us = fetch_sooner(until_us, plan.expiry_us);
         note_state(f, now_us, until_us);
         fetch_rest(f, until_us);
     }

@@ -27,7 +27,7 @@ static bool layouts_have(const struct vs_layouts *known, const struct vesta_layo
 }
 
 /* What two of one namespace are parts of. */
-static struct vesta_layout joined(const struct vesta_layout *a, const struct vesta_layout *b) {
+static struct vesta_layout layouts_joined(const struct vesta_layout *a, const struct vesta_layout *b) {
     struct vesta_layout both = *a;
     for (int i = 0; i < both.field_count; i++) {
         struct vesta_field *f = &both.field[i];
@@ -44,7 +44,7 @@ static bool join_two(struct vs_layouts *known) {
     for (int i = 0; i < known->count; i++)
         for (int j = i + 1; j < known->count; j++) {
             if (known->at[i].fingerprint != known->at[j].fingerprint) continue;
-            struct vesta_layout both = joined(&known->at[i], &known->at[j]);
+            struct vesta_layout both = layouts_joined(&known->at[i], &known->at[j]);
             if (prove_apart(known, &both, NULL) != VESTA_OK) continue;
             known->at[i] = both;
             known->at[j] = known->at[--known->count];

@@ -114,7 +114,7 @@ static ssize_t redis_give(const struct vs_link *link, const char *bytes, size_t 
     return send(link->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static const char *why(const struct vs_link *link) {
+static const char *redis_why(const struct vs_link *link) {
     return link->conn && errno == EPROTO ? link->tls->why(link->conn) : strerror(errno);
 }
 
@@ -134,7 +134,7 @@ static bool send_all(const struct vs_wire_question *q, const char *bytes, size_t
                      struct vs_wire_answer *answer) {
     while (length > 0) {
         ssize_t sent = redis_give(q->link, bytes, length);
-        if (sent < 0 && !is_for_later(sent)) return redis_say(answer, VS_HEARD_END, why(q->link)), false;
+        if (sent < 0 && !is_for_later(sent)) return redis_say(answer, VS_HEARD_END, redis_why(q->link)), false;
         if (sent < 0 && !redis_await(q, POLLOUT, answer)) return false;
         if (sent > 0) bytes += sent, length -= (size_t)sent;
     }
@@ -142,13 +142,13 @@ static bool send_all(const struct vs_wire_question *q, const char *bytes, size_t
 }
 
 /* One piece of a reply into the reader; what TLS has of it already, poll does not know of.  False: no more will come. */
-static bool receive(const struct vs_wire_question *q, redisReader *reader, size_t *total,
-                    struct vs_wire_answer *answer) {
+static bool redis_receive(const struct vs_wire_question *q, redisReader *reader, size_t *total,
+                          struct vs_wire_answer *answer) {
     char piece[4096];
     ssize_t got = redis_take(q->link, piece, sizeof piece);
     if (is_for_later(got)) return redis_await(q, POLLIN, answer);
     if (got <= 0 && *total == 0)
-        return redis_say(answer, VS_HEARD_END, got ? why(q->link) : "the server closed the connection"), false;
+        return redis_say(answer, VS_HEARD_END, got ? redis_why(q->link) : "the server closed the connection"), false;
     if (got <= 0) return redis_say(answer, VS_HEARD_BROKEN, "the connection ended in the middle of a reply"), false;
     *total += (size_t)got;
     if (*total > VS_ANSWER_BYTES_MAX) return redis_say(answer, VS_HEARD_BROKEN, "a reply is too long"), false;
@@ -159,7 +159,7 @@ static bool receive(const struct vs_wire_question *q, redisReader *reader, size_
 static void read_reply(const struct vs_wire_question *q, redisReader *reader, struct vs_wire_answer *answer) {
     void *whole = NULL;
     size_t total = 0;
-    while (!whole && receive(q, reader, &total, answer))
+    while (!whole && redis_receive(q, reader, &total, answer))
         if (redisReaderGetReply(reader, &whole) != REDIS_OK) {
             redis_say(answer, VS_HEARD_BROKEN, "a reply is not of the Redis protocol, or is none that was asked for");
             return;
@@ -167,8 +167,8 @@ static void read_reply(const struct vs_wire_question *q, redisReader *reader, st
     if (whole && reader->pos < reader->len) redis_say(answer, VS_HEARD_BROKEN, "more than one reply came");
 }
 
-static void exchange(const struct vs_wire_question *q, const char *bytes, size_t length,
-                     struct vs_wire_answer *answer) {
+static void redis_exchange(const struct vs_wire_question *q, const char *bytes, size_t length,
+                           struct vs_wire_answer *answer) {
     redisReader *reader = redisReaderCreateWithFunctions(&entries);
     if (!reader) {
         redis_say(answer, VS_HEARD_NOTHING, "there is no memory");
@@ -190,7 +190,7 @@ static void redis_ask(const struct vs_wire_question *q, struct vs_wire_answer *a
         redis_say(answer, VS_HEARD_NOTHING, "there is no memory");
         return;
     }
-    exchange(q, bytes, (size_t)length, answer);
+    redis_exchange(q, bytes, (size_t)length, answer);
     redisFreeCommand(bytes);
 }
 

@@ -41,7 +41,7 @@ static int read_values(const struct vs_client_values *values, struct reply_readi
     return VESTA_OK;
 }
 
-static int need(const struct reply_reading *r, unsigned wanted, struct vesta_error *err) {
+static int reply_need(const struct reply_reading *r, unsigned wanted, struct vesta_error *err) {
     for (int i = 0; i < VALUES; i++)
         if (wanted & 1u << i && !(r->seen & 1u << i))
             return vs_fail(err, VESTA_EIO, "a reply does not say %s: is this a vesta server of today?", NAMES[i]);
@@ -49,17 +49,17 @@ static int need(const struct reply_reading *r, unsigned wanted, struct vesta_err
 }
 
 /* Wider than any shift stays wrong. */
-static uint8_t narrow(uint64_t value) {
+static uint8_t reply_narrow(uint64_t value) {
     return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
 }
 
 static void reply_fill(const struct reply_reading *r, struct vs_block *out) {
     *out = (struct vs_block){.is_ticks = vs_slice_is(r->text[KIND], "ticks"),
-                             .seq_bits = narrow(r->number[SEQ_BITS]),
-                             .time_shift = narrow(r->number[TIME_SHIFT]),
-                             .seq_shift = narrow(r->number[SEQ_SHIFT]),
-                             .low_bits = narrow(r->number[LOW_BITS]),
-                             .low_shift = narrow(r->number[LOW_SHIFT]),
+                             .seq_bits = reply_narrow(r->number[SEQ_BITS]),
+                             .time_shift = reply_narrow(r->number[TIME_SHIFT]),
+                             .seq_shift = reply_narrow(r->number[SEQ_SHIFT]),
+                             .low_bits = reply_narrow(r->number[LOW_BITS]),
+                             .low_shift = reply_narrow(r->number[LOW_SHIFT]),
                              .base = r->number[BASE],
                              .first = r->number[FIRST],
                              .count = r->number[COUNT],
@@ -72,7 +72,7 @@ int vs_reply_read(const struct vs_client_values *values, const char *name, uint6
     struct reply_reading r = {.seen = 0};
     struct vs_block block;
     int rc = read_values(values, &r, err);
-    if (rc == VESTA_OK) rc = need(&r, 1u << NS | 1u << KIND, err);
+    if (rc == VESTA_OK) rc = reply_need(&r, 1u << NS | 1u << KIND, err);
     if (rc != VESTA_OK) return rc;
     if (!vs_slice_is(r.text[NS], name))
         return vs_fail(err, VESTA_EIO, "a reply is about '%s', not '%s'", VS_QUOTE(r.text[NS].at, r.text[NS].length),
@@ -83,7 +83,7 @@ int vs_reply_read(const struct vs_client_values *values, const char *name, uint6
                        "needed",
                        VS_QUOTE(r.text[KIND].at, r.text[KIND].length));
     reply_fill(&r, &block);
-    rc = need(&r, block.is_ticks ? OF_TICKS : OF_NUMBERS, err);
+    rc = reply_need(&r, block.is_ticks ? OF_TICKS : OF_NUMBERS, err);
     if (rc != VESTA_OK) return rc;
     const char *why = vs_block_reject(&block, asked);
     if (why) return vs_fail(err, VESTA_EIO, "a block came that cannot be used: %s", why);

@@ -366,7 +366,7 @@ static COLD bool gen_try_again(struct vesta_gen *gen, struct vs_map *map, uint32
 
 /* Remembered, so that the next call need not look for it; not where the handle has moved on meanwhile, nor where an id
  * takes more than `compose` does. */
-static inline void remember(struct vesta_gen *gen, const struct vs_map *map, struct vs_slot *slot) {
+static inline void gen_remember(struct vesta_gen *gen, const struct vs_map *map, struct vs_slot *slot) {
     if (UNLIKELY(gen->shape.far_skip)) return;
     if (atomic_load_explicit(&gen->slot, memory_order_relaxed) != slot &&
         atomic_load_explicit(&gen->map, memory_order_relaxed) == map)
@@ -386,7 +386,7 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &run.first, pause)
                                                  : take_clock(gen, map, active - 1, &run, pause);
         if (LIKELY(rc == VESTA_OK)) {
-            remember(gen, map, slot);
+            gen_remember(gen, map, slot);
             VS_POINT(composes);
             *id = compose_any(gen, slot, run.first);
             return VESTA_OK;

@@ -2,7 +2,7 @@
 #include "generator/generator.h"
 
 /* The tick of the latest instant that is known: a clock that went back makes no room. */
-static uint64_t latest(const struct vesta_gen *gen, const struct vs_map *map, int64_t now_us) {
+static uint64_t room_latest(const struct vesta_gen *gen, const struct vs_map *map, int64_t now_us) {
     int64_t seen_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
     return vs_tick_at(&gen->shape, now_us > seen_us ? now_us : seen_us);
 }
@@ -14,7 +14,7 @@ bool vs_gen_room(struct vesta_gen *gen, struct vs_room *out) {
     uint64_t tick = 0, unit = (uint64_t)1 << shape->seq_bits;
     if (active < 0 || !vs_slot_cursor(&map->slot[active], &tick)) return false;
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
-    uint64_t open = vs_tick_at(shape, now_us), known = latest(gen, map, now_us);
+    uint64_t open = vs_tick_at(shape, now_us), known = room_latest(gen, map, now_us);
     uint64_t bound = open + unit + gen->ahead_ticks_max;
     uint64_t allowed = vs_slot_allowed(&map->slot[active], gen->clock);
     if (bound < allowed) bound = allowed;

@@ -86,7 +86,7 @@ void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t dead
 }
 
 /* A taker that was refused has pushed the word past the limit; nothing there was given. */
-static uint64_t capped(const struct vs_slot *slot, uint64_t tick) {
+static uint64_t slot_capped(const struct vs_slot *slot, uint64_t tick) {
     assert(!(tick & VS_CLOSED)); /* a mark is no cursor */
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
     return tick < limit ? tick : limit;
@@ -101,14 +101,14 @@ bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
     uint64_t tick = atomic_exchange_explicit(&slot->tick, VS_CLOSED, memory_order_acq_rel);
     VS_POINT(closed_slot);
     if (tick & VS_CLOSED) return false;
-    *cursor = capped(slot, tick);
+    *cursor = slot_capped(slot, tick);
     return true;
 }
 
 bool vs_slot_cursor(const struct vs_slot *slot, uint64_t *cursor) {
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     if (tick & VS_CLOSED) return false;
-    *cursor = capped(slot, tick);
+    *cursor = slot_capped(slot, tick);
     return true;
 }
 
@@ -139,7 +139,7 @@ bool vs_map_is_of(const struct vs_header *map, const struct vs_header *anchor) {
            strncmp(map->lease, anchor->lease, sizeof map->lease) == 0;
 }
 
-static bool terminated(const char *text, size_t size) {
+static bool slot_terminated(const char *text, size_t size) {
     return memchr(text, 0, size) != NULL;
 }
 
@@ -150,10 +150,11 @@ const char *vs_anchor_reject(const struct vs_header *header, uint64_t bytes) {
     if (header->format > VS_ANCHOR_FORMAT) return "a newer vesta made it";
     if (header->format != VS_ANCHOR_FORMAT || header->size != sizeof *header)
         return "another build of vesta made it, in another file format";
-    if (!terminated(header->layout, sizeof header->layout) ||
-        !terminated(header->namespace_, sizeof header->namespace_) ||
-        !terminated(header->store, sizeof header->store) || !terminated(header->identity, sizeof header->identity) ||
-        !terminated(header->path, sizeof header->path) || !terminated(header->maps, sizeof header->maps) ||
+    if (!slot_terminated(header->layout, sizeof header->layout) ||
+        !slot_terminated(header->namespace_, sizeof header->namespace_) ||
+        !slot_terminated(header->store, sizeof header->store) ||
+        !slot_terminated(header->identity, sizeof header->identity) ||
+        !slot_terminated(header->path, sizeof header->path) || !slot_terminated(header->maps, sizeof header->maps) ||
         header->maps[0] != '/' || header->pacing < VESTA_PACING_CLOCK || header->pacing > VESTA_PACING_HISTORY)
         return "its header is damaged";
     return NULL;

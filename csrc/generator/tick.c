@@ -3,7 +3,7 @@
 #include "id/id.h"
 
 /* What lies between the place of one bit and the end of `width` bits that begin at another. */
-static uint64_t skip(unsigned place, unsigned from, unsigned width) {
+static uint64_t tick_skip(unsigned place, unsigned from, unsigned width) {
     return ((uint64_t)1 << place) - ((uint64_t)1 << from << width);
 }
 
@@ -15,9 +15,9 @@ void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
         .seq_bits = seq->width,
         .seq_unit = (uint64_t)1 << (is_split ? seq->low_shift : seq->shift),
         .gap_bits = is_split ? seq->low_width : seq->width,
-        .gap_skip =
-            is_split ? skip(seq->shift, seq->low_shift, seq->low_width) : skip(time->shift, seq->shift, seq->width),
-        .far_skip = is_split ? skip(time->shift, seq->shift, high_width) : 0,
+        .gap_skip = is_split ? tick_skip(seq->shift, seq->low_shift, seq->low_width)
+                             : tick_skip(time->shift, seq->shift, seq->width),
+        .far_skip = is_split ? tick_skip(time->shift, seq->shift, high_width) : 0,
         .worker_unit = layout->worker >= 0 ? (uint64_t)1 << layout->field[layout->worker].shift : 0,
         .time_max = time->max,
         .epoch_us = layout->epoch_ms * 1000,
@@ -27,7 +27,7 @@ void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
 }
 
 /* The division is by a constant where the unit is a common one: by a variable it costs more than the rest of an id. */
-static int64_t units(int64_t us, int64_t unit_us) {
+static int64_t tick_units(int64_t us, int64_t unit_us) {
     switch (unit_us) {
     case 1: return us;
     case 1000: return us / 1000;
@@ -38,7 +38,7 @@ static int64_t units(int64_t us, int64_t unit_us) {
 }
 
 int64_t vs_time_at(const struct vs_shape *shape, int64_t unix_us) {
-    return unix_us < shape->epoch_us ? -1 : units(unix_us - shape->epoch_us, shape->unit_us);
+    return unix_us < shape->epoch_us ? -1 : tick_units(unix_us - shape->epoch_us, shape->unit_us);
 }
 
 uint64_t vs_tick_end(const struct vs_shape *shape) {

@@ -87,7 +87,7 @@ static int no_split(const struct vesta_fit_need *need, const struct split *s, st
         need->rate, (unsigned long long)need->nodes, s->worker, need->years, s->time, unit, s->seq, rate_of(s));
 }
 
-static void describe(const struct split *s, int64_t epoch_ms, struct vesta_proposal *out) {
+static void fit_describe(const struct split *s, int64_t epoch_ms, struct vesta_proposal *out) {
     char text[128], seq[16] = "", unit[VS_UNIT_MAX];
     if (s->seq > 0) snprintf(seq, sizeof seq, " seq:%d", s->seq);
     snprintf(text, sizeof text, "sign:1=0 time:%d%s worker:%d unit=%s epoch=%lld", s->time, seq, s->worker,
@@ -106,7 +106,7 @@ int vs_fit_in(const struct vesta_fit_need *need, int32_t unit_us, struct vesta_p
     if (rc != VESTA_OK) return rc;
     struct split s = split_for(need, unit_us);
     if (!is_enough(need, &s)) return no_split(need, &s, err);
-    describe(&s, need->epoch_ms, out);
+    fit_describe(&s, need->epoch_ms, out);
     return VESTA_OK;
 }
 
@@ -118,7 +118,7 @@ int vesta_fit(const struct vesta_fit_need *need, struct vesta_proposal *out, str
     for (size_t i = 0; i < VS_COUNT(units_us); i++) {
         struct split s = split_for(need, units_us[i]);
         if (is_enough(need, &s)) {
-            describe(&s, need->epoch_ms, out);
+            fit_describe(&s, need->epoch_ms, out);
             return VESTA_OK;
         }
         if (s.time <= FIELD_BITS_MAX && s.worker <= FIELD_BITS_MAX && rate_of(&s) > rate_of(&best)) best = s;

@@ -24,7 +24,7 @@
 
 static const struct vs_chance one = {1, 0};
 
-static struct vs_chance times(struct vs_chance c, double p) {
+static struct vs_chance guess_times(struct vs_chance c, double p) {
     int exponent;
     c.part = frexp(c.part * p, &exponent);
     c.exponent += exponent;
@@ -36,14 +36,14 @@ static bool guess_is_less(struct vs_chance a, struct vs_chance b) {
 }
 
 /* a / b, as far as a double tells. */
-static double ratio(struct vs_chance a, struct vs_chance b) {
+static double guess_ratio(struct vs_chance a, struct vs_chance b) {
     int64_t apart = a.exponent - b.exponent;
     return apart < -1000 ? 0 : ldexp(a.part / b.part, apart > 1000 ? 1000 : (int)apart);
 }
 
 /* The habits are assumptions, and fields of one id are no independent witnesses: half of what they say is believed,
  * which is the root of a ratio (by Newton's steps: libvesta needs no libm). */
-static double believed(double ratio) {
+static double guess_believed(double ratio) {
     int exponent;
     if (!(ratio > 0)) return 0;
     frexp(ratio, &exponent);
@@ -83,7 +83,7 @@ static bool is_drawn(const char *preset, const char *field) {
     return false;
 }
 
-static double usual(const struct vs_suspect *suspect, const struct vesta_field *f, uint64_t value) {
+static double guess_usual(const struct vs_suspect *suspect, const struct vesta_field *f, uint64_t value) {
     double small = small_is_likely(value, f->width);
     if (!is_drawn(suspect->name, f->name)) return small;
     return SMALL_ALL_THE_SAME * small + (1 - SMALL_ALL_THE_SAME) / ((double)f->max + 1);
@@ -124,7 +124,7 @@ static double field_chance(const struct vs_evidence *e, const struct vs_suspect 
         double recent = recent_is_likely(layout, value, e->now_ms);
         return i == 0 ? recent : 0.5 * recent + 0.5 * near_is_likely(value, vs_field_get(f, e->ids[i - 1]), f->width);
     }
-    double alone = usual(suspect, f, value);
+    double alone = guess_usual(suspect, f, value);
     if (i == 0) return alone;
     return field == layout->seq ? 0.5 * alone + 0.5 / ((double)f->max + 1) : again_is_likely(e, f, i, alone);
 }
@@ -148,20 +148,20 @@ static bool is_possible(const struct vs_evidence *e, const struct vesta_layout *
            (parts.unix_ms >= e->made_ms - CLOCK_DOUBT_MS && parts.unix_ms <= e->made_ms + CLOCK_DOUBT_MS);
 }
 
-static bool weigh(const struct vs_evidence *e, struct vs_suspect *suspect) {
+static bool guess_weigh(const struct vs_evidence *e, struct vs_suspect *suspect) {
     suspect->chance = one;
     for (size_t i = 0; i < e->count; i++) {
         if (!is_possible(e, suspect->layout, e->ids[i])) return false;
         for (int f = 0; f < suspect->layout->field_count; f++)
-            suspect->chance = times(suspect->chance, field_chance(e, suspect, f, i));
+            suspect->chance = guess_times(suspect->chance, field_chance(e, suspect, f, i));
     }
     return true;
 }
 
 static struct vs_chance weigh_none(const struct vs_evidence *e) {
-    struct vs_chance chance = times(one, NONE_WEIGHT);
+    struct vs_chance chance = guess_times(one, NONE_WEIGHT);
     for (size_t i = 0; i < e->count; i++)
-        chance = times(chance, i ? near_is_likely(e->ids[i], e->ids[i - 1], 64) : small_is_likely(e->ids[i], 64));
+        chance = guess_times(chance, i ? near_is_likely(e->ids[i], e->ids[i - 1], 64) : small_is_likely(e->ids[i], 64));
     return chance;
 }
 
@@ -174,7 +174,7 @@ static size_t keep_possible(const struct vs_evidence *e, struct vs_suspect *susp
     size_t fit = 0;
     for (size_t i = 0; i < count; i++) {
         struct vs_suspect own = suspects[i];
-        if (!weigh(e, &own)) continue;
+        if (!guess_weigh(e, &own)) continue;
         size_t at = fit++;
         for (; at > 0 && guess_is_less(suspects[at - 1].chance, own.chance); at--)
             suspects[at] = suspects[at - 1];
@@ -218,11 +218,12 @@ static double weigh_families(struct vs_suspect *suspects, size_t count, struct v
         double sum = 0, beliefs = 0;
         for (size_t k = 0; k < count; k++) {
             if (!vs_guess_is_family(suspects[i].layout, suspects[k].layout)) continue;
-            if (is_first_of_its_epoch(suspects, k)) sum += ratio(suspects[k].chance, best);
-            beliefs += believed(ratio(suspects[k].chance, best));
+            if (is_first_of_its_epoch(suspects, k)) sum += guess_ratio(suspects[k].chance, best);
+            beliefs += guess_believed(guess_ratio(suspects[k].chance, best));
         }
-        suspects[i].family = believed(sum);
-        suspects[i].share = beliefs > 0 ? suspects[i].family * believed(ratio(suspects[i].chance, best)) / beliefs : 0;
+        suspects[i].family = guess_believed(sum);
+        suspects[i].share =
+            beliefs > 0 ? suspects[i].family * guess_believed(guess_ratio(suspects[i].chance, best)) / beliefs : 0;
         if (suspects[i].family > heaviest) heaviest = suspects[i].family;
     }
     return heaviest;
@@ -233,7 +234,8 @@ double vs_guess_rank(const struct vs_evidence *e, struct vs_suspect *suspects, s
     if (fit == 0) return 1;
     struct vs_chance best = suspects[0].chance;
     double heaviest = weigh_families(suspects, fit, best);
-    double none = believed(ratio(weigh_none(e), best)) + (e->has_made ? 0 : EPOCH_DOUBT * heaviest), sum = none;
+    double none = guess_believed(guess_ratio(weigh_none(e), best)) + (e->has_made ? 0 : EPOCH_DOUBT * heaviest),
+           sum = none;
     for (size_t i = 0; i < fit; i++)
         sum += suspects[i].share;
     for (size_t i = 0; i < fit; i++)

@@ -345,7 +345,7 @@ static int layout_check_whole(struct layout_draft *d) {
     return check_spread(d);
 }
 
-static uint64_t fingerprint(const struct vesta_layout *layout);
+static uint64_t layout_fingerprint(const struct vesta_layout *layout);
 
 int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_error *err) {
     struct layout_draft d = {.err = err};
@@ -361,7 +361,7 @@ int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_
     d.layout.spread = (uint32_t)d.spread;
     if (d.layout.field[d.layout.time].width + vs_seq(&d.layout)->width > TICK_BITS_MAX)
         d.layout.read_only = "its time and sequence have more than 62 bits together, in which a generator counts";
-    d.layout.fingerprint = fingerprint(&d.layout);
+    d.layout.fingerprint = layout_fingerprint(&d.layout);
     *out = d.layout;
     return VESTA_OK;
 }
@@ -436,7 +436,7 @@ const char *vs_layout_departs(const struct vesta_layout *layout, const char *the
 }
 
 /* FNV-1a of the canonical text without constants and seq_start: anyone can work it out again. */
-static uint64_t fingerprint(const struct vesta_layout *layout) {
+static uint64_t layout_fingerprint(const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX];
     size_t length = write_fields(layout, text, false);
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

@@ -76,7 +76,7 @@ static void note_store(struct vs_keeping *k) {
 /* ------------------------------------------------------------------ what a term asks of the world */
 
 /* Shows that all is well.  Who took the place of a silent keeper has its lock as soon as that one lets it go. */
-static void beat(struct vs_keeping *k) {
+static void keeping_beat(struct vs_keeping *k) {
     vs_term_beat(&k->term, 2 * k->look_us);
     if (!k->elected) k->elected = vs_lock_byte(k->file->mapping.fd, VS_BYTE_KEEPER, true);
 }
@@ -140,7 +140,7 @@ static void begin_nap(struct vs_keeping *k, int64_t now_us, int64_t until_boot_u
 }
 
 /* Whether a sleep is over: its instant has come, a request for ids, or a stop.  Else the turn is. */
-static bool nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
+static bool keeping_nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
     struct vs_keeping *k = keeping_of(term);
     uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
     int64_t now_us = term->boot_us;
@@ -152,7 +152,7 @@ static bool nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
     bool stop = term->is_stirred || vs_file_is_to_stop(k->file) || vs_map_must_rest(term->map) || k->is_orphan;
     if (now_us >= until_boot_us || stop || vs_term_is_replaced(term) || (on_want && want != term->want_seen))
         return true;
-    beat(k);
+    keeping_beat(k);
     int64_t look_us = vs_shift_look_us(&k->file->task, now_us, k->look_us);
     return vs_file_waits(k->file, want, look_us < until_boot_us ? look_us : until_boot_us);
 }
@@ -284,7 +284,7 @@ static bool keeping_ask(struct vs_term *term, const struct vs_action *action, st
 
 static const struct vs_term_ops term_ops = {
     .ask = keeping_ask,
-    .sleep = nap,
+    .sleep = keeping_nap,
     .stop = asked_to_stop,
     .random = random_bits,
     .alone = is_alone,

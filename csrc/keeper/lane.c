@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static int check(const struct vesta_gen *gen, uint64_t n, struct vesta_error *err) {
+static int keeper_check_lane(const struct vesta_gen *gen, uint64_t n, struct vesta_error *err) {
     uint64_t max = vs_lane_max(&gen->shape);
     if (gen->pacing != VESTA_PACING_HISTORY)
         return vs_fail(
@@ -22,7 +22,7 @@ static int check(const struct vesta_gen *gen, uint64_t n, struct vesta_error *er
 
 int vesta_lane_open(struct vesta_gen *gen, uint64_t n, struct vesta_lane **lane, struct vesta_error *err) {
     static const _Atomic uint64_t nothing;
-    int rc = check(gen, n, err);
+    int rc = keeper_check_lane(gen, n, err);
     if (rc != VESTA_OK) return rc;
     struct vesta_lane *made = aligned_alloc(VS_LINE, sizeof *made);
     if (!made) return vs_fail(err, VESTA_ENOMEM, "no memory for a lane");

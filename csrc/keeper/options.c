@@ -332,8 +332,8 @@ int vs_settings_header(const struct vs_settings *settings, struct vs_header *hea
 /* ------------------------------------------------------------------ an existing file */
 
 /* `own` is what two generators need of their own to have both values. */
-static int mismatch(struct vesta_error *err, const struct vs_settings *settings, const char *what, const char *has,
-                    const char *asked, const char *own) {
+static int keeper_mismatch(struct vesta_error *err, const struct vs_settings *settings, const char *what,
+                           const char *has, const char *asked, const char *own) {
     size_t length = strlen(settings->path);
     const char *path = length > 60 ? settings->path + length - 60 : settings->path;
     return vs_fail(err, VESTA_EMISMATCH,
@@ -351,7 +351,7 @@ static int match_worker(const struct vs_settings *settings, const struct vs_head
     if (!settings->opts.has_worker || (header->has_worker && header->worker == settings->opts.worker)) return VESTA_OK;
     snprintf(asked, sizeof asked, "%" PRIu64, settings->opts.worker);
     if (header->has_worker) snprintf(has, sizeof has, "%" PRIu64, header->worker);
-    return mismatch(err, settings, "worker id", has, asked, "a path");
+    return keeper_mismatch(err, settings, "worker id", has, asked, "a path");
 }
 
 /* Ids of a handle are ids of its file's layout, to the constants: what the file has a lease for. */
@@ -361,8 +361,8 @@ static int match_layout(const struct vs_settings *settings, const struct vs_head
     bool is_same = header->fingerprint == settings->layout.fingerprint;
     if (is_same && !vs_layout_departs(&settings->layout, header->layout, why)) return VESTA_OK;
     vesta_layout_text(&settings->layout, asked);
-    return mismatch(err, settings, "layout", vs_layout_shown(header->layout), vs_layout_shown(asked),
-                    settings->opts.path ? "a namespace and a path" : "a namespace");
+    return keeper_mismatch(err, settings, "layout", vs_layout_shown(header->layout), vs_layout_shown(asked),
+                           settings->opts.path ? "a namespace and a path" : "a namespace");
 }
 
 int vs_settings_matches(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
@@ -372,14 +372,14 @@ int vs_settings_matches(const struct vs_settings *settings, const struct vs_head
     int rc = match_layout(settings, header, err);
     if (rc != VESTA_OK) return rc;
     if (opts->namespace_ && strcmp(header->namespace_, opts->namespace_) != 0)
-        return mismatch(err, settings, "namespace", header->namespace_, opts->namespace_, "a path");
+        return keeper_mismatch(err, settings, "namespace", header->namespace_, opts->namespace_, "a path");
     if (opts->lease && strcmp(header->lease, opts->lease) != 0)
-        return mismatch(err, settings, "lease", header->lease, opts->lease, "a path");
+        return keeper_mismatch(err, settings, "lease", header->lease, opts->lease, "a path");
     if (opts->identity && strcmp(header->identity, opts->identity) != 0)
-        return mismatch(err, settings, "identity", header->identity, opts->identity, "a path");
+        return keeper_mismatch(err, settings, "identity", header->identity, opts->identity, "a path");
     if (opts->pacing && opts->pacing != (enum vesta_pacing)header->pacing)
-        return mismatch(err, settings, "pacing", pacing_name((enum vesta_pacing)header->pacing),
-                        pacing_name(opts->pacing), "a path");
+        return keeper_mismatch(err, settings, "pacing", pacing_name((enum vesta_pacing)header->pacing),
+                               pacing_name(opts->pacing), "a path");
     struct vesta_layout own;
     if (opts->ahead_ms_max != 0 && vesta_layout_parse(header->layout, &own, NULL) == VESTA_OK &&
         header->ahead_ticks_max != ahead_ticks(opts, &own)) {
@@ -387,7 +387,7 @@ int vs_settings_matches(const struct vs_settings *settings, const struct vs_head
         uint64_t units = header->ahead_ticks_max >> vs_seq(&own)->width;
         snprintf(has, sizeof has, "%" PRIu64 " ms", units * (uint64_t)own.unit_us / 1000);
         snprintf(asked, sizeof asked, "%" PRId64 " ms", opts->ahead_ms_max);
-        return mismatch(err, settings, "ahead_ms_max", has, asked, "a path");
+        return keeper_mismatch(err, settings, "ahead_ms_max", has, asked, "a path");
     }
     return match_worker(settings, header, err);
 }

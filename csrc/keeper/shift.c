@@ -34,7 +34,7 @@ struct vs_shift {
 
 static struct vs_shift *shifts; /* process lock */
 
-static void ring(struct vs_shift *shift) {
+static void shift_ring(struct vs_shift *shift) {
     atomic_fetch_add(&shift->bell, 1);
     vs_futex_wake(&shift->bell);
 }
@@ -222,13 +222,13 @@ int vs_shift_enter(struct vs_task *task, const char *store) {
     assert(shift->count < VS_SHIFT_TASKS);
     shift->task[shift->count++] = task;
     pthread_mutex_unlock(&shift->lock);
-    ring(shift);
+    shift_ring(shift);
     return 0;
 }
 
 void vs_task_kick(struct vs_task *task) {
     atomic_store(&task->kicked, 1);
-    ring(task->shift);
+    shift_ring(task->shift);
 }
 
 /* ------------------------------------------------------------------ leaving */
@@ -282,7 +282,7 @@ void vs_shift_leave(struct vs_task *task) {
     assert(shift->runs_in == vs_process_token());
     bool last = take_away(shift, task);
     if (last) {
-        ring(shift);
+        shift_ring(shift);
         pthread_join(shift->thread, NULL);
         free_shift(shift);
     }

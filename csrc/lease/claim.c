@@ -107,7 +107,7 @@ static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, s
 /* Whether this generator's ids could be others than the record's layout has.  What proves that ids of two layouts
  * differ believes the record, so its constants hold for everybody who leases under it.  A record whose layout
  * contradicts its fingerprint is believed by no proof, and stops nobody. */
-static bool departs(struct vs_lease *lease) {
+static bool claim_departs(struct vs_lease *lease) {
     char why[VS_DEPARTURE_MAX];
     if (!vs_layout_departs(lease->layout, lease->ns.layout, why)) return false;
     vs_lease_say(lease, "the namespace has %s: open a new generator file with that constant, or use another namespace",
@@ -137,7 +137,7 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
     }
-    if (departs(lease)) {
+    if (claim_departs(lease)) {
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
     }

@@ -250,7 +250,7 @@ static bool is_moot(const struct vs_lease *lease, const struct vs_event *ev) {
     return asks && ev->lost;
 }
 
-static void step(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+static void lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (is_moot(lease, ev)) {
         vs_act_restart(lease, out);
         return;
@@ -292,7 +292,7 @@ static void step(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     memset(out, 0, sizeof *out);
-    step(lease, ev, out);
+    lease_step(lease, ev, out);
     assert((out->kind == VS_DO_SLEEP) == (lease->phase == VS_PH_SLEEP));
     assert((out->kind == VS_DO_END) == (lease->phase == VS_PH_ENDED));
     assert(lease->slot >= 0 || !lease->published);

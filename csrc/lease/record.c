@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------------------------ writing */
 
-static uint64_t checksum(const char *text, size_t length) {
+static uint64_t record_checksum(const char *text, size_t length) {
     uint64_t sum = 0xcbf29ce484222325u; /* FNV-1a */
     for (size_t i = 0; i < length; i++)
         sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3u;
@@ -47,7 +47,7 @@ size_t vs_record_write(const struct vs_record *r, char *buf) {
     record_put(buf, &at, "held %d\n", r->held);
     record_put_text(buf, &at, "identity", r->identity);
     record_put_text(buf, &at, "holder", r->holder);
-    record_put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+    record_put(buf, &at, "sum %016" PRIx64 "\n", record_checksum(buf, at));
     assert(at < VS_RECORD_TEXT_MAX);
     return at;
 }
@@ -60,7 +60,7 @@ size_t vs_ns_record_write(const struct vs_ns_record *r, char *buf) {
     if (r->static_count)
         record_put(buf, &at, "static_first %" PRIu64 "\nstatic_count %" PRIu64 "\n", r->static_first, r->static_count);
     record_put_text(buf, &at, "layout", r->layout);
-    record_put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+    record_put(buf, &at, "sum %016" PRIx64 "\n", record_checksum(buf, at));
     assert(at < VS_RECORD_TEXT_MAX);
     return at;
 }
@@ -72,7 +72,7 @@ size_t vs_counter_record_write(const struct vs_counter_record *r, char *buf) {
     record_put(buf, &at, "ver %" PRIu64 "\nmax %" PRIu64 "\nstep %" PRIu64 "\n", r->ver, r->max, r->step);
     record_put(buf, &at, "updated_ms %" PRId64 "\n", r->updated_ms);
     record_put_text(buf, &at, "tag", r->tag);
-    record_put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+    record_put(buf, &at, "sum %016" PRIx64 "\n", record_checksum(buf, at));
     assert(at < VS_RECORD_TEXT_MAX);
     return at;
 }
@@ -86,7 +86,7 @@ struct record_reader {
 };
 
 /* The value of the next line, which must have this key; NULL on failure. */
-static const char *line(struct record_reader *in, const char *key, size_t *length) {
+static const char *record_line(struct record_reader *in, const char *key, size_t *length) {
     assert(in->failed || in->at <= in->end);
     size_t key_length = strlen(key);
     const char *stop = in->failed ? NULL : memchr(in->at, '\n', (size_t)(in->end - in->at));
@@ -105,7 +105,7 @@ static int record_digit_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-static uint64_t digits(struct record_reader *in, const char *text, size_t length, unsigned base) {
+static uint64_t record_digits(struct record_reader *in, const char *text, size_t length, unsigned base) {
     assert(base == 10 || base == 16);
     uint64_t value = 0;
     in->failed |= length == 0;
@@ -117,21 +117,21 @@ static uint64_t digits(struct record_reader *in, const char *text, size_t length
     return in->failed ? 0 : value;
 }
 
-static uint64_t number(struct record_reader *in, const char *key, unsigned base) {
+static uint64_t record_number(struct record_reader *in, const char *key, unsigned base) {
     size_t length = 0;
-    const char *text = line(in, key, &length);
-    return text ? digits(in, text, length, base) : 0;
+    const char *text = record_line(in, key, &length);
+    return text ? record_digits(in, text, length, base) : 0;
 }
 
-static int64_t millis(struct record_reader *in, const char *key) {
-    uint64_t value = number(in, key, 10);
+static int64_t record_millis(struct record_reader *in, const char *key) {
+    uint64_t value = record_number(in, key, 10);
     in->failed |= value > INT64_MAX;
     return (int64_t)value;
 }
 
-static void text(struct record_reader *in, const char *key, char *out, size_t size) {
+static void record_text(struct record_reader *in, const char *key, char *out, size_t size) {
     size_t length = 0;
-    const char *value = line(in, key, &length);
+    const char *value = record_line(in, key, &length);
     in->failed |= !value || length >= size || (value && memchr(value, 0, length));
     if (in->failed) return;
     memcpy(out, value, length);
@@ -143,16 +143,17 @@ static const char uncounted[] = "its version is higher than writes can have coun
 /* The head line names the kind and the format; the sum covers everything before it. */
 static const char *open_text(struct record_reader *in, const char *key, const char *begin) {
     size_t length = 0;
-    const char *version = line(in, key, &length);
+    const char *version = record_line(in, key, &length);
     if (!version) return "it is not a vesta record";
-    uint64_t format = digits(in, version, length, 10);
+    uint64_t format = record_digits(in, version, length, 10);
     if (!in->failed && format > VS_RECORD_FORMAT) return "a newer vesta wrote it";
     const char sum_key[] = "sum ";
     const size_t sum_length = sizeof sum_key - 1 + 16 + 1;
     if ((size_t)(in->end - begin) < sum_length || memcmp(in->end - sum_length, sum_key, sizeof sum_key - 1) != 0)
         return "it is truncated";
     struct record_reader tail = {in->end - sum_length, in->end, false};
-    if (number(&tail, "sum", 16) != checksum(begin, (size_t)(in->end - begin) - sum_length) || tail.failed)
+    if (record_number(&tail, "sum", 16) != record_checksum(begin, (size_t)(in->end - begin) - sum_length) ||
+        tail.failed)
         return "its checksum is wrong: it is damaged";
     in->end -= sum_length;
     return NULL;
@@ -163,22 +164,22 @@ const char *vs_record_read(const char *begin, size_t length, struct vs_record *o
     struct vs_record r = {0};
     const char *why = open_text(&in, "vesta lease", begin);
     if (why) return why;
-    r.ver = number(&in, "ver", 10);
-    r.epoch = number(&in, "epoch", 10);
+    r.ver = record_number(&in, "ver", 10);
+    r.epoch = record_number(&in, "epoch", 10);
     size_t owner_length = 0;
-    const char *owner = line(&in, "owner", &owner_length);
+    const char *owner = record_line(&in, "owner", &owner_length);
     in.failed |= owner_length != 32;
-    r.owner[0] = in.failed ? 0 : digits(&in, owner, 16, 16);
-    r.owner[1] = in.failed ? 0 : digits(&in, owner + 16, 16, 16);
-    r.until = number(&in, "until", 10);
-    r.fingerprint = number(&in, "fingerprint", 16);
-    r.written_ms = millis(&in, "written_ms");
-    r.lease_ms = millis(&in, "lease_ms");
-    r.seen_ms = millis(&in, "seen_ms");
-    uint64_t held = number(&in, "held", 10);
+    r.owner[0] = in.failed ? 0 : record_digits(&in, owner, 16, 16);
+    r.owner[1] = in.failed ? 0 : record_digits(&in, owner + 16, 16, 16);
+    r.until = record_number(&in, "until", 10);
+    r.fingerprint = record_number(&in, "fingerprint", 16);
+    r.written_ms = record_millis(&in, "written_ms");
+    r.lease_ms = record_millis(&in, "lease_ms");
+    r.seen_ms = record_millis(&in, "seen_ms");
+    uint64_t held = record_number(&in, "held", 10);
     r.held = held == 1;
-    text(&in, "identity", r.identity, sizeof r.identity);
-    text(&in, "holder", r.holder, sizeof r.holder);
+    record_text(&in, "identity", r.identity, sizeof r.identity);
+    record_text(&in, "holder", r.holder, sizeof r.holder);
     if (in.failed || in.at != in.end || held > 1 || r.ver == 0 || r.until > UNTIL_MAX) return "a line of it is wrong";
     if (r.ver > VS_VER_MAX) return uncounted;
     *out = r;
@@ -190,16 +191,16 @@ const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_rec
     struct vs_ns_record r = {0};
     const char *why = open_text(&in, "vesta namespace", begin);
     if (why) return why;
-    r.ver = number(&in, "ver", 10);
-    r.fingerprint = number(&in, "fingerprint", 16);
-    r.incarnation = number(&in, "incarnation", 16);
-    r.floor_ms = millis(&in, "floor_ms");
+    r.ver = record_number(&in, "ver", 10);
+    r.fingerprint = record_number(&in, "fingerprint", 16);
+    r.incarnation = record_number(&in, "incarnation", 16);
+    r.floor_ms = record_millis(&in, "floor_ms");
     if (!in.failed && *in.at == 's') { /* only where there are some */
-        r.static_first = number(&in, "static_first", 10);
-        r.static_count = number(&in, "static_count", 10);
+        r.static_first = record_number(&in, "static_first", 10);
+        r.static_count = record_number(&in, "static_count", 10);
         in.failed |= r.static_count == 0 || r.static_count > UINT64_MAX - r.static_first;
     }
-    text(&in, "layout", r.layout, sizeof r.layout);
+    record_text(&in, "layout", r.layout, sizeof r.layout);
     if (in.failed || in.at != in.end || r.ver == 0) return "a line of it is wrong";
     if (r.ver > VS_VER_MAX) return uncounted;
     *out = r;
@@ -211,11 +212,11 @@ const char *vs_counter_record_read(const char *begin, size_t length, struct vs_c
     struct vs_counter_record r = {0};
     const char *why = open_text(&in, "vesta counter", begin);
     if (why) return why;
-    r.ver = number(&in, "ver", 10);
-    r.max = number(&in, "max", 10);
-    r.step = number(&in, "step", 10);
-    r.updated_ms = millis(&in, "updated_ms");
-    text(&in, "tag", r.tag, sizeof r.tag);
+    r.ver = record_number(&in, "ver", 10);
+    r.max = record_number(&in, "max", 10);
+    r.step = record_number(&in, "step", 10);
+    r.updated_ms = record_millis(&in, "updated_ms");
+    record_text(&in, "tag", r.tag, sizeof r.tag);
     if (in.failed || in.at != in.end || r.ver == 0 || r.max > INT64_MAX || r.step > INT64_MAX)
         return "a line of it is wrong";
     if (r.ver > VS_VER_MAX) return uncounted;

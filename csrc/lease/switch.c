@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-static void stay(struct vs_lease *lease, struct vs_action *out) {
+static void switch_stay(struct vs_lease *lease, struct vs_action *out) {
     lease->attempt = 0;
     vs_act(lease, out, VS_PH_STAY, VS_DO_STAY);
 }
@@ -19,7 +19,7 @@ void vs_act_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     assert(!lease->leaves);
     bool is_behind = ev->cursor > vs_tick_at(&lease->shape, ev->unix_us);
     if (lease->has_worker || !is_behind) { /* the clock has caught up meanwhile */
-        stay(lease, out);
+        switch_stay(lease, out);
         return;
     }
     lease->attempt = 1;
@@ -33,7 +33,7 @@ void vs_step_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs
     if (!is_other) {
         vs_lease_say(lease, "number %" PRIu64 " is kept: %s", lease->worker,
                      ev->text[0] ? ev->text : "no other is free");
-        stay(lease, out);
+        switch_stay(lease, out);
         return;
     }
     lease->next_worker = ev->worker;
@@ -63,7 +63,7 @@ void vs_step_switch_read(struct vs_lease *lease, const struct vs_event *ev, stru
     assert(ev->kind == VS_EV_REPLY);
     assert(lease->next_worker != lease->worker);
     if (!is_worth_it(lease, ev)) {
-        stay(lease, out);
+        switch_stay(lease, out);
         return;
     }
     lease->attempt = 0;

@@ -52,7 +52,7 @@ struct vs_line *vs_access_begin(struct vs_access *access, int loop, int64_t unix
 }
 
 /* The reader is so far behind that it need not rest. */
-static void hurry(struct vs_access *access) {
+static void alog_hurry(struct vs_access *access) {
     if (atomic_exchange(&access->is_urgent, true)) return;
     pthread_cond_signal(&access->event); /* without the lock: a word that is lost costs a rest */
 }
@@ -66,15 +66,15 @@ static void copy_in(struct ring *ring, uint64_t at, const char *text, size_t len
 
 static void alog_put(struct vs_access *access, struct ring *ring) {
     uint64_t at = atomic_load_explicit(&ring->written, memory_order_relaxed);
-    /* acquire: pairs with drain; those bytes are in the file, and may be written over */
+    /* acquire: pairs with alog_drain; those bytes are in the file, and may be written over */
     uint64_t used = at - atomic_load_explicit(&ring->read, memory_order_acquire);
-    if (used > RING_BYTES / 2) hurry(access);
+    if (used > RING_BYTES / 2) alog_hurry(access);
     if (RING_BYTES - used < ring->line.used) {
         atomic_fetch_add(&ring->lost, 1);
         return;
     }
     copy_in(ring, at, ring->line.text, ring->line.used);
-    /* release: pairs with drain; the bytes come first */
+    /* release: pairs with alog_drain; the bytes come first */
     atomic_store_explicit(&ring->written, at + ring->line.used, memory_order_release);
 }
 
@@ -122,7 +122,7 @@ static void alog_write_bytes(struct vs_access *access, const char *bytes, size_t
 }
 
 /* Whether there was something. */
-static bool drain(struct vs_access *access, struct ring *ring) {
+static bool alog_drain(struct vs_access *access, struct ring *ring) {
     uint64_t at = atomic_load_explicit(&ring->read, memory_order_relaxed);
     /* acquire: pairs with alog_put; its bytes are there */
     uint64_t until = atomic_load_explicit(&ring->written, memory_order_acquire);
@@ -164,7 +164,7 @@ static bool drain_all(struct vs_access *access) {
     bool any = false;
     atomic_store(&access->is_urgent, false);
     for (int i = 0; i < access->loops; i++)
-        any |= drain(access, &access->ring[i]);
+        any |= alog_drain(access, &access->ring[i]);
     return any;
 }
 
@@ -204,12 +204,12 @@ static void *alog_write_all(void *self) {
 void vs_access_reopen(struct vs_access *access) {
     if (!access) return;
     atomic_store(&access->reopens, true);
-    hurry(access);
+    alog_hurry(access);
 }
 
 /* ------------------------------------------------------------------ begin and end */
 
-static void let(struct vs_access *access) {
+static void alog_let(struct vs_access *access) {
     pthread_cond_destroy(&access->event);
     pthread_mutex_destroy(&access->lock);
     if (access->fd >= 0) close(access->fd);
@@ -237,7 +237,7 @@ int vs_access_open(const char *path, enum vs_log_format format, int loops, struc
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&access->event, &monotonic);
     int rc = alog_begin(access, err);
-    if (rc != VESTA_OK) return let(access), rc;
+    if (rc != VESTA_OK) return alog_let(access), rc;
     *out = access;
     return VESTA_OK;
 }
@@ -258,5 +258,5 @@ void vs_access_close(struct vs_access *access, int64_t wait_ms) {
         return;
     }
     pthread_join(access->thread, NULL);
-    let(access);
+    alog_let(access);
 }

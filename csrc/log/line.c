@@ -55,7 +55,7 @@ static bool must_escape(uint32_t point) {
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
 }
 
-static size_t escape(char *out, uint32_t point) {
+static size_t line_escape(char *out, uint32_t point) {
     switch (point) {
     case '\n': memcpy(out, "\\n", 2); return 2;
     case '\r': memcpy(out, "\\r", 2); return 2;
@@ -70,8 +70,8 @@ static size_t put_character(char *out, const char **text) {
     const unsigned char *at = (const unsigned char *)*text;
     int length = line_decode(at, &point);
     *text += length ? length : 1;
-    if (length == 0) return escape(out, 0xfffd);
-    if (must_escape(point)) return escape(out, point);
+    if (length == 0) return line_escape(out, 0xfffd);
+    if (must_escape(point)) return line_escape(out, point);
     if (point == '"' || point == '\\') *out++ = '\\';
     memcpy(out, at, (size_t)length);
     return (size_t)length + (point == '"' || point == '\\');
@@ -92,17 +92,17 @@ static void line_put(struct vs_line *line, const char *text) {
     line->used += length;
 }
 
-static size_t room(const struct vs_line *line) {
+static size_t line_room(const struct vs_line *line) {
     return sizeof line->text - TAIL_BYTES - line->used;
 }
 
 static void put_value(struct vs_line *line, const char *value) {
-    if (line->format == VS_LOG_LOGFMT && is_bare(value) && strlen(value) <= room(line)) {
+    if (line->format == VS_LOG_LOGFMT && is_bare(value) && strlen(value) <= line_room(line)) {
         line_put(line, value);
         return;
     }
     line_put(line, "\"");
-    while (*value && room(line) > ESCAPE_BYTES)
+    while (*value && line_room(line) > ESCAPE_BYTES)
         line->used += put_character(line->text + line->used, &value);
     line->full = *value != '\0';
     line_put(line, line->full ? "...\"" : "\"");
@@ -123,7 +123,7 @@ static void put_name(struct vs_line *line, const char *name) {
 
 void vs_line_text(struct vs_line *line, const char *name, const char *value) {
     if (line->full) return;
-    line->full = room(line) < NAME_BYTES + ESCAPE_BYTES;
+    line->full = line_room(line) < NAME_BYTES + ESCAPE_BYTES;
     if (line->full) return;
     put_name(line, name);
     put_value(line, value);

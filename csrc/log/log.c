@@ -101,7 +101,7 @@ static const char *namespace_of(va_list args) {
 
 /* Two events are the same where all their texts are: another error behind the same sentence is news.  What only counts
  * (a try, a rest in milliseconds) tells no events apart, and what differs each time is told TEXTS_MAX times. */
-static void recognize(struct repeat *event, const char *sentence, va_list args) {
+static void log_recognize(struct repeat *event, const char *sentence, va_list args) {
     va_list again;
     const char *name, *value;
     va_copy(again, args);
@@ -147,7 +147,7 @@ void vs_log(enum vs_log_level level, const char *sentence, ...) {
     uint64_t repeated;
     va_start(args, sentence);
     va_copy(again, args);
-    recognize(&event, sentence, again);
+    log_recognize(&event, sentence, again);
     vs_writer_lock();
     if (level >= self.opts.level && log_is_due(&event, sentence, &repeated)) {
         begin_line(level, sentence);

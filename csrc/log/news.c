@@ -9,7 +9,7 @@ static const char *behind_digits(const char *text) {
     return text + strspn(text, "0123456789.");
 }
 
-static bool alike(const char *a, const char *b) {
+static bool news_alike(const char *a, const char *b) {
     for (a = behind_digits(a), b = behind_digits(b); *a == *b; a = behind_digits(a + 1), b = behind_digits(b + 1))
         if (!*a) return true;
     return false;
@@ -19,7 +19,7 @@ static bool alike(const char *a, const char *b) {
 static int news_place_of(const struct vs_news *news, const char *sentence) {
     int oldest = 0;
     for (int i = 0; i < news->count; i++) {
-        if (alike(news->told[i].text, sentence)) return i;
+        if (news_alike(news->told[i].text, sentence)) return i;
         if (news->told[i].told_us < news->told[oldest].told_us) oldest = i;
     }
     return news->count < VS_NEWS_MAX ? news->count : oldest;

@@ -38,7 +38,7 @@ static int guard_find(const void *address) {
 }
 
 /* Burying is stores to memory that is ours alone. */
-static bool lay(int i, void *tomb) {
+static bool guard_lay(int i, void *tomb) {
     const struct vs_map_kind *kind = atomic_load(&guarded[i].kind);
     kind->bury(tomb, said[i]);
     return mremap(tomb, kind->size, kind->size, MREMAP_MAYMOVE | MREMAP_FIXED, atomic_load(&guarded[i].map)) != MAP_FAILED;
@@ -51,7 +51,7 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context) {
     int i = guard_find(info->si_addr);
     void *tomb = i >= 0 ? atomic_exchange(&guarded[i].tomb, NULL) : NULL;
     if (i >= 0 && !tomb) return;
-    if (tomb && lay(i, tomb)) return;
+    if (tomb && guard_lay(i, tomb)) return;
     signal(signal_number, SIG_DFL); /* somebody else's memory: the next touch ends the program */
 }
 

@@ -102,7 +102,7 @@ static int64_t born_ns(int fd) {
     return st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
 }
 
-static int identify(int fd, const struct stat *st, struct vs_file_identity *out, struct vesta_error *err) {
+static int map_identify(int fd, const struct stat *st, struct vs_file_identity *out, struct vesta_error *err) {
     memset(out, 0, sizeof *out);
     out->born_ns = born_ns(fd);
     out->dev = st->st_dev;
@@ -180,7 +180,7 @@ static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, 
         pass_over(wanted, map_is_ours(&st, anchor) ? of_ours : "another user's", found, err);
         return VESTA_OK;
     }
-    int rc = identify(fd, &st, &now, err);
+    int rc = map_identify(fd, &st, &now, err);
     if (rc != VESTA_OK) return rc;
     *found = VS_FOUND_STALE;
     if (!map_is_trusted(fd, &st, &now, anchor)) return VESTA_OK;
@@ -295,7 +295,7 @@ static int map_fill(int fd, const struct vs_anchor *anchor, const struct vesta_c
     if ((errno = posix_fallocate(fd, 0, (off_t)kind->size)) != 0)
         return map_io_error(err, "make room for a map in", anchor->header.maps);
     if (fstat(fd, &st) != 0) return map_io_error(err, "stat", "a map");
-    int rc = identify(fd, &st, &now, err);
+    int rc = map_identify(fd, &st, &now, err);
     if (rc != VESTA_OK || (rc = map_file(fd, "a map", kind->size, &at, err)) != VESTA_OK) return rc;
     struct vs_header *header = at;
     *header = anchor->header;
@@ -332,7 +332,7 @@ static void map_inherit(int stale_fd, const struct vs_anchor *anchor, void *at) 
     struct vs_file_identity now;
     struct stat st;
     void *old;
-    if (!kind->inherit || fstat(stale_fd, &st) != 0 || identify(stale_fd, &st, &now, &none) != VESTA_OK ||
+    if (!kind->inherit || fstat(stale_fd, &st) != 0 || map_identify(stale_fd, &st, &now, &none) != VESTA_OK ||
         !map_is_trusted(stale_fd, &st, &now, anchor) || map_file(stale_fd, "", kind->size, &old, &none) != VESTA_OK)
         return;
     kind->inherit(at, old);

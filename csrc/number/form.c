@@ -48,7 +48,7 @@ static int form_digit_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : -1;
 }
 
-static char luhn(const char *text, size_t length) {
+static char form_luhn(const char *text, size_t length) {
     int sum = 0;
     bool doubled = true; /* the digit beside the check digit is */
     for (size_t i = length; i-- > 0;) {
@@ -61,7 +61,7 @@ static char luhn(const char *text, size_t length) {
     return (char)('0' + (10 - sum % 10) % 10);
 }
 
-static char mod11(const char *text, size_t length) {
+static char form_mod11(const char *text, size_t length) {
     int rest = 0;
     for (size_t i = 0; i < length; i++)
         if (form_digit_of(text[i]) >= 0) rest = (rest + form_digit_of(text[i])) * 2 % 11;
@@ -70,7 +70,7 @@ static char mod11(const char *text, size_t length) {
 }
 
 /* Letters are 10 to 35, small ones as capitals. */
-static int mod97(const char *text, size_t length) {
+static int form_mod97(const char *text, size_t length) {
     int rest = 0;
     for (size_t i = 0; i < length; i++) {
         char c = text[i] | ' ';
@@ -97,8 +97,8 @@ static char *form_put(char *at, uint64_t value, int width) {
 /* The check of `length` characters; returns how long it is. */
 static int check_of(enum vs_form_kind kind, const char *text, size_t length, char out[2]) {
     assert(kind == VS_FORM_LUHN || kind == VS_FORM_MOD11 || kind == VS_FORM_MOD97);
-    if (kind == VS_FORM_MOD97) return (int)(form_put(out, (uint64_t)mod97(text, length), 2) - out);
-    *out = kind == VS_FORM_LUHN ? luhn(text, length) : mod11(text, length);
+    if (kind == VS_FORM_MOD97) return (int)(form_put(out, (uint64_t)form_mod97(text, length), 2) - out);
+    *out = kind == VS_FORM_LUHN ? form_luhn(text, length) : form_mod11(text, length);
     return 1;
 }
 

@@ -17,17 +17,17 @@ const struct vs_zone vs_zone_utc = {.rule = {.is_there = true}};
 
 /* ------------------------------------------------------------------ numbers as the file has them */
 
-static uint32_t read32(const unsigned char *at) {
+static uint32_t zone_read32(const unsigned char *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-static int64_t read64(const unsigned char *at) {
-    return (int64_t)((uint64_t)read32(at) << 32 | read32(at + 4));
+static int64_t zone_read64(const unsigned char *at) {
+    return (int64_t)((uint64_t)zone_read32(at) << 32 | zone_read32(at + 4));
 }
 
 static int64_t ahead_of_type(const struct vs_zone *zone, size_t type) {
     assert(type < zone->type_count);
-    return (int32_t)read32(zone->types + TYPE * type);
+    return (int32_t)zone_read32(zone->types + TYPE * type);
 }
 
 static int64_t floor_div(int64_t a, int64_t b) {
@@ -150,8 +150,8 @@ static int64_t ahead_by_rule(const struct vs_zone_rule *rule, int64_t unix_s) {
 
 /* How long what follows a header is, with times of `width` bytes. */
 static uint64_t body_length(const unsigned char *header, size_t width) {
-    uint64_t utc = read32(header + 20), std = read32(header + 24), leaps = read32(header + 28);
-    uint64_t changes = read32(header + 32), types = read32(header + 36), letters = read32(header + 40);
+    uint64_t utc = zone_read32(header + 20), std = zone_read32(header + 24), leaps = zone_read32(header + 28);
+    uint64_t changes = zone_read32(header + 32), types = zone_read32(header + 36), letters = zone_read32(header + 40);
     return changes * (width + 1) + types * TYPE + letters + leaps * (width + 4) + std + utc;
 }
 
@@ -160,13 +160,13 @@ static bool is_header(const unsigned char *bytes, size_t length) {
 }
 
 /* Why these are no changes and types, or NULL. */
-static const char *reject(const struct vs_zone *zone) {
+static const char *zone_reject(const struct vs_zone *zone) {
     for (size_t i = 0; i < zone->type_count; i++)
         if (ahead_of_type(zone, i) > AHEAD_S_MAX || ahead_of_type(zone, i) < -AHEAD_S_MAX)
             return "it is more than 26 hours from UTC";
     for (size_t i = 0; i < zone->change_count; i++) {
         if (zone->kinds[i] >= zone->type_count) return "a change leads to no type";
-        if (i > 0 && read64(zone->changes + 8 * i) <= read64(zone->changes + 8 * (i - 1)))
+        if (i > 0 && zone_read64(zone->changes + 8 * i) <= zone_read64(zone->changes + 8 * (i - 1)))
             return "its changes are not in order";
     }
     return NULL;
@@ -178,9 +178,9 @@ static const char *read_body(struct vs_slice rest, struct vs_zone *out) {
     if (!is_header(header, rest.length)) return "its second header is missing";
     uint64_t length = body_length(header, 8);
     if (length > rest.length - HEADER) return "it ends too early";
-    if (read32(header + 28) > 0) return "it counts leap seconds (right/), which Unix time does not";
-    out->change_count = read32(header + 32);
-    out->type_count = read32(header + 36);
+    if (zone_read32(header + 28) > 0) return "it counts leap seconds (right/), which Unix time does not";
+    out->change_count = zone_read32(header + 32);
+    out->type_count = zone_read32(header + 36);
     if (out->type_count == 0) return "it has no type";
     out->changes = body;
     out->kinds = body + 8 * out->change_count;
@@ -190,7 +190,7 @@ static const char *read_body(struct vs_slice rest, struct vs_zone *out) {
         return "its last line is missing";
     footer.length--;
     if (!read_rule(footer, &out->rule)) return "the rule in its last line cannot be read";
-    return reject(out);
+    return zone_reject(out);
 }
 
 int vs_zone_read(const unsigned char *bytes, size_t length, struct vs_zone *out, struct vesta_error *err) {
@@ -212,7 +212,7 @@ int64_t vs_zone_ahead_s(const struct vs_zone *zone, int64_t unix_s) {
     size_t low = 0, high = zone->change_count; /* of the first change that is later */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (read64(zone->changes + 8 * middle) <= unix_s)
+        if (zone_read64(zone->changes + 8 * middle) <= unix_s)
             low = middle + 1;
         else
             high = middle;

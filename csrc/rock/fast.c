@@ -40,12 +40,12 @@ static int next_texts(struct vesta_gen *gen, int n, char *texts) {
     return got;
 }
 
-static int format(uint64_t id, char *text) {
+static int fast_format(uint64_t id, char *text) {
     return (int)vesta_format(VESTA_DECIMAL, id, text);
 }
 
 /* Of a text that is an id. */
-static uint64_t parse(const char *text) {
+static uint64_t fast_parse(const char *text) {
     uint64_t id = 0;
     (void)vesta_parse(VESTA_DECIMAL, text, strlen(text), &id);
     return id;
@@ -59,8 +59,8 @@ void vs_lua_open_fast(lua_State *L) {
     vs_lua_set_integer(L, "next_text", (int64_t)(uintptr_t)next_text);
     vs_lua_set_integer(L, "next_ints", (int64_t)(uintptr_t)next_ints);
     vs_lua_set_integer(L, "next_texts", (int64_t)(uintptr_t)next_texts);
-    vs_lua_set_integer(L, "format", (int64_t)(uintptr_t)format);
-    vs_lua_set_integer(L, "parse", (int64_t)(uintptr_t)parse);
+    vs_lua_set_integer(L, "format", (int64_t)(uintptr_t)fast_format);
+    vs_lua_set_integer(L, "parse", (int64_t)(uintptr_t)fast_parse);
     vs_lua_set_integer(L, "piece", PIECE);
     vs_lua_set_integer(L, "text_room", TEXT_ROOM);
     lua_setfield(L, -2, "calls");

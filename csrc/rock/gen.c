@@ -112,8 +112,8 @@ static void ask_judge(lua_State *L, struct gen_box *box, const struct vesta_paus
 }
 
 /* Where no id was there at once.  Cold and elsewhere: an id that is there must not pay for it. */
-static __attribute__((cold, noinline)) int wait(lua_State *L, struct gen_box *box, uint64_t *id,
-                                                struct vesta_pause *pause) {
+static __attribute__((cold, noinline)) int gen_wait(lua_State *L, struct gen_box *box, uint64_t *id,
+                                                    struct vesta_pause *pause) {
     struct gen_waiting w = gen_begin_waiting(box, pause);
     lua_settop(L, 1);
     while (w.us_max >= 0 && box->gen) {
@@ -137,7 +137,7 @@ static inline int gen_take_id(lua_State *L, uint64_t *id) {
     struct gen_box *box = gen_self(L);
     struct vesta_pause pause;
     if (!box->begun && !gen_begin(box)) return gen_push_closed(L);
-    return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : wait(L, box, id, &pause);
+    return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : gen_wait(L, box, id, &pause);
 }
 
 /* VESTA_OK and n ids, or what to return.  The first step shows whether a lease is missing. */

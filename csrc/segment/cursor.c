@@ -257,7 +257,7 @@ static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint6
 }
 
 /* A counter takes back its highest rest first. */
-static void order(struct vs_unused unused[2], int count) {
+static void cursor_order(struct vs_unused unused[2], int count) {
     if (count < 2 || unused[0].database != unused[1].database || unused[0].until >= unused[1].until) return;
     struct vs_unused lower = unused[0];
     unused[0] = unused[1];
@@ -265,8 +265,8 @@ static void order(struct vs_unused unused[2], int count) {
 }
 
 /* Of a rest at the end of what was granted: the counter may stand below it from here on. */
-static void forgo(struct vs_segment *seg, struct vs_unused unused[2], int count) {
-    order(unused, count);
+static void cursor_forgo(struct vs_segment *seg, struct vs_unused unused[2], int count) {
+    cursor_order(unused, count);
     for (int i = 0; i < count; i++) {
         uint64_t until = unused[i].until;
         unused[i].is_last =
@@ -342,7 +342,7 @@ bool vs_segment_take_rest(struct vs_segment *seg, struct vs_unused unused[2], in
     }
     VS_POINT(took_out);
     take_passed_by(seg, generation, &both);
-    forgo(seg, both.unused, both.count);
+    cursor_forgo(seg, both.unused, both.count);
     memcpy(unused, both.unused, sizeof both.unused);
     *count = both.count;
     return true;
@@ -378,7 +378,7 @@ bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *c
     *count = 0;
     if (next != VS_ENDED && next > GENERATION(at)) *count += rest_of(seg, next, 0, &unused[*count]) > 0;
     *count += rest_of(seg, GENERATION(at), at & VS_OFFSET_MASK, &unused[*count]) > 0;
-    forgo(seg, unused, *count);
+    cursor_forgo(seg, unused, *count);
     return true;
 }
 
@@ -386,7 +386,7 @@ void vs_segment_inherit(struct vs_segment *seg, struct vs_segment *old) {
     /* only closed words: what is granted to others is still to be raised */
     uint64_t mark = atomic_load(&old->cursor) & VS_CLOSED ? VS_INHERITED : 0;
     for (int i = 0; i < VS_DATABASES_MAX; i++) {
-        /* one step: either forgo came first, or it finds another value than the end of its rest */
+        /* one step: either cursor_forgo came first, or it finds another value than the end of its rest */
         uint64_t granted = atomic_fetch_or(&old->granted[i], mark);
         vs_raise_u64(&seg->granted[i], granted & ~VS_INHERITED);
         vs_raise_u64(&seg->lowered[i], atomic_load(&old->lowered[i]));
@@ -398,14 +398,14 @@ void vs_segment_inherit(struct vs_segment *seg, struct vs_segment *old) {
 /* ------------------------------------------------------------------ rests on their way */
 
 /* A slot's word while a rest of that database waits in it.  While a thread reads the slot, its word is the complement. */
-static uint64_t waiting(uint64_t owner, uint32_t database) {
+static uint64_t cursor_waiting(uint64_t owner, uint32_t database) {
     return owner ^ (uint64_t)(database + 1) << 56;
 }
 
 static bool cursor_is_own(uint64_t word, uint64_t owner) {
     bool is = false;
     for (uint32_t i = 0; i < VS_DATABASES_MAX; i++)
-        is = is || word == waiting(owner, i) || word == ~waiting(owner, i);
+        is = is || word == cursor_waiting(owner, i) || word == ~cursor_waiting(owner, i);
     return is;
 }
 
@@ -416,7 +416,7 @@ bool vs_rest_keep(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, const
         if (cursor_is_own(atomic_load(&rests[i].owner), owner)) continue; /* a slot of a parent process is free here */
         rests[i].unused = *unused;
         VS_POINT(keeps);
-        atomic_store(&rests[i].owner, waiting(owner, unused->database));
+        atomic_store(&rests[i].owner, cursor_waiting(owner, unused->database));
         return true;
     }
     return false;
@@ -425,7 +425,7 @@ bool vs_rest_keep(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, const
 bool vs_rest_waits(const struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint32_t database) {
     bool waits = false;
     for (int i = 0; i < VS_RESTS_MAX; i++)
-        waits = waits || atomic_load(&rests[i].owner) == waiting(owner, database);
+        waits = waits || atomic_load(&rests[i].owner) == cursor_waiting(owner, database);
     return waits;
 }
 
@@ -434,7 +434,7 @@ int vs_rest_claim(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint3
     int count = 0;
     assert(owner != 0);
     for (int i = 0; i < VS_RESTS_MAX; i++) {
-        uint64_t is = waiting(owner, database);
+        uint64_t is = cursor_waiting(owner, database);
         if (!atomic_compare_exchange_strong(&rests[i].owner, &is, ~is)) continue;
         VS_POINT(claims);
         struct vs_unused unused = rests[i].unused; /* no thread writes here before the word is 0 */

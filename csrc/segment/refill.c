@@ -18,8 +18,8 @@ __attribute__((format(printf, 2, 3))) static void refill_say(struct vs_refill *r
     va_end(args);
 }
 
-static void act(struct vs_refill *refill, struct vs_refill_action *out, enum vs_refill_phase phase,
-                enum vs_refill_do kind) {
+static void refill_act(struct vs_refill *refill, struct vs_refill_action *out, enum vs_refill_phase phase,
+                       enum vs_refill_do kind) {
     assert(refill->phase != VS_RF_ENDED);
     refill->phase = phase;
     *out = (struct vs_refill_action){.kind = kind};
@@ -27,7 +27,7 @@ static void act(struct vs_refill *refill, struct vs_refill_action *out, enum vs_
 
 static void act_sleep(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
                       int64_t us, bool on_want) {
-    act(refill, out, VS_RF_REST, VS_REFILL_SLEEP);
+    refill_act(refill, out, VS_RF_REST, VS_REFILL_SLEEP);
     out->until_boot_us = ev->boot_us + us;
     out->on_want = on_want;
 }
@@ -43,7 +43,7 @@ static void act_back_off(struct vs_refill *refill, const struct vs_refill_event 
 
 static void act_take(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     int64_t since_us = refill->refilled_us < 0 ? -1 : ev->boot_us - refill->refilled_us;
-    act(refill, out, VS_RF_TAKE, VS_REFILL_TAKE);
+    refill_act(refill, out, VS_RF_TAKE, VS_REFILL_TAKE);
     refill->step =
         vs_step_next(refill->opts.step, refill->refills ? refill->settled : 0, since_us, refill->opts.step_max);
     refill->sent_us = ev->boot_us;
@@ -53,7 +53,7 @@ static void act_take(struct vs_refill *refill, const struct vs_refill_event *ev,
 static void act_untake(struct vs_refill *refill, struct vs_refill_action *out, enum vs_refill_phase phase,
                        struct vs_unused unused) {
     assert(unused.from < unused.until);
-    act(refill, out, phase, VS_REFILL_UNTAKE);
+    refill_act(refill, out, phase, VS_REFILL_UNTAKE);
     out->unused = unused;
 }
 
@@ -67,7 +67,7 @@ static void act_return(struct vs_refill *refill, struct vs_refill_action *out, b
 
 /* The rests become the refiller's own: `how` is CLOSE for words that end, CLAIM for those that go on. */
 static void act_claim(struct vs_refill *refill, struct vs_refill_action *out, enum vs_refill_do how) {
-    act(refill, out, VS_RF_CLAIM, how);
+    refill_act(refill, out, VS_RF_CLAIM, how);
 }
 
 /* The counter went back.  It is raised to what this host was granted, so that no other host is granted those numbers
@@ -78,7 +78,7 @@ static void stand_still(struct vs_refill *refill, const struct vs_refill_event *
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
         return;
     }
-    act(refill, out, VS_RF_RAISE, VS_REFILL_RAISE);
+    refill_act(refill, out, VS_RF_RAISE, VS_REFILL_RAISE);
     out->floor = ev->granted > ev->answered ? ev->granted : ev->answered;
 }
 
@@ -102,16 +102,17 @@ static void step_rest(struct vs_refill *refill, const struct vs_refill_event *ev
     }
 }
 
-static void halt(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+static void refill_halt(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     refill_say(refill,
                "the counter went back: it grants %" PRIu64 " again, and this host was granted all below %" PRIu64
                ": set it above all that any host was granted",
                ev->from, refill->granted);
-    act(refill, out, VS_RF_HALT, VS_REFILL_HALT);
+    refill_act(refill, out, VS_RF_HALT, VS_REFILL_HALT);
 }
 
 /* A range of a counter that went back meanwhile is neither used nor given back: other hosts may have it, too. */
-static void burn(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out, bool ends) {
+static void refill_burn(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
+                        bool ends) {
     refill->ends = ends;
     if (ends)
         act_claim(refill, out, VS_REFILL_CLOSE);
@@ -132,7 +133,7 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
     refill->step = ev->until - ev->from; /* the row's own, where that was asked for */
     refill->range.database = refill->opts.database;
     if (ev->stopped && ev->from >= refill->granted) {
-        burn(refill, ev, out, ev->closed);
+        refill_burn(refill, ev, out, ev->closed);
         return;
     }
     if (ev->closed) {
@@ -144,13 +145,13 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
         return;
     }
     if (ev->from < refill->granted) {
-        halt(refill, ev, out);
+        refill_halt(refill, ev, out);
         return;
     }
     if (ev->step > 0 && ev->step <= VS_RANGE_MAX) refill->opts.step = ev->step;
     int64_t used_us = refill->refilled_us < 0 ? 0 : refill->sent_us - refill->refilled_us;
     refill->range.mark = vs_range_mark(refill->range.count, refill->count, used_us, ev->boot_us - refill->sent_us);
-    act(refill, out, VS_RF_PUBLISH, VS_REFILL_PUBLISH);
+    refill_act(refill, out, VS_RF_PUBLISH, VS_REFILL_PUBLISH);
     out->range = refill->range;
 }
 
@@ -188,7 +189,7 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
         refill->troubles = 0; /* the counter grants ranges */
         refill_say(refill, "%s", is_spent ? "the segment's words are used up: it goes on in a new map" : "");
         if (ev->stopped)
-            burn(refill, ev, out, ev->published != VS_NOT_NEEDED);
+            refill_burn(refill, ev, out, ev->published != VS_NOT_NEEDED);
         else
             act_return(refill, out, ev->published != VS_NOT_NEEDED);
         return;
@@ -221,7 +222,7 @@ static void step_raise(struct vs_refill *refill, const struct vs_refill_event *e
 /* The next rest leaves the refiller: to the store, which is asked only once for it, or into the words. */
 static void refill_give_back(struct vs_refill *refill, struct vs_refill_action *out, bool may_return) {
     if (refill->unused_at == refill->unused_count) {
-        act(refill, out, VS_RF_ENDED, VS_REFILL_END);
+        refill_act(refill, out, VS_RF_ENDED, VS_REFILL_END);
         return;
     }
     struct vs_unused *own = &refill->unused[refill->unused_at++];
@@ -231,7 +232,7 @@ static void refill_give_back(struct vs_refill *refill, struct vs_refill_action *
         act_untake(refill, out, VS_RF_UNTAKE, refill->sent);
         return;
     }
-    act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK);
+    refill_act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK);
     out->unused = refill->sent;
 }
 
@@ -261,7 +262,7 @@ static void step_untake(struct vs_refill *refill, const struct vs_refill_event *
     }
     refill_say(refill, "what was left from %" PRIu64 " on could not be given back, and is kept for the next start here",
                refill->sent.from);
-    act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK); /* the store did not do it, and will not */
+    refill_act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK); /* the store did not do it, and will not */
     out->unused = refill->sent;
 }
 

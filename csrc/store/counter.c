@@ -158,7 +158,7 @@ bool vs_counter_is_lifted(const struct vs_tag *row, uint64_t floor, struct vs_re
     return true;
 }
 
-static bool decide(const struct vs_counter_change *change, struct vs_tag *next, struct vs_reply *reply) {
+static bool counter_decide(const struct vs_counter_change *change, struct vs_tag *next, struct vs_reply *reply) {
     switch (change->what) {
     case VS_TAKE:
         if (!vs_counter_grant(next, change->step, reply)) return false;
@@ -188,7 +188,7 @@ bool vs_counter_decide(const struct vs_counter_change *change, const char *tag, 
         return false;
     *next = stands ? *stands : (struct vs_tag){.max = (int64_t)change->from, .step = (int64_t)change->step, .delta = 1};
     snprintf(next->tag, sizeof next->tag, "%s", tag);
-    if (stands) return decide(change, next, reply);
+    if (stands) return counter_decide(change, next, reply);
     if (change->what == VS_TAG_ADD) return true;
     if (change->what != VS_UNTAKE) return vs_counter_unknown(tag, reply);
     vs_not_first(reply);

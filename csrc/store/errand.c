@@ -25,7 +25,7 @@ static void free_errand(struct vs_errand *errand) {
     free(errand);
 }
 
-static void *go(void *arg) {
+static void *errand_go(void *arg) {
     struct vs_errand *errand = arg;
     errand->run(errand->work);
     pthread_mutex_lock(&errand->mutex);
@@ -41,7 +41,7 @@ static void *go(void *arg) {
 
 static int errand_start(struct vs_errand *errand) {
     pthread_t thread;
-    int rc = vs_thread_start(&thread, go, errand);
+    int rc = vs_thread_start(&thread, errand_go, errand);
     if (rc == 0) pthread_detach(thread);
     return rc;
 }

@@ -249,14 +249,14 @@ const struct vs_backend *vs_module_present(size_t n) {
     return NULL;
 }
 
-static const struct vs_backend *ready(struct backend *b, struct vesta_error *err) {
+static const struct vs_backend *module_ready(struct backend *b, struct vesta_error *err) {
     const struct vs_backend *backend = atomic_load(&b->backend);
     return backend ? backend : load_once(b, err);
 }
 
 const struct vs_backend *vs_module_here(size_t n) {
     for (size_t i = 0; i < VS_COUNT(backends); i++) {
-        const struct vs_backend *backend = ready(&backends[i], NULL);
+        const struct vs_backend *backend = module_ready(&backends[i], NULL);
         if (backend && n-- == 0) return backend;
     }
     return NULL;
@@ -265,5 +265,5 @@ const struct vs_backend *vs_module_here(size_t n) {
 const struct vs_backend *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
     assert(!vs_slice_is(scheme, vs_store_file.scheme)); /* which is no module */
     struct backend *b = module_named(scheme);
-    return b ? ready(b, err) : vs_module_unknown(scheme, err);
+    return b ? module_ready(b, err) : vs_module_unknown(scheme, err);
 }

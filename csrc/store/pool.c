@@ -27,7 +27,7 @@ struct vs_pool {
 
 static struct vs_pool *pools;
 
-static void lock(struct vs_pool *pool) {
+static void pool_lock(struct vs_pool *pool) {
     vs_process_lock();
     assert(pool->users > 0);
     if (pool->runs_in == vs_process_token()) return;
@@ -60,7 +60,7 @@ struct vs_pool *vs_pool_enter(const struct vs_pool_kind *kind, const void *key, 
 
 unsigned vs_pool_leave(struct vs_pool *pool, void *links[VS_POOL_MAX]) {
     struct vs_pool **at = &pools;
-    lock(pool);
+    pool_lock(pool);
     bool is_last = --pool->users == 0;
     unsigned count = is_last ? pool->count : 0;
     for (unsigned i = 0; i < count; i++)
@@ -81,7 +81,7 @@ struct weeds {
     unsigned count;
 };
 
-static void weed(struct vs_pool *pool, int64_t boot_us, struct weeds *out) {
+static void pool_weed(struct vs_pool *pool, int64_t boot_us, struct weeds *out) {
     const struct vs_pool_kind *kind = pool->kind;
     unsigned left = 0;
     for (unsigned i = 0; i < pool->count; i++) {
@@ -103,8 +103,8 @@ static void end_weeds(const struct vs_pool_kind *kind, const struct weeds *out) 
 
 void *vs_pool_take(struct vs_pool *pool, int64_t boot_us, unsigned *losses) {
     struct weeds out = {.count = 0};
-    lock(pool);
-    weed(pool, boot_us, &out);
+    pool_lock(pool);
+    pool_weed(pool, boot_us, &out);
     void *link = pool->count ? pool->idle[--pool->count].link : NULL;
     *losses = pool->losses;
     vs_process_unlock();
@@ -114,7 +114,7 @@ void *vs_pool_take(struct vs_pool *pool, int64_t boot_us, unsigned *losses) {
 
 void vs_pool_put(struct vs_pool *pool, void *link, int64_t boot_us) {
     assert(link); /* NULL is none, to who takes it */
-    lock(pool);
+    pool_lock(pool);
     bool is_room = pool->count < VS_POOL_MAX;
     if (is_room) pool->idle[pool->count++] = (struct idle){link, boot_us};
     vs_process_unlock();
@@ -122,7 +122,7 @@ void vs_pool_put(struct vs_pool *pool, void *link, int64_t boot_us) {
 }
 
 unsigned vs_pool_lose(struct vs_pool *pool) {
-    lock(pool);
+    pool_lock(pool);
     unsigned losses = ++pool->losses;
     vs_process_unlock();
     return losses;
@@ -130,9 +130,9 @@ unsigned vs_pool_lose(struct vs_pool *pool) {
 
 unsigned vs_pool_losses(struct vs_pool *pool, int64_t boot_us) {
     struct weeds out = {.count = 0};
-    lock(pool);
+    pool_lock(pool);
     int64_t age_us = boot_us - pool->looked_us;
-    if (age_us < 0 || age_us >= LOOK_US) weed(pool, boot_us, &out);
+    if (age_us < 0 || age_us >= LOOK_US) pool_weed(pool, boot_us, &out);
     unsigned losses = pool->losses;
     vs_process_unlock();
     end_weeds(pool->kind, &out);
@@ -140,7 +140,7 @@ unsigned vs_pool_losses(struct vs_pool *pool, int64_t boot_us) {
 }
 
 bool vs_pool_is_one_stores(struct vs_pool *pool) {
-    lock(pool);
+    pool_lock(pool);
     bool is_one = pool->users == 1;
     vs_process_unlock();
     return is_one;

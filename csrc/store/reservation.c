@@ -12,7 +12,7 @@ bool vs_reserved_is_own(const struct vs_reserved *row, const uint64_t token[2]) 
 }
 
 /* REFUSED by what the number's own row says.  False. */
-static __attribute__((format(printf, 2, 3))) bool settled(struct vs_reply *reply, const char *format, ...) {
+static __attribute__((format(printf, 2, 3))) bool reservation_settled(struct vs_reply *reply, const char *format, ...) {
     char text[VS_SAID_MAX];
     va_list args;
     va_start(args, format);
@@ -25,8 +25,8 @@ static __attribute__((format(printf, 2, 3))) bool settled(struct vs_reply *reply
 bool vs_reservation_again(const struct vs_reserved *row, const char *tag, struct vs_reply *reply) {
     assert(row->is_there);
     if (!row->is_committed && row->free_ms != VS_CANCELLED_MS) return true;
-    return settled(reply, "number %" PRIu64 " of tag '%s' was %s under this token: draw another", row->number, tag,
-                   row->is_committed ? "committed" : "cancelled");
+    return reservation_settled(reply, "number %" PRIu64 " of tag '%s' was %s under this token: draw another",
+                               row->number, tag, row->is_committed ? "committed" : "cancelled");
 }
 
 /* Whether the database may have lost the row of a number that it granted.  No counter grants 0, and no reservation has a
@@ -45,16 +45,17 @@ enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const stru
                   "restored from a backup. Ask an operator before you use or drop the number",
                   number, tag);
     else if (!row->is_there)
-        settled(reply, "number %" PRIu64 " of tag '%s' was never reserved", number, tag);
+        reservation_settled(reply, "number %" PRIu64 " of tag '%s' was never reserved", number, tag);
     else if (!vs_reserved_is_own(row, reservation->token))
-        settled(reply,
-                "number %" PRIu64 " of tag '%s' is not reserved under this token: the reservation ran out, and the "
-                "number was given again",
-                number, tag);
+        reservation_settled(reply,
+                            "number %" PRIu64
+                            " of tag '%s' is not reserved under this token: the reservation ran out, and the "
+                            "number was given again",
+                            number, tag);
     else if (row->is_committed && !commit)
-        settled(reply, "number %" PRIu64 " of tag '%s' is committed, and stays so", number, tag);
+        reservation_settled(reply, "number %" PRIu64 " of tag '%s' is committed, and stays so", number, tag);
     else if (!row->is_committed && row->free_ms == VS_CANCELLED_MS && commit)
-        settled(reply, "number %" PRIu64 " of tag '%s' was cancelled: reserve another", number, tag);
+        reservation_settled(reply, "number %" PRIu64 " of tag '%s' was cancelled: reserve another", number, tag);
     else
         return row->is_committed == commit && (commit || row->free_ms == VS_CANCELLED_MS) ? VS_SETTLE_DONE
                                                                                           : VS_SETTLE_WRITE;

@@ -59,7 +59,7 @@ static int take_options(struct vs_slice rest, const char *const *keys, struct vs
     return rc;
 }
 
-static int split(const char *text, struct vs_uri_parts *parts, struct vesta_error *err) {
+static int uri_split(const char *text, struct vs_uri_parts *parts, struct vesta_error *err) {
     const char *wrong = vs_uri_split((struct vs_slice){text, strlen(text)}, parts);
     return wrong ? vs_fail(err, VESTA_EOPTION, "the store's URI %s", wrong) : VESTA_OK;
 }
@@ -67,7 +67,7 @@ static int split(const char *text, struct vs_uri_parts *parts, struct vesta_erro
 int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
     struct vs_uri_parts parts;
     memset(out, 0, sizeof *out);
-    int rc = split(text, &parts, err);
+    int rc = uri_split(text, &parts, err);
     if (rc == VESTA_OK && !parts.has_authority)
         rc = vs_fail(err, VESTA_EOPTION, "the store's URI has no '//' after its scheme");
     if (rc == VESTA_OK && parts.has_query) rc = take_options(parts.query, keys, out, err);
@@ -173,7 +173,7 @@ static int refuse_query(const char *uri, const struct vs_uri_parts *parts, struc
 /* `path` may be NULL. */
 static int read_place(const char *uri, const char *form, char *path, size_t size, struct vesta_error *err) {
     struct vs_uri_parts parts;
-    int rc = split(uri, &parts, err);
+    int rc = uri_split(uri, &parts, err);
     if (rc == VESTA_OK) rc = check_place(&parts, form, err);
     if (rc == VESTA_OK && parts.has_query) rc = refuse_query(uri, &parts, err);
     if (rc != VESTA_OK) return rc;

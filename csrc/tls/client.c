@@ -46,7 +46,7 @@ static bool is_address(const char *name) {
 }
 
 /* An address is no name that a server could be asked for (SNI). */
-static bool expect(SSL *ssl, const char *name) {
+static bool tls_client_expect(SSL *ssl, const char *name) {
     if (is_address(name)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1;
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     return SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
@@ -56,7 +56,7 @@ struct vs_tls_conn *vs_tls_connect(struct vs_tls_client *client, int fd, const c
     struct vs_tls_conn *conn = vs_tls_conn_new(client->ctx, fd);
     if (!conn) return NULL;
     SSL_set_connect_state(vs_tls_ssl(conn));
-    if (expect(vs_tls_ssl(conn), name)) return conn;
+    if (tls_client_expect(vs_tls_ssl(conn), name)) return conn;
     ERR_clear_error();
     vs_tls_free(conn);
     return NULL;

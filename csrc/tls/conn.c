@@ -52,7 +52,7 @@ static int tls_give(BIO *bio, const char *bytes, int length) {
     return (int)sent;
 }
 
-static long control(BIO *bio, int what, long number, void *at) {
+static long tls_control(BIO *bio, int what, long number, void *at) {
     (void)number;
     (void)at;
     if (what == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
@@ -67,7 +67,7 @@ __attribute__((constructor)) static void make_method(void) {
     if (!method) return;
     BIO_meth_set_read(method, tls_take);
     BIO_meth_set_write(method, tls_give);
-    BIO_meth_set_ctrl(method, control);
+    BIO_meth_set_ctrl(method, tls_control);
 }
 
 /* ------------------------------------------------------------------ contexts */

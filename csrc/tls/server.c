@@ -141,7 +141,7 @@ int vs_tls_server_renew(struct vs_tls_server *self, struct vesta_error *err) {
 
 /* ------------------------------------------------------------------ begin and end */
 
-static char *copy(const char *text) {
+static char *tls_server_copy(const char *text) {
     return text ? strdup(text) : NULL;
 }
 
@@ -150,9 +150,9 @@ int vs_tls_server_open(const struct vs_tls_server_opts *opts, struct vs_tls_serv
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory for TLS");
     pthread_mutex_init(&self->lock, NULL);
     self->opts = *opts;
-    self->opts.certificate = copy(opts->certificate);
-    self->opts.key = copy(opts->key);
-    self->opts.client_ca = copy(opts->client_ca);
+    self->opts.certificate = tls_server_copy(opts->certificate);
+    self->opts.key = tls_server_copy(opts->key);
+    self->opts.client_ca = tls_server_copy(opts->client_ca);
     self->tickets = vs_tickets_new();
     bool has_all =
         self->opts.certificate && self->opts.key && !self->opts.client_ca == !opts->client_ca && self->tickets;

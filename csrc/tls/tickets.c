@@ -33,7 +33,7 @@ static int64_t tickets_now_us(void) {
     return clock->boot_us(clock->self);
 }
 
-static bool turn(struct vs_tickets *t, int64_t now) {
+static bool tickets_turn(struct vs_tickets *t, int64_t now) {
     struct key key;
     if (RAND_bytes((unsigned char *)&key, sizeof key) != 1) return t->count > 0;
     memmove(&t->key[1], &t->key[0], (KEYS - 1) * sizeof key);
@@ -49,7 +49,7 @@ struct vs_tickets *vs_tickets_new(void) {
     if (!t) return NULL;
     pthread_mutex_init(&t->lock, NULL);
     t->cipher = EVP_CIPHER_fetch(NULL, "AES-256-CBC", NULL);
-    if (t->cipher && turn(t, tickets_now_us())) return t;
+    if (t->cipher && tickets_turn(t, tickets_now_us())) return t;
     vs_tickets_free(t);
     return NULL;
 }
@@ -67,7 +67,7 @@ static int tickets_find(struct vs_tickets *t, const unsigned char *name, struct 
     int64_t now = tickets_now_us();
     int at = 0;
     pthread_mutex_lock(&t->lock);
-    while (now - t->turned_us >= TURN_S * INT64_C(1000000) && turn(t, t->turned_us + TURN_S * INT64_C(1000000)))
+    while (now - t->turned_us >= TURN_S * INT64_C(1000000) && tickets_turn(t, t->turned_us + TURN_S * INT64_C(1000000)))
         if (now - t->turned_us > KEYS * TURN_S * INT64_C(1000000)) t->turned_us = now; /* all of them are new */
     while (name && at < t->count && memcmp(t->key[at].name, name, NAME_BYTES) != 0)
         at++;

@@ -61,7 +61,7 @@ static struct vs_store *db_store_of(struct fetching *f) {
     return f->store;
 }
 
-static uint64_t silences(const struct vs_segment_part *part) {
+static uint64_t db_silences(const struct vs_segment_part *part) {
     return atomic_load(&part->answers[VS_STORE_DOWN]) + atomic_load(&part->answers[VS_STORE_UNKNOWN]);
 }
 
@@ -77,11 +77,11 @@ static void go_on(struct vs_segment_part *part) {
 
 /* False: it is let go. */
 static bool db_serve(struct fetching *f, struct vs_segment_part *part) {
-    uint64_t before = silences(part);
+    uint64_t before = db_silences(part);
     if (atomic_load(&part->leave) == VS_LEAVE_QUIETLY) return false;
     struct vs_store *store = db_store_of(f);
     bool goes_on = vs_part_run(part, store, f->why);
-    if (store && silences(part) != before) f->rest_until_us = db_now_us(f->database) + REST_US;
+    if (store && db_silences(part) != before) f->rest_until_us = db_now_us(f->database) + REST_US;
     if (goes_on) return true;
     if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false;
     go_on(part);
@@ -95,7 +95,7 @@ static void let_go(struct vs_segment_part *part) {
     vs_futex_wake(&part->left);
 }
 
-static void welcome(struct vs_database *db) {
+static void db_welcome(struct vs_database *db) {
     struct vs_segment_part *part = atomic_exchange(&db->handed_over, NULL), *next;
     for (; part; part = next) {
         assert(part->database == db);
@@ -128,7 +128,7 @@ static bool db_is_due(const struct vs_segment_part *part, int64_t now) {
 static int64_t db_go_round(struct fetching *f) {
     struct vs_database *db = f->database;
     int64_t until_us = db_now_us(db) + NAP_US;
-    welcome(db);
+    db_welcome(db);
     for (struct vs_segment_part **at = &db->parts, *part; (part = *at);) {
         if (db_is_due(part, db_now_us(db)) && !db_serve(f, part)) {
             *at = part->next;

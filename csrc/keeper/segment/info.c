@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t answers(const struct vs_segment_part *part, enum vs_outcome outcome) {
+static uint64_t seg_answers(const struct vs_segment_part *part, enum vs_outcome outcome) {
     return atomic_load(&part->answers[outcome]);
 }
 
@@ -29,10 +29,10 @@ void vesta_segment_get_info(struct vesta_segment *seg, struct vesta_segment_info
         out->database[i].store = part->shown;
         out->database[i].step = atomic_load(&part->step);
         out->database[i].ranges = atomic_load(&part->ranges);
-        out->database[i].refused = answers(part, VS_STORE_REFUSED);
-        out->database[i].down = answers(part, VS_STORE_DOWN);
-        out->database[i].unknown = answers(part, VS_STORE_UNKNOWN);
-        out->database[i].conflict = answers(part, VS_STORE_CONFLICT) + answers(part, VS_STORE_MOVED);
+        out->database[i].refused = seg_answers(part, VS_STORE_REFUSED);
+        out->database[i].down = seg_answers(part, VS_STORE_DOWN);
+        out->database[i].unknown = seg_answers(part, VS_STORE_UNKNOWN);
+        out->database[i].conflict = seg_answers(part, VS_STORE_CONFLICT) + seg_answers(part, VS_STORE_MOVED);
         out->database[i].fetch_us = atomic_load(&part->fetch_us);
         out->database[i].granted = vs_segment_granted(words, i);
         out->database[i].is_refused = atomic_load(&part->is_refused);

@@ -57,7 +57,7 @@ void vs_words_stop(struct vs_segment *words, uint32_t database, uint64_t lowered
     vs_words_tell(words);
 }
 
-static void begin(void *map, const struct vesta_clock *clock) {
+static void seg_begin(void *map, const struct vesta_clock *clock) {
     struct vs_segment_map *self = map;
     vs_segment_format(&self->words);
     atomic_store(&self->seen_us, clock->unix_us(clock->self));
@@ -75,7 +75,7 @@ static bool were_granted(const struct vs_segment *words) {
     return any;
 }
 
-static void inherit(void *map, void *old) {
+static void seg_inherit(void *map, void *old) {
     struct vs_segment_map *self = map;
     struct vs_segment_map *before = old;
     vs_segment_inherit(&self->words, &before->words);
@@ -83,7 +83,7 @@ static void inherit(void *map, void *old) {
 }
 
 /* Whoever meets it goes on in a new map. */
-static void bury(void *map, const char *said) {
+static void seg_bury(void *map, const char *said) {
     struct vs_segment_map *self = map;
     struct vs_unused unused[2];
     int count;
@@ -97,10 +97,10 @@ const struct vs_map_kind vs_segment_map = {
     .format = VS_SEGMENT_FORMAT,
     .size = sizeof(struct vs_segment_map),
     .alone = "this process has ranges of its own, which it gives back when it closes the segment",
-    .begin = begin,
-    .inherit = inherit,
+    .begin = seg_begin,
+    .inherit = seg_inherit,
     .is_used_up = seg_is_used_up,
-    .bury = bury,
+    .bury = seg_bury,
 };
 _Static_assert(sizeof VS_SEGMENT_MAGIC == sizeof((struct vs_header){0}).magic, "a magic is what a header has room for");
 _Static_assert(offsetof(struct vs_segment_map, seen_us) == 4096, "the header's page is its own");
@@ -257,7 +257,7 @@ static int check_names(const struct settings *settings, struct vesta_error *err)
 }
 
 /* All that two callers must agree in to share a cursor; no secret. */
-static int derive(struct settings *settings, struct vesta_error *err) {
+static int seg_derive(struct settings *settings, struct vesta_error *err) {
     const struct vesta_segment_opts *opts = &settings->opts;
     char address[VS_URI_MAX], all[VESTA_DATABASES_MAX * (VS_URI_MAX + 1)] = "";
     struct vs_header header = {.group = settings->group};
@@ -285,7 +285,7 @@ static int seg_read_settings(const struct vesta_segment_opts *opts, struct setti
     if (rc == VESTA_OK) rc = check_stores(settings, err);
     if (rc == VESTA_OK) rc = seg_check_numbers(settings, err);
     if (rc == VESTA_OK) rc = vs_group_find(settings->opts.group, &settings->group, err);
-    if (rc == VESTA_OK) rc = derive(settings, err);
+    if (rc == VESTA_OK) rc = seg_derive(settings, err);
     settings->clock = settings->opts.clock ? settings->opts.clock : vs_clock_system();
     return rc;
 }
@@ -299,7 +299,7 @@ static struct vesta_segment *seg_find(const struct vs_anchor *anchor) {
     return seg;
 }
 
-static void fill(struct vesta_segment *seg, const struct settings *settings) {
+static void seg_fill(struct vesta_segment *seg, const struct settings *settings) {
     const struct vesta_segment_opts *opts = &settings->opts;
     seg->clock = settings->clock;
     seg->anchor = settings->anchor;
@@ -336,7 +336,7 @@ static bool enter_databases(struct vesta_segment *seg, const struct settings *se
     return true;
 }
 
-static void unmap(struct vesta_segment *seg) {
+static void seg_unmap(struct vesta_segment *seg) {
     for (struct vs_live *live = atomic_load(&seg->live), *before; live; live = before) {
         before = live->before;
         assert(before || live == &seg->first);
@@ -351,7 +351,7 @@ static int seg_make(const struct settings *settings, struct vesta_segment **out,
     assert(settings->count > 0 && settings->count <= VESTA_DATABASES_MAX);
     struct vesta_segment *seg = calloc(1, sizeof *seg + settings->count * sizeof *seg->part);
     if (!seg) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    fill(seg, settings);
+    seg_fill(seg, settings);
     if (seg->order == VESTA_STRICT && !(seg->strict = calloc(1, sizeof *seg->strict))) {
         free(seg);
         return vs_fail(err, VESTA_ENOMEM, "no memory");
@@ -430,7 +430,7 @@ void vesta_segment_close(struct vesta_segment *seg) {
     for (; *at != seg; at = &(*at)->next)
         assert(*at);
     *at = seg->next;
-    unmap(seg); /* and with it the locks on the map, which a newcomer may open from here on */
+    seg_unmap(seg); /* and with it the locks on the map, which a newcomer may open from here on */
     vs_process_unlock();
     free(seg->strict);
     free(seg->nothing);

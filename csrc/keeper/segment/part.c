@@ -22,7 +22,7 @@
 #define WATCH_MIN_US ((int64_t)500)
 #define WATCH_LOOKS 6 /* so many looks in vain, and who wants a range wakes the thread again */
 
-static void say(struct vs_segment_part *part, const char *text) {
+static void part_say(struct vs_segment_part *part, const char *text) {
     size_t i = 0;
     for (; text[i] && i + 1 < VS_SAID_MAX; i++)
         atomic_store(&part->said[i], text[i]);
@@ -59,7 +59,7 @@ void vs_part_reset(struct vs_segment_part *part) {
     atomic_store(&part->is_troubled, false);
     atomic_store(&part->wanted, 1);
     atomic_store(&part->step, opts.step);
-    say(part, "");
+    part_say(part, "");
 }
 
 static int64_t part_now_us(const struct vs_segment_part *part) {
@@ -178,7 +178,7 @@ static void do_untake(struct vs_segment_part *part, struct vs_store *store, cons
 }
 
 /* How fast the range before was used up. */
-static void measure(struct vs_segment_part *part, const struct vs_refill *before) {
+static void part_measure(struct vs_segment_part *part, const struct vs_refill *before) {
     int64_t used_us = before->refilled_us < 0 ? 0 : part->refill.refilled_us - before->refilled_us;
     part->used_us = used_us;
     if (used_us > 0) atomic_store(&part->per_1000_s, (uint64_t)((double)before->count * 1e9 / (double)used_us));
@@ -210,7 +210,7 @@ void vs_part_raise(struct vs_segment_part *part, struct vs_store *store, uint64_
 
 /* ------------------------------------------------------------------ running */
 
-static void observe(const struct vs_segment_part *part, const struct vs_live *live, struct vs_refill_event *ev) {
+static void part_observe(const struct vs_segment_part *part, const struct vs_live *live, struct vs_refill_event *ev) {
     ev->boot_us = part_now_us(part);
     ev->stop = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
     ev->stopped = vs_words_are_stopped(live->words, part->index);
@@ -259,7 +259,7 @@ static void part_carry_out(struct vs_segment_part *part, struct vs_live *live, c
 void vs_part_report(struct vs_segment_part *part) {
     char said[VS_SAID_MAX];
     vs_part_said(part, said);
-    if (strcmp(said, part->refill.said) != 0) say(part, part->refill.said);
+    if (strcmp(said, part->refill.said) != 0) part_say(part, part->refill.said);
     atomic_store(&part->is_troubled, part->refill.troubles > 0);
     if (part->refill.step) atomic_store(&part->step, part->refill.step);
 }
@@ -271,12 +271,12 @@ static enum vs_refill_do part_run(struct vs_segment_part *part, struct vs_live *
     struct vs_refill_action action;
     struct vs_refill before = part->refill;
     for (;;) {
-        observe(part, live, &ev);
+        part_observe(part, live, &ev);
         vs_refill_step(&part->refill, &ev, &action);
         if (action.kind == VS_REFILL_SLEEP || action.kind == VS_REFILL_END) break;
         part_carry_out(part, live, asked, &action, &ev);
     }
-    if (part->refill.refilled_us != before.refilled_us) measure(part, &before);
+    if (part->refill.refilled_us != before.refilled_us) part_measure(part, &before);
     part->on_want = action.on_want;
     part->due_us = action.until_boot_us;
     if (part->on_want) part->due_us -= part->due_us % VS_REFILL_LOOK_US; /* those at rest are looked at in one go */

@@ -14,7 +14,7 @@
 
 #define BLOCKED "nothing is taken while "
 
-static bool rests(struct vs_segment_part *part, int64_t us) {
+static bool seg_rests(struct vs_segment_part *part, int64_t us) {
     const struct vesta_clock *clock = part->segment->clock;
     vs_part_report(part);
     part->due_us = clock->boot_us(clock->self) + us;
@@ -60,17 +60,17 @@ bool vs_share_is_found(struct vs_segment_part *part, struct vs_store *store, con
     if (seg->parts_count == 1) return true;
     if (atomic_load(&part->share) != VS_SHARE_FOUND) seg_ask_share(part, store, why);
     if (atomic_load(&part->share) != VS_SHARE_FOUND) {
-        rests(part, REST_US);
+        seg_rests(part, REST_US);
         atomic_store(&part->is_troubled, true); /* another one's turn */
         return false;
     }
     for (uint32_t i = 0; i < seg->parts_count; i++) {
         uint32_t state = atomic_load(&seg->part[i].share);
-        if (state == VS_SHARE_UNASKED) return rests(part, WAIT_US);
+        if (state == VS_SHARE_UNASKED) return seg_rests(part, WAIT_US);
         if (state != VS_SHARE_REFUSED) continue;
         snprintf(part->refill.said, sizeof part->refill.said, BLOCKED "%.100s is refused", seg->part[i].shown);
         atomic_store(&part->is_refused, true);
-        return rests(part, REST_US);
+        return seg_rests(part, REST_US);
     }
     if (strncmp(part->refill.said, BLOCKED, strlen(BLOCKED)) == 0) part->refill.said[0] = '\0';
     return true;

@@ -31,7 +31,7 @@ static void hand_over(struct vesta_segment *seg) {
 }
 
 /* `waits`: the caller has no number.  Else a thread that will look in a moment is not woken for it. */
-static void kick(struct vesta_segment *seg, bool waits) {
+static void seg_kick(struct vesta_segment *seg, bool waits) {
     bool is_ready = !vs_words_are_closed(atomic_load(&seg->words));
     for (uint32_t i = 0; i < seg->parts_count; i++)
         is_ready = is_ready && (!seg->keeps || is_handed(&seg->part[i]));
@@ -48,7 +48,7 @@ static void kick(struct vesta_segment *seg, bool waits) {
 }
 
 void vs_segment_kick(struct vesta_segment *seg) {
-    kick(seg, true);
+    seg_kick(seg, true);
 }
 
 /* ------------------------------------------------------------------ taking */
@@ -60,7 +60,7 @@ static enum vesta_why why_none(const struct vesta_segment *seg, const struct vs_
 }
 
 /* The thread is to say when there is something again; `told`: of the time before it was found that there is nothing. */
-static void listen(struct vesta_segment *seg, uint32_t told) {
+static void seg_listen(struct vesta_segment *seg, uint32_t told) {
     uint64_t none = 0; /* whoever was told to pause first has the older one */
     if (seg->ready) atomic_compare_exchange_strong(&seg->awaits, &none, UINT64_C(1) << 32 | told);
 }
@@ -72,13 +72,13 @@ static int take_or_pause(struct vesta_segment *seg, uint64_t n, struct vs_taken 
     *told = atomic_load(&words->told);
     int rc = seg->strict ? VESTA_EPAUSE : vs_segment_take(words, n, taken);
     if (rc == VESTA_OK) {
-        if (taken->wanted) kick(seg, false);
+        if (taken->wanted) seg_kick(seg, false);
         return VESTA_OK;
     }
     enum vesta_why why = rc == VESTA_EPAUSE ? why_none(seg, words) : VESTA_RANGE;
     *pause = (struct vesta_pause){.why = why, .wait_us = why == VESTA_FAILSTOP ? -1 : AGAIN_US};
     if (seg->strict) return VESTA_EPAUSE; /* a number must be asked for */
-    listen(seg, *told);
+    seg_listen(seg, *told);
     vs_segment_kick(seg);
     return VESTA_EPAUSE;
 }
@@ -90,7 +90,7 @@ __attribute__((cold, noinline)) static int next_on(struct vesta_segment *seg, st
     bool wanted = false;
     int rc = vs_segment_next_on(words, at, number, &wanted);
     if (rc == VESTA_OK) {
-        if (wanted) kick(seg, false);
+        if (wanted) seg_kick(seg, false);
         return VESTA_OK;
     }
     rc = take_or_pause(seg, 1, &taken, &told, pause);
@@ -231,7 +231,7 @@ int vesta_segment_answer(struct vesta_segment *seg, uint64_t ticket, uint64_t n,
         *out = (struct vesta_numbers){first, n, 1};
         return VESTA_OK;
     }
-    listen(seg, told);
+    seg_listen(seg, told);
     vs_segment_kick(seg); /* in a forked child, and where it was too early */
     return VESTA_EPAUSE;
 }

@@ -193,7 +193,8 @@ static void file_ns_swap(struct vs_store *store, uint64_t old_ver, const struct 
 
 /* ------------------------------------------------------------------ listing */
 
-static bool scan(struct file_store *self, DIR *dir, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
+static bool file_scan(struct file_store *self, DIR *dir, struct vs_listed **listed, size_t *count,
+                      struct vs_reply *reply) {
     struct vs_growing_list list = {listed, count, 0};
     struct dirent *entry;
     errno = 0; /* readdir says by it whether it came to the end */
@@ -217,7 +218,7 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
     int fd = openat(self->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (dir) {
-        if (scan(self, dir, listed, count, reply)) vs_done(reply);
+        if (file_scan(self, dir, listed, count, reply)) vs_done(reply);
         closedir(dir);
     } else {
         vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", self->dir, strerror(errno));

@@ -221,7 +221,7 @@ static bool take_rivals_away(const struct vs_folder *folder, const char *name, s
 }
 
 /* 0, or the error of the rename. */
-static int move(const struct vs_folder *folder, const char *from, const char *to) {
+static int folder_move(const struct vs_folder *folder, const char *from, const char *to) {
     return renameat(folder->fd, from, folder->fd, to) == 0 ? 0 : errno;
 }
 
@@ -240,14 +240,14 @@ static bool was_moved(int failed, const struct vs_folder *folder, const char *na
 bool vs_folder_announce(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
     assert(folder->turn_fd >= 0);
     assert(folder_is_of(folder->fresh, name)); /* which was written for it */
-    return was_moved(move(folder, folder->fresh, folder->next), folder, name, reply, fenced) &&
+    return was_moved(folder_move(folder, folder->fresh, folder->next), folder, name, reply, fenced) &&
            take_rivals_away(folder, name, reply);
 }
 
 bool vs_folder_make(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
     assert(folder->turn_fd >= 0);
     assert(folder_is_of(folder->next, name));
-    return was_moved(move(folder, folder->next, name), folder, name, reply, fenced);
+    return was_moved(folder_move(folder, folder->next, name), folder, name, reply, fenced);
 }
 
 static bool has_its_name(const struct vs_folder *folder) {

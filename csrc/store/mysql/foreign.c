@@ -79,7 +79,7 @@ static bool take_rows(struct mysql_store *self, const struct table *table, MYSQL
 }
 
 /* A table that is missing is not one of ours. */
-static void trouble(struct mysql_store *self, struct vs_reply *reply) {
+static void mysql_foreign_trouble(struct mysql_store *self, struct vs_reply *reply) {
     unsigned error = mysql_errno(self->my);
     if (error == ER_NO_SUCH_TABLE || error == ER_BAD_FIELD_ERROR)
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: %.90s", self->place.where, mysql_error(self->my));
@@ -119,7 +119,7 @@ void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const c
     assert((size_t)used < sizeof query); /* half of it would lack the row that says that it is whole */
     MYSQL_RES *result = mysql_query(self->my, query) == 0 ? mysql_store_result(self->my) : NULL;
     if (!result) {
-        trouble(self, reply);
+        mysql_foreign_trouble(self, reply);
         return;
     }
     bool is_whole = mysql_num_fields(result) == 5 && take_rows(self, table, result, list, reply);

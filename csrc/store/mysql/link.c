@@ -114,8 +114,8 @@ bool vs_mysql_check_read_only(const struct mysql_place *place, const char *value
 }
 
 /* The answer to a query without parameters, whole; NULL with the reply filled. */
-static MYSQL_RES *query(const struct mysql_place *place, MYSQL *my, const char *text, unsigned columns,
-                        struct vs_reply *reply) {
+static MYSQL_RES *mysql_query_text(const struct mysql_place *place, MYSQL *my, const char *text, unsigned columns,
+                                   struct vs_reply *reply) {
     MYSQL_RES *result = mysql_query(my, text) == 0 ? mysql_store_result(my) : NULL;
     if (result && mysql_num_fields(result) == columns) return result;
     vs_mysql_trouble(place, mysql_errno(my), mysql_error(my), VS_STORE_DOWN, reply);
@@ -132,7 +132,7 @@ static bool check_tables(const struct mysql_place *place, MYSQL *my, struct vs_r
         " = IF(t.table_name = 'vesta_lease', 'ns,worker', 'ns')), 0)) FROM information_schema.tables AS t"
         " WHERE t.table_schema = DATABASE() AND t.table_name IN ('vesta_namespace', 'vesta_lease')";
     char cell[64] = "";
-    MYSQL_RES *result = query(place, my, text, 1, reply);
+    MYSQL_RES *result = mysql_query_text(place, my, text, 1, reply);
     if (!result) return false;
     MYSQL_ROW row = mysql_fetch_row(result);
     if (row && row[0]) snprintf(cell, sizeof cell, "%s", row[0]);
@@ -159,8 +159,8 @@ static void keep_variable(struct self_portrait *portrait, const char *name, cons
 static bool check_server(const struct mysql_place *place, MYSQL *my, struct vs_reply *reply) {
     struct self_portrait portrait = {"", "", ""};
     MYSQL_ROW row;
-    MYSQL_RES *result =
-        query(place, my, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'read_only', 'wsrep_on')", 2, reply);
+    MYSQL_RES *result = mysql_query_text(
+        place, my, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'read_only', 'wsrep_on')", 2, reply);
     if (!result) return false;
     while ((row = mysql_fetch_row(result)))
         if (row[0] && row[1]) keep_variable(&portrait, row[0], row[1]);

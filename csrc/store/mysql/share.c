@@ -46,7 +46,7 @@ static bool mysql_look_at_share(const struct vs_mysql_call *call, const char *ke
 }
 
 /* False with the reply filled. */
-static bool insert(const struct vs_mysql_call *call, const char *key, const struct vs_share *share) {
+static bool mysql_insert_share(const struct vs_mysql_call *call, const char *key, const struct vs_share *share) {
     struct vs_sql sql = {.length = 0};
     vs_sql_add(&sql,
                "INSERT INTO " VS_SHARES " (counters, tag, delta, remainder) VALUES ('%s', '%s', %" PRIu64 ", %" PRIu64
@@ -71,7 +71,8 @@ static bool mysql_find_or_keep(const struct vs_mysql_call *call, const char *key
         vs_reply_clear(call->reply);
         if (!vs_mysql_make_shares(call->self, call->reply) || !mysql_look_at_share(call, key, stands)) return false;
     }
-    return stands->delta || !share->delta || (insert(call, key, share) && mysql_look_at_share(call, key, stands));
+    return stands->delta || !share->delta ||
+           (mysql_insert_share(call, key, share) && mysql_look_at_share(call, key, stands));
 }
 
 static void say_lack(const struct vs_mysql_call *call) {

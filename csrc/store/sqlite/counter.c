@@ -143,8 +143,8 @@ bool vs_sqlite_call_write(const struct vs_sqlite_call *call, const struct vs_tag
 
 /* ------------------------------------------------------------------ operations */
 
-static void change(struct vs_store *store, const struct vs_counter *counter, const struct vs_counter_change *change,
-                   struct vs_reply *reply) {
+static void sqlite_counter_change(struct vs_store *store, const struct vs_counter *counter,
+                                  const struct vs_counter_change *change, struct vs_reply *reply) {
     struct vs_sqlite_call call;
     struct vs_tag row, next;
     if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
@@ -156,26 +156,28 @@ static void change(struct vs_store *store, const struct vs_counter *counter, con
 }
 
 void vs_sqlite_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
-    change(store, counter, &(struct vs_counter_change){.what = VS_TAKE, .step = step}, reply);
+    sqlite_counter_change(store, counter, &(struct vs_counter_change){.what = VS_TAKE, .step = step}, reply);
 }
 
 void vs_sqlite_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                       struct vs_reply *reply) {
-    change(store, counter, &(struct vs_counter_change){.what = VS_UNTAKE, .from = from, .until = until}, reply);
+    sqlite_counter_change(store, counter, &(struct vs_counter_change){.what = VS_UNTAKE, .from = from, .until = until},
+                          reply);
 }
 
 void vs_sqlite_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                        struct vs_reply *reply) {
-    change(store, counter, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = from, .step = step}, reply);
+    sqlite_counter_change(store, counter, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = from, .step = step},
+                          reply);
 }
 
 void vs_sqlite_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                         struct vs_reply *reply) {
-    change(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
+    sqlite_counter_change(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
 }
 
 void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply) {
-    change(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
+    sqlite_counter_change(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
 }
 
 /* Adds the row that was stepped to; false with the reply filled. */

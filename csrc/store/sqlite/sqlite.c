@@ -86,8 +86,8 @@ struct sqlite_row {
 };
 
 /* Writes a row; the statement's last two parameters are its version and its text. */
-static bool save(const struct sqlite_store *self, const char *sql, const struct sqlite_row *row,
-                 struct vs_reply *reply) {
+static bool sqlite_save(const struct sqlite_store *self, const char *sql, const struct sqlite_row *row,
+                        struct vs_reply *reply) {
     assert(!sqlite3_get_autocommit(self->db)); /* else it would be done at once, and never looked at */
     assert(row->length > 0);
     assert(row->length <= VS_RECORD_TEXT_MAX);
@@ -135,8 +135,8 @@ static bool write_record(struct sqlite_store *self, uint64_t worker, const struc
     reply->record = *record;
     reply->record.written_ms = reply->store_ms;
     const struct sqlite_row row = {worker, record->ver, text, vs_record_write(&reply->record, text)};
-    return save(self, "INSERT OR REPLACE INTO vesta_lease (ns, worker, ver, record) VALUES (?1, ?2, ?3, ?4)", &row,
-                reply) &&
+    return sqlite_save(self, "INSERT OR REPLACE INTO vesta_lease (ns, worker, ver, record) VALUES (?1, ?2, ?3, ?4)",
+                       &row, reply) &&
            vs_sqlite_commit(self, reply) && shows_record(self, worker, reply);
 }
 
@@ -171,7 +171,8 @@ static bool sqlite_write_ns(struct sqlite_store *self, const struct vs_ns_record
     char text[VS_RECORD_TEXT_MAX];
     reply->ns = *record;
     const struct sqlite_row row = {.ver = record->ver, .text = text, .length = vs_ns_record_write(record, text)};
-    return save(self, "INSERT OR REPLACE INTO vesta_namespace (ns, ver, record) VALUES (?1, ?2, ?3)", &row, reply) &&
+    return sqlite_save(self, "INSERT OR REPLACE INTO vesta_namespace (ns, ver, record) VALUES (?1, ?2, ?3)", &row,
+                       reply) &&
            vs_sqlite_commit(self, reply) && sqlite_shows_ns(self, reply);
 }
 

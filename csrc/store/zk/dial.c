@@ -71,7 +71,7 @@ static ssize_t zk_read_all(int fd, char *at, size_t length, int64_t until_us) {
 
 /* ------------------------------------------------------------------ reaching */
 
-static int reach(const struct addrinfo *address) {
+static int zk_reach(const struct addrinfo *address) {
     int error = 0;
     socklen_t size = sizeof error;
     int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -93,7 +93,7 @@ static bool was_closed(void) {
 /* Why a server opens no session: it is asked for its state, and says it to whom it lets in.  NULL: it may yet do so. */
 static const char *zk_dial_why_none(const struct addrinfo *address) {
     char said[128] = "";
-    int fd = reach(address);
+    int fd = zk_reach(address);
     if (fd < 0) return was_closed() ? too_many : errno == ETIMEDOUT ? NULL : none_there;
     int64_t until_us = vs_monotonic_us() + PROBE_US;
     errno = 0;

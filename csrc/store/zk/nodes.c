@@ -56,7 +56,7 @@ static const struct zk_answer *next_data(struct zk_store *self, struct Stat *sta
 }
 
 /* A record is no longer than its text may be; what is longer is read as far as that, and refused. */
-static size_t clipped(size_t length) {
+static size_t zk_clipped(size_t length) {
     return length < VS_RECORD_TEXT_MAX ? length : VS_RECORD_TEXT_MAX;
 }
 
@@ -65,7 +65,7 @@ bool vs_zk_next_ns(struct zk_store *self, struct zk_view *view, struct vs_reply 
     const struct zk_answer *answer = next_data(self, &view->ns_stat, &view->has_ns, reply);
     if (!answer) return false;
     if (!view->has_ns) return true;
-    if (!vs_take_ns(reply, answer->text, clipped(answer->length), self->place.where)) return false;
+    if (!vs_take_ns(reply, answer->text, zk_clipped(answer->length), self->place.where)) return false;
     view->stored = reply->ns.incarnation;
     reply->ns.incarnation = vs_zk_mix(view->stored, view->ns_stat.czxid);
     return true;
@@ -77,7 +77,7 @@ bool vs_zk_next_record(struct zk_store *self, uint64_t worker, struct zk_view *v
     if (!answer) return false;
     if (!view->has_record) return true;
     reply->record.written_ms = 0;
-    if (!vs_take_record(reply, answer->text, clipped(answer->length), self->place.where, worker)) return false;
+    if (!vs_take_record(reply, answer->text, zk_clipped(answer->length), self->place.where, worker)) return false;
     reply->record.written_ms = view->stat.mtime > 0 ? view->stat.mtime : 0;
     return true;
 }

@@ -134,7 +134,7 @@ void vs_zk_call_leave(struct zk_call *call) {
 
 /* ------------------------------------------------------------------ completions: in the client's thread */
 
-static void complete(const void *data, int rc) {
+static void zk_session_complete(const void *data, int rc) {
     struct zk_call *call = (struct zk_call *)(uintptr_t)data;
     pthread_mutex_lock(&call->session->mutex);
     bool is_over = call->is_left && call->unsent == ZOK;
@@ -151,7 +151,7 @@ static struct zk_answer *zk_answer_of(const void *data) {
 }
 
 static void on_sync(int rc, const char *value, const void *data) {
-    complete(data, rc == ZOK && !value ? ZMARSHALLINGERROR : rc);
+    zk_session_complete(data, rc == ZOK && !value ? ZMARSHALLINGERROR : rc);
 }
 
 /* The client does not say that an answer was cut: its stat and its text must fit, or it is none. */
@@ -167,13 +167,13 @@ static void on_get(int rc, const char *value, int length, const struct Stat *sta
         if (!answer->text) rc = ZSYSTEMERROR;
         if (answer->text && length > 0) memcpy(answer->text, value, (size_t)length);
     }
-    complete(data, rc);
+    zk_session_complete(data, rc);
 }
 
 static void on_exists(int rc, const struct Stat *stat, const void *data) {
     if (rc == ZOK && (!stat || stat->czxid <= 0)) rc = ZMARSHALLINGERROR;
     if (rc == ZOK) zk_answer_of(data)->stat = *stat;
-    complete(data, rc);
+    zk_session_complete(data, rc);
 }
 
 static void on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *data) {
@@ -187,7 +187,7 @@ static void on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void
         else if (strcmp(row->id.scheme, "world") == 0 && (row->perms & writes))
             zk_answer_of(data)->anyone_writes = true;
     }
-    complete(data, rc);
+    zk_session_complete(data, rc);
 }
 
 /* Names are put behind each other, each with its end. */
@@ -214,7 +214,7 @@ static int keep_names(const struct String_vector *names, struct zk_answer *answe
 static void on_children(int rc, const struct String_vector *names, const struct Stat *stat, const void *data) {
     if (rc == ZOK && (!stat || stat->czxid <= 0 || !names || stat->numChildren != names->count)) rc = ZMARSHALLINGERROR;
     if (rc == ZOK) zk_answer_of(data)->stat = *stat;
-    complete(data, rc == ZOK ? keep_names(names, zk_answer_of(data)) : rc);
+    zk_session_complete(data, rc == ZOK ? keep_names(names, zk_answer_of(data)) : rc);
 }
 
 /* The client calls a multi without any answer done: what was not answered still has the error that it began with. */
@@ -230,7 +230,7 @@ static void on_multi(int rc, const void *data) {
         multi->each[i] = call->ops->result[i].err;
         if (rc == ZOK && multi->each[i] != ZOK) rc = ZRUNTIMEINCONSISTENCY;
     }
-    complete(data, rc);
+    zk_session_complete(data, rc);
 }
 
 /* ------------------------------------------------------------------ requests */
@@ -239,7 +239,7 @@ static void on_multi(int rc, const void *data) {
  * (zoo_awget, zoo_amulti: add_..._completion, then queue_buffer_bytes, whose malloc may fail), and completes all that
  * it has noted where the connection breaks, or is closed (free_completions).  Whether it has noted it is not told.  So
  * its completion stays the only one, and such a call is kept until the session has ended. */
-static void sent(struct zk_call *call, int rc) {
+static void zk_session_sent(struct zk_call *call, int rc) {
     if (rc == ZOK) return;
     pthread_mutex_lock(&call->session->mutex);
     assert(!call->is_left); /* it could be gone */
@@ -254,11 +254,11 @@ void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *p
     assert(path[0] == '/');
     assert(!call->ops); /* a multi is sent by vs_zk_call_multi */
     switch (request) {
-    case ZK_GET: sent(call, zoo_aget(zh, path, 0, on_get, call)); return;
-    case ZK_EXISTS: sent(call, zoo_aexists(zh, path, 0, on_exists, call)); return;
-    case ZK_GET_ACL: sent(call, zoo_aget_acl(zh, path, on_acl, call)); return;
-    case ZK_CHILDREN: sent(call, zoo_aget_children2(zh, path, 0, on_children, call)); return;
-    case ZK_SYNC: sent(call, zoo_async(zh, path, on_sync, call)); return;
+    case ZK_GET: zk_session_sent(call, zoo_aget(zh, path, 0, on_get, call)); return;
+    case ZK_EXISTS: zk_session_sent(call, zoo_aexists(zh, path, 0, on_exists, call)); return;
+    case ZK_GET_ACL: zk_session_sent(call, zoo_aget_acl(zh, path, on_acl, call)); return;
+    case ZK_CHILDREN: zk_session_sent(call, zoo_aget_children2(zh, path, 0, on_children, call)); return;
+    case ZK_SYNC: zk_session_sent(call, zoo_async(zh, path, on_sync, call)); return;
     }
     assert(!"a request of enum zk_request"); /* who waits for its answer waits as long as a call may */
 }
@@ -310,7 +310,7 @@ void vs_zk_op_create(struct zk_call *call, const char *path, const char *body, s
     zoo_create_op_init(op, kept, body, body ? (int)length : -1, acl, ZOO_PERSISTENT, NULL, 0);
 }
 
-static void set(struct zk_call *call, const char *path, const char *body, size_t length, int version) {
+static void zk_session_set(struct zk_call *call, const char *path, const char *body, size_t length, int version) {
     const char *kept;
     zoo_op_t *op = next_op(call, path, &kept);
     assert(body || length == 0);
@@ -322,12 +322,12 @@ static void set(struct zk_call *call, const char *path, const char *body, size_t
  * name that version.  So a second set in the same transaction replaces it; both have the same text. */
 void vs_zk_op_set(struct zk_call *call, const char *path, const char *body, size_t length, int version) {
     assert(version != VS_ZK_UNCOMPARED); /* it would be written over whatever stands there */
-    set(call, path, body, length, version);
-    if (version == LAST_BEFORE_UNCOMPARED) set(call, path, body, length, VS_ZK_UNCOMPARED);
+    zk_session_set(call, path, body, length, version);
+    if (version == LAST_BEFORE_UNCOMPARED) zk_session_set(call, path, body, length, VS_ZK_UNCOMPARED);
 }
 
 void vs_zk_op_touch(struct zk_call *call, const char *path) {
-    set(call, path, NULL, 0, VS_ZK_UNCOMPARED);
+    zk_session_set(call, path, NULL, 0, VS_ZK_UNCOMPARED);
 }
 
 void vs_zk_op_delete(struct zk_call *call, const char *path) {
@@ -342,5 +342,5 @@ void vs_zk_call_multi(struct zk_call *call) {
     for (int i = 0; i < ops->count; i++)
         ops->result[i].err = ZRUNTIMEINCONSISTENCY;
     int rc = zoo_amulti(call->session->zh, ops->count, ops->op, ops->result, on_multi, call);
-    sent(call, rc);
+    zk_session_sent(call, rc);
 }
