@@ -44,10 +44,12 @@ static int engine_add_bytes(lua_State *L, const void *bytes, size_t length, void
     return 0;
 }
 
-/* Of the function at the top of the stack.  Without memory nothing is kept. */
+/* Of the function at the top of the stack.  Without memory nothing is kept.  Lines are kept where a policy's errors can
+ * name them. */
 static void engine_keep_compiled(lua_State *L, const char *name) {
     struct vs_shipped made = {.name = name};
-    bool is_whole = lua_dump(L, engine_add_bytes, &made, 0) == 0 && !engine_find_compiled(name);
+    bool is_whole =
+        lua_dump(L, engine_add_bytes, &made, strcmp(name, "helpers") != 0) == 0 && !engine_find_compiled(name);
     pthread_mutex_lock(&compiled.lock);
     if (is_whole && compiled.count < MODULES_MAX)
         compiled.row[compiled.count++] = made;
@@ -113,6 +115,10 @@ static int engine_boot(lua_State *L) {
     lua_call(L, 1, 1);
     lua_pushcfunction(L, engine_compile);
     lua_setfield(L, -2, "compile");
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_pushnil(L);
+    lua_setfield(L, -2, "vesta.hooks"); /* the engine has read it, and a state for each policy should be small */
+    lua_pop(L, 1);
     lua_pushliteral(L, ""); /* ("x"):rep(2) finds rep in the metatable of texts */
     lua_getmetatable(L, -1);
     lua_getfield(L, -3, "libraries");
