@@ -139,9 +139,13 @@ static int conf_run_file(lua_State *L) {
     lua_newtable(L);
     lua_setfield(L, LUA_REGISTRYINDEX, CONF_OPEN_FILES);
     conf_push_world(L, reading->opts->path);
+    lua_pushvalue(L, 1);
     vs_lua_compile(L, reading->text, reading->length, "="); /* no name, so that a message begins with ":LINE:" */
     reading->is_compiled = true;
     lua_call(L, 0, LUA_MULTRET);
+    lua_pushnil(L);
+    lua_setmetatable(L, 1); /* the file may have returned _ENV, which lua/config reads as data */
+    lua_remove(L, 1);
     lua_pushinteger(L, lua_gettop(L));
     lua_setfield(L, LUA_REGISTRYINDEX, COUNT);
     lua_settop(L, 1);

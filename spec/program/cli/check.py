@@ -168,6 +168,7 @@ def _(w):
     space("'./none.lua'", "cannot be used: cannot open the policy ./none.lua: No such file or directory")
     space("{}", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
     space("{ borrow_ms_max = 5 }", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
+    space("_ENV", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
     space("{ 'borrow', 500 }", "has an option without a name, [2]; options are NAME = VALUE")
     space("{ 'borrow', f = env }", "has an option that is a function, which is not data")
     space("{ 'borrow', x = 0/0 }", "has an option that is nan, which is not a number")
