@@ -4,6 +4,7 @@ local keys = require "config.keys"
 
 local effective = {}
 
+local ORIGIN = "\30"    -- between a key and its origin
 local SEPARATOR = "\31" -- between the texts of a list, which have no control characters
 
 ---------------------------------------------------------------- packing
@@ -22,14 +23,16 @@ local function text_of(value)
   return effective.text(value) or ""
 end
 
--- Adds values, each as its key, origin and text, then "".  origin(key): nil is the file.
+-- Adds values, each as its key and text, then "".  `origin` says of which keys the file is not the origin: it follows
+-- the key.
 local function pack_values(out, rows, entry, origin)
   local count = #out
   for key, value in next, entry do
     if rows[key] then
-      out[count + 1], out[count + 2] = key, origin and origin(key) or "file"
-      out[count + 3] = type(value) == "string" and value or text_of(value)
-      count = count + 3
+      local other = origin and origin(key)
+      out[count + 1] = other and other ~= "file" and key .. ORIGIN .. other or key
+      out[count + 2] = type(value) == "string" and value or text_of(value)
+      count = count + 2
     end
   end
   out[count + 1] = ""
@@ -55,6 +58,8 @@ function effective.pack(reading)
   return table.concat(out, "\0")
 end
 
+local WITH_ORIGIN = "^(.*)" .. ORIGIN .. "(.*)$"
+
 -- What was packed: top[key], and by part names and at[name][key], each as text; origin[path], unless that is the file.
 local function unpack(packed)
   local said = { top = {}, origin = {} }
@@ -62,9 +67,9 @@ local function unpack(packed)
   local function read_values(into, rows, name)
     for key in read do
       if key == "" then break end
-      local origin = read()
-      into[key] = read()
-      if origin ~= "file" then said.origin[keys.path(rows[key], name)] = origin end
+      local plain, origin = key:match(WITH_ORIGIN)
+      into[plain or key] = read()
+      if origin then said.origin[keys.path(rows[plain], name)] = origin end
     end
     return into
   end

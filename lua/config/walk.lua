@@ -100,17 +100,35 @@ local function put(reading, row, value, into, name)
   if row.kind == "secret" then note_source(reading, row, name, good) end
 end
 
+-- An entry of texts, numbers and lists that are right: thousands may be.  nil: it has others, or an error, which the
+-- schema's order decides.
+local function read_simple(part, given, entry)
+  for key, value in next, given do
+    local child = part.node.child[key]
+    local row = child and child.row
+    local read = row and row.kind ~= "secret" and values.read[row.kind]
+    local good = nil
+    if read then good = read(row, value) end
+    if good == nil then return nil end
+    entry[key] = good
+  end
+  return entry
+end
+
 local function walk_entry(reading, part, name, given)
   local list = reading[part.group]
   local why = part.check and checks[part.check](name)
   if why then blame(reading, part.group .. ".", why) end
   if type(given) ~= "table" then need_table(reading, given, entry_path(part, name)) end
-  local entry = setmetatable({}, list.meta)
+  local entry = read_simple(part, given, setmetatable({}, list.meta))
+  if not entry then
+    entry = setmetatable({}, list.meta)
+    for _, child in ipairs(present(reading, part.node, given, nil, part, name)) do
+      put(reading, child.row, given[child.name], entry, name)
+    end
+  end
   list.names[#list.names + 1] = name
   list.at[name] = entry
-  for _, child in ipairs(present(reading, part.node, given, nil, part, name)) do
-    put(reading, child.row, given[child.name], entry, name)
-  end
 end
 
 -- In order, but `default` first.
