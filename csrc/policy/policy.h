@@ -16,12 +16,12 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* A policy as text, so that what is put to work is what was tried, whatever became of its file.  `chunk` names it in
+/* A policy as text, so that the text that was tried is put in force even if its file has changed.  `chunk` names it in
  * errors ("=stdin", "@rules.lua"); NULL: there is none. */
 struct vs_policy_text {
     const char *chunk, *text;
     size_t length;
-    const char *options, *name; /* name: as it was asked for; may be NULL */
+    const char *options, *name; /* name: as the config or the command line has it; may be NULL */
     const char *env; /* Lua text of a table, of the variables that it may read: {REGION="eu",ROLE=false}, false where
                         there is none of that name; NULL: it may read none */
 };
@@ -32,7 +32,7 @@ struct vs_policy_text {
 int vs_policy_read(const char *name, const char *options, struct vs_policy_text *text, struct vesta_error *err);
 int vs_policy_text_copy(const struct vs_policy_text *from, struct vs_policy_text *text, struct vesta_error *err);
 void vs_policy_text_free(struct vs_policy_text *text);
-/* Gives it an environment: the text of that table, which may be NULL. */
+/* Sets `env`, which may be NULL. */
 int vs_policy_grant(struct vs_policy_text *text, const char *env, struct vesta_error *err);
 /* Such a text, of the process's environment.  Own: free.  Shape: each name as a program may set one.
  * Errors: VESTA_EOPTION: what is no variable's name; VESTA_ENOMEM. */
@@ -67,7 +67,7 @@ void vs_policy_listen(struct vs_policy *policy, vs_heard_fn *heard, void *self);
 /* The i-th policy that comes with vesta, by name; NULL behind the last. */
 const char *vs_policy_shipped(int i);
 
-/* Whether the numbers that it chooses follow from what a generator is, and so are as good as given by hand. */
+/* Whether its worker ids follow from a generator's own properties, as reliable as worker ids assigned by hand. */
 bool vs_policy_is_fixed(const struct vs_policy *policy);
 
 /* Whether the policy has that function. */
@@ -76,7 +76,7 @@ bool vs_policy_has(const struct vs_policy *policy, enum vs_hook hook);
 const char *vs_hook_name(enum vs_hook hook);                 /* "on_clock_back" */
 const char *vs_call_result_name(enum vs_call_result result); /* "ok", "error", "garbage", "time", ... */
 
-/* The fields of a function's ctx, by name. */
+/* The fields of ctx, by name. */
 enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_TEXT, VS_CTX_RANGE, VS_CTX_RECORDS, VS_CTX_PEERS };
 
 struct vs_ctx_peer { /* one of ctx.peers */
