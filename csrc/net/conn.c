@@ -1,7 +1,7 @@
 /* conn.c -- a connection: bytes in, replies out.  Knows no protocol.
  *
- * A connection's bytes are parsed where they were read, in the loop's buffer; what a request still lacks is kept in a
- * buffer of its own, so an idle connection costs no buffer.  All replies to one read go out in one write. */
+ * A connection's bytes are parsed where they were read, in the loop's buffer.  An incomplete request moves
+ * to a buffer of the connection, so an idle connection has no buffer.  All replies to one read go out in one write. */
 #include "net/inside.h"
 #include "os/thread.h"
 
@@ -161,7 +161,7 @@ void net_refuse_plain(struct net_loop *loop, int fd, int kind, enum net_refusal 
     if (out.used > 0) send(fd, text, out.used, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Goes on with a connection that nothing holds up any more. */
+/* Goes on with a connection that no longer waits. */
 static void net_resume(struct net_conn *c) {
     if (c->writing || c->waits || c->lingering || c->gone) return;
     if (c->last) {
@@ -181,7 +181,7 @@ void net_serve_waiter(struct net_conn *c) {
     net_serve_late(c, net_resume);
 }
 
-/* One writes until the socket takes no more; then its edge is waited for. */
+/* Writes until the socket takes no more, and then waits for its edge. */
 static void net_write_on(struct net_conn *c) {
     struct net_writing *w = c->writing;
     ssize_t sent = net_put(c, w->bytes + w->sent, w->length - w->sent);
@@ -198,9 +198,9 @@ static void net_write_on(struct net_conn *c) {
     net_resume(c);
 }
 
-/* What the socket did not take at once is written when it can; until then nothing is read: a client that does not read
- * its replies cannot make more of them.  Only then its edges are asked for: on a unix socket each reply that is read
- * makes one. */
+/* Keeps the bytes that the socket did not take.  Nothing is read until they are written, so a client that does not read
+ * its replies cannot cause more of them.  Edges for writing are requested only now, because on a unix socket each reply
+ * that the client reads causes one. */
 static bool net_write_later(struct net_conn *c, const char *bytes, size_t length) {
     size_t size = sizeof *c->writing + length;
     if (!net_take(c, size)) return false;
@@ -238,8 +238,8 @@ static bool net_flush(struct net_conn *c, bool now) {
     return length == 0 || net_reply(c, loop->out.at + loop->out.used, length, now);
 }
 
-/* Replies are sent behind the reads of their round: what reads, parses and answers is not driven out of the processor's
- * caches by each of them. */
+/* Replies are sent after the reads of their round, so that each write does not evict the code that reads, parses and
+ * answers from the processor's caches. */
 static void net_send_round(struct net_loop *loop) {
     for (int i = 0; i < loop->round_length; i++) {
         struct net_reply *of = &loop->round[i];
@@ -274,7 +274,7 @@ void net_look(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ reading */
 
-/* Keeps what was not used; data is the loop's buffer or the connection's own. */
+/* Keeps the bytes that no step used.  `data` points into the loop's buffer or the connection's own. */
 static bool net_keep(struct net_conn *c, const char *data, size_t length) {
     if (length == 0) {
         if (c->buf) net_drop_buf(c);
@@ -295,7 +295,8 @@ static bool net_keep(struct net_conn *c, const char *data, size_t length) {
 
 /* One request: the one that is pending, else the next of data, from *at on. */
 static int net_step(struct net_conn *c, const char *data, size_t length, size_t *at, uint64_t came_ns) {
-    struct net_input in = {.bytes = data + *at, .length = length - *at, .is_pending = c->is_pending, .came_ns = came_ns};
+    struct net_input in = {
+        .bytes = data + *at, .length = length - *at, .is_pending = c->is_pending, .came_ns = came_ns};
     c->loop->has_stepped = true;
     int used = c->loop->calls->step(c->of, &in, &c->loop->out);
     if (!c->is_pending) *at += used > 0 ? (size_t)used : used == NET_WAITS || used == NET_PART ? in.used : 0;
@@ -305,7 +306,8 @@ static int net_step(struct net_conn *c, const char *data, size_t length, size_t 
     return used;
 }
 
-/* Nothing is read from a connection that waits, so its end is asked for: no job is begun for a client that is gone. */
+/* A connection that waits is not read, so this asks the socket whether its client is gone.  No job is begun for such a
+ * client. */
 static void net_look_at_end(struct net_conn *c) {
     struct pollfd at = {.fd = c->fd, .events = POLLRDHUP};
     if (!(c->unsure || c->ended) || poll(&at, 1, 0) < 1) return;
@@ -322,7 +324,7 @@ static bool net_is_time_up(struct net_conn *c, size_t bytes) {
     return net_quantum_is_over(quantum);
 }
 
-/* The rest of what c sent is worked on in its next slice.  It may have ended: its replies could not be sent. */
+/* Leaves the remaining requests to the next slice.  The connection may have ended, if its replies could not be sent. */
 static void net_cut(struct net_conn *c, uint64_t came_ns) {
     if (c->gone) return;
     c->is_cut = true;
@@ -408,15 +410,15 @@ static bool net_is_lost(struct net_conn *c, const char *bytes, size_t length) {
 }
 
 static void net_take_in(struct net_conn *c, char *bytes, size_t length) {
-    if (c->lingering || c->streams) return; /* what it sends is ignored */
+    if (c->lingering || c->streams) return; /* further input is ignored */
     if (net_is_lost(c, bytes, length)) return;
     net_be_active(c);
     if (c->have > 0) bytes = c->buf, length = c->have += length;
     net_work(c, bytes, length);
 }
 
-/* Reads once: a client that has more to say is read on when the others had their turn.  What comes behind all there was
- * has an edge of its own; unless an end, a failure or urgent data cut it short. */
+/* Reads once.  Other connections are served before this one is read again.  A short read has emptied the socket, and
+ * later bytes cause a new edge, unless an end, a failure or urgent data cut the read short. */
 static void net_read_on(struct net_conn *c) {
     size_t room;
     bool more;
@@ -443,7 +445,7 @@ static void net_read_on(struct net_conn *c) {
     }
 }
 
-/* The stages of a connection, of which those before its protocol's are rare. */
+/* A connection has three stages: header, handshake, protocol.  The first two are rare. */
 static void net_read_stage(struct net_conn *c) {
     if (c->has_header) {
         net_header_read(c);
@@ -455,7 +457,7 @@ static void net_read_stage(struct net_conn *c) {
     }
 }
 
-/* Nothing is read while a reply is being written, the layer above waits or requests are left: `readable` remembers it. */
+/* A connection is not read while it writes a reply, waits, or has requests left.  `readable` remembers the edge. */
 void net_serve_one(struct net_conn *c) {
     if (c->writing && c->writable)
         net_write_on(c);

@@ -1,5 +1,6 @@
 /* header.c -- a connection from a listed balancer, before its protocol: the PROXY header is read, and from then on the
- * peer is the client that it names.  Not a byte behind it is read here: those are the next stage's. */
+ * peer is the client that it names.  The bytes behind it belong to the next stage, so they are
+ * not read here. */
 #include "log/log.h"
 #include "net/inside.h"
 
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define HEADER_MS 3000 /* a balancer sends it at once */
+#define HEADER_MS 3000 /* balancers send the header first, at once */
 
 static void net_count_header(struct net_conn *c, enum net_proxy_result what) {
     vs_add(&c->loop->upper.counts->headers[c->kind][what], 1);
@@ -69,7 +70,7 @@ static void net_settle_header(struct net_conn *c) {
     calls->named(c->of);
 }
 
-/* How much of the header is read next, and where to: what stands behind its addresses is ignored. */
+/* How much of the header is read next, and where to.  The bytes behind its addresses are ignored. */
 static void *net_header_room(struct net_conn *c, size_t *room) {
     struct net_header *h = &c->header;
     size_t read = !h->size ? NET_PROXY_FIXED : h->size < NET_PROXY_READ ? h->size : NET_PROXY_READ;

@@ -13,14 +13,14 @@
 #define NET_READ_LATE 4096 /* ... while connections wait for their slice: bytes that are read ahead take memory */
 #define NET_ROUND_MAX 256  /* events of one round, or replies */
 
-/* A round of the loop serves for NET_ROUND_US, and each connection for NET_SLICE_US.  What is left waits in its line for
- * the next round, which begins with signals, timers, new connections and the urgent kind. */
+/* A round of the loop serves for NET_ROUND_US, and each connection for NET_SLICE_US.  Other connections
+ * wait in their lines for the next round, which begins with signals, timers, new connections and the urgent kind. */
 #define NET_ROUND_US 1000
 #define NET_SLICE_US 200
 enum net_line {
     NET_LINE_URGENT,
     NET_LINE_PROMPT,
-    NET_LINE_SHAKE, /* TLS handshakes that have begun, or whose address has few unfinished ones */
+    NET_LINE_SHAKE, /* TLS handshakes that have begun, or that come from an address with few unfinished ones */
     NET_LINE_BUSY,  /* connections that used up their last slice, and the other TLS handshakes */
     NET_LINES
 };
@@ -39,20 +39,20 @@ struct net_header {
 struct net_conn {
     struct net_watched watched;
     int fd, kind;
-    bool readable;  /* there may be something to read: an edge is told of once, so this is how it is remembered */
-    bool unsure;    /* ... even where a read got less than there was room for */
-    bool writable;  /* the same, of a reply that is written later */
-    bool lined_up;  /* to be served in this round, or the next */
-    bool is_busy;   /* it used up its last slice */
-    bool is_cut;    /* `buf`, or the request that was begun, is to be worked on when its slice comes */
-    bool is_pending; /* the layer above has a request of it that is not answered */
-    bool is_partway; /* ... of whose reply a part was sent */
-    bool waits;     /* nothing is to be done until the layer above goes on */
-    bool streams;   /* nothing is read any more: the layer above sends events */
-    bool last;      /* the last reply is being written */
-    bool lingering; /* it was written: only the client's end is waited for */
-    bool ended;     /* the client will send no more */
-    bool gone;      /* its socket is closed; its memory goes with the round */
+    bool readable;             /* there may be something to read; epoll reports an edge once, so this remembers it */
+    bool unsure;               /* ... even where a read got less than there was room for */
+    bool writable;             /* the same, of a reply that is written later */
+    bool lined_up;             /* to be served in this round, or the next */
+    bool is_busy;              /* it used up its last slice */
+    bool is_cut;               /* `buf`, or the request that was begun, is to be worked on when its slice comes */
+    bool is_pending;           /* the layer above has a request of it that is not answered */
+    bool is_partway;           /* ... and a part of its reply was sent */
+    bool waits;                /* the layer above must go on with it first */
+    bool streams;              /* nothing is read any more: the layer above sends events */
+    bool last;                 /* the last reply is being written */
+    bool lingering;            /* it was written: only the client's end is waited for */
+    bool ended;                /* the client will send no more */
+    bool gone;                 /* its socket is closed; its memory goes with the round */
     bool is_secure, is_shaken; /* TLS is spoken; the handshake is over */
     bool is_reversed;          /* TLS must write before it can read on */
     bool keeps_record;         /* TLS has a part of a record: its memory is counted */
@@ -63,7 +63,7 @@ struct net_conn {
     bool has_header;           /* ... and its PROXY header is still to come */
     bool is_unnamed;           /* ... so its place counts for no address */
     enum net_line line_of;
-    struct vs_tls_conn *tls;   /* from the first byte of a handshake on */
+    struct vs_tls_conn *tls;     /* from the first byte of a handshake on */
     struct net_writing *writing; /* a reply that the socket did not take at once; NULL: none */
     struct net_loop *loop;
     TAILQ_ENTRY(net_conn) all, line, shaken;
@@ -97,8 +97,8 @@ struct net_loop {
     const struct net_opts *opts;
     const struct net_calls *calls;
     struct net_upper upper;
-    void (*serve)(struct net_conn *conn);    /* does what a connection is lined up for */
-    void (*settle)(struct net_loop *loop);   /* sends what waits to be sent */
+    void (*serve)(struct net_conn *conn);  /* serves a connection that was lined up */
+    void (*settle)(struct net_loop *loop); /* sends replies, forgets connections that ended */
     pthread_t thread;
     struct net_door door[NET_LISTENERS_MAX];
     int epoll, wakes; /* wakes: an eventfd, by which others call this loop */
@@ -110,13 +110,13 @@ struct net_loop {
         uint64_t at_ms;
         void (*then)(struct net_loop *loop); /* NULL: it was not started */
     } timer[NET_TIMERS];
-    uint64_t now_ns, now_ms; /* when this round began */
+    uint64_t now_ns, now_ms;          /* when this round began */
     struct net_conns line[NET_LINES]; /* to be served */
     int line_length[NET_LINES];
-    bool is_late; /* the last round ended before all lines were served */
-    bool retries; /* the next round begins with `retry` */
+    bool is_late;             /* the last round ended before all lines were served */
+    bool retries;             /* the next round begins with `retry` */
     struct net_conns gone;    /* ended in this round */
-    struct net_conns shaking; /* whose handshakes have begun, the eldest first */
+    struct net_conns shaking; /* connections with a handshake that has begun, the eldest first */
     bool serving;             /* the lines; replies may stand until they were served */
     bool has_stepped;         /* in this round */
     struct net_reply {
@@ -183,7 +183,7 @@ void net_serve_late(struct net_conn *conn, void (*serve)(struct net_conn *conn))
 
 /* ---- conn.c: bytes in, replies out */
 
-/* Begins to serve a connection in this loop, whose thread this is. */
+/* Begins to serve a connection in this loop.  Threads: the loop's. */
 void net_begin(struct net_conn *conn, struct net_loop *loop);
 /* What a loop does with its connections: net_loop.serve, net_loop.settle. */
 void net_serve_one(struct net_conn *conn);
@@ -191,13 +191,14 @@ void net_settle(struct net_loop *loop);
 bool net_take(struct net_conn *conn, size_t bytes);
 void net_give(struct net_conn *conn, size_t bytes);
 void net_be_active(struct net_conn *conn);
-/* Has the layer above write the last reply, and sends it: if the socket takes it.  Nothing if a handshake is to come. */
+/* Has the layer above write the last reply, and sends it: if the socket takes it.  Nothing if a handshake is to come.
+ */
 void net_refuse(struct net_conn *conn, enum net_refusal why, int detail);
 /* The same to a socket without a connection, or before TLS. */
 void net_refuse_plain(struct net_loop *loop, int fd, int kind, enum net_refusal why);
 /* The last reply is written: closes the sending side, and waits a little for the client to have read it. */
 void net_finish(struct net_conn *conn);
-/* There is no memory for what the connection needs: it ends, with a reply if that can be sent. */
+/* Ends a connection for want of memory, with a last reply if that can be sent. */
 void net_shed(struct net_conn *conn);
 /* The layer above may send, or end the connection. */
 void net_look(struct net_conn *conn);
@@ -210,7 +211,7 @@ size_t net_unsent(const struct net_conn *conn);
 void net_header_read(struct net_conn *conn);
 /* It may be late. */
 void net_header_look(struct net_conn *conn, uint64_t now_ms);
-/* Refuses a connection whose protocol begins with a header. */
+/* Refuses a connection that sends a header and may not. */
 bool net_header_is_unlisted(struct net_conn *conn, const char *bytes, size_t length);
 
 /* ---- secure.c: the handshake of a connection, and TLS's bytes behind it */
@@ -227,7 +228,7 @@ void net_secure_enter(struct net_conn *conn);
 /* Its socket is closed. */
 void net_secure_leave(struct net_conn *conn);
 void net_secure_free(struct net_conn *conn);
-/* Ends a connection whose handshake takes too long. */
+/* Whether its handshake takes too long; counts it. */
 bool net_secure_is_late(struct net_conn *conn, uint64_t now_ms);
 /* Refuses a connection that begins with a handshake where TLS is not spoken. */
 bool net_secure_is_misled(struct net_conn *conn, const char *bytes, size_t length);

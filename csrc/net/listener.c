@@ -1,8 +1,8 @@
-/* listener.c -- clients come in: accepted, turned away if there are too many, handed to the loop with the fewest.  Rests
+/* listener.c -- clients come in: accepted, turned away if there are too many, handed to the loop with the fewest. Rests
  * where there is no descriptor.
  *
- * The loop that is woken first accepts all that came together, so without the handover a burst would be one loop's.  Every
- * loop accepts, and none has to wait for another that does. */
+ * The loop that is woken first accepts all that came together, so without the handover a burst would be one loop's.
+ * Every loop accepts, and none has to wait for another that does. */
 #include "net/inside.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define KEEPALIVE_S 60
-#define IN_A_ROW_MAX 32 /* clients let in before those who are there have their turn */
+#define IN_A_ROW_MAX 32 /* clients let in before other connections have their turn */
 #define REST_MS 50
 #define UNSENT_MAX                                                                                                     \
     (64 << 10) /* bytes that the kernel keeps for a client which does not read; more is kept here, and counted */
@@ -22,8 +22,8 @@
 
 /* ------------------------------------------------------------------ which loop serves a client */
 
-/* Over which loop is chosen, what has been handed to each, and whether it takes more; held for a moment, around nothing
- * that waits. */
+/* Guards the choice of a loop, the connections that were handed to each loop, and whether it takes more.  It is held
+ * briefly, and never around a call that waits. */
 static pthread_mutex_t net_handing = PTHREAD_MUTEX_INITIALIZER;
 
 static int net_load_of(const struct net_loop *loop) {
@@ -34,7 +34,7 @@ static bool net_is_silent(const struct net_loop *loop, uint64_t now_ms) {
     return atomic_load_explicit(&loop->beat_ms, memory_order_relaxed) + SILENT_MS < now_ms;
 }
 
-/* Under the lock: two loops that let clients in at once see what the other has just handed out. */
+/* Under the lock, so that two loops that let clients in at once see each other's choices. */
 static struct net_loop *net_least_loaded(struct net_loop *own) {
     struct net_loop *best = own;
     int least = net_load_of(own);
@@ -90,8 +90,8 @@ bool net_handover_end(struct net_loop *loop) {
 
 /* ------------------------------------------------------------------ turning away, and resting */
 
-/* What came with the client is read, or closing the socket would tear up the answer before it is seen; nothing is
- * waited for.  A client that awaits a handshake would not read an answer. */
+/* Reads the client's bytes before the close: unread bytes would cause a reset, which discards the answer.  Waits for
+ * nothing. A client that awaits a handshake would not read an answer. */
 static void net_turn_away(struct net_door *door, int fd) {
     struct net_loop *loop = door->loop;
     if (!door->is_secure) net_refuse_plain(loop, fd, door->kind, NET_FULL);
@@ -101,7 +101,7 @@ static void net_turn_away(struct net_door *door, int fd) {
 
 static void net_on_rested(struct net_loop *loop);
 
-/* The socket stays readable, and a loop that asked again at once would do nothing else. */
+/* The socket stays readable, so a loop that watched it on would do nothing else. */
 static void net_rest(struct net_door *door) {
     struct net_loop *loop = door->loop;
     net_poll_forget(loop, door->fd);
@@ -110,7 +110,7 @@ static void net_rest(struct net_door *door) {
     if (!loop->timer[NET_TIMER_REST].then) net_poll_timer(loop, NET_TIMER_REST, REST_MS, net_on_rested);
 }
 
-/* Of the loops that wait one is woken for a client, not all. */
+/* EPOLLEXCLUSIVE wakes one loop for a client, not all. */
 static int net_door_watch(struct net_door *door) {
     return net_poll_watch(door->loop, door->fd, &door->watched, EPOLLIN | EPOLLEXCLUSIVE);
 }
@@ -156,7 +156,8 @@ static bool net_let_in(struct net_door *door) {
     struct vs_peer peer = vs_peer_of(&address);
     bool is_proxied = net_is_balancer(opts, &peer);
     struct net_conn *c = loop->spare;
-    if (!loop->calls->admit(c->of, loop->upper.loop, door->kind, &peer, is_proxied)) return net_turn_away(door, fd), true;
+    if (!loop->calls->admit(c->of, loop->upper.loop, door->kind, &peer, is_proxied))
+        return net_turn_away(door, fd), true;
     loop->spare = NULL;
     c->fd = fd;
     c->kind = door->kind;
@@ -184,7 +185,7 @@ void net_door_look(struct net_door *door) {
 
 /* ------------------------------------------------------------------ listening */
 
-/* What each connection takes over from the socket that it comes from. */
+/* Options that a connection inherits from its listening socket. */
 static void net_prepare(int fd) {
     int on = 1, keepalive_s = KEEPALIVE_S, unsent_max = UNSENT_MAX;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -1,13 +1,13 @@
-/* loop.c -- one event loop: what it waits for (sockets, timers, calls of other threads), and which connection it serves next,
- * for how long.  Knows no bytes.
+/* loop.c -- one event loop: what it waits for (sockets, timers, calls of other threads), and which connection it serves
+ * next, for how long.  Knows no bytes.
  *
- * Each socket is entered once in epoll and told of at its edges, so a request costs a read and a write, and its part of one
- * wait.  Other threads wake a loop by an eventfd.
+ * Each socket is entered once in epoll and told of at its edges, so a request costs a read and a write, and its part of
+ * one wait.  Other threads wake a loop by an eventfd.
  *
- * A round of the loop ends after NET_ROUND_US, so that signals, timers and new connections never wait for long.  In it the
- * urgent kind of connection comes first, then those that take little time, then urgent TLS handshakes, then the busy ones,
- * each for NET_SLICE_US.  A busy connection waits for other busy ones, and a prompt one waits for none of them.  Each
- * round serves at least one connection of each line. */
+ * A round of the loop ends after NET_ROUND_US, so that signals, timers and new connections never wait for long.  In it
+ * the urgent kind of connection comes first, then those that take little time, then urgent TLS handshakes, then the
+ * busy ones, each for NET_SLICE_US.  A busy connection waits for other busy ones, and a prompt one waits for none of
+ * them.  Each round serves at least one connection of each line. */
 #include "net/inside.h"
 #include "os/thread.h"
 
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a connection costs beside its requests: its system calls, its handshake. */
+/* The cost of a connection without its requests: its system calls, its handshake. */
 #define SERVE_COST 4
 #define SHAKE_COST NET_QUANTUM_LOOK
 #define CROWD 32 /* unfinished handshakes: an address with more of them waits for other addresses */
@@ -33,7 +33,7 @@ int net_poll_change(struct net_loop *loop, int fd, struct net_watched *of, uint3
     return epoll_ctl(loop->epoll, EPOLL_CTL_MOD, fd, &(struct epoll_event){.events = events, .data.ptr = of});
 }
 
-/* Also of a descriptor that is closed next: a child that is being started may hold its socket for a moment longer. */
+/* Also called before a close: a child that is being started may hold the socket for a moment longer. */
 void net_poll_forget(struct net_loop *loop, int fd) {
     epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd, &(struct epoll_event){0});
 }
@@ -109,8 +109,8 @@ static bool net_is_to_shake(const struct net_conn *c) {
     return c->is_secure && !c->is_shaken && !c->has_header;
 }
 
-/* Open connections do not count: a client may add one to a large pool while another address floods.  A handshake that has
- * begun holds memory until it ends, and its last step is cheap. */
+/* Open connections do not count: a client may add one to a large pool while another address floods.  A handshake that
+ * has begun holds memory until it ends, and its last step is cheap. */
 static bool net_is_urgent_shake(const struct net_conn *c) {
     return c->tls || (c->is_unfinished && c->loop->calls->unfinished((void *)c->of, 0) <= CROWD);
 }
@@ -138,7 +138,7 @@ void net_leave_line(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ serving the lines */
 
-/* What a connection does next may belong to another line than what it was lined up for. */
+/* The next step of a connection may belong to another line than the step that it was lined up for. */
 static void net_change_line(struct net_conn *c) {
     if (!c->lined_up || c->line_of == net_line_for(c)) return;
     net_leave_line(c);
@@ -159,7 +159,8 @@ static void net_serve_slice(struct net_conn *c) {
 /* The slice may end early because the time for requests that wait is over. That does not make the connection busy. */
 void net_serve_late(struct net_conn *c, void (*serve)(struct net_conn *conn)) {
     struct net_quantum *quantum = c->loop->upper.quantum;
-    int64_t all_until_us = (int64_t)(c->loop->now_ns / 1000) + NET_WAITERS_US, until_us = quantum->now_us + NET_SLICE_US;
+    int64_t all_until_us = (int64_t)(c->loop->now_ns / 1000) + NET_WAITERS_US,
+            until_us = quantum->now_us + NET_SLICE_US;
     quantum->cost += SERVE_COST;
     quantum->until_us = until_us < all_until_us ? until_us : all_until_us;
     serve(c);
@@ -180,8 +181,8 @@ static bool net_serve_line(struct net_loop *loop, enum net_line which, int64_t u
     return true;
 }
 
-/* Serves connections that are lined up, each once, until the round's time is over; the others stay in their lines.  Replies
- * to prompt clients are sent before busy clients are served. */
+/* Serves connections that are lined up, each once, until the round's time is over; the others stay in their lines.
+ * Replies to prompt clients are sent before busy clients are served. */
 static void net_serve_lines(struct net_loop *loop) {
     int64_t began_us = (int64_t)(loop->now_ns / 1000);
     loop->serving = true;

@@ -38,7 +38,7 @@ static inline bool net_quantum_is_over(struct net_quantum *quantum) {
 
 /* ------------------------------------------------------------------ counts */
 
-/* The end of a TLS handshake.  PLAIN: the client sent no handshake.  MISLED: a handshake came where TLS is not spoken. */
+/* The end of a TLS handshake.  PLAIN: the client sent none.  MISLED: a handshake came where TLS is not spoken. */
 enum net_shake { NET_SHAKE_OK, NET_SHAKE_FAILED, NET_SHAKE_LATE, NET_SHAKE_PLAIN, NET_SHAKE_MISLED, NET_SHAKES };
 
 /* What a loop counts. */
@@ -50,7 +50,7 @@ struct net_counts {
 
 /* ------------------------------------------------------------------ what the layer above does */
 
-/* Why a connection gets a last reply. */
+/* The reason of a last reply. */
 enum net_refusal {
     NET_FULL,     /* there are too many connections */
     NET_SHED,     /* clients hold too much memory */
@@ -60,12 +60,12 @@ enum net_refusal {
     NET_HEADER    /* ... plus a net_proxy_result: a PROXY header was missing, wrong, late, or came from a stranger */
 };
 
-/* What `step` answers; else how many bytes it used. */
+/* `step` returns how many bytes it used, or one of these. */
 enum {
     NET_MORE = 0,   /* the request is not complete */
     NET_WAITS = -1, /* nothing was appended, and in->used bytes are used: net_serve_waiter goes on with it */
-    NET_CLOSE = -2, /* what was appended is the last: write it and close */
-    NET_PART = -3   /* what was appended is a part of the reply, and in->used bytes are used: call again */
+    NET_CLOSE = -2, /* the last reply was appended: write it and close */
+    NET_PART = -3   /* a part of the reply was appended, and in->used bytes are used: call again */
 };
 
 struct net_input {
@@ -74,13 +74,13 @@ struct net_input {
     bool is_pending;  /* go on with the request that waits, or of which a part was answered */
     uint64_t came_ns; /* when it came; 0: in this round */
     /* answers */
-    size_t used; /* NET_WAITS, NET_PART: bytes of the request */
+    size_t used;  /* NET_WAITS, NET_PART: bytes of the request */
     bool streams; /* nothing is read from now on: events are sent by `look` */
 };
 
 /* What the layer above keeps of a loop, and the network changes. */
 struct net_upper {
-    void *loop; /* the layer above's own, for its calls */
+    void *loop;                  /* the layer above's own, for its calls */
     struct net_quantum *quantum; /* of the connection that is served now */
     int64_t *now_us;             /* when this round began */
     struct net_counts *counts;
@@ -94,39 +94,47 @@ struct net_arrival {
     const struct vs_peer *peer; /* as long as the connection lives; `named`: it has changed */
 };
 
-/* The layer above.  `loop` is net_upper.loop; `of` is its memory of a connection. */
+/* The layer above.  `loop` is net_upper.loop; `of` is its memory of a connection, which is zero at first. */
 struct net_calls {
+    /* ---- a loop */
     bool (*loop)(void *self, int index, struct net_loop *loop, struct net_upper *upper); /* false: no memory */
-    void (*replied)(void *loop, uint64_t us);               /* requests of a round were answered, so long after it began */
-    void (*retry)(void *loop);                              /* it is the time of net_retry_at */
-    void (*woken)(void *loop);                              /* net_wake was called */
-    void (*sweep)(void *loop, uint64_t now_ms);             /* twice a second */
-    void (*drain)(void *loop);                              /* the server ends: each connection gets its last reply */
-    /* a connection; `of` is zero at first.  Its place: is_proxied: a balancer will name its peer, by `rename` */
+    void (*replied)(void *loop, uint64_t us);   /* requests of a round were answered, so long after it began */
+    void (*retry)(void *loop);                  /* it is the time of net_retry_at */
+    void (*woken)(void *loop);                  /* net_wake was called */
+    void (*sweep)(void *loop, uint64_t now_ms); /* twice a second */
+    void (*drain)(void *loop);                  /* the server ends: each connection gets its last reply */
+
+    /* ---- the place of a connection.  is_proxied: a balancer will name its peer, by `rename`.  false: there is none */
     bool (*admit)(void *of, void *loop, int kind, const struct vs_peer *peer, bool is_proxied);
     bool (*rename)(void *of, const struct vs_peer *peer);
+    void (*leave)(void *of); /* the place, and the memory of the connection, are free again */
+
+    /* ---- a connection */
     void (*begin)(void *of, void *loop, const struct net_arrival *arrival);
-    void (*named)(void *of);                                /* its peer is another: a balancer has named it */
-    bool (*shaken)(void *of, const char *name);             /* TLS is spoken; its certificate's name, or NULL; false: no memory */
+    void (*named)(void *of);                    /* a balancer has named its peer */
+    bool (*shaken)(void *of, const char *name); /* TLS is spoken; `name`: the certificate's, or NULL; false: no memory */
     int (*step)(void *of, struct net_input *in, struct vs_out *out);
-    void (*wait)(void *of);                                 /* its request waits */
-    void (*unwait)(void *of);                               /* no more: it ends */
-    void (*half_closed)(void *of);                          /* the client of a request that waits sends no more */
-    bool (*look)(void *of, uint64_t now_ms, struct vs_out *out); /* twice a second; false: end it; `out` NULL: it cannot be written */
+    void (*wait)(void *of);        /* its request waits */
+    void (*unwait)(void *of);      /* ... no more: the connection ends */
+    void (*half_closed)(void *of); /* the client of a request that waits sends no more */
+    /* Twice a second.  It may write an event; `out` is NULL if nothing can be sent.  false: ends the connection. */
+    bool (*look)(void *of, uint64_t now_ms, struct vs_out *out);
     void (*end)(void *of);
-    void (*leave)(void *of);                                /* its memory goes, and its place */
-    /* memory that is held for it */
+    /* Writes the last reply.  `of` is NULL if the connection did not begin.  `detail`: for NET_HEADER. */
+    void (*refuse)(void *of, int kind, enum net_refusal why, int detail, struct vs_out *out);
+
+    /* ---- memory that is held for a connection */
     bool (*take)(void *of, size_t bytes);
     void (*give)(void *of, size_t bytes);
-    bool (*is_short)(void *of);                             /* of memory, and it holds some */
-    void (*shed)(void *loop, int kind, const struct vs_peer *peer); /* it was closed for want of memory; peer may be NULL */
-    /* TLS: the unfinished handshakes of its address, after a change; the memory of a handshake, of which each loop has
-     * its own part, and the first is always granted */
+    bool (*is_short)(void *of); /* it holds some, and there is little left */
+    /* A connection was closed for want of memory.  `peer` may be NULL. */
+    void (*shed)(void *loop, int kind, const struct vs_peer *peer);
+
+    /* ---- TLS.  The unfinished handshakes of an address, after a change.  The memory of a handshake: each loop has its
+     * own part, and its first handshake is always granted */
     int (*unfinished)(void *of, int change);
     bool (*take_shake)(void *loop, bool is_first, size_t bytes);
     void (*give_shake)(void *loop, bool is_first, size_t bytes);
-    /* writes the last reply; of a connection that does not begin `of` is NULL */
-    void (*refuse)(void *of, int kind, enum net_refusal why, int detail, struct vs_out *out);
 };
 
 /* ------------------------------------------------------------------ connections, for the layer above */
@@ -138,7 +146,7 @@ void net_serve_waiter(struct net_conn *conn);
 /* Closes at once; the memory goes with the round. */
 void net_end(struct net_conn *conn);
 
-/* ------------------------------------------------------------------ loops, for the layer above.  Threads: the loop's */
+/* ------------------------------------------------------------------ loops, for the layer above; only on its thread */
 
 /* Has `retry` called then, or once more before if it was to be called before. */
 void net_retry_at(struct net_loop *loop, uint64_t at_ms);
@@ -165,7 +173,7 @@ struct net_opts {
     void *self;
     struct net_listener listener[NET_LISTENERS_MAX];
     int listener_count, threads;
-    const struct vs_network *proxy; /* whose connections begin with a PROXY header */
+    const struct vs_network *proxy; /* connections from these begin with a PROXY header */
     int proxy_count;
     const char *const *kind_name; /* NET_KINDS of them, for the log */
     int urgent_kind;              /* these connections come first in a round */
@@ -185,8 +193,8 @@ struct net_opts {
  * before it starts others. */
 void net_hold_signals(void);
 
-/* Serves until TERM or INT: then stops accepting, answers what is in flight and returns.  A second TERM or INT ends the
- * process at once.  *server is set while it serves.  Errors: VESTA_EIO, VESTA_ENOMEM. */
+/* Serves until TERM or INT.  Then it stops accepting, answers requests in flight and returns.  A second TERM or INT
+ * ends the process at once.  *server is set while it serves.  Errors: VESTA_EIO, VESTA_ENOMEM. */
 int net_serve(const struct net_opts *opts, struct net_server **server, struct vesta_error *err);
 
 /* The next are for any thread while *server may be set and cleared; nothing happens while it does not serve. */

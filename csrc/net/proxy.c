@@ -40,7 +40,8 @@ static size_t net_proxy_source_size(uint8_t family) {
 
 int net_proxy_size(const unsigned char *at, size_t length, enum net_proxy_result *what) {
     if (!net_proxy_begins_as(at, length, net_proxy_signature, sizeof net_proxy_signature)) {
-        if (!net_proxy_begins_as(at, length, net_proxy_version_1, sizeof net_proxy_version_1)) return net_proxy_no(NET_PROXY_MISSING, what);
+        if (!net_proxy_begins_as(at, length, net_proxy_version_1, sizeof net_proxy_version_1))
+            return net_proxy_no(NET_PROXY_MISSING, what);
         return length < sizeof net_proxy_version_1 ? 0 : net_proxy_no(NET_PROXY_V1, what);
     }
     if (length < NET_PROXY_FIXED) return 0;
@@ -60,6 +61,8 @@ enum net_proxy_result net_proxy_peer(const unsigned char *at, struct vs_peer *pe
 
 bool net_proxy_is_header(const char *at, size_t length) {
     const unsigned char *bytes = (const unsigned char *)at;
-    return (length >= sizeof net_proxy_signature && net_proxy_begins_as(bytes, length, net_proxy_signature, sizeof net_proxy_signature)) ||
-           (length >= sizeof net_proxy_version_1 && net_proxy_begins_as(bytes, length, net_proxy_version_1, sizeof net_proxy_version_1));
+    return (length >= sizeof net_proxy_signature &&
+            net_proxy_begins_as(bytes, length, net_proxy_signature, sizeof net_proxy_signature)) ||
+           (length >= sizeof net_proxy_version_1 &&
+            net_proxy_begins_as(bytes, length, net_proxy_version_1, sizeof net_proxy_version_1));
 }

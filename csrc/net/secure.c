@@ -10,11 +10,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SHAKE_MS 5000     /* for a handshake, in which no client shows a secret */
-#define SHAKE_BYTES 196608 /* that a handshake holds at most: 44 KiB, a message of 128 KiB and a record of 16; later 15 KiB */
-#define HANDSHAKE 0x16    /* how TLS begins, with version 3 */
-#define HEAD_BYTES 5      /* ... and the length of what follows at the end of them */
-#define HELLO_MAX 4096    /* that is waited for to be whole */
+#define SHAKE_MS 5000 /* for a handshake, in which no client shows a secret */
+#define SHAKE_BYTES                                                                                                    \
+    196608 /* that a handshake holds at most: 44 KiB, a message of 128 KiB and a record of 16; later 15 KiB */
+#define HANDSHAKE 0x16 /* how TLS begins, with version 3 */
+#define HEAD_BYTES 5   /* ... and the length of what follows at the end of them */
+#define HELLO_MAX 4096 /* that is waited for to be whole */
 
 static pthread_mutex_t net_failing = PTHREAD_MUTEX_INITIALIZER; /* over server->failed */
 
@@ -92,7 +93,7 @@ bool net_secure_is_late(struct net_conn *c, uint64_t now_ms) {
     return true;
 }
 
-/* The eldest handshake of the address that has most unfinished ones.  So a flood ends its own handshakes, and those of slow
+/* The eldest handshake of the address with most unfinished ones.  So a flood ends its own handshakes, and those of slow
  * clients stay while faster ones come and go.  NULL: this loop has none. */
 static struct net_conn *net_shake_to_end(struct net_loop *loop) {
     struct net_conn *found = NULL, *at;
@@ -104,15 +105,15 @@ static struct net_conn *net_shake_to_end(struct net_loop *loop) {
     return found;
 }
 
-/* The handshakes of each loop are one part of the memory: a loop can end no handshake of another loop, so it needs room of
- * its own.  It may always hold one handshake, which belongs to no part. */
+/* The handshakes of each loop are one part of the memory: a loop can end no handshake of another loop, so it needs room
+ * of its own.  It may always hold one handshake, which belongs to no part. */
 static bool net_take_shake(struct net_conn *c) {
     c->is_first_shake = TAILQ_EMPTY(&c->loop->shaking);
     return c->loop->calls->take_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
-/* The memory of a handshake is counted as its most, from the first whole message to its end.  A real client finishes within
- * a few round trips, so elder handshakes give way to new ones. */
+/* The memory of a handshake is counted as its most, from the first whole message to its end.  A real client finishes
+ * within a few round trips, so elder handshakes give way to new ones. */
 static bool net_hold_shake(struct net_conn *c) {
     struct net_loop *loop = c->loop;
     while (!net_take_shake(c)) {
@@ -136,14 +137,14 @@ void net_secure_leave(struct net_conn *c) {
     c->loop->calls->give_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
-/* Nothing is made for a connection that has not sent a whole hello, or sent what is no TLS.  true: it has come. */
+/* Allocates nothing before a whole hello has come.  false: it has not, or the bytes are no TLS. */
 static bool net_has_hello(struct net_conn *c) {
     const unsigned char *at = (const unsigned char *)c->loop->in;
     ssize_t got = recv(c->fd, c->loop->in, HELLO_MAX, MSG_PEEK | MSG_DONTWAIT);
     bool is_open = got > 0 || (got < 0 && errno == EAGAIN);
     if (got > 0 && at[0] != HANDSHAKE) return net_turn_back(c, NET_SHAKE_PLAIN), false;
     if (got == HELLO_MAX || (got > HEAD_BYTES && got >= HEAD_BYTES + (at[3] << 8 | at[4]))) return true;
-    c->readable = false; /* what comes has an edge of its own */
+    c->readable = false; /* later bytes cause a new edge */
     if (!is_open || c->unsure) net_end(c);
     return false;
 }
@@ -157,11 +158,11 @@ static bool net_begin_shake(struct net_conn *c) {
     return net_end(c), false;
 }
 
-/* What came behind the handshake may be in TLS's memory, where no edge tells of it. */
+/* TLS may already have read bytes behind the handshake, for which no edge comes. */
 static void net_end_shake(struct net_conn *c) {
     char name[VS_TLS_NAME_MAX];
     c->is_shaken = true;
-    net_secure_leave(c); /* what is left is a part of what a connection is, as its descriptor */
+    net_secure_leave(c); /* the remaining memory counts as a part of the connection */
     net_count_shake(c, NET_SHAKE_OK, "");
     if (!c->loop->calls->shaken(c->of, net_tls(c)->peer(c->tls, name) ? name : NULL)) {
         net_end(c);
@@ -172,8 +173,8 @@ static void net_end_shake(struct net_conn *c) {
     net_line_up(c);
 }
 
-/* Waits for room in the socket, or no more.  If epoll has no memory for that, the connection ends when it has rested for
- * too long. */
+/* Waits for room in the socket, or no more.  If epoll has no memory for that, the connection ends when it has rested
+ * for too long. */
 static void net_reverse(struct net_conn *c, bool is_reversed) {
     if (c->is_reversed == is_reversed) return;
     c->is_reversed = is_reversed;
@@ -199,7 +200,7 @@ void net_secure_shake(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ bytes */
 
-/* A part of a record is in a buffer of TLS's until the rest comes.  false: there is no memory for it. */
+/* TLS keeps a part of a record in its buffer until the remaining bytes come.  false: there is no memory for it. */
 static bool net_hold_record(struct net_conn *c) {
     bool keeps = net_tls(c)->keeps_bytes(c->tls);
     if (keeps == c->keeps_record) return true;

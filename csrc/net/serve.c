@@ -26,7 +26,7 @@
 
 _Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "a drain goes from polite to strict");
 
-/* A thread that wakes a loop must find it open: taken for that, and to close it. */
+/* Held to wake a loop, and to close it, so that no closed loop is woken. */
 static pthread_mutex_t net_waking = PTHREAD_MUTEX_INITIALIZER;
 
 static bool net_is_first(const struct net_loop *loop) {
@@ -47,7 +47,7 @@ static bool net_is_torn(const struct net_conn *c) {
     return c->waits && poll(&at, 1, 0) == 1 && (at.revents & (POLLERR | POLLHUP));
 }
 
-/* If memory is short, a connection of a large holder must use what it holds: it is closed rather than those that come.
+/* If memory is short, a connection of a large holder must use its memory, or it is closed before new ones.
  * A request that comes byte by byte makes no progress until it is whole. */
 static bool net_sits_on_memory(struct net_conn *c, uint64_t now) {
     size_t unsent = net_unsent(c);
@@ -90,7 +90,8 @@ static void net_drain_one(struct net_conn *c, uint64_t now) {
         net_end(c);
     else if (c->lingering || c->waits || c->writing || c->is_partway)
         return;
-    else if (drain_ms >= DRAIN_BUSY_MS || (c->have == 0 && !c->is_cut && quiet_ms >= DRAIN_QUIET_MS && !net_has_unread(c)))
+    else if (drain_ms >= DRAIN_BUSY_MS ||
+             (c->have == 0 && !c->is_cut && quiet_ms >= DRAIN_QUIET_MS && !net_has_unread(c)))
         net_finish(c);
 }
 
@@ -171,7 +172,7 @@ bool net_passed(struct net_server **server, int64_t since_us) {
     pthread_mutex_lock(&net_waking);
     for (int i = 0; *server && i < (*server)->count; i++) {
         const struct net_loop *loop = (*server)->loops[i];
-        /* acquire: pairs with net_on_sweep; what the loop did before is done */
+        /* acquire: pairs with net_on_sweep; all earlier work of the loop is done */
         uint64_t beat = atomic_load_explicit(&loop->beat_ms, memory_order_acquire);
         if (!loop->closed && (int64_t)beat <= since_us / 1000) passed = false;
     }
@@ -207,8 +208,7 @@ static int net_make_loop(struct net_server *server) {
     const struct net_opts *opts = server->opts;
     struct net_loop *loop = calloc(1, sizeof *loop + opts->out_max);
     int rc = ENOMEM;
-    if (!loop || !opts->calls->loop(opts->self, server->count, loop, &loop->upper))
-        return free(loop), rc;
+    if (!loop || !opts->calls->loop(opts->self, server->count, loop, &loop->upper)) return free(loop), rc;
     loop->server = server;
     loop->opts = opts;
     loop->calls = opts->calls;
@@ -249,7 +249,7 @@ static int net_run(struct net_server *server) {
         if (i < running)
             pthread_join(server->loops[i]->thread, NULL);
         else
-            net_run_loop(server->loops[i]); /* was never started: only closes what it has */
+            net_run_loop(server->loops[i]); /* was never started: closes its listeners */
     }
     return rc;
 }

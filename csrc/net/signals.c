@@ -62,7 +62,7 @@ int net_signals_watch(struct net_server *server, void (*came)(struct net_server 
     return 0;
 }
 
-/* From here on a reload or a log's rotation must not end what is being given back. */
+/* A reload or a log's rotation must not end the process while it releases its leases. */
 void net_signals_end(void) {
     for (int i = 0; i < SIGNALS; i++)
         signal(net_signals[i], i < ENDS ? SIG_DFL : SIG_IGN);

@@ -5,9 +5,9 @@
 #include <strings.h>
 
 static const char *const accept_name[VS_TYPES] = {[VS_TYPE_TEXT] = "text/plain",
-                                                [VS_TYPE_JSON] = "application/json",
-                                                [VS_TYPE_OPENMETRICS] = "application/openmetrics-text",
-                                                [VS_TYPE_HTML] = "text/html"};
+                                                  [VS_TYPE_JSON] = "application/json",
+                                                  [VS_TYPE_OPENMETRICS] = "application/openmetrics-text",
+                                                  [VS_TYPE_HTML] = "text/html"};
 
 static struct vs_slice accept_trim(struct vs_slice text) {
     while (text.length > 0 && (*text.at == ' ' || *text.at == '\t'))

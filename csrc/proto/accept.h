@@ -1,4 +1,4 @@
-/* accept.h -- what a client said it can read: Accept's media ranges and their q, boiled down to the types that this
+/* accept.h -- the types of content that a client accepts: Accept's media ranges and their q, for the types that this
  * server writes.  Pure. */
 #ifndef VS_ACCEPT_H
 #define VS_ACCEPT_H
@@ -9,7 +9,7 @@
 
 enum vs_type { VS_TYPE_TEXT, VS_TYPE_JSON, VS_TYPE_OPENMETRICS, VS_TYPE_HTML, VS_TYPES };
 
-/* All zero: nothing was said, and everything will do. */
+/* All zero: there is no Accept header, and each type is accepted. */
 struct vs_accept {
     bool given;
     struct {
@@ -18,7 +18,7 @@ struct vs_accept {
     } type[VS_TYPES];
 };
 
-/* Takes in the value of one Accept header; several are one list.  What cannot be read in it counts as not said. */
+/* Adds the value of one Accept header.  Several headers are one list.  Unreadable parts are ignored. */
 void vs_accept_read(struct vs_accept *accept, struct vs_slice value);
 
 /* How much the client wants a type, in thousandths; 0: not at all. */

@@ -75,8 +75,8 @@ bool vs_http2_refuse(size_t len, struct vs_out *out);
  * false: a % without two hex digits. */
 bool vs_http_decode(struct vs_slice raw, char space, char **room, struct vs_slice *out);
 
-/* The next "name=value" of a query or form, decoded.  1: one was cut off *rest; 0: none is left; -1: a % without two hex
- * digits. */
+/* The next "name=value" of a query or form, decoded.  1: one was cut off *rest; 0: none is left; -1: a % without two
+ * hex digits. */
 int vs_http_next_pair(struct vs_slice *rest, char **room, struct vs_slice *name, struct vs_slice *value);
 
 /* Whether a Content-Type is that of a form. */
@@ -99,14 +99,14 @@ void vs_http_tick(struct vs_http_plain *plain, int64_t unix_s);
 struct vs_http_reply {
     int status;
     bool is_json;
-    bool is_page;             /* a file of the page: the browser may let it do nothing else */
-    bool is_stream;           /* it ends with the connection */
+    bool is_page;   /* a file of the page: the browser may let it do nothing else */
+    bool is_stream; /* it ends with the connection */
     bool closes;
-    bool is_admin;            /* a 401 asks for a Bearer token alone: a browser shows no dialog then */
-    const char *type;         /* of the content, where it is not what is_json says */
-    int retry_after_s;        /* 0: not said */
-    unsigned allow;           /* methods to list; 0: none */
-    const char *origin;       /* the listed origin whose page may read the reply; NULL: none */
+    bool is_admin;      /* a 401 asks for a Bearer token alone: a browser shows no dialog then */
+    const char *type;   /* of the content, where it is not what is_json says */
+    int retry_after_s;  /* 0: not said */
+    unsigned allow;     /* methods to list; 0: none */
+    const char *origin; /* the listed origin whose page may read the reply; NULL: none */
 };
 
 const char *vs_http_reason(int status);

@@ -18,7 +18,8 @@ bool vs_http_decode(struct vs_slice raw, char space, char **room, struct vs_slic
         int high = 0, low = 0;
         char c = raw.at[i] == '+' ? space : raw.at[i];
         if (c == '%') {
-            if (raw.length - i < 3 || (high = http_hex(raw.at[i + 1])) < 0 || (low = http_hex(raw.at[i + 2])) < 0) return false;
+            if (raw.length - i < 3 || (high = http_hex(raw.at[i + 1])) < 0 || (low = http_hex(raw.at[i + 2])) < 0)
+                return false;
             c = (char)(high << 4 | low);
             i += 2;
         }

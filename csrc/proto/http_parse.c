@@ -31,7 +31,9 @@ static int http_bad_line(struct vs_http *out, const char *line, size_t length, i
     if (length > VS_HTTP_LINE_MAX) return http_broken(out, 414, "the request line is too long (4096 bytes)");
     if (length > 9 && memcmp(line + length - 9, " HTTP/1.", 8) == 0 &&
         (line[length - 1] == '1' || line[length - 1] == '0'))
-        return http_count_blanks(line, length) == 2 ? 0 : http_broken(out, 400, "a request line must have exactly two spaces");
+        return http_count_blanks(line, length) == 2
+                   ? 0
+                   : http_broken(out, 400, "a request line must have exactly two spaces");
     return http_broken(out, 505, "this server speaks HTTP/1.1 and HTTP/1.0");
 }
 
@@ -83,7 +85,7 @@ static int http_on_header_field(llhttp_t *parser, const char *at, size_t length)
     return 0;
 }
 
-/* A name, an address, a port.  Whoever stands in front of this server may read more into other characters. */
+/* A name, an address, a port.  A proxy may interpret other characters in its own way. */
 static bool http_is_host(const char *at, size_t length) {
 #define ROW(from, to) [from... to] = true
     static const bool plain[256] = {
@@ -112,7 +114,8 @@ static bool http_is_public_name(struct vs_slice host) {
     const char *bracket = memrchr(host.at, ']', host.length), *from = bracket ? bracket : host.at;
     const char *port = memchr(from, ':', host.length - (size_t)(from - host.at));
     size_t length = port ? (size_t)(port - host.at) : host.length, label;
-    if (port && !http_has_only(port + 1, host.length - length - 1, "0123456789")) return true; /* neither, whoever says it */
+    if (port && !http_has_only(port + 1, host.length - length - 1, "0123456789"))
+        return true; /* neither an address nor a name */
     if (memchr(host.at, '[', length) || bracket) return !http_is_bracketed((struct vs_slice){host.at, length});
     if (length > 0 && host.at[length - 1] == '.') length--;
     for (label = length; label > 0 && host.at[label - 1] != '.';)
@@ -130,7 +133,7 @@ static void http_take_host(struct http_reading *reading, struct vs_slice value) 
     reading->out->is_public_name = http_is_public_name(value);
 }
 
-/* Said twice, and two things: whichever is foreign counts. */
+/* If the header comes twice with different values, the foreign one counts. */
 static void http_take_site(struct vs_http *out, struct vs_slice value) {
     bool is_own = vs_slice_is_case(value, "same-origin") || vs_slice_is_case(value, "none");
     if (out->site != VS_SITE_FOREIGN) out->site = is_own ? VS_SITE_OWN : VS_SITE_FOREIGN;
@@ -209,7 +212,8 @@ static int http_read_head(const char *head, size_t length, struct vs_http *out, 
         return http_broken(out, 400, "a request needs exactly one Host header");
     if (reading.bad_host) return http_broken(out, 400, "Host must be a name or an address, and may have a port");
     bool is_all = out->method == VS_OPTIONS && vs_slice_is(reading.url, "*");
-    if (*reading.url.at != '/' && !is_all) return http_broken(out, 400, "the request target must be a path, such as /genid");
+    if (*reading.url.at != '/' && !is_all)
+        return http_broken(out, 400, "the request target must be a path, such as /genid");
     http_split_url(reading.url, out);
     if (reading.types > 1 || reading.tokens > 1 || reading.origins > 1)
         return http_broken(out, 400, "Content-Type, Authorization or Origin is given twice");
@@ -238,7 +242,7 @@ int vs_http_parse(const char *buf, size_t len, struct vs_http *out) {
     return (int)total;
 }
 
-/* ------------------------------------------------------------------ heads that a client sends again are not read again */
+/* ------------------------------------------------------------------ heads that were read before */
 
 /* A view of the old bytes, as one of the new. */
 static struct vs_slice http_moved(struct vs_slice view, const char *from, const char *to) {
@@ -259,7 +263,7 @@ static void http_keep(struct vs_head *head, const char *buf, size_t length, cons
     head->http.origin = http_moved(http->origin, buf, head->bytes);
 }
 
-/* What a head says depends on its own bytes alone, so where these are equal so is the rest. */
+/* A head's meaning depends on its bytes alone, so equal bytes need not be read again. */
 int vs_http_read(struct vs_heads *heads, uint64_t client, const char *buf, size_t len, struct vs_http *out) {
     struct vs_head *head = &heads->at[client % VS_HEADS];
     if (head->length > 0 && len >= head->length && memcmp(buf, head->bytes, head->length) == 0) {

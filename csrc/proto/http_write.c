@@ -61,9 +61,9 @@ void vs_http_tick(struct vs_http_plain *plain, int64_t unix_s) {
     plain->unix_s = unix_s;
     http_put_date(plain->date, sizeof plain->date, unix_s);
     for (int i = 0; i < VS_OK_HEADS; i++)
-        plain->ok_length[i] =
-            (size_t)snprintf(plain->ok[i], sizeof plain->ok[i],
-                             "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n" FOR_BROWSERS "%sContent-Length: ", types[i], plain->date);
+        plain->ok_length[i] = (size_t)snprintf(
+            plain->ok[i], sizeof plain->ok[i],
+            "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n" FOR_BROWSERS "%sContent-Length: ", types[i], plain->date);
 }
 
 const char *vs_http_allow(unsigned methods) {

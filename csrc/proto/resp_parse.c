@@ -43,7 +43,8 @@ static int resp_read_length(const char *buf, size_t len, size_t *at, size_t *val
 }
 
 /* Reads "$<length>\r\n<bytes>\r\n" at *at into *out.  As read_length. */
-static int resp_read_bulk(struct vs_slice request, size_t *at, size_t most, struct vs_slice *text, struct vs_args *out) {
+static int resp_read_bulk(struct vs_slice request, size_t *at, size_t most, struct vs_slice *text,
+                          struct vs_args *out) {
     const char *buf = request.at;
     size_t i = *at, len = request.length, n;
     if (i == len) return 0;
@@ -54,7 +55,8 @@ static int resp_read_bulk(struct vs_slice request, size_t *at, size_t most, stru
     if (len - i > n && buf[i + n] != '\r')
         return resp_broken(out, "Protocol error: a bulk string does not end where its length says");
     if (len - i < n + 2) return 0;
-    if (buf[i + n + 1] != '\n') return resp_broken(out, "Protocol error: a bulk string does not end where its length says");
+    if (buf[i + n + 1] != '\n')
+        return resp_broken(out, "Protocol error: a bulk string does not end where its length says");
     *text = (struct vs_slice){buf + i, n};
     *at = i + n + 2;
     return 1;
@@ -138,7 +140,8 @@ static const char *resp_read_word(const char *from, const char *end, char **type
 }
 
 static int resp_parse_inline(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out) {
-    if (len >= 2 && buf[0] == 0x16 && buf[1] == 0x03) return resp_broken(out, "Protocol error: this address speaks no TLS");
+    if (len >= 2 && buf[0] == 0x16 && buf[1] == 0x03)
+        return resp_broken(out, "Protocol error: this address speaks no TLS");
     const char *newline = memchr(buf, '\n', len < limits->inline_max ? len : limits->inline_max), *at = buf;
     if (!newline)
         return len < limits->inline_max

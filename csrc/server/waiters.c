@@ -29,7 +29,8 @@ static uint64_t queue_now_ms(const struct vs_scratch *scratch) {
 void vs_waiters_enter(struct vs_session *s) {
     struct vs_scratch *scratch = s->scratch;
     struct vs_waitlist *queue = &scratch->queue[s->waiting.queue];
-    uint64_t wait_ms = (uint64_t)(s->waiting.wait_us + 999) / 1000, at = queue_now_ms(scratch) + (wait_ms ? wait_ms : 1);
+    uint64_t wait_ms = (uint64_t)(s->waiting.wait_us + 999) / 1000,
+             at = queue_now_ms(scratch) + (wait_ms ? wait_ms : 1);
     s->waits = true;
     vs_set(&s->member.waits, 1);
     TAILQ_INSERT_TAIL(&queue->waiters, s, queued);
@@ -38,8 +39,8 @@ void vs_waiters_enter(struct vs_session *s) {
     queue_until(scratch, queue, at);
 }
 
-/* The time for the queues is over. The connections of this queue that were not asked yet are asked in a later round, after
- * those of the other queues. At least one connection is asked in each round. */
+/* The time for the queues is over. The connections of this queue that were not asked yet are asked in a later round,
+ * after those of the other queues. At least one connection is asked in each round. */
 static bool queue_is_put_off(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     if (!scratch->has_resumed || !net_quantum_is_over(&scratch->quantum)) return false;
     if (queue->retry_at_ms != 0) TAILQ_REMOVE(&scratch->waited_for, queue, waited);
@@ -67,8 +68,8 @@ static void queue_serve_due(struct vs_waitlist *queue, const struct vs_session *
 }
 
 /* First come, first served, until one must wait on; the others are not asked then: they would wait for the same id.
- * A connection that got nothing keeps its place.  One that got a part of what it wants lets the others go first, so that
- * no large batch takes all there is for as long as it may wait. */
+ * A connection that got nothing keeps its place.  One that got a part of what it wants lets the others go first, so
+ * that no large batch takes all there is for as long as it may wait. */
 static void queue_serve(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     struct vs_session *s;
     while ((s = TAILQ_FIRST(&queue->waiters)) && !queue_is_put_off(scratch, queue)) {
