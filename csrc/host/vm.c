@@ -273,13 +273,16 @@ enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg
     return result;
 }
 
+/* Each sentence begins with the chunk.  luaL_error would put a place in front: that of the engine which called. */
 void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *chunk) {
-    if (length > VS_SOURCE_BYTES_MAX) luaL_error(L, "%s: more than %d bytes", chunk + 1, (int)VS_SOURCE_BYTES_MAX);
-    if (length > 0 && text[0] == LUA_SIGNATURE[0])
-        luaL_error(L, "%s: this is compiled Lua; give its source", chunk + 1);
-    int rc = luaL_loadbufferx(L, text, length, chunk, "t");
-    vs_lua_go_on(L, rc);
-    if (rc == LUA_ERRRUN) luaL_error(L, "%s: it nests too deep (%s)", chunk + 1, lua_tostring(L, -1));
+    int rc = LUA_OK;
+    if (length > VS_SOURCE_BYTES_MAX)
+        lua_pushfstring(L, "%s: more than %d bytes", chunk + 1, (int)VS_SOURCE_BYTES_MAX), rc = LUA_ERRSYNTAX;
+    else if (length > 0 && text[0] == LUA_SIGNATURE[0])
+        lua_pushfstring(L, "%s: this is compiled Lua; give its source", chunk + 1), rc = LUA_ERRSYNTAX;
+    else
+        vs_lua_go_on(L, rc = luaL_loadbufferx(L, text, length, chunk, "t"));
+    if (rc == LUA_ERRRUN) lua_pushfstring(L, "%s: it nests too deep (%s)", chunk + 1, lua_tostring(L, -1));
     if (rc != LUA_OK) lua_error(L);
     lua_insert(L, -2);
     lua_setupvalue(L, -2, 1); /* a chunk's only upvalue is _ENV */

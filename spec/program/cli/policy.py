@@ -80,6 +80,13 @@ def _(w):
     same(w.run("policy", "check", write(w, "later.lua", later)).lines(), ["./later.lua: on_exhausted", "  x: from 0 to 1"])  # as it declares them
 
 
+@claim("a text that is not compiled is rejected by its path, and no place in vesta stands in front")
+def _(w):
+    for text, said in ((b"\x1bLua", "this is compiled Lua"), (" " * 65537, "more than 65536 bytes"), ("return " + "(" * 300, "it nests too deep")):
+        fails(w.run("policy", "check", write(w, "no.lua", text)), 1, "vesta policy: ./no.lua: " + said)
+    fails(w.run("policy", "run", "on_clock_back", "wait", "--options", "{ a = " * 250 + "}" * 250), 1, "vesta policy: options: it nests too deep")
+
+
 @claim("run gives a policy the variables that --env names, and shows what it says")
 def _(w):
     mine = policy(w, "log('in ' .. env 'REGION') log 'a\\nb' return 'refuse', tostring(env 'NONE')")
