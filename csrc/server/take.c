@@ -122,6 +122,12 @@ static inline bool may_take(struct vs_request *r, uint64_t want, bool exact, uin
     return ((!is_shared && !r->session->is_metered) || vs_shares_ask(r, want, exact, may)) && !must_queue(r);
 }
 
+static enum vs_reply_state take_begin(struct vs_request *r, uint64_t n, vs_handler *done, vs_handler *stage) {
+    r->n = n;
+    r->then = done;
+    return stage(r);
+}
+
 static enum vs_reply_state stage_one(struct vs_request *r) {
     uint64_t may;
     if (!may_take(r, 1, true, &may) || next_id(r, r->ids) != VESTA_OK) return vs_take_wait(r, stage_one);
@@ -130,9 +136,7 @@ static enum vs_reply_state stage_one(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_take_id(struct vs_request *r, vs_handler *done) {
-    if (r->session->multi) return vs_take_ids(r, 1, done);
-    r->then = done;
-    return stage_one(r);
+    return r->session->multi ? vs_take_ids(r, 1, done) : take_begin(r, 1, done, stage_one);
 }
 
 /* A request that waits answers none of those behind it. */
@@ -147,9 +151,7 @@ static enum vs_reply_state stage_some(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_take_some(struct vs_request *r, size_t n, vs_handler *done) {
-    r->n = n;
-    r->then = done;
-    return stage_some(r);
+    return take_begin(r, n, done, stage_some);
 }
 
 /* Turns the request to the i-th of its names, which was found before; how many of the names from there on are alike. */
@@ -210,30 +212,15 @@ enum vs_reply_state vs_take_ids(struct vs_request *r, size_t n, vs_handler *done
 
 static enum vs_reply_state stage_block(struct vs_request *r) {
     uint64_t may;
-    if (!may_take(r, r->n, false, &may) || vesta_next_block(r->gen, may, &r->got.block, &r->pause) != VESTA_OK)
-        return vs_take_wait(r, stage_block);
-    vs_count_ids(r, r->got.block.count);
+    if (!may_take(r, r->n, false, &may)) return vs_take_wait(r, stage_block);
+    int rc = r->tag ? next_numbers(r, may, &r->got.numbers) : vesta_next_block(r->gen, may, &r->got.block, &r->pause);
+    if (rc != VESTA_OK) return vs_take_wait(r, stage_block);
+    vs_count_ids(r, r->tag ? r->got.numbers.count : r->got.block.count);
     return r->then(r);
 }
 
 enum vs_reply_state vs_take_block(struct vs_request *r, uint64_t n, vs_handler *done) {
-    r->n = n;
-    r->then = done;
-    return stage_block(r);
-}
-
-static enum vs_reply_state stage_numbers(struct vs_request *r) {
-    uint64_t may;
-    if (!may_take(r, r->n, false, &may) || next_numbers(r, may, &r->got.numbers) != VESTA_OK)
-        return vs_take_wait(r, stage_numbers);
-    vs_count_ids(r, r->got.numbers.count);
-    return r->then(r);
-}
-
-enum vs_reply_state vs_take_numbers(struct vs_request *r, uint64_t n, vs_handler *done) {
-    r->n = n;
-    r->then = done;
-    return stage_numbers(r);
+    return take_begin(r, n, done, stage_block);
 }
 
 static enum vs_reply_state stage_turn(struct vs_request *r) {
@@ -242,9 +229,7 @@ static enum vs_reply_state stage_turn(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_take_turn(struct vs_request *r, uint64_t n, vs_handler *done) {
-    r->n = n;
-    r->then = done;
-    return stage_turn(r);
+    return take_begin(r, n, done, stage_turn);
 }
 
 /* ------------------------------------------------------------------ numbers in a row */

@@ -15,7 +15,6 @@ enum vs_reply_state vs_take_ids(struct vs_request *request, size_t n, vs_handler
 enum vs_reply_state vs_take_some(struct vs_request *request, size_t n, vs_handler *done);
 /* A slice of the namespace's ticks, or 1 to n of the tag's numbers: request->got. */
 enum vs_reply_state vs_take_block(struct vs_request *request, uint64_t n, vs_handler *done);
-enum vs_reply_state vs_take_numbers(struct vs_request *request, uint64_t n, vs_handler *done);
 /* n consecutive numbers of one range of the tag; request->ids[0] is the last of them.  If no range has so many, the
  * request is rejected. */
 enum vs_reply_state vs_take_run(struct vs_request *request, uint64_t n, vs_handler *done);

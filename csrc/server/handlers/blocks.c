@@ -53,7 +53,7 @@ static enum vs_reply_state blocks_take_numbers(struct vs_request *r, uint64_t n)
         return vs_refuse(r, "bad_command",
                          "'%s' is in strict order, which a block would not keep: INCR %s gives its next", r->tag->name,
                          r->tag->name);
-    return vs_take_numbers(r, n, blocks_put_numbers);
+    return vs_take_block(r, n, blocks_put_numbers);
 }
 
 static enum vs_reply_state blocks_take(struct vs_request *r) {

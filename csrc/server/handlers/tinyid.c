@@ -122,7 +122,7 @@ static enum vs_reply_state take_segment(struct vs_request *r) {
     if (r->tag->desk)
         return vs_refuse(r, "bad_command",
                          "it is in strict order, which a segment would not keep: nextId gives its next");
-    return vs_take_numbers(r, vs_rights_block(r, VESTA_BATCH_MAX), put_segment);
+    return vs_take_block(r, vs_rights_block(r, VESTA_BATCH_MAX), put_segment);
 }
 
 enum vs_reply_state vs_on_tinyid_segment(struct vs_request *r) {
