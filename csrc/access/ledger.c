@@ -419,7 +419,7 @@ int64_t ledger_charge(struct ledger_entry *e, struct ledger_rates *of_namespace,
 
 void ledger_return(struct ledger_entry *e, struct ledger_party *client, struct ledger_rates *of_namespace,
                    enum ledger_kind kind, uint64_t n) {
-    if (client) access_bucket_give(&client->rates.of[kind], n);
+    if (client && client == e->client) access_bucket_give(&client->rates.of[kind], n);
     if (e->address) access_bucket_give(&e->address->rates.of[kind], n);
     if (of_namespace) access_bucket_give(&of_namespace->of[kind], n);
 }

@@ -249,6 +249,11 @@ static void all_owners_are_charged_or_none(void) {
     ledger_return(&e, e.client, &ns, LEDGER_IDS, 5);
     CHECK_EQ_I64((int64_t)ledger_room(&e, &ns, LEDGER_IDS, 1000, now), 4);
     CHECK(charge(&e, &ns, 5, now + SECOND / 100, &who) == 0);
+    struct ledger_party *was = e.client;
+    ledger_know(ledger, &e, NULL, false, now);
+    ledger_return(&e, was, NULL, LEDGER_IDS, 1000);
+    ledger_know(ledger, &e, "orders", true, now);
+    CHECK(charge(&e, NULL, 500, now, &who) == 0 && charge(&e, NULL, 1, now, &who) < 0 && who == LEDGER_CLIENT);
     ledger_free(ledger);
 }
 
