@@ -27,6 +27,18 @@ def answer(w, body, *given, hook="on_clock_back"):
     return result.lines()[0]
 
 
+@claim("an error of a policy's text, or of its options, begins with the file, not with a line of the engine")
+def _(w):
+    with open(w.path("compiled.lua"), "wb") as file:
+        file.write(b"\x1bLuaS")
+    fails(w.run("policy", "check", "./compiled.lua"), 1, "vesta policy: ./compiled.lua: this is compiled Lua; give its source\n")
+    options = "{ a = '" + "a" * 70000 + "' }"
+    fails(w.run("policy", "check", "wait", "--options", options), 1, "vesta policy: options: more than 65536 bytes\n")
+    with open(w.path("deep.lua"), "w") as file:
+        file.write("return " + "{" * 300 + "}" * 300)
+    fails(w.run("policy", "check", "./deep.lua"), 1, "vesta policy: ./deep.lua")
+
+
 @claim("check says which functions a policy has")
 def _(w):
     result = w.run("policy", "check", *SHIPPED, policy(w, "return 'wait'"), write(w, "none.lua", "return { api = 1 }"))
