@@ -240,6 +240,9 @@ static int name_store(const struct vs_settings *settings, struct vs_header *head
     }
     if (vs_state_dir(state, sizeof state) != 0)
         return vs_fail(err, VESTA_EIO, "no state folder: set VESTA_STATE, or make /var/lib/vesta writable");
+    if (*state != '/')
+        return vs_fail(err, VESTA_EOPTION, "VESTA_STATE is '%s': set it to a path that begins with /",
+                       VS_QUOTE(state, strlen(state)));
     int rc = vs_uri_of_path("file", state, header->store, err);
     return rc == VESTA_OK ? vs_store_check(header->store, err) : rc;
 }

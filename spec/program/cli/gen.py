@@ -248,6 +248,13 @@ def _(w):
     same(w.run("gen", "--path", "new.gen").code, 0)
 
 
+@claim("a VESTA_STATE that does not begin with / is rejected if the leases would be kept in it")
+def _(w):
+    for command in (["gen"], ["serve", "--http", "unix:" + w.path("h"), "--resp", "off"]):
+        fails(w.run(*command, env={"VESTA_STATE": "state"}), 2, "VESTA_STATE is 'state': set it to a path that begins with /")
+    same(w.run("gen", "--store", "sqlite:" + w.path("v.db"), env={"VESTA_STATE": "state"}).code, 0)
+
+
 @claim("a state folder on a full disk is 1, and says so")
 def _(w):
     if os.geteuid() != 0:
