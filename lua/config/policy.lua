@@ -8,6 +8,7 @@ local wrong = require "config.wrong"
 local policy = {}
 
 local OPTIONS_BYTES_MAX = 60000 -- of the options as text, which is a policy's source
+local WRITTEN_BYTES_MAX = 10 * OPTIONS_BYTES_MAX -- then writing ends: tables that share tables have no end
 local OPTIONS_DEPTH_MAX = 8
 local OPTIONS_KEYS_MAX = 1024   -- in one table
 local PATH_MAX = 511
@@ -28,14 +29,27 @@ local function number_text(value)
 end
 
 local table_text
+local written = 0 -- bytes of the values of the options that are written now
 
-local function value_text(value, depth)
+local function text_of(value, depth)
   local kind = type(value)
   if kind == "boolean" then return tostring(value) end
   if kind == "number" then return number_text(value) end
   if kind == "string" then return quoted(value) end
   if kind == "table" then return table_text(value, depth + 1) end
   return nil, ("has an option that is %s, which is not data"):format(values.shown(value))
+end
+
+local function value_text(value, depth)
+  if written > WRITTEN_BYTES_MAX then
+    return nil, ("has options of more than %d bytes, at most %d are allowed"):format(WRITTEN_BYTES_MAX,
+      OPTIONS_BYTES_MAX)
+  end
+  local is_table = type(value) == "table"
+  if is_table then written = written + #"{}," end
+  local text, why = text_of(value, depth)
+  if text and not is_table then written = written + #text + 1 end
+  return text, why
 end
 
 -- The list first, then the names in order, so that equal options are equal texts.  At depth 0 the first entry is the
@@ -87,6 +101,7 @@ function policy.read(reading, row, value)
     return nil, "has shadow, which must be true or false"
   end
   if value.shadow then row = keys.row["namespaces.*.shadow_policy"] end
+  written = 0
   local options, why = table_text(value, 0)
   if not options then return nil, why end
   if #options > OPTIONS_BYTES_MAX then

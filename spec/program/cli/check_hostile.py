@@ -70,6 +70,8 @@ def _(w):
     refused(w, "local t = {} t[1] = t return { http = { listen = t } }", "http.listen has a table at place 1")
     refused(w, "local t = {} for i = 1, 1100 do t['k' .. i] = i end t[1] = 'wait' return { namespaces = { a = { policy = t } } }",
             "policy has more than 1024 entries")
+    shared = "local t = 1 for d = 1, 7 do local n = {} for i = 1, 1000 do n[i] = t end t = n end "
+    refused(w, shared + "return { namespaces = { a = { policy = { 'wait', x = t } } } }", "options of more than 600000 bytes, at most 60000")
     refused(w, "return { namespaces = { a = { policy = { 'wait', x = '%s' } } } }" % ("\\0" * 16000), "options of 64011 bytes, at most 60000")
 
 
