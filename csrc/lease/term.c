@@ -58,7 +58,6 @@ bool vs_term_take(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid
 void vs_term_beat(struct vs_term *term, int64_t for_us) {
     assert(for_us >= 0);
     if (!term->token || vs_term_is_replaced(term)) return;
-    assert(term->boot_us); /* a step is under way */
     int64_t until_us = term->boot_us + (for_us > VS_PULSE_US ? for_us : VS_PULSE_US);
     atomic_store(&term->map->shared.pulse_boot_us, until_us);
 }
