@@ -11,7 +11,7 @@ local term = require "term"
 
 ---------------------------------------------------------------- relayout
 
-local NOT_DONE = { mismatch = true, layout = true, epoch = true }
+local NOT_DONE = { mismatch = true, bad_layout = true, epoch_end = true }
 
 -- The next layout of a namespace in use: hosts move to it one by one, by their configs.
 local function relayout(asked)

@@ -46,7 +46,7 @@ def free(name):
 
 
 def the_map(world):
-    name, = glob.glob(world.path("maps", "vesta-*"))
+    name, = glob.glob(world.path("maps", "vesta-" + "[0-9a-f]" * 32))
     return name
 
 
@@ -64,7 +64,7 @@ def goes_on(world, gen):
     for form in FORMS:
         name = reboot(world, form)
         every += [gen(), gen()]
-        beside = [other for other in glob.glob(world.path("maps", "vesta-*")) if other != name]
+        beside = [other for other in glob.glob(world.path("maps", "vesta-[0-9a-f]*")) if other != name]
         same((form, beside), (form, [name + "~1"]))  # both processes used one map
         os.unlink(beside[0])
         free(name)
