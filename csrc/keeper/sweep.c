@@ -19,9 +19,15 @@
 #define STILL_US (15 * 60 * INT64_C(1000000))        /* longer than any window that is worth going on with at once */
 #define UNUSED_US (7 * 24 * 3600 * INT64_C(1000000)) /* what is left of its ranges stays unused */
 /* A walk through the folder costs as much as there are files in it.  So it is made by the first process of this user
- * that makes a map after so long, and looks at one name in 16: another 16th each time. */
-#define SWEEP_US STILL_US
+ * that makes a map after a minute, and looks at one name in 16: the next 16th each time. */
 #define SWEEP_PARTS 16
+#define SWEEP_US (STILL_US / SWEEP_PARTS)
+
+/* This user's last sweep of the folder, as a file in it has it. */
+struct sweep {
+    int64_t boot_us;
+    uint64_t part;
+};
 
 static bool is_of_part(const char *name, unsigned part) {
     static const char prefix[] = "vesta-", digits[] = "0123456789abcdef";
@@ -30,20 +36,21 @@ static bool is_of_part(const char *name, unsigned part) {
            strspn(name + length, digits) == 2 * VS_KEY_BYTES;
 }
 
-/* Whether the folder is to be swept now: a file in it has the boot time of this user's last sweep.  If that file cannot
- * be used, the folder is swept each time. */
-static bool sweep_take_turn(int dir, int64_t boot_us) {
+/* Whether the folder is to be swept now, and which part of it.  If the file cannot be used, the folder is swept each
+ * time. */
+static bool sweep_take_turn(int dir, int64_t boot_us, unsigned *part) {
     char name[32];
-    int64_t swept_us = 0;
+    struct sweep last = {0, (uint64_t)boot_us / SWEEP_US};
     struct stat st;
     snprintf(name, sizeof name, "vesta-swept.%u", (unsigned)geteuid());
     int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
-    if (fd < 0) return true;
-    bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
-    bool is_told = ours && pread(fd, &swept_us, sizeof swept_us, 0) == (ssize_t)sizeof swept_us;
-    bool is_due = !is_told || boot_us < swept_us || boot_us - swept_us >= SWEEP_US;
-    if (ours && is_due) (void)!pwrite(fd, &boot_us, sizeof boot_us, 0); /* if it fails, the next map sweeps again */
-    close(fd);
+    bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+    bool is_told = ours && pread(fd, &last, sizeof last, 0) == (ssize_t)sizeof last;
+    bool is_due = !is_told || boot_us < last.boot_us || (uint64_t)boot_us - (uint64_t)last.boot_us >= SWEEP_US;
+    const struct sweep next = {boot_us, last.part + 1};
+    if (ours && is_due) (void)!pwrite(fd, &next, sizeof next, 0); /* if it fails, the next map sweeps again */
+    if (fd >= 0) close(fd);
+    *part = (unsigned)(next.part % SWEEP_PARTS);
     return is_due;
 }
 
@@ -109,9 +116,9 @@ void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock) {
     DIR *dir = opendir(maps);
     if (!dir) return;
     int64_t boot_us = clock->boot_us(clock->self), now_us = clock->unix_us(clock->self);
-    unsigned part = (unsigned)((uint64_t)boot_us / SWEEP_US % SWEEP_PARTS); /* a clock of a test may be below 0 */
+    unsigned part;
     uint64_t mount = vs_mount_namespace();
-    bool is_due = sweep_take_turn(dirfd(dir), boot_us);
+    bool is_due = sweep_take_turn(dirfd(dir), boot_us, &part);
     for (struct dirent *entry; is_due && (entry = readdir(dir));)
         if (is_of_part(entry->d_name, part) && strcmp(entry->d_name, own) != 0 && !vs_file_has(entry->d_name) &&
             !vs_segments_have(entry->d_name))
