@@ -46,5 +46,7 @@ bool vs_session_keep(struct vs_session *s, size_t count) {
 }
 
 bool vs_session_is_due(const struct vs_session *s, int64_t now_us) {
-    return s->waiting.by_policy && s->waiting.policy_until_us <= now_us;
+    const struct vs_waiting *waiting = &s->waiting;
+    bool has_answer = waiting->job && atomic_load(&waiting->job->is_done);
+    return has_answer || (waiting->by_policy && waiting->policy_until_us <= now_us);
 }

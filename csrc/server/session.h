@@ -138,8 +138,8 @@ static inline bool vs_session_is_stranger(const struct vs_session *session) {
     return session->protocol == VS_RESP && session->server->rules.resp_password && !session->known;
 }
 
-/* Whether a request that waits by a policy shall be tried out of turn: the verdict is still awaited, or what it granted
- * is over. */
+/* Whether a request that waits shall be tried out of turn: its job is done, or, by a policy, the verdict is still awaited
+ * or the time that it granted is over. */
 bool vs_session_is_due(const struct vs_session *session, int64_t now_us);
 
 /* Counts memory that is held for a connection, and will be given back with the same number.  false: clients would hold

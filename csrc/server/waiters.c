@@ -56,7 +56,8 @@ static void queue_resume(struct vs_session *s) {
     net_serve_waiter(s->conn);
 }
 
-/* Other connections than `first`, which must wait on, may have waited for long enough, or for a verdict that came. */
+/* Other connections than `first`, which must wait on, may have waited for long enough, or for an answer that came: of a
+ * policy, or of the database to their own job. */
 static void queue_serve_due(struct vs_waitlist *queue, const struct vs_session *first) {
     const struct vesta_clock *clock = first->server->clock;
     int64_t now_us = clock->boot_us(clock->self);

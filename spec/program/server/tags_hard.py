@@ -8,7 +8,7 @@ import threading
 import time
 
 from served import LEAF, mariadb, mysql_uri, zk_uri, zookeeper
-from serving import Configured, bulks, claim, fails, main, same
+from serving import Configured, bulks, claim, command, fails, main, same
 from tables import Table, config, until
 
 
@@ -217,6 +217,41 @@ def _(world):
                 break
             committed += invoice()
         same(sorted(committed), list(range(1, len(committed) + 1)))
+
+
+def reserved(sock):
+    """The number and the token of a reservation."""
+    sock.sendall(command("VESTA.RESERVE", "line"))
+    reply = b""
+    while reply.count(b"\r\n") < 16:
+        reply += sock.recv(1000)
+    found = re.search(rb"number\r\n\$\d+\r\n(\d+)\r\n\$5\r\ntoken\r\n\$32\r\n(\w+)", reply)
+    return found[1].decode(), found[2].decode()
+
+
+@claim("a commit that waits for a lock of the database holds up no other commit of its tag")
+def _(world):
+    world.own_maps()
+    for words in (("store", "init", "--segments"), ("segments", "add", "line", "--step", "1")):
+        same(world.run(*words, "--store", mysql_uri()).code, 0)
+    text = "return { stores = { a = { uri = '%s' } }, segments = { { store = 'a', tags = { 'line' }, order = 'dense', wait_ms_max = 60000 } } }"
+    with Configured(world, text % mysql_uri(), "--threads", "1") as server:
+        slow, quick = server.connect(server.resp), server.connect(server.resp)
+        (first, token), (second, other) = reserved(slow), reserved(quick)
+        where = "FROM vesta.vesta_reservation WHERE tag = 'line' AND number = %s" % first
+        key = mariadb().sql("SELECT HEX(counters), HEX(token) %s" % where).split()
+        holder = mariadb().session()
+        holder.stdin.write("START TRANSACTION; SELECT number FROM vesta.vesta_reservation WHERE counters = UNHEX('%s') AND tag = 'line'"
+                           " AND token = UNHEX('%s') FOR UPDATE;\n" % tuple(key))
+        same(holder.stdout.readline(), first + "\n")
+        slow.sendall(command("VESTA.COMMIT", "line", first, token))
+        time.sleep(0.2)  # it is the first in line
+        quick.sendall(command("VESTA.COMMIT", "line", second, other))
+        same(quick.recv(100), b"+OK\r\n")  # while the lock is held
+        holder.communicate("COMMIT;\n")
+        same(slow.recv(100), b"+OK\r\n")
+        slow.close()
+        quick.close()
 
 
 @claim("ZooKeeper is killed and comes back: who asks waits, no number twice")
