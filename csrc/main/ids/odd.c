@@ -125,7 +125,7 @@ static void odd_pack(struct vs_oddities *self) {
     size_t n = 0;
     for (size_t i = 0; i < self->room; i++)
         if (self->workers[i].count) self->workers[n++] = self->workers[i];
-    qsort(self->workers, n, sizeof *self->workers, odd_by_number);
+    if (n > 0) qsort(self->workers, n, sizeof *self->workers, odd_by_number);
     self->room = 0;
 }
 

@@ -19,6 +19,7 @@ def snow(time, worker, seq, sign=0):
 def _(w):
     result = w.run("audit")
     same((result.code, result.out), (0, "total                     0\ndistinct                  0\nduplicates                0\n"))
+    same((w.run("audit", "--layout", "snowflake").code, w.run("audit", "--layout", "snowflake").err), (0, ""))
 
 
 @claim("a duplicate is 1, with its lines; the count is of ids too many")
