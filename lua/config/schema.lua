@@ -9,7 +9,7 @@
 --   words     of a choice or a word: "off|verify".  C gets the index of a choice
 --   min, max  of an integer.  max: the bytes of a text, the entries of a list
 --   is        the constant in C that max must equal
---   check     of a text: a function in checks.lua
+--   check     of a text: a function in checks.lua.  A flag's value is not checked by it, but by the code that uses it
 --   default   as text; without: in words, if no value is the default
 --   env       the environment variable
 --   flag      of `vesta serve`; value: how its help calls the value.  A flag of a switch takes none, and sets it to
