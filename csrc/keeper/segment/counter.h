@@ -144,11 +144,20 @@ struct vesta_segment {
     struct vs_segment_part part[];
 };
 
-/* open.c: the segments of this process.  With the process lock held. */
+/* map.c: the segments of this process.  Call all four with the process lock held. */
 struct vesta_segment *vs_segments_first(void);
+void vs_segments_add(struct vesta_segment *seg);
+void vs_segments_remove(struct vesta_segment *seg);
 /* Whether this process has a segment's map of that name open, in whichever folder. */
 bool vs_segments_have(const char *name);
-/* Puts a new map in the place of one that gives nothing any more.  Errors: as vs_mapping_open. */
+
+/* map.c: the map of a segment. */
+
+/* Opens the map that the segment's key leads to, as seg->first.  Errors: as vs_mapping_open. */
+int vs_segment_map_first(struct vesta_segment *seg, struct vesta_error *err);
+/* Closes the map and those before it. */
+void vs_segment_unmap(struct vesta_segment *seg);
+/* Replaces a map that is closed by a new one.  Call with the process lock held.  Errors: as vs_mapping_open. */
 int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err);
 /* Notes that the map is in use, so that no process removes it for a week; see sweep.c.  Called when the segment is
  * opened and closed, whenever its database's thread runs it, and with each number without a gap. */
@@ -161,6 +170,8 @@ bool vs_words_are_stopped(const struct vs_segment *words, uint32_t database);
 void vs_words_stop(struct vs_segment *words, uint32_t database, uint64_t lowered);
 /* Who waits on these words is to look again. */
 void vs_words_tell(struct vs_segment *words);
+/* The word that is raised when a call that paused is to look again. */
+_Atomic uint32_t *vs_segment_told(struct vesta_segment *seg);
 
 /* What is left of a map's ranges is from here on for the parts to claim.  `ends`: the words give nothing any more, for
  * good.  With the process lock held. */
@@ -222,7 +233,8 @@ int vs_segment_give_back(struct vesta_segment *seg, struct vs_live *live, char s
 
 /* strict.c */
 
-/* Asks for n consecutive numbers, larger than all that anybody had before this call; gives a ticket. */
+/* Returns a ticket for n consecutive numbers, larger than all that any process got before this call.  The caller wakes
+ * the database's thread (vs_segment_kick). */
 uint64_t vs_strict_ask(struct vesta_segment *seg, uint64_t n);
 enum vs_segment_answer { VS_NOT_YET, VS_ANSWERED, VS_FAILED };
 /* What became of a ticket: the first of its numbers.  VS_FAILED: it must be asked again. */
@@ -230,8 +242,6 @@ enum vs_segment_answer vs_strict_answer(const struct vesta_segment *seg, uint64_
 /* What the database's thread does for the part of such a segment. */
 void vs_strict_run(struct vs_segment_part *part, struct vs_store *store, const char *why);
 
-/* take.c: the word that is raised when a call that paused is to look again. */
-_Atomic uint32_t *vs_segment_told(struct vesta_segment *seg);
 /* take.c: the segment's databases are to be asked: starts or wakes their threads.  Does nothing where the process lock
  * is taken: whoever needs a range comes again. */
 void vs_segment_kick(struct vesta_segment *seg);

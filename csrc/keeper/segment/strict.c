@@ -16,9 +16,7 @@
 
 uint64_t vs_strict_ask(struct vesta_segment *seg, uint64_t n) {
     assert(n > 0 && n <= VESTA_NUMBERS_MAX);
-    uint64_t ticket = atomic_fetch_add(&seg->strict->drawn, n);
-    vs_segment_kick(seg);
-    return ticket;
+    return atomic_fetch_add(&seg->strict->drawn, n);
 }
 
 /* A group as its thread wrote it; false: it is being written, or is none. */

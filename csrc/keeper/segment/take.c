@@ -120,11 +120,6 @@ struct waiting {
     int64_t us_max, until_us; /* 0 until the first pause */
 };
 
-_Atomic uint32_t *vs_segment_told(struct vesta_segment *seg) {
-    struct vs_segment *words = atomic_load(&seg->words);
-    return seg->strict ? &seg->strict->told : &words->told;
-}
-
 /* Sleeps until something was told since `told`, for a while; false: the time is over, or waiting does not help. */
 static bool seg_wait_out(struct vesta_segment *seg, const struct vesta_pause *pause, uint32_t told,
                          struct waiting *waiting) {
@@ -143,6 +138,12 @@ static bool seg_wait_out(struct vesta_segment *seg, const struct vesta_pause *pa
     return true;
 }
 
+static uint64_t draw_ticket(struct vesta_segment *seg, uint64_t n) {
+    uint64_t ticket = vs_strict_ask(seg, n);
+    vs_segment_kick(seg);
+    return ticket;
+}
+
 /* A ticket, and another one where that came to nothing. */
 static int strict_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *taken, struct waiting *waiting,
                        struct vesta_pause *pause) {
@@ -154,7 +155,7 @@ static int strict_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *t
         enum vesta_why why = why_none(seg, words);
         *pause = (struct vesta_pause){.why = why, .wait_us = why == VESTA_FAILSTOP ? -1 : AGAIN_US};
         if (why == VESTA_FAILSTOP || waiting->us_max <= 0) return VESTA_EPAUSE; /* a ticket would be wasted */
-        if (answer == VS_FAILED) ticket = vs_strict_ask(seg, n);
+        if (answer == VS_FAILED) ticket = draw_ticket(seg, n);
         told = atomic_load(vs_segment_told(seg));
         answer = vs_strict_answer(seg, ticket, &taken->first);
         if (answer == VS_ANSWERED) {
@@ -214,7 +215,7 @@ int vesta_segment_batch_wait(struct vesta_segment *seg, uint64_t n, struct vesta
 int vesta_segment_ask(struct vesta_segment *seg, uint64_t n, uint64_t *ticket) {
     if (!seg->strict) return VESTA_EOPTION;
     if (n < 1 || n > VESTA_NUMBERS_MAX) return VESTA_EFULL;
-    *ticket = vs_strict_ask(seg, n);
+    *ticket = draw_ticket(seg, n);
     return VESTA_OK;
 }
 

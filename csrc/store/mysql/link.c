@@ -2,6 +2,7 @@
 #include "store/mysql/link.h"
 #include "base/array.h"
 #include "os/process.h"
+#include "os/random.h"
 
 #include <assert.h>
 #include <errmsg.h>
@@ -455,6 +456,12 @@ bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables,
 }
 
 /* ------------------------------------------------------------------ statements */
+
+uint64_t vs_mysql_nonce(struct mysql_store *self) {
+    if (self->nonce == 0 && vs_random(&self->nonce, sizeof self->nonce) != 0)
+        self->nonce = (uint64_t)self->base.until_us;
+    return ++self->nonce;
+}
 
 void vs_sql_add(struct vs_sql *sql, const char *format, ...) {
     va_list args;

@@ -87,6 +87,8 @@ struct vs_sql {
     size_t length;
     char text[VS_SQL_MAX];
 };
+/* Returns a new nonce for the next statement. */
+uint64_t vs_mysql_nonce(struct mysql_store *self);
 __attribute__((format(printf, 2, 3))) void vs_sql_add(struct vs_sql *sql, const char *format, ...);
 /* Bytes, as a literal that no character set and no SQL mode reads otherwise. */
 void vs_sql_bytes(struct vs_sql *sql, const void *bytes, size_t length);
@@ -120,9 +122,6 @@ bool vs_mysql_stamp(struct mysql_store *self, uint64_t mask, uint64_t mark, uint
 /* A cell is a whole number, from its first character to its last. */
 bool vs_mysql_cell(const struct vs_rows *rows, int column, int64_t *out);
 bool vs_mysql_count(const struct vs_rows *rows, int column, uint64_t *out);
-
-/* mysql.c: of a statement that is about to be said. */
-uint64_t vs_mysql_nonce(struct mysql_store *self);
 
 /* person.c: for a person. */
 void vs_mysql_init(struct vs_store *store, struct vs_reply *reply);

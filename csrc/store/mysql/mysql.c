@@ -19,7 +19,6 @@
 #include "store/mysql/link.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "os/random.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -96,13 +95,6 @@ static bool mysql_take_record(const struct mysql_store *self, const struct mysql
 }
 
 /* ------------------------------------------------------------------ statements */
-
-/* A statement of its own nonce. */
-uint64_t vs_mysql_nonce(struct mysql_store *self) {
-    if (self->nonce == 0 && vs_random(&self->nonce, sizeof self->nonce) != 0)
-        self->nonce = (uint64_t)self->base.until_us;
-    return ++self->nonce;
-}
 
 static void add_name(const struct mysql_store *self, struct vs_sql *sql) {
     vs_sql_bytes(sql, self->namespace_, strlen(self->namespace_));
