@@ -106,6 +106,20 @@ static int engine_compile(lua_State *L) {
     return 1;
 }
 
+static int engine_call_enclosed(lua_State *L) {
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* The argument of engine.set_enclose. */
+static int engine_enclose(lua_State *L) {
+    lua_settop(L, 1);
+    lua_pushcclosure(L, engine_call_enclosed, 1);
+    return 1;
+}
+
 static int engine_boot(lua_State *L) {
     vs_sandbox_open(L);
     lua_pushcfunction(L, engine_require);
@@ -115,6 +129,9 @@ static int engine_boot(lua_State *L) {
     lua_call(L, 1, 1);
     lua_pushcfunction(L, engine_compile);
     lua_setfield(L, -2, "compile");
+    lua_getfield(L, -1, "set_enclose");
+    lua_pushcfunction(L, engine_enclose);
+    lua_call(L, 1, 0);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     lua_pushnil(L);
     lua_setfield(L, -2, "vesta.hooks"); /* the engine has read it, and a state for each policy should be small */

@@ -85,29 +85,42 @@ function engine.seal(contents, prefix, whose, ways)
   end })
 end
 
+-- The frame of the policy, for error(), in a function that is enclosed.  Here enclosing changes nothing.
+local caller = 2
+local function enclose(func) return func end
+
 local function plain_find(text, what, from, plainly)
   if not plainly then
-    error("string.find without patterns only: find(text, what, init, true); or use split", 2)
+    error("string.find without patterns only: find(text, what, init, true); or use split", caller)
   end
   return find(text, what, from, true)
 end
 
 local function offered(library, into)
   for _, name in ipairs(engine.WHITELIST[library]) do into[name] = _G[library][name] end
-  if library == "string" then into.find = plain_find end
   return into
 end
 
 --- The libraries of all policies.  A host may make `string` the metatable of texts, so that methods are no way around.
 engine.libraries = {}
+local contents = {}
 for _, library in ipairs { "string", "table", "math" } do
-  engine.libraries[library] = engine.seal(offered(library, {}), library .. ".", "policies")
+  contents[library] = offered(library, {})
+  engine.libraries[library] = engine.seal(contents[library], library .. ".", "policies")
+end
+contents.string.find = plain_find
+
+--- Has the host put each function of the engine that a policy calls behind a function of C.  A tail call of a Lua
+-- function removes the caller's frame, and error() then finds no line of the policy.  A call of a C function keeps it.
+function engine.set_enclose(in_c)
+  enclose, caller = in_c, 3
+  contents.string.find = enclose(plain_find)
 end
 
 local function log_by(world)
   return function(text)
     if type(text) ~= "string" and type(text) ~= "number" then
-      error("log: a text is expected, not " .. shown(text), 2)
+      error("log: a text is expected, not " .. shown(text), caller)
     end
     world.say(tostring(text))
   end
@@ -115,12 +128,12 @@ end
 
 local function env_by(world)
   return function(name)
-    if type(name) ~= "string" then error("env: the name of a variable is expected, not " .. shown(name), 2) end
+    if type(name) ~= "string" then error("env: the name of a variable is expected, not " .. shown(name), caller) end
     local value = rawget(world.env, name)
     if type(value) == "string" then return value end
     if value == nil then
       error(("env: policies may not read %s: name it in policy_env, unless it is a secret")
-        :format(engine.cut(name, QUOTED_MAX)), 2)
+        :format(engine.cut(name, QUOTED_MAX)), caller)
     end
     return nil -- it may be read, and is not set
   end
@@ -129,23 +142,24 @@ end
 local function localtime_by(world)
   local zones = {}
   return function(ms, name)
-    if type(ms) ~= "number" then error("localtime: milliseconds are expected, not " .. shown(ms), 2) end
-    if type(name) ~= "string" then error("localtime: the name of a zone is expected, not " .. shown(name), 2) end
+    if type(ms) ~= "number" then error("localtime: milliseconds are expected, not " .. shown(ms), caller) end
+    if type(name) ~= "string" then error("localtime: the name of a zone is expected, not " .. shown(name), caller) end
     local wrong
     if not zones[name] then
       zones[name], wrong = world.zone(name)
-      if wrong then error("localtime: " .. wrong, 2) end
+      if wrong then error("localtime: " .. wrong, caller) end
     end
     local time
     time, wrong = zones[name](ms)
-    if wrong then error("localtime: " .. wrong, 2) end
+    if wrong then error("localtime: " .. wrong, caller) end
     return time
   end
 end
 
 local function environment(world)
   local env = offered("_G", {})
-  env.log, env.env, env.localtime = log_by(world), env_by(world), localtime_by(world)
+  env.log, env.env = enclose(log_by(world)), enclose(env_by(world))
+  env.localtime = enclose(localtime_by(world))
   for name, library in pairs(engine.libraries) do env[name] = library end
   for name, helper in pairs(helpers) do env[name] = helper end
   return engine.seal(env, "global ", "policies", WAYS)
