@@ -21,6 +21,7 @@ struct ledger_party {
     char name[VS_ACCOUNT_NAME_MAX]; /* of a client; "": an address */
     struct vs_peer peer;            /* of an address, as vs_peer_key */
     uint64_t hash;                  /* of either, by the ledger's seed */
+    uint64_t made;                  /* the number of this party among all that the ledger has made */
     /* of all threads */
     struct ledger_rates rates;
     struct ledger_memory memory;
@@ -52,6 +53,7 @@ struct ledger {
     struct vs_table table;
     struct ledger_party *party;          /* all that there can be */
     uint32_t used;                       /* of them, free ones among them */
+    uint64_t made;                       /* parties so far */
     struct ledger_parties free, resting; /* resting: the longest first */
     int resting_count;
     struct ledger_seat seat[SEAT_SETS][SEAT_WAYS];
@@ -159,6 +161,7 @@ static struct ledger_party *ledger_make(struct ledger *l, const char *name, cons
     snprintf(p->name, sizeof p->name, "%s", name);
     p->peer = *peer;
     p->hash = ledger_hash(l, name, peer);
+    p->made = ++l->made;
     p->weight = 1;
     p->memory.divisor = *name ? 1 : ADDRESS_DIVISOR;
     if (!*name)
@@ -417,9 +420,13 @@ int64_t ledger_charge(struct ledger_entry *e, struct ledger_rates *of_namespace,
     return longest ? longest / 1000 + 1 : 0;
 }
 
-void ledger_return(struct ledger_entry *e, struct ledger_party *client, struct ledger_rates *of_namespace,
-                   enum ledger_kind kind, uint64_t n) {
-    if (client && client == e->client) access_bucket_give(&client->rates.of[kind], n);
+uint64_t ledger_client_of(const struct ledger_entry *e) {
+    return e->client ? e->client->made : 0;
+}
+
+void ledger_return(struct ledger_entry *e, uint64_t client, struct ledger_rates *of_namespace, enum ledger_kind kind,
+                   uint64_t n) {
+    if (client && client == ledger_client_of(e)) access_bucket_give(&e->client->rates.of[kind], n);
     if (e->address) access_bucket_give(&e->address->rates.of[kind], n);
     if (of_namespace) access_bucket_give(&of_namespace->of[kind], n);
 }

@@ -98,9 +98,11 @@ bool ledger_is_metered(const struct ledger *ledger, const struct ledger_entry *e
  * longest. */
 int64_t ledger_charge(struct ledger_entry *entry, struct ledger_rates *of_namespace, enum ledger_kind kind, uint64_t n,
                       int64_t now_us, int64_t patience_us, enum ledger_owner *who);
-/* Gives back what was charged and is not used.  `client`: the entry's when it was charged.  If the entry belongs to another
- * client by now, the first one gets nothing back. */
-void ledger_return(struct ledger_entry *entry, struct ledger_party *client, struct ledger_rates *of_namespace,
+/* The number of the entry's client, which no other client ever gets.  0: the entry has no client. */
+uint64_t ledger_client_of(const struct ledger_entry *entry);
+/* Gives back what was charged and is not used.  `client`: ledger_client_of when the entry was charged.  If the entry
+ * belongs to another client by now, the first one gets nothing back. */
+void ledger_return(struct ledger_entry *entry, uint64_t client, struct ledger_rates *of_namespace,
                    enum ledger_kind kind, uint64_t n);
 /* How many of `want` can be taken now without a debt, at least one. */
 uint64_t ledger_room(const struct ledger_entry *entry, const struct ledger_rates *of_namespace, enum ledger_kind kind,

@@ -91,7 +91,7 @@ struct vs_waiting {
         int64_t due_us;      /* when it may go on, as scratch->now_us; 0: now */
         int64_t again_us;    /* when it asks again */
         uint64_t ids;        /* that it has not taken yet */
-        struct ledger_party *client; /* who was charged; NULL: it had no name */
+        uint64_t client;     /* ledger_client_of when it was charged */
         struct vs_namespace *of; /* whose they are to be; NULL: a tag's */
         int kind;            /* enum vs_share_kind: the rate that due_us comes from */
         bool is_held;        /* it waited for a share, and was counted */

@@ -115,7 +115,7 @@ static bool share_charge_ids(struct vs_request *r, uint64_t want, bool exact, ui
         uint64_t n = exact ? want : ledger_room(&s->entry, of_namespace, LEDGER_IDS, want, s->scratch->now_us);
         if (!share_charge(r, &s->entry, of_namespace, LEDGER_IDS, n)) return false;
         charged->ids = n;
-        charged->client = s->entry.client;
+        charged->client = ledger_client_of(&s->entry);
         charged->of = r->tag ? NULL : r->ns;
     }
     if (vs_shares_is_early(r)) return false;

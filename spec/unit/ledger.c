@@ -246,14 +246,37 @@ static void all_owners_are_charged_or_none(void) {
     CHECK(charge(&e, NULL, 1, now, &who) < 0 && who == LEDGER_ADDRESS);
     CHECK_EQ_I64(ledger_charge(&e, NULL, LEDGER_IDS, 1, now, SECOND, &who), SECOND / 50 + 1);
     CHECK(charge(NULL, &ns, 1, now, &who) < 0 && who == LEDGER_NAMESPACE);
-    ledger_return(&e, e.client, &ns, LEDGER_IDS, 5);
+    ledger_return(&e, ledger_client_of(&e), &ns, LEDGER_IDS, 5);
     CHECK_EQ_I64((int64_t)ledger_room(&e, &ns, LEDGER_IDS, 1000, now), 4);
     CHECK(charge(&e, &ns, 5, now + SECOND / 100, &who) == 0);
-    struct ledger_party *was = e.client;
+    uint64_t was = ledger_client_of(&e);
     ledger_know(ledger, &e, NULL, false, now);
     ledger_return(&e, was, NULL, LEDGER_IDS, 1000);
     ledger_know(ledger, &e, "orders", true, now);
     CHECK(charge(&e, NULL, 500, now, &who) == 0 && charge(&e, NULL, 1, now, &who) < 0 && who == LEDGER_CLIENT);
+    ledger_free(ledger);
+}
+
+/* The new client may get the memory of the old one, which a reload removed. */
+static void a_client_gets_nothing_back_that_another_one_was_charged(void) {
+    struct vs_limits l = limits_of(10, 10, 0);
+    struct ledger_entry e;
+    enum ledger_owner who = LEDGER_OWNERS;
+    int64_t now = 100 * SECOND;
+    begin(&l);
+    name_clients("orders names=* calls=give rate=100 secret=none\n", now);
+    CHECK(enter(&e, VS_HTTP, 0) == VS_LET_IN);
+    ledger_know(ledger, &e, "orders", true, now);
+    CHECK(charge(&e, NULL, 50, now, &who) == 0);
+    const struct ledger_party *orders = e.client;
+    uint64_t was = ledger_client_of(&e);
+    ledger_know(ledger, &e, NULL, false, now + 10 * SECOND);
+    name_clients("users names=* calls=give rate=100 secret=none\n", now + 10 * SECOND);
+    ledger_know(ledger, &e, "users", true, now + 10 * SECOND);
+    CHECK(e.client == orders);
+    CHECK(charge(&e, NULL, 100, now + 10 * SECOND, &who) == 0);
+    ledger_return(&e, was, NULL, LEDGER_IDS, 50);
+    CHECK(charge(&e, NULL, 1, now + 10 * SECOND, &who) < 0 && who == LEDGER_CLIENT);
     ledger_free(ledger);
 }
 
@@ -542,6 +565,8 @@ static const struct check_case cases[] = {
     {"one address has 5 guesses a second at most, over any number of connections", one_address_has_few_guesses},
     {"an address waits for no other's wrong secrets", an_address_waits_for_no_other},
     {"a request is charged to all that have a rate, or to none", all_owners_are_charged_or_none},
+    {"a client gets nothing back that another client was charged",
+     a_client_gets_nothing_back_that_another_one_was_charged},
     {"neither a new connection nor a flood of addresses forgives a debt", no_new_connection_forgives_a_debt},
     {"what a client has used stays with its name", what_a_client_used_stays_with_its_name},
     {"parties that want all have equal parts, however many connections each has",
