@@ -74,12 +74,26 @@ enum vs_reply_state vs_request_not_entered(struct vs_request *r) {
     return is_unread(r->session->server, &status) ? refuse_unread(r, &status) : refuse_unknown(r, enter_name_of(r));
 }
 
+/* A job that reserves a number or ends a reservation may have been done, so its answer is awaited. */
+static bool must_hear_desk(const struct vs_request *r) {
+    const struct vs_desk_job *job = r->session->waiting.job;
+    return job && job->ask != VS_DESK_NUMBERS;
+}
+
+static bool is_tag_lost(struct vs_request *r, const struct vs_tag_set *now, struct vs_slice name) {
+    if (!vs_tag_named(r->tags, name.at, name.length) || vs_tag_named(now, name.at, name.length)) return false;
+    refuse_unknown(r, name);
+    return true;
+}
+
 bool vs_request_is_lost(struct vs_request *r) {
     const struct vs_tag_set *now = vs_tags_now(&r->session->server->tags);
-    if (!r->tag || r->session->multi || now == r->tags) return false;
-    if (vs_tag_named(now, r->tag->name, r->tag->name_length)) return false;
-    refuse_unknown(r, (struct vs_slice){r->tag->name, r->tag->name_length});
-    return true;
+    if (!r->tags || r->session->multi || now == r->tags || r->waits_for == VS_FOR_TABLES || must_hear_desk(r))
+        return false;
+    if (r->tag && is_tag_lost(r, now, (struct vs_slice){r->tag->name, r->tag->name_length})) return true;
+    for (int i = 0; r->names > 1 && i < r->names; i++)
+        if (is_tag_lost(r, now, vs_arg(r, i))) return true;
+    return false;
 }
 
 static enum vs_reply_state enter_names(struct vs_request *r);

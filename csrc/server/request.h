@@ -176,7 +176,8 @@ enum vs_reply_state vs_request_enter(struct vs_request *request, int name, enum 
 enum vs_reply_state vs_request_enter_all(struct vs_request *request, vs_handler *then);
 /* Rejects a request that has waited for its namespace or its tag for long enough.  Always VS_ANSWERED. */
 enum vs_reply_state vs_request_not_entered(struct vs_request *request);
-/* Whether the tag was taken away meanwhile.  true: the request is rejected. */
+/* Whether a tag that the request asks was removed while it waited.  true: the request is rejected.  So no request gets a
+ * number of a tag after another request heard that the tag is unknown. */
 bool vs_request_is_lost(struct vs_request *request);
 /* Turns the request to what a name means.  false: nothing, and it is as it was. */
 bool vs_request_find(struct vs_request *request, struct vs_slice name);

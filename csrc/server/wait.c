@@ -291,7 +291,7 @@ enum vs_reply_state vs_request_go_on(struct vs_request *r, struct vs_out *out) {
     r->out = out;
     r->start = out->used;
     r->held = VS_SHARE_NONE;
-    if (r->waits_for == VS_FOR_IDS && vs_request_is_lost(r)) return VS_ANSWERED;
+    if (vs_request_is_lost(r)) return VS_ANSWERED;
     return conclude(r, r->stage(r));
 }
 

@@ -157,6 +157,80 @@ static void hears_that_its_tag_is_gone(void) {
     close_server();
 }
 
+static struct vs_served_tag *strict_tag(struct vs_desk *desk) {
+    struct vs_served_tag *tag = vs_tag_new("orders", 1);
+    struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
+    char store[96];
+    snprintf(store, sizeof store, "file:%s/numbers", getenv("VESTA_STATE"));
+    opts.stores[0] = store;
+    opts.tag = "orders";
+    opts.order = VESTA_STRICT;
+    opts.flags = VESTA_NO_KEEPER;
+    opts.clock = &fake;
+    CHECK(vesta_segment_open(&opts, &tag->seg, NULL) == VESTA_OK);
+    tag->desk = desk;
+    tag->wait_us_max = 10000000;
+    return tag;
+}
+
+/* The request waits for an answer of the desk. */
+static void hears_that_its_strict_tag_is_gone(void) {
+    static struct vs_desk desk = {.take = take_job};
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    struct vs_served_tag *tag = strict_tag(&desk);
+    struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
+    vs_tags_replace(&server.tags, set);
+    CHECK_EQ_I64(step("MGET orders default\r\n"), NET_WAITS);
+    vs_tags_replace(&server.tags, NULL);
+    CHECK(step("MGET orders default\r\n") > 0);
+    CHECK_HAS(replies, "-ERR unknown name 'orders'");
+    answer_job();
+    vs_tags_replace(&server.tags, set);
+    CHECK_EQ_I64(step("INCR orders\r\n"), NET_WAITS);
+    vs_tags_replace(&server.tags, NULL);
+    answer_job(); /* too late: other clients may have heard that the tag is unknown */
+    CHECK(step("INCR orders\r\n") > 0);
+    CHECK_HAS(replies, "-ERR unknown name 'orders'");
+    CHECK(!vs_tags_are_held(set));
+    vs_tag_set_free(set);
+    vesta_segment_close(tag->seg);
+    vs_tag_free(tag);
+    close_server();
+}
+
+/* The request waits for its share. */
+static void hears_that_its_tag_is_gone_before_its_turn(void) {
+    static struct vs_desk desk = {.take = take_job};
+    struct vs_peer tcp = {.family = 4, .at = {127, 0, 0, 1}};
+    enum ledger_owner who;
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    struct vs_limits slow = limits;
+    slow.address_rate[LEDGER_IDS] = 1;
+    slow.proto_max[VS_RESP] = slow.tcp_max[VS_RESP] = slow.of_address[VS_RESP] = 1;
+    ledger_free(server.ledger);
+    server.ledger = ledger_new(&slow);
+    struct vs_served_tag *tag = strict_tag(&desk);
+    struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
+    vs_tags_replace(&server.tags, set);
+    CHECK_EQ_I64(ledger_enter(server.ledger, &session.entry, VS_RESP, &tcp, false), VS_LET_IN);
+    session.is_metered = true;
+    scratch.now_us = boot_now_us;
+    CHECK(ledger_charge(&session.entry, NULL, LEDGER_IDS, 3, scratch.now_us, 0, &who) == 0);
+    CHECK_EQ_I64(step("MGET orders\r\n"), NET_WAITS);
+    CHECK_EQ_I64(session.waiting.request->waits_for, VS_FOR_SHARE);
+    vs_tags_replace(&server.tags, NULL);
+    pass_us(5000000);
+    scratch.now_us = boot_now_us;
+    CHECK(step("MGET orders\r\n") > 0);
+    CHECK_HAS(replies, "-ERR unknown name 'orders'");
+    CHECK(!pending && !vs_tags_are_held(set));
+    vs_tag_set_free(set);
+    vesta_segment_close(tag->seg);
+    vs_tag_free(tag);
+    ledger_leave(server.ledger, &session.entry, scratch.now_us);
+    close_server();
+}
+
 /* Another connection of the same loop begins; returns the one that was there. */
 static struct vs_session another(void) {
     struct vs_session was = session;
@@ -503,6 +577,9 @@ static const struct check_case cases[] = {
     {"a request that waits is whole: it is not read again", is_whole_while_it_waits},
     {"the handler of a request runs once, however often the request waits", runs_a_handler_once},
     {"a request that waits for a number is told when its tag is taken away", hears_that_its_tag_is_gone},
+    {"a request that waits for the desk is rejected when its tag is removed", hears_that_its_strict_tag_is_gone},
+    {"a request that waits for its share is rejected when its tag is removed",
+     hears_that_its_tag_is_gone_before_its_turn},
     {"a request that comes too early answers nothing, and gives an id when the clock has moved", waits_for_the_clock},
     {"ids taken before a pause are kept for the next try, and none is lost", keeps_what_it_has},
     {"who comes while others wait queues behind them, who needs no id does not", queues_behind},
