@@ -64,7 +64,6 @@ int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_
 /* Writes a line of the file, without its end. */
 const char *vs_account_write(const struct vs_account *account, char buf[VS_ACCOUNT_LINE_MAX]);
 /* Writes " rate=N requests=N weight=N", without those that have their defaults.  Returns the length. */
-#define VS_ACCOUNT_SHARE_MAX 80
 int vs_account_write_share(const struct vs_account *account, char *buf, size_t size);
 const char *vs_classes_write(unsigned calls, char buf[VS_ACCOUNT_NAME_MAX]);
 

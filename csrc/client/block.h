@@ -7,8 +7,6 @@
 
 #include <stdbool.h>
 
-#define VS_BLOCK_MAX 100000 /* ids of one block: a server gives no more */
-
 /* The ids first, first + 1, ... as ticks, whose bits go where the five numbers say (docs/blocks.md), or the numbers
  * first, first + stride, ... themselves. */
 struct vs_block {

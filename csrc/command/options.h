@@ -31,8 +31,6 @@ struct vs_texts {
 };
 
 /* Rows of the simple kinds. */
-#define VS_OPTION_TEXTS(name, into, value, help)                                                                       \
-    { name, 0, VS_OPT_TEXTS, into, value, help, 0, 0, NULL }
 #define VS_TEXT(name, into, value, help)                                                                               \
     { name, 0, VS_OPT_TEXT, into, value, help, 0, 0, NULL }
 #define VS_SWITCH(name, into, help)                                                                                    \

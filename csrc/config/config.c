@@ -155,20 +155,13 @@ static int conf_run_file(lua_State *L) {
 
 /* ------------------------------------------------------------------ lua/config */
 
-const struct vs_shipped *vs_conf_file(const char *module) {
-    const struct vs_shipped *file = vs_conf_files;
-    if (strncmp(module, "config.", 7) != 0) return NULL;
-    while (file->name && strcmp(file->name, module + 7) != 0)
-        file++;
-    return file->name ? file : NULL;
-}
-
 /* require(module): lua/config alone, and the two modules of C. */
 static int conf_require(lua_State *L) {
     const char *module = luaL_checkstring(L, 1);
     char chunk[64];
     if (lua_getfield(L, lua_upvalueindex(1), module) != LUA_TNIL) return 1;
-    const struct vs_shipped *file = vs_conf_file(module);
+    const struct vs_shipped *file =
+        strncmp(module, "config.", 7) == 0 ? vs_shipped_in(vs_conf_files, module + 7) : NULL;
     if (!file) return luaL_error(L, "there is no module %s", module);
     snprintf(chunk, sizeof chunk, "=lua/config/%s.lua", file->name);
     if (luaL_loadbufferx(L, file->text, file->length, chunk, "t") != LUA_OK) return lua_error(L);

@@ -11,8 +11,6 @@
 #define CONF_READS_MAX 32
 #define CONF_READ_BYTES 32
 
-extern const struct vs_shipped vs_conf_files[]; /* of lua/config; the last row has no name */
-
 /* A reading under way. */
 struct conf_reading {
     const struct vs_conf_opts *opts;

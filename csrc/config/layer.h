@@ -4,8 +4,7 @@
 
 #include "host/vm.h"
 
-/* The file of a module of lua/config, config.NAME; NULL: there is none. */
-const struct vs_shipped *vs_conf_file(const char *module);
+extern const struct vs_shipped vs_conf_files[]; /* lua/config: required as config.NAME */
 
 /* Opens the module config.options: the rows of vesta_options.h.  Stack: +1. */
 int vs_conf_open_options(lua_State *L);

@@ -288,6 +288,12 @@ void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *c
     lua_setupvalue(L, -2, 1); /* a chunk's only upvalue is _ENV */
 }
 
+const struct vs_shipped *vs_shipped_in(const struct vs_shipped *list, const char *name) {
+    for (; list->name; list++)
+        if (strcmp(list->name, name) == 0) return list;
+    return NULL;
+}
+
 /* ------------------------------------------------------------------ text from outside */
 
 /* The length of the UTF-8 character at `at`, 0 where there is none, or a control. */

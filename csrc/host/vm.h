@@ -58,12 +58,14 @@ void vs_lua_work(lua_State *L, uint64_t elements);
 /* What pcall asks: raises again if the budget is spent, so that no caught error is a way out. */
 void vs_lua_go_on(lua_State *L, int status);
 
-/* A text that the program carries, made by vesta_embed; the last of a list has no name. */
+/* A file of lua/ that is part of the program, made by vesta_embed; the last of a list has no name. */
 struct vs_shipped {
-    const char *name;
+    const char *name; /* without its ending */
     const char *text;
     size_t length;
 };
+/* NULL: the list has none of that name. */
+const struct vs_shipped *vs_shipped_in(const struct vs_shipped *list, const char *name);
 
 /* Opens Lua's libraries for the program's own Lua, without functions that load code.  Functions that a policy may use
  * (lua/vesta/engine.lua lists them) are guarded: a limit ends each of them.  Raises. */

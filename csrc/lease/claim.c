@@ -286,7 +286,7 @@ void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     }
     if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) /* the same token and slot again, if the record still stands */
         return;
-    vs_lease_adopt(lease, &ev->record, ev->boot_us);
+    vs_lease_adopt(lease, &ev->record);
     lease->attempt = 0;
     vs_act(lease, out, VS_PH_PUBLISH, VS_DO_PUBLISH);
     out->limit = lease->until;

@@ -128,7 +128,7 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
         return;
     }
     if (vs_lease_trouble(lease, ev, out, lease->published ? VS_PH_HELD : VS_PH_RESUME)) return;
-    vs_lease_adopt(lease, &ev->record, ev->boot_us);
+    vs_lease_adopt(lease, &ev->record);
     if (!vs_lease_is_ahead(lease, ev)) lease->said[0] = '\0';
     vs_act(lease, out, lease->published ? VS_PH_RAISE : VS_PH_PUBLISH, lease->published ? VS_DO_RAISE : VS_DO_PUBLISH);
     out->limit = lease->until;

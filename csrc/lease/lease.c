@@ -63,7 +63,7 @@ bool vs_lease_is_ahead(struct vs_lease *lease, const struct vs_event *ev) {
     return true;
 }
 
-void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int64_t boot_us) {
+void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored) {
     assert(lease->slot >= 0);
     assert(lease->phase == VS_PH_CLAIM || lease->phase == VS_PH_RENEW); /* nothing is adopted by looking */
     lease->record = *stored;
@@ -74,7 +74,6 @@ void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int6
     if (lease->granted < lease->until) lease->granted = lease->until;
     /* from when it was sent: a write that took long is followed the sooner by the next one */
     lease->renewed_boot_us = lease->sent_boot_us;
-    lease->lag_ms = (boot_us - lease->sent_boot_us) / 1000;
     /* counted from before the request was sent: the store's lease began no earlier */
     lease->deadline_us = lease->timing.deadline_ms ? lease->sent_boot_us + lease->timing.deadline_ms * 1000 : 0;
 }

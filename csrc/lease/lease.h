@@ -31,10 +31,6 @@ extern const struct vs_lease_timing vs_lease_timing_file;
 
 /* "local", "strict", "balanced", "autonomous"; NULL for other names. */
 const struct vs_lease_timing *vs_lease_preset(const char *name);
-/* By its place among VS_LEASE_WORDS. */
-#define VS_LEASE_WORDS "local|strict|balanced|autonomous"
-enum { VS_LEASE_LOCAL, VS_LEASE_STRICT, VS_LEASE_BALANCED, VS_LEASE_AUTONOMOUS };
-const struct vs_lease_timing *vs_lease_preset_at(int64_t place);
 
 /* The timing of a preset for a lease.  A number given by hand has a small window, so that its own generator, killed
  * and started again, need not wait for the old window to pass; history pacing's window is counted in ids, not in time.
@@ -202,7 +198,6 @@ struct vs_lease {
     int64_t store_ms, store_boot_us; /* the store's clock at its last answer, and when that was; 0: not heard yet */
     unsigned troubles;               /* answers in a row that were neither yes nor a conflict */
     unsigned unsettled;              /* writes since one was acknowledged of which it is not known what they did */
-    int64_t lag_ms;                  /* how long the last acknowledged write took */
     uint64_t dice;                   /* spreads retries */
     int slot;                        /* -1: none taken */
     bool published;

@@ -30,7 +30,7 @@ int64_t vs_lease_store_now(const struct vs_lease *lease, int64_t boot_us);
 /* Whether our clock is too far ahead of the store's to be granted anything by it; says so. */
 bool vs_lease_is_ahead(struct vs_lease *lease, const struct vs_event *ev);
 /* Takes up what an acknowledged write granted. */
-void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int64_t boot_us);
+void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored);
 
 void vs_act(struct vs_lease *lease, struct vs_action *out, enum vs_phase phase, enum vs_do kind);
 /* Whoever wants an id is no reason to do sooner what comes `after`. */

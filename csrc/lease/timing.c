@@ -40,19 +40,12 @@ static const struct vs_lease_timing shared[] = {
      .call_ms = 4000,
      .is_shared = true},
 };
-_Static_assert(VS_COUNT(shared) == VS_LEASE_AUTONOMOUS - VS_LEASE_STRICT + 1, "each word of a lease has its timing");
 
 const struct vs_lease_timing *vs_lease_preset(const char *name) {
     if (strcmp(name, vs_lease_timing_file.name) == 0) return &vs_lease_timing_file;
     for (size_t i = 0; i < VS_COUNT(shared); i++)
         if (strcmp(name, shared[i].name) == 0) return &shared[i];
     return NULL;
-}
-
-const struct vs_lease_timing *vs_lease_preset_at(int64_t place) {
-    assert(place >= VS_LEASE_LOCAL);
-    assert(place <= VS_LEASE_AUTONOMOUS);
-    return place == VS_LEASE_LOCAL ? &vs_lease_timing_file : &shared[place - VS_LEASE_STRICT];
 }
 
 struct vs_lease_timing vs_lease_timing_for(const struct vs_lease_timing *preset, bool has_worker) {

@@ -12,20 +12,11 @@
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 static const char *const journal_prefixes[] = {"<7>", "<6>", "<4>", "<3>"}; /* sd-daemon(3) */
-static const char *const format_names[] = {"logfmt", "json"};
-
-static int line_named(const char *word, const char *const *names, int count) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(word, names[i]) == 0) return i;
-    return -1;
-}
 
 int vs_log_level_named(const char *word) {
-    return line_named(word, level_names, 4);
-}
-
-int vs_log_format_named(const char *word) {
-    return line_named(word, format_names, 2);
+    for (int level = VS_LOG_DEBUG; level <= VS_LOG_ERROR; level++)
+        if (strcmp(word, level_names[level]) == 0) return level;
+    return -1;
 }
 
 const char *vs_digits(char *buf, int64_t number) {

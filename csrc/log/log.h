@@ -55,8 +55,7 @@ void vs_log_tick(void);
 #define VS_LOG_END_MS 2000 /* less than a server has for its end */
 void vs_log_end(int64_t wait_ms);
 
-/* "debug", "info", "warn", "error"; "logfmt", "json".  The value, or -1 for other words. */
+/* "debug", "info", "warn", "error".  The value, or -1 for other words. */
 int vs_log_level_named(const char *word);
-int vs_log_format_named(const char *word);
 
 #endif

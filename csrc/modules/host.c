@@ -16,41 +16,26 @@ int luaopen_vesta_core(lua_State *L);
 
 /* ------------------------------------------------------------------ modules */
 
-static const struct host_file *host_find(const struct host_file *files, const char *name) {
-    for (; files->name; files++)
-        if (strcmp(files->name, name) == 0) return files;
-    return NULL;
-}
-
-/* Modules whose names begin so are the files of that folder.  A longer prefix comes before a part of it. */
+/* Modules whose names begin so are the files of that folder. */
 static const struct {
     const char *prefix, *folder;
-    const struct host_file *files;
+    const struct vs_shipped *files;
 } host_folders[] = {
-    {"cli.lib.", "lua/cli/lib", host_lib_files},
-    {"cli.", "lua/cli", host_cli_files},
-    {"vesta.", "lua/vesta", host_rock_files},
+    {"cli.lib.", "lua/cli/lib", host_lib_files},      {"cli.", "lua/cli", host_cli_files},
+    {"config.", "lua/config", vs_conf_files},         {"vesta.policy.", "lua/vesta/policy", vs_shipped},
+    {"vesta.", "lua/vesta", vs_shipped_engine},       {"vesta.", "lua/vesta", host_rock_files},
 };
 
 /* Errors are about lua/cli/NAME.lua, with the line. */
 bool host_load(lua_State *L, const char *module) {
     char chunk[96];
-    const struct vs_shipped *policy = strncmp(module, "vesta.policy.", 13) == 0 ? vs_shipped_find(module + 13) : NULL;
-    struct host_file shipped =
-        policy ? (struct host_file){policy->name, policy->text, policy->length} : (struct host_file){0};
-    const struct host_file *file = policy ? &shipped : NULL;
-    const char *folder = "lua/vesta/policy";
-    const struct vs_shipped *layer = policy ? NULL : vs_conf_file(module);
-    if (layer) {
-        shipped = (struct host_file){layer->name, layer->text, layer->length};
-        file = &shipped;
-        folder = "lua/config";
-    }
+    const struct vs_shipped *file = NULL;
+    const char *folder = NULL;
     if (strcmp(module, "vesta") == 0) module = "vesta.init";
     for (size_t i = 0; !file && i < VS_COUNT(host_folders); i++) {
         size_t length = strlen(host_folders[i].prefix);
         if (strncmp(module, host_folders[i].prefix, length) != 0) continue;
-        file = host_find(host_folders[i].files, module + length);
+        file = vs_shipped_in(host_folders[i].files, module + length);
         folder = host_folders[i].folder;
     }
     if (!file) return false;

@@ -8,18 +8,13 @@
 #define VS_HOST_H
 
 #include "command/options.h"
+#include "host/vm.h"
 
 #include <lauxlib.h>
 
-/* A file of lua/ that is part of the program; the last row has no name. */
-struct host_file {
-    const char *name; /* without its ending */
-    const char *text;
-    size_t length;
-};
-extern const struct host_file host_rock_files[]; /* lua/vesta: required as vesta.NAME, init.lua as vesta */
-extern const struct host_file host_cli_files[];  /* lua/cli: the commands, required as cli.NAME */
-extern const struct host_file host_lib_files[];  /* lua/cli/lib: required as cli.lib.NAME */
+extern const struct vs_shipped host_rock_files[]; /* lua/vesta, without vs_shipped_engine[] */
+extern const struct vs_shipped host_cli_files[];  /* lua/cli: the commands, required as cli.NAME */
+extern const struct vs_shipped host_lib_files[];  /* lua/cli/lib: required as cli.lib.NAME */
 
 /* Adds modules of the program for its commands; the last row has no name.  Call it before any function below. */
 void vs_host_modules(const luaL_Reg *modules);

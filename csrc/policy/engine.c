@@ -67,10 +67,9 @@ static void engine_load_module(lua_State *L, const char *name) {
         if (rc != LUA_OK) lua_error(L);
         return;
     }
-    for (text = vs_shipped_engine; text->name && strcmp(text->name, name) != 0;)
-        text++;
-    bool is_helpers = !text->name;
-    if (is_helpers) text = vs_shipped_find("helpers");
+    text = vs_shipped_in(vs_shipped_engine, name);
+    bool is_helpers = !text;
+    if (is_helpers) text = vs_shipped_in(vs_shipped, "helpers");
     lua_pushglobaltable(L);
     vs_lua_compile(L, text->text, text->length, is_helpers ? "@helpers.lua" : VS_LUA_OWN_CHUNK);
     engine_keep_compiled(L, text->name);

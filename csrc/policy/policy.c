@@ -19,12 +19,6 @@
 
 static const char helpers[] = "helpers"; /* no policy: what every policy has among its globals */
 
-const struct vs_shipped *vs_shipped_find(const char *name) {
-    for (const struct vs_shipped *at = vs_shipped; at->name; at++)
-        if (strcmp(at->name, name) == 0) return at;
-    return NULL;
-}
-
 const char *vs_policy_shipped(int i) {
     for (const struct vs_shipped *at = vs_shipped; at->name; at++)
         if (strcmp(at->name, helpers) != 0 && i-- == 0) return at->name;
@@ -122,7 +116,7 @@ int vs_policy_read(const char *name, const char *options, struct vs_policy_text 
     size_t length = strlen(name);
     if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".lua") == 0))
         return policy_read_file(name, options, out, err);
-    const struct vs_shipped *shipped = strcmp(name, helpers) == 0 ? NULL : vs_shipped_find(name);
+    const struct vs_shipped *shipped = strcmp(name, helpers) == 0 ? NULL : vs_shipped_in(vs_shipped, name);
     if (!shipped) return policy_unknown(name, err);
     char chunk[64];
     snprintf(chunk, sizeof chunk, "@%s.lua", name);

@@ -22,7 +22,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define VS_TLS_PACKAGE "libssl-dev"
 #define VS_TLS_NAME_MAX 256
 
 /* What a handshake needs to go on. */
@@ -32,7 +31,6 @@ enum vs_tls_step { VS_TLS_DONE, VS_TLS_WANTS_READ, VS_TLS_WANTS_WRITE, VS_TLS_FA
 
 /* Whether a server asks for its clients' certificates. */
 enum vs_tls_asks { VS_TLS_OFF, VS_TLS_OPTIONAL, VS_TLS_REQUIRED };
-#define VS_TLS_ASKS_WORDS "off|optional|required"
 
 struct vs_tls_server_opts {
     const char *certificate, *key; /* PEM files; the certificate's chain follows it in its file */

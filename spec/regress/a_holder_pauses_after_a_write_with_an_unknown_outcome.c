@@ -136,10 +136,10 @@ static void serve_under(const struct vs_lease_timing *timing, bool has_worker, i
 }
 
 static void at_most_two_writes_and_one_connection_a_second(void) {
-    for (int preset = VS_LEASE_LOCAL; preset <= VS_LEASE_AUTONOMOUS; preset++)
+    for (int preset = TERM_LOCAL; preset <= TERM_AUTONOMOUS; preset++)
         for (int store = 0; store < (int)VS_COUNT(stores); store++)
             for (int has_worker = 0; has_worker < 2; has_worker++)
-                serve_under(vs_lease_preset_at(preset), has_worker, store);
+                serve_under(vs_lease_preset(term_presets[preset]), has_worker, store);
 }
 
 /* ------------------------------------------------------------------ slow, and yet acknowledged */
@@ -171,11 +171,11 @@ static struct term_answer slowly_beside_requests(struct term *t, const struct vs
 
 static void slow_commits_stop_no_ids(void) {
     static const int64_t commits_us[] = {700 * MS, 1000 * MS, 2000 * MS};
-    for (int preset = VS_LEASE_LOCAL; preset <= VS_LEASE_AUTONOMOUS; preset++)
+    for (int preset = TERM_LOCAL; preset <= TERM_AUTONOMOUS; preset++)
         for (size_t i = 0; i < VS_COUNT(commits_us); i++)
             for (int has_worker = 0; has_worker < 2; has_worker++) {
-                const struct vs_lease_timing *timing = vs_lease_preset_at(preset);
-                bool is_autonomous = preset == VS_LEASE_AUTONOMOUS;
+                const struct vs_lease_timing *timing = vs_lease_preset(term_presets[preset]);
+                bool is_autonomous = preset == TERM_AUTONOMOUS;
                 commit_us = commits_us[i];
                 refusals = 0;
                 term_begin(TERM_LAYOUT, is_autonomous ? VESTA_PACING_HISTORY : VESTA_PACING_CLOCK, has_worker);

@@ -80,11 +80,11 @@ static void at_rhythm(const struct vs_lease_timing *timing, bool has_worker, enu
 
 static void no_request_is_refused(void) {
     while (requests < REQUESTS)
-        for (int preset = VS_LEASE_LOCAL; preset <= VS_LEASE_AUTONOMOUS; preset++)
+        for (int preset = TERM_LOCAL; preset <= TERM_AUTONOMOUS; preset++)
             for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++)
                 for (int way = 0; way < 2 * (int)VS_COUNT(rhythms_ms); way++) {
-                    if (preset == VS_LEASE_AUTONOMOUS && pacing == VESTA_PACING_CLOCK) continue;
-                    at_rhythm(vs_lease_preset_at(preset), way % 2, (enum vesta_pacing)pacing, rhythms_ms[way / 2]);
+                    if (preset == TERM_AUTONOMOUS && pacing == VESTA_PACING_CLOCK) continue;
+                    at_rhythm(vs_lease_preset(term_presets[preset]), way % 2, (enum vesta_pacing)pacing, rhythms_ms[way / 2]);
                 }
     printf("# %u requests, %u refused\n", requests, refused);
     CHECK_EQ_U64(refused, 0);
@@ -93,8 +93,8 @@ static void no_request_is_refused(void) {
 
 /* What a window may cost who starts again without its cursor. */
 static void a_number_given_by_hand_is_had_again_within_five_seconds(void) {
-    for (int preset = VS_LEASE_LOCAL; preset <= VS_LEASE_AUTONOMOUS; preset++) {
-        struct vs_lease_timing timing = vs_lease_timing_for(vs_lease_preset_at(preset), true);
+    for (int preset = TERM_LOCAL; preset <= TERM_AUTONOMOUS; preset++) {
+        struct vs_lease_timing timing = vs_lease_timing_for(vs_lease_preset(term_presets[preset]), true);
         CHECK_EQ_I64(timing.window_ms, 5000);
     }
 }

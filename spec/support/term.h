@@ -11,6 +11,10 @@
 #define TERM_NOON_US INT64_C(1800000000000000)
 #define TERM_INCARNATION 55
 
+/* vs_lease_preset finds the timing of each. */
+enum { TERM_LOCAL, TERM_STRICT, TERM_BALANCED, TERM_AUTONOMOUS };
+static const char *const term_presets[] = {"local", "strict", "balanced", "autonomous"};
+
 struct term;
 
 /* What a call comes to.  A write that is `done` stands in the store, whatever its outcome says of it. */

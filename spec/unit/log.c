@@ -103,11 +103,9 @@ static void levels_hold(void) {
 static void words_of_options(void) {
     CHECK_EQ_I64(vs_log_level_named("debug"), VS_LOG_DEBUG);
     CHECK_EQ_I64(vs_log_level_named("error"), VS_LOG_ERROR);
-    CHECK_EQ_I64(vs_log_format_named("json"), VS_LOG_JSON);
-    CHECK_EQ_I64(vs_log_format_named("logfmt"), VS_LOG_LOGFMT);
-    for (const char *const *word = (const char *const[]){"", "INFO", "warning", "jso", "json ", "4", NULL}; *word;
+    for (const char *const *word = (const char *const[]){"", "INFO", "warning", "inf", "info ", "4", NULL}; *word;
          word++)
-        CHECK(vs_log_level_named(*word) == -1 && vs_log_format_named(*word) == -1);
+        CHECK(vs_log_level_named(*word) == -1);
 }
 
 /* ------------------------------------------------------------------ repeats */
