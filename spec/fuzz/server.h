@@ -29,7 +29,7 @@ static void open_once(void) {
     server.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
 }
 
-/* Answers a whole stream as net.c does.  Returns how many bytes were used, and the replies' length in *length. */
+/* Answers a whole stream as the server does.  Returns how many bytes were used, and the replies' length in *length. */
 static size_t answer_all(enum vs_protocol protocol, step *step, const char *bytes, size_t size, size_t *length) {
     struct vs_session session = {.server = &server, .scratch = &scratch, .protocol = protocol};
     struct vs_out out = {.at = replies, .size = sizeof replies};

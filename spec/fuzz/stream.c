@@ -275,7 +275,7 @@ static void keep_answer(const struct vs_out *out) {
     answered += out->used;
 }
 
-/* One step on a copy of exactly the bytes that are there, as net.c does it.  False: nothing more is to be had of them.
+/* One step on a copy of exactly the bytes that are there, as the server does it.  False: nothing more is to be had of them.
  */
 static bool one_step(struct vs_session *session, size_t *at, size_t have, bool *closed) {
     struct vs_out out = {.at = replies, .size = sizeof replies};
