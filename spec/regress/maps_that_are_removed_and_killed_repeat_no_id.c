@@ -238,7 +238,7 @@ static size_t lay_out(const struct vs_map *from, bool remove) {
 
 /* Sixteen sweeps look at all maps, each at another 16th. */
 static void sweep_in_a_row(const struct vs_map *map) {
-    char name[128], generator[16];
+    char name[128], generator[32];
     snprintf(name, sizeof name, "%s/vesta-swept.%u", maps, (unsigned)geteuid());
     lay_out(map, false);
     for (int i = 0; i < 16; i++) {
