@@ -284,7 +284,8 @@ static int stores_extend(lua_State *L) {
     return 1;
 }
 
-/* store.lifetime(layout) -> a warning, "" if there is none | nil, text, code.  Whether its ids can be made now. */
+/* store.lifetime(layout) -> a warning, "" if there is none; its last instant in Unix milliseconds | nil, text, code.
+ * Whether its ids can be made now. */
 static int stores_lifetime(lua_State *L) {
     struct vesta_layout layout;
     struct vesta_error err;
@@ -293,7 +294,8 @@ static int stores_lifetime(lua_State *L) {
     if (vs_check_lifetime(&layout, vs_clock_system(), warning, sizeof warning, &err) != VESTA_OK)
         return host_fail(L, &err);
     lua_pushstring(L, warning);
-    return 1;
+    lua_pushinteger(L, vesta_layout_end_ms(&layout));
+    return 2;
 }
 
 /* store.is_leased(layout, theirs): whether a process with a layout gets leases of a namespace with the layout `theirs`

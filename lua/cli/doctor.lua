@@ -3,6 +3,7 @@
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local probe = require "probe"
+local stores = require "store"
 local term = require "term"
 local where = require "where"
 
@@ -150,7 +151,7 @@ end
 ---------------------------------------------------------------- a generator file
 
 local function check_lifetime(found, layout)
-  local warning, end_ms = probe.lifetime(layout)
+  local warning, end_ms = stores.lifetime(layout)
   if not warning then
     found("fail", nil, "%s", end_ms)
   elseif warning ~= "" then

@@ -147,7 +147,6 @@ int modules_open_probe(lua_State *L) {
                                          {"clock", vs_probe_clock},
                                          {"address", vs_probe_address},
                                          {"state_folder", vs_probe_state_folder},
-                                         {"lifetime", vs_probe_lifetime},
                                          {NULL, NULL}};
     static const luaL_Reg methods[] = {
         {"config", probe_config}, {"limits", vs_probe_limits}, {"folder", vs_probe_folder},

@@ -31,7 +31,6 @@ int vs_probe_state_folder(lua_State *L);
 int vs_probe_limits(lua_State *L);
 int vs_probe_folder(lua_State *L);
 int vs_probe_file(lua_State *L);
-int vs_probe_lifetime(lua_State *L);
 int vs_probe_store(lua_State *L);
 
 #endif

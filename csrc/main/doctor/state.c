@@ -8,20 +8,6 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* probe.lifetime(layout) -> a warning or "", the layout's last instant in Unix milliseconds | nil, text
- * nil: ids of the layout cannot be made now. */
-int vs_probe_lifetime(lua_State *L) {
-    struct vesta_layout layout;
-    struct vesta_error err;
-    char warning[256];
-    luaL_argcheck(L, vesta_layout_parse(luaL_checkstring(L, 1), &layout, NULL) == VESTA_OK, 1, "a layout");
-    if (vs_check_lifetime(&layout, vs_clock_system(), warning, sizeof warning, &err) != VESTA_OK)
-        return host_fail(L, &err);
-    lua_pushstring(L, warning);
-    lua_pushinteger(L, vesta_layout_end_ms(&layout));
-    return 2;
-}
-
 /* The lease in a map, and what the map knows of the clock. */
 static void probe_push_map(lua_State *L, const struct vs_probe *probe, const struct vs_map *map,
                            const struct vesta_layout *layout) {
