@@ -130,18 +130,26 @@ static void runs_a_handler_once(void) {
     close_server();
 }
 
-static void hears_that_its_tag_is_gone(void) {
+/* A tag that never gets a range: no keeper fetches one. */
+static struct vs_served_tag *rangeless_tag(enum vesta_order order, struct vs_desk *desk) {
     struct vs_served_tag *tag = vs_tag_new("orders", 1);
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
     char store[96];
     snprintf(store, sizeof store, "file:%s/numbers", getenv("VESTA_STATE"));
-    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     opts.stores[0] = store;
     opts.tag = "orders";
-    opts.flags = VESTA_NO_KEEPER; /* no range is ever fetched */
+    opts.order = order;
+    opts.flags = VESTA_NO_KEEPER;
     opts.clock = &fake;
     CHECK(vesta_segment_open(&opts, &tag->seg, NULL) == VESTA_OK);
+    tag->desk = desk;
     tag->wait_us_max = 10000000;
+    return tag;
+}
+
+static void hears_that_its_tag_is_gone(void) {
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    struct vs_served_tag *tag = rangeless_tag(VESTA_TREND, NULL);
     struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
     vs_tags_replace(&server.tags, set);
     CHECK_EQ_I64(step("INCR orders\r\n"), NET_WAITS);
@@ -157,27 +165,11 @@ static void hears_that_its_tag_is_gone(void) {
     close_server();
 }
 
-static struct vs_served_tag *strict_tag(struct vs_desk *desk) {
-    struct vs_served_tag *tag = vs_tag_new("orders", 1);
-    struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
-    char store[96];
-    snprintf(store, sizeof store, "file:%s/numbers", getenv("VESTA_STATE"));
-    opts.stores[0] = store;
-    opts.tag = "orders";
-    opts.order = VESTA_STRICT;
-    opts.flags = VESTA_NO_KEEPER;
-    opts.clock = &fake;
-    CHECK(vesta_segment_open(&opts, &tag->seg, NULL) == VESTA_OK);
-    tag->desk = desk;
-    tag->wait_us_max = 10000000;
-    return tag;
-}
-
 /* The request waits for an answer of the desk. */
 static void hears_that_its_strict_tag_is_gone(void) {
     static struct vs_desk desk = {.take = take_job};
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
-    struct vs_served_tag *tag = strict_tag(&desk);
+    struct vs_served_tag *tag = rangeless_tag(VESTA_STRICT, &desk);
     struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
     vs_tags_replace(&server.tags, set);
     CHECK_EQ_I64(step("MGET orders default\r\n"), NET_WAITS);
@@ -209,7 +201,7 @@ static void hears_that_its_tag_is_gone_before_its_turn(void) {
     slow.proto_max[VS_RESP] = slow.tcp_max[VS_RESP] = slow.of_address[VS_RESP] = 1;
     ledger_free(server.ledger);
     server.ledger = ledger_new(&slow);
-    struct vs_served_tag *tag = strict_tag(&desk);
+    struct vs_served_tag *tag = rangeless_tag(VESTA_STRICT, &desk);
     struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
     vs_tags_replace(&server.tags, set);
     CHECK_EQ_I64(ledger_enter(server.ledger, &session.entry, VS_RESP, &tcp, false), VS_LET_IN);
