@@ -226,16 +226,13 @@ static int alog_begin(struct vs_access *access, struct vesta_error *err) {
 
 int vs_access_open(const char *path, enum vs_log_format format, int loops, struct vs_access **out,
                    struct vesta_error *err) {
-    pthread_condattr_t monotonic;
     struct vs_access *access = calloc(1, sizeof *access);
     struct ring *ring = calloc((size_t)loops, sizeof *ring);
     if (!access || !ring) return free(access), free(ring), vs_fail(err, VESTA_ENOMEM, "no memory for the access log");
     access->format = format, access->loops = loops, access->ring = ring, access->fd = -1;
     strncpy(access->path, path, PATH_BYTES - 1); /* a config's path is no longer */
     pthread_mutex_init(&access->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&access->event, &monotonic);
+    vs_cond_init(&access->event);
     int rc = alog_begin(access, err);
     if (rc != VESTA_OK) return alog_let(access), rc;
     *out = access;

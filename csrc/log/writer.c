@@ -284,11 +284,8 @@ void vs_log_reopen(void) {
 }
 
 int vs_log_begin(struct vesta_error *err) {
-    pthread_condattr_t monotonic;
     assert(!self.has_thread);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&self.event, &monotonic);
+    vs_cond_init(&self.event);
     self.ending = self.is_over = false;
     int rc = vs_thread_start(&self.thread, writer_write_all, NULL);
     if (rc != 0) return vs_fail(err, VESTA_EIO, "cannot start the log's thread: %s", strerror(rc));

@@ -61,6 +61,14 @@ int64_t vs_monotonic_us(void) {
     return read_us(CLOCK_MONOTONIC);
 }
 
+void vs_cond_init(pthread_cond_t *cond) {
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
 int vs_clock_in_step(int64_t *error_us) {
     struct timex kernel = {.modes = 0}; /* only asks */
     int state = adjtimex(&kernel);

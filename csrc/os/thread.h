@@ -17,6 +17,9 @@ int64_t vs_thread_us(pthread_t thread);
 /* CLOCK_MONOTONIC, for who compares it with another program's or the kernel's, as service managers do. */
 int64_t vs_monotonic_us(void);
 
+/* Makes a condition whose pthread_cond_timedwait waits until a time of CLOCK_MONOTONIC. */
+void vs_cond_init(pthread_cond_t *cond);
+
 /* For a thread that shall take no signal of the program's: all but the one that it may bring about itself by touching a
  * map that was cut short (guard.c), since that one blocked is the program's end. */
 void vs_signals_to_block(sigset_t *set);

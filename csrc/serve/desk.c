@@ -283,17 +283,13 @@ static void start_clerks(struct desk *desk) {
 
 struct vs_desk *vs_desk_open(struct vs_segments *segments, const struct vs_conf_segment *conf) {
     struct desk *desk = calloc(1, sizeof *desk);
-    pthread_condattr_t monotonic;
     if (!desk) return NULL;
     desk->desk.take = take;
     desk->segments = segments;
     desk->conf = conf;
     STAILQ_INIT(&desk->jobs);
     pthread_mutex_init(&desk->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&desk->woken, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vs_cond_init(&desk->woken);
     start_clerks(desk);
     return &desk->desk;
 }

@@ -253,16 +253,12 @@ static bool holders_put(void *self, int ns, struct vs_holders_seen *seen, struct
 bool vs_server_holders_begin(struct vs_serving *serving) {
     int count = serving->server.names.count;
     struct holders *h = calloc(1, sizeof *h + (size_t)count * sizeof h->reader[0]);
-    pthread_condattr_t monotonic;
     if (!h) return false;
     h->serving = serving;
     for (int i = 0; i < count; i++)
         h->reader[i].of = h, h->reader[i].ns = i;
     pthread_mutex_init(&h->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&h->woken, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vs_cond_init(&h->woken);
     serving->server.above.holders_self = h;
     serving->server.above.holders = holders_put;
     return true;

@@ -122,16 +122,13 @@ static void *watch(void *arg) {
 
 int vs_life_begin(struct vs_serving *serving) {
     struct vs_life *life = calloc(1, sizeof *life);
-    pthread_condattr_t monotonic;
     if (life) life->seen = calloc((size_t)serving->server.names.count + 1, sizeof *life->seen);
     if (!life || !life->seen) return free(life), vs_say("no memory"), VS_FAILED;
     life->serving = serving;
     life->watchdog_us = vs_watchdog_us();
     life->watchdog_told_us = life->from_us = vs_monotonic_us();
     pthread_mutex_init(&life->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&life->woken, &monotonic);
+    vs_cond_init(&life->woken);
     int rc = vs_thread_start(&life->thread, watch, life);
     if (rc != 0) {
         free(life->seen);

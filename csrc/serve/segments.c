@@ -169,7 +169,6 @@ static void fill_row(struct vs_tag_row *row, const struct vs_conf_segment *conf)
 
 int vs_segments_prepare(struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
-    pthread_condattr_t monotonic;
     if (config->segment_count == 0) return VS_GO;
     struct vs_segments *segments = calloc(1, sizeof *segments);
     if (!segments) return vs_say("no memory"), VS_FAILED;
@@ -179,10 +178,7 @@ int vs_segments_prepare(struct vs_serving *serving) {
         fill_row(&segments->row[i], &config->segment[i]);
     segments->retired_end = &segments->retired;
     pthread_mutex_init(&segments->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&segments->woken, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vs_cond_init(&segments->woken);
     tell_status(segments);
     serving->segments = segments;
     for (int i = 0; i < segments->row_count; i++)

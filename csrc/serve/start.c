@@ -383,14 +383,10 @@ void vs_start_begin(struct vs_start *start) {
 struct vs_start *vs_start_make(struct vs_serving *serving) {
     size_t count = (size_t)serving->server.names.count;
     struct vs_start *start = calloc(1, sizeof *start + count * sizeof start->at[0]);
-    pthread_condattr_t monotonic;
     if (start) start->one = calloc(count + 1, sizeof *start->one);
     if (!start || !start->one) return free(start), NULL;
     start->count[WAITING] = (int)count;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&start->arrived, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vs_cond_init(&start->arrived);
     start->serving = serving;
     start->rc = VS_GO;
     start->knows_tags = !serving->segments;

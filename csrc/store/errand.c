@@ -49,12 +49,8 @@ static int errand_start(struct vs_errand *errand) {
 struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *work), void *work) {
     assert(drop); /* it may be called where nobody waits, and in another thread */
     struct vs_errand *errand = calloc(1, sizeof *errand);
-    pthread_condattr_t attr;
     if (!errand) return NULL;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&errand->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    vs_cond_init(&errand->changed);
     pthread_mutex_init(&errand->mutex, NULL);
     errand->run = run;
     errand->drop = drop;

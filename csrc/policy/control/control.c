@@ -55,14 +55,6 @@ void vs_control_note(struct vs_control *c, const struct vesta_error *err) {
 
 /* ------------------------------------------------------------------ the thread */
 
-void vs_control_event_init(pthread_cond_t *event) {
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(event, &attr);
-    pthread_condattr_destroy(&attr);
-}
-
 /* Leases tell nobody how they are. */
 static bool control_look_is_due(const struct vs_control *c) {
     return c->opts.gen && vs_monotonic_us() - c->looked_us >= VS_LOOK_MS * INT64_C(1000);
@@ -198,7 +190,7 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
     pthread_mutex_init(&c->shadow_lock, NULL);
     for (int i = 0; opts->gen && i < opts->ns_count; i++)
         atomic_store(&c->gen[i], opts->gen[i]);
-    vs_control_event_init(&c->event);
+    vs_cond_init(&c->event);
     int rc = vs_policy_set_make(c, &set, err);
     if (rc == VESTA_OK) {
         vs_policy_set_swap(c, set);

@@ -109,8 +109,6 @@ static inline int64_t vs_control_unix_ms(const struct vs_control *c) {
     return c->clock->unix_us(c->clock->self) / 1000;
 }
 
-/* control.c: a condition whose times are those of vs_monotonic_us. */
-void vs_control_event_init(pthread_cond_t *event);
 /* A call, or a load, seen by the watchdog. */
 void vs_control_busy(struct vs_control *c, bool busy);
 /* Whether a call will not end; says so once. */

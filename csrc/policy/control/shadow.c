@@ -361,7 +361,7 @@ static struct vs_shadow *shadow_make(struct vs_control *c) {
 int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_error *err) {
     struct vs_shadow *s = shadow_make(c);
     if (!s) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    vs_control_event_init(&s->event);
+    vs_cond_init(&s->event);
     int rc = vs_thread_start(&s->thread, shadow_main, s);
     if (rc == 0) {
         *out = s;

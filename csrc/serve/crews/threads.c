@@ -83,13 +83,9 @@ static void free_threads(struct vs_threads *threads) {
 
 static struct vs_threads *make_threads(const struct vs_crews *crews) {
     struct vs_threads *threads = calloc(1, sizeof *threads + (size_t)crews->count * sizeof threads->member[0]);
-    pthread_condattr_t monotonic;
     if (!threads) return NULL;
     pthread_mutex_init(&threads->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&threads->finished, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vs_cond_init(&threads->finished);
     threads->crews = crews;
     threads->crew = calloc((size_t)crews->threads + 1, sizeof *threads->crew);
     if (!threads->crew) return free_threads(threads), NULL;

@@ -1,5 +1,6 @@
 /* session.c -- see session.h. */
 #include "store/zk/session.h"
+#include "os/thread.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -31,14 +32,10 @@ static void on_session(zhandle_t *zh, int type, int state, const char *path, voi
 }
 
 static struct zk_session *new_session(void) {
-    pthread_condattr_t attr;
     struct zk_session *session = calloc(1, sizeof *session);
     if (!session) return NULL;
     pthread_mutex_init(&session->mutex, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&session->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    vs_cond_init(&session->changed);
     return session;
 }
 
