@@ -1,5 +1,6 @@
 /* config.c -- the module `config`: a config's values, and where a server's admin routes are, for the commands in lua/cli. */
 #include "config/config.h"
+#include "modules/describe.h"
 #include "modules/host.h"
 #include "serve/effective.h"
 #include "serve/serving.h"
@@ -61,6 +62,22 @@ static int config_admin(lua_State *L) {
     lua_pushstring(L, config->admin_token);
     vs_config_free(config);
     return 2;
+}
+
+/* config.describe(path or nil, flags) -> the description of a server (describe.h) | false, exit code after a message
+ * The environment counts, as it does for a server. */
+static int config_describe(lua_State *L) {
+    struct config_flags flags;
+    int code;
+    struct vs_config *config = config_read(L, &flags, &code);
+    if (!config) {
+        lua_pushboolean(L, 0);
+        lua_pushinteger(L, code);
+        return 2;
+    }
+    host_push_description(L, config);
+    vs_config_free(config);
+    return 1;
 }
 
 static void config_show_value(void *self, const struct vs_conf_value *value) {
@@ -130,8 +147,10 @@ static int config_public(lua_State *L) {
 }
 
 int host_open_config(lua_State *L) {
-    static const luaL_Reg functions[] = {{"admin", config_admin},     {"public", config_public}, {"read", config_read_file},
-                                         {"show", config_show},       {"show_admin", config_show_admin}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"admin", config_admin},     {"describe", config_describe},
+                                         {"public", config_public},   {"read", config_read_file},
+                                         {"show", config_show},       {"show_admin", config_show_admin},
+                                         {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;
 }

@@ -2,6 +2,7 @@
 #include "main/doctor/probe.h"
 
 #include "main/where.h"
+#include "modules/describe.h"
 #include "os/clock.h"
 
 #define PROBE_CLASS "vesta.probe"
@@ -96,48 +97,9 @@ static int probe_close(lua_State *L) {
 
 /* ------------------------------------------------------------------ the config */
 
-static void probe_push_addresses(lua_State *L, const char *protocol, const struct vs_conf_list *list) {
-    for (int i = 0; i < list->count; i++) {
-        lua_createtable(L, 0, 2);
-        host_set_text(L, "protocol", protocol);
-        host_set_text(L, "address", list->text[i]);
-        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
-    }
-}
-
-/* probe:config() -> { notes, user, addresses = { { protocol, address }, ... },
- * namespaces = { { name, path, store, policy, lease, layout, names_store }, ... } }
- * `path`, `layout`, `lease` and `policy` are nil if they are not set.  names_store: the config itself names the store.
- */
+/* probe:config() -> the description of the server (modules/describe.h) */
 static int probe_config(lua_State *L) {
-    const struct vs_config *config = vs_probe_self(L)->config;
-    lua_createtable(L, 0, 4);
-    host_set_text(L, "user", config->user);
-    lua_newtable(L);
-    for (int i = 0; i < config->notes.count; i++) {
-        lua_pushstring(L, config->notes.text[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
-    lua_setfield(L, -2, "notes");
-    lua_newtable(L);
-    probe_push_addresses(L, "http", &config->http);
-    probe_push_addresses(L, "resp", &config->resp);
-    probe_push_addresses(L, "admin", &config->admin);
-    lua_setfield(L, -2, "addresses");
-    lua_newtable(L);
-    for (int i = 0; i < config->ns_count; i++) {
-        const struct vs_conf_namespace *ns = &config->ns[i];
-        lua_createtable(L, 0, 7);
-        host_set_text(L, "name", ns->name);
-        host_set_text(L, "path", ns->opts.path);
-        host_set_text(L, "store", ns->opts.store);
-        host_set_text(L, "policy", ns->policy.name);
-        host_set_text(L, "lease", ns->opts.lease);
-        host_set_text(L, "layout", ns->opts.layout);
-        host_set_flag(L, "names_store", ns->store);
-        lua_rawseti(L, -2, i + 1);
-    }
-    lua_setfield(L, -2, "namespaces");
+    host_push_description(L, vs_probe_self(L)->config);
     return 1;
 }
 
