@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define PRESETS_MAX 40
 #define CLOCK_DOUBT_MS INT64_C(86400000) /* an id from a clock that is a day fast is still a likely id */
 #define EPOCH_DOUBT                                                                                                    \
     0.25 /* ids tell a split, and no epoch: that of the first may be another's; unless their time is known */
@@ -245,12 +244,12 @@ double vs_guess_rank(const struct vs_evidence *e, struct vs_suspect *suspects, s
 }
 
 size_t vesta_guess(uint64_t id, int64_t now_ms, struct vesta_candidate *out, size_t max) {
-    struct vesta_layout layouts[PRESETS_MAX];
-    struct vs_suspect suspects[PRESETS_MAX];
+    struct vesta_layout layouts[VS_PRESETS_MAX];
+    struct vs_suspect suspects[VS_PRESETS_MAX];
     struct vs_evidence evidence = {.ids = &id, .count = 1, .now_ms = now_ms};
     size_t count = 0;
     for (; vesta_preset_at((int)count); count++) {
-        assert(count < PRESETS_MAX);
+        assert(count < VS_PRESETS_MAX);
         int rc = vesta_layout_parse(vesta_preset_at((int)count)->text, &layouts[count], NULL);
         assert(rc == VESTA_OK);
         (void)rc;

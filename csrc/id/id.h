@@ -11,6 +11,11 @@
 /* The preset of that name, or NULL. */
 const struct vesta_preset *vs_preset_find(struct vs_slice name);
 
+/* The preset that a misspelt name was probably meant to be, or NULL. */
+const char *vs_preset_meant(struct vs_slice word);
+
+#define VS_PRESETS_MAX 40 /* room for all of them in a list */
+
 /* The value of the field `method` unless a handle sets another one: what Vesta (Java) writes over REST.  It is the same
  * in servers and programs, so that ids of a namespace sort by time although the field is above the time. */
 #define VS_METHOD_DEFAULT 2

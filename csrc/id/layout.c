@@ -10,7 +10,6 @@
 #define SEQ_PARTS_MAX 2
 #define TICK_BITS_MAX 62 /* the other two are the marks of a generator's cursor */
 #define WIDTH_MAX 53     /* a value is exact as a number of Lua and JSON */
-#define PRESETS_NAMED 5  /* in a message; there are too many for all */
 
 /* A layout on its way in.  A preset is read first as if its text stood there; the words behind it replace. */
 struct layout_draft {
@@ -197,15 +196,15 @@ static int read_words(struct layout_draft *d, const char *text) {
 /* ------------------------------------------------------------------ presets */
 
 static int no_preset(struct layout_draft *d, struct vs_slice name) {
-    char names[80] = "";
-    size_t used = 0;
-    for (int i = 0; i < PRESETS_NAMED; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, " %s", vesta_preset_at(i)->name);
-    assert(used < sizeof names);
+    const char *meant = vs_preset_meant(name);
+    if (!meant)
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: there is no preset '%s': `vesta layout` lists the presets; fields are written as "
+                       "name:width",
+                       VS_QUOTE(name.at, name.length));
     return vs_fail(d->err, VESTA_ELAYOUT,
-                   "bad layout: there is no preset '%s'; there are%s and those that "
-                   "`vesta layout` lists",
-                   VS_QUOTE(name.at, name.length), names);
+                   "bad layout: there is no preset '%s', did you mean %s? `vesta layout` lists the presets",
+                   VS_QUOTE(name.at, name.length), meant);
 }
 
 /* If the text opens with a name, reads that preset and moves *text behind the name. */
@@ -311,13 +310,15 @@ static const char *spread_text(const struct vesta_layout *l, uint64_t spread, ch
 }
 
 /* The bits below the sequence are the same in all ids of a handle, so modulo 2, 4, 8 ... these would be, too. */
-static int check_spread(const struct layout_draft *d) {
+static int check_spread(struct layout_draft *d) {
     const struct vesta_layout *l = &d->layout;
     const struct vesta_field *seq = vs_seq(l), *lowest = &l->field[l->field_count - 1];
     uint64_t max = seq->low_width ? UINT64_C(1) << seq->low_width : seq->max;
     unsigned width = seq->low_width ? seq->low_width : seq->width, shift = seq->low_width ? seq->low_shift : seq->shift;
     char text[160];
     if (max > UINT32_MAX) max = UINT32_MAX;
+    while (!d->has_start && d->spread > max) /* a preset's, of which the sequence was made narrower */
+        d->spread /= 2;
     if ((d->has_start && d->spread == 0) || d->spread > max)
         return vs_fail(
             d->err, VESTA_ELAYOUT, "bad layout: seq_start=spread:%llu: with %u bits of seq%s it is 1 to %llu",

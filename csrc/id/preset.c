@@ -1,5 +1,6 @@
 /* preset.c -- layouts with a name: vesta's own, and those of the generators it stands beside.  A table, no code. */
 #include "base/array.h"
+#include "base/nearest.h"
 #include "base/slice.h"
 #include "id/id.h"
 
@@ -52,8 +53,8 @@ static const struct vesta_preset presets[] = {
      "yitter IdGenerator's default of JavaScript", YITTER, 1, APART},
     {"yitter-net", "sign:1=0 time:51 worker:6 seq:6 unit=1ms epoch=2020-02-20T02:20:02.020Z",
      "yitter IdGenerator's default of C#", YITTER, 1, APART},
-    {"discord", "time:42 worker:5 process:5 seq:12 unit=1ms epoch=2015-01-01T00:00:00Z",
-     "Discord's: 42 bits of time, so that ids pass 2^63 in 2084",
+    {"discord", "time:42 worker:5 process:5 seq:12 unit=1ms epoch=2015-01-01T00:00:00Z seq_start=spread:256",
+     "Discord's: 42 bits of time, so that ids pass 2^63 in 2084; its count never restarts",
      "https://discord.com/developers/docs/reference#snowflakes", 1, OWN},
     {"instagram", "time:41 shard:13 seq:10 unit=1ms epoch=2011-08-24T21:07:01.721Z",
      "Instagram's, made by PostgreSQL; ids pass 2^63 in 2046",
@@ -63,16 +64,17 @@ static const struct vesta_preset presets[] = {
      "Mastodon's: 48 bits of milliseconds, and a sequence that starts at a secret hash",
      "https://github.com/mastodon/mastodon/blob/main/lib/mastodon/snowflake.rb", 0,
      "its lowest 16 bits are a secret hash and a count, and no worker number keeps two makers apart"},
-    {"tsid", "time:42 worker:10 seq:12 unit=1ms epoch=2020-01-01T00:00:00Z",
+    {"tsid", "time:42 worker:10 seq:12 unit=1ms epoch=2020-01-01T00:00:00Z seq_start=spread:256",
      "TSID with its default of 1024 nodes (tsid-creator, hypersistence); sequences start at random",
      "https://github.com/f4b6a3/tsid-creator", 1, NODES},
     {"seata", "sign:1=0 worker:10 time:41 seq:12 unit=1ms epoch=2020-05-02T16:00:00Z",
      "Seata's since 1.4: the worker is above the time; made for pacing=history",
      "https://seata.apache.org/blog/seata-snowflake-explain/", 1, NODES},
-    {"cosid", "sign:1=0 time:41 machine:10 seq:12 unit=1ms epoch=2019-12-24T16:00:00Z", "CosId's millisecond snowflake",
+    {"cosid", "sign:1=0 time:41 machine:10 seq:12 unit=1ms epoch=2019-12-24T16:00:00Z seq_start=spread:256",
+     "CosId's millisecond snowflake; its sequence counts on across milliseconds at low rates",
      "https://github.com/Ahoo-Wang/CosId", 1, APART},
-    {"shardingsphere", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2016-10-31T16:00:00Z",
-     "ShardingSphere's; its epoch is midnight in the zone of its JVM, here UTC+8",
+    {"shardingsphere", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2016-10-31T16:00:00Z seq_start=spread:2",
+     "ShardingSphere's; sequences start at 0 or 1; its epoch is midnight in the zone of its JVM, here UTC+8",
      "https://shardingsphere.apache.org/document/current/en/dev-manual/sharding/", 1, APART},
     {"pgedge", "sign:1=0 time:41 machine:10 seq:12 unit=1ms epoch=2023-01-01T00:00:00Z",
      "pgEdge's extension snowflake for PostgreSQL since 1.2; sequences of their own may repeat ids", PGEDGE, 1, APART},
@@ -85,10 +87,14 @@ static const struct vesta_preset presets[] = {
      "CockroachDB's unique_rowid(): 10 microseconds, no sequence, the instance",
      "https://www.cockroachlabs.com/docs/stable/serial", 0,
      "its worker is the cluster's own number of an instance, which no lease keeps from the cluster"},
+    {"clickhouse", "sign:1=0 time:41 machine:10 seq:12 unit=1ms epoch=1970-01-01T00:00:00Z",
+     "counts from 1970, as ClickHouse's generateSnowflakeID, flake-idgen, Python's snowflake-id and NewLife do",
+     "https://clickhouse.com/docs/sql-reference/functions/uuid-functions", 1, NODES},
     {"js53", "zero:11=0 time:32 worker:5 seq:16 unit=1s epoch=2025-01-01T00:00:00Z",
      "ids below 2^53: exact as numbers of JavaScript, JSON and Lua 5.1",
      "https://tc39.es/ecma262/#sec-number.max_safe_integer", 1, "it is vesta's own"},
 };
+_Static_assert(VS_COUNT(presets) <= VS_PRESETS_MAX, "a list of candidates holds all presets: raise VS_PRESETS_MAX");
 
 const struct vesta_preset *vesta_preset_at(int i) {
     return i >= 0 && i < (int)VS_COUNT(presets) ? &presets[i] : NULL;
@@ -100,17 +106,48 @@ const struct vesta_preset *vs_preset_find(struct vs_slice name) {
     return NULL;
 }
 
-const char *vs_layout_shown(const char *text) {
-    struct vesta_layout layout, preset;
+/* The longest preset name that stands in a word: "uid" in "uid-generator". */
+static const char *preset_within(const char *word) {
+    const char *longest = NULL;
+    for (size_t i = 0; i < VS_COUNT(presets); i++)
+        if (strstr(word, presets[i].name) && (!longest || strlen(presets[i].name) > strlen(longest)))
+            longest = presets[i].name;
+    return longest;
+}
+
+const char *vs_preset_meant(struct vs_slice word) {
+    const char *names[VS_COUNT(presets) + 1] = {NULL};
+    char small[64] = "";
+    if (word.length >= sizeof small) return NULL;
+    for (size_t i = 0; i < word.length; i++)
+        small[i] = word.at[i] >= 'A' && word.at[i] <= 'Z' ? (char)(word.at[i] + 32) : word.at[i] == '_' ? '-' : word.at[i];
+    for (size_t i = 0; i < VS_COUNT(presets); i++)
+        names[i] = presets[i].name;
+    const char *meant = vs_nearest(small, names);
+    return meant ? meant : preset_within(small);
+}
+
+/* The first preset of that canonical text, with or without seq_start, or NULL. */
+static const char *preset_of_text(struct vesta_layout layout, bool with_start) {
+    struct vesta_layout preset;
     char own[VESTA_LAYOUT_TEXT_MAX], other[VESTA_LAYOUT_TEXT_MAX];
-    if (vesta_layout_parse(text, &layout, NULL) != VESTA_OK) return text;
+    if (!with_start) layout.spread = 0;
     vesta_layout_text(&layout, own);
     for (size_t i = 0; i < VS_COUNT(presets); i++) {
         if (vesta_layout_parse(presets[i].name, &preset, NULL) != VESTA_OK) continue;
+        if (!with_start) preset.spread = 0;
         vesta_layout_text(&preset, other);
         if (strcmp(own, other) == 0) return presets[i].name;
     }
-    return text;
+    return NULL;
+}
+
+const char *vs_layout_shown(const char *text) {
+    struct vesta_layout layout;
+    if (vesta_layout_parse(text, &layout, NULL) != VESTA_OK) return text;
+    const char *name = preset_of_text(layout, true);
+    if (!name) name = preset_of_text(layout, false); /* of a file from before the preset had a seq_start */
+    return name ? name : text;
 }
 
 const struct vesta_preset *vs_preset_of(uint64_t fingerprint) {

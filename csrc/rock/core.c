@@ -8,18 +8,17 @@
 
 #include <string.h>
 
-#define GUESS_MAX 32 /* presets that one id can fit; there are fewer presets */
 
 static int core_guess(lua_State *L) {
     struct vesta_error err;
-    struct vesta_candidate found[GUESS_MAX];
+    struct vesta_candidate found[VS_PRESETS_MAX];
     const struct vesta_clock *clock = vs_clock_system();
     int64_t now_ms = clock->unix_us(clock->self) / 1000;
     uint64_t id;
     lua_settop(L, 2);
     if (vs_lua_id(L, 1, &id, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     if (!lua_isnil(L, 2) && vs_lua_time(L, 2, &now_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
-    size_t count = vesta_guess(id, now_ms, found, GUESS_MAX);
+    size_t count = vesta_guess(id, now_ms, found, VS_PRESETS_MAX);
     lua_createtable(L, (int)count, 0);
     for (size_t i = 0; i < count; i++) {
         struct vesta_layout layout;

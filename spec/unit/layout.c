@@ -28,7 +28,7 @@ static void presets_are_canonical(void) {
         CHECK_EQ_I64(by_name.read_only == NULL, vesta_preset_at(i)->may_issue);
         check_round_trip(&by_name);
     }
-    CHECK_EQ_I64(i, 27);
+    CHECK_EQ_I64(i, 28);
     CHECK(!vesta_preset_at(-1));
 }
 
@@ -100,6 +100,10 @@ static void texts_that_mean_the_same(void) {
          "version:1=1 type:1=0 method:2=1 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z"},
         {"snowflake seq_start=spread:4095",
          "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:4095"},
+        {"leaf seq:6 time:47",
+         "sign:1=0 time:47 worker:10 seq:6 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:50"},
+        {"tsid worker:14 seq:8",
+         "time:42 worker:14 seq:8 unit=1ms epoch=2020-01-01T00:00:00Z seq_start=spread:128"},
         {"leaf seq_start=spread:1",
          "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:1"},
         {"time:10 seq:52 a:2=3 unit=10ms epoch=253402300799999",
@@ -240,14 +244,20 @@ static const struct {
     {"snowflake seq_start=random:100", "spread:N"},
     {"snowflake seq_start=spread:18446744073709551616", "spread:N"},
     {"time:8 seq:53 worker:2 unit=1s epoch=0 seq_start=spread:4294967296", "4294967295"},
-    {"leaf seq:6 time:47", "spread:100"},
     {"snowflake worker=7", "there are only unit="},
     {"snowflake =", "there are only unit="},
     {"snowflake layout=x", "there are only unit="},
     {"=", "there are only unit="},
     /* presets */
-    {"snowflakes", "vesta-second vesta-milli"},
-    {"Snowflake", "no preset 'Snowflake'"},
+    {"snowflakes", "no preset 'snowflakes', did you mean snowflake?"},
+    {"Snowflake", "did you mean snowflake?"},
+    {"TWITTER", "did you mean twitter?"},
+    {"sonyflake_v2", "did you mean sonyflake-v2?"},
+    {"shard", "did you mean shardingsphere?"},
+    {"uid-generator", "did you mean uid?"},
+    {"leaf-snowflake", "did you mean snowflake?"},
+    {"vesta_milli unit=1s", "did you mean vesta-milli?"},
+    {"qwertz", "no preset 'qwertz': `vesta layout` lists"},
     {"snowflake leaf", "comes first and alone"},
     {"time:41 snowflake", "comes first and alone"},
     {"snowflake datacenter:5 worker:5", "no such field, it has sign time worker seq"},

@@ -87,17 +87,6 @@ static void explain_tell_of_others(const struct explain_reading *reading, uint64
     }
 }
 
-/* Stores and generator files keep a layout as text; a preset's name says more to people. */
-static const char *explain_name_of(const char *text) {
-    struct vesta_layout layout;
-    char canonical[VESTA_LAYOUT_TEXT_MAX];
-    for (int i = 0; vesta_preset_at(i); i++)
-        if (vesta_layout_parse(vesta_preset_at(i)->text, &layout, NULL) == VESTA_OK &&
-            vesta_layout_text(&layout, canonical) && strcmp(canonical, text) == 0)
-            return vesta_preset_at(i)->name;
-    return text;
-}
-
 /* The layout that the words, the config, the generator file or the store say, and who holds its numbers. */
 static int explain_find_layout(struct explain_reading *reading) {
     struct vs_where *where = &reading->where;
@@ -106,7 +95,7 @@ static int explain_find_layout(struct explain_reading *reading) {
     if (rc != VS_GO) return rc;
     reading->is_default = !where->text[VS_W_LAYOUT];
     vs_where_put(where, VS_W_LAYOUT, VS_LAYOUT_DEFAULT, VS_FROM_DEFAULT, "default");
-    reading->name = explain_name_of(where->text[VS_W_LAYOUT]);
+    reading->name = vs_layout_shown(where->text[VS_W_LAYOUT]);
     rc = vs_read_layout(where->text[VS_W_LAYOUT], &reading->layout);
     return rc == VS_DONE ? VS_GO : rc;
 }

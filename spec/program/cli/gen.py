@@ -105,6 +105,15 @@ def _(w):
     same(made, [])
 
 
+@claim("ids made at rest are odd and even if the generator that a preset comes from spreads them, also beside an older file")
+def _(w):
+    for preset in ("leaf", "shardingsphere", "tsid", "cosid", "discord"):
+        same(w.run("gen", "--layout", preset + " seq_start=spread:1", "--namespace", preset).code, 0)
+        ids = [int(w.run("gen", "--layout", preset, "--namespace", preset).out) for _ in range(30)]
+        assert len(set(i % 2 for i in ids)) == 2, (preset, ids)
+        assert ids == sorted(set(ids)), (preset, ids)
+
+
 @claim("a generator file that says otherwise is 1, and both values are named")
 def _(w):
     same(w.run("gen", "--worker", "7").code, 0)
