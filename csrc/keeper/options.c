@@ -357,6 +357,21 @@ static int match_worker(const struct vs_settings *settings, const struct vs_head
     return keeper_mismatch(err, settings, "worker id", has, asked, "a path");
 }
 
+static const char *group_name(int gid, char buf[32]) {
+    const struct group *group = gid >= 0 ? getgrgid((gid_t)gid) : NULL;
+    if (group) return group->gr_name;
+    snprintf(buf, 32, gid >= 0 ? "%d" : "none", gid);
+    return buf;
+}
+
+/* The file and its map have the rights of the group that they were made for. */
+static int match_group(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
+    char has[32], asked[64];
+    if (!settings->opts.group || header->group == settings->group) return VESTA_OK;
+    snprintf(asked, sizeof asked, "%s", settings->opts.group);
+    return keeper_mismatch(err, settings, "group", group_name(header->group, has), asked, "a path");
+}
+
 /* Ids of a handle are ids of its file's layout, to the constants: what the file has a lease for. */
 static int match_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     char asked[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
@@ -392,6 +407,7 @@ int vs_settings_matches(const struct vs_settings *settings, const struct vs_head
         snprintf(asked, sizeof asked, "%" PRId64 " ms", opts->ahead_ms_max);
         return keeper_mismatch(err, settings, "ahead_ms_max", has, asked, "a path");
     }
+    if ((rc = match_group(settings, header, err)) != VESTA_OK) return rc;
     return match_worker(settings, header, err);
 }
 

@@ -5,6 +5,8 @@
 
 #include "world.h"
 
+#include <grp.h>
+
 static void refuses(struct vesta_opts opts, int code, const char *because) {
     opts.size = sizeof opts;
     struct vesta_gen *const untouched = (struct vesta_gen *)folder;
@@ -157,6 +159,30 @@ static void mismatches(void) {
     vesta_close(gen);
     REFUSES(VESTA_EMISMATCH, "created with worker id drawn at random, not 8", .has_worker = 1, .worker = 8,
             .path = in_folder("drawn.gen"));
+}
+
+static void groups(void) {
+    empty_folder();
+    const struct group *own = getgrgid(getegid());
+    if (!own) return;
+    char name[64], want[128];
+    snprintf(name, sizeof name, "%s", own->gr_name);
+    vesta_close(must_open((struct vesta_opts){.any_worker = 1}));
+    snprintf(want, sizeof want, "created with group none, not %s. ", name);
+    REFUSES(VESTA_EMISMATCH, want, .group = name);
+    const char *path = in_folder("shared.gen");
+    vesta_close(must_open((struct vesta_opts){.path = path, .any_worker = 1, .group = name}));
+    vesta_close(must_open((struct vesta_opts){.path = path, .group = name})); /* the same group is no mismatch */
+    vesta_close(must_open((struct vesta_opts){.path = path}));                /* nor is none */
+    snprintf(want, sizeof want, "created with group %s, not ", name);
+    for (const struct group *other = getgrent(); other; other = getgrent())
+        if (other->gr_gid != getegid()) {
+            char another[64];
+            snprintf(another, sizeof another, "%s", other->gr_name);
+            REFUSES(VESTA_EMISMATCH, want, .path = path, .group = another);
+            break;
+        }
+    endgrent();
 }
 
 /* What proves that ids of two layouts differ believes the namespace's record. */
@@ -336,6 +362,7 @@ static const struct check_case cases[] = {
     {"refused: paths", paths},
     {"refused: stores", stores},
     {"refused: another layout, namespace, store, pacing, ahead_ms_max, worker; both values are named", mismatches},
+    {"refused: a group that is not the generator file's; the same group, or none, is no mismatch", groups},
     {"refused: another constant than the file's or the namespace's", constants},
     {"refused: headers that disagree with themselves", headers_that_disagree_with_themselves},
     {"options of another size: what is missing is the default, what is unknown is refused", other_sizes},
