@@ -40,11 +40,14 @@ function engine.cut(text, max)
   return text:sub(1, max) .. "..."
 end
 
-local function shown(value)
+--- A value in a message.
+function engine.shown(value)
   if type(value) == "number" then return tostring(value) end
   if type(value) == "string" then return "'" .. engine.cut(value, QUOTED_MAX) .. "'" end
   return type(value)
 end
+
+local shown = engine.shown
 
 -- "'wait', 'borrow' or 'refuse'"
 local function listed(words)
@@ -229,7 +232,7 @@ end
 
 -- The levels of error() count from a function of C, so that a policy's own error never names a line of this file.
 local function run(chunk)
-  local ok, result = pcall(chunk)
+  local ok, result = engine.call(chunk)
   if not ok then error(result, 0) end
   return result
 end
@@ -245,6 +248,8 @@ end
 
 --- Set by the host: compile(text, chunk, env) returns the function of a text that is no bytecode, or raises.
 engine.compile = nil
+--- A host that has no limits of its own sets a pcall that ends a function that never returns.
+engine.call = pcall
 
 --- Runs a policy's text.  source: text; chunk, "@" and its path; options and env, tables or the texts of tables.
 -- world: say(text), zone(name) -> function(ms) -> table; either nil and why.  Returns as engine.take.  Raises.
@@ -325,7 +330,7 @@ end
 -- nil; false and why the answer is no verdict; or nil and what the function raised.
 function engine.ask(policy, hook, ctx)
   ctx.options = copy(policy.options, {})
-  return finish(policy, hook, pcall(policy.functions[hook], ctx))
+  return finish(policy, hook, engine.call(policy.functions[hook], ctx))
 end
 
 --- The ctx of a function: each of its fields from the first table that has it.

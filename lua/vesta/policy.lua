@@ -122,6 +122,46 @@ local function read(name)
     :format(table.concat(SHIPPED, '", "')), "unknown_name"
 end
 
+---------------------------------------------------------------- a function that never returns
+
+local INSTRUCTIONS_MAX = 10000000 -- of a call, as in csrc/host
+
+-- LuaJIT's compiled code runs no hooks, so nothing is compiled during a call.  Gives what puts the old state back.
+local function watch(on_count)
+  local hook, mask, count = debug.gethook()
+  local is_compiling = type(jit) == "table" and jit.status()
+  if is_compiling then jit.off() end
+  debug.sethook(on_count, "", INSTRUCTIONS_MAX)
+  return function()
+    debug.sethook(hook, mask, count)
+    if is_compiling then jit.on() end
+  end
+end
+
+-- pcall, but it ends a function that runs for too many instructions, also where the function catches errors: from then
+-- on every instruction raises, until the call is over.
+local bounded
+function bounded(func, ...)
+  local hook = debug.gethook()
+  if hook ~= nil and type(hook) ~= "function" then return pcall(func, ...) end -- a hook in C cannot be put back
+  local here, unwatch = coroutine.running(), nil
+  local function finish(...)
+    unwatch()
+    return ...
+  end
+  local function on_count()
+    if coroutine.running() ~= here then return end -- LuaJIT has one hook for all coroutines
+    if debug.getinfo(2, "f").func == bounded then return debug.sethook() end
+    debug.sethook(on_count, "", 1)
+    error(("ended after %d instructions: a call may have no more"):format(INSTRUCTIONS_MAX), 2)
+  end
+  unwatch = watch(on_count)
+  return finish(pcall(func, ...))
+end
+engine.call = bounded
+
+---------------------------------------------------------------- texts
+
 -- Text only: a precompiled chunk can break the Lua state that runs it.
 function engine.compile(text, chunk, env)
   if text:byte(1) == 27 then error(chunk:sub(2) .. ": this is compiled Lua; give its source", 0) end

@@ -183,6 +183,30 @@ local function asked_in_vain(answer)
   return asked
 end
 
+describe("a policy that never returns", function()
+  local ENDED = ":1: ended after 10000000 instructions: a call may have no more"
+
+  it("is ended, whatever it catches, and leaves the hook of its host", function()
+    local policies = require "vesta.policy"
+    local calls = 0
+    local function own() calls = calls + 1 end
+    local hook, mask, count = debug.gethook()
+    debug.sethook(own, "", 7)
+    local none, message = policies.load(file "while true do pcall(function() while true do end end) end")
+    local loaded = policies.load(file "return { api = 1, on_clock_back = function() while true do end end }")
+    local is_answer, wrong = policies.ask(loaded, "on_clock_back", {})
+    local now = debug.gethook()
+    debug.sethook(hook, mask, count)
+    assert.is_nil(none)
+    assert.is_truthy(message:find(ENDED, 1, true), message)
+    assert.is_false(is_answer)
+    assert.is_truthy(wrong:find(ENDED, 1, true), wrong)
+    assert.equal(own, now)
+    assert.is_true(calls > 0)
+    if type(jit) == "table" then assert.is_true((jit.status())) end
+  end)
+end)
+
 describe("a verdict", function()
   it("refuse ends the call with the policy's reason and the pause's own code", function()
     local _, message, code, wait_s = drain(opened "refuse")
@@ -269,7 +293,8 @@ describe("a policy that fails", function()
     [[return "refuse", 5]], [[return "refuse", {}]], [[coroutine.yield "wait"]], [[return ("x"):rep(-1)]],
     [[return select(2, gen:next())]], [[return setmetatable({}, { __tostring = error })]],
     [[error(setmetatable({}, { __tostring = error }))]], [[error "a\27[31mb\nc"]],
-    [[local f f = function() return f() + 1 end f()]],
+    [[local f f = function() return f() + 1 end f()]], [[while true do end]],
+    [[while true do pcall(function() while true do end end) end]], [[local f f = function() return f() end f()]],
   }
 
   local FAILING = [[

@@ -106,8 +106,39 @@ local function traceback(raised)
   return type(raised) == "string" and raised or debug.traceback(shown(raised), 2)
 end
 
-local function judge(claim, run)
+local SECONDS_MAX = 5 -- of processor time for a test, and for what stands around the tests of a file
+local STEP = 100000    -- instructions between two looks at the time
+
+local deadline_s
+local guarded
+
+local function on_count()
+  if os.clock() < deadline_s then return end
+  if debug.getinfo(2, "f").func == guarded then return debug.sethook() end
+  debug.sethook(on_count, "", 1) -- from now on every instruction raises, so that no pcall in a loop keeps it running
+  error(("ended after %d s of processor time: a test may have no more"):format(SECONDS_MAX), 2)
+end
+
+-- The timer is for what no hook interrupts, such as a single string.find.
+local function arm(seconds, name)
+  deadline_s = seconds and os.clock() + seconds
+  debug.sethook(seconds and on_count or nil, "", STEP)
+  sandbox.watch(seconds and SECONDS_MAX + 2 or 0,
+    ("not ok - %.99s\n  ended after %d s of processor time, within a function of C or a coroutine\n")
+      :format(name, SECONDS_MAX))
+end
+
+-- xpcall with a limit.  A test's time is not the time of the file around it.
+function guarded(name, run)
+  local left_s, outer = deadline_s and deadline_s - os.clock(), inside[#inside]
+  arm(SECONDS_MAX, name)
   local ok, message = xpcall(run, traceback)
+  arm(left_s, outer and outer.name or name)
+  return ok, message
+end
+
+local function judge(claim, run)
+  local ok, message = guarded(claim, run)
   sandbox.say((ok and "ok - " or "not ok - ") .. claim .. "\n" .. (ok and "" or "  " .. message .. "\n"))
   if ok then passed = passed + 1 else failed = failed + 1 end
 end
@@ -115,7 +146,7 @@ end
 function describe(name, block) -- luacheck: ignore 111
   local open = { name = tostring(name), before = {} }
   inside[#inside + 1] = open
-  local ok, message = xpcall(block, traceback)
+  local ok, message = guarded(open.name, block)
   inside[#inside] = nil
   if not ok then judge(open.name, function() error(message, 0) end) end
 end
@@ -150,7 +181,7 @@ return function(path)
   package.path = (path:match "^.*/" or "./") .. "?.lua;" .. searched -- what it requires may stand beside it
   if run then
     inside = {}
-    local ok, raised = xpcall(run, traceback)
+    local ok, raised = guarded(path, run)
     message = not ok and raised or nil
   end
   if message then judge(path, function() error(message, 0) end) end
