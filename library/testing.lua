@@ -14,10 +14,11 @@ local testing = {}
 ---@field ahead_ms_max? integer 0
 ---@field lease_ms? integer how long a silent holder keeps its number; 600000
 ---@field last_ms? integer|false when the last id was made, if on_start is to know
----@field host? string what choose_worker is told of this machine, as the next four
----@field ip? string
----@field ordinal? integer
----@field identity? string
+---@field host? string|false what choose_worker gets about this machine, as the next three; false: it has none
+---@field ip? string|false
+---@field ordinal? integer|false the number at the end of the host's name, unless it is given
+---@field identity? string|false
+---@field leaving? integer|false the number that is to be left for another; false
 ---@field random? number from 0 to 1
 
 ---@class vesta.testing.record
@@ -54,7 +55,7 @@ function world:run_ahead(ms) end
 
 ---Asks the policy.  Raises where it fails, or has no such function.
 ---@param hook string "on_clock_back", ...
----@param more? table fields of ctx that are to be otherwise than this world has them
+---@param more? table fields of ctx that differ from this world's for this call; false: absent
 ---@return string|integer? word for choose_worker its number, or nil
 ---@return integer? amount_ms
 ---@return string? reason

@@ -143,7 +143,8 @@ end
 
 ---------------------------------------------------------------- run
 
-local function unknown_hook(given)
+local function unknown_hook(given, name)
+  if engine.TOLD[name] then cli.usage("the function comes before the policy: policy run %s %s", name, given) end
   local near = term.nearest(given, HOOKS)
   if near then cli.usage("a policy has no function %s; did you mean %s?", term.shown(given), near) end
   cli.usage("a policy has no function %s; it may have %s", term.shown(given), table.concat(HOOKS, ", "))
@@ -160,7 +161,7 @@ local function set_rows(policy, ctx, field, path)
 end
 
 -- "back_ms=3000".  files[field]: the file of its rows.
-local function set_field(hook, ctx, files, given)
+local function set_field(hook, ctx, files, is_given, given)
   local field, text = given:match "^([^=]*)=(.*)$"
   if not field then
     cli.usage("a function's input is given as name=value, not as %s", term.shown(given))
@@ -170,18 +171,19 @@ local function set_field(hook, ctx, files, given)
   if not is_told[field] then
     local near = term.nearest(field, engine.TOLD[hook])
     cli.usage("%s is given no %s; %s", hook, term.shown(field),
-      near and "did you mean " .. near .. "?" or "docs/policies.md lists what it is given")
+      near and "did you mean " .. near .. "?" or "it is given " .. table.concat(engine.TOLD[hook], ", "))
   end
+  if is_given[field] then cli.usage("%s is given twice", field) end
+  is_given[field] = true
   local kind = trial.KINDS[field]
   if kind == "records" or kind == "peers" then
     files[field] = text
     return
   end
+  ctx[field] = nil
+  if trial.is_absent(field, text) then return end
   ctx[field] = trial.read(field, text)
-  if ctx[field] == nil then
-    cli.usage("%s must be %s, not %s", field,
-      kind == "range" and "two whole numbers such as 0-923" or "a whole number", term.shown(text))
-  end
+  if ctx[field] == nil then cli.usage("%s must be %s, not %s", field, trial.form(field, "nil"), term.shown(text)) end
 end
 
 local function print_verdict(hook, word, amount_ms, reason, took_us)
@@ -205,9 +207,14 @@ local function run(options, operands, env)
   if not name then
     cli.usage "run needs a function and a FILE or NAME: run on_clock_back borrow back_ms=3000"
   end
-  if not engine.TOLD[hook] then unknown_hook(hook) end
-  local ctx, files = trial.ctx(hook, term.now_ms()), {}
-  for i = 3, #operands do set_field(hook, ctx, files, operands[i]) end
+  if not engine.TOLD[hook] then unknown_hook(hook, name) end
+  local ctx, files, is_given = trial.ctx(hook, term.now_ms()), {}, {}
+  for i = 3, #operands do set_field(hook, ctx, files, is_given, operands[i]) end
+  if is_given.host and not is_given.ordinal then
+    ctx.ordinal = ctx.host and trial.ordinal_of(ctx.host)
+  elseif is_given.ordinal and not ctx.ordinal and not is_given.host then
+    ctx.host = "host"
+  end
   local policy, text = sandbox.load(name, options.options, env, function(line)
     term.say(("%s says: %s"):format(name, line))
   end)

@@ -81,7 +81,9 @@ end
 local world = {}
 world.__index = world
 
--- What a world may be given, and has as fields afterwards; a test may set them at any time.
+-- What a world may be given, and has as fields afterwards; a test may set them at any time.  ORDINAL stands for the one
+-- that a server reads from the host's name.
+local ORDINAL = {}
 local DEFAULTS = { layout = "vesta-milli", now_ms = NOW_MS, lease_ms = 600000, random = 0.5, last_ms = false }
 
 -- A policy's relative path is of the folder of the spec that asks for it, wherever that is run; level 3 is the spec.
@@ -94,6 +96,13 @@ local function beside_spec(given)
     if key ~= 1 then found[key] = value end
   end
   return found
+end
+
+-- Raises where a world, or a call, cannot have this value; level 3 is the spec.
+local function check_field(call, name, value)
+  if not trial.KINDS[name] or value == ORDINAL then return end
+  local good, expected = trial.value(name, value)
+  if good == nil then error(("%s: %s must be %s, not %s"):format(call, name, expected, engine.shown(value)), 3) end
 end
 
 --- A world with a policy in it: { policy = as vesta.open takes it, and any of the fields above }; `env` has the
@@ -109,6 +118,7 @@ function testing.world(given)
     if DEFAULTS[key] == nil and key ~= "policy" and key ~= "env" then
       error("testing.world: there is no " .. nearest(tostring(key), DEFAULTS), 2)
     end
+    if key ~= "random" then check_field("testing.world", key, value) end
     self[key] = value
   end
   local workers, unit_ticks, unit_ms = read_layout(self.layout)
@@ -203,7 +213,10 @@ local SEEN = {
   ahead_ticks = function(self)
     return math.floor((self.seen_ms + self.ahead_ms - self.now_ms) * self.unit_ticks / self.unit_ms)
   end,
-  last_ms = function(self) return self.last_ms or nil end,
+  ordinal = function(self)
+    if self.ordinal ~= ORDINAL then return self.ordinal end
+    return self.host and trial.ordinal_of(self.host)
+  end,
   peers = peers,
   down_ms = down_ms,
   left_ms = function(self) return math.max(self.lease_ms - down_ms(self), 0) end,
@@ -212,6 +225,7 @@ local SEEN = {
   random = function(self) return math.floor(self.random * 4294967296) end,
 }
 
+DEFAULTS.ordinal, DEFAULTS.leaving = ORDINAL, false
 for _, row in ipairs(hooks.fields) do
   local name, kind, value = row[1], row[2], row[4]
   if not SEEN[name] and value and kind ~= "moment" then
@@ -228,11 +242,21 @@ function world:verdict(hook, more)
   if hook == "choose_worker" and not self.is_store_up then
     error("the store is down, and nobody asks choose_worker before it has answered", 2)
   end
-  local ctx = {}
+  local ctx, is_told = {}, {}
   for _, name in ipairs(told) do
+    is_told[name] = true
     if SEEN[name] then ctx[name] = SEEN[name](self) else ctx[name] = self[name] end
   end
-  for key, value in pairs(more or {}) do ctx[key] = value end
+  for key, value in pairs(more or {}) do
+    if not is_told[key] then
+      error(("world:verdict: %s gets no %s"):format(hook, nearest(tostring(key), is_told)), 2)
+    end
+    check_field("world:verdict", key, value)
+    ctx[key] = value
+  end
+  for name, value in pairs(ctx) do
+    if value == false then ctx[name] = nil end
+  end
   if ctx.records then ctx.records = trial.records(ctx.records) end
   local ok, word, amount_ms, reason = policies.ask(self.policy, hook, ctx)
   if not ok then error(word, 2) end

@@ -11,11 +11,19 @@ local trial = {}
 local ROWS = 4 -- of a situation
 local ROWS_MAX = 10000
 local DIGITS_MAX = 23
+local ORDINAL_DIGITS_MAX = 9 -- as csrc/os/host.c reads them
 local MINUTE_MS = 60000
 
-local KINDS, VALUES = {}, {} -- by field of ctx
-for _, row in ipairs(hooks.fields) do KINDS[row[1]], VALUES[row[1]] = row[2], row[4] end
+local KINDS, VALUES, MAY_BE_ABSENT = {}, {}, {} -- by field of ctx
+for _, row in ipairs(hooks.fields) do
+  KINDS[row[1]], VALUES[row[1]], MAY_BE_ABSENT[row[1]] = row[2], row[4], row[5] == "absent"
+end
 trial.KINDS = KINDS
+
+local FORMS = {
+  integer = "a whole number", moment = "a whole number", range = "two whole numbers such as 0-923", text = "a text",
+  records = "a list of records", peers = "a list of { worker = 3, seen_ms = 1767225600000 }",
+}
 
 ---------------------------------------------------------------- values
 
@@ -23,6 +31,41 @@ local function read_integer(text)
   local number = #text <= DIGITS_MAX and match(text, "^%-?%d+$") and tonumber(text)
   if not number or math.type and math.type(number) ~= "integer" then return nil end
   return number
+end
+
+--- What a field must be, for a message.  `absent` is how its absence is written.
+function trial.form(field, absent)
+  return FORMS[KINDS[field]] .. (MAY_BE_ABSENT[field] and ", or " .. absent .. " for a server that has none" or "")
+end
+
+--- Whether a text says that the field is absent, which only some fields may be.
+function trial.is_absent(field, text) return text == "nil" and MAY_BE_ABSENT[field] end
+
+local function is_range(value)
+  return type(value.first) == "number" and type(value.last) == "number" and value.first <= value.last
+end
+
+--- The value of a field as a test in Lua sets it; false stands for an absent one.  Nil and what it must be otherwise.
+function trial.value(field, value)
+  local kind = KINDS[field]
+  local is_good
+  if value == false then
+    is_good = MAY_BE_ABSENT[field]
+  elseif kind == "text" then
+    is_good = type(value) == "string"
+  elseif kind == "integer" or kind == "moment" then
+    is_good = type(value) == "number" and value % 1 == 0
+  else
+    is_good = type(value) == "table" and (kind ~= "range" or is_range(value))
+  end
+  if is_good then return value end
+  return nil, trial.form(field, "false")
+end
+
+--- The ordinal that a server reads from its host's name: 7 for "orders-7.example.com"; nil for a name without one.
+function trial.ordinal_of(host)
+  local digits = match(match(host, "^[^.]*"), ".*%-(%d+)$")
+  return digits and #digits <= ORDINAL_DIGITS_MAX and tonumber(digits) or nil
 end
 
 --- The value of a field from a text: "1000", "0-923" or "host-0"; nil if the text has another form.

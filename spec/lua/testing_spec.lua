@@ -51,6 +51,48 @@ describe("testing.world", function()
   end)
 end)
 
+describe("a field of ctx", function()
+  local function ctx_of(given, more) return told(world_of({ choose_worker = error }, given), "choose_worker", more) end
+
+  it("is absent if a test sets it to false", function()
+    local ctx = ctx_of { ordinal = false, ip = false, host = false, identity = false }
+    assert.same({}, { ctx.ordinal, ctx.ip, ctx.host, ctx.identity, ctx.leaving })
+    assert.is_nil(ctx_of({}, { ordinal = false }).ordinal)
+    assert.equal(7, ctx_of { leaving = 7 }.leaving)
+    assert.is_nil(told(world_of { on_start = error }, "on_start").last_ms)
+  end)
+
+  it("is the ordinal of the host's name, as a server reads it", function()
+    local NONE = "none"
+    for host, ordinal in pairs { ["orders-7"] = 7, ["a-b-012.svc-3.local"] = 12, ["orders-999999999"] = 999999999,
+      ["orders-1000000000"] = NONE, orders = NONE, orders7 = NONE, ["orders-"] = NONE, ["-5"] = 5, ["7"] = NONE,
+      ["orders-7a"] = NONE, [""] = NONE, ["a.b-7"] = NONE } do
+      assert.equal(ordinal, ctx_of { host = host }.ordinal or NONE, host)
+    end
+    assert.equal(3, ctx_of { host = "orders-7", ordinal = 3 }.ordinal)
+    local world = world_of { choose_worker = error }
+    world.host = "orders-5"
+    assert.equal(5, told(world, "choose_worker").ordinal)
+  end)
+
+  it("has its kind, and a call gets no other field", function()
+    for text, given in pairs {
+      ["ordinal must be a whole number, or false for a server that has none, not '7'"] = { ordinal = "7" },
+      ["ip must be a text, or false for a server that has none, not 10"] = { ip = 10 },
+      ["worker must be a whole number, not boolean"] = { worker = false },
+      ["now_ms must be a whole number, not 0.5"] = { now_ms = 0.5 },
+    } do
+      local message = raised(function() world_of({ choose_worker = error }, given) end)
+      assert.is_truthy(message:find("testing.world: " .. text, 1, true), message)
+    end
+    local world = world_of { choose_worker = error }
+    assert.matches('testing_spec.lua:%d+: world:verdict: choose_worker gets no "ordnal", did you mean "ordinal"',
+      raised(function() world:verdict("choose_worker", { ordnal = 3 }) end))
+    assert.matches("testing_spec.lua:%d+: world:verdict: range must be two whole numbers",
+      raised(function() world:verdict("choose_worker", { range = { first = 5, last = 3 } }) end))
+  end)
+end)
+
 describe("world:verdict", function()
   it("tells how far the clock is back: set, not as time goes by", function()
     local world = world_of({ on_clock_back = error }, { worker = 7, ahead_ms_max = 5 })

@@ -249,6 +249,23 @@ def _(w):
                "reason": "the clock is back by 9000 ms, and the longest wait is 5000"})
 
 
+@claim("run can leave out what a server may not have, and reads the ordinal from the host's name as a server does")
+def _(w):
+    body = "return 'refuse', tostring(ctx.last_ms)"
+    same(answer(w, body, "last_ms=nil", hook="on_start"), "refuse: nil")
+    body = "return nil, ('%s %s %s %s %s'):format(ctx.host, ctx.ip, ctx.ordinal, ctx.identity, ctx.leaving)"
+    for given, said in (((), "host-0 192.0.2.1 0 host-0 nil"), (("leaving=7",), "host-0 192.0.2.1 0 host-0 7"),
+                        (("host=nil", "ip=nil", "ordinal=nil", "identity=nil", "leaving=nil"), "nil nil nil nil nil"),
+                        (("ordinal=nil",), "host 192.0.2.1 nil host-0 nil"), (("host=orders-7.svc.local",), "orders-7.svc.local 192.0.2.1 7 host-0 nil"),
+                        (("host=web",), "web 192.0.2.1 nil host-0 nil"), (("ordinal=3", "host=orders-7"), "orders-7 192.0.2.1 3 host-0 nil")):
+        same(answer(w, body, *given, hook="choose_worker"), "no worker: " + said)
+    fails(w.run("policy", "run", "choose_worker", "any", "attempt=nil"), 2, 'attempt must be a whole number, not "nil"')
+    fails(w.run("policy", "run", "choose_worker", "any", "ordinal=x"), 2, 'ordinal must be a whole number, or nil for a server that has none, not "x"')
+    fails(w.run("policy", "run", "choose_worker", "any", "ip=a", "ip=b"), 2, "ip is given twice")
+    fails(w.run("policy", "run", "choose_worker", "any", "label=x"), 2, 'given no "label"; it is given namespace, now_ms, records')
+    fails(w.run("policy", "run", "ordinal", "choose_worker"), 2, "the function comes before the policy: policy run choose_worker ordinal")
+
+
 @claim("run gives the options, as Lua")
 def _(w):
     result = w.run("policy", "run", "on_clock_back", "borrow", "--options", "{ borrow_ms_max = 3 * 7 }")
@@ -387,6 +404,16 @@ def _(w):
   end)"""))
     same((result.code, result.err), (0, ""))
     like(result.out, "...5 passed, 0 failed\n")
+
+
+@claim("a test that never returns is ended after 5 s of processor time, with its line, and the others run")
+def _(w):
+    result = w.run("policy", "test", write(w, "a_spec.lua", """describe("a", function()
+  it("loops", function() while true do pcall(function() while true do end end) end end)
+  it("is well", function() for _ = 1, 20 do pcall(error, "x") end end)
+end)"""), write(w, "b_spec.lua", 'it("hides", function() coroutine.wrap(function() while true do end end)() end)'))
+    same((result.code, result.out), (1, "not ok - a loops\n  ./a_spec.lua:2: ended after 5 s of processor time: a test may have no more\nok - a is well\n"))
+    same(result.err, "not ok - hides\n  ended after 5 s of processor time, within a function of C or a coroutine\n")
 
 
 @claim("what is no spec fails: a syntax error, an error outside of a claim, a file that is not there, no claim at all")
