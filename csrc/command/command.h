@@ -101,6 +101,8 @@ struct vs_id_input {
 };
 /* Returns the worst exit code of `take` and of what could not be read. */
 int vs_each_id(const struct vs_id_input *input, int count, char **operands);
+/* Why a text is no id of the notation, as the end of a sentence. */
+const char *vs_id_trouble(enum vs_notation notation, struct vs_slice text);
 /* The layout of a text, the default for NULL.  Returns VS_DONE or an exit code after a message. */
 #define VS_LAYOUT_DEFAULT "vesta-second"
 int vs_read_layout(const char *text, struct vesta_layout *out);

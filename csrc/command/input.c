@@ -36,11 +36,17 @@ static const char *input_what_ids_are(enum vs_notation notation) {
     if (notation == VS_ANY_NOTATION)
         return "decimal digits, 0 to 18446744073709551615, or hex (0x..., or 16 digits), base32 (13) or base62 (11)";
     switch (vs_base_of(notation)) {
-    case VESTA_HEX: return "hex digits, at most 16, without 0x";
+    case VESTA_HEX: return "hex digits, at most 16";
     case VESTA_BASE32: return "Crockford base32 digits, at most 13";
     case VESTA_BASE62: return "base62 digits, at most 11";
     default: return "decimal digits, 0 to 18446744073709551615";
     }
+}
+
+const char *vs_id_trouble(enum vs_notation notation, struct vs_slice text) {
+    if (vs_id_is_too_large(notation, text))
+        return "it is larger than 64 bits hold, 18446744073709551615 (base32 FZZZZZZZZZZZZ, base62 LygHa16AHYF)";
+    return input_what_ids_are(notation);
 }
 
 static int input_worse(int a, int b) {
@@ -60,6 +66,7 @@ static bool input_take_text(const struct vs_id_input *input, struct vs_slice tex
         return true;
     }
     if (input->notation != VS_ANY_NOTATION || text.length == 0 || strchr("+-", *text.at)) return false;
+    if (vs_id_is_too_large(VS_ANY_NOTATION, text)) return false;
     vs_finder_begin(&finder, VESTA_DECIMAL, LONE_DIGITS_MIN);
     while (vs_finder_next(&finder, text, &from, &word))
         if (vs_id_read(VS_ANY_NOTATION, word, &found)) {
@@ -73,7 +80,8 @@ static int input_each_operand(const struct vs_id_input *input, int count, char *
     int code = VS_DONE;
     for (int i = 0; i < count && !vs_out_gone(); i++)
         if (!input_take_text(input, (struct vs_slice){operands[i], strlen(operands[i])}, &code))
-            code = vs_usage("%s is not an id: %s", vs_shown_text(operands[i]), input_what_ids_are(input->notation));
+            code = vs_usage("%s is not an id: %s", vs_shown_text(operands[i]),
+                            vs_id_trouble(input->notation, (struct vs_slice){operands[i], strlen(operands[i])}));
     return code;
 }
 
@@ -95,7 +103,7 @@ static int input_each_line(const struct vs_id_input *input, FILE *in) {
             end--;
         if (at == end || input_take_text(input, (struct vs_slice){at, (size_t)(end - at)}, &code)) continue;
         vs_say("line %" PRIu64 ": %s is not an id: %s", number, vs_shown(at, (size_t)(end - at)),
-               input_what_ids_are(input->notation));
+               vs_id_trouble(input->notation, (struct vs_slice){at, (size_t)(end - at)}));
         code = VS_USAGE;
     }
     if (ferror(in)) {

@@ -24,11 +24,37 @@ static bool notation_take(enum vesta_base base, const char *text, size_t length,
     return true;
 }
 
-/* A language without unsigned numbers shows the upper half as negative ones. */
+/* Removes what C, Java and JavaScript write behind an integer: n, L, LL, U, UL, ULL.  A number with leading zeros has
+ * no suffix: 0000000004N is base62. */
+static size_t notation_without_suffix(const char *text, size_t length) {
+    size_t end = length;
+    while (end > 0 && length - end < 3 && text[end - 1] && strchr("nNlLuU", text[end - 1]))
+        end--;
+    return end > 0 && *text != '0' && notation_is_digit(text[end - 1]) ? end : length;
+}
+
+/* A language without unsigned numbers shows the upper half as negative ones.  U+2212 is the minus of typeset text. */
 static bool notation_take_negative(const char *text, size_t length, struct vs_found_id *out) {
+    static const char *const minuses[] = {"-", "\xe2\x88\x92"};
     uint64_t n;
     out->notation = "signed";
-    return vesta_parse(VESTA_DECIMAL, text + 1, length - 1, &n) == VESTA_OK && vs_id_of_negative(n, &out->id);
+    for (size_t i = 0; i < VS_COUNT(minuses); i++) {
+        size_t sign = strlen(minuses[i]);
+        if (length > sign && memcmp(text, minuses[i], sign) == 0)
+            return vesta_parse(VESTA_DECIMAL, text + sign, length - sign, &n) == VESTA_OK &&
+                   vs_id_of_negative(n, &out->id);
+    }
+    return false;
+}
+
+static bool notation_take_decimal(const char *text, size_t length, struct vs_found_id *out) {
+    length = notation_without_suffix(text, length);
+    return notation_take(VESTA_DECIMAL, text, length, out) || notation_take_negative(text, length, out);
+}
+
+static bool notation_take_hex(const char *text, size_t length, struct vs_found_id *out) {
+    size_t prefix = length > 2 && text[0] == '0' && (text[1] | 32) == 'x' ? 2 : 0;
+    return notation_take(VESTA_HEX, text + prefix, length - prefix, out);
 }
 
 /* The fixed lengths of the bases tell them apart; digits alone are decimal. */
@@ -37,10 +63,8 @@ static bool notation_take_any(const char *text, size_t length, struct vs_found_i
         enum vesta_base base;
         size_t length;
     } fixed[] = {{VESTA_HEX, 16}, {VESTA_BASE32, 13}, {VESTA_BASE62, 11}};
-    if (length > 2 && text[0] == '0' && (text[1] | 32) == 'x' && notation_take(VESTA_HEX, text + 2, length - 2, out))
-        return true;
-    if (length > 1 && text[0] == '-') return notation_take_negative(text, length, out);
-    if (notation_take(VESTA_DECIMAL, text, length, out)) return true;
+    if (length > 2 && text[0] == '0' && (text[1] | 32) == 'x' && notation_take_hex(text, length, out)) return true;
+    if (notation_take_decimal(text, length, out)) return true;
     for (size_t i = 0; i < VS_COUNT(fixed); i++)
         if (length == fixed[i].length) return notation_take(fixed[i].base, text, length, out);
     return false;
@@ -51,16 +75,50 @@ static bool notation_is_wrapping(char c) {
     return strchr(" \t\r\n\"'`()[]{}<>,;:=", c) && c;
 }
 
-bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found_id *out) {
-    if (notation != VS_ANY_NOTATION) {
-        out->notation = NULL;
-        return vesta_parse(vs_base_of(notation), text.at, text.length, &out->id) == VESTA_OK;
-    }
+/* Spreadsheets and editors put a byte order mark before a file's first id. */
+static struct vs_slice notation_unwrap(struct vs_slice text) {
+    if (text.length >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0) text.at += 3, text.length -= 3;
     while (text.length > 0 && notation_is_wrapping(*text.at))
         text.at++, text.length--;
     while (text.length > 0 && notation_is_wrapping(text.at[text.length - 1]))
         text.length--;
-    return notation_take_any(text.at, text.length, out);
+    return text;
+}
+
+bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found_id *out) {
+    text = notation_unwrap(text);
+    if (notation == VS_ANY_NOTATION) return notation_take_any(text.at, text.length, out);
+    enum vesta_base base = vs_base_of(notation);
+    bool is_id = base == VESTA_DECIMAL ? notation_take_decimal(text.at, text.length, out)
+                 : base == VESTA_HEX   ? notation_take_hex(text.at, text.length, out)
+                                       : notation_take(base, text.at, text.length, out);
+    out->notation = NULL;
+    return is_id;
+}
+
+/* Whether each character is a digit of the base, as the parser has it. */
+static bool notation_is_of(enum vesta_base base, struct vs_slice text) {
+    uint64_t digit;
+    for (size_t i = 0; i < text.length; i++)
+        if (vesta_parse(base, text.at + i, 1, &digit) != VESTA_OK) return false;
+    return text.length > 0;
+}
+
+bool vs_id_is_too_large(enum vs_notation notation, struct vs_slice text) {
+    static const size_t digits[] = {[VESTA_DECIMAL] = 20, [VESTA_HEX] = 16, [VESTA_BASE32] = 13, [VESTA_BASE62] = 11};
+    struct vs_found_id found;
+    if (vs_id_read(notation, text, &found)) return false;
+    text = notation_unwrap(text);
+    if (notation == VS_ANY_NOTATION) { /* a word of letters alone is a word of a language */
+        enum vesta_base base = text.length == digits[VESTA_BASE32] ? VESTA_BASE32 : VESTA_BASE62;
+        bool has_digit = false;
+        for (size_t i = 0; i < text.length; i++)
+            has_digit |= notation_is_digit(text.at[i]);
+        return notation_is_of(VESTA_DECIMAL, text) ||
+               (has_digit && text.length == digits[base] && notation_is_of(base, text));
+    }
+    enum vesta_base base = vs_base_of(notation);
+    return (base == VESTA_DECIMAL || text.length == digits[base]) && notation_is_of(base, text);
 }
 
 /* ------------------------------------------------------------------ in running text */

@@ -7,6 +7,7 @@
 
 /* How ids are written, in the order of VS_NOTATION's words: the bases, and before them whichever it is. */
 enum vs_notation { VS_ANY_NOTATION };
+#define VS_NOTATION_OF(base) ((enum vs_notation)((base) + 1))
 static inline enum vesta_base vs_base_of(enum vs_notation notation) {
     return (enum vesta_base)(notation - 1);
 }
@@ -17,10 +18,13 @@ struct vs_found_id {
         *notation; /* by which it was known: "decimal", "hex", "base32", "base62", "signed"; NULL: it was given */
 };
 
-/* Reads an id.  In any notation: decimal, 0x and hex, a negative number (the upper half as signed 64 bits), and by
- * their fixed lengths 16 digits of hex, 13 of base32, 11 of base62; quotes, brackets and commas around it are passed
- * over. False: it is none. */
+/* Reads an id.  Passes over quotes, brackets and commas around it and a byte order mark before it.  A decimal may be
+ * negative (the upper half as signed 64 bits) or end in n, L, LL, U, UL or ULL; hex may begin with 0x.  In any
+ * notation, fixed lengths tell hex (16 digits), base32 (13) and base62 (11) from decimals.  False: it is no id. */
 bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found_id *out);
+
+/* Whether a text that is no id has the digits of one, but a value above 2^64 - 1. */
+bool vs_id_is_too_large(enum vs_notation notation, struct vs_slice text);
 
 /* The id whose 64 bits a language without unsigned numbers shows as -n.  False: there is none. */
 static inline bool vs_id_of_negative(uint64_t n, uint64_t *id) {

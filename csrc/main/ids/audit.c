@@ -135,12 +135,18 @@ static int audit_ids(const struct vs_ids *ids, const struct vesta_layout *layout
     return ids->bad_lines ? VS_USAGE : VS_DONE;
 }
 
-static int audit_files(const struct vesta_layout *layout, int count, char **files, int json) {
+struct audit_asked {
+    const struct vesta_layout *layout; /* or NULL */
+    int notation, json;
+};
+
+static int audit_files(const struct audit_asked *asked, int count, char **files) {
     struct vs_ids ids = {0};
-    int rc = count ? VS_DONE : vs_ids_read(&ids, "-");
+    enum vs_notation notation = (enum vs_notation)asked->notation;
+    int rc = count ? VS_DONE : vs_ids_read(&ids, notation, "-");
     for (int i = 0; i < count && rc == VS_DONE; i++)
-        rc = vs_ids_read(&ids, files[i]);
-    if (rc == VS_DONE) rc = audit_ids(&ids, layout, json);
+        rc = vs_ids_read(&ids, notation, files[i]);
+    if (rc == VS_DONE) rc = audit_ids(&ids, asked->layout, asked->json);
     vs_ids_free(&ids);
     return rc;
 }
@@ -153,11 +159,13 @@ static int audit_print_no_layout(int json) {
 
 static int audit_run(int argc, char **argv) {
     struct vs_where where = {.config = NULL};
+    struct audit_asked asked = {.notation = VS_NOTATION_OF(VESTA_DECIMAL)};
     int rc;
     const struct vs_option table[] = {
         VS_TEXT("layout", &where.text[VS_W_LAYOUT], "TEXT|PRESET",
                 "the ids' layout: also look for oddities in their fields"),
         VS_WHERE_OPTIONS(&where),
+        VS_CHOICE("format", &asked.notation, "any|dec|hex|base32|base62", "how the ids are written (default: dec)"),
         VS_SWITCH("json", &where.json, "print a JSON object"),
         {0},
     };
@@ -169,17 +177,20 @@ static int audit_run(int argc, char **argv) {
         rc = vs_where_layout(&where, &layout);
     else if (where.effective)
         rc = audit_print_no_layout(where.json);
-    if (rc == VS_GO) rc = audit_files(has_layout ? &layout : NULL, argc, argv, where.json);
+    asked.layout = has_layout ? &layout : NULL;
+    asked.json = where.json;
+    if (rc == VS_GO) rc = audit_files(&asked, argc, argv);
     vs_where_free(&where);
     return rc;
 }
 
 const struct vs_command vs_audit_command = {
     "audit", audit_run, "find equal ids and oddities in lists of ids", "audit [OPTION...] [FILE...]",
-    "Reads decimal ids, one per line in the first column, from files or stdin, and counts exactly how many\n"
-    "occur more than once.  With --layout also: ids of another layout, from the future, out of order within\n"
-    "their worker, ids that sort otherwise than their times because a field above the time differs, and how\n"
-    "many each worker made.  Needs 16 bytes of memory per id.\n"
+    "Reads ids, one per line in the first column, from files or stdin, and counts exactly how many occur more\n"
+    "than once.  Decimal ids may be negative, in quotes, or end as in 5n or 5LL; --format reads other ids.\n"
+    "With --layout also: ids of another layout, from the future, out of order within their worker, ids that\n"
+    "sort otherwise than their times because a field above the time differs, and how many each worker made.\n"
+    "Needs 16 bytes of memory per id.\n"
     "Exit code 1 if an id occurs twice, 2 if a line is not an id.\n"
     "\n"
     "  $ vesta gen -n 1000000 | vesta audit\n"

@@ -20,9 +20,9 @@ struct vs_ids {
     uint64_t bad_lines; /* lines that are no id; the first few were named on stderr */
 };
 
-/* Reads one file ("-" is stdin) behind what was read before: decimal ids, one a line, in the first column.
+/* Reads one file ("-" is stdin) behind what was read before: ids, one a line, in the first column.
  * Returns VS_DONE or an exit code after a message. */
-int vs_ids_read(struct vs_ids *self, const char *file);
+int vs_ids_read(struct vs_ids *self, enum vs_notation notation, const char *file);
 void vs_ids_free(struct vs_ids *self);
 
 /* The file and line of ids[index]. */

@@ -21,6 +21,7 @@ struct ids_reader {
     uint64_t line;
     size_t column; /* length of the last id */
     bool marked;   /* the next id follows the last mark without a gap */
+    enum vs_notation notation;
     struct vs_progress progress;
     uint64_t size; /* of the file; 0: it is none */
     char bytes_of[64];
@@ -58,43 +59,51 @@ static int ids_add_id(struct ids_reader *r, uint64_t id) {
     return VS_DONE;
 }
 
-static void ids_add_bad(struct ids_reader *r, const char *line, size_t length) {
-    r->marked = false;
-    if (++r->out->bad_lines <= BAD_NAMED_MAX)
-        vs_say("%s line %" PRIu64 ": %s is not an id", r->file, r->line, vs_shown(line, length));
-    if (r->out->bad_lines == BAD_NAMED_MAX) vs_say("further lines of this kind are counted but not shown");
-}
-
-static bool ids_ends_column(char c) {
-    return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '\r';
-}
-
+/* The first column: up to a separator behind its first character, or the quote that ends it. */
 static size_t ids_column_of(const char *line, size_t length) {
     size_t column = 0;
-    while (column < length && !ids_ends_column(line[column]))
+    while (column < length && memchr(" \t\"'", line[column], 4))
+        column++;
+    while (column < length && !memchr(" \t,;\r\"'", line[column], 7))
         column++;
     return column;
 }
 
-/* A column that a database or a language keeps signed shows the upper half as negative numbers. */
-static bool ids_read_id(const char *text, size_t length, uint64_t *id) {
-    uint64_t n;
-    if (vesta_parse(VESTA_DECIMAL, text, length, id) == VESTA_OK) return true;
-    return length > 1 && *text == '-' && vesta_parse(VESTA_DECIMAL, text + 1, length - 1, &n) == VESTA_OK &&
-           vs_id_of_negative(n, id);
+static void ids_add_bad(struct ids_reader *r, const char *line, size_t length) {
+    r->marked = false;
+    if (++r->out->bad_lines <= BAD_NAMED_MAX)
+        vs_say("%s line %" PRIu64 ": %s is not an id: %s", r->file, r->line, vs_shown(line, length),
+               vs_id_trouble(r->notation, (struct vs_slice){line, ids_column_of(line, length)}));
+    if (r->out->bad_lines == BAD_NAMED_MAX) vs_say("further lines of this kind are counted but not shown");
+}
+
+static bool ids_is_blank(const char *line, size_t length) {
+    while (length > 0 && memchr(" \t\r", line[length - 1], 3))
+        length--;
+    return length == 0;
+}
+
+/* Nearly always the whole line is a decimal; else the first column is looked at as `explain` does. */
+static bool ids_read_id(const struct ids_reader *r, const char *line, size_t length, size_t *column, uint64_t *id) {
+    struct vs_found_id found;
+    *column = length;
+    if (r->notation == VS_NOTATION_OF(VESTA_DECIMAL) && vesta_parse(VESTA_DECIMAL, line, length, id) == VESTA_OK) return true;
+    if (length >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) line += 3, length -= 3;
+    *column = ids_column_of(line, length);
+    bool is_id = vs_id_read(r->notation, (struct vs_slice){line, *column}, &found);
+    *id = found.id;
+    return is_id;
 }
 
 static int ids_take_line(struct ids_reader *r, const char *line, size_t length) {
-    size_t column = length;
+    size_t column;
     uint64_t id;
     r->line++;
-    if (length == 0 || (length == 1 && *line == '\r')) {
+    if (ids_is_blank(line, length)) {
         r->marked = false;
         return VS_DONE;
     }
-    bool is_id = ids_read_id(line, column, &id); /* nearly always the whole line */
-    if (!is_id) is_id = ids_read_id(line, column = ids_column_of(line, length), &id);
-    if (!is_id) {
+    if (!ids_read_id(r, line, length, &column, &id)) {
         ids_add_bad(r, line, length);
         return VS_DONE;
     }
@@ -154,9 +163,9 @@ static int ids_read_lines(struct ids_reader *r, int fd, char *buf) {
     return used ? ids_take_rest(r, buf, used) : VS_DONE;
 }
 
-int vs_ids_read(struct vs_ids *self, const char *file) {
+int vs_ids_read(struct vs_ids *self, enum vs_notation notation, const char *file) {
     bool is_stdin = strcmp(file, "-") == 0;
-    struct ids_reader r = {.out = self, .file = is_stdin ? "stdin" : file};
+    struct ids_reader r = {.out = self, .notation = notation, .file = is_stdin ? "stdin" : file};
     int fd = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         vs_say("cannot open %s: %s", vs_shown_text(file), strerror(errno));

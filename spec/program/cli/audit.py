@@ -76,15 +76,28 @@ def _(w):
 
 @claim("a line that is no id is 2, and named; a duplicate beside it is 1")
 def _(w):
-    result = w.run("audit", stdin=b"1\nabc\n--2\n 3\n1.5\n18446744073709551616\n\x00\n4\n")
+    result = w.run("audit", stdin=b"1\nabc\n--2\n3x\n1.5\n18446744073709551616\n\x00\n4\n")
     same(result.code, 2)
-    for part in ('stdin line 2: "abc" is not an id', 'line 3: "--2"', 'line 4: " 3"', 'line 5: "1.5"', 'line 6: "18446744073709551616"',
+    for part in ('stdin line 2: "abc" is not an id', 'line 3: "--2"', 'line 4: "3x"', 'line 5: "1.5"', 'line 6: "18446744073709551616" is not an id: it is larger than 64 bits hold',
                  'line 7: "\\x00"'):
         assert part in result.err, (part, result.err)
     assert "unreadable                6\n" in result.out, result.out
     same(w.run("audit", stdin="x\n1\n1\n").code, 1)
     many = w.run("audit", stdin="x\n" * 5000)
     same((many.code, many.err.count("is not an id")), (2, 10))
+
+
+@claim("ids are read as explain reads them: after a byte order mark, in quotes, with a suffix or a typeset minus")
+def _(w):
+    ids = ["\ufeff7", '"8",x', "  9", "'10'; y", "11n", "12LL", "13ul", "-5", "\u22125", "[14]", " \t ", "15\r"]
+    result = w.run("audit", "--json", stdin="\n".join(ids) + "\n")
+    same((result.code, result.err), (1, ""))
+    got = json.loads(result.out)
+    same((got["total"], got["min"], got["max"], got["shown"][0]["id"]), (11, "7", str(2**64 - 5), str(2**64 - 5)))
+    for text in ids[:1] + ids[2:3] + ids[4:10]:
+        same((text, w.run("explain", "--layout", "a:1 time:41 worker:10 seq:12 unit=1ms epoch=0", text).code), (text, 0))
+    hexes = json.loads(w.run("audit", "--format", "hex", "--json", stdin="1f\n0x1F\n20\n").out)
+    same((hexes["total"], hexes["duplicates"], hexes["max"]), (3, 1, "32"))
 
 
 UPPER = "vesta-milli version:1=1"

@@ -63,7 +63,7 @@ def _(w):
 def _(w):
     for text in NOT_IDS:
         for command in ("explain", "guess"):
-            fails(w.run(command, text), 2, "is not an id", "decimal digits, 0 to 18446744073709551615")
+            fails(w.run(command, text), 2, "is not an id: ", "18446744073709551615")
     mixed = w.run("explain", "--json", stdin=b"1\nx\x00y\n2\n" + b"9" * 100000 + b"\n")
     same((mixed.code, len(mixed.lines())), (2, 2))
     assert 'line 2: "x\\x00y" is not an id' in mixed.err, mixed.err
@@ -80,7 +80,11 @@ def _(w):
 def _(w):
     for form, text in (("hex", "00040bab20000000"), ("base32", "0010BNCG00000"), ("base62", "005DLyEuNDU")):
         like(w.run("explain", "--format", form, text).out, "1138729511026688  read...")
-    fails(w.run("explain", "--format", "hex", "0x1f"), 2, '"0x1f" is not an id', "without 0x")
+    same(w.run("explain", "--format", "hex", "0x00040bab20000000").code, 0)
+    fails(w.run("explain", "--format", "hex", "0xg"), 2, '"0xg" is not an id', "hex digits, at most 16")
+    for form, text in (("base62", "zzzzzzzzzzz"), ("base62", "LygHa16AHYG"), ("base32", "G000000000000"), ("dec", "18446744073709551616"),
+                       ("any", "18446744073709551616"), ("any", "LygHa16AHYG")):
+        fails(w.run("explain", "--format", form, text), 2, '"%s" is not an id: it is larger than 64 bits hold' % text)
     fails(w.run("explain", "--format", "base32", "U"), 2, '"U" is not an id')
 
 
