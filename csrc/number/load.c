@@ -1,4 +1,4 @@
-/* zone.c -- the file of a named time zone, as Debian's tzdata has it. */
+/* load.c -- a time zone by its name: the file that Debian's tzdata has for it, and the process's own TZ. */
 #include "number/zone.h"
 
 #include "base/error.h"
@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FOLDER "/usr/share/zoneinfo"
@@ -28,6 +30,28 @@ static ssize_t zone_read_all(int fd, unsigned char *buf, size_t room) {
     return got < 0 ? -1 : (ssize_t)used;
 }
 
+/* Names that people expect, and what they mean. */
+static const struct {
+    const char *name, *meant;
+} not_zones[] = {{"Asia/Beijing", "Asia/Shanghai"},
+                 {"Asia/Peking", "Asia/Shanghai"},
+                 {"Asia/Shenzhen", "Asia/Shanghai"},
+                 {"Asia/Mumbai", "Asia/Kolkata"},
+                 {"CST", "Asia/Shanghai or America/Chicago"},
+                 {"IST", "Asia/Kolkata, Europe/Dublin or Asia/Jerusalem"},
+                 {"PST", "America/Los_Angeles"},
+                 {"BST", "Europe/London"},
+                 {"JST", "Asia/Tokyo"}};
+
+static int no_zone(const char *name, struct vesta_error *err) {
+    for (size_t i = 0; i < sizeof not_zones / sizeof *not_zones; i++)
+        if (strcmp(name, not_zones[i].name) == 0)
+            return vs_fail(err, VESTA_EOPTION, "there is no time zone %s: write %s", name, not_zones[i].meant);
+    return vs_fail(err, VESTA_EOPTION,
+                   "there is no time zone %s: " FOLDER " has their names (Debian's tzdata), such as Asia/Shanghai",
+                   name);
+}
+
 static int zone_load(const char *name, struct vs_zone_file *out, struct vesta_error *err) {
     char path[sizeof FOLDER + 1 + VS_ZONE_NAME_MAX];
     snprintf(path, sizeof path, FOLDER "/%s", name);
@@ -38,17 +62,40 @@ static int zone_load(const char *name, struct vs_zone_file *out, struct vesta_er
     if (got >= 0) return vs_zone_read(out->bytes, (size_t)got, &out->zone, err);
     if (why == ENOENT && access(FOLDER, F_OK) != 0)
         return vs_fail(err, VESTA_EIO, "no time zones are installed here, so %s is not known: install tzdata", name);
-    if (why == ENOENT || why == EISDIR || why == ENOTDIR)
-        return vs_fail(err, VESTA_EOPTION, "there is no time zone %s: " FOLDER " has their names (Debian's tzdata)",
-                       name);
+    if (why == ENOENT || why == EISDIR || why == ENOTDIR) return no_zone(name, err);
     return vs_fail(err, VESTA_EIO, "%s: %s", path, strerror(why));
 }
 
 int vs_zone_load(const char *name, struct vs_zone_file *out, struct vesta_error *err) {
+    bool is_java;
+    if (vs_zone_read_name(name, &out->zone, &is_java)) return VESTA_OK;
     if (!zone_is_name(name))
         return vs_fail(err, VESTA_EOPTION, "'%s' is no name of a time zone, such as Europe/Berlin or UTC",
                        VS_QUOTE(name, strnlen(name, VS_ZONE_NAME_MAX)));
-    if (strcmp(name, "UTC") != 0) return zone_load(name, out, err);
-    out->zone = vs_zone_utc;
-    return VESTA_OK;
+    return zone_load(name, out, err);
+}
+
+/* The rule of POSIX for a zone of Java's: <+08>-8. */
+static int zone_set_rule(const struct vs_zone *zone, struct vesta_error *err) {
+    char rule[32];
+    int minutes = (int)(zone->rule.winter_s / 60), far = abs(minutes);
+    char sign = minutes < 0 ? '-' : '+', back = minutes < 0 ? '+' : '-';
+    snprintf(rule, sizeof rule, "<%c%02d%02d>%c%d:%02d", sign, far / 60, far % 60, back, far / 60, far % 60);
+    return setenv("TZ", rule, 1) == 0 ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
+}
+
+int vs_zone_adopt(struct vesta_error *err) {
+    const char *name = getenv("TZ");
+    struct vesta_error why;
+    bool is_java = false;
+    if (!name || !*name || *name == '/') return tzset(), VESTA_OK;
+    if (*name == ':') name++;
+    struct vs_zone_file *file = malloc(sizeof *file);
+    if (!file) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    int rc = vs_zone_read_name(name, &file->zone, &is_java) ? VESTA_OK : vs_zone_load(name, file, &why);
+    if (rc != VESTA_OK) rc = vs_fail(err, rc, "TZ is %s: %s", name, why.text);
+    if (rc == VESTA_OK && is_java) rc = zone_set_rule(&file->zone, err);
+    free(file);
+    tzset();
+    return rc;
 }

@@ -12,6 +12,7 @@
 #define AT_HOURS_MAX 167  /* of a rule: a week */
 #define TYPE 6            /* bytes: seconds ahead of UTC, is it summer, its name's place */
 #define DAY_S 86400
+#define JAVA_HOURS_MAX 23
 
 const struct vs_zone vs_zone_utc = {.rule = {.is_there = true}};
 
@@ -113,6 +114,47 @@ static bool read_rule(struct vs_slice text, struct vs_zone_rule *out) {
         out->summer_s = -out->summer_s;
     }
     return take_when(&text, &out->begin) && take_when(&text, &out->end) && text.length == 0;
+}
+
+/* GMT+8, UTC+08:00, +0800: Java counts to the east.  The rule GMT+8 of POSIX would be 16 hours away, so a name that
+ * begins like Java's is never a rule. */
+static bool zone_begins_as_java(struct vs_slice *text) {
+    static const char *const prefixes[] = {"GMT", "UTC", "UT", ""};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t length = strlen(prefixes[i]);
+        bool begins = text->length > length && memcmp(text->at, prefixes[i], length) == 0;
+        if (!begins || (text->at[length] != '+' && text->at[length] != '-')) continue;
+        *text = (struct vs_slice){text->at + length, text->length - length};
+        return true;
+    }
+    return false;
+}
+
+/* [+-]h, hh, hhmm, hh:mm */
+static bool zone_take_java(struct vs_slice text, int64_t *ahead_s) {
+    bool is_west = zone_take(&text, '-');
+    int hours, minutes = 0;
+    if (!is_west) zone_take(&text, '+');
+    size_t digits = text.length;
+    if (!zone_take_number(&text, 2359, &hours)) return false;
+    digits -= text.length;
+    if (digits > 2)
+        minutes = hours % 100, hours /= 100;
+    else if (zone_take(&text, ':') && (text.length != 2 || !zone_take_number(&text, 59, &minutes)))
+        return false;
+    *ahead_s = (is_west ? -60 : 60) * (hours * INT64_C(60) + minutes);
+    return text.length == 0 && hours <= JAVA_HOURS_MAX && minutes <= 59;
+}
+
+bool vs_zone_read_name(const char *name, struct vs_zone *out, bool *is_java) {
+    struct vs_slice text = {name, strlen(name)};
+    struct vs_zone zone = vs_zone_utc;
+    *is_java = zone_begins_as_java(&text);
+    bool is_utc = vs_slice_is(text, "UTC") || vs_slice_is(text, "GMT") || vs_slice_is(text, "Z");
+    bool is_known = *is_java ? zone_take_java(text, &zone.rule.winter_s)
+                             : is_utc || (text.length > 0 && read_rule(text, &zone.rule));
+    if (is_known) *out = zone;
+    return is_known;
 }
 
 /* Days since 1970 of a rule's day in a year. */

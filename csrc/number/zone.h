@@ -73,9 +73,17 @@ struct vs_zone_file {
 };
 #define VS_ZONE_NAME_MAX 64 /* "America/Argentina/ComodRivadavia", with its NUL */
 
-/* Reads a zone's file, as Debian's tzdata has it; UTC needs none.  Shape: out->zone is set with VESTA_OK only, and
- * views out->bytes: do not copy it.  Threads: any; reads a disk.  Errors: VESTA_EOPTION: there is no such zone;
- * VESTA_EIO. */
+/* Reads a name that needs no file.  GMT+8, UTC+08:00 and +08:00 are Java's names, ahead of UTC; *is_java is then set.
+ * Any other, such as CST-8 or <+08>-8, is a rule of POSIX, which counts to the west.  False: it is none of them. */
+bool vs_zone_read_name(const char *name, struct vs_zone *out, bool *is_java);
+
+/* Reads a zone by its name: one that needs no file, or one that has a file in Debian's tzdata.  Shape: out->zone is set
+ * with VESTA_OK only, and views out->bytes: do not copy it.  Threads: any; reads a disk.  Errors: VESTA_EOPTION: there
+ * is no such zone; VESTA_EIO. */
 int vs_zone_load(const char *name, struct vs_zone_file *out, struct vesta_error *err);
+
+/* Makes the C library read the process's TZ as Java does, and fails if it names no zone: the C library would use UTC
+ * without a word.  Threads: one, before any other starts.  Errors: as vs_zone_load. */
+int vs_zone_adopt(struct vesta_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "os/address.h"
 #include "command/options.h"
 #include "log/access.h"
+#include "number/zone.h"
 #include "serve/holders.h"
 #include "serve/serving.h"
 #include "os/clock.h"
@@ -156,7 +157,6 @@ static int run(struct vs_serving *serving) {
     }
     vs_secure_use(serving, &opts);
     serving->server.monitor.started_us = serving->server.clock->boot_us(serving->server.clock->self);
-    tzset(); /* localtime_r need not look: /transtime writes the server's zone */
     if (!vs_server_holders_begin(serving) || !(serving->start = vs_start_make(serving))) return vs_say("no memory"), VS_FAILED;
     int rc = vs_life_begin(serving);
     if (rc != VS_GO) return rc;
@@ -213,12 +213,22 @@ static int serve(struct vs_serving *serving) {
     return rc == VS_GO ? run(serving) : rc;
 }
 
+/* /transtime writes the server's zone. */
+static int adopt_zone(void) {
+    struct vesta_error err;
+    int rc = vs_zone_adopt(&err);
+    if (rc == VESTA_OK) return VS_GO;
+    int code = vs_report(&err);
+    return rc == VESTA_EIO ? VS_GO : code; /* no tzdata here: the C library takes UTC */
+}
+
 static int run_serve(int argc, char **argv) {
     struct vs_serving *serving = calloc(1, sizeof *serving);
     if (!serving) return vs_say("no memory"), VS_FAILED;
     serving->server.clock = vs_clock_system();
     vs_ending_prepare();
     int rc = vs_flags_read(serving, argc, argv);
+    if (rc == VS_GO) rc = adopt_zone();
     if (rc == VS_GO) rc = vs_take_handed(serving);
     if (rc == VS_GO) rc = check_listeners(serving);
     if (rc == VS_GO) {

@@ -138,6 +138,23 @@ static void tz_plays_no_part(void) {
 
 /* ------------------------------------------------------------------ names and files */
 
+static void names_that_need_no_file(void) {
+    static const struct {
+        const char *name;
+        int64_t ahead_s;
+    } rows[] = {{"UTC", 0},         {"GMT", 0},           {"Z", 0},           {"GMT+8", 28800},       {"GMT-8", -28800},
+                {"GMT+08:00", 28800}, {"UTC+8", 28800},   {"UTC+08:00", 28800}, {"UT+0530", 19800},   {"+08:00", 28800},
+                {"-03", -10800},    {"GMT-0330", -12600}, {"GMT0", 0},        {"CST-8", 28800},       {"<+08>-8", 28800},
+                {"EST5", -18000},   {"Etc/GMT+8", -28800}, {"Asia/Shanghai", 28800}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        struct vs_zone zone = load(rows[i].name);
+        if (vs_zone_ahead_s(&zone, 1784000000) != rows[i].ahead_s)
+            CHECK_FAIL("%s is %" PRId64 " s ahead", rows[i].name, vs_zone_ahead_s(&zone, 1784000000));
+    }
+    struct vs_zone berlin = load("CET-1CEST,M3.5.0,M10.5.0/3");
+    CHECK_EQ_I64(vs_zone_ahead_s(&berlin, 1784000000), 7200);
+}
+
 static void names_that_are_none(void) {
     static const struct {
         const char *name, *part;
@@ -148,6 +165,12 @@ static void names_that_are_none(void) {
         {"Europe/../Europe/Berlin", "is no name"},
         {"Europe/Berlin\n", "is no name"},
         {":Europe/Berlin", "is no name"},
+        {"GMT+24", "there is no time zone GMT+24"},
+        {"GMT+8:5", "is no name"},
+        {"GMT+08000", "there is no time zone"},
+        {"GMT+", "there is no time zone"},
+        {"CST", "there is no time zone CST: write Asia/Shanghai or America/Chicago"},
+        {"Asia/Beijing", "there is no time zone Asia/Beijing: write Asia/Shanghai"},
         {"Europe/Berlin;", "is no name"},
         {"Europe", "there is no time zone Europe"},
         {"Europe/Berlin/Mitte", "there is no time zone"},
@@ -284,6 +307,7 @@ static const struct check_case cases[] = {
     {"rules go on behind the last change that a file lists", rules_go_on},
     {"a day begins at the zone's midnight: summer time, a day left out, a day that comes back", midnights},
     {"the process's TZ plays no part", tz_plays_no_part},
+    {"names of Java count to the east, rules of POSIX to the west, and neither needs a file", names_that_need_no_file},
     {"what is no zone's name is refused, and nothing outside their folder is read", names_that_are_none},
     {"a file that is cut anywhere is refused", prefixes_are_refused},
     {"a file with any bit changed is refused or read, and no offset is beyond reason", bytes_may_be_anything},

@@ -38,6 +38,19 @@ def _(world):
         same(server.get("/transtime?time=12235264000").body, "Fri May 22 14:41:04 CST 2015")
 
 
+@claim("TZ is read as Java reads it, and a TZ that names no zone is rejected with its name")
+def _(world):
+    for zone, want in (("GMT+8", "Fri May 22 14:41:04 GMT+08:00 2015"), ("UTC-03:30", "Fri May 22 03:11:04 GMT-03:30 2015"),
+                       ("Asia/Shanghai", "Fri May 22 14:41:04 CST 2015"), (":Etc/GMT+8", "Thu May 21 22:41:04 GMT-08:00 2015"),
+                       ("", "Fri May 22 06:41:04 UTC 2015"), ("GMT", "Fri May 22 06:41:04 GMT 2015")):
+        with Server(world, layout="vesta-second", pacing="clock", env={"TZ": zone}) as server:
+            same((zone, server.get("/transtime?time=12235264").body), (zone, want))
+    for zone, advice in (("Asia/Beijing", "write Asia/Shanghai"), ("CST", "write Asia/Shanghai or America/Chicago"), ("Mars/Phobos", "such as Asia/Shanghai")):
+        failed = world.run("serve", "--http", "unix:" + world.path("zone.sock"), env={"TZ": zone})
+        same(failed.code, 2)
+        assert "TZ is %s: there is no time zone %s: " % (zone, zone) in failed.err and advice in failed.err, failed.err
+
+
 @claim("a layout with other fields shows them by their own names")
 def _(world):
     with Server(world) as server:
