@@ -15,12 +15,14 @@
 #include "store/lineage.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define ASK_NAMES_MAX 80 /* that a misspelt one is compared with */
 #define ASK_POLICY "a policy that was tried"
@@ -289,7 +291,7 @@ static void ask_push_client(lua_State *L, const struct vs_account *account) {
 }
 
 /* clients(path) -> a list of { name, by_certificate, patterns }, and what others may do with the file or nil; or nil, why
- * not, and whether it cannot be read.  The config keeps the clients. */
+ * not, and "absent" or "unreadable" if it is the file and not a line of it.  The config keeps the clients. */
 static int ask_clients(lua_State *L) {
     struct vs_config *config = conf_reading_of(L)->config;
     struct vesta_error why;
@@ -297,7 +299,8 @@ static int ask_clients(lua_State *L) {
     int rc = vs_accounts_read(luaL_checkstring(L, 1), &config->clients, &others, &why);
     if (rc != VESTA_OK) {
         ask_nil_why(L, rc, &why);
-        lua_pushboolean(L, rc == VESTA_EIO);
+        int error = rc == VESTA_EIO && access(lua_tostring(L, 1), R_OK) != 0 ? errno : 0;
+        lua_pushstring(L, error == ENOENT ? "absent" : error == EACCES ? "unreadable" : NULL);
         return 3;
     }
     lua_createtable(L, config->clients->count, 0);

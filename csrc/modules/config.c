@@ -117,7 +117,7 @@ static int config_read_file(lua_State *L) {
     struct vesta_error err;
     struct vs_config *config = config_of(L);
     if (!config) return 3;
-    if (vs_secure_try(config, &err) != VESTA_OK) {
+    if (vs_secure_try(config, NULL, &err) != VESTA_OK) {
         vs_config_free(config);
         return config_push_error(L, &err);
     }

@@ -42,8 +42,14 @@ static void describe_tls(lua_State *L, const struct vs_config *config) {
     lua_setfield(L, -2, "tls");
 }
 
+/* The file or folder of a store on this machine. */
+static void describe_set_place(lua_State *L, const char *uri) {
+    char place[VS_URI_MAX];
+    if (uri && vs_store_place(uri, place)) host_set_text(L, "place", place);
+}
+
 static void describe_namespace(lua_State *L, const struct vs_conf_namespace *ns) {
-    lua_createtable(L, 0, 7);
+    lua_createtable(L, 0, 8);
     host_set_text(L, "name", ns->name);
     host_set_text(L, "path", ns->opts.path);
     host_set_text(L, "store", ns->opts.store);
@@ -51,6 +57,7 @@ static void describe_namespace(lua_State *L, const struct vs_conf_namespace *ns)
     host_set_text(L, "lease", ns->opts.lease);
     host_set_text(L, "layout", ns->opts.layout);
     host_set_flag(L, "names_store", ns->store);
+    describe_set_place(L, ns->opts.store);
 }
 
 static void describe_segment(lua_State *L, const struct vs_conf_segment *segment) {
@@ -64,21 +71,25 @@ static void describe_segment(lua_State *L, const struct vs_conf_segment *segment
     describe_set_list(L, "tags", &segment->tags);
     lua_createtable(L, segment->uri_count, 0);
     for (int i = 0; i < segment->uri_count; i++) {
-        lua_createtable(L, 0, 3);
+        lua_createtable(L, 0, 4);
         host_set_text(L, "uri", segment->uri[i]);
         host_set_text(L, "secret", segment->secret[i]);
         host_set_text(L, "shown", vs_store_public(segment->uri[i], (char[VS_URI_MAX]){0}));
+        describe_set_place(L, segment->uri[i]);
         describe_append(L);
     }
     lua_setfield(L, -2, "stores");
 }
 
 void host_push_description(lua_State *L, const struct vs_config *config) {
-    lua_createtable(L, 0, 9);
+    lua_createtable(L, 0, 12);
     host_set_text(L, "path", config->name);
     host_set_text(L, "user", config->user);
     host_set_text(L, "group", config->group);
     host_set_text(L, "clients", config->clients_file);
+    host_set_flag(L, "has_password", config->resp_password);
+    host_set_text(L, "log", config->log_file);
+    host_set_text(L, "access_log", config->log_access);
     describe_set_list(L, "notes", &config->notes);
     lua_newtable(L);
     describe_addresses(L, "http", &config->http);

@@ -8,14 +8,16 @@
 
 /* Pushes the description of a server:
  *   path, user, group, clients   of the config; the path of its file of clients; nil if they are not set
+ *   has_password                 the Redis protocol asks for one
+ *   log, access_log              paths of its files, or nil
  *   notes                        warnings about the config, a list of texts
  *   addresses                    a list of { protocol = "http", "resp" or "admin", address as written, plain = without
  *                                tls:, is_tls, is_local = other machines cannot reach it }
  *   tls                          { certificate, key, client_ca, asks = "off", "optional" or "required" }, or nil
  *   namespaces                   a list of { name, path, store, policy, lease, layout, names_store = the config itself
- *                                names the store }
+ *                                names the store, place = the store's file or folder on this machine }
  *   segments                     a list of { place, table, order, form, is_any = every tag of the table, tags,
- *                                stores = a list of { uri, secret, shown = the URI without its password } }
+ *                                stores = a list of { uri, secret, place, shown = the URI without its password } }
  * Stack: +1. */
 void host_push_description(lua_State *L, const struct vs_config *config);
 

@@ -139,6 +139,7 @@ int host_open_facts(lua_State *L) {
     static const luaL_Reg functions[] = {{"layout", facts_layout}, {"prove", facts_prove},       {"unit", facts_unit},
                                          {"lease", facts_lease},   {"policies", facts_policies}, {NULL, NULL}};
     luaL_newlib(L, functions);
+    host_set_text(L, "VERSION", VESTA_VERSION);
     host_set_text(L, "UNITS", VS_UNITS);
     host_set_integer(L, "FIELDS_MAX", VESTA_FIELDS_MAX);
     host_set_integer(L, "MAP_BYTES", sizeof(struct vs_map));

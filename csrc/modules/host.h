@@ -44,6 +44,8 @@ int host_open_facts(lua_State *L);
 int host_open_clients(lua_State *L);
 /* config.c: opens the module `config`.  Stack: +1. */
 int host_open_config(lua_State *L);
+/* kernel.c: opens the module `kernel`.  Stack: +1. */
+int host_open_kernel(lua_State *L);
 /* wire.c: opens the module `wire`.  Stack: +1. */
 int host_open_wire(lua_State *L);
 /* sandbox.c: opens the module `sandbox`.  Stack: +1. */

@@ -639,6 +639,40 @@ static int stores_form_write(lua_State *L) {
     return 1;
 }
 
+/* store:try_counter(table, tag, is_dense) -> true | nil, text, outcome
+ * Whether this user may write the counter.  Each statement names a value that the row does not have, so it changes
+ * nothing: a row ends below VS_NUMBER_MAX, and no reservation has a new token. */
+static int stores_try_counter(lua_State *L) {
+    const struct vs_at *at = stores_self(L);
+    const struct vs_counter counter = stores_counter(L);
+    struct vs_reservation none = {.number = 1};
+    struct vs_reply reply;
+    at->store->counters->untake(at->store, &counter, VS_NUMBER_MAX - 1, VS_NUMBER_MAX, &reply);
+    if (reply.outcome == VS_STORE_CONFLICT) reply.outcome = VS_STORE_OK;
+    if (reply.outcome != VS_STORE_OK || !lua_toboolean(L, 4)) return stores_done(L, &reply);
+    if (vs_random(none.token, sizeof none.token) != 0) return stores_no_random(L);
+    at->store->counters->settle(at->store, &counter, &none, false, &reply);
+    if (reply.outcome == VS_STORE_REFUSED && reply.by == VS_BY_RESERVATION) reply.outcome = VS_STORE_OK;
+    return stores_done(L, &reply);
+}
+
+static void stores_add_fault(void *to, const char *what, const char *todo) {
+    lua_State *L = to;
+    lua_createtable(L, 0, 2);
+    host_set_text(L, "what", what);
+    host_set_text(L, "todo", todo);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+/* store:faults() -> a list of { what, todo }: what is set otherwise than leases and counters need | nil, text, outcome */
+static int stores_faults(lua_State *L) {
+    const struct vs_at *at = stores_self(L);
+    struct vs_reply reply = {.outcome = VS_STORE_OK};
+    lua_newtable(L);
+    if (at->store->admin) at->store->admin->inspect(at->store, stores_add_fault, L, &reply);
+    return reply.outcome == VS_STORE_OK ? 1 : stores_done(L, &reply);
+}
+
 static uint64_t stores_first_of_day(void *self, int64_t unix_ms) {
     const struct stores_form *form = self;
     return vs_form_first(&form->form, &form->zone.zone, unix_ms);
@@ -757,6 +791,8 @@ int host_open_store(lua_State *L) {
                                      {"add", stores_add},
                                      {"set_step", stores_set_step},
                                      {"raise", stores_raise},
+                                     {"try_counter", stores_try_counter},
+                                     {"faults", stores_faults},
                                      {"take", stores_take},
                                      {"__gc", stores_close},
                                      {"__close", stores_close},

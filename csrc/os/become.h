@@ -17,6 +17,9 @@ struct vs_identity {
  * Errors: VESTA_EOPTION: no such user or group. */
 int vs_identity_find(const char *user, const char *group, struct vs_identity *out, struct vesta_error *err);
 
+/* Whether the user may use a path, by a `mode` of access(2): 0, the errno, or -1: only root or the user can find out. */
+int vs_identity_try(const struct vs_identity *who, const char *path, int mode);
+
 /* Makes a folder that is not there, and its parents, and gives it to them.  Errors: VESTA_EIO. */
 int vs_identity_own_dir(const struct vs_identity *who, const char *path, struct vesta_error *err);
 /* Gives a socket's file to them. */

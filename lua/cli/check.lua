@@ -5,6 +5,7 @@ local config = require "config"
 local effective = require "config.effective"
 local keys = require "config.keys"
 local schema = require "config.schema"
+local server = require "cli.lib.server"
 local term = require "term"
 
 local LAYOUT_DEFAULT = "vesta-second"
@@ -86,6 +87,17 @@ local function path_of(options, operands)
   return path
 end
 
+-- What the server could not read, because another user runs it.  A server that starts as root reads its files before it
+-- becomes that user, so for such a server this is a note.  Returns an error or nil.
+local function check_files(path, notes)
+  local list, user = server.unreadable(server.of_config(path))
+  for _, file in ipairs(list) do
+    local text = ("%s: %s: %s"):format(file.what, file.text, file.todo)
+    if not user.drops then return text end
+    notes[#notes + 1] = text
+  end
+end
+
 local function run(options, operands)
   if options.keys then
     if operands[1] or options.config or options.effective then cli.usage "--keys can be combined only with --json" end
@@ -99,6 +111,8 @@ local function run(options, operands)
   end
   local packed, notes, shown = config.read(path)
   if not packed then return print_wrong(notes, shown, options.json) end
+  local unreadable = check_files(path, notes)
+  if unreadable then return print_wrong(unreadable, "io", options.json) end
   local said = effective.open(packed)
   if options.json then return print_summary_json(said, notes) end
   return print_summary(said, notes, shown)

@@ -2,6 +2,8 @@
 -- It prints a token once, when it creates it.  The file stores the token's SHA-256.
 local cli = require "cli.lib.cli"
 local clients = require "clients"
+local kernel = require "kernel"
+local server = require "cli.lib.server"
 local tables = require "cli.lib.tables"
 local term = require "term"
 
@@ -40,8 +42,14 @@ end
 
 -- Replaces the account's line by edit(account)'s.
 local function change(options, name, edit)
-  local done, trouble, code = clients.change(options.file or FILE, name, edit)
-  if done then return end
+  local file = options.file or FILE
+  local is_new = not kernel.real(file)
+  local done, trouble, code = clients.change(file, name, edit)
+  if done then
+    local text, todo = server.let_unit_read(file, is_new)
+    if text then term.say(("%s: %s"):format(text, todo)) end
+    return
+  end
   term.say(trouble)
   cli.exit(code == "bad_option" and 2 or 1)
 end

@@ -3,6 +3,7 @@
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local probe = require "probe"
+local server = require "cli.lib.server"
 local stores = require "store"
 local term = require "term"
 local where = require "where"
@@ -14,6 +15,8 @@ local BEHIND_US_MAX = 60000000
 local AHEAD_MS_MAX = 1000         -- of a store's clock
 local TRIPS = 4                   -- round trips of a renewal: a connection, a look, a write
 local TEXT_AT = 22                -- the column of what was found
+local DAY_MS = 86400000
+local CERTIFICATE_MS_MIN = 30 * DAY_MS
 
 local CHMOD = "change the owner with chown"
 local RIGHTS = "give the user the rights that docs/stores.md names"
@@ -72,14 +75,110 @@ function Doctor:check_limits()
   found("warn", limits.remedy .. " or lower connections_max", "%s, not for the %d configured", text, limits.configured)
 end
 
+---------------------------------------------------------------- addresses
+
+-- Each reply shows which program sent it.  The server of HTTP answers a request that it rejects with a problem.
+local QUESTIONS = {
+  http = "GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+  resp = "INFO server\r\nQUIT\r\n",
+}
+
+-- Whether a vesta sent the reply, and its version or nil.
+local function is_vesta(row, reply)
+  if row.protocol == "resp" then
+    local version = reply:match "vesta_version:([^\r\n]+)"
+    return version ~= nil, version
+  end
+  local version = reply:match '^HTTP/1%.1 200 .*{"version":"([^"]+)"'
+  return version ~= nil or reply:find '{"type":"[^"]*","title":.*"code":".*"detail":' ~= nil, version
+end
+
+local function text_of_process(process)
+  if not process then return "another program" end
+  if not process.name then return "a process of user " .. process.user end
+  return ("%s (process %d of user %s)"):format(process.name, process.pid, process.user)
+end
+
+-- A server that does not show itself to this client: it wants a password or a client certificate, as the config says.
+function Doctor:is_guarded(row, reply, tls_trouble)
+  local asks = self.config.tls and self.config.tls.asks
+  if row.is_tls and asks == "required" and reply == "" and tls_trouble then return "a client certificate" end
+  if row.protocol == "resp" and reply:find "^%-NOAUTH" and (self.config.has_password or self.config.clients) then
+    return "credentials"
+  end
+end
+
+-- `note` ends the sentence about an address that a vesta answers.
+function Doctor:report_vesta(row, process, version, note)
+  local found = self:about(row.protocol)
+  if server.is_of_another_config(process, self.config) then
+    return found("fail", "stop it, or choose another address for this one",
+      "%s is in use by another server: %s, with -c %s", row.address, text_of_process(process), process.config)
+  end
+  local shown = process and process.name and text_of_process(process) or "a vesta server"
+  local text = ("%s answers%s: %s"):format(row.address, note, shown)
+  if process and process.config then
+    text = ("%s is in use by the server of this config, which answers%s: %s"):format(row.address, note, shown)
+  end
+  if version and version ~= facts.VERSION then
+    return found("warn", "restart the server, or run the doctor of its version",
+      "%s, of version %s; this doctor is of version %s", text, version, facts.VERSION)
+  end
+  found("ok", nil, "%s%s", text, row.is_local and "" or ", and other machines can reach it")
+end
+
+function Doctor:check_address(row)
+  local found = self:about(row.protocol)
+  local reply, tls_trouble = probe.ask(row.address, QUESTIONS[row.protocol] or QUESTIONS.http)
+  if not reply then
+    local is_free, trouble = probe.free(row.address)
+    if not is_free then return found("fail", nil, "%s", trouble) end
+    return found("ok", nil, "%s is free%s", row.address, row.is_local and "" or ", and other machines can reach it")
+  end
+  local process = server.listener(row)
+  local is_ours, version = is_vesta(row, reply)
+  if is_ours then return self:report_vesta(row, process, version, row.is_tls and " over TLS" or "") end
+  local guard = self:is_guarded(row, reply, tls_trouble)
+  if guard and (not process or not process.name or process.name == "vesta") then
+    return self:report_vesta(row, process, nil, (row.is_tls and " over TLS" or "") .. " and asks for " .. guard)
+  end
+  if process and process.name == "vesta" then
+    return found("fail", "look at its log, or restart it", "%s is open by %s, which does not answer%s", row.address,
+      text_of_process(process), tls_trouble and ": " .. tls_trouble or "")
+  end
+  found("fail", ("stop that program, or choose another address for %s.listen"):format(row.protocol),
+    "%s is in use by %s", row.address, text_of_process(process))
+end
+
 function Doctor:check_addresses()
-  for _, row in ipairs(self.config.addresses) do
-    local found, answer, is_local = self:about(row.protocol), probe.address(row.address, row.protocol == "resp")
-    if not answer then
-      found("fail", nil, "%s", is_local)
-    else
-      found("ok", nil, "%s %s%s", row.address, answer, is_local and "" or ", and other machines can reach it")
-    end
+  for _, row in ipairs(self.config.addresses) do self:check_address(row) end
+end
+
+---------------------------------------------------------------- files of the server
+
+function Doctor:check_certificate()
+  local tls = self.config.tls
+  if not tls or self.lacks_tls then return end
+  local found, facts_of_it, trouble = self:about "tls", self.probe:certificate()
+  if not facts_of_it then return found("fail", nil, "%s", trouble) end
+  local left_ms, at = facts_of_it.expires_ms - term.now_ms(), term.iso(facts_of_it.expires_ms)
+  local todo = "put a new certificate in its place: the server reads it without a restart"
+  if left_ms <= 0 then
+    found("fail", todo, "the certificate %s expired at %s, so clients reject it", tls.certificate, at)
+  elseif left_ms < CERTIFICATE_MS_MIN then
+    found("warn", todo, "the certificate %s expires at %s", tls.certificate, at)
+  else
+    found("ok", nil, "the certificate %s is valid until %s", tls.certificate, at)
+  end
+end
+
+-- A server that starts as root has read its files before it becomes another user, so only a later reload fails.
+function Doctor:check_files()
+  local list, user = server.unreadable(self.config)
+  for _, file in ipairs(list) do
+    self.lacks_tls = self.lacks_tls or not user.drops and file.what:find "^tls" ~= nil
+    self:found(user.drops and "warn" or "fail", file.what, file.text .. (user.drops and ", so it cannot be read again"
+      or ""), file.todo)
   end
 end
 
@@ -93,8 +192,8 @@ function Doctor:folder_state()
   return "warn"
 end
 
-function Doctor:check_room(path, folder)
-  local found = self:about "state"
+function Doctor:check_room(what, path, folder)
+  local found = self:about(what)
   if folder.is_full then
     found("fail", "free some space", "%s is full", path)
   elseif folder.room_bytes and folder.room_bytes < ROOM_BYTES_MIN then
@@ -106,6 +205,8 @@ end
 function Doctor:check_folder(path)
   local found, folder = self:about "state", self.probe:folder(path)
   if folder.will_be_created then return found("ok", nil, "%s does not exist yet and will be created", path) end
+  local blocked, todo
+  if self.user then blocked, todo = server.blocked(self.user, path, "w") end
   if folder.blocked then
     return found(self:folder_state(), "create it, or choose another folder",
       "%s does not exist and cannot be created: %s", path, folder.blocked)
@@ -117,10 +218,10 @@ function Doctor:check_folder(path)
   local owned = ("%s belongs to user %d, has mode %o and is not writable"):format(path, folder.user, folder.mode)
   if folder.file_system then
     found("fail", "set VESTA_STATE, or the namespace's path", "%s", folder.file_system)
-  elseif folder.unwritable then
+  elseif self.user and blocked then
+    found("fail", todo, "%s; it belongs to user %d and has mode %o", blocked, folder.user, folder.mode)
+  elseif not self.user and folder.unwritable then
     found(self:folder_state(), "run as its owner, or " .. CHMOD, "%s: %s", owned, folder.unwritable)
-  elseif not folder.user_may_write then
-    found("fail", CHMOD, "%s for %s", owned, self.config.user)
   elseif folder.is_unsafe then
     found("fail", nil, "%s", folder.is_unsafe)
   elseif folder.is_open then
@@ -128,7 +229,26 @@ function Doctor:check_folder(path)
   else
     found("ok", nil, "%s is writable", path)
   end
-  self:check_room(path, folder)
+  self:check_room("state", path, folder)
+end
+
+-- The folders that the config itself names: of logs, and of stores on this machine.
+function Doctor:check_places()
+  local done = {}
+  local function check(what, path)
+    local folder = path and server.folder_of(path)
+    if not folder or done[folder] then return end
+    done[folder] = true
+    local found = self.probe:folder(folder)
+    if not found.room_bytes then return end
+    self:check_room(what, folder, found)
+  end
+  check("log", self.config.log)
+  check("log", self.config.access_log)
+  for _, namespace in ipairs(self.config.namespaces) do check("store", namespace.place) end
+  for _, segment in ipairs(self.config.segments) do
+    for _, place in ipairs(segment.stores) do check("segments", place.place) end
+  end
 end
 
 function Doctor:check_folders()
@@ -141,7 +261,7 @@ function Doctor:check_folders()
   end
   for _, namespace in ipairs(self.config.namespaces) do
     if namespace.path then
-      local folder = namespace.path:match "^(.+)/[^/]*$" or namespace.path:find "^/" and "/" or "."
+      local folder = server.folder_of(namespace.path)
       if folder ~= last and folder ~= state then self:check_folder(folder) end
       last = folder
     end
@@ -319,15 +439,91 @@ function Doctor:check_store(namespace, i, has_file)
   check_workers(found, store)
 end
 
+---------------------------------------------------------------- segments
+
+-- What to do about a store that failed, by the outcome of the call.
+local function remedy(outcome)
+  if outcome == "down" then return "start it, or check the network path to it" end
+  return "set that right; docs/stores.md has the messages"
+end
+
+local function check_tags(found, segment, place, list)
+  if segment.is_any then
+    if #list == 0 then found("warn", "vesta segments add TAG -c FILE", "the table has no tag that can be served") end
+    return
+  end
+  for _, tag in ipairs(segment.tags) do
+    local row = list:find(tag)
+    if not row then
+      found("fail", ("vesta segments add %s --store %s%s"):format(tag, place.shown,
+        segment.table and " --table " .. segment.table or ""), "the table has no tag %s", tag)
+    elseif row.why then
+      found("fail", "correct the row", "tag %s cannot be used: %s", tag, row.why)
+    end
+  end
+end
+
+-- The first tag that the row serves and that the table has.
+local function tag_to_try(segment, list)
+  if segment.is_any then return #list > 0 and list:row(1).tag or nil end
+  for _, tag in ipairs(segment.tags) do
+    if list:find(tag) then return tag end
+  end
+end
+
+-- A store that several rows name is examined once.
+function Doctor:check_faults(found, opened, place)
+  if self.examined[place.uri] then return end
+  self.examined[place.uri] = true
+  local faults, trouble = opened:faults()
+  if not faults then return found("fail", RIGHTS, "it cannot be examined: %s", trouble) end
+  for _, fault in ipairs(faults) do found("fail", fault.todo, "%s", fault.what) end
+end
+
+function Doctor:check_counters(segment, place)
+  local table_shown = segment.table or "leaf_alloc"
+  local found = self:about("segments", ("%s of %s: "):format(table_shown, place.shown))
+  local opened, trouble = stores.open(place.uri, nil, place.secret)
+  if not opened then return found("fail", nil, "%s", trouble) end
+  local list, why, outcome = opened:counters(segment.table)
+  if not list then
+    found("fail", remedy(outcome), "%s", why)
+    return opened:close()
+  end
+  check_tags(found, segment, place, list)
+  local tag = tag_to_try(segment, list)
+  if tag then
+    local is_done, text, code = opened:try_counter(segment.table, tag, segment.order == "dense")
+    if is_done then
+      found("ok", nil, "it can be read and written; %d %s", #list, #list == 1 and "tag" or "tags")
+    else
+      found("fail", code == "down" and remedy(code) or RIGHTS, "it cannot be written to: %s", text)
+    end
+  end
+  self:check_faults(found, opened, place)
+  opened:close()
+end
+
+function Doctor:check_segments()
+  self.examined = {}
+  for _, segment in ipairs(self.config.segments) do
+    for _, place in ipairs(segment.stores) do self:check_counters(segment, place) end
+  end
+end
+
 ---------------------------------------------------------------- the command
 
 function Doctor:check_config(opened, path)
   self.probe, self.config = opened, opened:config()
+  self.user = server.runs_as(self.config)
   if path then self:found("ok", "config", path .. " can be read") end
   for _, note in ipairs(self.config.notes) do self:found("warn", "config", note) end
   self:check_limits()
   self:check_addresses()
+  self:check_files()
+  self:check_certificate()
   self:check_folders()
+  self:check_places()
   for i, namespace in ipairs(self.config.namespaces) do
     local has_file = self:check_file(namespace, i)
     if namespace.store then self:check_store(namespace, i, has_file) end
@@ -335,6 +531,7 @@ function Doctor:check_config(opened, path)
       self:found("ok", namespace.name, ("its policy %s loads"):format(namespace.policy))
     end
   end
+  self:check_segments()
 end
 
 local function run(options, operands)
@@ -360,9 +557,10 @@ return {
   line = "check what a server needs on this machine, and say what to fix",
   usage = "doctor [OPTION...]",
   about = [[
-Checks the clock, limits, addresses, the state folder, generator files, layouts, stores of leases, and
-with -c the config and its policies.  Prints one line for each: ok, warn, or fail and what to do.
-Changes nothing, claims nothing.  Exit code 1 if something fails.
+Checks the clock, limits, addresses, the state folder, generator files, layouts and stores of leases.
+With -c it also checks the config, its policies, its certificate, the tables of its segments, and
+whether the user of the config or of vesta.service can read its files.  Prints one line for each: ok,
+warn, or fail and what to do.  Changes nothing, claims nothing.  Exit code 1 if something fails.
 
   $ vesta doctor -c /etc/vesta/vesta.lua
   ok    clock           2026-11-21T19:32:16Z, synchronized to a time source, ...

@@ -51,6 +51,15 @@ local function note_clients(reading, clients)
   end
 end
 
+-- What to do about a file of clients that is absent or unreadable.
+local function remedy(path, trouble)
+  if trouble == "absent" then return ("; `vesta client add NAME --file %s` creates it"):format(ask.shown(path)) end
+  if trouble == "unreadable" then
+    return "; let the user who runs the server read it, for example: chgrp vesta FILE && chmod 640 FILE"
+  end
+  return ""
+end
+
 function access.check_clients(reading)
   local top = reading.top
   if not top.clients then return end
@@ -58,10 +67,9 @@ function access.check_clients(reading)
   if top["resp.password"] then wrong.key(reading, "resp.password", nil, TWICE) end
   if top["tinyid.tokens"] then wrong.key(reading, "tinyid.tokens", nil, TWICE) end
   if top.open then wrong.key(reading, "open", nil, "is set beside clients, which say who may ask") end
-  local clients, others, cannot_be_read = ask.clients(top.clients)
+  local clients, others, trouble = ask.clients(top.clients)
   if not clients then
-    wrong.key(reading, "clients", nil, "cannot be used: %s%s", others,
-      cannot_be_read and "; vesta client add NAME creates it" or "")
+    wrong.key(reading, "clients", nil, "cannot be used: %s%s", others, remedy(top.clients, trouble))
   end
   if others then
     reading.note("clients is %s, which others may %s: chmod o= on it", ask.shown(top.clients), others)

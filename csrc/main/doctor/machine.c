@@ -1,22 +1,27 @@
-/* machine.c -- the clock, limits, addresses and folders of this machine, as far as a server needs them. */
+/* machine.c -- the clock, limits, addresses, certificate and folders of this machine, as far as a server needs them. */
 #include "main/doctor/probe.h"
 
+#include "base/error.h"
 #include "generator/map.h"
 #include "keeper/file.h"
 #include "os/address.h"
-#include "os/become.h"
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/process.h"
+#include "os/thread.h"
 #include "serve/serving.h"
+#include "tls/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+#define PROBE_ASK_MS 1000
 
 /* probe.clock() -> { now_ms, in_step, error_ms }.  in_step: a time source sets the clock; nil: the kernel does not say.
  */
@@ -69,33 +74,97 @@ int vs_probe_limits(lua_State *L) {
 
 /* ------------------------------------------------------------------ addresses */
 
-/* Whether the listener there speaks the protocol. */
-static bool probe_answers(const char *address, bool is_resp) {
-    static const char http[] = "GET /healthz HTTP/1.1\r\nHost: doctor\r\nConnection: close\r\n\r\n",
-                      resp[] = "PING\r\n";
-    const char *say = is_resp ? resp : http;
-    char got[64] = "";
-    int fd = vs_connect(address, 1000, NULL);
-    if (fd < 0) return false;
-    bool said = send(fd, say, strlen(say), MSG_NOSIGNAL) > 0 && recv(fd, got, sizeof got - 1, 0) > 0;
-    close(fd);
-    return said && (is_resp ? strncmp(got, "+PONG", 5) == 0 || strncmp(got, "-NOAUTH", 7) == 0
-                            : strncmp(got, "HTTP/1.1 200 ", 13) == 0);
+/* A connection of the doctor's, with TLS or without. */
+struct probe_line {
+    int fd;
+    const struct vs_tls *tls; /* NULL: without */
+    struct vs_tls_conn *conn;
+};
+
+/* The server's certificate is not verified: probe:certificate() judges it, and a name of this machine may not be in it. */
+static int probe_shake_hands(struct probe_line *line, struct vesta_error *err) {
+    const struct vs_tls_client_opts opts = {.is_unverified = true};
+    const struct vesta_clock *clock = vs_clock_system();
+    struct vs_tls_wait wait = {line->fd, clock->boot_us(clock->self) + PROBE_ASK_MS * 1000, NULL};
+    struct vs_tls_client *client;
+    if (!(line->tls = vs_tls_find(err))) return VESTA_EOPTION;
+    int rc = line->tls->client_open(&opts, &client, err);
+    if (rc != VESTA_OK) return rc;
+    line->conn = line->tls->connect(client, line->fd, "localhost");
+    line->tls->client_close(client);
+    return line->conn ? vs_tls_greet(line->tls, line->conn, &wait, err) : vs_fail(err, VESTA_ENOMEM, "no memory for TLS");
 }
 
-/* probe.address(address, is_resp) -> "answers" or "is free", whether only this machine can reach it | nil, text */
-int vs_probe_address(lua_State *L) {
+static ssize_t probe_read_some(const struct probe_line *line, char *to, size_t room) {
+    bool more = false;
+    if (!line->tls) return recv(line->fd, to, room, 0);
+    ssize_t got = line->tls->read(line->conn, to, room, &more);
+    return got;
+}
+
+/* Until the server ends the connection or the time is over. */
+static size_t probe_read_all(const struct probe_line *line, char *to, size_t room) {
+    int64_t until_us = vs_monotonic_us() + PROBE_ASK_MS * 1000;
+    size_t used = 0;
+    while (used < room) {
+        ssize_t got = probe_read_some(line, to + used, room - used);
+        int64_t left_ms = (until_us - vs_monotonic_us()) / 1000;
+        if (got > 0) {
+            used += (size_t)got;
+            continue;
+        }
+        struct pollfd at = {.fd = line->fd, .events = POLLIN};
+        if (got == 0 || (errno != EAGAIN && errno != EINTR) || left_ms <= 0 || poll(&at, 1, (int)left_ms) <= 0) break;
+    }
+    return used;
+}
+
+static void probe_hang_up(const struct probe_line *line) {
+    if (line->tls) line->tls->free(line->conn);
+    close(line->fd);
+}
+
+/* probe.ask(address, text) -> the reply, what broke TLS or nil | nil, text: no program listens there
+ * Sends the text, over TLS if the address says so.  The reply is "" if the program there sends nothing. */
+int vs_probe_ask(lua_State *L) {
+    const char *address = luaL_checkstring(L, 1);
+    size_t length;
+    const char *text = luaL_checklstring(L, 2, &length);
+    char reply[4096];
+    struct vesta_error err = {.text = ""};
+    struct probe_line line = {.fd = vs_connect(address, PROBE_ASK_MS, &err)};
+    size_t used = 0;
+    if (line.fd < 0) return host_fail(L, &err);
+    bool is_open = !vs_address_is_secure(address) || probe_shake_hands(&line, &err) == VESTA_OK;
+    if (is_open && (line.tls ? line.tls->write(line.conn, text, length) : send(line.fd, text, length, MSG_NOSIGNAL)) > 0)
+        used = probe_read_all(&line, reply, sizeof reply);
+    const char *why = is_open ? line.tls ? line.tls->why(line.conn) : "" : err.text;
+    lua_pushlstring(L, reply, used);
+    lua_pushstring(L, *why ? why : NULL);
+    probe_hang_up(&line);
+    return 2;
+}
+
+/* probe.free(address) -> true | nil, text: no server can listen there */
+int vs_probe_free(lua_State *L) {
     const char *address = luaL_checkstring(L, 1);
     struct vesta_error err;
-    int fd = -1, local = vs_address_is_local(address, &err);
-    if (local < 0) return host_fail(L, &err);
-    bool answers = probe_answers(address, lua_toboolean(L, 2));
-    int rc = answers ? VESTA_OK : vs_listen(address, 0600, &fd, &err);
-    if (!answers) vs_unlisten(address, fd);
-    if (rc != VESTA_OK) return host_fail(L, &err);
-    lua_pushstring(L, answers ? "answers" : "is free");
-    lua_pushboolean(L, local == 1);
-    return 2;
+    int fd = -1;
+    if (vs_listen(address, 0600, &fd, &err) != VESTA_OK) return host_fail(L, &err);
+    vs_unlisten(address, fd);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* probe:certificate() -> { name, expires_ms } of the certificate of the config | nil, text */
+int vs_probe_certificate(lua_State *L) {
+    struct vs_tls_facts facts = {0};
+    struct vesta_error err;
+    if (vs_secure_try(vs_probe_self(L)->config, &facts, &err) != VESTA_OK) return host_fail(L, &err);
+    lua_createtable(L, 0, 2);
+    host_set_text(L, "name", facts.name);
+    host_set_integer(L, "expires_ms", facts.expires_unix_s * 1000);
+    return 1;
 }
 
 /* ------------------------------------------------------------------ folders */
@@ -107,24 +176,13 @@ int vs_probe_state_folder(lua_State *L) {
     return 1;
 }
 
-/* Whether the user that the server becomes may write there.  The kernel answers for our user only. */
-static bool probe_user_may_write(const struct vs_config *config, const struct stat *st) {
-    struct vs_identity who;
-    if (geteuid() != 0 || !config->user) return true;
-    if (vs_identity_find(config->user, config->group ? config->group : "", &who, NULL) != VESTA_OK) return true;
-    mode_t needed = who.uid == st->st_uid ? 0300 : who.gid == st->st_gid ? 0030 : 0003;
-    return who.uid == 0 || (st->st_mode & needed) == needed;
-}
-
 static void probe_push_folder(lua_State *L, const char *path, int fd, const struct stat *st) {
-    const struct vs_config *config = vs_probe_self(L)->config;
     struct statvfs fs;
     struct vesta_error err;
     host_set_integer(L, "user", st->st_uid);
     host_set_integer(L, "mode", st->st_mode & 07777);
     if (vs_file_system_check(fd, path, "a generator file", &err) != VESTA_OK) host_set_text(L, "file_system", err.text);
     if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0) host_set_text(L, "unwritable", strerror(errno));
-    host_set_flag(L, "user_may_write", probe_user_may_write(config, st));
     if (vs_anchor_folder_check(path, &err) != VESTA_OK) host_set_text(L, "is_unsafe", err.text);
     host_set_flag(L, "is_open", st->st_mode & S_IWOTH);
     if (statvfs(path, &fs) != 0) return;
@@ -134,7 +192,7 @@ static void probe_push_folder(lua_State *L, const char *path, int fd, const stru
 }
 
 /* probe:folder(path) -> { will_be_created } | { blocked = why it cannot be created } | { unreadable = why } |
- * { user, mode, file_system, unwritable, user_may_write, is_unsafe, is_open, is_full, room_bytes }
+ * { user, mode, file_system, unwritable, is_unsafe, is_open, is_full, room_bytes }
  * file_system, unwritable and is_unsafe are texts if there is such a trouble. */
 int vs_probe_folder(lua_State *L) {
     const char *path = luaL_checkstring(L, 2);

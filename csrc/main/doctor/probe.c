@@ -107,11 +107,13 @@ int modules_open_probe(lua_State *L) {
     static const luaL_Reg functions[] = {{"open", probe_open},
                                          {"print", probe_print},
                                          {"clock", vs_probe_clock},
-                                         {"address", vs_probe_address},
+                                         {"ask", vs_probe_ask},
+                                         {"free", vs_probe_free},
                                          {"state_folder", vs_probe_state_folder},
                                          {NULL, NULL}};
     static const luaL_Reg methods[] = {
         {"config", probe_config}, {"limits", vs_probe_limits}, {"folder", vs_probe_folder},
+        {"certificate", vs_probe_certificate},
         {"file", vs_probe_file},  {"store", vs_probe_store},   {"close", probe_close},
         {"__close", probe_close}, {"__gc", probe_close},       {NULL, NULL}};
     luaL_newmetatable(L, PROBE_CLASS);

@@ -2,7 +2,7 @@
  * nothing and claims nothing.  lua/cli/doctor.lua judges and prints.
  *
  *   probe.c   the config, and the module `probe`
- *   machine.c the clock, limits, addresses, folders
+ *   machine.c the clock, limits, addresses, the certificate, folders
  *   state.c   generator files and their maps
  *   store.c   the stores that worker ids are leased from */
 #ifndef VS_PROBE_H
@@ -26,7 +26,9 @@ const struct vs_conf_namespace *vs_probe_namespace(lua_State *L);
 
 /* Functions and methods of the module `probe`. */
 int vs_probe_clock(lua_State *L);
-int vs_probe_address(lua_State *L);
+int vs_probe_ask(lua_State *L);
+int vs_probe_free(lua_State *L);
+int vs_probe_certificate(lua_State *L);
 int vs_probe_state_folder(lua_State *L);
 int vs_probe_limits(lua_State *L);
 int vs_probe_folder(lua_State *L);

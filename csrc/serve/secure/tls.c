@@ -54,13 +54,15 @@ static int open_server(const struct vs_config *config, const struct vs_tls *tls,
         server, err);
 }
 
-int vs_secure_try(const struct vs_config *config, struct vesta_error *err) {
+int vs_secure_try(const struct vs_config *config, struct vs_tls_facts *facts, struct vesta_error *err) {
     struct vs_tls_server *server;
     if (!config->tls_certificate) return VESTA_OK;
     const struct vs_tls *tls = vs_tls_find(err);
     int rc = tls ? open_server(config, tls, &server, err) : VESTA_EOPTION;
-    if (rc == VESTA_OK) tls->server_close(server);
-    return rc;
+    if (rc != VESTA_OK) return rc;
+    if (facts) tls->server_facts(server, facts);
+    tls->server_close(server);
+    return VESTA_OK;
 }
 
 static void stamp_all(const struct vs_config *config, struct stamp stamp[FILES]) {

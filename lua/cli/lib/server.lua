@@ -1,10 +1,18 @@
---- server.lua -- the description of a server, so that all commands that examine or ask a server use the same one.
+--- server.lua -- the description of a server, so that all commands that examine or ask a server use the same one: what
+-- its config says, which user runs it, which files that user cannot read, and which process listens at an address.
 --
 -- csrc/modules/describe.h lists the members of a description.
 local cli = require "cli.lib.cli"
 local config = require "config"
+local kernel = require "kernel"
 
 local server = {}
+
+local UNIT = "vesta.service"
+local UNIT_FOLDERS = "/etc/systemd/system:/run/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:"
+  .. "/lib/systemd/system"
+local OVERRIDE = UNIT .. ".d/override.conf" -- the file that `systemctl edit` writes
+local LISTENS = "0A" -- a state in /proc/net/tcp
 
 --- The description of the server of a config, or the end of the command after a message.  `path` may be nil, and
 -- `flags` is a list of { "--http", "http.listen", text }.
@@ -23,6 +31,249 @@ function server.http(described)
     if row.protocol ~= "resp" and is_better then best = row end
   end
   return best
+end
+
+---------------------------------------------------------------- the user who runs it
+
+local function read_all(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+-- The last value of each key, as systemd has it.
+local function read_keys(text, keys)
+  for line in text:gmatch "[^\n]+" do
+    local key, value = line:match "^%s*([%w]+)%s*=%s*(.-)%s*$"
+    if key then keys[key] = value ~= "" and value or nil end
+  end
+  return keys
+end
+
+--- The config of a command line, as the options -c and --config name it, or nil.
+local function config_of(words)
+  for i, word in ipairs(words) do
+    local path = word:match "^%-%-config=(.+)" or word:match "^%-c(.+)"
+    if path then return path end
+    if word == "-c" or word == "--config" then return words[i + 1] end
+  end
+end
+
+local function words_of(text, pattern)
+  local words = {}
+  for word in text:gmatch(pattern) do words[#words + 1] = word end
+  return words
+end
+
+--- The systemd unit of a server that is installed on this machine, or nil: { path, user, group, config, hides_home,
+-- hides_tmp, state }.  `state`: the folders that systemd creates when it starts the unit.
+function server.unit()
+  local keys, path = nil, nil
+  local folders = os.getenv "SYSTEMD_UNIT_PATH" or UNIT_FOLDERS
+  for folder in folders:gmatch "[^:]+" do
+    local text = read_all(folder .. "/" .. UNIT)
+    if text then
+      path = folder .. "/" .. UNIT
+      keys = read_keys(text, {})
+      break
+    end
+  end
+  if not keys then return nil end
+  for folder in folders:gmatch "[^:]+" do
+    local text = read_all(folder .. "/" .. OVERRIDE)
+    if text then
+      read_keys(text, keys)
+      break
+    end
+  end
+  local function is_set(key) return keys[key] and not keys[key]:find "^[nf0]" end
+  local made = {}
+  for key, top in pairs { StateDirectory = "/var/lib/", RuntimeDirectory = "/run/", LogsDirectory = "/var/log/" } do
+    for name in (keys[key] or ""):gmatch "%S+" do made[top .. name] = true end
+  end
+  return { path = path, user = keys.User, group = keys.Group, config = config_of(words_of(keys.ExecStart or "", "%S+")),
+    hides_home = is_set "ProtectHome", hides_tmp = is_set "PrivateTmp", made = made }
+end
+
+local function is_same_file(one, other)
+  return one and other and (kernel.real(one) or one) == (kernel.real(other) or other)
+end
+
+--- The user who runs the server: { name, group, by, drops, unit }, or nil: the user of this process.
+-- by: the place that names the user.  drops: the server starts as root, reads its files, and then becomes this user.
+function server.runs_as(described)
+  if described.user then
+    return { name = described.user, group = described.group, by = "the config's user", drops = true }
+  end
+  local unit = server.unit()
+  if not unit or not unit.user or not is_same_file(unit.config, described.path) then return nil end
+  return { name = unit.user, group = unit.group, by = "the user of " .. unit.path, unit = unit }
+end
+
+---------------------------------------------------------------- what this user can read
+
+local HIDDEN = { { "hides_home", "ProtectHome", { "/home/", "/root/", "/run/user/" } },
+  { "hides_tmp", "PrivateTmp", { "/tmp/", "/var/tmp/" } } }
+
+-- What the unit hides from its own process, whatever the permissions are.
+local function hidden_by(unit, path)
+  for _, row in ipairs(HIDDEN) do
+    for _, folder in ipairs(row[3]) do
+      if unit[row[1]] and path:sub(1, #folder) == folder then return row[2] .. "= hides " .. folder end
+    end
+  end
+end
+
+local function folder_of(path) return path:match "^(.+)/[^/]*$" or path:find "^/" and "/" or "." end
+
+server.folder_of = folder_of
+
+-- The first folder above a path that the user cannot enter, and why.
+local function blocked_at(path, user)
+  local at = path:find "^/" and "" or "."
+  for part in folder_of(path):gmatch "[^/]+" do
+    at = at .. "/" .. part
+    local may, why = kernel.may(at, "x", user.name, user.group)
+    if may == false then return at, why end
+  end
+end
+
+--- Why a user of server.runs_as cannot use a path, and what to do; nil if that user can, or if only root can find out.
+-- mode: "r" or "w".
+function server.blocked(user, path, mode)
+  local hidden = user.unit and hidden_by(user.unit, path)
+  if hidden then
+    return ("%s: %s of %s from the server"):format(path, hidden, user.unit.path), "move it, for example to /etc/vesta"
+  end
+  local may, why = kernel.may(path, mode, user.name, user.group)
+  if may ~= false then return nil end -- a note of the config reports a user that does not exist
+  local word = mode == "w" and "write" or "read"
+  local group = kernel.group(user.name, user.group) or user.group or user.name
+  local at, reason = blocked_at(path, user)
+  if at then
+    return ("user %s (%s) cannot %s %s, because that user cannot enter %s: %s"):format(user.name, user.by, word,
+      path, at, reason), ("chgrp %s %s && chmod g+x %s"):format(group, at, at)
+  end
+  return ("user %s (%s) cannot %s %s: %s"):format(user.name, user.by, word, path, why),
+    mode == "w" and ("chown %s %s"):format(user.name, path)
+    or ("chgrp %s %s && chmod 640 %s"):format(group, path, path)
+end
+
+--- The files that a server reads: a list of { what, path }.
+function server.files(described)
+  local files = {}
+  local function add(what, path) files[#files + 1] = path and { what = what, path = path } or nil end
+  local function add_secret(what, uri) add(what, uri and uri:match "[?&]secret_file=([^&]+)") end
+  add("config", described.path)
+  local tls = described.tls or {}
+  add("tls.certificate", tls.certificate)
+  add("tls.key", tls.key)
+  add("tls.client_ca", tls.client_ca)
+  add("clients", described.clients)
+  for _, namespace in ipairs(described.namespaces) do
+    if namespace.policy and namespace.policy:find "^/" then add(namespace.name, namespace.policy) end
+    add_secret(namespace.name, namespace.store)
+  end
+  for _, segment in ipairs(described.segments) do
+    for _, place in ipairs(segment.stores) do add_secret("segments", place.uri) end
+  end
+  return files
+end
+
+-- The user of this process, unless that is root, who can read every file.
+local function own_user()
+  local name = kernel.user()
+  return name ~= "root" and { name = name, by = "the user of this command" } or nil
+end
+
+--- The files that the server's user cannot read: a list of { what, path, text, todo }; and the user, or nil.
+function server.unreadable(described)
+  local user, list = server.runs_as(described) or own_user(), {}
+  if not user then return list end
+  for _, file in ipairs(server.files(described)) do
+    local text, todo = server.blocked(user, file.path, "r")
+    if text then list[#list + 1] = { what = file.what, path = file.path, text = text, todo = todo } end
+  end
+  return list, user
+end
+
+--- Lets the user of the installed unit read a file that was just made beside the unit's config, and that only its owner
+-- could read.  Returns nil, or why that user cannot read it and what to do.
+function server.let_unit_read(path, is_new)
+  local unit = server.unit()
+  local real = kernel.real(path) or path
+  if not unit or not unit.user or not unit.config then return nil end
+  if folder_of(kernel.real(unit.config) or unit.config) ~= folder_of(real) then return nil end
+  local user = { name = unit.user, group = unit.group, by = "the user of " .. unit.path, unit = unit }
+  local text, todo = server.blocked(user, real, "r")
+  if text and is_new and kernel.share(real, user.name, user.group) then text, todo = server.blocked(user, real, "r") end
+  return text, todo
+end
+
+---------------------------------------------------------------- the process that listens
+
+-- The socket that listens at a port, as /proc/net/tcp and tcp6 list it: uid, inode.  `host`, in hexadecimal, is
+-- preferred.
+local function listener(host, port)
+  local wanted, uid, inode = ("%04X"):format(port), nil, nil
+  for _, file in ipairs { "/proc/net/tcp", "/proc/net/tcp6" } do
+    for line in (read_all(file) or ""):gmatch "[^\n]+" do
+      local at, own_port, state, owner, number =
+        line:match "^%s*%d+: (%x+):(%x+) %x+:%x+ (%x+) %S+ %S+ %S+%s+(%d+)%s+%d+%s+(%d+)"
+      if state == LISTENS and own_port == wanted and (not inode or at == host) then
+        uid, inode = tonumber(owner), tonumber(number)
+      end
+    end
+  end
+  return uid, inode
+end
+
+-- An IPv4 address as /proc/net/tcp writes it.
+local function hex_of(host)
+  local a, b, c, d = host:match "^(%d+)%.(%d+)%.(%d+)%.(%d+)$"
+  return a and ("%02X%02X%02X%02X"):format(d, c, b, a)
+end
+
+-- systemd keeps the sockets that it hands over, so another process is preferred.
+local function process_of(pids)
+  local best
+  for _, pid in ipairs(pids) do
+    local name = (read_all(("/proc/%d/comm"):format(pid)) or ""):gsub("\n$", "")
+    local words = words_of(read_all(("/proc/%d/cmdline"):format(pid)) or "", "[^\0]+")
+    local path = config_of(words)
+    if path and not path:find "^/" then
+      local folder = kernel.real(("/proc/%d/cwd"):format(pid))
+      path = folder and folder .. "/" .. path
+    end
+    if not best or pid ~= 1 then best = { pid = pid, name = name, config = path } end
+  end
+  return best
+end
+
+--- The process that listens at a row of addresses: { pid, name, user, config = what its command line names }, each of
+-- them nil if this user cannot see it.  nil: no process is found.
+function server.listener(row)
+  local uid, inode, found
+  if row.plain:find "^unix:" then
+    local pid
+    pid, uid = kernel.peer(row.plain)
+    found = pid and process_of { pid }
+  else
+    local host, port = row.plain:match "^%[?(.-)%]?:(%d+)$"
+    uid, inode = listener(hex_of(host or ""), tonumber(port))
+    found = inode and process_of(kernel.holders(inode))
+  end
+  if not uid then return nil end
+  found = found or {}
+  found.user = kernel.user(uid)
+  return found
+end
+
+--- Whether a process that listens was started with another config than the description's.
+function server.is_of_another_config(process, described)
+  return process and process.config and described.path and not is_same_file(process.config, described.path) or false
 end
 
 return server

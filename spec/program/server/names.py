@@ -419,7 +419,7 @@ def _(world):
         for part in ("clients:", *parts):
             assert part in done.err, (line, done.err)
         assert "ab" * 20 not in done.err
-    fails(world.run("serve", "--clients", world.path("nowhere")), 2, "vesta client add NAME creates it")
+    fails(world.run("serve", "--clients", world.path("nowhere")), 2, "`vesta client add NAME --file %s` creates it" % world.path("nowhere"))
 
 
 @claim("`vesta check` says which patterns match nothing, and what cannot stand beside clients")
