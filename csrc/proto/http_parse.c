@@ -3,6 +3,7 @@
  * The head is looked at by llhttp only once it is complete, and always whole: so every text is one view into the
  * buffer, and nothing of a request has to be remembered between two reads. */
 #include "proto/http.h"
+#include "base/array.h"
 
 #include <assert.h>
 #include <llhttp.h>
@@ -102,15 +103,24 @@ static bool http_has_only(const char *at, size_t length, const char *letters) {
     return true;
 }
 
+#define IPV6_LETTERS "0123456789abcdefABCDEF:."
+
 /* [::1], up to its port. */
 static bool http_is_bracketed(struct vs_slice host) {
     return host.length > 2 && *host.at == '[' && host.at[host.length - 1] == ']' &&
-           http_has_only(host.at + 1, host.length - 2, "0123456789abcdefABCDEF:.");
+           http_has_only(host.at + 1, host.length - 2, IPV6_LETTERS);
+}
+
+/* ::1, as some health checkers write it.  A name has no colon, and one colon at most begins its port. */
+static bool http_is_bare_ipv6(struct vs_slice host) {
+    const char *first = memchr(host.at, ':', host.length);
+    return first && memrchr(host.at, ':', host.length) != first && http_has_only(host.at, host.length, IPV6_LETTERS);
 }
 
 /* An address ends in a label of digits, as no name of the world's DNS does; a name without a dot is in nobody's DNS but
  * that of this network; `localhost`, and what is below it, is this machine for browsers. */
 static bool http_is_public_name(struct vs_slice host) {
+    if (http_is_bare_ipv6(host)) return false;
     const char *bracket = memrchr(host.at, ']', host.length), *from = bracket ? bracket : host.at;
     const char *port = memchr(from, ':', host.length - (size_t)(from - host.at));
     size_t length = port ? (size_t)(port - host.at) : host.length, label;
@@ -191,6 +201,24 @@ static const llhttp_settings_t settings = {.on_url = http_on_url,
                                            .on_header_value = http_on_header_value,
                                            .on_headers_complete = http_on_headers_complete};
 
+/* Cuts "http://host" off an absolute target, whose host replaces that of the Host header (RFC 9112, section 3.2.2).  1: it
+ * was cut off; 0: the target is not absolute; -1: its host is none. */
+static int http_cut_authority(struct http_reading *reading) {
+    static const char *const schemes[] = {"http://", "https://"};
+    struct vs_slice url = reading->url;
+    for (size_t i = 0; i < VS_COUNT(schemes); i++) {
+        size_t length = strlen(schemes[i]);
+        if (url.length < length || strncasecmp(url.at, schemes[i], length) != 0) continue;
+        const char *at = url.at + length, *end = url.at + url.length, *path = at;
+        while (path < end && *path != '/' && *path != '?' && *path != '#')
+            path++;
+        http_take_host(reading, (struct vs_slice){at, (size_t)(path - at)});
+        reading->url = (struct vs_slice){path, (size_t)(end - path)};
+        return path > at && !reading->bad_host ? 1 : -1;
+    }
+    return 0;
+}
+
 /* path?query#fragment */
 static void http_split_url(struct vs_slice url, struct vs_http *out) {
     const char *end = memchr(url.at, '#', url.length);
@@ -198,6 +226,7 @@ static void http_split_url(struct vs_slice url, struct vs_http *out) {
     const char *mark = memchr(url.at, '?', url.length);
     out->path = (struct vs_slice){url.at, mark ? (size_t)(mark - url.at) : url.length};
     out->query = (struct vs_slice){mark ? mark + 1 : NULL, mark ? url.length - out->path.length - 1 : 0};
+    if (out->path.length == 0) out->path = (struct vs_slice){out->host.at - 1, 1}; /* http://host: the path is "/" */
 }
 
 static int http_read_head(const char *head, size_t length, struct vs_http *out, size_t *body) {
@@ -212,8 +241,10 @@ static int http_read_head(const char *head, size_t length, struct vs_http *out, 
         return http_broken(out, 400, "a request needs exactly one Host header");
     if (reading.bad_host) return http_broken(out, 400, "Host must be a name or an address, and may have a port");
     bool is_all = out->method == VS_OPTIONS && vs_slice_is(reading.url, "*");
-    if (*reading.url.at != '/' && !is_all)
-        return http_broken(out, 400, "the request target must be a path, such as /genid");
+    int absolute = *reading.url.at == '/' || is_all ? 0 : http_cut_authority(&reading);
+    if (absolute < 0) return http_broken(out, 400, "the host of the request target must be a name or an address");
+    if (absolute == 0 && *reading.url.at != '/' && !is_all)
+        return http_broken(out, 400, "the request target must be a path, such as /genid, or begin with http://");
     http_split_url(reading.url, out);
     if (reading.types > 1 || reading.tokens > 1 || reading.origins > 1)
         return http_broken(out, 400, "Content-Type, Authorization or Origin is given twice");

@@ -90,7 +90,9 @@ FORMS = [
 ]
 
 TARGETS = [
-    ("an absolute form", 400, get("http://t/genid")),
+    ("an absolute form without a Host header", 400, b"GET http://t/genid HTTP/1.1\r\n\r\n"),
+    ("an absolute form beside a malformed Host", 400, b"GET http://t/genid HTTP/1.1\r\nHost: a/b\r\n\r\n"),
+    ("an absolute form without a host", 400, get("http:///genid")),
     ("one with a user", 400, get("http://user:pass@t/genid")),
     ("half of one", 400, get("http://")),
     ("one of another scheme", 400, get("javascript:alert(1)")),

@@ -33,6 +33,28 @@ static void reads(void) {
     CHECK(parse_text("DELETE / HTTP/1.1\r\nHost: a\r\n\r\n") > 0 && http.method == VS_OTHER_METHOD);
 }
 
+/* RFC 9112, section 3.2.2: the host of the target replaces the Host header. */
+static void reads_absolute_targets(void) {
+    static const struct {
+        const char *target, *path, *query, *host;
+        bool is_public;
+    } good[] = {{"http://t/genid?n=1#x", "/genid", "n=1", "t", false},
+                {"HTTP://t:80/genid", "/genid", "", "t:80", false},
+                {"https://ids.example/", "/", "", "ids.example", true},
+                {"http://t", "/", "", "t", false},
+                {"http://t?n=1", "/", "n=1", "t", false},
+                {"http://[::1]:8088/a//b", "/a//b", "", "[::1]:8088", false}};
+    char text[256];
+    for (size_t i = 0; i < VS_COUNT(good); i++) {
+        snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: evil.example\r\n\r\n", good[i].target);
+        CHECK_EQ_I64(parse_text(text), (int)strlen(text));
+        CHECK(vs_slice_is(http.path, good[i].path) && http.query.length == strlen(good[i].query));
+        CHECK(vs_slice_is(http.host, good[i].host) && http.is_public_name == good[i].is_public);
+    }
+    CHECK(parse_text("GET http://t/genid HTTP/1.0\r\n\r\n") > 0 && vs_slice_is(http.host, "t"));
+    CHECK(parse_text("OPTIONS http://t HTTP/1.1\r\nHost: t\r\n\r\n") > 0 && vs_slice_is(http.path, "/"));
+}
+
 static void reads_bodies(void) {
     static const char text[] = "POST /v1/ids HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET ";
     CHECK_EQ_I64(parse_text(text), (int)strlen(text) - 4);
@@ -77,11 +99,13 @@ static void refuses(void) {
         {400, "GET / HTTP/1.1\r\nHost : a\r\n\r\n"},
         {400, "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n 2\r\n\r\n"},
         {400, "GET / HTTP/1.1\r\nHost: a\nX: 1\r\n\r\n"},
+        {400, "GET http://u@t/ HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {400, "GET http:/// HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {400, "GET ftp://t/ HTTP/1.1\r\nHost: a\r\n\r\n"},
         {400, "GET / HTTP/1.1\nHost: a\n\n"},
         {400, "GET / HTTP/1.1\r\nHost: a\r\nX: 1\rY: 2\r\n\r\n"},
         {400, "GET / HTTP/1.1\r\n\r\n"},
         {400, "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"},
-        {400, "GET http://a/genid HTTP/1.1\r\nHost: a\r\n\r\n"},
         {400, "GET http:// HTTP/1.1\r\nHost: a\r\n\r\n"},
         {400, "GET user:pass@a/ HTTP/1.1\r\nHost: a\r\n\r\n"},
         {400, "GET * HTTP/1.1\r\nHost: a\r\n\r\n"},
@@ -254,6 +278,7 @@ static void keeps_heads_of_a_length(void) {
 
 static const struct check_case cases[] = {
     {"a request's method, path, query and wishes are read", reads},
+    {"an absolute target is read, and its host replaces the Host header", reads_absolute_targets},
     {"a body is read by its length, and what is missing is said", reads_bodies},
     {"empty lines before a request are skipped", skips_empty_lines},
     {"every prefix of a request wants more", wants_more},

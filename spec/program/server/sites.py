@@ -18,7 +18,7 @@ FOREIGN = [["Sec-Fetch-Site: cross-site"], ["Sec-Fetch-Site: same-site"], ["Orig
            ["Upgrade: websocket", "Connection: Upgrade", "Origin: http://evil.example", "Sec-WebSocket-Version: 13"]]
 OWN = [[], ["Sec-Fetch-Site: same-origin"], ["Sec-Fetch-Site: none"], ["Origin: http://t"], ["Origin: https://T"],
        ["Sec-Fetch-Mode: cors"], ["Sec-Fetch-Site: same-origin", "Origin: https://ids.example"], ["Referer: http://evil.example/"]]
-NAMES = ["t", "localhost", "LOCALHOST:8088", "127.0.0.1", "10.0.0.5:80", "[::1]", "[::1]:8088", "[::ffff:127.0.0.1]:80", "vesta_upstream", "a.localhost", ""]
+NAMES = ["t", "localhost", "LOCALHOST:8088", "127.0.0.1", "10.0.0.5:80", "[::1]", "[::1]:8088", "::1", "fe80::1", "[::ffff:127.0.0.1]:80", "vesta_upstream", "a.localhost", ""]
 STRANGE = ["[::1].evil.example", "[::1].evil.example:80", "[evil.example]", "::1.evil.example", "[::1]evil", "a]", "t:80.evil.example",
            "evil.example", "evil.example:8088", "127.0.0.1.nip.io", "vesta.default.svc.cluster.local"]
 GIVING = ["/genid", "/v1/ids?n=3", "/v1/blocks?n=100", "/api/snowflake/get/default"]
