@@ -240,15 +240,20 @@ static int read_names(struct vs_segments *segments, const struct vs_tag_row *row
 /* ------------------------------------------------------------------ from one to the other */
 
 /* Why a name is not to be served from this row, or NULL. */
-static const char *reason_against(const struct vs_segments *segments, const struct vs_tag_row *row, const char *name) {
+static const char *reason_against(const struct vs_segments *segments, const struct vs_tag_row *row) {
     const struct vs_limits *limits = ledger_limits(segments->serving->server.ledger);
     bool needs_map = vs_conf_segment_is_any(row->conf);
-    if (vs_namespace_named(&segments->serving->server.names, name, strlen(name)))
-        return "a namespace is called so: GET of that name would mean two things";
     if (take_place(segments) == VS_SERVED_TAGS_MAX) return "there are too many tags";
     if (needs_map && segments->found_count >= (size_t)limits->tags.found_max)
         return "no file descriptor is left for its map; " VS_RAISE_DESCRIPTORS;
     return NULL;
+}
+
+/* One key of Leaf's clients may name both. */
+static void tell_shared_name(struct vs_segments *segments, const struct vs_tag_row *row, const char *name) {
+    if (!vs_namespace_named(&segments->serving->server.names, name, strlen(name))) return;
+    vs_log(VS_LOG_WARN, "a tag and a namespace have one name: GET means the namespace, and INCR means the tag", "tag", name,
+           "table", row->conf->table, NULL);
 }
 
 static const struct vs_served_tag *served_as(const struct vs_segments *segments, const char *name) {
@@ -271,11 +276,11 @@ static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, con
     const struct vs_served_tag *there = vs_tag_named(vs_tags_now(&segments->serving->server.tags), name, strlen(name));
     struct vesta_error err;
     if (!there) there = served_as(segments, name); /* it is new, and in no set yet */
-    const char *why = there ? NULL : reason_against(segments, row, name);
+    const char *why = there ? NULL : reason_against(segments, row);
     if (there && there->row == row - segments->row) return false;
     if (there) why = "another row of the segments has it";
     if (why && !there && segments->leaving > 0) return segments->lacks_places = true, ++*passed, false;
-    if (!why && add_tag(segments, row, name, &err) == VESTA_OK) return true;
+    if (!why && add_tag(segments, row, name, &err) == VESTA_OK) return tell_shared_name(segments, row, name), true;
     if (!why) why = err.text;
     ++*passed;
     if (is_news(row, name))

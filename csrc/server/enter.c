@@ -13,10 +13,15 @@ struct vs_tag_set *vs_request_tags(struct vs_request *r) {
     return r->tags;
 }
 
+static bool prefers_tag(const struct vs_request *r) {
+    return r->kind > VS_KIND_LAYOUT;
+}
+
 bool vs_request_find(struct vs_request *r, struct vs_slice name) {
     struct vs_names *names = &r->session->server->names;
-    struct vs_namespace *ns = !name.at && names->count > 0 ? names->at : vs_namespace_named(names, name.at, name.length);
-    struct vs_served_tag *tag = ns || !name.at ? NULL : vs_tag_named(vs_request_tags(r), name.at, name.length);
+    struct vs_served_tag *tag = name.at && prefers_tag(r) ? vs_tag_named(vs_request_tags(r), name.at, name.length) : NULL;
+    struct vs_namespace *ns = tag ? NULL : vs_namespace_named(names, name.at, name.length);
+    if (!tag && !ns && name.at) tag = vs_tag_named(vs_request_tags(r), name.at, name.length);
     if (ns) vs_request_turn(r, ns);
     if (tag) r->tag = tag;
     return ns || tag;
@@ -81,6 +86,7 @@ static bool must_hear_desk(const struct vs_request *r) {
 }
 
 static bool is_tag_lost(struct vs_request *r, const struct vs_tag_set *now, struct vs_slice name) {
+    if (!prefers_tag(r) && vs_namespace_named(&r->session->server->names, name.at, name.length)) return false;
     if (!vs_tag_named(r->tags, name.at, name.length) || vs_tag_named(now, name.at, name.length)) return false;
     refuse_unknown(r, name);
     return true;
@@ -104,6 +110,12 @@ static enum vs_reply_state not_found(struct vs_request *r) {
     if (!enter_name_of(r).at || !is_unread(r->session->server, &status)) return refuse_unknown(r, enter_name_of(r));
     if (status.is_reading && !r->session->multi) return vs_wait_for(r, VS_FOR_TABLES, enter_names);
     return refuse_unread(r, &status);
+}
+
+/* Whether a table that was not read yet may have a tag of the namespace's name, and the request prefers the tag. */
+static bool may_become_tag(const struct vs_request *r) {
+    struct vs_tags_status status;
+    return prefers_tag(r) && !r->tag && is_unread(r->session->server, &status);
 }
 
 /* The commands of a transaction do not wait for a namespace. */
@@ -164,7 +176,7 @@ static enum vs_reply_state entered(struct vs_request *r) {
 static enum vs_reply_state enter_names(struct vs_request *r) {
     if (r->waits_for == VS_FOR_TABLES) r->tags = NULL, r->entered = 0;
     for (; r->entered < r->names; r->entered++) {
-        if (!vs_request_find(r, enter_name_of(r))) return not_found(r);
+        if (!vs_request_find(r, enter_name_of(r)) || may_become_tag(r)) return not_found(r);
         bool is_open = r->tag || vs_namespace_is_open(r->ns);
         if (!is_open && !(r->kind == VS_KIND_LAYOUT && vs_namespace_state_of(r->ns) == VS_NAMESPACE_ENDED)) return not_open(r);
         if (!(r->tag ? is_tag_of_use : is_namespace_of_use)(r)) return VS_ANSWERED;

@@ -27,11 +27,13 @@ enum vs_waits_for {
     VS_FOR_JOB /* a database has session->waiting.job */
 };
 
-/* What the name in a request must be. */
+/* What the name in a request must be.  If a namespace and a tag have the same name, the kinds up to VS_KIND_LAYOUT mean
+ * the namespace, and the others mean the tag. */
 enum vs_kind {
     VS_KIND_ANY,       /* a namespace, or a tag that issues numbers */
     VS_KIND_NAMESPACE, /* ids that have parts */
     VS_KIND_LAYOUT,    /* the same, if ids are only read or made by hand: the namespace may have ended */
+    VS_KIND_ANY_TAG,   /* as VS_KIND_ANY; the handler rejects a namespace */
     VS_KIND_TAG,       /* numbers that count */
     VS_KIND_COUNTER,   /* ... and that are written in digits, because they are added up */
     VS_KIND_DENSE      /* ... without a gap */

@@ -13,7 +13,7 @@ local function has(segment, tag)
   return false
 end
 
--- A name means one thing.
+-- A tag has one table.  It may have the name of a namespace, because Leaf's clients use one key for both.
 local function check_tags(reading, place, segment)
   local function fail(text, ...) wrong.key(reading, "segments.#.tags", place, text, ...) end
   if not segment.tags then fail("is missing: %s", keys.row["segments.#.tags"].help) end
@@ -21,7 +21,10 @@ local function check_tags(reading, place, segment)
   local tags = {}
   for _, tag in ipairs(segment.tags) do tags[tag] = true end
   for _, name in ipairs(reading.namespaces.names) do
-    if tags[name] then fail("has '%s', which is a namespace too; GET %s would mean two things", name, name) end
+    if tags[name] then
+      reading.note("segments[%s].tags has '%s', which is a namespace, too: GET %s means the namespace, and INCR %s means "
+        .. "the tag", place, name, name, name)
+    end
   end
   for _, other in ipairs(reading.segments.names) do
     if other == place then break end

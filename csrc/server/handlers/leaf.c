@@ -21,12 +21,12 @@ enum vs_reply_state vs_on_leaf_get(struct vs_request *r) {
 
 static enum vs_reply_state take_of_tag(struct vs_request *r) {
     if (r->tag) return vs_take_id(r, vs_put_one);
-    return vs_refuse(r, "unknown_name", "'%s' is a namespace: /api/snowflake/get/%s gives its ids", r->ns->name,
+    return vs_refuse(r, "unknown_name", "'%s' is a namespace: /api/snowflake/get/%s issues its ids", r->ns->name,
                      r->ns->name);
 }
 
 enum vs_reply_state vs_on_leaf_segment(struct vs_request *r) {
-    return vs_request_enter(r, 0, VS_KIND_ANY, take_of_tag);
+    return vs_request_enter(r, 0, VS_KIND_ANY_TAG, take_of_tag);
 }
 
 /* The form of a failure there; the status is ours. */

@@ -237,8 +237,9 @@ def _(w):
             "order = 'dense' } } }", ": segments[1].stores are several, and dense is of one: over several there would be gaps")
     refused(w, "return { %s segments = { { store = 'a', table = 't' } } }" % stores, ": segments[1].tags is missing: the tags that are "
             "served, or \"*\" for all that are there")
-    refused(w, "return { %s namespaces = { t = {} }, segments = { { store = 'a', table = 't', tags = { 't' } } } }" % stores,
-            ":1: segments[1].tags has 't', which is a namespace too; GET t would mean two things")
+    done = check(w, "return { %s namespaces = { t = {} }, segments = { { store = 'a', table = 't', tags = { 't' } } } }" % stores)
+    same((done.code, "segments[1].tags has 't', which is a namespace, too: GET t means the namespace, and INCR t means the tag" in done.out + done.err),
+         (0, True))
     two = "return { %s segments = { { store = 'a', tags = %s }, { store = 'a', table = 't', tags = %s } } }"
     refused(w, two % (stores, "{ 'x', 'y' }", "{ 'z', 'y' }"), ": segments[2].tags has 'y', and so has segments[1].tags; each tag has one table")
     same(check(w, two % (stores, "{ 'x' }", "'*'")).code, 0)

@@ -26,7 +26,7 @@ def _(world):
         for path in ("", "/", "orders/x"):
             same(server.get("/api/snowflake/get/" + path).status, 404)
         reply = server.get("/api/segment/get/orders")
-        same((reply.status, reply.body), (404, "'orders' is a namespace: /api/snowflake/get/orders gives its ids\n"))
+        same((reply.status, reply.body), (404, "'orders' is a namespace: /api/snowflake/get/orders issues its ids\n"))
 
 
 @claim("with leaf_any_key a key that is no namespace means the first, as in Leaf")
