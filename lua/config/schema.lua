@@ -101,7 +101,8 @@ local rows = {
     help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it may "
       .. "connect" },
   { key = "http.idle_ms_max", kind = "integer", min = 100, max = DAY_MS, flag = "http-idle-ms", value = "MS",
-    default = "60000", help = "how long an HTTP client may be idle before it is disconnected" },
+    default = "75000", -- balancers close after 60 s, and must be the first to close
+    help = "how long an HTTP client may be idle before it is disconnected" },
   { key = "http.connections_max", kind = "integer", min = 1, max = CONNECTIONS_MAX,
     without = "an equal share of connections_max", help = "how many connections HTTP clients may have" },
   { key = "http.n_max", kind = "integer", min = 1, max = 10000, is = "VESTA_BATCH_MAX", without = "10000",
