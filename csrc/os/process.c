@@ -41,11 +41,21 @@ static int64_t boot_unix_s(void) {
     return boot_s;
 }
 
+/* ru_maxrss would include the memory of the program that started this one. */
+static uint64_t peak_bytes(void) {
+    static const char label[] = "\nVmHWM:";
+    char text[4096];
+    unsigned long long kib = 0;
+    const char *line = process_read_file("/proc/self/status", text, sizeof text) ? strstr(text, label) : NULL;
+    return line && sscanf(line + sizeof label - 1, "%llu", &kib) == 1 ? kib * 1024 : 0;
+}
+
 int vs_process_measure(struct vs_process_usage *out) {
     char text[1024];
     unsigned long long user, system, started, virtual_bytes;
     long long pages, hz = sysconf(_SC_CLK_TCK);
     struct rlimit limit;
+    struct rusage used;
     if (!process_read_file("/proc/self/stat", text, sizeof text)) return -1;
     const char *after = strrchr(text, ')'); /* the name may hold anything */
     if (!after ||
@@ -55,6 +65,12 @@ int vs_process_measure(struct vs_process_usage *out) {
         return -1;
     out->cpu_ms = (user + system) * 1000 / (uint64_t)hz;
     out->start_unix_ms = boot_unix_s() * 1000 + (int64_t)(started * 1000 / (uint64_t)hz);
+    if (getrusage(RUSAGE_SELF, &used) == 0) {
+        out->cpu_user_us = used.ru_utime.tv_sec * 1000000 + used.ru_utime.tv_usec;
+        out->cpu_system_us = used.ru_stime.tv_sec * 1000000 + used.ru_stime.tv_usec;
+    }
+    out->peak_bytes = peak_bytes();
+    out->system_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     out->virtual_bytes = virtual_bytes;
     out->resident_bytes = (uint64_t)(pages * sysconf(_SC_PAGESIZE));
     out->open_fds = open_fds();

@@ -15,7 +15,9 @@ const _Atomic uint64_t *vs_process_word(void);
 /* What this process uses and may use.  Reads /proc.  0, or -1. */
 struct vs_process_usage {
     int64_t start_unix_ms;
-    uint64_t cpu_ms, resident_bytes, virtual_bytes, open_fds, max_fds;
+    int64_t cpu_user_us, cpu_system_us;
+    uint64_t cpu_ms, resident_bytes, peak_bytes, virtual_bytes, open_fds, max_fds;
+    uint64_t system_bytes; /* the machine's memory */
 };
 int vs_process_measure(struct vs_process_usage *out);
 

@@ -185,8 +185,9 @@ static void flags_take_config(struct vs_serving *serving) {
     serving->server.rules.origin = config->http_allow_origins.text;
     serving->server.rules.origin_count = config->http_allow_origins.count;
     flags_take_proxies(serving, &config->proxies);
-    serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
-    serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
+    uint64_t *idle_ms = serving->server.rules.idle_ms;
+    idle_ms[VS_HTTP] = idle_ms[VS_ADMIN] = (uint64_t)config->http_idle_ms_max;
+    idle_ms[VS_RESP] = (uint64_t)config->resp_idle_ms_max;
     serving->auth_ms = (uint64_t)config->resp_auth_ms_max;
     serving->limits = vs_limits_of(config);
     serving->threads = (int)config->threads;

@@ -149,8 +149,6 @@ static int run(struct vs_serving *serving) {
     opts.auth_ms = serving->auth_ms;
     opts.proxy = serving->proxy;
     opts.proxy_count = serving->proxy_count;
-    opts.idle_ms[VS_RESP] = serving->resp_idle_ms;
-    opts.idle_ms[VS_HTTP] = opts.idle_ms[VS_ADMIN] = serving->http_idle_ms;
     for (int i = 0; i < serving->listener_count; i++) {
         const struct vs_serving_listener *at = &serving->listener[i];
         opts.listener[i] = (struct vs_listener){at->protocol, at->fd, at->handed, at->is_secure};

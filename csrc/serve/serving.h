@@ -42,7 +42,7 @@ struct vs_serving {
     struct vs_serving_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;
-    uint64_t http_idle_ms, resp_idle_ms, auth_ms;
+    uint64_t auth_ms;
     struct vs_network proxy[VS_CONF_HOSTS_MAX];
     int proxy_count;
     struct vs_limits limits; /* of clients */

@@ -43,8 +43,13 @@ struct vs_call {
     unsigned methods;       /* enum vs_method */
     const char *params;     /* HTTP: query names in the order of args, "ns,n"; "*": any, as args name, value, ... */
     bool json;              /* HTTP: answers in JSON by default; else in plain text, as Vesta (Java) does */
-    const char *help;
+    const char *help;       /* RESP: "GET name -- the next id" */
+    const char *route_help; /* HTTP: "/genid?ns=NAME -- the next id" */
 };
+
+static inline const char *vs_call_help(const struct vs_call *call, enum vs_protocol protocol) {
+    return protocol == VS_RESP ? call->help : call->route_help;
+}
 
 /* What a request of that command costs beside its bytes: net_quantum. */
 static inline size_t vs_call_cost(const struct vs_call *call) {

@@ -517,7 +517,7 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
         const struct vs_listener *from = &opts->listener[i];
         net.listener[i] = (struct net_listener){from->fd, (int)from->protocol, from->handed, from->is_secure};
     }
-    memcpy(net.idle_ms, opts->idle_ms, sizeof net.idle_ms);
+    memcpy(net.idle_ms, server->rules.idle_ms, sizeof net.idle_ms);
     int rc = make_ledger(opts, err);
     if (rc == VESTA_OK) rc = make_monitor(server, opts->threads, err);
     if (rc == VESTA_OK) rc = net_serve(&net, &server->net, err);

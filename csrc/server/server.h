@@ -128,6 +128,7 @@ struct vs_tags {
 struct vs_rules {
     uint64_t n_max[VS_PROTOCOLS], blocks_max[VS_PROTOCOLS]; /* ids of a request, of a block; 0: as many as there may be */
     bool no_blocks[VS_PROTOCOLS];
+    uint64_t idle_ms[VS_PROTOCOLS]; /* how long a client may be idle */
     bool has_rates;                  /* some namespace has one */
     const char *resp_password;       /* NULL: none is needed */
     const char *admin_token;         /* NULL: none is set */
@@ -196,7 +197,6 @@ struct vs_serve_opts {
     const struct vs_network *proxy; /* whose connections begin with a PROXY header */
     int proxy_count;
     struct vs_limits limits;        /* as they were asked for */
-    uint64_t idle_ms[VS_PROTOCOLS]; /* how long a client may rest */
     uint64_t auth_ms;               /* how long until it must have said the password */
     const struct vs_tls *tls;       /* NULL: no listener is secure */
     struct vs_tls_server *tls_server;

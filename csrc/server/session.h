@@ -4,6 +4,7 @@
 
 #include "access/grant.h"
 #include "net/net.h"
+#include "os/process.h"
 #include "proto/http.h"
 #include "proto/json.h"
 #include "proto/resp.h"
@@ -58,12 +59,10 @@ struct vs_scratch {
         char address[VS_PEER_TEXT_MAX];
     } noted;
     struct vs_http_plain http;
+    int64_t usage_us;              /* as now_us: when INFO last measured the process; 0: never */
+    struct vs_process_usage usage; /* what it measured */
     struct {
         int64_t at_us; /* as now_us; 0: never */
-        uint64_t bytes;
-    } resident; /* what the process held when INFO last measured it */
-    struct {
-        int64_t at_us; /* the same */
         bool is_ready;
     } ready; /* what /readyz last found, for clients that are shown no reasons */
     struct vs_counts *counts;

@@ -2,29 +2,29 @@
  * handlers, and by commands.c, which fills struct vs_call: CALL says what a row becomes.  What is called most stands
  * first.
  *
- *   CALL   name, handler, args_min, args_max, flags, route, methods, params, json, help
+ *   CALL   name, handler, args_min, args_max, flags, route, methods, params, json, help, route_help
  *   RESP   a row that has no route;  ROUTE   one that is no command of the Redis protocol */
 #define RESP(name, handler, args_min, args_max, flags, help)                                                           \
-    CALL(name, handler, args_min, args_max, flags, NULL, 0, NULL, false, name help)
+    CALL(name, handler, args_min, args_max, flags, NULL, 0, NULL, false, name help, NULL)
 #define ROUTE(handler, flags, route, methods, params, json, help)                                                      \
-    CALL(NULL, handler, 0, 0, flags, route, methods, params, json, help)
+    CALL(NULL, handler, 0, 0, flags, route, methods, params, json, NULL, help)
 
 /* clang-format off: a row is no statement */
 CALL("GET", vs_on_next, 1, 1, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE, "/genid", VS_ANY_METHOD, "ns", false,
-     "GET name -- the next id; /genid")
+     "GET name -- the next id", "/genid?ns=NAME -- the next id, without a line end")
 RESP("MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS | VS_NEEDS_GIVE,
      " name... -- one id per name, or none")
 RESP("VESTA.NEXT", vs_on_some, 1, 2, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
      " name [n] -- the next n (1..10000) ids")
-RESP("PING", vs_on_ping, 0, VS_RESP_ARGS_MAX - 1, 0, " [text]")
+RESP("PING", vs_on_ping, 0, VS_RESP_ARGS_MAX - 1, 0, " [text] -- PONG, or the text")
 ROUTE(vs_on_batch, VS_NEEDS_GIVE, "/v1/ids", VS_ANY_METHOD, "ns,n,format", true,
       "/v1/ids?ns=NAME&n=1..10000&format=json|text -- the next n ids")
-ROUTE(vs_on_explain, VS_NEEDS_READ, "/v1/ids/", VS_READ_METHODS, "ns", true, "/v1/ids/{id}?ns=NAME -- what an id says")
-ROUTE(vs_on_expid, VS_NEEDS_READ, "/expid", VS_ANY_METHOD, "id,ns", false, "/expid?id=ID -- what an id says")
+ROUTE(vs_on_explain, VS_NEEDS_READ, "/v1/ids/", VS_READ_METHODS, "ns", true, "/v1/ids/{id}?ns=NAME -- the parts of an id")
+ROUTE(vs_on_expid, VS_NEEDS_READ, "/expid", VS_ANY_METHOD, "id,ns", false, "/expid?id=ID&ns=NAME -- the parts of an id")
 ROUTE(vs_on_transtime, VS_NEEDS_READ, "/transtime", VS_ANY_METHOD, "time,ns", false,
-      "/transtime?time=TIME -- the date of a time field")
+      "/transtime?time=TIME&ns=NAME -- the date of a time field")
 ROUTE(vs_on_makeid, VS_NEEDS_MAKE, "/makeid", VS_ANY_METHOD, "*", false,
-      "/makeid?version=&type=&genMethod=&machine=&time=&seq= -- an id made by hand")
+      "/makeid?time=&seq=&machine=&genMethod=&type=&version=&ns=NAME -- an id made by hand")
 ROUTE(vs_on_leaf_get, VS_NEEDS_GIVE, "/api/snowflake/get/", VS_ANY_METHOD, NULL, false,
       "/api/snowflake/get/{key} -- the next id of the namespace")
 ROUTE(vs_on_leaf_segment, VS_NEEDS_GIVE, "/api/segment/get/", VS_ANY_METHOD, NULL, false,
@@ -40,23 +40,24 @@ ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSeg
       "bizType,token", false, "/tinyid/id/nextSegmentIdSimple?bizType=TAG&token=TOKEN -- the same as text")
 CALL("VESTA.RESERVE", vs_on_reserve, 1, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations", VS_POST,
      "tag,hold_ms", true,
-     "VESTA.RESERVE tag [hold_ms] -- a number without a gap, for a time; /v1/reservations?tag=TAG&hold_ms=60000 -- by "
-     "POST")
+     "VESTA.RESERVE tag [hold_ms] -- a number without a gap, for a time",
+     "/v1/reservations?tag=TAG&hold_ms=60000 -- by POST: a number without a gap, for a time")
 CALL("VESTA.COMMIT", vs_on_commit, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/commit",
      VS_POST, "tag,number,token", true,
-     "VESTA.COMMIT tag number token -- it is used; /v1/reservations/commit?tag=TAG&number=N&token=TOKEN -- by POST")
+     "VESTA.COMMIT tag number token -- the reserved number is used",
+     "/v1/reservations/commit?tag=TAG&number=N&token=TOKEN -- by POST: the reserved number is used")
 CALL("VESTA.CANCEL", vs_on_cancel, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/cancel",
      VS_POST, "tag,number,token", true,
-     "VESTA.CANCEL tag number token -- the next may have it; /v1/reservations/cancel?tag=TAG&number=N&token=TOKEN -- "
-     "by POST")
+     "VESTA.CANCEL tag number token -- the reserved number is free again",
+     "/v1/reservations/cancel?tag=TAG&number=N&token=TOKEN -- by POST: the reserved number is free again")
 ROUTE(vs_on_segments, VS_CALL_DEAR | VS_CALL_OPS | VS_NEEDS_READ, "/v1/segments", VS_READ_METHODS, "tag,after", true,
       "/v1/segments?tag=TAG&after=TAG -- how the tags stand: buffers, step, speed, next refill")
 ROUTE(vs_on_leaf_decode, VS_NEEDS_READ, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,
-      "/decodeSnowflakeId?snowflakeId=ID -- what an id says")
+      "/decodeSnowflakeId?snowflakeId=ID&ns=NAME -- the parts of an id, as Leaf answers")
 ROUTE(vs_on_healthz, VS_CALL_OPS | VS_CALL_OPEN, "/healthz", VS_READ_METHODS, NULL, false,
       "/healthz -- the process is alive")
 ROUTE(vs_on_readyz, VS_CALL_DEAR | VS_CALL_OPS | VS_CALL_STATE | VS_CALL_OPEN, "/readyz", VS_READ_METHODS, NULL, true,
-      "/readyz -- whether ids can be had, and if not, why")
+      "/readyz -- whether ids are available, and if not, why")
 ROUTE(vs_on_metrics, VS_CALL_DEAR | VS_CALL_OPS | VS_CALL_STATE | VS_NEEDS_READ | VS_CALL_SHOWS_ALL, "/metrics", VS_READ_METHODS, NULL,
       false, "/metrics -- for Prometheus")
 ROUTE(vs_on_version, VS_CALL_OPS | VS_CALL_STATE, "/version", VS_READ_METHODS, NULL, true,
@@ -81,10 +82,11 @@ ROUTE(vs_on_admin_drain, VS_CALL_ADMIN, "/admin/drain", VS_POST, NULL, true,
       "/admin/drain -- by POST, as TERM: requests in flight are answered, then the server stops")
 ROUTE(vs_on_admin_log, VS_CALL_ADMIN, "/admin/log", VS_POST, "level", true,
       "/admin/log?level=debug|info|warn|error -- by POST: the log level from now on")
-ROUTE(vs_on_index, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this page")
+ROUTE(vs_on_index, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this list")
 CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_BLOCK, "/v1/blocks", VS_ANY_METHOD,
-     "ns,n", true, "VESTA.BLOCK name n -- up to n (1..100000) ids as a range; /v1/blocks?ns=NAME&n=1..100000")
-RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, VS_NEEDS_READ, " [name] id -- what an id says")
+     "ns,n", true, "VESTA.BLOCK name n -- up to n (1..100000) ids as a range",
+     "/v1/blocks?ns=NAME&n=1..100000 -- up to n ids as a range")
+RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, VS_NEEDS_READ, " [name] id -- the parts of an id")
 RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, VS_NEEDS_MAKE, " name field value ... -- an id made by hand")
 RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, VS_CALL_DEAR, " -- the namespaces that are served")
 RESP("VESTA.LAYOUTS", vs_on_layouts, 0, 0, 0, " -- the layouts that have a name")
@@ -99,21 +101,30 @@ RESP("EXEC", vs_on_exec, 0, 0, VS_CALL_NOW | VS_CALL_EXEC, " -- the answers sinc
 RESP("DISCARD", vs_on_discard, 0, 0, VS_CALL_NOW, " -- discards the commands since MULTI")
 RESP("WATCH", vs_on_watch, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_NOW, " name... -- accepted, without effect")
 RESP("UNWATCH", vs_on_ok, 0, 0, 0, " -- accepted, without effect")
-RESP("ECHO", vs_on_echo, 1, 1, 0, " text")
+RESP("ECHO", vs_on_echo, 1, 1, 0, " text -- the text")
 RESP("TIME", vs_on_time, 0, 0, 0, " -- seconds and microseconds")
 RESP("HELLO", vs_on_hello, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_ALONE,
-     " [2|3 [AUTH user password] [SETNAME name]]")
-RESP("AUTH", vs_on_auth, 1, 2, VS_CALL_STRANGER | VS_CALL_ALONE, " [user] password")
+     " [2|3 [AUTH user password] [SETNAME name]] -- chooses the protocol and logs in")
+RESP("AUTH", vs_on_auth, 1, 2, VS_CALL_STRANGER | VS_CALL_ALONE, " [user] password -- logs in")
 RESP("ACL", vs_on_acl, 1, VS_RESP_ARGS_MAX - 1, 0, " WHOAMI -- the client's name")
 RESP("RESET", vs_on_reset, 0, 0, VS_CALL_STRANGER | VS_CALL_NOW, " -- resets the connection to its initial state")
 RESP("QUIT", vs_on_quit, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_NOW, " -- closes the connection")
 RESP("CLIENT", vs_on_client, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR,
      " SETNAME name | GETNAME | ID | INFO | LIST [TYPE type | ID id...] | KILL address | KILL [ID id] [ADDR address] "
-     "[LADDR address] [USER name] [TYPE type] [SKIPME yes|no] | SETINFO key value | NO-EVICT on|off | NO-TOUCH on|off")
+     "[LADDR address] [USER name] [TYPE type] [SKIPME yes|no] | SETINFO key value | NO-EVICT on|off | NO-TOUCH on|off -- "
+     "the connections")
 RESP("SELECT", vs_on_select, 1, 1, 0, " 0..15 -- accepted, without effect")
-RESP("COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " [COUNT | LIST | INFO name... | DOCS name...]")
-RESP("CONFIG", vs_on_config, 2, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " GET pattern... -- the settings that match")
-RESP("INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " [section...]")
+RESP("COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " [COUNT | LIST | INFO name... | DOCS name...] -- the commands")
+RESP("CONFIG", vs_on_config, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " GET pattern... -- the settings that match")
+RESP("INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " [section...] -- the state of the server")
+RESP("SLOWLOG", vs_on_slowlog, 1, VS_RESP_ARGS_MAX - 1, 0, " GET [n] | LEN | RESET -- an empty log: slow commands are not recorded")
+RESP("LATENCY", vs_on_latency, 1, VS_RESP_ARGS_MAX - 1, 0,
+     " LATEST | HISTORY event | HISTOGRAM | RESET | DOCTOR -- no events: they are not recorded")
+RESP("MEMORY", vs_on_memory, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " STATS | DOCTOR -- the memory of the server")
+RESP("MODULE", vs_on_module, 1, VS_RESP_ARGS_MAX - 1, 0, " LIST -- no modules")
+RESP("CLUSTER", vs_on_cluster, 1, VS_RESP_ARGS_MAX - 1, 0, " subcommand -- an error: the server is no cluster")
+RESP("ROLE", vs_on_role, 0, 0, 0, " -- master, without replicas")
+RESP("LASTSAVE", vs_on_lastsave, 0, 0, 0, " -- the time of the server's start: nothing is saved")
 RESP("DBSIZE", vs_on_dbsize, 0, 0, 0, " -- 0: nothing is stored")
 RESP("READONLY", vs_on_ok, 0, 0, 0, " -- accepted, without effect")
 RESP("READWRITE", vs_on_ok, 0, 0, 0, " -- accepted, without effect")

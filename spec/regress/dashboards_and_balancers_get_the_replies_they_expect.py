@@ -1,6 +1,7 @@
 """dashboards_and_balancers_get_the_replies_they_expect.py -- small things that dashboards, load balancers and clients ask for: redis-cli --stat
 showed -9223372036854775808B, haproxy's OPTIONS was 405, HTTP/2 ended without a word that its client could read, no reply
-had a Date, errors no nosniff, CONFIG GET took one pattern, and a client with a cache of its own hung."""
+had a Date, errors no nosniff, CONFIG GET took one pattern and had '' for timeout, SLOWLOG and LATENCY were unknown, and a
+client with a cache of its own hung."""
 import email.utils
 import re
 import socket
@@ -36,11 +37,60 @@ def _(world):
         assert re.search(r" addr=127\.0\.0\.1:%d laddr=127\.0\.0\.1:\d+ fd=\d+ name=me age=\d idle=0 flags=N .* multi=-1 .* omem=0 tot-mem=0 " % port, said), said
         same(server.redis("CONFIG", "GET", "save", "appendonly"), b"*4\r\n$10\r\nappendonly\r\n$2\r\nno\r\n$4\r\nsave\r\n$0\r\n\r\n")
         same(server.redis("CONFIG", "GET", "maxc*", "MAXCLIENTS", "nosuch*"), b"*2\r\n$10\r\nmaxclients\r\n$4\r\n5000\r\n")
-        same(server.redis("CONFIG", "GET", "nosuch"), b"*2\r\n$6\r\nnosuch\r\n$0\r\n\r\n")
-        assert server.redis("CONFIG", "GET", "*").startswith(b"*12\r\n")
+        same(server.redis("CONFIG", "GET", "nosuch"), b"*0\r\n")
+        assert server.redis("CONFIG", "GET", "*").startswith(b"*24\r\n")
         assert server.redis("CONFIG", "GET", "*?" * 31 + "x").startswith(b"*0\r\n")
         assert server.redis("CONFIG", "GET", "*?" * 32 + "x").startswith(b"-ERR a pattern has 65 bytes")
         assert server.redis("CONFIG", "SET", "save", "").startswith(b"-ERR ")
+
+
+@claim("CONFIG GET has numbers where agents read numbers, true ones, and no value for an unknown name")
+def _(world):
+    for flags, timeout in (([], b"300"), (["--resp-idle-ms", "1500"], b"2")):
+        with Server(world, *flags) as server:
+            words = server.redis("CONFIG", "GET", "*").split(b"\r\n")[2::2]
+            said = dict(zip(words[::2], words[1::2]))
+            same(said[b"timeout"], timeout)
+            for name in (b"maxclients", b"databases", b"maxmemory", b"slowlog-max-len", b"slowlog-log-slower-than", b"latency-monitor-threshold"):
+                int(said[name])
+            same(server.redis("CONFIG", "GET", "requirepass", "dir", "nosuch"), b"*0\r\n")
+            assert server.redis("CONFIG", "SET", "timeout", "0").startswith(b"-ERR CONFIG SET is rejected"), said
+            assert server.redis("CONFIG", "RESETSTAT").startswith(b"-ERR CONFIG RESETSTAT is rejected"), said
+
+
+@claim("INFO has a value for each name that agents read, and the numbers are numbers")
+def _(world):
+    names = """uptime_in_seconds connected_clients maxclients blocked_clients used_memory used_memory_rss used_memory_peak maxmemory
+      total_system_memory mem_fragmentation_ratio rdb_changes_since_last_save rdb_bgsave_in_progress rdb_last_save_time aof_enabled
+      total_connections_received total_commands_processed rejected_connections sync_full expired_keys evicted_keys keyspace_hits keyspace_misses
+      pubsub_channels pubsub_patterns latest_fork_usec connected_slaves master_repl_offset used_cpu_sys used_cpu_user used_cpu_sys_children
+      used_cpu_user_children cluster_enabled total_error_replies""".split()
+    with Server(world) as server:
+        server.redis("GET", "nosuch")
+        started = int(server.redis("LASTSAVE")[1:])
+        said = dict(re.findall(r"(\w+):([^\r]*)", server.redis("INFO").decode()))
+        for name in names:
+            float(said[name])
+        same([said[name] for name in ("role", "redis_mode", "maxmemory_policy", "rdb_last_bgsave_status", "aof_last_write_status", "cluster_enabled",
+                                      "total_error_replies")], ["master", "standalone", "noeviction", "ok", "ok", "0", "1"])
+        assert abs(int(said["rdb_last_save_time"]) - started) <= 1 and abs(time.time() - started) < 600, (said, started)
+        assert 0.9 < int(said["used_memory_peak"]) / int(said["used_memory"]) < 2 and int(said["total_system_memory"]) > 1 << 26, said
+
+
+@claim("SLOWLOG, LATENCY, MEMORY, MODULE, CLUSTER and ROLE answer as Redis does if these features are off")
+def _(world):
+    with Server(world) as server:
+        for words, want in (("SLOWLOG GET", b"*0\r\n"), ("SLOWLOG GET 128", b"*0\r\n"), ("slowlog len", b":0\r\n"), ("SLOWLOG RESET", b"+OK\r\n"),
+                            ("LATENCY LATEST", b"*0\r\n"), ("LATENCY HISTORY command", b"*0\r\n"), ("LATENCY RESET", b":0\r\n"),
+                            ("LATENCY HISTOGRAM", b"*0\r\n"), ("MODULE LIST", b"*0\r\n"), ("ROLE", b"*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"),
+                            ("CLUSTER INFO", b"-ERR This instance has cluster support disabled\r\n"),
+                            ("MEMORY USAGE a", b"-ERR vesta does not store data\r\n")):
+            same((words, server.redis(*words.split())), (words, want))
+        assert server.redis("MEMORY", "STATS").startswith(b"*10\r\n$14\r\npeak.allocated\r\n:"), "MEMORY STATS"
+        for words in ("LATENCY DOCTOR", "MEMORY DOCTOR"):
+            assert server.redis(*words.split()).startswith(b"$"), words
+        for words in ("SLOWLOG", "LATENCY", "MEMORY", "MODULE"):
+            assert server.redis(words, "NOSUCH").startswith(b"-ERR unknown subcommand 'NOSUCH' of %s: use %s " % ((words.encode(),) * 2)), words
 
 
 @claim("a cache in the client, which would give the same id again, is refused with a reason")

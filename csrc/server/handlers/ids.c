@@ -211,7 +211,7 @@ enum vs_reply_state vs_on_batch(struct vs_request *r) {
 /* ------------------------------------------------------------------ reading */
 
 static bool ids_read_number(struct vs_request *r, struct vs_slice text, const char *name, uint64_t *value) {
-    if (!text.at) return vs_refuse(r, "bad_field", "%s is missing: %s", name, r->call->help), false;
+    if (!text.at) return vs_refuse(r, "bad_field", "%s is missing: %s", name, vs_call_help(r->call, r->protocol)), false;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, value) != VESTA_OK)
         return vs_refuse(r, strcmp(name, "id") == 0 ? "bad_id" : "bad_field",
                          "%s '%s' is not a number: decimal digits, at most 18446744073709551615", name,
@@ -334,7 +334,8 @@ struct ids_making {
 static bool read_field(struct vs_request *r, struct ids_making *m, struct vs_slice name, struct vs_slice value) {
     char *to = m->name[m->count];
     if (name.length == 0 || name.length >= VESTA_NAME_MAX || memchr(name.at, '\0', name.length))
-        return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
+        return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length),
+                         vs_call_help(r->call, r->protocol)),
                false;
     memcpy(to, name.at, name.length);
     to[name.length] = '\0';

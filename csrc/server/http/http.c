@@ -48,7 +48,8 @@ static bool bind_one(struct vs_request *r, struct vs_slice *args, struct vs_slic
     }
     int place = params_place_of(params, name);
     if (place < 0)
-        return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
+        return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length),
+                         r->call->route_help),
                false;
     if (args[first + place].at)
         return vs_refuse(r, "bad_field", "parameter '%s' is given twice", VS_QUOTE(name.at, name.length)), false;
@@ -66,7 +67,8 @@ static bool bind_all(struct vs_request *r, struct vs_slice *args, struct vs_slic
     return rc >= 0;
 }
 
-/* Fills the arguments from the path's rest, the query and a form.  false: the reply is a failure. */
+/* Fills the arguments from the path's rest, the query and a form.  Probes get their answer whatever query they append, such
+ * as ?verbose.  false: the reply is a failure. */
 static bool http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest) {
     struct vs_slice *args = r->session->scratch->args.at;
     char *room = r->session->scratch->text;
@@ -76,7 +78,7 @@ static bool http_bind(struct vs_request *r, const struct vs_http *http, struct v
     r->arg_count = first + places;
     if (first && !vs_http_decode(rest, '+', &room, args))
         return vs_refuse(r, "bad_field", "a %% in the path is not followed by two hex digits"), false;
-    if (!bind_all(r, args, http->query, &room, first)) return false;
+    if (!(r->call->flags & VS_CALL_OPEN) && !bind_all(r, args, http->query, &room, first)) return false;
     if (http->method == VS_POST && http->body.length > 0) {
         if (!vs_http_is_form(http->type))
             return vs_refuse(r, "bad_type", "a body must be application/x-www-form-urlencoded, not '%s'",
@@ -126,6 +128,19 @@ static bool has_no_body(struct vs_request *r, const struct vs_http *http) {
     return false;
 }
 
+/* Another server may redirect or ignore slashes.  Here each path has one form, and the reply names it. */
+static enum vs_reply_state refuse_path(struct vs_request *r, struct vs_slice path) {
+    const char *shown = VS_QUOTE(path.at, path.length);
+    struct vs_slice near = path, rest;
+    while (near.length > 1 && near.at[0] == '/' && near.at[1] == '/')
+        near.at++, near.length--;
+    while (near.length > 1 && near.at[near.length - 1] == '/')
+        near.length--;
+    const struct vs_call *call = near.length < path.length ? vs_call_routed(near, r->session->protocol, &rest) : NULL;
+    if (call) return vs_refuse(r, "not_found", "no such path: %s, did you mean %s?", shown, VS_QUOTE(near.at, near.length));
+    return vs_refuse(r, "not_found", "no such path: %s", shown);
+}
+
 static enum vs_reply_state http_answer(struct vs_request *r, const struct vs_http *http) {
     struct vs_slice rest;
     bool is_by_page = http->origin.at || http->site == VS_SITE_FOREIGN;
@@ -133,7 +148,7 @@ static enum vs_reply_state http_answer(struct vs_request *r, const struct vs_htt
     if (vs_slice_is(http->path, "*")) return has_no_body(r, http) ? tell_methods(r, VS_ANY_METHOD) : VS_ANSWERED;
     r->json = http_is_v1(http->path) || r->session->protocol == VS_ADMIN;
     r->call = vs_call_routed(http->path, r->session->protocol, &rest);
-    if (!r->call) return vs_refuse(r, "not_found", "no such path: %s", VS_QUOTE(http->path.at, http->path.length));
+    if (!r->call) return refuse_path(r, http->path);
     if (r->call->flags & VS_CALL_TINYID) r->fail = vs_tinyid_failure;
     if (vs_call_is_kept(r->call, r->session))
         return vs_refuse(r, "not_found", "%s is answered on the admin's listener alone", r->call->route);

@@ -179,16 +179,17 @@ def _(world):
         assert len(set(names)) == len(names) > 30 and b"get" in names and b"vesta.block" in names, names
         for name in names:
             assert server.redis("COMMAND", "INFO", name).startswith(b"*1\r\n*10\r\n$%d\r\n%s\r\n" % (len(name), name)), name
-            assert name.upper() in server.redis("COMMAND", "DOCS", name), name
+            assert re.match(rb"\*2\r\n\$%d\r\n%s\r\n\*4\r\n\$7\r\nsummary\r\n\$\d+\r\n[A-Za-z0-9]" % (len(name), name), server.redis("COMMAND", "DOCS", name)), name
+        assert b"\r\nthe next id\r\n" in server.redis("COMMAND", "DOCS", "get")
         assert server.redis("COMMAND").startswith(b"*%d\r\n*10\r\n" % len(names))
         same(server.redis("COMMAND", "DOCS", "nosuch"), b"*0\r\n")
         assert server.redis("COMMAND", "NOSUCH").startswith(b"-ERR unknown subcommand 'NOSUCH'")
         info = server.redis("INFO")
         for key in (b"redis_version:7.0.0", b"redis_mode:standalone", b"vesta_version:", b"uptime_in_seconds:", b"connected_clients:1\r\n",
-                    b"loading:0", b"role:master", b"total_commands_processed:%d\r\n" % (2 * len(names) + 5), b"vesta_ids_default:0"):
+                    b"loading:0", b"role:master", b"total_commands_processed:%d\r\n" % (2 * len(names) + 6), b"vesta_ids_default:0"):
             assert key in info, (key, info)
-        same(info.count(b"# "), 7)
-        for words, count in ((["server"], 1), (["CLIENTS", "stats"], 2), (["all"], 7), (["everything"], 7), (["nosuch"], 0)):
+        same(info.count(b"# "), 12)
+        for words, count in ((["server"], 1), (["CLIENTS", "stats"], 2), (["all"], 12), (["everything"], 12), (["commandstats"], 1), (["nosuch"], 0)):
             same(server.redis("INFO", *words).count(b"# "), count)
         presets = world.run("layout", "--json").lines()
         assert server.redis("VESTA.LAYOUTS").startswith(b"*%d\r\n$12\r\nvesta-second\r\n" % (2 * len(presets)))
