@@ -1,6 +1,7 @@
 /* nearest.c -- what a misspelt word was probably meant to be.  Knows no command, no option, no key. */
 #include "base/nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define WORD_MAX 32 /* a word longer than this resembles nothing */
@@ -12,22 +13,23 @@ static size_t nearest_least(size_t a, size_t b, size_t c) {
     return m < c ? m : c;
 }
 
-/* Levenshtein's distance, of words up to WORD_MAX. */
+/* How many letters to insert, to delete, to replace, or to exchange with the next one (the optimal string alignment), of
+ * words up to WORD_MAX. */
 static size_t nearest_distance(const char *a, const char *b) {
-    size_t row[WORD_MAX + 1], m = strlen(a), n = strlen(b);
+    size_t rows[3][WORD_MAX + 1], m = strlen(a), n = strlen(b);
     if (m > WORD_MAX || n > WORD_MAX) return WORD_MAX;
     for (size_t j = 0; j <= n; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= m; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= n; j++) {
-            size_t above = row[j];
-            row[j] = nearest_least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
+            row[j] = nearest_least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && second[j - 2] + 1 < row[j])
+                row[j] = second[j - 2] + 1;
         }
     }
-    return row[n];
+    return rows[m % 3][n];
 }
 
 const char *vs_nearest(const char *word, const char *const *names) {
@@ -43,4 +45,25 @@ const char *vs_nearest(const char *word, const char *const *names) {
         if (length >= START_MIN && strncmp(word, *names, length) == 0) begun = *names;
     }
     return best ? best : begun;
+}
+
+#define BETWEEN "|, "
+#define LIST_MAX 64 /* names of a list that are compared */
+
+const char *vs_nearest_hint(const char *word, size_t length, const char *list, char hint[VS_HINT_MAX]) {
+    char copy[512], own[WORD_MAX + 1];
+    const char *names[LIST_MAX + 1] = {NULL};
+    size_t count = 0;
+    hint[0] = '\0';
+    if (length >= sizeof own) return hint;
+    snprintf(own, sizeof own, "%.*s", (int)length, word);
+    snprintf(copy, sizeof copy, "%s", list);
+    for (char *at = copy + strspn(copy, BETWEEN); *at && count < LIST_MAX; at += strspn(at, BETWEEN)) {
+        names[count++] = at;
+        at += strcspn(at, BETWEEN);
+        if (*at) *at++ = '\0';
+    }
+    const char *near = vs_nearest(own, names);
+    if (near) snprintf(hint, VS_HINT_MAX, "; did you mean %.*s?", WORD_MAX, near);
+    return hint;
 }

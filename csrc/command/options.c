@@ -57,7 +57,10 @@ static int options_store_number(const struct vs_option *o, const char *text) {
 
 static int options_store_choice(const struct vs_option *o, const char *text) {
     int i = vs_slice_place((struct vs_slice){text, strlen(text)}, o->value, '|');
-    if (i < 0) return vs_usage("--%s is %s, which must be one of %s", o->name, vs_shown_text(text), o->value);
+    char hint[VS_HINT_MAX];
+    if (i < 0)
+        return vs_usage("--%s is %s, which must be one of %s%s", o->name, vs_shown_text(text), o->value,
+                        vs_nearest_hint(text, strlen(text), o->value, hint));
     *(int *)o->into = (int)o->min + i;
     return VS_GO;
 }

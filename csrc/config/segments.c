@@ -1,7 +1,9 @@
 /* segments.c -- rows of a config's segments: which tags they may have, and where. */
 #include "base/error.h"
+#include "base/nearest.h"
 #include "config/config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool vs_conf_segment_is_any(const struct vs_conf_segment *s) {
@@ -18,6 +20,12 @@ const char *vs_conf_segment_table(const struct vs_conf_segment *segment) {
     return strcmp(segment->table, "leaf_alloc") == 0 ? NULL : segment->table;
 }
 
+/* Adds a name to a list if there is room for it. */
+static void segments_append(char *list, size_t size, const char *name) {
+    size_t used = strlen(list);
+    if (used + strlen(name) + 3 <= size) snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+}
+
 int vs_conf_segment_of(const struct vs_config *config, const char *tag, const struct vs_conf_segment **segment,
                        struct vesta_error *err) {
     const struct vs_conf_segment *any = NULL;
@@ -28,8 +36,14 @@ int vs_conf_segment_of(const struct vs_config *config, const char *tag, const st
         if (vs_conf_segment_is_any(s)) count++, any = s;
     }
     if (count == 1) return *segment = any, VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION,
-                   count ? "several rows of segments may have the tag '%s': name it in the tags of one of them"
-                         : "no row of segments has the tag '%s'",
-                   VS_QUOTE(tag, strlen(tag)));
+    if (count)
+        return vs_fail(err, VESTA_EOPTION,
+                       "several rows of segments may have the tag '%s': name it in the tags of one of them",
+                       VS_QUOTE(tag, strlen(tag)));
+    char tags[256] = "", hint[VS_HINT_MAX];
+    for (int i = 0; i < config->segment_count; i++)
+        for (int t = 0; t < config->segment[i].tags.count; t++)
+            segments_append(tags, sizeof tags, config->segment[i].tags.text[t]);
+    return vs_fail(err, VESTA_EOPTION, "no row of segments has the tag '%s'; there are %s%s", VS_QUOTE(tag, strlen(tag)),
+                   tags[0] ? tags : "none", vs_nearest_hint(tag, strlen(tag), tags, hint));
 }

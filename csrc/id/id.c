@@ -1,6 +1,7 @@
 /* id.c -- ids and their fields: compose, explain, make.  Exact inverses; a value never bleeds into its neighbour. */
 #include "base/array.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/slice.h"
 #include "id/id.h"
 
@@ -50,8 +51,10 @@ int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_p
 /* ------------------------------------------------------------------ named values */
 
 static int no_field(const struct vesta_layout *layout, struct vs_slice name, struct vesta_error *err) {
-    return vs_fail(err, VESTA_EFIELD, "there is no field '%s'; there are %s", VS_QUOTE(name.at, name.length),
-                   VS_NAMES(layout));
+    const char *names = VS_NAMES(layout);
+    char hint[VS_HINT_MAX];
+    return vs_fail(err, VESTA_EFIELD, "there is no field '%s'; there are %s%s", VS_QUOTE(name.at, name.length), names,
+                   vs_nearest_hint(name.at, name.length, names, hint));
 }
 
 /* Two names of the leased field may both be given if they agree; the same name twice is a slip of the pen. */

@@ -1,6 +1,7 @@
 /* options.c -- from what a caller wrote to what a generator file says.  Touches no generator file. */
 #include "keeper/options.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/slice.h"
 #include "id/id.h"
 #include "generator/generator.h"
@@ -146,9 +147,11 @@ static int find_places(const struct vesta_opts *opts, struct vs_settings *settin
 }
 
 static int check_lease(const struct vesta_opts *opts, struct vesta_error *err) {
+    static const char leases[] = "local, strict, balanced, autonomous";
+    char hint[VS_HINT_MAX];
     if (opts->lease && !vs_lease_preset(opts->lease))
-        return vs_fail(err, VESTA_EOPTION, "there is no lease '%s': local, strict, balanced, autonomous",
-                       VS_QUOTE(opts->lease, strlen(opts->lease)));
+        return vs_fail(err, VESTA_EOPTION, "there is no lease '%s': %s%s", VS_QUOTE(opts->lease, strlen(opts->lease)),
+                       leases, vs_nearest_hint(opts->lease, strlen(opts->lease), leases, hint));
     return VESTA_OK;
 }
 

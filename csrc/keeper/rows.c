@@ -70,9 +70,11 @@ int vs_row_put_number(const struct vs_row *row, struct vesta_opts *opts, uint64_
 static int put_choice(const struct vs_row *row, struct vesta_opts *opts, const char *text, struct vesta_error *err) {
     assert(row->values);
     int value = vs_slice_place((struct vs_slice){text, strlen(text)}, row->values, '|') + 1;
+    char hint[VS_HINT_MAX];
     if (!value)
-        return vs_fail(err, VESTA_EOPTION, "%s is '%s', which must be one of %s", vs_row_name(row),
-                       VS_QUOTE(text, strlen(text)), row->values);
+        return vs_fail(err, VESTA_EOPTION, "%s is '%s', which must be one of %s%s", vs_row_name(row),
+                       VS_QUOTE(text, strlen(text)), row->values,
+                       vs_nearest_hint(text, strlen(text), row->values, hint));
     memcpy((char *)opts + row->offset, &value, sizeof value);
     return VESTA_OK;
 }

@@ -2,6 +2,7 @@
 #include "store/module.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "os/lock.h"
 
 #include <assert.h>
@@ -38,7 +39,10 @@ const struct vs_backend *vs_module_unknown(struct vs_slice scheme, struct vesta_
     for (size_t i = 0; i < VS_COUNT(backends); i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), ", %s:", backends[i].scheme);
     assert(strlen(known) + 1 < sizeof known);
-    vs_fail(err, VESTA_EOPTION, "there is no store '%s': there are %s", VS_QUOTE(scheme.at, scheme.length), known);
+    char written[VS_HINT_MAX], hint[VS_HINT_MAX]; /* the list has each with its colon */
+    int length = snprintf(written, sizeof written, "%.*s:", (int)scheme.length, scheme.at);
+    vs_fail(err, VESTA_EOPTION, "there is no store '%s': there are %s%s", VS_QUOTE(scheme.at, scheme.length), known,
+            vs_nearest_hint(written, (size_t)length, known, hint));
     return NULL;
 }
 

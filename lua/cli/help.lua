@@ -19,6 +19,8 @@ local function print_help(name, word, more)
   local command = commands.find(name)
   if not command then return commands.unknown(name) end
   if word and (more or not topics.has_word(command, word)) then
+    local words = topics.words(command)
+    if words[1] and not more then cli.no_word(word, words) end
     cli.usage("unexpected operand %s; help takes one command", term.shown(word))
   end
   commands.help(command, word)
@@ -28,7 +30,7 @@ local function print_manual(name, more)
   if more then cli.usage("unexpected operand %s; a page is of one command", term.shown(more)) end
   if not name then return manual.print_program() end
   local command = commands.find(name)
-  if not command then cli.usage("there is no command %s", term.shown(name)) end
+  if not command then return commands.unknown(name) end
   manual.print_command(command)
 end
 

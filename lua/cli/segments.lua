@@ -108,10 +108,7 @@ end
 ---------------------------------------------------------------- the list
 
 local function list(options, operands)
-  if operands[1] then
-    cli.usage("unexpected operand %s; there are `vesta segments` add, step, take, import and resume",
-      term.shown(operands[1]))
-  end
+  if operands[1] then cli.no_word(operands[1], { "add", "step", "take", "import", "resume" }) end
   local looks = {}
   for i, place in ipairs(places.open(options)) do looks[i] = { place = place } end
 

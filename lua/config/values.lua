@@ -106,8 +106,11 @@ end
 
 local function put_text(row, text, is_flag)
   if not row.words then return keep(row, text, is_flag) end
-  if not keys.words(row)[text] then
-    return nil, ("is '%s', which must be %s"):format(ask.quote(text), keys.expected(row))
+  local words, list = keys.words(row)
+  if not words[text] then
+    local near = ask.nearest(text, list)
+    return nil, ("is '%s', which must be %s%s"):format(ask.quote(text), keys.expected(row),
+      near and ("; did you mean %s?"):format(near) or "")
   end
   return text
 end

@@ -6,19 +6,22 @@ local WORD_MAX = 32  -- more of a word is not looked at
 local SLIPS_MAX = 2  -- of the pen, and fewer in short names
 local START_MIN = 3  -- so many letters that begin a name resemble it
 
--- Levenshtein's distance, one row at a time.
+-- How many letters to insert, to delete, to replace, or to exchange with the next one (the optimal string alignment).
 local function distance(a, b)
-  local row = {}
-  for j = 0, #b do row[j] = j end
+  local rows = { [0] = {} }
+  for j = 0, #b do rows[0][j] = j end
   for i = 1, #a do
-    local corner = row[0]
-    row[0] = i
+    local row, above = { [0] = i }, rows[i - 1]
     for j = 1, #b do
       local cost = a:byte(i) == b:byte(j) and 0 or 1
-      corner, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, corner + cost)
+      row[j] = math.min(above[j] + 1, row[j - 1] + 1, above[j - 1] + cost)
+      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        row[j] = math.min(row[j], rows[i - 2][j - 2] + 1)
+      end
     end
+    rows[i] = row
   end
-  return row[#b]
+  return rows[#a][#b]
 end
 
 -- The same rule as in csrc/base/nearest.c: spec/vectors/nearest.csv.

@@ -21,6 +21,13 @@ function cli.usage(format, ...)
   exit(term.usage(format:format(...)))
 end
 
+--- Ends a command that has subcommands, if its first operand is none of them.
+function cli.no_word(word, words)
+  local near = term.nearest(word, words)
+  if near then cli.usage("there is no subcommand %s; did you mean %s?", term.shown(word), near) end
+  cli.usage("there is no subcommand %s; there are %s", term.shown(word), table.concat(words, ", "))
+end
+
 --- Ends a command that takes options only, if it was given an operand.
 function cli.no_operands(operands)
   if operands[1] then

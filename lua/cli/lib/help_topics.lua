@@ -29,6 +29,13 @@ local function each_word(command, visit)
   end
 end
 
+--- The names of the command's subcommands, in the order of its usage.
+function topics.words(command)
+  local words = {}
+  each_word(command, function(word) table.insert(words, word) end)
+  return words
+end
+
 --- Whether the command has this subcommand.
 function topics.has_word(command, wanted)
   local found = false

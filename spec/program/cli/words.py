@@ -84,13 +84,28 @@ def _(w):
     fails(w.run("help", "layout", "make"), 2, '"make"')
 
 
+@claim("where a name is rejected and a near one exists, the message has it")
+def _(w):
+    with open(w.path("c.lua"), "w") as file:
+        file.write("return { stores = { s = { uri = 'sqlite:%s' } }, namespaces = { orders = { } }, segments = { { store = 's', tags = 'invoices' } } }" % w.path("s.db"))
+    for line, near in (("gne", "gen"), ("help gne", "gen"), ("help --man gne", "gen"), ("help store int", "init"), ("store int", "init"), ("segments ad x", "add"),
+                       ("workers imprt", "import"), ("client rotat x", "rotate"), ("policy chek x", "check"), ("gen --namespcae x", "--namespace"),
+                       ("gen --lease balancd", "balanced"), ("gen --format dce", "dec"), ("gen --pacing histroy", "history"), ("explain --format hx 1", "hex"),
+                       ("top --view overvew", "overview"), ("serve --log-level wran", "warn"), ("gen --fields tpye=1", "type"), ("make tmie=1 seq=1 machine=1", "time"),
+                       ("gen --layout snowflak", "snowflake"), ("store show --store sqlit:/x", "sqlite:"), ("gen --store mysq://u@h/d", "mysql:"),
+                       ("workers -c c.lua --namespace ordrs", "orders"), ("explain -c c.lua --namespace ordrs 1", "orders"), ("segments take -c c.lua invoice", "invoices"),
+                       ("help --completion bsh", "bash"), ("workers import --from lief", "leaf")):
+        done = w.run(*line.split())
+        assert done.code == 2 and "did you mean %s?" % near in done.err, (line, done.code, done.err)
+
+
 @claim("help may name the word behind a command: import has options of its own")
 def _(w):
     assert "--dry-run" in w.run("help", "workers", "import").out
     assert "--dry-run" not in w.run("help", "workers").out
     same(w.run("help", "store", "init").out, w.run("help", "store").out)
     fails(w.run("workers", "import", "--from", "lief"), 2, "vesta workers import: ", "Try: vesta help workers import")
-    fails(w.run("workers", "imprt"), 2, "vesta workers import")
+    fails(w.run("workers", "imprt"), 2, "did you mean import?")
 
 
 @claim("an unknown option is 2, with what was probably meant")
