@@ -297,6 +297,10 @@ static int ask_clients(lua_State *L) {
     struct vesta_error why;
     const char *others = NULL;
     int rc = vs_accounts_read(luaL_checkstring(L, 1), &config->clients, &others, &why);
+    if (rc == VESTA_EIO && conf_reading_of(L)->opts->serves_no_clients) {
+        lua_newtable(L);
+        return 1;
+    }
     if (rc != VESTA_OK) {
         ask_nil_why(L, rc, &why);
         int error = rc == VESTA_EIO && access(lua_tostring(L, 1), R_OK) != 0 ? errno : 0;

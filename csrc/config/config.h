@@ -106,6 +106,7 @@ struct vs_conf_opts {
     const struct vs_conf_flag *flag; /* flag > environment > file > default */
     int flag_count;
     const char *store_variable; /* the variable that the store of `opts` is from; NULL: it is a flag's */
+    bool serves_no_clients;     /* a file of clients that cannot be read, or does not exist yet, is no error */
 };
 
 /* Reads all sources; call it again with the same opts to read them anew.  Own: free with vs_config_free.

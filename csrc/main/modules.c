@@ -5,7 +5,10 @@
 #include "main/ids/numbers.h"
 #include "main/where.h"
 #include "modules/tables.h"
+#include "os/files.h"
+#include "store/store.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ where */
@@ -39,26 +42,56 @@ static int modules_config(lua_State *L, struct vs_where *where) {
     *where = (struct vs_where){.json = host_get_flag(L, 1, "json")};
     vs_where_put(where, VS_W_CONFIG, host_get_text(L, 1, "config"), VS_FROM_FLAG, "--config");
     vs_where_put(where, VS_W_CONFIG, vs_where_config(), VS_FROM_ENV, "VESTA_CONFIG");
-    struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG]};
+    struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG], .serves_no_clients = true};
     if (!from.path || vs_config_read(&from, &where->config, &err) == VESTA_OK) return VS_GO;
     vs_say("%s", err.text);
     return VS_FAILED;
 }
 
-/* where.namespaces(options) -> { { name, layout = its text or nil }, ... }, the config's name | nil, exit code
- * The namespaces of the config.  Without a config there are none. */
+/* The store of processes that name none, in their folder of state.  False: there is no such folder. */
+static bool modules_own_store(char uri[static VS_URI_MAX]) {
+    char state[PATH_MAX];
+    struct vesta_error unused;
+    return vs_state_dir(state, sizeof state) == 0 && vs_uri_of_path("file", state, uri, &unused) == VESTA_OK;
+}
+
+/* where.namespaces(options) -> { { name, leased, layout, store, secret, is_own }, ... }, the config's name
+ * | nil, exit code.  The namespaces of the config.  layout and secret may be nil; is_own: the config names no store.   Without a config there are none. */
 static int modules_namespaces(lua_State *L) {
     struct vs_where where;
+    char own[VS_URI_MAX];
+    bool has_own = modules_own_store(own);
     int code = modules_config(L, &where);
     if (code != VS_GO) return host_end(L, code);
     lua_newtable(L);
     for (int i = 0; where.config && i < where.config->ns_count; i++) {
-        lua_createtable(L, 0, 2);
-        host_set_text(L, "name", where.config->ns[i].name);
-        host_set_text(L, "layout", where.config->ns[i].opts.layout);
+        const struct vs_conf_namespace *ns = &where.config->ns[i];
+        lua_createtable(L, 0, 6);
+        host_set_text(L, "name", ns->name);
+        host_set_text(L, "leased", ns->leased_as ? ns->leased_as : ns->name);
+        host_set_text(L, "layout", ns->opts.layout);
+        host_set_text(L, "store", ns->opts.store ? ns->opts.store : has_own ? own : NULL);
+        host_set_text(L, "secret", ns->opts.secret);
+        host_set_flag(L, "is_own", !ns->opts.store);
         lua_rawseti(L, -2, i + 1);
     }
     lua_pushstring(L, where.config ? where.config->name : NULL);
+    vs_where_free(&where);
+    return 2;
+}
+
+/* where.clients(options) -> the path of the config's file of clients or nil, the config's name or nil
+ * | false, exit code after a message.  The file need not exist. */
+static int modules_clients(lua_State *L) {
+    struct vs_where where;
+    int code = modules_config(L, &where);
+    if (code == VS_GO) {
+        lua_pushstring(L, where.config ? where.config->clients_file : NULL);
+        lua_pushstring(L, where.config ? where.config->name : NULL);
+    } else {
+        lua_pushboolean(L, 0);
+        lua_pushinteger(L, code);
+    }
     vs_where_free(&where);
     return 2;
 }
@@ -91,19 +124,25 @@ static int modules_print_store(const struct vs_where *where) {
     return vs_where_print(where);
 }
 
-/* where.store(options, one) -> { config, namespace, store, layout, secret, leased, is_named, publics } | nil, exit code
+/* where.store(options, one, may_lack) -> { config, namespace, store, layout, secret, leased, is_named, is_own, publics }
+ * | nil, exit code
  * What the options, the config and the environment name, without a generator file.  one: a namespace that is named
- * nowhere is `default`.  leased: what the namespace is called in the store.  is_named: the namespace is not just the
+ * nowhere is `default`.  may_lack: without a config too, a store that is named nowhere is the one of processes that name
+ * none; is_own: it is that one.  leased: what the namespace is called in the store.  is_named: the namespace is not just the
  * config's first.  publics: the config's names of namespaces, by the names that they are leased as.  --effective
  * prints, and ends with 0. */
 static int modules_store(lua_State *L) {
     struct vs_where where = modules_where(L);
+    char own[VS_URI_MAX];
     int code = vs_where_read(&where);
+    bool is_own = code == VS_GO && !where.text[VS_W_STORE] && (where.config || lua_toboolean(L, 3)) &&
+                  modules_own_store(own);
+    if (is_own) vs_where_put(&where, VS_W_STORE, own, VS_FROM_DEFAULT, "default");
     if (code == VS_GO && lua_toboolean(L, 2) && !where.config)
         vs_where_put(&where, VS_W_NAMESPACE, "default", VS_FROM_DEFAULT, "default");
     if (code == VS_GO && where.effective) code = modules_print_store(&where);
     if (code == VS_GO) {
-        lua_createtable(L, 0, 8);
+        lua_createtable(L, 0, 9);
         host_set_text(L, "config", where.text[VS_W_CONFIG]);
         host_set_text(L, "namespace", where.text[VS_W_NAMESPACE]);
         host_set_text(L, "store", where.text[VS_W_STORE]);
@@ -111,6 +150,7 @@ static int modules_store(lua_State *L) {
         host_set_text(L, "secret", where.secret);
         host_set_text(L, "leased", vs_where_leased(&where));
         host_set_flag(L, "is_named", where.text[VS_W_NAMESPACE] && where.origin[VS_W_NAMESPACE] != VS_FROM_FILE);
+        host_set_flag(L, "is_own", is_own);
         modules_publics(L, where.config);
         lua_setfield(L, -2, "publics");
     }
@@ -128,22 +168,23 @@ static void modules_set_row(lua_State *L, const struct vs_where *where, enum vs_
     lua_setfield(L, -2, key);
 }
 
-/* where.environment(options) -> { config, store } | nil, exit code
+/* where.environment(options) -> { config, store, namespace } | nil, exit code
  * What the options and the environment name, as rows for where.show.  Reads no file. */
 static int modules_environment(lua_State *L) {
     struct vs_where where = modules_where(L);
     int code = vs_where_environment(&where);
     if (code != VS_GO) return host_end(L, code);
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 3);
     modules_set_row(L, &where, VS_W_CONFIG, "config");
     modules_set_row(L, &where, VS_W_STORE, "store");
+    modules_set_row(L, &where, VS_W_NAMESPACE, "namespace");
     return 1;
 }
 
 /* where.segments(path, tag or nil) -> { { uri, secret, table }, ... } | nil, exit code
  * The databases of a config's counters: of all of them, or of the row that has the tag. */
 static int modules_segments(lua_State *L) {
-    struct vs_conf_opts from = {.path = luaL_checkstring(L, 1)};
+    struct vs_conf_opts from = {.path = luaL_checkstring(L, 1), .serves_no_clients = true};
     const char *tag = luaL_optstring(L, 2, NULL);
     const struct vs_conf_segment *only = NULL;
     struct vs_config *config = NULL;
@@ -205,7 +246,8 @@ static int modules_open_where(lua_State *L) {
     static const luaL_Reg functions[] = {{"layout", modules_layout},     {"namespaces", modules_namespaces},
                                          {"print", modules_print},       {"show", modules_show},
                                          {"store", modules_store},       {"environment", modules_environment},
-                                         {"segments", modules_segments}, {NULL, NULL}};
+                                         {"segments", modules_segments}, {"clients", modules_clients},
+                                         {NULL, NULL}};
     struct vs_where where;
     const struct vs_option options[] = {VS_WHERE_OPTIONS(&where), {0}};
     luaL_newlib(L, functions);

@@ -2,6 +2,7 @@
 #include "main/where.h"
 
 #include "base/array.h"
+#include "base/nearest.h"
 #include "keeper/file.h"
 #include "serve/serving.h"
 #include "store/store.h"
@@ -79,13 +80,16 @@ static int where_no_namespace(const struct vs_where *where) {
     for (int i = 0; i < where->config->ns_count && used < sizeof names - VESTA_NAMESPACE_MAX - 2; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", where->config->ns[i].name);
     if (!where->text[VS_W_NAMESPACE] || !used)
-        return vs_usage("%s has no namespace", vs_shown_text(where->text[VS_W_CONFIG]));
-    return vs_usage("%s has no namespace %s; it has %s", vs_shown_text(where->text[VS_W_CONFIG]),
-                    vs_shown_text(where->text[VS_W_NAMESPACE]), names);
+        return vs_usage("%s has no namespace%s", vs_shown_text(where->text[VS_W_CONFIG]),
+                        where->config->segment_count ? ", only segments: vesta segments lists their counters" : "");
+    const char *name = where->text[VS_W_NAMESPACE];
+    char hint[VS_HINT_MAX];
+    return vs_usage("%s has no namespace %s; it has %s%s", vs_shown_text(where->text[VS_W_CONFIG]), vs_shown_text(name),
+                    names, vs_nearest_hint(name, strlen(name), names, hint));
 }
 
 static int where_take_config(struct vs_where *where) {
-    struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG]};
+    struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG], .serves_no_clients = true};
     struct vesta_error err;
     for (int i = VS_W_PATH; i < VS_W_WORDS; i++)
         if (where->text[i])
@@ -179,7 +183,7 @@ bool vs_where_has_flags(const struct vesta_opts *opts) {
 
 /* Where a policy chooses numbers the server asks it: then the server keeps the generator, and here it is only used. */
 static int where_take_opts(struct vs_where *where, struct vesta_opts *opts) {
-    struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG]};
+    struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG], .serves_no_clients = true};
     struct vesta_error err;
     if (vs_config_read(&from, &where->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
     const struct vs_conf_namespace *ns = where_find(where->config, where->text[VS_W_NAMESPACE]);

@@ -6,11 +6,36 @@ local kernel = require "kernel"
 local server = require "cli.lib.server"
 local tables = require "cli.lib.tables"
 local term = require "term"
+local where = require "where"
 
 local FILE = "/etc/vesta/clients"
 local NAME_MAX = 63
 local RIGHTS = { "names", "calls", "n", "rate", "requests", "weight" }
 local HUP = "send HUP to a running server"
+
+---------------------------------------------------------------- the file
+
+-- The file that the options, or the config that they or VESTA_CONFIG name, name.  --effective prints it and ends the
+-- command.
+local function find_file(options)
+  if options.file and options.config then cli.usage "--config names the file of clients: leave out --file" end
+  local path, config
+  if not options.file then
+    path, config = where.clients(options)
+    if path == false then cli.exit(config) end
+    if config and not path then
+      cli.usage("%s has no clients: add clients = FILE to it, or name the file with --file", term.shown(config))
+    end
+  end
+  local file = options.file or path or FILE
+  if options.effective then
+    local code = config and where.print(options, {}) or 0
+    where.show({ key = "clients", value = file, by = config and "the config" or nil,
+      origin = options.file and "flag" or config and "file" or "default" }, options.json)
+    cli.exit(code)
+  end
+  return file
+end
 
 ---------------------------------------------------------------- changing
 
@@ -42,7 +67,7 @@ end
 
 -- Replaces the account's line by edit(account)'s.
 local function change(options, name, edit)
-  local file = options.file or FILE
+  local file = options.file
   local is_new = not kernel.real(file)
   local done, trouble, code = clients.change(file, name, edit)
   if done then
@@ -146,8 +171,17 @@ end
 
 ---------------------------------------------------------------- list
 
-local COLUMNS = { { "CLIENT", -16, -12 }, { "NAMES", -24, -14 }, { "CALLS", -24, -14 }, { "N", 7, 7 },
-  { "SECRETS", -30, -16 } }
+local COLUMNS = { { "CLIENT", -16, -12 }, { "NAMES", -24, -12 }, { "CALLS", -24, -12 }, { "LIMITS", -30, -22 },
+  { "SECRETS", -30, -14 } }
+
+-- As the file has them: "n=100 rate=50".
+local function limits_of(account)
+  local words = {}
+  for _, key in ipairs { "n", "rate", "requests", "weight" } do
+    if account[key] then table.insert(words, key .. "=" .. account[key]) end
+  end
+  return words[1] and table.concat(words, " ") or "-"
+end
 
 local function secrets_of(account)
   if account.has_chosen then return "chosen: rejected, rotate it" end
@@ -157,8 +191,7 @@ local function secrets_of(account)
 end
 
 local function row_of(account)
-  local n = account.n and cli.grouped(account.n) or "-"
-  return { account.name, account.names, account.calls, n, secrets_of(account) }
+  return { account.name, account.names, account.calls, limits_of(account), secrets_of(account) }
 end
 
 local function print_json(account)
@@ -179,12 +212,12 @@ end
 
 local function list(options, operands)
   local stray = operands[1] ~= "list" and operands[1] or operands[2]
-  if stray then
-    cli.usage("unexpected operand %s; there are `vesta client` add, set, list, rotate and remove", term.shown(stray))
-  end
-  local file = options.file or FILE
+  if stray then cli.no_word(stray, { "list", "add", "set", "rotate", "remove" }) end
+  local file = options.file
   local accounts, others = clients.read(file)
-  if not accounts then cli.fail("%s", others) end
+  if not accounts then
+    cli.fail("%s%s", others, others:find("No such file", 1, true) and "; `vesta client add NAME` creates it" or "")
+  end
   if others then term.say(("others may %s %s: chmod o= on it"):format(others, term.shown(file))) end
   if options.json then
     for _, account in ipairs(accounts) do print_json(account) end
@@ -197,7 +230,19 @@ end
 
 ---------------------------------------------------------------- the command
 
-local FILE_OPTION = { name = "file", value = "FILE", help = "the file of clients (default: " .. FILE .. ")" }
+-- Runs a subcommand with the file of clients in options.file.
+local function of_file(run)
+  return function(options, operands)
+    options.file = find_file(options)
+    return run(options, operands)
+  end
+end
+
+local FILE_OPTIONS = {
+  { name = "file", value = "FILE", help = "the file of clients (default: " .. FILE .. ")" },
+  { name = "config", letter = "c", value = "FILE", help = "a server's config, which names the file of clients" },
+  where.EFFECTIVE,
+}
 
 local RIGHTS_OPTIONS = {
   { name = "names", value = "NAME,...", help = "namespaces and tags that it may ask; * stands for any letters" },
@@ -212,11 +257,11 @@ return {
   order = 140,
   line = "the clients of a server: names, tokens and rights",
   usage = [=[
-client [list] [--json] [--file FILE]
+client [list] [--json] [--file FILE | -c FILE]
        vesta client add NAME [--names NAME,...] [--calls CLASS,...] [OPTION...]
        vesta client set NAME [--names NAME,...] [--calls CLASS,...] [OPTION...]
        vesta client rotate NAME [--drop-old] [OPTION...]
-       vesta client remove NAME [--file FILE]]=],
+       vesta client remove NAME [OPTION...]]=],
   about = [[
 Manages the file of clients for `vesta serve --clients FILE`.  A client has namespaces and tags by
 pattern, classes of calls (give: ids one by one and in batches; block: ranges; read: what an id means,
@@ -230,18 +275,18 @@ own machine, and nothing from other machines.  Send HUP to a running server to a
   k3vw9bp2xr7mtd5nqhyac4gfs8ju6e2z
 
   $ vesta client list --file clients
-  CLIENT        NAMES           CALLS                 N  SECRETS
-  orders        orders*         give,block            -  5 seconds ago
+  CLIENT        NAMES         CALLS         LIMITS                 SECRETS
+  orders        orders*       give,block    -                      5 seconds ago
 ]],
-  options = { FILE_OPTION, { name = "json", kind = "switch", help = "print a JSON object for each client" } },
+  options = cli.rows { FILE_OPTIONS, { name = "json", kind = "switch", help = "print a JSON object for each client" } },
   words = {
-    { name = "add", run = add, options = cli.rows { FILE_OPTION, RIGHTS_OPTIONS,
+    { name = "add", run = of_file(add), options = cli.rows { FILE_OPTIONS, RIGHTS_OPTIONS,
       { name = "certificate", kind = "switch",
         help = "create no token: a client certificate alone proves this client" } } },
-    { name = "set", run = set, options = cli.rows { FILE_OPTION, RIGHTS_OPTIONS } },
-    { name = "rotate", run = rotate, options = { FILE_OPTION, { name = "drop-old", kind = "switch",
+    { name = "set", run = of_file(set), options = cli.rows { FILE_OPTIONS, RIGHTS_OPTIONS } },
+    { name = "rotate", run = of_file(rotate), options = cli.rows { FILE_OPTIONS, { name = "drop-old", kind = "switch",
       help = "create no token: end the older of the two that are valid" } } },
-    { name = "remove", run = remove, options = { FILE_OPTION } },
+    { name = "remove", run = of_file(remove), options = FILE_OPTIONS },
   },
-  run = list,
+  run = of_file(list),
 }

@@ -8,6 +8,7 @@ local show = require "cli.lib.store_show"
 local store = require "store"
 local stores = require "cli.lib.stores"
 local term = require "term"
+local where = require "where"
 
 ---------------------------------------------------------------- relayout
 
@@ -40,10 +41,7 @@ local ACTIONS = { init = init.run, show = show.run, advance = floor.advance, low
 
 local function check_action(action)
   if not action then cli.usage "the subcommand is missing: init, show, advance, lower or relayout" end
-  if ACTIONS[action] then return end
-  local near = term.nearest(action, { "init", "show", "advance", "lower", "relayout" })
-  if near then cli.usage("there is no subcommand %s; did you mean %s?", term.shown(action), near) end
-  cli.usage("there is no subcommand %s; there are init, show, advance, lower and relayout", term.shown(action))
+  if not ACTIONS[action] then cli.no_word(action, { "init", "show", "advance", "lower", "relayout" }) end
 end
 
 -- Options that mean something to one subcommand only.
@@ -59,6 +57,41 @@ local function check_options(options, action)
   if options.lease and not is_dated then cli.usage "--lease is for advance, lower and init --again" end
 end
 
+---------------------------------------------------------------- all of a config
+
+local IS_OF_CONFIG = { init = true, show = true }
+
+local function is_namespace_named(options)
+  return options.namespace ~= nil or cli.go(where.environment(options)).namespace ~= nil
+end
+
+-- init and show of a config are about all of its stores.  Returns the exit code.
+local function run_all(action, options, path)
+  local list = stores.of_config(options)
+  local has_leases = false
+  for _, one in ipairs(list) do has_leases = has_leases or one.namespaces[1] ~= nil end
+  if not has_leases and action == "show" then
+    cli.usage("%s has no namespace, only segments: vesta segments lists their counters", term.shown(path))
+  end
+  if options.layout or options.again then
+    cli.usage "--layout, --static and --again describe a namespace: name it with --namespace"
+  end
+  if options.effective and list[1] then stores.print_effective(options, list) end
+  if action == "init" then return init.config(list, options) end
+  return show.config(list, options.json)
+end
+
+-- A change of one namespace never guesses which one.
+local function name_one(options, path, action)
+  local namespaces, names = cli.go(where.namespaces(options)), {}
+  for i, namespace in ipairs(namespaces) do names[i] = namespace.name end
+  if #names > 1 then
+    cli.usage("%s changes one namespace, and %s has %s: add --namespace NAME", action, term.shown(path),
+      table.concat(names, ", "))
+  end
+  options.namespace = names[1]
+end
+
 local function run(options, operands)
   local action = operands[1]
   check_action(action)
@@ -71,7 +104,12 @@ local function run(options, operands)
   if action == "relayout" and not options.layout and not options.effective then
     cli.usage "relayout needs --layout, the namespace's next one"
   end
-  local place = stores.find(options, action == "relayout")
+  local path = stores.config(options)
+  if path and not options.store and not is_namespace_named(options) then
+    if IS_OF_CONFIG[action] then return run_all(action, options, path) end
+    name_one(options, path, action)
+  end
+  local place = stores.find(options, action == "relayout", action == "show")
   if action == "relayout" and place.public then
     place.name = place.public -- which all its generations belong to
   end
@@ -95,8 +133,9 @@ A shared store is prepared once, by an operator; a server never does it silently
            as it is; use --again for a namespace that this store had and lost:
            no lease starts before the store's clock plus a margin, so that no
            id is repeated that a process may still issue
+           With -c and no --namespace: every store that the config names
   show     the namespace's record, and how many numbers are held, expired and
-           free; without --namespace, all namespaces of the store
+           free; without --namespace, all namespaces of the store or config
   advance  continues with a store that lost what it had acknowledged: every
            holder must claim again, and no lease starts before the store's
            clock plus a margin; asks first, unless --yes is given

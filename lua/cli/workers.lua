@@ -62,23 +62,21 @@ end
 ---------------------------------------------------------------- the command
 
 local function run(options, operands)
-  if operands[1] then
-    cli.usage("unexpected operand %s; there is `vesta workers import`", term.shown(operands[1]))
-  end
-  local place = stores.find(options, true)
+  if operands[1] then cli.no_word(operands[1], { "import" }) end
+  local place = stores.find(options, true, true)
   local opened, list = stores.open(place), nil
 
   local function look()
     if list then list:close() end
-    local ns, text = opened:need()
-    if ns then list, text = opened:workers() end
-    return ns ~= nil and list ~= nil, text
+    local ns, text, code = opened:need()
+    if ns then list, text, code = opened:workers() end
+    return ns ~= nil and list ~= nil, text, code
   end
   local function print() (options.json and print_json or print_table)(place, list) end
 
   if options.watch then return watch.run(look, print, not options.json and screen.is_shown()) end
-  local is_seen, text = look()
-  if not is_seen then cli.fail("%s", text) end
+  local is_seen, text, code = look()
+  if not is_seen then cli.fail("%s", stores.trouble(place, text, code)) end
   print()
 end
 

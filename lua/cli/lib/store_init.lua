@@ -86,6 +86,66 @@ local function make_namespace(asked)
   if not asked.json then print_made(asked, made) end
 end
 
+---------------------------------------------------------------- all stores of a config
+
+-- Creates the tables or nodes that this config needs in one store.  Returns the names of the namespaces that are not in
+-- it, or nil, text, outcome.
+local function prepare(one, makes_tables)
+  if one.is_own then return {} end -- its first process makes all of it
+  local opened <close>, text, code = store.open(one.uri, nil, one.secret)
+  if not opened then return nil, text, code end
+  if one.namespaces[1] then
+    local done, trouble, outcome = opened:init()
+    if not done then return nil, trouble, outcome end
+  end
+  if makes_tables and opened:about().makes_table then
+    for _, name in ipairs(one.tables) do
+      local done, trouble, outcome = opened:init_counters(name or nil)
+      if not done then return nil, trouble, outcome end
+    end
+  end
+  local missing, is_there = {}, {}
+  for _, name in ipairs(one.namespaces[1] and opened:names() or {}) do is_there[name] = true end
+  for _, namespace in ipairs(one.namespaces) do
+    if not is_there[namespace.leased] then table.insert(missing, namespace.name) end
+  end
+  return missing
+end
+
+local function print_prepared(one, missing, options)
+  if options.json then
+    return cli.json(cli.object { { "store", one.shown }, { "ok", true }, { "missing", missing } })
+  end
+  if one.is_own then return cli.printf("nothing to do: %s is made by its first process\n", one.shown) end
+  cli.printf("store is ready: %s\n", one.shown)
+  if one.tables[1] and not options.segments then
+    term.wrapped("  its tables of counters were not created: add --segments to create those that are missing", 0, 2)
+  end
+  for _, name in ipairs(missing) do
+    cli.printf("  the namespace %s is not in it: vesta store init -c %s --namespace %s\n", name,
+      stores.config(options), name)
+  end
+end
+
+--- Prepares every store that a config names.  A store that fails is reported, and the others are prepared all the same.
+-- Returns the exit code.
+function store_init.config(list, options)
+  local code = 0
+  for _, one in ipairs(list) do
+    local missing, text, outcome = prepare(one, options.segments)
+    if missing then
+      print_prepared(one, missing, options)
+    else
+      code = 1
+      term.say(("%s: %s"):format(one.shown, stores.trouble(one, text, outcome)))
+      if options.json then
+        cli.json(cli.object { { "store", one.shown }, { "ok", false }, { "error", text } })
+      end
+    end
+  end
+  return code
+end
+
 ---------------------------------------------------------------- the store
 
 function store_init.run(asked)

@@ -58,19 +58,21 @@ function store_show.namespace(asked)
   if not is_shown then cli.fail("%s", text) end
 end
 
--- Every namespace of the store, as if each had been named.
-local function show_all(asked)
-  local place, code = asked.place, 0
-  local names = stores.done(place, asked.store:names())
+-- Every one of these namespaces of a store, as if each had been named.  Returns the exit code.
+local function show_names(place, names, json)
+  local code = 0
   if not names[1] then
-    cli.fail "no namespace is in the store; make one: vesta store init --namespace NAME --layout ..."
+    term.say(place.is_own and ("no namespace is in %s yet: its first process makes it"):format(place.uri)
+      or ("no namespace is in the store %s; make one: vesta store init --namespace NAME --layout ..."):format(
+        store.public(place.uri)))
+    return 1
   end
   table.sort(names)
   for i, name in ipairs(names) do
-    if i > 1 and not asked.json then term.out "\n" end
+    if i > 1 and not json then term.out "\n" end
     local own = { name = name, public = place.publics[name] }
     local opened <close> = cli.check(store.open(place.uri, name, place.secret))
-    local is_shown, text = show(own, opened, asked.json)
+    local is_shown, text = show(own, opened, json)
     if not is_shown then
       term.say(text)
       term.say(("the namespace %s is left out"):format(name))
@@ -80,8 +82,28 @@ local function show_all(asked)
   return code
 end
 
+--- Prints the namespaces of every store that a config names.  A store that fails is reported, and the others are
+-- printed all the same.  Returns the exit code.
+function store_show.config(list, json)
+  local code, is_next = 0, false
+  for _, one in ipairs(list) do
+    if one.namespaces[1] then
+      if one.is_own and not store.state() then return show_names(one, {}, json) end
+      local opened <close>, text, outcome = store.open(one.uri, nil, one.secret)
+      local names
+      if opened then names, text, outcome = opened:names() end
+      if is_next and names and not json then term.out "\n" end
+      is_next = is_next or names ~= nil
+      if not names then term.say(("%s: %s"):format(one.shown, stores.trouble(one, text, outcome))) end
+      if not names or show_names(one, names, json) ~= 0 then code = 1 end
+    end
+  end
+  return code
+end
+
 function store_show.run(asked)
-  if not asked.place.is_named then return show_all(asked) end
+  local place = asked.place
+  if not place.is_named then return show_names(place, stores.done(place, asked.store:names()), asked.json) end
   store_show.namespace(asked)
 end
 

@@ -2,7 +2,7 @@
 -- and words the messages about a store's answers.
 --
 -- A place is { uri, name = the namespace as the store has it, public = the config's name of it or nil, secret, layout,
--- is_named, publics }.
+-- is_named, is_own = neither options nor config name the store, publics }.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local store = require "store"
@@ -24,17 +24,55 @@ stores.OPTIONS = {
 ---------------------------------------------------------------- the place
 
 --- The place that the options name, completed from config and environment.  `one`: a namespace that is not named is the
--- config's first, or `default`.  --effective prints it and ends the command.
-function stores.find(options, one)
-  local found = cli.go(where.store(options, one))
-  if not found.store and found.config then
-    cli.usage("the namespace %s of %s has no store: its leases are kept on this machine; name them with --store "
-      .. "file:DIR", found.namespace, term.shown(found.config))
-  end
+-- config's first, or `default`.  may_lack: see where.store.  --effective prints it and ends the command.
+function stores.find(options, one, may_lack)
+  local found = cli.go(where.store(options, one, may_lack))
   local is_named = one or found.is_named
   local name = is_named and found.leased or "default"
   return { uri = found.store, name = name, public = is_named and found.publics[name] or nil, secret = found.secret,
-    layout = found.layout, is_named = is_named, publics = found.publics }
+    layout = found.layout, is_named = is_named, is_own = found.is_own, publics = found.publics }
+end
+
+--- The path of the config that the options or the environment name, or nil.
+function stores.config(options)
+  local found = cli.go(where.environment(options))
+  return found.config and found.config.value
+end
+
+--- The stores of a config, each once, in its order: { uri, secret, shown, namespaces, publics, tables, is_own }.
+-- tables: of its segments in this store; false is leaf_alloc.
+function stores.of_config(options)
+  local list, at = {}, {}
+  local function at_uri(uri, secret)
+    if not at[uri] then
+      at[uri] = { uri = uri, secret = secret, shown = store.public(uri), namespaces = {}, publics = {}, tables = {} }
+      table.insert(list, at[uri])
+    end
+    return at[uri]
+  end
+  for _, namespace in ipairs(cli.go(where.namespaces(options))) do
+    if namespace.store then
+      local one = at_uri(namespace.store, namespace.secret)
+      one.is_own = namespace.is_own
+      table.insert(one.namespaces, namespace)
+      if namespace.leased ~= namespace.name then one.publics[namespace.leased] = namespace.name end
+    end
+  end
+  for _, row in ipairs(cli.go(where.segments(stores.config(options)))) do
+    table.insert(at_uri(row.uri, row.secret).tables, row.table or false)
+  end
+  return list
+end
+
+--- Prints what --effective shows of the stores of a config, and ends the command.
+function stores.print_effective(options, list)
+  local found = cli.go(where.environment(options))
+  where.show(found.config, options.json)
+  for _, one in ipairs(list) do
+    where.show({ key = "store", value = one.uri, origin = one.is_own and "default" or "file",
+      by = not one.is_own and "the config" or nil }, options.json)
+  end
+  cli.exit(0)
 end
 
 function stores.no_store()
@@ -46,6 +84,9 @@ end
 --- Opens the store of a place, or ends the command.
 function stores.open(place)
   if not place.uri then stores.no_store() end
+  if place.is_own and not store.state() then -- opening would create the folder
+    cli.fail("%s", stores.trouble(place, nil, "no_generator"))
+  end
   return cli.check(store.open(place.uri, place.name, place.secret))
 end
 
@@ -53,6 +94,11 @@ end
 
 --- The message for a call that failed.
 function stores.trouble(place, text, outcome)
+  if place.is_own and outcome == "no_generator" then
+    return ("no process has leased a worker id of namespace %s in %s, where this user's processes keep leases if no "
+      .. "store is named: run the command as the user of the server, or name the store by --store"):format(place.name,
+      place.uri)
+  end
   if outcome == "conflict" then return "another process changed it at the same time: check it and try again" end
   if outcome == "moved" then
     return ("the namespace %s was replaced at the same time: check it and try again"):format(place.name)

@@ -7,7 +7,7 @@ from topics import option_rows, topics
 
 CONFIG = """return { threads = 2, stores = { db = { uri = "sqlite:%s", password = "hunter2" } },
   namespaces = { orders = { layout = "snowflake", store = "sqlite:%s", lease = "strict" } },
-  segments = { { store = "db", tags = "*" } }, admin = { listen = "unix:/tmp/vesta-none.sock" } }"""
+  segments = { { store = "db", tags = "*" } }, clients = "%s", admin = { listen = "unix:/tmp/vesta-none.sock" } }"""
 
 # What else a command needs before it gets there.
 MORE = {"fill": ["--list", "x"], "segments add": ["t"], "segments step": ["t", "9"], "segments take": ["t"], "segments resume": ["t"],
@@ -17,7 +17,8 @@ MORE = {"fill": ["--list", "x"], "segments add": ["t"], "segments step": ["t", "
 
 def config(w):
     with open(w.path("vesta.lua"), "w") as file:
-        file.write(CONFIG % (w.path("c.db"), w.path("l.db")))
+        file.write(CONFIG % (w.path("c.db"), w.path("l.db"), w.path("clients")))
+    same(w.run("client", "add", "shop", "--file", "clients").code, 0)
     same(w.run("store", "init", "--store", "sqlite:" + w.path("l.db"), "--namespace", "orders", "--layout", "snowflake").code, 0)
     return w.path("vesta.lua")
 
@@ -57,6 +58,33 @@ def _(w):
     assert seen >= 20, seen
 
 
+# What each of them is asked of a config that names no store; the fake addresses have no server.
+ASKED = {"gen": [], "explain": ["1"], "make": ["time=1", "seq=1", "machine=1"], "range": ["today"], "guess": ["1"], "audit": [], "check": [],
+         "doctor": ["--effective"], "workers": [], "store": ["show"], "store show": [], "store init": [], "client": [], "client set": ["o", "--rate", "5"], "client rotate": ["o"],
+         "client add": ["p"], "client remove": ["o"], "client list": [], "serve": ["--effective"], "fill": ["--list", "x", "--effective"], "segments": [],
+         "segments add": ["v"], "segments step": ["v", "9"], "segments take": ["v"], "top": ["--effective"], "store advance": ["--yes"]}
+OTHERS = ("store lower", "store relayout", "segments import", "segments resume", "workers import")  # as store advance and workers, but they need more
+
+
+@claim("every command that takes -c understands a config that names no store: the store is the one that its server makes")
+def _(w):
+    with open(w.path("none.lua"), "w") as file:
+        file.write('return { clients = "%s", segments = { { store = "c", tags = "v" } }, stores = { c = { uri = "sqlite:%s" } },'
+                   ' namespaces = { orders = {} }, admin = { listen = "unix:%s" } }' % (w.path("clients"), w.path("c.db"), w.path("a.sock")))
+    same(w.run("client", "add", "o", "-c", "none.lua").code, 0)
+    same(w.run("gen", "-c", "none.lua").code, 0)
+    for topic, names in places(w):
+        if "config" in names and " ".join(topic) not in OTHERS:
+            done = w.run(*topic, "-c", "none.lua", *ASKED[" ".join(topic)])
+            assert done.code == 0, (topic, done.code, done.out, done.err)
+    same([row["identity"] for row in json.loads(w.run("workers", "-c", "none.lua", "--json").out)["workers"]], [w.path("state", "orders.gen")])
+    assert re.search(r"(?m)^default +store +file:%s$" % w.path("state"), w.run("workers", "-c", "none.lua", "--effective").out)
+    unused = {"VESTA_STATE": w.path("unused")}
+    fails(w.run("workers", "-c", "none.lua", env=unused), 1, "no process has leased a worker id of namespace orders", "name the store by --store")
+    fails(w.run("workers", env=unused), 1, "of namespace default in file:" + w.path("unused"))
+    fails(w.shell("ls unused"), 2)
+
+
 @claim("a row names the flag, the variable, the config, the generator file, the store or the default")
 def _(w):
     path = config(w)
@@ -90,7 +118,7 @@ def _(w):
     fails(asked(w, ["gen"], "-c", w.path("none.lua")), 1, "none.lua")
     fails(w.run("serve", "--json"), 2, "--json goes with --effective")
     fails(w.run("segments", "--table", "t", env={"VESTA_CONFIG": path}), 2, "unset it, or also name the store")
-    assert "default  store                             (none: name one" in asked(w, ["workers"]).out
+    assert "default  store                             (none: name one" in asked(w, ["store", "init"]).out
     assert "(none: only duplicates are looked for)" in asked(w, ["audit"]).out
 
 

@@ -120,7 +120,7 @@ def _(w):
         fails(w.run(*command, env={"VESTA_CONFIG": "missing.lua"}), 1, "missing.lua")
         fails(w.run(*command, env={"VESTA_CONFIG": "vesta.lua", "VESTA_STORE": store}), 2, "both set")
     fails(w.run("gen", "--layout", "snowflake", env={"VESTA_CONFIG": "vesta.lua"}), 2, "VESTA_CONFIG says")
-    fails(w.run("workers", "-c", "vesta.lua", "--namespace", "unused"), 2, "has no store")
+    fails(w.run("workers", "-c", "vesta.lua", "--namespace", "unused"), 1, "no process has leased a worker id of namespace unused")
     made = w.run("store", "init", "-c", "vesta.lua", "--namespace", "default")
     same(made.code, 0)
     assert "namespace default was created: version:1 type:1=1" in made.out or "already exists" in made.out, made.out

@@ -269,7 +269,7 @@ def _(world):
     store = ("--store", "sqlite:" + world.path("v.db"))
     fails(world.run("store"), 2, "init, show, advance, lower or relayout")
     fails(world.run("store", "shwo", *store), 2, "did you mean show?")
-    fails(world.run("store", "zzzzzzz", *store), 2, "there are init, show, advance, lower and relayout")
+    fails(world.run("store", "zzzzzzz", *store), 2, "there are init, show, advance, lower, relayout")
     fails(world.run("store", "show\x1b[2J\n", *store), 2, "\\x1b")
     fails(world.run("store", "show", "init", *store), 2, '"init"')
     fails(world.run("store", "show"), 2, "--store is missing")
@@ -321,8 +321,25 @@ def _(world):
 @claim("who names no store is told which one this machine's own leases are in")
 def _(world):
     same(world.run("gen").code, 0)
-    fails(world.run("store", "show"), 2, "processes without --store keep their leases in --store file:" + world.path("state"))
-    same(world.run("store", "show", "--store", "file:" + world.path("state")).code, 0)
+    fails(world.run("store", "advance"), 2, "processes without --store keep their leases in --store file:" + world.path("state"))
+    same(world.run("store", "show", "--json").out[:40], world.run("store", "show", "--json", "--store", "file:" + world.path("state")).out[:40])
+
+
+@claim("init and show of a config are about all its stores: one that fails is reported, and the others are done all the same")
+def _(world):
+    with open(world.path("c.lua"), "w") as file:
+        file.write("return { stores = { a = { uri = 'sqlite:/proc/none/a.db' }, b = { uri = 'sqlite:%s' }, s = { uri = 'sqlite:%s' } }, namespaces = {"
+                   " a = { store = 'a' }, b = { store = 'b', layout = 'snowflake' }, c = { store = 'b' } }, segments = { { store = 's', tags = 't' } } }"
+                   % (world.path("b.db"), world.path("s.db")))
+    done = world.run("store", "init", "-c", "c.lua")
+    same((done.code, done.err), (1, "vesta store: sqlite:/proc/none/a.db: cannot create /proc/none: No such file or directory\n"))
+    assert "store is ready: sqlite:%s\n  the namespace b is not in it: vesta store init -c c.lua --namespace b\n" % world.path("b.db") in done.out, done.out
+    same(world.run("store", "init", "-c", "c.lua", "--namespace", "b").code, 0)
+    rows = [json.loads(line) for line in world.run("store", "init", "-c", "c.lua", "--json").lines()]
+    same([(row["ok"], row.get("missing")) for row in rows], [(False, None), (True, ["c"]), (True, [])])
+    done = world.run("store", "show", "-c", "c.lua", "--json")
+    same((done.code, [json.loads(line)["namespace"] for line in done.lines()]), (1, ["b"]))
+    fails(world.run("store", "advance", "-c", "c.lua", "--yes"), 2, "advance changes one namespace", "has a, b, c: add --namespace NAME")
 
 
 @claim("init of a namespace that is there names what it has and what was asked")
