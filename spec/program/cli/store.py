@@ -272,7 +272,7 @@ def _(world):
     fails(world.run("store", "zzzzzzz", *store), 2, "there are init, show, advance, lower, relayout")
     fails(world.run("store", "show\x1b[2J\n", *store), 2, "\\x1b")
     fails(world.run("store", "show", "init", *store), 2, '"init"')
-    fails(world.run("store", "show"), 2, "--store is missing")
+    fails(world.run("store", "advance"), 2, "--store is missing")
     fails(world.run("store", "init", "--layout", "leaf", *store), 2, "name it with --namespace")
     fails(world.run("store", "init", "--yes", *store), 2, "for advance")
     fails(world.run("store", "show", "--lease", "strict", *store), 2, "for advance")

@@ -160,7 +160,7 @@ def _(world):
 @claim("wrong calls, a namespace or a store that is not there")
 def _(world):
     store = ("--store", "sqlite:" + world.path("v.db"))
-    fails(world.run("workers"), 2, "--store is missing")
+    fails(world.run("workers"), 1, "no process has leased a worker id of namespace default", "name the store by --store")
     fails(world.run("workers", *store, "--namespace", "../x"), 2, "is not a namespace")
     fails(world.run("workers", *store, "extra"), 2, '"extra"')
     fails(world.run("workers", "--store", "ftp://h/x"), 2, "there is no store")
