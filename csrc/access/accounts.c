@@ -286,7 +286,8 @@ static int access_add_line(struct vs_accounts *accounts, struct vs_slice line, i
 int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out, struct vesta_error *err) {
     struct vs_accounts *accounts = calloc(1, sizeof *accounts + (VS_ACCOUNTS_MAX + 1) * sizeof *accounts->at);
     struct vesta_error why;
-    const char *at = text, *end = text + length;
+    struct vs_slice lines = vs_slice_without_mark((struct vs_slice){text, length});
+    const char *at = lines.at, *end = lines.at + lines.length;
     int rc = VESTA_OK;
     if (!accounts) return vs_fail(err, VESTA_ENOMEM, "no memory for clients");
     atomic_init(&accounts->holders, 1);

@@ -25,6 +25,12 @@ static inline bool vs_slice_is_case(struct vs_slice slice, const char *name) {
     return slice.at && slice.length == strlen(name) && strncasecmp(slice.at, name, slice.length) == 0;
 }
 
+/* Without the byte order mark that some editors put in front of a text. */
+static inline struct vs_slice vs_slice_without_mark(struct vs_slice text) {
+    size_t mark = text.length >= 3 && memcmp(text.at, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    return (struct vs_slice){text.at + mark, text.length - mark};
+}
+
 /* A name that people give to a namespace or a tag: 1 to `max` of A-Z a-z 0-9 _ . : - and no dot in front. */
 bool vs_slice_is_name(struct vs_slice slice, size_t max);
 

@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "os/address.h"
 #include "os/clock.h"
+#include "os/secret.h"
 #include "store/errand.h"
-#include "store/secret.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,7 +71,9 @@ static int shake_hands(struct vs_dial *dial) {
 static int find_secret(const struct vs_dial *dial, char secret[VS_PLACE_SECRET_MAX], struct vesta_error *err) {
     const struct vs_client_access *is = &dial->access;
     const char *given = *dial->place.secret ? dial->place.secret : is->password;
-    if (!*given && *is->secret_file) return vs_secret_of_file("secret_file", is->secret_file, secret, VS_PLACE_SECRET_MAX, err);
+    if (!*given && *is->secret_file)
+        return vs_secret_of_file(&(struct vs_secret_file){"secret_file", is->secret_file, false}, secret,
+                                 VS_PLACE_SECRET_MAX, err);
     snprintf(secret, VS_PLACE_SECRET_MAX, "%s", given);
     return VESTA_OK;
 }

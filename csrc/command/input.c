@@ -1,5 +1,6 @@
 /* input.c -- ids, values and layouts from operands and from stdin, with messages that name what is wrong. */
 #include "command/options.h"
+#include "os/secret.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,18 +17,10 @@ bool vs_read_count(const char *text, uint64_t max, uint64_t *out) {
 }
 
 int vs_read_secret(const char *flag, const char *path, const char **out) {
-    static char secret[VS_PASSWORD_MAX + 1];
-    FILE *file = fopen(path, "re");
-    size_t length = file ? fread(secret, 1, sizeof secret, file) : 0;
-    bool failed = !file || ferror(file);
-    if (failed) vs_say("%s %s: %s", flag, vs_shown_text(path), strerror(errno));
-    if (file) fclose(file);
-    if (failed) return VS_FAILED;
-    if (length > 0 && length < sizeof secret && secret[length - 1] == '\n') length--;
-    if (length == 0 || length >= VS_PASSWORD_MAX || strcspn(secret, "\r\n") < length || memchr(secret, '\0', length))
-        return vs_usage("%s %s: a password is one line of 1 to %d bytes", flag, vs_shown_text(path),
-                        VS_PASSWORD_MAX - 1);
-    secret[length] = '\0';
+    static char secret[VS_PASSWORD_MAX];
+    struct vesta_error err;
+    int rc = vs_secret_of_file(&(struct vs_secret_file){flag, path, true}, secret, sizeof secret, &err);
+    if (rc != VESTA_OK) return vs_report(&err);
     *out = secret;
     return VS_GO;
 }

@@ -80,8 +80,8 @@ bool vs_help_wanted(int argc, char **argv);
 /* Sets what vs_options calls to print help with a command's table; it returns an exit code. */
 void vs_help_by(int (*by)(const struct vs_option *table));
 
-/* A password: the first line of a file that holds nothing else.  Not read from an argument: those are for everybody to
- * see.  VS_GO or an exit code after a message; *out lives until the next call. */
+/* A password: the one line of a file.  An argument would show it to every user of the machine.
+ * VS_GO or an exit code after a message; *out lives until the next call. */
 #define VS_PASSWORD_MAX 1024 /* with its NUL */
 int vs_read_secret(const char *flag, const char *path, const char **out);
 

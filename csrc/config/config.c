@@ -119,6 +119,7 @@ static int conf_read_file(struct conf_reading *reading) {
     int rc = vs_source_read(&(struct vs_source){"the config", reading->opts->path}, text, VS_SOURCE_BYTES_MAX + 1,
                             &length, err);
     if (rc != VESTA_OK) return rc;
+    text[length < VS_SOURCE_BYTES_MAX ? length : VS_SOURCE_BYTES_MAX] = '\0';
     if (length > VS_SOURCE_BYTES_MAX)
         rc = vs_fail(err, VESTA_EOPTION, "is longer than %zu bytes", VS_SOURCE_BYTES_MAX);
     else if (text[0] == LUA_SIGNATURE[0])
@@ -126,8 +127,8 @@ static int conf_read_file(struct conf_reading *reading) {
     else if (strlen(text) != length)
         rc = vs_fail(err, VESTA_EOPTION, "has a NUL byte at byte %zu; a config is text in UTF-8", strlen(text) + 1);
     if (rc != VESTA_OK) return conf_blame_line(reading, 0);
-    reading->text = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; /* some editors put a mark in front */
-    reading->length = strlen(reading->text);
+    reading->text = text;
+    reading->length = length;
     return VESTA_OK;
 }
 

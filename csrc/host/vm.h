@@ -48,7 +48,7 @@ void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *c
 struct vs_source {
     const char *what, *path;
 };
-/* Reads up to `size` bytes of it.  Errors: VESTA_EIO.
+/* Reads up to `size` bytes of it, and drops a byte order mark.  Errors: VESTA_EIO.
  * A buffer of VS_SOURCE_BYTES_MAX + 1 shows vs_lua_compile that a source is too long. */
 int vs_source_read(const struct vs_source *source, char *buf, size_t size, size_t *length, struct vesta_error *err);
 

@@ -3,6 +3,7 @@
 #include "policy/shipped.h"
 
 #include "base/error.h"
+#include "base/slice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,6 +54,9 @@ int vs_source_read(const struct vs_source *source, char *buf, size_t size, size_
     close(fd);
     if (!regular) return vs_fail(err, VESTA_EIO, "%s %s is not a regular file", what, shown);
     if (got < 0) return vs_fail(err, VESTA_EIO, "cannot read %s %s: %s", what, shown, strerror(error));
+    struct vs_slice text = vs_slice_without_mark((struct vs_slice){buf, *length});
+    memmove(buf, text.at, text.length);
+    *length = text.length;
     return VESTA_OK;
 }
 

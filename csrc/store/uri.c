@@ -1,16 +1,13 @@
-/* uri.c -- what the URIs of stores say (their parts: base/uri.h), and where secrets come from.  Reads one file, knows no store.
+/* uri.c -- what the URIs of stores say (their parts: base/uri.h), and where secrets come from.  Knows no store.
  * A URI may hold a password, so no message quotes what stands before its host. */
 #include "base/error.h"
 #include "base/slice.h"
 #include "base/uri.h"
+#include "os/secret.h"
 #include "store/reply.h"
-#include "store/secret.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* Undoes %XX; control characters and NUL are no part of a name. */
 static int uri_decode(struct vs_slice slice, char *out, size_t size, const char *what, struct vesta_error *err) {
@@ -108,24 +105,11 @@ int vs_uri_host(const char *text, char *host, size_t size, unsigned *port, struc
 
 /* ------------------------------------------------------------------ secrets and paths */
 
-int vs_secret_of_file(const char *what, const char *path, char *buf, size_t size, struct vesta_error *err) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, buf, size);
-    int why = errno;
-    if (fd >= 0) close(fd);
-    if (got < 0) return vs_fail(err, VESTA_EIO, "cannot read %s %.120s: %s", what, path, strerror(why));
-    size_t length = 0;
-    while (length < (size_t)got && buf[length] != '\n' && buf[length] != '\r')
-        length++;
-    if (length == 0 || length == size || memchr(buf, '\0', length))
-        return vs_fail(err, VESTA_EIO,
-                       "%s %.120s has no secret in its first line, or one longer than %zu bytes", what, path, size - 1);
-    buf[length] = '\0';
-    return VESTA_OK;
-}
-
 int vs_uri_secret(const struct vs_store_secret *from, char *buf, size_t size, struct vesta_error *err) {
-    if (!from->given && from->file[0]) return vs_secret_of_file("the store's secret_file", from->file, buf, size, err);
+    const struct vs_secret_file file = {"the store's secret_file", from->file, false};
+    struct vesta_error why;
+    if (!from->given && from->file[0]) /* EIO also for an empty file, which may be about to be written */
+        return vs_secret_of_file(&file, buf, size, &why) == VESTA_OK ? VESTA_OK : vs_fail(err, VESTA_EIO, "%s", why.text);
     const char *secret = from->given ? from->given : from->own;
     if (strlen(secret) >= size)
         return vs_fail(err, VESTA_EOPTION, "the store's secret is longer than %zu bytes", size - 1);

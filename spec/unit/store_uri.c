@@ -4,6 +4,7 @@
 #include "tools.h"
 
 #include "os/clock.h"
+#include "os/secret.h"
 #include "store/reply.h"
 
 #include <fcntl.h>
@@ -329,9 +330,45 @@ static void what_is_kept_needs_its_secret(void) {
     CHECK_HAS(err.text, "secret_file");
 }
 
+/* ------------------------------------------------------------------ a file with a secret */
+
+static const char *secret_of(const void *text, size_t length, bool is_alone) {
+    static char secret[16];
+    char path[] = "/tmp/vesta_secret_XXXXXX";
+    int fd = mkstemp(path);
+    CHECK(write(fd, text, length) == (ssize_t)length);
+    close(fd);
+    int rc = vs_secret_of_file(&(struct vs_secret_file){"--flag", path, is_alone}, secret, sizeof secret, &err);
+    unlink(path);
+    CHECK(rc == VESTA_OK || (rc == VESTA_EOPTION && strstr(err.text, path)));
+    return rc == VESTA_OK ? secret : "(rejected)";
+}
+
+#define SECRET(text, is_alone) secret_of(text, sizeof(text) - 1, is_alone)
+
+static void lines_of_secrets(void) {
+    static const bool is_alone[] = {false, true};
+    for (size_t i = 0; i < VS_COUNT(is_alone); i++) {
+        CHECK_STR(SECRET("a b", is_alone[i]), "a b");
+        CHECK_STR(SECRET("a\n", is_alone[i]), "a");
+        CHECK_STR(SECRET("a\r\n", is_alone[i]), "a");
+        CHECK_STR(SECRET("\xEF\xBB\xBF" "a\r\n", is_alone[i]), "a");
+        CHECK_STR(SECRET("123456789012345\n", is_alone[i]), "123456789012345");
+        CHECK_STR(SECRET("1234567890123456\n", is_alone[i]), "(rejected)");
+        CHECK_STR(SECRET("", is_alone[i]), "(rejected)");
+        CHECK_STR(SECRET("\xEF\xBB\xBF", is_alone[i]), "(rejected)");
+        CHECK_STR(SECRET("\na\n", is_alone[i]), "(rejected)");
+        CHECK_STR(SECRET("a\0b\n", is_alone[i]), "(rejected)");
+        CHECK_STR(SECRET("a\rb\n", is_alone[i]), "(rejected)");
+    }
+    CHECK_STR(SECRET("a\nb\n", false), "a");
+    CHECK_STR(SECRET("a\nb\n", true), "(rejected)");
+}
+
 static const struct check_case cases[] = {
     {"user, password, hosts, path and options", whole},
     {"what is refused, and why", what_is_refused},
+    {"a file's secret may end in CRLF and begin with a byte order mark", lines_of_secrets},
     {"a store on this machine: its path, however it is written", paths},
     {"a store on this machine has no keys, no fragment, no user, no port and no other host", paths_that_are_refused},
     {"a path has a bound", path_bounds},

@@ -5,7 +5,7 @@ import re
 import socket
 import threading
 
-from serving import Server, bulks, claim, command, fails, free_port, get, main, same, SLOW, until_closed
+from serving import Configured, Server, bulks, claim, command, fails, free_port, get, main, same, SLOW, until_closed
 
 SLOW_SECOND = "sign:1 time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
 PASSWORD = "open sesame, this is he \u00e9"
@@ -109,7 +109,7 @@ def _(world):
                 file.write(content)
         return world.run("serve", "--http", "off", "--resp", "127.0.0.1:%d" % free_port(), "--resp-password-file", world.path("secret"), *flags)
     fails(serve(None), 1, "--resp-password-file", "No such file")
-    for content in (b"", b"\n", b"a\nb\n", b"a\r\n", b"a\0b\n", b"x" * 1024, b"x" * 100000, b"\na"):
+    for content in (b"", b"\n", b"a\nb\n", b"a\rb\n", b"a\0b\n", b"x" * 1024, b"x" * 100000, b"\na"):
         fails(serve(content), 2, "--resp-password-file", "one line of 1 to 1023 bytes")
     os.remove(world.path("secret"))
     os.mkdir(world.path("secret"))
@@ -117,6 +117,25 @@ def _(world):
     os.rmdir(world.path("secret"))
     for idle in ("0", "99", "-1", "x", "", "86400001", "9" * 30, "1e3"):
         fails(serve(b"a", "--resp-idle-ms", idle), 2, "resp-idle-ms")
+
+
+@claim("files that an editor on Windows wrote are read: a secret, a config, a policy, clients")
+def _(world):
+    def write(name, text):
+        with open(world.path(name), "wb") as file:
+            file.write(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+        return world.path(name)
+    with Server(world, "--resp-password-file", write("password", "s\u00e9same\n")) as server:
+        same(talk(server, ["AUTH", "s\u00e9same"], ["PING"]), b"+OK\r\n+PONG\r\n")
+    write("policy.lua", "return { api = 1 }\n")
+    write("config.lua", 'return {\n  resp = { password = file("password") },\n  namespaces = { default = { worker = 5, policy = "./policy.lua" } } }\n')
+    with Configured(world, world.path("config.lua")) as server:
+        same(talk(server, ["AUTH", "s\u00e9same"], ["PING"]), b"+OK\r\n+PONG\r\n")
+    added = world.run("client", "add", "web", "--file", world.path("clients"))
+    same(added.code, 0)
+    with open(world.path("clients")) as file:
+        write("clients", file.read())
+    same(world.run("client", "list", "--file", world.path("clients")).code, 0)
 
 
 @claim("with a password the Redis protocol may be reached by other machines")
