@@ -86,6 +86,17 @@ def a_broken_pair_leaves_the_old_one_and_is_named(world):
         assert "error" not in state()
 
 
+@claim("a key whose rights are corrected is read again without HUP")
+def a_key_whose_rights_are_corrected_is_read_again_without_hup(world):
+    is_root = os.geteuid() == 0
+    os.chmod(world.folder, 0o755)
+    with Secure(world, *(["--user", "nobody"] if is_root else [])) as server:
+        os.chmod(server.own + "/key", 0)
+        assert "Permission denied" in server.listen("the one from before stays")
+        os.chmod(server.own + "/key", 0o644)
+        server.listen("the certificate was read again")
+
+
 @claim("a certificate that runs out is told of")
 def a_certificate_that_runs_out_is_told_of(world):
     server = Secure(world)

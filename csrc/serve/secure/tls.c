@@ -20,7 +20,7 @@
 static const int64_t days[] = {30, 7, 1, 0}; /* left, when it is warned */
 #define STAGES ((int)(sizeof days / sizeof *days))
 
-/* Of a file behind whatever links lead to it: it is another one where one of these is. */
+/* Of the file that a path leads to, through any links.  `changed` is its ctime: contents, owner and rights set it. */
 struct stamp {
     dev_t device;
     ino_t inode;
@@ -72,7 +72,7 @@ static void stamp_all(const struct vs_config *config, struct stamp stamp[FILES])
         struct stat st;
         if (!path[i] || stat(path[i], &st) != 0) continue;
         stamp[i].device = st.st_dev, stamp[i].inode = st.st_ino;
-        stamp[i].size = st.st_size, stamp[i].changed = st.st_mtim;
+        stamp[i].size = st.st_size, stamp[i].changed = st.st_ctim;
     }
 }
 
