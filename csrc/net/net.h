@@ -13,7 +13,7 @@
 
 #define NET_KINDS 3 /* of listeners: what their clients speak, or may */
 #define NET_THREADS_MAX 64
-#define NET_LISTENERS_MAX 24
+#define NET_LISTENERS_MAX 48
 
 struct net_server;
 struct net_loop;

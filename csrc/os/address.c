@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -75,32 +76,90 @@ static int address_split(const char *address, char *host, size_t size, const cha
     return VESTA_OK;
 }
 
-static int address_parse(const char *address, union any *out, socklen_t *length, struct vesta_error *err) {
-    const char *path = unix_path(address), *port = "";
+/* The host's addresses, for sockets that listen.  Own: freeaddrinfo. */
+static int address_look_up(const char *address, struct addrinfo **found, struct vesta_error *err) {
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    const char *port = "";
     char host[256];
-    if (path) return parse_unix(path, out, length, err);
     int rc = address_split(address, host, sizeof host, &port, err);
     if (rc != VESTA_OK) return rc;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found;
-    if ((rc = getaddrinfo(host, port, &hints, &found)) != 0)
+    if ((rc = getaddrinfo(host, port, &hints, found)) != 0)
         return vs_fail(err, VESTA_EOPTION, "'%s': the host '%s' has no address (%s)", address, host, gai_strerror(rc));
+    return VESTA_OK;
+}
+
+static int address_parse(const char *address, union any *out, socklen_t *length, struct vesta_error *err) {
+    const char *path = unix_path(address);
+    struct addrinfo *found;
+    if (path) return parse_unix(path, out, length, err);
+    int rc = address_look_up(address, &found, err);
+    if (rc != VESTA_OK) return rc;
     memcpy(out, found->ai_addr, found->ai_addrlen);
     *length = found->ai_addrlen;
     freeaddrinfo(found);
     return VESTA_OK;
 }
 
+static bool address_is_loopback(const struct sockaddr *at) {
+    const union any *any = (const union any *)at;
+    switch (at->sa_family) {
+    case AF_INET: return ntohl(any->v4.sin_addr.s_addr) >> 24 == 127;
+    case AF_INET6: return IN6_IS_ADDR_LOOPBACK(&any->v6.sin6_addr);
+    default: return false;
+    }
+}
+
 int vs_address_is_local(const char *address, struct vesta_error *err) {
+    const char *path = unix_path(address);
+    struct addrinfo *found;
     union any any;
     socklen_t length;
-    int rc = address_parse(address, &any, &length, err);
-    if (rc != VESTA_OK) return rc;
-    switch (any.base.sa_family) {
-    case AF_UNIX: return 1;
-    case AF_INET: return ntohl(any.v4.sin_addr.s_addr) >> 24 == 127;
-    case AF_INET6: return IN6_IS_ADDR_LOOPBACK(&any.v6.sin6_addr);
-    default: return 0;
-    }
+    int rc = path ? parse_unix(path, &any, &length, err) : address_look_up(address, &found, err);
+    if (rc != VESTA_OK || path) return rc == VESTA_OK ? 1 : rc;
+    bool is_local = true;
+    for (const struct addrinfo *at = found; at; at = at->ai_next)
+        is_local = is_local && address_is_loopback(at->ai_addr);
+    freeaddrinfo(found);
+    return is_local;
+}
+
+/* Whether a socket of this machine can have the address; its port is left out, because another process may have it. */
+static bool address_is_own(const struct addrinfo *at) {
+    union any any;
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    memcpy(&any, at->ai_addr, at->ai_addrlen);
+    if (at->ai_family == AF_INET) any.v4.sin_port = 0;
+    if (at->ai_family == AF_INET6) any.v6.sin6_port = 0;
+    bool is_own = fd >= 0 && bind(fd, &any.base, at->ai_addrlen) == 0;
+    if (fd >= 0) close(fd);
+    return is_own;
+}
+
+static void addresses_add(struct vs_addresses *to, const struct addrinfo *at) {
+    char host[64], port[8], *text = to->text[to->count];
+    if (getnameinfo(at->ai_addr, at->ai_addrlen, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return;
+    snprintf(text, VS_ADDRESS_TEXT_MAX, at->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+    for (int i = 0; i < to->count; i++)
+        if (strcmp(to->text[i], text) == 0) return;
+    to->count++;
+}
+
+int vs_addresses_of(const char *address, struct vs_addresses *out, struct vesta_error *err) {
+    const char *port;
+    char host[256];
+    unsigned char any[sizeof(struct in6_addr)];
+    struct addrinfo *found;
+    out->count = 0;
+    if (unix_path(address)) return VESTA_OK;
+    int rc = address_split(address, host, sizeof host, &port, err);
+    if (rc != VESTA_OK || inet_pton(AF_INET, host, any) == 1 || inet_pton(AF_INET6, host, any) == 1) return rc;
+    if ((rc = address_look_up(address, &found, err)) != VESTA_OK) return rc;
+    for (const struct addrinfo *at = found; at && out->count < VS_ADDRESSES_MAX; at = at->ai_next)
+        if (address_is_own(at)) addresses_add(out, at);
+    if (out->count == 0) addresses_add(out, found);
+    freeaddrinfo(found);
+    return VESTA_OK;
 }
 
 /* A socket file that nobody listens to is left over from a process that was killed. */
@@ -113,7 +172,38 @@ static bool is_left_over(const union any *any, socklen_t length) {
     return dead;
 }
 
+/* What stands at a socket's path if it is no socket; NULL: it is one, or the path is free. */
+static const char *what_stands_at(const char *path) {
+    struct stat st;
+    if (lstat(path, &st) != 0) return NULL;
+    switch (st.st_mode & S_IFMT) {
+    case S_IFSOCK: return NULL;
+    case S_IFLNK: return "a symbolic link";
+    case S_IFDIR: return "a folder";
+    default: return "a file that is no socket";
+    }
+}
+
+static int bind_failed_at_path(const char *address, struct vesta_error *err) {
+    int why = errno;
+    const char *stands = what_stands_at(unix_path(address));
+    switch (why) {
+    case EADDRINUSE:
+        if (!stands) break;
+        return vs_fail(err, VESTA_EIO, "%s: %s stands at this path; remove it, or choose another path", address, stands);
+    case ENOENT:
+        return vs_fail(err, VESTA_EIO, "%s: the socket's folder does not exist; create it, or choose another path", address);
+    case EACCES:
+        return vs_fail(err, VESTA_EIO, "%s: no permission to create the socket; change the rights of its folder, or "
+                                       "choose another path", address);
+    default: return vs_fail(err, VESTA_EIO, "%s: cannot listen there: %s", address, strerror(why));
+    }
+    return vs_fail(err, VESTA_EIO, "%s is in use: another program, perhaps another vesta serve, listens there; stop it, or "
+                                   "choose another path", address);
+}
+
 static int bind_failed(const char *address, struct vesta_error *err) {
+    if (unix_path(address)) return bind_failed_at_path(address, err);
     switch (errno) {
     case EADDRINUSE:
         return vs_fail(

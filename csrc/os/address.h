@@ -14,10 +14,25 @@
 bool vs_address_is_secure(const char *address);
 const char *vs_address_plain(const char *address);
 
-/* 1: only this machine can reach the address; 0: others may; VESTA_EOPTION: not an address. */
+/* 1: only this machine can reach the address, whichever of its host's addresses is bound; 0: others may;
+ * VESTA_EOPTION: not an address. */
 int vs_address_is_local(const char *address, struct vesta_error *err);
 
-/* Binds HOST:PORT, [v6]:PORT or unix:PATH and listens, without SO_REUSEPORT: a second server on the port fails.
+#define VS_ADDRESS_TEXT_MAX 96
+#define VS_ADDRESSES_MAX 8
+
+/* The addresses of a host that this machine has, each as [v6]:PORT or v4:PORT, without tls:.  A host with more than
+ * VS_ADDRESSES_MAX has the first of them. */
+struct vs_addresses {
+    int count;
+    char text[VS_ADDRESSES_MAX][VS_ADDRESS_TEXT_MAX];
+};
+/* All that a server of HOST:PORT binds.  count 0: the address names no host (unix:PATH, 127.0.0.1:80).  If this machine
+ * has none of the host's addresses, it is the first of them, which vs_listen rejects.  Errors: VESTA_EOPTION. */
+int vs_addresses_of(const char *address, struct vs_addresses *out, struct vesta_error *err);
+
+/* Binds HOST:PORT, [v6]:PORT or unix:PATH and listens, without SO_REUSEPORT: a second server on the port fails.  A host's
+ * first address is bound: see vs_addresses_of.
  * `mode`: the rights of a unix: address's file, whatever the umask; nobody can connect before it has them.
  * Errors: VESTA_EOPTION, VESTA_EIO; the text names the address and what to do. */
 int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *err);

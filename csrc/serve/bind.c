@@ -56,7 +56,7 @@ static int take_one(struct vs_serving *serving, const struct vs_handed *from, in
         return vs_say("there are more than %d listening sockets", VS_LISTENERS_MAX), VS_FAILED;
     serving->listener[serving->listener_count++] =
         (struct vs_serving_listener){
-            .protocol = protocol, .address = from->address, .fd = from->fd, .handed = true, .is_secure = is_secure};
+            .protocol = protocol, .address = from->address, .written = from->address, .fd = from->fd, .handed = true, .is_secure = is_secure};
     return VS_GO;
 }
 
@@ -70,6 +70,41 @@ int vs_take_handed(struct vs_serving *serving) {
 }
 
 /* ------------------------------------------------------------------ bound */
+
+static bool bind_has(const struct vs_serving *serving, enum vs_protocol protocol, const char *address) {
+    for (int i = 0; i < serving->listener_count; i++)
+        if (serving->listener[i].protocol == protocol && strcmp(vs_address_plain(serving->listener[i].address), address) == 0)
+            return true;
+    return false;
+}
+
+/* Replaces a listener by one for each address of its host; all but the first go to the end. */
+static int bind_each_address(struct vs_serving *serving, int i) {
+    struct vs_addresses found;
+    struct vesta_error err;
+    struct vs_serving_listener written = serving->listener[i];
+    int place = i;
+    if (vs_addresses_of(written.address, &found, &err) != VESTA_OK)
+        return vs_usage("--%s: %s", vs_protocol_names[written.protocol], err.text);
+    for (int k = 0; k < found.count; k++) {
+        if (bind_has(serving, written.protocol, found.text[k])) continue;
+        if (place == VS_LISTENERS_MAX) return vs_say("there are more than %d addresses to listen on", VS_LISTENERS_MAX), VS_FAILED;
+        char *text = serving->host_address[place];
+        snprintf(text, VS_ADDRESS_TEXT_MAX, "%s%s", written.is_secure ? "tls:" : "", found.text[k]);
+        serving->listener[place] = written;
+        serving->listener[place].address = text;
+        if (place == serving->listener_count) serving->listener_count++;
+        place = serving->listener_count;
+    }
+    return VS_GO;
+}
+
+int vs_bind_resolve(struct vs_serving *serving) {
+    int rc = VS_GO, written_count = serving->listener_count;
+    for (int i = 0; i < written_count && rc == VS_GO; i++)
+        if (!serving->listener[i].handed) rc = bind_each_address(serving, i);
+    return rc;
+}
 
 int vs_bind_all(struct vs_serving *serving) {
     struct vesta_error err;

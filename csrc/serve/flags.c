@@ -123,6 +123,7 @@ static void flags_listen_at(struct vs_serving *serving, enum vs_protocol protoco
         serving->listener[serving->listener_count++] = (struct vs_serving_listener){
             .protocol = protocol,
             .address = list->text[i],
+            .written = list->text[i],
             .mode = (unsigned)strtoul(mode, NULL, 8),
             .fd = -1,
             .is_secure = vs_address_is_secure(list->text[i])};

@@ -57,7 +57,7 @@ static void judge_hosts(struct vs_serving *serving) {
 }
 
 static int check_listeners(struct vs_serving *serving) {
-    int rc = VS_GO;
+    int rc = vs_bind_resolve(serving);
     if (serving->listener_count == 0) return vs_usage("both --http and --resp are off: nothing would be served");
     for (int i = 0; i < serving->listener_count && rc == VS_GO; i++)
         if ((rc = serve_look_at(&serving->listener[i])) == VS_GO) rc = check_handed(serving, &serving->listener[i]);
@@ -68,7 +68,7 @@ static int check_listeners(struct vs_serving *serving) {
 /* ------------------------------------------------------------------ telling */
 
 static void write_secure_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
-    const char *host = vs_address_plain(at->address), *port = strrchr(host, ':');
+    const char *host = vs_address_plain(at->written), *port = strrchr(host, ':');
     if (at->protocol == VS_HTTP)
         snprintf(buf, size, "curl -s --cacert CA https://%s/genid", host);
     else
@@ -77,26 +77,26 @@ static void write_secure_trial(const struct vs_serving_listener *at, const char 
 
 /* A command that shows that the address answers. */
 static void write_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
-    const char *port = strrchr(at->address, ':');
-    bool local = strncmp(at->address, "unix:", 5) == 0;
+    const char *port = strrchr(at->written, ':');
+    bool local = strncmp(at->written, "unix:", 5) == 0;
     if (at->is_secure && !local)
         write_secure_trial(at, name, buf, size);
     else if (at->protocol == VS_HTTP && local)
-        snprintf(buf, size, "curl -s --unix-socket %s http://localhost/genid", at->address + 5);
+        snprintf(buf, size, "curl -s --unix-socket %s http://localhost/genid", at->written + 5);
     else if (at->protocol == VS_HTTP)
-        snprintf(buf, size, "curl -s http://%s/genid", at->address);
+        snprintf(buf, size, "curl -s http://%s/genid", at->written);
     else if (local)
-        snprintf(buf, size, "redis-cli -s %s GET %s", at->address + 5, name);
-    else if (strncmp(at->address, "127.0.0.1:", 10) == 0)
+        snprintf(buf, size, "redis-cli -s %s GET %s", at->written + 5, name);
+    else if (strncmp(at->written, "127.0.0.1:", 10) == 0)
         snprintf(buf, size, "redis-cli -p %s GET %s", port + 1, name);
     else
-        snprintf(buf, size, "redis-cli -h %.*s -p %s GET %s", (int)(port - at->address), at->address, port + 1, name);
+        snprintf(buf, size, "redis-cli -h %.*s -p %s GET %s", (int)(port - at->written), at->written, port + 1, name);
 }
 
 /* A link that opens the page with its token: for whoever sits at the terminal, and for no log.  The token stands behind
  * the #, which no browser sends. */
 static void show_page(const struct vs_serving *serving, const struct vs_serving_listener *at) {
-    const char *address = vs_address_plain(at->address), *port = strrchr(address, ':');
+    const char *address = vs_address_plain(at->written), *port = strrchr(address, ':');
     if (!serving->server.rules.admin_token || !isatty(STDERR_FILENO) || strncmp(address, "unix:", 5) == 0) return;
     bool is_any = strncmp(address, "0.0.0.0:", 8) == 0 || strncmp(address, "[::]:", 5) == 0;
     fprintf(stderr, "the admin's page: %s://%s%s/#token=", at->is_secure ? "https" : "http", is_any ? "127.0.0.1" : "", is_any ? port : address);

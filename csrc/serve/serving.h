@@ -16,6 +16,7 @@
 
 #include "config/config.h"
 #include "log/news.h"
+#include "os/address.h"
 #include "command/command.h"
 #include "serve/systemd.h"
 #include "serve/crews/threads.h"
@@ -23,7 +24,8 @@
 
 struct vs_serving_listener {
     enum vs_protocol protocol;
-    const char *address;
+    const char *address; /* that is bound */
+    const char *written; /* by the config or a flag: its host may have several addresses */
     unsigned mode; /* of a unix: address's file */
     int fd;        /* -1: not bound yet */
     bool handed;   /* by a service manager */
@@ -41,6 +43,7 @@ struct vs_serving {
     bool has_policies;        /* of that config; a reload reads anew */
     struct vs_serving_listener listener[VS_LISTENERS_MAX];
     int listener_count;
+    char host_address[VS_LISTENERS_MAX][VS_ADDRESS_TEXT_MAX];
     int threads;
     uint64_t auth_ms;
     struct vs_network proxy[VS_CONF_HOSTS_MAX];
@@ -166,6 +169,8 @@ void vs_secure_use(struct vs_serving *serving, struct vs_serve_opts *opts);
 
 /* Takes the sockets that were handed over, instead of the addresses of their protocols.  VS_GO, or an exit code. */
 int vs_take_handed(struct vs_serving *serving);
+/* Replaces each listener that names a host by one for each address of it.  VS_GO, or an exit code. */
+int vs_bind_resolve(struct vs_serving *serving);
 /* Binds what is not there yet.  VS_GO, or an exit code. */
 int vs_bind_all(struct vs_serving *serving);
 void vs_unbind_all(struct vs_serving *serving);

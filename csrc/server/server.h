@@ -17,7 +17,7 @@
 #define VS_NAMESPACES_TOLD 64
 #define VS_OTHERS "(other)" /* which is no name */
 #define VS_SERVED_TAGS_MAX 4096
-#define VS_LISTENERS_MAX 24
+#define VS_LISTENERS_MAX 48
 #define VS_BY_POLICY_MAX 4096 /* requests that wait longer than by the fixed rules, for a policy */
 
 enum vs_namespace_state {

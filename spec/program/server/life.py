@@ -42,6 +42,43 @@ def _(world):
     fails(world.run("serve", "--http", "192.0.2.1:21099", "--worker", "1", "--open"), 1, "not an address of this machine")
 
 
+@claim("a host with several addresses is served on each of them, and the log names them")
+def _(world):
+    with open(world.path("hosts"), "w") as file:
+        file.write("127.0.0.2 several.test\n127.0.0.3 several.test\n192.0.2.1 several.test\n")
+    wrap = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', world.path("hosts"))
+    host, addresses = "several.test", ["127.0.0.2", "127.0.0.3"]  # this machine does not have the third
+    if subprocess.run([*wrap, "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
+        wrap, host, addresses = (), "localhost", ["127.0.0.1"]
+    port = free_port()
+    with Server(world, "--http", "%s:%d" % (host, port), "--open", "--resp", "off", wrap=wrap) as server:
+        for address in addresses:
+            with socket.create_connection((address, port)) as sock:
+                sock.sendall(get("/healthz", "Connection: close"))
+                assert until_closed(sock).endswith(b"ok\n"), address
+            assert re.search(r'msg="serving HTTP" address="?[^"\n]*%s:%d' % (re.escape(address), port), server.said), server.said
+        assert "192.0.2.1" not in server.said, server.said
+    with open(world.path("hosts"), "w") as file:
+        file.write("127.0.0.2 several.test\n0.0.0.0 several.test\n")
+    if wrap:  # one of its addresses can be reached by other machines
+        serve = wrap[:4] + ("'%s'" % wrap[4], world.path("hosts"), '"$vesta"', "serve", "--http", "%s:%d" % (host, port))
+        fails(world.shell(" ".join(serve)), 2, "other machines can reach it")
+
+
+@claim("what stands at a socket's path and is no socket is named")
+def _(world):
+    path = world.path("s")
+    for make, said in ((lambda: open(path, "w").close(), "a file that is no socket stands at this path"),
+                       (lambda: os.mkdir(path), "a folder stands at this path"),
+                       (lambda: os.symlink("nowhere", path), "a symbolic link stands at this path")):
+        make()
+        done = world.run("serve", "--http", "unix:" + path, "--resp", "off", "--worker", "6")
+        fails(done, 1, "unix:" + path, said)
+        assert "another program" not in done.err, done.err
+        os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.remove(path)
+    fails(world.run("serve", "--http", "unix:" + world.path("none", "s"), "--resp", "off", "--worker", "6"), 1, "folder does not exist")
+
+
 @claim("it serves on sockets of the file system and of IPv6, and takes its socket file away")
 def _(world):
     path, other = world.path("h.sock"), world.path("r.sock")
