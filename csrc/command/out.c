@@ -5,6 +5,7 @@
  * stays within a page, and the line that lies across two goes alone, when it has nothing to sleep for.  (Not quite
  * never: the kill may still fall between the two halves of that line.) */
 #include "command/command.h"
+#include "os/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,8 +118,8 @@ void vs_out_flush(void) {
 }
 
 static bool out_has_colour(void) {
-    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !(none && *none) && term && *term && strcmp(term, "dumb") != 0;
+    const char *term = vs_environment("TERM");
+    return isatty(STDOUT_FILENO) && !vs_environment("NO_COLOR") && term && strcmp(term, "dumb") != 0;
 }
 
 const char *vs_out_colour(const char *code) {

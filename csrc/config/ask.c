@@ -12,6 +12,7 @@
 #include "os/address.h"
 #include "os/clock.h"
 #include "os/files.h"
+#include "os/host.h"
 #include "store/lineage.h"
 #include "store/store.h"
 
@@ -69,7 +70,7 @@ static int ask_nearest(lua_State *L) {
 }
 
 static int ask_getenv(lua_State *L) {
-    return lua_pushstring(L, getenv(luaL_checkstring(L, 1))), 1;
+    return lua_pushstring(L, vs_environment(luaL_checkstring(L, 1))), 1;
 }
 
 /* ------------------------------------------------------------------ layouts, forms, names */

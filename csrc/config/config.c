@@ -3,6 +3,7 @@
 #include "config/inside.h"
 #include "access/accounts.h"
 #include "base/error.h"
+#include "os/host.h"
 
 #include <lualib.h>
 #include <stdio.h>
@@ -256,7 +257,7 @@ static void conf_push_reading(lua_State *L, const struct conf_reading *reading) 
     conf_push_file(L, reading);
     conf_push_flags(L, opts);
     conf_set_text(L, "store_variable", opts->store_variable);
-    lua_pushboolean(L, getenv("LISTEN_FDS") != NULL);
+    lua_pushboolean(L, vs_environment("LISTEN_FDS") != NULL);
     lua_setfield(L, -2, "is_handed");
     if (!opts->opts) return;
     conf_set_text(L, "namespace", opts->opts->namespace_);

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "config/inside.h"
 #include "os/files.h"
+#include "os/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static int conf_env(lua_State *L) {
     const char *name = luaL_checklstring(L, 1, &length), *value;
     if (length == 0 || strlen(name) != length || strchr(name, '='))
         return luaL_error(L, "env: '%s' is not a variable's name", VS_QUOTE(name, length));
-    if ((value = getenv(name))) {
+    if ((value = vs_environment(name))) {
         int kind = lua_type(L, 2);
         if (kind == LUA_TNUMBER && lua_stringtonumber(L, value) == 0)
             return luaL_error(L, "env: %s is '%s', which must be a number, as its default is", VS_QUOTE(name, length),
@@ -31,7 +32,7 @@ static int conf_env(lua_State *L) {
         return 1;
     }
     if (lua_gettop(L) < 2)
-        return luaL_error(L, "env: %s is not in the environment, and there is no default: env(\"%s\", DEFAULT)",
+        return luaL_error(L, "env: %s is not set, or empty, and there is no default: env(\"%s\", DEFAULT)",
                           VS_QUOTE(name, length), VS_QUOTE(name, length));
     lua_pushvalue(L, 2);
     return 1;

@@ -78,8 +78,7 @@ int vs_worker_check(const struct vesta_layout *layout, uint64_t worker, struct v
  * slip in it, which is to be said; but where everything is read-only, no other spelling would help.  The store lies in
  * that folder, too, where none was named. */
 static bool goes_without(const struct vesta_opts *opts, int blocked, const char *folder) {
-    const char *state = getenv("VESTA_STATE");
-    bool is_by_hand = opts->path || (state && *state);
+    bool is_by_hand = opts->path || vs_environment("VESTA_STATE");
     bool is_forbidden = blocked == EROFS || (!is_by_hand && (blocked == EACCES || blocked == EPERM));
     return opts->store && is_forbidden && folder[0] == '/';
 }

@@ -154,18 +154,21 @@ int64_t vs_lease_wait_ms(struct vs_lease *lease, uint64_t worker, const struct v
     int64_t ahead_ms = vs_lease_ms_of(lease, r->until) - store_ms;
     if (r->ver == 0) return 0;
     if (r->held && strcmp(r->identity, lease->identity) == 0) {
+        if (ahead_ms <= 0) return 0;
         vs_lease_say(lease, "this generator's last lease of number %" PRIu64 " ends in %.1f s", worker,
                      (double)ahead_ms / 1000);
-        return ahead_ms > 0 ? ahead_ms : 0;
+        return ahead_ms;
     }
     if (r->held) {
         int64_t age_ms = store_ms > r->written_ms ? store_ms - r->written_ms : 0, left_ms = r->lease_ms - age_ms;
-        vs_lease_say(lease, "number %" PRIu64 " is held by %.100s for %.1f s more", worker, r->holder,
-                     (double)left_ms / 1000);
+        if (left_ms >= 0)
+            vs_lease_say(lease, "number %" PRIu64 " is held by %.100s for %.1f s more", worker, r->holder,
+                         (double)left_ms / 1000);
         if (left_ms >= 0) return left_ms < INT64_MAX ? left_ms + 1 : left_ms;
     }
-    vs_lease_say(lease, "the last lease of number %" PRIu64 " ends %.1f s ahead of the clock", worker,
-                 (double)ahead_ms / 1000);
+    if (ahead_ms > 0)
+        vs_lease_say(lease, "the last lease of number %" PRIu64 " ends %.1f s ahead of the clock", worker,
+                     (double)ahead_ms / 1000);
     return ahead_ms > lease->timing.skew_ms ? ahead_ms - lease->timing.skew_ms : 0;
 }
 

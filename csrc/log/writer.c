@@ -5,6 +5,7 @@
  * one is filled while the thread writes the other. */
 #include "log/writer.h"
 #include "base/error.h"
+#include "os/host.h"
 #include "os/thread.h"
 
 #include <assert.h>
@@ -135,7 +136,7 @@ int vs_log_open_file(const char *what, const char *path, int *fd, struct vesta_e
 }
 
 static bool reads_journal(const struct stat *st) {
-    const char *text = getenv("JOURNAL_STREAM");
+    const char *text = vs_environment("JOURNAL_STREAM");
     unsigned long long device, inode;
     return text && sscanf(text, "%llu:%llu", &device, &inode) == 2 && device == st->st_dev && inode == st->st_ino;
 }

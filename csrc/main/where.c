@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/nearest.h"
 #include "keeper/file.h"
+#include "os/host.h"
 #include "serve/serving.h"
 #include "store/store.h"
 
@@ -30,12 +31,11 @@ void vs_where_put(struct vs_where *where, enum vs_where_word word, const char *t
 }
 
 static void where_take_variable(struct vs_where *where, enum vs_where_word word) {
-    vs_where_put(where, word, getenv(where_words[word].variable), VS_FROM_ENV, where_words[word].variable);
+    vs_where_put(where, word, vs_environment(where_words[word].variable), VS_FROM_ENV, where_words[word].variable);
 }
 
 const char *vs_where_config(void) {
-    const char *path = getenv(where_words[VS_W_CONFIG].variable);
-    return path && *path ? path : NULL;
+    return vs_environment(where_words[VS_W_CONFIG].variable);
 }
 
 /* A flag that says where outdoes every variable that says where. */

@@ -32,8 +32,8 @@ static int map_io_error(struct vesta_error *err, const char *what, const char *p
 /* ------------------------------------------------------------------ names */
 
 int vs_maps_dir(char out[VS_MAPS_MAX]) {
-    const char *set = getenv("VESTA_MAPS");
-    int length = snprintf(out, VS_MAPS_MAX, "%s", set && *set ? set : "/dev/shm");
+    const char *set = vs_environment("VESTA_MAPS");
+    int length = snprintf(out, VS_MAPS_MAX, "%s", set ? set : "/dev/shm");
     return out[0] == '/' && length < VS_MAPS_MAX ? 0 : -1;
 }
 

@@ -24,6 +24,11 @@ int vs_boot_id(char *buf) {
     return 0;
 }
 
+const char *vs_environment(const char *name) {
+    const char *text = getenv(name);
+    return text && *text ? text : NULL;
+}
+
 /* A process that has left its time namespace for its children's is in neither name's: its clock is told by inode. */
 static bool clock_is_childrens(struct stat *own) {
     struct stat next;
@@ -60,14 +65,14 @@ static bool env_usable(const char *dir, const char *parent) {
 }
 
 int vs_state_dir(char *buf, size_t size) {
-    const char *set = getenv("VESTA_STATE"), *base = NULL, *tail = "";
-    if (set && *set) {
+    const char *set = vs_environment("VESTA_STATE"), *base = NULL, *tail = "";
+    if (set) {
         base = set;
     } else if (env_usable("/var/lib/vesta", "/var/lib")) {
         base = "/var/lib/vesta";
-    } else if ((set = getenv("XDG_STATE_HOME")) && *set == '/') {
+    } else if ((set = vs_environment("XDG_STATE_HOME")) && *set == '/') {
         base = set, tail = "/vesta";
-    } else if ((set = getenv("HOME")) && *set == '/') {
+    } else if ((set = vs_environment("HOME")) && *set == '/') {
         base = set, tail = "/.local/state/vesta";
     }
     if (!base) return -1;

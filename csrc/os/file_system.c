@@ -2,6 +2,7 @@
  * and fsync are known to hold.  A list of the good: of one that nobody here has heard of nothing is known. */
 #include "base/error.h"
 #include "os/files.h"
+#include "os/host.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static const struct fs_kind *fs_find(const struct fs_kind *kinds, size_t count, 
 
 /* VESTA_FILE_SYSTEMS=0x15013346,0x42465331: what a person vouches for, by number. */
 static bool is_vouched_for(unsigned long type) {
-    const char *at = getenv("VESTA_FILE_SYSTEMS");
+    const char *at = vs_environment("VESTA_FILE_SYSTEMS");
     while (at && *at) {
         char *end;
         unsigned long said = strtoul(at, &end, 0);

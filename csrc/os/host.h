@@ -14,6 +14,9 @@ int vs_boot_id(char *buf);
 #define VS_BOOT_OFFSET_MAX 48
 int vs_boot_offset(char buf[VS_BOOT_OFFSET_MAX]);
 
+/* A variable of the environment.  NULL: it is not set, or empty, which everywhere means the same. */
+const char *vs_environment(const char *name);
+
 /* A number for this process's mount namespace; 0 where the kernel does not tell. */
 uint64_t vs_mount_namespace(void);
 

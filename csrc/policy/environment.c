@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/slice.h"
+#include "os/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static void environment_put_quoted(FILE *out, const char *text) {
 }
 
 static void environment_put_variable(FILE *out, const char *name) {
-    const char *value = getenv(name);
+    const char *value = vs_environment(name);
     fprintf(out, "[\"%s\"]=", name);
     if (value)
         environment_put_quoted(out, value);

@@ -3,6 +3,7 @@
 
 #include "mapping/mapping.h"
 #include "os/files.h"
+#include "os/host.h"
 #include "store/store.h"
 
 #include <limits.h>
@@ -77,9 +78,8 @@ void vs_effective_print(const struct vs_conf_value *value, int json) {
 /* ------------------------------------------------------------------ folders */
 
 static void effective_print_folder(const char *name, const char *variable, const char *text, int json) {
-    const char *set = getenv(variable);
     struct vs_conf_value value = {.path = name, .text = text, .variable = variable};
-    value.origin = set && *set ? VS_FROM_ENV : VS_FROM_DEFAULT;
+    value.origin = vs_environment(variable) ? VS_FROM_ENV : VS_FROM_DEFAULT;
     vs_effective_print(&value, json);
 }
 

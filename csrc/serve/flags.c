@@ -6,6 +6,7 @@
 #include "os/files.h"
 #include "command/options.h"
 #include "mapping/mapping.h"
+#include "os/host.h"
 #include "serve/effective.h"
 #include "serve/serving.h"
 #include "store/store.h"
@@ -223,8 +224,7 @@ int vs_flags_read(struct vs_serving *serving, int argc, char **argv) {
 
 /* The other commands read it; whoever set it for them may believe that a server does, too. */
 static void flags_tell_of_variable(const char *name, const char *flag, const char *said) {
-    const char *text = getenv(name);
-    if (!said && text && *text)
+    if (!said && vs_environment(name))
         vs_log(VS_LOG_WARN, "a server does not read this variable, which is set", "variable", name, "do", flag, NULL);
 }
 

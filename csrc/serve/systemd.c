@@ -5,12 +5,14 @@
 #include "base/error.h"
 #include "base/slice.h"
 #include "log/log.h"
+#include "os/host.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,24 +44,32 @@ static int send_to(const char *path, const char *text, size_t length) {
     return rc;
 }
 
+/* Logs the first of a row of failures, and the end of the row: the watchdog is notified every few seconds. */
+static void tell_change(const char *path, const char *text, int rc) {
+    static atomic_int before;
+    if (atomic_exchange(&before, rc) == rc) return;
+    if (rc != 0)
+        vs_log(VS_LOG_WARN, "cannot notify the service manager; is NOTIFY_SOCKET right?", "socket", path, "error",
+               strerror(rc), "notice", text, NULL);
+    else
+        vs_log(VS_LOG_INFO, "the service manager can be notified again", "socket", path, NULL);
+}
+
 void vs_notify(const char *format, ...) {
-    const char *path = getenv("NOTIFY_SOCKET");
+    const char *path = vs_environment("NOTIFY_SOCKET");
     char text[NOTICE_BYTES];
     va_list args;
-    if (!path || !*path) return;
+    if (!path) return;
     va_start(args, format);
     int length = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (length >= (int)sizeof text) length = (int)sizeof text - 1;
-    int rc = send_to(path, text, (size_t)length);
-    if (rc != 0)
-        vs_log(VS_LOG_WARN, "cannot notify the service manager; is NOTIFY_SOCKET right?", "socket", path, "error",
-               strerror(rc), "notice", text, NULL);
+    tell_change(path, text, send_to(path, text, (size_t)length));
 }
 
 /* A number of the environment; -1: not there or none. */
 static int64_t number_of(const char *name) {
-    const char *text = getenv(name);
+    const char *text = vs_environment(name);
     char *end;
     if (!text || *text < '0' || *text > '9') return -1;
     errno = 0;
@@ -69,7 +79,7 @@ static int64_t number_of(const char *name) {
 
 int64_t vs_watchdog_us(void) {
     int64_t us = number_of("WATCHDOG_USEC"), pid = number_of("WATCHDOG_PID");
-    bool mine = !getenv("WATCHDOG_PID") || pid == getpid();
+    bool mine = !vs_environment("WATCHDOG_PID") || pid == getpid();
     return mine && us > 0 ? us : 0;
 }
 
@@ -130,7 +140,7 @@ static void write_address(int fd, char *buf) {
 
 /* How many sockets are ours to take; VESTA_EIO: more than `max`, or no number. */
 static int count_handed(int max, struct vesta_error *err) {
-    const char *text = getenv("LISTEN_FDS");
+    const char *text = vs_environment("LISTEN_FDS");
     int64_t count = number_of("LISTEN_FDS");
     if (!text || number_of("LISTEN_PID") != getpid()) return 0; /* they were another process's */
     if (count < 0 || count > max)
@@ -141,7 +151,7 @@ static int count_handed(int max, struct vesta_error *err) {
 
 int vs_handed_sockets(struct vs_handed *out, int max, struct vesta_error *err) {
     int count = count_handed(max, err), rc = count < 0 ? count : VESTA_OK;
-    const char *names = getenv("LISTEN_FDNAMES");
+    const char *names = vs_environment("LISTEN_FDNAMES");
     if (!names) names = "";
     for (int i = 0; i < count && rc == VESTA_OK; i++) {
         out[i].fd = FIRST_FD + i;

@@ -6,7 +6,7 @@
 #include "vesta.h"
 
 /* Sends lines like "READY=1\nSTATUS=..." to $NOTIFY_SOCKET; does nothing where there is none.  A socket that cannot be
- * told is one log line, never a failure.  Threads: any. */
+ * told is one log line until that changes, never a failure.  Threads: any. */
 void vs_notify(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* How often the manager wants to hear WATCHDOG=1 at the least, in microseconds; 0: never. */

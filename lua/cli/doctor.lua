@@ -307,8 +307,9 @@ local function check_lease(found, map)
     found("fail", "an operator must check: two processes may have used one number", "stopped for good: %s",
       map.said or "the keeper gave no reason")
   else
-    local lease = map.worker and ("worker %s, its lease ends in %d s unless renewed"):format(cli.unsigned(map.worker),
-      map.left_s) or "no lease at the moment: no process is serving it"
+    local ends = map.left_s and (map.left_s < 0 and "ended %d s ago" or "ends in %d s unless renewed")
+    local lease = map.worker and ("worker %s, its lease " .. ends):format(cli.unsigned(map.worker),
+      math.abs(map.left_s)) or "no lease at the moment: no process is serving it"
     found("ok", nil, "%s; %d of the %d leases in its map are used", lease, map.used, map.leases)
   end
   if map.said then found("warn", nil, "the keeper's last message: %s", map.said) end

@@ -133,7 +133,7 @@ end
 local function secret_of(reading, name)
   local text = ask.getenv(name)
   for _, row in ipairs(schema.rows) do
-    if keys.is_secret(row) and (row.env == name or text and text ~= "" and is_value_of(reading, row, text)) then
+    if keys.is_secret(row) and (row.env == name or text and is_value_of(reading, row, text)) then
       return row.key
     end
   end

@@ -102,7 +102,7 @@ end
 local function read_environment(reading)
   for _, row in ipairs(keys.top) do
     local text = row.env and ask.getenv(row.env)
-    if text and text ~= "" then put(reading, row, nil, "env:" .. row.env, text) end
+    if text then put(reading, row, nil, "env:" .. row.env, text) end
   end
 end
 

@@ -74,7 +74,10 @@ end
 -- The variables that env(name) returns: those that the host lists or contains.
 local function environment(host)
   local env = {}
-  for _, name in ipairs(host.policy_env or {}) do env[name] = os.getenv(name) or false end
+  for _, name in ipairs(host.policy_env or {}) do
+    local text = os.getenv(name)
+    env[name] = text ~= "" and text or false -- an empty variable counts as unset
+  end
   for name, value in pairs(host.env or {}) do env[name] = value end
   return env
 end

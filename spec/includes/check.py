@@ -177,6 +177,14 @@ def ok_in_one_place(root):
                 yield f"{os.path.relpath(path, root)}:{number}: an outcome becomes OK by vs_done only"
 
 
+def environment_by_one_door(root):
+    for path in walk(root, ["csrc"], (".c", ".h")):
+        for number, line in enumerate(lines_of(path), 1):
+            where = os.path.relpath(path, root)
+            if re.search(r"(?<![\w.])getenv\(", line) and where != "csrc/os/env.c":
+                yield f"{where}:{number}: read variables by vs_environment, for which an empty one is unset"
+
+
 def pages_true(root):
     """A page names functions that its reader will look for."""
     ours = re.compile(r"\bvs_[a-z0-9_]+\b")
@@ -263,6 +271,7 @@ RULES = [
     ("the folders that do no I/O include nothing that does", pure_without_io),
     ("the public headers compile alone as C99 and C++11", header_alone),
     ("a store's outcome becomes OK in one place", ok_in_one_place),
+    ("the environment is read in one place", environment_by_one_door),
     ("pages name functions that exist", pages_true),
     ("few files of a folder use each other in a circle", circles_small),
     ("each function and each tag has a name of its own", names_unique),
@@ -288,6 +297,7 @@ def draw_circles(root):
 PLANTS = {
     ok_in_one_place: ("csrc/store/mine.c",
                       "void f(struct vs_reply *reply) {\n    assert(reply);\n    reply->outcome = VS_STORE_OK;\n}\n"),
+    environment_by_one_door: ("csrc/keeper/home.c", '    return getenv("HOME");\n'),
     folders_known: ("csrc/attic/README", "a\n" * 5),
     folders_explained: ("csrc/attic/CMakeLists.txt", "vesta_folder(attic SOURCES attic.c)\n"),
     points_downward: ("csrc/store/up.c", '#include "keeper/keeper.h"\n'),

@@ -342,7 +342,7 @@ def _():
 @claim("URIs that cannot be are said when it is opened")
 def _():
     for bad, part in (("zk:h/x", "no '//'"), ("zk://h", "no node of its own"), ("zk://h/", "no node of its own"),
-                      ("zk://h/a//b", "no node of its own"), ("zk://h/a/", "no node of its own"), ("zk://h/a/../b", "no node of its own"),
+                      ("zk://h/a//b", "no node of its own"), ("zk://h/a/../b", "no node of its own"),
                       ("zk://u@h/x", "half a user:password"), ("zk://h:x/x", "not a HOST:PORT"), ("zk://h:1,/x", "not a HOST:PORT"),
                       ("zk://h:1,,h:2/x", "not a HOST:PORT"), ("zk://h/x?acl=closed", "acl in the store's URI must be open"), ("zk://h/x?tls=verify", "has no zookeeper_init_ssl"), ("zk://h/x?TLS=off", "unknown key"),
                       ("zk://" + ",".join("host%d:2181" % i for i in range(60)) + "/x", "longer than"),
@@ -370,6 +370,14 @@ def _():
     web.shutdown()
     with Caller(CALL, "zk://me:x@no.such.host.invalid/x", "nobody") as caller:
         has(caller.ask("ns", "DOWN")["text"], "its host names cannot be resolved")
+
+
+@claim("a slash behind the path names the same node")
+def _():
+    with Caller(CALL, uri(root="/vesta/"), "slash") as caller:
+        caller.ask("make 5 77", "OK")
+    with Caller(CALL, uri(), "slash") as caller:
+        assert caller.ask("ns", "OK")["ns_ver"] == 1
 
 
 @claim("the secret may stand in a file")

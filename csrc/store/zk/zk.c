@@ -361,6 +361,7 @@ static int zk_read_uri(const char *text, struct vs_uri *uri, struct vesta_error 
     }
     if (rc != VESTA_OK) return rc;
     size_t length = strlen(uri->path);
+    if (length > 2 && uri->path[length - 1] == '/') uri->path[--length] = '\0';
     if (length < 2 || uri->path[length - 1] == '/' || strstr(uri->path, "//") || strstr(uri->path, "/."))
         return vs_fail(err, VESTA_EOPTION, "the store's URI names no node of its own: zk://%.150s/vesta", uri->hosts);
     if (!uri->user[0] != !uri->password[0] && !uri->value[KEY_SECRET_FILE][0])

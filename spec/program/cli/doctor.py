@@ -90,6 +90,9 @@ def _(world):
         text = " ".join(finding["says"] for finding in found if finding["what"] == "default")
         assert re.search(r"worker 5, its lease ends in [1-9]\d* s unless renewed", text), text
         assert os.path.exists(sock)
+        later = examine(world, *off(world), env=shifted("3600"))
+        text = " ".join(finding["says"] for finding in later if finding["what"] == "default")
+        assert re.search(r"worker 5, its lease ended \d+ s ago", text), text
     finally:
         server.send_signal(signal.SIGTERM)
         same(server.wait(), 0)

@@ -112,6 +112,21 @@ def _(world):
         fails(checked(namespace), 1, said)
 
 
+@claim("an empty variable counts as unset: of a config's own, of every config's, of a service manager, and of a policy")
+def _(world):
+    with open(os.path.join(os.path.dirname(__file__), *[".."] * 3, "examples", "kubernetes", "image.lua")) as file:
+        path = write(world, file.read())
+    names = ["VESTA_" + name for name in ("STORE", "WORKER", "NAMESPACE", "LAYOUT", "POLICY", "RESP_PASSWORD", "HTTP", "RESP", "ADMIN", "LOG_LEVEL")]
+    env = dict.fromkeys(names + ["LISTEN_FDS", "NOTIFY_SOCKET"], "")
+    same(world.run("check", path, env=dict(env, VESTA_SINGLE_HOST="true")).code, 0)
+    fails(world.run("check", path, env=dict(env, VESTA_SINGLE_HOST="")), 1, "single_host")
+    fails(world.run("check", write(world, "return { user = env 'NONE' }"), env={"NONE": ""}), 1, "NONE is not set, or empty")
+    with open(world.path("p.lua"), "w") as file:
+        file.write("return { api = 1, choose_worker = function(ctx) log('role ' .. tostring(env 'ROLE')) return 7 end }")
+    with Configured(world, "return { namespaces = { a = { policy = './p.lua', policy_env = 'ROLE' } } }", env={"ROLE": ""}) as server:
+        assert 'text="role nil"' in server.said, server.said
+
+
 @claim("a policy reads the variables that policy_env names, says so in the log, and no secret is among them")
 def _(world):
     with open(world.path("p.lua"), "w") as file:

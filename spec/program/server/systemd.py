@@ -130,6 +130,12 @@ def _(world):
         with Server(world, "--namespace", "n%d" % number, env={"NOTIFY_SOCKET": name}) as server:
             assert "cannot notify the service manager" in server.said and part in server.said, server.said
             assert re.fullmatch(r"\d+", server.get("/genid").body)
+    with Server(world, "--namespace", "again", env={"NOTIFY_SOCKET": world.path("late"), "WATCHDOG_USEC": "200000"}) as server:
+        time.sleep(1)
+        with Manager(world.path("late")) as manager:
+            same(manager.hears(), {"WATCHDOG": "1"})
+            server.listen("the service manager can be notified again")
+        same(server.said.count("cannot notify the service manager"), 1)  # not at each notice of the watchdog
     with Server(world, "--namespace", "none", env={"NOTIFY_SOCKET": ""}) as server:
         assert "cannot notify the service manager" not in server.said, server.said
 
