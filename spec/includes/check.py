@@ -178,10 +178,11 @@ def ok_in_one_place(root):
 
 
 def environment_by_one_door(root):
+    homes = ("csrc/os/env.c", "csrc/number/load.c")  # number/ knows no os/, and TZ is a variable of the C library
     for path in walk(root, ["csrc"], (".c", ".h")):
         for number, line in enumerate(lines_of(path), 1):
             where = os.path.relpath(path, root)
-            if re.search(r"(?<![\w.])getenv\(", line) and where != "csrc/os/env.c":
+            if re.search(r"(?<![\w.])getenv\(", line) and where not in homes:
                 yield f"{where}:{number}: read variables by vs_environment, for which an empty one is unset"
 
 
