@@ -1,4 +1,4 @@
-/* fit.c -- proposes how to split 63 bits for a need.  Pure. */
+/* fit.c -- proposes how to split the bits of an id for a need.  Pure. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -10,6 +10,8 @@
 
 #define US_PER_YEAR 31556952e6 /* 365.2425 days */
 #define ID_BITS 63             /* the sign bit stays 0, for databases and languages without unsigned numbers */
+#define YEARS_ENOUGH 200       /* spare bits lengthen the time up to this */
+#define RATE_USUAL 1e5         /* a burst that a layout should hold even if the mean is lower, in ids per second */
 #define FIELD_BITS_MAX 53
 
 /* A millisecond first: clocks of hosts agree no better, and dates elsewhere know no finer.  Coarser ones then, whose
@@ -38,13 +40,12 @@ static double rate_of(const struct split *s) {
     return s->seq < 0 ? 0 : (double)(UINT64_C(1) << s->seq) * 1e6 / s->unit_us;
 }
 
-/* Time and worker get what they need, the sequence all the rest, up to a field's limit; then time, then worker. */
-static struct split split_for(const struct vesta_fit_need *need, int32_t unit_us) {
+/* Time and worker get what they need, the sequence all the rest. */
+static struct split split_for(const struct vesta_fit_need *need, int32_t unit_us, int bits) {
     struct split s = {.unit_us = unit_us};
     s.worker = bits_for_nodes(need->nodes);
     s.time = bits_for_time(need->years * US_PER_YEAR / unit_us);
-    s.seq = ID_BITS - s.time - s.worker;
-    if (s.seq > FIELD_BITS_MAX) s.time += s.seq - FIELD_BITS_MAX, s.seq = FIELD_BITS_MAX;
+    s.seq = bits - s.time - s.worker;
     return s;
 }
 
@@ -69,8 +70,32 @@ static int check_need(const struct vesta_fit_need *need, struct vesta_error *err
     return VESTA_OK;
 }
 
+static double years_of(const struct split *s) {
+    return (double)(UINT64_C(1) << s->time) * s->unit_us / US_PER_YEAR;
+}
+
+/* Takes from the sequence what the rate does not need, and gives each spare bit to the part that exceeds its need the
+ * least. */
+static void split_share(const struct vesta_fit_need *need, struct split *s) {
+    int spare = 0;
+    for (struct split less = *s; less.seq > seq_min(s) && (less.seq--, rate_of(&less) >= need->rate); spare++)
+        s->seq = less.seq;
+    for (; spare > 0; spare--) {
+        double years = years_of(s), rate = need->rate > RATE_USUAL ? need->rate : RATE_USUAL;
+        double time = s->time < FIELD_BITS_MAX && years < YEARS_ENOUGH ? years / need->years : HUGE_VAL;
+        double worker = s->worker < FIELD_BITS_MAX ? (double)(UINT64_C(1) << s->worker) / (double)need->nodes : HUGE_VAL;
+        double seq = s->seq < FIELD_BITS_MAX ? rate_of(s) / rate : HUGE_VAL;
+        if (time <= worker && time <= seq && time < HUGE_VAL)
+            s->time++;
+        else if (worker <= seq && worker < HUGE_VAL)
+            s->worker++;
+        else
+            s->seq++;
+    }
+}
+
 /* Which part of the need is too much for a split. */
-static int no_split(const struct vesta_fit_need *need, const struct split *s, struct vesta_error *err) {
+static int no_split(const struct vesta_fit_need *need, const struct split *s, int bits, struct vesta_error *err) {
     char unit[VS_UNIT_MAX];
     vs_unit_text(s->unit_us, unit);
     if (s->time > FIELD_BITS_MAX)
@@ -78,50 +103,48 @@ static int no_split(const struct vesta_fit_need *need, const struct split *s, st
                        (double)(UINT64_C(1) << FIELD_BITS_MAX) * s->unit_us / US_PER_YEAR);
     if (s->worker > FIELD_BITS_MAX || s->seq < seq_min(s))
         return vs_fail(err, VESTA_EFIELD,
-                       "%llu nodes is too much: they need %d bits, %g years need %d of %s, and 63 bits have no room "
+                       "%llu nodes is too much: they need %d bits, %g years need %d of %s, and %d bits have no room "
                        "for a sequence",
-                       (unsigned long long)need->nodes, s->worker, need->years, s->time, unit);
+                       (unsigned long long)need->nodes, s->worker, need->years, s->time, unit, bits);
     return vs_fail(
         err, VESTA_EFIELD,
-        "a rate of %g/s is too much: %llu nodes (%d bits) and %g years (%d bits of %s) leave %d of 63 bits, %.0f/s",
-        need->rate, (unsigned long long)need->nodes, s->worker, need->years, s->time, unit, s->seq, rate_of(s));
+        "a rate of %g/s is too much: %llu nodes (%d bits) and %g years (%d bits of %s) leave %d of %d bits, %.0f/s",
+        need->rate, (unsigned long long)need->nodes, s->worker, need->years, s->time, unit, s->seq, bits, rate_of(s));
 }
 
 static void fit_describe(const struct split *s, int64_t epoch_ms, struct vesta_proposal *out) {
     char text[128], seq[16] = "", unit[VS_UNIT_MAX];
+    int above = 64 - s->time - s->seq - s->worker;
     if (s->seq > 0) snprintf(seq, sizeof seq, " seq:%d", s->seq);
-    snprintf(text, sizeof text, "sign:1=0 time:%d%s worker:%d unit=%s epoch=%lld", s->time, seq, s->worker,
+    snprintf(text, sizeof text, "%s:%d=0 time:%d%s worker:%d unit=%s epoch=%lld", above == 1 ? "sign" : "zero", above, s->time, seq, s->worker,
              vs_unit_text(s->unit_us, unit), (long long)epoch_ms);
     int rc = vesta_layout_parse(text, &out->layout, NULL);
     assert(rc == VESTA_OK);
     (void)rc;
     out->rate_max = rate_of(s);
     out->nodes_max = UINT64_C(1) << s->worker;
-    out->years_max = (double)(UINT64_C(1) << s->time) * s->unit_us / US_PER_YEAR;
+    out->years_max = years_of(s);
     out->end_ms = vesta_layout_end_ms(&out->layout);
 }
 
-int vs_fit_in(const struct vesta_fit_need *need, int32_t unit_us, struct vesta_proposal *out, struct vesta_error *err) {
-    int rc = check_need(need, err);
+int vs_fit_as(const struct vesta_fit_need *need, const struct vs_fit_how *how, struct vesta_proposal *out,
+              struct vesta_error *err) {
+    int bits = how->bits ? how->bits : ID_BITS, rc = check_need(need, err);
     if (rc != VESTA_OK) return rc;
-    struct split s = split_for(need, unit_us);
-    if (!is_enough(need, &s)) return no_split(need, &s, err);
-    fit_describe(&s, need->epoch_ms, out);
-    return VESTA_OK;
-}
-
-int vesta_fit(const struct vesta_fit_need *need, struct vesta_proposal *out, struct vesta_error *err) {
-    int rc = check_need(need, err);
-    if (rc != VESTA_OK) return rc;
-    struct split best =
-        split_for(need, VS_UNIT_US_MAX); /* of those that are too small, the one with most ids a second */
-    for (size_t i = 0; i < VS_COUNT(units_us); i++) {
-        struct split s = split_for(need, units_us[i]);
+    /* if no unit is enough: the one with most ids per second */
+    struct split best = split_for(need, how->unit_us ? how->unit_us : VS_UNIT_US_MAX, bits);
+    for (size_t i = 0; i < (how->unit_us ? 1 : VS_COUNT(units_us)); i++) {
+        struct split s = how->unit_us ? best : split_for(need, units_us[i], bits);
         if (is_enough(need, &s)) {
+            split_share(need, &s);
             fit_describe(&s, need->epoch_ms, out);
             return VESTA_OK;
         }
         if (s.time <= FIELD_BITS_MAX && s.worker <= FIELD_BITS_MAX && rate_of(&s) > rate_of(&best)) best = s;
     }
-    return no_split(need, &best, err);
+    return no_split(need, &best, bits, err);
+}
+
+int vesta_fit(const struct vesta_fit_need *need, struct vesta_proposal *out, struct vesta_error *err) {
+    return vs_fit_as(need, &(struct vs_fit_how){0}, out, err);
 }

@@ -100,8 +100,15 @@ static inline const char *vs_unit(const struct vesta_layout *layout, char *buf) 
     return vs_unit_text(layout->unit_us, buf);
 }
 
-/* vesta_fit with a unit that is given.  Errors: VESTA_EFIELD, where it does not hold the need; the text says why. */
-int vs_fit_in(const struct vesta_fit_need *need, int32_t unit_us, struct vesta_proposal *out, struct vesta_error *err);
+/* vesta_fit with a unit that is given, or in fewer bits: 53 are exact as a number of JavaScript.  Errors: VESTA_EFIELD,
+ * if the need does not fit; the text says why. */
+struct vs_fit_how {
+    int32_t unit_us; /* 0: the finest of vesta_fit's units that is enough */
+    int bits;        /* VS_FIT_BITS_MIN to 63; 0: 63 */
+};
+#define VS_FIT_BITS_MIN 32
+int vs_fit_as(const struct vesta_fit_need *need, const struct vs_fit_how *how, struct vesta_proposal *out,
+              struct vesta_error *err);
 
 /* The names of a layout's fields, for a message. */
 #define VS_NAMES_MAX (VESTA_FIELDS_MAX * VESTA_NAME_MAX)

@@ -48,17 +48,20 @@ static int push_fit(lua_State *L, const struct vesta_proposal *fit) {
     return 1;
 }
 
-/* core.fit(rate, nodes, years, epoch [, unit]): init.lua has checked the three numbers. */
+/* core.fit(rate, nodes, years, epoch [, unit [, bits]]): init.lua has checked the three numbers. */
 static int core_fit(lua_State *L) {
     struct vesta_error err;
     struct vesta_proposal fit;
     struct vesta_fit_need need = {
         .rate = lua_tonumber(L, 1), .nodes = (uint64_t)lua_tonumber(L, 2), .years = lua_tonumber(L, 3)};
     const char *unit = lua_isnoneornil(L, 5) ? NULL : vs_lua_text(L, 5, "unit");
-    int32_t unit_us = unit ? vs_unit_read((struct vs_slice){unit, strlen(unit)}) : 0;
-    if (unit && !unit_us) return luaL_error(L, "vesta.fit: unit must be " VS_UNITS ", not \"%s\"", unit);
-    if (vs_lua_time(L, 4, &need.epoch_ms, &err) != VESTA_OK ||
-        (unit ? vs_fit_in(&need, unit_us, &fit, &err) : vesta_fit(&need, &fit, &err)) != VESTA_OK)
+    double bits = luaL_optnumber(L, 6, 63);
+    struct vs_fit_how how = {.unit_us = unit ? vs_unit_read((struct vs_slice){unit, strlen(unit)}) : 0};
+    if (unit && !how.unit_us) return luaL_error(L, "vesta.fit: unit must be " VS_UNITS ", not \"%s\"", unit);
+    if (!(bits >= VS_FIT_BITS_MIN && bits <= 63) || bits != (int)bits)
+        return luaL_error(L, "vesta.fit: bits must be a whole number from %d to 63", VS_FIT_BITS_MIN);
+    how.bits = (int)bits;
+    if (vs_lua_time(L, 4, &need.epoch_ms, &err) != VESTA_OK || vs_fit_as(&need, &how, &fit, &err) != VESTA_OK)
         return vs_lua_push_error(L, &err);
     return push_fit(L, &fit);
 }

@@ -10,7 +10,7 @@ local function year_start_ms()
 end
 
 local function propose(need, unit)
-  return core.fit(need.rate, need.nodes, need.years, need.epoch_ms, unit)
+  return core.fit(need.rate, need.nodes, need.years, need.epoch_ms, unit, need.bits)
 end
 
 local function why_unit(fit, need, was_given)
@@ -43,7 +43,7 @@ local function read_need(options)
     if not options[name] then cli.usage("--%s is missing; --rate, --nodes and --years are needed", name) end
   end
   local need = { rate = cli.rate("--rate", options.rate), nodes = options.nodes,
-    years = cli.years("--years", options.years) }
+    years = cli.years("--years", options.years), bits = options.bits }
   need.epoch_ms = options.epoch and cli.check(term.time(options.epoch)) or year_start_ms()
   if options.unit and not facts.unit(options.unit) then
     cli.usage("--unit is %s, which must be %s", term.shown(options.unit), facts.UNITS)
@@ -68,16 +68,17 @@ return {
   line = "propose a layout that meets given needs",
   usage = "fit --rate N/s --nodes N --years N [OPTION...]",
   about = [[
-Splits 63 bits so that each node can give that many ids per second, that many nodes can run at the
-same time, and the time field lasts that long; shows how much is left to spare.  The time counts
-milliseconds if that does, else 10 ms, 100 ms or seconds, else 100, 10 or 1 us: it says why.
+Splits 63 bits, or --bits, so that each node can issue that many ids per second, that many nodes can
+run at the same time, and the time field lasts that long.  Spare bits are shared between the three.
+The time counts milliseconds if that is enough, else 10 ms, 100 ms or seconds, else 100, 10 or 1 us;
+the output says why.  Ids of 53 bits are exact as numbers of JavaScript.
 
   $ vesta fit --rate 50k/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z
-  sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z
+  sign:1=0 time:42 seq:8 worker:13 unit=1ms epoch=2026-01-01T00:00:00Z
   ...
 
-  $ vesta fit --rate 2000/day --nodes 3 --years 100 --json
-  {"text":"sign:1=0 time:42 seq:19 worker:2 unit=1ms ...
+  $ vesta fit --bits 53 --rate 1000/s --nodes 50 --years 20 --json
+  {"text":"zero:11=0 time:40 seq:7 worker:6 unit=1ms ...
 ]],
   options = {
     { name = "rate", value = "N/s",
@@ -86,6 +87,8 @@ milliseconds if that does, else 10 ms, 100 ms or seconds, else 100, 10 or 1 us: 
     { name = "years", value = "N", help = "how long the time field must last" },
     { name = "epoch", value = "TIME", help = "when time 0 is (default: January 1 of this year)" },
     { name = "unit", value = "UNIT", help = "what the time counts, from 1us to 1s (default: 1ms, if it does)" },
+    { name = "bits", kind = "count", value = "N", min = 32, max = 63,
+      help = "how many bits an id may have: 53 for numbers of JavaScript (default: 63)" },
     { name = "json", kind = "switch", help = "print a JSON object" },
   },
   run = run,

@@ -141,7 +141,7 @@ function vesta.fit(need)
   if need.nodes % 1 ~= 0 then
     error(("vesta.fit: nodes must be a whole number, not %s"):format(options.shown(need.nodes)), 2)
   end
-  return core.fit(need.rate, need.nodes, need.years, need.epoch or "2026-01-01T00:00:00Z", need.unit)
+  return core.fit(need.rate, need.nodes, need.years, need.epoch or "2026-01-01T00:00:00Z", need.unit, need.bits)
 end
 
 return vesta

@@ -202,9 +202,9 @@ static void fits_have_their_text(void) {
         const char *text;
         double rate_max;
     } want[] = {
-        {50000, 4000, 30, "sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z", 2048000},
+        {50000, 4000, 30, "sign:1=0 time:41 seq:8 worker:14 unit=1ms epoch=2026-01-01T00:00:00Z", 256000},
         {4096000, 1024, 69, "sign:1=0 time:41 seq:12 worker:10 unit=1ms epoch=2026-01-01T00:00:00Z", 4096000},
-        {1, 1, 1, "sign:1=0 time:35 seq:27 worker:1 unit=1ms epoch=2026-01-01T00:00:00Z", 134217728000.0},
+        {1, 1, 1, "sign:1=0 time:42 seq:14 worker:7 unit=1ms epoch=2026-01-01T00:00:00Z", 16384000},
         {20000, 65536, 170, "sign:1=0 time:39 seq:8 worker:16 unit=10ms epoch=2026-01-01T00:00:00Z", 25600},
         {10, 4000000, 8.5, "sign:1=0 time:38 seq:3 worker:22 unit=1ms epoch=2026-01-01T00:00:00Z", 8000},
         {8100, 4000000, 8.5, "sign:1=0 time:28 seq:13 worker:22 unit=1s epoch=2026-01-01T00:00:00Z", 8192},
@@ -213,7 +213,7 @@ static void fits_have_their_text(void) {
         {280000, 3998, 221.2, "sign:1=0 time:46 seq:5 worker:12 unit=100us epoch=2026-01-01T00:00:00Z", 320000},
         {5.9e6, 543, 44, "sign:1=0 time:47 seq:6 worker:10 unit=10us epoch=2026-01-01T00:00:00Z", 6400000},
         {63e6, 87, 35, "sign:1=0 time:50 seq:6 worker:7 unit=1us epoch=2026-01-01T00:00:00Z", 64000000},
-        {1, 1, 1e-9, "sign:1=0 time:9 seq:53 worker:1 unit=1ms epoch=2026-01-01T00:00:00Z", 9007199254740992000.0},
+        {1, 1, 1e-9, "sign:1=0 time:22 seq:24 worker:17 unit=1ms epoch=2026-01-01T00:00:00Z", 16777216000.0},
     };
     for (size_t i = 0; i < VS_COUNT(want); i++) {
         struct vesta_proposal fit;
@@ -239,15 +239,15 @@ static void a_unit_that_is_asked_for(void) {
         {500000, 285, 1, "sign:1=0 time:53 worker:10 unit=1us epoch=2026-01-01T00:00:00Z"},
         {2000000, 285, 1, "a rate of 2e+06/s is too much: 1000 nodes (10 bits) and 285 years (53 bits of 1us) leave 0"},
         {1, 500, 1, "500 years is too much: 53 bits of 1us are 285 years"},
-        {50000, 30, 5000, "sign:1=0 time:38 seq:15 worker:10 unit=5ms epoch=2026-01-01T00:00:00Z"},
-        {50000, 30, 1000000, "sign:1=0 time:30 seq:23 worker:10 unit=1s epoch=2026-01-01T00:00:00Z"},
+        {50000, 30, 5000, "sign:1=0 time:40 seq:11 worker:12 unit=5ms epoch=2026-01-01T00:00:00Z"},
+        {50000, 30, 1000000, "sign:1=0 time:32 seq:19 worker:12 unit=1s epoch=2026-01-01T00:00:00Z"},
     };
     for (size_t i = 0; i < VS_COUNT(asked); i++) {
         struct vesta_fit_need need = {asked[i].rate, 1000, asked[i].years, EPOCH_MS};
         struct vesta_proposal fit;
         struct vesta_error err = {0};
         char text[VESTA_LAYOUT_TEXT_MAX];
-        if (vs_fit_in(&need, asked[i].unit_us, &fit, &err) != VESTA_OK) {
+        if (vs_fit_as(&need, &(struct vs_fit_how){.unit_us = asked[i].unit_us}, &fit, &err) != VESTA_OK) {
             CHECK_HAS(err.text, asked[i].said);
             continue;
         }
@@ -264,8 +264,11 @@ static void what_is_proposed_is_enough(void) {
                                       1 + (roll(&dice) >> (34 + roll_below(&dice, 30))),
                                       (double)(1 + roll_below(&dice, 3000)) / 10, EPOCH_MS};
         struct vesta_proposal fit;
-        if (vesta_fit(&need, &fit, NULL) != VESTA_OK) continue;
+        struct vs_fit_how how = {.bits = roll_below(&dice, 2) ? 0 : VS_FIT_BITS_MIN + (int)roll_below(&dice, 32)};
+        if (vs_fit_as(&need, &how, &fit, NULL) != VESTA_OK) continue;
         fitting++;
+        int above = fit.layout.field[0].width;
+        CHECK_EQ_U64(above, 64 - (how.bits ? how.bits : 63));
         CHECK(fit.rate_max >= need.rate && fit.nodes_max >= need.nodes && fit.years_max >= need.years);
         CHECK_EQ_U64(fit.nodes_max, fit.layout.field[fit.layout.worker].max + 1);
         CHECK_EQ_I64(fit.end_ms, vesta_layout_end_ms(&fit.layout));

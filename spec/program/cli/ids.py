@@ -253,18 +253,18 @@ def _(w):
 
 
 FIT = """\
-sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z
+sign:1=0 time:41 seq:8 worker:14 unit=1ms epoch=2026-01-01T00:00:00Z
 
-  0 tttttttttttttttttttttttttttttttttttttttt sssssssssss wwwwwwwwwwww
-  │ │                                        │           └─ worker  12 bits, leased, 0 to 4095
-  │ │                                        └─ seq  11 bits, 0 to 2047
-  │ └─ time  40 bits, 0 to 1099511627775
+  0 ttttttttttttttttttttttttttttttttttttttttt ssssssss wwwwwwwwwwwwww
+  │ │                                         │        └─ worker  14 bits, leased, 0 to 16383
+  │ │                                         └─ seq  8 bits, 0 to 255
+  │ └─ time  41 bits, 0 to 2199023255551
   └─ sign  1 bit, always 0
 
                                       needed        possible
-  ids per second and node             50,000       2,048,000
-  nodes                                4,000           4,096
-  years                                 30.0            34.8  until 2060-11-03T19:53:47.776Z
+  ids per second and node             50,000         256,000
+  nodes                                4,000          16,384
+  years                                 30.0            69.7  until 2095-09-07T15:47:35.552Z
 
   The unit is 1ms: clocks of hosts agree no better, and dates elsewhere know no finer.
 """
@@ -277,7 +277,7 @@ def _(w):
     for form in ("50000", "50k/s", "50/ms", "3000k/min", "0.05M/s"):
         same(w.run("fit", "--rate", form, *args).out, FIT)
     got = json.loads(w.run("fit", "--rate", "50000/s", "--json", *args).out)
-    same((got["rate_max"], got["nodes_max"], got["end"]), (2048000, 4096, "2060-11-03T19:53:47.776Z"))
+    same((got["rate_max"], got["nodes_max"], got["end"]), (256000, 16384, "2095-09-07T15:47:35.552Z"))
     same(w.run("layout", got["text"]).code, 0)
 
 
@@ -288,10 +288,21 @@ def _(w):
     got = json.loads(w.run("fit", "--json", *args).out)
     same((got["unit"], got["why"][:26]), ("1s", "with 1ms a rate of 8100/s "))
     args = ["--rate", "400k/s", "--nodes", "900", "--years", "100"]
-    like(w.run("fit", *args, "--unit", "1us").out, "sign:1=0 time:52 seq:1 worker:10 unit=1us ...\n  The unit is 1us: as was asked.\n")
+    like(w.run("fit", *args, "--unit", "1us").out, "sign:1=0 time:52 worker:11 unit=1us ...\n  The unit is 1us: as was asked.\n")
     fails(w.run("fit", *args[:4], "--years", "300", "--unit", "1us"), 1, "300 years is too much: 53 bits of 1us are 285 years")
     for unit in ("3us", "2s", "0ms", "1", "ms", "1us1us", "", "1min"):
         fails(w.run("fit", *args, "--unit", unit), 2, "--unit")
+
+
+@claim("fit --bits 53 proposes ids that are exact in JavaScript, also for 50 nodes, and says if 53 bits are too few")
+def _(w):
+    got = json.loads(w.run("fit", "--bits", "53", "--rate", "1000/s", "--nodes", "50", "--years", "20", "--json").out)
+    assert got["text"].startswith("zero:11=0 time:40 seq:7 worker:6 unit=1ms "), got
+    largest = int(w.run("make", "--layout", got["text"], "time=%d" % (2**40 - 1), "seq=127", "worker=63").out)
+    same(largest, 2**53 - 1)
+    fails(w.run("fit", "--bits", "53", "--rate", "1M/s", "--nodes", "5000", "--years", "50"), 1, "leave", "of 53 bits")
+    for bits in ("31", "64", "x", ""):
+        fails(w.run("fit", "--bits", bits, "--rate", "1/s", "--nodes", "5", "--years", "5"), 2, "--bits", "32 to 63")
 
 
 @claim("fit without an epoch starts this year")
