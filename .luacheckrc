@@ -2,6 +2,7 @@ std = "max"
 max_line_length = 120
 exclude_files = { "build/", "build.luarocks/" }
 files["spec/**/*_spec.lua"] = { std = "max+busted" }
+files["examples/**/*_spec.lua"] = { std = "max+busted" }
 files["lua/vesta/init.lua"] = { read_globals = { "ngx" } }
 files["lua/vesta/policy.lua"] = { read_globals = { "ngx" } }
 files["lua/vesta/resty.lua"] = { std = "max+ngx_lua" }

@@ -86,4 +86,39 @@ function world:store_up() end
 ---@return string? reason
 function world:choose() end
 
+---What a generator for tests may be given.
+---@class vesta.testing.generator_options
+---@field layout? string|vesta.layout preset or layout text; "vesta-milli"
+---@field worker? integer 1
+---@field now_ms? integer the clock, Unix milliseconds; 1767225600000, which is 2026-01-01T00:00:00Z
+---@field fields? table<string, integer> as in vesta.open, and so are the next four
+---@field method? integer|string
+---@field pacing? "clock"|"history"
+---@field ahead_ms_max? integer
+---@field wait_ms_max? number 0: a call returns the pause; more: its clock passes meanwhile
+
+---@class vesta.testing.clock
+local clock = {}
+
+---Unix milliseconds.
+---@return integer
+function clock:now_ms() end
+
+---Sets the clock: back by -3000, forward by 3000.  Returns the new time.
+---@param ms integer
+---@return integer
+function clock:step(ms) end
+
+---Lets time pass.  Returns the new time.
+---@param ms integer
+---@return integer
+function clock:pass(ms) end
+
+---A generator for tests of a program, and its clock, which stands until the test moves it.  Its ids are the same in
+---each run.  It has no file and no lease, its namespace is "testing", and info().warning says what it is for.
+---@param options? vesta.testing.generator_options
+---@return vesta.gen
+---@return vesta.testing.clock
+function testing.generator(options) end
+
 return testing

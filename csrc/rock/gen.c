@@ -15,6 +15,13 @@ static const char CLASS[] = "vesta.gen";
 #define OPTIONS_MAX 40 /* texts on the stack, and some more */
 #define VERDICTS_MAX 3 /* that a policy may give about one call */
 
+/* The clock of a generator for tests: it stands until a test moves it, and goes on while a call waits. */
+struct gen_hand {
+    struct vesta_clock clock;
+    int64_t unix_us, boot_us;
+    bool is_used;
+};
+
 /* lua/vesta/fast.lua reads `begun` through LuaJIT's FFI: it stays the second word. */
 struct gen_box {
     struct vs_lua_object object;
@@ -25,6 +32,7 @@ struct gen_box {
     bool judged;               /* it has a policy */
     unsigned holders;          /* clients whose fallback it is: it stays open for them */
     struct vesta_gen *held;    /* closed, but for them; or NULL */
+    struct gen_hand hand;
     struct vesta_pause pause;  /* the last one that ended a call or went to the policy; no `why`: none yet */
 };
 
@@ -223,7 +231,7 @@ static int gen_info(lua_State *L) {
     vs_lua_set_text(L, "store", info.store);
     vs_lua_set_text(L, "pacing", info.pacing == VESTA_PACING_HISTORY ? "history" : "clock");
     vs_lua_set_text(L, "keeper", info.keeper);
-    vs_lua_set_text(L, "warning", info.warning);
+    vs_lua_set_text(L, "warning", box->hand.is_used ? "for tests only: its ids repeat" : info.warning);
     vs_lua_set_integer(L, "ahead_ms_max", info.ahead_ms_max);
     vs_lua_set_integer(L, "slot", info.slot);
     vs_lua_set_integer(L, "slots_used", info.slots_used);
@@ -366,6 +374,43 @@ static int core_options(lua_State *L) {
     return 1;
 }
 
+static int64_t hand_unix_us(void *self) {
+    return ((const struct gen_hand *)self)->unix_us;
+}
+
+static int64_t hand_boot_us(void *self) {
+    return ((const struct gen_hand *)self)->boot_us;
+}
+
+static void hand_sleep_us(void *self, int64_t us) {
+    struct gen_hand *hand = self;
+    hand->unix_us += us;
+    hand->boot_us += us;
+}
+
+/* Only ids that are outside of every guarantee may come from a clock of a test. */
+static void gen_take_hand(lua_State *L, struct gen_box *box, struct vesta_opts *opts) {
+    lua_Number now_ms = gen_number_option(L, "clock_ms", -1);
+    if (now_ms < 0 || !(opts->flags & VESTA_UNSAFE_PRIVATE)) return;
+    box->hand = (struct gen_hand){.clock = {&box->hand, hand_unix_us, hand_boot_us, hand_sleep_us},
+                                  .unix_us = (int64_t)now_ms * 1000,
+                                  .boot_us = 3600 * 1000000ll,
+                                  .is_used = true};
+    opts->clock = &box->hand.clock;
+}
+
+/* core.move_clock(gen, step_ms, pass_ms): sets the clock of a test's generator forward or back, and lets time pass.
+ * Returns the clock's new time. */
+static int core_move_clock(lua_State *L) {
+    struct gen_box *box = gen_self(L);
+    int64_t step_us = (int64_t)(luaL_checknumber(L, 2) * 1000), pass_us = (int64_t)(luaL_checknumber(L, 3) * 1000);
+    luaL_argcheck(L, box->hand.is_used, 1, "a generator for tests");
+    box->hand.unix_us += step_us;
+    hand_sleep_us(&box->hand, pass_us);
+    vs_lua_push_integer(L, box->hand.unix_us / 1000);
+    return 1;
+}
+
 /* core.open(options): init.lua has checked names, types and bounds. */
 static int core_open(lua_State *L) {
     struct vesta_error err;
@@ -379,6 +424,7 @@ static int core_open(lua_State *L) {
                             .wait_us_max = wait_option(L, "wait_ms_max"),
                             .lease_wait_us_max = wait_option(L, "lease_wait_ms_max"),
                             .judged = flag_option(L, "judged")};
+    gen_take_hand(L, box, &opts);
     luaL_getmetatable(L, CLASS);
     lua_setmetatable(L, -2); /* before the generator exists: from here on Lua closes it */
     return vesta_open(&opts, &box->gen, &err) == VESTA_OK ? 1 : vs_lua_push_error(L, &err);
@@ -391,8 +437,10 @@ static int core_take(lua_State *L) {
     size_t n = vs_lua_count(L), got;
     struct vesta_pause pause;
     if (!box->gen) return gen_push_closed(L);
-    if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK) return gen_push_pause(L, box, &pause);
-    return vs_lua_push_ids(L, ids, got);
+    int rc = vesta_next_n(box->gen, ids, n, &got, &pause);
+    if (rc != VESTA_OK && box->hand.is_used) /* the caller's sleep would not move its clock */
+        rc = vesta_batch_wait(box->gen, ids, got = 1, box->wait_us_max, &pause);
+    return rc == VESTA_OK ? vs_lua_push_ids(L, ids, got) : gen_push_pause(L, box, &pause);
 }
 
 /* ------------------------------------------------------------------ pauses, for lua/vesta/judge.lua */
@@ -463,7 +511,8 @@ static const struct vs_lua_function FUNCTIONS[] = {
     {"open", core_open},     {"options", core_options},
     {"take", core_take},     {"set_judge", core_set_judge},
     {"pause", core_pause},   {"borrow", core_borrow},
-    {"switch", core_switch}, {NULL, NULL},
+    {"switch", core_switch}, {"move_clock", core_move_clock},
+    {NULL, NULL},
 };
 
 void vs_lua_open_gen(lua_State *L) {

@@ -1,6 +1,7 @@
 --- vesta.testing -- a world for who writes a policy: a clock that is set, a store that goes down, records of workers.
--- Plain Lua, no C: runs under busted with any Lua, and within `vesta policy test`, where the policy itself runs in the
--- server's sandbox.
+-- And generators with such a clock, for the tests of a program.
+-- A world is plain Lua, no C: it runs under busted with any Lua, and within `vesta policy test`, where the policy
+-- itself runs in the server's sandbox.
 --
 --     local world = testing.world { policy = { "borrow", borrow_ms_max = 500 } }
 --     world:step_clock(-3000)
@@ -145,6 +146,38 @@ end
 
 --- Ids have been made so far ahead of the latest time that was seen.
 function world:run_ahead(ms) self.ahead_ms = ms end
+
+---------------------------------------------------------------- a generator whose clock is set
+
+local clock = {}
+clock.__index = clock
+
+--- Unix milliseconds.
+function clock:now_ms() return self.move(self.gen, 0, 0) end
+
+--- The clock is set: back by step(-3000), forward by step(3000).
+function clock:step(ms) return self.move(self.gen, ms, 0) end
+
+--- Time passes.
+function clock:pass(ms) return self.move(self.gen, 0, ms) end
+
+--- A generator for a program's tests, and its clock: the real generator, without a file, a lease or a keeper, in a
+-- namespace of its own.  Its clock stands until the test moves it, so the ids are the same in each run.  Needs C.
+function testing.generator(given)
+  local has_rock, message = pcall(require, "vesta") -- sets up the calls of this Lua
+  if not has_rock then error("testing.generator needs the rock: " .. message, 2) end
+  if given ~= nil and type(given) ~= "table" then
+    error("testing.generator: a table of options is expected, not " .. engine.shown(given), 2)
+  end
+  local core = require "vesta.core"
+  local options = {}
+  for key, value in pairs(given or {}) do options[key] = value end
+  options.layout = options.layout or DEFAULTS.layout
+  local gen
+  gen, message = core.open_for_tests(options, NOW_MS)
+  if not gen then error("testing.generator: " .. message, 2) end
+  return gen, setmetatable({ gen = gen, move = core.move_clock }, clock)
+end
 
 ---------------------------------------------------------------- the store
 

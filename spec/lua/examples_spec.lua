@@ -35,6 +35,17 @@ describe("the example", function()
   end
 
   it("is tested, whichever there is", function()
-    assert.are.equal(8, help.count(("ls %s/examples/lua/*.lua | wc -l"):format(help.root)))
+    assert.are.equal(9, help.count(("ls %s/examples/lua/*.lua | wc -l"):format(help.root)))
+  end)
+
+  it("of a test with busted stands in docs/lua.md", function()
+    local function read(path)
+      local file = assert(io.open(help.root .. path))
+      local text = file:read "*a"
+      file:close()
+      return text
+    end
+    local text = read("/examples/lua/orders_spec.lua"):gsub("^%-%-%- [^\n]*\n", "")
+    assert.is_truthy(read("/docs/lua.md"):find("```lua\n" .. text .. "```\n", 1, true))
   end)
 end)

@@ -215,3 +215,69 @@ describe("world:choose", function()
     assert.matches("answered 32, and the numbers are 0 to 31", raised(world.choose, world))
   end)
 end)
+
+describe("testing.generator", function()
+  it("makes the same ids in each run, and only in private", function()
+    local function ids(more)
+      local gen, clock = testing.generator(more)
+      local batch = assert(gen:batch(3))
+      clock:pass(1)
+      batch[4] = assert(gen:next())
+      return batch, gen
+    end
+    local first, gen = ids { layout = "snowflake", worker = 7 }
+    assert.same(first, (ids { layout = "snowflake", worker = 7 }))
+    local info = gen:info()
+    assert.same({ "testing", "", "", 7, "for tests only: its ids repeat" },
+      { info.namespace, info.path, info.store, info.worker, info.warning })
+    assert.equal("vesta generator (testing, private)", tostring(gen))
+    assert.equal("2026-01-01T00:00:00.001Z", gen:explain(first[4]).iso)
+    assert.is_nil((gen:keep()))
+  end)
+
+  it("has a clock that stands until it is moved", function()
+    local gen, clock = testing.generator { layout = "snowflake", now_ms = 1700000000000 }
+    local id, code, wait_s, _
+    local made = 0
+    repeat
+      id, _, code, wait_s = gen:next()
+      made = made + (id and 1 or 0)
+    until not id
+    assert.same({ 4096, "full", 0.001 }, { made, code, wait_s })
+    assert.equal(1700000000001, clock:pass(1))
+    assert.equal(1700000000001, gen:explain(assert(gen:next())).unix_ms)
+    clock:step(-3000)
+    assert.same({ nil, "clock_back", 3 }, { gen:next(), select(3, gen:next()) })
+    clock:step(3000 + 3600000)
+    assert.equal("clock_ahead", (select(3, gen:next())))
+    assert.equal(1700003600001, clock:now_ms())
+  end)
+
+  it("waits by its own clock", function()
+    local gen, clock = testing.generator { layout = "snowflake", wait_ms_max = 5 }
+    local began = os.time()
+    assert.equal(10000, #assert(gen:batch(10000)))
+    assert.equal(1767225600002, clock:now_ms())
+    clock:step(-60000)
+    assert.equal("clock_back", (select(3, gen:next())))
+    gen, clock = testing.generator { layout = "vesta-second", wait_ms_max = 86400000 }
+    assert(gen:next())
+    clock:step(-3600000)
+    assert(gen:next())
+    assert.is_true(os.time() - began < 60)
+  end)
+
+  it("has no option that a generator of production has", function()
+    for name, value in pairs { path = "x.gen", store = "file:/tmp", namespace = "orders", identity = "a",
+      lease = "local", group = "root", unsafe_private = true, any_worker = true, policy = "wait", clock_ms = 5 } do
+      local message = raised(function() testing.generator { [name] = value } end)
+      assert.matches('testing_spec.lua:%d+: testing.generator: unknown option "' .. name .. '"', message)
+    end
+    assert.matches('unknown option "layot", did you mean "layout"', raised(testing.generator, { layot = "x" }))
+    assert.matches("testing_spec.lua:%d+: testing.generator: .*there is no preset 'x'",
+      raised(function() testing.generator { layout = "x" } end))
+    assert.matches("testing_spec.lua:%d+: testing.generator: a table of options is expected, not 5",
+      raised(function() testing.generator(5) end))
+    assert.matches('unknown option "clock_ms"', raised(vesta.open, { clock_ms = 5 }))
+  end)
+end)

@@ -34,6 +34,15 @@ PROBES = """
                 ngx.say(tostring(gen), " ", code, " ", message)
             }
         }
+        location = /tested {
+            content_by_lua_block {
+                local gen, clock = require "vesta.testing".generator { layout = "snowflake", worker = 7, wait_ms_max = 5 }
+                local first = gen:next()
+                gen:batch(5000)
+                clock:step(-3000)
+                ngx.say(first, " ", gen:next(), " ", (select(3, gen:next())), " ", clock:now_ms())
+            }
+        }
         location = /keep_in_init { content_by_lua_block { ngx.say(package.loaded.kept_in_init) } }
         location = /patient {
             content_by_lua_block {
@@ -305,6 +314,9 @@ def phase_claims(claims, nginx):
                 refused.startswith("nil bad_option") and "vesta serve --path" in refused, refused)
     kept = nginx.ask("/keep_in_init").text
     claims.that("keep in init_by_lua raises and says where it belongs", "init_worker_by_lua" in kept, kept)
+    tested = nginx.ask("/tested").text
+    claims.that("a generator for tests has the clock that the test sets",
+                tested == "2006515713438674944 nil clock_back 1767225597001\n", tested)
     claims.that("next_int and batch_int are exact", nginx.ask("/native").text == "cdata 100 true 12\n", nginx.ask("/native").text)
     timer = nginx.ask("/timer").text
     claims.that("a timer gets ids", re.fullmatch(r"\d{15,20}\n", timer), timer)
