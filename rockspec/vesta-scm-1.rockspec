@@ -17,6 +17,7 @@ supported_platforms = { "linux" }
 dependencies = { "lua >= 5.1, < 5.5" }
 build = {
   type = "cmake",
+  copy_directories = { "docs", "library" },
   variables = {
     VESTA_ROCK = "ON",
     CMAKE_BUILD_TYPE = "Release",

@@ -64,13 +64,20 @@ for tree in t54/lib/lua/5.4 t51/lib/lua/5.1 tjit/lib/lua/5.1; do
     claim "${tree%%/*}: the module exports the library and its entry, nothing else" exports_only_ours "$work/$tree/vesta/core.so"
 done
 claim "nginx's client of servers is installed" test -f "$work/t51/share/lua/5.1/vesta/resty/client.lua" -a -f "$work/t51/share/lua/5.1/vesta/resty/access.lua"
+annotates() { # LANGUAGE-VERSION: the folder that docs/lua.md names to an editor
+    local tree=t${1/./} library
+    library=$(rocks "$tree" "$1" show --rock-dir vesta)/library
+    grep -q '^---@meta' "$library/vesta.lua" && grep -qx -- '---@meta vesta.testing' "$library/testing.lua"
+}
+claim "the annotations for editors are where luarocks show says, for 5.4" annotates 5.4
+claim "the annotations for editors are where luarocks show says, for 5.1" annotates 5.1
 claim "the module for 5.1 uses no function that 5.1 lacks" needs_only_51 "$work/t51/lib/lua/5.1/vesta/core.so"
 claim "a build that is not given Lua's headers says so" bash -c \
     '! cmake -S . -B "$0/none" -DVESTA_ROCK=ON >"$0/said" 2>&1 && grep -q "needs -DLUA_INCDIR" "$0/said"' "$work"
 
 all_pass() { # the specs through `luarocks test`, against the installed tree
     eval "$(rocks t54 5.4 path --no-bin)"
-    rocks t54 5.4 test rockspec/vesta-scm-1.rockspec spec/lua/ids_spec.lua spec/lua/policy_spec.lua spec/policy >"$work/out" 2>&1
+    rocks t54 5.4 test rockspec/vesta-scm-1.rockspec spec/lua/ids_spec.lua spec/lua/policy_spec.lua spec/policy examples/lua >"$work/out" 2>&1
     local rc=$?
     cat "$work/out"
     [ $rc -eq 0 ] && grep -q "0 failures / 0 errors" "$work/out"
