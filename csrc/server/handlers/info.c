@@ -181,9 +181,13 @@ static uint64_t info_ids_of(const struct vs_server *server, int from, int to) {
     return ids;
 }
 
+/* A colon would end the name of the line, so it becomes an underscore, as in Redis. */
 static void put_ids(struct vs_out *out, const char *name, uint64_t ids) {
-    vs_put_text(out, "vesta_ids_");
-    info_put_uint(out, name, ids);
+    char text[sizeof "vesta_ids_" + VESTA_NAMESPACE_MAX];
+    snprintf(text, sizeof text, "vesta_ids_%s", name);
+    for (char *c = text; *c; c++)
+        if (*c == ':') *c = '_';
+    info_put_uint(out, text, ids);
 }
 
 static void put_vesta(struct vs_request *r, struct vs_out *out) {

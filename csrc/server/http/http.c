@@ -81,7 +81,8 @@ static bool http_bind(struct vs_request *r, const struct vs_http *http, struct v
     if (!(r->call->flags & VS_CALL_OPEN) && !bind_all(r, args, http->query, &room, first)) return false;
     if (http->method == VS_POST && http->body.length > 0) {
         if (!vs_http_is_form(http->type))
-            return vs_refuse(r, "bad_type", "a body must be application/x-www-form-urlencoded, not '%s'",
+            return vs_refuse(r, "bad_type", "a body must be a form (application/x-www-form-urlencoded), not '%s': put the parameters into the "
+                             "query",
                              VS_QUOTE(http->type.at, http->type.length)),
                    false;
         if (!bind_all(r, args, http->body, &room, first)) return false;

@@ -155,6 +155,37 @@ def _(world):
         assert reply.endswith(b"\r\n\r\nok\n"), reply
 
 
+@claim("GET / lists each route with its description, and an error about a parameter quotes that line")
+def _(world):
+    with Server(world) as server:
+        lines = server.get("/").body.splitlines()[2:]
+        same([line for line in lines if not re.fullmatch(r"/\S* -- \S.*", line)], [])
+        same(len(lines), len({line.split("?")[0].split(" ")[0] for line in lines}))
+        for path in ("/genid", "/v1/ids", "/expid", "/v1/blocks"):
+            (line,) = [line for line in lines if re.match(re.escape(path) + r"[? ]", line)]
+            assert "unknown parameter 'nosuch': " + line in server.get(path + "?nosuch=1").body, line
+
+
+@claim("a probe gets its answer whatever query it appends, and by HTTP/1.0 without a Host")
+def _(world):
+    with Server(world) as server:
+        for path in ("/healthz?verbose", "/readyz?_=1700000000", "/healthz?a=1&a=2", "/healthz?%zz"):
+            same((path, server.get(path).status), (path, 200))
+        assert server.say(server.http, b"GET /healthz HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
+        before = server.tick()
+        same(server.get("/genid?_=1").status, 400)
+        same(server.tick(), before + 1)
+
+
+@claim("a path with slashes too many is 404, and the error names the path that was meant")
+def _(world):
+    with Server(world) as server:
+        for path, meant in (("/genid/", "/genid"), ("//genid", "/genid"), ("/healthz/", "/healthz"), ("/v1/ids/", "/v1/ids"), ("///v1/ids//", "/v1/ids")):
+            reply = server.get(path)
+            same((path, reply.status, "no such path: %s, did you mean %s?" % (path, meant) in reply.body), (path, 404, True))
+        same(server.get("/nowhere/").body, "no such path: /nowhere/\n")
+
+
 @claim("keep-alive by version and wish, and an answer to every request that was pipelined, in order")
 def _(world):
     with Server(world) as server:

@@ -96,7 +96,10 @@ def _(world):
             for path in *GIVING, "/", "/healthz", "/metrics":
                 refused(server.say(server.http, named(name, path)), 421, "foreign_host", "'%s'" % name, "http.hosts", "localhost")
             refused(server.say(server.http, named(name, "/genid", "Sec-Fetch-Site: same-origin")), 421, "foreign_host")
-        same(server.tick(), first + len(NAMES) + 2)
+        for target, host, status in (("http://t", "evil.example", 200), ("http://127.0.0.1:80", "", 200), ("http://evil.example", "t", 421),
+                                     ("https://evil.example:80", "127.0.0.1", 421)):  # the host of the target counts
+            same((target, parts(server.say(server.http, named(host, target + "/genid")))[0]), (target, status))
+        same(server.tick(), first + len(NAMES) + 4)
     with Server(world, "--http-hosts", "ids.example,IDS2.example") as server:
         for name in "ids.example", "IDS.EXAMPLE:8088", "ids.example.", "ids2.example", "t":
             same(parts(server.say(server.http, named(name)))[0], 200)
