@@ -40,8 +40,9 @@ static void tell_status(struct vs_segments *segments) {
             snprintf(status->unusable_tag, sizeof status->unusable_tag, "%s", row->unusable_tag);
             snprintf(status->unusable_why, sizeof status->unusable_why, "%s", row->unusable_why);
         }
-        status->unread += !row->is_read;
+        status->unread += !row->is_read || *row->refused;
         status->is_reading |= !row->is_read && !*row->why;
+        if (*row->refused) snprintf(status->unread_why, sizeof status->unread_why, "%s", row->refused);
         if (!row->is_read)
             snprintf(status->unread_why, sizeof status->unread_why, "%s",
                      *row->why ? row->why : "its table is about to be read");
@@ -52,6 +53,15 @@ static void tell_status(struct vs_segments *segments) {
 static void read_rows(struct vs_segments *segments, bool all) {
     for (int i = 0; i < segments->row_count && !segments_is_ending(segments); i++)
         if (all || !segments->row[i].is_read) vs_tag_row_read(segments, &segments->row[i]);
+    tell_status(segments);
+}
+
+/* Databases that do not answer are tried with the next reading of all tables only: each takes its whole deadline. */
+static void try_rows(struct vs_segments *segments, bool all) {
+    for (int i = 0; i < segments->row_count && !segments_is_ending(segments); i++) {
+        struct vs_tag_row *row = &segments->row[i];
+        if (!row->is_writable && (all || *row->refused)) vs_tag_row_try(segments, row);
+    }
     tell_status(segments);
 }
 
@@ -100,11 +110,13 @@ static void *serve_tags(void *arg) {
     open_desks(segments);
     read_rows(segments, true);
     vs_start_segments_settled(segments->serving->start);
+    try_rows(segments, true);
     while (rest(segments, &asked)) {
         bool has_places = segments->lacks_places && !segments->retired;
         bool due = asked || has_places || vs_monotonic_us() - read_us >= READ_US;
         if (due) read_us = vs_monotonic_us(), segments->lacks_places = false;
         read_rows(segments, due);
+        try_rows(segments, due);
         vs_tags_sweep(segments);
         look_at_refusals(segments);
         vs_databases_look(segments);

@@ -31,6 +31,8 @@ struct vs_tag_row {
     char told[VS_TOLD_MAX][VESTA_TAG_MAX];          /* those of which the log knows */
     int told_count;
     char why[VS_NAMESPACE_WHY_MAX]; /* why it could not be read the last time; "": it was */
+    bool is_writable;                  /* a database took a write, or has granted numbers */
+    char refused[VS_NAMESPACE_WHY_MAX]; /* why all its databases reject writes; "": one takes them, or none has answered */
     uint64_t unusable;              /* as in the status, of its tables, with the first of them */
     char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX];
 };
@@ -94,6 +96,8 @@ void vs_databases_look(struct vs_segments *segments);
 
 /* Reads a row's tables, or its list, and serves what is new there; says what is wrong. */
 void vs_tag_row_read(struct vs_segments *segments, struct vs_tag_row *row);
+/* Tries whether a row's databases take writes, until one does; says why not.  Changes no counter. */
+void vs_tag_row_try(struct vs_segments *segments, struct vs_tag_row *row);
 /* Frees what was taken away and nobody looks at any more. */
 void vs_tags_sweep(struct vs_segments *segments);
 

@@ -192,18 +192,23 @@ static int add_names(struct names *names, const struct vs_tag_list *list, struct
     return VESTA_OK;
 }
 
-static int read_database(struct vs_segments *segments, const struct vs_tag_row *row, int i, struct names *names,
+static int open_database(struct vs_segments *segments, const struct vs_tag_row *row, int i, struct vs_store **store,
                          struct vesta_error *err) {
-    const struct vs_conf_segment *conf = row->conf;
     struct vs_store_opts opts = {.namespace_ = "default",
                                  .group = -1,
                                  .clock = segments->serving->server.clock,
-                                 .secret = conf->secret[i],
+                                 .secret = row->conf->secret[i],
                                  .cut_us = &segments->cut_us};
+    return vs_store_open(row->conf->uri[i], &opts, store, err);
+}
+
+static int read_database(struct vs_segments *segments, const struct vs_tag_row *row, int i, struct names *names,
+                         struct vesta_error *err) {
+    const struct vs_conf_segment *conf = row->conf;
     struct vs_tag_list list = {.count = 0};
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     struct vs_store *store;
-    int rc = vs_store_open(conf->uri[i], &opts, &store, err);
+    int rc = open_database(segments, row, i, &store, err);
     if (rc != VESTA_OK) return rc;
     store->counters->tags(store, vs_conf_segment_table(conf), &list, &reply);
     if (reply.outcome != VS_STORE_OK)
@@ -215,6 +220,52 @@ static int read_database(struct vs_segments *segments, const struct vs_tag_row *
     free(list.rows);
     store->backend->close(store);
     return rc;
+}
+
+/* The write names a value that no row has, so it changes nothing, but the database checks whether its user may write. */
+static enum vs_outcome try_database(struct vs_segments *segments, const struct vs_tag_row *row, int i,
+                                    struct vs_counter counter, struct vs_reply *reply) {
+    struct vs_store *store;
+    struct vesta_error err;
+    if (open_database(segments, row, i, &store, &err) != VESTA_OK) return VS_STORE_DOWN;
+    if (store->backend->is_local)
+        reply->outcome = VS_STORE_CONFLICT; /* the first take creates what is missing there */
+    else
+        store->counters->untake(store, &counter, VS_NUMBER_MAX - 1, VS_NUMBER_MAX, reply);
+    store->backend->close(store);
+    return reply->outcome;
+}
+
+/* A tag of the row, or NULL if there is none yet or if one has numbers: then there is nothing to try. */
+static const char *tag_to_try(struct vs_segments *segments, struct vs_tag_row *row) {
+    const char *name = NULL;
+    for (size_t i = 0; i < segments->tag_count && !row->is_writable; i++) {
+        const struct vs_served_tag *tag = segments->tag[i];
+        struct vesta_segment_info info;
+        if (tag->row != row - segments->row) continue;
+        vesta_segment_get_info(tag->seg ? tag->seg : tag->memory, &info);
+        row->is_writable = info.left > 0 || info.next_left > 0;
+        name = tag->name;
+    }
+    return row->is_writable ? NULL : name;
+}
+
+void vs_tag_row_try(struct vs_segments *segments, struct vs_tag_row *row) {
+    const struct vs_counter counter = {vs_conf_segment_table(row->conf), tag_to_try(segments, row)};
+    const bool was_refused = *row->refused;
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    int refused = 0;
+    for (int i = 0; counter.tag && i < row->conf->uri_count && !row->is_writable; i++) {
+        enum vs_outcome outcome = try_database(segments, row, i, counter, &reply);
+        row->is_writable = outcome == VS_STORE_CONFLICT;
+        refused += outcome == VS_STORE_REFUSED;
+        if (outcome == VS_STORE_REFUSED && refused == 1 && !was_refused)
+            snprintf(row->refused, sizeof row->refused, "%s of %s: %.400s", row->conf->table, row->stores[i], reply.text);
+    }
+    if (row->is_writable || refused < row->conf->uri_count) *row->refused = '\0';
+    if (*row->refused && !was_refused)
+        vs_log(VS_LOG_WARN, "the counters of a table cannot be raised", "why", row->refused, "do",
+               "vesta doctor -c FILE names the remedy", NULL);
 }
 
 /* The tags of all of a row's databases that can be read, each once.  Errors: none can. */

@@ -501,6 +501,23 @@ def _(world):
     assert max(taken) < int(db.sql("SELECT max_id FROM leaf.leaf_alloc WHERE biz_tag = 'orders'"))
 
 
+@claim("a table that its user may read and not raise: the server is not ready, before anybody has asked for a number, until it may")
+def _(world):
+    from served import mariadb
+    db = mariadb()
+    db.sql("CREATE DATABASE norights; " + LEAF % "norights" + "; INSERT INTO norights.leaf_alloc (biz_tag, max_id, step) VALUES "
+           "('orders', 1, 100), ('users', 1, 100); CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'pw'; GRANT SELECT ON norights.* TO reader@'127.0.0.1'")
+    text = ("return { stores = { a = { uri = 'mysql://reader:pw@127.0.0.1:%d/norights' } }, segments = { { store = 'a', tags = %s } } }")
+    for tags in "'*'", "{ 'orders', 'users' }":
+        with Configured(world, text % (db.port, tags)) as server:
+            until(lambda: server.get("/readyz").status == 503)
+            assert "UPDATE command denied to user 'reader'" in server.get("/readyz").body, server.get("/readyz").body
+            db.sql("GRANT UPDATE ON norights.* TO reader@'127.0.0.1'")
+            until(lambda: server.get("/readyz").status == 200)
+            same(server.redis("INCR", "orders")[:1], b":")
+            db.sql("REVOKE UPDATE ON norights.* FROM reader@'127.0.0.1'")
+
+
 @claim("who asks for a tag before its table is read, which is far away, has a moment; what no table has is unknown then")
 def _(world):
     from far import Far
