@@ -28,6 +28,7 @@ import contextlib
 import glob
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -214,7 +215,7 @@ class Document:
             waits += "wait_ready %s\n" % " ".join(ports)  # a reader takes as long to type the next line
         mark = f"--- end of command {id(command)}"
         out = tempfile.NamedTemporaryFile(dir=self.folder, prefix=".out", delete=False).name
-        shell.stdin.write(f"{{ {command}\n}} >{out} 2>&1 </dev/null\n{waits}echo '{mark}'\n")
+        shell.stdin.write(f"{{ {command}\n}} >{shlex.quote(out)} 2>&1 </dev/null\n{waits}echo '{mark}'\n")
         shell.stdin.flush()
         said = []
         for line in shell.stdout:

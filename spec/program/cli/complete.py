@@ -21,7 +21,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 def bash(w, *words):
     script(w, "bash")
     done = subprocess.run(["bash", "-c", ASK_BASH, "bash", w.path("bash"), "vesta", *words], cwd=w.folder,
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=60, env=environment(w.folder))
     same(done.stderr, "")
     return set(done.stdout.split())
 
@@ -43,9 +43,9 @@ def script(w, shell):
 
 
 SHELLS = {
-    "bash": (["bash", "--norc", "--noprofile", "-i"], ". {script}"),
-    "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; . {script}"),
-    "fish": (["fish", "--no-config", "-i"], "source {script}"),
+    "bash": (["bash", "--norc", "--noprofile", "-i"], ". '{script}'"),
+    "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; . '{script}'"),
+    "fish": (["fish", "--no-config", "-i"], "source '{script}'"),
 }
 
 
