@@ -38,7 +38,7 @@ describe("vesta.segment", function()
     assert.are.equal("1", batch[1])
     assert.are.equal("40", batch[40])
     assert.are.equal("51", assert(seg:batch(20))[1]) -- 41 to 50 are too few, and dropped
-    local none, message, code = seg:batch(51)
+    local none, message, code = seg:batch(10000) -- a range read ahead may have a doubled step, but not this many
     assert.is_nil(none)
     assert.are.equal("too_many", code)
     assert.is_truthy(message:find("raise its step", 1, true))
