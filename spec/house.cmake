@@ -13,6 +13,7 @@ house_test(atomics layers 300 Python3::Interpreter ${HERE}/includes/atomics.py $
 house_test(atomics_can_fail layers 300 Python3::Interpreter ${HERE}/includes/atomics.py --self-test ${PROJECT_SOURCE_DIR})
 house_test(docs_can_fail docs 300 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR} --self-test)
 house_test(docs docs 300 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR})
+set_tests_properties(docs PROPERTIES COST 50) # the longest begin first
 house_test(docs_pages_can_fail docs 60 Python3::Interpreter ${HERE}/docs/pages.py --self-test)
 house_test(docs_pages docs 60 Python3::Interpreter ${HERE}/docs/pages.py)
 house_test(docs_config docs 60 ${PROJECT_SOURCE_DIR}/scripts/config-table --check $<TARGET_FILE:vesta_program>)
