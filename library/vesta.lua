@@ -373,6 +373,7 @@ function gen:close() end
 ---@field years number how long the time field must last
 ---@field epoch? vesta.time when time 0 is; "2026-01-01T00:00:00Z"
 ---@field unit? string what the time counts, from "1us" to "1s"; a millisecond if that does
+---@field bits? integer how many bits an id may have, 32 to 63; 53 are exact in JavaScript
 
 ---@class vesta.fit_row
 ---@field layout string

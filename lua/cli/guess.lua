@@ -12,6 +12,10 @@ local NAMESPACES_MAX = 64  -- of a config; if it has more, namespaces with an eq
 local SURE = 0.75          -- a smaller share is no answer; without --made the epoch always stays in doubt
 local LIKELY_MIN = 0.1     -- of the first family's share; families below it are listed as less likely
 local SHOWN_MIN = 0.0005   -- of all shares; several ids hide families below it
+local HOUR_MS, DAY_MS = 3600000, 86400000
+local MONTH_MS = 30 * DAY_MS     -- a younger epoch would fit any number
+local EPOCH_DOUBT_MS = DAY_MS // 2
+local YEAR_2000_MS = 946684800000
 local LINE_AT = 32         -- the column of a layout's details
 
 ---------------------------------------------------------------- suspects
@@ -47,6 +51,67 @@ local function read_suspects(options)
   return suspects
 end
 
+---------------------------------------------------------------- epochs
+
+-- If no layout that is asked for was in use at the time of --made, that time still gives the epoch of each split.
+
+-- The likeliest epoch within a day: the start of a year, else of a month, in UTC or UTC+8, else of a day.
+local function rounded(epoch_ms)
+  local best, best_apart
+  for _, level in ipairs { "year", "month" } do
+    for _, ahead_ms in ipairs { 0, 8 * HOUR_MS } do
+      local near_ms = epoch_ms + ahead_ms
+      for _, ms in ipairs { near_ms, near_ms + DAY_MS } do -- the start may come within a day
+        local date = os.date("!*t", ms // 1000)
+        local start_ms = term.time(("%04d-%02d-01T00:00:00Z"):format(date.year, level == "year" and 1 or date.month))
+          - ahead_ms
+        local apart = math.abs(start_ms - epoch_ms)
+        if start_ms >= 0 and apart <= EPOCH_DOUBT_MS and (not best or apart < best_apart) then
+          best, best_apart = start_ms, apart
+        end
+      end
+    end
+    if best then return best end
+  end
+  return (epoch_ms + DAY_MS // 2) // DAY_MS * DAY_MS
+end
+
+-- Layouts of one key put the same fields at the same bits, whatever their names and epochs are.
+local function split_key(layout)
+  local words = { layout.unit }
+  for i, field in ipairs(layout.fields) do
+    local role = i == layout.time and "t" or i == layout.seq and "s" or i == layout.worker and "w" or "f"
+    words[#words + 1] = ("%s%d@%d,%s"):format(role, field.width, field.shift, field.low_width or "")
+  end
+  return table.concat(words, " ")
+end
+
+-- No generator's epoch is before 2000, except for 1970 itself.
+local function is_epoch(g, epoch_ms)
+  return (epoch_ms >= YEAR_2000_MS or math.abs(epoch_ms) < EPOCH_DOUBT_MS) and epoch_ms < g.made_ms - MONTH_MS
+end
+
+-- The presets' splits with the epoch that makes the ids' times those of --made.
+local function with_epochs(g, found)
+  local proposed, seen = {}, {}
+  for _, preset in ipairs(vesta.presets()) do
+    local layout = facts.layout(preset.text)
+    local key, time = split_key(layout), layout.fields[layout.time]
+    local low, high = math.maxinteger, 0
+    for _, id in ipairs(found) do
+      local at = fields.time_ms(layout, fields.get(time, id)) - layout.epoch_ms
+      low, high = math.min(low, at), math.max(high, at)
+    end
+    local epoch_ms = g.made_ms - (low + high) // 2
+    if not seen[key] and high - low <= DAY_MS and is_epoch(g, epoch_ms) then
+      local name = ("%s epoch=%s"):format(preset.name, term.iso(rounded(epoch_ms)))
+      proposed[#proposed + 1] = { name = name, text = name, layout = facts.layout(name), is_proposed = true }
+    end
+    seen[key] = true
+  end
+  return proposed
+end
+
 ---------------------------------------------------------------- judgement
 
 -- Layouts that read the same time from the ids are one answer.
@@ -64,9 +129,9 @@ local function share_of_first(g)
   return sum
 end
 
--- A single id can match a wrong layout by chance.
+-- A single id can match a wrong layout by chance, and a proposed epoch fits any id.
 local function is_sure(g)
-  return #g.ranked > 0 and (not g.id or g.made_ms ~= nil) and share_of_first(g) >= SURE
+  return #g.ranked > 0 and not g.ranked[1].is_proposed and (not g.id or g.made_ms ~= nil) and share_of_first(g) >= SURE
 end
 
 local function is_likely(g, suspect)
@@ -162,7 +227,9 @@ local function print_doubt(g)
   end
   if is_sure(g) then return end
   local doubt = "That is no answer yet"
-  if #g.ranked == 0 then
+  if #g.ranked > 0 and g.ranked[1].is_proposed then
+    doubt = "The epoch follows from --made, and is right within a day"
+  elseif #g.ranked == 0 then
     doubt = "A layout that is not asked for may be missing"
   elseif not g.id and g.ranked[1].family_share >= SURE then
     doubt = "Where the time is, is clear; whose epoch it counts from is not"
@@ -228,13 +295,25 @@ end
 
 ---------------------------------------------------------------- the command
 
+local function rank(g, suspects, rankable)
+  g.ranked, g.none = ids.rank(rankable, g.ids, g.now_ms, g.made_ms)
+  for _, ranked in ipairs(g.ranked) do
+    local suspect = suspects[ranked.index]
+    ranked.name, ranked.layout, ranked.is_proposed = suspect.name, suspect.layout, suspect.is_proposed
+  end
+end
+
 -- Prints the guess for some ids.  Returns an exit code.
 local function judge(g, found)
   g.ids, g.id = found, #found == 1 and found[1] or nil
-  g.ranked, g.none = ids.rank(g.rankable, found, g.now_ms, g.made_ms)
-  for _, ranked in ipairs(g.ranked) do
-    local suspect = g.suspects[ranked.index]
-    ranked.name, ranked.layout = suspect.name, suspect.layout
+  rank(g, g.suspects, g.rankable)
+  if g.made_ms and not is_sure(g) then
+    local all = with_epochs(g, found)
+    if #all > 0 then
+      table.move(g.suspects, 1, #g.suspects, #all + 1, all)
+      rank(g, all, ids.suspects(all))
+      if g.none > 0.5 then rank(g, g.suspects, g.rankable) end
+    end
   end
   if g.is_json then
     print_json(g)

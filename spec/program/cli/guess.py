@@ -103,6 +103,26 @@ def _(w):
             assert got["none"] > 0.75, (name, seed, got)
 
 
+@claim("with --made, ids of an epoch that no preset has get the split with that epoch, and ids that count from 1970 get clickhouse")
+def _(w):
+    day = time.strftime("%Y-%m-%d", time.gmtime(NOW_MS / 1000))
+    for epoch_ms, text in ((1577836800000, "2020-01-01T00:00:00Z"), (1546272000000, "2018-12-31T16:00:00Z"), (1592179200000, "2020-06-15T00:00:00Z")):
+        ids = some(split(epoch_ms, 41, (10, worker), (12, low)), 30, 1, span_ms=DAY_MS // 4)
+        got = guessed(w, ids, "--made", "%d" % (NOW_MS - DAY_MS // 8))
+        names = [g["layout"] for g in got["guesses"]]
+        if text == "2020-01-01T00:00:00Z":
+            same(names[0], "tsid")
+            continue
+        assert names[0] == "snowflake epoch=" + text and not got["sure"], got
+        shown = w.run("guess", "--made", day, *map(str, ids[:3])).out
+        assert "The epoch follows from --made, and is right within a day." in shown, shown
+        same(w.run("explain", "--layout", names[0], str(ids[0])).code, 0)
+    ids = [at << 22 | 3 << 12 | 5 for at in range(NOW_MS - 1000, NOW_MS, 100)]
+    got = guessed(w, ids, "--made", day)
+    same((got["guesses"][0]["layout"], got["sure"]), ("clickhouse", True))
+    same(w.run("guess", "--made", "now", "12345").code, 1)
+
+
 @claim("thirty ids of a preset of the field name it where it is known when they were made")
 def _(w):
     for name, make in FIELD.items():
