@@ -5,6 +5,7 @@
 #include "serve/effective.h"
 #include "serve/serving.h"
 #include "store/store.h"
+#include "tls/tls.h"
 
 #include <lauxlib.h>
 #include <string.h>
@@ -111,13 +112,14 @@ static struct vs_config *config_of(lua_State *L) {
     return NULL;
 }
 
-/* config.read(path) -> its values as lua/config/effective.lua packs them, notes, the path for a message
- * | nil, text, code.  A certificate is tried, too. */
+/* config.read(path) -> its values as lua/config/effective.lua packs them, notes, the path for a message, and when its
+ * certificate expires in ms, 0: there is none | nil, text, code.  A certificate is tried, too. */
 static int config_read_file(lua_State *L) {
     struct vesta_error err;
+    struct vs_tls_facts facts = {0};
     struct vs_config *config = config_of(L);
     if (!config) return 3;
-    if (vs_secure_try(config, NULL, &err) != VESTA_OK) {
+    if (vs_secure_try(config, &facts, &err) != VESTA_OK) {
         vs_config_free(config);
         return config_push_error(L, &err);
     }
@@ -128,8 +130,9 @@ static int config_read_file(lua_State *L) {
         lua_rawseti(L, -2, i + 1);
     }
     lua_pushstring(L, VS_CONF_SHOWN(config->name));
+    lua_pushinteger(L, facts.expires_unix_s * 1000);
     vs_config_free(config);
-    return 3;
+    return 4;
 }
 
 /* config.show(path, json) -> exit code | nil, text, code.  Prints its values and their origins. */

@@ -154,7 +154,7 @@ int vs_clients_open(struct vs_serving *serving);
 /* Reads their file again: where it cannot be used the old ones stay.  Both are said. */
 void vs_clients_reload(struct vs_serving *serving);
 
-/* Whether a config's certificate can be used.  `facts` may be NULL, and stays as it is if there is no certificate.
+/* Whether a config's certificate can be used.  `facts` stays as it is if there is no certificate.
  * Errors: VESTA_EOPTION, which names the file, or what to install. */
 struct vs_tls_facts;
 int vs_secure_try(const struct vs_config *config, struct vs_tls_facts *facts, struct vesta_error *err);

@@ -109,10 +109,13 @@ local function run(options, operands)
     if not code then return print_wrong(text, name, options.json) end
     return code
   end
-  local packed, notes, shown = config.read(path)
+  local packed, notes, shown, expires_ms = config.read(path)
   if not packed then return print_wrong(notes, shown, options.json) end
   local unreadable = check_files(path, notes)
   if unreadable then return print_wrong(unreadable, "io", options.json) end
+  if expires_ms > 0 and expires_ms <= term.now_ms() then
+    notes[#notes + 1] = ("tls.certificate expired at %s: put a new one in its place"):format(term.iso(expires_ms))
+  end
   local said = effective.open(packed)
   if options.json then return print_summary_json(said, notes) end
   return print_summary(said, notes, shown)

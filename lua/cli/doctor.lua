@@ -131,6 +131,12 @@ function Doctor:check_address(row)
   local found = self:about(row.protocol)
   local reply, tls_trouble = probe.ask(row.address, QUESTIONS[row.protocol] or QUESTIONS.http)
   if not reply then
+    local blocked, todo = server.cannot_listen(self.user, row)
+    if blocked then return found("fail", todo, "%s", blocked) end
+    local folder = server.folder_of(row.plain:match "^unix:(.*)" or "/")
+    if server.is_made(self.user, folder) then
+      return found("ok", nil, "systemd creates the folder of %s", row.address)
+    end
     local is_free, trouble = probe.free(row.address)
     if not is_free then return found("fail", nil, "%s", trouble) end
     return found("ok", nil, "%s is free%s", row.address, row.is_local and "" or ", and other machines can reach it")
@@ -206,6 +212,10 @@ function Doctor:check_folder(path)
   local found, folder = self:about "state", self.probe:folder(path)
   if folder.will_be_created then return found("ok", nil, "%s does not exist yet and will be created", path) end
   local blocked, todo
+  if server.is_made(self.user, path) then
+    found("ok", nil, "%s is given to user %s when systemd starts the unit", path, self.user.name)
+    return self:check_room("state", path, folder)
+  end
   if self.user then blocked, todo = server.blocked(self.user, path, "w") end
   if folder.blocked then
     return found(self:folder_state(), "create it, or choose another folder",

@@ -60,7 +60,7 @@ int vs_secure_try(const struct vs_config *config, struct vs_tls_facts *facts, st
     const struct vs_tls *tls = vs_tls_find(err);
     int rc = tls ? open_server(config, tls, &server, err) : VESTA_EOPTION;
     if (rc != VESTA_OK) return rc;
-    if (facts) tls->server_facts(server, facts);
+    tls->server_facts(server, facts);
     tls->server_close(server);
     return VESTA_OK;
 }

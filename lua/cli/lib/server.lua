@@ -68,7 +68,8 @@ local function words_of(text, pattern)
 end
 
 --- The systemd unit of a server that is installed on this machine, or nil: { path, user, group, config, hides_home,
--- hides_tmp, state }.  `state`: the folders that systemd creates when it starts the unit.
+-- hides_tmp, made, binds_any }.  made: the folders that systemd creates for its user when it starts the unit.
+-- binds_any: it may listen at ports below 1024.
 function server.unit()
   local keys, path = nil, nil
   local folders = os.getenv "SYSTEMD_UNIT_PATH" or UNIT_FOLDERS
@@ -94,7 +95,8 @@ function server.unit()
     for name in (keys[key] or ""):gmatch "%S+" do made[top .. name] = true end
   end
   return { path = path, user = keys.User, group = keys.Group, config = config_of(words_of(keys.ExecStart or "", "%S+")),
-    hides_home = is_set "ProtectHome", hides_tmp = is_set "PrivateTmp", made = made }
+    hides_home = is_set "ProtectHome", hides_tmp = is_set "PrivateTmp", made = made,
+    binds_any = (keys.AmbientCapabilities or ""):find "CAP_NET_BIND_SERVICE" ~= nil }
 end
 
 local function is_same_file(one, other)
@@ -159,6 +161,27 @@ function server.blocked(user, path, mode)
   return ("user %s (%s) cannot %s %s: %s"):format(user.name, user.by, word, path, why),
     mode == "w" and ("chown %s %s"):format(user.name, path)
     or ("chgrp %s %s && chmod 640 %s"):format(group, path, path)
+end
+
+--- Whether systemd creates a folder for this user when it starts the unit.
+function server.is_made(user, folder) return user and user.unit and user.unit.made[folder] or false end
+
+--- Why the user of a unit cannot listen at a row of addresses, and what to do; nil if that user can.  A server that
+-- starts as root listens before it becomes another user.
+function server.cannot_listen(user, row)
+  local unit = user and user.unit
+  if not unit then return nil end
+  local path = row.plain:match "^unix:(.*)"
+  if path then
+    local folder = folder_of(path)
+    if server.is_made(user, folder) then return nil end
+    return server.blocked(user, folder, "w")
+  end
+  local port = tonumber(row.plain:match ":(%d+)$")
+  local first = tonumber(read_all "/proc/sys/net/ipv4/ip_unprivileged_port_start" or "") or 1024
+  if not port or port >= first or unit.binds_any or user.name == "root" then return nil end
+  return ("user %s (%s) cannot listen at %s: ports below %d are for root"):format(user.name, user.by, row.address,
+    first), ("choose a port from %d on, or set AmbientCapabilities=CAP_NET_BIND_SERVICE in %s"):format(first, unit.path)
 end
 
 --- The files that a server reads: a list of { what, path }.

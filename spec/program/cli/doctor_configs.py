@@ -35,7 +35,7 @@ def config(world, **more):
     os.chmod(world.path("state"), 0o755)
     if ROOT:
         shutil.chown(world.path("state"), SERVICE)
-    keys = dict(http='{ listen = "off" }', resp='{ listen = "unix:%s" }' % world.path("r.sock"), namespaces="{ default = { worker = 5 } }")
+    keys = dict(http='{ listen = "off" }', resp='{ listen = "unix:%s" }' % world.path("state", "r.sock"), namespaces="{ default = { worker = 5 } }")
     keys.update(more)
     path = write(world, "vesta.lua", "return { %s }\n" % ", ".join("%s = %s" % pair for pair in keys.items()), 0o640)
     if ROOT:
@@ -147,6 +147,8 @@ def _(world):
     path = tls(world)
     names(examine(world, path, code=0), "tls", "expires at", "put a new certificate in its place", "warn")
     names(examine(world, path, env=shifted("+259200")), "tls", "expired at", "put a new certificate in its place")
+    checked = world.run("check", path, env=shifted("+259200"))
+    assert checked.code == 0 and "tls.certificate expired at" in checked.out, checked.out
 
 
 @claim("7: a key that the server's user cannot read, though root can, by its mode, its folder, or the unit")
@@ -211,6 +213,15 @@ def _(world):
               "restart the server", "warn")
     finally:
         end(server)
+
+
+@claim("an address where the unit's user cannot listen, though root can")
+def _(world):
+    if not ROOT:
+        return
+    for address, cause, remedy in (("127.0.0.1:81", "ports below 1024 are for root", "CAP_NET_BIND_SERVICE"),
+                                   ("unix:%s" % world.path("r.sock"), "user nobody (the user of %s) cannot write" % world.path("vesta.service"), "chown nobody")):
+        names(examine(world, config(world, resp='{ listen = "%s" }' % address)), "resp", cause, remedy)
 
 
 @claim("10: a clock that is off, against the ids that were issued and against the store")
