@@ -464,8 +464,9 @@ static const char *const stores_foreign_kinds[] = {[VS_BUTTERFLY_DB] = "butterfl
                                                    [VS_VESTA_DB] = "vesta",
                                                    [VS_FOREIGN_KINDS] = NULL};
 
-/* store:foreign(kind, name or nil) -> { { worker, until_ms, wall_ms, who }, ... } in no order, { issued_first,
- * issued_until, doubt } | nil, text, outcome
+/* store:foreign(kind, { name, table, worker_max, skip_first, skip_beyond }) -> { { worker, until_ms, wall_ms, who }, ... }
+ * in no order, { issued_first, issued_until, doubt, beyond } | nil, text, outcome
+ * All of the question but worker_max may be nil.  beyond: how many numbers exceed worker_max; a few of them are listed.
  * until_ms is nil if its holder never gives it back.  issued_until 0: the generator keeps no count; every worker id
  * from issued_first to below it was issued.  doubt: why it may be too low, or nil. */
 static int stores_foreign(lua_State *L) {
@@ -473,7 +474,13 @@ static int stores_foreign(lua_State *L) {
     enum vs_foreign_kind kind = (enum vs_foreign_kind)luaL_checkoption(L, 2, NULL, stores_foreign_kinds);
     struct vs_foreign_list list = {.count = 0};
     struct vs_reply reply = {.outcome = VS_STORE_REFUSED};
-    at->store->admin->foreign(at->store, kind, luaL_optstring(L, 3, NULL), &list, &reply);
+    const struct vs_foreign_ask ask = {.kind = kind,
+                                       .name = host_get_text(L, 3, "name"),
+                                       .table = host_get_text(L, 3, "table"),
+                                       .worker_max = stores_number(L, 3, "worker_max"),
+                                       .skip_first = stores_number(L, 3, "skip_first"),
+                                       .skip_beyond = stores_number(L, 3, "skip_beyond")};
+    at->store->admin->foreign(at->store, &ask, &list, &reply);
     if (reply.outcome != VS_STORE_OK) return free(list.rows), stores_done(L, &reply);
     lua_createtable(L, (int)list.count, 0);
     for (size_t i = 0; i < list.count; i++) {
@@ -485,7 +492,8 @@ static int stores_foreign(lua_State *L) {
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     free(list.rows);
-    lua_createtable(L, 0, 3);
+    lua_createtable(L, 0, 4);
+    host_set_integer(L, "beyond", (int64_t)list.beyond);
     host_set_integer(L, "issued_first", (int64_t)list.issued_first);
     host_set_integer(L, "issued_until", (int64_t)list.issued_until);
     host_set_text(L, "doubt", list.doubt);

@@ -2,20 +2,25 @@
 #include "store/foreign.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool vs_foreign_add(struct vs_foreign_list *list, uint64_t worker, int64_t until_ms, const char *who,
+/* False: the row is only counted. */
+static bool foreign_counts(struct vs_foreign_list *list, const struct vs_foreign_ask *ask, uint64_t worker) {
+    if (worker >= ask->skip_first && worker < ask->skip_beyond) return false;
+    if (worker > ask->worker_max) return list->beyond++ < VS_FOREIGN_BEYOND_MAX;
+    if (list->usable == 0 || worker < list->lowest) list->lowest = worker;
+    if (list->usable == 0 || worker > list->highest) list->highest = worker;
+    return list->usable++ < VS_FOREIGN_MAX;
+}
+
+bool vs_foreign_add(struct vs_foreign_list *list, const struct vs_foreign_ask *ask, const struct vs_foreign *row,
                     struct vs_reply *reply) {
     assert(list->count <= list->room);
-    assert(list->count <= VS_FOREIGN_MAX);
-    if (list->count == VS_FOREIGN_MAX) {
-        return vs_answer(reply, VS_STORE_REFUSED,
-                         "there are more than %d numbers: create a namespace that excludes them: vesta store init "
-                         "--static FIRST-LAST",
-                         VS_FOREIGN_MAX);
-    }
+    assert(list->count <= VS_FOREIGN_MAX + VS_FOREIGN_BEYOND_MAX);
+    if (!foreign_counts(list, ask, row->worker)) return true;
     if (list->count == list->room) {
         size_t room = list->room ? 2 * list->room : 64;
         struct vs_foreign *more = realloc(list->rows, room * sizeof *more);
@@ -23,10 +28,19 @@ bool vs_foreign_add(struct vs_foreign_list *list, uint64_t worker, int64_t until
         list->rows = more;
         list->room = room;
     }
-    struct vs_foreign *row = &list->rows[list->count++];
-    *row = (struct vs_foreign){.worker = worker, .until_ms = until_ms};
-    snprintf(row->who, sizeof row->who, "%s", who);
+    list->rows[list->count++] = *row;
     return true;
+}
+
+bool vs_foreign_end(const struct vs_foreign_list *list, const struct vs_foreign_ask *ask, struct vs_reply *reply) {
+    if (list->usable <= VS_FOREIGN_MAX) return true;
+    uint64_t highest = list->highest;
+    if (list->issued_until > highest) highest = list->issued_until - 1;
+    if (highest > ask->worker_max) highest = ask->worker_max;
+    return vs_answer(reply, VS_STORE_REFUSED,
+                     "there are more than %d numbers: exclude them when you create the namespace: vesta store init "
+                     "--static %" PRIu64 "-%" PRIu64,
+                     VS_FOREIGN_MAX, list->lowest, highest);
 }
 
 /* Behind "key" and its colon.  Within a text the closing quote of a key would be escaped, and so no match. */

@@ -125,15 +125,27 @@ struct vs_foreign {
     int64_t wall_ms; /* the same as the date and time that stand there, read as if in UTC; 0: none do */
     char who[VS_HOLDER_MAX];
 };
+/* Which of them are read. */
+struct vs_foreign_ask {
+    enum vs_foreign_kind kind;
+    const char *name;                 /* the one that the generator goes by there, or NULL */
+    const char *table;                /* NULL: the table that the generator makes */
+    uint64_t worker_max;              /* of the layout's field */
+    uint64_t skip_first, skip_beyond; /* numbers that need no row, from skip_first to below skip_beyond */
+};
 struct vs_foreign_list {
     struct vs_foreign *rows;
     size_t count, room;
+    size_t usable, beyond;    /* how many rows are within worker_max, and how many are not */
+    uint64_t lowest, highest; /* of the usable rows */
     /* Every number from issued_first to below issued_until was issued, with or without a row.  issued_until 0: the
      * generator keeps no count. */
     uint64_t issued_first, issued_until;
     const char *doubt; /* why issued_until may be too low, as the end of a sentence; NULL: it is exact */
 };
-#define VS_FOREIGN_MAX 100000 /* numbers in one answer; more are refused */
+#define VS_FOREIGN_MAX 100000     /* usable numbers in one answer; more are refused */
+#define VS_FOREIGN_BEYOND_MAX 10  /* rows of the list whose numbers are beyond worker_max; the others are counted */
+#define VS_FOREIGN_TABLE_MAX 64   /* bytes of a table's name, without a backquote */
 #define VS_FOREIGN_NAME_MAX 250
 
 struct vs_store_opts {
@@ -237,9 +249,9 @@ struct vs_store_admin {
     void (*inspect)(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
     /* Makes what a shared store stands on, where it is missing: tables, a root node. */
     void (*init)(struct vs_store *store, struct vs_reply *reply);
-    /* Reads what another generator left in its own place; `name` is the one it goes by there, or NULL.  The list is
-     * empty before, its rows are the caller's to free.  REFUSED: none of that kind can be here. */
-    void (*foreign)(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+    /* Reads what another generator left in its own place.  The list is empty before, its rows are the caller's to free.
+     * REFUSED: none of that kind can be here, or there are more than VS_FOREIGN_MAX. */
+    void (*foreign)(struct vs_store *store, const struct vs_foreign_ask *ask, struct vs_foreign_list *list,
                     struct vs_reply *reply);
 };
 

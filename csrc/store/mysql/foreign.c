@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* Columns of each query: the number; when its holder stops (NULL: never, -1: it stopped); the holder; nothing; that
- * time as the server shows it, which is what a client wrote that sends its own zone's dates.  %s: the name, escaped. */
+ * time as the server shows it, which is what a client wrote that sends its own zone's dates.  Its values: the table, the
+ * name, escaped, the numbers to skip, first and last, and the most rows. */
 static const struct table {
     const char *name, *query;
     bool counts; /* by AUTO_INCREMENT: operators delete rows, and the counter still shows what was issued */
@@ -20,16 +21,17 @@ static const struct table {
                          "SELECT work_id, CAST(UNIX_TIMESTAMP(last_expire_time) * 1000 AS SIGNED),"
                          " CONCAT_WS(' ', ip, process_id, uid), '',"
                          " TIMESTAMPDIFF(SECOND, '1970-01-01', last_expire_time) * 1000"
-                         " FROM butterfly_uuid_generator WHERE namespace = '%s' ORDER BY work_id LIMIT %d",
+                         " FROM `%s` WHERE namespace = '%s' AND work_id NOT BETWEEN %" PRIu64 " AND %" PRIu64
+                         " ORDER BY work_id LIMIT %d",
                          false},
     [VS_UID] = {"WORKER_NODE", /* a number is used once, by one start, and never again */
-                "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT), '', NULL FROM WORKER_NODE WHERE '' = '%s'"
-                " ORDER BY ID LIMIT %d",
+                "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT), '', NULL FROM `%s` WHERE '' = '%s'"
+                " AND ID NOT BETWEEN %" PRIu64 " AND %" PRIu64 " ORDER BY ID LIMIT %d",
                 true},
     [VS_VESTA_DB] =
         {"DB_MACHINE_ID_PROVIDER", /* a row without an address was never taken, or somebody freed it: it does not say */
-         "SELECT ID, IF(IP IS NULL, -1, NULL), COALESCE(IP, ''), '', NULL FROM DB_MACHINE_ID_PROVIDER WHERE '' = '%s'"
-         " ORDER BY ID LIMIT %d",
+         "SELECT ID, IF(IP IS NULL, -1, NULL), COALESCE(IP, ''), '', NULL FROM `%s` WHERE '' = '%s'"
+         " AND ID NOT BETWEEN %" PRIu64 " AND %" PRIu64 " ORDER BY ID LIMIT %d",
          false},
 };
 
@@ -39,18 +41,16 @@ bool vs_mysql_keeps_counters(MYSQL *my) {
     return version >= 100204 || (version >= 80000 && version < 100000); /* MariaDB 10.2.4, MySQL 8.0 */
 }
 
-static bool take_row(struct mysql_store *self, const struct table *table, MYSQL_ROW row, struct vs_foreign_list *list,
-                     struct vs_reply *reply) {
-    uint64_t worker;
-    int64_t until_ms = row[1] ? strtoll(row[1], NULL, 10) : VS_FOREIGN_EVER;
-    if (!row[0] || !vs_is_number(row[0], &worker)) {
-        return vs_answer(reply, VS_STORE_REFUSED, "%.60s: %s has a row with the number '%.20s'", self->place.where,
-                         table->name, row[0] ? row[0] : "NULL");
+static bool take_row(struct mysql_store *self, const struct vs_foreign_ask *ask, const char *table, MYSQL_ROW row,
+                     struct vs_foreign_list *list, struct vs_reply *reply) {
+    struct vs_foreign found = {.until_ms = row[1] ? strtoll(row[1], NULL, 10) : VS_FOREIGN_EVER,
+                               .wall_ms = row[4] ? strtoll(row[4], NULL, 10) : 0};
+    if (!row[0] || !vs_is_number(row[0], &found.worker)) {
+        return vs_answer(reply, VS_STORE_REFUSED, "%.60s: %s has a row with the number '%.20s'", self->place.where, table,
+                         row[0] ? row[0] : "NULL");
     }
-    if (!vs_foreign_add(list, worker, until_ms, row[2] ? row[2] : "", reply)) return false;
-    assert(list->rows[list->count - 1].worker == worker);
-    if (row[4]) list->rows[list->count - 1].wall_ms = strtoll(row[4], NULL, 10);
-    return true;
+    snprintf(found.who, sizeof found.who, "%s", row[2] ? row[2] : "");
+    return vs_foreign_add(list, ask, &found, reply);
 }
 
 /* What AUTO_INCREMENT says; NULL where no column has it. */
@@ -63,17 +63,17 @@ static void take_counter(struct mysql_store *self, const char *next, struct vs_f
 }
 
 /* Every row, and ours behind them. */
-static bool take_rows(struct mysql_store *self, const struct table *table, MYSQL_RES *result,
+static bool take_rows(struct mysql_store *self, const struct vs_foreign_ask *ask, const char *table, MYSQL_RES *result,
                       struct vs_foreign_list *list, struct vs_reply *reply) {
     char nonce[24];
     MYSQL_ROW row;
     snprintf(nonce, sizeof nonce, "%" PRIu64, self->nonce);
     while ((row = mysql_fetch_row(result)) && row[3]) {
         if (strcmp(row[3], nonce) == 0) {
-            if (table->counts) take_counter(self, row[2], list);
-            return true;
+            if (tables[ask->kind].counts) take_counter(self, row[2], list);
+            return vs_foreign_end(list, ask, reply);
         }
-        if (!take_row(self, table, row, list, reply)) return false;
+        if (!take_row(self, ask, table, row, list, reply)) return false;
     }
     return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, self->place.where);
 }
@@ -88,41 +88,51 @@ static void mysql_foreign_trouble(struct mysql_store *self, struct vs_reply *rep
     vs_mysql_drop(self);
 }
 
-void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+/* The text of a query whose last row is ours: where it is missing, so may others be. */
+static void foreign_write(struct mysql_store *self, const struct vs_foreign_ask *ask, const char *table, char *query,
+                          size_t size) {
+    char escaped[2 * VS_FOREIGN_NAME_MAX + 1] = "", counter[300] = "NULL";
+    const char *name = ask->name ? ask->name : "";
+    bool skips = ask->skip_beyond > ask->skip_first;
+    mysql_real_escape_string(self->my, escaped, name, strlen(name));
+    if (tables[ask->kind].counts)
+        snprintf(counter, sizeof counter,
+                 "(SELECT MAX(auto_increment) FROM information_schema.tables WHERE table_schema = DATABASE()"
+                 " AND table_name = '%s')",
+                 table);
+    int used = snprintf(query, size, "(");
+    used += snprintf(query + used, size - (size_t)used, tables[ask->kind].query, table, escaped,
+                     skips ? ask->skip_first : 1, skips ? ask->skip_beyond - 1 : 0, VS_FOREIGN_MAX + 1);
+    assert((size_t)used < size);
+    used += snprintf(query + used, size - (size_t)used, ") UNION ALL (SELECT 0, NULL, %s, '%" PRIu64 "', NULL)", counter,
+                     ++self->nonce);
+    assert((size_t)used < size); /* half of it would lack the row that says that it is whole */
+}
+
+void vs_mysql_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, struct vs_foreign_list *list,
                       struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
-    const struct table *table = &tables[kind];
-    char escaped[2 * VS_FOREIGN_NAME_MAX + 1] = "", query[1200];
-    size_t length = name ? strlen(name) : 0;
-    assert(kind < VS_FOREIGN_KINDS);
+    char query[1600];
+    assert(ask->kind < VS_FOREIGN_KINDS);
     assert(list->count == 0); /* whose rows would be told as this database's */
     vs_reply_clear(reply);
-    if (!table->name || length > VS_FOREIGN_NAME_MAX) {
+    const char *table = ask->table ? ask->table : tables[ask->kind].name;
+    if (!tables[ask->kind].name || (ask->name && strlen(ask->name) > VS_FOREIGN_NAME_MAX)) {
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: a database has no numbers of that kind", self->place.where);
         return;
     }
+    if (strlen(table) > VS_FOREIGN_TABLE_MAX || strpbrk(table, "`'\\")) {
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: '%.70s' is not a table's name", self->place.where, table);
+        return;
+    }
     if (!vs_mysql_begin(self, VS_STORE_LIST_MS, false, reply)) return;
-    mysql_real_escape_string(self->my, escaped, name ? name : "", length);
-    /* the last row is ours: where it is missing, so may others be */
-    int used = snprintf(query, sizeof query, "(");
-    used += snprintf(query + used, sizeof query - (size_t)used, table->query, escaped, VS_FOREIGN_MAX + 1);
-    assert((size_t)used < sizeof query);
-    used += snprintf(query + used, sizeof query - (size_t)used, ") UNION ALL (SELECT 0, NULL, ");
-    if (table->counts)
-        used += snprintf(query + used, sizeof query - (size_t)used,
-                         "(SELECT MAX(auto_increment) FROM information_schema.tables WHERE table_schema = DATABASE()"
-                         " AND table_name = '%s')",
-                         table->name);
-    else
-        used += snprintf(query + used, sizeof query - (size_t)used, "NULL");
-    used += snprintf(query + used, sizeof query - (size_t)used, ", '%" PRIu64 "', NULL)", ++self->nonce);
-    assert((size_t)used < sizeof query); /* half of it would lack the row that says that it is whole */
+    foreign_write(self, ask, table, query, sizeof query);
     MYSQL_RES *result = mysql_query(self->my, query) == 0 ? mysql_store_result(self->my) : NULL;
     if (!result) {
         mysql_foreign_trouble(self, reply);
         return;
     }
-    bool is_whole = mysql_num_fields(result) == 5 && take_rows(self, table, result, list, reply);
+    bool is_whole = mysql_num_fields(result) == 5 && take_rows(self, ask, table, result, list, reply);
     mysql_free_result(result);
     if (is_whole) vs_done(reply);
 }

@@ -156,7 +156,7 @@ void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, c
 
 /* foreign.c: other generators' tables.  keeps_counters: AUTO_INCREMENT survives a restart of this server. */
 bool vs_mysql_keeps_counters(MYSQL *my);
-void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+void vs_mysql_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, struct vs_foreign_list *list,
                       struct vs_reply *reply);
 
 #endif

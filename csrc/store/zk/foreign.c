@@ -64,34 +64,35 @@ static bool zk_foreign_text_of(struct zk_store *self, const char *node, char tex
 }
 
 /* Empty where it was given back, or never taken; else with the time at which its holder gives up. */
-static bool take_butterfly(struct zk_store *self, const char *parent, const char *child, struct vs_foreign_list *list,
-                           struct vs_reply *reply) {
-    char path[VS_ZK_PATH_MAX], json[VS_RECORD_TEXT_MAX], ip[64] = "", process[32] = "", who[VS_HOLDER_MAX];
+static bool take_butterfly(struct zk_store *self, const struct vs_foreign_ask *ask, const char *parent,
+                           const char *child, struct vs_foreign_list *list, struct vs_reply *reply) {
+    char path[VS_ZK_PATH_MAX], json[VS_RECORD_TEXT_MAX], ip[64] = "", process[32] = "";
+    struct vs_foreign row = {.until_ms = VS_FOREIGN_FREE};
     bool found;
-    uint64_t worker;
-    int64_t until_ms = VS_FOREIGN_FREE;
     const size_t prefix = sizeof WORKER - 1;
-    if (strncmp(child, WORKER, prefix) != 0 || !vs_is_number(child + prefix, &worker)) return true; /* config, locks */
+    if (strncmp(child, WORKER, prefix) != 0 || !vs_is_number(child + prefix, &row.worker)) return true; /* config, locks */
     snprintf(path, sizeof path, "%.380s/%.100s", parent, child);
     if (!zk_foreign_text_of(self, path, json, &found, reply)) return false;
     if (!found) return true;
-    if (json[0] && !vs_foreign_number(json, "lastExpireTime", &until_ms))
+    if (json[0] && !vs_foreign_number(json, "lastExpireTime", &row.until_ms))
         return vs_answer(reply, VS_STORE_REFUSED, "%.60s%.60s is not what Butterfly writes", self->place.where, path);
     vs_foreign_text(json, "ip", ip, sizeof ip);
     vs_foreign_text(json, "processId", process, sizeof process);
-    snprintf(who, sizeof who, "%s %s", ip, process);
-    return vs_foreign_add(list, worker, until_ms, json[0] ? who : "", reply);
+    if (json[0]) snprintf(row.who, sizeof row.who, "%s %s", ip, process);
+    return vs_foreign_add(list, ask, &row, reply);
 }
 
 /* The number is in the name, behind the last '-'; Leaf never frees one. */
-static bool take_leaf(struct zk_store *self, const char *parent, const char *child, struct vs_foreign_list *list,
-                      struct vs_reply *reply) {
+static bool take_leaf(struct zk_store *self, const struct vs_foreign_ask *ask, const char *parent, const char *child,
+                      struct vs_foreign_list *list, struct vs_reply *reply) {
     const char *dash = strrchr(child, '-'), *digits = dash ? dash + 1 : child;
     if (!dash || strlen(digits) != SEQUENCE_DIGITS || digits[strspn(digits, "0123456789")]) {
         return vs_answer(reply, VS_STORE_REFUSED, "%.40s%.40s has a node that is not Leaf's: '%.40s'",
                          self->place.where, parent, child);
     }
-    return vs_foreign_add(list, strtoull(digits, NULL, 10), VS_FOREIGN_EVER, child, reply);
+    struct vs_foreign row = {.worker = strtoull(digits, NULL, 10), .until_ms = VS_FOREIGN_EVER};
+    snprintf(row.who, sizeof row.who, "%s", child);
+    return vs_foreign_add(list, ask, &row, reply);
 }
 
 /* The root's nodes: ~clock is no name that a namespace can have. */
@@ -123,23 +124,24 @@ static bool is_of_a_zookeeper(enum vs_foreign_kind kind, const char *name) {
     return (kind == VS_LEAF || kind == VS_BUTTERFLY_ZK) && name && strlen(name) <= VS_FOREIGN_NAME_MAX;
 }
 
-void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+void vs_zk_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, struct vs_foreign_list *list,
                    struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
     struct zk_foreign_names names = {.at = NULL};
     char parent[VS_ZK_PATH_MAX];
+    const enum vs_foreign_kind kind = ask->kind;
     assert(kind < VS_FOREIGN_KINDS);
     assert(list->count == 0); /* whose rows would be told as this ZooKeeper's */
     vs_reply_clear(reply);
-    if (!is_of_a_zookeeper(kind, name)) {
+    if (!is_of_a_zookeeper(kind, ask->name)) {
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: ZooKeeper has no numbers of that kind", self->place.where);
         return;
     }
-    snprintf(parent, sizeof parent, kind == VS_LEAF ? "/%s/forever" : "/sequence/%s", name);
+    snprintf(parent, sizeof parent, kind == VS_LEAF ? "/%s/forever" : "/sequence/%s", ask->name);
     bool well = vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, parent, &names, reply);
     for (size_t i = 0; well && i < names.length; i += strlen(names.at + i) + 1)
-        well = (kind == VS_LEAF ? take_leaf : take_butterfly)(self, parent, names.at + i, list, reply);
+        well = (kind == VS_LEAF ? take_leaf : take_butterfly)(self, ask, parent, names.at + i, list, reply);
     if (well && kind == VS_LEAF) take_creations(&names.parent, list);
-    if (well) vs_done(reply);
+    if (well && vs_foreign_end(list, ask, reply)) vs_done(reply);
     free(names.at);
 }

@@ -109,7 +109,7 @@ void vs_zk_form(struct vs_store *store, const struct vs_counter *counter, uint64
 /* foreign.c: other generators' nodes, and what lies beside the namespace. */
 void vs_zk_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                  struct vs_reply *reply);
-void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+void vs_zk_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, struct vs_foreign_list *list,
                    struct vs_reply *reply);
 
 #endif

@@ -13,7 +13,8 @@ local STEP_DEFAULT = 1000
 local LOOK_AGAIN_MS = 500 -- a source whose counters stand still for so long has no writers, or slow ones
 
 -- An import has: options, sources (places), lists (of the sources, as they were read last), targets (places), rows (how
--- many rows were asked for), done (how many of each deed).
+-- many rows were asked for), left (by tag: true if a row cannot be used, so the tag is not imported), done (how many of
+-- each deed).
 local Import = {}
 Import.__index = Import
 
@@ -39,20 +40,35 @@ function Import:each_row()
     for i, list in ipairs(self.lists) do
       for k = 1, #list.rows do
         local row = list.rows:row(k)
-        if not self.options.tag or row.tag == self.options.tag then coroutine.yield(i, row) end
+        local is_asked = not self.options.tag or row.tag == self.options.tag
+        if is_asked and not self.left[row.tag] then coroutine.yield(i, row) end
       end
     end
   end)
 end
 
--- Ends the command if the values of a row contradict each other.
-local function check_row(source, row)
+-- Why a row cannot be imported, or nil.
+local function fault_of(row)
+  if row.why then return row.why end
   if row.max < 0 or row.max == math.maxinteger then
-    cli.fail("%s: %s is at %d, which leaves no numbers above it", source.shown, row.tag, row.max)
+    return ("it is at %d, which leaves no numbers above it"):format(row.max)
   end
   if row.delta < 1 or row.remainder < 0 or row.remainder >= row.delta then
-    cli.fail("%s: %s has a delta of %d and a remainder of %d, which contradict each other", source.shown, row.tag,
-      row.delta, row.remainder)
+    return ("it has a delta of %d and a remainder of %d, which contradict each other"):format(row.delta, row.remainder)
+  end
+end
+
+-- Leaves out every tag that has a row which cannot be used, and reports it.
+function Import:leave_unusable()
+  for i, row in self:each_row() do
+    local why = fault_of(row)
+    if why then
+      self.left[row.tag], self.has_left = true, true
+      term.say(("%s: the row of tag '%s' cannot be used: %s. The tag is not imported, because vesta cannot know which "
+        .. "numbers it issued. Set its row above all of them, and import it by --tag %s"):format(self.sources[i].shown,
+        row.tag, why, row.tag))
+      if self.options.json then cli.json(cli.object { { "tag", row.tag }, { "deed", "left" }, { "why", why } }) end
+    end
   end
 end
 
@@ -61,11 +77,9 @@ end
 function Import:gather(index, tag)
   local from, step, databases, delta = 0, self.options.step, 0, 1
   for i, list in ipairs(self.lists) do
-    local row, source = list.rows:find(tag), self.sources[i]
+    local row = list.rows:find(tag)
     if row and i < index then return nil end
     if row then
-      if row.why then fail_unusable(source, row.tag, row.why) end
-      check_row(source, row)
       databases, delta, from = databases + 1, math.max(delta, row.delta), math.max(from, row.max)
       if not step and row.step > 0 and row.step <= store.RANGE_MAX then step = row.step end
     end
@@ -151,13 +165,12 @@ function Import:check_rows()
         list.passed, list.strange))
     end
   end
+  self:leave_unusable()
   self.rows = 0
-  for i, row in self:each_row() do
-    if row.why then fail_unusable(self.sources[i], row.tag, row.why) end
-    self.rows = self.rows + 1
-  end
+  for _ in self:each_row() do self.rows = self.rows + 1 end
   local options = self.options
   if self.rows == 0 then
+    if self.has_left then cli.exit(1) end
     cli.fail("there is no tag to import%s", options.tag and " of that name: " .. options.tag or "")
   end
   if options.as and not options.tag and self.rows > #self.sources then
@@ -172,9 +185,10 @@ function Import:run()
   self:check_rest(LOOK_AGAIN_MS)
   for _, place in ipairs(self.targets) do self:import_into(place) end
   if options.yes then self:check_rest(0) end -- the writers may have started in the meantime
-  if options.json then return end
+  if options.json then return self.has_left and 1 or 0 end
   term.fitted(("%d to add, %d to raise, %d already there; %s"):format(done.add, done.raise, done.same,
     options.yes and "done" or "nothing was written: add --yes to write"), 2, 0)
+  return self.has_left and 1 or 0
 end
 
 local function open_sources(operands)
@@ -189,8 +203,8 @@ end
 
 local function run(options, operands)
   local sources = open_sources(operands)
-  local import = setmetatable({ options = options, sources = sources, done = { add = 0, raise = 0, same = 0 },
-    targets = places.open(options, options.as or options.tag) }, Import)
+  local import = setmetatable({ options = options, sources = sources, left = {},
+    done = { add = 0, raise = 0, same = 0 }, targets = places.open(options, options.as or options.tag) }, Import)
   return import:run()
 end
 

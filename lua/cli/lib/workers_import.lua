@@ -13,15 +13,18 @@ local DAY_MS = 86400000
 local BUTTERFLY_KEEPS_MS = DAY_MS -- how far ahead a running Butterfly writes its time
 local CLOCKS_APART_MS = 600000    -- a greater difference means another time zone
 local NAME_MAX = 250
+local TABLE_MAX = 64
 local ISSUED_MAX = (1 << 32) - 1
 
 -- scheme: of the source.  name: what --name is, if there may be several in one place.  lost: the generator counts the
--- worker ids that it issued, and this is why one has no row.  layouts: of its ids, unless --original names another.
+-- worker ids that it issued, and this is why one has no row.  no_start: the generator refuses to start with a worker id
+-- beyond its field.  layouts: of its ids, unless --original names another.
 local KINDS = {
   ["butterfly-db"] = { scheme = "mysql", name = "Butterfly's namespace", is_butterfly = true, has_zone = true },
   ["butterfly-zk"] = { scheme = "zk", name = "Butterfly's namespace", is_butterfly = true },
-  leaf = { scheme = "zk", name = "leaf.name", lost = "its node was deleted", layouts = { "leaf" } },
-  uid = { scheme = "mysql", lost = "its row was deleted", layouts = { "uid", "uid time:29 worker:21" } },
+  leaf = { scheme = "zk", name = "leaf.name", lost = "its node was deleted", no_start = true, layouts = { "leaf" } },
+  uid = { scheme = "mysql", lost = "its row was deleted", no_start = true,
+    layouts = { "uid", "uid time:29 worker:21" } },
   vesta = { scheme = "mysql", layouts = { "vesta-second", "vesta-milli" } },
 }
 local BUTTERFLY_LAYOUTS = { ["1.0.1"] = "butterfly-v1.0.1", ["1.0.2"] = "butterfly" }
@@ -29,7 +32,8 @@ local BUTTERFLY_LAYOUTS = { ["1.0.1"] = "butterfly-v1.0.1", ["1.0.2"] = "butterf
 local DEEDS = { "mark", "raise", "same", "clash" }
 
 -- An import has: kind (its name), rules (its row of KINDS), options, zone_ms (how far the original's zone is ahead of
--- UTC), place and store (of the namespace), ns, layout, done (how many of each deed), issued (the highest one).
+-- UTC), place and store (of the namespace), ns, layout, done (how many of each deed), issued (the highest one), beyond
+-- (how many rows exceed the field).
 local Import = {}
 Import.__index = Import
 
@@ -78,6 +82,7 @@ function Import:print_end(count)
     local members = {}
     for i, deed in ipairs(DEEDS) do members[i] = { deed, done[deed] } end
     if self.rules.lost and count > 0 then table.insert(members, { "issued_to", cli.count(self.issued) }) end
+    table.insert(members, { "beyond", self.beyond })
     table.insert(members, { "found", count })
     table.insert(members, { "written", yes == true })
     return term.out("]," .. cli.encode(cli.object(members)):sub(2) .. "\n")
@@ -170,11 +175,13 @@ function Import:issued_until(rows, issued)
   end
   local last = rows[#rows]
   local stop = math.max(issued.issued_until, (given or -1) + 1, last and last.worker + 1 or 0)
-  if stop > self.ns.worker_max + 1 then
-    cli.fail("%s has issued the number %d, beyond the namespace's layout, which ends at %d: nothing was written", kind,
-      stop - 1, self.ns.worker_max)
+  local max = self.ns.worker_max
+  if self.beyond > 0 then return max + 1 end -- the sequence passed all of them
+  if stop > max + 1 then
+    term.say(("%s has issued numbers up to %d, and the namespace's layout ends at %d: those beyond it are not "
+      .. "imported, because %s does not start with such a number"):format(kind, stop - 1, max, kind))
   end
-  return stop
+  return math.min(stop, max + 1)
 end
 
 -- Adds a row for each issued worker id that has none.  If there are many, the namespace's static range can exclude
@@ -187,8 +194,9 @@ function Import:with_lost(rows, issued)
   local function add(row)
     all[#all + 1] = row
     if #all > store.FOREIGN_MAX then
-      cli.fail("%s has issued the numbers %d to %d, more than %d: create a namespace that excludes them: vesta store "
-        .. "init --static %d-%d; nothing was written", self.kind, first, stop - 1, store.FOREIGN_MAX, first, stop - 1)
+      cli.fail("%s has issued the numbers %d to %d, more than %d: exclude them when you create the namespace: vesta "
+        .. "store init --static %d-%d; nothing was written", self.kind, first, stop - 1, store.FOREIGN_MAX, first,
+        stop - 1)
     end
   end
   while n < stop or rows[next_row] do
@@ -223,20 +231,46 @@ function Import:check_rows(rows)
         .. "other than --zone %s; nothing was written", row.worker, term.shown(row.who), term.iso(row.until_ms),
         self.options.zone)
     end
-    if math.ult(self.ns.worker_max, row.worker) then
-      cli.fail("number %s (%s) is beyond the namespace's layout, which ends at %d: nothing was written",
-        cli.unsigned(row.worker), term.shown(row.who), self.ns.worker_max)
-    end
   end
+end
+
+-- If there are too many, those that the namespace's static range excludes are not read: they need no record.
+function Import:read(source)
+  local ns, options = self.ns, self.options
+  local ask = { name = options.name, table = options.table, worker_max = ns.worker_max }
+  local rows, issued, outcome = source.store:foreign(self.kind, ask)
+  if not rows and outcome == "refused" and ns.static_first then
+    ask.skip_first, ask.skip_beyond = ns.static_first, ns.static_last + 1
+    rows, issued, outcome = source.store:foreign(self.kind, ask)
+  end
+  return stores.done(source.place, rows, issued, outcome)
+end
+
+-- Removes the sorted rows whose worker ids exceed the field.  The original refuses to start with such a worker id, so
+-- it has no ids.  An original that does not check it writes into the next field, and then nothing is imported.
+function Import:drop_beyond(rows, count)
+  local max = self.ns.worker_max
+  self.beyond = count
+  if count == 0 then return end
+  local names = {}
+  while rows[1] and math.ult(max, rows[#rows].worker) do
+    local row = table.remove(rows)
+    table.insert(names, 1, ("%s (%s)"):format(cli.unsigned(row.worker), term.clean(row.who)))
+  end
+  local text = ("%s%s: beyond the namespace's layout, which ends at %d"):format(table.concat(names, ", "),
+    count > #names and (" and %d more"):format(count - #names) or "", max)
+  if not self.rules.no_start then cli.fail("%s, and nothing was written", text) end
+  term.say(("%s: not imported, because %s does not start with such a number"):format(text, self.kind))
 end
 
 function Import:run(source)
   self.ns = stores.done(self.place, self.store:need())
   self.layout = cli.check(facts.layout(self.ns.layout))
   self:check_layout()
-  local rows, issued = stores.done(source.place, source.store:foreign(self.kind, self.options.name))
+  local rows, issued = self:read(source)
   self:take_zone(rows)
   table.sort(rows, function(a, b) return math.ult(a.worker, b.worker) end)
+  self:drop_beyond(rows, issued.beyond)
   if self.rules.lost then rows = self:with_lost(rows, issued) end
   self:check_rows(rows)
   return self:mark_all(rows)
@@ -249,6 +283,11 @@ local function check_source(options, rules)
   if not options.source then cli.usage("--source is missing: the %s: URI of what %s uses", scheme, options.from) end
   if options.source:match "^[^:]*" ~= scheme then
     cli.usage("--from %s reads from a %s: source", options.from, scheme)
+  end
+  local table_name = options.table
+  if table_name and scheme ~= "mysql" then cli.usage("--table does not apply to %s", options.from) end
+  if table_name and (#table_name > TABLE_MAX or not table_name:find "^[%w_$-]+$") then
+    cli.usage("--table is %s, which must be the name of a table in the database of --source", term.shown(table_name))
   end
   if not rules.name and name then cli.usage("--name does not apply to %s", options.from) end
   if rules.name and not name then cli.usage("--name is missing: %s", rules.name) end
@@ -307,6 +346,7 @@ return {
     { name = "source", value = "URI",
       help = "the store that it uses: mysql://USER@HOST/DB, zk://HOSTS/butterfly, /snowflake" },
     { name = "name", value = "NAME", help = "Butterfly's namespace, or Leaf's leaf.name" },
+    { name = "table", value = "NAME", help = "the table in the database of --source, if it has another name" },
     { name = "butterfly", kind = "choice", value = "1.0.1|1.0.2",
       help = "the version that its ids come from: 1.0.1 or earlier, 1.0.2 or later" },
     { name = "zone", value = "+HH:MM|database", help = "the time zone of Butterfly's JVMs" },

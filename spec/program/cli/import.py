@@ -175,10 +175,14 @@ def _(world):
     for w in for_days.values():
         assert abs(w["left_ms"] - 30 * DAY_MS) < 60000 and w["until_ms"] >= w["written_ms"] + 30 * DAY_MS, w
     fails(world.run("gen", "--worker", "1", "--store", uri, *NS, "--layout", "leaf", "--path", world.path("one.gen"), timeout=90), 1, "every tick of number 1 was granted")
-    nodes(("/snowflake/odd/forever/10.0.0.1:8080-12", ""), ("/snowflake/odd2/forever/none", ""), ("/snowflake/wide/forever/a:1-0000001024", ""))
+    nodes(("/snowflake/odd/forever/10.0.0.1:8080-12", ""), ("/snowflake/odd2/forever/none", ""), ("/snowflake/wide/forever/a:1-0000001024", ""),
+          ("/snowflake/wide/forever/b:1-0000000005", ""), ("/snowflake/wide/forever/b:1-0000000000", ""))
     fails(world.run("workers", "import", *args[:-1], "odd", "--store", uri, *NS), 1, "not Leaf's", "8080-12")
     fails(world.run("workers", "import", *args[:-1], "odd2", "--store", uri, *NS), 1, "not Leaf's")
-    fails(world.run("workers", "import", *args[:-1], "wide", "--store", uri, *NS, "--yes"), 1, "1024", "ends at 1023", "nothing was written")
+    wide = world.run("workers", "import", *args[:-1], "wide", "--store", target(world, "leaf", "wide"), *NS, "--yes", "--json")
+    same((wide.code, [n["worker"] for n in json.loads(wide.out)["numbers"]], json.loads(wide.out)["beyond"]), (0, [*range(1024)], 1))  # its sequence passed all of them
+    same(wide.err, "vesta workers import: 1024 (a:1-0000001024): beyond the namespace's layout, which ends at 1023: not imported, because leaf does"
+                   " not start with such a number\n")
     fails(world.run("workers", "import", *args[:-1], "nobody", "--store", uri, *NS), 1, "no node /nobody/forever")
 
 
@@ -204,6 +208,24 @@ def _(world):
     assert "pod-a:8080" in found[3]["holder"], found
     served.mariadb().sql("INSERT INTO uid.WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES (-4, 'x', '1', 2, '2026-01-02')")
     fails(world.run("workers", "import", "--from", "uid", "--source", source, "--store", "sqlite:" + world.path("t.db"), *NS), 1, "WORKER_NODE", "'-4'")
+
+
+@claim("more than 100,000 rows: the import names the static range that excludes them, and needs no row of theirs; the table may have another name")
+def _(world):
+    source = database("many", UID_TABLE.replace("WORKER_NODE", "nodes"), "INSERT INTO nodes (HOST_NAME, PORT, TYPE, LAUNCH_DATE) SELECT 'h', '1', 2, NOW() FROM"
+                      " seq_1_to_100003", "INSERT INTO nodes VALUES (4194310, 'late', '1', 2, NOW(), NOW(), NOW())", "ALTER TABLE nodes AUTO_INCREMENT = 4194311")
+    args = ("--from", "uid", "--source", source, "--yes")
+    layout = LAYOUTS["uid"]
+    fails(world.run("workers", "import", *args, "--store", target(world, layout), *NS), 1, "WORKER_NODE' doesn't exist")
+    fails(world.run("workers", "import", *args, "--table", "no`des", "--store", target(world, layout), *NS), 2, "the name of a table")
+    fails(world.run("workers", "import", *args, "--table", "nodes", "--store", target(world, layout), *NS), 1, "vesta store init --static 1-4194303")
+    served.mariadb().sql("DELETE FROM many.nodes WHERE ID > 200000; ALTER TABLE many.nodes AUTO_INCREMENT = 100006")
+    fails(world.run("workers", "import", *args, "--table", "nodes", "--store", target(world, layout), *NS), 1, "vesta store init --static 1-100005")
+    uri = "sqlite:" + world.path("static.db")
+    same(world.run("store", "init", "--store", uri, *NS, "--layout", layout, "--static", "1-100002").code, 0)
+    done = world.run("workers", "import", *args, "--table", "nodes", "--store", uri, *NS, "--json")
+    got = json.loads(done.out)
+    same((done.code, done.err, [n["worker"] for n in got["numbers"]], got["issued_to"]), (0, "", [100003, 100004, 100005], 100005))
 
 
 @claim("Vesta (Java)'s table: rows with an address are held for ever; rows that are free were used up to now, for somebody may have freed them")
@@ -273,6 +295,7 @@ def _(world):
                        (("--from", "butterfly-zk", *zk, "--name", "a", *UTC), "--zone does not apply to butterfly-zk"),
                        (("--from", "uid", *db, "--zone", "Z"), "does not apply to uid"), (("--from", "uid", *db, "--original", "no-such"), "no-such"),
                        (("--from", "vesta", *db, "--issued", "3"), "--issued does not apply to vesta"),
+                       (("--from", "leaf", *zk, "--name", "a", "--table", "t"), "--table does not apply to leaf"),
                        (("--from", "uid", *db, "--days", "0"), "from 1 to 36500"), (("--from", "uid", *db, "extra"), '"extra"'),
                        (("--from", "uid", "--source", "mysql://u@h"), "names no database"), (("--frm", "uid"), "did you mean --from?")):
         fails(world.run("workers", "import", *store, *args), 2, part)

@@ -227,6 +227,10 @@ def _(world):
         done = world.run("segments", "import", "tiny_id_info", *sources, "--store", target, "--yes")
         assert done.code == 1 and "orders" in done.err, (column, done.err)
     same(look(world, target)["orders"]["max"], "90001")
+    served.mariadb().sql("INSERT INTO even.tiny_id_info (biz_type, max_id, step, delta) VALUES ('users', 7, 100, 1)")  # and orders stays unusable
+    done = world.run("segments", "import", "tiny_id_info", *sources, "--store", target, "--yes")
+    assert done.code == 1 and "the row of tag 'orders' cannot be used" in done.err and "import it by --tag orders" in done.err, done.err
+    same({tag: row["max"] for tag, row in look(world, target).items()}, {"orders": "90001", "users": "8"})
 
 
 @claim("import refuses a source that still rises, unless it begins far enough above")
