@@ -39,7 +39,7 @@ function Doctor:found(state, what, text, todo)
   local paint, plain = "", ""
   if PAINT[state] then paint, plain = term.paint(PAINT[state]), term.paint "plain" end
   cli.printf("%s%-4s%s  %-14s  ", paint, state, plain, what)
-  term.fitted(text .. (todo and ": " .. todo or ""), TEXT_AT, TEXT_AT)
+  term.fitted(text .. (todo and "; " .. todo or ""), TEXT_AT, TEXT_AT)
 end
 
 -- The findings about one subject: judge(state, todo, format, ...)
@@ -576,8 +576,8 @@ warn, or fail and what to do.  Changes nothing, claims nothing.  Exit code 1 if 
   $ vesta doctor -c /etc/vesta/vesta.lua
   ok    clock           2026-11-21T19:32:16Z, synchronized to a time source, ...
   ...
-  fail  state           /var/lib/vesta belongs to user 0, has mode 755 and is
-  not writable for vesta: change the owner with chown
+  fail  clients         user vesta (the user of .../system/vesta.service)
+  cannot read /etc/vesta/clients: Permission denied; chgrp vesta ...
 
   $ vesta doctor --json
   {"state":"ok","what":"clock","says":"2026-11-21T19:32:16Z, synchronized ...
