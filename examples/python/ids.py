@@ -1,6 +1,6 @@
 """Ids from Python through libvesta, without a module to build: python3 examples/python/ids.py [libvesta.so.0]
 
-ctypes needs no struct of options: vesta_open_text takes them as one text.  So do PHP's FFI and Ruby's Fiddle.
+ctypes needs no struct of options: vesta_open_text takes them as one text.
 """
 import ctypes
 import sys

@@ -2,9 +2,13 @@
 would (C99, every warning an error), and run against the library that was built; as C++ the header is read, too."""
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 from pathlib import Path
 
 from claims import claim, run
@@ -75,6 +79,78 @@ def _(folder):
     assert done.stdout == ("ids         4000 by 4 threads, 4000 of them different\n"
                            "refused     this lane is another thread's\n"
                            "refused     a lane's run is 5000 ids, which must be 1 to 4096\n"), done.stdout
+
+
+FFI_HEADER = LIBRARY.parent / "vesta_ffi.h"  # which the build makes
+PHP, RUBY = EXAMPLE.parents[1] / "php", EXAMPLE.parents[1] / "ruby"
+php, ruby = shutil.which("php"), shutil.which("ruby")
+if php and "FFI" not in subprocess.run([php, "-m"], stdout=subprocess.PIPE, text=True).stdout:
+    php = None
+
+
+def claim_if(is_here, what):
+    """A claim about a language that this machine has."""
+    return claim(what) if is_here else lambda function: function
+
+
+def script(folder, *command):
+    return subprocess.run([str(word) for word in command], timeout=60, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=dict(os.environ, VESTA_STATE=str(folder / "state"), LD_LIBRARY_PATH=str(LIBRARY.parent))).stdout
+
+
+@claim("vesta_ffi.h declares every function of vesta.h, is C without a preprocessor, and its structs have the same size")
+def _(folder):
+    text, structs = FFI_HEADER.read_text(), {"opts", "error", "layout", "parts", "pause", "info", "segment_opts"}
+    for name in ("vesta.h", "vesta_segment.h"):
+        for function in re.findall(r"^VESTA_API [^(;]*?(\w+)\(", (HEADER.parent / name).read_text(), re.M):
+            assert re.search(r"\b%s\(" % function, text), function
+    assert re.findall(r"^#.*", text, re.M) == ['#define FFI_SCOPE "vesta"', '#define FFI_LIB "libvesta.so.0"'], text[:200]
+    assert "__attribute__" not in text and "VESTA_API" not in text
+    sizes = "int main(void) { printf(\"%s\\n\", %s); return 0; }" % (" ".join(["%zu"] * len(structs)),
+                                                              ", ".join("sizeof(struct vesta_%s)" % s for s in sorted(structs)))
+    said = [subprocess.run([str(compiled(folder, name, "#include <stdio.h>\n#include <stddef.h>\n#include <stdint.h>\n#include \"%s\"\n%s\n" % (header, sizes), "-std=c99"))],
+                           stdout=subprocess.PIPE, text=True).stdout for name, header in (("theirs.c", FFI_HEADER), ("ours.c", HEADER))]
+    assert said[0] == said[1] and said[0].count(" ") == len(structs) - 1, said
+
+
+@claim_if(php, "PHP loads vesta_ffi.h, and children of a fork go on with their parent's object: examples/php/ids.php")
+def _(folder):
+    assert re.fullmatch(r"an id       \d{15,20}\nprocesses   4000 ids by 4 of them, 4000 different\n"
+                        r"rejected    wroker is not an option; did you mean worker\?\n", script(folder, php, PHP / "ids.php", FFI_HEADER))
+
+
+@claim_if(php and os.path.exists("/etc/php") and "Zend OPcache" in script(Path("/nowhere"), php, "-v"), "a web server of PHP's permits FFI in the preloaded class")
+def _(folder):
+    (folder / "page.php").write_text('<?php $vesta = new Vesta("namespace=web any_worker=true"); echo $vesta->next();')
+    with socket.socket() as room:
+        room.bind(("127.0.0.1", 0))
+        port = room.getsockname()[1]
+    settings = {"ffi.enable": "preload", "ffi.preload": FFI_HEADER, "opcache.enable_cli": 1, "opcache.preload": PHP / "Vesta.php",
+                "opcache.preload_user": "root" if os.geteuid() == 0 else ""}
+    server = subprocess.Popen([php, *(word for key, value in settings.items() for word in ("-d", "%s=%s" % (key, value))), "-S", "127.0.0.1:%d" % port,
+                               str(folder / "page.php")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              env=dict(os.environ, VESTA_STATE=str(folder / "state"), LD_LIBRARY_PATH=str(LIBRARY.parent)))
+    ids, until = [], time.monotonic() + 60
+    try:
+        while len(ids) < 3:
+            try:
+                ids.append(urllib.request.urlopen("http://127.0.0.1:%d/" % port, timeout=20).read().decode())
+            except ConnectionError:
+                assert time.monotonic() < until and server.poll() is None
+                time.sleep(0.05)
+            except urllib.error.URLError as error:
+                assert isinstance(error.reason, ConnectionError) and time.monotonic() < until and server.poll() is None, error
+                time.sleep(0.05)
+    finally:
+        server.terminate()
+        server.wait(20)
+    assert all(re.fullmatch(r"\d{15,20}", id_) for id_ in ids) and len(set(ids)) == 3, ids
+
+
+@claim_if(ruby, "threads of Ruby share an object, and so do children of a fork: examples/ruby/vesta.rb")
+def _(folder):
+    assert re.fullmatch(r"an id       \d{15,20}\nthreads     1000 ids by 4 of them, 1000 different\nprocesses   4000 ids by 4 of them, 4000 different\n"
+                        r"rejected    wroker is not an option; did you mean worker\?\n", script(folder, ruby, "-w", RUBY / "vesta.rb", LIBRARY))
 
 
 @claim("vesta_lane.h is C and C++, and its example gives two million ids: examples/c/lanes.c")

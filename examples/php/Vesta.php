@@ -1,0 +1,61 @@
+<?php
+/**
+ * Vesta.php -- ids from PHP through libvesta: a class to copy.  ids.php uses it.
+ *
+ * It needs PHP's FFI and vesta_ffi.h, which is installed beside vesta.h (Debian: libvesta-dev).  Web servers permit FFI in
+ * preloaded files only: see preload.php.  Processes that open the same namespace share its ids: the workers of php-fpm,
+ * and the children of pcntl_fork, which may go on with their parent's object.
+ */
+declare(strict_types=1);
+
+final class Vesta
+{
+    private const WAIT_US_MAX = 2_000_000;
+    private FFI $ffi;
+    private ?FFI\CData $gen;
+
+    /**
+     * @param string $options as in vesta_open_text: "layout=vesta-milli any_worker=true"
+     * @param ?string $header the path of vesta_ffi.h; null: it was preloaded
+     */
+    public function __construct(string $options, ?string $header = null)
+    {
+        $this->ffi = $header === null ? FFI::scope('vesta') : FFI::load($header);
+        $this->gen = $this->ffi->new('struct vesta_gen *');
+        $error = $this->ffi->new('struct vesta_error');
+        if ($this->ffi->vesta_open_text($options, FFI::addr($this->gen), FFI::addr($error)) !== 0) {
+            throw new InvalidArgumentException(FFI::string($error->text));
+        }
+    }
+
+    /** An id, in decimal. */
+    public function next(): string
+    {
+        return $this->batch(1)[0];
+    }
+
+    /** @return list<string> of 1 to 10000 ids */
+    public function batch(int $count): array
+    {
+        $ids = $this->ffi->new("uint64_t[$count]");
+        $pause = $this->ffi->new('struct vesta_pause');
+        $wait = self::WAIT_US_MAX;
+        if ($this->ffi->vesta_batch_wait($this->gen, $ids, $count, $wait, FFI::addr($pause)) !== 0) {
+            $text = $this->ffi->new('char[512]');
+            $this->ffi->vesta_pause_text($this->gen, FFI::addr($pause), $text, 512);
+            throw new RuntimeException(FFI::string($text));
+        }
+        $texts = [];
+        foreach ($ids as $id) {
+            $texts[] = sprintf('%u', $id); // PHP's integers are signed
+        }
+        return $texts;
+    }
+
+    public function __destruct()
+    {
+        if (isset($this->gen)) {
+            $this->ffi->vesta_close($this->gen);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+# Ids from Ruby through libvesta, without a gem to build: a class to copy, and an example of its use.
+#
+#     ruby examples/ruby/vesta.rb [libvesta.so.0]
+#
+# An object may be used by all threads at once: a call that waits for an id holds no lock of Ruby's.  Children of fork may
+# go on with the object of their parent, and processes that share a generator file share its numbers.
+require 'fiddle'
+
+class Vesta
+  WAIT_US_MAX = 2_000_000
+  ERROR_BYTES = 516 # struct vesta_error: int code, char text[512]
+  PAUSE_BYTES = 32  # struct vesta_pause
+  TEXT_BYTES = 512
+
+  # Options as in vesta_open_text: "layout=vesta-milli any_worker=true".
+  def initialize(options, library = 'libvesta.so.0')
+    @library = Fiddle.dlopen(library)
+    error = room(ERROR_BYTES)
+    gen = room(Fiddle::SIZEOF_VOIDP)
+    open = function('vesta_open_text', [Fiddle::TYPE_VOIDP] * 3)
+    raise ArgumentError, error[4, TEXT_BYTES].unpack1('Z*') unless open.call(options, gen, error).zero?
+
+    @gen = gen.ptr
+    @batch_wait = function('vesta_batch_wait', [Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_SIZE_T,
+                                                Fiddle::TYPE_LONG_LONG, Fiddle::TYPE_VOIDP])
+    @pause_text = function('vesta_pause_text', [Fiddle::TYPE_VOIDP] * 3 + [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_VOID)
+    @close = function('vesta_close', [Fiddle::TYPE_VOIDP], Fiddle::TYPE_VOID)
+  end
+
+  def next = batch(1).first
+
+  # An array of 1 to 10000 ids.
+  def batch(count)
+    ids = room(8 * count)
+    pause = room(PAUSE_BYTES)
+    return ids[0, 8 * count].unpack('Q*') if @batch_wait.call(@gen, ids, count, WAIT_US_MAX, pause).zero?
+
+    text = room(TEXT_BYTES)
+    @pause_text.call(@gen, pause, text, TEXT_BYTES)
+    raise text.to_s
+  end
+
+  # No other thread may be in a call.
+  def close
+    @close.call(@gen)
+    @gen = nil
+  end
+
+  private
+
+  def room(bytes) = Fiddle::Pointer.malloc(bytes, Fiddle::RUBY_FREE)
+
+  def function(name, arguments, result = Fiddle::TYPE_INT) = Fiddle::Function.new(@library[name], arguments, result)
+end
+
+if __FILE__ == $PROGRAM_NAME
+  vesta = Vesta.new('namespace=example layout=vesta-milli worker=7', *ARGV)
+  puts "an id       #{vesta.next}"
+  ids = Array.new(4) { Thread.new { Array.new(250) { vesta.next } } }.flat_map(&:value)
+  puts "threads     #{ids.size} ids by 4 of them, #{ids.uniq.size} different"
+  children = Array.new(3) do
+    IO.popen('-') || (puts(vesta.batch(1000)) || exit)
+  end
+  ids = vesta.batch(1000) + children.flat_map { |pipe| pipe.read.split.map(&:to_i) }
+  puts "processes   #{ids.size} ids by 4 of them, #{ids.uniq.size} different"
+  begin
+    Vesta.new('wroker=7', *ARGV)
+  rescue ArgumentError => error
+    puts "rejected    #{error.message}"
+  end
+  vesta.close
+end
