@@ -87,10 +87,20 @@ world.__index = world
 local ORDINAL = {}
 local DEFAULTS = { layout = "vesta-milli", now_ms = NOW_MS, lease_ms = 600000, random = 0.5, last_ms = false }
 
--- A policy's relative path is of the folder of the spec that asks for it, wherever that is run; level 3 is the spec.
+-- The file that called testing.world.  Lua 5.1 has a level of its own for a tail call.
+local function calling_file()
+  local level, info = 3 -- itself, beside_spec and testing.world
+  repeat
+    level = level + 1
+    info = debug.getinfo(level, "S")
+  until not info or info.what ~= "tail"
+  return info and info.source or ""
+end
+
+-- A policy's relative path is of the folder of the spec that asks for it, wherever that is run.
 local function beside_spec(given)
   local name = type(given) == "table" and rawget(given, 1) or given
-  local folder = debug.getinfo(3, "S").source:match "^@(.*/)"
+  local folder = calling_file():match "^@(.*/)"
   if not folder or type(name) ~= "string" or not policies.is_path(name) or name:sub(1, 1) == "/" then return given end
   local found = { folder .. name:gsub("^%./", "") }
   for key, value in pairs(type(given) == "table" and given or {}) do

@@ -1,0 +1,16 @@
+-- pod.lua -- a pod's worker id is its ordinal.  A host without an ordinal takes a free number above those of the pods.
+local function choose_worker(ctx)
+  local pods = ctx.options.pods
+  if ctx.ordinal and ctx.ordinal < pods then return ctx.ordinal end
+  if ctx.ordinal then return nil, ("%s: only ordinals below %d have a worker id"):format(ctx.host, pods) end
+  local free = survey(ctx, pods, ctx.range.last)
+  local record = free.own or free.released or free.expired
+  local worker = record and record.worker or free.unused
+  if worker then return worker end
+  return nil, ("no worker id from %d to %d is free"):format(pods, ctx.range.last)
+end
+
+return {
+  api = 1, choose_worker = choose_worker,
+  options = { pods = { 1, 4096, default = 512, about = "worker ids below this one are for pods" } },
+}
