@@ -97,6 +97,12 @@ static int vm_sort_list(lua_State *L) {
     return vm_with_list(L);
 }
 
+/* The library takes nil, and its iterator then fails in C, where no line of the policy is known. */
+static int vm_ipairs_of_table(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    return vm_call_library(L);
+}
+
 /* ------------------------------------------------------------------ the libraries */
 
 /* Puts guards around functions of the library at the top of the stack; each guard keeps the function as its upvalue. */
@@ -110,7 +116,7 @@ static void vm_guard(lua_State *L, const luaL_Reg *guards) {
 
 static void vm_open_base(lua_State *L) {
     static const char *const left_out[] = {"collectgarbage", "dofile", "load", "loadfile", "print", "warn", "xpcall"};
-    static const luaL_Reg guards[] = {{"pcall", vm_guarded_pcall}, {NULL, NULL}};
+    static const luaL_Reg guards[] = {{"pcall", vm_guarded_pcall}, {"ipairs", vm_ipairs_of_table}, {NULL, NULL}};
     luaL_requiref(L, LUA_GNAME, luaopen_base, 1);
     for (size_t i = 0; i < VS_COUNT(left_out); i++) {
         lua_pushnil(L);

@@ -118,6 +118,23 @@ local function print_policy(name, policy, is_json)
   for _, option in ipairs(declared or {}) do print_option(option) end
 end
 
+-- A name that ctx never has reads nil: most often it is misspelt.
+local function warn_of_misread(name, policy)
+  local _, misread = policy:call "misread"
+  for _, row in ipairs(misread) do
+    local near = term.nearest(row[2], engine.TOLD[row[1]])
+    term.say(("%s: %s reads ctx.%s, which it never gets%s"):format(name, row[1], sandbox.calm(row[2], 48),
+      near and "; did you mean " .. near .. "?" or ""))
+  end
+end
+
+-- Calls each function once with plain values, for what it reads: whether it works was tried before.
+local function check_reads(name, policy)
+  policy:call "watch"
+  for _, hook in ipairs(functions_of(policy)) do policy:call("ask", hook, trial.ctx(hook, term.now_ms())) end
+  warn_of_misread(name, policy)
+end
+
 -- As a server does that loads it: a function that would fail later is found now.
 local function check_one(name, options, env)
   local ok, text = sandbox.try(name, options.options, env, term.now_ms())
@@ -125,6 +142,7 @@ local function check_one(name, options, env)
   local policy
   policy, text = sandbox.load(name, options.options, env)
   print_policy(name, must(policy, text), options.json)
+  check_reads(name, policy)
 end
 
 -- It goes on with the others after one that fails.
@@ -183,6 +201,7 @@ local function set_field(hook, ctx, files, is_given, given)
   ctx[field] = nil
   if trial.is_absent(field, text) then return end
   ctx[field] = trial.read(field, text)
+  if ctx[field] == nil and kind == "moment" then ctx[field] = cli.time(text, term.now_ms()) end
   if ctx[field] == nil then cli.usage("%s must be %s, not %s", field, trial.form(field, "nil"), term.shown(text)) end
 end
 
@@ -222,10 +241,16 @@ local function run(options, operands, env)
   for field, path in pairs(files) do set_rows(policy, ctx, field, path) end
   local _, has = policy:call("has", hook)
   if not has then cli.fail("%s has no %s: the fixed rules hold then", name, hook) end
+  policy:call "watch"
   local from_us = sandbox.now_us()
   local ok, answer, word, amount_ms, reason = policy:call("ask", hook, ctx)
   local took_us = sandbox.now_us() - from_us + 1
+  warn_of_misread(name, policy)
   if not ok then cli.fail("%s failed (%s): %s", hook, word, answer) end
+  if math.type(word) and (word < ctx.range.first or word > ctx.range.last) then
+    cli.fail("%s answered %d, and the worker ids of this layout are %d to %d", hook, word, ctx.range.first,
+      ctx.range.last)
+  end
   reason = reason and reason ~= "" and sandbox.calm(reason, 256) or nil
   local print_it = options.json and print_verdict_json or print_verdict
   print_it(hook, word, amount_ms, reason, took_us)

@@ -196,7 +196,8 @@ end
 
 local function wrong_table(result)
   if type(result) ~= "table" then
-    return ("a policy returns a table, return { api = 1, ... }, and not a %s"):format(type(result))
+    return ("a policy returns a table, return { api = 1, ... }; this one returns %s")
+      :format(result == nil and "nothing" or "a " .. type(result))
   end
   local api = rawget(result, "api")
   if type(api) ~= "number" or api ~= API then
@@ -326,10 +327,28 @@ local function finish(policy, hook, ok, ...)
   return nil, (...)
 end
 
+--- From now on notes which names the functions read from ctx that no ctx of theirs has: a misspelt one reads nil.
+function engine.watch(policy) policy.misread = {} end
+
+--- What was noted: { { function, name }, ... }.
+function engine.misread(policy) return policy.misread end
+
+local function watch_ctx(misread, hook, ctx)
+  local known = { options = true }
+  for _, name in ipairs(TOLD[hook]) do known[name] = true end
+  setmetatable(ctx, { __index = function(_, name)
+    if type(name) == "string" and not known[name] then
+      known[name] = true
+      misread[#misread + 1] = { hook, name }
+    end
+  end })
+end
+
 --- Calls a policy's function: true, its word (for choose_worker a worker id or nil), milliseconds or nil, reason or
 -- nil; false and why the answer is no verdict; or nil and what the function raised.
 function engine.ask(policy, hook, ctx)
   ctx.options = copy(policy.options, {})
+  if policy.misread then watch_ctx(policy.misread, hook, ctx) end
   return finish(policy, hook, engine.call(policy.functions[hook], ctx))
 end
 

@@ -21,7 +21,8 @@ end
 trial.KINDS = KINDS
 
 local FORMS = {
-  integer = "a whole number", moment = "a whole number", range = "two whole numbers such as 0-923", text = "a text",
+  integer = "a whole number", moment = "a whole number of milliseconds", text = "a text",
+  range = "two whole numbers such as 0-923",
   records = "a list of records", peers = "a list of { worker = 3, seen_ms = 1767225600000 }",
 }
 

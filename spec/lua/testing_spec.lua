@@ -80,7 +80,7 @@ describe("a field of ctx", function()
       ["ordinal must be a whole number, or false for a server that has none, not '7'"] = { ordinal = "7" },
       ["ip must be a text, or false for a server that has none, not 10"] = { ip = 10 },
       ["worker must be a whole number, not boolean"] = { worker = false },
-      ["now_ms must be a whole number, not 0.5"] = { now_ms = 0.5 },
+      ["now_ms must be a whole number of milliseconds, not 0.5"] = { now_ms = 0.5 },
     } do
       local message = raised(function() world_of({ choose_worker = error }, given) end)
       assert.is_truthy(message:find("testing.world: " .. text, 1, true), message)

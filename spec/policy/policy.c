@@ -25,11 +25,11 @@ struct wrong {
 };
 
 static const struct wrong no_policies[] = {
-    {"", "p.lua: a policy returns a table, return { api = 1, ... }, and not a nil"},
-    {"return", "not a nil"},
-    {"return 1", "not a number"},
-    {"return 'wait'", "not a string"},
-    {"return function() end", "not a function"},
+    {"", "p.lua: a policy returns a table, return { api = 1, ... }; this one returns nothing"},
+    {"return", "returns nothing"},
+    {"return 1", "returns a number"},
+    {"return 'wait'", "returns a string"},
+    {"return function() end", "returns a function"},
     {"on_clock_back = function() end", "p.lua:1: assignment to undeclared global on_clock_back"},
     {"return {}", "p.lua: api is nil; a policy for this vesta says api = 1"},
     {"return { api = 2 }", "api is 2"},

@@ -266,6 +266,26 @@ def _(w):
     fails(w.run("policy", "run", "ordinal", "choose_worker"), 2, "the function comes before the policy: policy run choose_worker ordinal")
 
 
+@claim("check and run name a field of ctx that does not exist, and run a worker id that the layout does not have")
+def _(w):
+    warned = "vesta policy: ./mine.lua: choose_worker reads ctx.ordinl, which it never gets; did you mean ordinal?\n"
+    mine = policy(w, "return ctx.ordinl or ctx.leaving or ctx.range.last + (ctx.attempt - 1)", "choose_worker")
+    result = w.run("policy", "run", "choose_worker", mine)
+    same((result.code, result.lines()[0], result.err), (0, "1023", warned))
+    result = w.run("policy", "check", mine)
+    same((result.code, result.out, result.err), (0, "./mine.lua: choose_worker\n", warned))
+    fails(w.run("policy", "run", "choose_worker", policy(w, "return 1023 + ctx.attempt", "choose_worker")), 1,
+          "choose_worker answered 1024, and the worker ids of this layout are 0 to 1023")
+    result = w.run("policy", "check", *SHIPPED, "any", "butterfly", "butterfly_db", "ip_bits", "leaf", "ordinal", "uid", "vesta")
+    same((result.code, result.err), (0, ""))
+    fails(w.run("policy", "run", "choose_worker", policy(w, "for _ in ipairs(ctx.options.list) do end return 1", "choose_worker")), 1,
+          "./mine.lua:2: bad argument #1 to 'ipairs' (table expected, got nil)")
+    fails(w.run("policy", "check", write(w, "none.lua", "local p = { api = 1 }")), 1, "this one returns nothing")
+    body = "return 'refuse', tostring(ctx.now_ms)"
+    same(answer(w, body, "now_ms=2026-01-01T12:00:00Z"), "refuse: 1767268800000")
+    fails(w.run("policy", "run", "on_clock_back", "wait", "now_ms=noon"), 2, "'noon' is not a time")
+
+
 @claim("run gives the options, as Lua")
 def _(w):
     result = w.run("policy", "run", "on_clock_back", "borrow", "--options", "{ borrow_ms_max = 3 * 7 }")
@@ -337,6 +357,16 @@ def _(w):
     fails(w.run("policy", "test"), 2, "at least one FILE or FOLDER")
     fails(w.run("policy", "test", "--json", "x"), 2, "test takes no options")
     fails(w.run("policy", "check", "wait", "--option", "{}"), 2, "did you mean --options?")
+
+
+@claim("the specs of the policies in examples pass")
+def _(w):
+    examples = os.path.join(SPECS, "..", "..", "examples", "policies")
+    result = w.run("policy", "test", examples)
+    same((result.code, result.err), (0, ""))
+    for name in os.listdir(examples):
+        assert "ok - " + name[:-len("_spec.lua")] in result.out or not name.endswith("_spec.lua"), name
+    assert result.lines()[-1] == "11 passed, 0 failed", result.out
 
 
 @claim("the specs of the policies that ship pass")
