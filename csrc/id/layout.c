@@ -151,7 +151,7 @@ static int read_epoch(struct layout_draft *d, struct vs_slice slice, struct vs_s
     if (vs_time_read(value, &d->layout.epoch_ms, &why) != VESTA_OK)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: epoch: %s", why.text);
     if (d->layout.epoch_ms < 0 || d->layout.epoch_ms > VS_EPOCH_MS_MAX)
-        return layout_bad(d, slice, "the epoch must be between 1970 and 9999");
+        return layout_bad(d, slice, "the epoch must be between 1970 and 9999, as a date or as Unix milliseconds");
     return VESTA_OK;
 }
 

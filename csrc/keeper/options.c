@@ -26,6 +26,7 @@
 #define LOCAL_AHEAD_MS_MAX (360 * 1000ll) /* below the S + 2W of an advance by more than the longest time unit */
 #define OPTS_BYTES_MAX 4096               /* far more than there will be: beyond, it is no size */
 #define WARN_MS (365 * 86400000ll)
+#define EPOCH_SECONDS_MS_MAX INT64_C(10000000000) /* Unix seconds of today, read as milliseconds, are below this */
 
 /* A caller's padding is anything, and a later version would read it. */
 #define END(type, member, ...) offsetof(struct vesta_opts, member) + sizeof(type) == sizeof(struct vesta_opts) ||
@@ -421,7 +422,8 @@ int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_cloc
         return vs_fail(err, VESTA_ELAYOUT, "ids of this layout can be read, not issued: %s", layout->read_only);
     if (now_ms < layout->epoch_ms) {
         vesta_iso(layout->epoch_ms, iso);
-        return vs_fail(err, VESTA_ELAYOUT, "the layout's epoch %s is in the future: is the clock right?", iso);
+        return vs_fail(err, VESTA_ELAYOUT,
+                       "the layout's epoch %s is in the future: use an earlier epoch, or correct the clock", iso);
     }
     vesta_iso(end_ms, iso);
     if (now_ms >= end_ms)
@@ -430,7 +432,12 @@ int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_cloc
                        "bits, under a new namespace",
                        iso);
     warning[0] = '\0';
-    if (end_ms - now_ms < WARN_MS)
+    if (layout->epoch_ms > 0 && layout->epoch_ms < EPOCH_SECONDS_MS_MAX) {
+        char began[VESTA_ISO_MAX];
+        vesta_iso(layout->epoch_ms, began), vesta_iso(layout->epoch_ms * 1000, iso);
+        snprintf(warning, size, "the layout's epoch is %s: if %lld are seconds, write epoch=%s", began,
+                 (long long)layout->epoch_ms, iso);
+    } else if (end_ms - now_ms < WARN_MS)
         snprintf(warning, size, "the layout's time ends at %s, in %lld days", iso,
                  (long long)(end_ms - now_ms) / 86400000);
     return VESTA_OK;

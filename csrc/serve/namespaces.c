@@ -165,8 +165,10 @@ void vs_namespace_say(const struct vs_server *server, const struct vs_namespace 
     if (*info.warning) vs_log(VS_LOG_WARN, info.warning, "namespace", info.namespace_, NULL);
     bool shared = !vs_store_is_local(info.store);
     uint64_t gives = vs_per_second(ns->layout);
+    char until[VESTA_ISO_MAX];
+    vesta_iso(vesta_layout_end_ms(ns->layout), until);
     vs_log(level, "serving ids", "namespace", info.namespace_, "worker", VS_DIGITS((int64_t)info.worker),
-           "ids_per_second", gives <= INT64_MAX ? VS_DIGITS((int64_t)gives) : NULL, "number", info.drew_worker && !shared ? "drawn at random by this machine, which keeps it" : NULL, "store",
+           "ids_per_second", gives <= INT64_MAX ? VS_DIGITS((int64_t)gives) : NULL, "until", until, "number", info.drew_worker && !shared ? "drawn at random by this machine, which keeps it" : NULL, "store",
            shared ? info.store : NULL, NULL);
 }
 

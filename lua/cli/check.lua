@@ -3,6 +3,7 @@
 local cli = require "cli.lib.cli"
 local config = require "config"
 local effective = require "config.effective"
+local facts = require "facts"
 local keys = require "config.keys"
 local schema = require "config.schema"
 local server = require "cli.lib.server"
@@ -37,6 +38,8 @@ local function policy_name(text) return text and text:gsub(' {%[".*$', "") end
 
 local function namespace_text(name, namespace)
   local text = name .. ": " .. (namespace.layout or LAYOUT_DEFAULT)
+  local layout = facts.layout(namespace.layout or LAYOUT_DEFAULT)
+  text = ("%s, %s ids/s until %s"):format(text, term.grouped(layout.per_second), term.iso(layout.end_ms):match "^[^-]+")
   if namespace.leased_as then text = text .. ", leased as " .. namespace.leased_as end
   if namespace.worker then text = text .. ", worker " .. namespace.worker end
   if namespace.store then text = text .. ", store " .. config.public(namespace.store) end
@@ -132,7 +135,7 @@ claimed but the files of TLS.  Exit code 1 if it cannot be used.
 
   $ vesta check /etc/vesta/vesta.lua
   /etc/vesta/vesta.lua: ok
-    namespaces      orders: vesta-milli, worker 7
+    namespaces      orders: vesta-milli, 1,024,000 ids/s until 2049, worker 7
   ...
 
   $ vesta check /etc/vesta/vesta.lua

@@ -1,6 +1,7 @@
 --- layout.lua -- `vesta layout`: the presets, a layout's meaning and limits, and `prove`: whether two can collide.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
+local store = require "store"
 local term = require "term"
 local vesta = require "vesta"
 
@@ -18,12 +19,12 @@ local function print_presets_json(now_ms)
 end
 
 local function print_presets(now_ms)
-  cli.printf("%-19s  %-17s  %s\n", "PRESET", "ENDS", "ABOUT")
+  cli.printf("%-19s  %11s  %-17s  %s\n", "PRESET", "IDS/S", "ENDS", "ABOUT")
   for _, preset in ipairs(vesta.presets()) do
-    local end_ms = cli.check(facts.layout(preset.text)).end_ms
-    local ends = term.iso(end_ms):gsub("T.*", end_ms <= now_ms and " (over)" or "")
-    cli.printf("%-19s  %-17s  ", preset.name, ends)
-    term.fitted(preset.about, 40, 40)
+    local layout = cli.check(facts.layout(preset.text))
+    local ends = term.iso(layout.end_ms):gsub("T.*", layout.end_ms <= now_ms and " (over)" or "")
+    cli.printf("%-19s  %11s  %-17s  ", preset.name, term.grouped(layout.per_second), ends)
+    term.fitted(preset.about, 53, 53)
   end
 end
 
@@ -66,6 +67,10 @@ local function print_layout(layout, now_ms)
   if is_over then
     cli.printf("\n  !! The time of this layout ended at %s.  It can still read old ids but makes no new ones;\n"
       .. "  !! an override extends it: a later epoch=, or a wider time field.\n", term.iso(layout.end_ms))
+  elseif not layout.read_only then
+    local warning, why = store.lifetime(layout.text)
+    local text = warning ~= "" and (warning or why)
+    if text then cli.printf("\n  !! %s\n", text) end
   end
 end
 
@@ -193,9 +198,9 @@ return {
   line = "the presets, or what a layout means and how long it lasts",
   usage = "layout [OPTION...] [TEXT|PRESET | prove A B]",
   about = [[
-Without a layout: the presets, one per line.  With one: its canonical text, a picture of the bits, how
-many ids it has room for, when its time ends, and the fingerprint that generator files are checked
-against.  A preset may be followed by overrides.
+Without a layout: the presets, one per line, with the ids that a worker can issue in a second.  With
+one: its canonical text, a picture of the bits, how many ids it has room for, when its time ends, and
+the fingerprint that generator files are checked against.  A preset may be followed by overrides.
 
 prove: whether an id of layout A can ever be equal to one of layout B: by
 which bit they differ, or by which times, or an id that both can make.  Exit
@@ -203,8 +208,8 @@ code 0 says that they differ, 1 that they can be equal.  The ids of A are of
 any time, those of B are made --from then on, and both --until then.
 
   $ vesta layout
-  PRESET               ENDS               ABOUT
-  vesta-second         2049-01-09         Vesta (Java)'s max-peak since ...
+  PRESET                     IDS/S  ENDS               ABOUT
+  vesta-second           1,048,576  2049-01-09         Vesta (Java)'s max-peak since ...
   ...
 
   $ vesta layout uid epoch=2026-01-01T00:00:00Z

@@ -281,7 +281,7 @@ static void the_layouts_end(void) {
     time.unix_us = end_us;
     refuses(opts, VESTA_EEPOCH, "the layout's time ended at");
     time.unix_us = layout.epoch_ms * 1000 - 1000;
-    refuses(opts, VESTA_ELAYOUT, "is in the future: is the clock right?");
+    refuses(opts, VESTA_ELAYOUT, "is in the future: use an earlier epoch, or correct the clock");
     time.unix_us = -1;
     refuses(opts, VESTA_ELAYOUT, "is in the future");
 }

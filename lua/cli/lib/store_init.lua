@@ -65,9 +65,22 @@ local function keep_namespace(asked, ns)
 end
 
 local function print_made(asked, ns)
+  local layout = cli.check(facts.layout(ns.layout))
   cli.printf("namespace %s was created: %s\n", asked.place.name, ns.layout)
-  if not ns.floor_ms then return term.out(COUNTS_AS_NEW) end
-  cli.printf("no lease starts before %s: until then no process gets ids\n", term.iso(ns.floor_ms))
+  if not ns.floor_ms then
+    term.out(COUNTS_AS_NEW)
+  else
+    cli.printf("no lease starts before %s: until then no process gets ids\n", term.iso(ns.floor_ms))
+  end
+  cli.printf("each worker id issues at most %s ids per second, until %s; there are %s worker ids\n",
+    term.grouped(layout.per_second), term.iso(layout.end_ms), term.grouped(layout.workers))
+end
+
+-- A namespace whose layout can issue no ids would be of no use.
+local function check_lifetime(layout)
+  local warning, text = store.lifetime(layout)
+  if not warning then cli.fail("the namespace was not created: %s", text) end
+  if warning ~= "" then term.say(warning) end
 end
 
 local function make_namespace(asked)
@@ -75,6 +88,7 @@ local function make_namespace(asked)
   local ns = stores.done(place, opened:namespace())
   if ns.is_there then return keep_namespace(asked, ns) end
   local fresh = store_init.fresh(asked)
+  check_lifetime(fresh.layout)
   store_init.admit(asked, fresh, "nothing was done")
   if asked.again then stores.check_clock(asked, ns.store_ms) end
   local made, text, outcome = opened:create(fresh, asked.again and asked.lease or nil)

@@ -49,11 +49,11 @@ def example(w, name, *flags):
 
 @claim("each example passes, with what it comes to")
 def _(w):
-    like(example(w, "laptop").out, "...laptop.lua: ok\n  namespaces      default: vesta-second\n"
+    like(example(w, "laptop").out, "...laptop.lua: ok\n  namespaces      default: vesta-second, 1,048,576 ids/s until 2049\n"
          "  HTTP            127.0.0.1:8088\n  Redis protocol  127.0.0.1:8089\n  admin           off\n")
-    like(example(w, "namespaces").out, "...: ok\n  namespaces      default: vesta-second, worker 7\n...orders: vesta-milli, worker 7, "
-         "policy borrow\n...users: snowflake epoch=2024-01-01T00:00:00Z, worker 7\n...")
-    like(example(w, "zookeeper").out, "...: ok\n  namespaces      orders: vesta-milli, store zk, policy vesta\n...0.0.0.0:8088, "
+    like(example(w, "namespaces").out, "...: ok\n  namespaces      default: vesta-second, 1,048,576 ids/s until 2049, worker 7\n...orders: vesta-milli, 1,024,000 ids/s until 2049, worker 7, "
+         "policy borrow\n...users: snowflake epoch=2024-01-01T00:00:00Z, 4,096,000 ids/s until 2093, worker 7\n...")
+    like(example(w, "zookeeper").out, "...: ok\n  namespaces      orders: vesta-milli, 1,024,000 ids/s until 2049, store zk, policy vesta\n...0.0.0.0:8088, "
          "unix:/run/vesta/http.sock\n...")
     like(example(w, "segments").out, "...: ok\n  segments        *: leaf_alloc of a\n                  orders: tiny_id_info of a, b\n...")
     for name in ("laptop", "namespaces", "zookeeper", "segments"):

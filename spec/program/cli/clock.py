@@ -91,7 +91,7 @@ def _(w):
 
 @claim("a clock in 1970 or in 2106 makes no ids: neither on a fresh machine nor on one that knows better")
 def _(w):
-    fails(w.run("gen", env=shifted(at(1970))), 2, "2014-12-31T16:00:00Z", "is the clock right?")
+    fails(w.run("gen", env=shifted(at(1970))), 2, "2014-12-31T16:00:00Z", "correct the clock")
     fails(w.run("gen", env=shifted(at(2106))), 1, "2049-01-09T05:37:04Z", "epoch_end")
     assert not os.path.exists(w.path("state/default.gen"))
     before = w.run("gen").out

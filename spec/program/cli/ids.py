@@ -358,6 +358,24 @@ def _(w):
     assert "!!" not in w.run("layout", "uid", "epoch=2026-01-01T00:00:00Z").out
 
 
+@claim("an epoch in seconds or microseconds, or one to come, is told where a layout is chosen")
+def _(w):
+    seconds = "snowflake epoch=1577836800"
+    advice = "the layout's epoch is 1970-01-19T06:17:16.800Z: if 1577836800 are seconds, write epoch=2020-01-01T00:00:00Z"
+    assert "  !! " + advice + "\n" in w.run("layout", seconds).out
+    assert "!!" not in w.run("layout", "clickhouse").out
+    store = "sqlite:" + w.path("s.db")
+    made = w.run("store", "init", "--store", store, "--namespace", "a", "--layout", seconds)
+    same((made.code, made.err), (0, "vesta store: " + advice + "\n"))
+    assert made.lines()[-1] == "each worker id issues at most 4,096,000 ids per second, until 2039-09-25T22:04:52.352Z; there are 1,024 worker ids", made.out
+    for layout, part in (("uid", "the layout's time ended at 2024-11-20T13:24:16Z"), ("snowflake epoch=2999-01-01T00:00:00Z", "is in the future: use an earlier epoch"),
+                         ("mastodon", "can be read, not issued")):
+        failed = w.run("store", "init", "--store", store, "--namespace", "b", "--layout", layout)
+        assert failed.code == 1 and "the namespace was not created: " in failed.err and part in failed.err, failed.err
+        assert "b: " not in w.run("store", "show", "--store", store).out
+    fails(w.run("layout", "snowflake epoch=1577836800000000"), 2, "as a date or as Unix milliseconds")
+
+
 @claim("layouts at the border of what can be: epoch 0, an epoch to come, no worker, sixteen fields")
 def _(w):
     like(w.run("layout", "time:41 seq:20 dc:2 unit=1ms epoch=0").out, "sign:1=0 time:41 seq:20 dc:2 unit=1ms epoch=1970-01-01T00:00:00Z\n...workers         1\n...")
@@ -372,7 +390,8 @@ def _(w):
 @claim("layout lists every preset, with the ones that are over marked")
 def _(w):
     lines = w.run("layout").lines()
-    same(lines[0].split(), ["PRESET", "ENDS", "ABOUT"])
+    same(lines[0].split(), ["PRESET", "IDS/S", "ENDS", "ABOUT"])
+    assert [line.split()[1] for line in lines if line.startswith("uid ")] == ["8,192"], lines
     same([line.split()[0] for line in lines if "(over)" in line], ["uid"])
     objects = [json.loads(line) for line in w.run("layout", "--json").lines()]
     same([o["name"] for o in objects], [line.split()[0] for line in lines[1:]])

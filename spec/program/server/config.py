@@ -104,7 +104,7 @@ def _(world):
                             ("policy = 'wait', shadow_policy = 'borrow'", "worker 1, policy wait, in shadow borrow"),
                             ("policy = { 'wait', shadow = false }", "worker 1, policy wait"), ("shadow_policy = { 'wait', shadow = true }", "worker 1, in shadow wait")):
         result = checked(namespace)
-        same((result.code, [line.strip() for line in result.lines() if " a: " in line]), (0, ["namespaces      a: vesta-second, " + said]))
+        same((result.code, [line.strip() for line in result.lines() if " a: " in line]), (0, ["namespaces      a: vesta-second, 1,048,576 ids/s until 2049, " + said]))
     for namespace, said in (("policy = { 'wait', shadow = 1 }", "shadow, which must be true or false"), ("policy = { 'wait', shadow = 'yes' }", "true or false"),
                             ("policy = { 'wait', shadow = true }, shadow_policy = 'borrow'", "shadow_policy is one too many: policy has shadow = true"),
                             ("shadow_policy = { 'borrow', borow_ms_max = 5 }", "did you mean borrow_ms_max?"), ("shadow_policy = 'borow'", "shadow_policy cannot be used: there is no policy 'borow'"),

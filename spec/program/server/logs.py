@@ -52,6 +52,7 @@ def _(world):
         found = {event["msg"]: event for event in told}
         same((found["serving ids"]["namespace"], found["serving ids"]["worker"]), ("n%d" % number, "5"))
         same(found["serving ids"]["ids_per_second"], str(2 ** 22))  # of the layout, 22 bits of sequence in a second
+        assert re.fullmatch(r"20\d\d-.*Z", found["serving ids"]["until"]), found
         same(found["serving HTTP"]["try"], "curl -s http://127.0.0.1:%d/genid" % server.http)
 
 
