@@ -82,7 +82,7 @@ static void describe_segment(lua_State *L, const struct vs_conf_segment *segment
 }
 
 void host_push_description(lua_State *L, const struct vs_config *config) {
-    lua_createtable(L, 0, 12);
+    lua_createtable(L, 0, 13);
     host_set_text(L, "path", config->name);
     host_set_text(L, "user", config->user);
     host_set_text(L, "group", config->group);
@@ -91,6 +91,7 @@ void host_push_description(lua_State *L, const struct vs_config *config) {
     host_set_text(L, "log", config->log_file);
     host_set_text(L, "access_log", config->log_access);
     describe_set_list(L, "notes", &config->notes);
+    describe_set_list(L, "proxies", &config->proxies);
     lua_newtable(L);
     describe_addresses(L, "http", &config->http);
     describe_addresses(L, "resp", &config->resp);

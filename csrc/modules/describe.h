@@ -11,6 +11,7 @@
  *   has_password                 the Redis protocol asks for one
  *   log, access_log              paths of its files, or nil
  *   notes                        warnings about the config, a list of texts
+ *   proxies                      networks whose connections begin with a PROXY header, a list of texts
  *   addresses                    a list of { protocol = "http", "resp" or "admin", address as written, plain = without
  *                                tls:, is_tls, is_local = other machines cannot reach it }
  *   tls                          { certificate, key, client_ca, asks = "off", "optional" or "required" }, or nil

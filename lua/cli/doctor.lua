@@ -83,6 +83,19 @@ local QUESTIONS = {
   resp = "INFO server\r\nQUIT\r\n",
 }
 
+-- A PROXY header of a balancer itself: a server whose `proxies` list this machine answers nothing without one.
+local PROXY_LOCAL = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
+
+-- The reply of the program that listens there, and what broke TLS or nil | nil: no program listens.
+function Doctor:ask(row)
+  local question = QUESTIONS[row.protocol] or QUESTIONS.http
+  local reply, tls_trouble = probe.ask(row.address, question)
+  if reply == "" and self.config.proxies[1] and not row.is_tls then
+    reply, tls_trouble = probe.ask(row.address, PROXY_LOCAL .. question)
+  end
+  return reply, tls_trouble
+end
+
 -- Whether a vesta sent the reply, and its version or nil.
 local function is_vesta(row, reply)
   if row.protocol == "resp" then
@@ -103,7 +116,8 @@ end
 function Doctor:is_guarded(row, reply, tls_trouble)
   local asks = self.config.tls and self.config.tls.asks
   if row.is_tls and asks == "required" and reply == "" and tls_trouble then return "a client certificate" end
-  if row.protocol == "resp" and reply:find "^%-NOAUTH" and (self.config.has_password or self.config.clients) then
+  local is_closed = reply:find "^%-NOAUTH" or reply:find "^%-NOPERM"
+  if row.protocol == "resp" and is_closed and (self.config.has_password or self.config.clients) then
     return "credentials"
   end
 end
@@ -129,7 +143,7 @@ end
 
 function Doctor:check_address(row)
   local found = self:about(row.protocol)
-  local reply, tls_trouble = probe.ask(row.address, QUESTIONS[row.protocol] or QUESTIONS.http)
+  local reply, tls_trouble = self:ask(row)
   if not reply then
     local blocked, todo = server.cannot_listen(self.user, row)
     if blocked then return found("fail", todo, "%s", blocked) end
@@ -148,6 +162,7 @@ function Doctor:check_address(row)
   if guard and (not process or not process.name or process.name == "vesta") then
     return self:report_vesta(row, process, nil, (row.is_tls and " over TLS" or "") .. " and asks for " .. guard)
   end
+  if process and process.name == "vesta" and reply ~= "" then return self:report_vesta(row, process, nil, "") end
   if process and process.name == "vesta" then
     return found("fail", "look at its log, or restart it", "%s is open by %s, which does not answer%s", row.address,
       text_of_process(process), tls_trouble and ": " .. tls_trouble or "")

@@ -197,6 +197,24 @@ def _(world):
         end(server)
 
 
+@claim("a server is recognised if it asks for a client certificate, for a password, or for a PROXY header")
+def _(world):
+    certificate(world, 90)
+    for more, note in ((dict(http='{ listen = "tls:127.0.0.1:%d" }', open="true", tls='{ certificate = "%s", key = "%s", client_ca = "%s", '
+                             'client_certificates = "required" }' % (world.path("tls.pem"), world.path("tls.key"), world.path("tls.pem"))),
+                        "over TLS and asks for a client certificate"),
+                       (dict(resp='{ listen = "127.0.0.1:%d", password = "a-long-password" }'), "answers and asks for credentials"),
+                       (dict(http='{ listen = "127.0.0.1:%d" }', resp='{ listen = "off" }', proxies='{ "127.0.0.1" }'), "answers: vesta")):
+        what = "http" if "http" in more else "resp"
+        path = config(world, **{**more, what: more[what] % free_port()})
+        server = world.start("serve", "-c", path, stderr=subprocess.PIPE, text=True)
+        try:
+            wait_ready(server)
+            names(examine(world, path, code=0), what, note, "", "ok")
+        finally:
+            end(server)
+
+
 @claim("a server of another version is said to be one")
 def _(world):
     path = config(world, resp='{ listen = "127.0.0.1:%d" }' % free_port())
