@@ -22,8 +22,8 @@ local function check_tags(reading, place, segment)
   for _, tag in ipairs(segment.tags) do tags[tag] = true end
   for _, name in ipairs(reading.namespaces.names) do
     if tags[name] then
-      reading.note("segments[%s].tags has '%s', which is a namespace, too: GET %s means the namespace, and INCR %s means "
-        .. "the tag", place, name, name, name)
+      reading.note("segments[%s].tags has '%s', which is a namespace, too: GET %s means the namespace, and INCR %s "
+        .. "means the tag", place, name, name, name)
     end
   end
   for _, other in ipairs(reading.segments.names) do
