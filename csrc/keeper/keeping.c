@@ -51,10 +51,11 @@ static int check_store(struct vs_keeping *k, struct vesta_error *err) {
     bool answered = reply.outcome == VS_STORE_OK;
     if (answered && known && reply.ns.ver && reply.ns.incarnation == known) return VESTA_OK;
     k->store->backend->close(k->store);
-    return vs_fail(err, VESTA_EMISMATCH, "%.180s",
+    char text[sizeof err->text];
+    return vs_fail(err, VESTA_EMISMATCH, "%s",
                    answered ? "the store at the address given is not the one that granted this file's leases: name its "
                               "current address, or use another path"
-                            : reply.text);
+                            : vs_reply_say(&reply, "", text, sizeof text));
 }
 
 /* Which store granted the lease, and where it is, is told to those who start after the next boot. */
@@ -202,7 +203,7 @@ static bool keeping_choose(struct vs_keeping *k, struct vs_event *ev) {
     if (reply.outcome == VS_STORE_OK)
         vs_term_choose(&k->term, listing, ev);
     else
-        snprintf(ev->text, sizeof ev->text, "%s", reply.text);
+        vs_reply_say(&reply, "", ev->text, sizeof ev->text);
     return true;
 }
 
@@ -231,7 +232,7 @@ static struct vs_lineage lineage_of(const struct vs_keeping *k) {
 static void turn_away(int rc, const struct vesta_error *err, struct vs_reply *reply) {
     assert(rc != VESTA_OK);
     *reply = (struct vs_reply){.outcome = rc == VESTA_EMISMATCH ? VS_STORE_REFUSED : VS_STORE_DOWN};
-    snprintf(reply->text, sizeof reply->text, "%.180s", err->text);
+    snprintf(reply->text, sizeof reply->text, "%s", err->text);
 }
 
 /* On one host the first user makes the namespace: with a layout that may be, by its name. */
@@ -278,7 +279,7 @@ static bool keeping_ask(struct vs_term *term, const struct vs_action *action, st
     ev->store_ms = reply.store_ms;
     ev->record = reply.record;
     ev->ns = reply.ns;
-    memcpy(ev->text, reply.text, sizeof ev->text);
+    vs_reply_say(&reply, "", ev->text, sizeof ev->text);
     return true;
 }
 

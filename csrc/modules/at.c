@@ -25,7 +25,8 @@ void vs_at_close(struct vs_at *at) {
 }
 
 static int at_fail(const struct vs_reply *reply, struct vesta_error *err) {
-    return vs_fail(err, VESTA_EIO, "%s", *reply->text ? reply->text : "the store gave no reason");
+    char text[sizeof err->text];
+    return vs_fail(err, VESTA_EIO, "%s", vs_reply_say(reply, "the store gave no reason", text, sizeof text));
 }
 
 int vs_at_read(struct vs_at *at, struct vesta_error *err) {

@@ -1,6 +1,7 @@
 /* refill.c -- the refiller of a counter: what an event means in each phase.  Pure; see refill.h. */
 #include "segment/refill.h"
 
+#include "base/error.h"
 #include "base/rest.h"
 
 #include <assert.h>
@@ -168,14 +169,14 @@ static void step_take(struct vs_refill *refill, const struct vs_refill_event *ev
         refill_say(refill, "others change the counter each time that it is about to be raised");
         break;
     case VS_STORE_DOWN:
-        refill_say(refill, "the counter's store does not answer%s%.120s", *ev->text ? ": " : "", ev->text);
+        vs_put_said(refill->said, sizeof refill->said, "the counter's store does not answer", ev->text);
         break;
     case VS_STORE_UNKNOWN:
         /* burnt: it may be granted now, later or never, and what stands in the row then may be another's */
         refill_say(refill, "nobody knows whether the store granted a range: it is not used");
         break;
     case VS_STORE_REFUSED:
-        refill_say(refill, "the store refuses to raise the counter: %.120s", ev->text);
+        vs_put_said(refill->said, sizeof refill->said, "the store refuses to raise the counter", ev->text);
         act_back_off(refill, ev, out, VS_REST_REFUSED_US);
         return;
     }

@@ -132,7 +132,8 @@ static void serve_job(const struct desk *desk, struct vs_store *store, struct vs
         clock->sleep_us(clock->self, AGAIN_US);
     }
     job->answer = answer_of(&reply, was_unknown);
-    say_why(job, reply.text);
+    char text[VS_REPLY_TEXT_MAX];
+    say_why(job, vs_reply_say(&reply, "", text, sizeof text));
     if (job->answer == VS_DESK_DONE && job->ask == VS_DESK_RESERVE) {
         job->number = reply.grant.from;
         job->held_until_ms = reply.grant.held_until_ms;

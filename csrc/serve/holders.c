@@ -30,7 +30,7 @@ struct holders_reader {
     int64_t read_unix_ms, store_ms;  /* when the list was read, by this host's clock and the store's */
     int64_t asked_us, asked_unix_ms; /* when the unanswered reading began; 0: the last one was answered */
     bool is_down;                    /* and it has failed */
-    char why[VS_SAID_MAX];           /* the reason */
+    char why[VS_REPLY_TEXT_MAX];     /* the reason */
 };
 
 struct holders {
@@ -125,7 +125,10 @@ static void holders_end_reading(struct holders_reader *reader, struct vs_out *fr
     pthread_mutex_lock(&reader->of->lock);
     reader->readings++;
     reader->is_down = fresh == NULL && reply->outcome != VS_STORE_REFUSED;
-    snprintf(reader->why, sizeof reader->why, "%s", fresh ? "" : reply->text);
+    if (fresh)
+        reader->why[0] = '\0';
+    else
+        vs_reply_say(reply, "", reader->why, sizeof reader->why);
     if (!reader->is_down) reader->asked_us = 0;
     if (fresh) {
         reader->read_unix_ms = unix_ms;

@@ -212,7 +212,8 @@ static int read_database(struct vs_segments *segments, const struct vs_tag_row *
     if (rc != VESTA_OK) return rc;
     store->counters->tags(store, vs_conf_segment_table(conf), &list, &reply);
     if (reply.outcome != VS_STORE_OK)
-        rc = vs_fail(err, VESTA_EIO, "%s", *reply.text ? reply.text : "it does not answer");
+        rc = vs_fail(err, VESTA_EIO, "%s", vs_reply_say(&reply, "it does not answer", (char[sizeof err->text]){0},
+                                                         sizeof err->text));
     else
         rc = add_names(names, &list, err);
     for (size_t r = 0; r < list.count && rc == VESTA_OK; r++)

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A reply in a longer message, which has room for 400 bytes of it. */
+#define LINEAGE_SAID(reply) vs_reply_say(reply, "", (char[400]){0}, 400)
+
 const char *vs_generation_name(const char *name, unsigned n, char *buf) {
     assert(n >= 1 && n <= VS_GENERATIONS_MAX);
     char tail[16] = "";
@@ -47,8 +50,8 @@ int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_r
     store->leases->ns_read(store, &reply);
     store->backend->close(store);
     if (reply.outcome != VS_STORE_OK)
-        return vs_fail(err, VESTA_EIO, "the store does not say which layout the namespace %s has: %.300s", name,
-                       reply.text);
+        return vs_fail(err, VESTA_EIO, "the store does not say which layout the namespace %s has: %s", name,
+                       LINEAGE_SAID(&reply));
     *out = reply.ns;
     return VESTA_OK;
 }
@@ -154,7 +157,7 @@ static int ask_for_newest(struct vs_store *store, struct newest *newest, struct 
     struct vs_reply reply;
     store->leases->names(store, newest->name, see_name, newest, &reply);
     if (reply.outcome == VS_STORE_OK) return VESTA_OK;
-    return vs_fail(err, VESTA_EIO, "the store does not say which namespaces it has: %.300s", reply.text);
+    return vs_fail(err, VESTA_EIO, "the store does not say which namespaces it has: %s", LINEAGE_SAID(&reply));
 }
 
 static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct vesta_error *err) {
@@ -228,8 +231,8 @@ static int lineage_make(const struct vs_lineage *lineage, unsigned n, const stru
         return vs_fail(err, VESTA_EIO,
                        "somebody else made %s just now, with the layout %.160s: ask again, if this one shall come next",
                        name, reply.ns.layout);
-    return vs_fail(err, VESTA_EIO, "%s%s was not made, or nobody knows whether it was: ask again: %.300s",
-                   reply.outcome == VS_STORE_UNKNOWN ? "no answer came: " : "", name, reply.text);
+    return vs_fail(err, VESTA_EIO, "%s%s was not made, or nobody knows whether it was: ask again: %s",
+                   reply.outcome == VS_STORE_UNKNOWN ? "no answer came: " : "", name, LINEAGE_SAID(&reply));
 }
 
 /* Which generation of `base` a namespace is by its name, from 2 on; 0: of none. */

@@ -24,24 +24,45 @@ void vs_done(struct vs_reply *reply) {
     assert(reply->outcome != VS_STORE_CONFLICT);
     assert(reply->outcome != VS_STORE_MOVED);
     reply->outcome = VS_STORE_OK;
+    reply->fault = VS_FAULT_NONE;
     reply->text[0] = '\0';
 }
 
 void vs_not_first(struct vs_reply *reply) {
     assert(reply->outcome != VS_STORE_OK);
     reply->outcome = VS_STORE_CONFLICT;
+    reply->fault = VS_FAULT_NONE;
     reply->text[0] = '\0';
 }
 
-bool vs_answer(struct vs_reply *reply, enum vs_outcome outcome, const char *format, ...) {
+static bool reply_answer(struct vs_reply *reply, enum vs_outcome outcome, enum vs_fault fault, const char *format,
+                         va_list args) {
     assert(outcome != VS_STORE_OK);
     assert(outcome <= VS_STORE_UNKNOWN); /* handed on from a reply that no call has cleared */
+    vsnprintf(reply->text, sizeof reply->text, format, args);
+    reply->outcome = outcome;
+    reply->fault = fault;
+    return false;
+}
+
+bool vs_answer(struct vs_reply *reply, enum vs_outcome outcome, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    vsnprintf(reply->text, sizeof reply->text, format, args);
+    reply_answer(reply, outcome, VS_FAULT_NONE, format, args);
     va_end(args);
-    reply->outcome = outcome;
     return false;
+}
+
+bool vs_answer_fault(struct vs_reply *reply, enum vs_outcome outcome, enum vs_fault fault, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    reply_answer(reply, outcome, fault, format, args);
+    va_end(args);
+    return false;
+}
+
+bool vs_answer_as(struct vs_reply *reply, enum vs_outcome outcome, const struct vs_reply *as) {
+    return vs_answer_fault(reply, outcome, as->fault, "%s", as->text);
 }
 
 bool vs_take_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker) {

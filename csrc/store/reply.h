@@ -32,6 +32,12 @@ void vs_not_first(struct vs_reply *reply);
 __attribute__((format(printf, 3, 4))) bool vs_answer(struct vs_reply *reply, enum vs_outcome outcome,
                                                      const char *format, ...);
 
+/* As vs_answer, for a fault whose remedy is printed behind the sentence. */
+__attribute__((format(printf, 4, 5))) bool vs_answer_fault(struct vs_reply *reply, enum vs_outcome outcome,
+                                                           enum vs_fault fault, const char *format, ...);
+/* As vs_answer, with the sentence and the fault of another reply. */
+bool vs_answer_as(struct vs_reply *reply, enum vs_outcome outcome, const struct vs_reply *as);
+
 /* Reads a stored text into reply->record (or ns), whole.  False: REFUSED, with `where` in the sentence. */
 bool vs_take_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker);
 bool vs_take_ns(struct vs_reply *reply, const char *text, size_t length, const char *where);

@@ -282,7 +282,7 @@ static void keep_form(struct vs_store *store, const struct vs_counter *counter, 
     reply->forgets_form = may_forget(floor, &kept);
     if (kept.outcome == VS_STORE_OK || reply->forgets_form) return;
     store_give_back(store, counter, reply);
-    vs_answer(reply, kept.outcome == VS_STORE_REFUSED ? VS_STORE_REFUSED : VS_STORE_UNKNOWN, "%s", kept.text);
+    vs_answer_as(reply, kept.outcome == VS_STORE_REFUSED ? VS_STORE_REFUSED : VS_STORE_UNKNOWN, &kept);
 }
 
 /* Another form is refused first, so that the counter is not raised for it.  A new one is remembered last: one that gets

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "lease/lease.h"
 #include "segment/range.h"
+#include "store/fault.h"
 
 #include <stdatomic.h>
 
@@ -89,9 +90,12 @@ enum vs_refused_by {
     VS_BY_HISTORY      /* the counter stands below what this host was granted: the database went back */
 };
 
+#define VS_REPLY_TEXT_MAX 768 /* the longest sentence of a server, whole, behind its address */
+
 /* What a call came to; `outcome` decides which of the others mean something. */
 struct vs_reply {
     enum vs_outcome outcome;
+    enum vs_fault fault;     /* not OK: what an operator does about it */
     enum vs_refused_by by;   /* REFUSED, of reserve, settle and keep_form */
     bool forgets_form;       /* OK, of vs_store_take: this user may not write down in which form the numbers are written */
     uint64_t lowered;        /* ... by history: where the counter stands */
@@ -99,8 +103,12 @@ struct vs_reply {
     struct vs_record record; /* read, swap */
     struct vs_ns_record ns;  /* ns_read, ns_swap */
     struct vs_grant grant;   /* take */
-    char text[VS_SAID_MAX];  /* why it was refused, or what is wrong with the store */
+    char text[VS_REPLY_TEXT_MAX]; /* why not, in the store's own words if it has any; see vs_reply_say */
 };
+
+/* Writes why not for people: the reply's text, and the remedy of its fault.  If both do not fit, the remedy is left out,
+ * and `otherwise` stands for a reply without a text.  Returns buf. */
+const char *vs_reply_say(const struct vs_reply *reply, const char *otherwise, char *buf, size_t size);
 
 struct vs_store {
     const struct vs_backend *backend;

@@ -19,7 +19,7 @@ local DAY_MS = 86400000
 local CERTIFICATE_MS_MIN = 30 * DAY_MS
 
 local CHMOD = "change the owner with chown"
-local RIGHTS = "give the user the rights that docs/stores.md names"
+local MESSAGES = "docs/stores.md has the messages" -- of a store, if it gives no remedy
 
 ---------------------------------------------------------------- findings
 
@@ -448,17 +448,18 @@ function Doctor:check_store(namespace, i, has_file)
     return
   end
   if store.trouble then
-    return found("fail", store.is_down and "start it, or check the network path to it"
-      or "set that right; docs/stores.md has the messages", "%s", store.trouble)
+    return found("fail", store.trouble_todo or MESSAGES, "%s", store.trouble)
   end
   check_record(found, namespace, store)
   if store.ahead_ms then check_store_clock(found, store.ahead_ms) end
   if not store.is_there then return end
   if store.trip_us then check_distance(found, namespace, store.trip_us) end
   for _, finding in ipairs(store.findings) do found("fail", finding.todo, "%s", finding.what) end
-  if store.unexamined then found("fail", RIGHTS, "it cannot be examined: %s", store.unexamined) end
+  if store.unexamined then
+    found("fail", store.unexamined_todo or MESSAGES, "it cannot be examined: %s", store.unexamined)
+  end
   if store.unwritable then
-    found("fail", RIGHTS, "it cannot be written to: %s", store.unwritable)
+    found("fail", store.unwritable_todo or MESSAGES, "it cannot be written to: %s", store.unwritable)
   else
     found("ok", nil, "it can be read and written")
   end
@@ -466,12 +467,6 @@ function Doctor:check_store(namespace, i, has_file)
 end
 
 ---------------------------------------------------------------- segments
-
--- What to do about a store that failed, by the outcome of the call.
-local function remedy(outcome)
-  if outcome == "down" then return "start it, or check the network path to it" end
-  return "set that right; docs/stores.md has the messages"
-end
 
 local function check_tags(found, segment, place, list)
   if segment.is_any then
@@ -501,8 +496,8 @@ end
 function Doctor:check_faults(found, opened, place)
   if self.examined[place.uri] then return end
   self.examined[place.uri] = true
-  local faults, trouble = opened:faults()
-  if not faults then return found("fail", RIGHTS, "it cannot be examined: %s", trouble) end
+  local faults, _, _, words, todo = opened:faults()
+  if not faults then return found("fail", todo or MESSAGES, "it cannot be examined: %s", words) end
   for _, fault in ipairs(faults) do found("fail", fault.todo, "%s", fault.what) end
 end
 
@@ -511,19 +506,19 @@ function Doctor:check_counters(segment, place)
   local found = self:about("segments", ("%s of %s: "):format(table_shown, place.shown))
   local opened, trouble = stores.open(place.uri, nil, place.secret)
   if not opened then return found("fail", nil, "%s", trouble) end
-  local list, why, outcome = opened:counters(segment.table)
+  local list, _, _, why, remedy = opened:counters(segment.table)
   if not list then
-    found("fail", remedy(outcome), "%s", why)
+    found("fail", remedy or MESSAGES, "%s", why)
     return opened:close()
   end
   check_tags(found, segment, place, list)
   local tag = tag_to_try(segment, list)
   if tag then
-    local is_done, text, code = opened:try_counter(segment.table, tag, segment.order == "dense")
+    local is_done, _, _, words, todo = opened:try_counter(segment.table, tag, segment.order == "dense")
     if is_done then
       found("ok", nil, "it can be read and written; %d %s", #list, #list == 1 and "tag" or "tags")
     else
-      found("fail", code == "down" and remedy(code) or RIGHTS, "it cannot be written to: %s", text)
+      found("fail", todo or MESSAGES, "it cannot be written to: %s", words)
     end
   end
   self:check_faults(found, opened, place)

@@ -122,7 +122,7 @@ static void await_threads(void) {
 }
 
 int main(int argc, char **argv) {
-    char line[200];
+    char line[200], said[VS_REPLY_TEXT_MAX + 200];
     if (argc < 3 || argc > 4) {
         fprintf(stderr, "store_call URI NAMESPACE [MS] < orders\n");
         return 2;
@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
                outcome_name(reply.outcome), (now_us() - begun_us) / 1000, reply.store_ms, reply.record.ver,
                reply.record.until, reply.record.written_ms, found, reply.ns.ver, reply.ns.incarnation,
                reply.ns.floor_ms, reply.grant.from, reply.grant.until, reply.grant.step, reply.grant.delta,
-               reply.grant.remainder, passed, unusable, reply.text);
+               reply.grant.remainder, passed, unusable, vs_reply_say(&reply, "", said, sizeof said));
         fflush(stdout);
     }
     store->backend->close(store);

@@ -414,10 +414,10 @@ def _():
     db.sql("GRANT ALL ON nowhere.* TO owner@'127.0.0.1'")
     where = uri("owner:own%2Fer", name="nowhere")
     with Caller(CALL, where, "a") as caller:
-        has(caller.ask("ns", "REFUSED")["text"], "no such database: CREATE DATABASE, and then `vesta store init`")
+        has(caller.ask("ns", "REFUSED")["text"], "Unknown database", "CREATE DATABASE, then run `vesta store init`")
     db.sql("CREATE DATABASE nowhere")
     with Caller(CALL, where, "a") as caller:
-        has(caller.ask("ns", "REFUSED")["text"], "its tables are missing: ", "(--again, if they were there)")
+        has(caller.ask("ns", "REFUSED")["text"], "its tables are missing. ", "(--again if they were there before)")
     db.sql("DROP DATABASE nowhere")
 
 

@@ -160,7 +160,7 @@ static void do_take(struct vs_segment_part *part, const struct asked *asked, con
     ev->from = reply.grant.from;
     ev->until = reply.grant.until;
     ev->step = reply.grant.step;
-    snprintf(ev->text, sizeof ev->text, "%s", store ? reply.text : asked->why);
+    vs_reply_say(&reply, store ? "" : asked->why, ev->text, sizeof ev->text);
     if (reply.outcome == VS_STORE_OK) {
         vs_raise_u64(&atomic_load(&part->segment->words)->answered[part->index], reply.grant.until);
         take_share(part, &reply.grant, ev);

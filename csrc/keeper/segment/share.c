@@ -34,7 +34,7 @@ static void seg_ask_share(struct vs_segment_part *part, struct vs_store *store, 
     atomic_store(&part->share, state);
     atomic_store(&part->is_refused, state == VS_SHARE_REFUSED);
     if (state != VS_SHARE_FOUND) atomic_fetch_add(&part->answers[reply.outcome], 1);
-    snprintf(part->refill.said, sizeof part->refill.said, "%s", store ? reply.text : why);
+    vs_reply_say(&reply, store ? "" : why, part->refill.said, sizeof part->refill.said);
 }
 
 bool vs_share_is_alone(struct vs_segment_part *part, struct vs_store *store, struct vs_reply *reply) {

@@ -2,6 +2,7 @@
  * calls draw tickets, and the database's thread raises the counter for all tickets that are out when it begins, in one
  * transaction.  A ticket that is drawn after that waits for the next one: by then another host may have had, and shown,
  * a larger number. */
+#include "base/error.h"
 #include "base/rest.h"
 #include "keeper/segment/counter.h"
 #include "os/lock.h"
@@ -92,7 +93,8 @@ static void say_outcome(struct vs_segment_part *part, const struct vs_reply *rep
         [VS_STORE_UNKNOWN] = "nobody knows whether the store granted numbers: they are not used",
     };
     assert(reply->outcome != VS_STORE_OK);
-    snprintf(part->refill.said, VS_SAID_MAX, "%s%s%.110s", what[reply->outcome], *reply->text ? ": " : "", reply->text);
+    char text[VS_SAID_MAX];
+    vs_put_said(part->refill.said, VS_SAID_MAX, what[reply->outcome], vs_reply_say(reply, "", text, sizeof text));
 }
 
 /* Raises a counter that went back, and again until a person has acted.  Returns how long it may rest after that. */

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "modules/at.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -34,12 +35,20 @@ static void probe_add_finding(void *to, const char *what, const char *todo) {
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
 
+/* key: the store's words; key_todo: the remedy. */
+static void probe_set_trouble(lua_State *L, const char *key, const struct vs_reply *reply) {
+    char todo[32];
+    snprintf(todo, sizeof todo, "%s_todo", key);
+    host_set_text(L, key, reply->text);
+    host_set_text(L, todo, vs_fault_remedy(reply->fault));
+}
+
 static void probe_inspect(lua_State *L, struct vs_store *store) {
     struct vs_reply reply = {.outcome = VS_STORE_OK};
     lua_newtable(L);
     if (store->admin) store->admin->inspect(store, probe_add_finding, L, &reply);
     lua_setfield(L, -2, "findings");
-    if (reply.outcome != VS_STORE_OK) host_set_text(L, "unexamined", reply.text);
+    if (reply.outcome != VS_STORE_OK) probe_set_trouble(L, "unexamined", &reply);
 }
 
 /* A write over a version that is not there: a conflict, unless this user may not write. */
@@ -47,7 +56,7 @@ static void probe_try_write(lua_State *L, struct vs_store *store, const struct v
     struct vs_record record = {.ver = PROBE_NO_VERSION + 1, .fingerprint = stored->fingerprint};
     struct vs_reply reply;
     store->leases->swap(store, 0, PROBE_NO_VERSION, &record, &reply);
-    if (reply.outcome != VS_STORE_CONFLICT) host_set_text(L, "unwritable", reply.text);
+    if (reply.outcome != VS_STORE_CONFLICT) probe_set_trouble(L, "unwritable", &reply);
 }
 
 static void probe_count_workers(lua_State *L, struct vs_store *store, const struct vs_ns_record *stored) {
@@ -59,7 +68,7 @@ static void probe_count_workers(lua_State *L, struct vs_store *store, const stru
     for (size_t i = 0; reply.outcome == VS_STORE_OK && i < count; i++)
         held += vs_standing_of(&listed[i].record, reply.store_ms) == VS_STANDS_HELD;
     free(listed);
-    if (reply.outcome != VS_STORE_OK) host_set_text(L, "unlisted", reply.text);
+    if (reply.outcome != VS_STORE_OK) probe_set_trouble(L, "unlisted", &reply);
     if (vesta_layout_parse(stored->layout, &layout, NULL) != VESTA_OK) return;
     host_set_integer(L, "held", (int64_t)held);
     host_set_integer(L, "workers", layout.worker >= 0 ? (int64_t)layout.field[layout.worker].max + 1 : 1);
@@ -69,7 +78,7 @@ static void probe_push_store(lua_State *L, const struct vs_probe *probe, struct 
     struct vs_reply reply;
     store->leases->ns_read(store, &reply);
     if (reply.outcome != VS_STORE_OK) {
-        host_set_text(L, "trouble", reply.text);
+        probe_set_trouble(L, "trouble", &reply);
         host_set_flag(L, "is_down", reply.outcome == VS_STORE_DOWN);
         return;
     }

@@ -93,7 +93,7 @@ static bool file_counter_make_folder(const struct file_counter_call *call) {
     struct vs_folder *folder = &call->self->counters;
     struct vesta_error err;
     if (vs_make_dirs(folder->path, folder->group) != 0)
-        return vs_answer(call->reply, VS_STORE_REFUSED, "cannot create %.90s: %.40s", folder->path, strerror(errno));
+        return vs_answer_fault(call->reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot create %.90s: %.40s", folder->path, strerror(errno));
     if (!vs_folder_enter(folder, call->reply)) return false;
     int rc = vs_file_system_check(folder->fd, folder->path, "a store", &err);
     vs_folder_leave(folder);
@@ -323,7 +323,7 @@ void vs_file_tags(struct vs_store *store, const char *table, struct vs_tag_list 
     while (dir && well && (errno = 0, entry = readdir(dir)))
         well = list_file(&call, entry->d_name, list);
     if (!dir || (well && errno != 0))
-        vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", folder->path, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", folder->path, strerror(errno));
     else if (well)
         vs_done(reply);
     if (dir)

@@ -204,7 +204,7 @@ static bool file_scan(struct file_store *self, DIR *dir, struct vs_listed **list
         if (!file_load_record(self, worker, reply) || !vs_list_add(&list, worker, reply)) return false;
         errno = 0;
     }
-    return errno == 0 || vs_answer(reply, VS_STORE_DOWN, "cannot list %.90s: %.40s", self->dir, strerror(errno));
+    return errno == 0 || vs_answer_fault(reply, VS_STORE_DOWN, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", self->dir, strerror(errno));
 }
 
 /* In a turn for all names: a file that takes another's place during a scan may be told twice, or not at all.  Who may
@@ -221,7 +221,7 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
         if (file_scan(self, dir, listed, count, reply)) vs_done(reply);
         closedir(dir);
     } else {
-        vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", self->dir, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", self->dir, strerror(errno));
         if (fd >= 0) close(fd);
     }
     vs_folder_leave(&self->folder);
@@ -251,7 +251,7 @@ static void file_names(struct vs_store *store, const char *of, void (*tell)(void
         return;
     }
     if (!dir) {
-        vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", place, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", place, strerror(errno));
         return;
     }
     while ((errno = 0, entry = readdir(dir)))
@@ -259,7 +259,7 @@ static void file_names(struct vs_store *store, const char *of, void (*tell)(void
     if (errno == 0)
         vs_done(reply);
     else
-        vs_answer(reply, VS_STORE_DOWN, "cannot list %.90s: %.40s", place, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_DOWN, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", place, strerror(errno));
     closedir(dir);
 }
 

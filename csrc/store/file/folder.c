@@ -33,7 +33,7 @@ static bool folder_trust(struct vs_folder *folder, struct vs_reply *reply) {
     struct vesta_error err;
     struct stat st;
     if (fstat(folder->fd, &st) != 0) {
-        vs_answer(reply, VS_STORE_REFUSED, "cannot stat %.90s: %.40s", folder->path, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot stat %.90s: %.40s", folder->path, strerror(errno));
         return false;
     }
     if (is_as_trusted(folder, &st)) return true;
@@ -51,7 +51,7 @@ bool vs_folder_enter(struct vs_folder *folder, struct vs_reply *reply) {
     folder->turn_fd = -1;
     folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder->fd < 0) {
-        vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s: %.40s", folder->path, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot open %.90s: %.40s", folder->path, strerror(errno));
         return false;
     }
     if (folder_trust(folder, reply)) return true;
@@ -72,7 +72,7 @@ ssize_t vs_folder_load(const struct vs_folder *folder, const char *name, char *t
     int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT) return 0;
     ssize_t got = fd < 0 ? -1 : read(fd, text, VS_RECORD_TEXT_MAX);
-    if (got < 0) vs_answer(reply, VS_STORE_REFUSED, "cannot read %.90s/%s: %.40s", folder->path, name, strerror(errno));
+    if (got < 0) vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot read %.90s/%s: %.40s", folder->path, name, strerror(errno));
     if (got == 0) {
         vs_answer(reply, VS_STORE_REFUSED, "%.90s/%s cannot be used: it is empty", folder->path, name);
         got = -1;
@@ -87,9 +87,9 @@ ssize_t vs_folder_load(const struct vs_folder *folder, const char *name, char *t
 static bool meets_older(const struct vs_folder *folder, struct vs_reply *reply) {
     int64_t pid = vs_queue_process(folder->turn_fd, 0, 1);
     if (pid <= 0)
-        return vs_answer(reply, VS_STORE_DOWN, "an older vesta keeps %.90s/lock locked: is it stopped?", folder->path);
-    return vs_answer(reply, VS_STORE_DOWN,
-                     "process %" PRId64 ", of an older vesta, keeps %.90s/lock locked: is it stopped?", pid,
+        return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE, "an older vesta keeps %.90s/lock locked", folder->path);
+    return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE,
+                     "process %" PRId64 ", of an older vesta, keeps %.90s/lock locked", pid,
                      folder->path);
 }
 
@@ -107,7 +107,7 @@ bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bo
     assert(count <= INT64_MAX - first);
     int fd = folder->turn_fd = folder_open_turns(folder);
     if (fd < 0) {
-        vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s/lock: %.40s", folder->path, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot open %.90s/lock: %.40s", folder->path, strerror(errno));
         return false;
     }
     /* where there are no such locks, there is no older one beside this that has any */
@@ -141,7 +141,7 @@ static bool folder_write_all(int fd, const char *text, size_t length) {
 }
 
 static bool cannot_write(const struct vs_folder *folder, const char *name, struct vs_reply *reply) {
-    vs_answer(reply, VS_STORE_REFUSED, "cannot write %.90s/%s: %.40s", folder->path, name, strerror(errno));
+    vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot write %.90s/%s: %.40s", folder->path, name, strerror(errno));
     return false;
 }
 
@@ -258,7 +258,7 @@ static bool has_its_name(const struct vs_folder *folder) {
 bool vs_folder_settle(const struct vs_folder *folder, struct vs_reply *reply) {
     assert(folder->turn_fd < 0); /* a disk is waited for in nobody's turn */
     if (fsync(folder->fd) != 0)
-        vs_answer(reply, VS_STORE_UNKNOWN, "cannot sync %.90s: %.40s", folder->path, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_UNKNOWN, vs_fault_of_errno(errno), "cannot sync %.90s: %.40s", folder->path, strerror(errno));
     else if (!has_its_name(folder))
         vs_answer(reply, VS_STORE_UNKNOWN, "another folder took the place of %.90s during a write", folder->path);
     else

@@ -47,9 +47,8 @@ static const struct counter_shape *told_by(const struct vs_rows *rows) {
 
 static bool told_wrong(const struct vs_mysql_call *call, bool is_there) {
     if (!is_there)
-        return vs_answer(call->reply, VS_STORE_REFUSED,
-                         "%.50s has no table %s: run `vesta store init --segments` with the right to CREATE",
-                         call->self->place.where, call->table);
+        return vs_answer_fault(call->reply, VS_STORE_REFUSED, VS_FAULT_NO_COUNTERS, "%.50s has no table %s",
+                               call->self->place.where, call->table);
     return vs_answer(call->reply, VS_STORE_REFUSED,
                      "the table %s has not the columns of Leaf's leaf_alloc (biz_tag, max_id, step, update_time), nor "
                      "of tinyid's tiny_id_info",

@@ -37,56 +37,108 @@ _Static_assert(VS_STORE_LIST_MS < 20000, "a list may take longer than that");
 
 /* ------------------------------------------------------------------ errors */
 
-/* What a server's error means for a statement that it names: it was not done.  Others may have come too late to know.
- */
+/* A row for each error that is not simply a broken connection.  REFUSED, CONFLICT and DOWN: the server did not do the
+ * statement.  AS_SENT: the error may have come too late to know, so a write that was sent stays UNKNOWN. */
+#define AS_SENT VS_STORE_OK
 static const struct meaning {
     unsigned error;
     enum vs_outcome outcome;
-    const char *advice; /* NULL: what the server said */
+    enum vs_fault fault;
 } meanings[] = {
-    {ER_NO_SUCH_TABLE, VS_STORE_REFUSED,
-     "its tables are missing: run `vesta store init` with the right to CREATE (--again, if they were there)"},
-    {ER_OPTION_PREVENTS_STATEMENT, VS_STORE_REFUSED, "the server is read-only: the URI must name the primary"},
-    {1792 /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */, VS_STORE_REFUSED, "the session is read-only"},
-    {1836 /* ER_READ_ONLY_MODE */, VS_STORE_REFUSED, "the server is read-only: the URI must name the primary"},
-    {ER_ACCESS_DENIED_ERROR, VS_STORE_REFUSED, NULL},
-    {ER_DBACCESS_DENIED_ERROR, VS_STORE_REFUSED, NULL},
-    {1698 /* ER_ACCESS_DENIED_NO_PASSWORD_ERROR */, VS_STORE_REFUSED, NULL},
-    {ER_TABLEACCESS_DENIED_ERROR, VS_STORE_REFUSED, NULL},
-    {ER_COLUMNACCESS_DENIED_ERROR, VS_STORE_REFUSED, NULL},
-    {ER_SPECIFIC_ACCESS_DENIED_ERROR, VS_STORE_REFUSED, NULL},
-    {ER_BAD_DB_ERROR, VS_STORE_REFUSED, "there is no such database: CREATE DATABASE, and then `vesta store init`"},
-    {ER_BAD_FIELD_ERROR, VS_STORE_REFUSED, NULL},
-    {ER_DATA_TOO_LONG, VS_STORE_REFUSED, NULL},
-    {ER_WARN_DATA_OUT_OF_RANGE, VS_STORE_REFUSED, NULL},
-    {ER_DATA_OUT_OF_RANGE, VS_STORE_REFUSED, NULL},
-    {ER_NO_DEFAULT_FOR_FIELD, VS_STORE_REFUSED, NULL},
-    {ER_RECORD_FILE_FULL, VS_STORE_REFUSED, NULL},
-    {CR_SSL_CONNECTION_ERROR, VS_STORE_REFUSED, NULL},
-    {CR_AUTH_PLUGIN_CANNOT_LOAD, VS_STORE_REFUSED, NULL},
-    {ER_DUP_ENTRY, VS_STORE_CONFLICT, NULL},
-    {ER_LOCK_WAIT_TIMEOUT, VS_STORE_DOWN, "another session has the row locked"},
-    {ER_LOCK_DEADLOCK, VS_STORE_DOWN, NULL},
-    {ER_CON_COUNT_ERROR, VS_STORE_DOWN, NULL},
-    {ER_TOO_MANY_USER_CONNECTIONS, VS_STORE_DOWN, NULL},
-    {ER_UNKNOWN_COM_ERROR, VS_STORE_DOWN, NULL}, /* a Galera node without its cluster */
-    {ER_UNKNOWN_STMT_HANDLER, VS_STORE_DOWN, NULL},
-    {1615 /* ER_NEED_REPREPARE */, VS_STORE_DOWN, NULL},
+    /* the way to the server: errors of the client's library */
+    {CR_CONNECTION_ERROR, AS_SENT, VS_FAULT_UNREACHABLE},
+    {CR_CONN_HOST_ERROR, AS_SENT, VS_FAULT_UNREACHABLE},
+    {CR_UNKNOWN_HOST, AS_SENT, VS_FAULT_NAME},
+    {CR_VERSION_ERROR, AS_SENT, VS_FAULT_STRANGER},
+    {CR_SERVER_HANDSHAKE_ERR, AS_SENT, VS_FAULT_STRANGER},
+    {CR_MALFORMED_PACKET, AS_SENT, VS_FAULT_STRANGER},
+    {CR_OUT_OF_MEMORY, AS_SENT, VS_FAULT_MEMORY},
+    {CR_SSL_CONNECTION_ERROR, VS_STORE_REFUSED, VS_FAULT_TLS},
+    {3159 /* ER_SECURE_TRANSPORT_REQUIRED */, VS_STORE_REFUSED, VS_FAULT_WANTS_TLS},
+    /* the user */
+    {ER_ACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_LOGIN},
+    {1698 /* ER_ACCESS_DENIED_NO_PASSWORD_ERROR */, VS_STORE_REFUSED, VS_FAULT_LOGIN},
+    {ER_HOST_IS_BLOCKED, VS_STORE_REFUSED, VS_FAULT_HOST},
+    {ER_HOST_NOT_PRIVILEGED, VS_STORE_REFUSED, VS_FAULT_HOST},
+    {4150 /* ER_USER_IS_BLOCKED */, VS_STORE_REFUSED, VS_FAULT_LOCKED_ACCOUNT},
+    {4151 /* ER_ACCOUNT_HAS_BEEN_LOCKED, MariaDB */, VS_STORE_REFUSED, VS_FAULT_LOCKED_ACCOUNT},
+    {3118 /* ER_ACCOUNT_HAS_BEEN_LOCKED, MySQL */, VS_STORE_REFUSED, VS_FAULT_LOCKED_ACCOUNT},
+    {3955 /* ..._BLOCKED_BY_PASSWORD_LOCK, MySQL */, VS_STORE_REFUSED, VS_FAULT_LOCKED_ACCOUNT},
+    {1820 /* ER_MUST_CHANGE_PASSWORD */, VS_STORE_REFUSED, VS_FAULT_EXPIRED_PASSWORD},
+    {1862 /* ER_MUST_CHANGE_PASSWORD_LOGIN */, VS_STORE_REFUSED, VS_FAULT_EXPIRED_PASSWORD},
+    {ER_NOT_SUPPORTED_AUTH_MODE, VS_STORE_REFUSED, VS_FAULT_METHOD},
+    {1524 /* ER_PLUGIN_IS_NOT_LOADED */, VS_STORE_REFUSED, VS_FAULT_METHOD},
+    {CR_AUTH_PLUGIN_CANNOT_LOAD, VS_STORE_REFUSED, VS_FAULT_METHOD},
+    {CR_AUTH_PLUGIN_ERR, VS_STORE_REFUSED, VS_FAULT_METHOD},
+    {ER_DBACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
+    {ER_TABLEACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
+    {ER_COLUMNACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
+    {ER_SPECIFIC_ACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
+    {ER_PROCACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
+    /* the things that a store needs */
+    {ER_BAD_DB_ERROR, VS_STORE_REFUSED, VS_FAULT_NO_DATABASE},
+    {ER_NO_SUCH_TABLE, VS_STORE_REFUSED, VS_FAULT_NO_TABLES},
+    {1932 /* ER_NO_SUCH_TABLE_IN_ENGINE */, VS_STORE_REFUSED, VS_FAULT_DISK},
+    {ER_BAD_FIELD_ERROR, VS_STORE_REFUSED, VS_FAULT_SCHEMA},
+    {ER_DATA_TOO_LONG, VS_STORE_REFUSED, VS_FAULT_SCHEMA},
+    {ER_WARN_DATA_OUT_OF_RANGE, VS_STORE_REFUSED, VS_FAULT_SCHEMA},
+    {ER_DATA_OUT_OF_RANGE, VS_STORE_REFUSED, VS_FAULT_SCHEMA},
+    {ER_NO_DEFAULT_FOR_FIELD, VS_STORE_REFUSED, VS_FAULT_SCHEMA},
+    {ER_UNKNOWN_STORAGE_ENGINE, VS_STORE_REFUSED, VS_FAULT_OPTION},
+    {ER_UNKNOWN_SYSTEM_VARIABLE, VS_STORE_REFUSED, VS_FAULT_VERSION},
+    {ER_PARSE_ERROR, VS_STORE_REFUSED, VS_FAULT_VERSION},
+    /* the server's state and settings */
+    {ER_OPTION_PREVENTS_STATEMENT, VS_STORE_REFUSED, VS_FAULT_OPTION}, /* or READ_ONLY, by its words */
+    {1792 /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
+    {1836 /* ER_READ_ONLY_MODE */, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
+    {ER_OPEN_AS_READONLY, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
+    {ER_BINLOG_LOGGING_IMPOSSIBLE, VS_STORE_REFUSED, VS_FAULT_BINLOG},
+    {1661 /* ER_BINLOG_ROW_ENGINE_AND_STMT_ENGINE */, VS_STORE_REFUSED, VS_FAULT_BINLOG},
+    {1662 /* ER_BINLOG_ROW_MODE_AND_STMT_ENGINE */, VS_STORE_REFUSED, VS_FAULT_BINLOG},
+    {1663 /* ER_BINLOG_UNSAFE_AND_STMT_ENGINE */, VS_STORE_REFUSED, VS_FAULT_BINLOG},
+    {1665 /* ER_BINLOG_STMT_MODE_AND_ROW_ENGINE */, VS_STORE_REFUSED, VS_FAULT_BINLOG},
+    {ER_CON_COUNT_ERROR, VS_STORE_DOWN, VS_FAULT_CONNECTIONS},
+    {ER_TOO_MANY_USER_CONNECTIONS, VS_STORE_DOWN, VS_FAULT_CONNECTIONS},
+    {ER_USER_LIMIT_REACHED, VS_STORE_DOWN, VS_FAULT_CONNECTIONS},
+    {ER_LOCK_WAIT_TIMEOUT, VS_STORE_DOWN, VS_FAULT_LOCKED},
+    {ER_LOCK_DEADLOCK, VS_STORE_DOWN, VS_FAULT_NONE}, /* the next try succeeds */
+    {ER_UNKNOWN_COM_ERROR, VS_STORE_DOWN, VS_FAULT_MAJORITY}, /* a Galera node without its cluster */
+    {ER_UNKNOWN_STMT_HANDLER, VS_STORE_DOWN, VS_FAULT_NONE},
+    {1615 /* ER_NEED_REPREPARE */, VS_STORE_DOWN, VS_FAULT_NONE},
+    {ER_DUP_ENTRY, VS_STORE_CONFLICT, VS_FAULT_NONE},
+    {ER_RECORD_FILE_FULL, VS_STORE_REFUSED, VS_FAULT_FULL},
+    {ER_DISK_FULL, AS_SENT, VS_FAULT_FULL},
+    {ER_OUTOFMEMORY, AS_SENT, VS_FAULT_SERVER},
+    {ER_OUT_OF_RESOURCES, AS_SENT, VS_FAULT_SERVER},
+    {ER_SERVER_SHUTDOWN, AS_SENT, VS_FAULT_UNREACHABLE},
+    {ER_GET_ERRNO, AS_SENT, VS_FAULT_SERVER},
+    {ER_CRASHED_ON_USAGE, AS_SENT, VS_FAULT_DISK},
+    {ER_CRASHED_ON_REPAIR, AS_SENT, VS_FAULT_DISK},
 };
+
+static bool is_clients(unsigned error) {
+    return (error >= CR_MIN_ERROR && error <= CR_MAX_ERROR) || error >= CR_EVENT_CREATE_FAILED;
+}
+
+/* The row of an error; of one without a row, what can be said of all of them. */
+static struct meaning meaning_of(unsigned error, const char *said) {
+    struct meaning meaning = {error, AS_SENT,
+                              error == 0 || is_clients(error) ? VS_FAULT_SILENT : VS_FAULT_SERVER};
+    for (size_t i = 0; i < VS_COUNT(meanings); i++)
+        if (meanings[i].error == error) meaning = meanings[i];
+    bool names_reading = strstr(said, "read-only") || strstr(said, "read_only");
+    if (error == ER_OPTION_PREVENTS_STATEMENT && names_reading) meaning.fault = VS_FAULT_READ_ONLY;
+    return meaning;
+}
 
 /* `otherwise`: UNKNOWN for a write that was sent, DOWN for all else. */
 bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const char *said, enum vs_outcome otherwise,
                       struct vs_reply *reply) {
     assert(otherwise != VS_STORE_CONFLICT); /* an answer to an earlier statement, which says nothing of this one */
-    for (size_t i = 0; i < VS_COUNT(meanings); i++) {
-        if (meanings[i].error != error) continue;
-        bool sent = otherwise == VS_STORE_UNKNOWN && error == CR_SSL_CONNECTION_ERROR;
-        const char *tls =
-            error == CR_SSL_CONNECTION_ERROR ? "; in the URI ca=FILE names its CA, tls=off does without" : "";
-        return vs_answer(reply, sent ? otherwise : meanings[i].outcome, "%.60s: %.129s%s", place->where,
-                         meanings[i].advice ? meanings[i].advice : said, tls);
-    }
-    return vs_answer(reply, otherwise, "%.60s: %.129s", place->where, said[0] ? said : "it does not answer");
+    struct meaning meaning = meaning_of(error, said);
+    bool is_open = meaning.outcome == AS_SENT || (otherwise == VS_STORE_UNKNOWN && is_clients(error));
+    return vs_answer_fault(reply, is_open ? otherwise : meaning.outcome, meaning.fault, "%.60s: %.640s", place->where,
+                           said[0] ? said : "it does not answer");
 }
 
 bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply) {
@@ -111,7 +163,8 @@ static bool is_off(const char *value) {
 }
 
 bool vs_mysql_check_read_only(const struct mysql_place *place, const char *value, struct vs_reply *reply) {
-    return is_off(value) || vs_mysql_trouble(place, ER_OPTION_PREVENTS_STATEMENT, "", VS_STORE_REFUSED, reply);
+    return is_off(value) || vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_READ_ONLY,
+                                            "%.60s: the server is read-only", place->where);
 }
 
 /* The answer to a query without parameters, whole; NULL with the reply filled. */
@@ -140,7 +193,9 @@ static bool check_tables(const struct mysql_place *place, MYSQL *my, struct vs_r
     mysql_free_result(result);
     if (strcmp(cell, "2/2") == 0) return true;
     if (!cell[0]) return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, place->where);
-    if (cell[0] != '2') return vs_mysql_trouble(place, ER_NO_SUCH_TABLE, "", VS_STORE_REFUSED, reply);
+    if (cell[0] != '2')
+        return vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_NO_TABLES, "%.60s: its tables are missing",
+                               place->where);
     return vs_answer(reply, VS_STORE_REFUSED,
                      "%.50s: its tables are not as `vesta store init` makes them: InnoDB, and their primary keys",
                      place->where);
@@ -278,7 +333,8 @@ static bool mysql_start_making(struct mysql_store *self, bool needs_tables, stru
 static bool mysql_await_making(struct mysql_store *self, struct vs_reply *reply) {
     assert(!self->my); /* it would be taken over, and never closed */
     if (!vs_errand_wait(self->making, &self->base))
-        return vs_answer(reply, VS_STORE_DOWN, "%.60s: no answer in time: the connection is still being made",
+        return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_SILENT,
+                               "%.60s: no answer in time: the connection is still being made",
                          self->place.where);
     struct mysql_making *making = vs_errand_take(self->making);
     self->making = NULL;
@@ -426,7 +482,7 @@ static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
         int64_t slice_ms = vs_call_slice_ms(&self->base),
                 left_ms = (self->late_until_us - mysql_clock_us(self) + 999) / 1000;
         if (slice_ms <= 0)
-            return vs_answer(reply, VS_STORE_DOWN,
+            return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED,
                              "%.60s: no answer in time: the server has not ended the last statement",
                              self->place.where);
         poll(&fd, 1, (int)(slice_ms < left_ms ? slice_ms : left_ms));
@@ -501,7 +557,7 @@ bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs
     if (mysql_send_query(self->my, sql->text, sql->length) != 0) return vs_mysql_said_no(self, reply);
     if (!await_answer(self)) {
         keep_late(self);
-        return vs_answer(reply, reply->outcome, "%.60s: no answer in time", self->place.where);
+        return vs_answer_fault(reply, reply->outcome, VS_FAULT_SILENT, "%.60s: no answer in time", self->place.where);
     }
     return mysql_read_query_result(self->my) == 0 || vs_mysql_said_no(self, reply);
 }

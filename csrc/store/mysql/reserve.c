@@ -95,9 +95,8 @@ static bool read_look(const struct vs_rows *rows, struct mysql_reserve_look *loo
 /* False with the reply filled. */
 static bool no_table(const struct vs_mysql_call *call) {
     if (call->self->my && mysql_errno(call->self->my) == ER_NO_SUCH_TABLE)
-        vs_answer(call->reply, VS_STORE_REFUSED,
-                  "%.50s has no table " VS_RESERVATIONS ": run `vesta store init --segments` with the right to CREATE",
-                  call->self->place.where);
+        vs_answer_fault(call->reply, VS_STORE_REFUSED, VS_FAULT_NO_COUNTERS, "%.50s has no table " VS_RESERVATIONS,
+                        call->self->place.where);
     return false;
 }
 
@@ -125,7 +124,7 @@ static bool mysql_look_behind(const struct vs_mysql_call *call, const uint64_t *
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     struct vs_mysql_call behind = *call;
     behind.reply = &seen;
-    if (!take_look(&behind, token, number, look)) return vs_answer(call->reply, VS_STORE_UNKNOWN, "%s", seen.text);
+    if (!take_look(&behind, token, number, look)) return vs_answer_as(call->reply, VS_STORE_UNKNOWN, &seen);
     call->reply->store_ms = seen.store_ms;
     return true;
 }

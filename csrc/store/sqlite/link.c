@@ -19,13 +19,35 @@ _Static_assert(SCHEMA_VERSION == 1, "and its user_version");
 
 /* ------------------------------------------------------------------ errors */
 
+/* SQLite's primary result codes; DOWN: they pass by themselves. */
+static enum vs_fault sqlite_fault_of(int kind) {
+    switch (kind) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return VS_FAULT_LOCKED_FILE;
+    case SQLITE_NOMEM: return VS_FAULT_MEMORY;
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+    case SQLITE_AUTH:
+    case SQLITE_CANTOPEN: return VS_FAULT_FILE_RIGHTS;
+    case SQLITE_FULL:
+    case SQLITE_TOOBIG: return VS_FAULT_FULL;
+    case SQLITE_IOERR:
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_PROTOCOL:
+    case SQLITE_NOLFS: return VS_FAULT_DISK;
+    default: return VS_FAULT_NONE;
+    }
+}
+
 /* What SQLite said of anything but a commit: nothing was done.  False. */
 bool vs_sqlite_trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply) {
     int kind = rc & 0xff;
     assert(rc != SQLITE_OK);
     bool passes = kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_NOMEM || kind == SQLITE_INTERRUPT;
-    return vs_answer(reply, passes ? VS_STORE_DOWN : VS_STORE_REFUSED, "%.80s: %.60s", self->path,
-                     kind == SQLITE_BUSY ? "another process keeps it locked" : sqlite3_errmsg(self->db));
+    return vs_answer_fault(reply, passes ? VS_STORE_DOWN : VS_STORE_REFUSED, sqlite_fault_of(kind), "%.80s: %.600s",
+                           self->path,
+                           kind == SQLITE_BUSY ? "another process keeps it locked" : sqlite3_errmsg(self->db));
 }
 
 bool vs_sqlite_run(const struct sqlite_store *self, const char *sql, struct vs_reply *reply) {
@@ -115,9 +137,10 @@ bool vs_sqlite_begin(struct sqlite_store *self, struct vs_reply *reply) {
     if (turn != VS_TURN_BUSY) return turn == VS_TURN_OURS;
     int64_t pid = vs_sqlite_turn_holder(&self->turn);
     if (pid > 0)
-        return vs_answer(reply, VS_STORE_DOWN, "process %" PRId64 " keeps %.90s locked: is it stopped?", pid,
-                         self->path);
-    return vs_answer(reply, VS_STORE_DOWN, "%.90s: another process keeps it locked", self->path);
+        return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE, "process %" PRId64 " keeps %.90s locked", pid,
+                               self->path);
+    return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE, "%.90s: another process keeps it locked",
+                           self->path);
 }
 
 /* A commit that met a lock or a full disk is rolled back; of any other failure only a later look can tell. */
@@ -153,6 +176,6 @@ bool vs_sqlite_look_anew(struct sqlite_store *self, struct vs_reply *reply) {
 }
 
 bool vs_sqlite_does_not_stand(const struct sqlite_store *self, struct vs_reply *reply) {
-    return vs_answer(reply, VS_STORE_UNKNOWN, "%.80s: what was written cannot be read back: is the disk sound?",
-                     self->path);
+    return vs_answer_fault(reply, VS_STORE_UNKNOWN, VS_FAULT_DISK, "%.80s: what was written cannot be read back",
+                           self->path);
 }

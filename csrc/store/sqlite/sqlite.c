@@ -161,7 +161,7 @@ static void sqlite_ns_read(struct vs_store *store, struct vs_reply *reply) {
         if (vs_sqlite_commit(self, &made))
             vs_done(reply);
         else
-            vs_answer(reply, VS_STORE_DOWN, "%s", made.text);
+            vs_answer_as(reply, VS_STORE_DOWN, &made);
     }
     assert(reply->outcome != VS_STORE_UNKNOWN);
     vs_sqlite_end(self);

@@ -113,7 +113,7 @@ enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *
     /* such a lock has no process; as many bytes as its number say which one it is, in one step with the locking */
     if (turn->fd >= 0 && vs_queue_try(turn->fd, 0, getpid(), true)) return VS_TURN_OURS;
     bool busy = turn->fd >= 0 && (errno == EAGAIN || errno == EACCES);
-    if (!busy) vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s-turn: %.40s", turn->path, strerror(errno));
+    if (!busy) vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot open %.90s-turn: %.40s", turn->path, strerror(errno));
     vs_sqlite_turn_leave(turn);
     return busy ? VS_TURN_BUSY : VS_TURN_NONE;
 }

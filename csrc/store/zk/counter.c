@@ -91,7 +91,7 @@ static bool zk_counter_shows(const struct zk_counter_call *call, const struct vs
     struct vs_reply seen = {.outcome = call->reply->outcome};
     struct view view;
     if (!next_row(call, &view, &seen)) {
-        memcpy(call->reply->text, seen.text, sizeof call->reply->text);
+        vs_answer_as(call->reply, call->reply->outcome, &seen);
         return false;
     }
     const struct Stat *made = &writing->made.stat, *at = &view.stat;

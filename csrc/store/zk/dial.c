@@ -24,10 +24,18 @@
 _Static_assert(SESSION_MS < DIAL_MS, "a silent server is left for the next before all are given up");
 _Static_assert(REACH_US + PROBE_US < DIAL_MS * 1000, "and why it is silent is known by then");
 
-static const char none_there[] = "no server can be reached there, or what answers is not ZooKeeper";
-
-static const char too_many[] =
-    "it closes connections at once: too many from this address? (maxClientCnxns there, 60 by default)";
+/* Why there is no session. */
+struct zk_why {
+    enum vs_fault fault;
+    const char *words;
+};
+static const struct zk_why none_there = {VS_FAULT_UNREACHABLE, "no server can be reached there"};
+static const struct zk_why stranger = {VS_FAULT_STRANGER, "what answers is not ZooKeeper"};
+static const struct zk_why too_many = {
+    VS_FAULT_CONNECTIONS,
+    "it closes connections at once, as if there were too many from this address (maxClientCnxns, 60 by default)"};
+static const struct zk_why no_majority = {VS_FAULT_MAJORITY, "it has no majority of its servers"};
+static const struct zk_why read_only = {VS_FAULT_MAJORITY, "it is in read-only mode, without a majority of its servers"};
 
 /* ------------------------------------------------------------------ bytes, with a deadline */
 
@@ -91,20 +99,19 @@ static bool was_closed(void) {
 }
 
 /* Why a server opens no session: it is asked for its state, and says it to whom it lets in.  NULL: it may yet do so. */
-static const char *zk_dial_why_none(const struct addrinfo *address) {
-    char said[128] = "";
+static const struct zk_why *zk_dial_why_none(const struct addrinfo *address) {
+    char said[1024] = "";
     int fd = zk_reach(address);
-    if (fd < 0) return was_closed() ? too_many : errno == ETIMEDOUT ? NULL : none_there;
+    if (fd < 0) return was_closed() ? &too_many : errno == ETIMEDOUT ? NULL : &none_there;
     int64_t until_us = vs_monotonic_us() + PROBE_US;
     errno = 0;
     ssize_t got = zk_write_all(fd, "srvr", 4, until_us) ? zk_read_all(fd, said, sizeof said - 1, until_us) : -1;
     bool is_silent = got < 0 && errno == ETIMEDOUT;
     close(fd);
-    if (is_silent) return NULL;
-    if (got > 0 && strstr(said, "not currently serving")) return "it has no majority of its servers";
-    if (got > 0 && strncmp(said, "Zookeeper version", 17) != 0 && !strstr(said, "srvr")) return none_there;
-    if (got > 0) return NULL;
-    return too_many;
+    if (!said[0]) return is_silent ? NULL : &too_many;
+    if (strstr(said, "not currently serving")) return &no_majority;
+    if (strstr(said, "Mode: read-only")) return &read_only;
+    return strncmp(said, "Zookeeper version", 17) == 0 || strstr(said, "srvr") ? NULL : &stranger;
 }
 
 /* ------------------------------------------------------------------ one of several */
@@ -150,13 +157,13 @@ static void look_all_up(struct addresses *all, const char *hosts) {
 }
 
 /* Why none of them opens a session.  NULL: one may yet do so. */
-static const char *why_no_session(const char *hosts) {
+static const struct zk_why *why_no_session(const char *hosts) {
     struct addresses all = {.count = 0};
-    const char *why = none_there;
+    const struct zk_why *why = &none_there;
     look_all_up(&all, hosts);
     for (int i = 0; why && i < all.count; i++) {
-        const char *now = zk_dial_why_none(all.each[i]);
-        if (!now || now != none_there) why = now;
+        const struct zk_why *now = zk_dial_why_none(all.each[i]);
+        if (now != &none_there) why = now;
     }
     for (int i = 0; i < all.lists; i++)
         freeaddrinfo(all.list[i]);
@@ -179,19 +186,21 @@ static void write_servers(char *servers, size_t size, const char *hosts) {
 }
 
 static void await_session(struct zk_making *making, struct zk_session *session) {
-    const char *hosts = making->place.hosts, *why = NULL;
+    static const struct zk_why broken = {VS_FAULT_SILENT, "the connection broke"};
+    static const struct zk_why silent = {VS_FAULT_SILENT, "no answer in time to a hello"};
+    const char *hosts = making->place.hosts;
+    const struct zk_why *why = NULL;
     bool is_up = vs_zk_wait(session, &session->is_up, EARLY_MS);
     if (!is_up) {
         why = why_no_session(hosts);
         is_up = vs_zk_wait(session, &session->is_up, why ? 0 : DIAL_MS);
     }
-    if (is_up && vs_zk_session_name(session, making->place.auth))
+    if (is_up && vs_zk_session_name(session, making->place.auth)) {
         making->session = session;
-    else
-        vs_answer(&making->reply, VS_STORE_DOWN, "%.60s: %.110s", making->place.where,
-                  is_up ? "the connection broke"
-                  : why ? why
-                        : "no answer in time to a hello");
+        return;
+    }
+    if (is_up || !why) why = is_up ? &broken : &silent;
+    vs_answer_fault(&making->reply, VS_STORE_DOWN, why->fault, "%.60s: %s", making->place.where, why->words);
 }
 
 void vs_zk_dial(void *work) {
@@ -206,8 +215,9 @@ void vs_zk_dial(void *work) {
     if (session)
         await_session(making, session);
     else
-        vs_answer(&making->reply, VS_STORE_DOWN, "%.70s: %.80s", making->place.where,
-                  no_address ? "its host names cannot be resolved" : strerror(errno));
+        vs_answer_fault(&making->reply, VS_STORE_DOWN, no_address ? VS_FAULT_NAME : vs_fault_of_errno(errno),
+                        "%.70s: %.80s", making->place.where,
+                        no_address ? "its host names cannot be resolved" : strerror(errno));
     if (session && !making->session) vs_zk_session_end(session);
 }
 

@@ -1,5 +1,6 @@
 /* link.c -- the session under zk.c; see link.h.  Knows no record. */
 #include "store/zk/link.h"
+#include "base/array.h"
 #include "os/process.h"
 
 #include <assert.h>
@@ -12,28 +13,43 @@
 
 /* ------------------------------------------------------------------ errors */
 
-static const char *words_of(int rc) {
-    return rc == VS_ZK_QUOTA ? "a quota of this node is used up: see ZooKeeper's listquota, setquota" : zerror(rc);
-}
+/* The codes that a server says, of a request that it did not do.  A session that was ended is not here: see zk_is_lost.
+ * A code without a row is DOWN: the next try may succeed. */
+static const struct zk_meaning {
+    int rc;
+    enum vs_outcome outcome;
+    enum vs_fault fault;
+    const char *words; /* NULL: the client's own, by zerror */
+} zk_meanings[] = {
+    {ZNONODE, VS_STORE_REFUSED, VS_FAULT_NO_ROOT, "its root is missing"},
+    {ZNOAUTH, VS_STORE_REFUSED, VS_FAULT_OWNER, "not authorized"},
+    {ZAUTHFAILED, VS_STORE_REFUSED, VS_FAULT_OWNER, NULL},
+    {ZINVALIDACL, VS_STORE_REFUSED, VS_FAULT_OWNER, NULL},
+    {ZSESSIONCLOSEDREQUIRESASLAUTH, VS_STORE_REFUSED, VS_FAULT_SASL, NULL},
+    {VS_ZK_QUOTA, VS_STORE_REFUSED, VS_FAULT_FULL,
+     "a quota of this node is used up: see ZooKeeper's listquota, setquota"},
+    {ZNOCHILDRENFOREPHEMERALS, VS_STORE_REFUSED, VS_FAULT_NONE,
+     "a node of its path is ephemeral: name another path in the URI"},
+    {ZNOTREADONLY, VS_STORE_DOWN, VS_FAULT_MAJORITY, NULL},
+    {ZTHROTTLEDOP, VS_STORE_DOWN, VS_FAULT_SILENT, "the server is overloaded and throttles requests"},
+};
 
 bool vs_zk_trouble(const struct zk_store *self, int rc, struct vs_reply *reply) {
-    const char *where = self->place.where;
+    struct zk_meaning meaning = {rc, VS_STORE_DOWN, VS_FAULT_SERVER, NULL};
     assert(rc != ZOK);
-    if (rc == ZNONODE)
-        return vs_answer(reply, VS_STORE_REFUSED,
-                         "%.70s: its root is missing: run `vesta store init`, once (--again, if it was there before)",
-                         where);
-    if (rc == ZNOAUTH)
-        return vs_answer(reply, VS_STORE_REFUSED,
-                         "%.60s: not authorized: is the user:password that of `vesta store init`?", where);
-    bool is_for_a_person = rc == ZAUTHFAILED || rc == ZINVALIDACL || rc == VS_ZK_QUOTA;
-    return vs_answer(reply, is_for_a_person ? VS_STORE_REFUSED : VS_STORE_DOWN, "%.70s: %.90s (%d)", where,
-                     words_of(rc), rc);
+    for (size_t i = 0; i < VS_COUNT(zk_meanings); i++)
+        if (zk_meanings[i].rc == rc) meaning = zk_meanings[i];
+    return vs_answer_fault(reply, meaning.outcome, meaning.fault, "%.70s: %.300s (%d)", self->place.where,
+                           meaning.words ? meaning.words : zerror(rc), rc);
+}
+
+static bool zk_cut_short(struct zk_store *self, enum vs_fault fault, const char *why, struct vs_reply *reply) {
+    vs_zk_drop(self);
+    return vs_answer_fault(reply, reply->outcome, fault, "%.70s: %s", self->place.where, why);
 }
 
 bool vs_zk_no_answer(struct zk_store *self, const char *why, struct vs_reply *reply) {
-    vs_zk_drop(self);
-    return vs_answer(reply, reply->outcome, "%.70s: %s", self->place.where, why);
+    return zk_cut_short(self, VS_FAULT_NONE, why, reply);
 }
 
 /* ------------------------------------------------------------------ the session */
@@ -185,8 +201,8 @@ static bool zk_start_making(struct zk_store *self, struct vs_reply *reply) {
 static bool zk_await_making(struct zk_store *self, struct vs_reply *reply) {
     assert(!self->session); /* it would be taken over, and never ended */
     if (!vs_errand_wait(self->making, &self->base))
-        return vs_answer(reply, VS_STORE_DOWN, "%.70s: no answer in time: the connection is still being made",
-                         self->place.where);
+        return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_SILENT,
+                               "%.70s: no answer in time: the connection is still being made", self->place.where);
     struct zk_making *making = vs_errand_take(self->making);
     self->making = NULL;
     self->session = making->session;
@@ -284,12 +300,13 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
     while (!is_done && (slice_ms = vs_call_slice_ms(&self->base)) > 0)
         is_done = vs_zk_wait(call->session, &call->is_done, slice_ms);
     int rc = call->unsent != ZOK ? call->unsent : is_done ? call->answer.rc : ZOPERATIONTIMEOUT;
+    bool is_foreign = rc == ZMARSHALLINGERROR || rc == ZRUNTIMEINCONSISTENCY;
     if (zk_is_lost(rc)) {
-        vs_zk_no_answer(self,
-                        !is_done                                                 ? "no answer in time"
-                        : rc == ZMARSHALLINGERROR || rc == ZRUNTIMEINCONSISTENCY ? "an answer that is not ZooKeeper's"
-                                                                                 : "the connection broke",
-                        reply);
+        zk_cut_short(self, is_done && is_foreign ? VS_FAULT_STRANGER : VS_FAULT_SILENT,
+                     !is_done     ? "no answer in time"
+                     : is_foreign ? "an answer that is not ZooKeeper's"
+                                  : "the connection broke",
+                     reply);
         return NULL;
     }
     assert(call->unsent == ZOK); /* its answer may yet be written to */

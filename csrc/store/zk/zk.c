@@ -121,7 +121,7 @@ static bool zk_shows(struct zk_store *self, uint64_t worker, const struct vs_rec
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
     if (!vs_zk_next_record(self, worker, &view, &seen)) {
-        memcpy(reply->text, seen.text, sizeof reply->text);
+        vs_answer_as(reply, reply->outcome, &seen);
         return false;
     }
     const struct Stat *made = &writing->made.stat, *at = &view.stat;
@@ -239,7 +239,7 @@ static bool zk_shows_ns(struct zk_store *self, const struct vs_ns_record *stored
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
     if (!vs_zk_next_ns(self, &view, &seen)) {
-        memcpy(reply->text, seen.text, sizeof reply->text);
+        vs_answer_as(reply, reply->outcome, &seen);
         return false;
     }
     bool is_it = view.has_ns && seen.ns.ver == stored->ver && view.stored == stored->incarnation &&

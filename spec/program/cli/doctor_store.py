@@ -91,8 +91,8 @@ def _(world):
     has(examine(world, *flags(served.mysql_uri("looker:l"), "rights"), code=1), "fail", "cannot be written to", "UPDATE command denied", "docs/stores.md")
     has(examine(world, *flags(served.mysql_uri("vesta:wr0ng"), "rights"), code=1), "fail", "Access denied")
     has(examine(world, *flags(served.mysql_uri(name="empty"), "rights"), code=1), "fail", "vesta store init")
-    has(examine(world, *flags("mysql://u:s3cret@127.0.0.1:1/v"), code=1), "fail", "127.0.0.1:1", "start it")
-    has(examine(world, *flags("zk://u:s3cret@127.0.0.1:1/v"), code=1), "fail", "127.0.0.1:1", "start it")
+    has(examine(world, *flags("mysql://u:s3cret@127.0.0.1:1/v"), code=1), "fail", "127.0.0.1:1", "start the store")
+    has(examine(world, *flags("zk://u:s3cret@127.0.0.1:1/v"), code=1), "fail", "127.0.0.1:1", "start the store")
     db.sql("SET GLOBAL read_only = 1")
     try:
         has(examine(world, *flags(served.mysql_uri("vesta:s3cret"), "rights"), code=1), "fail", "read-only")

@@ -1,0 +1,54 @@
+/* fault.h -- why a store did not do what it was asked, sorted by what an operator does about it.  A backend sorts its own
+ * error numbers into these faults.  The remedy of each is in one table: the log, /readyz and all commands print it. */
+#ifndef VS_STORE_FAULT_H
+#define VS_STORE_FAULT_H
+
+enum vs_fault {
+    VS_FAULT_NONE = 0, /* there is none, or the reply's text has the remedy */
+    /* the way to the store */
+    VS_FAULT_UNREACHABLE,
+    VS_FAULT_SILENT,
+    VS_FAULT_NAME,
+    VS_FAULT_STRANGER,
+    VS_FAULT_TLS,
+    VS_FAULT_WANTS_TLS,
+    /* the user */
+    VS_FAULT_LOGIN,
+    VS_FAULT_HOST,
+    VS_FAULT_LOCKED_ACCOUNT,
+    VS_FAULT_EXPIRED_PASSWORD,
+    VS_FAULT_METHOD,
+    VS_FAULT_SASL,
+    VS_FAULT_RIGHTS,
+    VS_FAULT_OWNER,
+    VS_FAULT_FILE_RIGHTS,
+    /* the things that a store needs */
+    VS_FAULT_NO_DATABASE,
+    VS_FAULT_NO_TABLES,
+    VS_FAULT_NO_COUNTERS,
+    VS_FAULT_NO_ROOT,
+    VS_FAULT_SCHEMA,
+    VS_FAULT_ENGINE,
+    VS_FAULT_VERSION,
+    /* the server's state and settings */
+    VS_FAULT_READ_ONLY,
+    VS_FAULT_MAJORITY,
+    VS_FAULT_OPTION,
+    VS_FAULT_BINLOG,
+    VS_FAULT_CONNECTIONS,
+    VS_FAULT_LOCKED,
+    VS_FAULT_LOCKED_FILE,
+    VS_FAULT_FULL,
+    VS_FAULT_DISK,
+    VS_FAULT_MEMORY,
+    VS_FAULT_SERVER,
+    VS_FAULTS
+};
+
+/* What an operator does about it, as an imperative that begins with a small letter or a command; NULL: VS_FAULT_NONE. */
+const char *vs_fault_remedy(enum vs_fault fault);
+
+/* The fault of a file or folder by its errno. */
+enum vs_fault vs_fault_of_errno(int error);
+
+#endif
