@@ -49,8 +49,8 @@ enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const stru
     else if (!vs_reserved_is_own(row, reservation->token))
         reservation_settled(reply,
                             "number %" PRIu64
-                            " of tag '%s' is not reserved under this token: the reservation ran out, and the "
-                            "number was given again",
+                            " of tag '%s' is not reserved under this token. If it was, it was cancelled or expired since, "
+                            "and it was reserved again",
                             number, tag);
     else if (row->is_committed && !commit)
         reservation_settled(reply, "number %" PRIu64 " of tag '%s' is committed, and stays so", number, tag);

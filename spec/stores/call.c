@@ -122,7 +122,7 @@ static void await_threads(void) {
 }
 
 int main(int argc, char **argv) {
-    char line[200], said[VS_REPLY_TEXT_MAX + 200];
+    char line[200], said[1024];
     if (argc < 3 || argc > 4) {
         fprintf(stderr, "store_call URI NAMESPACE [MS] < orders\n");
         return 2;

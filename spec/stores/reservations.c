@@ -76,7 +76,7 @@ static void what_ran_out_is_given_again(void) {
     for (int commit = 0; commit < 2; commit++) {
         IS(settle(store, &a, commit), VS_STORE_REFUSED);
         CHECK_HAS(reply.text, "number 11 of tag");
-        CHECK_HAS(reply.text, "given again");
+        CHECK_HAS(reply.text, "reserved again");
     }
     IS(settle(store, &b, true), VS_STORE_OK);
     IS(settle(store, &a, true), VS_STORE_REFUSED);
@@ -102,6 +102,10 @@ static void asked_again_it_is_the_same(void) {
     IS(reserve(store, &a, LONG_MS), VS_STORE_REFUSED);
     CHECK_HAS(reply.text, "committed under this token");
     IS(reserve(store, &b, LONG_MS), VS_STORE_REFUSED);
+    struct vs_reservation again;
+    RESERVES(again, LONG_MS, b.number); /* it was cancelled, so another caller gets it */
+    IS(settle(store, &b, false), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "cancelled or expired since");
     store->backend->close(store);
 }
 
@@ -191,7 +195,7 @@ static void reserve_until_killed(uint64_t dice) {
         if (way < 2 && settle(store, &attempt->one, way == 0) == VS_STORE_OK) {
             if (way == 0) atomic_store(&attempt->how, COMMITTED);
         } else if (way < 2) {
-            CHECK_HAS(reply.text, "given again");
+            CHECK_HAS(reply.text, "reserved again");
             CHECK(was_unknown || reply.store_ms >= held_until_ms); /* a slow machine: it had run out */
         }
         if (atomic_load(&check_failures)) return;
