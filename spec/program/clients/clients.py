@@ -250,7 +250,7 @@ if CLIENT == "redis-cli":
     def _(world):
         with Server(world) as server:
             out = redis_cli(world, server, commands("INFO", "VESTA.EXPLAIN 4398046511109", "COMMAND DOCS GET", "CLIENT LIST"), "-3").out
-            assert "redis_version:7.0.0" in out and "\nworker 5\n" in out and "summary GET name" in out and "resp=3" in out, out
+            assert "redis_version:7.0.0" in out and "\nworker 5\n" in out and "summary the next id" in out and "resp=3" in out, out
             assert redis_cli(world, server, " -r 20 -i 0 GET default").out.count("\n") == 20
             same(redis_cli(world, server, " PING").out, "PONG\n")
             before = server.tick()
