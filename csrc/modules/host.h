@@ -54,6 +54,10 @@ int host_open_sandbox(lua_State *L);
 int host_open_screen(lua_State *L);
 /* store.c: opens the module `store`.  Stack: +1. */
 int host_open_store(lua_State *L);
+/* store.c: pushes a list of { what, todo }: what is not as it should be though the store works.  Stack: +1. */
+struct vs_store;
+struct vs_reply;
+void host_push_faults(lua_State *L, struct vs_store *store, struct vs_reply *reply);
 /* ids.c: opens the module `ids`.  Stack: +1. */
 int host_open_ids(lua_State *L);
 

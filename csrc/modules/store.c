@@ -676,12 +676,17 @@ static void stores_add_fault(void *to, const char *what, const char *todo) {
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
 
+void host_push_faults(lua_State *L, struct vs_store *store, struct vs_reply *reply) {
+    *reply = (struct vs_reply){.outcome = VS_STORE_OK};
+    lua_newtable(L);
+    if (store->admin) store->admin->inspect(store, stores_add_fault, L, reply);
+}
+
 /* store:faults() -> a list of { what, todo }: what is set otherwise than leases and counters need | nil, text, outcome */
 static int stores_faults(lua_State *L) {
     const struct vs_at *at = stores_self(L);
-    struct vs_reply reply = {.outcome = VS_STORE_OK};
-    lua_newtable(L);
-    if (at->store->admin) at->store->admin->inspect(at->store, stores_add_fault, L, &reply);
+    struct vs_reply reply;
+    host_push_faults(L, at->store, &reply);
     return reply.outcome == VS_STORE_OK ? 1 : stores_done(L, &reply);
 }
 

@@ -26,15 +26,6 @@ static int64_t probe_trip_us(const struct vs_probe *probe, struct vs_store *stor
     return trip_us;
 }
 
-/* A list of { what, todo } on top of the stack receives a finding of the backend. */
-static void probe_add_finding(void *to, const char *what, const char *todo) {
-    lua_State *L = to;
-    lua_createtable(L, 0, 2);
-    host_set_text(L, "what", what);
-    host_set_text(L, "todo", todo);
-    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
-}
-
 /* key: the store's words; key_todo: the remedy. */
 static void probe_set_trouble(lua_State *L, const char *key, const struct vs_reply *reply) {
     char todo[32];
@@ -44,9 +35,8 @@ static void probe_set_trouble(lua_State *L, const char *key, const struct vs_rep
 }
 
 static void probe_inspect(lua_State *L, struct vs_store *store) {
-    struct vs_reply reply = {.outcome = VS_STORE_OK};
-    lua_newtable(L);
-    if (store->admin) store->admin->inspect(store, probe_add_finding, L, &reply);
+    struct vs_reply reply;
+    host_push_faults(L, store, &reply);
     lua_setfield(L, -2, "findings");
     if (reply.outcome != VS_STORE_OK) probe_set_trouble(L, "unexamined", &reply);
 }
