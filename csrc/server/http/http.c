@@ -1,6 +1,7 @@
 /* http.c -- one HTTP request: its parameters, the type of its answer, its way to a handler and its reply.  Knows no socket
  * and no generator. */
 #include "base/error.h"
+#include "base/nearest.h"
 #include "server/clients/note.h"
 #include "server/commands.h"
 #include "server/problem.h"
@@ -129,17 +130,28 @@ static bool has_no_body(struct vs_request *r, const struct vs_http *http) {
     return false;
 }
 
-/* Another server may redirect or ignore slashes.  Here each path has one form, and the reply names it. */
+#define ROUTES_MAX 64
+#define PATH_MAX_NEAR 64 /* a longer path resembles no route */
+
+/* The route that a path was probably meant to be, such as /genid for /genid/ and /healthz for /health, or NULL. */
+static const char *near_route(const struct vs_request *r, struct vs_slice path) {
+    const char *routes[ROUTES_MAX + 1] = {NULL};
+    char word[PATH_MAX_NEAR];
+    size_t count = 0;
+    const struct vs_call *call;
+    if (path.length >= sizeof word) return NULL;
+    snprintf(word, sizeof word, "%.*s", (int)path.length, path.at);
+    for (int i = 0; (call = vs_call_at(i)) && count < ROUTES_MAX; i++)
+        if (call->route && vs_call_is_at(call, r->session->protocol) && !vs_call_is_kept(call, r->session))
+            routes[count++] = call->route;
+    return vs_nearest(word, routes);
+}
+
+/* Each path has one form: no slash is ignored, and nothing is redirected. */
 static enum vs_reply_state refuse_path(struct vs_request *r, struct vs_slice path) {
-    const char *shown = VS_QUOTE(path.at, path.length);
-    struct vs_slice near = path, rest;
-    while (near.length > 1 && near.at[0] == '/' && near.at[1] == '/')
-        near.at++, near.length--;
-    while (near.length > 1 && near.at[near.length - 1] == '/')
-        near.length--;
-    const struct vs_call *call = near.length < path.length ? vs_call_routed(near, r->session->protocol, &rest) : NULL;
-    if (call) return vs_refuse(r, "not_found", "no such path: %s, did you mean %s?", shown, VS_QUOTE(near.at, near.length));
-    return vs_refuse(r, "not_found", "no such path: %s", shown);
+    const char *shown = VS_QUOTE(path.at, path.length), *near = near_route(r, path);
+    if (near) return vs_refuse(r, "not_found", "no such path: %s, did you mean %s?  GET / lists the routes", shown, near);
+    return vs_refuse(r, "not_found", "no such path: %s: GET / lists the routes", shown);
 }
 
 static enum vs_reply_state http_answer(struct vs_request *r, const struct vs_http *http) {

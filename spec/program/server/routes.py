@@ -177,13 +177,16 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("a path with slashes too many is 404, and the error names the path that was meant")
+@claim("a path that resembles a route is 404, and the error names the route")
 def _(world):
     with Server(world) as server:
-        for path, meant in (("/genid/", "/genid"), ("//genid", "/genid"), ("/healthz/", "/healthz"), ("/v1/ids/", "/v1/ids"), ("///v1/ids//", "/v1/ids")):
+        for path, meant in (("/genid/", "/genid"), ("//genid", "/genid"), ("/healthz/", "/healthz"), ("/health", "/healthz"), ("/v1/id", "/v1/ids"),
+                            ("/metric", "/metrics"), ("/ready", "/readyz")):
             reply = server.get(path)
-            same((path, reply.status, "no such path: %s, did you mean %s?" % (path, meant) in reply.body), (path, 404, True))
-        same(server.get("/nowhere/").body, "no such path: /nowhere/\n")
+            same((path, reply.status, "no such path: %s, did you mean %s?  GET / lists the routes" % (path, meant) in reply.body), (path, 404, True))
+        for path in ("/nowhere", "/admin/status", "/" + "x" * 100):
+            reply = server.get(path)
+            same((reply.status, "did you mean" in reply.body, "GET / lists the routes" in reply.body), (404, False, True))
 
 
 @claim("keep-alive by version and wish, and an answer to every request that was pipelined, in order")
