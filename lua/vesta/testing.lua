@@ -116,6 +116,17 @@ local function check_field(call, name, value)
   if good == nil then error(("%s: %s must be %s, not %s"):format(call, name, expected, engine.shown(value)), 3) end
 end
 
+-- Variables by name; level 3 is the spec.
+local function check_env(env)
+  local is_good = env == nil or type(env) == "table"
+  for name, value in pairs(is_good and env or {}) do
+    is_good = is_good and type(name) == "string" and (type(value) == "string" or value == false)
+  end
+  if not is_good then
+    error('testing.world: env must be a table of variables, like { REGION = "eu", ROLE = false }', 3)
+  end
+end
+
 --- A world with a policy in it: { policy = as vesta.open takes it, and any of the fields above }; `env` has the
 -- variables that the policy may read, { REGION = "eu", ROLE = false }: false is not set.  What it says with log() is in
 -- world.said, a list.
@@ -132,6 +143,7 @@ function testing.world(given)
     if key ~= "random" then check_field("testing.world", key, value) end
     self[key] = value
   end
+  check_env(given.env)
   local workers, unit_ticks, unit_ms = read_layout(self.layout)
   self.range, self.unit_ticks, self.unit_ms = { first = 0, last = workers - 1 }, unit_ticks, unit_ms
   self.seen_ms, self.ahead_ms, self.up_ms = self.now_ms, 0, 0
@@ -175,7 +187,9 @@ function clock:pass(ms) return self.move(self.gen, 0, ms) end
 -- namespace of its own.  Its clock stands until the test moves it, so the ids are the same in each run.  Needs C.
 function testing.generator(given)
   local has_rock, message = pcall(require, "vesta") -- sets up the calls of this Lua
-  if not has_rock then error("testing.generator needs the rock: " .. message, 2) end
+  if not has_rock then
+    error("testing.generator needs the rock, which vesta policy test does not load: " .. message:match "^[^\n]*", 2)
+  end
   if given ~= nil and type(given) ~= "table" then
     error("testing.generator: a table of options is expected, not " .. engine.shown(given), 2)
   end

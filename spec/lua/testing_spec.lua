@@ -46,6 +46,10 @@ describe("testing.world", function()
   it("raises at the caller's line for what it cannot be given", function()
     assert.matches("testing_spec.lua:%d+: testing.world: a table with a policy", raised(function() testing.world() end))
     assert.matches('there is no "now", did you mean', raised(function() testing.world { policy = "wait", now = 1 } end))
+    for _, env in ipairs { { "REGION" }, { REGION = true }, { REGION = 5 }, "REGION" } do
+      assert.matches("testing_spec.lua:%d+: testing.world: env must be a table of variables, like { REGION",
+        raised(function() testing.world { policy = "wait", env = env } end))
+    end
     assert.matches("there is none: it must be", raised(function() testing.world { policy = "weit" } end))
     assert.matches('layout "x" is not a preset', raised(function() testing.world { policy = "wait", layout = "x" } end))
   end)

@@ -174,6 +174,16 @@ function print(...) -- luacheck: ignore 121
   sandbox.say(table.concat(words, "\t") .. "\n")
 end
 
+local OF_BUSTED = {}
+for name in ("after_each setup teardown lazy_setup finally pending insulate expose spy stub mock"):gmatch "%S+" do
+  OF_BUSTED[name] = true
+end
+setmetatable(_G, { __index = function(_, name)
+  if not OF_BUSTED[name] then return nil end
+  error(("vesta policy test has no %s: it has describe, it, before_each and assert. Run this file with busted")
+    :format(name), 2)
+end })
+
 os.exit = function() error("a spec does not end the program", 2) end -- luacheck: ignore 122
 
 return function(path)

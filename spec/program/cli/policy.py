@@ -415,6 +415,16 @@ def _(w):
          "not ok - mine asks for what is not there\n  ./mine_spec.lua:17: there is no assert.close: equal, ...\n2 passed, 4 failed\n")
 
 
+@claim("a spec that needs the rock, or more of busted, is told so")
+def _(w):
+    result = w.run("policy", "test", write(w, "a_spec.lua", 'it("makes ids", function() require "vesta.testing".generator() end)\n'
+                                           'it("spies", function() spy.new(print) end)\nit("is plain", function() assert.is_nil(spie) end)\nafter_each(print)'))
+    same((result.code, result.err), (1, ""))
+    like(result.out, "not ok - makes ids\n  ./a_spec.lua:1: testing.generator needs the rock, which vesta policy test does not load: module 'vesta' not found:\n"
+         "not ok - spies\n  ./a_spec.lua:2: vesta policy test has no spy: it has describe, it, before_each and assert. Run this file with busted\n"
+         "ok - is plain\nnot ok - ./a_spec.lua\n  ./a_spec.lua:4: vesta policy test has no after_each: ...\n1 passed, 3 failed\n")
+
+
 @claim("the policy under test runs in the sandbox: an endless loop ends, and os is not there")
 def _(w):
     policy(w, "if ctx.back_ms == 0 then while true do end end return os.time()")
