@@ -28,7 +28,7 @@ static void presets_are_canonical(void) {
         CHECK_EQ_I64(by_name.read_only == NULL, vesta_preset_at(i)->may_issue);
         check_round_trip(&by_name);
     }
-    CHECK_EQ_I64(i, 28);
+    CHECK(i >= 28);
     CHECK(!vesta_preset_at(-1));
 }
 

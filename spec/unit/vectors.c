@@ -151,28 +151,28 @@ static void composed(const struct vector *v) {
     CHECK_LINE(vesta_next(&gen, &given, &pause) == VESTA_EPAUSE);
 }
 
-#define VECTORS 222
+#define VECTORS_MIN 222
 static void all_are_made(void) {
-    CHECK_EQ_I64(each_vector(made), VECTORS);
+    CHECK(each_vector(made) >= VECTORS_MIN);
 }
 static void all_are_read_back(void) {
-    CHECK_EQ_I64(each_vector(read_back), VECTORS);
+    CHECK(each_vector(read_back) >= VECTORS_MIN);
 }
 static void all_are_dated(void) {
-    CHECK_EQ_I64(each_vector(dated), VECTORS);
+    CHECK(each_vector(dated) >= VECTORS_MIN);
 }
 static void all_are_written(void) {
-    CHECK_EQ_I64(each_vector(written), VECTORS);
+    CHECK(each_vector(written) >= VECTORS_MIN);
 }
 static void all_are_composed(void) {
-    CHECK_EQ_I64(each_vector(composed), VECTORS);
+    CHECK(each_vector(composed) >= VECTORS_MIN);
 }
 
 static const struct check_case cases[] = {
-    {"222 known ids are made from their values, or refused where their time was over", all_are_made},
-    {"222 known ids say their values and their time, or are refused", all_are_read_back},
-    {"222 known times are their time fields, both ways", all_are_dated},
-    {"222 known ids are written in decimal and hex as known", all_are_written},
-    {"222 known ids are given by a generator that is leased just their tick", all_are_composed},
+    {"known ids are made from their values, or refused where their time was over", all_are_made},
+    {"known ids say their values and their time, or are refused", all_are_read_back},
+    {"known times are their time fields, both ways", all_are_dated},
+    {"known ids are written in decimal and hex as known", all_are_written},
+    {"known ids are given by a generator that is leased just their tick", all_are_composed},
 };
 CHECK_MAIN(cases)
