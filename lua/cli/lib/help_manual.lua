@@ -42,17 +42,21 @@ local function print_paragraph(block)
   for line in block:gmatch "[^\n]+" do cli.printf("%s\n", prose(line)) end
 end
 
--- Paragraphs, and indented blocks as they are.  The examples begin at the first block with a prompt.
-local function print_about(text)
-  local has_examples, is_first = false, true
-  term.out ".SH DESCRIPTION\n"
+-- The blocks of a text, in two lists: the examples begin at the first block with a prompt.
+local function split(text)
+  local about, examples = {}, {}
   for block in text:gsub("\n\n+", "\0"):gmatch "[^\0]+" do
-    if not has_examples and block:find "^  %$ " then
-      has_examples, is_first = true, true
-      term.out ".SH EXAMPLES\n"
-    end
-    if not is_first then term.out ".PP\n" end
-    is_first = false
+    local is_example = examples[1] or block:find "^  %$ "
+    table.insert(is_example and examples or about, block)
+  end
+  return about, examples
+end
+
+-- Paragraphs, and indented blocks as they are.
+local function print_blocks(title, blocks)
+  if blocks[1] then cli.printf(".SH %s\n", title) end
+  for i, block in ipairs(blocks) do
+    if i > 1 then term.out ".PP\n" end
     local print = block:find "^  " and print_example or print_paragraph
     print(block)
   end
@@ -97,9 +101,12 @@ end
 function manual.print_command(command)
   print_title("vesta-" .. command.name, command.line)
   print_usage(command.usage)
+  local about, examples = split(command.about)
+  print_blocks("DESCRIPTION", about)
   print_options(topics.of(command))
-  print_about(command.about)
-  term.out ".SH EXIT STATUS\n0 success, 1 failure, 2 usage error.\n.SH SEE ALSO\n.BR vesta (1)\n"
+  term.out ".SH EXIT STATUS\n0 success, 1 failure, 2 usage error.\n"
+  print_blocks("EXAMPLES", examples)
+  term.out ".SH SEE ALSO\n.BR vesta (1)\n"
 end
 
 ---------------------------------------------------------------- the page of the program

@@ -49,6 +49,13 @@ def _(w):
     assert seen > 200, seen
 
 
+@claim("the sections of a page come in the order that manual pages have")
+def _(w):
+    for command in commands(w):
+        sections = re.findall(r"(?m)^\.SH (.*)$", w.run("help", "--man", command).out)
+        same((command, sections), (command, ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]))
+
+
 @claim("the page of all names every command's page, and the exit codes")
 def _(w):
     text = shown(w.run("help", "--man").out)[0]
