@@ -1,5 +1,6 @@
 /* main.c -- the program: runs the command that its first argument names, and prepares the process for it. */
 #include "main/cli.h"
+#include "main/commit.h"
 #include "main/modules.h"
 #include "command/options.h"
 
@@ -38,7 +39,7 @@ static int dispatch(int argc, char **argv) {
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return vs_command_run(1, (char *[]){"help", NULL});
     if (strcmp(argv[1], "--version") == 0) {
-        vs_outf("vesta %s\n", VESTA_VERSION);
+        vs_outf(*VS_COMMIT ? "vesta %s (commit %s)\n" : "vesta %s\n", VESTA_VERSION, VS_COMMIT);
         return VS_DONE;
     }
     if (argv[1][0] == '-') return vs_usage("the command must come first, but %s is an option", vs_shown_text(argv[1]));

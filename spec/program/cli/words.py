@@ -1,4 +1,5 @@
 """words.py -- the dispatcher and the options: help, suggestions, exit codes; the same for every command."""
+import os
 import re
 import time
 
@@ -68,9 +69,26 @@ def _(w):
             assert 'unknown option "--%s"' % option not in wrong.err, wrong.err
 
 
-@claim("the version is the header's")
+SOURCE = os.path.join(os.path.dirname(__file__), "../../..")
+VERSION = r"vesta 0\.1\.0( \(commit ([0-9a-f]{12})(, changed)?\))?\n"
+
+
+@claim("the version is the header's, and the commit is that of the clone or of the archive; a source with neither has none")
 def _(w):
-    same(w.run("--version").out, "vesta 0.1.0\n")
+    printed = re.fullmatch(VERSION, w.run("--version").out)
+    if os.path.exists(os.path.join(SOURCE, ".git")):
+        same(w.shell("git -C %s cat-file -t %s" % (SOURCE, printed[2])).out, "commit\n")
+    write = 'cmake -DSOURCE=$PWD/s -DHEADER=$PWD/h -P %s/csrc/main/commit.cmake && cat h' % SOURCE
+    w.shell("mkdir -p s/csrc/main; cp %s/csrc/main/commit.txt s/csrc/main/" % SOURCE)
+    same(w.shell(write).out, '#define VS_COMMIT ""\n')
+    for text, commit in (("0123456789abcdef0123456789abcdef01234567", "0123456789ab"), ("0123456789abcdef, changed", "0123456789ab, changed")):
+        w.shell("echo '%s' > s/csrc/main/commit.txt" % text)
+        same(w.shell(write).out, '#define VS_COMMIT "%s"\n' % commit)
+    w.shell("git init -q s && echo '$Format:%H$' > s/csrc/main/commit.txt && git -C s add . && git -C s -c user.name=a -c user.email=a@b commit -qm x")
+    clone = w.shell(write).out
+    same(w.shell("git -C s rev-parse --short=12 HEAD").out, re.search('"(.*)"', clone)[1] + "\n")
+    w.shell("echo >> s/csrc/main/commit.txt")
+    same(w.shell(write).out, clone.replace('"\n', ', changed"\n'))
 
 
 @claim("an unknown command is 2, with what was probably meant")
