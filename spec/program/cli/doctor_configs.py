@@ -290,6 +290,11 @@ def _(world):
     names(examine(world, path), "clients", "user nobody (the user of %s) cannot read" % world.path("vesta.service"), "chgrp nogroup")
     checked = world.run("check", path, env={"SYSTEMD_UNIT_PATH": world.folder})
     assert checked.code == 1 and "user nobody" in checked.err and "chgrp nogroup" in checked.err, checked.err
+    checked = world.run("check", path, user=SERVICE, group=pwd.getpwnam(SERVICE).pw_gid, extra_groups=[])
+    assert checked.code == 1 and "Permission denied; let the user who runs the server read it" in checked.err, checked.err
+    added = world.run("client", "add", "shop", "--file", world.path("clients"), env={"SYSTEMD_UNIT_PATH": world.folder})
+    same(added.code, 0)
+    assert "user nobody (the user of" in added.err and "chgrp nogroup" in added.err, added.err
     added = world.run("client", "add", "shop", "--file", world.path("fresh"), env={"SYSTEMD_UNIT_PATH": world.folder})
     same((added.code, os.stat(world.path("fresh")).st_mode & 0o777), (0, 0o640))
 
