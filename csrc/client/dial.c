@@ -1,7 +1,6 @@
 /* dial.c -- one connection, from an address to a server that has answered. */
 #include "client/dial.h"
 #include "base/error.h"
-#include "os/address.h"
 #include "os/clock.h"
 #include "os/secret.h"
 #include "store/errand.h"
@@ -44,25 +43,19 @@ static const char *or_none(const char *path) {
     return *path ? path : NULL;
 }
 
-/* Files are read for each connection, so that they may be exchanged. */
-static int shake_hands(struct vs_dial *dial) {
+static int dial_open(struct vs_dial *dial) {
     char host[256];
     const struct vs_client_access *is = &dial->access;
-    const struct vs_tls_client_opts opts = {.ca = or_none(is->tls_ca),
-                                            .certificate = or_none(is->tls_certificate),
-                                            .key = or_none(*is->tls_key ? is->tls_key : is->tls_certificate),
-                                            .is_unverified = is->tls_unverified};
-    const struct vs_tls_wait wait = {dial->link.fd, dial_until_us(dial), &dial->is_left};
-    struct vs_tls_client *client;
-    struct vesta_error why;
-    int rc = dial->tls->client_open(&opts, &client, &why);
-    if (rc != VESTA_OK) return vs_fail(&dial->err, VESTA_EIO, "%.250s", why.text);
-    dial->link.tls = dial->tls;
-    dial->link.conn = dial->tls->connect(client, dial->link.fd, vs_place_host(&dial->place, host, sizeof host));
-    dial->tls->client_close(client);
-    if (!dial->link.conn) return vs_fail(&dial->err, VESTA_ENOMEM, "no memory for TLS");
-    rc = vs_tls_greet(dial->tls, dial->link.conn, &wait, &why);
-    return rc == VESTA_OK ? rc : vs_fail(&dial->err, rc, "%.250s: %.250s", dial->place.address, why.text);
+    const struct vs_link_opts opts = {.address = dial->place.address,
+                                      .is_tls = dial->place.is_tls,
+                                      .name = vs_place_host(&dial->place, host, sizeof host),
+                                      .tls = {.ca = or_none(is->tls_ca),
+                                              .certificate = or_none(is->tls_certificate),
+                                              .key = or_none(*is->tls_key ? is->tls_key : is->tls_certificate),
+                                              .is_unverified = is->tls_unverified},
+                                      .timeout_ms = dial->timeout_ms,
+                                      .is_cut = &dial->is_left};
+    return vs_link_open(&opts, &dial->link, &dial->err);
 }
 
 /* ------------------------------------------------------------------ the greeting */
@@ -121,9 +114,7 @@ static int dial_greet(struct vs_dial *dial) {
 static void dial_run(void *work) {
     struct vs_dial *dial = work;
     uint64_t one = 1;
-    dial->link.fd = vs_connect(dial->place.address, (int)dial->timeout_ms, &dial->err);
-    if (dial->link.fd >= 0 && ((dial->place.is_tls && shake_hands(dial) != VESTA_OK) || dial_greet(dial) != VESTA_OK))
-        vs_link_close(&dial->link);
+    if (dial_open(dial) == VESTA_OK && dial_greet(dial) != VESTA_OK) vs_link_close(&dial->link);
     ssize_t told = write(dial->wake_fd, &one, sizeof one); /* full: it is awake */
     (void)told;
 }

@@ -83,8 +83,7 @@ static void redis_say(struct vs_wire_answer *answer, enum vs_heard heard, const 
 
 /* False: it is over, and the answer says so. */
 static bool redis_await(const struct vs_wire_question *q, short events, struct vs_wire_answer *answer) {
-    bool is_reversed = q->link->conn && q->link->tls->is_reversed(q->link->conn);
-    struct pollfd ready = {.fd = q->link->fd, .events = is_reversed ? (short)(events ^ (POLLIN | POLLOUT)) : events};
+    struct pollfd ready = vs_link_poll(q->link, events);
     for (;;) {
         int64_t left_ms = (q->until_boot_us - redis_now_us() + 999) / 1000;
         if (left_ms <= 0 || (q->is_cut && atomic_load(q->is_cut))) break;
@@ -96,33 +95,11 @@ static bool redis_await(const struct vs_wire_question *q, short events, struct v
     return false;
 }
 
-static bool is_for_later(ssize_t got) {
-    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
-}
-
-/* As recv; what TLS says for itself is no byte of a reply. */
-static ssize_t redis_take(const struct vs_link *link, char *to, size_t room) {
-    bool more = true;
-    ssize_t got = -1;
-    if (!link->conn) return recv(link->fd, to, room, MSG_DONTWAIT);
-    while (more && (got = link->tls->read(link->conn, to, room, &more)) < 0 && is_for_later(got)) continue;
-    return got;
-}
-
-static ssize_t redis_give(const struct vs_link *link, const char *bytes, size_t length) {
-    if (link->conn) return link->tls->write(link->conn, bytes, length);
-    return send(link->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-static const char *redis_why(const struct vs_link *link) {
-    return link->conn && errno == EPROTO ? link->tls->why(link->conn) : strerror(errno);
-}
-
 /* An answer that nobody asked for, or the end of the connection, is there before the question. */
 static bool redis_is_quiet(const struct vs_link *link, struct vs_wire_answer *answer) {
     char byte;
-    ssize_t got = redis_take(link, &byte, 1);
-    if (is_for_later(got)) return true;
+    ssize_t got = vs_link_read(link, &byte, 1);
+    if (vs_link_is_for_later(got)) return true;
     if (got > 0)
         redis_say(answer, VS_HEARD_BROKEN, "a reply came that nobody had asked for");
     else
@@ -133,8 +110,8 @@ static bool redis_is_quiet(const struct vs_link *link, struct vs_wire_answer *an
 static bool send_all(const struct vs_wire_question *q, const char *bytes, size_t length,
                      struct vs_wire_answer *answer) {
     while (length > 0) {
-        ssize_t sent = redis_give(q->link, bytes, length);
-        if (sent < 0 && !is_for_later(sent)) return redis_say(answer, VS_HEARD_END, redis_why(q->link)), false;
+        ssize_t sent = vs_link_write(q->link, bytes, length);
+        if (sent < 0 && !vs_link_is_for_later(sent)) return redis_say(answer, VS_HEARD_END, vs_link_why(q->link)), false;
         if (sent < 0 && !redis_await(q, POLLOUT, answer)) return false;
         if (sent > 0) bytes += sent, length -= (size_t)sent;
     }
@@ -145,10 +122,10 @@ static bool send_all(const struct vs_wire_question *q, const char *bytes, size_t
 static bool redis_receive(const struct vs_wire_question *q, redisReader *reader, size_t *total,
                           struct vs_wire_answer *answer) {
     char piece[4096];
-    ssize_t got = redis_take(q->link, piece, sizeof piece);
-    if (is_for_later(got)) return redis_await(q, POLLIN, answer);
+    ssize_t got = vs_link_read(q->link, piece, sizeof piece);
+    if (vs_link_is_for_later(got)) return redis_await(q, POLLIN, answer);
     if (got <= 0 && *total == 0)
-        return redis_say(answer, VS_HEARD_END, got ? redis_why(q->link) : "the server closed the connection"), false;
+        return redis_say(answer, VS_HEARD_END, got ? vs_link_why(q->link) : "the server closed the connection"), false;
     if (got <= 0) return redis_say(answer, VS_HEARD_BROKEN, "the connection ended in the middle of a reply"), false;
     *total += (size_t)got;
     if (*total > VS_ANSWER_BYTES_MAX) return redis_say(answer, VS_HEARD_BROKEN, "a reply is too long"), false;

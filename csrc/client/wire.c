@@ -5,7 +5,6 @@
 #include "base/array.h"
 
 #include <stddef.h>
-#include <unistd.h>
 
 /* Weak: NULL where it is not linked.  Hidden: never another copy's. */
 extern const struct vs_wire vs_wire_redis __attribute__((weak, visibility("hidden")));
@@ -26,13 +25,4 @@ const struct vs_wire *vs_wire_find(struct vesta_error *err) {
     const struct vs_wire *wire = *module;
     if (wire->abi == VS_WIRE_ABI && wire->answer_bytes == sizeof(struct vs_wire_answer)) return wire;
     return vs_module_foreign(&file, err);
-}
-
-void vs_link_close(struct vs_link *link) {
-    if (link->conn) {
-        link->tls->end(link->conn);
-        link->tls->free(link->conn);
-    }
-    if (link->fd >= 0) close(link->fd);
-    *link = (struct vs_link){.fd = -1};
 }

@@ -4,8 +4,8 @@
 #define VS_CLIENT_WIRE_H
 
 #include "base/slice.h"
+#include "client/link.h"
 #include "client/reply.h"
-#include "tls/tls.h"
 
 #include <stdatomic.h>
 
@@ -34,15 +34,6 @@ struct vs_wire_answer {
     size_t used;
     char bytes[VS_ANSWER_BYTES_MAX];
 };
-
-/* A connection. */
-struct vs_link {
-    int fd; /* -1: none */
-    const struct vs_tls *tls; /* NULL: it is in clear */
-    struct vs_tls_conn *conn;
-};
-/* Says nothing but TLS's goodbye; whatever may still come is nobody's. */
-void vs_link_close(struct vs_link *link);
 
 struct vs_wire_question {
     const struct vs_link *link;

@@ -49,7 +49,7 @@ static struct vs_config *config_read(lua_State *L, struct config_flags *flags, i
     return *code == VS_DONE ? config : NULL;
 }
 
-/* config.admin(path, flags) -> address or nil, token or nil | false, exit code after a message */
+/* config.admin(path, flags) -> address or nil, token or nil, path of the certificate or nil | false, exit code after a message */
 static int config_admin(lua_State *L) {
     struct config_flags flags;
     int code;
@@ -61,8 +61,9 @@ static int config_admin(lua_State *L) {
     }
     lua_pushstring(L, config->admin.count ? config->admin.text[0] : NULL);
     lua_pushstring(L, config->admin_token);
+    lua_pushstring(L, config->tls_certificate);
     vs_config_free(config);
-    return 2;
+    return 3;
 }
 
 /* config.describe(path or nil, flags) -> the description of a server (describe.h) | false, exit code after a message

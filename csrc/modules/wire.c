@@ -1,6 +1,7 @@
 /* wire.c -- the module `wire`: connections that never block a screen, and waiting for them.  Knows no protocol. */
 #include "base/array.h"
 #include "base/rest.h"
+#include "client/link.h"
 #include "command/command.h"
 #include "modules/host.h"
 #include "modules/tables.h"
@@ -8,7 +9,6 @@
 #include "os/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <lauxlib.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,16 +20,26 @@
 #define WIRE_WAITS_MAX 8
 #define WIRE_CLASS "vesta.wire"
 
-/* -1: it is closed. */
-static int *wire_self(lua_State *L) {
+static struct vs_link *wire_self(lua_State *L) {
     return luaL_checkudata(L, 1, WIRE_CLASS);
 }
 
 static int wire_close(lua_State *L) {
-    int *fd = wire_self(L);
-    if (*fd >= 0) close(*fd);
-    *fd = -1;
+    vs_link_close(wire_self(L));
     return 0;
+}
+
+/* The options of TLS from a table (cli/lib/secure.lua), which holds their texts. */
+void host_link_opts(lua_State *L, int arg, struct vs_link_opts *opts) {
+    if (!lua_istable(L, arg)) return;
+    const char *pinned = host_get_text(L, arg, "pinned");
+    opts->is_tls = host_get_flag(L, arg, "tls");
+    opts->tls = (struct vs_tls_client_opts){.ca = pinned ? pinned : host_get_text(L, arg, "cacert"),
+                                            .certificate = host_get_text(L, arg, "cert"),
+                                            .key = host_get_text(L, arg, "key"),
+                                            .is_unverified = host_get_flag(L, arg, "insecure"),
+                                            .is_pinned = pinned != NULL};
+    if (!opts->tls.key) opts->tls.key = opts->tls.certificate; /* one file may have both */
 }
 
 /* wire.check(address) -> true | nil, text, code if it is not of the form HOST:PORT, [v6]:PORT or unix:PATH. */
@@ -39,42 +49,56 @@ static int wire_check(lua_State *L) {
     return host_fail(L, &err);
 }
 
-/* wire.ask(address, text, patience_ms) -> connection | nil, text
- * Connects and sends the text.  Only this blocks, for at most patience_ms per address of the host. */
+static bool wire_send_all(const struct vs_link *link, const char *text, size_t length, int patience_ms) {
+    while (length > 0) {
+        ssize_t sent = vs_link_write(link, text, length);
+        struct pollfd at = vs_link_poll(link, POLLOUT);
+        if (sent > 0) text += sent, length -= (size_t)sent;
+        if (sent <= 0 && (!vs_link_is_for_later(sent) || poll(&at, 1, patience_ms) <= 0)) return false;
+    }
+    return true;
+}
+
+/* wire.ask(address, text, patience_ms, tls) -> connection | nil, text
+ * Connects, by TLS if the address or the table `tls` says so, and sends the text.  Only this blocks: for at most
+ * patience_ms for each address of the host, and as long for the handshake. */
 static int wire_ask(lua_State *L) {
     struct vesta_error err;
     size_t length;
-    const char *address = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &length);
-    int patience_ms = (int)luaL_checkinteger(L, 3), *fd = lua_newuserdatauv(L, sizeof *fd, 0);
-    *fd = -1;
+    const char *text = luaL_checklstring(L, 2, &length);
+    struct vs_link_opts opts = {.address = luaL_checkstring(L, 1), .timeout_ms = luaL_checkinteger(L, 3)};
+    struct vs_link *link = lua_newuserdatauv(L, sizeof *link, 0);
+    *link = (struct vs_link){.fd = -1};
     luaL_setmetatable(L, WIRE_CLASS);
-    *fd = vs_connect(address, patience_ms, &err);
-    if (*fd < 0) {
+    host_link_opts(L, 4, &opts);
+    if (vs_link_open(&opts, link, &err) != VESTA_OK) {
         lua_pushnil(L);
         lua_pushstring(L, err.text);
         return 2;
     }
-    if (send(*fd, text, length, MSG_NOSIGNAL) == (ssize_t)length && fcntl(*fd, F_SETFL, O_NONBLOCK) == 0) return 1;
-    close(*fd);
-    *fd = -1;
+    if (wire_send_all(link, text, length, (int)opts.timeout_ms)) return 1;
+    vs_link_close(link);
     lua_pushnil(L);
     lua_pushstring(L, "the connection was lost at once");
     return 2;
 }
 
-/* connection:read(max) -> the bytes that arrived, about max of them if more wait; true if no more can follow. */
+/* connection:read(max) -> the bytes that arrived, about max of them if more wait; true if no more can follow, and then
+ * why TLS ended the connection, or nil.  Nothing that TLS keeps is left behind unless max was reached. */
 static int wire_read(lua_State *L) {
-    int fd = *wire_self(L);
+    const struct vs_link *link = wire_self(L);
     size_t max = (size_t)luaL_checkinteger(L, 2), used = 0;
-    bool has_ended = fd < 0;
+    bool has_ended = link->fd < 0;
+    const char *why = NULL;
     luaL_Buffer buffer;
     luaL_buffinit(L, &buffer);
     while (!has_ended && used < max) {
-        ssize_t n = recv(fd, luaL_prepbuffsize(&buffer, WIRE_PIECE), WIRE_PIECE, 0);
+        ssize_t n = vs_link_read(link, luaL_prepbuffsize(&buffer, WIRE_PIECE), WIRE_PIECE);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+        if (vs_link_is_for_later(n)) break;
         if (n <= 0) {
             has_ended = true;
+            if (n < 0 && link->conn) why = vs_link_why(link);
             break;
         }
         luaL_addsize(&buffer, (size_t)n);
@@ -82,7 +106,8 @@ static int wire_read(lua_State *L) {
     }
     luaL_pushresult(&buffer);
     lua_pushboolean(L, has_ended);
-    return 2;
+    lua_pushstring(L, why);
+    return 3;
 }
 
 static volatile sig_atomic_t wire_has_signal; /* one that ends the command came */
@@ -119,8 +144,8 @@ static int wire_wait(lua_State *L) {
     luaL_argcheck(L, count <= WIRE_WAITS_MAX, 1, "too many connections");
     for (int i = 1; i <= count; i++) {
         lua_rawgeti(L, 1, i);
-        const int *fd = luaL_testudata(L, -1, WIRE_CLASS);
-        at[i] = (struct pollfd){.fd = fd ? *fd : -1, .events = POLLIN};
+        const struct vs_link *link = luaL_testudata(L, -1, WIRE_CLASS);
+        at[i] = link ? vs_link_poll(link, POLLIN) : (struct pollfd){.fd = -1};
         lua_pop(L, 1);
     }
     bool is_fine = wire_poll(at, (nfds_t)count + 1, ms) >= 0 || errno == EINTR;

@@ -43,6 +43,7 @@ struct vs_tls_client_opts {
     const char *ca;                /* PEM: who may sign a server's certificate; NULL: whom this system trusts */
     const char *certificate, *key; /* PEM: what is shown to a server that asks; NULL: nothing */
     bool is_unverified;            /* whoever answers is believed to be the server */
+    bool is_pinned; /* `ca` is the file of the server's own certificate: it alone is trusted, by any name, expired or not */
 };
 
 /* Of a server's certificate. */

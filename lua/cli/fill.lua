@@ -3,6 +3,7 @@
 local cli = require "cli.lib.cli"
 local fill_list = require "cli.lib.fill_list"
 local redis = require "redis"
+local secure = require "cli.lib.secure"
 local source = require "source"
 local term = require "term"
 local where = require "where"
@@ -62,7 +63,7 @@ end
 
 -- Redis did not do what was asked.  The next look makes a new connection.
 function Fill:take_outcome(outcome, text)
-  local remedy = outcome == "refused" and fill_list.remedy(text)
+  local remedy = outcome == "refused" and fill_list.remedy(text) or secure.remedy(text, self.tls)
   self:say_trouble((outcome == "refused" and "%s refuses: %s%s" or "%s: %s%s"):format(self.address, term.shown(text),
     remedy and ": " .. remedy or ""))
   self.list:close()
@@ -180,14 +181,16 @@ end
 
 ---------------------------------------------------------------- the command
 
-local function check_address(address)
-  if address:find "^rediss.*://" then
-    cli.usage("--redis %s: TLS is not offered here; use a tunnel (stunnel) and its local address", term.shown(address))
-  end
-  if address:find("://", 1, true) then
-    cli.usage("--redis is %s, which must be HOST:PORT, [v6]:PORT or unix:PATH", term.shown(address))
+-- The address without its scheme, with tls: if it is rediss://.
+local function read_address(text)
+  local scheme, place = text:match "^(rediss?)://([^/@]*)/?$"
+  local address = scheme and (scheme == "rediss" and "tls:" or "") .. place or text
+  if address:find("://", 1, true) then -- it may have a password, so it is not shown
+    cli.usage("--redis must be HOST:PORT, [v6]:PORT, unix:PATH or rediss://HOST:PORT: name a user, a password and a "
+      .. "database by --user, --password-file and --db")
   end
   cli.check(wire.check(address))
+  return address
 end
 
 local function check_list(options, low, high)
@@ -220,23 +223,24 @@ local function run(options, operands)
     check_source(options)
     return source.print(options, options.json)
   end
-  local address, low, high = options.redis or ADDRESS, options.low or 1000, options.high or 10000
-  check_address(address)
+  local address, low, high = read_address(options.redis or ADDRESS), options.low or 1000, options.high or 10000
+  local tls = secure.of_options(options, address)
   check_list(options, low, high)
-  local connection, trouble = redis.open(address, options["timeout-ms"] or 2000)
+  local connection, trouble = redis.open(address, options["timeout-ms"] or 2000, tls)
   if not connection then cli.fail("%s", trouble) end
   check_source(options)
   local ids <close> = cli.go(source.open(options))
   local login = { user = options.user, password = password, db = options.db or 0 }
   wire.catch_signals(true)
   local fill = setmetatable({ list = fill_list.new(connection, options.list, login), source = ids, address = address,
-    low = low, high = high, format = options.format, json = options.json, every_ms = (options.every or 60) * 1000,
+    tls = tls, low = low, high = high, format = options.format, json = options.json,
+    every_ms = (options.every or 60) * 1000,
     length = -1, popped = 0, rate = 0, pushed = 0, burnt = 0, trouble = "", troubles = 0, refills = true }, Fill)
   return fill:run(options.once)
 end
 
 local options = cli.rows {
-  { name = "redis", value = "ADDR", help = "HOST:PORT, [v6]:PORT or unix:PATH (default: " .. ADDRESS .. ")" },
+  { name = "redis", value = "ADDR", help = "HOST:PORT, unix:PATH, rediss://HOST:PORT (default: " .. ADDRESS .. ")" },
   { name = "list", value = "KEY", help = "the list that is to be filled" },
   { name = "low", kind = "count", value = "N", min = 1, max = MARK_MAX,
     help = "fill once fewer are left (default: 1000)" },
@@ -251,6 +255,7 @@ local options = cli.rows {
   { name = "once", kind = "switch", help = "fill up once and end; a trouble ends it with 1" },
   { name = "json", kind = "switch", help = "print the counts as JSON objects on stdout" },
   cli.format_option "how ids are written",
+  secure.OPTIONS,
   { name = "config", letter = "c", value = "FILE", help = "a config that has the namespace or the tag" },
   { name = "tag", value = "TAG", help = "a counter in --store or -c FILE, instead of a namespace" },
   { name = "table", value = "NAME", help = "the counter's table (default: leaf_alloc)" },

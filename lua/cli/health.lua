@@ -1,18 +1,22 @@
 --- health.lua -- `vesta health`: asks a running server whether it is healthy.  Knows two routes.
 local cli = require "cli.lib.cli"
+local secure = require "cli.lib.secure"
+local server = require "cli.lib.server"
 local term = require "term"
 local wire = require "wire"
 
 local ADDRESS = "127.0.0.1:8088"
 local REPLY_MAX = 8191 -- more of a reply is not shown
 
--- Reads until the server closes the connection, the reply is long enough, or the time is over.
+-- Reads until the server closes the connection, the reply is long enough, or the time is over.  The reply, and why TLS
+-- ended the connection or nil.
 local function read(connection, end_ms)
   local reply = ""
   while #reply < REPLY_MAX do
-    local bytes, has_ended = connection:read(REPLY_MAX)
+    local bytes, has_ended, why = connection:read(REPLY_MAX)
     reply = reply .. bytes
     local left_ms = end_ms - wire.clock_ms()
+    if why then return reply, why end
     if has_ended or left_ms <= 0 then break end
     wire.wait({ connection }, false, left_ms)
   end
@@ -26,20 +30,39 @@ local function print_reply(address, path, reply)
     cli.fail("%s does not speak HTTP: it says %s", address, term.shown(reply:match "^[^\r\n]*"))
   end
   local body = reply:match "\r\n\r\n(.*)$"
+  if body and body:find "^this address speaks TLS" then
+    cli.fail("%s speaks TLS: add --tls, or name the server's config with -c FILE", address)
+  end
   if body then term.out(term.clean(body:gsub("\n$", "")) .. "\n") end
   if not status:find "^200 " then cli.fail("%s answers %s on %s", address, term.shown(status), path) end
 end
 
+-- The address to ask, and the options of TLS.
+local function find_server(options, operands)
+  local address = operands[1]
+  if address and options.config then cli.usage "an ADDRESS and -c FILE contradict each other: leave out one" end
+  if not options.config then
+    address = address or ADDRESS
+    cli.check(wire.check(address))
+    return address, secure.of_options(options, address)
+  end
+  local described = server.of_config(options.config)
+  local row = server.http(described)
+  if not row then cli.fail "http.listen is off in the config, and so is admin.listen: there is no address to ask" end
+  return row.address, row.is_tls and secure.of_config(options, described) or nil
+end
+
 local function run(options, operands)
   if operands[2] then cli.usage("one address at most, not %s as well", term.shown(operands[2])) end
-  local address, path = operands[1] or ADDRESS, options.ready and "/readyz" or "/healthz"
+  local address, tls = find_server(options, operands)
+  local path = options.ready and "/readyz" or "/healthz"
   local wait_ms = options["wait-ms"] or 1000
-  cli.check(wire.check(address))
   local end_ms = wire.clock_ms() + wait_ms
   local connection, trouble = wire.ask(address,
-    ("GET %s HTTP/1.1\r\nHost: health\r\nConnection: close\r\n\r\n"):format(path), wait_ms)
-  if not connection then cli.fail("%s", trouble) end
-  local reply = read(connection, end_ms)
+    ("GET %s HTTP/1.1\r\nHost: health\r\nConnection: close\r\n\r\n"):format(path), wait_ms, tls)
+  if not connection then cli.fail("%s", term.clean(secure.explained(trouble, tls))) end
+  local reply, why = read(connection, end_ms)
+  if why then cli.fail("%s ended TLS: %s", address, term.clean(why)) end
   if reply == "" then
     cli.fail("%s did not answer within %d ms: if vesta serve listens there, it hangs", address, wait_ms)
   end
@@ -49,21 +72,26 @@ end
 return {
   order = 130,
   line = "ask a running server whether it is well, or ready",
-  usage = "health [ADDRESS] [--ready]",
+  usage = "health [ADDRESS | -c FILE] [OPTION...]",
   about = ([[
 Asks a server over HTTP whether it is well, prints what it says, and ends with 0 if it is, otherwise with 1:
-the health check of a container that has no curl.  ADDRESS is HOST:PORT or unix:PATH (default: %s).
+the health check of a container that has no curl.  ADDRESS is HOST:PORT, tls:HOST:PORT or unix:PATH
+(default: %s).  With -c the address is the config's, and TLS must show the config's certificate.
 
   $ vesta health
   ok
   $ vesta health --ready unix:/run/vesta/http.sock
   {"status":"ready","warnings":[]}
+  $ vesta health --cacert /etc/vesta/ca.pem tls:ids.example:8088
+  ok
 ]]):format(ADDRESS),
-  options = {
+  options = cli.rows {
+    { name = "config", letter = "c", value = "FILE", help = "the server's config file, instead of an address" },
     { name = "ready", kind = "switch",
       help = "asks whether every namespace gives ids (/readyz), not only whether it turns (/healthz)" },
     { name = "wait-ms", kind = "count", value = "N", min = 1, max = 60000,
       help = "how long to wait for its answer (default: 1000)" },
+    secure.OPTIONS,
   },
   run = run,
 }

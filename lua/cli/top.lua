@@ -4,6 +4,7 @@ local config = require "config"
 local feed = require "cli.lib.feed"
 local json = require "cli.lib.json"
 local screen = require "screen"
+local secure = require "cli.lib.secure"
 local state = require "cli.lib.top_state"
 local term = require "term"
 local top_screen = require "cli.lib.top_screen"
@@ -301,17 +302,22 @@ local function find_server(options)
   local path, variable = options.config, os.getenv "VESTA_CONFIG"
   if not path and not options.admin and variable ~= "" then path = variable end
   local flags = {}
-  if options.admin then table.insert(flags, { "--admin", "admin.listen", options.admin }) end
+  local plain = options.admin and options.admin:gsub("^tls:", "") -- a config with tls: must have a certificate, too
+  if plain then table.insert(flags, { "--admin", "admin.listen", plain }) end
   if token then table.insert(flags, { "--token-file", "admin.token", token }) end
   if options.effective then
     return nil, config.show_admin(path, flags, options.config and "--config" or "VESTA_CONFIG", options.json)
   end
-  local address, secret = config.admin(path, flags)
+  local address, secret, certificate = config.admin(path, flags)
   if address == false then return nil, secret end
   if not address then
     cli.usage "no admin listener is named: --admin ADDR, VESTA_ADMIN, or -c FILE with admin.listen"
   end
-  return { address = address, token = secret }
+  address = options.admin or address
+  local is_described = not options.admin and address:find "^tls:" -- by a config, or by variables as the server has them
+  local tls = is_described and secure.of_config(options, { tls = { certificate = certificate } })
+    or secure.of_options(options, address)
+  return { address = address, token = secret, tls = tls }
 end
 
 local function place_of_view(name)
@@ -362,16 +368,17 @@ looked for again; until it is back the screen says how old it is.
   orders: 3 held, 0 expired, 0 free; the store was read 2 seconds ago
   ...
 ]],
-  options = {
+  options = cli.rows {
     { name = "config", letter = "c", value = "FILE",
       help = "the server's config, which has the listener and its token" },
-    { name = "admin", value = "ADDR", help = "the server's admin listener: HOST:PORT, [v6]:PORT or unix:PATH" },
+    { name = "admin", value = "ADDR", help = "the server's admin listener: HOST:PORT, tls:HOST:PORT or unix:PATH" },
     { name = "token-file", value = "FILE", help = "its token, alone on a line (default: VESTA_ADMIN_TOKEN, or none)" },
     { name = "once", kind = "switch", help = "one look, and the end; as where stdout is no terminal" },
     { name = "effective", kind = "switch", help = "only show which values hold, and who said so" },
     { name = "json", kind = "switch", help = "one look: what the server said, as it came" },
     { name = "view", kind = "choice", value = "overview|namespaces|workers|segments|policies|hour",
       help = "what is shown first (default: overview)" },
+    secure.OPTIONS,
   },
   run = run,
 }

@@ -1,7 +1,7 @@
 /* machine.c -- the clock, limits, addresses, certificate and folders of this machine, as far as a server needs them. */
 #include "main/doctor/probe.h"
 
-#include "base/error.h"
+#include "client/link.h"
 #include "generator/map.h"
 #include "keeper/file.h"
 #include "os/address.h"
@@ -10,13 +10,11 @@
 #include "os/process.h"
 #include "os/thread.h"
 #include "serve/serving.h"
-#include "tls/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -74,84 +72,52 @@ int vs_probe_limits(lua_State *L) {
 
 /* ------------------------------------------------------------------ addresses */
 
-/* A connection of the doctor's, with TLS or without. */
-struct probe_line {
-    int fd;
-    const struct vs_tls *tls; /* NULL: without */
-    struct vs_tls_conn *conn;
-};
-
-/* The server's certificate is not verified: probe:certificate() judges it, and a name of this machine may not be in it. */
-static int probe_shake_hands(struct probe_line *line, struct vesta_error *err) {
-    const struct vs_tls_client_opts opts = {.is_unverified = true};
-    const struct vesta_clock *clock = vs_clock_system();
-    struct vs_tls_wait wait = {line->fd, clock->boot_us(clock->self) + PROBE_ASK_MS * 1000, NULL};
-    struct vs_tls_client *client;
-    if (!(line->tls = vs_tls_find(err))) return VESTA_EOPTION;
-    int rc = line->tls->client_open(&opts, &client, err);
-    if (rc != VESTA_OK) return rc;
-    line->conn = line->tls->connect(client, line->fd, "localhost");
-    line->tls->client_close(client);
-    return line->conn ? vs_tls_greet(line->tls, line->conn, &wait, err) : vs_fail(err, VESTA_ENOMEM, "no memory for TLS");
-}
-
-static ssize_t probe_read_some(const struct probe_line *line, char *to, size_t room) {
-    bool more = false;
-    if (!line->tls) return recv(line->fd, to, room, 0);
-    ssize_t got = line->tls->read(line->conn, to, room, &more);
-    return got;
-}
-
 /* Until the server ends the connection or the time is over. */
-static size_t probe_read_all(const struct probe_line *line, char *to, size_t room) {
+static size_t probe_read_all(const struct vs_link *link, char *to, size_t room, const char **why) {
     int64_t until_us = vs_monotonic_us() + PROBE_ASK_MS * 1000;
     size_t used = 0;
     while (used < room) {
-        ssize_t got = probe_read_some(line, to + used, room - used);
+        ssize_t got = vs_link_read(link, to + used, room - used);
         int64_t left_ms = (until_us - vs_monotonic_us()) / 1000;
-        if (got > 0) {
-            used += (size_t)got;
-            continue;
-        }
-        struct pollfd at = {.fd = line->fd, .events = POLLIN};
-        if (got == 0 || (errno != EAGAIN && errno != EINTR) || left_ms <= 0 || poll(&at, 1, (int)left_ms) <= 0) break;
+        struct pollfd at = vs_link_poll(link, POLLIN);
+        if (got > 0) used += (size_t)got;
+        if (got < 0 && !vs_link_is_for_later(got) && link->conn) *why = vs_link_why(link);
+        if (got == 0 || (got < 0 && (!vs_link_is_for_later(got) || left_ms <= 0 || poll(&at, 1, (int)left_ms) <= 0))) break;
     }
     return used;
 }
 
-static void probe_hang_up(const struct probe_line *line) {
-    if (line->tls) line->tls->free(line->conn);
-    close(line->fd);
-}
-
 /* probe.ask(address, text) -> the reply, what broke TLS or nil | nil, text: no program listens there
- * Sends the text, over TLS if the address says so.  The reply is "" if the program there sends nothing. */
+ * Sends the text, over TLS if the address says so.  The reply is "" if the program there sends nothing.  The server's
+ * certificate is not verified: probe:certificate() judges it, and a name of this machine may not be in it. */
 int vs_probe_ask(lua_State *L) {
-    const char *address = luaL_checkstring(L, 1);
-    size_t length;
-    const char *text = luaL_checklstring(L, 2, &length);
+    size_t length, used = 0;
+    const char *text = luaL_checklstring(L, 2, &length), *why = NULL;
     char reply[4096];
     struct vesta_error err = {.text = ""};
-    struct probe_line line = {.fd = vs_connect(address, PROBE_ASK_MS, &err)};
-    size_t used = 0;
-    if (line.fd < 0) return host_fail(L, &err);
-    bool is_open = !vs_address_is_secure(address) || probe_shake_hands(&line, &err) == VESTA_OK;
-    if (is_open && (line.tls ? line.tls->write(line.conn, text, length) : send(line.fd, text, length, MSG_NOSIGNAL)) > 0)
-        used = probe_read_all(&line, reply, sizeof reply);
-    const char *why = is_open ? line.tls ? line.tls->why(line.conn) : "" : err.text;
+    const struct vs_link_opts opts = {
+        .address = luaL_checkstring(L, 1), .tls = {.is_unverified = true}, .timeout_ms = PROBE_ASK_MS};
+    struct vs_link link = {.fd = vs_connect(opts.address, PROBE_ASK_MS, &err)};
+    if (link.fd < 0) return host_fail(L, &err);
+    bool is_open = !vs_address_is_secure(opts.address) || vs_link_secure(&opts, &link, &err) == VESTA_OK;
+    if (is_open && vs_link_write(&link, text, length) > 0) used = probe_read_all(&link, reply, sizeof reply, &why);
     lua_pushlstring(L, reply, used);
-    lua_pushstring(L, *why ? why : NULL);
-    probe_hang_up(&line);
+    lua_pushstring(L, is_open ? why : err.text);
+    vs_link_close(&link);
     return 2;
 }
 
-/* probe.free(address) -> true | nil, text: no server can listen there */
+/* probe.free(address) -> true | nil, text: no server can listen on each address of its host */
 int vs_probe_free(lua_State *L) {
     const char *address = luaL_checkstring(L, 1);
+    struct vs_addresses all;
     struct vesta_error err;
-    int fd = -1;
-    if (vs_listen(address, 0600, &fd, &err) != VESTA_OK) return host_fail(L, &err);
-    vs_unlisten(address, fd);
+    int fd = -1, rc = vs_addresses_of(address, &all, &err);
+    for (int i = 0; rc == VESTA_OK && i < (all.count ? all.count : 1); i++) {
+        const char *one = all.count ? all.text[i] : address;
+        if ((rc = vs_listen(one, 0600, &fd, &err)) == VESTA_OK) vs_unlisten(one, fd);
+    }
+    if (rc != VESTA_OK) return host_fail(L, &err);
     lua_pushboolean(L, 1);
     return 1;
 }

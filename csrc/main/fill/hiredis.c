@@ -2,18 +2,15 @@
  * and deadlines are ours, because its own hold for each read, not for a reply. */
 #include "main/fill/hiredis.h"
 
-#include "os/address.h"
 #include "os/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <hiredis/hiredis.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define READ_ROOM 16384
@@ -32,9 +29,8 @@ static void hiredis_forget_reply(struct vs_redis *redis) {
 }
 
 static void hiredis_close(struct vs_redis *redis) {
-    if (redis->fd >= 0) close(redis->fd);
+    vs_link_close(&redis->link);
     if (redis->reader) redisReaderFree(redis->reader);
-    redis->fd = -1;
     redis->reader = NULL;
     hiredis_forget_reply(redis);
 }
@@ -48,23 +44,15 @@ static enum vs_redis_outcome hiredis_lost(struct vs_redis *redis, enum vs_redis_
     return outcome;
 }
 
-static enum vs_redis_outcome hiredis_connect(struct vs_redis *redis, bool *is_new) {
-    struct vesta_error err = {.text = ""};
-    *is_new = redis->fd < 0;
-    if (!*is_new) return VS_REDIS_OK;
-    redis->fd = vs_connect(redis->address, (int)redis->call_ms_max, &err);
-    size_t length = strlen(redis->address); /* the caller prints it in front of the text */
-    bool names_it = strncmp(err.text, redis->address, length) == 0 && strncmp(err.text + length, ": ", 2) == 0;
-    if (redis->fd < 0) return hiredis_lost(redis, VS_REDIS_DOWN, err.text + (names_it ? length + 2 : 0));
-    if (fcntl(redis->fd, F_SETFL, O_NONBLOCK) != 0) return hiredis_lost(redis, VS_REDIS_DOWN, strerror(errno));
+static bool hiredis_begin(struct vs_redis *redis) {
     redis->reader = redisReaderCreate();
-    return redis->reader ? VS_REDIS_OK : hiredis_lost(redis, VS_REDIS_DOWN, "no memory");
+    return redis->reader != NULL;
 }
 
 /* ------------------------------------------------------------------ bytes, by a deadline */
 
 static bool hiredis_await(const struct vs_redis *redis, short what, int64_t until_ms) {
-    struct pollfd at = {.fd = redis->fd, .events = what};
+    struct pollfd at = vs_link_poll(&redis->link, what);
     int64_t left_ms = until_ms - hiredis_boot_ms();
     while (left_ms > 0) {
         int n = poll(&at, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
@@ -79,13 +67,13 @@ static enum vs_redis_outcome hiredis_send_all(struct vs_redis *redis, const char
                                               int64_t until_ms) {
     size_t sent = 0;
     while (sent < length) {
-        ssize_t n = send(redis->fd, bytes + sent, length - sent, MSG_NOSIGNAL);
+        ssize_t n = vs_link_write(&redis->link, bytes + sent, length - sent);
         if (n > 0) {
             sent += (size_t)n;
             continue;
         }
         enum vs_redis_outcome outcome = sent > 0 ? VS_REDIS_UNKNOWN : VS_REDIS_DOWN;
-        if (n < 0 && errno != EAGAIN && errno != EINTR) return hiredis_lost(redis, outcome, strerror(errno));
+        if (n < 0 && !vs_link_is_for_later(n)) return hiredis_lost(redis, outcome, vs_link_why(&redis->link));
         if (!hiredis_await(redis, POLLOUT, until_ms))
             return hiredis_lost(redis, outcome, "it takes nothing within --timeout-ms");
     }
@@ -95,11 +83,13 @@ static enum vs_redis_outcome hiredis_send_all(struct vs_redis *redis, const char
 static enum vs_redis_outcome hiredis_read_reply(struct vs_redis *redis, int64_t until_ms) {
     char bytes[READ_ROOM];
     while (!redis->reply) {
-        if (!hiredis_await(redis, POLLIN, until_ms))
+        ssize_t n = vs_link_read(&redis->link, bytes, sizeof bytes);
+        if (vs_link_is_for_later(n)) {
+            if (hiredis_await(redis, POLLIN, until_ms)) continue;
             return hiredis_lost(redis, VS_REDIS_UNKNOWN, "no answer within --timeout-ms");
-        ssize_t n = read(redis->fd, bytes, sizeof bytes);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-        if (n <= 0) return hiredis_lost(redis, VS_REDIS_UNKNOWN, n < 0 ? strerror(errno) : "it closed the connection");
+        }
+        if (n <= 0)
+            return hiredis_lost(redis, VS_REDIS_UNKNOWN, n < 0 ? vs_link_why(&redis->link) : "it closed the connection");
         if (redisReaderFeed(redis->reader, bytes, (size_t)n) != REDIS_OK ||
             redisReaderGetReply(redis->reader, (void **)&redis->reply) != REDIS_OK)
             return hiredis_lost(redis, VS_REDIS_UNKNOWN, "what it answers is not the Redis protocol");
@@ -127,5 +117,5 @@ static enum vs_redis_outcome hiredis_call(struct vs_redis *redis, int argc, cons
 
 VESTA_API extern const struct vs_redis_client vs_redis_module;
 const struct vs_redis_client vs_redis_module = {
-    VS_REDIS_ABI, sizeof(struct vs_redis), hiredis_connect, hiredis_close, hiredis_call,
+    VS_REDIS_ABI, sizeof(struct vs_redis), hiredis_begin, hiredis_close, hiredis_call,
 };

@@ -4,7 +4,7 @@
 #ifndef VS_FILL_HIREDIS_H
 #define VS_FILL_HIREDIS_H
 
-#include "vesta.h"
+#include "client/link.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,11 +23,11 @@ enum vs_redis_outcome {
 struct vs_redis;
 
 /* What the module exports as `vs_redis_module`. */
-#define VS_REDIS_ABI 2
+#define VS_REDIS_ABI 3
 struct vs_redis_client {
     uint32_t abi, redis_bytes;
-    /* Connects, if it is not connected.  *is_new: it was not. */
-    enum vs_redis_outcome (*connect)(struct vs_redis *redis, bool *is_new);
+    /* Begins with a new `link`.  false: no memory. */
+    bool (*begin)(struct vs_redis *redis);
     void (*close)(struct vs_redis *redis);
     /* One command, on a connection that is there. */
     enum vs_redis_outcome (*call)(struct vs_redis *redis, int argc, const char **argv);
@@ -35,9 +35,9 @@ struct vs_redis_client {
 
 struct vs_redis {
     const struct vs_redis_client *client;
-    const char *address; /* HOST:PORT, [v6]:PORT, unix:PATH */
+    const char *address; /* HOST:PORT, [v6]:PORT, unix:PATH, or tls:HOST:PORT */
     int64_t call_ms_max;
-    int fd; /* -1: not connected */
+    struct vs_link link;
     struct redisReader *reader;
     struct redisReply *reply; /* of the last call; `text` may be in it */
     /* The reply, or why the call was not OK.  Valid until the next call. */

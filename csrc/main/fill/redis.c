@@ -19,7 +19,7 @@ static struct vs_redis *redis_self(lua_State *L) {
     return luaL_checkudata(L, 1, REDIS_CLASS);
 }
 
-/* redis.open(address, call_ms) -> redis | nil, text.  Connects to no server. */
+/* redis.open(address, call_ms, tls) -> redis | nil, text.  Connects to no server. */
 static int redis_open(lua_State *L) {
     struct vesta_error err;
     const char *address = luaL_checkstring(L, 1);
@@ -29,10 +29,14 @@ static int redis_open(lua_State *L) {
         lua_pushstring(L, err.text);
         return 2;
     }
-    struct vs_redis *redis = lua_newuserdatauv(L, sizeof *redis, 1);
-    *redis = (struct vs_redis){.client = client, .address = address, .call_ms_max = luaL_checkinteger(L, 2), .fd = -1};
+    lua_settop(L, 3);
+    struct vs_redis *redis = lua_newuserdatauv(L, sizeof *redis, 2);
+    *redis = (struct vs_redis){
+        .client = client, .address = address, .call_ms_max = luaL_checkinteger(L, 2), .link = {.fd = -1}};
     lua_pushvalue(L, 1); /* it holds the text */
     lua_setiuservalue(L, -2, 1);
+    lua_pushvalue(L, 3);
+    lua_setiuservalue(L, -2, 2);
     luaL_setmetatable(L, REDIS_CLASS);
     return 1;
 }
@@ -53,9 +57,19 @@ static int redis_end(lua_State *L, const struct vs_redis *redis, enum vs_redis_o
 /* redis:connect() -> "ok", whether it was not connected before | "down", text */
 static int redis_connect(lua_State *L) {
     struct vs_redis *redis = redis_self(L);
-    bool is_new;
-    enum vs_redis_outcome outcome = redis->client->connect(redis, &is_new);
-    if (outcome != VS_REDIS_OK) return redis_end(L, redis, outcome);
+    struct vs_link_opts opts = {.address = redis->address, .timeout_ms = redis->call_ms_max};
+    struct vesta_error err = {.text = "no memory"};
+    bool is_new = redis->link.fd < 0;
+    lua_getiuservalue(L, 1, 2);
+    host_link_opts(L, lua_gettop(L), &opts);
+    if (is_new && (vs_link_open(&opts, &redis->link, &err) != VESTA_OK || !redis->client->begin(redis))) {
+        size_t length = strlen(redis->address); /* the caller prints it in front of the text */
+        bool names_it = strncmp(err.text, redis->address, length) == 0 && strncmp(err.text + length, ": ", 2) == 0;
+        redis->client->close(redis);
+        lua_pushliteral(L, "down");
+        lua_pushstring(L, err.text + (names_it ? length + 2 : 0));
+        return 2;
+    }
     lua_pushliteral(L, "ok");
     lua_pushboolean(L, is_new);
     return 2;

@@ -1,8 +1,9 @@
 --- feed.lua -- asks the admin listener of a server: its state each second, and single questions.  Never blocks for an
 -- answer: read() takes what arrived.
 --
--- `server` is { address = ..., token = text or nil }.
+-- `server` is { address = ..., token = text or nil, tls = options of wire.ask or nil }.
 local json = require "cli.lib.json"
+local secure = require "cli.lib.secure"
 local wire = require "wire"
 
 local CONNECT_MS = 2000
@@ -20,16 +21,17 @@ Answer.__index = Answer
 local function ask(server, request)
   local token = server.token and ("Authorization: Bearer %s\r\n"):format(server.token) or ""
   local connection, trouble = wire.ask(server.address, ("%s HTTP/1.1\r\nHost: vesta\r\n"
-    .. "Accept: application/json, text/event-stream\r\nConnection: close\r\n%s\r\n"):format(request, token), CONNECT_MS)
-  if not connection then return nil, trouble end
+    .. "Accept: application/json, text/event-stream\r\nConnection: close\r\n%s\r\n"):format(request, token), CONNECT_MS,
+    server.tls)
+  if not connection then return nil, secure.explained(trouble, server.tls) end
   return setmetatable({ connection = connection, bytes = "", heard_ms = wire.clock_ms() }, Answer)
 end
 
 -- false: it is longer than any answer of a server.
 function Answer:read()
-  local bytes, has_ended = self.connection:read(BYTES_MAX)
+  local bytes, has_ended, why = self.connection:read(BYTES_MAX)
   if bytes ~= "" then self.bytes, self.heard_ms = self.bytes .. bytes, wire.clock_ms() end
-  self.has_ended = has_ended
+  self.has_ended, self.cut = has_ended, why and "the server ended TLS: " .. why or CUT
   return #self.bytes <= BYTES_MAX - 65536
 end
 
@@ -92,7 +94,7 @@ function Question:read()
   elseif answer.has_ended then
     local status = answer:take_head()
     if not status or not answer:is_whole() then
-      self:finish(CUT)
+      self:finish(answer.cut)
     elseif status ~= 200 and status ~= 202 then
       self:finish(why_refused(status, answer.bytes))
     else
@@ -165,7 +167,7 @@ end
 function Stream:take_state()
   local state = until_nul(self.answer.bytes)
   local is_there = self.answer:is_whole() and state ~= ""
-  self:lose(is_there and "" or CUT)
+  self:lose(is_there and "" or self.answer.cut)
   return is_there and state or nil
 end
 
@@ -187,7 +189,7 @@ function Stream:read()
   end
   if self.polls and self.has_head then return answer.has_ended and self:take_state() or nil end
   local event = self.has_head and self:take_event() or nil
-  if answer.has_ended then self:lose "the server closed the connection" end
+  if answer.has_ended then self:lose(answer.cut ~= CUT and answer.cut or "the server closed the connection") end
   return event
 end
 

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 
+from certificates import make_certificates
 from harness import SLOW, claim, fails, main, same
 from ports import free_port, give_back
 
@@ -492,12 +493,36 @@ def _(world):
 @claim("words that are none are refused with 2")
 def _(world):
     for words in (["--list", ""], ["--low", "0"], ["--low", "-1"], ["--low", "10", "--high", "10"], ["--low", "9" * 400], ["--high", "100000001"],
-                  ["--high", "1"], ["--redis", ""], ["--redis", "nowhere"], ["--redis", "redis://127.0.0.1:6379"], ["--redis", "127.0.0.1:99999"],
+                  ["--high", "1"], ["--redis", ""], ["--redis", "nowhere"], ["--redis", "redis://me:sesame@127.0.0.1:6379"], ["--cacert", "ca.pem"], ["--redis", "127.0.0.1:99999"],
                   ["--redis", "unix:"], ["--timeout-ms", "0"], ["--timeout-ms", "1e9"], ["--db", "-1"], ["--every", "-1"], ["--user", "me"],
                   ["--list", "x" * 513], ["operand"], ["--lists", "x"], ["--layout", "nonsense"], ["-c", world.path("no.lua"), "--worker", "1"]):
         fails(world.run("fill", "--list", "ids", "--once", "--redis", "127.0.0.1:1", *words, timeout=20), 2)
     fails(world.run("fill", "--once"), 2, "--list is missing")
-    fails(world.run("fill", "--once", "--list", "ids", "--redis", "rediss://127.0.0.1:6379"), 2, "TLS is not offered", "tunnel")
+    done = world.run("fill", "--once", "--list", "ids", "--redis", "rediss://me:sesame@127.0.0.1:6379")
+    fails(done, 2, "--user, --password-file")
+    assert "sesame" not in done.err, done.err
+
+
+@claim("a Redis with TLS is filled if its certificate is right, and its client's, and not otherwise")
+def _(world):
+    make_certificates(world.path("made"))
+    made, port = world.path("made", ""), free_port()
+    with Redis(world, "--tls-port", str(port), "--tls-cert-file", made + "server.pem", "--tls-key-file", made + "server.key",
+               "--tls-ca-cert-file", made + "ca.pem") as redis:
+        def fill(*flags, address="rediss://127.0.0.1:%d" % port):
+            return world.run("fill", "--once", "--list", "ids", "--redis", address, *flags, timeout=20)
+        shows = ["--cert", made + "server.pem", "--key", made + "server.key"]
+        fails(fill(*shows), 1, "certificate is refused", "--cacert")
+        fails(fill(*shows, "--cacert", made + "other.pem"), 1, "certificate is refused", "--cacert")
+        fails(fill("--cacert", made + "none.pem"), 1, "none.pem", "No such file")
+        fails(fill("--cacert", made + "ca.pem"), 1)  # it wants a client's certificate
+        same(redis("LLEN", "ids"), 0)
+        same(fill(*shows, "--cacert", made + "ca.pem").code, 0)
+        same(redis("LLEN", "ids"), 10000)
+        redis("DEL", "ids", "{ids}:vesta")
+        same(fill(*shows, "--insecure", address="tls:127.0.0.1:%d" % port).code, 0)
+        ids = redis("LRANGE", "ids", 0, -1)
+        same(len(set(ids)), 10000)
 
 
 @claim("a tag's numbers, in their order, by flags and by a config; killed, restarted and run out of, none comes twice")

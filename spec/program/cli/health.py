@@ -2,9 +2,10 @@
 import socket
 import threading
 
+from certificates import make_certificates
 from harness import claim, fails, main, same
 from ports import free_port
-from serving import Server
+from serving import Configured, Server
 
 
 @claim("a server that is well is 0 and prints ok; --ready is /readyz; a unix: address too")
@@ -15,6 +16,45 @@ def _(world):
         for where in address, "localhost:%d" % server.http, "unix:" + world.path("admin"):
             done = world.run("health", "--ready", where)
             same((done.code, done.out[:17]), (0, '{"status":"ready"'))
+
+
+@claim("a server with TLS: by its CA, by its config, and not by another certificate; a client's certificate is shown")
+def _(world):
+    make_certificates(world.path("made"))
+    made, port, admin = world.path("made", ""), free_port(), free_port()
+    tls = "certificate = '%sserver.pem', key = '%sserver.key'" % (made, made)
+    config = ("return { namespaces = { default = { worker = 5 } }, http = { listen = 'tls:127.0.0.1:%d' }, resp = { listen = 'off' },"
+              " admin = { listen = 'tls:127.0.0.1:%d', token = 'sesame' }, tls = { %%s } }" % (port, admin))
+    address = "tls:127.0.0.1:%d" % port
+    right, other, strict = world.path("right.lua"), world.path("other.lua"), world.path("strict.lua")
+    asks = ", client_certificates = 'required', client_ca = '%sca.pem'" % made
+    for path, text in (right, config % tls), (other, config % tls.replace("server.", "other.")), (strict, config % (tls + asks)):
+        with open(path, "w") as file:
+            file.write(text)
+    with Configured(world, right, faces=False):
+        for words in [address, "--cacert", made + "ca.pem"], [address[4:], "--tls", "--insecure"], ["-c", right], ["--ready", "-c", right]:
+            done = world.run("health", *words)
+            same((words, done.code, done.err), (words, 0, ""))
+        fails(world.run("health", address), 1, "certificate is refused", "--cacert")
+        fails(world.run("health", address, "--cacert", made + "other.pem"), 1, "certificate is refused", "--cacert")
+        fails(world.run("health", "-c", other), 1, "certificate is refused")
+        fails(world.run("health", address[4:]), 1, "speaks TLS", "add --tls")
+        same(world.run("top", "--once", "-c", right).code, 0)
+        fails(world.run("top", "--once", "-c", other), 1, "certificate is refused")
+        env = {"VESTA_ADMIN_TOKEN": "sesame"}
+        top = ["top", "--once", "--admin", "tls:127.0.0.1:%d" % admin]
+        same(world.run(*top, "--cacert", made + "ca.pem", env=env).code, 0)
+        fails(world.run(*top, env=env), 1, "certificate is refused", "--cacert")
+    with Configured(world, strict, faces=False):
+        shown = ["--cert", made + "server.pem", "--key", made + "server.key"]
+        fails(world.run("health", "-c", strict), 1)
+        fails(world.run("top", "--once", "-c", strict), 1)
+        same(world.run("health", "-c", strict, *shown).code, 0)
+        same(world.run("top", "--once", "-c", strict, *shown).code, 0)
+    fails(world.run("health", "-c", right), 1, "cannot connect")
+    with open(right, "w") as file:
+        file.write("return { http = { listen = 'off' } }")
+    fails(world.run("health", "-c", right), 1, "http.listen is off")
 
 
 @claim("one that waits for a store is well and not ready: 1, with the reason")
@@ -62,7 +102,9 @@ def _(world):
 @claim("wrong words are 2, and name the value")
 def _(world):
     for words, part in ((["nowhere"], "nowhere"), (["127.0.0.1:99999"], "99999"), ([""], ""), (["a:1", "b:2"], "b:2"), (["unix:" + "x" * 5000], "unix:"),
-                        (["--wait-ms", "0", "a:1"], "0"), (["--wait-ms", "60001"], "60001"), (["--redy"], "--redy")):
+                        (["--wait-ms", "0", "a:1"], "0"), (["--wait-ms", "60001"], "60001"), (["--redy"], "--redy"),
+                        (["--cacert", "x", "a:1"], "add --tls"), (["--tls", "unix:/s"], "leave out --tls"), (["--tls", "--key", "x", "a:1"], "--cert"),
+                        (["-c", "x", "a:1"], "leave out one"), (["--tls", "--insecure", "--cacert", "x", "a:1"], "leave out one")):
         fails(world.run("health", *words), 2, part)
 
 

@@ -1,0 +1,75 @@
+/* link.h -- a connection to a server, in clear or over TLS: of the client, of health, top, fill and doctor. */
+#ifndef VS_CLIENT_LINK_H
+#define VS_CLIENT_LINK_H
+
+#include "tls/tls.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct vs_link {
+    int fd;                   /* -1: none */
+    const struct vs_tls *tls; /* NULL: it is in clear */
+    struct vs_tls_conn *conn;
+};
+
+struct vs_link_opts {
+    const char *address;        /* HOST:PORT, [v6]:PORT or unix:PATH; it may have tls: before it */
+    bool is_tls;                /* ... or this says the same */
+    const char *name;           /* by which TLS knows the server; NULL: the host of the address */
+    struct vs_tls_client_opts tls;
+    int64_t timeout_ms;         /* to connect, for each address of the host; and for the handshake */
+    const atomic_bool *is_cut;  /* a handshake ends once it is set; may be NULL */
+};
+
+/* Connects and shakes hands.  Blocks.  Own: vs_link_close.  Errors: VESTA_EIO, also for a file that
+ * cannot be used, which may be about to be exchanged; VESTA_EOPTION: the server is not trusted, or rejects us. */
+int vs_link_open(const struct vs_link_opts *opts, struct vs_link *link, struct vesta_error *err);
+/* The handshake alone, over a link that is in clear, which the caller closes in any case. */
+int vs_link_secure(const struct vs_link_opts *opts, struct vs_link *link, struct vesta_error *err);
+
+/* Sends no farewell but that of TLS.  A reply that may still come is nobody's. */
+static inline void vs_link_close(struct vs_link *link) {
+    if (link->conn) {
+        link->tls->end(link->conn);
+        link->tls->free(link->conn);
+    }
+    if (link->fd >= 0) close(link->fd);
+    *link = (struct vs_link){.fd = -1};
+}
+
+static inline bool vs_link_is_for_later(ssize_t got) {
+    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+/* As recv with MSG_DONTWAIT.  What TLS sends for itself is no byte.  TLS may keep bytes that poll does not report, so read
+ * until EAGAIN before a wait. */
+static inline ssize_t vs_link_read(const struct vs_link *link, char *to, size_t room) {
+    bool more = true;
+    ssize_t got = -1;
+    if (!link->conn) return recv(link->fd, to, room, MSG_DONTWAIT);
+    while (more && (got = link->tls->read(link->conn, to, room, &more)) < 0 && vs_link_is_for_later(got)) continue;
+    return got;
+}
+
+/* As send with MSG_DONTWAIT. */
+static inline ssize_t vs_link_write(const struct vs_link *link, const char *bytes, size_t length) {
+    if (link->conn) return link->tls->write(link->conn, bytes, length);
+    return send(link->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Why a read or a write failed. */
+static inline const char *vs_link_why(const struct vs_link *link) {
+    return link->conn && errno == EPROTO ? link->tls->why(link->conn) : strerror(errno);
+}
+
+/* For poll, after a read (POLLIN) or a write (POLLOUT) that must wait: TLS may wait for the other direction. */
+static inline struct pollfd vs_link_poll(const struct vs_link *link, short events) {
+    bool is_reversed = link->conn && link->tls->is_reversed(link->conn);
+    return (struct pollfd){.fd = link->fd, .events = is_reversed ? (short)(events ^ (POLLIN | POLLOUT)) : events};
+}
+
+#endif
