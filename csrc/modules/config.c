@@ -1,4 +1,5 @@
 /* config.c -- the module `config`: a config's values, and where a server's admin routes are, for the commands in lua/cli. */
+#include "base/slice.h"
 #include "config/config.h"
 #include "modules/describe.h"
 #include "modules/host.h"
@@ -16,6 +17,7 @@ struct config_flags {
     struct vs_conf_flag row[CONFIG_FLAGS_MAX];
     struct vs_conf_opts opts;
     bool is_json;
+    const char *shown; /* keys with a space behind each; of config.show_some */
 };
 
 /* The table holds the text. */
@@ -84,12 +86,14 @@ static int config_describe(lua_State *L) {
 
 static void config_show_value(void *self, const struct vs_conf_value *value) {
     const struct config_flags *flags = self;
-    if (strcmp(value->path, "admin.token") == 0 || strcmp(value->path, "admin.listen") == 0)
-        vs_effective_print(value, flags->is_json);
+    struct vs_slice keys = {flags->shown, strlen(flags->shown)}, key;
+    while (vs_slice_split(keys, ' ', &key, &keys))
+        if (vs_slice_is(key, value->path)) vs_effective_print(value, flags->is_json);
 }
 
-/* config.show_admin(path, flags, by, json) -> exit code.  `by`: the variable or the flag that names the path. */
-static int config_show_admin(lua_State *L) {
+/* config.show_some(path, flags, by, json, keys) -> exit code.  `by`: the variable or the flag that names the path.
+ * `keys`: which are shown, with a space behind each. */
+static int config_show_some(lua_State *L) {
     struct config_flags flags;
     int code;
     struct vs_config *config = config_read(L, &flags, &code);
@@ -97,6 +101,7 @@ static int config_show_admin(lua_State *L) {
         .path = "config", .text = flags.opts.path, .variable = "VESTA_CONFIG", .by = luaL_optstring(L, 3, "")};
     path.origin = *path.by == '-' ? VS_FROM_FLAG : VS_FROM_ENV;
     flags.is_json = lua_toboolean(L, 4);
+    flags.shown = luaL_checkstring(L, 5);
     if (config && path.text) vs_effective_print(&path, flags.is_json);
     if (config && vs_config_each(config, config_show_value, &flags) != VESTA_OK) code = VS_FAILED;
     vs_config_free(config);
@@ -153,7 +158,7 @@ static int config_public(lua_State *L) {
 int host_open_config(lua_State *L) {
     static const luaL_Reg functions[] = {{"admin", config_admin},     {"describe", config_describe},
                                          {"public", config_public},   {"read", config_read_file},
-                                         {"show", config_show},       {"show_admin", config_show_admin},
+                                         {"show", config_show},       {"show_some", config_show_some},
                                          {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;

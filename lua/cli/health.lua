@@ -1,8 +1,10 @@
 --- health.lua -- `vesta health`: asks a running server whether it is healthy.  Knows two routes.
 local cli = require "cli.lib.cli"
+local config = require "config"
 local secure = require "cli.lib.secure"
 local server = require "cli.lib.server"
 local term = require "term"
+local where = require "where"
 local wire = require "wire"
 
 local ADDRESS = "127.0.0.1:8088"
@@ -39,14 +41,19 @@ end
 
 -- The address to ask, and the options of TLS.
 local function find_server(options, operands)
-  local address = operands[1]
-  if address and options.config then cli.usage "an ADDRESS and -c FILE contradict each other: leave out one" end
-  if not options.config then
+  local address, path, variable = operands[1], options.config, os.getenv "VESTA_CONFIG"
+  if address and path then cli.usage "an ADDRESS and -c FILE contradict each other: leave out one" end
+  if not address and not path and variable ~= "" then path = variable end
+  if options.effective then
+    cli.exit(config.show_some(path, {}, options.config and "--config" or "VESTA_CONFIG", false,
+      "http.listen admin.listen tls.certificate "))
+  end
+  if not path then
     address = address or ADDRESS
     cli.check(wire.check(address))
     return address, secure.of_options(options, address)
   end
-  local described = server.of_config(options.config)
+  local described = server.of_config(path)
   local row = server.http(described)
   if not row then cli.fail "http.listen is off in the config, and so is admin.listen: there is no address to ask" end
   return row.address, row.is_tls and secure.of_config(options, described) or nil
@@ -76,7 +83,8 @@ return {
   about = ([[
 Asks a server over HTTP whether it is well, prints what it says, and ends with 0 if it is, otherwise with 1:
 the health check of a container that has no curl.  ADDRESS is HOST:PORT, tls:HOST:PORT or unix:PATH
-(default: %s).  With -c the address is the config's, and TLS must show the config's certificate.
+(default: %s).  With -c or VESTA_CONFIG the address is the config's, and TLS must show its
+certificate.
 
   $ vesta health
   ok
@@ -92,6 +100,7 @@ the health check of a container that has no curl.  ADDRESS is HOST:PORT, tls:HOS
     { name = "wait-ms", kind = "count", value = "N", min = 1, max = 60000,
       help = "how long to wait for its answer (default: 1000)" },
     secure.OPTIONS,
+    where.EFFECTIVE,
   },
   run = run,
 }

@@ -306,7 +306,8 @@ local function find_server(options)
   if plain then table.insert(flags, { "--admin", "admin.listen", plain }) end
   if token then table.insert(flags, { "--token-file", "admin.token", token }) end
   if options.effective then
-    return nil, config.show_admin(path, flags, options.config and "--config" or "VESTA_CONFIG", options.json)
+    return nil, config.show_some(path, flags, options.config and "--config" or "VESTA_CONFIG", options.json,
+      "admin.listen admin.token ")
   end
   local address, secret, certificate = config.admin(path, flags)
   if address == false then return nil, secret end
