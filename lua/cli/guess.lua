@@ -379,7 +379,8 @@ of them, likeliest first, each with its share of all possibilities.  It is a gue
 mark of its layout.  What is looked for are habits: recent times near each other, low sequences, few
 workers; what has none of them is marked with ?.  So more ids of one kind tell more, and that they
 were made lately (--made) tells most: the bits say nothing about the epoch, so layouts that find the
-time in the same bits and units are one group.
+time in the same bits and units are one group.  If no layout was in use at the time of --made, guess
+proposes the epoch that this time gives.
 
   $ vesta guess 1138729511026688
   1138729511026688  could be, likeliest first:

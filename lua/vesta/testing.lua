@@ -72,6 +72,8 @@ local function read_layout(text)
     if bits and (width[1] == "worker" or width[1] == "machine") then workers = math.floor(2 ^ bits) end
   end
   if not unit_ms or unit_ms <= 0 then
+    local shown, meant = nearest(text, PRESETS)
+    if meant then error(("testing.world: there is no layout %s"):format(shown), 3) end
     error(('testing.world: layout "%s" is not a preset, and has no unit=1ms or the like'):format(text), 3)
   end
   return workers, math.floor(2 ^ seq_bits), unit_ms

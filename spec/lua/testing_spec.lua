@@ -51,6 +51,8 @@ describe("testing.world", function()
         raised(function() testing.world { policy = "wait", env = env } end))
     end
     assert.matches("there is none: it must be", raised(function() testing.world { policy = "weit" } end))
+    assert.matches('there is no layout "snowflak", did you mean "snowflake"?',
+      raised(function() testing.world { policy = "wait", layout = "snowflak" } end), 1, true)
     assert.matches('layout "x" is not a preset', raised(function() testing.world { policy = "wait", layout = "x" } end))
   end)
 end)
