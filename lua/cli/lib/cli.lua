@@ -25,7 +25,8 @@ end
 function cli.no_word(word, words)
   local near = term.nearest(word, words)
   if near then cli.usage("there is no subcommand %s; did you mean %s?", term.shown(word), near) end
-  cli.usage("there is no subcommand %s; there are %s", term.shown(word), table.concat(words, ", "))
+  cli.usage("there is no subcommand %s; there %s %s", term.shown(word), #words > 1 and "are" or "is",
+    table.concat(words, ", "))
 end
 
 --- Ends a command that takes options only, if it was given an operand.

@@ -103,7 +103,7 @@ end
 ---------------------------------------------------------------- all stores of a config
 
 -- Creates the tables or nodes that this config needs in one store.  Returns the names of the namespaces that are not in
--- it, or nil, text, outcome.
+-- it, and whether tables of counters may be missing; or nil, text, outcome.
 local function prepare(one, makes_tables)
   if one.is_own then return {} end -- its first process makes all of it
   local opened <close>, text, code = store.open(one.uri, nil, one.secret)
@@ -112,7 +112,8 @@ local function prepare(one, makes_tables)
     local done, trouble, outcome = opened:init()
     if not done then return nil, trouble, outcome end
   end
-  if makes_tables and opened:about().makes_table then
+  local has_tables = #one.tables > 0 and opened:about().makes_table
+  if makes_tables and has_tables then
     for _, name in ipairs(one.tables) do
       local done, trouble, outcome = opened:init_counters(name or nil)
       if not done then return nil, trouble, outcome end
@@ -123,18 +124,16 @@ local function prepare(one, makes_tables)
   for _, namespace in ipairs(one.namespaces) do
     if not is_there[namespace.leased] then table.insert(missing, namespace.name) end
   end
-  return missing
+  return missing, has_tables and not makes_tables
 end
 
-local function print_prepared(one, missing, options)
+local function print_prepared(one, missing, lacks_tables, options)
   if options.json then
     return cli.json(cli.object { { "store", one.shown }, { "ok", true }, { "missing", missing } })
   end
   if one.is_own then return cli.printf("nothing to do: %s is made by its first process\n", one.shown) end
   cli.printf("store is ready: %s\n", one.shown)
-  if one.tables[1] and not options.segments then
-    term.wrapped("  its tables of counters were not created: add --segments to create those that are missing", 0, 2)
-  end
+  if lacks_tables then term.out "  tables of counters are created with --segments only\n" end
   for _, name in ipairs(missing) do
     cli.printf("  the namespace %s is not in it: vesta store init -c %s --namespace %s\n", name,
       stores.config(options), name)
@@ -148,7 +147,7 @@ function store_init.config(list, options)
   for _, one in ipairs(list) do
     local missing, text, outcome = prepare(one, options.segments)
     if missing then
-      print_prepared(one, missing, options)
+      print_prepared(one, missing, text, options)
     else
       code = 1
       term.say(("%s: %s"):format(one.shown, stores.trouble(one, text, outcome)))

@@ -325,6 +325,18 @@ def _(world):
     same(world.run("store", "show", "--json").out[:40], world.run("store", "show", "--json", "--store", "file:" + world.path("state")).out[:40])
 
 
+@claim("init of a config makes its tables of counters with --segments, and says so without")
+def _(world):
+    served.mariadb().sql("CREATE DATABASE ofconfig; GRANT ALL ON ofconfig.* TO vesta@'127.0.0.1'")
+    uri = served.mysql_uri("vesta:s3cret", "ofconfig")
+    with open(world.path("c.lua"), "w") as file:
+        file.write("return { stores = { s = { uri = '%s' } }, segments = { { store = 's', tags = 't' }, { store = 's', table = 'other', tags = 'o' } } }" % uri)
+    done = world.run("store", "init", "-c", "c.lua")
+    assert done.code == 0 and done.out.endswith("\n  tables of counters are created with --segments only\n"), done
+    assert world.run("store", "init", "-c", "c.lua", "--segments").out.count("\n") == 1
+    same(world.run("segments", "-c", "c.lua").code, 0)
+
+
 @claim("init and show of a config are about all its stores: one that fails is reported, and the others are done all the same")
 def _(world):
     with open(world.path("c.lua"), "w") as file:

@@ -159,7 +159,7 @@ def _(w):
             if re.search(ELSEWHERE, line):
                 continue
             words = re.sub(r"/etc/vesta/|/var/lib/vesta/?|/var/(?=v\.db)|/run/vesta/", lambda m: w.path({"/e": "etc/", "/v": "lib/", "/r": "run/"}[m[0][:2]]), line)
-            if re.search(r"zk:|mysql:|vesta serve|--watch", words):
+            if re.search(r"zk:|mysql:|tls:|vesta serve|--watch", words):
                 words = words.rstrip(" &") + " --effective"
             done = w.shell("PATH=$PWD:$PATH; " + words)
             is_found = command == "audit" and "printf" in line  # its example has a duplicate
