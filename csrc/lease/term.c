@@ -255,6 +255,7 @@ static enum vs_term_end term_decide(struct vs_term *term, struct vs_event *ev, s
     VS_POINT(looks_around);
     term_look_around(term, ev);
     vs_lease_step(&term->lease, ev, action);
+    if (action->kind == VS_DO_FAILSTOP) vs_map_say(term->map, term->lease.said); /* a caller that sees the stop reads why */
     atomic_store_explicit(&term->map->shared.lease_state, vs_lease_state_of(&term->lease, ev), memory_order_relaxed);
     if (action->kind == VS_DO_END) return ev->stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
     return VS_TERM_WAITS;

@@ -6,12 +6,15 @@
 #define LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define NOON_US INT64_C(1800000000000000)
 #define INCARNATION 55
-#define STEPS_MAX 8
+#define STEPS_MAX 16
 
 static struct world w;
 static struct vs_term term;
 static struct vs_record stored;
 static void (*other_keeper)(struct vs_shared *); /* is at work when the record is read */
+static bool is_replaced; /* the store, after the first lease: a renewal is answered by another store */
+static bool has_stopped;
+static char why_at_stop[VS_SAID_MAX]; /* what callers read when they first see the failstop */
 static int steps;
 
 /* A store that says yes. */
@@ -20,6 +23,11 @@ static bool ask(struct vs_term *self, const struct vs_action *action, struct vs_
     ev->outcome = VS_STORE_OK;
     ev->store_ms = w.time.unix_us / 1000;
     ev->ns = (struct vs_ns_record){.ver = 1, .fingerprint = w.layout.fingerprint, .incarnation = INCARNATION};
+    if (is_replaced && stored.ver > 0) {
+        if (action->kind == VS_DO_SWAP) ev->outcome = VS_STORE_MOVED;
+        ev->ns.incarnation++;
+        return true;
+    }
     if (action->kind == VS_DO_SWAP) stored = action->record;
     ev->record = stored;
     if (action->kind == VS_DO_READ && other_keeper) other_keeper(&self->map->shared);
@@ -33,7 +41,12 @@ static bool sleep_until(struct vs_term *self, int64_t until_boot_us, bool on_wan
 }
 
 static enum vs_stop stop(struct vs_term *self) {
-    (void)self;
+    const struct vs_shared *shared = &self->map->shared;
+    if (!has_stopped && atomic_load(&shared->stopped) == VESTA_FAILSTOP) {
+        has_stopped = true;
+        for (size_t i = 0; i < VS_SAID_MAX; i++)
+            why_at_stop[i] = atomic_load(&shared->keeper[i]);
+    }
     return ++steps > STEPS_MAX ? VS_HAND_OVER : VS_KEEP_ON;
 }
 
@@ -52,6 +65,7 @@ static void serve_beside(void (*other)(struct vs_shared *)) {
     snprintf(w.map->header.identity, sizeof w.map->header.identity, "here.gen");
     stored = (struct vs_record){0};
     steps = 0;
+    has_stopped = false;
     other_keeper = other;
     term = (struct vs_term){w.map, &w.clock, &w.layout, &ops, .pid = 1};
     vs_term_begin(&term, "here pid 1", &vs_lease_timing_file);
@@ -94,10 +108,20 @@ static void so_does_a_rest(void) {
     leaves_without_a_lease(lay_down, VESTA_LEASE);
 }
 
+static void a_failstop_comes_with_its_reason(void) {
+    is_replaced = true;
+    serve_beside(NULL);
+    is_replaced = false;
+    CHECK(has_stopped);
+    CHECK(strstr(why_at_stop, "the store was replaced"));
+    world_close(&w);
+}
+
 static const struct check_case cases[] = {
     {"alone a keeper gets a lease", alone_it_gets_a_lease},
     {"a failstop that another keeper saw meanwhile: nothing is claimed", a_failstop_holds_for_all_keepers},
     {"a rest that another keeper began meanwhile: nothing is claimed", so_does_a_rest},
+    {"a caller that sees a failstop reads its reason at once", a_failstop_comes_with_its_reason},
 };
 
 CHECK_MAIN(cases)
