@@ -3,6 +3,7 @@
 A Server lives on free ports of its own and on state of its own; leaving the `with` block sends TERM and demands exit
 code 0.  Ids of the layout WIDE count up by one tick each, so a test can tell that nothing was given in between.
 """
+import contextlib
 import http.client
 import os
 import re
@@ -121,11 +122,30 @@ class Server:
             connection.close()
 
     def redis(self, *words):
-        return self.say(self.resp, command(*words))
+        """The reply to one command.  The sending side ends after the reply: a request that waits is dropped if it ends before."""
+        reply = b""
+        with self.connect(self.resp) as sock, sock.makefile("rb") as file, contextlib.suppress(OSError):  # a refusal may come first
+            with contextlib.suppress(OSError):
+                sock.sendall(command(*words))
+            reply = read_reply(file)
+            sock.shutdown(socket.SHUT_WR)
+            reply += file.read()
+        return reply
 
     def tick(self):
         """The tick of a fresh id."""
         return int(self.get("/genid").body) >> 10
+
+
+def read_reply(file):
+    """The bytes of one reply of the Redis protocol, with the replies inside it."""
+    line = file.readline()
+    kind, count = line[:1], line[1:-2]
+    if kind in (b"$", b"=", b"!") and count != b"-1":
+        return line + file.read(int(count) + 2)
+    if kind in (b"*", b"~", b">", b"%"):
+        return line + b"".join(read_reply(file) for _ in range(int(count) * (1 + (kind == b"%"))))
+    return line
 
 
 class Configured(Server):
