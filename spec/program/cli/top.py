@@ -1,5 +1,6 @@
 """top.py -- `vesta top` on real servers, in a terminal: what its views show, how it grows old and young again, how it
 ends; and before listeners that lie."""
+import contextlib
 import itertools
 import json
 import random
@@ -356,21 +357,27 @@ class Mangler(Liar):
     """Streams events that are cut, or altered in some bytes, and ends with a whole one of another server."""
 
     def run(self):
-        chance = random.Random(7)
-        taken = self.socket.accept()[0]
-        taken.recv(65536)
-        taken.sendall(HEAD)
-        for _ in range(400):
-            event = bytearray(self.answer)
-            for _ in range(chance.randrange(1, 4)):
-                at = chance.randrange(len(event))
-                event[at:at + chance.randrange(3)] = chance.choice((b"", b"{", b"}", b"[", b"]", b'"', b"\\", b",", b":", b"-", b"9", b"\xff", b"\\u12"))
-            if chance.randrange(2):
-                del event[chance.randrange(len(event)):]
-            taken.sendall(b"data: %s\n\n" % event)
-            time.sleep(0.01)
-        taken.sendall(b"data: " + STATUS % 4711 + b"\n\n")
-        self.kept.append(taken)
+        chance, left = random.Random(7), 400
+        while True:
+            taken = self.socket.accept()[0]
+            with contextlib.suppress(OSError):  # on a busy machine top asks anew meanwhile, and is given the rest
+                taken.recv(65536)
+                taken.sendall(HEAD)
+                while left:
+                    left -= 1
+                    taken.sendall(b"data: %s\n\n" % self.mangled(chance))
+                    time.sleep(0.01)
+                taken.sendall(b"data: " + STATUS % 4711 + b"\n\n")
+                self.kept.append(taken)
+
+    def mangled(self, chance):
+        event = bytearray(self.answer)
+        for _ in range(chance.randrange(1, 4)):
+            at = chance.randrange(len(event))
+            event[at:at + chance.randrange(3)] = chance.choice((b"", b"{", b"}", b"[", b"]", b'"', b"\\", b",", b":", b"-", b"9", b"\xff", b"\\u12"))
+        if chance.randrange(2):
+            del event[chance.randrange(len(event)):]
+        return event
 
 
 @claim("events that are cut or altered anywhere end no view: the next whole one is shown")
