@@ -1,5 +1,7 @@
 """TERM ends a server within 5 s whatever its store does, and the last words are true: numbers that could not be given
 back are named, and "all worker numbers are given back" is said only where they are."""
+import contextlib
+import itertools
 import os
 import signal
 import socket
@@ -10,8 +12,20 @@ import time
 from serving import SLOW, Server, VESTA, claim, environment, main, same
 
 HANGS_MS = 60000
+TRIES = 4
+FORCED = "forced to exit 5 s after it was told to stop"
 PRELOADED = dict(ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
 END_S = 5 + 3 * SLOW  # the promise, and what a busy machine takes to notice
+
+
+def unless_forced(once):
+    """Where the machine is so busy that the last resort ends the server, the names are missing: it is tried again."""
+    for _ in range(TRIES):
+        code, rest = once()
+        if FORCED not in rest:
+            return code, rest
+        same(code, 1)
+    raise AssertionError("the last resort ended the server each time: " + rest)
 
 
 def ended(process):
@@ -64,34 +78,56 @@ def _(world):
 def hang(world, ms):
     """Each sync of the disk takes so long, from now on."""
     path = world.path("slow")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path + ".hangs")
     with open(path + ".new", "w") as file:
         file.write(str(ms))
     os.rename(path + ".new", path)
+
+
+def until_hangs(world):
+    """Until a call to sync is under way."""
+    deadline = time.monotonic() + 60 * SLOW
+    while not os.path.exists(world.path("slow.hangs")):
+        assert time.monotonic() < deadline, "no call to sync came"
+        time.sleep(0.02)
 
 
 @claim("a disk whose sync hangs, before the first lease or under a held one: a server ends and names what it could not give back, gen ends")
 def _(world):
     shim = os.path.join(os.path.dirname(os.path.abspath(VESTA)), "slow_disk.so")
     for kind, is_held in (("file", False), ("file", True), ("sqlite", True)):
-        hang(world, 0 if is_held else HANGS_MS)
-        name = "%s%d" % (kind, is_held)
-        os.mkdir(world.path(name))
-        env = environment(world.path(name), LD_PRELOAD=shim, SLOW_DISK=world.path("slow"), **PRELOADED)
-        words = ["--store", "%s:%s" % (kind, world.path(name + "/store")), "--worker", "5", "--layout", "vesta-milli"]
-        server = subprocess.Popen([VESTA, "serve", "--http", "off", "--resp", "unix:" + world.path(name + ".sock"), *words],
-                                  cwd=world.path(name), env=env, stderr=subprocess.PIPE, text=True)
-        while ("msg=ready" if is_held else "serving the Redis protocol") not in server.stderr.readline():
-            assert server.poll() is None
-        hang(world, HANGS_MS)
-        time.sleep(1 if is_held else 2)
-        code, rest = ended(server)
+        tries = itertools.count()
+
+        def once():
+            name = "%s%d-%d" % (kind, is_held, next(tries))
+            hang(world, 0 if is_held else HANGS_MS)
+            os.mkdir(world.path(name))
+            env = environment(world.path(name), LD_PRELOAD=shim, SLOW_DISK=world.path("slow"), **PRELOADED)
+            words = ["--store", "%s:%s" % (kind, world.path(name + "/store")), "--worker", "5", "--layout", "vesta-milli"]
+            server = subprocess.Popen([VESTA, "serve", "--http", "off", "--resp", "unix:" + world.path(name + ".sock"), *words],
+                                      cwd=world.path(name), env=env, stderr=subprocess.PIPE, text=True)
+            while ("msg=ready" if is_held else "serving the Redis protocol") not in server.stderr.readline():
+                assert server.poll() is None
+            if is_held:
+                hang(world, HANGS_MS)
+            else:
+                until_hangs(world)
+            code, rest = ended(server)
+            if FORCED not in rest:
+                end_gen(world, env, [*words, "--path", world.path(name + "gen.gen")])
+            return code, rest
+        code, rest = unless_forced(once)
         assert code == 1 and "still hangs" in rest, (code, rest)
         same("the worker number of 'default' was not given back: " in rest, is_held)
-        gen = subprocess.Popen([VESTA, "gen", "-n", "5", *words, "--path", world.path(name + "gen.gen"), "--wait-ms", "60000"],
-                               cwd=world.folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
-        assert gen.poll() is None
-        same(ended(gen)[0], -signal.SIGTERM)
+
+
+def end_gen(world, env, words):
+    gen = subprocess.Popen([VESTA, "gen", "-n", "5", *words, "--wait-ms", "60000"], cwd=world.folder, env=env,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    assert gen.poll() is None
+    same(ended(gen)[0], -signal.SIGTERM)
 
 
 TWO = """return { namespaces = { default = { worker = 5, store = "file:%s", path = "%s" }, orders = { worker = 6, store = "file:%s", path = "%s" } },
@@ -102,24 +138,32 @@ TWO = """return { namespaces = { default = { worker = 5, store = "file:%s", path
 def _(world):
     shim = os.path.join(os.path.dirname(os.path.abspath(VESTA)), "slow_disk.so")
     for is_held in False, True:
-        folder = world.path("held%d" % is_held)
-        well, sick = os.path.join(folder, "well"), os.path.join(folder, "sick")
-        for name in folder, well, sick:
-            os.mkdir(name)
-        with open(os.path.join(folder, "vesta.lua"), "w") as file:
-            file.write(TWO % (well + "/store", well + "/a.gen", sick + "/store", sick + "/b.gen", folder + "/s"))
-        hang(world, 0 if is_held else HANGS_MS)
-        env = environment(folder, LD_PRELOAD=shim, SLOW_DISK=world.path("slow"), SLOW_DISK_BELOW=sick, **PRELOADED)
-        server = subprocess.Popen([VESTA, "serve", "-c", "vesta.lua"], cwd=folder, env=env, stderr=subprocess.PIPE, text=True)
-        while ("msg=ready" if is_held else 'msg="serving ids" namespace=default') not in server.stderr.readline():
-            assert server.poll() is None
-        hang(world, HANGS_MS)
-        time.sleep(1)
-        code, rest = ended(server)
+        tries = itertools.count()
+
+        def once():
+            folder = world.path("held%d-%d" % (is_held, next(tries)))
+            well, sick = os.path.join(folder, "well"), os.path.join(folder, "sick")
+            for name in folder, well, sick:
+                os.mkdir(name)
+            with open(os.path.join(folder, "vesta.lua"), "w") as file:
+                file.write(TWO % (well + "/store", well + "/a.gen", sick + "/store", sick + "/b.gen", folder + "/s"))
+            hang(world, 0 if is_held else HANGS_MS)
+            env = environment(folder, LD_PRELOAD=shim, SLOW_DISK=world.path("slow"), SLOW_DISK_BELOW=sick, **PRELOADED)
+            server = subprocess.Popen([VESTA, "serve", "-c", "vesta.lua"], cwd=folder, env=env, stderr=subprocess.PIPE, text=True)
+            while ("msg=ready" if is_held else 'msg="serving ids" namespace=default') not in server.stderr.readline():
+                assert server.poll() is None
+            if is_held:
+                hang(world, HANGS_MS)
+            else:
+                until_hangs(world)
+            code, rest = ended(server)
+            if FORCED not in rest:
+                shown = world.run("workers", "--store", "file:%s/store" % well, "--namespace", "default", "--json").out
+                assert '"worker":5,"state":"free"' in shown, shown
+            return code, rest
+        code, rest = unless_forced(once)
         assert code == 1 and "still hangs" in rest and "of 'default' was not given back" not in rest, (code, rest)
         same("the worker number of 'orders' was not given back: " in rest, is_held)
-        shown = world.run("workers", "--store", "file:%s/store" % well, "--namespace", "default", "--json").out
-        assert '"worker":5,"state":"free"' in shown, shown
 
 
 main()

@@ -36,12 +36,21 @@ static long now_ms(void) {
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* The file beside the wish, with `.hangs` behind its name, says that a call waits. */
+static void mark(void) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s.hangs", getenv("SLOW_DISK"));
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0) close(fd);
+}
+
 static int after(int (*sync)(int), int fd) {
     char text[16];
     long begun_ms = now_ms();
     int rc = sync(fd);
     if (!is_on_disk(fd)) return rc;
     wish(text);
+    if (atol(text) > 0) mark();
     while (now_ms() - begun_ms < atol(text)) {
         struct timespec step = {.tv_nsec = STEP_MS * 1000000};
         nanosleep(&step, NULL);
