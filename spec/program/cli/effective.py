@@ -11,7 +11,7 @@ CONFIG = """return { threads = 2, stores = { db = { uri = "sqlite:%s", password 
 
 # What else a command needs before it gets there.
 MORE = {"fill": ["--list", "x"], "segments add": ["t"], "segments step": ["t", "9"], "segments take": ["t"], "segments resume": ["t"],
-        "segments import": ["leaf_alloc", "sqlite:/tmp/none.db"], "workers import": ["--from", "uid", "--source", "mysql://u@h/x"],
+        "segments import": ["leaf_alloc", "sqlite:FOLDER/none.db"], "workers import": ["--from", "uid", "--source", "mysql://u@h/x"],
         "store": ["show"], "check": []}
 
 
@@ -24,7 +24,8 @@ def config(w):
 
 
 def asked(w, topic, *more, env=None):
-    return w.run(*topic, *MORE.get(" ".join(topic), []), "--effective", *more, env=env)
+    more_words = [word.replace("FOLDER", w.folder) for word in MORE.get(" ".join(topic), [])]
+    return w.run(*topic, *more_words, "--effective", *more, env=env)
 
 
 def places(w):
