@@ -97,7 +97,7 @@ static int vm_sort_list(lua_State *L) {
     return vm_with_list(L);
 }
 
-/* The library takes nil, and its iterator then fails in C, where no line of the policy is known. */
+/* The library accepts nil, and then its iterator fails in C, so the error would name no line of the policy. */
 static int vm_ipairs_of_table(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     return vm_call_library(L);

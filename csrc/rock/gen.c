@@ -15,7 +15,7 @@ static const char CLASS[] = "vesta.gen";
 #define OPTIONS_MAX 40 /* texts on the stack, and some more */
 #define VERDICTS_MAX 3 /* that a policy may give about one call */
 
-/* The clock of a generator for tests: it stands until a test moves it, and goes on while a call waits. */
+/* The clock of a generator for tests.  It moves if the test moves it, and while a call waits. */
 struct gen_hand {
     struct vesta_clock clock;
     int64_t unix_us, boot_us;
@@ -388,7 +388,7 @@ static void hand_sleep_us(void *self, int64_t us) {
     hand->boot_us += us;
 }
 
-/* Only ids that are outside of every guarantee may come from a clock of a test. */
+/* Only for private generators: their ids are outside of every guarantee anyway. */
 static void gen_take_hand(lua_State *L, struct gen_box *box, struct vesta_opts *opts) {
     lua_Number now_ms = gen_number_option(L, "clock_ms", -1);
     if (now_ms < 0 || !(opts->flags & VESTA_UNSAFE_PRIVATE)) return;

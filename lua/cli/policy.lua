@@ -118,7 +118,7 @@ local function print_policy(name, policy, is_json)
   for _, option in ipairs(declared or {}) do print_option(option) end
 end
 
--- A name that ctx never has reads nil: most often it is misspelt.
+-- Reading a field that ctx never has gives nil.  Most often its name is misspelt.
 local function warn_of_misread(name, policy)
   local _, misread = policy:call "misread"
   for _, row in ipairs(misread) do
@@ -128,7 +128,8 @@ local function warn_of_misread(name, policy)
   end
 end
 
--- Calls each function once with plain values, for what it reads: whether it works was tried before.
+-- Calls each function once with plain values, to see which fields it reads.  The results do not matter: sandbox.try has
+-- checked them.
 local function check_reads(name, policy)
   policy:call "watch"
   for _, hook in ipairs(functions_of(policy)) do policy:call("ask", hook, trial.ctx(hook, term.now_ms())) end
@@ -319,7 +320,8 @@ and the like: docs/policies.md.  Each subcommand runs it as a server does, withi
 
   check NAME|FILE...     whether it loads, and which functions it has
   run FUNCTION NAME|FILE [NAME=VALUE...]
-                         what a function answers when given these values
+                         what a function answers when given these values;
+                         nil as a value: the server has none
   test FILE|FOLDER...    specs (describe, it, assert), which require
                          "vesta.testing"
 

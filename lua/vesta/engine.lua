@@ -249,7 +249,7 @@ end
 
 --- Set by the host: compile(text, chunk, env) returns the function of a text that is no bytecode, or raises.
 engine.compile = nil
---- A host that has no limits of its own sets a pcall that ends a function that never returns.
+--- Calls a policy's function.  A host without limits sets a pcall that ends a function that never returns.
 engine.call = pcall
 
 --- Runs a policy's text.  source: text; chunk, "@" and its path; options and env, tables or the texts of tables.
@@ -327,10 +327,10 @@ local function finish(policy, hook, ok, ...)
   return nil, (...)
 end
 
---- From now on notes which names the functions read from ctx that no ctx of theirs has: a misspelt one reads nil.
+--- From now on, notes each field that a function reads from ctx although ctx never has it.
 function engine.watch(policy) policy.misread = {} end
 
---- What was noted: { { function, name }, ... }.
+--- The fields noted so far: { { function, name }, ... }.
 function engine.misread(policy) return policy.misread end
 
 local function watch_ctx(misread, hook, ctx)

@@ -125,8 +125,7 @@ for _, name in ipairs { "layout", "worker", "fields", "method", "pacing", "ahead
   TEST_OPTIONS[name] = OPTIONS[name]
 end
 
---- Opens the generator of vesta.testing.generator, whose clock a test sets: private, in a namespace of its own, and the
--- same ids each time.
+--- Opens the generator of vesta.testing.generator: private, in the namespace "testing", with a clock for the test.
 function core.open_for_tests(given, now_ms)
   local checked = options.check("testing.generator", given, TEST_OPTIONS, 4)
   local made, message, code = core.layout(checked.layout)

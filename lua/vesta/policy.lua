@@ -129,7 +129,8 @@ end
 
 local INSTRUCTIONS_MAX = 10000000 -- of a call, as in csrc/host
 
--- LuaJIT's compiled code runs no hooks, so nothing is compiled during a call.  Gives what puts the old state back.
+-- Sets the hook.  Returns a function that restores the earlier hook.  LuaJIT's compiled code runs no hooks, so the
+-- compiler is off in the meantime.
 local function watch(on_count)
   local hook, mask, count = debug.gethook()
   local is_compiling = type(jit) == "table" and jit.status()
@@ -141,8 +142,8 @@ local function watch(on_count)
   end
 end
 
--- pcall, but it ends a function that runs for too many instructions, also where the function catches errors: from then
--- on every instruction raises, until the call is over.
+-- pcall with a limit of instructions.  A function may catch the error, so every instruction after the limit raises it
+-- again until the call is over.
 local bounded
 function bounded(func, ...)
   local hook = debug.gethook()

@@ -1,5 +1,5 @@
 --- vesta.testing -- a world for who writes a policy: a clock that is set, a store that goes down, records of workers.
--- And generators with such a clock, for the tests of a program.
+-- For the tests of a program: generators with such a clock.
 -- A world is plain Lua, no C: it runs under busted with any Lua, and within `vesta policy test`, where the policy
 -- itself runs in the server's sandbox.
 --
@@ -84,8 +84,8 @@ end
 local world = {}
 world.__index = world
 
--- What a world may be given, and has as fields afterwards; a test may set them at any time.  ORDINAL stands for the one
--- that a server reads from the host's name.
+-- What a world may be given, and has as fields afterwards; a test may set them at any time.  ORDINAL means: read
+-- the ordinal from the host's name, as a server does.
 local ORDINAL = {}
 local DEFAULTS = { layout = "vesta-milli", now_ms = NOW_MS, lease_ms = 600000, random = 0.5, last_ms = false }
 
@@ -111,14 +111,14 @@ local function beside_spec(given)
   return found
 end
 
--- Raises where a world, or a call, cannot have this value; level 3 is the spec.
+-- Raises, at the line of the spec, if the field cannot have this value.
 local function check_field(call, name, value)
   if not trial.KINDS[name] or value == ORDINAL then return end
   local good, expected = trial.value(name, value)
   if good == nil then error(("%s: %s must be %s, not %s"):format(call, name, expected, engine.shown(value)), 3) end
 end
 
--- Variables by name; level 3 is the spec.
+-- Raises, at the line of the spec, if `env` is not a table of variables.
 local function check_env(env)
   local is_good = env == nil or type(env) == "table"
   for name, value in pairs(is_good and env or {}) do

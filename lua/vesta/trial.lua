@@ -34,7 +34,7 @@ local function read_integer(text)
   return number
 end
 
---- What a field must be, for a message.  `absent` is how its absence is written.
+--- The form of a field's value, for a message.  `absent` is the word by which the caller leaves the field out.
 function trial.form(field, absent)
   return FORMS[KINDS[field]] .. (MAY_BE_ABSENT[field] and ", or " .. absent .. " for a server that has none" or "")
 end
@@ -46,7 +46,7 @@ local function is_range(value)
   return type(value.first) == "number" and type(value.last) == "number" and value.first <= value.last
 end
 
---- The value of a field as a test in Lua sets it; false stands for an absent one.  Nil and what it must be otherwise.
+--- Checks the value that a test sets; false means absent.  Returns the value, or nil and the form that it must have.
 function trial.value(field, value)
   local kind = KINDS[field]
   local is_good

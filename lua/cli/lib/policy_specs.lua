@@ -119,7 +119,7 @@ local function on_count()
   error(("ended after %d s of processor time: a test may have no more"):format(SECONDS_MAX), 2)
 end
 
--- The timer is for what no hook interrupts, such as a single string.find.
+-- The timer ends code that no hook interrupts, for example one long string.find.
 local function arm(seconds, name)
   deadline_s = seconds and os.clock() + seconds
   debug.sethook(seconds and on_count or nil, "", STEP)
@@ -128,7 +128,7 @@ local function arm(seconds, name)
       :format(name, SECONDS_MAX))
 end
 
--- xpcall with a limit.  A test's time is not the time of the file around it.
+-- xpcall with a limit of time.  The time of a test does not count as time of the file or the describe around it.
 function guarded(name, run)
   local left_s, outer = deadline_s and deadline_s - os.clock(), inside[#inside]
   arm(SECONDS_MAX, name)
