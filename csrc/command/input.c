@@ -39,6 +39,7 @@ static const char *input_what_ids_are(enum vs_notation notation) {
 const char *vs_id_trouble(enum vs_notation notation, struct vs_slice text) {
     if (vs_id_is_too_large(notation, text))
         return "it is larger than 64 bits hold, 18446744073709551615 (base32 FZZZZZZZZZZZZ, base62 LygHa16AHYF)";
+    if (vs_id_is_rounded(text)) return "it was rounded, and its last digits are lost: export the ids again, as text";
     return input_what_ids_are(notation);
 }
 

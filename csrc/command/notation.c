@@ -121,6 +121,20 @@ bool vs_id_is_too_large(enum vs_notation notation, struct vs_slice text) {
     return (base == VESTA_DECIMAL || text.length == digits[base]) && notation_is_of(base, text);
 }
 
+bool vs_id_is_rounded(struct vs_slice text) {
+    text = notation_unwrap(text);
+    size_t digits = 0;
+    while (digits < text.length && notation_is_digit(text.at[digits]))
+        digits++;
+    if (digits == 0 || digits == text.length || !memchr(".eE", text.at[digits], 3)) return false;
+    bool has_exponent = false;
+    for (size_t i = digits; i < text.length; i++) {
+        if (!notation_is_digit(text.at[i]) && !memchr(".eE+", text.at[i], 4)) return false;
+        has_exponent |= text.length - i > 2 && (text.at[i] | 32) == 'e'; /* of two digits: a large number */
+    }
+    return has_exponent && notation_is_digit(text.at[text.length - 1]);
+}
+
 /* ------------------------------------------------------------------ in running text */
 
 void vs_finder_begin(struct vs_finder *finder, enum vesta_base base, size_t length_min) {

@@ -26,6 +26,9 @@ bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found
 /* Whether a text that is no id has the digits of one, but a value above 2^64 - 1. */
 bool vs_id_is_too_large(enum vs_notation notation, struct vs_slice text);
 
+/* Whether a text is a number with an exponent, as spreadsheets show large integers: 1.39784E+18. */
+bool vs_id_is_rounded(struct vs_slice text);
+
 /* The id whose 64 bits a language without unsigned numbers shows as -n.  False: there is none. */
 static inline bool vs_id_of_negative(uint64_t n, uint64_t *id) {
     *id = -n;

@@ -81,6 +81,7 @@ def _(w):
     for form, text in (("hex", "00040bab20000000"), ("base32", "0010BNCG00000"), ("base62", "005DLyEuNDU")):
         like(w.run("explain", "--format", form, text).out, "1138729511026688  read...")
     same(w.run("explain", "--format", "hex", "0x00040bab20000000").code, 0)
+    fails(w.run("explain", "1.39784E+18"), 2, '"1.39784E+18" is not an id: it was rounded, and its last digits are lost: export the ids again, as text')
     fails(w.run("explain", "--format", "hex", "0xg"), 2, '"0xg" is not an id', "hex digits, at most 16")
     for form, text in (("base62", "zzzzzzzzzzz"), ("base62", "LygHa16AHYG"), ("base32", "G000000000000"), ("dec", "18446744073709551616"),
                        ("any", "18446744073709551616"), ("any", "LygHa16AHYG")):
