@@ -68,8 +68,7 @@ static bool bind_all(struct vs_request *r, struct vs_slice *args, struct vs_slic
     return rc >= 0;
 }
 
-/* Fills the arguments from the path's rest, the query and a form.  Probes get their answer whatever query they append, such
- * as ?verbose.  false: the reply is a failure. */
+/* Fills the arguments from the path's rest, the query and a form.  false: the reply is a failure. */
 static bool http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest) {
     struct vs_slice *args = r->session->scratch->args.at;
     char *room = r->session->scratch->text;
@@ -79,7 +78,7 @@ static bool http_bind(struct vs_request *r, const struct vs_http *http, struct v
     r->arg_count = first + places;
     if (first && !vs_http_decode(rest, '+', &room, args))
         return vs_refuse(r, "bad_field", "a %% in the path is not followed by two hex digits"), false;
-    if (!(r->call->flags & VS_CALL_OPEN) && !bind_all(r, args, http->query, &room, first)) return false;
+    if (!bind_all(r, args, http->query, &room, first)) return false;
     if (http->method == VS_POST && http->body.length > 0) {
         if (!vs_http_is_form(http->type))
             return vs_refuse(r, "bad_type", "a body must be a form (application/x-www-form-urlencoded), not '%s': put the parameters into the "
