@@ -86,14 +86,17 @@ local QUESTIONS = {
 -- A PROXY header of a balancer itself: a server whose `proxies` list this machine answers nothing without one.
 local PROXY_LOCAL = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
 
--- The reply of the program that listens there, and what broke TLS or nil | nil: no program listens.
+local ASK_MS = 1000
+local UNVERIFIED = { insecure = true } -- check_certificate judges the certificate
+
+-- The reply of the program that listens there, and why TLS broke or nil | nil, text: TLS or the connection failed.
 function Doctor:ask(row)
   local question = QUESTIONS[row.protocol] or QUESTIONS.http
-  local reply, tls_trouble = probe.ask(row.address, question)
+  local reply, trouble = server.ask(row.address, question, ASK_MS, UNVERIFIED)
   if reply == "" and self.config.proxies[1] and not row.is_tls then
-    reply, tls_trouble = probe.ask(row.address, PROXY_LOCAL .. question)
+    reply, trouble = server.ask(row.address, PROXY_LOCAL .. question, ASK_MS)
   end
-  return reply, tls_trouble
+  return reply, trouble
 end
 
 -- Whether a vesta sent the reply, and its version or nil.
@@ -141,31 +144,48 @@ function Doctor:report_vesta(row, process, version, note)
   found("ok", nil, "%s%s", text, row.is_local and "" or ", and other machines can reach it")
 end
 
+-- An address at which no program listens.
+function Doctor:check_free(row, trouble)
+  local found = self:about(row.protocol)
+  local blocked, todo = server.cannot_listen(self.user, row)
+  if blocked then return found("fail", todo, "%s", blocked) end
+  if server.is_made(self.user, server.folder_of(row.plain:match "^unix:(.*)" or "/")) then
+    return found("ok", nil, "systemd creates the folder of %s", row.address)
+  end
+  if trouble then return found("fail", nil, "%s", trouble) end
+  found("ok", nil, "%s is free%s", row.address, row.is_local and "" or ", and other machines can reach it")
+end
+
+-- A running server reads a new certificate by itself, so another one than the config's is a sign of trouble.
+function Doctor:check_shown(row)
+  local _, trouble = server.ask(row.address, QUESTIONS.http, ASK_MS, { pinned = self.config.tls.certificate })
+  if not trouble or not trouble:find("certificate is refused", 1, true) or trouble:find "expired" then return end
+  self:found("warn", row.protocol, ("%s shows another certificate than %s"):format(row.address,
+    self.config.tls.certificate), "its log has the reason; restart it if the config has changed")
+end
+
 function Doctor:check_address(row)
   local found = self:about(row.protocol)
-  local reply, tls_trouble = self:ask(row)
-  if not reply then
-    local blocked, todo = server.cannot_listen(self.user, row)
-    if blocked then return found("fail", todo, "%s", blocked) end
-    local folder = server.folder_of(row.plain:match "^unix:(.*)" or "/")
-    if server.is_made(self.user, folder) then
-      return found("ok", nil, "systemd creates the folder of %s", row.address)
-    end
-    local is_free, trouble = probe.free(row.address)
-    if not is_free then return found("fail", nil, "%s", trouble) end
-    return found("ok", nil, "%s is free%s", row.address, row.is_local and "" or ", and other machines can reach it")
+  local reply, trouble = self:ask(row)
+  local is_free, why_not = nil, nil
+  if not reply then is_free, why_not = probe.free(row.address) end
+  local process = not is_free and server.listener(row) or nil
+  if not reply and not process then return self:check_free(row, why_not) end
+  local is_ours, version = is_vesta(row, reply or "")
+  if is_ours then
+    self:report_vesta(row, process, version, row.is_tls and " over TLS" or "")
+    if row.is_tls then self:check_shown(row) end
+    return
   end
-  local process = server.listener(row)
-  local is_ours, version = is_vesta(row, reply)
-  if is_ours then return self:report_vesta(row, process, version, row.is_tls and " over TLS" or "") end
-  local guard = self:is_guarded(row, reply, tls_trouble)
+  local guard = self:is_guarded(row, reply or "", trouble)
   if guard and (not process or not process.name or process.name == "vesta") then
     return self:report_vesta(row, process, nil, (row.is_tls and " over TLS" or "") .. " and asks for " .. guard)
   end
-  if process and process.name == "vesta" and reply ~= "" then return self:report_vesta(row, process, nil, "") end
-  if process and process.name == "vesta" then
+  local is_vesta_process = process and process.name == "vesta"
+  if is_vesta_process and reply and reply ~= "" then return self:report_vesta(row, process, nil, "") end
+  if is_vesta_process then
     return found("fail", "look at its log, or restart it", "%s is open by %s, which does not answer%s", row.address,
-      text_of_process(process), tls_trouble and ": " .. tls_trouble or "")
+      text_of_process(process), trouble and ": " .. trouble or "")
   end
   found("fail", ("stop that program, or choose another address for %s.listen"):format(row.protocol),
     "%s is in use by %s", row.address, text_of_process(process))

@@ -8,22 +8,6 @@ local where = require "where"
 local wire = require "wire"
 
 local ADDRESS = "127.0.0.1:8088"
-local REPLY_MAX = 8191 -- more of a reply is not shown
-
--- Reads until the server closes the connection, the reply is long enough, or the time is over.  The reply, and why TLS
--- ended the connection or nil.
-local function read(connection, end_ms)
-  local reply = ""
-  while #reply < REPLY_MAX do
-    local bytes, has_ended, why = connection:read(REPLY_MAX)
-    reply = reply .. bytes
-    local left_ms = end_ms - wire.clock_ms()
-    if why then return reply, why end
-    if has_ended or left_ms <= 0 then break end
-    wire.wait({ connection }, false, left_ms)
-  end
-  return reply:sub(1, REPLY_MAX):match "^[^\0]*"
-end
 
 -- A foreign server may send anything.
 local function print_reply(address, path, reply)
@@ -64,11 +48,9 @@ local function run(options, operands)
   local address, tls = find_server(options, operands)
   local path = options.ready and "/readyz" or "/healthz"
   local wait_ms = options["wait-ms"] or 1000
-  local end_ms = wire.clock_ms() + wait_ms
-  local connection, trouble = wire.ask(address,
+  local reply, why = server.ask(address,
     ("GET %s HTTP/1.1\r\nHost: health\r\nConnection: close\r\n\r\n"):format(path), wait_ms, tls)
-  if not connection then cli.fail("%s", term.clean(secure.explained(trouble, tls))) end
-  local reply, why = read(connection, end_ms)
+  if not reply then cli.fail("%s", term.clean(secure.explained(why, tls))) end
   if why then cli.fail("%s ended TLS: %s", address, term.clean(why)) end
   if reply == "" then
     cli.fail("%s did not answer within %d ms: if vesta serve listens there, it hangs", address, wait_ms)

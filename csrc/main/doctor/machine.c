@@ -1,25 +1,21 @@
 /* machine.c -- the clock, limits, addresses, certificate and folders of this machine, as far as a server needs them. */
 #include "main/doctor/probe.h"
 
-#include "client/link.h"
 #include "generator/map.h"
 #include "keeper/file.h"
 #include "os/address.h"
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/process.h"
-#include "os/thread.h"
 #include "serve/serving.h"
+#include "tls/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-
-#define PROBE_ASK_MS 1000
 
 /* probe.clock() -> { now_ms, in_step, error_ms }.  in_step: a time source sets the clock; nil: the kernel does not say.
  */
@@ -71,41 +67,6 @@ int vs_probe_limits(lua_State *L) {
 }
 
 /* ------------------------------------------------------------------ addresses */
-
-/* Until the server ends the connection or the time is over. */
-static size_t probe_read_all(const struct vs_link *link, char *to, size_t room, const char **why) {
-    int64_t until_us = vs_monotonic_us() + PROBE_ASK_MS * 1000;
-    size_t used = 0;
-    while (used < room) {
-        ssize_t got = vs_link_read(link, to + used, room - used);
-        int64_t left_ms = (until_us - vs_monotonic_us()) / 1000;
-        struct pollfd at = vs_link_poll(link, POLLIN);
-        if (got > 0) used += (size_t)got;
-        if (got < 0 && !vs_link_is_for_later(got) && link->conn) *why = vs_link_why(link);
-        if (got == 0 || (got < 0 && (!vs_link_is_for_later(got) || left_ms <= 0 || poll(&at, 1, (int)left_ms) <= 0))) break;
-    }
-    return used;
-}
-
-/* probe.ask(address, text) -> the reply, what broke TLS or nil | nil, text: no program listens there
- * Sends the text, over TLS if the address says so.  The reply is "" if the program there sends nothing.  The server's
- * certificate is not verified: probe:certificate() judges it, and a name of this machine may not be in it. */
-int vs_probe_ask(lua_State *L) {
-    size_t length, used = 0;
-    const char *text = luaL_checklstring(L, 2, &length), *why = NULL;
-    char reply[4096];
-    struct vesta_error err = {.text = ""};
-    const struct vs_link_opts opts = {
-        .address = luaL_checkstring(L, 1), .tls = {.is_unverified = true}, .timeout_ms = PROBE_ASK_MS};
-    struct vs_link link = {.fd = vs_connect(opts.address, PROBE_ASK_MS, &err)};
-    if (link.fd < 0) return host_fail(L, &err);
-    bool is_open = !vs_address_is_secure(opts.address) || vs_link_secure(&opts, &link, &err) == VESTA_OK;
-    if (is_open && vs_link_write(&link, text, length) > 0) used = probe_read_all(&link, reply, sizeof reply, &why);
-    lua_pushlstring(L, reply, used);
-    lua_pushstring(L, is_open ? why : err.text);
-    vs_link_close(&link);
-    return 2;
-}
 
 /* probe.free(address) -> true | nil, text: no server can listen on each address of its host */
 int vs_probe_free(lua_State *L) {

@@ -107,7 +107,6 @@ int modules_open_probe(lua_State *L) {
     static const luaL_Reg functions[] = {{"open", probe_open},
                                          {"print", probe_print},
                                          {"clock", vs_probe_clock},
-                                         {"ask", vs_probe_ask},
                                          {"free", vs_probe_free},
                                          {"state_folder", vs_probe_state_folder},
                                          {NULL, NULL}};

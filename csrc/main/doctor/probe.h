@@ -26,7 +26,6 @@ const struct vs_conf_namespace *vs_probe_namespace(lua_State *L);
 
 /* Functions and methods of the module `probe`. */
 int vs_probe_clock(lua_State *L);
-int vs_probe_ask(lua_State *L);
 int vs_probe_free(lua_State *L);
 int vs_probe_certificate(lua_State *L);
 int vs_probe_state_folder(lua_State *L);

@@ -5,8 +5,11 @@
 local cli = require "cli.lib.cli"
 local config = require "config"
 local kernel = require "kernel"
+local wire = require "wire"
 
 local server = {}
+
+local REPLY_MAX = 8191 -- the rest of a reply is not read
 
 local UNIT = "vesta.service"
 local UNIT_FOLDERS = "/etc/systemd/system:/run/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:"
@@ -31,6 +34,24 @@ function server.http(described)
     if row.protocol ~= "resp" and is_better then best = row end
   end
   return best
+end
+
+--- Sends a text to an address, and reads until the program there closes the connection, the reply is long enough or the
+-- time is over.  `tls`: as wire.ask has it.  Returns the reply, and why TLS ended the connection or nil | nil, text.
+function server.ask(address, text, wait_ms, tls)
+  local end_ms, reply = wire.clock_ms() + wait_ms, ""
+  local connection, trouble = wire.ask(address, text, wait_ms, tls)
+  if not connection then return nil, trouble end
+  while #reply < REPLY_MAX do
+    local bytes, has_ended, why = connection:read(REPLY_MAX)
+    reply = reply .. bytes
+    local left_ms = end_ms - wire.clock_ms()
+    if why then return reply, why end
+    if has_ended or left_ms <= 0 then break end
+    wire.wait({ connection }, false, left_ms)
+  end
+  connection:close()
+  return reply:sub(1, REPLY_MAX):match "^[^\0]*"
 end
 
 ---------------------------------------------------------------- the user who runs it

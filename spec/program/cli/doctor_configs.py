@@ -75,11 +75,12 @@ def segments(world, uri, table="nil"):
     return config(world, stores='{ db = { uri = "%s" } }' % uri, segments=TAGS % table)
 
 
-def certificate(world, days):
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", str(days), "-subj", "/CN=ids", "-keyout",
-                    world.path("tls.key"), "-out", world.path("tls.pem")], check=True, capture_output=True, timeout=60)
-    for name in ("tls.key", "tls.pem"):
-        os.chmod(world.path(name), 0o644)
+def certificate(world, days, name="tls"):
+    key, pem = world.path(name + ".key"), world.path(name + ".pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", str(days), "-subj", "/CN=ids", "-keyout", key,
+                    "-out", pem], check=True, capture_output=True, timeout=60)
+    for path in key, pem:
+        os.chmod(path, 0o644)
 
 
 def tls(world, **more):
@@ -190,6 +191,11 @@ def _(world):
         for what in ("resp", "http"):
             names(found, what, "is in use by the server of this config, which answers", "(process %d" % server.pid, "ok")
         names(found, "http", "over TLS", "", "ok")
+        certificate(world, 90, "next")
+        with open(path) as file:
+            text = file.read()
+        write(world, "vesta.lua", text.replace("/tls.", "/next."))
+        names(examine(world, path, code=0), "http", "shows another certificate than " + world.path("next.pem"), "restart it", "warn")
         other = write(world, "other.lua", 'return { namespaces = { default = { worker = 6, path = "%s" } }, http = { listen = "off" }, '
                       'resp = { listen = "127.0.0.1:%d" } }' % (world.path("state", "other.gen"), port))
         names(examine(world, other), "resp", "in use by another server: vesta (process %d" % server.pid, "stop it, or choose another")
