@@ -3,6 +3,7 @@
 #include "policy/shipped.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/slice.h"
 
 #include <errno.h>
@@ -31,8 +32,9 @@ static int policy_unknown(const char *name, struct vesta_error *err) {
     size_t used = 0;
     for (int i = 0; vs_policy_shipped(i) && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", vs_policy_shipped(i));
-    return vs_fail(err, VESTA_ENAME, "there is no policy '%s'; there are %s, and files: ./NAME.lua",
-                   VS_QUOTE(name, strlen(name)), names);
+    char hint[VS_HINT_MAX];
+    return vs_fail(err, VESTA_ENAME, "there is no policy '%s'; there are %s, and files: ./NAME.lua%s",
+                   VS_QUOTE(name, strlen(name)), names, vs_nearest_hint(name, strlen(name), names, hint));
 }
 
 /* ------------------------------------------------------------------ finding a policy */

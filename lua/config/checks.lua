@@ -35,7 +35,11 @@ function checks.uri(text)
   local rest = text:sub(#scheme + 1)
   local is_path = store and store.is_local or rest:find "^:/[^/]" and not rest:find("[:@]", 2) or rest == ":/"
   local shown = is_path and text or text:sub(1, #scheme + (rest ~= "" and 1 or 0)) -- what follows may be a password
-  return ("is '%s', which must be %s"):format(ask.quote(shown), ask.store_forms)
+  local schemes = {}
+  for known in ask.store_forms:gmatch "(%l+):" do schemes[#schemes + 1] = known end
+  local near = rest ~= "" and not store and ask.nearest(scheme, schemes)
+  return ("is '%s', which must be %s%s"):format(ask.quote(shown), ask.store_forms,
+    near and ("; did you mean %s:?"):format(near) or "")
 end
 
 function checks.mode(text)
@@ -71,7 +75,8 @@ function checks.namespace(text) return ask.namespace(text) end
 
 function checks.tag(text)
   if text == "*" or not ask.namespace(text) then return nil end
-  return ("has '%s', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -"):format(ask.quote(text))
+  return ("has '%s', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -%s"):format(ask.quote(text),
+    text:find("[, ]") and '; several tags are { "a", "b" }' or "")
 end
 
 function checks.form(text)

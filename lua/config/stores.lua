@@ -26,10 +26,11 @@ local function why_not(reading, uri)
 end
 
 --- "stores are a, b", for an error.
-local function names_of(reading)
+local function names_of(reading, word)
   local names = reading.stores.names
   if #names == 0 then return "there are none under stores" end
-  return ("stores are " .. table.concat(names, ", ")):sub(1, 199)
+  local near = ask.nearest(word, names)
+  return ("stores are " .. table.concat(names, ", ")):sub(1, 199) .. (near and "; did you mean " .. near .. "?" or "")
 end
 
 -- Stores of another kind do not use the key.
@@ -89,7 +90,7 @@ function stores.resolve(reading, name, namespace)
   local is_named = reading.stores.at[written] ~= nil
   if not is_named and not written:find(":", 1, true) then
     wrong.key(reading, "namespaces.*.store", name, "is '%s', which is not a store; %s", ask.quote(written),
-      names_of(reading))
+      names_of(reading, written))
   end
   local uri = is_named and complete_uri(reading, written) or written
   if not is_named then
@@ -113,7 +114,8 @@ end
 function stores.resolve_segment(reading, place, segment, name)
   local key = segment.store and "segments.#.store" or "segments.#.stores"
   if not reading.stores.at[name] then
-    wrong.key(reading, key, place, "has '%s', which is not a store; %s", ask.quote(name), names_of(reading))
+    wrong.key(reading, key, place, "has '%s', which is not a store; %s", ask.quote(name),
+      names_of(reading, name))
   end
   local uri = complete_uri(reading, name)
   local why = why_not(reading, uri)

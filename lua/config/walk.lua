@@ -13,10 +13,16 @@ local function blame(reading, shown, text)
   wrong.path(reading, shown ~= "" and shown:sub(1, -2) or "the config", text)
 end
 
-local function need_table(reading, given, shown)
-  if type(given) ~= "table" then
-    blame(reading, shown, ("is %s, which must be a table"):format(values.shown(given)))
+-- What a value in place of a table was most often meant to be: a key that the table has, with an example.
+local MEANT = { { "listen", "127.0.0.1:8088" }, { "uri", "sqlite:/var/lib/vesta/v.db" }, { "level", "warn" } }
+
+local function need_table(reading, given, shown, node)
+  if type(given) == "table" then return end
+  local example = ""
+  for _, meant in ipairs(MEANT) do
+    if node and node.child[meant[1]] then example = (' such as { %s = "%s" }'):format(meant[1], meant[2]) end
   end
+  blame(reading, shown, ("is %s, which must be a table%s"):format(values.shown(given), example))
 end
 
 ---------------------------------------------------------------- keys that are none
@@ -119,7 +125,7 @@ local function walk_entry(reading, part, name, given)
   local list = reading[part.group]
   local why = part.check and checks[part.check](name)
   if why then blame(reading, part.group .. ".", why) end
-  if type(given) ~= "table" then need_table(reading, given, entry_path(part, name)) end
+  if type(given) ~= "table" then need_table(reading, given, entry_path(part, name), part.node) end
   local entry = read_simple(part, given, setmetatable({}, list.meta))
   if not entry then
     entry = setmetatable({}, list.meta)
@@ -165,7 +171,7 @@ local function walk(reading, node, given, shown, into)
     elseif child.part then
       walk_part(reading, child.part, path, value)
     else
-      need_table(reading, value, path)
+      need_table(reading, value, path, child.node)
       walk(reading, child.node, value, path, into)
     end
   end

@@ -106,7 +106,9 @@ def _(w):
     refused(w, "return { leaf_any_key = 'true' }", ":1: leaf_any_key is the text 'true', which must be true or false, without quotes")
     refused(w, "return { leaf_any_key = 1 }", ":1: leaf_any_key is 1, which must be true or false")
     refused(w, "return { log = { level = 'loud' } }", ":1: log.level is 'loud', which must be one of \"debug\", \"info\", \"warn\", \"error\"")
-    refused(w, "return { log = 'info' }", ":1: log is the text 'info', which must be a table")
+    refused(w, "return { log = 'info' }", ":1: log is the text 'info', which must be a table such as { level = \"warn\" }")
+    refused(w, "return { http = '127.0.0.1:8088' }", ":1: http is the text '127.0.0.1:8088', which must be a table such as { listen = \"127.0.0.1:8088\" }")
+    refused(w, "return { stores = { a = 7 } }", ":1: stores.a is 7, which must be a table such as { uri = \"sqlite:/var/lib/vesta/v.db\" }")
     refused(w, "return { user = 7 }", ":1: user is 7, which must be a text")
     refused(w, "return { user = 'a b' }", ":1: user is 'a b', which must consist of A-Z a-z 0-9 _ -")
     refused(w, "return { log = { file = 'vesta.log' } }", ":1: log.file is 'vesta.log', which must be the path of a file that begins with /")
@@ -164,7 +166,7 @@ def _(w):
     with open(w.path("sub", "c.lua"), "w") as file:
         file.write("return { namespaces = { a = { policy = '../rules.lua' } } }")
     same(w.run("check", w.path("sub", "c.lua")).err, "")
-    space("'borow'", "cannot be used: there is no policy 'borow'; there are any, borrow, butterfly, butterfly_db, ip_bits, ip_list, leaf, ordinal, refuse, switch, twitter, uid, vesta, wait, and files: ./NAME.lua")
+    space("'borow'", "cannot be used: there is no policy 'borow'; there are any, borrow, butterfly, butterfly_db, ip_bits, ip_list, leaf, ordinal, refuse, switch, twitter, uid, vesta, wait, and files: ./NAME.lua; did you mean borrow?")
     space("'./none.lua'", "cannot be used: cannot open the policy ./none.lua: No such file or directory")
     space("{}", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
     space("{ borrow_ms_max = 5 }", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
@@ -228,7 +230,8 @@ def _(w):
     refused(w, "return { %s segments = { { stores = { 'a', 'b' }, table = 't', tags = '*' } } }" % stores,
             ": segments[1].stores has 'b', which is not a store; stores are a")
     segment("store = 'a', table = 't; drop', tags = '*'", "table is 't; drop', which must consist of A-Z a-z 0-9 _ -")
-    segment("store = 'a', table = 't', tags = { 'x y' }", "tags has 'x y', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -")
+    segment("store = 'a', table = 't', tags = { 'x/y' }", "tags has 'x/y', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -")
+    segment("store = 'a', table = 't', tags = 'x,y'", "tags has 'x,y', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -; several tags are { \"a\", \"b\" }")
     segment("store = 'a', table = 't', tags = '*', order = 'total'", "order is 'total', which must be one of \"trend\", \"strict\", \"dense\"")
     refused(w, "return { stores = { s = { uri = 'sqlite:/x' }, t = { uri = 'sqlite:/y' } }, segments = { { stores = { 's', 't' }, tags = '*', "
             "order = 'strict' } } }", ": segments[1].stores are several, and strict is of one: two databases agree on no order")
@@ -297,7 +300,7 @@ def _(w):
     uri = "return { stores = { s = { uri = '%s' } }, namespaces = { a = { store = 's' }, b = { store = 'mysql://u:s3cret@h/d' } } }"
     shown = check(w, uri % "mysql://u:p@s3cret@h/d", "--effective").out + check(w, uri % "mysql://u:s3cret@h/d").out
     assert "s3cret" not in shown, shown
-    refused(w, "return { stores = { s = { uri = 'mysq://u:s3cret@h/d' } } }", ":1: stores.s.uri is 'mysq:', which must be " + forms(w))
+    refused(w, "return { stores = { s = { uri = 'mysq://u:s3cret@h/d' } } }", ":1: stores.s.uri is 'mysq:', which must be " + forms(w) + "; did you mean mysql:?")
     shown = check(w, text, "--effective", env={"VESTA_THREADS": "3"}).out
     assert "env      threads                           3  by VESTA_THREADS\n" in shown, shown
     assert "s3cret" not in shown + json.dumps(got)

@@ -113,9 +113,16 @@ def _(w):
                        ("top --view overvew", "overview"), ("serve --log-level wran", "warn"), ("gen --fields tpye=1", "type"), ("make tmie=1 seq=1 machine=1", "time"),
                        ("gen --layout snowflak", "snowflake"), ("store show --store sqlit:/x", "sqlite:"), ("gen --store mysq://u@h/d", "mysql:"),
                        ("workers -c c.lua --namespace ordrs", "orders"), ("explain -c c.lua --namespace ordrs 1", "orders"), ("segments take -c c.lua invoice", "invoices"),
-                       ("help --completion bsh", "bash"), ("workers import --from lief", "leaf")):
+                       ("help --completion bsh", "bash"), ("policy check borow", "borrow"), ("serve --policy borow", "borrow"), ("workers import --from lief", "leaf")):
         done = w.run(*line.split())
-        assert done.code == 2 and "did you mean %s?" % near in done.err, (line, done.code, done.err)
+        assert done.code == (1 if line.startswith("policy check") else 2) and "did you mean %s?" % near in done.err, (line, done.code, done.err)
+    for text, near in (("namespaces = { a = { polcy = 'wait' } }", "policy"), ("namespaces = { a = { lease = 'balancd' } }", "balanced"),
+                       ("namespaces = { a = { policy = 'borow' } }", "borrow"), ("stores = { main = { uri = 'sqlit:/x' } }", "sqlite:"),
+                       ("stores = { main = { uri = 'sqlite:/x' } }, namespaces = { a = { store = 'mian' } }", "main"),
+                       ("stores = { main = { uri = 'sqlite:/x' } }, segments = { { store = 'mian', tags = 'a' } }", "main")):
+        with open(w.path("wrong.lua"), "w") as file:
+            file.write("return { %s }" % text)
+        fails(w.run("check", "wrong.lua"), 1, "did you mean %s?" % near)
 
 
 @claim("help may name the word behind a command: import has options of its own")
