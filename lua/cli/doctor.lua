@@ -1,10 +1,11 @@
 --- doctor.lua -- `vesta doctor`: checks what a server needs on this machine, and prints what to do.
 -- It changes nothing and claims nothing.  csrc/main/doctor finds the facts, and this file judges them.
+local addresses = require "cli.lib.doctor_addresses"
 local cli = require "cli.lib.cli"
-local facts = require "facts"
 local probe = require "probe"
 local server = require "cli.lib.server"
 local stores = require "store"
+local store_judges = require "cli.lib.doctor_stores"
 local term = require "term"
 local where = require "where"
 
@@ -12,14 +13,11 @@ local ERROR_MS_MAX = 1000         -- a clock that may be off by more is not sync
 local ROOM_BYTES_MIN = 16 << 20
 local SET_US_MIN = 1000000        -- clocks are slewed by less between two looks
 local BEHIND_US_MAX = 60000000
-local AHEAD_MS_MAX = 1000         -- of a store's clock
-local TRIPS = 4                   -- round trips of a renewal: a connection, a look, a write
 local TEXT_AT = 22                -- the column of what was found
 local DAY_MS = 86400000
 local CERTIFICATE_MS_MIN = 30 * DAY_MS
 
 local CHMOD = "change the owner with chown"
-local MESSAGES = "docs/stores.md has the messages" -- of a store, if it gives no remedy
 
 ---------------------------------------------------------------- findings
 
@@ -73,126 +71,6 @@ function Doctor:check_limits()
   text = text:format(limits.descriptors, limits.reserved, limits.connections)
   if not limits.configured then return found("ok", nil, "%s", text) end
   found("warn", limits.remedy .. " or lower connections_max", "%s, not for the %d configured", text, limits.configured)
-end
-
----------------------------------------------------------------- addresses
-
--- Each reply shows which program sent it.  The server of HTTP answers a request that it rejects with a problem.
-local QUESTIONS = {
-  http = "GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-  resp = "INFO server\r\nQUIT\r\n",
-}
-
--- A PROXY header of a balancer itself: a server whose `proxies` list this machine answers nothing without one.
-local PROXY_LOCAL = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
-
-local ASK_MS = 1000
-local UNVERIFIED = { insecure = true } -- check_certificate judges the certificate
-
--- The reply of the program that listens there, and why TLS broke or nil | nil, text: TLS or the connection failed.
-function Doctor:ask(row)
-  local question = QUESTIONS[row.protocol] or QUESTIONS.http
-  local reply, trouble = server.ask(row.address, question, ASK_MS, UNVERIFIED)
-  if reply == "" and self.config.proxies[1] and not row.is_tls then
-    reply, trouble = server.ask(row.address, PROXY_LOCAL .. question, ASK_MS)
-  end
-  return reply, trouble
-end
-
--- Whether a vesta sent the reply, and its version or nil.
-local function is_vesta(row, reply)
-  if row.protocol == "resp" then
-    local version = reply:match "vesta_version:([^\r\n]+)"
-    return version ~= nil, version
-  end
-  local version = reply:match '^HTTP/1%.1 200 .*{"version":"([^"]+)"'
-  return version ~= nil or reply:find '{"type":"[^"]*","title":.*"code":".*"detail":' ~= nil, version
-end
-
-local function text_of_process(process)
-  if not process then return "another program" end
-  if not process.name then return "a process of user " .. process.user end
-  return ("%s (process %d of user %s)"):format(process.name, process.pid, process.user)
-end
-
--- A server that does not show itself to this client: it wants a password or a client certificate, as the config says.
-function Doctor:is_guarded(row, reply, tls_trouble)
-  local asks = self.config.tls and self.config.tls.asks
-  if row.is_tls and asks == "required" and reply == "" and tls_trouble then return "a client certificate" end
-  local is_closed = reply:find "^%-NOAUTH" or reply:find "^%-NOPERM"
-  if row.protocol == "resp" and is_closed and (self.config.has_password or self.config.clients) then
-    return "credentials"
-  end
-end
-
--- `note` ends the sentence about an address that a vesta answers.
-function Doctor:report_vesta(row, process, version, note)
-  local found = self:about(row.protocol)
-  if server.is_of_another_config(process, self.config) then
-    return found("fail", "stop it, or choose another address for this one",
-      "%s is in use by another server: %s, with -c %s", row.address, text_of_process(process), process.config)
-  end
-  local shown = process and process.name and text_of_process(process) or "a vesta server"
-  local text = ("%s answers%s: %s"):format(row.address, note, shown)
-  if process and process.config then
-    text = ("%s is in use by the server of this config, which answers%s: %s"):format(row.address, note, shown)
-  end
-  if version and version ~= facts.VERSION then
-    return found("warn", "restart the server, or run the doctor of its version",
-      "%s, of version %s; this doctor is of version %s", text, version, facts.VERSION)
-  end
-  found("ok", nil, "%s%s", text, row.is_local and "" or ", and other machines can reach it")
-end
-
--- An address at which no program listens.
-function Doctor:check_free(row, trouble)
-  local found = self:about(row.protocol)
-  local blocked, todo = server.cannot_listen(self.user, row)
-  if blocked then return found("fail", todo, "%s", blocked) end
-  if server.is_made(self.user, server.folder_of(row.plain:match "^unix:(.*)" or "/")) then
-    return found("ok", nil, "systemd creates the folder of %s", row.address)
-  end
-  if trouble then return found("fail", nil, "%s", trouble) end
-  found("ok", nil, "%s is free%s", row.address, row.is_local and "" or ", and other machines can reach it")
-end
-
--- A running server reads a new certificate by itself, so another one than the config's is a sign of trouble.
-function Doctor:check_shown(row)
-  local _, trouble = server.ask(row.address, QUESTIONS.http, ASK_MS, { pinned = self.config.tls.certificate })
-  if not trouble or not trouble:find("certificate is refused", 1, true) or trouble:find "expired" then return end
-  self:found("warn", row.protocol, ("%s shows another certificate than %s"):format(row.address,
-    self.config.tls.certificate), "its log has the reason; restart it if the config has changed")
-end
-
-function Doctor:check_address(row)
-  local found = self:about(row.protocol)
-  local reply, trouble = self:ask(row)
-  local is_free, why_not = nil, nil
-  if not reply then is_free, why_not = probe.free(row.address) end
-  local process = not is_free and server.listener(row) or nil
-  if not reply and not process then return self:check_free(row, why_not) end
-  local is_ours, version = is_vesta(row, reply or "")
-  if is_ours then
-    self:report_vesta(row, process, version, row.is_tls and " over TLS" or "")
-    if row.is_tls then self:check_shown(row) end
-    return
-  end
-  local guard = self:is_guarded(row, reply or "", trouble)
-  if guard and (not process or not process.name or process.name == "vesta") then
-    return self:report_vesta(row, process, nil, (row.is_tls and " over TLS" or "") .. " and asks for " .. guard)
-  end
-  local is_vesta_process = process and process.name == "vesta"
-  if is_vesta_process and reply and reply ~= "" then return self:report_vesta(row, process, nil, "") end
-  if is_vesta_process then
-    return found("fail", "look at its log, or restart it", "%s is open by %s, which does not answer%s", row.address,
-      text_of_process(process), trouble and ": " .. trouble or "")
-  end
-  found("fail", ("stop that program, or choose another address for %s.listen"):format(row.protocol),
-    "%s is in use by %s", row.address, text_of_process(process))
-end
-
-function Doctor:check_addresses()
-  for _, row in ipairs(self.config.addresses) do self:check_address(row) end
 end
 
 ---------------------------------------------------------------- files of the server
@@ -400,158 +278,6 @@ function Doctor:check_file(namespace, i)
   return true
 end
 
----------------------------------------------------------------- a store
-
-local function check_record(found, namespace, store)
-  if not store.is_there and store.is_local and not store.has_leased then
-    found("ok", nil, "the namespace does not exist yet and will be created")
-  elseif not store.is_there then
-    found("fail", ("vesta store init --store URI --namespace %s --layout ... (--again, if it was there)"):format(
-      namespace.name), "the namespace is not in the store")
-  elseif store.is_another then
-    found("fail", "name the store that did at its current address, restore its data, or use another path and namespace",
-      "this is not the store that granted the generator file's leases")
-  elseif not store.is_of_layout then
-    found("fail", "open a new generator file with that --layout, or use a new namespace",
-      "in the store it has the layout %s", store.layout)
-  else
-    found("ok", nil, "it answers, and the namespace is there")
-  end
-end
-
--- Against the clock that leases are measured by.
-local function check_store_clock(found, ahead_ms)
-  local off_ms = math.abs(ahead_ms)
-  local state = off_ms > facts.lease("balanced").skew_ms and "fail" or off_ms > AHEAD_MS_MAX and "warn" or "ok"
-  found(state, state ~= "ok" and "correct the one that is wrong" or nil,
-    "this machine's clock is %.3f s %s the store's", off_ms / 1000, ahead_ms < 0 and "behind" or "ahead of")
-end
-
--- A renewal is over within a call's deadline, and leaves most of the window.
-local function fits(lease, trip_us)
-  local renewal_ms = TRIPS * trip_us // 1000
-  return renewal_ms <= lease.call_ms and 3 * renewal_ms <= lease.window_ms
-end
-
-local function check_distance(found, namespace, trip_us)
-  local own = facts.lease(namespace.lease and namespace.lease ~= "local" and namespace.lease or "balanced")
-  local names = {}
-  for _, name in ipairs { "strict", "balanced", "autonomous" } do
-    if fits(facts.lease(name), trip_us) then table.insert(names, name) end
-  end
-  local is_near = fits(own, trip_us)
-  found(is_near and "ok" or "warn", not is_near and "choose a lease that fits, or a nearer store" or nil,
-    "a round trip takes %.4f s, which suits these leases: %s; the lease here is %s", trip_us / 1e6,
-    names[1] and table.concat(names, ", ") or "none", own.name)
-end
-
-local function check_workers(found, store)
-  if not store.held then return end
-  if store.unlisted then
-    return found("fail", "`vesta workers` lists them", "its numbers cannot be listed: %s", store.unlisted)
-  end
-  local is_full = math.ult(store.workers - 1, store.held)
-  found(is_full and "warn" or "ok", is_full and "the next process to start will wait; see `vesta workers`" or nil,
-    "%d of %s numbers are held", store.held, cli.unsigned(store.workers))
-end
-
-function Doctor:check_store(namespace, i, has_file)
-  local found, store, trouble = self:about("store", namespace.name .. ": "), self.probe:store(i)
-  if not store then return found("fail", nil, "%s", trouble) end
-  if store.missing then
-    if store.has_leased then
-      found("fail", "bring it back; if it is lost: vesta store init --again",
-        "%s is gone, and the generator file has had leases", store.missing)
-    elseif has_file then -- else the finding about the file says why: it may have been of that store
-      found("ok", nil, "it does not exist yet and will be created")
-    end
-    return
-  end
-  if store.trouble then
-    return found("fail", store.trouble_todo or MESSAGES, "%s", store.trouble)
-  end
-  check_record(found, namespace, store)
-  if store.ahead_ms then check_store_clock(found, store.ahead_ms) end
-  if not store.is_there then return end
-  if store.trip_us then check_distance(found, namespace, store.trip_us) end
-  for _, finding in ipairs(store.findings) do found("fail", finding.todo, "%s", finding.what) end
-  if store.unexamined then
-    found("fail", store.unexamined_todo or MESSAGES, "it cannot be examined: %s", store.unexamined)
-  end
-  if store.unwritable then
-    found("fail", store.unwritable_todo or MESSAGES, "it cannot be written to: %s", store.unwritable)
-  else
-    found("ok", nil, "it can be read and written")
-  end
-  check_workers(found, store)
-end
-
----------------------------------------------------------------- segments
-
-local function check_tags(found, segment, place, list)
-  if segment.is_any then
-    if #list == 0 then found("warn", "vesta segments add TAG -c FILE", "the table has no tag that can be served") end
-    return
-  end
-  for _, tag in ipairs(segment.tags) do
-    local row = list:find(tag)
-    if not row then
-      found("fail", ("vesta segments add %s --store %s%s"):format(tag, place.shown,
-        segment.table and " --table " .. segment.table or ""), "the table has no tag %s", tag)
-    elseif row.why then
-      found("fail", "correct the row", "tag %s cannot be used: %s", tag, row.why)
-    end
-  end
-end
-
--- The first tag that the row serves and that the table has.
-local function tag_to_try(segment, list)
-  if segment.is_any then return #list > 0 and list:row(1).tag or nil end
-  for _, tag in ipairs(segment.tags) do
-    if list:find(tag) then return tag end
-  end
-end
-
--- A store that several rows name is examined once.
-function Doctor:check_faults(found, opened, place)
-  if self.examined[place.uri] then return end
-  self.examined[place.uri] = true
-  local faults, _, _, words, todo = opened:faults()
-  if not faults then return found("fail", todo or MESSAGES, "it cannot be examined: %s", words) end
-  for _, fault in ipairs(faults) do found("fail", fault.todo, "%s", fault.what) end
-end
-
-function Doctor:check_counters(segment, place)
-  local table_shown = segment.table or "leaf_alloc"
-  local found = self:about("segments", ("%s of %s: "):format(table_shown, place.shown))
-  local opened, trouble = stores.open(place.uri, nil, place.secret)
-  if not opened then return found("fail", nil, "%s", trouble) end
-  local list, _, _, why, remedy = opened:counters(segment.table)
-  if not list then
-    found("fail", remedy or MESSAGES, "%s", why)
-    return opened:close()
-  end
-  check_tags(found, segment, place, list)
-  local tag = tag_to_try(segment, list)
-  if tag then
-    local is_done, _, _, words, todo = opened:try_counter(segment.table, tag, segment.order == "dense")
-    if is_done then
-      found("ok", nil, "it can be read and written; %d %s", #list, #list == 1 and "tag" or "tags")
-    else
-      found("fail", todo or MESSAGES, "it cannot be written to: %s", words)
-    end
-  end
-  self:check_faults(found, opened, place)
-  opened:close()
-end
-
-function Doctor:check_segments()
-  self.examined = {}
-  for _, segment in ipairs(self.config.segments) do
-    for _, place in ipairs(segment.stores) do self:check_counters(segment, place) end
-  end
-end
-
 ---------------------------------------------------------------- the command
 
 function Doctor:check_config(opened, path)
@@ -560,19 +286,19 @@ function Doctor:check_config(opened, path)
   if path then self:found("ok", "config", path .. " can be read") end
   for _, note in ipairs(self.config.notes) do self:found("warn", "config", note) end
   self:check_limits()
-  self:check_addresses()
+  addresses.check(self)
   self:check_files()
   self:check_certificate()
   self:check_folders()
   self:check_places()
   for i, namespace in ipairs(self.config.namespaces) do
     local has_file = self:check_file(namespace, i)
-    if namespace.store then self:check_store(namespace, i, has_file) end
+    if namespace.store then store_judges.check_namespace(self, namespace, i, has_file) end
     if namespace.policy then -- which the config has loaded
       self:found("ok", namespace.name, ("its policy %s loads"):format(namespace.policy))
     end
   end
-  self:check_segments()
+  store_judges.check_segments(self)
 end
 
 local function run(options, operands)
