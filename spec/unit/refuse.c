@@ -1,6 +1,7 @@
 /* refuse.c -- what vesta_open refuses, each with a text that names the value and, where there is one, the way out. */
 #include "base/array.h"
 #include "crowd.h"
+#include "keeper/rows.h"
 #include "said.h"
 
 #include "world.h"
@@ -185,6 +186,36 @@ static void groups(void) {
     endgrent();
 }
 
+/* An option that an existing file answers otherwise is a mismatch, unless it is the handle's own.  A new option must be
+ * added here. */
+static void every_option_is_a_mismatch_or_the_handles(void) {
+    static const struct {
+        const char *name, *other; /* another value than the file's; NULL: the handle's own option */
+    } options[] = {{"layout", "vesta-milli"}, {"worker", "8"},          {"store", "file:/elsewhere"},
+                   {"lease", "balanced"},     {"identity", "another"},  {"pacing", "history"},
+                   {"ahead_ms_max", "500"},   {"namespace", "another"}, {"group", "root"},
+                   {"path", NULL},            {"fields", NULL},         {"method", NULL},
+                   {"secret", NULL},          {"any_worker", NULL},     {"unsafe_private", NULL}};
+    size_t known = 0;
+    empty_folder();
+    vesta_close(must_open((struct vesta_opts){.layout = "snowflake", .has_worker = 1, .worker = 7}));
+    for (int i = 0; vs_row_at(i); i++)
+        for (size_t k = 0; k < VS_COUNT(options); k++) {
+            char text[600];
+            struct vesta_gen *gen = NULL;
+            struct vesta_error err;
+            if (strcmp(vs_row_name(vs_row_at(i)), options[k].name) != 0) continue;
+            known++;
+            if (!options[k].other) continue;
+            snprintf(text, sizeof text, "path=%s %s=%s", in_folder("default.gen"), options[k].name, options[k].other);
+            CHECK_EQ_I64(vesta_open_text(text, &gen, &err), VESTA_EMISMATCH);
+            CHECK_HAS(err.text, options[k].other);
+            vesta_close(gen);
+        }
+    CHECK_EQ_I64(known, VS_COUNT(options));
+    CHECK(vs_row_at((int)known) == NULL);
+}
+
 /* What proves that ids of two layouts differ believes the namespace's record. */
 static void constants(void) {
     empty_folder();
@@ -362,6 +393,7 @@ static const struct check_case cases[] = {
     {"refused: paths", paths},
     {"refused: stores", stores},
     {"refused: another layout, namespace, store, pacing, ahead_ms_max, worker; both values are named", mismatches},
+    {"an option that differs from the file's is a mismatch, but for the handle's own", every_option_is_a_mismatch_or_the_handles},
     {"refused: a group that is not the generator file's; the same group, or none, is no mismatch", groups},
     {"refused: another constant than the file's or the namespace's", constants},
     {"refused: headers that disagree with themselves", headers_that_disagree_with_themselves},
