@@ -9,6 +9,7 @@ import traceback
 
 SLOW = 3 if os.environ.get("VESTA_SLOW") else 1  # sanitizers: smaller sizes, longer patience
 LINE_MAX = 4000  # of what is said to be wrong: two lists that are not the same may have a hundred thousand
+os.umask(0o022)  # tests run programs as other users, who must reach the files
 _tests = []
 
 

@@ -24,7 +24,9 @@ def vesta_for_others():
     folder = tempfile.mkdtemp(prefix="vesta-cli-")
     atexit.register(shutil.rmtree, folder)
     os.chmod(folder, 0o755)
-    return shutil.copy(VESTA, folder)
+    program = shutil.copy(VESTA, folder)
+    os.chmod(program, 0o755)
+    return program
 
 
 class Result:

@@ -158,6 +158,7 @@ def _(world):
 def run_as_nobody(world, *args):
     """A process of a copy of the program: where it was built may be closed to others."""
     shutil.copy(VESTA, world.path("vesta"))
+    os.chmod(world.path("vesta"), 0o755)
     os.chown(world.folder, NOBODY.pw_uid, NOBODY.pw_gid) if ROOT else None
     who = {"user": NOBODY.pw_uid, "group": NOBODY.pw_gid, "extra_groups": []} if ROOT else {}
     return subprocess.Popen([world.path("vesta"), *args], cwd=world.folder, env=environment(world.folder), text=True,

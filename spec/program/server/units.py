@@ -45,7 +45,7 @@ def _(world):
 
 @claim("the user file makes the user of the unit")
 def _(world):
-    done = subprocess.run(["systemd-sysusers", "--dry-run", os.path.abspath(os.path.join(UNITS, "vesta.sysusers"))],
+    done = subprocess.run(["systemd-sysusers", "--dry-run", "--root=" + world.folder, os.path.abspath(os.path.join(UNITS, "vesta.sysusers"))],
                           capture_output=True, text=True, timeout=60)
     same(done.returncode, 0)
     assert "Creating user 'vesta'" in done.stdout + done.stderr, done.stdout + done.stderr
