@@ -42,13 +42,14 @@ static const char *stores_outcome(enum vs_outcome outcome) {
     return names[outcome];
 }
 
-/* true, or nil, text, outcome, words, remedy.  text: for people.  words, remedy: its two parts, of which the second may
+/* true, or nil, text, outcome, words, remedy.  text: for people, "" for a conflict without more to say.  words, remedy: its two parts, of which the second may
  * be nil; both are "" and nil if the store gave no reason. */
 static int stores_done(lua_State *L, const struct vs_reply *reply) {
     char text[VS_REPLY_TEXT_MAX + 200];
     if (reply->outcome == VS_STORE_OK) return lua_pushboolean(L, 1), 1;
     lua_pushnil(L);
-    lua_pushstring(L, vs_reply_say(reply, "the store gave no reason", text, sizeof text));
+    const char *otherwise = reply->outcome == VS_STORE_CONFLICT ? "" : "the store gave no reason";
+    lua_pushstring(L, vs_reply_say(reply, otherwise, text, sizeof text));
     lua_pushstring(L, stores_outcome(reply->outcome));
     lua_pushstring(L, reply->text);
     lua_pushstring(L, vs_fault_remedy(reply->fault));

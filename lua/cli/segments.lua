@@ -4,6 +4,7 @@ local cli = require "cli.lib.cli"
 local places = require "cli.lib.segments_places"
 local screen = require "screen"
 local store = require "store"
+local stores = require "cli.lib.stores"
 local tables = require "cli.lib.tables"
 local term = require "term"
 local watch = require "cli.lib.watch"
@@ -146,6 +147,7 @@ end
 local function change_all(options, tag, change)
   local code = 0
   for _, place in ipairs(places.open(options, tag)) do
+    stores.warn(place.shown, place.store)
     local is_done, text, outcome = change(place)
     if not is_done then
       term.say(places.trouble(place, tag, text, outcome))
@@ -205,6 +207,7 @@ local function take(options, operands)
     cli.usage("the numbers of %s come from %d databases in turn, and this command asks one: take them from a server, "
       .. "for example by redis-cli INCR %s", tag, #list_of_places, tag)
   end
+  stores.warn(place.shown, place.store)
   local from, stop, delta = places.done(place, tag, place.store:take(place.table, tag, options.count or 1, form))
   if delta ~= 1 then
     cli.fail("%s has a delta of %s: its numbers are spread over several databases", tag, cli.unsigned(delta))

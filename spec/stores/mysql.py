@@ -409,6 +409,65 @@ def _():
         db.sql("ALTER USER vesta@'127.0.0.1' REQUIRE NONE")
 
 
+@claim("each fault of the server is reported in its own words, and with the remedy of that fault")
+def _():
+    db.sql("CREATE USER locked@'127.0.0.1' IDENTIFIED BY 'l' ACCOUNT LOCK; CREATE USER expired@'127.0.0.1' IDENTIFIED BY 'e' PASSWORD EXPIRE;"
+           "CREATE USER single@'127.0.0.1' IDENTIFIED BY 's' WITH MAX_USER_CONNECTIONS 1;"
+           "GRANT ALL ON vesta.* TO locked@'127.0.0.1'; GRANT ALL ON vesta.* TO expired@'127.0.0.1'; GRANT ALL ON vesta.* TO single@'127.0.0.1'")
+    names = "mysql://vesta:s3cret@nobody-has-this-name.invalid/vesta?tls=off"
+    for where, outcome, words, remedy in (
+            (uri("locked:l"), "REFUSED", "this account is locked", "ALTER USER ... ACCOUNT UNLOCK"),
+            (uri("expired:e"), "REFUSED", "You must SET PASSWORD", "Set a new password"),
+            (uri("vesta:wr0ng"), "REFUSED", "Access denied for user 'vesta'@'127.0.0.1' (using password: YES)", "Correct the user and the password"),
+            (uri(name="mysql"), "REFUSED", "to database 'mysql'", "Grant the user the rights"),
+            (uri(more="?tls=verify"), "REFUSED", "TLS/SSL error", "ca=FILE"),
+            (uri(port=1), "DOWN", "Can't connect to server on '127.0.0.1'", "Start the store"),
+            (names, "DOWN", "Unknown server host", "Correct the host name")):
+        with Caller(CALL, where) as caller:
+            has(caller.ask("ns", outcome)["text"], words, remedy)
+    with Caller(CALL, uri("single:s")) as first, Caller(CALL, uri("single:s")) as second:
+        first.ask("ns", "OK")
+        has(second.ask("ns", "DOWN")["text"], "max_user_connections", "Raise the server's limit of connections")
+    for option, words, remedy in (("max_session_mem_used=8192", "--max-session-mem-used=8192 option", "Change that option"),
+                                  ("read_only=1", "the server is read-only", "Name the primary")):
+        db.sql("SET GLOBAL " + option)
+        try:
+            with Caller(CALL, uri(), "options") as caller:
+                text = caller.ask("make 5 77", "REFUSED")["text"]
+                has(text, words, remedy)
+                assert option == "read_only=1" or "read-only" not in text
+        finally:
+            db.sql("SET GLOBAL max_session_mem_used=DEFAULT; SET GLOBAL read_only=0")
+    db.sql("CREATE DATABASE enforced; GRANT ALL ON enforced.* TO owner@'127.0.0.1'; SET GLOBAL enforce_storage_engine=MyISAM")
+    try:
+        with Caller(CALL, uri("owner:own%2Fer", name="enforced")) as caller:
+            has(caller.ask("init", "REFUSED")["text"], "NO_ENGINE_SUBSTITUTION option", "Unset enforce_storage_engine")
+    finally:
+        db.sql("SET GLOBAL enforce_storage_engine=NULL; DROP DATABASE enforced")
+
+
+@claim("tables of leases that another engine keeps are refused by their name and engine")
+def _():
+    db.sql("ALTER TABLE vesta.vesta_lease ENGINE=MyISAM")
+    try:
+        with Caller(CALL, uri(), "engines") as caller:
+            has(caller.ask("ns", "REFUSED")["text"], "vesta_lease has the engine MyISAM. ", "ENGINE=InnoDB")
+    finally:
+        db.sql("ALTER TABLE vesta.vesta_lease ENGINE=InnoDB")
+
+
+@claim("a server that writes its binary log by statements, and reads what is committed: tables, leases and records are made")
+def _():
+    binlog = MariaDB().start("--log-bin", "--server-id=1", "--binlog-format=STATEMENT", "--transaction-isolation=READ-COMMITTED")
+    try:
+        binlog.sql("CREATE DATABASE vesta; CREATE USER owner@'127.0.0.1' IDENTIFIED BY 'o'; GRANT ALL ON vesta.* TO owner@'127.0.0.1'")
+        with Caller(CALL, uri("owner:o", binlog.port)) as caller:
+            for order in ("init", "make 5 77", "swap 7 0 10", "swap 7 1 20", "segments", "add orders 1 10", "take orders 0"):
+                caller.ask(order, "OK")
+    finally:
+        binlog.end()
+
+
 @claim("a database that nobody made is said to be that; no sentence of ours is cut")
 def _():
     db.sql("GRANT ALL ON nowhere.* TO owner@'127.0.0.1'")

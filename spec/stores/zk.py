@@ -9,7 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from servers import Caller, Proxy, ZooKeeper, claim, contract, has, main, until
+from servers import Caller, Proxy, ZooKeeper, claim, contract, free_port, has, main, until
 
 CONTRACT, CALL, RAW, COUNTERS = sys.argv[1:5]
 zk = ZooKeeper().start().ready()
@@ -300,6 +300,24 @@ def _():
         for path in ("w/007", "w/abc", "w/-1", "w/99999999999999999999999", "w/0/007", "w/0/x", "w/0/999", "w/1", "x"):
             raw("put", "/vesta/others/" + path, "hello")
         assert caller.ask("list", "OK")["count"] == 1
+
+
+@claim("a server without a majority, in read-only mode, and one that requires SASL are reported as that, with the remedy")
+def _():
+    lone = ZooKeeper("initLimit=20\nsyncLimit=10\n" + "".join("server.%d=127.0.0.1:%d:%d\n" % (i, free_port(), free_port()) for i in (1, 2, 3)))
+    sasl = ZooKeeper("sessionRequireClientSASLAuth=true\nauthProvider.sasl=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n")
+    with open(lone.path("data/myid"), "w") as file:
+        file.write("1\n")
+    with open(sasl.path("jaas"), "w") as file:
+        file.write('Server { org.apache.zookeeper.server.auth.DigestLoginModule required user_a="b"; };\n')
+    lone.start(JAVA_TOOL_OPTIONS="-Dreadonlymode.enabled=true")
+    sasl.start(JAVA_TOOL_OPTIONS="-Djava.security.auth.login.config=" + sasl.path("jaas")).ready()
+    until(lambda: lone.mode() == "read", lambda: "read-only mode, not %s" % lone.mode())
+    for server, outcome, words, remedy in ((lone, "DOWN", "it is in read-only mode", "until a majority"),
+                                           (sasl, "REFUSED", "required to do SASL authentication", "without SASL")):
+        with Caller(CALL, uri(port=server.port)) as caller:
+            has(caller.ask("ns", outcome)["text"], words, remedy)
+        server.end()
 
 
 @claim("a store that was wiped and made again is another one, even where it looks the same")

@@ -15,6 +15,7 @@
  * A tag is compared byte by byte, for a folding collation would take `orders` for `Orders`. */
 #include "store/mysql/counter.h"
 #include "base/array.h"
+#include "store/reservation.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -30,8 +31,10 @@ _Static_assert(VS_FAR_SHIFT + 40 < 64, "it fits");
 
 enum { LEAF, TINYID, TICKETS };
 static const struct counter_shape shapes[] = {
-    [LEAF] = {"biz_tag", "1", "0", "", 0, "", ""},
-    [TINYID] = {"biz_type", "c.delta", "c.remainder", ", version = version + 1", 1,
+    [LEAF] = {"biz_tag", "c.step", "1", "0", "", 0, "", ""},
+    /* its DDL allows NULL as a step, which its server reads as the default of the column */
+    [TINYID] = {"biz_type", "COALESCE(c.step, 0)", "c.delta", "c.remainder",
+                ", version = version + 1, update_time = NOW()", 1,
                 ", begin_id, delta, remainder, create_time, version", ", max_id, 1, 0, CURRENT_TIMESTAMP, 0"},
     [TICKETS] = {.tag = "stub"},
 };
@@ -68,14 +71,16 @@ static bool find_shape(struct vs_mysql_call *call) {
                "SELECT %" PRIu64 ", COUNT(*),"
                " SUM(column_name IN ('biz_tag', 'max_id', 'step', 'update_time')), SUM(column_name IN"
                " ('biz_type', 'max_id', 'step', 'delta', 'remainder', 'version', 'update_time')),"
-               " SUM(column_name = 'stub' OR (column_name = 'id' AND extra LIKE '%%auto_increment%%'))"
+               " SUM(column_name = 'stub' OR (column_name = 'id' AND extra LIKE '%%auto_increment%%')),"
+               " " VS_SQL_UNSAFE("'%s', '" VS_RESERVATIONS "', '" VS_SHARES "'")
                " FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '%s'",
-               vs_mysql_nonce(self), call->table);
-    if (!vs_mysql_rows(self, &sql, 5, &rows, call->reply)) return false;
+               vs_mysql_nonce(self), call->table, call->table);
+    if (!vs_mysql_rows(self, &sql, 6, &rows, call->reply)) return false;
     int found = vs_mysql_fetch(self, &rows, call->reply);
     if (found < 0) return false;
     bool is_told = found == 1 && vs_mysql_cell(&rows, 1, &columns);
     call->is = is_told ? told_by(&rows) : NULL;
+    snprintf(known->unsafe, sizeof known->unsafe, "%s", is_told && rows.row[5] ? rows.row[5] : "");
     vs_mysql_rows_done(&rows);
     if (!is_told) return vs_mysql_no_answer(self, VS_MYSQL_NO_ROW, call->reply);
     if (!call->is) return told_wrong(call, columns > 0);
@@ -101,9 +106,13 @@ bool vs_mysql_call_begin(struct vs_mysql_call *call, struct vs_store *store, con
         !begin_table(call, store, counter->table, ((struct mysql_store *)store)->call_ms_max, reply))
         return false;
     call->tag = counter->tag;
-    return call->is != &shapes[TICKETS] ||
-           vs_answer(reply, VS_STORE_REFUSED,
-                     "the table %s is a ticket server's: vesta segments import takes it over into a tag", call->table);
+    const char *unsafe = call->self->shape.unsafe;
+    if (call->is == &shapes[TICKETS])
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "the table %s is a ticket server's: vesta segments import takes it over into a tag",
+                         call->table);
+    return !*unsafe || vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_ENGINE, "%.60s: %s", call->self->place.where,
+                                       unsafe);
 }
 
 /* ------------------------------------------------------------------ rows */
@@ -124,9 +133,9 @@ enum {
 static void add_select(const struct vs_mysql_call *call, struct vs_sql *sql) {
     const struct counter_shape *is = call->is;
     vs_sql_add(sql,
-               "SELECT %" PRIu64 ", c.%s, c.max_id, c.step, %s, %s,"
+               "SELECT %" PRIu64 ", c.%s, c.max_id, %s, %s, %s,"
                " CAST(UNIX_TIMESTAMP(c.update_time) * 1000 AS SIGNED), " VS_SQL_CLOCK ", " VS_SQL_READ_ONLY,
-               vs_mysql_nonce(call->self), is->tag, is->delta, is->remainder);
+               vs_mysql_nonce(call->self), is->tag, is->step, is->delta, is->remainder);
 }
 
 static void add_from(const struct vs_mysql_call *call, struct vs_sql *sql) {
@@ -232,10 +241,41 @@ static enum mysql_found mysql_counter_find_row(const struct vs_mysql_call *call,
     return FOUND_TOLD;
 }
 
+/* Another tag that the column's collation takes for the call's; "": there is none.  False with the reply filled. */
+static bool find_alike(const struct vs_mysql_call *call, char alike[VS_QUOTE_MAX]) {
+    struct vs_sql sql = {.length = 0};
+    struct vs_rows rows;
+    vs_sql_add(&sql, "SELECT %" PRIu64 ", c.%s FROM (SELECT 1) AS one LEFT JOIN `%s` AS c ON c.%s = '%s' LIMIT 1",
+               vs_mysql_nonce(call->self), call->is->tag, call->table, call->is->tag, call->tag);
+    if (!vs_mysql_rows(call->self, &sql, 2, &rows, call->reply)) return false;
+    int found = vs_mysql_fetch(call->self, &rows, call->reply);
+    if (found < 0) return false;
+    alike[0] = '\0';
+    struct vs_slice tag = {rows.row ? rows.row[1] : NULL, found == 1 && rows.row[1] ? rows.length[1] : 0};
+    if (tag.length > 0 && !vs_slice_is(tag, call->tag)) vs_quote(alike, tag.at, tag.length);
+    vs_mysql_rows_done(&rows);
+    return true;
+}
+
+/* There is no row of the tag, or another row is in the way of a new one. */
+static void say_absent(const struct vs_mysql_call *call, enum vs_outcome outcome) {
+    char alike[VS_QUOTE_MAX];
+    if (!find_alike(call, alike)) return;
+    if (alike[0])
+        vs_answer(call->reply, outcome,
+                  "the table %s has no tag '%s', but '%s', which is equal to it by the collation of %s: use the tag "
+                  "'%s', or ALTER TABLE %s so that %s has the collation utf8mb4_bin",
+                  call->table, call->tag, alike, call->is->tag, alike, call->table, call->is->tag);
+    else if (outcome == VS_STORE_CONFLICT)
+        vs_not_first(call->reply);
+    else
+        vs_counter_unknown(call->tag, call->reply);
+}
+
 /* As mysql_counter_find_row, where a tag that is not there is refused. */
 bool vs_mysql_call_load(const struct vs_mysql_call *call, struct vs_tag *row) {
     enum mysql_found found = mysql_counter_find_row(call, row);
-    if (found == FOUND_NONE) vs_counter_unknown(call->tag, call->reply);
+    if (found == FOUND_NONE) say_absent(call, VS_STORE_REFUSED);
     return found == FOUND;
 }
 
@@ -448,9 +488,7 @@ void vs_mysql_tag_add(struct vs_store *store, const struct vs_counter *counter, 
                call.table, call.is->tag, call.is->insert, call.tag, (int64_t)from - call.is->above, step,
                call.is->values);
     enum vs_fate fate = vs_mysql_call_write(&call, &sql, 1);
-    if (fate == VS_FATE_NONE)
-        vs_answer(reply, VS_STORE_CONFLICT, "the table %s takes another tag for '%s': its collation folds them",
-                  call.table, call.tag);
+    if (fate == VS_FATE_NONE) vs_not_done(reply), say_absent(&call, VS_STORE_CONFLICT);
     if (fate == VS_FATE_DONE) look_again(&call, step);
 }
 
@@ -463,7 +501,7 @@ void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter,
     vs_sql_add(&sql, "UPDATE `%s` SET step = %" PRIu64 "%s WHERE ", call.table, step, call.is->bump);
     vs_mysql_call_which(&call, &sql);
     enum vs_fate fate = vs_mysql_call_write(&call, &sql, 1);
-    if (fate == VS_FATE_NONE) vs_counter_unknown(call.tag, reply);
+    if (fate == VS_FATE_NONE) vs_not_done(reply), say_absent(&call, VS_STORE_REFUSED);
     if (fate == VS_FATE_DONE) look_again(&call, step);
 }
 

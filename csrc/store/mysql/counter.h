@@ -7,7 +7,7 @@
 
 /* Whose a table is, by its columns. */
 struct counter_shape {
-    const char *tag, *delta, *remainder; /* its columns, or what stands for them */
+    const char *tag, *step, *delta, *remainder; /* its columns, or what stands for them */
     const char *bump;                    /* what else each write changes */
     int64_t above;                       /* of a range's first number, above max_id */
     const char *insert, *values;         /* what else a new row has */

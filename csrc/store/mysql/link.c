@@ -88,7 +88,7 @@ static const struct meaning {
     {ER_UNKNOWN_SYSTEM_VARIABLE, VS_STORE_REFUSED, VS_FAULT_VERSION},
     {ER_PARSE_ERROR, VS_STORE_REFUSED, VS_FAULT_VERSION},
     /* the server's state and settings */
-    {ER_OPTION_PREVENTS_STATEMENT, VS_STORE_REFUSED, VS_FAULT_OPTION}, /* or READ_ONLY, by its words */
+    {ER_OPTION_PREVENTS_STATEMENT, VS_STORE_REFUSED, VS_FAULT_OPTION}, /* or another, by its words */
     {1792 /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
     {1836 /* ER_READ_ONLY_MODE */, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
     {ER_OPEN_AS_READONLY, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
@@ -128,6 +128,7 @@ static struct meaning meaning_of(unsigned error, const char *said) {
         if (meanings[i].error == error) meaning = meanings[i];
     bool names_reading = strstr(said, "read-only") || strstr(said, "read_only");
     if (error == ER_OPTION_PREVENTS_STATEMENT && names_reading) meaning.fault = VS_FAULT_READ_ONLY;
+    if (error == ER_OPTION_PREVENTS_STATEMENT && strstr(said, "ENGINE_SUBSTITUTION")) meaning.fault = VS_FAULT_ENFORCED;
     return meaning;
 }
 
@@ -180,25 +181,31 @@ static MYSQL_RES *mysql_query_text(const struct mysql_place *place, MYSQL *my, c
 /* As init makes them.  Without its primary key a table takes two first claims of one number. */
 static bool check_tables(const struct mysql_place *place, MYSQL *my, struct vs_reply *reply) {
     static const char text[] =
-        "SELECT CONCAT(COUNT(*), '/', COALESCE(SUM(t.engine = 'InnoDB' AND"
-        " (SELECT GROUP_CONCAT(s.column_name ORDER BY s.seq_in_index) FROM information_schema.statistics AS s"
+        "SELECT COUNT(*), COALESCE(SUM((SELECT GROUP_CONCAT(s.column_name ORDER BY s.seq_in_index)"
+        " FROM information_schema.statistics AS s"
         " WHERE s.table_schema = t.table_schema AND s.table_name = t.table_name AND s.index_name = 'PRIMARY')"
-        " = IF(t.table_name = 'vesta_lease', 'ns,worker', 'ns')), 0)) FROM information_schema.tables AS t"
+        " = IF(t.table_name = 'vesta_lease', 'ns,worker', 'ns')), 0), SUM(t.engine = 'InnoDB'),"
+        " " VS_SQL_UNSAFE("'vesta_namespace', 'vesta_lease'") " FROM information_schema.tables AS t"
         " WHERE t.table_schema = DATABASE() AND t.table_name IN ('vesta_namespace', 'vesta_lease')";
-    char cell[64] = "";
-    MYSQL_RES *result = mysql_query_text(place, my, text, 1, reply);
+    enum { COL_TABLES, COL_KEYS, COL_SAFE, COL_UNSAFE, COLUMNS };
+    MYSQL_RES *result = mysql_query_text(place, my, text, COLUMNS, reply);
     if (!result) return false;
     MYSQL_ROW row = mysql_fetch_row(result);
-    if (row && row[0]) snprintf(cell, sizeof cell, "%s", row[0]);
+    bool is_whole = row && row[COL_TABLES] && row[COL_KEYS], is_there = is_whole && strcmp(row[COL_TABLES], "2") == 0;
+    bool is_safe = is_there && row[COL_SAFE] && strcmp(row[COL_SAFE], "2") == 0;
+    bool is_well = is_safe && strcmp(row[COL_KEYS], "2") == 0;
+    if (!is_whole)
+        vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, place->where);
+    else if (!is_there)
+        vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_NO_TABLES, "%.60s: its tables are missing", place->where);
+    else if (!is_safe)
+        vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_ENGINE, "%.60s: %.160s", place->where,
+                        row[COL_UNSAFE] ? row[COL_UNSAFE] : "a view is in the place of one of its tables");
+    else if (!is_well)
+        vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_SCHEMA,
+                        "%.60s: its tables do not have the primary keys that `vesta store init` makes", place->where);
     mysql_free_result(result);
-    if (strcmp(cell, "2/2") == 0) return true;
-    if (!cell[0]) return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, place->where);
-    if (cell[0] != '2')
-        return vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_NO_TABLES, "%.60s: its tables are missing",
-                               place->where);
-    return vs_answer(reply, VS_STORE_REFUSED,
-                     "%.50s: its tables are not as `vesta store init` makes them: InnoDB, and their primary keys",
-                     place->where);
+    return is_well;
 }
 
 /* What a server says of itself; without its version it has not said it. */

@@ -15,6 +15,14 @@
 
 #define VS_SQL_CLOCK "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
+/* The one rule of durability for tables of leases, counters, shares and reservations: the first of the named tables that
+ * another engine keeps, as "NAME has the engine ENGINE"; NULL: there is none.  Other engines lose acknowledged writes in
+ * a crash, or all rows.  A view has no engine.  person.c has the rule for the server's settings. */
+#define VS_SQL_UNSAFE(tables)                                                                                          \
+    "(SELECT MIN(CONCAT(e.table_name, ' has the engine ', e.engine)) FROM information_schema.tables AS e"              \
+    " WHERE e.table_schema = DATABASE() AND e.table_name IN (" tables ") AND e.engine <> 'InnoDB')"
+#define VS_MYSQL_UNSAFE_MAX 160
+
 #define VS_MYSQL_NO_ROW "an answer without a row, which is not the server's: look at what is between"
 
 /* Of the URI. */
@@ -31,6 +39,7 @@ struct mysql_place {
 struct vs_mysql_shape {
     char table[65];
     const struct counter_shape *is; /* NULL: none was looked at */
+    char unsafe[VS_MYSQL_UNSAFE_MAX]; /* VS_SQL_UNSAFE; "": there is none */
 };
 
 struct mysql_store {

@@ -75,11 +75,12 @@ static bool mysql_find_or_keep(const struct vs_mysql_call *call, const char *key
            (mysql_insert_share(call, key, share) && mysql_look_at_share(call, key, stands));
 }
 
+/* The server's own words stay. */
 static void say_lack(const struct vs_mysql_call *call) {
     if (!lacks_table(call)) return;
     call->reply->by = VS_BY_RIGHTS;
-    vs_answer(call->reply, VS_STORE_REFUSED,
-              "cannot use " VS_SHARES ": run `vesta store init --segments`, and grant SELECT, INSERT, UPDATE");
+    call->reply->outcome = VS_STORE_REFUSED;
+    call->reply->fault = VS_FAULT_NO_COUNTERS;
 }
 
 void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,

@@ -5,6 +5,7 @@ local cli = require "cli.lib.cli"
 local places = require "cli.lib.segments_places"
 local screen = require "screen"
 local store = require "store"
+local stores = require "cli.lib.stores"
 local term = require "term"
 local wire = require "wire"
 
@@ -145,6 +146,7 @@ function Import:import_one(place, counter, there)
 end
 
 function Import:import_into(place)
+  stores.warn(place.shown, place.store)
   local there = places.done(place, nil, place.store:counters(place.table))
   local is_shown, looked_at = screen.is_shown(), 0
   for i, row in self:each_row() do

@@ -89,7 +89,7 @@ end
 
 --- The message for a call that failed.  tag nil: the call was about the whole table.
 function places.trouble(place, tag, text, outcome)
-  if outcome == "conflict" then
+  if outcome == "conflict" and text == "" then
     return ("%s has just changed, or exists already: look at it with vesta segments, and try again"):format(
       tag or place.shown)
   end

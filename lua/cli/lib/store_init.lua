@@ -119,6 +119,7 @@ local function prepare(one, makes_tables)
       if not done then return nil, trouble, outcome end
     end
   end
+  stores.warn(one.shown, opened)
   local missing, is_there = {}, {}
   for _, name in ipairs(one.namespaces[1] and opened:names() or {}) do is_there[name] = true end
   for _, namespace in ipairs(one.namespaces) do
@@ -174,6 +175,7 @@ function store_init.run(asked)
   end
   stores.done(place, opened:init())
   if asked.segments and about.makes_table then stores.done(place, opened:init_counters()) end
+  stores.warn(store.public(place.uri), opened)
   if not asked.json then
     cli.printf("store is ready: %s; %s\n", about.made, about.rights)
     if asked.segments then

@@ -99,14 +99,21 @@ function stores.trouble(place, text, outcome)
       .. "store is named: run the command as the user of the server, or name the store by --store"):format(place.name,
       place.uri)
   end
-  if outcome == "conflict" then return "another process changed it at the same time: check it and try again" end
+  if outcome == "conflict" and text == "" then return "another process changed it at the same time: check it and try again" end
   if outcome == "moved" then
-    return ("the namespace %s was replaced at the same time: check it and try again"):format(place.name)
+    return ("the namespace %s was replaced at the same time: check it and try again (%s)"):format(place.name, text)
   end
   if outcome == "unknown" then
     return ("no reply came: the change may have been made, or may still be made; check it (%s)"):format(text)
   end
   return text
+end
+
+--- Warns of the settings of a store by which it may lose leases or numbers that it granted.
+function stores.warn(shown, opened)
+  for _, fault in ipairs(opened:faults() or {}) do
+    term.say(("%s: %s; %s"):format(shown, fault.what, fault.todo))
+  end
 end
 
 --- The values of a store's method, or the end of the command with a message if it failed.

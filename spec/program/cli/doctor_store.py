@@ -2,9 +2,14 @@
 nothing and shows no secret."""
 import json
 import os
+import subprocess
+import urllib.error
+import urllib.request
 
 import served
-from harness import claim, main, same, shifted
+from harness import VESTA, claim, environment, main, same, shifted
+from ports import free_port
+from servers import until
 
 OFF = ("--http", "off", "--resp", "unix:/tmp/vesta-doctor-store-none.sock")
 
@@ -98,6 +103,36 @@ def _(world):
         has(examine(world, *flags(served.mysql_uri("vesta:s3cret"), "rights"), code=1), "fail", "read-only")
     finally:
         db.sql("SET GLOBAL read_only = 0")
+
+
+@claim("one remedy for a fault, in doctor, in the commands, and in the log and /readyz of a server")
+def _(world):
+    init(world, served.mysql_uri(), "remedies")
+    uri, remedy = served.mysql_uri("vesta:wr0ng"), "orrect the user and the password of the store"
+    has(examine(world, *flags(uri, "remedies"), code=1), "fail", "Access denied", "c" + remedy)
+    for command in (("workers",), ("store", "show")):
+        done = world.run(*command, "--store", uri, "--namespace", "remedies")
+        assert done.code == 1 and "(using password: YES). C" + remedy in done.err, done.err
+    done = world.run("segments", "--store", uri)
+    assert done.code == 1 and "(using password: YES). C" + remedy in done.err, done.err
+    log = world.path("log")
+    port = free_port()
+    with open(log, "w") as err:
+        server = subprocess.Popen([VESTA, "serve", "--http", "127.0.0.1:%d" % port, "--resp", "off", "--store", uri, "--namespace", "remedies",
+                                   "--layout", "snowflake", "--path", world.path("r.gen")], env=environment(world.folder), stderr=err)
+    try:
+        def ready():
+            try:
+                return urllib.request.urlopen("http://127.0.0.1:%d/readyz" % port, timeout=5).read().decode()
+            except urllib.error.HTTPError as error:
+                return error.read().decode()
+            except OSError:
+                return ""
+        until(lambda: "(using password: YES). C" + remedy in ready(), ready)
+        until(lambda: "(using password: YES). C" + remedy in open(log).read(), lambda: open(log).read())
+    finally:
+        server.terminate()
+        server.wait(20)
 
 
 @claim("a ZooKeeper's nodes that are somebody else's, or everybody's")

@@ -263,6 +263,33 @@ def _(world):
     same(look(world, target)["orders"]["max"], "22")
 
 
+@claim("a tag that the collation takes for another: take, add and step name that other tag, and send nobody in a circle")
+def _(world):
+    uri = database("folded")
+    same(world.run("store", "init", "--segments", "--store", uri).code, 0)
+    served.mariadb().sql("ALTER TABLE folded.leaf_alloc MODIFY biz_tag VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL")
+    ok(world, "add", "orders", "--store", uri)
+    for words in (["take", "Orders"], ["add", "Orders"], ["step", "Orders", "5"]):
+        fails(world.run("segments", *words, "--store", uri), 1, "no tag 'Orders', but 'orders'", "use the tag 'orders'")
+
+
+@claim("a setting by which a server may lose acknowledged numbers is reported by each command that writes, and an engine is rejected")
+def _(world):
+    uri, db = database("lossy"), served.mariadb()
+    db.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 2")
+    try:
+        for words in (["store", "init", "--segments"], ["segments", "add", "orders"], ["segments", "take", "orders"],
+                      ["segments", "step", "orders", "5"]):
+            done = world.run(*words, "--store", uri)
+            same(done.code, 0)
+            assert "innodb_flush_log_at_trx_commit is 2; set innodb_flush_log_at_trx_commit=1" in done.err, done.err
+    finally:
+        db.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 1; ALTER TABLE lossy.leaf_alloc ENGINE=MEMORY")
+    for words in (["take", "orders"], ["add", "more"], ["import", "leaf_alloc", uri, "--as", "more", "--tag", "orders", "--ahead", "5", "--yes"]):
+        fails(world.run("segments", *words, "--store", uri), 1, "leaf_alloc has the engine MEMORY")
+    same(world.run("segments", "import", "leaf_alloc", uri, "--store", "sqlite:" + world.path("v.db"), "--yes").code, 0)
+
+
 @claim("words that are none are refused with 2, and stores that cannot be had say why")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
