@@ -7,7 +7,7 @@
 #include "config/config.h"
 
 /* The option, into an int. */
-#define VS_EFFECTIVE(into) VS_SWITCH("effective", into, "only show which values hold, and who said so")
+#define VS_EFFECTIVE(into) VS_SWITCH("effective", into, "only show which values hold, and their sources")
 
 /* A row: origin, key, value, and in words who said so where `by` is set.  Passwords are not shown. */
 void vs_effective_print(const struct vs_conf_value *value, int json);

@@ -145,7 +145,7 @@ claimed but the files of TLS.  Exit code 1 if it cannot be used.
   options = {
     { name = "config", letter = "c", value = "FILE",
       help = "the config, as other commands take it, in place of the operand FILE" },
-    { name = "effective", kind = "switch", help = "only show which values hold, and who said so" },
+    { name = "effective", kind = "switch", help = "only show which values hold, and their sources" },
     { name = "keys", kind = "switch", help = "list what a config may contain; takes no FILE" },
     { name = "json", kind = "switch", help = "print JSON objects" },
   },

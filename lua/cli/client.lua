@@ -245,17 +245,17 @@ local FILE_OPTIONS = {
 }
 
 local RIGHTS_OPTIONS = {
-  { name = "names", value = "NAME,...", help = "namespaces and tags that it may ask; * stands for any letters" },
+  { name = "names", value = "NAME,...", help = "its namespaces and tags; * stands for any characters" },
   { name = "calls", value = "CLASS,...", help = "what it may do: give, block, read, make, operate" },
   { name = "n", value = "N", help = "the most ids of one request, or off" },
   { name = "rate", value = "N", help = "ids a second, or off" },
   { name = "requests", value = "N", help = "requests a second, or off" },
-  { name = "weight", value = "N", help = "of its part, where ids are short (1 to 1000; default: 1)" },
+  { name = "weight", value = "N", help = "its part of the ids if they are short (1 to 1000; default: 1)" },
 }
 
 return {
   order = 140,
-  line = "the clients of a server: names, tokens and rights",
+  line = "manage the clients of a server: names, tokens, rights",
   usage = [=[
 client [list] [--json] [--file FILE | -c FILE]
        vesta client add NAME [--names NAME,...] [--calls CLASS,...] [OPTION...]

@@ -53,9 +53,9 @@ return {
   usage = "help [COMMAND [SUBCOMMAND]]\n       vesta help --man [COMMAND]\n"
     .. "       vesta help --completion bash|zsh|fish",
   about = [[
-Without a word it lists the commands; with one it explains it, as `vesta COMMAND --help` does.  Where
-vesta is installed, man vesta-COMMAND shows the same, and shells complete its commands and options.
-Where it is not installed, ask for a page, or put a completion where the shell looks for it.
+Lists the commands, or explains one, as `vesta COMMAND --help` does.  If vesta is installed, `man
+vesta-COMMAND` shows the same, and shells complete its commands and options.  If it is not, print a page,
+or write the completion to the file that your shell reads.
 
   $ vesta help --man gen | man -l -
 
@@ -65,7 +65,7 @@ Where it is not installed, ask for a page, or put a completion where the shell l
   options = {
     { name = "man", kind = "switch", help = "print the page of the manual, for man -l" },
     { name = "completion", kind = "choice", value = "bash|zsh|fish",
-      help = "print what that shell completes vesta's command line by" },
+      help = "print the completion for that shell" },
   },
   run = run,
 }

@@ -238,28 +238,33 @@ end
 
 return {
   order = 180,
-  line = "list the counters of segments, add one, set a step",
+  line = "list the counters of segments, add one, set its step",
   usage = "segments [OPTION...]\n       vesta segments add TAG [--from N] [--step N] [OPTION...]\n"
     .. "       vesta segments step TAG N [OPTION...]\n"
     .. "       vesta segments resume TAG [--even-lower] [OPTION...]\n"
     .. "       vesta segments take TAG [-n N] [--form TEXT [--zone NAME]] [OPTION...]\n"
     .. "       vesta segments import TABLE URI... [OPTION...]",
   about = [[
-Lists the counters of a store's table: where the next range of each begins, its step, when it was last
-raised; with --watch how many numbers a second are granted.  Changes nothing.
+Lists the counters of a store's table: where the next range of each one begins, its step, and when it
+was last raised.  With --watch you also see how many numbers per second are granted.  It changes nothing.
 
-add makes a counter, whose first number is --from; step sets how many numbers a range has; take
-prints numbers, each call one step of the database, as business numbers where --form is given; import takes
-over the counters of a table of tinyid's, Leaf's or a ticket server's, past every number that was issued;
-without --yes it only shows the changes.  `vesta help segments import` has its options.
-resume restarts a counter that stopped because its database went back, once you have repaired the database.
+  add      creates a counter.  Its first number is --from.
+  step     sets how many numbers a range has.
+  take     prints numbers.  With --form they are business numbers.  Each call
+           is one step of the database.
+  resume   restarts a counter that stopped because its database went back.
+           Repair the database first.
+  import   takes over the counters of a table of tinyid, Leaf or a ticket
+           server.  Each one continues above every number that was issued.
+           Without --yes it only shows the changes.  `vesta help segments
+           import` lists its options.
 
-  $ vesta segments add orders --from 1000 --step 500 --store sqlite:/var/v.db
-  orders begins with 1,000, in steps of 500
+  $ vesta segments add orders --step 500 --store sqlite:/var/lib/vesta/v.db
+  orders begins with 1, in steps of 500
 
   $ vesta segments --store sqlite:/var/lib/vesta/v.db
   TAG        NEXT RANGE AT         STEP  GRANTED/S  UPDATED
-  orders             1,000          500          -  2026-11-22T20:10:00.123Z
+  orders                 1          500          -  2026-11-22T20:10:00.123Z
   1 tag in sqlite:/var/lib/vesta/v.db
 ]],
   options = cli.rows {
@@ -296,7 +301,7 @@ resume restarts a counter that stopped because its database went back, once you 
     {
       name = "resume",
       options = cli.rows {
-        { name = "even-lower", kind = "switch", help = "take smaller numbers, which may have been given before" },
+        { name = "even-lower", kind = "switch", help = "take smaller numbers, which may have been issued before" },
         places.OPTIONS,
       },
       run = resume,

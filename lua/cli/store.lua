@@ -121,29 +121,30 @@ end
 
 return {
   order = 160,
-  line = "create, inspect and repair the stores of worker numbers",
+  line = "create, inspect and repair the stores of worker ids",
   usage = "store init|show|advance|lower|relayout [OPTION...]",
   about = [[
-A shared store is prepared once, by an operator; a server never does it silently.
+An operator prepares a shared store once.  A server never does it.
 
-  init     creates what the store needs (tables, a root node; with --segments
-           also the table of counters that a database which Leaf uses has
-           already), and with --namespace the record of that namespace, with
-           the --static numbers that are given out by hand; what exists stays
-           as it is; use --again for a namespace that this store had and lost:
-           no lease starts before the store's clock plus a margin, so that no
-           id is repeated that a process may still issue
-           With -c and no --namespace: every store that the config names
-  show     the namespace's record, and how many numbers are held, expired and
-           free; without --namespace, all namespaces of the store or config
-  advance  continues with a store that lost what it had acknowledged: every
-           holder must claim again, and no lease starts before the store's
-           clock plus a margin; asks first, unless --yes is given
-  lower    lowers a floor that was set by a clock that was ahead; asks first,
-           unless --yes is given
-  relayout the next --layout of a namespace in use: proves that its ids differ
-           from all that the namespace can have given, then creates NAME.2,
-           to which hosts move one by one, by leased_as in their configs
+  init     creates the tables or the root node that the store needs.  With
+           --namespace it also creates the namespace, with --segments the table
+           of counters (a database that Leaf uses has it already).  What exists
+           stays as it is.  With -c and without --namespace, it prepares every
+           store that the config names.  Use --again for a namespace that this
+           store had and lost: then no lease starts before the store's clock
+           plus a margin, so that no id repeats that a process may still issue.
+  show     prints the namespace's record, and how many worker ids are held,
+           expired and free.  Without --namespace, it prints all namespaces of
+           the store, or of all stores of the config.
+  advance  continues with a store that lost acknowledged writes.  Every holder
+           must claim again, and no lease starts before the store's clock plus
+           a margin.  It asks first, unless you add --yes.
+  lower    lowers a floor that was set by a clock that was ahead.  It asks
+           first, unless you add --yes.
+  relayout creates the next --layout of a namespace in use, as NAME.2, once it
+           is proved that its ids differ from all that the namespace can have
+           issued.  Move the hosts to it one by one, by leased_as in their
+           configs.
 
   $ vesta store init --store sqlite:/var/lib/vesta/vesta.db \
     --namespace orders --layout snowflake
@@ -158,15 +159,15 @@ A shared store is prepared once, by an operator; a server never does it silently
   options = cli.rows {
     stores.OPTIONS,
     { name = "layout", value = "TEXT|PRESET", help = "of a new namespace (default: vesta-second)" },
-    { name = "static", value = "FIRST-LAST", help = "of a new namespace: numbers that are given out by hand" },
+    { name = "static", value = "FIRST-LAST", help = "of a new namespace: worker ids that you assign by hand" },
     { name = "lease", kind = "choice", value = "local|strict|balanced|autonomous",
       help = "advance, lower, init --again: the widest preset in use there (default: balanced)" },
     { name = "again", kind = "switch",
-      help = "init: the store lost this namespace: no lease starts before the store's clock plus a margin" },
-    { name = "segments", kind = "switch", help = "init: also the table of counters for segments, leaf_alloc" },
+      help = "init: the store lost this namespace, so no lease starts before the store's clock plus a margin" },
+    { name = "segments", kind = "switch", help = "init: create the tables of counters for segments, too" },
     { name = "yes", kind = "switch", help = "advance, lower: do it without asking" },
     { name = "trust-store-clock", kind = "switch",
-      help = "advance, lower, init --again: the store's clock is right, and this machine's is off" },
+      help = "advance, lower, init --again: the store's clock is right, and this machine's is wrong" },
     { name = "json", kind = "switch", help = "print one JSON object" },
   },
   run = run,

@@ -375,7 +375,7 @@ looked for again; until it is back the screen says how old it is.
     { name = "admin", value = "ADDR", help = "the server's admin listener: HOST:PORT, tls:HOST:PORT or unix:PATH" },
     { name = "token-file", value = "FILE", help = "its token, alone on a line (default: VESTA_ADMIN_TOKEN, or none)" },
     { name = "once", kind = "switch", help = "one look, and the end; as where stdout is no terminal" },
-    { name = "effective", kind = "switch", help = "only show which values hold, and who said so" },
+    { name = "effective", kind = "switch", help = "only show which values hold, and their sources" },
     { name = "json", kind = "switch", help = "one look: what the server said, as it came" },
     { name = "view", kind = "choice", value = "overview|namespaces|workers|segments|policies|hour",
       help = "what is shown first (default: overview)" },

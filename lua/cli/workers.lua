@@ -82,16 +82,18 @@ end
 
 return {
   order = 170,
-  line = "which process holds which worker number",
+  line = "list which process holds which worker id",
   usage = "workers [OPTION...]\n       vesta workers import --from KIND --source URI [OPTION...]",
   about = [[
-Lists the numbers of a namespace that were ever used.  For each one you see whether it is held, expired
-or free, how long its lease lasts, how far the holder's clock was from the store's at its last write, and
-the time before which all its ids lie.  Changes nothing.
+Lists the worker ids of a namespace that were ever used.  For each one you see whether it is held,
+expired or free, how long its lease lasts, how far the holder's clock was from the store's at its last
+write, and the time before which all its ids lie.  It changes nothing.  If you name no store and no
+config, it lists the store that processes of this user share on this machine.
 
-import reads the numbers that another generator has issued (Butterfly's table or nodes, Leaf's nodes,
-UidGenerator's or Vesta (Java)'s table) and marks them as held, or as used up to now, so that none is leased
-twice.  Without --yes it only shows the changes.  `vesta help workers import` has its options.
+import reads the worker ids that another generator has issued (Butterfly's table or nodes, Leaf's
+nodes, UidGenerator's or Vesta (Java)'s table).  It marks them as held, or as used up to now, so that no
+process leases them.  Without --yes it only shows the changes.  `vesta help workers import` lists its
+options.
 
   $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db
   NUMBER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, ...

@@ -165,7 +165,7 @@ def _(w):
         for line in examples(w, command):
             if re.search(ELSEWHERE, line):
                 continue
-            words = re.sub(r"/etc/vesta/|/var/lib/vesta/?|/var/(?=v\.db)|/run/vesta/", lambda m: w.path({"/e": "etc/", "/v": "lib/", "/r": "run/"}[m[0][:2]]), line)
+            words = re.sub(r"/etc/vesta/|/var/lib/vesta/?|/run/vesta/", lambda m: w.path({"/e": "etc/", "/v": "lib/", "/r": "run/"}[m[0][:2]]), line)
             if re.search(r"zk:|mysql:|tls:|vesta serve|--watch", words):
                 words = words.rstrip(" &") + " --effective"
             done = w.shell("PATH=$PWD:$PATH; " + words)
