@@ -1,9 +1,12 @@
 /* screen.c -- the module `screen`: a terminal's second screen for as long as a command needs it, and its keys. */
+#include "base/array.h"
 #include "command/command.h"
 #include "modules/host.h"
 
 #include <errno.h>
 #include <lauxlib.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -12,16 +15,88 @@
 #define SCREEN_ROWS_UNLESS_KNOWN 24
 #define SCREEN_CLASS "vesta.screen"
 
+#define SCREEN_ENTER "\033[?1049h\033[?25l\033[?7l\n" /* the second screen, no cursor, no wrapping */
+#define SCREEN_LEAVE "\033[?7h\033[?25h\033[?1049l\r\033[K\n"
+
 static struct termios screen_before;
-static bool screen_is_open, screen_is_raw;
+static volatile sig_atomic_t screen_is_open, screen_is_raw;
+
+/* Signal handlers call the next three, too: no buffer, no lock. */
+
+static void screen_put(const char *codes, size_t length) {
+    ssize_t put = write(STDOUT_FILENO, codes, length);
+    (void)put; /* a terminal that takes nothing needs nothing */
+}
+
+static void screen_enter(void) {
+    struct termios now;
+    if (tcgetattr(STDIN_FILENO, &now) == 0) {
+        if (now.c_lflag & ICANON) screen_before = now; /* else it is ours already */
+        now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        screen_is_raw = tcsetattr(STDIN_FILENO, TCSANOW, &now) == 0;
+    }
+    screen_put(SCREEN_ENTER, sizeof SCREEN_ENTER - 1);
+}
+
+static void screen_leave(void) {
+    screen_put(SCREEN_LEAVE, sizeof SCREEN_LEAVE - 1);
+    if (screen_is_raw) tcsetattr(STDIN_FILENO, TCSANOW, &screen_before);
+    screen_is_raw = false;
+}
 
 static void screen_restore(void) {
     if (!screen_is_open) return;
-    screen_is_open = false;
-    vs_outf("\033[?7h\033[?25h\033[?1049l\r\033[K\n");
     vs_out_flush();
-    if (screen_is_raw) tcsetattr(STDIN_FILENO, TCSANOW, &screen_before);
-    screen_is_raw = false;
+    screen_is_open = false;
+    screen_leave();
+}
+
+/* The signal's own action follows, since the handler is for one time. */
+static void screen_on_end(int number) {
+    if (screen_is_open) screen_leave();
+    screen_is_open = false;
+    raise(number);
+}
+
+/* The shell has the terminal until the program goes on. */
+static void screen_on_stop(int number) {
+    const struct sigaction stop = {.sa_handler = SIG_DFL};
+    struct sigaction own;
+    sigset_t all, before;
+    int why = errno;
+    if (screen_is_open) screen_leave();
+    sigaction(number, &stop, &own);
+    sigemptyset(&all);
+    sigaddset(&all, number);
+    raise(number);
+    pthread_sigmask(SIG_UNBLOCK, &all, &before); /* it stops here */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sigaction(number, &own, NULL);
+    errno = why;
+}
+
+static void screen_on_continue(int number) {
+    (void)number;
+    int why = errno;
+    if (screen_is_open) screen_enter();
+    errno = why;
+}
+
+static void screen_catch(int number, void (*handler)(int), int flags) {
+    const struct sigaction act = {.sa_handler = handler, .sa_flags = flags};
+    struct sigaction before;
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL) sigaction(number, &act, NULL);
+}
+
+/* Those that end a wait are wire.catch_signals's. */
+static void screen_catch_all(void) {
+    static const int ends[] = {SIGQUIT, SIGABRT, SIGALRM, SIGUSR1, SIGUSR2,   SIGSEGV, SIGBUS, SIGFPE,
+                               SIGILL,  SIGTRAP, SIGSYS,  SIGXCPU, SIGXFSZ,   SIGPIPE, SIGVTALRM, SIGPROF,
+                               SIGINT,  SIGTERM, SIGHUP};
+    for (size_t i = 0; i < VS_COUNT(ends); i++)
+        screen_catch(ends[i], screen_on_end, (int)SA_RESETHAND);
+    screen_catch(SIGTSTP, screen_on_stop, 0);
+    screen_catch(SIGCONT, screen_on_continue, 0);
 }
 
 static int screen_close(lua_State *L) {
@@ -30,23 +105,18 @@ static int screen_close(lua_State *L) {
     return 0;
 }
 
-/* screen.open() -> a value for `local screen <close>`, whose end restores the terminal; so does the program's.
- * Keys arrive at once and without echo.  Ctrl-C still is a signal.  Lines that are too wide are not wrapped. */
+/* screen.open() -> a value for `local screen <close>`, whose end restores the terminal; so do the program's end and a
+ * signal that ends or stops it.  Keys arrive at once and without echo.  Ctrl-C and Ctrl-Z still are signals.  Lines that
+ * are too wide are not wrapped. */
 static int screen_open(lua_State *L) {
     static bool has_exit;
-    struct termios now;
     lua_newuserdatauv(L, 0, 0);
     luaL_setmetatable(L, SCREEN_CLASS);
     if (!has_exit && atexit(screen_restore) == 0) has_exit = true;
-    if (tcgetattr(STDIN_FILENO, &screen_before) == 0) {
-        now = screen_before;
-        now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-        now.c_cc[VSUSP] = _POSIX_VDISABLE; /* a stopped program would leave the terminal like this */
-        screen_is_raw = tcsetattr(STDIN_FILENO, TCSANOW, &now) == 0;
-    }
-    screen_is_open = true;
-    vs_outf("\033[?1049h\033[?25l\033[?7l\n"); /* the second screen, no cursor, no wrapping */
     vs_out_flush();
+    screen_is_open = true;
+    screen_catch_all();
+    screen_enter();
     return 1;
 }
 

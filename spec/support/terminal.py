@@ -20,11 +20,13 @@ def plain(text):
 
 
 class Terminal:
-    def __init__(self, world, *words, columns=80, rows=24, **env):
+    def __init__(self, world, *words, columns=80, rows=24, can_stop=False, **env):
         self.ours, self.theirs = os.openpty()
         self.resize(columns, rows)
         self.before = termios.tcgetattr(self.theirs)
-        self.program = world.start(*words, stdin=self.theirs, stdout=self.theirs, stderr=self.theirs, env=env, start_new_session=True)
+        # a program in a session of its own has no parent in it that could continue it, so TSTP does not stop it
+        group = {"process_group": 0} if can_stop else {"start_new_session": True}
+        self.program = world.start(*words, stdin=self.theirs, stdout=self.theirs, stderr=self.theirs, env=env, **group)
         self.said = ""
 
     def __enter__(self):

@@ -3,10 +3,12 @@ ends; and before listeners that lie."""
 import contextlib
 import itertools
 import json
+import os
 import random
 import re
 import signal
 import socket
+import termios
 import threading
 import time
 
@@ -139,6 +141,33 @@ def _(w):
                 assert "\x1b[?25h\x1b[?1049l" in screen.said, screen.said[-300:]
         with Terminal(w, "top", "-c", "v.lua", TERM="xterm", NO_COLOR="1") as screen:
             assert "\x1b[3" not in screen.until("q ends", frame=True)
+
+
+@claim("the terminal is as it was after each signal that ends top, and while it is stopped; it goes on as before")
+def _(w):
+    with Served(w):
+        for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT, signal.SIGSEGV, signal.SIGUSR1, signal.SIGALRM):
+            with Terminal(w, "top", "-c", "v.lua", TERM="xterm") as screen:
+                screen.until("q ends", frame=True)
+                assert not screen.is_restored()
+                same((number, screen.end(number), screen.is_restored()), (number, 0 if number == signal.SIGHUP else -number, True))
+                assert "\x1b[?25h\x1b[?1049l" in screen.said, screen.said[-300:]
+        with Terminal(w, "top", "-c", "v.lua", TERM="xterm", can_stop=True) as screen:
+            for number in (signal.SIGTSTP, signal.SIGTSTP, signal.SIGSTOP):
+                screen.until("q ends", frame=True)
+                screen.program.send_signal(number)
+                os.waitid(os.P_PID, screen.program.pid, os.WSTOPPED | os.WNOWAIT)
+                screen.read()
+                if number == signal.SIGTSTP:
+                    assert screen.is_restored() and screen.said.rstrip().endswith("\x1b[K"), screen.said[-300:]
+                else:
+                    termios.tcsetattr(screen.theirs, termios.TCSANOW, screen.before)  # as a shell does
+                screen.said = ""
+                screen.program.send_signal(signal.SIGCONT)
+                screen.until("q ends", frame=True)
+                assert "\x1b[?1049h" in screen.said and not screen.is_restored(), screen.said[:300]
+            screen.type("q")
+            same((screen.end(), screen.is_restored()), (0, True))
 
 
 @claim("a server that is gone makes the screen stale, which says since when; it goes on when the server is back")
