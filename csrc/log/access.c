@@ -170,10 +170,9 @@ static bool drain_all(struct vs_access *access) {
 
 static void alog_rest(struct vs_access *access) {
     int64_t until_us = vs_monotonic_us() + REST_MS * 1000;
-    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     pthread_mutex_lock(&access->lock);
     if (!access->ending && !atomic_load(&access->is_urgent))
-        pthread_cond_timedwait(&access->event, &access->lock, &until);
+        vs_cond_wait(&access->event, &access->lock, until_us);
     pthread_mutex_unlock(&access->lock);
 }
 
@@ -242,11 +241,10 @@ int vs_access_open(const char *path, enum vs_log_format format, int loops, struc
 void vs_access_close(struct vs_access *access, int64_t wait_ms) {
     if (!access) return;
     int64_t until_us = vs_monotonic_us() + wait_ms * 1000;
-    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     pthread_mutex_lock(&access->lock);
     access->ending = true;
     pthread_cond_broadcast(&access->event);
-    while (!access->is_over && pthread_cond_timedwait(&access->event, &access->lock, &until) == 0)
+    while (!access->is_over && vs_cond_wait(&access->event, &access->lock, until_us))
         ;
     bool is_over = access->is_over;
     pthread_mutex_unlock(&access->lock);

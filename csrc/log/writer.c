@@ -299,10 +299,9 @@ int vs_log_begin(struct vesta_error *err) {
 /* False: the thread hangs. */
 static bool writer_end_thread(int64_t wait_ms) {
     int64_t until_us = vs_monotonic_us() + wait_ms * 1000;
-    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     self.ending = true;
     pthread_cond_broadcast(&self.event);
-    while (!self.is_over && pthread_cond_timedwait(&self.event, &self.mutex, &until) == 0)
+    while (!self.is_over && vs_cond_wait(&self.event, &self.mutex, until_us))
         ;
     return self.is_over;
 }

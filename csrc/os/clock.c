@@ -69,6 +69,11 @@ void vs_cond_init(pthread_cond_t *cond) {
     pthread_condattr_destroy(&attr);
 }
 
+bool vs_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t until_us) {
+    const struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    return pthread_cond_timedwait(cond, mutex, &until) == 0;
+}
+
 int vs_clock_in_step(int64_t *error_us) {
     struct timex kernel = {.modes = 0}; /* only asks */
     int state = adjtimex(&kernel);

@@ -297,12 +297,11 @@ struct vs_desk *vs_desk_open(struct vs_segments *segments, const struct vs_conf_
 
 bool vs_desk_end(struct vs_desk *self, int64_t until_us) {
     struct desk *desk = (struct desk *)self;
-    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     if (!desk) return true;
     pthread_mutex_lock(&desk->lock);
     desk->ending = true;
     pthread_cond_broadcast(&desk->woken);
-    while (desk->running > 0 && pthread_cond_timedwait(&desk->woken, &desk->lock, &until) == 0)
+    while (desk->running > 0 && vs_cond_wait(&desk->woken, &desk->lock, until_us))
         ;
     bool ended = desk->running == 0;
     pthread_mutex_unlock(&desk->lock);

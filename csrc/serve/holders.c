@@ -174,9 +174,8 @@ static void *holders_work(void *arg) {
         pthread_mutex_unlock(&h->lock);
         holders_read_store(reader, &store);
         int64_t until_us = vs_monotonic_us() + HOLDERS_EVERY_US;
-        struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
         pthread_mutex_lock(&h->lock);
-        while (!h->ending && pthread_cond_timedwait(&h->woken, &h->lock, &until) == 0)
+        while (!h->ending && vs_cond_wait(&h->woken, &h->lock, until_us))
             ;
     }
     pthread_mutex_unlock(&h->lock);
@@ -269,13 +268,12 @@ bool vs_server_holders_begin(struct vs_serving *serving) {
 
 bool vs_server_holders_end(struct vs_serving *serving, int64_t until_us) {
     struct holders *h = serving->server.above.holders_self;
-    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     if (!h) return true;
     pthread_mutex_lock(&h->lock);
     h->ending = true;
     atomic_store(&h->cut_us, holders_now_us(h));
     pthread_cond_broadcast(&h->woken);
-    while (h->running > 0 && pthread_cond_timedwait(&h->woken, &h->lock, &until) == 0)
+    while (h->running > 0 && vs_cond_wait(&h->woken, &h->lock, until_us))
         ;
     bool ended = h->running == 0;
     pthread_mutex_unlock(&h->lock);

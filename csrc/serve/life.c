@@ -104,8 +104,7 @@ static void *watch(void *arg) {
     pthread_mutex_lock(&life->mutex);
     while (!life->ending) {
         int64_t until_us = vs_monotonic_us() + step_us;
-        struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
-        pthread_cond_timedwait(&life->woken, &life->mutex, &until);
+        vs_cond_wait(&life->woken, &life->mutex, until_us);
         bool stopping = life->stopping, asked = life->files_asked;
         life->files_asked = false;
         pthread_mutex_unlock(&life->mutex);

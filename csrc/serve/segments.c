@@ -84,10 +84,9 @@ static void look_at_refusals(struct vs_segments *segments) {
 /* False: it is to end.  *asked: the tables are to be read now. */
 static bool rest(struct vs_segments *segments, bool *asked) {
     int64_t until_us = vs_monotonic_us() + TICK_US;
-    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     pthread_mutex_lock(&segments->lock);
     while (!segments->ending && !segments->asked &&
-           pthread_cond_timedwait(&segments->woken, &segments->lock, &until) == 0)
+           vs_cond_wait(&segments->woken, &segments->lock, until_us))
         ;
     bool goes_on = !segments->ending;
     *asked = segments->asked;
@@ -211,12 +210,11 @@ bool vs_segments_begin(struct vs_serving *serving) {
 
 /* Has the thread end.  False: it hangs in a store's call. */
 static bool end_thread(struct vs_segments *segments, int64_t until_us) {
-    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     if (!segments->has_thread) return true;
     pthread_mutex_lock(&segments->lock);
     segments->ending = true;
     pthread_cond_broadcast(&segments->woken);
-    while (!segments->ended && pthread_cond_timedwait(&segments->woken, &segments->lock, &until) == 0)
+    while (!segments->ended && vs_cond_wait(&segments->woken, &segments->lock, until_us))
         ;
     bool ended = segments->ended;
     pthread_mutex_unlock(&segments->lock);

@@ -16,8 +16,8 @@
 #define STEPS_OF_AGE 8
 #define LOOK_US 100000 /* between two looks of an opener whether the server ends */
 #define TELLS_MAX 8 /* namespaces of which the log says in one go why they wait; the others are counted */
-#define PROGRESS_US 2000000      /* nobody should look at a silent program for longer; */
-#define PROGRESS_US_MAX 60000000 /* twice as long each time up to this: a day of waiting is not a log full of it */
+#define PROGRESS_US 2000000 /* nobody should look at a silent program for longer */
+#define PROGRESS_US_MAX 60000000
 #define RETRY_US 1000000         /* after a generator that could not be opened */
 
 /* A namespace that is open, and waits for its worker number. */
@@ -30,12 +30,18 @@ struct waiter {
 
 enum place { WAITING, READY, FAILED, PLACES };
 
+/* When why something waits was logged last, and for how long it is not logged again.  All zero: never, so it is due. */
+struct progress {
+    int64_t said_us, rest_us;
+};
+
 struct vs_start {
     struct vs_serving *serving;
     struct vs_threads *threads;
     pthread_t waiting; /* sees to the waiters */
     bool has_waiting;
-    int64_t from_us, said_us, rest_us; /* when why some wait was said last, and for how long nothing is */
+    int64_t from_us;
+    struct progress progress; /* of all that wait for a worker id */
     atomic_bool ending;
     struct one *one;      /* of each namespace; its opener's own */
     pthread_mutex_t lock; /* over what follows */
@@ -155,8 +161,19 @@ static void tell_waiting(const struct vs_namespace *ns, const char *text) {
 struct one {
     bool is_proved;
     int64_t again_us;
-    int64_t said_us, rest_us;
+    struct progress progress;
 };
+
+static bool progress_is_due(const struct progress *progress, int64_t now_us) {
+    return now_us - progress->said_us >= progress->rest_us;
+}
+
+/* Twice as long each time, up to a minute: a day of waiting does not fill the log. */
+static void progress_told(struct progress *progress, int64_t now_us) {
+    int64_t rest_us = progress->rest_us ? 2 * progress->rest_us : 2 * PROGRESS_US;
+    progress->said_us = now_us;
+    progress->rest_us = rest_us < PROGRESS_US_MAX ? rest_us : PROGRESS_US_MAX;
+}
 
 static void fail_to_open(struct vs_start *start, int i, const struct vesta_error *err) {
     char text[VS_NAMESPACE_WHY_MAX];
@@ -174,12 +191,10 @@ static int64_t try_again(struct vs_start *start, int i, const char *text) {
 }
 
 static void tell_unproved(const struct vs_start *start, int i, const char *text) {
-    struct one *one = &start->one[i];
+    struct progress *progress = &start->one[i].progress;
     int64_t now_us = vs_monotonic_us();
-    if (one->rest_us == 0) one->said_us = start->from_us - PROGRESS_US, one->rest_us = PROGRESS_US;
-    if (now_us - one->said_us < one->rest_us) return;
-    one->said_us = now_us;
-    one->rest_us = 2 * one->rest_us < PROGRESS_US_MAX ? 2 * one->rest_us : PROGRESS_US_MAX;
+    if (!progress_is_due(progress, now_us)) return;
+    progress_told(progress, now_us);
     tell_waiting(&start->serving->server.names.at[i], text);
 }
 
@@ -275,11 +290,11 @@ static int64_t step_us(const struct waiter *w, int64_t now_us) {
     return us < STEP_US_MIN ? STEP_US_MIN : us > STEP_US_MAX ? STEP_US_MAX : us;
 }
 
-/* Why some wait, now and then: twice as long each time. */
+/* Logs now and then why some wait. */
 static void tell_progress(struct vs_start *start, const struct waiter *w) {
     int64_t now_us = vs_monotonic_us();
     int told = 0, more = 0;
-    if (!w || now_us - start->said_us < start->rest_us) return;
+    if (!w || !progress_is_due(&start->progress, now_us)) return;
     for (; w; w = w->next) {
         if (now_us - w->since_us < PROGRESS_US || !*w->text) continue;
         if (told < TELLS_MAX)
@@ -289,9 +304,7 @@ static void tell_progress(struct vs_start *start, const struct waiter *w) {
     }
     if (more > 0)
         vs_log(VS_LOG_WARN, "more namespaces wait for a worker number", "waiting", VS_DIGITS(more), NULL);
-    if (told == 0) return;
-    start->said_us = now_us;
-    start->rest_us = 2 * start->rest_us < PROGRESS_US_MAX ? 2 * start->rest_us : PROGRESS_US_MAX;
+    if (told > 0) progress_told(&start->progress, now_us);
 }
 
 /* Looks at those that are due.  When the next one is. */
@@ -332,10 +345,9 @@ static void *see_to_waiters(void *self) {
         pthread_mutex_unlock(&start->lock);
         int64_t until_us = start_go_round(start, &waiters);
         tell_progress(start, waiters);
-        struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
         pthread_mutex_lock(&start->lock);
         if (start->count[WAITING] == 0) break;
-        if (!start->waiter && !start_is_ending(start)) pthread_cond_timedwait(&start->arrived, &start->lock, &until);
+        if (!start->waiter && !start_is_ending(start)) vs_cond_wait(&start->arrived, &start->lock, until_us);
     }
     take_arrived(start, &waiters);
     pthread_mutex_unlock(&start->lock);
@@ -366,8 +378,8 @@ static void wait_for_number(struct vs_start *start, int i) {
 
 void vs_start_begin(struct vs_start *start) {
     const struct vs_server *server = &start->serving->server;
-    start->from_us = start->said_us = vs_monotonic_us();
-    start->rest_us = PROGRESS_US;
+    start->from_us = vs_monotonic_us();
+    start->progress = (struct progress){start->from_us, PROGRESS_US};
     if (start->serving->segments && !vs_segments_begin(start->serving)) {
         vs_log(VS_LOG_ERROR, "cannot start a thread for the segments", NULL);
         give_up(start, VS_FAILED);

@@ -62,12 +62,7 @@ struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *wor
 
 /* In slices: the store may be cut meanwhile, and nobody would tell this lock. */
 static void wait_a_slice(struct vs_errand *errand, int64_t wait_ms) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    int64_t ns = until.tv_nsec + wait_ms * 1000000;
-    until.tv_sec += ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
-    pthread_cond_timedwait(&errand->changed, &errand->mutex, &until);
+    vs_cond_wait(&errand->changed, &errand->mutex, vs_monotonic_us() + wait_ms * 1000);
 }
 
 bool vs_errand_wait(struct vs_errand *errand, const struct vs_store *store) {

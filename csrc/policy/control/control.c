@@ -63,10 +63,9 @@ static bool control_look_is_due(const struct vs_control *c) {
 /* Under the lock, no longer than until the next look. */
 static void control_wait_to_be_asked(struct vs_control *c) {
     int64_t until_us = c->looked_us + VS_LOOK_MS * INT64_C(1000);
-    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     c->idle = true;
     if (c->opts.gen)
-        pthread_cond_timedwait(&c->event, &c->lock, &until);
+        vs_cond_wait(&c->event, &c->lock, until_us);
     else
         pthread_cond_wait(&c->event, &c->lock);
     c->idle = false;

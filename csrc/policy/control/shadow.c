@@ -292,8 +292,7 @@ static bool shadow_pick(struct vs_shadow *s, int *ns, struct shadow_sighting *ou
 }
 
 static void shadow_wait_until(struct vs_shadow *s, int64_t until_us) {
-    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
-    pthread_cond_timedwait(&s->event, &s->c->shadow_lock, &until);
+    vs_cond_wait(&s->event, &s->c->shadow_lock, until_us);
 }
 
 static void shadow_wait_for_more(struct vs_shadow *s) {

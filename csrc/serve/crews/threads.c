@@ -117,8 +117,7 @@ bool vs_threads_began(const struct vs_threads *threads, int i) {
 
 /* With the lock held: until one more is done.  False: that instant has come. */
 static bool wait_for_one(struct vs_threads *threads, int64_t until_us) {
-    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
-    return pthread_cond_timedwait(&threads->finished, &threads->lock, &until) == 0;
+    return vs_cond_wait(&threads->finished, &threads->lock, until_us);
 }
 
 /* How many will be done, if nothing hangs. */

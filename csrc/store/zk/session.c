@@ -92,17 +92,11 @@ bool vs_zk_session_is_lost(struct zk_session *session) {
 }
 
 bool vs_zk_wait(struct zk_session *session, const bool *flag, int64_t ms) {
-    struct timespec until;
+    int64_t until_us = vs_monotonic_us() + ms * 1000;
     assert(ms >= 0);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&session->mutex);
-    int rc = 0;
-    while (!*flag && rc == 0)
-        rc = pthread_cond_timedwait(&session->changed, &session->mutex, &until);
+    while (!*flag && vs_cond_wait(&session->changed, &session->mutex, until_us))
+        ;
     bool is_set = *flag;
     pthread_mutex_unlock(&session->mutex);
     return is_set;
