@@ -135,7 +135,10 @@ def _(world):
 @claim("5: a table that is not durable, and a server that loses writes with its power")
 def _(world):
     db, uri = served.mariadb(), counters("memory")
-    db.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 0")
+    for engine in "MyISAM", "MEMORY":
+        db.sql("ALTER TABLE memory.leaf_alloc ENGINE=%s" % engine)
+        names(examine(world, segments(world, uri)), "segments", "leaf_alloc has the engine " + engine, "ENGINE=InnoDB")
+    db.sql("ALTER TABLE memory.leaf_alloc ENGINE=InnoDB; SET GLOBAL innodb_flush_log_at_trx_commit = 0")
     try:
         names(examine(world, segments(world, uri)), "segments", "innodb_flush_log_at_trx_commit is 0", "set innodb_flush_log_at_trx_commit=1")
     finally:
