@@ -54,7 +54,7 @@ def _(world):
 def _(world):
     mine = "return { api = 1, %s on_exhausted = function(ctx) return 'borrow', ctx.options.ms or 7 end }"
     for rules, options, code, said in (("options = { ms = { 0, 10 } },", "{ ms = 5 }", 0, ""), ("options = { ms = { 0, 10 } },", "{ ms = 11 }", 1, "from 0 to 10, not 11"),
-                                       ("options = { ms = { 0, 10 } },", "{ sm = 5 }", 1, 'no option "sm"; there is ms'),
+                                       ("options = { ms = { 0, 10 } },", "{ sm = 5 }", 1, 'no option "sm"; did you mean ms?'),
                                        ("", "{ ms = 5, whatever = 'x' }", 0, ""), ("options = 5,", "{}", 1, "options is a number"),
                                        ("options = { ms = 5 },", "{}", 1, 'options has no rule for "ms": { least, most }'), ("options = { [1] = {} },", "{}", 1, "options has no rule for 1: ")):
         with open(world.path("mine.lua"), "w") as file:
