@@ -45,7 +45,8 @@ tests() {
     build "$preset" || return 1
     rm -f "$xml"
     case $stage in
-        asan | tsan | leases | regress | stores | server | cli | clients | lua) at_once=$((3 * jobs)) ;; # they mostly wait
+        asan) at_once=$((4 * jobs)) ;; # they mostly wait
+        tsan | leases | regress | stores | server | cli | clients | lua) at_once=$((3 * jobs)) ;;
         c) at_once=$((2 * jobs)) ;;
         quick) at_once=$((5 * jobs)) ;;
     esac
