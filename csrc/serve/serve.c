@@ -161,11 +161,11 @@ static int run(struct vs_serving *serving) {
     rc = vs_serve(&opts, &err) == VESTA_OK ? VS_DONE : vs_report(&err);
     int released = vs_ending_release(serving), started = vs_start_result(serving->start);
     if (rc == VS_DONE) rc = started != VS_GO ? started : released;
-    vs_life_end(serving);
-    if (rc == VS_DONE) {
+    if (rc == VS_DONE) { /* before the thread of life ends, which may hang in a disk */
         vs_log(VS_LOG_INFO, "stopped: all worker numbers are given back", NULL);
         vs_ending_given_back();
     }
+    vs_life_end(serving);
     return rc;
 }
 

@@ -97,6 +97,20 @@ def a_key_whose_rights_are_corrected_is_read_again_without_hup(world):
         server.listen("the certificate was read again")
 
 
+@claim("a file of TLS that hangs while it is read again is no reason to report worker ids that were given back as lost")
+def a_file_that_hangs_does_not_spoil_the_end(world):
+    with Secure(world) as server:
+        os.remove(server.own + "/key")
+        os.mkfifo(server.own + "/key")  # to open it blocks
+        server.process.send_signal(signal.SIGHUP)
+        time.sleep(1)
+        server.process.send_signal(signal.SIGTERM)
+        said = server.process.stderr.read()
+        same(server.process.wait(), 0)
+        assert "all worker numbers are given back" in said and "forced to exit" not in said, said
+        server.was_killed = True  # and has ended already
+
+
 @claim("a certificate that runs out is told of")
 def a_certificate_that_runs_out_is_told_of(world):
     server = Secure(world)
