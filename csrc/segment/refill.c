@@ -173,7 +173,7 @@ static void step_take(struct vs_refill *refill, const struct vs_refill_event *ev
         break;
     case VS_STORE_UNKNOWN:
         /* burnt: it may be granted now, later or never, and what stands in the row then may be another's */
-        refill_say(refill, "nobody knows whether the store granted a range: it is not used");
+        vs_put_said(refill->said, sizeof refill->said, "the store may have granted a range, but it is not used", ev->text);
         break;
     case VS_STORE_REFUSED:
         vs_put_said(refill->said, sizeof refill->said, "the store refuses to raise the counter", ev->text);

@@ -179,7 +179,7 @@ def _():
         db = sqlite3.connect(path, isolation_level=None)
         db.execute("BEGIN EXCLUSIVE")
         for order in ("swap 7 1 20", "read 7", "ns"):
-            has(caller.ask(order, "DOWN")["text"], "locked")
+            has(caller.ask(order, "DOWN")["text"], "locked. ", "nd or continue the process")
         db.execute("ROLLBACK")
         assert caller.ask("read 7", "OK")["until"] == 10
         db.execute("BEGIN")

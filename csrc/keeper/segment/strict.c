@@ -90,7 +90,7 @@ static void say_outcome(struct vs_segment_part *part, const struct vs_reply *rep
         [VS_STORE_MOVED] = "others change the counter each time that it is about to be raised",
         [VS_STORE_REFUSED] = "the store refuses to raise the counter",
         [VS_STORE_DOWN] = "the counter's store does not answer",
-        [VS_STORE_UNKNOWN] = "nobody knows whether the store granted numbers: they are not used",
+        [VS_STORE_UNKNOWN] = "the store may have granted numbers, which are not used",
     };
     assert(reply->outcome != VS_STORE_OK);
     char text[VS_SAID_MAX];

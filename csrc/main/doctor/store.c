@@ -69,7 +69,6 @@ static void probe_push_store(lua_State *L, const struct vs_probe *probe, struct 
     store->leases->ns_read(store, &reply);
     if (reply.outcome != VS_STORE_OK) {
         probe_set_trouble(L, "trouble", &reply);
-        host_set_flag(L, "is_down", reply.outcome == VS_STORE_DOWN);
         return;
     }
     const struct vs_ns_record stored = reply.ns;
@@ -87,13 +86,13 @@ static void probe_push_store(lua_State *L, const struct vs_probe *probe, struct 
     probe_count_workers(L, store, &stored);
 }
 
-/* probe:store(i) -> { is_local, has_leased, missing } | { trouble, is_down } |
+/* probe:store(i) -> { is_local, has_leased, missing } | { trouble, trouble_todo } |
  * { is_local, has_leased, is_there, layout, is_another, is_of_layout, ahead_ms, trip_us, findings, unexamined,
  * unwritable, unlisted, held, workers } | nil, text
  * The store of the i-th namespace, behind probe:file(i).  has_leased: the generator file has had leases.  missing: the
  * place of a store on this machine that does not exist.  is_another: it is not the store that granted the file's
  * leases.  ahead_ms, trip_us: of a store on another machine.  unexamined, unwritable and unlisted are texts if there is
- * such a trouble.  If the namespace is not there, nothing behind ahead_ms is set. */
+ * such a trouble, and each has a remedy beside it, for example unwritable_todo, or nil if the text names it.  If the namespace is not there, nothing behind ahead_ms is set. */
 int vs_probe_store(lua_State *L) {
     const struct vs_probe *probe = vs_probe_self(L);
     const struct vs_conf_namespace *ns = vs_probe_namespace(L);

@@ -60,7 +60,7 @@ end
 local function check_workers(found, store)
   if not store.held then return end
   if store.unlisted then
-    return found("fail", "`vesta workers` lists them", "its numbers cannot be listed: %s", store.unlisted)
+    return found("fail", store.unlisted_todo or MESSAGES, "its numbers cannot be listed: %s", store.unlisted)
   end
   local is_full = math.ult(store.workers - 1, store.held)
   found(is_full and "warn" or "ok", is_full and "the next process to start will wait; see `vesta workers`" or nil,

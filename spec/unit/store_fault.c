@@ -1,0 +1,56 @@
+/* store_fault.c -- what people read of a store's fault: its own words whole, and one remedy behind them. */
+#include "check.h"
+#include "base/error.h"
+#include "store/reply.h"
+
+static void each_fault_has_a_remedy(void) {
+    CHECK(!vs_fault_remedy(VS_FAULT_NONE));
+    for (int fault = VS_FAULT_NONE + 1; fault < VS_FAULTS; fault++) {
+        const char *remedy = vs_fault_remedy((enum vs_fault)fault);
+        CHECK(remedy && *remedy);
+        CHECK(remedy && remedy[strlen(remedy) - 1] != '.');
+        for (int other = VS_FAULT_NONE + 1; other < fault; other++)
+            CHECK(strcmp(remedy, vs_fault_remedy((enum vs_fault)other)) != 0);
+    }
+}
+
+static void the_remedy_follows_the_words(void) {
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    char said[200];
+    vs_answer_fault(&reply, VS_STORE_REFUSED, VS_FAULT_BINLOG, "it is impossible.");
+    CHECK_STR(vs_reply_say(&reply, "", said, sizeof said),
+              "it is impossible. Set binlog_format=ROW or MIXED on the server");
+    vs_answer(&reply, VS_STORE_REFUSED, "do this");
+    CHECK_STR(vs_reply_say(&reply, "", said, sizeof said), "do this");
+    reply.text[0] = '\0';
+    CHECK_STR(vs_reply_say(&reply, "no reason", said, sizeof said), "no reason");
+}
+
+static void words_are_not_cut_for_the_remedy(void) {
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    char said[60], long_[VS_REPLY_TEXT_MAX];
+    vs_answer_fault(&reply, VS_STORE_DOWN, VS_FAULT_BINLOG, "%050d", 1);
+    CHECK_EQ_U64(strlen(vs_reply_say(&reply, "", said, sizeof said)), 50);
+    vs_answer_fault(&reply, VS_STORE_DOWN, VS_FAULT_BINLOG, "%070d", 1);
+    CHECK_EQ_U64(strlen(vs_reply_say(&reply, "", said, sizeof said)), sizeof said - 1);
+    vs_answer_fault(&reply, VS_STORE_DOWN, VS_FAULT_NONE, "%0600d", 1); /* a server's longest sentence has 512 bytes */
+    CHECK_EQ_U64(strlen(vs_reply_say(&reply, "", long_, sizeof long_)), 600);
+}
+
+static void our_words_go_first(void) {
+    char said[20];
+    vs_put_said(said, sizeof said, "ours", "theirs");
+    CHECK_STR(said, "ours: theirs");
+    vs_put_said(said, sizeof said, "ours is long", "theirs as well");
+    CHECK_STR(said, "theirs as well");
+    vs_put_said(said, sizeof said, "ours", "");
+    CHECK_STR(said, "ours");
+}
+
+static const struct check_case cases[] = {
+    {"each fault has a remedy of its own", each_fault_has_a_remedy},
+    {"the remedy follows the store's words", the_remedy_follows_the_words},
+    {"if there is no room for both, the remedy is left out and the words stay", words_are_not_cut_for_the_remedy},
+    {"if a text must be cut, our words are left out first", our_words_go_first},
+};
+CHECK_MAIN(cases)
