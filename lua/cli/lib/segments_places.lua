@@ -7,6 +7,8 @@ local store = require "store"
 local term = require "term"
 local where = require "where"
 
+local NEAR_MAX = 1000 -- tags that a misspelt one is compared with
+
 local places = {}
 
 --- The options of every subcommand.
@@ -87,6 +89,15 @@ end
 
 ---------------------------------------------------------------- their answers
 
+-- "; did you mean orders?", with the tag of the table that was probably meant, or "".
+local function near_tag(place, tag)
+  local list, tags = place.store:counters(place.table), {}
+  for i = 1, math.min(list and #list or 0, NEAR_MAX) do tags[i] = list:row(i).tag end
+  if list then list:close() end
+  local near = term.nearest(tag, tags)
+  return near and ("; did you mean %s?"):format(near) or ""
+end
+
 --- The message for a call that failed.  tag nil: the call was about the whole table.
 function places.trouble(place, tag, text, outcome)
   if outcome == "conflict" and text == "" then
@@ -97,7 +108,8 @@ function places.trouble(place, tag, text, outcome)
     return ("no reply came: the change may have been made, or may still be made; look with vesta segments (%s)"):format(
       text)
   end
-  return ("%s: %s"):format(place.shown, text)
+  local is_absent = tag and text:find("there is no tag", 1, true)
+  return ("%s: %s%s"):format(place.shown, text, is_absent and near_tag(place, tag) or "")
 end
 
 --- The values of a store's method, or the end of the command with a message if it failed.

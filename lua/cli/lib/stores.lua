@@ -92,6 +92,13 @@ end
 
 ---------------------------------------------------------------- its answers
 
+-- "; did you mean orders?", with the namespace of the store that was probably meant, or "".
+local function near_namespace(place)
+  local opened <close> = store.open(place.uri, nil, place.secret)
+  local near = term.nearest(place.name, opened and opened:names() or {})
+  return near and ("; did you mean %s?"):format(near) or ""
+end
+
 --- The message for a call that failed.
 function stores.trouble(place, text, outcome)
   if place.is_own and outcome == "no_generator" then
@@ -99,14 +106,16 @@ function stores.trouble(place, text, outcome)
       .. "store is named: run the command as the user of the server, or name the store by --store"):format(place.name,
       place.uri)
   end
-  if outcome == "conflict" and text == "" then return "another process changed it at the same time: check it and try again" end
+  if outcome == "conflict" and text == "" then
+    return "another process changed it at the same time: check it and try again"
+  end
   if outcome == "moved" then
     return ("the namespace %s was replaced at the same time: check it and try again (%s)"):format(place.name, text)
   end
   if outcome == "unknown" then
     return ("no reply came: the change may have been made, or may still be made; check it (%s)"):format(text)
   end
-  return text
+  return outcome == "no_generator" and place.uri and text .. near_namespace(place) or text
 end
 
 --- Warns of the settings of a store by which it may lose leases or numbers that it granted.

@@ -116,6 +116,12 @@ def _(w):
                        ("help --completion bsh", "bash"), ("policy check borow", "borrow"), ("serve --policy borow", "borrow"), ("workers import --from lief", "leaf")):
         done = w.run(*line.split())
         assert done.code == (1 if line.startswith("policy check") else 2) and "did you mean %s?" % near in done.err, (line, done.code, done.err)
+    same(w.run("segments", "add", "invoices", "-c", "c.lua").code, 0)
+    fails(w.run("segments", "take", "invocies", "--store", "sqlite:" + w.path("s.db")), 1, "did you mean invoices?")
+    fails(w.run("segments", "step", "invocies", "5", "--store", "sqlite:" + w.path("s.db")), 1, "did you mean invoices?")
+    same(w.run("store", "init", "--store", "sqlite:" + w.path("s.db"), "--namespace", "orders", "--layout", "snowflake").code, 0)
+    for words in (["workers"], ["store", "show"], ["store", "lower", "--yes"]):
+        fails(w.run(*words, "--store", "sqlite:" + w.path("s.db"), "--namespace", "ordres"), 1, "did you mean orders?")
     for text, near in (("namespaces = { a = { polcy = 'wait' } }", "policy"), ("namespaces = { a = { lease = 'balancd' } }", "balanced"),
                        ("namespaces = { a = { policy = 'borow' } }", "borrow"), ("stores = { main = { uri = 'sqlit:/x' } }", "sqlite:"),
                        ("stores = { main = { uri = 'sqlite:/x' } }, namespaces = { a = { store = 'mian' } }", "main"),
