@@ -140,6 +140,8 @@ local function check_counters(doctor, segment, place)
   if not opened then return found("fail", nil, "%s", trouble) end
   local list, _, _, why, remedy = opened:counters(segment.table)
   if not list then
+    local is_missing = why:find("has no table " .. table_shown, 1, true)
+    if is_missing then remedy = ("correct segments[%s].table, or %s"):format(segment.place, remedy or MESSAGES) end
     found("fail", remedy or MESSAGES, "%s", why)
     return opened:close()
   end

@@ -286,7 +286,7 @@ local function process_of(pids)
   for _, pid in ipairs(pids) do
     local name = (read_all(("/proc/%d/comm"):format(pid)) or ""):gsub("\n$", "")
     local words = words_of(read_all(("/proc/%d/cmdline"):format(pid)) or "", "[^\0]+")
-    local path = config_of(words)
+    local path = name == "vesta" and config_of(words) or nil -- options of other programs mean other things
     if path and not path:find "^/" then
       local folder = kernel.real(("/proc/%d/cwd"):format(pid))
       path = folder and folder .. "/" .. path

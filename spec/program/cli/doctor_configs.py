@@ -129,7 +129,7 @@ def _(world):
 @claim("4: a misspelt table")
 def _(world):
     path = segments(world, counters("misspelt"), '"leaf_aloc"')
-    names(examine(world, path), "segments", "has no table leaf_aloc", "vesta store init")
+    names(examine(world, path), "segments", "has no table leaf_aloc", "correct segments[1].table, or run `vesta store init")
 
 
 @claim("5: a table that is not durable, and a server that loses writes with its power")
