@@ -72,9 +72,12 @@ static size_t fault_put(char *buf, size_t size, const char *text) {
 }
 
 const char *vs_reply_say(const struct vs_reply *reply, const char *otherwise, char *buf, size_t size) {
-    const char *remedy = vs_fault_remedy(reply->fault);
-    size_t length = fault_put(buf, size, *reply->text ? reply->text : otherwise);
-    if (!remedy || length == 0 || length + strlen(". ") + strlen(remedy) >= size) return buf;
+    const char *text = *reply->text ? reply->text : otherwise, *remedy = vs_fault_remedy(reply->fault);
+    size_t behind = remedy ? strlen(". ") + strlen(remedy) : 0;
+    bool is_long = *reply->text && strlen(text) + behind >= size;
+    if (is_long && reply->words < strlen(text)) text += reply->words;
+    size_t length = fault_put(buf, size, text);
+    if (!remedy || length == 0 || strlen(text) + behind >= size) return buf;
     if (buf[length - 1] == '.') length--;
     length += fault_put(buf + length, size - length, ". ");
     fault_put(buf + length, size - length, remedy);

@@ -40,6 +40,9 @@ static bool reply_answer(struct vs_reply *reply, enum vs_outcome outcome, enum v
     assert(outcome != VS_STORE_OK);
     assert(outcome <= VS_STORE_UNKNOWN); /* handed on from a reply that no call has cleared */
     vsnprintf(reply->text, sizeof reply->text, format, args);
+    size_t conversion = format[0] == '%' ? strcspn(format, "s") + 1 : 0;
+    const char *colon = conversion && strncmp(format + conversion, ": ", 2) == 0 ? strstr(reply->text, ": ") : NULL;
+    reply->words = colon ? (size_t)(colon + 2 - reply->text) : 0;
     reply->outcome = outcome;
     reply->fault = fault;
     return false;
@@ -62,7 +65,9 @@ bool vs_answer_fault(struct vs_reply *reply, enum vs_outcome outcome, enum vs_fa
 }
 
 bool vs_answer_as(struct vs_reply *reply, enum vs_outcome outcome, const struct vs_reply *as) {
-    return vs_answer_fault(reply, outcome, as->fault, "%s", as->text);
+    vs_answer_fault(reply, outcome, as->fault, "%s", as->text);
+    reply->words = as->words;
+    return false;
 }
 
 bool vs_take_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker) {

@@ -32,7 +32,8 @@ void vs_not_first(struct vs_reply *reply);
 __attribute__((format(printf, 3, 4))) bool vs_answer(struct vs_reply *reply, enum vs_outcome outcome,
                                                      const char *format, ...);
 
-/* As vs_answer, for a fault whose remedy is printed behind the sentence. */
+/* As vs_answer, for a fault whose remedy is printed behind the sentence.  If the format begins with a conversion and a
+ * colon, as "%.60s: %s", these are the store's place. */
 __attribute__((format(printf, 4, 5))) bool vs_answer_fault(struct vs_reply *reply, enum vs_outcome outcome,
                                                            enum vs_fault fault, const char *format, ...);
 /* As vs_answer, with the sentence and the fault of another reply. */

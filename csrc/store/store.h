@@ -96,6 +96,7 @@ enum vs_refused_by {
 struct vs_reply {
     enum vs_outcome outcome;
     enum vs_fault fault;     /* not OK: what an operator does about it */
+    size_t words;            /* where the store's own words begin in `text`, behind its place */
     enum vs_refused_by by;   /* REFUSED, of reserve, settle and keep_form */
     bool forgets_form;       /* OK, of vs_store_take: this user may not write down in which form the numbers are written */
     uint64_t lowered;        /* ... by history: where the counter stands */
@@ -106,8 +107,8 @@ struct vs_reply {
     char text[VS_REPLY_TEXT_MAX]; /* why not, in the store's own words if it has any; see vs_reply_say */
 };
 
-/* Writes why not for people: the reply's text, and the remedy of its fault.  If both do not fit, the remedy is left out,
- * and `otherwise` stands for a reply without a text.  Returns buf. */
+/* Writes why not for people: the reply's text, and the remedy of its fault; `otherwise` stands for a reply without a
+ * text.  If there is no room for all of it, the store's place is left out first, then the remedy.  Returns buf. */
 const char *vs_reply_say(const struct vs_reply *reply, const char *otherwise, char *buf, size_t size);
 
 struct vs_store {

@@ -37,6 +37,19 @@ static void words_are_not_cut_for_the_remedy(void) {
     CHECK_EQ_U64(strlen(vs_reply_say(&reply, "", long_, sizeof long_)), 600);
 }
 
+static void the_place_is_left_out_first(void) {
+    static const char place[] = "mysql db.example.com:3306/vesta";
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN}, seen = reply;
+    char said[70];
+    vs_answer_fault(&seen, VS_STORE_DOWN, VS_FAULT_BINLOG, "%.60s: %s", place, "impossible");
+    vs_answer_as(&reply, VS_STORE_DOWN, &seen);
+    CHECK_STR(vs_reply_say(&reply, "", said, sizeof said), "impossible. Set binlog_format=ROW or MIXED on the server");
+    vs_answer_fault(&reply, VS_STORE_DOWN, VS_FAULT_BINLOG, "%.60s: %060d", place, 1);
+    CHECK_EQ_U64(strlen(vs_reply_say(&reply, "", said, sizeof said)), 60);
+    vs_answer_fault(&reply, VS_STORE_DOWN, VS_FAULT_BINLOG, "%.60s has: %060d", place, 1);
+    CHECK_EQ_U64(reply.words, 0);
+}
+
 static void our_words_go_first(void) {
     char said[20];
     vs_put_said(said, sizeof said, "ours", "theirs");
@@ -51,6 +64,7 @@ static const struct check_case cases[] = {
     {"each fault has a remedy of its own", each_fault_has_a_remedy},
     {"the remedy follows the store's words", the_remedy_follows_the_words},
     {"if there is no room for both, the remedy is left out and the words stay", words_are_not_cut_for_the_remedy},
+    {"the store's place is left out first", the_place_is_left_out_first},
     {"if a text must be cut, our words are left out first", our_words_go_first},
 };
 CHECK_MAIN(cases)
