@@ -83,6 +83,10 @@ static inline uint64_t vs_worker_max(const struct vesta_layout *layout) {
 
 /* Whether each id of a layout is one of another of its fingerprint, too: it may fix what that leaves free. */
 bool vs_layout_is_part(const struct vesta_layout *part, const struct vesta_layout *whole);
+/* Whether two layouts have the same ids.  Where a sequence starts is no part of what ids can be. */
+static inline bool vs_layout_is_same(const struct vesta_layout *a, const struct vesta_layout *b) {
+    return vs_layout_is_part(a, b) && vs_layout_is_part(b, a);
+}
 /* What keeps ids of a layout from being ids of the one that a file or a store has for it: a constant, as "version:1=0,
  * not version:1=1" or, where it is left free, "..., not version:1".  It may fix what theirs leaves free.  NULL:
  * nothing, or theirs is no layout of this fingerprint.  Shape: buf of VS_DEPARTURE_MAX bytes. */

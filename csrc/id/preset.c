@@ -127,26 +127,21 @@ const char *vs_preset_meant(struct vs_slice word) {
     return meant ? meant : preset_within(small);
 }
 
-/* The first preset of that canonical text, with or without seq_start, or NULL. */
-static const char *preset_of_text(struct vesta_layout layout, bool with_start) {
+/* The first preset of the same ids, and with the same start of sequences if `with_start`; or NULL. */
+static const char *preset_same(const struct vesta_layout *layout, bool with_start) {
     struct vesta_layout preset;
-    char own[VESTA_LAYOUT_TEXT_MAX], other[VESTA_LAYOUT_TEXT_MAX];
-    if (!with_start) layout.spread = 0;
-    vesta_layout_text(&layout, own);
-    for (size_t i = 0; i < VS_COUNT(presets); i++) {
-        if (vesta_layout_parse(presets[i].name, &preset, NULL) != VESTA_OK) continue;
-        if (!with_start) preset.spread = 0;
-        vesta_layout_text(&preset, other);
-        if (strcmp(own, other) == 0) return presets[i].name;
-    }
+    for (size_t i = 0; i < VS_COUNT(presets); i++)
+        if (vesta_layout_parse(presets[i].name, &preset, NULL) == VESTA_OK && vs_layout_is_same(&preset, layout) &&
+            (!with_start || preset.spread == layout->spread))
+            return presets[i].name;
     return NULL;
 }
 
 const char *vs_layout_shown(const char *text) {
     struct vesta_layout layout;
     if (vesta_layout_parse(text, &layout, NULL) != VESTA_OK) return text;
-    const char *name = preset_of_text(layout, true);
-    if (!name) name = preset_of_text(layout, false); /* of a file from before the preset had a seq_start */
+    const char *name = preset_same(&layout, true);
+    if (!name) name = preset_same(&layout, false); /* of a file from before the preset had a seq_start */
     return name ? name : text;
 }
 

@@ -37,12 +37,12 @@ static void close_gens(struct vs_namespace *ns) {
 /* Whether there is a generator file of that namespace and layout, to the last constant. */
 static bool find_file(const struct vs_conf_namespace *conf, const struct vesta_layout *layout,
                       struct vs_settings *settings, struct vs_anchor *anchor) {
-    char text[VESTA_LAYOUT_TEXT_MAX];
+    struct vesta_layout has;
     bool found;
-    vesta_layout_text(layout, text);
     return vs_settings_look(&conf->opts, settings, NULL) == VESTA_OK && access(settings->path, F_OK) == 0 &&
            vs_anchor_find(settings, false, &found, anchor, NULL) == VESTA_OK && found &&
-           strcmp(anchor->header.layout, text) == 0 && strcmp(anchor->header.namespace_, conf->leased_as) == 0;
+           vesta_layout_parse(anchor->header.layout, &has, NULL) == VESTA_OK && vs_layout_is_same(&has, layout) &&
+           strcmp(anchor->header.namespace_, conf->leased_as) == 0;
 }
 
 /* What was shown once remains.  A file that a program made which names the generation itself says nothing of it. */

@@ -56,17 +56,9 @@ int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_r
     return VESTA_OK;
 }
 
-/* Where a sequence starts is no part of what ids can be. */
-static bool is_same(const struct vesta_layout *a, const struct vesta_layout *b) {
-    if (a->fingerprint != b->fingerprint) return false;
-    for (int i = 0; i < a->field_count; i++)
-        if (a->field[i].fixed != b->field[i].fixed || a->field[i].value != b->field[i].value) return false;
-    return true;
-}
-
 static bool has_layout(const struct vs_ns_record *ns, const struct vesta_layout *layout) {
     struct vesta_layout has;
-    return vesta_layout_parse(ns->layout, &has, NULL) == VESTA_OK && is_same(&has, layout);
+    return vesta_layout_parse(ns->layout, &has, NULL) == VESTA_OK && vs_layout_is_same(&has, layout);
 }
 
 /* Generation n, which stands there as ns. */
@@ -81,7 +73,7 @@ static int prove_against(const struct vs_lineage *lineage, unsigned n, const str
                        ns->layout);
     const struct vesta_made a = {&old, INT64_MIN, INT64_MAX}, b = {layout, INT64_MIN, INT64_MAX};
     if (vesta_layout_prove(&a, &b, &proof) == VESTA_DISJOINT_BITS) return VESTA_OK;
-    if (is_same(&old, layout))
+    if (vs_layout_is_same(&old, layout))
         return vs_fail(err, VESTA_EMISMATCH,
                        "%s has this very layout: a host gives its ids, or goes back to them, by a config with "
                        "leased_as = \"%s\"%s",

@@ -1,6 +1,7 @@
 /* layout.c -- layout texts: what is read, what is refused, and that writing is the exact inverse. */
 #include "base/array.h"
 #include "base/time.h"
+#include "id/id.h"
 #include "tools.h"
 
 static void check_round_trip(const struct vesta_layout *layout) {
@@ -30,6 +31,18 @@ static void presets_are_canonical(void) {
     }
     CHECK(i >= 28);
     CHECK(!vesta_preset_at(-1));
+}
+
+static void the_start_of_sequences_is_no_part_of_a_layouts_name(void) {
+    struct vesta_layout now = parsed("tsid"), before = parsed("tsid seq_start=spread:1"), other = parsed("tsid epoch=0");
+    CHECK_STR(vs_layout_shown("tsid seq_start=spread:1"), "tsid");
+    CHECK_STR(vs_layout_shown(vesta_preset_at(0)->text), vesta_preset_at(0)->name);
+    CHECK_STR(vs_layout_shown("leaf"), "leaf"); /* snowflake has the same ids */
+    CHECK_STR(vs_layout_shown("tsid epoch=0"), "tsid epoch=0");
+    CHECK(vs_layout_is_same(&now, &before));
+    CHECK(!vs_layout_is_same(&now, &other));
+    now = parsed("vesta-milli version:1=1"), before = parsed("vesta-milli");
+    CHECK(!vs_layout_is_same(&now, &before) && !vs_layout_is_same(&before, &now));
 }
 
 static void ends_are_right(void) {
@@ -467,6 +480,7 @@ static void the_fingerprint_is_frozen(void) {
 }
 
 static const struct check_case cases[] = {
+    {"a layout has its preset's name, wherever its sequences start", the_start_of_sequences_is_no_part_of_a_layouts_name},
     {"every preset is its own canonical text and comes back from it unchanged", presets_are_canonical},
     {"layouts end when their documents say", ends_are_right},
     {"a layout says why its ids are only read", some_are_only_read},
