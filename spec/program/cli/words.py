@@ -181,6 +181,17 @@ def _(w):
     same(sorted(set(listed(w)) - ran), ["fill"])
 
 
+@claim("a program without its stores' modules names the package or the build that brings them, and lists no store that it lacks")
+def _(w):
+    alone = os.path.join(w.folder, "alone")
+    w.shell("mkdir alone && cp $vesta alone/vesta")
+    reached = w.shell(alone + "/vesta serve --http 0.0.0.0:1 --open")
+    assert reached.code == 2 and ("(none is installed)" in reached.err or "(--store mysql: or zk:)" in reached.err), reached.err
+    for uri in ("mysql://u@127.0.0.1:1/d", "zk://127.0.0.1:1/x"):
+        done = w.shell(alone + "/vesta workers --store " + uri)
+        assert "apt-get install" in done.err or "127.0.0.1:1" in done.err, done.err  # it has them if vesta is installed here
+
+
 @claim("an unknown option is 2, with what was probably meant")
 def _(w):
     fails(w.run("explain", "--layuot", "snowflake"), 2, 'unknown option "--layuot"', "did you mean --layout?", "vesta help explain")
