@@ -180,7 +180,7 @@ public final class Vesta implements AutoCloseable {
         private String[] greeting(Server server) throws IOException {
             String secret = server.secret != null ? server.secret : password, name = server.user != null ? server.user : user;
             if (secret == null && secretFile != null) {
-                secret = Files.readString(Path.of(secretFile)).split("\r?\n", 2)[0];
+                secret = Files.readString(Path.of(secretFile)).replaceFirst("^\uFEFF", "").split("\r?\n", 2)[0];
                 int bytes = secret.getBytes(StandardCharsets.UTF_8).length;
                 if (bytes < 1 || bytes > SECRET_BYTES_MAX)
                     throw new IOException("secretFile " + secretFile + ": its first line is not a secret of 1 to " + SECRET_BYTES_MAX + " bytes");

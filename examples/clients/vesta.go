@@ -254,7 +254,7 @@ func (o *Options) greeting(s *server) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		line, _, _ := bytes.Cut(data, []byte("\n"))
+		line, _, _ := bytes.Cut(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
 		secret = strings.TrimSuffix(string(line), "\r")
 		if secret == "" || len(secret) > secretBytesMax {
 			return nil, fmt.Errorf("SecretFile %s: its first line is not a secret of 1 to %d bytes", o.SecretFile, secretBytesMax)

@@ -196,7 +196,7 @@ class Access {
   greeting(server) {
     let secret = server.secret || this.password;
     if (!secret && this.secretFile) {
-      [secret] = fs.readFileSync(this.secretFile, 'utf8').split(/\r?\n/, 1);
+      [secret] = fs.readFileSync(this.secretFile, 'utf8').replace(/^\uFEFF/, '').split(/\r?\n/, 1);
       if (!secret || Buffer.byteLength(secret) > SECRET_BYTES_MAX) {
         throw new Error(`secretFile ${this.secretFile}: its first line is not a secret of 1 to ${SECRET_BYTES_MAX} bytes`);
       }

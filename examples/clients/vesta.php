@@ -208,8 +208,8 @@ final class Access
     {
         $secret = $server->secret ?? $this->password;
         if ($secret === null && $this->secretFile !== null) {
-            $text = @file_get_contents($this->secretFile, false, null, 0, self::SECRET_BYTES_MAX + 3);
-            $secret = rtrim(explode("\n", (string) $text, 2)[0], "\r");
+            $text = @file_get_contents($this->secretFile, false, null, 0, self::SECRET_BYTES_MAX + 6);
+            $secret = rtrim(explode("\n", preg_replace('/^\xEF\xBB\xBF/', '', (string) $text), 2)[0], "\r");
             if ($secret === '' || strlen($secret) > self::SECRET_BYTES_MAX) {
                 throw new \RuntimeException("secretFile $this->secretFile: " . ($text === false ? 'it cannot be read'
                     : 'its first line is not a secret of 1 to ' . self::SECRET_BYTES_MAX . ' bytes'));

@@ -143,7 +143,7 @@ class _Access(NamedTuple):
         secret = server.secret if server.secret is not None else self.password
         if secret is None and self.secret_file is not None:
             with open(self.secret_file, "rb") as file:
-                secret = file.readline(SECRET_BYTES_MAX + 3).decode("utf-8", "strict").rstrip("\r\n")
+                secret = file.readline(SECRET_BYTES_MAX + 6).decode("utf-8-sig", "strict").rstrip("\r\n")
             if not 1 <= len(secret.encode()) <= SECRET_BYTES_MAX:
                 raise ValueError("secret_file %s: its first line is not a secret of 1 to %d bytes" % (self.secret_file, SECRET_BYTES_MAX))
         if secret is None:

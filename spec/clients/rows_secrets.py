@@ -85,9 +85,10 @@ def _(cell):
     os.remove(path)
     client.open(["redis://ids@" + at], size=50, timeout=5000, wait=300, secret_file=path)
     client.fails(at)
-    write(path, secrets["ids"])
-    client.open(["redis://ids@" + at], size=50, timeout=5000, wait=WAIT, secret_file=path)
-    client.next(60)
+    for text in secrets["ids"], "\ufeff" + secrets["ids"] + "\r":  # as an editor on Windows writes it
+        write(path, text)
+        client.open(["redis://ids@" + at], size=50, timeout=5000, wait=WAIT, secret_file=path)
+        client.next(60)
 
 
 def write(path, secret):

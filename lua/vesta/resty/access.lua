@@ -63,7 +63,8 @@ function access.greeting(who, server)
   local secret, user = server.secret or who.password, server.user or who.user
   if not secret and who.secret_file then
     local file, failure = io.open(who.secret_file, "rb")
-    secret = file and (file:read(SECRET_MAX + 3) or ""):match "^([^\r\n]*)"
+    local text = file and file:read(SECRET_MAX + 6) or "" -- with a byte order mark and CRLF
+    secret = text:gsub("^\239\187\191", ""):match "^([^\r\n]*)"
     if file then file:close() else return false, "secret_file " .. failure end
     if secret == "" or #secret > SECRET_MAX then
       return false, ("secret_file %s: its first line has no 1 to %d bytes"):format(who.secret_file, SECRET_MAX)
