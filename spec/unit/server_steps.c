@@ -533,14 +533,16 @@ static void has_whole_rows(void) {
     for (int i = 0; vs_call_at(i); i++) {
         const struct vs_call *call = vs_call_at(i);
         struct vs_slice rest;
-        CHECK(call->handler && call->help && (call->name || call->route));
+        CHECK(call->handler && (call->name || call->route));
+        CHECK(!call->help == !call->name && !call->route_help == !call->route);
         CHECK(call->args_min <= call->args_max && call->args_max < VS_RESP_ARGS_MAX);
         CHECK(!call->route || (call->methods & (VS_GET | VS_POST)));
-        CHECK_HAS(call->help, call->name ? call->name : call->route);
+        if (call->help) CHECK_HAS(call->help, call->name);
+        if (call->route_help) CHECK_HAS(call->route_help, call->route);
         if (call->name) CHECK(vs_call_named((struct vs_slice){call->name, strlen(call->name)}) == call);
         char path[64];
         snprintf(path, sizeof path, "%s%s", call->route ? call->route : "",
-                 call->route && strchr(call->help, '{') ? "1" : "");
+                 call->route && strchr(call->route_help, '{') ? "1" : "");
         for (int protocol = VS_HTTP; call->route && protocol <= VS_ADMIN; protocol++) {
             const struct vs_call *found =
                 vs_call_routed((struct vs_slice){path, strlen(path)}, (enum vs_protocol)protocol, &rest);
