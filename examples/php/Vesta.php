@@ -3,7 +3,8 @@
  * Vesta.php -- ids from PHP through libvesta: a class to copy.  ids.php uses it.
  *
  * It needs PHP's FFI and vesta_ffi.h, which is installed beside vesta.h (Debian: libvesta-dev).  Web servers permit FFI in
- * preloaded files only: see preload.php.  Processes that open the same namespace share its ids: the workers of php-fpm,
+ * preloaded files only: docs/languages.md has the lines of php.ini.  If libvesta is built but not installed, set
+ * LD_LIBRARY_PATH to its folder.  Processes that open the same namespace share its ids: the workers of php-fpm,
  * and the children of pcntl_fork, which may go on with their parent's object.
  */
 declare(strict_types=1);
@@ -34,9 +35,12 @@ final class Vesta
         return $this->batch(1)[0];
     }
 
-    /** @return list<string> of 1 to 10000 ids */
+    /** @return list<string> of $count ids, all or none */
     public function batch(int $count): array
     {
+        if ($count < 1) {
+            throw new InvalidArgumentException("a batch has at least 1 id, not $count");
+        }
         $ids = $this->ffi->new("uint64_t[$count]");
         $pause = $this->ffi->new('struct vesta_pause');
         $wait = self::WAIT_US_MAX;

@@ -1,11 +1,11 @@
-"""Ids from Python through libvesta, without a module to build: python3 examples/python/ids.py [libvesta.so.0]
+"""Ids from Python through libvesta, without a module to build: python3 examples/python/ids.py
 
-ctypes needs no struct of options: vesta_open_text takes them as one text.
+A file to copy and import.  ctypes needs no struct of options: vesta_open_text takes them as one text.  If libvesta is built
+but not installed, set LD_LIBRARY_PATH to its folder.
 """
 import ctypes
-import sys
 
-VESTA_DECIMAL, WAIT_US_MAX = 0, 2_000_000
+WAIT_US_MAX = 2_000_000
 
 
 class Error(ctypes.Structure):  # struct vesta_error
@@ -17,8 +17,8 @@ class Pause(ctypes.Structure):  # struct vesta_pause
                 ("back_us", ctypes.c_int64), ("wait_us", ctypes.c_int64)]
 
 
-vesta = ctypes.CDLL(sys.argv[1] if len(sys.argv) > 1 else "libvesta.so.0")
-vesta.vesta_next_wait.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]
+vesta = ctypes.CDLL("libvesta.so.0")
+vesta.vesta_batch_wait.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64, ctypes.c_void_p]
 vesta.vesta_pause_text.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 vesta.vesta_close.argtypes = [ctypes.c_void_p]
 
@@ -30,18 +30,23 @@ def open_generator(options):
     return gen
 
 
-def next_id(gen):
-    number, pause, text = ctypes.c_uint64(), Pause(), ctypes.create_string_buffer(512)
-    if vesta.vesta_next_wait(gen, ctypes.byref(number), WAIT_US_MAX, ctypes.byref(pause)) != 0:
+def next_ids(gen, count):
+    """A list of count ids, all or none."""
+    numbers, pause, text = (ctypes.c_uint64 * count)(), Pause(), ctypes.create_string_buffer(512)
+    if vesta.vesta_batch_wait(gen, numbers, count, WAIT_US_MAX, ctypes.byref(pause)) != 0:
         vesta.vesta_pause_text(gen, ctypes.byref(pause), text, len(text))
         raise RuntimeError(text.value.decode())
-    return number.value
+    return list(numbers)
+
+
+def next_id(gen):
+    return next_ids(gen, 1)[0]
 
 
 if __name__ == "__main__":
     generator = open_generator("namespace=example layout=vesta-milli worker=7 ahead_ms_max=0")
-    ids = [next_id(generator) for _ in range(1000)]
-    print("an id       %d" % ids[0])
+    ids = next_ids(generator, 1000)
+    print("an id       %d" % next_id(generator))
     print("a batch     %d ids, %s" % (len(ids), "ascending" if ids == sorted(set(ids)) else "in disorder"))
     try:
         open_generator("wroker=7")

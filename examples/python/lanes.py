@@ -1,11 +1,10 @@
-"""Lanes from Python through libvesta: python3 examples/python/lanes.py [libvesta.so.0]
+"""Lanes from Python through libvesta: python3 examples/python/lanes.py
 
 Each thread has a lane of its own; one that is asked by another thread says so.  Where threads of a language move
 between those of the system (Go without runtime.LockOSThread, Java's virtual threads), take blocks instead:
 vesta_next_block.
 """
 import ctypes
-import sys
 import threading
 
 from ids import Error, Pause, WAIT_US_MAX, open_generator, vesta

@@ -1,7 +1,8 @@
 # Ids from Ruby through libvesta, without a gem to build: a class to copy, and an example of its use.
 #
-#     ruby examples/ruby/vesta.rb [libvesta.so.0]
+#     ruby examples/ruby/vesta.rb
 #
+# If libvesta is built but not installed, set LD_LIBRARY_PATH to its folder.
 # An object may be used by all threads at once: a call that waits for an id holds no lock of Ruby's.  Children of fork may
 # go on with the object of their parent, and processes that share a generator file share its numbers.
 require 'fiddle'
@@ -13,8 +14,8 @@ class Vesta
   TEXT_BYTES = 512
 
   # Options as in vesta_open_text: "layout=vesta-milli any_worker=true".
-  def initialize(options, library = 'libvesta.so.0')
-    @library = Fiddle.dlopen(library)
+  def initialize(options)
+    @library = Fiddle.dlopen('libvesta.so.0')
     error = room(ERROR_BYTES)
     gen = room(Fiddle::SIZEOF_VOIDP)
     open = function('vesta_open_text', [Fiddle::TYPE_VOIDP] * 3)
@@ -29,8 +30,11 @@ class Vesta
 
   def next = batch(1).first
 
-  # An array of 1 to 10000 ids.
+  # An array of count ids, all or none.
   def batch(count)
+    raise ArgumentError, 'this generator is closed' unless @gen
+    raise ArgumentError, "a batch has at least 1 id, not #{count}" if count < 1
+
     ids = room(8 * count)
     pause = room(PAUSE_BYTES)
     return ids[0, 8 * count].unpack('Q*') if @batch_wait.call(@gen, ids, count, WAIT_US_MAX, pause).zero?
@@ -40,9 +44,9 @@ class Vesta
     raise text.to_s
   end
 
-  # No other thread may be in a call.
+  # No other thread may be in a call.  Later calls raise an error.
   def close
-    @close.call(@gen)
+    @close.call(@gen) if @gen
     @gen = nil
   end
 
@@ -54,7 +58,7 @@ class Vesta
 end
 
 if __FILE__ == $PROGRAM_NAME
-  vesta = Vesta.new('namespace=example layout=vesta-milli worker=7', *ARGV)
+  vesta = Vesta.new('namespace=example layout=vesta-milli worker=7')
   puts "an id       #{vesta.next}"
   ids = Array.new(4) { Thread.new { Array.new(250) { vesta.next } } }.flat_map(&:value)
   puts "threads     #{ids.size} ids by 4 of them, #{ids.uniq.size} different"
@@ -64,7 +68,7 @@ if __FILE__ == $PROGRAM_NAME
   ids = vesta.batch(1000) + children.flat_map { |pipe| pipe.read.split.map(&:to_i) }
   puts "processes   #{ids.size} ids by 4 of them, #{ids.uniq.size} different"
   begin
-    Vesta.new('wroker=7', *ARGV)
+    Vesta.new('wroker=7')
   rescue ArgumentError => error
     puts "rejected    #{error.message}"
   end

@@ -58,7 +58,7 @@ def python(folder, source, *args):
     path = folder / "said.py"
     path.write_text(source)
     return subprocess.run([sys.executable, str(path), str(LIBRARY), *args], timeout=60, text=True,
-                          env=dict(os.environ, VESTA_STATE=str(folder / "state")),
+                          env=dict(os.environ, VESTA_STATE=str(folder / "state"), LD_LIBRARY_PATH=str(LIBRARY.parent)),
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
@@ -70,6 +70,15 @@ def _(folder):
     done = python(folder, EXAMPLE.read_text())
     assert re.fullmatch(r"an id       \d{15,20}\na batch     1000 ids, ascending\n"
                         r"refused     wroker is not an option; did you mean worker\?\n", done.stdout), done.stdout
+
+
+@claim("a program that imports a copy of ids.py keeps its own arguments")
+def _(folder):
+    (folder / "ids.py").write_text(EXAMPLE.read_text())
+    program = "import ids\ng = ids.open_generator('namespace=mine any_worker=true')\nprint(len(set(ids.next_ids(g, 20000) + [ids.next_id(g)])))\n"
+    path = folder / "program.py"
+    path.write_text(program)
+    assert script(folder, sys.executable, path, "serve", "--port=80") == "20001\n"
 
 
 @claim("threads of a script have lanes of their own, and another's is refused by name: examples/python/lanes.py")
@@ -150,7 +159,32 @@ def _(folder):
 @claim_if(ruby, "threads of Ruby share an object, and so do children of a fork: examples/ruby/vesta.rb")
 def _(folder):
     assert re.fullmatch(r"an id       \d{15,20}\nthreads     1000 ids by 4 of them, 1000 different\nprocesses   4000 ids by 4 of them, 4000 different\n"
-                        r"rejected    wroker is not an option; did you mean worker\?\n", script(folder, ruby, "-w", RUBY / "vesta.rb", LIBRARY))
+                        r"rejected    wroker is not an option; did you mean worker\?\n", script(folder, ruby, "-w", RUBY / "vesta.rb"))
+
+
+SLIPS = {  # calls that end with an exception of the language, and its text
+    "ruby": """require '%s'
+v = Vesta.new('namespace=mine any_worker=true')
+puts v.batch(20000).uniq.size
+[-> { v.batch(0) }, -> { v.close; v.close; v.next }].each { |slip| begin; slip.call; rescue ArgumentError => e; puts e.message; end }
+""" % (RUBY / "vesta.rb"),
+    "php": """<?php require '%s';
+$v = new Vesta('namespace=mine any_worker=true', '%s');
+echo count(array_unique($v->batch(20000))), "\\n";
+try { $v->batch(0); } catch (InvalidArgumentException $e) { echo $e->getMessage(), "\\n"; }
+""" % (PHP / "Vesta.php", FFI_HEADER)}
+
+
+@claim_if(ruby, "Ruby: a batch of none, and a call after close, are errors")
+def _(folder):
+    (folder / "slips.rb").write_text(SLIPS["ruby"])
+    assert script(folder, ruby, folder / "slips.rb") == "20000\na batch has at least 1 id, not 0\nthis generator is closed\n"
+
+
+@claim_if(php, "PHP: a batch of none is an error")
+def _(folder):
+    (folder / "slips.php").write_text(SLIPS["php"])
+    assert script(folder, php, folder / "slips.php") == "20000\na batch has at least 1 id, not 0\n"
 
 
 @claim("vesta_lane.h is C and C++, and its example gives two million ids: examples/c/lanes.c")
@@ -186,6 +220,7 @@ TEXTS = [  # options; what their refusal says, or None
 @claim("a text of options is read as it says, and what is wrong with one is said without its secret")
 def _(folder):
     ask = EXAMPLE.read_text().split("if __name__")[0] + """
+import sys
 for options in sys.argv[2:]:
     try:
         vesta.vesta_close(open_generator(options))
