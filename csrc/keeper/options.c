@@ -75,12 +75,15 @@ int vs_worker_check(const struct vesta_layout *layout, uint64_t worker, struct v
 
 /* ------------------------------------------------------------------ paths */
 
+static bool is_by_hand(const struct vesta_opts *opts) {
+    return opts->path || vs_environment("VESTA_STATE");
+}
+
 /* Whether ids go on although the file's folder is not there and cannot be made.  A path that somebody wrote may have a
  * slip in it, which is to be said; but where everything is read-only, no other spelling would help.  The store lies in
  * that folder, too, where none was named. */
 static bool goes_without(const struct vesta_opts *opts, int blocked, const char *folder) {
-    bool is_by_hand = opts->path || vs_environment("VESTA_STATE");
-    bool is_forbidden = blocked == EROFS || (!is_by_hand && (blocked == EACCES || blocked == EPERM));
+    bool is_forbidden = blocked == EROFS || (!is_by_hand(opts) && (blocked == EACCES || blocked == EPERM));
     return opts->store && is_forbidden && folder[0] == '/';
 }
 
@@ -95,7 +98,9 @@ static int find_folder(const struct vesta_opts *opts, struct vs_settings *settin
         if (!settings->looks_only || errno != ENOENT)
             return vs_fail(err, VESTA_EIO, "cannot find the folder %.150s: %s", folder, strerror(errno));
     } else if (!goes_without(opts, settings->blocked, folder)) {
-        return vs_fail(err, VESTA_EIO, "cannot create the folder %.150s: %s", folder, strerror(failed));
+        return vs_fail(err, VESTA_EIO, "cannot create the folder %.150s: %s. %s", folder, strerror(failed),
+                       is_by_hand(opts) ? "Create it for this user, or name another folder"
+                                        : "Set VESTA_STATE to a folder that this user can write");
     }
     memcpy(real, folder, PATH_MAX);
     return VESTA_OK;

@@ -75,6 +75,9 @@ static enum vs_proof rights_refuse(struct vs_request *r, enum vs_proof proof, in
         r->retry_after_s = (int)((wait_us + 999999) / 1000000);
         vs_refuse(r, "put_off", "wrong secrets came from this address: yours was not compared, try again in %d s",
                   r->retry_after_s);
+    } else if (r->protocol == VS_HTTP) {
+        vs_refuse(r, "bad_password",
+                  "the token is wrong, or it was replaced: send the client's token as Authorization: Bearer TOKEN");
     } else {
         vs_refuse(r, "bad_password", "invalid username-password pair or user is disabled.");
     }

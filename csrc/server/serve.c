@@ -225,7 +225,7 @@ static const struct refusal {
                   .code = "overloaded",
                   .again = true},
     [NET_SLOW] = {.status = "408 Request Timeout", .code = "too_slow"},
-    [NET_SPOKEN] = {.resp = "ERR this address speaks TLS: redis-cli needs --tls",
+    [NET_SPOKEN] = {.resp = "ERR this address speaks TLS: use rediss://, or redis-cli --tls",
                     .status = "400 Bad Request",
                     .text = "this address speaks TLS: ask by https://"},
     [NET_UNSPOKEN] = {.resp = "ERR Protocol error: this address speaks no TLS", .status = "400 Bad Request"},

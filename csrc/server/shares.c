@@ -250,10 +250,9 @@ static void share_describe(struct vs_request *r, char *text, size_t size) {
 
 enum vs_reply_state vs_shares_refuse(struct vs_request *r) {
     char text[400];
-    int64_t wait_ms = (r->pause.wait_us + 999) / 1000;
+    int64_t wait_ms = r->pause.wait_us > 1000 ? (r->pause.wait_us + 999) / 1000 : 1;
     share_describe(r, text, sizeof text);
     vs_shares_note(r, true);
     r->retry_after_s = wait_ms / 1000 < 86400 ? (int)((wait_ms + 999) / 1000) : 86400;
-    return vs_refuse(r, "over_share", "%s: again in %" PRId64 ".%01" PRId64 " s", text, wait_ms / 1000,
-                     wait_ms % 1000 / 100);
+    return vs_refuse(r, "over_share", "%s: again in %" PRId64 ".%03" PRId64 " s", text, wait_ms / 1000, wait_ms % 1000);
 }

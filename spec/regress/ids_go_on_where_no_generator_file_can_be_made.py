@@ -173,6 +173,15 @@ def _(world):
         assert "cannot create the folder " + typo in found.out, found.out
 
 
+@claim("a user whose home cannot be written, as www-data, is told which variable names another folder")
+def _(world):
+    if not sealed(world):
+        return
+    home = dict(user=NOBODY, group=NOBODY, extra_groups=[], env={"VESTA_STATE": "", "HOME": world.path("sealed")})
+    fails(world.run("gen", "--namespace", "web", **home), 1, "cannot create the folder %s/.local/state/vesta: Permission denied. "
+          "Set VESTA_STATE to a folder that this user can write" % world.path("sealed"))
+
+
 @claim("doctor says the same sentence, and that it is no fault where the store is named; nothing is made by looking")
 def _(world):
     if not sealed(world):

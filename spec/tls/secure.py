@@ -150,7 +150,7 @@ def who_is_at_the_wrong_door_is_told(world):
             assert b"400 Bad Request" in (said := until_closed(sock)) and said.endswith(b"speaks TLS: ask by https://\n"), said
         with server.plain(server.resp) as sock:
             sock.sendall(command("PING"))
-            same(until_closed(sock), b"-ERR this address speaks TLS: redis-cli needs --tls\r\n")
+            same(until_closed(sock), b"-ERR this address speaks TLS: use rediss://, or redis-cli --tls\r\n")
         for noise in b"\x16\x03\x01\x00\x05hello", b"\x16\x03\x01\xff\xff" + b"x" * 70000, b"\x16" * 4000, b"\x80\x2e\x01\x00\x02":
             with server.plain(server.http) as sock:
                 sock.sendall(noise)

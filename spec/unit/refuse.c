@@ -116,7 +116,10 @@ static void paths(void) {
     memset(long_name + at, 'n', 250);
     long_name[at + 250] = '\0';
     REFUSES(VESTA_EOPTION, "the path is longer than 255 bytes", .path = long_name, .any_worker = 1);
-    REFUSES(VESTA_EIO, "cannot create the folder /proc/nowhere", .path = "/proc/nowhere/x.gen", .any_worker = 1);
+    REFUSES(VESTA_EIO, "No such file or directory. Create it for this user, or name another folder",
+            .path = "/proc/nowhere/x.gen", .any_worker = 1);
+    REFUSES(VESTA_EIO, "cannot create /proc/nowhere/q: No such file or directory. Create it for this user, or name another",
+            .path = in_folder("q.gen"), .store = "file:/proc/nowhere", .namespace_ = "q", .any_worker = 1);
     FILE *file = fopen(in_folder("plain"), "w");
     CHECK(file && fputs("hello", file) >= 0 && fclose(file) == 0);
     REFUSES(VESTA_EIO, "plain", .path = in_folder("plain/x.gen"), .any_worker = 1);

@@ -118,6 +118,8 @@ def _(world):
         same(server.get("/genid").headers["www-authenticate"], 'Bearer realm="vesta", Basic realm="vesta"')
         for said in (bearer(secrets["orders"]), "bearer " + secrets["orders"], basic("orders", secrets["orders"]), basic("", secrets["orders"])):
             same((asks(server, "/v1/ids", said), asks(server, "/genid", said)), (200, 200))
+        for wrong in (secrets["orders"], bearer("x")):
+            assert "send the client's token as Authorization: Bearer TOKEN" in server.get("/genid", headers={"Authorization": wrong}).body
         orders = bearer(secrets["orders"])
         same(asks(server, "/v1/ids?ns=nowhere", orders), (403, "not_allowed"))
         same(asks(server, "/v1/ids?n=101", orders), (400, "bad_count"))
