@@ -605,8 +605,8 @@ public final class Vesta implements AutoCloseable {
             String shown = text.contains("@") || text.contains("://") ? number + ", which is not shown because it may have a secret,"
                     : "'" + text + "'";
             check(isWhole && port >= 1 && port <= 65535 && !"\0".equals(user) && !"\0".equals(secret),
-                    "server " + shown + " is neither HOST:PORT with a port from 1 to 65535 nor redis://NAME:SECRET@HOST:PORT, "
-                    + "or rediss:// for TLS, where what is special in a name or a secret is written as %XX");
+                    "server " + shown + " is neither HOST:PORT of the Redis protocol, with a port from 1 to 65535, nor "
+                    + "redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %XX");
             address = part.group(4) + ":" + part.group(5);
             host = part.group(4).replaceAll("[\\[\\]]", "");
         }
@@ -769,6 +769,7 @@ public final class Vesta implements AutoCloseable {
                     at = end + 2;
                     return line;
                 }
+                if (data[at] == 'H' && length - at >= 5) throw new IOException("it answers HTTP: name its port of the Redis protocol");
                 if (end == at && "+-:$*".indexOf(data[at]) < 0) throw new IOException("its reply is no reply of the Redis protocol");
             }
         }

@@ -208,8 +208,8 @@ func newServer(text string, number int) (*server, error) {
 		if strings.Contains(text, "@") || strings.Contains(text, "://") {
 			shown = fmt.Sprintf("%d, which is not shown because it may have a secret,", number)
 		}
-		return nil, fmt.Errorf("vesta: server %s is neither HOST:PORT with a port from 1 to 65535 nor redis://NAME:SECRET@HOST:PORT, "+
-			"or rediss:// for TLS, where what is special in a name or a secret is written as %%XX", shown)
+		return nil, fmt.Errorf("vesta: server %s is neither HOST:PORT of the Redis protocol, with a port from 1 to 65535, nor "+
+			"redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %%XX", shown)
 	}
 	return &server{address: host + ":" + digits, host: strings.Trim(host, "[]"), isTLS: scheme == "rediss", user: user,
 		secret: secret, said: "not asked yet"}, nil
@@ -452,6 +452,9 @@ func (s *server) line() (byte, string, error) {
 	line, err := s.reader.ReadSlice('\n')
 	if err != nil {
 		return 0, "", err
+	}
+	if strings.HasPrefix(string(line), "HTTP/") {
+		return 0, "", errors.New("it answers HTTP: name its port of the Redis protocol")
 	}
 	if len(line) < 3 || line[len(line)-2] != '\r' {
 		return 0, "", fmt.Errorf("its reply is no reply of the Redis protocol: %.40q", line)

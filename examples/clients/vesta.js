@@ -36,6 +36,8 @@ const SERVER = new RegExp(`^(?:(rediss?)://(?:(${PART}*)(?::((?:${PART}|:)+))?@)
 /** What holds where an option is not given; the times are milliseconds. */
 const DEFAULTS = Object.freeze({ size: 1000, ttl: 10_000, timeout: 2000, wait: 5000 });
 
+const OPTIONS = [...Object.keys(DEFAULTS), 'user', 'password', 'secretFile', 'tlsCa', 'tlsCertificate', 'tlsKey', 'tlsUnverified'];
+
 /** There is no id.  The message names every server and what became of it. */
 class VestaError extends Error {
   /**
@@ -131,6 +133,7 @@ class Block {
 function parse(text, at, depth = 0) {
   const stop = text.indexOf('\r\n', at);
   const kind = text[at];
+  if (text.startsWith('HTTP/', at)) throw new Error('it answers HTTP: name its port of the Redis protocol');
   if (kind !== undefined && !'+-:$*'.includes(kind)) throw new Error('its reply is none of the Redis protocol');
   if (stop < 0) return null;
   const line = text.slice(at + 1, stop);
@@ -228,8 +231,8 @@ class Server {
     const isNobody = user === '' && !secret;
     if (!host || Number(port) < 1 || Number(port) > 65535 || isNobody || this.user === null || this.secret === null || (path && !scheme)) {
       const shown = /@|:\/\//.test(text) ? `${number}, which is not shown because it may have a secret,` : `'${text}'`;
-      throw new RangeError(`servers: ${shown} is neither HOST:PORT with a port from 1 to 65535 nor redis://NAME:SECRET@HOST:PORT, ` +
-        'or rediss:// for TLS, where what is special in a name or a secret is written as %XX');
+      throw new RangeError(`servers: ${shown} is neither HOST:PORT of the Redis protocol, with a port from 1 to 65535, nor ` +
+        'redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %XX');
     }
     Object.assign(this, { address: `${host}:${port}`, host: host.replace(/[[\]]/g, ''), port: Number(port), socket: null, pending: null });
     Object.assign(this, { errors: 0, said: 'not asked yet', refuses: false, restMs: 0, restsUntil: 0 });
@@ -347,7 +350,10 @@ class Client {
    */
   constructor(servers, name, options = {}) {
     const { size = DEFAULTS.size, ttl = DEFAULTS.ttl, timeout = DEFAULTS.timeout, wait = DEFAULTS.wait } = options;
-    if (!Array.isArray(servers) || servers.length === 0) throw new TypeError('servers: at least one HOST:PORT is needed');
+    const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key));
+    if (unknown) throw new TypeError(`'${unknown}' is no option: there are ${OPTIONS.join(', ')}`);
+    if (!Array.isArray(servers)) throw new TypeError("servers is an array of addresses, as ['ids1:8089', 'ids2:8089']");
+    if (servers.length === 0) throw new TypeError('servers: at least one HOST:PORT is needed');
     if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(name)) throw new RangeError(`name '${name}' is not 1 to 64 of A-Z a-z 0-9 _ . : -`);
     if (!Number.isInteger(size) || size < 1 || size > SIZE_MAX) throw new RangeError(`size ${size} is not from 1 to ${SIZE_MAX}`);
     for (const [key, value, least] of [['ttl', ttl, 1], ['timeout', timeout, 1], ['wait', wait, 0]]) {

@@ -265,7 +265,7 @@ final class Server
         $isLine = preg_match('/^[^\x00-\x1f\x7f]*$/Du', $user . $secret);
         if ($part['port'] < 1 || $part['port'] > 65535 || $isNobody || !$isLine || ($part['path'] !== null && $part['scheme'] === null)) {
             $shown = preg_match('~@|://~', $text) ? "$number, which is not shown because it may have a secret," : "'$text'";
-            throw new \InvalidArgumentException("servers: $shown is neither HOST:PORT with a port from 1 to 65535 nor "
+            throw new \InvalidArgumentException("servers: $shown is neither HOST:PORT of the Redis protocol, with a port from 1 to 65535, nor "
                 . 'redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %XX');
         }
         [$this->user, $this->secret] = [$user === '' ? null : $user, $secret === '' ? null : $secret];
@@ -420,6 +420,9 @@ final class Server
     /** The RESP2 value that begins at `at`, as [value, end]; null: not all of it has come. */
     private static function parse(string $data, int $at, bool $isInside = false): ?array
     {
+        if (substr($data, $at, 5) === 'HTTP/') {
+            throw new \RuntimeException('it answers HTTP: name its port of the Redis protocol');
+        }
         if ($at < strlen($data) && !str_contains('+-:$*', $data[$at])) {
             throw new \RuntimeException('its reply is none of the Redis protocol');
         }

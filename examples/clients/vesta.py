@@ -176,8 +176,8 @@ class _Server:
         if not found or not 1 <= int(port) <= 65535 or re.search("[\0-\x1f\x7f]", (self.user or "") + (self.secret or "")) \
                 or secret == "" or user == "" and not secret:
             shown = "%d, which is not shown because it may have a secret," % number if re.search("@|://", text) else repr(text)
-            raise ValueError("server %s is neither HOST:PORT with a port from 1 to 65535 nor redis://NAME:SECRET@HOST:PORT, "
-                             "or rediss:// for TLS, where what is special in a name or a secret is written as %%XX" % shown)
+            raise ValueError("server %s is neither HOST:PORT of the Redis protocol, with a port from 1 to 65535, nor "
+                             "redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %%XX" % shown)
         self.is_tls, self.host, self.port = scheme == "rediss", host.strip("[]"), int(port)
         self.address = "%s:%s" % (host, port)
         self.errors, self.said, self.refuses, self.ended = 0, "not asked yet", False, False
@@ -287,6 +287,8 @@ def _left(deadline: float) -> float:
 
 def _read(data: bytes, at: int, depth: int = 0) -> Optional[Tuple[Any, int]]:
     """The RESP2 value that begins there and where it ends; None: not all of it has come."""
+    if data[at:at + 5] == b"HTTP/":
+        raise ValueError("it answers HTTP: name its port of the Redis protocol")
     end = data.find(b"\r\n", at)
     if end < 0:
         if len(data) > at and data[at:at + 1] not in b"+-:$*":
@@ -337,6 +339,8 @@ class Client:
                  wait: float = 5.0, user: Optional[str] = None, password: Optional[str] = None,
                  secret_file: Optional[str] = None, tls_ca: Optional[str] = None, tls_certificate: Optional[str] = None,
                  tls_key: Optional[str] = None, tls_unverified: bool = False) -> None:
+        if isinstance(servers, str):
+            raise TypeError("servers is a list of addresses, as [\"ids1:8089\", \"ids2:8089\"], not one text")
         self._servers = [_Server(text, number) for number, text in enumerate(servers, 1)]
         if not self._servers:
             raise ValueError("servers is empty: at least one HOST:PORT is needed")

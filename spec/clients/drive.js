@@ -13,11 +13,11 @@ function open(...pairs) {
     const key = pair.slice(0, at).replace(/_(.)/g, (_, letter) => letter.toUpperCase()); // secret_file: secretFile
     return [key, decodeURIComponent(pair.slice(at + 1))];
   }));
-  const { servers = '', name = '', ...options } = given;
+  const { servers = '', name = '', asText, ...options } = given;
   if ('tlsUnverified' in options) options.tlsUnverified = options.tlsUnverified === 'yes' || options.tlsUnverified;
   for (const key of NUMBERS) if (key in options) options[key] = Number(options[key]);
   try {
-    client = new Client(servers.split(',').filter(Boolean), name, options);
+    client = new Client(asText ? servers : servers.split(',').filter(Boolean), name, options);
   } catch (error) {
     return `error ${error.message}`;
   }

@@ -17,7 +17,9 @@ def open_client(*pairs):
     if client:
         client.close()
     given = {key: unquote(value) for key, _, value in (pair.partition("=") for pair in pairs)}
-    servers = [part for part in given.pop("servers", "").split(",") if part]
+    servers = given.pop("servers", "")
+    if not given.pop("as_text", ""):
+        servers = [part for part in servers.split(",") if part]
     try:
         for key in SECONDS + ("size",):
             if key in given:

@@ -76,6 +76,14 @@ def _(cell):
         refuses(cell, sends(data))
 
 
+@row("an error of the address of HTTP says that the Redis protocol is wanted")
+def _(cell):
+    cell.a.fault(sends(b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\r\n"), 99)
+    client = cell.client([cell.a.address], size=50, timeout=5000, wait=30)
+    said = "Redis protocol" if cell.column.name in ("c", "lua5.4", "nginx") else "it answers HTTP: name its port of the Redis protocol"
+    until(lambda: said in client.try_next(1).error, lambda: client.try_next(1).error)
+
+
 def refuses(cell, fault):
     """No id is made of it, and the client is not harmed."""
     cell.a.fault(fault, 99)

@@ -62,6 +62,14 @@ def _(cell):
     client.next(10)
 
 
+@row("an option that a client does not have is refused by its name, and so is a text in place of a list of servers")
+def _(cell):
+    client = cell.driver()
+    if cell.column.name in ("python", "node"):  # other languages know the types and names of arguments
+        assert "servers is a" in client.try_open(servers=[cell.a.address], name="ids", as_text="yes").error
+        assert "pasword" in client.try_open(servers=[cell.a.address], name="ids", pasword="x").error
+
+
 @row("the defaults that all clients have")
 def _(cell):
     word, *pairs = cell.driver().say("defaults").line.split()

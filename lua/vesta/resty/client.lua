@@ -184,7 +184,7 @@ local function exchange(sock, words, until_s)
     bytes = bytes .. more
     local value, at = parse(bytes, 1)
     if value and at == #bytes + 1 then return value end
-    if value ~= nil or #bytes > REPLY_BYTES_MAX then return nil, "a reply that is none" end
+    if value ~= nil or #bytes > REPLY_BYTES_MAX then return nil, "a reply that is not of the Redis protocol" end
   end
 end
 
