@@ -303,7 +303,7 @@ local function run_fetch(_, self, fetch) -- also where the worker is about to en
     self.asks_at = now() + REST_S_MIN -- however many callers want ids
   end
   if not ok then ngx.log(ngx.ERR, "vesta.resty.client: ", block) end
-  local waiting = -self.ready:count()
+  local waiting = self.ready and -self.ready:count() or 0
   if waiting > 0 then self.ready:post(waiting) end
 end
 
@@ -347,6 +347,8 @@ local function wait(self, until_s)
   local is_coming, message, code, wait_s = start_fetch(self, now_s)
   local may_wait = now_s < until_s and SLEEPS[ngx.get_phase()]
   if is_coming and may_wait then
+    -- Created by the first wait, not in new(): nginx frees the log of a semaphore from init_by_lua at a reload.
+    self.ready = self.ready or semaphore.new()
     self.ready:wait(max(min(until_s, self.fetch.until_s) - now_s, 0.001))
     return true
   end
@@ -481,7 +483,7 @@ function client.new(options)
   local who, wrong = access.of(o, o.servers)
   if not who then error("client.new: " .. wrong, 2) end
   return setmetatable({
-    name = o.name, size = o.size, servers = o.servers, ready = semaphore.new(),
+    name = o.name, size = o.size, servers = o.servers,
     ttl_s = o.ttl / 1000, timeout_s = o.timeout / 1000, wait_s_max = o.wait / 1000,
     request = request("VESTA.BLOCK", o.name, ("%d"):format(o.size)),
     who = who,

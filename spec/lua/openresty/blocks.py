@@ -74,8 +74,10 @@ class Nginx:
 
     def __enter__(self):
         with open(self.prefix + "/said", "w") as out:
+            # Freed memory is overwritten, so that a use after free shows.
+            environment = dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin", MALLOC_PERTURB_="90")
             self.process = subprocess.Popen(["nginx", "-p", self.prefix, "-c", self.conf, "-g", "daemon off;"], stdout=out,
-                                            stderr=out, env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"))
+                                            stderr=out, env=environment)
         for _ in range(1000):
             assert self.process.poll() is None, open(self.prefix + "/said").read()
             try:
