@@ -50,10 +50,19 @@ struct vs_shadow_seen {
     char why[256];           /* the reason or the error; "" */
 };
 
+/* What the status and the refusals of a namespace say about its policy. */
+#define VS_REFUSAL_MAX 512
+struct vs_policy_seen {
+    char policy[64]; /* the policy in force; "": it has none */
+    /* The verdict in force about the pause, if it was to refuse: "policy night.lua refused: it is day"; else "" */
+    char refusal[VS_REFUSAL_MAX];
+};
+
 /* The state of the policies, for /readyz, /metrics and the admin's routes. */
 struct vs_policies_status {
     uint64_t calls[VS_HOOKS][VS_CALL_RESULTS];
     uint64_t call_us[VS_HOOKS]; /* total time of the calls */
+    uint64_t verdicts[VS_HOOKS][VS_VERDICTS];
     bool stuck;                 /* a call has run for seconds and cannot be ended: the fixed rules hold */
     uint64_t generation;        /* number of sets of policies that were put in force; 1 after the start */
     uint64_t reloads;           /* that are over, successful or not */
@@ -77,6 +86,9 @@ struct vs_policies {
     void (*reload)(void *self);
     /* Threads: any. */
     void (*status)(void *self, struct vs_policies_status *out);
+    /* The policy of a namespace, and its refusal of a pause (NULL: none).  Never blocks: both are "" if the policies
+     * are just being replaced.  Threads: any. */
+    void (*look)(void *self, int ns, const struct vesta_pause *pause, struct vs_policy_seen *out);
     /* The state of a namespace's shadow policy.  Threads: any. */
     void (*shadow)(void *self, int ns, struct vs_shadow_seen *out);
     /* The name of a verdict; NULL: the function cannot return it. */

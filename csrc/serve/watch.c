@@ -39,10 +39,12 @@ static const char *until(const struct vesta_pause *pause, char buf[40]) {
     return buf;
 }
 
-static const char *to_do(const struct vesta_pause *pause, const struct vesta_info *info) {
+static const char *to_do(const struct vesta_pause *pause, const struct vesta_info *info, bool by_policy) {
     switch (pause->why) {
     case VESTA_FULL: return "ask for fewer, or use a layout that gives more: vesta fit";
-    case VESTA_CLOCK_BACK: return "correct the clock; policies may wait, borrow or switch meanwhile: on_clock_back";
+    case VESTA_CLOCK_BACK:
+        if (by_policy) return "correct the clock; to tolerate such a step, change the policy and reload it";
+        return "correct the clock; policies may wait, borrow or switch meanwhile: on_clock_back";
     case VESTA_CLOCK_AHEAD: return "correct the clock; if it is right, do nothing: it will be accepted";
     case VESTA_AHEAD: return "nothing, if the store was repaired; otherwise correct the clock";
     case VESTA_LEASE:
@@ -56,12 +58,12 @@ static const char *to_do(const struct vesta_pause *pause, const struct vesta_inf
     return "vesta doctor";
 }
 
-static void tell_refusals(const struct vs_namespace *ns, const struct vesta_info *info, const struct vesta_pause *pause,
+static void tell_refusals(const struct vs_server *server, const struct vs_namespace *ns, const struct vesta_info *info, const struct vesta_pause *pause,
                           uint64_t refused) {
-    char why[256], at[40];
-    vesta_pause_text(ns->gen[VS_RESP], pause, why, sizeof why);
+    char why[VS_PAUSE_TEXT_MAX], at[40];
+    bool by_policy = vs_namespace_pause_text(server, ns, pause, why);
     vs_log(VS_LOG_WARN, "no ids at the moment", "namespace", ns->name, "code", vesta_why_name(pause->why), "why", why,
-           "until", until(pause, at), "do", to_do(pause, info), "refused", VS_DIGITS((int64_t)refused), NULL);
+           "until", until(pause, at), "do", to_do(pause, info, by_policy), "refused", VS_DIGITS((int64_t)refused), NULL);
 }
 
 /* One line when it begins, one for each other cause, one when it is over. */
@@ -76,7 +78,7 @@ static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const
     seen->refused = refused;
     if (fails) {
         if (ready) pause = met; /* it is over already, and was met all the same */
-        if (!seen->fails || pause.why != seen->why) tell_refusals(ns, info, &pause, refused - before);
+        if (!seen->fails || pause.why != seen->why) tell_refusals(server, ns, info, &pause, refused - before);
         seen->refused_at = seen->fails ? seen->refused_at : before;
         seen->fails = true;
         seen->why = pause.why;

@@ -68,6 +68,7 @@ VALUE(vesta_client_memory_limit_bytes, ledger_limits(m->server->ledger)->memory_
       "Limit of the memory held for clients")
 COUNT(vesta_waiting_requests, waiting, NONE, GAUGE, "Requests that wait for an id")
 FAMILY(vesta_policy_calls_total, metrics_put_calls, COUNTER, OF_POLICIES, "Calls of policies")
+FAMILY(vesta_policy_decisions_total, metrics_put_verdicts, COUNTER, OF_POLICIES, "Answers of the policies in force")
 FAMILY(vesta_policy_duration_seconds, put_call_durations, SUMMARY, OF_POLICIES, "Time spent in calls of policies")
 VALUE(vesta_policy_generation, m->policies.generation, GAUGE, OF_POLICIES, "Sets of policies that were put into use")
 VALUE(vesta_policy_stuck, m->policies.stuck, GAUGE, OF_POLICIES, "1 while a policy is running that cannot be stopped")

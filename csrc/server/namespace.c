@@ -46,6 +46,17 @@ bool vs_namespace_is_ready(const struct vs_server *server, const struct vs_names
     return !vs_pause_wakes_keeper(pause->why) && vs_pause_step_us(pause, ns->wait_us_max) >= 0;
 }
 
+bool vs_namespace_pause_text(const struct vs_server *server, const struct vs_namespace *ns,
+                             const struct vesta_pause *pause, char text[VS_PAUSE_TEXT_MAX]) {
+    const struct vs_policies *policies = &server->above.policies;
+    struct vs_policy_seen seen = {.policy = ""};
+    vesta_pause_text(ns->gen[VS_RESP], pause, text, VS_PAUSE_TEXT_MAX);
+    if (policies->look) policies->look(policies->self, (int)(ns - server->names.at), pause, &seen);
+    size_t used = strlen(text);
+    if (*seen.refusal) snprintf(text + used, VS_PAUSE_TEXT_MAX - used, "; %s", seen.refusal);
+    return *seen.refusal != '\0';
+}
+
 uint64_t vs_namespace_refused(const struct vs_namespace *ns, struct vesta_pause *pause) {
     uint64_t refused = atomic_load(&ns->refused);
     *pause = (struct vesta_pause){.why = (enum vesta_why)atomic_load(&ns->refused_why),

@@ -234,6 +234,12 @@ bool vs_serve_alive(struct vs_server *server, int64_t within_ms);
  * the log's word of it. */
 bool vs_namespace_is_ready(const struct vs_server *server, const struct vs_namespace *ns, struct vesta_pause *pause);
 
+/* The sentence for a pause of an open namespace: why there is no id, and the reason of a policy that refused to bridge
+ * the pause.  Returns whether a policy refused.  Threads: any. */
+#define VS_PAUSE_TEXT_MAX 512
+bool vs_namespace_pause_text(const struct vs_server *server, const struct vs_namespace *ns,
+                             const struct vesta_pause *pause, char text[VS_PAUSE_TEXT_MAX]);
+
 /* Makes room for so many namespaces, of which there is none yet.  false: no memory; what there is is freed as usual. */
 bool vs_namespaces_make(struct vs_names *names, int count);
 void vs_namespaces_free(struct vs_names *names);

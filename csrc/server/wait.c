@@ -168,11 +168,15 @@ static enum vs_next_step request_judge(struct vs_request *r, int64_t *until_us) 
 
 /* ------------------------------------------------------------------ a request's way */
 
+/* A policy's reason may name files and hosts, so a client needs the right to see reasons for it. */
 static enum vs_reply_state request_give_up(struct vs_request *r) {
-    char text[256];
+    char text[VS_PAUSE_TEXT_MAX];
     const char *code = vesta_why_name(r->pause.why);
     bool is_stores = r->pause.why == VESTA_LEASE || r->pause.why == VESTA_FAILSTOP;
-    vesta_pause_text(r->gen, &r->pause, text, sizeof text);
+    if (vs_rights_sees_reasons(r->session))
+        vs_namespace_pause_text(r->session->server, r->ns, &r->pause, text);
+    else
+        vesta_pause_text(r->gen, &r->pause, text, sizeof text);
     atomic_store(&r->ns->refused_why, (int)r->pause.why);
     atomic_store(&r->ns->refused_wait_us, r->pause.wait_us);
     atomic_fetch_add(&r->ns->refused, 1);

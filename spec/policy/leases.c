@@ -173,6 +173,30 @@ static void a_number_that_is_held_is_asked_about_again(void) {
     vesta_close(seven);
 }
 
+/* Ten times as fast as the machine's. */
+static bool hastened(bool holds) {
+    if (!holds) pass_ms(10);
+    return holds;
+}
+
+static size_t told_lines(const char *part) {
+    size_t count = 0;
+    for (const char *at = told(); (at = strstr(at, part)); at++)
+        count++;
+    return count;
+}
+
+static void a_choice_that_is_repeated_is_logged_once(void) {
+    struct vesta_gen *seven = holder_of(7);
+    begin("choose_worker = function() calls = calls + 1 return 7, calls > 2 and 'still' or nil end");
+    AWAIT(hastened(calls(VS_CHOOSE_WORKER, VS_CALL_OK) >= 2 || try_next(&(uint64_t){0})));
+    CHECK_EQ_U64(told_lines("a policy chose a worker number"), 1);
+    AWAIT(hastened(calls(VS_CHOOSE_WORKER, VS_CALL_OK) >= 4 || try_next(&(uint64_t){0})));
+    CHECK_EQ_U64(told_lines("a policy chose a worker number"), 2);
+    finish();
+    vesta_close(seven);
+}
+
 static void no_number_is_a_reason_and_a_second_question(void) {
     begin("choose_worker = function(ctx) calls = calls + 1\n"
           "if calls > 1 then return 8 end return nil, 'none before the second call' end");
@@ -313,12 +337,6 @@ static void silence(bool silent) {
         CHECK(rmdir(record) == 0 && rename(away, record) == 0);
 }
 
-/* Ten times as fast as the machine's. */
-static bool hastened(bool holds) {
-    if (!holds) pass_ms(10);
-    return holds;
-}
-
 static void on_continue_ids_go_on(void) {
     begin_lasting(
         "on_store_down = function(ctx) calls = calls + 1\n"
@@ -410,6 +428,7 @@ static void on_stop_no_number_is_claimed(void) {
 
 IN_NEW_STATE(the_number_that_is_named_is_claimed)
 IN_NEW_STATE(a_number_that_is_held_is_asked_about_again)
+IN_NEW_STATE(a_choice_that_is_repeated_is_logged_once)
 IN_NEW_STATE(no_number_is_a_reason_and_a_second_question)
 IN_NEW_STATE(where_no_function_chooses_the_fixed_rule_does)
 IN_NEW_STATE(a_function_that_fails_leaves_the_fixed_rule)
@@ -430,6 +449,8 @@ IN_NEW_STATE(on_stop_no_number_is_claimed)
 static const struct check_case cases[] = {
     {"the number that choose_worker names is claimed, and its reason told", the_number_that_is_named_is_claimed_},
     {"a number that is held is asked about again, with fresh records", a_number_that_is_held_is_asked_about_again_},
+    {"a choice that a policy repeats for a held worker id is logged once, another at once",
+     a_choice_that_is_repeated_is_logged_once_},
     {"no number is a reason that pauses tell, and a second question", no_number_is_a_reason_and_a_second_question_},
     {"where no function chooses the fixed rule does", where_no_function_chooses_the_fixed_rule_does_},
     {"a choose_worker that fails in any way leaves the fixed rule, and is told of",

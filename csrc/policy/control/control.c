@@ -138,6 +138,7 @@ struct vs_policies vs_control_policies(struct vs_control *control) {
                                 .lends = vs_control_lends,
                                 .reload = control_ask_reload,
                                 .status = control_tell_status,
+                                .look = vs_control_look_at_policy,
                                 .shadow = vs_shadow_look,
                                 .verdict_name = vs_verdict_name_of,
                                 .hook_name = vs_hook_name,
@@ -153,6 +154,8 @@ static void control_free(struct vs_control *c) {
     free(c->leasing);
     free(c->hooks);
     free(c->wants);
+    for (int i = 0; c->question && i < c->opts.ns_count * VS_CAUSES; i++)
+        free(c->question[i].refusal);
     free(c->question);
     free(c->asked);
     free(c->lent);

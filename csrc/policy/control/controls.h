@@ -25,6 +25,7 @@ struct vs_pause_question {
     enum vs_verdict_kind kind;
     uint32_t slot; /* it is about */
     int64_t amount_ms, at_us, told_us; /* told_us: when the log was told of such a verdict */
+    char *refusal; /* "policy night.lua refused: it is day"; NULL: the last verdict was another */
     struct vs_back_off back_off;
 };
 
@@ -35,6 +36,8 @@ struct vs_leasing {
     bool lost;          /* on_lease_lost was asked about the loss that the keeper tells of */
     int64_t suspect_us; /* since when the store was seen to be silent; 0: it is not */
     int64_t asked_us;   /* when on_store_down was asked */
+    uint64_t choice_told;   /* a hash of the last choice that was logged; 0: none */
+    int64_t choice_told_us; /* when */
     struct vs_back_off back_off[VS_HOOKS];
     bool over; /* under the lock */
     char why[VS_OVER_MAX];
@@ -59,6 +62,7 @@ struct vs_policy_set {
     struct vs_saying *saying; /* its thread's own */
     struct vs_policy_text *text;
     struct vs_policy **policy; /* NULL: none */
+    uint64_t *mark; /* a hash of the texts of the policy and of its shadow; of the set in force only */
 };
 
 struct vs_shadow;
@@ -67,7 +71,7 @@ struct vs_control {
     struct vs_control_opts opts;
     const struct vesta_clock *clock;
     pthread_t thread;
-    struct vs_policy_set *set; /* the thread's own */
+    struct vs_policy_set *set; /* the thread changes it under the lock; others read names, under the lock */
     bool switch_told;          /* the thread's own */
     int64_t looked_us;         /* the thread's own: when it looked at the leases */
     /* of each namespace */
@@ -120,6 +124,7 @@ void vs_control_note(struct vs_control *c, const struct vesta_error *err);
 bool vs_control_lends(void *control, int ns, struct vesta_gen *gen, const struct vesta_pause *pause);
 enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                                    int64_t *until_boot_us);
+void vs_control_look_at_policy(void *control, int ns, const struct vesta_pause *pause, struct vs_policy_seen *out);
 /* The next question that was asked for, -1 if none; under the lock. */
 int vs_control_next(struct vs_control *c);
 /* Settles it; without the lock. */
@@ -153,6 +158,8 @@ int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct 
 void vs_policy_set_free(struct vs_policy_set *set);
 /* 1 << enum vs_hook of the functions that a namespace's policy has. */
 unsigned vs_policy_set_hooks(const struct vs_policy_set *set, int ns);
+/* The name of a namespace's policy, as the config or the command line has it. */
+const char *vs_policy_set_name(const struct vs_policy_set *set, int ns);
 /* Puts it to work; nothing that was judged before is in force any more.  Under the lock.  Returns the old one. */
 struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_set *set);
 /* A reload; without the lock. */

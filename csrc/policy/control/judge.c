@@ -6,6 +6,8 @@
 #include "log/log.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FRESH_US 250000 /* a verdict this old is asked for again ... */
@@ -110,6 +112,18 @@ bool vs_control_lends(void *control, int ns, struct vesta_gen *gen, const struct
     return atomic_load_explicit(&c->lent[ns * VS_CAUSES + cause], memory_order_relaxed) == pause->slot + 1;
 }
 
+void vs_control_look_at_policy(void *control, int ns, const struct vesta_pause *pause, struct vs_policy_seen *out) {
+    struct vs_control *c = control;
+    int cause = pause ? judge_cause_of(pause->why) : -1;
+    *out = (struct vs_policy_seen){.policy = ""};
+    if (pthread_mutex_trylock(&c->lock) != 0) return; /* as in vs_control_judge */
+    const struct vs_pause_question *m = cause < 0 ? NULL : &c->question[ns * VS_CAUSES + cause];
+    if (c->set->policy[ns]) snprintf(out->policy, sizeof out->policy, "%s", vs_policy_set_name(c->set, ns));
+    if (m && m->refusal && m->slot == pause->slot && vs_control_now_us(c) - m->at_us < OLDEST_US)
+        snprintf(out->refusal, sizeof out->refusal, "%s", m->refusal);
+    pthread_mutex_unlock(&c->lock);
+}
+
 /* ------------------------------------------------------------------ the call */
 
 static void judge_set_lent(struct vs_control *c, int question, uint32_t lent) {
@@ -159,6 +173,7 @@ enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct v
     vs_control_busy(c, false);
     pthread_mutex_lock(&c->lock);
     c->status.calls[input->hook][result]++;
+    if (result == VS_CALL_OK) c->status.verdicts[input->hook][verdict->kind]++;
     c->status.call_us[input->hook] += (uint64_t)(vs_control_now_us(c) - from_us);
     pthread_mutex_unlock(&c->lock);
     return result;
@@ -198,10 +213,20 @@ static const char *const sentences[] = {[VS_VERDICT_WAIT] = "a policy judged: wa
 static void judge_tell_verdict(struct vs_control *c, int ns, enum vs_hook hook, const struct vesta_pause *pause,
                                const struct vs_verdict *verdict) {
     assert(verdict->kind < VS_COUNT(sentences) && sentences[verdict->kind]);
-    vs_log(VS_LOG_INFO, sentences[verdict->kind], "namespace", c->name[ns], "policy", c->set->text[ns].name, "hook",
+    bool refuses = verdict->kind == VS_VERDICT_REFUSE;
+    vs_log(refuses ? VS_LOG_WARN : VS_LOG_INFO, sentences[verdict->kind], "namespace", c->name[ns], "policy", c->set->text[ns].name, "hook",
            vs_hook_name(hook), "amount_ms", verdict->amount_ms < 0 ? NULL : VS_DIGITS(verdict->amount_ms), "reason",
            *verdict->reason ? verdict->reason : NULL, "back_ms",
            hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
+}
+
+/* NULL: it does not refuse, or there is no memory. */
+static char *judge_refusal(const struct vs_control *c, int ns, const struct vs_verdict *verdict) {
+    char text[VS_REFUSAL_MAX];
+    if (verdict->kind != VS_VERDICT_REFUSE) return NULL;
+    snprintf(text, sizeof text, "policy %s refused%s%s", vs_policy_set_name(c->set, ns), *verdict->reason ? ": " : "",
+             verdict->reason);
+    return strdup(text);
 }
 
 static void judge_take_verdict(struct vs_control *c, int question, const struct vs_pause_question *was,
@@ -215,6 +240,7 @@ static void judge_take_verdict(struct vs_control *c, int question, const struct 
     bool goes_on = was->kind == VS_VERDICT_BORROW && verdict->kind == was->kind && now_us - was->told_us < LOAN_TOLD_US;
     bool is_told = was->kind != verdict->kind || !(in_force || goes_on);
     if (is_told) judge_tell_verdict(c, ns, hook, &was->pause, verdict);
+    char *refusal = judge_refusal(c, ns, verdict);
     if (was->back_off.ms > 0)
         vs_log(VS_LOG_INFO, "a policy that had failed answers again", "namespace", c->name[ns], "hook",
                vs_hook_name(hook), NULL);
@@ -223,6 +249,8 @@ static void judge_take_verdict(struct vs_control *c, int question, const struct 
     m->next = next;
     judge_set_lent(c, question, next == VS_TRY_AGAIN ? was->pause.slot + 1 : 0);
     m->kind = verdict->kind;
+    free(m->refusal);
+    m->refusal = refusal;
     m->slot = was->pause.slot;
     m->amount_ms = verdict->kind == VS_VERDICT_SWITCH ? SWITCH_WAIT_MS : verdict->amount_ms;
     m->at_us = now_us;
@@ -259,6 +287,8 @@ static void judge_take_failure(struct vs_control *c, int question, const struct 
     pthread_mutex_lock(&c->lock);
     c->asked[question] = false;
     m->next = VS_PENDING;
+    free(m->refusal);
+    m->refusal = NULL;
     judge_set_lent(c, question, 0);
     pthread_mutex_unlock(&c->lock);
 }

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/table.h"
 #include "generator/generator.h"
 #include "log/log.h"
 #include "os/host.h"
@@ -18,6 +19,7 @@
 #define LOOKS_MAX                                                                                                      \
     256 /* of namespaces that nobody waits for, at a time: the others have their turn in the next look                 \
          */
+#define CHOICE_TOLD_US 60000000 /* a choice that a policy repeats each second, as for a held worker id, is logged so often */
 #define STORE_DOWN_US 1000000 /* how often a policy is asked about a store that stays silent */
 
 /* ------------------------------------------------------------------ asking */
@@ -159,23 +161,40 @@ static void leases_tell_beyond(struct vs_control *c, int ns, const struct vesta_
     vs_control_failed(c, ns, &failure, &c->leasing[ns].back_off[VS_CHOOSE_WORKER]);
 }
 
+/* Whether to log the choice: not one that was logged a moment ago. */
+static bool leases_is_news(struct vs_control *c, int ns, unsigned attempt, const struct vs_verdict *verdict) {
+    struct vs_leasing *leasing = &c->leasing[ns];
+    const uint64_t numbers[] = {verdict->kind, verdict->kind == VS_VERDICT_WORKER ? verdict->worker : 0,
+                                attempt};
+    uint64_t hash = vs_table_hash(numbers, sizeof numbers, 0);
+    int64_t now_us = vs_control_now_us(c);
+    hash = vs_table_hash(verdict->reason, strlen(verdict->reason), hash) | 1;
+    if (leasing->choice_told == hash && now_us - leasing->choice_told_us < CHOICE_TOLD_US) return false;
+    leasing->choice_told = hash;
+    leasing->choice_told_us = now_us;
+    return true;
+}
+
 /* A question that is over by now needs no answer.  What is answered is told before, or the log would say how the number
  * came after it is at work. */
 static void leases_carry_out(struct vs_control *c, int ns, const struct vesta_pause *pause,
                              const struct vesta_choice *choice, const struct vs_verdict *verdict) {
     struct vesta_gen *gen = c->gen[ns];
     const char *reason = *verdict->reason ? verdict->reason : NULL;
+    bool is_news = leases_is_news(c, ns, choice->attempt, verdict);
     if (verdict->kind == VS_VERDICT_NOTHING) {
-        vs_log(VS_LOG_WARN, "a policy chose no worker number", "namespace", c->name[ns], "policy",
-               leases_policy_name(c, ns), "reason", reason, NULL);
+        if (is_news)
+            vs_log(VS_LOG_WARN, "a policy chose no worker number", "namespace", c->name[ns], "policy",
+                   leases_policy_name(c, ns), "reason", reason, NULL);
         (void)vesta_choose_none(gen, pause, reason ? reason : "the policy names no worker number");
     } else if (verdict->worker > choice->last) {
         leases_tell_beyond(c, ns, choice, verdict->worker);
         (void)vesta_choose(gen, pause, VESTA_ANY_WORKER);
     } else {
-        vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->name[ns], "policy",
-               leases_policy_name(c, ns), "worker", VS_DIGITS((int64_t)verdict->worker), "attempt",
-               VS_DIGITS(choice->attempt), "reason", reason, NULL);
+        if (is_news)
+            vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->name[ns], "policy",
+                   leases_policy_name(c, ns), "worker", VS_DIGITS((int64_t)verdict->worker), "attempt",
+                   VS_DIGITS(choice->attempt), "reason", reason, NULL);
         bool fixed = vs_policy_is_fixed(c->set->policy[ns]);
         (void)(fixed ? vesta_choose_fixed : vesta_choose)(gen, pause, verdict->worker);
     }

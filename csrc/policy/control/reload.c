@@ -2,9 +2,13 @@
 #include "policy/control/shadow.h"
 
 #include "base/error.h"
+#include "base/table.h"
 #include "log/log.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define CHANGES_TOLD_MAX 16 /* of one reload */
 
 /* ------------------------------------------------------------------ a set */
 
@@ -18,6 +22,7 @@ void vs_policy_set_free(struct vs_policy_set *set) {
     free(set->saying);
     free(set->text);
     free(set->policy);
+    free(set->mark);
     free(set);
 }
 
@@ -30,7 +35,8 @@ static struct vs_policy_set *reload_new_set(const struct vs_control *c, bool is_
     set->saying = calloc(count, sizeof *set->saying);
     set->text = calloc(count, sizeof *set->text);
     set->policy = calloc(count, sizeof *set->policy);
-    if (!set->saying || !set->text || !set->policy) return vs_policy_set_free(set), NULL;
+    set->mark = calloc(count, sizeof *set->mark);
+    if (!set->saying || !set->text || !set->policy || !set->mark) return vs_policy_set_free(set), NULL;
     return set;
 }
 
@@ -71,6 +77,19 @@ static int reload_make_set(struct vs_control *c, struct vs_policy_text *texts, b
     return rc;
 }
 
+static uint64_t reload_hash(const char *text, uint64_t seed) {
+    return text ? vs_table_hash(text, strlen(text) + 1, seed) : seed;
+}
+
+static uint64_t reload_mark(const struct vs_policy_text *text, uint64_t seed) {
+    uint64_t mark = seed;
+    if (!text->chunk) return mark;
+    mark = reload_hash(text->name, mark);
+    mark = reload_hash(text->options, mark);
+    mark = reload_hash(text->env, mark);
+    return vs_table_hash(text->text, text->length, mark);
+}
+
 int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct vesta_error *err) {
     struct vs_policy_set *set = NULL;
     int count = c->opts.ns_count;
@@ -79,6 +98,8 @@ int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct 
     int rc = c->opts.sources(c->opts.self, texts, texts + count, err);
     if (rc == VESTA_OK) rc = reload_make_set(c, texts, false, &set, err);
     if (rc == VESTA_OK) rc = reload_make_set(c, texts + count, true, &set->shadow, err);
+    for (int i = 0; rc == VESTA_OK && i < count; i++)
+        set->mark[i] = reload_mark(&set->shadow->text[i], reload_mark(&set->text[i], 1) + 1);
     for (int i = 0; i < 2 * count; i++)
         vs_policy_text_free(&texts[i]);
     free(texts);
@@ -96,6 +117,11 @@ unsigned vs_policy_set_hooks(const struct vs_policy_set *set, int ns) {
     for (int hook = 0; hook < VS_HOOKS && set->policy[ns]; hook++)
         if (vs_policy_has(set->policy[ns], (enum vs_hook)hook)) bits |= 1U << hook;
     return bits;
+}
+
+const char *vs_policy_set_name(const struct vs_policy_set *set, int ns) {
+    if (!set->policy[ns]) return "none";
+    return set->text[ns].name ? set->text[ns].name : set->text[ns].chunk + 1;
 }
 
 static bool reload_has_policies(const struct vs_policy_set *set) {
@@ -126,18 +152,33 @@ struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_
         atomic_store_explicit(&c->hooks[i], bits, memory_order_relaxed); /* as in vs_control_judge */
     }
     reload_hand_over_shadows(c, set);
-    for (int i = 0; i < c->opts.ns_count * VS_CAUSES; i++)
+    for (int i = 0; i < c->opts.ns_count * VS_CAUSES; i++) {
+        free(c->question[i].refusal);
         c->question[i] = (struct vs_pause_question){.next = VS_PENDING}, c->asked[i] = false;
+    }
     c->status.generation++;
     c->status.reload_ok = true;
     c->status.reload_unix_ms = vs_control_unix_ms(c);
     return old;
 }
 
+/* Logs which namespaces get another policy or shadow policy, before the set is in force.  Returns how many. */
+static int reload_tell_changes(const struct vs_control *c, const struct vs_policy_set *set) {
+    int count = 0;
+    for (int i = 0; i < c->opts.ns_count; i++) {
+        if (set->mark[i] == c->set->mark[i]) continue;
+        if (count++ < CHANGES_TOLD_MAX)
+            vs_log(VS_LOG_INFO, "a changed policy was loaded", "namespace", c->name[i], "policy",
+                   vs_policy_set_name(set, i), "shadow_policy", vs_policy_set_name(set->shadow, i), NULL);
+    }
+    return count;
+}
+
 void vs_control_renew(struct vs_control *c) {
     struct vs_policy_set *set, *old = NULL;
     struct vesta_error err = {0};
     int rc = vs_policy_set_make(c, &set, &err);
+    int changed = rc == VESTA_OK ? reload_tell_changes(c, set) : 0;
     pthread_mutex_lock(&c->lock);
     if (rc == VESTA_OK) {
         old = vs_policy_set_swap(c, set);
@@ -149,7 +190,9 @@ void vs_control_renew(struct vs_control *c) {
     pthread_mutex_unlock(&c->lock);
     vs_policy_set_free(old);
     if (rc == VESTA_OK)
-        vs_log(VS_LOG_INFO, "reloaded: the new policies are in use", "generation", VS_DIGITS(generation), NULL);
+        vs_log(VS_LOG_INFO,
+               changed > 0 ? "reloaded: the new policies are in use" : "reloaded: no policy has changed since",
+               "generation", VS_DIGITS(generation), "changed", VS_DIGITS(changed), NULL);
     else
         vs_log(VS_LOG_ERROR, "reload failed: the old policies stay in use", "generation", VS_DIGITS(generation),
                "error", err.text, NULL);

@@ -141,19 +141,19 @@ static void put_unusable(struct vs_out *out, const struct health_seen *seen) {
     put_reason_of(out, "tag", seen->tags.unusable_tag, "row_unusable", seen->tags.unusable_why);
 }
 
-static void put_reasons(struct vs_out *out, const struct health_seen *seen) {
+static void put_reasons(struct vs_out *out, const struct vs_server *server, const struct health_seen *seen) {
     vs_json_open(out, "reasons", '[');
     if (seen->draining) put_reason(out, NULL, "draining", "the server is stopping");
     if (seen->stuck) put_reason(out, NULL, "policy_stuck", "a policy is running that cannot be stopped");
     for (int i = 0; i < seen->told; i++) {
         const struct vs_namespace *ns = seen->at[i].ns;
         const struct vesta_pause *pause = &seen->at[i].pause;
-        char text[256], why[VS_NAMESPACE_WHY_MAX];
+        char text[VS_PAUSE_TEXT_MAX], why[VS_NAMESPACE_WHY_MAX];
         if (!vs_namespace_is_open(ns)) {
             put_reason(out, ns->name, "not_open", vs_namespace_why(ns, why));
             continue;
         }
-        vesta_pause_text(ns->gen[VS_RESP], pause, text, sizeof text);
+        vs_namespace_pause_text(server, ns, pause, text);
         put_reason(out, ns->name, vesta_why_name(pause->why), text);
     }
     if (seen->tags.unread > 0) put_reason(out, NULL, "tags_unread", seen->tags.unread_why);
@@ -211,7 +211,7 @@ enum vs_reply_state vs_on_readyz(struct vs_request *r) {
     }
     vs_refuse(r, "not_ready", "%d reason%s", count, count == 1 ? "" : "s");
     r->out->used -= strlen("}\n"); /* an extension member of the problem */
-    put_reasons(r->out, &seen);
+    put_reasons(r->out, r->session->server, &seen);
     vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
 }

@@ -155,6 +155,16 @@ static void metrics_put_calls(struct vs_metrics *m) {
                               (unsigned long long)m->policies.calls[hook][result]);
 }
 
+static void metrics_put_verdicts(struct vs_metrics *m) {
+    for (int hook = 0; hook < VS_HOOKS; hook++)
+        for (int kind = 0; kind < VS_VERDICTS; kind++) {
+            const char *said = m->server->above.policies.verdict_name((enum vs_hook)hook, (enum vs_verdict_kind)kind);
+            if (said)
+                vs_metrics_sample(m, "{hook=\"%s\",decision=\"%s\"} %llu", HOOK(m, hook), said,
+                                  (unsigned long long)m->policies.verdicts[hook][kind]);
+        }
+}
+
 static void put_call_durations(struct vs_metrics *m) {
     for (int hook = 0; hook < VS_HOOKS; hook++) {
         unsigned long long count = 0;

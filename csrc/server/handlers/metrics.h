@@ -10,7 +10,7 @@
 #define VS_METRICS_LINES_PER_CLIENT 8     /* likewise */
 #define VS_METRICS_LINES_PER_TAG 7        /* likewise */
 #define VS_METRICS_OTHER_BYTES                                                                                         \
-    (28000 +                                                                                                           \
+    (30000 +                                                                                                           \
      VS_COUNTED_MAX * VS_METRICS_LINES_PER_CLIENT * VS_METRICS_LINE_BYTES) /* families of neither, and the heads */
 #define VS_METRICS_TAGS_MAX                                                                                            \
     200 /* with lines of their own, and fewer where namespaces leave no room; the others' are added up */

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#define NAMESPACE_BYTES_MAX 4500 /* of one namespace's status */
+#define NAMESPACE_BYTES_MAX 5400 /* of one namespace's status */
 _Static_assert(VS_NAMESPACES_TOLD *NAMESPACE_BYTES_MAX + 4096 <= VS_REPLY_MAX, "the status fits a reply");
 
 /* Numbers of 64 bits are strings: JSON's lose their digits in most readers. */
@@ -31,7 +31,7 @@ static void status_put_counts(struct vs_out *out, const struct vs_server *server
 
 static void put_pause(struct vs_out *out, const struct vs_server *server, const struct vs_namespace *ns) {
     struct vesta_pause pause;
-    char text[256];
+    char text[VS_PAUSE_TEXT_MAX];
     bool ready = vs_namespace_is_ready(server, ns, &pause);
     vs_json_bool(out, "ready", ready);
     if (ready) return;
@@ -41,7 +41,7 @@ static void put_pause(struct vs_out *out, const struct vs_server *server, const 
         vs_json_text(out, "detail", vs_namespace_why(ns, not_open));
         return;
     }
-    vesta_pause_text(ns->gen[VS_RESP], &pause, text, sizeof text);
+    vs_namespace_pause_text(server, ns, &pause, text);
     vs_json_text(out, "why", vesta_why_name(pause.why));
     vs_json_text(out, "detail", text);
 }
@@ -68,6 +68,13 @@ static void put_info(struct vs_out *out, const struct vs_server *server, int at)
     vs_json_int(out, "layout_end_ms", vesta_layout_end_ms(ns->layout));
     if (*info.keeper) vs_json_text(out, "keeper", info.keeper);
     if (*info.warning) vs_json_text(out, "warning", info.warning);
+}
+
+static void status_put_policy_of(struct vs_out *out, const struct vs_server *server, int at) {
+    struct vs_policy_seen seen;
+    if (!server->above.policies.look) return;
+    server->above.policies.look(server->above.policies.self, at, NULL, &seen);
+    if (*seen.policy) vs_json_text(out, "policy", seen.policy);
 }
 
 /* A policy that is tried and not obeyed. */
@@ -98,6 +105,7 @@ static void status_put_namespace(struct vs_out *out, const struct vs_server *ser
     put_pause(out, server, &server->names.at[at]);
     if (vs_namespace_is_open(&server->names.at[at])) put_info(out, server, at);
     vs_json_uint(out, "refused", vs_namespace_refused(&server->names.at[at], &pause));
+    status_put_policy_of(out, server, at);
     status_put_shadow(out, server, at);
     vs_put(out, "}", 1);
 }

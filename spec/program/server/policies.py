@@ -154,6 +154,42 @@ def _(world):
         assert int(soon(lambda: server.redis_cli("GET", "default"), str.isdigit)) > ids[-1]
 
 
+@claim("a refusal: the replies, /readyz, the status, the metrics and a warning in the log name the policy and its reason")
+def _(world):
+    with Judged(world, judging("if ctx.back_ms > 100 then return 'refuse', 'it is night' end return 'wait'")) as server:
+        int(server.get("/genid").body)
+        server.stop_clock(30)
+        wanted = "; policy %s refused: it is night" % server.policy
+        soon(lambda: server.get("/genid").body, lambda body: body.startswith("the clock is ") and body.endswith(wanted + "\n"))
+        soon(lambda: server.redis_cli("GET", "default"), lambda reply: reply.startswith("TRYAGAIN the clock is ") and reply.endswith(wanted))
+        soon(lambda: server.get("/v1/ids").body, lambda body: wanted in (json.loads(body).get("detail") or ""))
+        soon(lambda: server.get("/readyz").body, lambda body: wanted in body)
+        event = server.listen("a policy judged: refuse")
+        assert "level=warn" in event and 'reason="it is night"' in event, event
+        assert server.metric('vesta_policy_decisions_total{hook="on_clock_back",decision="refuse"}') >= 1
+        server.go_on(60)
+        soon(lambda: server.get("/genid"), lambda reply: reply.status == 200)
+
+
+@claim("a reload: the log names the changed policies and their namespaces, the status the policy in force; a reload of the same policies says so")
+def _(world):
+    admin = "unix:" + world.path("admin")
+    with Judged(world, judging("return 'refuse'"), "--admin", admin) as server:
+        def in_force():
+            with socket.socket(socket.AF_UNIX) as sock:
+                sock.connect(admin[5:])
+                sock.sendall(get("/admin/status", "Connection: close"))
+                return json.loads(until_closed(sock).partition(b"\r\n\r\n")[2])["namespaces"][0].get("policy")
+
+        soon(in_force, lambda name: name == server.policy)
+        server.reload(judging("return 'wait'"))
+        event = server.listen("a changed policy was loaded")
+        assert "namespace=default policy=%s shadow_policy=none" % server.policy in event, event
+        assert "changed=1" in server.listen("reloaded: the new policies are in use")
+        server.reload(judging("return 'wait'"))
+        server.listen("reloaded: no policy has changed since")
+
+
 @claim("a server whose policy borrows stays ready while no request comes, and is not once the policy refuses")
 def _(world):
     with Judged(world, judging("if ctx.back_ms < 60000 then return 'borrow' end return 'refuse'")) as server:
