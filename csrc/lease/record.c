@@ -231,12 +231,13 @@ const char *vs_standing_name(enum vs_standing standing) {
     return names[standing];
 }
 
-enum vs_standing vs_standing_of(const struct vs_record *record, int64_t store_ms) {
-    if (!record->held) return VS_STANDS_FREE;
-    return store_ms - record->written_ms > record->lease_ms ? VS_STANDS_EXPIRED : VS_STANDS_HELD;
+int64_t vs_standing_length_ms(const struct vs_record *record, const struct vs_shape *shape) {
+    int64_t window_ms = shape && record->seen_ms > 0 ? vs_tick_unix_us(shape, record->until) / 1000 - record->seen_ms : 0;
+    if (window_ms > VS_STANDING_WINDOW_MS_MAX) window_ms = VS_STANDING_WINDOW_MS_MAX;
+    return record->lease_ms > window_ms ? record->lease_ms : window_ms;
 }
 
-int64_t vs_standing_left_ms(const struct vs_record *record, int64_t store_ms) {
-    int64_t age_ms = store_ms > record->written_ms ? store_ms - record->written_ms : 0;
-    return record->lease_ms > age_ms ? record->lease_ms - age_ms : 0;
+enum vs_standing vs_standing_of(const struct vs_record *record, const struct vs_shape *shape, int64_t store_ms) {
+    if (!record->held) return VS_STANDS_FREE;
+    return store_ms - record->written_ms > vs_standing_length_ms(record, shape) ? VS_STANDS_EXPIRED : VS_STANDS_HELD;
 }

@@ -3,7 +3,7 @@
 #ifndef VS_RECORD_H
 #define VS_RECORD_H
 
-#include "generator/map.h"
+#include "generator/generator.h"
 
 #define VS_HOLDER_MAX 128
 #define VS_RECORD_TEXT_MAX 2048
@@ -62,8 +62,10 @@ const char *vs_counter_record_read(const char *text, size_t length, struct vs_co
 /* How a number stands at an instant of the store's clock. */
 enum vs_standing { VS_STANDS_HELD, VS_STANDS_EXPIRED, VS_STANDS_FREE, VS_STANDINGS };
 const char *vs_standing_name(enum vs_standing standing);
-enum vs_standing vs_standing_of(const struct vs_record *record, int64_t store_ms);
-/* For how long its lease still is, unless it is renewed; 0: it is over. */
-int64_t vs_standing_left_ms(const struct vs_record *record, int64_t store_ms);
+/* How long after its last write a record expires: its lease.  An idle holder of `local` renews less often than that and
+ * may issue ids for longer, so there it is the window.  shape: of the layout, NULL if that is not known. */
+#define VS_STANDING_WINDOW_MS_MAX 180000 /* the window of `local`; `autonomous` may have ticks far ahead of the clock */
+int64_t vs_standing_length_ms(const struct vs_record *record, const struct vs_shape *shape);
+enum vs_standing vs_standing_of(const struct vs_record *record, const struct vs_shape *shape, int64_t store_ms);
 
 #endif

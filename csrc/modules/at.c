@@ -68,7 +68,7 @@ int vs_at_list(struct vs_at *at, struct vs_workers *workers, struct vesta_error 
     if (reply.store_ms > 0) at->store_ms = reply.store_ms;
     for (size_t i = 0; i < workers->count; i++) {
         if (workers->listed[i].worker > at->worker_max) continue;
-        workers->standing[vs_standing_of(&workers->listed[i].record, at->store_ms)]++;
+        workers->standing[vs_standing_of(&workers->listed[i].record, &at->shape, at->store_ms)]++;
         used += !vs_is_static(&at->ns, workers->listed[i].worker);
     }
     workers->never = at->worker_max - used + 1 - at->ns.static_count;

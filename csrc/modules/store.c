@@ -373,12 +373,14 @@ static int stores_workers_row(lua_State *L) {
     luaL_argcheck(L, i >= 1 && (size_t)i <= list->workers.count, 2, "an index of the list");
     const struct vs_listed *listed = &list->workers.listed[i - 1];
     const struct vs_record *r = &listed->record;
-    enum vs_standing standing = vs_standing_of(r, list->at.store_ms);
+    enum vs_standing standing = vs_standing_of(r, &list->at.shape, list->at.store_ms);
     int64_t until_us = vs_tick_unix_us(&list->at.shape, r->until);
     lua_createtable(L, 0, 13);
     host_set_integer(L, "worker", (int64_t)listed->worker);
     host_set_text(L, "state", vs_standing_name(standing));
-    if (standing == VS_STANDS_HELD) host_set_integer(L, "left_ms", vs_standing_left_ms(r, list->at.store_ms));
+    int64_t age_ms = list->at.store_ms > r->written_ms ? list->at.store_ms - r->written_ms : 0;
+    if (standing == VS_STANDS_HELD)
+        host_set_integer(L, "left_ms", vs_standing_length_ms(r, &list->at.shape) - age_ms);
     if (r->seen_ms && r->written_ms) host_set_integer(L, "clock_ms", r->seen_ms - r->written_ms);
     host_set_integer(L, "until", (int64_t)r->until);
     if (r->until < vs_tick_end(&list->at.shape) && until_us != INT64_MAX)
@@ -402,9 +404,10 @@ static bool stores_is_mark(const struct vs_record *r) {
 }
 
 /* Compares a record with the one wanted.  A mark never ends earlier than before. */
-static enum stores_deed stores_judge(const struct vs_record *now, int64_t store_ms, struct vs_record *wanted) {
+static enum stores_deed stores_judge(const struct vs_at *at, const struct vs_record *now, struct vs_record *wanted) {
+    int64_t store_ms = at->store_ms;
     if (now->ver == 0) return STORES_MARK_NEW;
-    if (!stores_is_mark(now) && vs_standing_of(now, store_ms) == VS_STANDS_HELD) return STORES_CLASH;
+    if (!stores_is_mark(now) && vs_standing_of(now, &at->shape, store_ms) == VS_STANDS_HELD) return STORES_CLASH;
     bool lasts = !wanted->held ||
                  (now->held && now->lease_ms >= store_ms + wanted->lease_ms - now->written_ms - STORES_SLACK_MS);
     if (stores_is_mark(now) && lasts && now->held == wanted->held && now->until >= wanted->until) return STORES_SAME;
@@ -417,7 +420,7 @@ static enum vs_outcome stores_write_mark(const struct vs_at *at, uint64_t worker
                                          struct vs_record *now, enum stores_deed *deed, struct vs_reply *reply) {
     for (int tries = 0; tries < STORES_TRIES_MAX; tries++) {
         struct vs_record next = *wanted;
-        *deed = stores_judge(now, at->store_ms, &next);
+        *deed = stores_judge(at, now, &next);
         if (*deed == STORES_SAME || *deed == STORES_CLASH) return VS_STORE_OK;
         next.ver = now->ver + 1;
         next.epoch = now->epoch + 1;
@@ -455,7 +458,7 @@ static int stores_mark(lua_State *L) {
         if (stores_write_mark(at, (uint64_t)lua_tointeger(L, 3), &wanted, &now, &deed, &reply) != VS_STORE_OK)
             return stores_done(L, &reply);
     } else
-        deed = stores_judge(&now, at->store_ms, &wanted);
+        deed = stores_judge(at, &now, &wanted);
     lua_pushstring(L, deeds[deed]);
     lua_pushstring(L, now.holder);
     return 2;

@@ -49,15 +49,16 @@ static int64_t holders_now_us(const struct holders *h) {
 
 /* ------------------------------------------------------------------ a list as JSON */
 
-static void holders_put_worker(struct vs_out *out, const struct vs_listed *listed, int64_t store_ms) {
+static void holders_put_worker(struct vs_out *out, const struct vs_listed *listed, const struct vs_shape *shape,
+                               int64_t store_ms) {
     const struct vs_record *r = &listed->record;
-    enum vs_standing standing = vs_standing_of(r, store_ms);
+    enum vs_standing standing = vs_standing_of(r, shape, store_ms);
     char digits[VESTA_FORMAT_MAX];
     vesta_format(VESTA_DECIMAL, listed->worker, digits);
     vs_json_open(out, NULL, '{');
     vs_json_text(out, "worker", digits);
     vs_json_text(out, "state", vs_standing_name(standing));
-    if (standing == VS_STANDS_HELD) vs_json_int(out, "end_ms", r->written_ms + r->lease_ms);
+    if (standing == VS_STANDS_HELD) vs_json_int(out, "end_ms", r->written_ms + vs_standing_length_ms(r, shape));
     if (r->seen_ms && r->written_ms) vs_json_int(out, "clock_ms", r->seen_ms - r->written_ms);
     vs_json_int(out, "written_ms", r->written_ms);
     vs_json_text(out, "holder", r->holder);
@@ -66,17 +67,19 @@ static void holders_put_worker(struct vs_out *out, const struct vs_listed *liste
 }
 
 /* Held worker ids come first: most viewers look for them. */
-static void holders_put_list(struct vs_out *out, const struct vs_listed *listed, size_t count, int64_t store_ms) {
+/* shape: NULL while the namespace is not open. */
+static void holders_put_list(struct vs_out *out, const struct vs_listed *listed, size_t count,
+                             const struct vs_shape *shape, int64_t store_ms) {
     uint64_t standing[VS_STANDINGS] = {0}, told = 0;
     for (size_t i = 0; i < count; i++)
-        standing[vs_standing_of(&listed[i].record, store_ms)]++;
+        standing[vs_standing_of(&listed[i].record, shape, store_ms)]++;
     for (int i = 0; i < VS_STANDINGS; i++)
         vs_json_uint(out, vs_standing_name((enum vs_standing)i), standing[i]);
     vs_json_open(out, "workers", '[');
     for (int now = 0; now < VS_STANDINGS; now++)
         for (size_t i = 0; i < count && out->used < HOLDERS_TEXT_MAX - HOLDERS_ROW_MAX; i++)
-            if ((int)vs_standing_of(&listed[i].record, store_ms) == now)
-                holders_put_worker(out, &listed[i], store_ms), told++;
+            if ((int)vs_standing_of(&listed[i].record, shape, store_ms) == now)
+                holders_put_worker(out, &listed[i], shape, store_ms), told++;
     vs_put(out, "]", 1);
     vs_json_uint(out, "more", count - told);
 }
@@ -154,7 +157,9 @@ static void holders_read_store(struct holders_reader *reader, struct vs_store **
     int64_t unix_ms = clock->unix_us(clock->self) / 1000;
     if (reply.store_ms <= 0) reply.store_ms = unix_ms;
     vs_put(&fresh, "{", 1); /* the first member replaces it by a comma */
-    if (reply.outcome == VS_STORE_OK) holders_put_list(&fresh, listed, count, reply.store_ms);
+    const struct vs_namespace *ns = &reader->of->serving->server.names.at[reader->ns];
+    const struct vs_shape *shape = vs_namespace_is_open(ns) ? &ns->gen[VS_RESP]->shape : NULL;
+    if (reply.outcome == VS_STORE_OK) holders_put_list(&fresh, listed, count, shape, reply.store_ms);
     holders_end_reading(reader, reply.outcome == VS_STORE_OK ? &fresh : NULL, &reply, unix_ms);
     free(listed);
     free(fresh.at);

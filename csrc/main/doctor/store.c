@@ -52,14 +52,17 @@ static void probe_try_write(lua_State *L, struct vs_store *store, const struct v
 static void probe_count_workers(lua_State *L, struct vs_store *store, const struct vs_ns_record *stored) {
     struct vesta_layout layout;
     struct vs_listed *listed;
+    struct vs_shape shape;
     struct vs_reply reply;
     size_t count, held = 0;
+    bool is_known = vesta_layout_parse(stored->layout, &layout, NULL) == VESTA_OK;
+    if (is_known) vs_shape_of(&layout, &shape);
     store->leases->list(store, &listed, &count, &reply);
     for (size_t i = 0; reply.outcome == VS_STORE_OK && i < count; i++)
-        held += vs_standing_of(&listed[i].record, reply.store_ms) == VS_STANDS_HELD;
+        held += vs_standing_of(&listed[i].record, is_known ? &shape : NULL, reply.store_ms) == VS_STANDS_HELD;
     free(listed);
     if (reply.outcome != VS_STORE_OK) probe_set_trouble(L, "unlisted", &reply);
-    if (vesta_layout_parse(stored->layout, &layout, NULL) != VESTA_OK) return;
+    if (!is_known) return;
     host_set_integer(L, "held", (int64_t)held);
     host_set_integer(L, "workers", layout.worker >= 0 ? (int64_t)layout.field[layout.worker].max + 1 : 1);
 }

@@ -87,8 +87,8 @@ static const char *holders_ordinal(uint64_t n, char buf[24]) {
 
 static void holders_draw_holder(const struct vs_holders *holders, const struct vs_record *r) {
     char ago[VS_AGO_MAX], iso[VESTA_ISO_MAX];
-    int64_t end_ms = r->written_ms + r->lease_ms;
-    enum vs_standing standing = vs_standing_of(r, holders->at.store_ms);
+    int64_t end_ms = r->written_ms + vs_standing_length_ms(r, &holders->at.shape);
+    enum vs_standing standing = vs_standing_of(r, &holders->at.shape, holders->at.store_ms);
     vs_outf("    ");
     vs_out_fittedf(6, 4, "%s %s, identity %s", standing == VS_STANDS_HELD ? "held by" : "last held by",
                    *r->holder ? r->holder : "somebody who gave no name", *r->identity ? r->identity : "-");
@@ -144,7 +144,7 @@ void vs_holders_json(const struct vs_holders *holders, const struct vesta_parts 
     const struct vs_record *r = vs_workers_find(&holders->workers, parts->worker);
     if (!holders->is_known || holders->at.layout.worker < 0) return;
     vs_outf(",\"namespace\":\"%s\",\"state\":\"%s\"", holders->at.name,
-            r                                              ? vs_standing_name(vs_standing_of(r, holders->at.store_ms))
+            r                                              ? vs_standing_name(vs_standing_of(r, &holders->at.shape, holders->at.store_ms))
             : vs_is_static(&holders->at.ns, parts->worker) ? "static"
                                                            : "never");
     if (!r) return;

@@ -8,7 +8,7 @@ import signal
 import time
 
 import served
-from harness import SLOW, claim, fails, main, same
+from harness import SLOW, claim, fails, main, same, shifted
 
 LAYOUT = ("--layout", "snowflake")
 
@@ -34,8 +34,10 @@ def serve(world, uri, ns, *more):
     sock = world.path(ns + ".sock")
     server = world.start("serve", "--store", uri, "--namespace", ns, "--path", world.path(ns + ".gen"), "--http", "off", "--resp", "unix:" + sock,
                          *LAYOUT, *more, stderr=-1, text=True)
-    while "msg=ready" not in server.stderr.readline():
-        assert server.poll() is None
+    line = ""
+    while "msg=ready" not in line:
+        assert server.poll() is None, line
+        line = server.stderr.readline() or line
     return server
 
 
@@ -72,6 +74,24 @@ def _(world):
         same((five["state"], "left_ms" in five), ("free", False))
         for name in ("look.gen", "look900.gen"):
             os.remove(world.path(name))
+
+
+@claim("an idle holder on SQLite or in a folder is held until its window ends: it renews once a minute, and its lease has 15 s")
+def _(world):
+    for uri in ("sqlite:" + world.path("idle.db"), "file:" + world.path("idle")):
+        prepare(world, uri, "idle")
+        server = serve(world, uri, "idle")
+        try:
+            row = look(world, uri, "idle")["workers"][0]
+            same((row["state"], row["lease_ms"]), ("held", 15000))
+            for later_s, state in ((45, "held"), (600, "expired")):  # as if it had last written so long ago
+                done = world.run("workers", "--store", uri, "--namespace", "idle", "--json", env=shifted("%+d" % later_s))
+                late = json.loads(done.out)["workers"][0]
+                same((late["state"], "left_ms" in late), (state, state == "held"))
+                assert state == "expired" or 60000 < late["left_ms"] < 140000, late
+        finally:
+            end(server)
+        os.remove(world.path("idle.gen"))
 
 
 @claim("a holder that is killed expires when its lease is over")
