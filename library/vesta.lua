@@ -328,6 +328,7 @@ function gen:close() end
 ---A policy in functions; docs/policies.md.
 ---@class vesta.policy
 ---@field api 1
+---@field fixed? boolean|"ordinal" whether its numbers follow from the host; "ordinal": of hosts with an ordinal
 ---@field name? string
 ---@field about? string
 ---@field on_clock_back? vesta.verdict "wait"[, ms], "borrow"[, ms], "switch" or "refuse"[, reason]

@@ -179,6 +179,7 @@ static int engine_load_body(lua_State *L) {
     lua_call(L, 2, 1);
     lua_getfield(L, 2, "fixed");
     load->policy->fixed = lua_toboolean(L, -1);
+    load->policy->fixed_by_ordinal = lua_type(L, -1) == LUA_TSTRING;
     lua_getfield(L, 2, "functions");
     for (int hook = 0; hook < VS_HOOKS; hook++)
         if (lua_getfield(L, 4, vs_hook_name((enum vs_hook)hook)) != LUA_TNIL) load->policy->hooks |= 1U << hook;
@@ -221,8 +222,8 @@ bool vs_policy_has(const struct vs_policy *policy, enum vs_hook hook) {
     return policy->hooks & 1U << hook;
 }
 
-bool vs_policy_is_fixed(const struct vs_policy *policy) {
-    return policy->fixed;
+bool vs_policy_is_fixed(const struct vs_policy *policy, bool has_ordinal) {
+    return policy->fixed && (has_ordinal || !policy->fixed_by_ordinal);
 }
 
 /* ------------------------------------------------------------------ calling */

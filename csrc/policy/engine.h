@@ -8,7 +8,8 @@
 struct vs_policy {
     struct vs_lua *lua;
     unsigned hooks; /* 1 << enum vs_hook of its functions */
-    bool fixed;     /* its worker ids follow from a generator's own properties */
+    bool fixed;     /* its worker ids follow from a generator's own properties ... */
+    bool fixed_by_ordinal; /* ... but only those of hosts with an ordinal */
     vs_heard_fn *heard;
     void *hearer;
 };

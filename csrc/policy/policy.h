@@ -67,8 +67,9 @@ void vs_policy_listen(struct vs_policy *policy, vs_heard_fn *heard, void *self);
 /* The i-th policy that comes with vesta, by name; NULL behind the last. */
 const char *vs_policy_shipped(int i);
 
-/* Whether its worker ids follow from a generator's own properties, as reliable as worker ids assigned by hand. */
-bool vs_policy_is_fixed(const struct vs_policy *policy);
+/* Whether its worker ids follow from a generator's own properties, as reliable as worker ids assigned by hand, on a host
+ * that has an ordinal or not. */
+bool vs_policy_is_fixed(const struct vs_policy *policy, bool has_ordinal);
 
 /* Whether the policy has that function. */
 bool vs_policy_has(const struct vs_policy *policy, enum vs_hook hook);

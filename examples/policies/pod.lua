@@ -11,6 +11,6 @@ local function choose_worker(ctx)
 end
 
 return {
-  api = 1, choose_worker = choose_worker,
+  api = 1, fixed = "ordinal", choose_worker = choose_worker,
   options = { pods = { 1, 4096, default = 512, about = "worker ids below this one are for pods" } },
 }

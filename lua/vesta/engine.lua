@@ -189,8 +189,8 @@ local function wrong_entry(key, value)
   if key == "options" and type(value) ~= "table" then
     return ("options is a %s, not a table of rules"):format(type(value))
   end
-  if key == "fixed" and type(value) ~= "boolean" then
-    return ("fixed is a %s, not true or false"):format(type(value))
+  if key == "fixed" and type(value) ~= "boolean" and value ~= "ordinal" then
+    return ('fixed is %s, not true, false or "ordinal"'):format(shown(value))
   end
 end
 
@@ -228,7 +228,12 @@ function engine.take(result, given, where)
   if rules ~= nil then options, wrong = helpers.read_options({ options = given }, rules) end
   if wrong then error(where .. ": " .. wrong, 0) end
   for hook in pairs(VERDICTS) do functions[hook] = rawget(result, hook) end
-  return { functions = functions, options = options, rules = rules, fixed = rawget(result, "fixed") == true }
+  return { functions = functions, options = options, rules = rules, fixed = rawget(result, "fixed") or false }
+end
+
+--- Whether the worker ids that a policy chooses are fixed on a host, which has an ordinal or not.
+function engine.is_fixed(policy, has_ordinal)
+  return policy.fixed == true or policy.fixed == "ordinal" and has_ordinal
 end
 
 -- The levels of error() count from a function of C, so that a policy's own error never names a line of this file.

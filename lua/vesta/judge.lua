@@ -117,7 +117,7 @@ local function choose(policy, core, gen)
     core.choose(gen, nil, reason)
     return nil, reason
   end
-  if ok and core.choose(gen, worker, nil, policy.fixed) then return 0 end
+  if ok and core.choose(gen, worker, nil, engine.is_fixed(policy, choice.ordinal ~= nil)) then return 0 end
   warn_of(policy, ok and ("choose_worker answered %.0f, and the numbers are %.0f to %.0f")
     :format(worker, choice.range.first, choice.range.last) or worker)
   return core.choose(gen) and 0

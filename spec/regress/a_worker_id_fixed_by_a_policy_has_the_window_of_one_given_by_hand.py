@@ -1,6 +1,7 @@
 """A pod that was killed and has lost its disk gets the number that its policy fixes again in seconds, also under
 `balanced`, whose window is ten minutes for numbers that are drawn."""
 import json
+import subprocess
 import time
 
 from serving import Configured, claim, main, same
@@ -56,6 +57,26 @@ def _(world):
 
     for server in servers:
         life(server, world, db, renewed)
+
+
+@claim('fixed = "ordinal" gives that window to hosts with an ordinal alone: the others keep the window of their lease')
+def _(world):
+    db = world.path("vesta.db")
+    same(world.run("store", "init", "--store", "sqlite:" + db, "--namespace", "orders", "--layout", "vesta-milli").code, 0)
+    with open(world.path("pod.lua"), "w") as file:
+        file.write("return { api = 1, fixed = 'ordinal', choose_worker = function(ctx) return ctx.ordinal or 512 end }")
+    named = ["unshare", "--uts", "--map-root-user", "sh", "-c", 'hostname "$0" && exec "$@"']
+    if subprocess.run([*named, "orders-7", "true"], capture_output=True).returncode != 0:
+        return  # no user may set a host's name here
+    for host, worker, least_ms, most_ms in (("orders-7", 7, 1, 10000), ("build", 512, 500000, 700000)):
+        server = Configured(world, """return { namespaces = { orders = { layout = "vesta-milli", store = "sqlite:%s", lease = "balanced",
+          path = "%s", policy = "pod.lua" } } }""" % (db, world.path(host + ".gen")))
+        server.args = [*named, host, *server.args]
+        with server:
+            same(server.get("/genid").status, 200)
+            found, = (row for row in json.loads(world.run("workers", "--store", "sqlite:" + db, "--namespace", "orders", "--json").out)["workers"]
+                      if row["worker"] == worker)
+            assert least_ms <= found["until_ms"] - found["written_ms"] <= most_ms, found
 
 
 main()

@@ -195,7 +195,9 @@ static void leases_carry_out(struct vs_control *c, int ns, const struct vesta_pa
             vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->name[ns], "policy",
                    leases_policy_name(c, ns), "worker", VS_DIGITS((int64_t)verdict->worker), "attempt",
                    VS_DIGITS(choice->attempt), "reason", reason, NULL);
-        bool fixed = vs_policy_is_fixed(c->set->policy[ns]);
+        char host[64];
+        vs_host_name(host, sizeof host);
+        bool fixed = vs_policy_is_fixed(c->set->policy[ns], vs_host_ordinal(host) >= 0);
         (void)(fixed ? vesta_choose_fixed : vesta_choose)(gen, pause, verdict->worker);
     }
 }
