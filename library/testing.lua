@@ -10,7 +10,7 @@ local testing = {}
 ---@field layout? string preset or layout text; "vesta-milli"
 ---@field namespace? string "default"
 ---@field worker? integer the number that is held; 1
----@field now_ms? integer the clock, Unix milliseconds
+---@field now_ms? integer|string the clock, Unix milliseconds, or such as "2026-01-31T02:00:00Z"
 ---@field ahead_ms_max? integer 0
 ---@field lease_ms? integer how long a silent holder keeps its number; 600000
 ---@field last_ms? integer|false when the last id was made, if on_start is to know

@@ -118,7 +118,7 @@ local function print_policy(name, policy, is_json)
   for _, option in ipairs(declared or {}) do print_option(option) end
 end
 
--- Reading a field that ctx never has gives nil.  Most often its name is misspelt.
+-- Reading a field that ctx never has gives nil.  Most often its name is misspelt.  Returns whether there is one.
 local function warn_of_misread(name, policy)
   local _, misread = policy:call "misread"
   for _, row in ipairs(misread) do
@@ -126,6 +126,7 @@ local function warn_of_misread(name, policy)
     term.say(("%s: %s reads ctx.%s, which it never gets%s"):format(name, row[1], sandbox.calm(row[2], 48),
       near and "; did you mean " .. near .. "?" or ""))
   end
+  return misread[1] ~= nil
 end
 
 -- Calls each function once with plain values, to see which fields it reads.  The results do not matter: sandbox.try has
@@ -133,17 +134,18 @@ end
 local function check_reads(name, policy)
   policy:call "watch"
   for _, hook in ipairs(functions_of(policy)) do policy:call("ask", hook, trial.ctx(hook, term.now_ms())) end
-  warn_of_misread(name, policy)
+  return warn_of_misread(name, policy)
 end
 
--- As a server does that loads it: a function that would fail later is found now.
+-- As a server does that loads it: a function that would fail later is found now.  A misspelt field is often the reason
+-- why one fails, so the warnings come in any case.  Returns the exit code.
 local function check_one(name, options, env)
   local ok, text = sandbox.try(name, options.options, env, term.now_ms())
+  local policy, problem = sandbox.load(name, options.options, env)
+  if not ok and policy then check_reads(name, policy) end
   must(ok, text)
-  local policy
-  policy, text = sandbox.load(name, options.options, env)
-  print_policy(name, must(policy, text), options.json)
-  check_reads(name, policy)
+  print_policy(name, must(policy, problem), options.json)
+  return check_reads(name, policy) and options.strict and 1 or 0
 end
 
 -- It goes on with the others after one that fails.
@@ -151,11 +153,9 @@ local function check(options, names, env)
   local code = 0
   if not names[1] then cli.usage "check needs at least one FILE or NAME" end
   for _, name in ipairs(names) do
-    local ok, problem = pcall(check_one, name, options, env)
-    if not ok then
-      if type(problem) ~= "table" then error(problem, 0) end
-      code = 1
-    end
+    local ok, result = pcall(check_one, name, options, env)
+    if not ok and type(result) ~= "table" then error(result, 0) end
+    code = math.max(code, ok and result or 1)
   end
   return code
 end
@@ -223,6 +223,7 @@ local function print_verdict_json(hook, word, amount_ms, reason, took_us)
 end
 
 local function run(options, operands, env)
+  if options.strict then cli.usage "--strict is an option of check" end
   local hook, name = operands[1], operands[2]
   if not name then
     cli.usage "run needs a function and a FILE or NAME: run on_clock_back borrow back_ms=3000"
@@ -280,7 +281,7 @@ local function spec_files(operands)
 end
 
 local function test(options, operands)
-  if options.options or options.env or options.json then
+  if options.options or options.env or options.json or options.strict then
     cli.usage "test takes no options: the specs give each policy its own"
   end
   if not operands[1] then cli.usage "test needs at least one FILE or FOLDER of specs" end
@@ -343,6 +344,7 @@ and the like: docs/policies.md.  Each subcommand runs it as a server does, withi
     { name = "options", value = "'{...}'", help = "the policy's options, as Lua: '{ borrow_ms_max = 500 }'" },
     { name = "env", value = "NAME,...", help = "variables of the environment that it may read (check and run)" },
     { name = "json", kind = "switch", help = "print one JSON object per line (check and run)" },
+    { name = "strict", kind = "switch", help = "end with 1 also after a warning (check), for a test in CI" },
   },
   run = run_policy,
 }

@@ -111,11 +111,12 @@ local function beside_spec(given)
   return found
 end
 
--- Raises, at the line of the spec, if the field cannot have this value.
+-- The value as the field has it.  Raises, at the line of the spec, if the field cannot have this value.
 local function check_field(call, name, value)
-  if not trial.KINDS[name] or value == ORDINAL then return end
+  if not trial.KINDS[name] or value == ORDINAL then return value end
   local good, expected = trial.value(name, value)
   if good == nil then error(("%s: %s must be %s, not %s"):format(call, name, expected, engine.shown(value)), 3) end
+  return good
 end
 
 -- Raises, at the line of the spec, if `env` is not a table of variables.
@@ -142,8 +143,7 @@ function testing.world(given)
     if DEFAULTS[key] == nil and key ~= "policy" and key ~= "env" then
       error("testing.world: there is no " .. nearest(tostring(key), DEFAULTS), 2)
     end
-    if key ~= "random" then check_field("testing.world", key, value) end
-    self[key] = value
+    self[key] = key == "random" and value or check_field("testing.world", key, value)
   end
   check_env(given.env)
   local workers, unit_ticks, unit_ms = read_layout(self.layout)
@@ -310,8 +310,7 @@ function world:verdict(hook, more)
     if not is_told[key] then
       error(("world:verdict: %s gets no %s"):format(hook, nearest(tostring(key), is_told)), 2)
     end
-    check_field("world:verdict", key, value)
-    ctx[key] = value
+    ctx[key] = check_field("world:verdict", key, value)
   end
   for name, value in pairs(ctx) do
     if value == false then ctx[name] = nil end

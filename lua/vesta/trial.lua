@@ -21,7 +21,8 @@ end
 trial.KINDS = KINDS
 
 local FORMS = {
-  integer = "a whole number", moment = "a whole number of milliseconds", text = "a text",
+  integer = "a whole number", text = "a text",
+  moment = "a whole number of milliseconds or a text such as 2026-01-31T02:00:00Z",
   range = "two whole numbers such as 0-923",
   records = "a list of records", peers = "a list of { worker = 3, seen_ms = 1767225600000 }",
 }
@@ -46,9 +47,31 @@ local function is_range(value)
   return type(value.first) == "number" and type(value.last) == "number" and value.first <= value.last
 end
 
---- Checks the value that a test sets; false means absent.  Returns the value, or nil and the form that it must have.
+-- The days from 1970-01-01 to a day of the Gregorian calendar.
+local function day_number(year, month, day)
+  if month <= 2 then year, month = year - 1, month + 12 end
+  return 365 * year + math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
+    + math.floor((153 * (month - 3) + 2) / 5) + day - 719469
+end
+
+-- The Unix milliseconds of "2026-01-31T02:00:00Z", with a fraction or not; nil if the text has another form.
+local function read_moment(text)
+  local year, month, day, hour, min, sec, fraction =
+    match(text, "^(%d%d%d%d)%-(%d%d)%-(%d%d)T(%d%d):(%d%d):(%d%d)(%.?%d*)Z$")
+  if not year or fraction ~= "" and not match(fraction, "^%.%d%d?%d?$") then return nil end
+  if month < "01" or month > "12" or day < "01" or day > "31" or hour > "23" or min > "59" or sec > "59" then
+    return nil
+  end
+  local days = day_number(tonumber(year), tonumber(month), tonumber(day))
+  local ms = fraction == "" and 0 or tonumber((fraction:sub(2) .. "00"):sub(1, 3))
+  return ((days * 24 + tonumber(hour)) * 60 + tonumber(min)) * 60000 + tonumber(sec) * 1000 + ms
+end
+
+--- Checks the value that a test sets; false means absent.  Returns the value, a moment as a number, or nil and the form
+-- that it must have.
 function trial.value(field, value)
   local kind = KINDS[field]
+  if kind == "moment" and type(value) == "string" then value = read_moment(value) or value end
   local is_good
   if value == false then
     is_good = MAY_BE_ABSENT[field]

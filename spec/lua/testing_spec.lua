@@ -2,6 +2,8 @@
 local testing = require "vesta.testing"
 local vesta = require "vesta"
 
+local MOMENT = "2026-01-31T02:00:00Z"
+
 -- A policy that answers with what it was told.
 local function world_of(functions, more)
   local policy, given = { api = 1 }, { policy = nil }
@@ -86,16 +88,37 @@ describe("a field of ctx", function()
       ["ordinal must be a whole number, or false for a server that has none, not '7'"] = { ordinal = "7" },
       ["ip must be a text, or false for a server that has none, not 10"] = { ip = 10 },
       ["worker must be a whole number, not boolean"] = { worker = false },
-      ["now_ms must be a whole number of milliseconds, not 0.5"] = { now_ms = 0.5 },
+      ["now_ms must be a whole number of milliseconds or a text such as " .. MOMENT .. ", not 0.5"] = { now_ms = 0.5 },
+      ["milliseconds or a text such as " .. MOMENT .. ", not '02:00'"] = { now_ms = "02:00" },
     } do
       local message = raised(function() world_of({ choose_worker = error }, given) end)
-      assert.is_truthy(message:find("testing.world: " .. text, 1, true), message)
+      assert.is_truthy(message:find("testing.world: ", 1, true) and message:find(text, 1, true), message)
     end
     local world = world_of { choose_worker = error }
     assert.matches('testing_spec.lua:%d+: world:verdict: choose_worker gets no "ordnal", did you mean "ordinal"',
       raised(function() world:verdict("choose_worker", { ordnal = 3 }) end))
     assert.matches("testing_spec.lua:%d+: world:verdict: range must be two whole numbers",
       raised(function() world:verdict("choose_worker", { range = { first = 5, last = 3 } }) end))
+  end)
+end)
+
+describe("a moment", function()
+  it("may be a text", function()
+    for text, ms in pairs {
+      ["1970-01-01T00:00:00Z"] = 0, ["2026-01-01T12:00:00Z"] = 1767268800000,
+      ["2024-02-29T23:59:59.5Z"] = 1709251199500,
+      ["2000-03-01T00:00:00.007Z"] = 951868800007, ["1969-12-31T23:59:59.999Z"] = -1,
+    } do
+      local world = world_of({ on_clock_back = error }, { now_ms = text })
+      assert.equal(ms, told(world, "on_clock_back").now_ms)
+      world:step_clock(-5)
+      assert.equal(5, told(world, "on_clock_back").back_ms)
+    end
+    local world = world_of { on_clock_back = function(ctx) return "refuse", tostring(ctx.now_ms) end }
+    assert.equal("1767268800000", (select(3, world:verdict("on_clock_back", { now_ms = "2026-01-01T12:00:00Z" }))))
+    for _, text in ipairs { "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01", "2026-01-01T00:00:00", "" } do
+      assert.has_error(function() world_of({ on_clock_back = error }, { now_ms = text }) end)
+    end
   end)
 end)
 

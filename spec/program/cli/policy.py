@@ -274,6 +274,12 @@ def _(w):
     same((result.code, result.lines()[0], result.err), (0, "1023", warned))
     result = w.run("policy", "check", mine)
     same((result.code, result.out, result.err), (0, "./mine.lua: choose_worker\n", warned))
+    result = w.run("policy", "check", "--strict", mine, "any")
+    same((result.code, result.out, result.err), (1, "./mine.lua: choose_worker\nany: choose_worker\n", warned))
+    same(w.run("policy", "check", "--strict", "any").code, 0)
+    fails(w.run("policy", "run", "choose_worker", mine, "--strict"), 2, "--strict is an option of check")
+    fails(w.run("policy", "check", policy(w, "if ctx.back_m <= 5 then return 'wait' end return 'refuse'")), 1,
+          "on_clock_back reads ctx.back_m, which it never gets; did you mean back_ms?", "attempt to compare")
     fails(w.run("policy", "run", "choose_worker", policy(w, "return 1023 + ctx.attempt", "choose_worker")), 1,
           "choose_worker answered 1024, and the worker ids of this layout are 0 to 1023")
     result = w.run("policy", "check", *SHIPPED, "any", "butterfly", "butterfly_db", "ip_bits", "leaf", "ordinal", "uid", "vesta")
