@@ -80,9 +80,12 @@ static int become_own(const struct vs_identity *who, const char *path, struct ve
 int vs_identity_own_dir(const struct vs_identity *who, const char *path, struct vesta_error *err) {
     struct stat st;
     if (geteuid() != 0 || stat(path, &st) == 0) return VESTA_OK; /* who made it knows whose it is */
-    if (vs_make_dirs(path, -1) == 0) return become_own(who, path, err);
-    if (errno == EROFS) return VESTA_OK; /* vesta_open knows how to go on, or says why not */
-    return vs_fail(err, VESTA_EIO, "%s cannot be created: %s", path, strerror(errno));
+    mode_t mask = umask(022); /* the user must be able to enter the folders above it */
+    int rc = vs_make_dirs(path, -1), failed = errno;
+    umask(mask);
+    if (rc == 0) return become_own(who, path, err);
+    if (failed == EROFS) return VESTA_OK; /* vesta_open knows how to go on, or says why not */
+    return vs_fail(err, VESTA_EIO, "%s cannot be created: %s", path, strerror(failed));
 }
 
 int vs_identity_own_file(const struct vs_identity *who, const char *path, struct vesta_error *err) {

@@ -103,10 +103,10 @@ static int make_dir(const char *path, mode_t mode, int group) {
     return settle_dir(above);
 }
 
-static int make_dirs_above(char *path) {
+static int make_dirs_above(char *path, int group) {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (make_dir(path, 0755, -1) != 0) return -1;
+        if (make_dir(path, 0755, group) != 0) return -1;
         *slash = '/';
     }
     return 0;
@@ -123,7 +123,7 @@ int vs_make_dirs(const char *path, int group) {
     if (make_dir(path, mode, group) == 0) return 0; /* most of them: what is above it is there */
     if (errno != ENOENT) return -1;
     memcpy(part, path, length + 1);
-    return make_dirs_above(part) == 0 ? make_dir(part, mode, group) : -1;
+    return make_dirs_above(part, group) == 0 ? make_dir(part, mode, group) : -1;
 }
 
 int vs_share_file(int fd, int group) {

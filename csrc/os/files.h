@@ -12,8 +12,8 @@
  * The folder need not exist yet.  0, or -1: no candidate, or the path is longer than size. */
 int vs_state_dir(char *buf, size_t size);
 
-/* Makes a folder and its parents, mode 0700, or 0770 and owned by `group` (gid, or -1 for none).
- * 0, or -1 with errno. */
+/* Makes a folder, mode 0700, or 0770 and owned by `group` (gid, or -1 for none).  Folders above it that are missing get
+ * mode 0755, less the umask if there is no group.  0, or -1 with errno. */
 int vs_make_dirs(const char *path, int group);
 
 /* Gives an open file to `group` with mode 0660; nothing for -1.  0, or -1 with errno. */

@@ -124,6 +124,21 @@ void vs_unbind_all(struct vs_serving *serving) {
 
 /* ------------------------------------------------------------------ rights */
 
+/* The folder of a file. */
+static int own_folder_of(const struct vs_identity *who, const char *path, struct vesta_error *err) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path || slash - path >= PATH_MAX) return VESTA_OK;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    return vs_identity_own_dir(who, folder, err);
+}
+
+static int own_store(const struct vs_identity *who, const char *uri, struct vesta_error *err) {
+    char where[VS_URI_MAX];
+    if (vs_store_folder(uri, where)) return vs_identity_own_dir(who, where, err);
+    return vs_store_place(uri, where) ? own_folder_of(who, where, err) : VESTA_OK;
+}
+
 /* What the new user must be able to write: socket files, and the folders for state that are not there yet. */
 static int hand_on(const struct vs_serving *serving, const struct vs_identity *who, struct vesta_error *err) {
     char folder[PATH_MAX];
@@ -135,14 +150,12 @@ static int hand_on(const struct vs_serving *serving, const struct vs_identity *w
     if (rc == VESTA_OK && vs_state_dir(folder, sizeof folder) == 0) rc = vs_identity_own_dir(who, folder, err);
     for (int i = 0; i < serving->config->ns_count && rc == VESTA_OK; i++) {
         const struct vesta_opts *opts = &serving->config->ns[i].opts;
-        const char *slash = opts->path ? strrchr(opts->path, '/') : NULL;
-        if (slash && slash > opts->path &&
-            snprintf(folder, sizeof folder, "%.*s", (int)(slash - opts->path), opts->path) < PATH_MAX)
-            rc = vs_identity_own_dir(who, folder, err);
-        char where[VS_URI_MAX];
-        const char *store = opts->store ? vs_store_folder(opts->store, where) : NULL;
-        if (rc == VESTA_OK && store) rc = vs_identity_own_dir(who, store, err);
+        if (opts->path) rc = own_folder_of(who, opts->path, err);
+        if (rc == VESTA_OK && opts->store) rc = own_store(who, opts->store, err);
     }
+    for (int i = 0; i < serving->config->segment_count && rc == VESTA_OK; i++)
+        for (int k = 0; k < serving->config->segment[i].uri_count && rc == VESTA_OK; k++)
+            rc = own_store(who, serving->config->segment[i].uri[k], err);
     return rc;
 }
 

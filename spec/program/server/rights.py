@@ -10,7 +10,7 @@ import socket
 import stat
 import subprocess
 
-from serving import VESTA, Server, claim, command, environment, fails, get, main, same, until_closed
+from serving import VESTA, Configured, Server, claim, command, environment, fails, get, main, same, until_closed
 from threads import of_threads
 
 ROOT = os.geteuid() == 0
@@ -94,6 +94,39 @@ def _(world):
                      env={"VESTA_STATE": world.path("roots")})
     fails(done, 1, "Permission denied", "roots")
     same(os.stat(world.path("roots")).st_uid, 0)
+
+
+@as_root("under umask 077 the user can enter the folders that are made for the generator file, the store and the state")
+def _(world):
+    open_to_all(world)
+    narrow = ["bash", "-c", 'umask 077; exec "$0" "$@"']
+    for number, (store, folder) in enumerate((("file:%s", "f/iles/store"), ("sqlite:%s", "data/base/s.db"))):
+        made = world.path("made%d" % number, "deep", "here", "o.gen")
+        flags = ("--path", made, "--store", store % world.path(folder))
+        with Server(world, "--user", "nobody", *flags, env={"VESTA_STATE": world.path("st", "a", "te%d" % number)}, wrap=narrow) as server:
+            assert server.get("/genid").body.isdigit()
+        for path, mode in ((world.path("made%d" % number), 0o755), (world.path("made%d" % number, "deep"), 0o755),
+                           (os.path.dirname(made), 0o700), (world.path("st"), 0o755)):
+            same((path, stat.S_IMODE(os.stat(path).st_mode)), (path, mode))
+        same(os.stat(made).st_uid, NOBODY.pw_uid)
+        same(stat.S_IMODE(os.stat(made).st_mode) & 0o077, 0)  # files have the umask
+    counters = world.path("counters", "of", "tags.db")
+    config = "return { user = 'nobody', stores = { c = { uri = 'sqlite:%s' } }, segments = { { store = 'c', tags = 'orders' } } }" % counters
+    server = Configured(world, config)
+    server.args[:0] = narrow
+    with server:
+        same(os.stat(os.path.dirname(counters)).st_uid, NOBODY.pw_uid)
+
+
+@as_root("under umask 077 a user of the group can enter the folders that are made for a shared generator file")
+def _(world):
+    open_to_all(world)
+    group = grp.getgrgid(NOBODY.pw_gid).gr_name
+    made, store = world.path("made", "here", "o.gen"), "file:" + world.path("f", "iles", "store")
+    words = ("gen", "--group", group, "--path", made, "--store", store)
+    for user in ({"umask": 0o077}, {"user": NOBODY.pw_uid, "group": NOBODY.pw_gid, "extra_groups": []}):
+        done = world.run(*words, **user)
+        assert done.code == 0 and done.out.strip().isdigit(), done.err
 
 
 @as_root("the log file is the user's, so that it can be opened anew")
