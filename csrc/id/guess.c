@@ -106,6 +106,20 @@ static double recent_is_likely(const struct vesta_layout *layout, uint64_t time,
     return (since + 1) / ((units_so_far + 1) * (units_so_far + 1));
 }
 
+/* The chance of the next number where there is no layout. */
+static double none_chance(const struct vs_evidence *e, size_t i) {
+    return i ? near_is_likely(e->ids[i], e->ids[i - 1], 64) : small_is_likely(e->ids[i], 64);
+}
+
+/* Whether the id differs from the previous one by a larger sequence alone. */
+static bool is_same_tick(const struct vs_evidence *e, const struct vesta_layout *layout, size_t i) {
+    if (i == 0 || layout->seq < 0 || e->ids[i] <= e->ids[i - 1]) return false;
+    for (int f = 0; f < layout->field_count; f++)
+        if (f != layout->seq && vs_field_get(&layout->field[f], e->ids[i]) != vs_field_get(&layout->field[f], e->ids[i - 1]))
+            return false;
+    return true;
+}
+
 /* A worker that was seen among the earlier ids is likely to be seen again. */
 static double again_is_likely(const struct vs_evidence *e, const struct vesta_field *f, size_t i, double otherwise) {
     size_t seen = 0;
@@ -151,8 +165,13 @@ static bool guess_weigh(const struct vs_evidence *e, struct vs_suspect *suspect)
     suspect->chance = one;
     for (size_t i = 0; i < e->count; i++) {
         if (!is_possible(e, suspect->layout, e->ids[i])) return false;
+        double chance = 1;
         for (int f = 0; f < suspect->layout->field_count; f++)
-            suspect->chance = guess_times(suspect->chance, field_chance(e, suspect, f, i));
+            chance *= field_chance(e, suspect, f, i);
+        /* In a burst each id is a little larger than the last, like the numbers of a counter.  So ids of one tick are
+         * no evidence against a layout. */
+        if (is_same_tick(e, suspect->layout, i) && chance < none_chance(e, i)) chance = none_chance(e, i);
+        suspect->chance = guess_times(suspect->chance, chance);
     }
     return true;
 }
@@ -160,7 +179,7 @@ static bool guess_weigh(const struct vs_evidence *e, struct vs_suspect *suspect)
 static struct vs_chance weigh_none(const struct vs_evidence *e) {
     struct vs_chance chance = guess_times(one, NONE_WEIGHT);
     for (size_t i = 0; i < e->count; i++)
-        chance = guess_times(chance, i ? near_is_likely(e->ids[i], e->ids[i - 1], 64) : small_is_likely(e->ids[i], 64));
+        chance = guess_times(chance, none_chance(e, i));
     return chance;
 }
 

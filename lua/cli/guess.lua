@@ -16,9 +16,14 @@ local HOUR_MS, DAY_MS = 3600000, 86400000
 local MONTH_MS = 30 * DAY_MS     -- a younger epoch would fit any number
 local EPOCH_DOUBT_MS = DAY_MS // 2
 local YEAR_2000_MS = 946684800000
+local COUNTER_MAX = 1 << 44 -- as an id, a number below it is from the first hours or days of nearly every layout
+local NAME_AT = 9          -- the column of its name
 local LINE_AT = 32         -- the column of a layout's details
 
 ---------------------------------------------------------------- suspects
+
+-- Settings that a generator's own documents tell users to copy.
+local VARIANTS = { "uid time:29 worker:21 epoch=2016-09-20T00:00:00+08:00" }
 
 -- Without repeated layouts if the config has too many namespaces.
 local function config_layouts(namespaces, config)
@@ -48,6 +53,7 @@ local function read_suspects(options)
     add(namespace.name, namespace.layout, "the config")
   end
   for _, preset in ipairs(vesta.presets()) do add(preset.name, preset.text) end
+  for _, text in ipairs(VARIANTS) do add(text, text) end
   return suspects
 end
 
@@ -194,8 +200,10 @@ local function ids_details(g, layout)
 end
 
 local function print_suspect(g, suspect, indent)
-  cli.printf("  %5s  %-21s  ", percent(suspect.share), indent .. suspect.name)
-  term.fitted(g.id and id_details(g, suspect) or ids_details(g, suspect.layout), LINE_AT, LINE_AT)
+  local name = indent .. suspect.name
+  cli.printf("  %5s  %-21s  ", percent(suspect.share), name)
+  term.fitted(g.id and id_details(g, suspect) or ids_details(g, suspect.layout), LINE_AT,
+    math.max(LINE_AT, NAME_AT + #name + 2))
 end
 
 -- The bits show where the time is, but not the epoch: layouts that differ by the epoch alone are one group.
@@ -221,11 +229,23 @@ local function print_families(g)
   cli.printf("\n  %5s  none of these%s\n", percent(g.none), g.made_ms and "" or ", or one of them with another epoch")
 end
 
+local function are_small(found)
+  for _, id in ipairs(found) do
+    if not math.ult(id, COUNTER_MAX) then return false end
+  end
+  return true
+end
+
 local function print_doubt(g)
   if #g.ranked > 0 and g.id then
     term.out "\n  ? speaks against it: early in the layout's life, or more than half of its bits\n"
   end
   if is_sure(g) then return end
+  if are_small(g.ids) then
+    term.out "\n  "
+    term.fitted("Numbers this small usually come from a counter: AUTO_INCREMENT, a sequence, or a segment of Leaf or "
+      .. "tinyid.  A counter has no layout; docs/migrate.md shows how to continue one.", 2, 2)
+  end
   local doubt = "That is no answer yet"
   if #g.ranked > 0 and g.ranked[1].is_proposed then
     doubt = "The epoch follows from --made, and is right within a day"
@@ -236,18 +256,22 @@ local function print_doubt(g)
   end
   cli.printf("\n  %s.  To know more:\n", doubt)
   if #g.ids < 10 then term.out "    give more ids of the same kind\n" end
+  if g.made_ms and #g.ranked == 0 and not g.id then
+    term.out "    give only ids of the day of --made, or leave --made out\n"
+  end
   if not g.made_ms then term.out "    say when they were made: --made now, --made 2026-01-31\n" end
   term.out "    name layouts of your own: --layout TEXT, -c FILE\n"
 end
 
 local function print_for_people(g)
   local has_answer = #g.ranked > 0
+  local by = g.made_ms and "within a day of --made" or "by now"
   if g.id then
     cli.printf("%s  %s\n", cli.unsigned(g.id),
-      has_answer and "could be, likeliest first:" or "none of the layouts could have made this id by now")
+      has_answer and "could be, likeliest first:" or "none of the layouts could have made this id " .. by)
   else
     cli.printf("%s ids of one layout  %s\n", term.grouped(#g.ids),
-      has_answer and "could be, likeliest first:" or "none of the layouts could have made all of them by now")
+      has_answer and "could be, likeliest first:" or "none of the layouts could have made all of them " .. by)
   end
   if has_answer then print_families(g) end
   print_doubt(g)
@@ -374,13 +398,13 @@ return {
   line = "which layouts could have made ids, and how sure that is",
   usage = "guess [OPTION...] [ID...]",
   about = [[
-Reads ids under every preset, and under layouts of your own, and lists those that could have made all
-of them, likeliest first, each with its share of all possibilities.  It is a guess: an id carries no
-mark of its layout.  What is looked for are habits: recent times near each other, low sequences, few
-workers; what has none of them is marked with ?.  So more ids of one kind tell more, and that they
-were made lately (--made) tells most: the bits say nothing about the epoch, so layouts that find the
-time in the same bits and units are one group.  If no layout was in use at the time of --made, guess
-proposes the epoch that this time gives.
+Reads ids under every preset, UidGenerator's README settings, and layouts of your own, and lists those
+that could have made all of them, likeliest first, each with its share of all possibilities.  It is a
+guess: an id carries no mark of its layout.  What is looked for are habits: recent times near each other,
+low sequences, few workers; what has none of them is marked with ?.  So more ids of one kind tell more,
+and that they were made lately (--made) tells most: the bits say nothing about the epoch, so layouts that
+find the time in the same bits and units are one group.  If no layout was in use at the time of --made,
+guess proposes the epoch that this time gives.
 
   $ vesta guess 1138729511026688
   1138729511026688  could be, likeliest first:

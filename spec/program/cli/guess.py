@@ -223,6 +223,49 @@ def _(w):
     like(w.run("guess", "--made", "2027-01-01", *map(str, ids)).out, "5 ids of one layout  none of the layouts could have made all of them...")
 
 
+UID_README = "uid time:29 worker:21 epoch=2016-09-20T00:00:00+08:00"
+
+
+@claim("UidGenerator with the settings of its README is named with them, not by the default's preset")
+def _(w):
+    rng = random.Random(11)
+    ids = sorted((((1794000000 - 1474300800 + rng.randrange(1000000)) << 34) | (rng.randrange(321, 326) << 13) | rng.randrange(4)) for _ in range(30))
+    got = guessed(w, ids)
+    same((got["guesses"][0]["layout"], got["sure"]), (UID_README, True))
+    same(guessed(w, ids, "--layout", UID_README)["guesses"][0]["layout"], UID_README)
+
+
+@claim("ids of a burst name their layout as well: a sequence that counts up is no evidence against it")
+def _(w):
+    leaf, rng = [], random.Random(12)
+    for ms in range(0, 60, 6):
+        first = rng.randrange(100)
+        leaf += [((1795000000000 + ms - 1288834974657) << 22) | 2 << 12 | seq for seq in range(first, first + 25)]
+    got = guessed(w, leaf)
+    assert "leaf" in got["families"][0]["layouts"] and got["sure"], got["families"]
+    uid = [((1795000000 + second - 1474300800) << 34) | worker << 13 | seq
+           for worker in (321, 322) for second in range(4) for seq in range(0, 1300, 30)]
+    got = guessed(w, uid)
+    same((got["guesses"][0]["layout"], got["sure"]), (UID_README, True))
+
+
+@claim("small numbers are said to be those of a counter; large ones are not")
+def _(w):
+    for numbers in ([7], [880000 + 3 * i for i in range(20)], list(range(1200001, 1201001))):
+        got = w.run("guess", *map(str, numbers)).out
+        assert "Numbers this small usually come from a counter" in got, got
+        assert guessed(w, numbers)["none"] > 0.9
+    assert "counter" not in w.run("guess", "2006515713438674944").out
+
+
+@claim("if --made rules all layouts out, the answer names --made")
+def _(w):
+    ids = some(KNOWN["snowflake"], 50, 3)
+    done = w.run("guess", "--made", "-10d", *map(str, ids))
+    like(done.out, "50 ids of one layout  none of the layouts could have made all of them within a day of --made\n..."
+         "    give only ids of the day of --made, or leave --made out\n...")
+
+
 @claim("layouts of one's own, and those of a config's namespaces, are asked for first")
 def _(w):
     ids = some(DISCORD, 30, 2)
