@@ -181,8 +181,19 @@ static int modules_environment(lua_State *L) {
     return 1;
 }
 
-/* where.segments(path, tag or nil) -> { { uri, secret, table }, ... } | nil, exit code
- * The databases of a config's counters: of all of them, or of the row that has the tag. */
+/* Whether several rows of the config take all tags of their tables, and no row names this one. */
+static bool modules_is_in_any(const struct vs_config *config, const char *tag) {
+    int any = 0;
+    for (int i = 0; i < config->segment_count; i++) {
+        if (vs_conf_segment_has(&config->segment[i], tag)) return false;
+        any += vs_conf_segment_is_any(&config->segment[i]);
+    }
+    return any > 1;
+}
+
+/* where.segments(path, tag or nil) -> { { uri, secret, table, row }, ... } | nil, exit code
+ * The databases of a config's counters: of all of them, or of the row that has the tag.  If only the tables can tell
+ * which row that is, those of each such row. */
 static int modules_segments(lua_State *L) {
     struct vs_conf_opts from = {.path = luaL_checkstring(L, 1), .serves_no_clients = true};
     const char *tag = luaL_optstring(L, 2, NULL);
@@ -190,15 +201,19 @@ static int modules_segments(lua_State *L) {
     struct vs_config *config = NULL;
     struct vesta_error err;
     if (vs_config_read(&from, &config, &err) != VESTA_OK) return vs_say("%s", err.text), host_end(L, VS_FAILED);
-    if (tag && vs_conf_segment_of(config, tag, &only, &err) != VESTA_OK) {
+    const bool in_any = tag && modules_is_in_any(config, tag);
+    if (tag && !in_any && vs_conf_segment_of(config, tag, &only, &err) != VESTA_OK) {
         vs_config_free(config);
         return host_end(L, vs_report(&err));
     }
     lua_newtable(L);
     for (int i = 0; i < config->segment_count; i++) {
         const struct vs_conf_segment *segment = &config->segment[i];
+        if (in_any && !vs_conf_segment_is_any(segment)) continue;
         for (int k = 0; k < segment->uri_count && (!only || only == segment); k++) {
-            lua_createtable(L, 0, 3);
+            lua_createtable(L, 0, 4);
+            lua_pushinteger(L, i + 1);
+            lua_setfield(L, -2, "row");
             host_set_text(L, "uri", segment->uri[k]);
             host_set_text(L, "secret", segment->secret[k]);
             host_set_text(L, "table", vs_conf_segment_table(segment));

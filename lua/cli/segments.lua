@@ -144,9 +144,9 @@ end
 ---------------------------------------------------------------- add, step
 
 -- Changes each database in turn.  One that fails is reported, and the others are changed all the same.
-local function change_all(options, tag, change)
+local function change_all(options, tag, change, is_new)
   local code = 0
-  for _, place in ipairs(places.open(options, tag)) do
+  for _, place in ipairs(places.open(options, tag, is_new)) do
     stores.warn(place.shown, place.store)
     local is_done, text, outcome = change(place)
     if not is_done then
@@ -160,7 +160,8 @@ end
 local function add(options, operands)
   local tag = places.read_tag("add", operands)
   local from, step = options.from or 1, options.step or STEP_DEFAULT
-  local code = change_all(options, tag, function(place) return place.store:add(place.table, tag, from, step) end)
+  local code = change_all(options, tag, function(place) return place.store:add(place.table, tag, from, step) end,
+    true)
   if code == 0 then cli.printf("%s begins with %s, in steps of %s\n", tag, term.grouped(from), term.grouped(step)) end
   return code
 end

@@ -1,12 +1,14 @@
 --- segments_places.lua -- where counters are, for the subcommands of `vesta segments`: tables in stores, which the
 -- options or a config name.
 --
--- A place is { uri, secret, table = nil for leaf_alloc, shown = the URI without its password, store }.
+-- A place is { uri, secret, table = nil for leaf_alloc, row = of the config, shown = the URI without its password,
+-- store }.
 local cli = require "cli.lib.cli"
 local store = require "store"
 local term = require "term"
 local where = require "where"
 
+local TABLE_DEFAULT = "leaf_alloc"
 local NEAR_MAX = 1000 -- tags that a misspelt one is compared with
 
 local places = {}
@@ -14,7 +16,7 @@ local places = {}
 --- The options of every subcommand.
 places.OPTIONS = {
   { name = "store", value = "URI", help = store.FORMS },
-  { name = "table", value = "NAME", help = "which of its tables (default: leaf_alloc)" },
+  { name = "table", value = "NAME", help = "which of its tables (default: leaf_alloc; with -c: all of the config)" },
   { name = "config", letter = "c", value = "FILE", help = "a config: the tables of its segments" },
   where.EFFECTIVE,
 }
@@ -35,14 +37,30 @@ end
 
 ---------------------------------------------------------------- which
 
+-- "leaf_alloc, tiny_id_info": the tables of the places.
+local function tables_of(list)
+  local names, seen = {}, {}
+  for _, place in ipairs(list) do
+    local name = place.table or TABLE_DEFAULT
+    if not seen[name] then names[#names + 1], seen[name] = name, true end
+  end
+  return table.concat(names, ", ")
+end
+
 -- The places of a config.
 local function read_config(options, path, tag)
-  if options.store or options.table then
-    if options.config then cli.usage "--config has the stores and tables: leave out --store and --table" end
+  if options.store then cli.usage "--config has the stores: leave out --store, or --config" end
+  if options.table and not options.config then
     cli.usage "VESTA_CONFIG has the stores and tables: unset it, or also name the store"
   end
-  local list = cli.go(where.segments(path, tag))
-  if not list[1] then cli.usage("%s has no segments", term.shown(path)) end
+  local all, list = cli.go(where.segments(path, tag)), {}
+  if not all[1] then cli.usage("%s has no segments", term.shown(path)) end
+  for _, place in ipairs(all) do
+    if not options.table or options.table == (place.table or TABLE_DEFAULT) then list[#list + 1] = place end
+  end
+  if not list[1] then
+    cli.usage("--table is %s, but %s has %s", term.shown(options.table), term.shown(path), tables_of(all))
+  end
   return list
 end
 
@@ -68,9 +86,47 @@ function places.open_one(place)
   return place
 end
 
---- Opens the places that the options name.  With a config, it opens the places of the tag (nil: all).  --effective
--- prints them and ends the command.
-function places.open(options, tag)
+-- Whether the place's table has the tag; nil and a message if the store did not answer.
+local function has_tag(place, tag)
+  local list, text, outcome = place.store:counters(place.table)
+  if not list then return nil, places.trouble(place, nil, text, outcome) end
+  local found = list:find(tag) ~= nil
+  list:close()
+  return found
+end
+
+-- The opened places of the config's row that has the tag, if several rows take all tags of their tables.
+local function choose_row(list, tag, is_new)
+  local row, is_several, trouble
+  for _, place in ipairs(list) do
+    is_several = is_several or place.row ~= list[1].row
+  end
+  if not is_several then return list end
+  for _, place in ipairs(list) do
+    local found, text = has_tag(place, tag)
+    trouble = trouble or text
+    if found and row and row ~= place.row then
+      cli.usage("the tag %s is in several tables of the config (%s): name one with --table, or use --store URI "
+        .. "instead of --config", tag, tables_of(list))
+    end
+    row = row or found and place.row
+  end
+  if not row and trouble then cli.fail("%s", trouble) end
+  if not row and is_new then
+    cli.usage("the config has several tables for the new tag %s (%s): name one with --table, or use --store URI "
+      .. "instead of --config", tag, tables_of(list))
+  end
+  if not row then cli.fail("no table of the config has the tag %s: `vesta segments -c FILE` lists the tags", tag) end
+  local chosen = {}
+  for _, place in ipairs(list) do
+    if place.row == row then chosen[#chosen + 1] = place end
+  end
+  return chosen
+end
+
+--- Opens the places that the options name.  With a config, it opens the places of the tag (nil: all).  is_new: the tag
+-- need not exist.  --effective prints them and ends the command.
+function places.open(options, tag, is_new)
   local found, list = cli.go(where.environment(options)), nil
   if found.config then
     list = read_config(options, found.config.value, tag)
@@ -84,7 +140,7 @@ function places.open(options, tag)
     cli.exit(0)
   end
   for _, place in ipairs(list) do places.open_one(place) end
-  return list
+  return tag and choose_row(list, tag, is_new) or list
 end
 
 ---------------------------------------------------------------- their answers

@@ -87,6 +87,30 @@ def _(world):
     same(list(look(world, "file:" + world.path("files"))), ["orders"])
 
 
+@claim("if a config takes all tags of two tables, an existing tag is found in its table, and --table chooses for a new one")
+def _(world):
+    first, second = ("sqlite:" + world.path(name) for name in ("a/v.db", "b/v.db"))
+    ok(world, "add", "orders", "--from", "10", "--store", first)
+    ok(world, "add", "tickets", "--from", "20", "--store", second, "--table", "two")
+    ok(world, "add", "users", "--from", "30", "--store", second, "--table", "two")
+    config = world.path("c.lua")
+    with open(config, "w") as file:
+        file.write('return { stores = { a = { uri = "%s" }, b = { uri = "%s" } }, namespaces = { default = {} }, segments = {'
+                   '{ store = "a", tags = "*" }, { store = "b", table = "two", tags = "*" } } }' % (first, second))
+    same([ok(world, "take", tag, "-c", config) for tag in ("orders", "tickets")], ["10\n", "20\n"])
+    ok(world, "step", "tickets", "77", "-c", config)
+    same((look(world, second, "--table", "two")["tickets"]["step"], list(look(world, first))), (77, ["orders"]))
+    fails(world.run("segments", "resume", "tickets", "-c", config), 1, "has not gone back")
+    fails(world.run("segments", "step", "nosuch", "9", "-c", config), 1, "no table of the config has the tag nosuch")
+    fails(world.run("segments", "add", "new", "-c", config), 2, "several tables for the new tag new (leaf_alloc, two)", "--table")
+    ok(world, "add", "new", "-c", config, "--table", "two")
+    ok(world, "add", "tickets", "-c", config, "--table", "leaf_alloc")
+    fails(world.run("segments", "take", "tickets", "-c", config), 2, "tickets is in several tables of the config (leaf_alloc, two)", "--table")
+    same(ok(world, "take", "tickets", "-c", config, "--table", "two"), "21\n")
+    same([line.split()[0] for line in ok(world, "-c", config, "--table", "two").splitlines()[1:4]], ["new", "tickets", "users"])
+    fails(world.run("segments", "-c", config, "--table", "three"), 2, '--table is "three"', "leaf_alloc, two")
+
+
 INVOICE = "INV-{day:%Y%m%d}-{number:4}-{luhn}"
 
 
