@@ -41,8 +41,10 @@ const struct vs_backend *vs_module_unknown(struct vs_slice scheme, struct vesta_
     assert(strlen(known) + 1 < sizeof known);
     char written[VS_HINT_MAX], hint[VS_HINT_MAX]; /* the list has each with its colon */
     int length = snprintf(written, sizeof written, "%.*s:", (int)scheme.length, scheme.at);
+    bool is_jdbc = vs_slice_is(scheme, "jdbc");
     vs_fail(err, VESTA_EOPTION, "there is no store '%s': there are %s%s", VS_QUOTE(scheme.at, scheme.length), known,
-            vs_nearest_hint(written, (size_t)length, known, hint));
+            is_jdbc ? "; instead of jdbc:mysql://HOST/DB, write mysql://USER@HOST/DB"
+                    : vs_nearest_hint(written, (size_t)length, known, hint));
     return NULL;
 }
 

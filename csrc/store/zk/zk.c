@@ -312,7 +312,8 @@ static void zk_init(struct vs_store *store, struct vs_reply *reply) {
     vs_reply_clear(reply);
     if (!self->place.auth[0] && !self->is_open) {
         vs_answer(reply, VS_STORE_REFUSED,
-                  "%.50s: without user:password in the URI anyone could write there; if that is intended, set acl=open",
+                  "%.50s: the URI has no user:password, so anyone could write there; write zk://USER:PASSWORD@..., or allow it with "
+                  "?acl=open",
                   self->place.where);
         return;
     }

@@ -243,7 +243,8 @@ def _(world):
         fails(world.run("store", "show", "--store", served.mysql_uri("vesta:s3cret")), 1, "read-only")
     finally:
         db.sql("SET GLOBAL read_only = 0")
-    fails(world.run("store", "init", "--store", served.zk_uri("", "/anyone")), 1, "acl=open")
+    fails(world.run("store", "init", "--store", served.zk_uri("", "/anyone")), 1, "zk://USER:PASSWORD@", "?acl=open")
+    fails(world.run("store", "init", "--store", "jdbc:mysql://db/ids"), 2, "there is no store 'jdbc'", "write mysql://USER@HOST/DB")
     same(world.run("store", "init", "--store", served.zk_uri(root="/mine")).code, 0)
     other = world.run("store", "show", "--store", served.zk_uri("me:wr0ng@", "/mine"))
     fails(other, 1, "not authorized")
