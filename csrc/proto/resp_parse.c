@@ -139,6 +139,13 @@ static const char *resp_read_word(const char *from, const char *end, char **type
     return at && (at == end || resp_is_blank(*at)) ? at : NULL;
 }
 
+/* The first line of a browser, a scraper or a health check: GET /metrics HTTP/1.1. */
+static bool resp_is_http(const struct vs_args *args) {
+    bool asks = args->count == 3 && (vs_slice_is_case(args->at[0], "GET") || vs_slice_is_case(args->at[0], "HEAD"));
+    return asks && args->at[1].length > 0 && *args->at[1].at == '/' && args->at[2].length == 8 &&
+           memcmp(args->at[2].at, "HTTP/1.", 7) == 0;
+}
+
 static int resp_parse_inline(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out) {
     if (len >= 2 && buf[0] == 0x16 && buf[1] == 0x03)
         return resp_broken(out, "Protocol error: this address speaks no TLS");
@@ -152,6 +159,8 @@ static int resp_parse_inline(const char *buf, size_t len, const struct vs_resp_l
     while (true) {
         while (at < newline && resp_is_blank(*at))
             at++;
+        if (at == newline && resp_is_http(out))
+            return resp_broken(out, "Protocol error: this address speaks the Redis protocol, not HTTP");
         if (at == newline) return (int)(newline - buf) + 1;
         if ((size_t)out->count == limits->args_max)
             return resp_broken(out, "Protocol error: too many arguments (%zu)", limits->args_max);

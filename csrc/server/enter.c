@@ -45,6 +45,11 @@ static enum vs_reply_state refuse_unread(struct vs_request *r, const struct vs_t
     return vs_refuse_why(r, "not_ready", what, status->unread_why);
 }
 
+/* Whether the request is of use for tags only. */
+static bool enter_counts(const struct vs_request *r) {
+    return r->kind == VS_KIND_TAG || r->kind == VS_KIND_COUNTER || r->kind == VS_KIND_DENSE;
+}
+
 static enum vs_reply_state refuse_unknown(struct vs_request *r, struct vs_slice name) {
     struct vs_server *server = r->session->server;
     const struct vs_tag_set *tags = vs_request_tags(r);
@@ -56,6 +61,11 @@ static enum vs_reply_state refuse_unknown(struct vs_request *r, struct vs_slice 
     if (count == 0 || !vs_rights_sees_all(r->session))
         return vs_refuse(r, "unknown_name", "unknown name '%s'%s", VS_QUOTE(name.at, name.length),
                          count == 0 ? ": this server has none" : "");
+    bool counts = enter_counts(r) || r->kind == VS_KIND_ANY_TAG;
+    if (counts && !(tags && tags->count > 0))
+        return vs_refuse(r, "unknown_name", "unknown name '%s': this server has no tags; name a table in segments of its "
+                                            "config",
+                         VS_QUOTE(name.at, name.length));
     if (count == 1)
         return vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length),
                          first);
@@ -153,7 +163,7 @@ static bool is_tag_of_use(struct vs_request *r) {
 
 static bool is_namespace_of_use(struct vs_request *r) {
     const char *name = r->ns->name;
-    if (r->kind != VS_KIND_TAG && r->kind != VS_KIND_COUNTER && r->kind != VS_KIND_DENSE) return true;
+    if (!enter_counts(r)) return true;
     vs_refuse(r, "bad_command", "'%s' is a namespace, not a counter: GET %s gives its next id, VESTA.NEXT %s n several",
               name, name, name);
     return false;

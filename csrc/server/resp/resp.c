@@ -23,7 +23,7 @@ static const char *const no_store[] = {
     "LPUSH",  "RPUSH",  "LPOP",   "RPOP",   "LLEN",     "LRANGE",  "SADD",     "SREM",       "SMEMBERS", "ZADD",
     "ZRANGE", "XADD",   "SETBIT", "EVAL",   "EVALSHA",  "FLUSHDB", "FLUSHALL", "INCRBYFLOAT"};
 static const char *const no_channels[] = {"SUBSCRIBE",   "PSUBSCRIBE",   "SSUBSCRIBE",   "PUBLISH", "SPUBLISH",
-                                          "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB",  "MONITOR"};
+                                          "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB"};
 
 static bool resp_is_one_of(struct vs_slice name, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -38,6 +38,8 @@ static void resp_unknown(struct vs_request *r) {
         vs_refuse(r, "bad_command", "vesta does not store data");
     else if (resp_is_one_of(name, no_channels, VS_COUNT(no_channels)))
         vs_refuse(r, "bad_command", "vesta has no channels");
+    else if (vs_slice_is_case(name, "MONITOR"))
+        vs_refuse(r, "bad_command", "vesta does not report the requests of other clients; CLIENT LIST has their last ones");
     else
         vs_refuse(r, "bad_command", "unknown command '%s', with args beginning with: %s%s%s",
                   VS_QUOTE(name.at, name.length), more ? "'" : "",
