@@ -14,6 +14,7 @@
 #define READ_ROOM (1 << 18)
 #define LINE_MAX_BYTES 65536 /* a longer line is no line of ids */
 #define BAD_NAMED_MAX 10
+#define JSON_DIGITS_MIN 15 /* of an id in JSON; shorter numbers there are mostly something else */
 
 struct ids_reader {
     struct vs_ids *out;
@@ -95,6 +96,28 @@ static bool ids_read_id(const struct ids_reader *r, const char *line, size_t len
     return is_id;
 }
 
+/* A line of JSON, as `vesta gen --json` and /v1/ids print: the ids of a list, the first one of an object.  The number of
+ * ids that were added, or -1 after a message. */
+static int ids_add_json(struct ids_reader *r, const char *line, size_t length) {
+    struct vs_slice text = {line, length}, word;
+    struct vs_finder finder;
+    struct vs_found_id found;
+    size_t from = 0;
+    int count = 0;
+    if (r->notation != VS_NOTATION_OF(VESTA_DECIMAL) || length == 0 || !memchr("{[", *line, 2)) return 0;
+    bool is_list = memchr(line, '[', length) != NULL;
+    vs_finder_begin(&finder, VESTA_DECIMAL, JSON_DIGITS_MIN);
+    while ((count == 0 || is_list) && vs_finder_next(&finder, text, &from, &word)) {
+        if (!vs_id_read(r->notation, word, &found)) continue;
+        if (count > 0) r->marked = false; /* the lines of marked ids follow each other */
+        if (ids_add_id(r, found.id) != VS_DONE) return -1;
+        count++;
+    }
+    if (count > 1) r->marked = false;
+    if (count == 1) r->column = length;
+    return count;
+}
+
 static int ids_take_line(struct ids_reader *r, const char *line, size_t length) {
     size_t column;
     uint64_t id;
@@ -104,8 +127,9 @@ static int ids_take_line(struct ids_reader *r, const char *line, size_t length) 
         return VS_DONE;
     }
     if (!ids_read_id(r, line, length, &column, &id)) {
-        ids_add_bad(r, line, length);
-        return VS_DONE;
+        int count = ids_add_json(r, line, length);
+        if (count == 0) ids_add_bad(r, line, length);
+        return count < 0 ? VS_FAILED : VS_DONE;
     }
     r->column = column;
     return ids_add_id(r, id);

@@ -30,6 +30,17 @@ def _(w):
          "  7  5 times: stdin line 1, stdin line 3, stdin line 4, stdin line 5, ...\n  8  2 times: stdin line 2, stdin line 7\n")
 
 
+@claim("JSON as vesta prints it is read: objects of gen --json, the list of /v1/ids; an object's other numbers are not ids")
+def _(w):
+    made = w.run("gen", "--json", "-n", "3", "--worker", "5").out
+    same(w.run("audit", stdin=made).out, "total                     3\ndistinct                  3\nduplicates                0\n")
+    text = made + '{"ids":["2709177311676072161","2709177311676073185","2709177311676072161"]}\n{"id":2709177311676072999,"of":2709177311676073185}\n7\n'
+    done = w.run("audit", stdin=text)
+    same((done.code, done.lines()[:3]), (1, ["total                     8", "distinct                  7", "duplicates                1"]))
+    same(done.lines()[3:], ["  2709177311676072161  2 times: stdin line 4, stdin line 4"])
+    same(w.run("audit", stdin='{"name":"x"}\n').code, 2)
+
+
 @claim("random ids with planted duplicates: the counts are exact, whatever the order")
 def _(w):
     draw = random.Random(20261121)
