@@ -10,6 +10,7 @@
 
 #define DAY_MS INT64_C(86400000)
 #define SPAN_MAX (100000 * DAY_MS) /* from now: no id is so far away */
+#define SECONDS_MAX INT64_C(10000000000) /* Unix seconds of today, read as milliseconds, are below this */
 
 /* "90m": a count and its unit. */
 static bool times_read_span(const char *text, int64_t *ms) {
@@ -39,6 +40,14 @@ static bool times_read_day(const char *text, int64_t *unix_ms) {
     return true;
 }
 
+/* Without the warning, a time in seconds is silently a time in January 1970. */
+static void times_warn_of_seconds(const char *text, int64_t unix_ms) {
+    char read[VESTA_ISO_MAX], meant[VESTA_ISO_MAX];
+    if (strspn(text, "0123456789") != strlen(text) || unix_ms == 0 || unix_ms >= SECONDS_MAX) return;
+    vesta_iso(unix_ms, read), vesta_iso(unix_ms * 1000, meant);
+    vs_say("warning: %s in Unix milliseconds is %s: if it counts seconds, write %s", text, read, meant);
+}
+
 int vs_time_operand(const char *text, int64_t now_ms, int64_t *unix_ms) {
     struct vesta_error err;
     int64_t ms;
@@ -52,6 +61,8 @@ int vs_time_operand(const char *text, int64_t now_ms, int64_t *unix_ms) {
         *unix_ms = ms;
     else if (vesta_time_parse(text, unix_ms, &err) != VESTA_OK)
         return vs_usage("%s; or a day, 2026-01-31, or now, today, -1h, +2d", err.text);
+    else
+        times_warn_of_seconds(text, *unix_ms);
     return VS_GO;
 }
 

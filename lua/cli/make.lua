@@ -43,7 +43,7 @@ return {
   about = [[
 Joins fields into an id, the exact inverse of explain.  The time, the sequence and the worker are
 required; other fields are 0 or their constant.  Nothing keeps others from making the same id: for
-new ids use `vesta gen`.  time= is a number, or a date.
+new ids use `vesta gen`.  time= is a number, a day, or a time.
 
   $ vesta make time=12758739 seq=0 machine=1022 method=2
   2319542600899494910

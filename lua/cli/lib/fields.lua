@@ -39,6 +39,7 @@ end
 
 local function value_of(layout, name, text)
   local is_time = name == "time"
+  if is_time and text:find "^%d%d%d%d%-%d%d%-%d%d$" then text = text .. "T00:00:00Z" end
   if is_time and text:find("T", 1, true) then return time_of(layout, text) end
   local value = bits_of(text)
   if not value then

@@ -253,6 +253,17 @@ def _(w):
     fails(w.run("range", "2026-01-01T00:00:00Z", "method=9"), 2, "method", "9")
 
 
+@claim("a time that is probably in Unix seconds has a warning, and make takes a day as range does")
+def _(w):
+    for words in (["range", "--layout", "clickhouse", "1714924800"], ["guess", "--made", "1714924800", "7193010915251875840"]):
+        err = w.run(*words).err
+        assert "warning: 1714924800 in Unix milliseconds is 1970-01-20T20:22:04.800Z" in err and "write 2024-05-05T16:00:00Z" in err, err
+    same(w.run("range", "--layout", "clickhouse", "1714924800000").err, "")
+    made = [w.run("make", "--layout", "clickhouse", "seq=0", "worker=1", "time=" + time) for time in ("2017-10-07", "2017-10-07T00:00:00Z")]
+    same([(one.code, one.out) for one in made], [(0, "6322218703257604096\n")] * 2)
+    fails(w.run("make", "--layout", "clickhouse", "seq=0", "worker=1", "time=2017-13-07"), 2, "12 months")
+
+
 FIT = """\
 sign:1=0 time:41 seq:8 worker:14 unit=1ms epoch=2026-01-01T00:00:00Z
 
