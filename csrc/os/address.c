@@ -51,6 +51,13 @@ static int parse_unix(const char *path, union any *out, socklen_t *length, struc
     return VESTA_OK;
 }
 
+/* People who know the health checks of other programs write a URL. */
+static const char *address_hint(const char *address) {
+    if (strncmp(address, "http://", 7) == 0) return "; leave out http:// and the path";
+    if (strncmp(address, "https://", 8) == 0) return "; write tls:HOST:PORT instead of https://";
+    return "";
+}
+
 /* Splits HOST:PORT or [v6]:PORT. */
 static int address_split(const char *address, char *host, size_t size, const char **port, struct vesta_error *err) {
     const char *from = vs_address_plain(address), *until = strrchr(from, ':');
@@ -63,7 +70,8 @@ static int address_split(const char *address, char *host, size_t size, const cha
     } else if (until && until > from && !memchr(from, ':', (size_t)(until - from))) {
         *port = until + 1;
     } else {
-        return vs_fail(err, VESTA_EOPTION, "'%s' is not an address: HOST:PORT, [IPv6]:PORT or unix:PATH", address);
+        return vs_fail(err, VESTA_EOPTION, "'%s' is not an address: HOST:PORT, [IPv6]:PORT or unix:PATH%s", address,
+                       address_hint(address));
     }
     char *end;
     unsigned long number = strtoul(*port, &end, 10);

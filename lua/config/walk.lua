@@ -16,11 +16,15 @@ end
 -- What a value in place of a table was most often meant to be: a key that the table has, with an example.
 local MEANT = { { "listen", "127.0.0.1:8088" }, { "uri", "sqlite:/var/lib/vesta/v.db" }, { "level", "warn" } }
 
+local LISTENS = { ["resp."] = "127.0.0.1:8089", ["admin."] = "unix:/run/vesta/admin.sock" }
+
 local function need_table(reading, given, shown, node)
   if type(given) == "table" then return end
   local example = ""
   for _, meant in ipairs(MEANT) do
-    if node and node.child[meant[1]] then example = (' such as { %s = "%s" }'):format(meant[1], meant[2]) end
+    local value = meant[2]
+    if meant[1] == "listen" then value = given == false and "off" or LISTENS[shown] or value end
+    if node and node.child[meant[1]] then example = (' such as { %s = "%s" }'):format(meant[1], value) end
   end
   blame(reading, shown, ("is %s, which must be a table%s"):format(values.shown(given), example))
 end

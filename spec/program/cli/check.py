@@ -108,6 +108,8 @@ def _(w):
     refused(w, "return { log = { level = 'loud' } }", ":1: log.level is 'loud', which must be one of \"debug\", \"info\", \"warn\", \"error\"")
     refused(w, "return { log = 'info' }", ":1: log is the text 'info', which must be a table such as { level = \"warn\" }")
     refused(w, "return { http = '127.0.0.1:8088' }", ":1: http is the text '127.0.0.1:8088', which must be a table such as { listen = \"127.0.0.1:8088\" }")
+    refused(w, "return { resp = false }", ":1: resp is false, which must be a table such as { listen = \"off\" }")
+    refused(w, "return { resp = true }", ":1: resp is true, which must be a table such as { listen = \"127.0.0.1:8089\" }")
     refused(w, "return { stores = { a = 7 } }", ":1: stores.a is 7, which must be a table such as { uri = \"sqlite:/var/lib/vesta/v.db\" }")
     refused(w, "return { user = 7 }", ":1: user is 7, which must be a text")
     refused(w, "return { user = 'a b' }", ":1: user is 'a b', which must consist of A-Z a-z 0-9 _ -")

@@ -102,10 +102,13 @@ def _(world):
 @claim("wrong words are 2, and name the value")
 def _(world):
     for words, part in ((["nowhere"], "nowhere"), (["127.0.0.1:99999"], "99999"), ([""], ""), (["a:1", "b:2"], "b:2"), (["unix:" + "x" * 5000], "unix:"),
-                        (["--wait-ms", "0", "a:1"], "0"), (["--wait-ms", "60001"], "60001"), (["--redy"], "--redy"),
+                        (["--wait-ms", "0", "a:1"], "0"), (["--wait-ms", "60001"], "60001"), (["--redy"], "--redy"), (["--hlep"], "did you mean --help?"),
+                        (["http://127.0.0.1:8088/healthz"], "leave out http://"), (["https://a:1"], "write tls:HOST:PORT"),
                         (["--cacert", "x", "a:1"], "add --tls"), (["--tls", "unix:/s"], "leave out --tls"), (["--tls", "--key", "x", "a:1"], "--cert"),
                         (["-c", "x", "a:1"], "leave out one"), (["--tls", "--insecure", "--cacert", "x", "a:1"], "leave out one")):
         fails(world.run("health", *words), 2, part)
+    for option in "--http", "--resp":
+        assert "did you mean" not in world.run("health", option).err, option
 
 
 main()
