@@ -89,6 +89,11 @@ static int check_address(const struct vs_settings *settings, const struct vs_hea
     if (header->incarnation && is_local == vs_store_is_local(header->store) && (!is_local || is_same)) return VESTA_OK;
     vs_store_public(header->store, has);
     vs_store_public(settings->store, asked);
+    if (!header->incarnation)
+        return vs_fail(err, VESTA_EMISMATCH,
+                       "%.100s has the store %.90s, not %.90s as asked, and no store has granted it a lease: stop the "
+                       "processes that use the file, delete it, and start again",
+                       settings->path, has, asked);
     return vs_fail(err, VESTA_EMISMATCH,
                    "%.100s has the store %.90s, not %.90s as asked, which is not the one that granted its leases: give "
                    "the current address of the one that did, or use another path; or stop all processes that use the "

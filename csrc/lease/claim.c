@@ -132,7 +132,8 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
         return;
     }
     if (ev->ns.fingerprint != lease->fingerprint) {
-        vs_lease_say(lease, "the namespace has another layout: %.120s; open a new generator file with it",
+        vs_lease_say(lease,
+                     "the namespace has another layout: %.120s; delete this generator file, and start with that layout",
                      ev->ns.layout);
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
@@ -255,7 +256,10 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
     assert(lease->slot < 0);
     if (!ev->found) {
         lease->attempt = 0;
-        vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "every worker number of the namespace is held");
+        vs_lease_say(lease, "%s",
+                     ev->text[0] ? ev->text
+                                 : "every worker number of the namespace is held; `vesta workers` lists the holders: end "
+                                   "one, or wait until a lease expires");
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }

@@ -351,4 +351,12 @@ def _(w):
     same((quiet.code, quiet.err), (0, ""))
 
 
+@claim("a file that a wrong address left behind says that no store has granted it a lease, and what to do")
+def _(w):
+    path = w.path("orders.gen")
+    fails(w.run("gen", "--path", path, "--store", "zk://127.0.0.1:1/vesta", "--wait-ms", "0"), 1, "lease")
+    fails(w.run("gen", "--path", path, "--store", "zk://127.0.0.1:2/vesta?acl=open", "--wait-ms", "0"), 1,
+          "no store has granted it a lease", "delete it, and start again")
+
+
 main()
