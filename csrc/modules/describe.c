@@ -62,8 +62,9 @@ static void describe_namespace(lua_State *L, const struct vs_conf_namespace *ns)
 
 static void describe_segment(lua_State *L, const struct vs_conf_segment *segment) {
     static const char *const orders[] = {[VS_CONF_TREND] = "trend", [VS_CONF_STRICT] = "strict", [VS_CONF_DENSE] = "dense"};
-    lua_createtable(L, 0, 7);
+    lua_createtable(L, 0, 8);
     host_set_text(L, "place", segment->name);
+    host_set_integer(L, "step", segment->step);
     host_set_text(L, "table", vs_conf_segment_table(segment));
     host_set_text(L, "order", orders[segment->order]);
     host_set_text(L, "form", segment->form);

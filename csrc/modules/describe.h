@@ -17,8 +17,8 @@
  *   tls                          { certificate, key, client_ca, asks = "off", "optional" or "required" }, or nil
  *   namespaces                   a list of { name, path, store, policy, lease, layout, names_store = the config itself
  *                                names the store, place = the store's file or folder on this machine }
- *   segments                     a list of { place, table, order, form, is_any = every tag of the table, tags,
- *                                stores = a list of { uri, secret, place, shown = the URI without its password } }
+ *   segments                     a list of { place, table, order, form, step = 0 if the config has none,
+ *                                is_any = every tag of the table, tags, stores = a list of { uri, secret, place, shown = the URI without its password } }
  * Stack: +1. */
 void host_push_description(lua_State *L, const struct vs_config *config);
 

@@ -2,6 +2,7 @@
 --
 -- `doctor` has the description of the server as `config`, its user as `user`, and the methods found() and about().
 local facts = require "facts"
+local json = require "cli.lib.json"
 local probe = require "probe"
 local server = require "cli.lib.server"
 
@@ -15,6 +16,9 @@ local QUESTIONS = {
 
 -- A PROXY header of a balancer itself: a server whose `proxies` list this machine answers nothing without one.
 local PROXY_LOCAL = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
+
+local READY = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+local DETAIL_MAX = 600
 
 local ASK_MS = 1000
 local UNVERIFIED = { insecure = true } -- check_certificate judges the certificate
@@ -55,12 +59,33 @@ local function is_guarded(doctor, row, reply, tls_trouble)
   end
 end
 
+-- What the running server itself reports: a counter that went back, for example, is known to it alone.
+local function check_ready(doctor, row)
+  doctor.is_asked = true
+  local reply = server.ask(row.address, READY, ASK_MS, UNVERIFIED)
+  local status, body = (reply or ""):match "^HTTP/1%.1 (%d+) .-\r\n\r\n(.*)$"
+  if not status then return end
+  local answer, count = json.read(body), 0
+  for _, name in ipairs { "reasons", "warnings" } do
+    for _, reason in json.each(json.get(answer, name)) do
+      count = count + 1
+      local about = json.text(json.get(reason, "namespace")) .. json.text(json.get(reason, "tag"))
+      doctor:found(name == "reasons" and "fail" or "warn", about ~= "" and about or row.protocol,
+        "the running server reports: " .. json.text(json.get(reason, "detail"), DETAIL_MAX))
+    end
+  end
+  if status == "503" and count == 0 then
+    doctor:found("fail", row.protocol, "the running server is not ready", "its log has the reason")
+  end
+end
+
 -- `note` ends the sentence about an address that a vesta answers.
 local function report_vesta(doctor, row, process, version, note)
   local found = doctor:about(row.protocol)
   if server.is_of_another_config(process, doctor.config) then
     return found("fail", "stop it, or choose another address for this one",
-      "%s is in use by another server: %s, with -c %s", row.address, text_of_process(process), process.config)
+      "%s is in use by another server: %s, %s", row.address, text_of_process(process),
+      process.config and "with -c " .. process.config or "which was started without a config")
   end
   local shown = process and process.name and text_of_process(process) or "a vesta server"
   local text = ("%s answers%s: %s"):format(row.address, note, shown)
@@ -72,6 +97,7 @@ local function report_vesta(doctor, row, process, version, note)
       "%s, of version %s; this doctor is of version %s", text, version, facts.VERSION)
   end
   found("ok", nil, "%s%s", text, row.is_local and "" or ", and other machines can reach it")
+  if row.protocol ~= "resp" and not doctor.is_asked then check_ready(doctor, row) end
 end
 
 -- An address at which no program listens.

@@ -9,6 +9,7 @@ local stores = require "store"
 local judges = {}
 
 local AHEAD_MS_MAX = 1000 -- of a store's clock
+local FAULTS_MAX = 5      -- tags of a table that are reported one by one
 local TRIPS = 4           -- round trips of a renewal: a connection, a look, a write
 local MESSAGES = "docs/stores.md has the messages" -- of a store, if it gives no remedy
 
@@ -100,28 +101,56 @@ end
 
 ---------------------------------------------------------------- segments
 
-local function check_tags(found, segment, place, list)
-  if segment.is_any then
-    if #list == 0 then found("warn", "vesta segments add TAG -c FILE", "the table has no tag that can be served") end
-    return
+-- Why the store would grant no range for a row, and what to do; nil if it would.
+local function fault_of(segment, row)
+  if row.why then return row.why, "correct the row" end
+  if row.max < 0 then
+    return ("its counter is %d"):format(row.max), "set it above every number that was issued"
   end
+  if row.step == 0 and segment.step == 0 then
+    return "its step is 0", ("vesta segments step %s N -c FILE"):format(row.tag)
+  end
+end
+
+-- The rows of a table of which every tag is served.
+local function check_rows(found, segment, list)
+  if #list == 0 then found("warn", "vesta segments add TAG -c FILE", "the table has no tag that can be served") end
+  local count = 0
+  for i = 1, #list do
+    local row = list:row(i)
+    local why, todo = fault_of(segment, row)
+    count = count + (why and 1 or 0)
+    if why and count <= FAULTS_MAX then found("warn", todo, "tag %s cannot be used: %s", row.tag, why) end
+  end
+  if count > FAULTS_MAX then
+    found("warn", "vesta segments -c FILE lists them", "%d more tags cannot be used", count - FAULTS_MAX)
+  end
+end
+
+local function check_tags(found, segment, place, list)
+  if segment.is_any then return check_rows(found, segment, list) end
   for _, tag in ipairs(segment.tags) do
     local row = list:find(tag)
+    local why, todo
+    if row then why, todo = fault_of(segment, row) end
     if not row then
       found("fail", ("vesta segments add %s --store %s%s"):format(tag, place.shown,
         segment.table and " --table " .. segment.table or ""), "the table has no tag %s", tag)
-    elseif row.why then
-      found("fail", "correct the row", "tag %s cannot be used: %s", tag, row.why)
+    elseif why then
+      found("fail", todo, "tag %s cannot be used: %s", tag, why)
     end
   end
 end
 
--- The first tag that the row serves and that the table has.
+-- The first tag that the row serves, that the table has, and that is not at fault itself, if there is one.
 local function tag_to_try(segment, list)
-  if segment.is_any then return #list > 0 and list:row(1).tag or nil end
-  for _, tag in ipairs(segment.tags) do
-    if list:find(tag) then return tag end
+  local first
+  for i = 1, segment.is_any and #list or #segment.tags do
+    local row = segment.is_any and list:row(i) or list:find(segment.tags[i])
+    if row and not fault_of(segment, row) then return row.tag end
+    first = first or row and row.tag
   end
+  return first
 end
 
 -- A store that several rows name is examined once.

@@ -291,13 +291,14 @@ local function process_of(pids)
       local folder = kernel.real(("/proc/%d/cwd"):format(pid))
       path = folder and folder .. "/" .. path
     end
-    if not best or pid ~= 1 then best = { pid = pid, name = name, config = path } end
+    local has_none = name == "vesta" and #words > 0 and not path
+    if not best or pid ~= 1 then best = { pid = pid, name = name, config = path, has_no_config = has_none } end
   end
   return best
 end
 
---- The process that listens at a row of addresses: { pid, name, user, config = what its command line names }, each of
--- them nil if this user cannot see it.  nil: no process is found.
+--- The process that listens at a row of addresses: { pid, name, user, config = what its command line names,
+-- has_no_config }, each of them nil if this user cannot see it.  nil: no process is found.
 function server.listener(row)
   local uid, inode, found
   if row.plain:find "^unix:" then
@@ -315,8 +316,9 @@ function server.listener(row)
   return found
 end
 
---- Whether a process that listens was started with another config than the description's.
+--- Whether a process that listens was started with another config than the description's, or without one.
 function server.is_of_another_config(process, described)
+  if process and process.has_no_config and described.path then return true end
   return process and process.config and described.path and not is_same_file(process.config, described.path) or false
 end
 

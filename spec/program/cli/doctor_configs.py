@@ -132,6 +132,22 @@ def _(world):
     names(examine(world, path), "segments", "has no table leaf_aloc", "correct segments[1].table, or run `vesta store init")
 
 
+@claim("4b: rows from which no number can come, of a table whose every tag is served, and by name")
+def _(world):
+    uri = counters("faulty")
+    served.mariadb().sql("INSERT INTO faulty.leaf_alloc (biz_tag, max_id, step) VALUES ('a', -5, 10), ('still', 1, 0)")
+    path = config(world, stores='{ db = { uri = "%s" } }' % uri, segments='{ { store = "db", tags = "*" } }')
+    found = examine(world, path, code=0)
+    names(found, "segments", "tag a cannot be used: its counter is -5", "set it above every number", "warn")
+    names(found, "segments", "tag still cannot be used: its step is 0", "vesta segments step still N", "warn")
+    names(found, "segments", "it can be read and written; 3 tags", "", "ok")
+    served.mariadb().sql("UPDATE faulty.leaf_alloc SET step = 0 WHERE biz_tag = 'orders'")
+    found = examine(world, segments(world, uri))
+    assert any(one[0] == "fail" and "tag orders cannot be used: its step is 0" in one[2] for one in found), found
+    path = config(world, stores='{ db = { uri = "%s" } }' % uri, segments='{ { store = "db", tags = { "orders" }, step = 10 } }')
+    examine(world, path, code=0)
+
+
 @claim("5: a table that is not durable, and a server that loses writes with its power")
 def _(world):
     db, uri = served.mariadb(), counters("memory")
@@ -202,6 +218,41 @@ def _(world):
         other = write(world, "other.lua", 'return { namespaces = { default = { worker = 6, path = "%s" } }, http = { listen = "off" }, '
                       'resp = { listen = "127.0.0.1:%d" } }' % (world.path("state", "other.gen"), port))
         names(examine(world, other), "resp", "in use by another server: vesta (process %d" % server.pid, "stop it, or choose another")
+    finally:
+        end(server)
+
+
+@claim("9b: a port that a server without a config uses is another server's")
+def _(world):
+    port = free_port()
+    path = config(world, resp='{ listen = "127.0.0.1:%d" }' % port)
+    words = ["serve", "--resp", "127.0.0.1:%d" % port, "--http", "off", "--worker", "6", "--path", world.path("state", "other.gen")]
+    server = world.start(*words, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_ready(server)
+        names(examine(world, path), "resp", "in use by another server: vesta (process %d" % server.pid, "started without a config")
+    finally:
+        end(server)
+
+
+@claim("9c: what a running server reports is shown: a counter that went back, which the database alone does not show")
+def _(world):
+    db, uri, port = served.mariadb(), counters("lagging"), free_port()
+    path = config(world, stores='{ db = { uri = "%s" } }' % uri, segments='{ { store = "db", tags = "*", step = 10, step_max = 10 } }',
+                  http='{ listen = "127.0.0.1:%d" }' % port)
+    db.sql("UPDATE lagging.leaf_alloc SET step = 10")
+    server = world.start("serve", "-c", path, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_ready(server)
+        def take():
+            with socket.create_connection(("127.0.0.1", port)) as sock:
+                sock.sendall(b"GET /api/segment/get/orders HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                return sock.makefile("rb").read()
+        assert b" 200 " in take()[:16]
+        db.sql("UPDATE lagging.leaf_alloc SET max_id = 1")
+        assert any(b"went back" in take() for _ in range(100))
+        found = examine(world, path)
+        names(found, "orders", "the running server reports: no range of 'orders'", "the counter went back")
     finally:
         end(server)
 
