@@ -75,8 +75,8 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
         return;
     }
     vs_lease_say(lease,
-                 "the store %s: what it granted before is not in it; restore its data, use a new namespace, or run: "
-                 "vesta store advance",
+                 "the store %s: what it granted before is not in it; restore its data if you can, then run: "
+                 "vesta store advance; or use a new namespace",
                  ns->ver == 0 ? "was emptied" : "was replaced");
     lease->failed_in = lease->incarnation;
     vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);

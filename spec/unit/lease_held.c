@@ -232,7 +232,8 @@ static void a_store_that_was_replaced(void) {
     ns.ver = 0;
     wake();
     reply(VS_STORE_OK, NULL);
-    stops("the store was emptied");
+    stops("the store was emptied: what it granted before is not in it; restore its data if you can, then run: "
+          "vesta store advance; or use a new namespace");
 }
 
 /* `vesta store advance` has given the namespace another incarnation and a floor. */
