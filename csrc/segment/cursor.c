@@ -1,12 +1,13 @@
-/* cursor.c -- the cursor over two ranges: taken from, published to, switched, closed.  Knows no I/O, never waits, and
- * allocates nothing.
+/* cursor.c -- the cursor over two ranges: take, publish, switch, close.  No I/O, no waiting, no allocation.
  *
- * Why no number is given twice.  A fetch-add on `cursor` gives offsets of one generation, each to one taker.
- * Generations are drawn once, so a generation has one range, which its publisher wrote before `next` named it.  The
- * cursor goes from one generation to a higher one only, by a CAS that finds the old one used up.  Words of a range are
- * written again only once the cursor has left it, and then bear another tag, for which a late reader looks after it has
- * read them.  Who closes sets a bit of that same word, and who takes the rest out moves it on by a CAS: what it finds
- * there is past every offset that was or will be given. */
+ * Why no number is issued twice:
+ * - A fetch-add on `cursor` assigns each offset of a generation to one taker.
+ * - Each generation is drawn once, so it has one range.  Its publisher writes the range before `next` names it.
+ * - The cursor only moves to a higher generation, by a CAS that requires the old generation.
+ * - The words of a range are rewritten only after the cursor has left it, and then with another tag.  A reader checks
+ *   the tag after it has read the words, so a late reader detects the change.
+ * - Closing sets a bit of `cursor`, and taking out the rest moves `cursor` by a CAS.  Both return the offset that no
+ *   taker has reached or will reach. */
 #include "segment/next.h"
 
 #include <assert.h>
@@ -27,7 +28,7 @@ void vs_segment_format(struct vs_segment *seg) {
     memcpy(seg->magic, VS_SEGMENT_MAGIC, sizeof seg->magic);
     seg->format = VS_SEGMENT_FORMAT;
     seg->size = sizeof *seg;
-    /* generation 1 holds nothing, and is used up */
+    /* generation 1 is empty, and so exhausted from the start */
     atomic_store(&range_at(seg, 1)->tag, 1);
     atomic_store(&seg->cursor, START(1));
     atomic_store(&seg->next, 1);
@@ -36,8 +37,8 @@ void vs_segment_format(struct vs_segment *seg) {
 }
 
 const char *vs_segment_reject(const struct vs_segment *seg, uint64_t bytes) {
-    if (bytes < sizeof *seg) return "it is too short to be a segment's map";
-    if (memcmp(seg->magic, VS_SEGMENT_MAGIC, sizeof seg->magic) != 0) return "it is no segment's map";
+    if (bytes < sizeof *seg) return "the file is too short to be a segment's map";
+    if (memcmp(seg->magic, VS_SEGMENT_MAGIC, sizeof seg->magic) != 0) return "the file is not a segment's map";
     if (seg->format > VS_SEGMENT_FORMAT) return "a newer vesta made it";
     if (seg->format != VS_SEGMENT_FORMAT || seg->size != sizeof *seg)
         return "another build of vesta made it, in another format";
@@ -46,9 +47,9 @@ const char *vs_segment_reject(const struct vs_segment *seg, uint64_t bytes) {
 
 /* ------------------------------------------------------------------ taking */
 
-/* Tells of each generation once that its successor is wanted. */
+/* True for one caller per generation: that caller notifies the refiller. */
 static COLD bool is_first_to_want(struct vs_segment *seg, uint64_t generation) {
-    /* relaxed: only about who is told */
+    /* relaxed: it only selects the caller that notifies */
     uint64_t was = atomic_load_explicit(&seg->want, memory_order_relaxed);
     while (was < generation)
         if (atomic_compare_exchange_weak_explicit(&seg->want, &was, generation, memory_order_relaxed,
@@ -57,10 +58,10 @@ static COLD bool is_first_to_want(struct vs_segment *seg, uint64_t generation) {
     return false;
 }
 
-/* The generation was met used up, or its range gone, which is the same: on to the next one, or nobody pushes any more.
- */
+/* The generation is exhausted, or its range was overwritten, which implies it.  Moves the cursor to the next range.  If
+ * there is none, sets `dry`, so that takers stop pushing the cursor. */
 static COLD void cursor_move_on(struct vs_segment *seg, uint64_t generation) {
-    /* acquire: pairs with vs_segment_publish; whoever sees the cursor there sees the range's words */
+    /* acquire: pairs with vs_segment_publish, so that a thread that sees the new cursor also sees the range's words */
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
     VS_POINT(knows_next);
     if (next == VS_ENDED || next <= generation) {
@@ -69,8 +70,8 @@ static COLD void cursor_move_on(struct vs_segment *seg, uint64_t generation) {
     }
     uint64_t at = atomic_load_explicit(&seg->cursor, memory_order_relaxed);
     VS_POINT(switches);
-    /* Only from this generation, wherever others have pushed it: who slept here finds a newer one.  A closed cursor is
-     * of none.  acq_rel: hands on what vs_segment_publish released. */
+    /* The offset may differ, because other threads push it.  The generation must not: a thread that slept here finds a
+     * newer one.  A closed cursor matches no generation.  acq_rel: passes on what vs_segment_publish released. */
     while (at >> VS_OFFSET_BITS == generation &&
            !atomic_compare_exchange_weak_explicit(&seg->cursor, &at, START(next), memory_order_acq_rel,
                                                   memory_order_relaxed))
@@ -78,18 +79,19 @@ static COLD void cursor_move_on(struct vs_segment *seg, uint64_t generation) {
     vs_raise_u64(&seg->ahead, next);
 }
 
-/* What n offsets of a generation are worth.  False: none, or the range is gone; these offsets are then nobody's. */
+/* Translates n offsets into numbers.  False: the offsets are past the end, or the range was overwritten.  No taker uses
+ * these offsets then. */
 static inline bool cursor_look_up(struct vs_segment *seg, uint64_t at, uint64_t n, struct vs_taken *out,
                                   uint64_t *mark) {
     uint64_t generation = at >> VS_OFFSET_BITS, offset = at & VS_OFFSET_MASK;
     struct vs_range_words *range = range_at(seg, generation);
-    /* acquire: pair with the releases of write_range; if one of them is a later range's, its tag is seen below */
+    /* acquire: pair with the releases of write_range.  If a word is of a later range, the tag below differs, too. */
     uint64_t count = atomic_load_explicit(&range->count, memory_order_acquire);
     uint64_t first = atomic_load_explicit(&range->first, memory_order_acquire);
     VS_POINT(read_half);
     uint64_t stride = atomic_load_explicit(&range->stride, memory_order_acquire);
     *mark = atomic_load_explicit(&range->mark, memory_order_acquire);
-    /* A closed cursor's generation is above every tag. */
+    /* The generation of a closed cursor is above every tag, so it fails here. */
     if (UNLIKELY(atomic_load_explicit(&range->tag, memory_order_relaxed) != generation || offset >= count))
         return false;
     *out = (struct vs_taken){
@@ -97,13 +99,14 @@ static inline bool cursor_look_up(struct vs_segment *seg, uint64_t at, uint64_t 
     return true;
 }
 
-/* Not only who crosses the mark: that one may be killed before it tells anybody. */
+/* True for every taker past the mark, not only for the one that crosses it: that process may be killed before it
+ * notifies the refiller. */
 static inline bool may_want(struct vs_segment *seg, uint64_t at, uint64_t n, uint64_t mark) {
     return (at & VS_OFFSET_MASK) + n > mark &&
            UNLIKELY(atomic_load_explicit(&seg->want, memory_order_relaxed) < at >> VS_OFFSET_BITS);
 }
 
-/* From the first push on, whatever came of it. */
+/* Continues after the first push, whose result is `at`. */
 static COLD int take_on(struct vs_segment *seg, uint64_t n, uint64_t at, struct vs_taken *out) {
     for (uint64_t mark; at != VS_NOT_PUSHED; at = vs_segment_push(seg, n)) {
         if (cursor_look_up(seg, at, n, out, &mark)) {
@@ -140,17 +143,17 @@ int vs_segment_next(struct vs_segment *seg, uint64_t *number, bool *wanted) {
 
 /* ------------------------------------------------------------------ refilling */
 
-/* A place that no taker will look at again, for a generation of its own; 0: there is none. */
+/* Draws a generation and reserves its place, which no taker will read before it is published.  0: no place is free. */
 static uint64_t cursor_take_place(struct vs_segment *seg, uint64_t current) {
     for (int i = 0; i < VS_RANGES; i++) {
-        /* relaxed: its place in the order of all generations is all that is asked of it */
+        /* relaxed: only the value must be unique, and it orders no other word */
         uint64_t generation = atomic_fetch_add_explicit(&seg->drawn, 1, memory_order_relaxed) + 1;
         if (generation > VS_GENERATION_MAX) return 0;
         struct vs_range_words *range = range_at(seg, generation);
         uint64_t tag = atomic_load_explicit(&range->tag, memory_order_relaxed);
         VS_POINT(takes_place);
-        /* Behind the cursor, or never used: no generation goes back there.  Who wrote it has ended: it bears no mark.
-         * acq_rel: the words that follow are never seen without this tag. */
+        /* A place below the cursor, or one never used: the cursor never returns to it.  VS_WRITING is not set, so its
+         * publisher has finished.  acq_rel: a reader that sees one of the new words also sees this tag. */
         if (!(tag & VS_WRITING) && tag < current &&
             atomic_compare_exchange_strong_explicit(&range->tag, &tag, generation | VS_WRITING, memory_order_acq_rel,
                                                     memory_order_relaxed))
@@ -161,8 +164,10 @@ static uint64_t cursor_take_place(struct vs_segment *seg, uint64_t current) {
 
 static void write_range(struct vs_range_words *words, const struct vs_range *range, uint64_t generation,
                         uint64_t before) {
-    assert(generation <= VS_GENERATION_MAX); /* nobody else writes here: it was drawn once */
-    /* release: pair with the acquires of cursor_look_up; who sees one of these sees the tag that was set before */
+    assert(generation <= VS_GENERATION_MAX);
+    /* The generation was drawn once, so no other thread writes here.
+     * release: pair with the acquires of cursor_look_up.  A reader that sees one of these words sees the tag that
+     * cursor_take_place set before. */
     atomic_store_explicit(&words->first, range->first, memory_order_release);
     VS_POINT(writes_first);
     atomic_store_explicit(&words->count, range->count, memory_order_release);
@@ -174,7 +179,7 @@ static void write_range(struct vs_range_words *words, const struct vs_range *ran
     atomic_store_explicit(&words->before_of, (uint32_t)generation, memory_order_release);
     atomic_store_explicit(&words->mark, range->mark, memory_order_release);
     VS_POINT(writes_mark);
-    /* release: the range is whole where its tag is */
+    /* release: a reader that sees the tag sees the whole range */
     atomic_store_explicit(&words->tag, generation, memory_order_release);
 }
 
@@ -184,7 +189,7 @@ enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_ran
     assert(range->stride > 0);
     assert(range->until <= VS_NUMBER_MAX);
     assert(range->database < VS_DATABASES_MAX);
-    assert((range->count - 1) <= (range->until - 1 - range->first) / range->stride); /* its last number lies in it */
+    assert((range->count - 1) <= (range->until - 1 - range->first) / range->stride); /* all numbers are below `until` */
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
     uint64_t cursor = atomic_load_explicit(&seg->cursor, memory_order_acquire), current = GENERATION(cursor);
     VS_POINT(publishes);
@@ -194,12 +199,12 @@ enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_ran
     if (!generation) return VS_SEGMENT_SPENT;
     write_range(range_at(seg, generation), range, generation, 1 + vs_segment_granted(seg, range->database));
     VS_POINT(links);
-    /* Only over the one that the cursor has reached: another's that is ready would be lost.  It was drawn later than
-     * what stands there.  acq_rel: pairs with the acquire of cursor_move_on. */
+    /* Replaces only a `next` that the cursor has reached, because a newer one is another publisher's range, which would
+     * be lost.  The new generation was drawn later, so `next` rises.  acq_rel: pairs with cursor_move_on's acquire. */
     if (atomic_compare_exchange_strong_explicit(&seg->next, &next, generation, memory_order_acq_rel,
                                                 memory_order_acquire)) {
-        vs_raise_u64(&seg->granted[range->database],
-                     range->until); /* not before: what is given back takes the counter back */
+        /* Only now: the caller may still return a range that was not linked, which lowers the counter. */
+        vs_raise_u64(&seg->granted[range->database], range->until);
         return VS_PUBLISHED;
     }
     return next == VS_ENDED ? VS_SEGMENT_CLOSED : VS_NOT_NEEDED;
@@ -210,7 +215,7 @@ bool vs_segment_is_due(const struct vs_segment *seg) {
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
     if (cursor & VS_CLOSED || next > GENERATION(cursor)) return false;
     const struct vs_range_words *range = &seg->range[GENERATION(cursor) % VS_RANGES];
-    /* one that is gone has a successor, and is looked at again soon */
+    /* If the range was overwritten meanwhile, it has a successor, and the refiller checks again soon. */
     return (cursor & VS_OFFSET_MASK) >= atomic_load_explicit(&range->mark, memory_order_acquire);
 }
 
@@ -220,7 +225,7 @@ bool vs_segment_begin_refill(struct vs_segment *seg, uint64_t token, int64_t boo
     uint64_t was = atomic_load_explicit(&seg->refiller, memory_order_relaxed);
     if (was && was != token && boot_us < atomic_load_explicit(&seg->pulse_boot_us, memory_order_relaxed)) return false;
     VS_POINT(begins_refill);
-    /* relaxed, here and below: it orders nothing; two at once are slow, and no more */
+    /* relaxed, here and below: it orders no other word.  Two refillers at once cost time, but are safe. */
     if (!atomic_compare_exchange_strong_explicit(&seg->refiller, &was, token, memory_order_relaxed,
                                                  memory_order_relaxed))
         return false;
@@ -235,8 +240,8 @@ void vs_segment_end_refill(struct vs_segment *seg, uint64_t token) {
 
 /* ------------------------------------------------------------------ the end */
 
-/* What a range holds from an offset on: how many numbers, and which.  Its place must not be written anew before the
- * tag is read: the cursor has not left it, or no publisher can touch it any more. */
+/* Returns how many numbers a range has from an offset on, and describes them in *out.  The caller ensures that the
+ * range is not overwritten meanwhile: the cursor has not left it, or no publisher can reuse its place any more. */
 static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint64_t offset, struct vs_unused *out) {
     const struct vs_range_words *range = &seg->range[generation % VS_RANGES];
     uint64_t count = atomic_load_explicit(&range->count, memory_order_acquire);
@@ -247,16 +252,16 @@ static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint6
     uint64_t before = atomic_load_explicit(&range->before, memory_order_acquire);
     uint32_t before_of = atomic_load_explicit(&range->before_of, memory_order_acquire);
     if (atomic_load_explicit(&range->tag, memory_order_relaxed) != generation || offset >= count) return 0;
-    *out =
-        (struct vs_unused){.from = first + offset * stride, .until = until, .stride = stride, .database = database};
-    /* below an unused range other hosts may have numbers, and give them back */
+    *out = (struct vs_unused){.from = first + offset * stride, .until = until, .stride = stride, .database = database};
+    /* If the whole range is unused, this host's last grant ended at `before`.  The numbers between may belong to other
+     * hosts, which may give them back. */
     bool is_known = before > 0 && before <= out->from && before_of == (uint32_t)generation;
     out->issued_until = offset == 0 && is_known ? before - 1 : out->from;
     bool is_whole = stride > 0 && out->from < until && until <= VS_NUMBER_MAX && database < VS_DATABASES_MAX;
-    return is_whole ? count - offset : 0; /* else another program has written into the map */
+    return is_whole ? count - offset : 0; /* not whole: another program has written into the map */
 }
 
-/* A counter takes back its highest rest first. */
+/* The highest rest first: only the end of what the counter granted can be given back. */
 static void cursor_order(struct vs_unused unused[2], int count) {
     if (count < 2 || unused[0].database != unused[1].database || unused[0].until >= unused[1].until) return;
     struct vs_unused lower = unused[0];
@@ -264,27 +269,27 @@ static void cursor_order(struct vs_unused unused[2], int count) {
     unused[1] = lower;
 }
 
-/* Of a rest at the end of what was granted: the counter may stand below it from here on. */
+/* If a rest is the end of what was granted, lowers `granted`, because the counter may be lowered from now on. */
 static void cursor_forgo(struct vs_segment *seg, struct vs_unused unused[2], int count) {
     cursor_order(unused, count);
     for (int i = 0; i < count; i++) {
         uint64_t until = unused[i].until;
         unused[i].is_last =
             atomic_compare_exchange_strong(&seg->granted[unused[i].database], &until, unused[i].issued_until);
-        atomic_fetch_add(&seg->forgone, 1); /* after: a refiller reads this word first */
+        atomic_fetch_add(&seg->forgone, 1); /* after `granted`, because a refiller reads this word first */
     }
 }
 
-/* What the cursor points to, and what stands ready behind it, before a generation that was drawn. */
+/* The rests of the current and the next range, as far as both are older than a generation that was drawn. */
 struct both {
     uint64_t at, next;
     struct vs_unused unused[2];
     int count;
 };
 
-/* False: the cursor is closed, or one of the two is of a later generation. */
+/* False: the cursor is closed, or one of the two has a later generation than `before`. */
 static bool look_at_both(struct vs_segment *seg, uint64_t before, struct both *out) {
-    /* acquire: pair with cursor_move_on and vs_segment_publish, by which the ranges' words are there */
+    /* acquire: pair with cursor_move_on and vs_segment_publish, so that the ranges' words are visible */
     out->at = atomic_load_explicit(&seg->cursor, memory_order_acquire);
     uint64_t current = GENERATION(out->at);
     uint64_t next = out->next = atomic_load_explicit(&seg->next, memory_order_acquire);
@@ -295,13 +300,13 @@ static bool look_at_both(struct vs_segment *seg, uint64_t before, struct both *o
     return true;
 }
 
-/* The cursor is moved to a range without numbers, past all that is taken out.  The step finds the very cursor that was
- * looked at, so every offset below was a taker's, and none from it on ever will be; the next range was drawn before
- * the empty one, so the cursor never goes there. */
+/* Moves the cursor to an empty range, past the numbers that are taken out.  The CAS finds the cursor unchanged, so
+ * takers own every offset below it, and none will get an offset from it on.  The next range was drawn before the empty
+ * one, so the cursor never moves to it. */
 static bool cursor_take_out(struct vs_segment *seg, uint64_t generation, struct both *both) {
     while (look_at_both(seg, generation, both)) {
         VS_POINT(takes_out);
-        /* acq_rel: as cursor_move_on's */
+        /* acq_rel: as in cursor_move_on */
         if (atomic_compare_exchange_strong_explicit(&seg->cursor, &both->at, START(generation), memory_order_acq_rel,
                                                     memory_order_relaxed))
             return true;
@@ -309,18 +314,18 @@ static bool cursor_take_out(struct vs_segment *seg, uint64_t generation, struct 
     return false;
 }
 
-/* A publisher that looked at the words before that step may have linked a range since, which the cursor has passed by.
- * The range is taken out, too: its generation was drawn before the empty one, so the cursor never goes there.  Then the
- * empty range becomes the next one.  So a publisher that comes later links nothing, and still owns its range. */
+/* A publisher that read the words before that step may have linked a range since.  The cursor never moves to it,
+ * because its generation was drawn before the empty one.  So this range is taken out, too.  Then the empty range
+ * becomes the next one, so that a later publisher cannot link its range, and still owns it. */
 static void take_passed_by(struct vs_segment *seg, uint64_t generation, struct both *both) {
-    /* acquire: pairs with vs_segment_publish, by which the range's words are there */
+    /* acquire: pairs with vs_segment_publish, so that the range's words are visible */
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
     while (next < generation) {
         bool is_passed_by = next != both->next && next > GENERATION(both->at) && both->count < 2;
         if (is_passed_by) both->count += rest_of(seg, next, 0, &both->unused[both->count]) > 0;
         both->next = next;
         VS_POINT(shuts_out);
-        /* acq_rel: as vs_segment_publish's */
+        /* acq_rel: as in vs_segment_publish */
         if (atomic_compare_exchange_strong_explicit(&seg->next, &next, generation, memory_order_acq_rel,
                                                     memory_order_acquire))
             return;
@@ -361,18 +366,18 @@ bool vs_segment_put_back(struct vs_segment *seg, const struct vs_unused *unused)
     struct vs_segment_state state;
     vs_segment_get_state(seg, &state);
     if (state.is_closed || state.left > 0) return false;
-    cursor_move_on(seg, state.generation); /* a range stands ready, and the current one is used up: it makes room */
+    cursor_move_on(seg, state.generation); /* the current range is exhausted: use the next one, which frees its place */
     return vs_segment_publish(seg, &range) == VS_PUBLISHED;
 }
 
 bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *count) {
     VS_POINT(closes);
-    /* acq_rel: every taker before has its offset below what is found here, every later one the bit */
+    /* acq_rel: every earlier taker has an offset below this one, and every later taker finds the bit */
     uint64_t at = atomic_fetch_or_explicit(&seg->cursor, VS_CLOSED, memory_order_acq_rel);
     if (at & VS_CLOSED) return false;
     VS_POINT(closed);
-    /* After the cursor, so that it does not move there any more; before anything is given back, so that a publisher of
-     * which this knows nothing keeps its range.  acq_rel: pairs with vs_segment_publish. */
+    /* After the cursor was closed, so that it cannot move to this range any more.  Before the rests are given back, so
+     * that a publisher that comes later still owns its range.  acq_rel: pairs with vs_segment_publish. */
     uint64_t next = atomic_exchange_explicit(&seg->next, VS_ENDED, memory_order_acq_rel);
     vs_raise_u64(&seg->dry, VS_ENDED);
     *count = 0;
@@ -383,10 +388,10 @@ bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *c
 }
 
 void vs_segment_inherit(struct vs_segment *seg, struct vs_segment *old) {
-    /* only closed words: what is granted to others is still to be raised */
+    /* Mark only closed words: publishers still raise `granted` in words that are in use. */
     uint64_t mark = atomic_load(&old->cursor) & VS_CLOSED ? VS_INHERITED : 0;
     for (int i = 0; i < VS_DATABASES_MAX; i++) {
-        /* one step: either cursor_forgo came first, or it finds another value than the end of its rest */
+        /* One atomic step: either cursor_forgo came first, or its CAS fails, because the mark changed the value. */
         uint64_t granted = atomic_fetch_or(&old->granted[i], mark);
         vs_raise_u64(&seg->granted[i], granted & ~VS_INHERITED);
         vs_raise_u64(&seg->lowered[i], atomic_load(&old->lowered[i]));
@@ -395,9 +400,9 @@ void vs_segment_inherit(struct vs_segment *seg, struct vs_segment *old) {
     atomic_fetch_or(&seg->stopped, atomic_load(&old->stopped));
 }
 
-/* ------------------------------------------------------------------ rests on their way */
+/* ------------------------------------------------------------------ rests to be claimed */
 
-/* A slot's word while a rest of that database waits in it.  While a thread reads the slot, its word is the complement. */
+/* The word of a slot that contains a rest of this database.  While a thread reads the slot, it is the complement. */
 static uint64_t cursor_waiting(uint64_t owner, uint32_t database) {
     return owner ^ (uint64_t)(database + 1) << 56;
 }
@@ -413,7 +418,8 @@ bool vs_rest_keep(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, const
     assert(owner != 0);
     assert(unused->database < VS_DATABASES_MAX);
     for (int i = 0; i < VS_RESTS_MAX; i++) {
-        if (cursor_is_own(atomic_load(&rests[i].owner), owner)) continue; /* a slot of a parent process is free here */
+        /* A slot that the parent process used before a fork counts as free. */
+        if (cursor_is_own(atomic_load(&rests[i].owner), owner)) continue;
         rests[i].unused = *unused;
         VS_POINT(keeps);
         atomic_store(&rests[i].owner, cursor_waiting(owner, unused->database));
@@ -437,7 +443,7 @@ int vs_rest_claim(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint3
         uint64_t is = cursor_waiting(owner, database);
         if (!atomic_compare_exchange_strong(&rests[i].owner, &is, ~is)) continue;
         VS_POINT(claims);
-        struct vs_unused unused = rests[i].unused; /* no thread writes here before the word is 0 */
+        struct vs_unused unused = rests[i].unused; /* no thread overwrites it before the word is 0 */
         atomic_store(&rests[i].owner, 0);
         int at = count++;
         for (; at > 0 && out[at - 1].until < unused.until; at--)

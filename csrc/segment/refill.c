@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONFLICTS_MAX 3 /* asked again at once */
+#define CONFLICTS_MAX 3 /* retries without a pause */
 
 __attribute__((format(printf, 2, 3))) static void refill_say(struct vs_refill *refill, const char *format, ...) {
     va_list args;
@@ -33,7 +33,7 @@ static void act_sleep(struct vs_refill *refill, const struct vs_refill_event *ev
     out->on_want = on_want;
 }
 
-/* A database that was read-only for a while may recover like one that was down: no rest is longer than any other's. */
+/* All failures have the same longest pause: a database that rejects calls may recover as soon as one that is down. */
 static void act_back_off(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
                          int64_t us) {
     assert(us > 0);
@@ -58,7 +58,7 @@ static void act_untake(struct vs_refill *refill, struct vs_refill_action *out, e
     out->unused = unused;
 }
 
-/* The range that was just granted is not used here. */
+/* Gives back the range that was just granted, because it is not needed. */
 static void act_return(struct vs_refill *refill, struct vs_refill_action *out, bool ends) {
     refill->ends = ends;
     act_untake(
@@ -66,14 +66,14 @@ static void act_return(struct vs_refill *refill, struct vs_refill_action *out, b
         (struct vs_unused){.from = refill->from, .until = refill->range.until, .database = refill->range.database});
 }
 
-/* The rests become the refiller's own: `how` is CLOSE for words that end, CLAIM for those that go on. */
+/* Makes the refiller the owner of the rests.  `how`: CLOSE also ends the segment's words, CLAIM leaves them in use. */
 static void act_claim(struct vs_refill *refill, struct vs_refill_action *out, enum vs_refill_do how) {
     refill_act(refill, out, VS_RF_CLAIM, how);
 }
 
 /* The counter went back.  It is raised to what this host was granted, so that no other host is granted those numbers
- * again.  This is repeated until a person has acted: a restore may lower the counter a second time.  A counter that
- * stands high enough is not changed. */
+ * again.  This repeats until an operator has acted, because a restore may lower the counter a second time.  A counter
+ * that is high enough is not changed. */
 static void stand_still(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     if (ev->granted == 0) {
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
@@ -88,15 +88,15 @@ static void stand_still(struct vs_refill *refill, const struct vs_refill_event *
 static void step_rest(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_WAKE);
     if (ev->stop || ev->closed || refill->ends) {
-        if (ev->stop) refill_say(refill, "%s", ""); /* what it says at the end is of the end */
+        if (ev->stop) refill_say(refill, "%s", ""); /* from here on, `said` reports the end only */
         act_claim(refill, out, ev->closed || refill->ends ? VS_REFILL_CLOSE : VS_REFILL_CLAIM);
     } else if (ev->stopped) {
-        if (!*refill->said) refill_say(refill, "the counter went back, and nobody has put it right yet");
+        if (!*refill->said) refill_say(refill, "the counter went back: correct it, then run vesta segments resume");
         stand_still(refill, ev, out);
     } else if (!ev->due) {
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
     } else {
-        /* as of now: of what is granted to others of this host meanwhile the answer may know nothing */
+        /* Read before the request is sent: the reply need not include what other processes here are granted later. */
         refill->granted = ev->granted;
         refill->forgone = ev->forgone;
         act_take(refill, ev, out);
@@ -106,12 +106,12 @@ static void step_rest(struct vs_refill *refill, const struct vs_refill_event *ev
 static void refill_halt(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     refill_say(refill,
                "the counter went back: it grants %" PRIu64 " again, and this host was granted all below %" PRIu64
-               ": set it above all that any host was granted",
+               ": set it above all numbers that any host was granted",
                ev->from, refill->granted);
     refill_act(refill, out, VS_RF_HALT, VS_REFILL_HALT);
 }
 
-/* A range of a counter that went back meanwhile is neither used nor given back: other hosts may have it, too. */
+/* If the counter went back meanwhile, the range is neither used nor given back: other hosts may have it, too. */
 static void refill_burn(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
                         bool ends) {
     refill->ends = ends;
@@ -125,13 +125,13 @@ static void refill_burn(struct vs_refill *refill, const struct vs_refill_event *
 static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     const char *why = vs_range_of(ev->from, ev->until, refill->opts.delta, refill->opts.remainder, &refill->range);
     if (why) {
-        refill_say(refill, "the counter grants %" PRIu64 " to %" PRIu64 ", and that is no range: %s", ev->from,
-                   ev->until, why);
+        refill_say(refill, "the counter granted an invalid range, %" PRIu64 " to %" PRIu64 ": %s", ev->from, ev->until,
+                   why);
         act_back_off(refill, ev, out, VS_REST_REFUSED_US);
         return;
     }
     refill->from = ev->from;
-    refill->step = ev->until - ev->from; /* the row's own, where that was asked for */
+    refill->step = ev->until - ev->from; /* may differ from the requested step: the row's own step has priority */
     refill->range.database = refill->opts.database;
     if (ev->stopped && ev->from >= refill->granted) {
         refill_burn(refill, ev, out, ev->closed);
@@ -142,7 +142,7 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
         return;
     }
     if (ev->from < refill->granted && ev->forgone != refill->forgone) {
-        act_return(refill, out, false); /* a rest was given back meanwhile: it may be that, so it is asked again */
+        act_return(refill, out, false); /* a rest was given back meanwhile, which may explain it: request again */
         return;
     }
     if (ev->from < refill->granted) {
@@ -166,17 +166,18 @@ static void step_take(struct vs_refill *refill, const struct vs_refill_event *ev
             act_take(refill, ev, out);
             return;
         }
-        refill_say(refill, "others change the counter each time that it is about to be raised");
+        refill_say(refill, "other processes changed the counter during each attempt to raise it");
         break;
     case VS_STORE_DOWN:
-        vs_put_said(refill->said, sizeof refill->said, "the counter's store does not answer", ev->text);
+        vs_put_said(refill->said, sizeof refill->said, "the counter's store is unreachable", ev->text);
         break;
     case VS_STORE_UNKNOWN:
-        /* burnt: it may be granted now, later or never, and what stands in the row then may be another's */
-        vs_put_said(refill->said, sizeof refill->said, "the store may have granted a range, but it is not used", ev->text);
+        /* The grant may be done now, later or never, and another host may be granted the range that the row shows. */
+        vs_put_said(refill->said, sizeof refill->said,
+                    "no reply from the store: it may have granted a range, which stays unused", ev->text);
         break;
     case VS_STORE_REFUSED:
-        vs_put_said(refill->said, sizeof refill->said, "the store refuses to raise the counter", ev->text);
+        vs_put_said(refill->said, sizeof refill->said, "the store rejected raising the counter", ev->text);
         act_back_off(refill, ev, out, VS_REST_REFUSED_US);
         return;
     }
@@ -187,15 +188,16 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
     assert(ev->kind == VS_REFILL_PUBLISHED);
     if (ev->published != VS_PUBLISHED) {
         bool is_spent = ev->published == VS_SEGMENT_SPENT;
-        refill->troubles = 0; /* the counter grants ranges */
-        refill_say(refill, "%s", is_spent ? "the segment's words are used up: it goes on in a new map" : "");
+        refill->troubles = 0; /* the store granted a range, so it works */
+        refill_say(refill, "%s", is_spent ? "the segment's map is used up: it continues in a new map" : "");
         if (ev->stopped)
             refill_burn(refill, ev, out, ev->published != VS_NOT_NEEDED);
         else
             act_return(refill, out, ev->published != VS_NOT_NEEDED);
         return;
     }
-    if (refill->refills++ > 0) refill->refilled_us = refill->sent_us; /* the first two follow each other at once */
+    /* The first two ranges are requested at once, so the first one measures no rate. */
+    if (refill->refills++ > 0) refill->refilled_us = refill->sent_us;
     refill->count = refill->range.count;
     refill->settled = refill->step;
     refill->troubles = 0;
@@ -203,7 +205,8 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
     act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
 }
 
-/* Whatever the store says: a second try might come when the counter stands there again, for another's range. */
+/* Whatever the outcome, this is not retried: a retry might find the same counter value again, at the end of another
+ * host's range. */
 static void step_return(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_REPLY);
     if (refill->ends)
@@ -220,7 +223,7 @@ static void step_raise(struct vs_refill *refill, const struct vs_refill_event *e
         act_back_off(refill, ev, out, VS_REST_REFUSED_US);
 }
 
-/* The next rest leaves the refiller: to the store, which is asked only once for it, or into the words. */
+/* Sends the next rest to the store, which happens once per rest, or puts it back into the segment's words. */
 static void refill_give_back(struct vs_refill *refill, struct vs_refill_action *out, bool may_return) {
     if (refill->unused_at == refill->unused_count) {
         refill_act(refill, out, VS_RF_ENDED, VS_REFILL_END);
@@ -243,11 +246,11 @@ static void step_claim(struct vs_refill *refill, const struct vs_refill_event *e
     memcpy(refill->unused, ev->unused, sizeof refill->unused);
     refill->unused_count = ev->unused_count;
     refill->unused_at = 0;
-    /* a counter that went back may have come to our end again with others' numbers */
+    /* A counter that went back may have reached the end of this rest again, with numbers of other hosts. */
     refill_give_back(refill, out, !ev->stopped);
 }
 
-/* Highest first: where that one stays, the counter is not at the end of the one before it, either. */
+/* Rests go back in descending order.  If one cannot, the counter is not at the end of a lower one, either. */
 static void step_untake(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_REPLY);
     if (ev->outcome == VS_STORE_OK) {
@@ -256,21 +259,21 @@ static void step_untake(struct vs_refill *refill, const struct vs_refill_event *
     }
     if (ev->outcome == VS_STORE_UNKNOWN) {
         refill_say(refill,
-                   "nobody knows whether the store took back what was left from %" PRIu64 " on: it stays unused",
+                   "no reply from the store to returning the numbers from %" PRIu64 " on: the rest stays unused",
                    refill->sent.from);
         refill_give_back(refill, out, false);
         return;
     }
-    refill_say(refill, "what was left from %" PRIu64 " on could not be given back, and is kept for the next start here",
+    refill_say(refill, "the store did not take back the numbers from %" PRIu64 " on: kept for the next start here",
                refill->sent.from);
-    refill_act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK); /* the store did not do it, and will not */
+    refill_act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK); /* safe: the store will not do it later, either */
     out->unused = refill->sent;
 }
 
 static void step_put_back(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_KEPT);
     if (!ev->is_kept)
-        refill_say(refill, "what was left from %" PRIu64 " on could not be given back, and stays unused",
+        refill_say(refill, "the numbers from %" PRIu64 " on could not be given back or kept: the rest stays unused",
                    refill->sent.from);
     refill_give_back(refill, out, false);
 }

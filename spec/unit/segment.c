@@ -48,7 +48,7 @@ static void words_know_their_format(void) {
     seg.size += 64;
     CHECK_HAS(vs_segment_reject(&seg, sizeof seg), "another build");
     memcpy(seg.magic, VS_MAP_MAGIC, sizeof seg.magic);
-    CHECK_HAS(vs_segment_reject(&seg, sizeof seg), "no segment");
+    CHECK_HAS(vs_segment_reject(&seg, sizeof seg), "not a segment");
     CHECK(sizeof seg <= 4096);
 }
 

@@ -89,8 +89,8 @@ static void numbers_are_all_of_the_remainder(void) {
 
 static void what_is_no_range_is_refused(void) {
     struct vs_range r = {.first = 77};
-    CHECK_HAS(vs_range_of(5, 5, 1, 0, &r), "step 0");
-    CHECK_HAS(vs_range_of(6, 5, 1, 0, &r), "negative");
+    CHECK_HAS(vs_range_of(5, 5, 1, 0, &r), "empty");
+    CHECK_HAS(vs_range_of(6, 5, 1, 0, &r), "check that its step is positive");
     CHECK_HAS(vs_range_of(1, 2 + VS_RANGE_MAX, 1, 0, &r), "longer");
     CHECK_HAS(vs_range_of(4, 6, 4, 3, &r), "at least delta");
     CHECK_HAS(vs_range_of(VS_NUMBER_MAX - 5, VS_NUMBER_MAX + 1, 1, 0, &r), "2^63");

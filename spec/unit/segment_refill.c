@@ -159,7 +159,7 @@ static void a_store_that_is_down(void) {
     start();
     for (int i = 0; i < 30; i++) {
         reply(VS_STORE_DOWN);
-        CHECK_HAS(refill.said, "does not answer");
+        CHECK_HAS(refill.said, "is unreachable");
         int64_t most = S / 10 << (i < 6 ? i : 6);
         backs_off(most * 3 / 4, most);
         wake_after(did.until_boot_us - ev.boot_us);
@@ -180,7 +180,7 @@ static void an_unknown_commit_is_burnt(void) {
     ev.from = 1, ev.until = 2001;
     reply(VS_STORE_UNKNOWN);
     backs_off(S * 3 / 40, S / 10);
-    CHECK_HAS(refill.said, "it is not used");
+    CHECK_HAS(refill.said, "which stays unused");
     wake_after(S);
     DID(VS_REFILL_TAKE); /* a new one, not the same again */
     grants(2001, 4001);
@@ -196,7 +196,7 @@ static void a_conflict_is_asked_again(void) {
     }
     reply(VS_STORE_CONFLICT);
     DID(VS_REFILL_SLEEP);
-    CHECK_HAS(refill.said, "others change the counter");
+    CHECK_HAS(refill.said, "other processes changed the counter");
 }
 
 static void a_refusal_is_said(void) {
@@ -224,8 +224,8 @@ static void what_is_no_range_is_not_used(void) {
     static const struct {
         uint64_t from, until;
         const char *said;
-    } rows[] = {{5, 5, "step 0"},
-                {9, 5, "negative"},
+    } rows[] = {{5, 5, "empty"},
+                {9, 5, "positive"},
                 {VS_NUMBER_MAX - 9, VS_NUMBER_MAX + 1, "2^63"},
                 {1, VS_RANGE_MAX + 2, "longer"}};
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
