@@ -68,7 +68,8 @@ local layout = {}
 function layout:explain(id) end
 
 ---Makes an id from named values; explain's answer may be given back.  time, seq and the leased field are needed,
----others are 0 or their constant.  Not a grant: nobody else is kept from the same id.  Errors: bad_field.
+---others are 0 or their constant.  time counts time units, or is an RFC 3339 text; without it unix_ms or iso is used.
+---Not a grant: other programs can still issue the same id.  Errors: bad_field.
 ---@param values table<string, vesta.id>
 ---@return string? id
 ---@return string? message

@@ -2,6 +2,7 @@
 #include "rock/border.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "id/id.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -144,12 +145,35 @@ static bool has_field(lua_State *L, int table, const char *name) {
     return has;
 }
 
+/* explain returns the time three times: the field is exact, unix_ms and iso follow from it. */
 static bool is_derived(lua_State *L, int table, const char *name) {
-    return (strcmp(name, "iso") == 0 || strcmp(name, "unix_ms") == 0) && has_field(L, table, "time");
+    if (strcmp(name, "iso") == 0) return has_field(L, table, "time") || has_field(L, table, "unix_ms");
+    return strcmp(name, "unix_ms") == 0 && has_field(L, table, "time");
+}
+
+/* A time that names an instant; a plain number of the field `time` counts time units. */
+static bool is_instant(lua_State *L, const char *name) {
+    if (strcmp(name, "iso") == 0 || strcmp(name, "unix_ms") == 0) return true;
+    return strcmp(name, "time") == 0 && lua_type(L, -1) == LUA_TSTRING && strpbrk(lua_tostring(L, -1), "-T");
+}
+
+static int read_instant(lua_State *L, const struct vesta_layout *layout, uint64_t *time, struct vesta_error *err) {
+    int64_t unix_ms = 0, end_ms = vesta_layout_end_ms(layout);
+    char from[VESTA_ISO_MAX], until[VESTA_ISO_MAX];
+    int rc = vs_lua_time(L, lua_gettop(L), &unix_ms, err);
+    if (rc != VESTA_OK) return rc;
+    if (unix_ms < layout->epoch_ms || unix_ms >= end_ms) {
+        vesta_iso(layout->epoch_ms, from), vesta_iso(end_ms, until);
+        return vs_fail(err, VESTA_EFIELD, "the time is outside this layout's time, which is from %s until %s", from,
+                       until);
+    }
+    *time = vs_time_in(layout, unix_ms);
+    return VESTA_OK;
 }
 
 /* One key and value, at the stack's top, of the table at `arg`. */
-static int read_value(lua_State *L, struct vesta_value *out, struct vesta_error *err) {
+static int read_value(lua_State *L, const struct vesta_layout *layout, struct vesta_value *out,
+                      struct vesta_error *err) {
     char what[VS_QUOTE_MAX + 8];
     size_t length;
     if (lua_type(L, -2) != LUA_TSTRING)
@@ -157,10 +181,15 @@ static int read_value(lua_State *L, struct vesta_value *out, struct vesta_error 
     out->name = lua_tolstring(L, -2, &length);
     snprintf(what, sizeof what, "field %s", VS_QUOTE(out->name, length));
     if (strlen(out->name) != length || length == 0) return vs_fail(err, VESTA_EFIELD, "%s: no such name", what);
+    if (is_instant(L, out->name)) {
+        out->name = "time";
+        return read_instant(L, layout, &out->value, err);
+    }
     return read_u64(L, lua_gettop(L), &(struct number){what, VESTA_EFIELD, false}, &out->value, err);
 }
 
-int vs_lua_values(lua_State *L, int arg, struct vesta_value *out, size_t *count, struct vesta_error *err) {
+int vs_lua_values(lua_State *L, int arg, const struct vesta_layout *layout, struct vesta_value *out, size_t *count,
+                  struct vesta_error *err) {
     size_t n = 0;
     int rc = VESTA_OK;
     if (lua_type(L, arg) != LUA_TTABLE)
@@ -168,7 +197,7 @@ int vs_lua_values(lua_State *L, int arg, struct vesta_value *out, size_t *count,
     for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
         if (lua_type(L, -2) == LUA_TSTRING && is_derived(L, arg, lua_tostring(L, -2))) continue;
         rc = n < VS_LUA_VALUES_MAX
-                 ? read_value(L, &out[n++], err)
+                 ? read_value(L, layout, &out[n++], err)
                  : vs_fail(err, VESTA_EFIELD, "more than %d fields: no layout has so many", VESTA_FIELDS_MAX);
         if (rc != VESTA_OK) {
             lua_pop(L, 2);

@@ -73,9 +73,11 @@ size_t vs_lua_count(lua_State *L);
 
 /* A table of named values, as vesta_make takes them.  What explain adds on its own (iso and unix_ms beside time, the
  * leased field under both its names) is taken as read, so that explain's answer can be changed and made again.
+ * Without `time`, unix_ms or iso names the time unit; `time` itself may be an RFC 3339 text.
  * Shape: out[0..*count), room for VS_LUA_VALUES_MAX; names live as long as the table.
  * Errors: VESTA_EFIELD; raises where it is no table of names and integers. */
-int vs_lua_values(lua_State *L, int arg, struct vesta_value *out, size_t *count, struct vesta_error *err);
+int vs_lua_values(lua_State *L, int arg, const struct vesta_layout *layout, struct vesta_value *out, size_t *count,
+                  struct vesta_error *err);
 
 /* Answers.  Each returns how many values it pushed. */
 int vs_lua_push_id(lua_State *L, uint64_t id);

@@ -26,7 +26,8 @@ int vs_lua_make(lua_State *L, const struct vesta_layout *layout) {
     size_t count;
     uint64_t id;
     lua_settop(L, 2);
-    if (vs_lua_values(L, 2, given, &count, &err) != VESTA_OK || vesta_make(layout, given, count, &id, &err) != VESTA_OK)
+    if (vs_lua_values(L, 2, layout, given, &count, &err) != VESTA_OK ||
+        vesta_make(layout, given, count, &id, &err) != VESTA_OK)
         return vs_lua_push_error(L, &err);
     return vs_lua_push_id(L, id);
 }
@@ -50,7 +51,7 @@ int vs_lua_range(lua_State *L, const struct vesta_layout *layout) {
     if (vs_lua_time(L, 2, &interval.from_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     interval.until_ms = interval.from_ms;
     if (!lua_isnil(L, 3) && vs_lua_time(L, 3, &interval.until_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
-    if (!lua_isnil(L, 4) && vs_lua_values(L, 4, given, &interval.given_count, &err) != VESTA_OK)
+    if (!lua_isnil(L, 4) && vs_lua_values(L, 4, layout, given, &interval.given_count, &err) != VESTA_OK)
         return vs_lua_push_error(L, &err);
     /* Lua owns the room: pushing the answer may raise for want of memory */
     struct vesta_pairs pairs = {.pair = lua_newuserdata(L, VS_LUA_PAIRS_MAX * sizeof *pairs.pair),

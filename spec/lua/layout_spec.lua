@@ -98,6 +98,23 @@ describe("layout:make", function()
     assert.are.equal(id, layout:make { time = "1", seq = "2", worker = "3" })
   end)
 
+  it("takes an instant in place of a count of time units", function()
+    local parts = { version = 0, method = 2, seq = 5, machine = 3 }
+    local function made(name, value)
+      parts.time, parts.iso, parts.unix_ms = nil, nil, nil
+      parts[name] = value
+      return layout:explain(assert(layout:make(parts)))
+    end
+    for _, text in ipairs { "2026-01-01T00:00:00.007Z", "2026-01-01T08:00:00.007+08:00" } do
+      assert.are.equal(1767225600007, made("time", text).unix_ms)
+      assert.are.equal(1767225600007, made("iso", text).unix_ms)
+    end
+    assert.are.equal(1767225600007, made("unix_ms", 1767225600007).unix_ms)
+    parts = layout:explain "6930907535275726846"
+    parts.time = nil
+    assert.are.equal("6930907535275726846", layout:make(parts))
+  end)
+
   it("names the field that is wrong", function()
     local cases = {
       { {}, "time" }, { { time = 1, seq = 2 }, "machine" }, { { time = 1, seq = 1024, machine = 1 }, "1024.*1023" },
@@ -105,7 +122,9 @@ describe("layout:make", function()
       { { time = 1, seq = 1, machine = 1, type = 0 }, "type" }, { { time = -1, seq = 1, machine = 1 }, "time.*%-1" },
       { { time = 1.5, seq = 1, machine = 1 }, "time.*1.5" }, { { time = "1e3", seq = 1, machine = 1 }, "time.*1e3" },
       { { time = 1, seq = 1, machine = 1, worker = 2 }, "both name the leased field" },
-      { { unix_ms = 5, seq = 1, machine = 1 }, "unix_ms" },
+      { { unix_ms = 5, seq = 1, machine = 1 }, "outside this layout's time, which is from 2014" },
+      { { unix_ms = 2 ^ 53, seq = 1, machine = 1 }, "outside this layout's time, which is from 2014" },
+      { { time = "2026-01-01", seq = 1, machine = 1 }, "2026%-01%-01" },
       { { time = 1 / 0, seq = 1, machine = 1 }, "time" }, { { time = 0 / 0, seq = 1, machine = 1 }, "time" },
       { { time = 2 ^ 60, seq = 1, machine = 1 }, "time passed as a double" }, { { ["a\0b"] = 1 }, "no such name" },
       { { [""] = 1, time = 1, seq = 1, machine = 1 }, "no such name" },
