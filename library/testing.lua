@@ -96,6 +96,8 @@ function world:choose() end
 ---@field pacing? "clock"|"history"
 ---@field ahead_ms_max? integer
 ---@field wait_ms_max? number 0: a call returns the pause; more: its clock passes meanwhile
+---@field policy? string|table as in vesta.open; a relative path is relative to the spec that names it
+---@field policy_env? string[] as in vesta.open
 
 ---@class vesta.testing.clock
 local clock = {}

@@ -455,11 +455,14 @@ static int core_set_judge(lua_State *L) {
     return 0;
 }
 
-/* core.pause(gen): the last one, or nil. */
+/* core.pause(gen): the last one and what the generator's clock shows now, or nil. */
 static int core_pause(lua_State *L) {
-    const struct vesta_pause *pause = &gen_self(L)->pause;
+    struct gen_box *box = gen_self(L);
+    const struct vesta_pause *pause = &box->pause;
+    const struct vesta_clock *clock = box->hand.is_used ? &box->hand.clock : vs_clock_system();
     if (!pause->why) return 0;
-    lua_createtable(L, 0, 3);
+    lua_createtable(L, 0, 4);
+    vs_lua_set_integer(L, "now_ms", clock->unix_us(clock->self) / 1000);
     vs_lua_set_text(L, "code", vesta_why_name(pause->why));
     vs_lua_set_integer(L, "back_ms", (pause->back_us + 999) / 1000);
     vs_lua_set_integer(L, "ahead_ticks", (int64_t)pause->ahead_ticks);

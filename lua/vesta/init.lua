@@ -103,25 +103,31 @@ local function open(checked)
   return core.open(checked)
 end
 
---- Opens, or makes, a generator.  See docs/lua.md for the options.
-function vesta.open(given)
-  local checked = options.check("vesta.open", given, OPTIONS)
-  if checked.unsafe_private then warn_private() end
-  if not checked.policy then return open(checked) end
-  local loaded, message, code = judge.start(checked, core.now_ms())
+-- Opens a generator by `open_it`.  If there is a policy, the policy is asked first whether to start.
+local function open_judged(checked, now_ms, open_it)
+  if not checked.policy then return open_it(checked) end
+  local loaded, message, code = judge.start(checked, now_ms)
   if not loaded then return nil, message, code end
   checked.judged = true -- C asks for a verdict only where there is a policy
   checked.chooses = judge.chooses(loaded)
   if judge.names_worker(loaded) and not checked.worker and not checked.store then checked.any_worker = true end
   local gen
-  gen, message, code = open(checked)
+  gen, message, code = open_it(checked)
   if not gen then return nil, message, code end
   judge.keep(gen, loaded)
   return gen
 end
 
+--- Opens, or makes, a generator.  See docs/lua.md for the options.
+function vesta.open(given)
+  local checked = options.check("vesta.open", given, OPTIONS)
+  if checked.unsafe_private then warn_private() end
+  return open_judged(checked, core.now_ms(), open)
+end
+
 local TEST_OPTIONS = { now_ms = { check = options.whole } }
-for _, name in ipairs { "layout", "worker", "fields", "method", "pacing", "ahead_ms_max", "wait_ms_max" } do
+for _, name in ipairs { "layout", "worker", "fields", "method", "pacing", "ahead_ms_max", "wait_ms_max", "policy",
+  "policy_env" } do
   TEST_OPTIONS[name] = OPTIONS[name]
 end
 
@@ -136,7 +142,7 @@ function core.open_for_tests(given, now_ms)
   checked.namespace, checked.unsafe_private, checked.clock_ms = "testing", true, checked.now_ms or now_ms
   checked.wait_ms_max = checked.wait_ms_max or 0
   checked.now_ms = nil
-  return core.open(checked)
+  return open_judged(checked, checked.clock_ms, core.open)
 end
 
 --- Opens a counter whose numbers come from a database.  See docs/lua.md for the options.

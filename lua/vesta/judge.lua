@@ -138,7 +138,7 @@ function judge.judge(core, gen)
   local policy, hook = policy_of[gen], pause and HOOK_OF[pause.code]
   if policy and pause.code == "choose" then return choose(policy, core, gen) end
   if not policy or not hook or not policies.has(policy, hook) then return nil end
-  local ctx = engine.ctx(hook, { now_ms = core.now_ms() }, pause, gen:info()) -- as pause_ctx in control/judge.c
+  local ctx = engine.ctx(hook, pause, gen:info()) -- as pause_ctx in control/judge.c
   local ok, word, amount_ms, reason = policies.ask(policy, hook, ctx)
   if not ok then
     warn_of(policy, word)

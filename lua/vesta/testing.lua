@@ -89,9 +89,9 @@ world.__index = world
 local ORDINAL = {}
 local DEFAULTS = { layout = "vesta-milli", now_ms = NOW_MS, lease_ms = 600000, random = 0.5, last_ms = false }
 
--- The file that called testing.world.  Lua 5.1 has a level of its own for a tail call.
+-- The file that called testing.world or testing.generator.  Lua 5.1 has a level of its own for a tail call.
 local function calling_file()
-  local level, info = 3 -- itself, beside_spec and testing.world
+  local level, info = 3 -- itself, beside_spec and the function that the spec called
   repeat
     level = level + 1
     info = debug.getinfo(level, "S")
@@ -109,6 +109,11 @@ local function beside_spec(given)
     if key ~= 1 then found[key] = value end
   end
   return found
+end
+
+local function with_folder(message)
+  local is_missing = message:find("No such file", 1, true)
+  return is_missing and message .. ": a relative path is relative to the folder of the spec" or message
 end
 
 -- The value as the field has it.  Raises, at the line of the spec, if the field cannot have this value.
@@ -152,7 +157,7 @@ function testing.world(given)
   local message
   self.policy, message = policies.load(beside_spec(given.policy),
     { env = given.env or {}, log = function(text) self.said[#self.said + 1] = text end })
-  if not self.policy then error(message, 2) end
+  if not self.policy then error(with_folder(message), 2) end
   return setmetatable(self, world)
 end
 
@@ -199,9 +204,10 @@ function testing.generator(given)
   local options = {}
   for key, value in pairs(given or {}) do options[key] = value end
   options.layout = options.layout or DEFAULTS.layout
+  options.policy = beside_spec(options.policy)
   local gen
   gen, message = core.open_for_tests(options, NOW_MS)
-  if not gen then error("testing.generator: " .. message, 2) end
+  if not gen then error("testing.generator: " .. with_folder(message), 2) end
   return gen, setmetatable({ gen = gen, move = core.move_clock }, clock)
 end
 

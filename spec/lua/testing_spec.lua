@@ -296,9 +296,48 @@ describe("testing.generator", function()
     assert.is_true(os.time() - began < 60)
   end)
 
+  it("asks a policy, with the test's clock", function()
+    local seen
+    local function stepped_back(ms)
+      local gen, clock = testing.generator { policy = { api = 1, name = "steps", on_clock_back = function(ctx)
+        seen = ctx
+        if ctx.back_ms <= 2000 then return "borrow" end
+        return "refuse", "back by " .. ctx.back_ms .. " ms"
+      end } }
+      assert(gen:next())
+      clock:step(-ms)
+      return gen:next()
+    end
+    assert(stepped_back(1500))
+    assert.same({ 1767225598500, 1500, "testing", 1 }, { seen.now_ms, seen.back_ms, seen.namespace, seen.worker })
+    local id, message, code = stepped_back(2500)
+    assert.same({ nil, "back by 2500 ms (policy steps)", "clock_back" }, { id, message, code })
+  end)
+
+  it("lets a policy wait by the test's clock", function()
+    local gen, clock = testing.generator { policy = { "wait", wait_ms_max = 5000 } }
+    assert(gen:next())
+    clock:step(-3000)
+    assert(gen:next())
+    assert.equal(1767225600000, clock:now_ms())
+  end)
+
+  it("knows the policies of the library, and those beside the spec", function()
+    for _, name in ipairs { "switch", "twitter", "leaf", "uid", "any" } do
+      local gen = testing.generator { policy = name == "twitter" and { name, worker = 3 } or name }
+      assert(gen:next(), name)
+    end
+    local gen = testing.generator { policy = "../../lua/vesta/policy/refuse.lua" }
+    assert(gen:next())
+    assert.matches("testing_spec.lua:%d+: testing.generator: policy \"[^\"]*spec/lua/none.lua\".*"
+      .. "relative to the folder of the spec", raised(function() testing.generator { policy = "./none.lua" } end))
+    assert.matches("refuses to start: not today", raised(testing.generator,
+      { policy = { api = 1, name = "p", on_start = function() return "refuse", "not today" end } }))
+  end)
+
   it("has no option that a generator of production has", function()
     for name, value in pairs { path = "x.gen", store = "file:/tmp", namespace = "orders", identity = "a",
-      lease = "local", group = "root", unsafe_private = true, any_worker = true, policy = "wait", clock_ms = 5 } do
+      lease = "local", group = "root", unsafe_private = true, any_worker = true, clock_ms = 5 } do
       local message = raised(function() testing.generator { [name] = value } end)
       assert.matches('testing_spec.lua:%d+: testing.generator: unknown option "' .. name .. '"', message)
     end
