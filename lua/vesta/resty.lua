@@ -11,6 +11,7 @@ local SLEEPS = {
 }
 local SLEEP_S_MIN = 0.001  -- nginx's timers have milliseconds
 local ANSWER_POLL_S = 0.25 -- how often a worker looks whether its keeper asks for a number
+local REPORT_S = 2         -- how long a worker waits for a lease before it logs why there is none
 local VERDICTS_MAX = 3     -- that a policy may give about one call
 local REQUEST_ID_MAX = 64  -- characters of a client's X-Request-Id
 local BATCH_MAX = 10000
@@ -157,6 +158,13 @@ function resty.open_segment(core, options)
   return seg
 end
 
+-- A generator that is only a fallback is not asked for ids until a bad moment. Its missing lease must show earlier.
+local function report(premature, gen)
+  local info = not premature and gen:info()
+  if not info or info.holds_lease or info.keeper == "" then return end
+  ngx.log(ngx.ERR, ("vesta: no lease for %s: %s"):format(info.path, info.keeper))
+end
+
 --- Starts the keeper of this worker; call it in init_worker_by_lua.  One of all workers does the work.  Starts none
 -- where a server keeps the file.
 function resty.keep(gen)
@@ -169,6 +177,7 @@ function resty.keep(gen)
       if not premature then answer_keeper(gen) end
     end)
   end
+  if ngx.get_phase() == "init_worker" then ngx.timer.at(REPORT_S, report, gen) end
   return gen:keep()
 end
 

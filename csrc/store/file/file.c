@@ -279,11 +279,13 @@ static int file_check(const char *uri, struct vesta_error *err) {
 /* Made where it is missing; of this machine, and not another user's trap. */
 static int file_make_folder(struct file_store *self, struct vesta_error *err) {
     struct vs_reply reply;
+    char text[sizeof err->text];
     if (vs_make_dirs(self->dir, self->folder.group) != 0)
         return vs_fail(err, VESTA_EIO, "cannot create %.150s: %s. Create it for this user, or name another store",
                        self->dir, strerror(errno));
     vs_reply_clear(&reply);
-    if (!vs_folder_enter(&self->folder, &reply)) return vs_fail(err, VESTA_EIO, "%s", reply.text);
+    if (!vs_folder_enter(&self->folder, &reply))
+        return vs_fail(err, VESTA_EIO, "%s", vs_reply_say(&reply, "", text, sizeof text));
     int rc = vs_file_system_check(self->folder.fd, self->dir, "a store", err);
     vs_folder_leave(&self->folder);
     return rc;

@@ -170,8 +170,8 @@ PROBE_INIT = """
 class Nginx:
     """One nginx from the example's configuration, in a folder of its own."""
 
-    def __init__(self, work, state, cache=True, clock=None):
-        self.prefix = os.path.join(work, "stepped" if clock else "cached" if cache else "uncached")
+    def __init__(self, work, state, cache=True, clock=None, name=None):
+        self.prefix = os.path.join(work, name or ("stepped" if clock else "cached" if cache else "uncached"))
         self.env = dict(os.environ, **clock) if clock else None
         os.makedirs(os.path.join(self.prefix, "logs"))
         self.port, self.app, self.probe = free_port(), free_port(), free_port()
@@ -424,6 +424,24 @@ def load_claims(claims, work, state, nginx, seen):
                 wait_for(lambda: len(keepers(state)) == 1 and keepers(state)[0] != victim), f"{keepers(state)}, killed {victim}")
 
 
+def rights_claims(claims, work, running):
+    """A generator that is only a fallback gets no request; its workers report a store that they cannot use."""
+    if os.geteuid() != 0:
+        return
+    state = os.path.join(work, "closed")
+    os.mkdir(state)
+    os.chmod(state, 0o770)
+    os.chown(state, -1, grp.getgrnam("www-data").gr_gid)
+    os.mkdir(os.path.join(state, "requests"), 0o700)
+    nginx = Nginx(work, state, name="rights")
+    running.append(nginx)
+    nginx.start()
+    said = "vesta: no lease for %s/requests.gen: cannot open %s/requests: Permission denied. Make the file and its folder writable" % (
+        state, state)
+    claims.that("a store that the workers cannot use is an error in the log, with what to do", wait_for(lambda: said in nginx.log()),
+                nginx.log()[-500:])
+
+
 def log_claims(claims, name, nginx, killed):
     code = nginx.stop()
     claims.that(f"{name}: QUIT ends nginx with 0", code == 0, str(code))
@@ -463,6 +481,7 @@ def main():
         count(claims, "and beside it the first nginx", both[0].lines(), seen, 1000)
         log_claims(claims, "lua_code_cache off", uncached, 0)
         clock_claims(claims, build, work, state, running)
+        rights_claims(claims, work, running)
         log_claims(claims, "the example", nginx, 1)
     finally:
         for left in running:
