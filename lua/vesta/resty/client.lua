@@ -272,11 +272,12 @@ local function fetch_block(self, fetch)
     local block, message, may_pass = ask(self, server)
     if block then
       server.rest_s, server.rests_until, server.refuses, self.at = 0, 0, false, server.number
+      server.is_well = true
       block.expires_s = asked_s + self.ttl_s -- from when it was asked for, not from when it came
       block.half_s = asked_s + self.ttl_s / 2
       return block
     end
-    server.errors, server.message, server.refuses = server.errors + 1, message, not may_pass
+    server.errors, server.message, server.refuses, server.is_well = server.errors + 1, message, not may_pass, false
     server.rest_s = may_pass and min(max(server.rest_s * 2, REST_S_MIN), REST_S_MAX) or REST_S_MAX
     server.rests_until = now() + server.rest_s
   end
@@ -286,7 +287,8 @@ end
 local function why_none(self)
   local said, code = {}, "refused"
   for i, server in ipairs(self.servers) do
-    said[i] = ("%s: %s"):format(server.address, server.message or "not asked yet")
+    said[i] = ("%s: %s"):format(server.address,
+      server.is_well and "answered, but its next block has not come yet" or server.message or "not asked yet")
     if not server.refuses then code = "no_block" end
   end
   return ("no block of '%s': %s"):format(self.name, table.concat(said, "; ")), code

@@ -233,6 +233,26 @@ def _(world):
             assert part in message and message.startswith("no block of 'default': 127.0.0.1:%d: " % fake.port), (wrong, message)
 
 
+@claim("a server that answered, and whose next block does not come in time, is not called one that was never asked")
+def _(world):
+    class Once(Fake):
+        def serve(self, client):
+            client.recv(65536)
+            client.sendall(self.reply)
+            while client.recv(65536):
+                pass
+
+    fake = Once(block("ticks", [10, 20, 10, 0, 0], "5", 77, 1, 0))
+    with Nginx(world, [fake.port]) as nginx:
+        message, code = nginx.run(NEW + """
+            local ids = new({ address(%d) }, { wait = 100, size = 1 })
+            assert(ids:next())
+            local _, message, code = ids:next()
+            return message, code""" % fake.port)
+    same((message, code), ("no block of 'default': 127.0.0.1:%d: answered, but its next block has not come yet" % fake.port,
+                           "no_block"))
+
+
 @claim("an error of a server is passed on in its words: unknown name, no password, a wrong one; without waiting")
 def _(world):
     with open(world.path("password"), "w") as file:
