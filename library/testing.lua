@@ -90,7 +90,7 @@ function world:choose() end
 ---@class vesta.testing.generator_options
 ---@field layout? string|vesta.layout preset or layout text; "vesta-milli"
 ---@field worker? integer 1
----@field now_ms? integer the clock, Unix milliseconds; 1767225600000, which is 2026-01-01T00:00:00Z
+---@field now_ms? integer|string the clock, Unix milliseconds or RFC 3339; 1767225600000, which is 2026-01-01T00:00:00Z
 ---@field fields? table<string, integer> as in vesta.open, and so are the next four
 ---@field method? integer|string
 ---@field pacing? "clock"|"history"

@@ -205,6 +205,9 @@ function testing.generator(given)
   for key, value in pairs(given or {}) do options[key] = value end
   options.layout = options.layout or DEFAULTS.layout
   options.policy = beside_spec(options.policy)
+  if type(options.now_ms) == "string" then
+    options.now_ms = check_field("testing.generator", "now_ms", options.now_ms)
+  end
   local gen
   gen, message = core.open_for_tests(options, NOW_MS)
   if not gen then error("testing.generator: " .. with_folder(message), 2) end

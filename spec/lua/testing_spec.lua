@@ -282,6 +282,13 @@ describe("testing.generator", function()
     assert.equal(1700003600001, clock:now_ms())
   end)
 
+  it("takes the clock's time as text", function()
+    local _, clock = testing.generator { now_ms = "2026-06-01T12:00:00Z" }
+    assert.equal(1780315200000, clock:now_ms())
+    assert.matches("testing_spec.lua:%d+: testing.generator: now_ms must be",
+      raised(function() testing.generator { now_ms = "noon" } end))
+  end)
+
   it("waits by its own clock", function()
     local gen, clock = testing.generator { layout = "snowflake", wait_ms_max = 5 }
     local began = os.time()
