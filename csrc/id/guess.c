@@ -115,7 +115,8 @@ static double none_chance(const struct vs_evidence *e, size_t i) {
 static bool is_same_tick(const struct vs_evidence *e, const struct vesta_layout *layout, size_t i) {
     if (i == 0 || layout->seq < 0 || e->ids[i] <= e->ids[i - 1]) return false;
     for (int f = 0; f < layout->field_count; f++)
-        if (f != layout->seq && vs_field_get(&layout->field[f], e->ids[i]) != vs_field_get(&layout->field[f], e->ids[i - 1]))
+        if (f != layout->seq &&
+            vs_field_get(&layout->field[f], e->ids[i]) != vs_field_get(&layout->field[f], e->ids[i - 1]))
             return false;
     return true;
 }

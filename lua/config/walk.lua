@@ -43,12 +43,20 @@ local function home_of(name)
   return nil
 end
 
+-- What is set elsewhere than in a key of that name.
+local ELSEWHERE = {
+  state = "set the environment variable VESTA_STATE to the folder, or namespaces.NAME.path to the generator file",
+  secret_file = "add it to the store's uri: ?secret_file=FILE",
+}
+
 local function unknown(reading, node, shown, name)
   local names = {}
   for i, child in ipairs(node.order) do names[i] = child.name end
   local near, home = ask.nearest(name, names), home_of(name)
   local text
-  if near then
+  if ELSEWHERE[name] then
+    text = ELSEWHERE[name]
+  elseif near then
     text = "did you mean " .. near .. "?"
   elseif home then
     text = "it belongs in " .. home

@@ -85,7 +85,7 @@ def which(world):
     same(held_h(world, new, "--source", where, "--butterfly", "1.0.2", "--zone", "Z", *started), 24.0)
     same(held_h(world, old, "--source", where, "--butterfly", "1.0.1", "--zone", "Z"), 24.0)
     fails(call(world, new, "--source", where, "--butterfly", "1.0.1", "--zone", "Z", "--yes"), 1, "butterfly-v1.0.1", "nothing was written")
-    fails(call(world, old, "--source", where, "--butterfly", "1.0.2", "--zone", "Z", "--yes"), 1, "the original's ids have butterfly,", "nothing was written")
+    fails(call(world, old, "--source", where, "--butterfly", "1.0.2", "--zone", "Z", "--yes"), 1, "the original's ids have the layout butterfly,", "nothing was written")
     same(json.loads(world.run("workers", "--store", new, *NS, "--json").out)["workers"], [])
 
 

@@ -13,27 +13,30 @@ local DAY_MS = 86400000
 local BUTTERFLY_KEEPS_MS = DAY_MS -- how far ahead a running Butterfly writes its time
 local CLOCKS_APART_MS = 600000    -- a greater difference means another time zone
 local NAME_MAX = 250
+local NAMES_SHOWN = 5
 local TABLE_MAX = 64
 local ISSUED_MAX = (1 << 32) - 1
 
 -- scheme: of the source.  name: what --name is, if there may be several in one place.  lost: the generator counts the
 -- worker ids that it issued, and this is why one has no row.  no_start: the generator refuses to start with a worker id
--- beyond its field.  layouts: of its ids, unless --original names another.
+-- beyond its field.  layouts: of its ids, unless --original names another.  node: of a zk: source, above --name.
 local KINDS = {
   ["butterfly-db"] = { scheme = "mysql", name = "Butterfly's namespace", is_butterfly = true, has_zone = true },
-  ["butterfly-zk"] = { scheme = "zk", name = "Butterfly's namespace", is_butterfly = true },
-  leaf = { scheme = "zk", name = "leaf.name", lost = "its node was deleted", no_start = true, layouts = { "leaf" } },
+  ["butterfly-zk"] = { scheme = "zk", node = "/butterfly", name = "Butterfly's namespace", is_butterfly = true },
+  leaf = { scheme = "zk", node = "/snowflake", name = "leaf.name", lost = "its node was deleted", no_start = true,
+    layouts = { "leaf" } },
   uid = { scheme = "mysql", lost = "its row was deleted", no_start = true,
     layouts = { "uid", "uid time:29 worker:21" } },
   vesta = { scheme = "mysql", layouts = { "vesta-second", "vesta-milli" } },
 }
+local NOT_IN_RECORDS = "reserved by --issued"
 local BUTTERFLY_LAYOUTS = { ["1.0.1"] = "butterfly-v1.0.1", ["1.0.2"] = "butterfly" }
 
 local DEEDS = { "mark", "raise", "same", "clash" }
 
 -- An import has: kind (its name), rules (its row of KINDS), options, zone_ms (how far the original's zone is ahead of
 -- UTC), place and store (of the namespace), ns, layout, done (how many of each deed), issued (the highest one), beyond
--- (how many rows exceed the field).
+-- (how many rows exceed the field), recorded (the highest one by the records, if --issued is higher).
 local Import = {}
 Import.__index = Import
 
@@ -88,7 +91,10 @@ function Import:print_end(count)
     return term.out("]," .. cli.encode(cli.object(members)):sub(2) .. "\n")
   end
   if self.rules.lost and count > 0 then
-    term.fitted(("%s has issued numbers up to %s"):format(self.kind, cli.unsigned(self.issued)), 2, 0)
+    local text = ("%s has issued numbers up to %s"):format(self.kind, cli.unsigned(self.recorded or self.issued))
+    if self.recorded then text = ("%s by its records, and --issued reserves %d more"):format(text,
+      self.issued - self.recorded) end
+    term.fitted(text, 2, 0)
   end
   term.fitted(("%d numbers found: %d to mark, %d to raise, %d already marked, %d in conflict; %s"):format(count,
     done.mark, done.raise, done.same, done.clash, yes and "done" or "nothing was written: add --yes to write"), 2, 0)
@@ -152,8 +158,8 @@ function Import:check_layout()
   for _, text in ipairs(texts) do
     if self:is_apart(text) then return end
   end
-  cli.fail("the namespace has the layout %s, and the original's ids have %s%s, so ids could collide: the namespace "
-    .. "needs %s; nothing was written%s", self.ns.layout, texts[1], texts[2] and " or a known variant" or "",
+  cli.fail("the namespace has the layout %s, and the original's ids have the layout %s%s, so ids could collide: the "
+    .. "namespace needs %s; nothing was written%s", self.ns.layout, texts[1], texts[2] and " or a known variant" or "",
     self:rests_on_time() and "the same fields and time unit, and no later epoch" or "the same fields",
     given and "" or ". If the original was configured with another layout, add --original LAYOUT")
 end
@@ -190,7 +196,10 @@ function Import:with_lost(rows, issued)
   local ns, stop = self.ns, self:issued_until(rows, issued)
   local is_many, first = stop > store.FOREIGN_MAX, issued.issued_first
   local all, next_row, n = {}, 1, first
+  local last = rows[#rows]
+  local recorded = math.max(issued.issued_until, last and last.worker + 1 or 0) - 1
   self.issued = stop - 1
+  if not issued.doubt and first <= recorded and recorded < self.issued then self.recorded = recorded end
   local function add(row)
     all[#all + 1] = row
     if #all > store.FOREIGN_MAX then
@@ -208,7 +217,7 @@ function Import:with_lost(rows, issued)
     elseif is_many and ns.static_first and n >= ns.static_first and n <= ns.static_last then
       n = math.min(ns.static_last + 1, row and row.worker or stop, stop)
     else
-      add { worker = n, who = self.rules.lost }
+      add { worker = n, who = self.recorded and n > self.recorded and NOT_IN_RECORDS or self.rules.lost }
       n = n + 1
     end
   end
@@ -234,6 +243,14 @@ function Import:check_rows(rows)
   end
 end
 
+-- Ends the command with the message of a source that has no such node.
+local function no_node(import, source, text)
+  local names = import.kind == "leaf" and source.store:names() or {}
+  table.sort(names)
+  cli.fail("%s; check --name and the path of --source%s", text, names[1] and (": --name could be "
+    .. table.concat(names, ", ", 1, math.min(#names, NAMES_SHOWN))) or "")
+end
+
 -- If there are too many, those that the namespace's static range excludes are not read: they need no record.
 function Import:read(source)
   local ns, options = self.ns, self.options
@@ -243,6 +260,7 @@ function Import:read(source)
     ask.skip_first, ask.skip_beyond = ns.static_first, ns.static_last + 1
     rows, issued, outcome = source.store:foreign(self.kind, ask)
   end
+  if not rows and tostring(issued):find("there is no node", 1, true) then no_node(self, source, issued) end
   return stores.done(source.place, rows, issued, outcome)
 end
 
@@ -283,6 +301,10 @@ local function check_source(options, rules)
   if not options.source then cli.usage("--source is missing: the %s: URI of what %s uses", scheme, options.from) end
   if options.source:match "^[^:]*" ~= scheme then
     cli.usage("--from %s reads from a %s: source", options.from, scheme)
+  end
+  if rules.node and options.source:find "^zk://[^/]*/?$" then
+    cli.usage("--source is %s, which names no node; write the node that %s uses: zk://HOSTS%s",
+      term.shown(options.source), options.from, rules.node)
   end
   local table_name = options.table
   if table_name and scheme ~= "mysql" then cli.usage("--table does not apply to %s", options.from) end
@@ -353,7 +375,8 @@ return {
     { name = "original", value = "LAYOUT",
       help = "the layout of the original's ids, if it was configured (default: its preset)" },
     { name = "issued", kind = "count", value = "N", min = 0, max = ISSUED_MAX,
-      help = "the highest worker id that Leaf or UidGenerator ever issued, if its records no longer show it" },
+      help = "the highest worker id that Leaf or UidGenerator ever issued, if its records no longer show it; or a "
+        .. "higher one, to reserve worker ids for its next starts" },
     stores.OPTIONS,
     { name = "days", kind = "count", value = "N", min = 1, max = 36500,
       help = "how long worker ids that the original never frees stay out of use (default: for ever)" },

@@ -73,6 +73,8 @@ def _(w):
     refused(w, "return { thraeds = 2 }", ":1: thraeds is not a key; did you mean threads?")
     refused(w, "return { log = { levle = 'info' } }", ":1: log.levle is not a key; did you mean level?")
     refused(w, "\nreturn { layout = 'snowflake' }", ":2: layout is not a key; it belongs in namespaces.NAME")
+    refused(w, "return { state = '/var/lib/ids' }", ":1: state is not a key; set the environment variable VESTA_STATE to the folder, or namespaces.NAME.path to the generator file")
+    refused(w, "return { stores = { zk = { secret_file = 'f' } } }", ":1: stores.zk.secret_file is not a key; add it to the store's uri: ?secret_file=FILE")
     refused(w, "return { table = 't' }", ":1: table is not a key; it belongs in each of segments")
     refused(w, "return { level = 'info' }", ":1: level is not a key; it belongs in log")
     refused(w, "return { log = { colour = true } }", ":1: log.colour is not a key; keys here are level, format, file, access")

@@ -183,7 +183,13 @@ def _(world):
     same((wide.code, [n["worker"] for n in json.loads(wide.out)["numbers"]], json.loads(wide.out)["beyond"]), (0, [*range(1024)], 1))  # its sequence passed all of them
     same(wide.err, "vesta workers import: 1024 (a:1-0000001024): beyond the namespace's layout, which ends at 1023: not imported, because leaf does"
                    " not start with such a number\n")
-    fails(world.run("workers", "import", *args[:-1], "nobody", "--store", uri, *NS), 1, "no node /nobody/forever")
+    fails(world.run("workers", "import", *args[:-1], "nobody", "--store", uri, *NS), 1, "no node /nobody/forever", "check --name", ": --name could be ",
+          name)
+    fails(world.run("workers", "import", "--from", "leaf", "--source", served.zk_uri("", ""), "--name", name, "--store", uri, *NS), 2,
+          "--source is", "names no node", "zk://HOSTS/snowflake")
+    reserved = world.run("workers", "import", *args, "--issued", "5", "--yes", "--store", uri, *NS).out
+    assert "     5  mark   held until the layout's end          reserved by --issued\n" in reserved, reserved
+    assert "leaf has issued numbers up to 2 by its records, and --issued reserves 3 more\n" in reserved, reserved
 
 
 @claim("nodes at the longest paths that a URI and a name can make are read like any other")
