@@ -82,7 +82,8 @@ static bool take_rows(struct mysql_store *self, const struct vs_foreign_ask *ask
 static void mysql_foreign_trouble(struct mysql_store *self, struct vs_reply *reply) {
     unsigned error = mysql_errno(self->my);
     if (error == ER_NO_SUCH_TABLE || error == ER_BAD_FIELD_ERROR)
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s: %.640s", self->place.where, mysql_error(self->my));
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: %.500s%s", self->place.where, mysql_error(self->my),
+                  error == ER_NO_SUCH_TABLE ? "; if the table has another name there, give it with --table" : "");
     else
         vs_mysql_said_no(self, reply);
     vs_mysql_drop(self);

@@ -8,6 +8,7 @@ local store = require "store"
 local stores = require "cli.lib.stores"
 local term = require "term"
 
+local LEFT_MIN = 64 -- worker ids that a namespace needs
 local MARGIN_MS = 60000 -- how far the clocks of the original's machines may be ahead of the store's
 local DAY_MS = 86400000
 local BUTTERFLY_KEEPS_MS = DAY_MS -- how far ahead a running Butterfly writes its time
@@ -203,9 +204,11 @@ function Import:with_lost(rows, issued)
   local function add(row)
     all[#all + 1] = row
     if #all > store.FOREIGN_MAX then
+      local left = self.layout.workers - (stop - first)
+      local hint = (". That leaves only %d; docs/migrate.md has a way for a used-up field"):format(left)
       cli.fail("%s has issued the numbers %d to %d, more than %d: exclude them when you create the namespace: vesta "
-        .. "store init --static %d-%d; nothing was written", self.kind, first, stop - 1, store.FOREIGN_MAX, first,
-        stop - 1)
+        .. "store init --static %d-%d; nothing was written%s", self.kind, first, stop - 1, store.FOREIGN_MAX, first,
+        stop - 1, left >= LEFT_MIN and "" or hint)
     end
   end
   while n < stop or rows[next_row] do

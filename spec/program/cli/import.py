@@ -222,11 +222,14 @@ def _(world):
                       " seq_1_to_100003", "INSERT INTO nodes VALUES (4194310, 'late', '1', 2, NOW(), NOW(), NOW())", "ALTER TABLE nodes AUTO_INCREMENT = 4194311")
     args = ("--from", "uid", "--source", source, "--yes")
     layout = LAYOUTS["uid"]
-    fails(world.run("workers", "import", *args, "--store", target(world, layout), *NS), 1, "WORKER_NODE' doesn't exist")
+    fails(world.run("workers", "import", *args, "--store", target(world, layout), *NS), 1, "WORKER_NODE' doesn't exist", "--table")
     fails(world.run("workers", "import", *args, "--table", "no`des", "--store", target(world, layout), *NS), 2, "the name of a table")
     fails(world.run("workers", "import", *args, "--table", "nodes", "--store", target(world, layout), *NS), 1, "vesta store init --static 1-4194303")
     served.mariadb().sql("DELETE FROM many.nodes WHERE ID > 200000; ALTER TABLE many.nodes AUTO_INCREMENT = 100006")
     fails(world.run("workers", "import", *args, "--table", "nodes", "--store", target(world, layout), *NS), 1, "vesta store init --static 1-100005")
+    late = database("late", UID_TABLE, "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 4194311")
+    fails(world.run("workers", "import", "--from", "uid", "--source", late, "--store", target(world, layout, "l"), *NS), 1,
+          "vesta store init --static 1-4194303", "leaves only 1; docs/migrate.md")
     uri = "sqlite:" + world.path("static.db")
     same(world.run("store", "init", "--store", uri, *NS, "--layout", layout, "--static", "1-100002").code, 0)
     done = world.run("workers", "import", *args, "--table", "nodes", "--store", uri, *NS, "--json")
