@@ -48,8 +48,11 @@ local function run(options, operands)
   local address, tls = find_server(options, operands)
   local path = options.ready and "/readyz" or "/healthz"
   local wait_ms = options["wait-ms"] or 1000
-  local reply, why = server.ask(address,
-    ("GET %s HTTP/1.1\r\nHost: health\r\nConnection: close\r\n\r\n"):format(path), wait_ms, tls)
+  local question = ("GET %s HTTP/1.1\r\nHost: health\r\nConnection: close\r\n\r\n"):format(path)
+  local reply, why = server.ask(address, question, wait_ms, tls)
+  if reply and reply:find("\r\n\r\nthis address is a balancer's", 1, true) then
+    reply, why = server.ask(address, server.PROXY_LOCAL .. question, wait_ms, tls)
+  end
   if not reply then cli.fail("%s", term.clean(secure.explained(why, tls))) end
   if why then cli.fail("%s ended TLS: %s", address, term.clean(why)) end
   if reply == "" then

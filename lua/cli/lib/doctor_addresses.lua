@@ -14,9 +14,6 @@ local QUESTIONS = {
   resp = "INFO server\r\nQUIT\r\n",
 }
 
--- A PROXY header of a balancer itself: a server whose `proxies` list this machine answers nothing without one.
-local PROXY_LOCAL = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
-
 local READY = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 local DETAIL_MAX = 600
 
@@ -28,7 +25,7 @@ local function ask(doctor, row)
   local question = QUESTIONS[row.protocol] or QUESTIONS.http
   local reply, trouble = server.ask(row.address, question, ASK_MS, UNVERIFIED)
   if reply == "" and doctor.config.proxies[1] and not row.is_tls then
-    reply, trouble = server.ask(row.address, PROXY_LOCAL .. question, ASK_MS)
+    reply, trouble = server.ask(row.address, server.PROXY_LOCAL .. question, ASK_MS)
   end
   return reply, trouble
 end

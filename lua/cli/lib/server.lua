@@ -9,6 +9,10 @@ local wire = require "wire"
 
 local server = {}
 
+--- What a balancer of `proxies` sends before a request of its own.  A server whose `proxies` list this machine answers
+-- no request without it.
+server.PROXY_LOCAL = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
+
 local REPLY_MAX = 8191 -- the rest of a reply is not read
 
 local UNIT = "vesta.service"

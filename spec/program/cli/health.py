@@ -57,6 +57,18 @@ def _(world):
     fails(world.run("health", "-c", right), 1, "http.listen is off")
 
 
+@claim("a server whose proxies list this machine is asked as its balancer asks")
+def _(world):
+    port, config = free_port(), world.path("proxies.lua")
+    with open(config, "w") as file:
+        file.write("return { namespaces = { default = { worker = 5 } }, http = { listen = '127.0.0.1:%d' }, resp = { listen = 'off' },"
+                   " proxies = { '127.0.0.1' } }" % port)
+    with Configured(world, config, faces=False):
+        for words in ["-c", config], ["--ready", "127.0.0.1:%d" % port]:
+            done = world.run("health", *words)
+            same((words, done.code, done.err), (words, 0, ""))
+
+
 @claim("one that waits for a store is well and not ready: 1, with the reason")
 def _(world):
     port, gone = free_port(), free_port()
