@@ -41,6 +41,14 @@ def on_call(root):
     return ["docs/oncall.md does not say what to do about " + name for name in codes + alerts if "`%s`" % name not in page]
 
 
+def commands_named(root):
+    """Commands of the program that the table of docs/cli.md does not name."""
+    files = glob.glob(os.path.join(root, "lua", "cli", "*.lua"))
+    made = {os.path.basename(path)[:-len(".lua")] for path in files} | {"gen", "explain", "audit", "serve"}
+    table = re.findall(r"(?m)^\| `vesta (\w+)` \|", read(root, "docs", "cli.md"))
+    return ["the table of docs/cli.md does not name vesta " + name for name in sorted(made - set(table))]
+
+
 def anchors(text):
     """What GitHub calls the headings: letters in lower case, digits, - and _, with - for each space."""
     headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", text), re.M)
@@ -98,6 +106,7 @@ def differences(root, twin, page):
 def house(root):
     yield "docs/README.md names every page", index(root)
     yield "links to headings lead there", dead_links(root)
+    yield "the table of docs/cli.md names every command", commands_named(root)
     yield "docs/oncall.md knows every code of the server and every alert", on_call(root)
     for twin, page in twins(root):
         yield "%s has the commands and the tables' names of %s" % (twin, page), differences(root, twin, page)
@@ -105,14 +114,17 @@ def house(root):
 
 CODES = "".join('{"code_%d", 503, "ERR"},\n' % i for i in range(30))
 KNOWN = " ".join("`code_%d`" % i for i in range(30)) + " ".join(" `Alert%d`" % i for i in range(5))
+CLI = "".join("| `vesta %s` | x |\n" % name for name in ("gen", "explain", "audit", "serve", "fit"))
 RIGHT = {
-    "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md)", "docs/a.md": "## Two `words`: v2_x\n| `n` | name |\n```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
+    "docs/cli.md": CLI, "lua/cli/fit.lua": "",
+    "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md) [d](cli.md)", "docs/a.md": "## Two `words`: v2_x\n| `n` | name |\n```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
     "docs/xx/a.md": "| `n` |\n```console\n$ x\ny\n```\n```sh\nx  # in other words\n```\n", "docs/oncall.md": KNOWN,
     "docs/metrics.md": "".join("- alert: Alert%d\n" % i for i in range(5)), "csrc/server/problem.c": CODES,
     "README.md": "[x](docs/a.md#two-words-v2_x) [y](#here)\n# here\n```c\nx\n```\n", "README.xx.md": "```c\nx\n```\n",
 }
 WRONG = {
     "a page that is not in the index": {"docs/new.md": ""},
+    "a command that is not in the table": {"lua/cli/new.lua": ""},
     "a code that is not on the page": {"csrc/server/problem.c": CODES + '{"new", 500, "ERR"},'},
     "an alert that is not on the page": {"docs/metrics.md": RIGHT["docs/metrics.md"] + "- alert: New\n"},
     "a table of codes that has moved": {"csrc/server/problem.c": ""},

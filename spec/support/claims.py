@@ -29,6 +29,8 @@ def report(claims):
             print("    " + (line if len(line) <= LINE_MAX else "%s... (%d characters more)" % (line[:LINE_MAX], len(line) - LINE_MAX)))
         sys.stdout.flush()
         passed, failed = passed + (not wrong), failed + bool(wrong)
+    if passed + failed == 0:
+        print("no claim has these words")
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed or not passed else 0
 

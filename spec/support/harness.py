@@ -112,12 +112,17 @@ def like(got, want):
 
 
 def same(got, want):
+    """Of two dictionaries or sets, the failure shows only what differs."""
+    if isinstance(got, dict) and isinstance(want, dict):
+        got, want = [{key: a[key] for key in a if key not in b or a[key] != b[key]} for a, b in ((got, want), (want, got))]
+    elif isinstance(got, set) and isinstance(want, set):
+        got, want = got - want, want - got
     assert got == want, "got %r, want %r" % (got, want)
 
 
 def fails(result, code, *parts):
     """The exit code, nothing on stdout, and every part stands in the message, which does not run on for pages."""
-    same((result.code, result.out), (code, ""))
+    assert (result.code, result.out) == (code, ""), "got %r, want %r" % ((result.code, result.out, result.err), (code, ""))
     for part in parts:
         assert part in result.err, "%r is not in %r" % (part, result.err)
     assert len(result.err) < 1200, result.err

@@ -19,6 +19,11 @@ local HELP = { name = "help", letter = "h", kind = "switch", help = "this text" 
 
 local function load(name)
   local command = require("cli." .. name)
+  for _, member in ipairs { "order", "line", "usage", "about", "options", "run" } do
+    if not command[member] then
+      error(("lua/cli/%s.lua: the table that it returns has no %s"):format(name, member), 0)
+    end
+  end
   command.name = name
   return command
 end

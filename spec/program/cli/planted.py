@@ -56,6 +56,11 @@ def _(w):
     fails_inside(w.run("planted", "syntax"), "lua/cli/lib/broken.lua:1: unexpected symbol near '='")
 
 
+@claim("a command whose table lacks a member is named, with the member")
+def _(w):
+    fails_inside(w.run("planted", "order"), "lua/cli/planted.lua: the table that it returns has no order")
+
+
 @claim("a command ends with its own exit code wherever it calls cli.fail")
 def _(w):
     fails(w.run("planted", "exit"), 1, "vesta planted: ended by cli.fail\n")

@@ -11,6 +11,10 @@ local fails = {
   number = function() error(7, 0) end,
   module = function() return require "cli.lib.missing" end,
   syntax = function() return require "cli.lib.broken" end,
+  order = function()
+    require "cli.planted".order = nil
+    require "cli.lib.commands".all()
+  end,
   depth = deep,
   exit = function() cli.fail("ended by %s", "cli.fail") end,
 }
