@@ -457,7 +457,7 @@ def _(w):
     result = w.run("policy", "test", write(w, "a_spec.lua", """describe("a", function()
   it("loops", function() while true do pcall(function() while true do end end) end end)
   it("is well", function() for _ = 1, 20 do pcall(error, "x") end end)
-end)"""), write(w, "b_spec.lua", 'it("hides", function() coroutine.wrap(function() while true do end end)() end)'))
+end)"""), write(w, "b_spec.lua", 'it("hides", function() coroutine.wrap(function() while true do end end)() end)'), timeout=180)  # ten seconds of processor time
     same((result.code, result.out), (1, "not ok - a loops\n  ./a_spec.lua:2: ended after 5 s of processor time: a test may have no more\nok - a is well\n"))
     same(result.err, "not ok - hides\n  ended after 5 s of processor time, within a function of C or a coroutine\n")
 
