@@ -178,7 +178,7 @@ static int layout_read_option(struct layout_draft *d, struct vs_slice slice, str
         *options[i].has = true;
         return options[i].read(d, slice, value);
     }
-    return layout_bad(d, slice, "besides fields (name:width) there are only unit=, epoch= and seq_start=");
+    return layout_bad(d, slice, "write a field as name:width; the only options are unit=, epoch= and seq_start=");
 }
 
 static int read_words(struct layout_draft *d, const char *text) {

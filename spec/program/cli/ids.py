@@ -414,7 +414,7 @@ def _(w):
 def _(w):
     for text, part in (("nonsense", "nonsense"), ("time:41", "41"), ("a:1 a:1", "a:1"), ("sign:0", "sign:0"), ("time:64", "time:64"),
                        ("time:-1", "time:-1"), ("time:99999999999999999999", "time:99999999999999999999"), ("uid epoch=never", "never"),
-                       ("uid unit=2s", "unit=2s"), ("uid time:29", "64"), ("uid\x1b[2J", "x1"), ("é:1", "bad layout"),
+                       ("uid unit=2s", "unit=2s"), ("uid time=30", "write a field as name:width"), ("uid time:29", "64"), ("uid\x1b[2J", "x1"), ("é:1", "bad layout"),
                        ("sign:1=2", "sign:1=2"), ("uid color=red", "color=red"), (" ", "empty")):
         fails(w.run("layout", text), 2, part, "vesta help layout")
         if text.strip():
