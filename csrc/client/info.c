@@ -31,9 +31,10 @@ void vesta_client_get_info(struct vesta_client *client, struct vesta_client_info
 /* Appends what came of a source; a text that does not fit is cut. */
 static void info_append(char *buf, size_t size, const struct vesta_client_source *source) {
     size_t used = strlen(buf);
-    const char *said = *source->error  ? source->error
-                       : source->is_up ? "has not answered yet"
-                                       : "is being connected to";
+    const char *said = *source->error   ? source->error
+                       : source->blocks ? "answered, but its next block has not come yet"
+                       : source->is_up  ? "has not answered yet"
+                                        : "is being connected to";
     size_t named = strlen(source->address);
     bool is_named = strncmp(said, source->address, named) == 0; /* errors of connecting are */
     snprintf(buf + used, size - used, "; %s%s%s", is_named ? "" : source->address, is_named ? "" : ": ", said);

@@ -437,6 +437,7 @@ public final class Vesta implements AutoCloseable {
             blocks++;
             server.restNs = 0;
             server.refuses = false;
+            server.said = "answered, but its next block has not come yet";
         } else {
             server.failed(wrong);
         }

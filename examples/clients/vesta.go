@@ -695,6 +695,7 @@ func (c *Client) ask(s *server) bool {
 		s.failed(err)
 	} else {
 		c.next, s.rest, s.refuses = b, 0, false
+		s.said = "answered, but its next block has not come yet"
 		c.blocks++
 	}
 	c.tell()

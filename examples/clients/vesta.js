@@ -459,6 +459,7 @@ class Client {
       if (block.overlaps(this.#block) || block.overlaps(this.#before)) throw new Error('its block was given before');
       if (this.#closed) return true;
       [this.#spare, server.restMs, server.refuses] = [block, 0, false];
+      server.said = 'answered, but its next block has not come yet';
       this.#blocks += 1;
       return true;
     } catch (error) {

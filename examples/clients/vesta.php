@@ -596,6 +596,7 @@ final class Client
                 throw new \RuntimeException('its block was given before');
             }
             [$this->asked->restNs, $this->asked->refuses, $this->spare] = [0, false, $block];
+            $this->asked->said = 'answered, but its next block has not come yet';
             $this->blocks++;
         } catch (\RuntimeException $why) {
             $this->asked->failed($why);

@@ -462,6 +462,7 @@ class Client:
             self._lock.acquire()
         if wrong is None:
             server.rest_s, server.refuses, self._next, self._blocks = 0.0, False, block, self._blocks + 1
+            server.said = "answered, but its next block has not come yet"
         else:
             server.failed(wrong)
         self._changed.notify_all()

@@ -57,6 +57,16 @@ def _(cell):
                 caller.close()
 
 
+@row("a server whose next block is late is one that answered")
+def _(cell):
+    client = cell.client(servers=[cell.a.address], size=20, timeout=10000, wait=1500)
+    client.next(1)
+    cell.server_a.stall()
+    said = client.try_next(200)
+    cell.server_a.heal()
+    assert said.error and "answered, but its next block has not come yet" in said.error, said.line[-300:]
+
+
 @row("all servers gone: every call ends by its deadline and names them; and back")
 def _(cell):
     client = cell.client(size=20, timeout=5000, wait=WAIT)
