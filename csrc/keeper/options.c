@@ -318,8 +318,8 @@ int vs_settings_header(const struct vs_settings *settings, struct vs_header *hea
         return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker number: there is no default");
     if (!opts->has_worker && !opts->any_worker && !opts->store)
         return vs_fail(err, VESTA_ENOGEN,
-                       "there is no generator file %.120s, and no worker number or store was given to create one: "
-                       "there is no default number",
+                       "there is no generator file %.120s. To create it, set worker, any_worker or store: there is no "
+                       "default worker id",
                        settings->path);
     int rc = opts->has_worker ? vs_worker_check(&settings->layout, opts->worker, err) : VESTA_OK;
     if (rc != VESTA_OK) return rc;

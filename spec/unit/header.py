@@ -213,7 +213,7 @@ TEXTS = [  # options; what their refusal says, or None
     ("any_worker=1", "any_worker is '1', which must be true or false"),
     ("lease=lax", "there is no lease 'lax'"),
     ("secret=hush pasword=hush", "pasword is not an option"),
-    ("", "no worker number or store was given"),
+    ("", "To create it, set worker, any_worker or store"),
 ]
 
 
