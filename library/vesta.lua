@@ -353,7 +353,7 @@ function gen:close() end
 ---@field identity? string who asks the store; the host's name and the path
 ---@field namespace? string [A-Za-z0-9_.:-]{1,64}; the file's, else "default"
 ---@field worker? integer claim exactly this number
----@field any_worker? boolean draw a free number and keep it in the store
+---@field any_worker? boolean draw a free worker id and keep it in the store
 ---@field fields? table<string, integer> this handle's constant fields: { version = 1 }
 ---@field method? 0|1|2|3|"by_protocol" the value of the layout's field method, if it has one; 2; by_protocol: 0
 ---@field group? string group that may share the files made by this call

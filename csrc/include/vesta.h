@@ -1,8 +1,8 @@
-/* vesta.h -- 64-bit ids that never repeat, sort by time, can be read back and can be made by hand.
+/* vesta.h -- 64-bit ids that never repeat and sort by time.
  *
- * This header is the manual of the library.  Every id comes from a range that was granted once:
- * a store grants a worker number and a range of its ticks to a process (a lease), the generator grants
- * the next tick to a caller.  Two grants never overlap, so ids are unique whatever clocks do.
+ * This header is the manual of the library.  A store leases a worker id and a range of its ticks to a process.  The
+ * generator takes the next tick of that range for each id.  No two leases overlap, so ids stay unique even if clocks
+ * are wrong.
  *
  *     #include <inttypes.h>
  *     #include <stdio.h>
@@ -23,13 +23,15 @@
  *         return rc != VESTA_OK;
  *     }
  *
- * Words: a *layout* says what the 64 bits mean.  A *tick* is time << seq_bits | seq, one number that only grows.
- * A *worker* is the leased number in the id.  A *pause* is the answer of a generator that has no id to give now.
+ * Terms: a *layout* defines the fields of the 64 bits.  A *tick* is time << seq_bits | seq, a number that only grows.
+ * A *worker id* is the leased number in an id.  A *pause* explains why a generator cannot issue an id now.  A *slot* is
+ * the generator's record of one lease.  The *keeper* is the thread that claims and renews leases.
  *
- * Conventions: functions return VESTA_OK (0) or a negative enum vesta_code; the result comes last and is set only
- * on success.  `err` may be NULL.  Texts are UTF-8 and NUL-terminated.  Names end in their unit (_ms, _us).
- * The library prints nothing, never exits and installs no signal handler.  Once loaded it stays in the process: its
- * threads may outlive the handle of dlopen, and dlclose unloads nothing. 
+ * Conventions: functions return VESTA_OK (0) or a negative enum vesta_code.  The result is the last argument and is set
+ * only on success.  `err` may be NULL.  Texts are UTF-8 and end with a NUL.  Names end in their unit (_ms, _us).
+ * "Threads: any" means that several threads may call the function with the same object at once.
+ * The library prints nothing, never exits and installs no signal handler.  Its threads may outlive the handle of
+ * dlopen, so dlclose does not unload it.
  */
 #ifndef VESTA_H
 #define VESTA_H
@@ -55,32 +57,32 @@ extern "C" {
 #define VESTA_LAYOUT_TEXT_MAX 512        /* a layout as canonical text, with its NUL */
 #define VESTA_FORMAT_MAX 24              /* an id in any text form, with its NUL */
 #define VESTA_ISO_MAX 32                 /* an RFC 3339 time, with its NUL */
-#define VESTA_BORROW_MS_MAX 60000        /* how far a verdict may let ids run ahead of the time */
-#define VESTA_VERDICT_MS 1000            /* how long it lets them do so, until it is given again */
-#define VESTA_VALUE_MAX 9007199254740991 /* of a field: none is wider than 53 bits */
+#define VESTA_BORROW_MS_MAX 60000        /* how far a verdict may let ids run ahead of the clock */
+#define VESTA_VERDICT_MS 1000            /* how long a verdict lasts unless it is repeated */
+#define VESTA_VALUE_MAX 9007199254740991 /* the largest value of a field of 53 bits */
 
 /* ------------------------------------------------------------------ errors */
 
-/* What failed; each has one meaning, wherever it is returned, and a name that never changes. */
+/* Each code has one meaning in every function, and a name that never changes. */
 enum vesta_code {
     VESTA_OK = 0,
-    VESTA_EPAUSE = -1,    /* pause: no id at the moment; struct vesta_pause says why and for how long */
-    VESTA_ELAYOUT = -2,   /* bad_layout: a layout text that is invalid, or a preset that does not exist */
-    VESTA_EFIELD = -3,    /* bad_field: a field's value is missing, too large, unknown or another constant */
+    VESTA_EPAUSE = -1,    /* pause: no id can be issued now. struct vesta_pause has the reason and the time to wait */
+    VESTA_ELAYOUT = -2,   /* bad_layout: an invalid layout text, or an unknown preset */
+    VESTA_EFIELD = -3,    /* bad_field: a field's value is missing, too large, unknown, or differs from its constant */
     VESTA_EID = -4,       /* bad_id: not an id of this layout, or not an id at all */
-    VESTA_EMISMATCH = -5, /* mismatch: the existing file or namespace differs; both values are named */
+    VESTA_EMISMATCH = -5, /* mismatch: an existing file or namespace differs. The text has both values */
     VESTA_ENOGEN = -6,    /* no_generator: no generator file, and too few options to create one */
-    VESTA_ECLOSED = -7,   /* closed: the handle was closed (in languages where that does not crash) */
-    VESTA_EEPOCH = -8,    /* epoch_end: a time outside those that the layout can hold */
-    VESTA_ENAME = -9,     /* unknown_name: there is no policy of that name */
-    VESTA_EOPTION = -10, /* bad_option: an option that is wrong, or cannot be combined with another or with this call */
-    VESTA_EIO = -11,     /* io: the system or the store refused; its message is in the text */
-    VESTA_ENOMEM = -12,  /* no_memory: malloc failed */
-    VESTA_EFULL = -13,   /* too_many: the answer is larger than what the caller has room for */
-    VESTA_ENOTNOW = -14  /* not_now: what the call is about is over, or does not exist yet; nothing was changed */
+    VESTA_ECLOSED = -7,   /* closed: the handle was closed (only in languages that detect this) */
+    VESTA_EEPOCH = -8,    /* epoch_end: a time that the layout cannot hold */
+    VESTA_ENAME = -9,     /* unknown_name: no policy has this name */
+    VESTA_EOPTION = -10,  /* bad_option: an option is wrong, or does not fit another option or this call */
+    VESTA_EIO = -11,      /* io: the system or the store reported an error. Its message is in the text */
+    VESTA_ENOMEM = -12,   /* no_memory: malloc failed */
+    VESTA_EFULL = -13,    /* too_many: the result does not fit into the caller's memory */
+    VESTA_ENOTNOW = -14   /* not_now: the object of the call is gone or does not exist yet. Nothing was changed */
 };
 
-/* What went wrong, as a sentence that names the value and, if there is one, the remedy. */
+/* The text is a sentence with the failed value and, if there is one, the remedy. */
 struct vesta_error {
     int code; /* enum vesta_code */
     char text[512];
@@ -95,77 +97,77 @@ VESTA_API const char *vesta_code_name(int code);
  *
  *     version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2014-12-31T16:00:00Z
  *
- * `name:width` or `name:width=constant`; `time` once, `seq` at most once: without it there is one id in a time unit; no
- * field wider than 53; the widths add up to 64 (63 gets a leading sign:1=0).  Of a layout with a time and a sequence of
- * more than 62 bits together ids can be read, and none issued.  The leased field is called `worker` or `machine`.
- * A sequence may have two parts below the time: `time:41 seq:8 worker:13 seq:1` is one of 9 bits, of which the
- * lowest is below the worker.
- * `unit` is 1us to 1s, a whole part of a second: 10us, 1ms, 5ms, 100ms; `epoch` is RFC 3339 or Unix milliseconds;
- * `seq_start=spread:N` starts the sequence of a new time unit at hash(time, worker) % N, and needs the sequence, or its
- * second part, to be lowest.  A preset's name may come first, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`,
- * `uid time:29 worker:21`.
+ * A field is `name:width` or `name:width=constant`.  `time` is required.  `seq` is optional: without it each time unit
+ * has one id.  A field has at most 53 bits.  The widths add up to 64 (63 get a leading sign:1=0).  If time and sequence
+ * have more than 62 bits together, ids can be read but not issued.  The leased field is called `worker` or `machine`.
+ * The sequence may have two parts below the time.  For example, `time:41 seq:8 worker:13 seq:1` has a sequence of 9
+ * bits whose lowest bit is below the worker id.
+ * `unit` is 1us to 1s and divides a second: 10us, 1ms, 5ms, 100ms.  `epoch` is RFC 3339 or Unix milliseconds.
+ * `seq_start=spread:N` starts the sequence of each time unit at hash(time, worker) % N.  It requires that the sequence,
+ * or its second part, is the lowest field.  The text may begin with a preset's name, followed by overrides:
+ * `uid epoch=2026-01-01T00:00:00Z`, `uid time:29 worker:21`.
  */
 
 struct vesta_field {
     char name[VESTA_NAME_MAX];
-    uint8_t width; /* bits, 1 to 53; of a sequence in two parts those of both */
-    uint8_t shift; /* the field's lowest bit, 0 to 63; of a sequence in two parts that of its upper one */
-    uint8_t fixed; /* 1: written as name:width=constant, only `value` is possible */
-    uint8_t low_width, low_shift; /* a sequence in two parts: its low bits are here; else 0 */
-    uint64_t value;               /* the constant; 0 for a field that is not fixed */
+    uint8_t width;                /* bits, 1 to 53; the sum of both parts if the sequence has two */
+    uint8_t shift;                /* the lowest bit, 0 to 63; of the upper part if the sequence has two */
+    uint8_t fixed;                /* 1: written as name:width=constant, so `value` is its only value */
+    uint8_t low_width, low_shift; /* the low part of a sequence with two parts, else 0 */
+    uint64_t value;               /* the constant. 0 for a field that is not fixed */
     uint64_t max;                 /* (1 << width) - 1 */
 };
 
-/* A layout is plain data: copy it freely, share it between threads.  Made by vesta_layout_parse only. */
+/* Plain data, made by vesta_layout_parse.  It may be copied, and shared between threads. */
 struct vesta_layout {
     struct vesta_field field[VESTA_FIELDS_MAX]; /* from the highest bit to the lowest */
     int field_count;
     int time, seq, worker; /* indexes into field; seq is -1 if there is none, worker if no field is leased */
     int64_t epoch_ms;      /* Unix milliseconds of time 0 */
-    int32_t unit_us;       /* microseconds, 1 to 1000000; a second is a multiple */
-    uint32_t spread;       /* seq_start=spread:N; 0: the sequence starts at 0 */
+    int32_t unit_us;       /* microseconds, 1 to 1000000; divides a second */
+    uint32_t spread;       /* seq_start=spread:N. 0: the sequence starts at 0 */
     uint64_t fingerprint;  /* of names, widths, order, unit and epoch; not of constants or spread */
-    const char *read_only; /* why no ids may be issued under it, only read and made by hand; NULL: they may */
+    const char *read_only; /* why ids can be read and made by hand but not issued. NULL if they can be issued */
 };
 
-/* Reads a layout or preset text.  Threads: any.  Errors: VESTA_ELAYOUT, naming the part that is wrong. */
+/* Reads a layout or a preset.  Threads: any.  Errors: VESTA_ELAYOUT with the wrong part. */
 VESTA_API int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_error *err);
 
-/* Writes the canonical text; parsing it gives the same layout, and writing that the same text.
- * Shape: buf of VESTA_LAYOUT_TEXT_MAX bytes; returns the length without the NUL.  Threads: any. */
+/* Writes the canonical text.  Parsing it returns an equal layout, which has the same text.
+ * Shape: buf of VESTA_LAYOUT_TEXT_MAX bytes, returns the length without the NUL.  Threads: any. */
 VESTA_API size_t vesta_layout_text(const struct vesta_layout *layout, char *buf);
 
-/* The first unusable instant, in Unix milliseconds, rounded up.  Threads: any. */
+/* The first Unix millisecond at which no more ids exist, rounded up.  Threads: any. */
 VESTA_API int64_t vesta_layout_end_ms(const struct vesta_layout *layout);
 
 /* The index of a field by name, or -1.  `worker` and `machine` both name the leased field.  Threads: any. */
 VESTA_API int vesta_layout_find(const struct vesta_layout *layout, const char *name);
 
-/* The i-th preset, or NULL behind the last: name, layout text, one line about it, the address of its description; and
- * whether ids may be issued under it, with what to mind, or why they can only be read.  Threads: any. */
+/* Returns the i-th preset, or NULL after the last one.  `about` is one line of description, `source` the address of a
+ * longer one.  Threads: any. */
 struct vesta_preset {
     const char *name, *text, *about, *source;
-    int may_issue; /* 0: a generator is refused under this name; who writes out the fields is not */
-    const char *why;
+    int may_issue;   /* 0: vesta_open rejects the name; a layout text with the same fields is accepted */
+    const char *why; /* if may_issue: a caution, or NULL; else why its ids can only be read */
 };
 VESTA_API const struct vesta_preset *vesta_preset_at(int i);
 
 /* ------------------------------------------------------------------ ids */
 
-/* What an id says.  values[] follows layout->field[]. */
+/* values[] has the order of layout->field[]. */
 struct vesta_parts {
     uint64_t values[VESTA_FIELDS_MAX];
-    uint64_t time, seq, worker; /* seq is 0 where there is none, worker where no field is leased */
-    int64_t unix_ms;            /* when the id's time unit began, rounded down */
+    uint64_t time, seq, worker; /* 0 if the layout has no such field */
+    int64_t unix_ms;            /* the start of the id's time unit, rounded down */
 };
 
-/* Joins values (in the order of layout->field) into an id.  Threads: any.
- * Errors: VESTA_EFIELD names the field, the value and its maximum, or the constant it must have. */
+/* Joins values, in the order of layout->field, into an id.  Threads: any.
+ * Errors: VESTA_EFIELD with the field, the value and its maximum, or the constant that it must have. */
 VESTA_API int vesta_compose(const struct vesta_layout *layout, const uint64_t *values, uint64_t *id,
                             struct vesta_error *err);
 
-/* Takes an id apart; the exact inverse of vesta_compose.  Threads: any.
- * Errors: VESTA_EID where a fixed field has another value: another layout made this id. */
+/* Splits an id into its fields: the exact inverse of vesta_compose.  Threads: any.
+ * Errors: VESTA_EID if a constant field has another value, so another layout made this id. */
 VESTA_API int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_parts *out,
                             struct vesta_error *err);
 
@@ -174,19 +176,20 @@ struct vesta_value {
     uint64_t value;
 };
 
-/* Makes an id by hand from named values.  `time`, `seq` and the leased field (by its own name, or as `worker`) are
- * needed where the layout has them, other fields are 0 or their constant unless given.  Not a grant: nobody else is
- * kept from the same id. Threads: any.  Errors: VESTA_EFIELD names the field that is missing, unknown, given twice or
- * too large. */
+/* Makes an id by hand from named values.  `time`, `seq` and the leased field (by its name or as `worker`) are required
+ * if the layout has them.  Other fields default to their constant, or 0.  This reserves nothing: a generator can still
+ * issue the same id.  Threads: any.
+ * Errors: VESTA_EFIELD with the field that is missing, unknown, repeated or too large. */
 VESTA_API int vesta_make(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *id,
                          struct vesta_error *err);
 
-/* The smallest and largest id of [from_ms, until_ms): ids sort by time within equal higher fields, so there is one
- * pair per combination of the fields above `time` that `given` does not name and the layout does not fix.
- * until_ms == from_ms means every unit with a part of that millisecond: one, unless units are finer or end within it.
- * Shape: pairs->pair[0..count), count set on success only; an id x of the interval has min <= x <= max of one pair.
- * Threads: any.  Errors: VESTA_EFULL when more than max pairs are needed (the text says how many, and which fields to
- * name); VESTA_EEPOCH when the interval lies outside the layout's time; VESTA_EFIELD. */
+/* The smallest and largest ids of [from_ms, until_ms).  Ids sort by time only if their higher fields are equal.  So
+ * there is one pair for each combination of the fields above `time` that `given` does not name and the layout does not
+ * fix.  If until_ms == from_ms, the interval is every time unit that overlaps this millisecond.
+ * Shape: pairs->pair[0..count), count set on success only.  An id x of the interval has min <= x <= max of one pair.
+ * Threads: any.
+ * Errors: VESTA_EFULL if more than max pairs are needed (the text has their count, and the fields to name),
+ * VESTA_EEPOCH if the interval is outside the layout's time, VESTA_EFIELD. */
 struct vesta_interval {
     int64_t from_ms, until_ms;
     const struct vesta_value *given;
@@ -196,15 +199,16 @@ struct vesta_pair {
     uint64_t min, max;
 };
 struct vesta_pairs {
-    struct vesta_pair *pair; /* the caller's room, */
-    size_t max;              /* for so many */
-    size_t count;            /* so many were found */
+    struct vesta_pair *pair; /* the caller's memory */
+    size_t max;              /* size of pair[] */
+    size_t count;            /* pairs written */
 };
 VESTA_API int vesta_range(const struct vesta_layout *layout, const struct vesta_interval *interval,
                           struct vesta_pairs *pairs, struct vesta_error *err);
 
-/* Which presets could have made an id by now_ms: the likeliest first, and beside it those that find the time in the
- * same bits.  An id carries no marker of its layout: a late time and a low sequence speak for one, and prove nothing.
+/* Which presets could have made an id by now_ms, the likeliest first, followed by presets that have the time in the
+ * same bits.  An id does not name its layout.  A recent time and a low sequence make a layout likely, but prove
+ * nothing.
  * Shape: out[0..return value), at most max.  Threads: any. */
 struct vesta_candidate {
     const struct vesta_preset *preset;
@@ -212,13 +216,13 @@ struct vesta_candidate {
 };
 VESTA_API size_t vesta_guess(uint64_t id, int64_t now_ms, struct vesta_candidate *out, size_t max);
 
-/* Proposes a layout for a need.  Threads: any.
- * Errors: VESTA_EFIELD when 63 bits cannot hold the need; the text says which part is too much. */
+/* Proposes a layout for a rate, a number of nodes and a lifetime.  Threads: any.
+ * Errors: VESTA_EFIELD if these do not fit into 63 bits.  The text has the part that is too large. */
 struct vesta_fit_need {
-    double rate;      /* ids per second that one node must be able to give, > 0 */
-    uint64_t nodes;   /* workers alive at a time, >= 1 */
-    double years;     /* how long the time field must last from epoch_ms on, > 0 */
-    int64_t epoch_ms; /* when time 0 is */
+    double rate;      /* ids per second that one node must be able to issue, > 0 */
+    uint64_t nodes;   /* nodes that run at the same time, >= 1 */
+    double years;     /* how long the time field must last after epoch_ms, > 0 */
+    int64_t epoch_ms; /* Unix milliseconds of time 0 */
 };
 struct vesta_proposal {
     struct vesta_layout layout;
@@ -229,17 +233,18 @@ struct vesta_proposal {
 };
 VESTA_API int vesta_fit(const struct vesta_fit_need *need, struct vesta_proposal *out, struct vesta_error *err);
 
-/* Whether an id of one layout can be equal to one of another: exactly, by what the texts say.  Every worker, sequence
- * and value of a field that is not constant counts as possible.  Returns out->by.  Threads: any. */
+/* Whether one id can belong to two layouts.  The answer is exact.  It counts every worker id, sequence and value of a
+ * field that is not constant as possible.  Returns out->by.  Threads: any. */
 struct vesta_made {
     const struct vesta_layout *layout;
-    int64_t from_ms, until_ms; /* ids whose time unit overlaps [from_ms, until_ms); INT64_MIN, INT64_MAX: all */
+    int64_t from_ms, until_ms; /* only ids whose time unit overlaps [from_ms, until_ms). INT64_MIN, INT64_MAX: all */
 };
 enum vesta_disjoint { VESTA_COLLIDE, VESTA_DISJOINT_BITS /* by a constant bit */, VESTA_DISJOINT_TIMES };
 struct vesta_proof {
     enum vesta_disjoint by;
-    uint64_t id;       /* COLLIDE: the smallest that both can make */
-    int bit, field[2]; /* DISJOINT_BITS: the highest that differs, and the index of the constant field that has it */
+    uint64_t id;       /* VESTA_COLLIDE: the smallest id that both layouts can make */
+    int bit, field[2]; /* VESTA_DISJOINT_BITS: the highest bit that differs, and the index of its constant field in
+                          each layout */
 };
 VESTA_API int vesta_layout_prove(const struct vesta_made *a, const struct vesta_made *b, struct vesta_proof *out);
 
@@ -247,16 +252,16 @@ VESTA_API int vesta_layout_prove(const struct vesta_made *a, const struct vesta_
 
 enum vesta_base { VESTA_DECIMAL, VESTA_HEX, VESTA_BASE32 /* Crockford's */, VESTA_BASE62 };
 
-/* Writes an id.  Decimal is unsigned; hex has 16 digits, base32 13 and base62 11, zero-padded so that texts sort as
- * ids do.  Shape: buf of VESTA_FORMAT_MAX bytes; returns the length without the NUL.  Threads: any. */
+/* Writes an id.  Decimal is unsigned.  Hex has 16 digits, base32 13 and base62 11, padded with zeros so that texts sort
+ * as ids do.  Shape: buf of VESTA_FORMAT_MAX bytes, returns the length without the NUL.  Threads: any. */
 VESTA_API size_t vesta_format(enum vesta_base base, uint64_t id, char *buf);
 
-/* Reads an id: digits of that base only, no sign, no space, no overflow; leading zeros are accepted.  Base32 reads
- * lower case, and O as 0, I and L as 1 (Crockford).  Threads: any.  Errors: VESTA_EID. */
+/* Reads an id: digits of that base only, without sign, space or overflow.  Leading zeros are accepted.  Base32 accepts
+ * lower case, O for 0, and I and L for 1 (Crockford).  Threads: any.  Errors: VESTA_EID. */
 VESTA_API int vesta_parse(enum vesta_base base, const char *text, size_t length, uint64_t *id);
 
-/* Writes Unix milliseconds as RFC 3339 in UTC, milliseconds only where they are not 0.
- * Shape: buf of VESTA_ISO_MAX bytes; returns the length.  Threads: any. */
+/* Writes Unix milliseconds as RFC 3339 in UTC, without a fraction if it is 0.
+ * Shape: buf of VESTA_ISO_MAX bytes, returns the length without the NUL.  Threads: any. */
 VESTA_API size_t vesta_iso(int64_t unix_ms, char *buf);
 
 /* Reads RFC 3339 or Unix milliseconds.  Threads: any.  Errors: VESTA_EFIELD. */
@@ -264,39 +269,40 @@ VESTA_API int vesta_time_parse(const char *text, int64_t *unix_ms, struct vesta_
 
 /* ------------------------------------------------------------------ generators
  *
- * A generator file says what a generator is; all its mutable words live in shared memory, in a map that the file names
- * by a key (/dev/shm, or $VESTA_MAPS where the file is made).  Every process that opens the same path shares one
- * cursor, so forks, nginx workers and reloads need no care, and kill -9 leaves an exact cursor behind.
+ * A generator file stores the generator's layout and options.  Its state is in a *map*, a file of shared memory in
+ * /dev/shm, or in $VESTA_MAPS as set when the generator file was created.  All processes that open the same path share
+ * one cursor.  So forks, nginx workers and reloads need no care, and after kill -9 the next process continues exactly.
  */
 
 struct vesta_gen;
 
 enum vesta_why {
-    VESTA_FULL = 1,    /* the time unit's sequence is used up */
-    VESTA_CLOCK_BACK,  /* the clock is behind a time already seen */
-    VESTA_CLOCK_AHEAD, /* the clock jumped forward against the machine's uptime and is not confirmed yet */
-    VESTA_AHEAD,       /* the cursor is ahead of the clock (a lease's start, borrowed ticks) */
-    VESTA_LEASE,       /* no lease is held, or its range is used up; the keeper is asked for more */
-    VESTA_CHOOSE,      /* a policy of this process must pick a worker: vesta_choose */
-    VESTA_END,         /* the layout's time is over */
-    VESTA_CLOSED,      /* the map is used up, or was removed; vesta_keep moves the handle to the next one */
-    VESTA_FAILSTOP,    /* the store went back or denies what it granted: an operator must act */
-    VESTA_RANGE        /* no range, or block, is here just now; one is being fetched */
+    VESTA_FULL = 1,    /* the sequence of this time unit is exhausted */
+    VESTA_CLOCK_BACK,  /* the clock went back: it is behind a time that was already read */
+    VESTA_CLOCK_AHEAD, /* the clock jumped forward compared to the machine's uptime, and is not confirmed yet */
+    VESTA_AHEAD,       /* the cursor is ahead of the clock (at a lease's start, or after borrowing) */
+    VESTA_LEASE,       /* no lease is held, or its ticks are exhausted. The keeper is asked for more */
+    VESTA_CHOOSE,      /* a policy of this process must choose a worker id: vesta_choose */
+    VESTA_END,         /* the layout's time has ended */
+    VESTA_CLOSED,      /* the map is full or was removed. vesta_keep moves the handle to the next map */
+    VESTA_FAILSTOP,    /* the store went back in time or denies a lease that it granted: an operator must act */
+    VESTA_RANGE        /* no range or block is available now. One is being fetched */
 };
 
 struct vesta_pause {
     enum vesta_why why;
-    uint32_t slot;        /* the slot that paused; a verdict applies to it alone */
+    uint32_t slot;        /* the slot that paused; a verdict applies to this slot only */
     uint64_t ahead_ticks; /* how far the cursor is ahead of the clock */
-    int64_t back_us;      /* how far the clock is behind what was seen; 0 if it is not */
-    int64_t wait_us;      /* when to try again; -1: waiting will not help */
+    int64_t back_us;      /* how far the clock is behind the latest time read, else 0 */
+    int64_t wait_us;      /* when to try again. -1: waiting will not help */
 };
 
 /* "full", "clock_back", "clock_ahead", "ahead", "lease", "choose", "epoch_end", "closed", "failstop", "range".
  * Never NULL. */
 VESTA_API const char *vesta_why_name(enum vesta_why why);
 
-/* The clock that a generator reads; NULL: the machine's, by which a layout's second may go on 10 ms past its end. */
+/* The clock that a generator reads.  NULL is the machine's clock.  With it a layout that counts seconds may continue a
+ * second for 10 ms after its end. */
 struct vesta_clock {
     void *self;
     int64_t (*unix_us)(void *self); /* CLOCK_REALTIME, microseconds */
@@ -304,196 +310,203 @@ struct vesta_clock {
     void (*sleep_us)(void *self, int64_t us);
 };
 
-/* Opens, or creates, the generator of a path.  <state> is $VESTA_STATE, else /var/lib/vesta if writable, else
- * ${XDG_STATE_HOME:-~/.local/state}/vesta.  Two opens of one file in a process share one mapping.  No lease is
- * claimed yet: the first vesta_next says VESTA_LEASE and wakes the keeper.
+/* Opens the generator of a path, and creates it if needed.  <state> is $VESTA_STATE, else /var/lib/vesta if writable,
+ * else ${XDG_STATE_HOME:-~/.local/state}/vesta.  Handles of one file in a process share one mapping.  This call claims
+ * no lease: the first vesta_next pauses with VESTA_LEASE and wakes the keeper.
  * Threads: any.  Own: close with vesta_close.
- * Errors: VESTA_ELAYOUT, VESTA_EOPTION (also if opts was not initialized with VESTA_OPTS_INIT, or sets an option that
- * only a newer library knows), VESTA_EFIELD; VESTA_ENOGEN: no file, and no worker, any_worker or store given;
- * VESTA_EMISMATCH; VESTA_EEPOCH; VESTA_EIO; VESTA_ENOMEM. */
+ *
+ * Errors:
+ *
+ *     VESTA_ELAYOUT, VESTA_EFIELD, VESTA_EIO, VESTA_ENOMEM
+ *     VESTA_EOPTION    an option is wrong, opts was not set with VESTA_OPTS_INIT, or an option needs a newer library
+ *     VESTA_ENOGEN     the file does not exist, and none of worker, any_worker and store is set
+ *     VESTA_EMISMATCH  the file exists with other values
+ *     VESTA_EEPOCH     the layout's time has ended, or has not begun */
 VESTA_API int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct vesta_error *err);
 
-/* The same from a text of NAME=VALUE, for languages that have no struct for it: "layout=vesta-milli worker=7".  Names
- * are those of the options in vesta_options.h, "namespace" without its underscore, and unsafe_private.  A value with
- * spaces is quoted by '...' or "..."; switches are true or false.  Threads, Own, Errors: as vesta_open. */
+/* The same with a text of NAME=VALUE, for other languages: "layout=vesta-milli worker=7".  Names are the options in
+ * vesta_options.h ("namespace" has no underscore) and unsafe_private.  A value with spaces is quoted with '...' or
+ * "...".  Switches are true or false.  Threads, Own, Errors: as vesta_open. */
 VESTA_API int vesta_open_text(const char *options, struct vesta_gen **gen, struct vesta_error *err);
 
-/* Unmaps this handle only; the lease stays held for other handles and for the next start.  gen may be NULL.
- * Threads: no other call on this handle may run or follow. */
+/* Unmaps this handle only.  The lease remains, for other handles and the next start.  gen may be NULL.
+ * Threads: no other call on this handle may run at the same time or follow. */
 VESTA_API void vesta_close(struct vesta_gen *gen);
 
-/* Gives one id.  Never sleeps, blocks, locks, allocates, calls back or enters the kernel (the clock is the vdso's).
- * Threads: any; after fork() in parent and child.  Errors: VESTA_EPAUSE, *id untouched. */
+/* Issues one id.  Never sleeps, blocks, locks, allocates, calls back or enters the kernel (it reads the clock with the
+ * vdso).  Threads: any, after fork() in parent and child.  Errors: VESTA_EPAUSE, *id untouched. */
 VESTA_API int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause);
 
-/* Gives up to n ids of contiguous ticks in one step: at least one, or a pause.
- * Shape: ids[0..*got) ascending within equal higher fields; n >= 1.  Threads: any.  Errors: VESTA_EPAUSE. */
+/* Issues up to n ids with contiguous ticks in one step: at least one, or a pause.
+ * Shape: ids[0..*got), which ascend if their higher fields are equal; n >= 1.  Threads: any.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause);
 
-/* A range of ticks that was handed out as a whole, for the receiver to compose ids from: id i has the tick first + i,
- * of which the time is (first + i) >> bits of seq, and the sequence the bits below; `base` has all other fields in
- * place. */
+/* A range of ticks from which the receiver composes ids.  Id i has the tick first + i: its time is (first + i) >> bits
+ * of seq, its sequence the bits below.  `base` has the values of all other fields. */
 struct vesta_block {
     uint64_t base, first, count;
 };
 
-/* Takes up to n contiguous ticks in one step, as vesta_next_n does, and composes nothing: they are given, whether an
- * id is ever made of them or not.  Shape: out->count is 1 to n; n >= 1.  Threads: any.  Errors: VESTA_EPAUSE. */
+/* Takes up to n contiguous ticks in one step, like vesta_next_n, but composes no ids.  The ticks count as issued, even
+ * if the caller never makes ids of them.  Shape: out->count is 1 to n, n >= 1.  Threads: any.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_next_block(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause);
 
-/* The i-th id of a block, i < block->count; the layout is that of the generator that gave it.  Threads: any. */
+/* The i-th id of a block, i < block->count.  layout is the layout of the generator that issued it.  Threads: any. */
 VESTA_API uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_block *block, uint64_t i);
 
-/* As vesta_next, but sleeps through pauses for up to wait_us_max in all, spinning only the last microseconds.  Starts
- * this process's keeper, and wakes it where a lease is needed.  Threads: any; blocks.
+/* Like vesta_next, but sleeps through pauses for up to wait_us_max in total.  It spins only for the last microseconds.
+ * It starts this process's keeper, and wakes it if a lease is needed.  Threads: any, blocks.
  * Errors: VESTA_EPAUSE with the last pause. */
 VESTA_API int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause);
 
-/* Exactly n ids, or none that the caller may use: waits like vesta_next_wait.  Ids taken before a failing pause are
- * spent, not repeated.  Shape: ids[0..n).  Threads: any; blocks.  Errors: VESTA_EPAUSE. */
+/* Issues exactly n ids, or fails.  Waits like vesta_next_wait.  Ids that were taken before a failing pause are lost,
+ * and are not issued again.  Shape: ids[0..n).  Threads: any, blocks.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max,
                                struct vesta_pause *pause);
 
-/* What vesta_next would return now: VESTA_OK if it would give an id, else the pause.  Takes nothing and moves no
- * cursor.  Shape: *pause is set with VESTA_EPAUSE only.  Threads: any.  Errors: VESTA_EPAUSE. */
+/* Returns the result that vesta_next would return now, without issuing an id or moving the cursor.
+ * Shape: *pause is set with VESTA_EPAUSE only.  Threads: any.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause);
 
-/* One sentence about a pause, with what the keeper last reported.  Shape: buf[0..size).  Threads: any. */
+/* Describes a pause in one sentence, with the keeper's last report.  Shape: buf[0..size).  Threads: any. */
 VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, char *buf, size_t size);
 
-/* ------------------------------------------------------------------ verdicts: what a policy may do about a pause */
+/* ------------------------------------------------------------------ verdicts: how a policy may answer a pause */
 
-/* Lets the slot that paused run up to `tick` (exclusive), never above its lease; ignored if the slot has changed.  This
- * expires after VESTA_VERDICT_MS: then the slot pauses again, unless the clock permits more, and the next verdict
- * replaces this one.  A verdict in that time extends it; the higher tick holds.
- * Threads: any.  Errors: VESTA_ENOTNOW when the pause is not one of this generator's slots. */
+/* Lets the slot that paused run up to `tick` (exclusive), but never past its lease.  Ignored if the slot has changed.
+ * A verdict expires after VESTA_VERDICT_MS.  Then the slot pauses again unless the clock has caught up, and the next
+ * verdict replaces this one.  A verdict before that extends the time, and the higher tick applies.
+ * Threads: any.  Errors: VESTA_ENOTNOW if the pause is not about a slot of this generator. */
 VESTA_API int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick);
 
-/* The same in time: the slot may run `ahead_ms` past the latest instant that was seen, be that the clock's or, where
- * the clock is behind it, an earlier reading's.  Calling it twice borrows no more.  ahead_ms < 0: as far as the clock
- * is behind, and one time unit.  More than VESTA_BORROW_MS_MAX is cut to that. Threads: any.  Errors: VESTA_ENOTNOW
- * when the pause is not one of this generator's slots. */
+/* The same, measured in time: the slot may run `ahead_ms` past the latest time read, which is later than the clock if
+ * the clock went back.  Calling it twice borrows no more.  ahead_ms < 0: as far as the clock is behind, plus one time
+ * unit.  The maximum is VESTA_BORROW_MS_MAX.  Threads: any.
+ * Errors: VESTA_ENOTNOW if the pause is not about a slot of this generator. */
 VESTA_API int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t ahead_ms);
 
-/* Asks the keeper of the file for another worker number in place of the one that paused, because the clock is behind
- * its ids; ignored if the slot has changed.  While it is at work pauses say VESTA_LEASE or VESTA_CHOOSE.  It changes
- * only to a number that gives ids at once, and gives the last one back; where there is none, the pause is what it was.
- * The ids then begin with the clock as it stands: they may sort before earlier ones, and repeat none.
- * Threads: any.  Errors: VESTA_ENOTNOW when that was asked less than a minute ago, and when the pause is not one of
- * this generator's slots; VESTA_EOPTION for a number that was given by hand, and for a private generator. */
+/* Asks the keeper of the file to replace the worker id that paused, because the clock is behind its ids.  Ignored if
+ * the slot has changed.  In the meantime pauses are VESTA_LEASE or VESTA_CHOOSE.  The keeper changes only to a worker
+ * id that can issue at once, and then releases the old one.  If there is no such worker id, the pause stays as it was.
+ * New ids begin at the present clock: they may sort before earlier ids, but repeat none.
+ * Threads: any.  Errors: VESTA_ENOTNOW if the last such request was less than a minute ago, or the pause is not about a
+ * slot of this generator, VESTA_EOPTION if the worker id was set by hand, or the generator is private. */
 VESTA_API int vesta_switch(struct vesta_gen *gen, const struct vesta_pause *pause);
 
-/* ------------------------------------------------------------------ choosing a worker
+/* ------------------------------------------------------------------ choosing a worker id
  *
- * Where a process has a handle with VESTA_CHOOSES, its keeper does not claim a number by itself: pauses say
- * VESTA_CHOOSE, vesta_get_choice says what the store lists, and vesta_choose answers.  An answer is a hint: the claim
- * decides, and where it is lost the keeper asks again with fresh records.  A question that nobody answers for five
- * seconds is asked again.  If another process keeps the file, that process chooses. */
+ * If a process has a handle with VESTA_CHOOSES, its keeper does not choose a worker id.  Pauses are VESTA_CHOOSE,
+ * vesta_get_choice returns the store's records, and vesta_choose answers.  The answer is a hint: the claim decides.  If
+ * another process wins the claim, the keeper asks again with new records.  A question is repeated after five seconds
+ * without an answer.  If another process keeps the file, that process chooses. */
 
-/* A worker number as the store knows it. */
+/* A worker id as recorded in the store. */
 struct vesta_record {
     uint64_t worker, epoch;
-    int held, expired;                     /* expired: its holder has been silent for longer than its lease */
-    int64_t until_ms, written_ms, seen_ms; /* Unix: its ids end before; by the store's clock; by its holder's clock */
+    int held, expired; /* expired: its holder has not renewed for longer than its lease */
+    int64_t until_ms, written_ms,
+        seen_ms; /* Unix: the end of its ids, the store's time of the last write, the holder's time of it */
     char holder[128], identity[256];
 };
 
-/* What is to be chosen from. */
+/* The question that vesta_choose answers. */
 struct vesta_choice {
-    unsigned attempt; /* 1, and one more for each claim that another process won */
-    int is_fixed;     /* 1: the number was given by hand; the answer can only be to claim it, or not to */
-    int was_lost;     /* 1: `lost` was held, and another process holds it now */
+    unsigned attempt; /* 1, plus one for each claim that another process won */
+    int is_fixed;     /* 1: the worker id was set by hand; answer with it, or with vesta_choose_none */
+    int was_lost;     /* 1: `lost` was held by this generator, and another process holds it now */
     uint64_t lost;
-    int is_switch; /* 1: `leaving` is held, and to be left for another (vesta_switch); to answer it is to keep it */
+    int is_switch; /* 1: vesta_switch asked to replace `leaving`, which is still held; choosing `leaving` keeps it */
     uint64_t leaving;
-    uint64_t first, last; /* the layout's numbers */
-    int64_t store_ms;     /* the store's clock, Unix milliseconds, when the records were read */
+    uint64_t first, last; /* the worker ids of the layout */
+    int64_t store_ms;     /* Unix milliseconds of the store's clock when the records were read */
     size_t count;
-    struct vesta_record *record; /* ascending by worker; without those that were never claimed */
+    struct vesta_record *record; /* ascending by worker; a worker id that was never claimed has no record */
 };
 
-/* What the keeper of this process is asking.  Own: free with vesta_choice_free.  Threads: any; may block for a
- * moment.  Errors: VESTA_ENOTNOW if it asks nothing; VESTA_ENOMEM. */
+/* Returns the question of this process's keeper.  Own: free with vesta_choice_free.  Threads: any, may block for a
+ * moment.  Errors: VESTA_ENOTNOW if the keeper does not ask, VESTA_ENOMEM. */
 VESTA_API int vesta_get_choice(struct vesta_gen *gen, struct vesta_choice **choice, struct vesta_error *err);
 VESTA_API void vesta_choice_free(struct vesta_choice *choice); /* may be NULL */
 
-/* Answers a pause VESTA_CHOOSE: that number is to be claimed.  VESTA_ANY_WORKER: the one that would be claimed without
- * VESTA_CHOOSES.  Threads: any.  Errors: VESTA_EFIELD: the layout has no such number; VESTA_ENOTNOW if nothing is
- * asked (any more). */
+/* Answers a pause VESTA_CHOOSE: the keeper claims this worker id.  VESTA_ANY_WORKER: the keeper chooses as it does
+ * without VESTA_CHOOSES.  Threads: any.
+ * Errors: VESTA_EFIELD if the layout has no such worker id, VESTA_ENOTNOW if the keeper does not ask (any more). */
 #define VESTA_ANY_WORKER UINT64_MAX
 VESTA_API int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);
 
-/* The same, of a number that follows from what this generator is: its configuration, its host's name.  Its window is as
- * short as that of a number given by hand, so that a process that was killed, and returns without its file, has it
- * soon. */
+/* The same, for a worker id that is derived from this generator's configuration or host name.  Its leases are as short
+ * as for a worker id set by hand.  So a killed process that restarts without its file gets it back soon. */
 VESTA_API int vesta_choose_fixed(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);
 
-/* The same: no number is to be claimed for now; `reason` says why, for people.  The keeper asks again after a second.
- */
+/* The same: claim no worker id now.  `reason` explains why, for people.  The keeper asks again after a second. */
 VESTA_API int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause *pause, const char *reason);
 
 /* ------------------------------------------------------------------ keeping */
 
-/* Starts this process's keeper, or wakes it, in a thread with all signals but SIGBUS blocked; a few threads keep all
- * maps of a process.  One process on the host is elected to do the work.  vesta_next_wait does this by itself; a
- * program that calls only vesta_next calls this at the start, after fork() in the child, and whenever a pause says
- * VESTA_LEASE or VESTA_CLOSED.  Cheap: a lock and a futex wake.  If this handle starts none, it wakes the keeper of
- * whichever process keeps the file.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM; VESTA_EOPTION: a private one. */
+/* Starts this process's keeper, or wakes it.  A keeper thread blocks all signals but SIGBUS.  A few threads keep all
+ * generators of a process.  One process of the host is elected to do the work.  vesta_next_wait calls this itself.  If
+ * your program calls only vesta_next, call this at the start, after fork() in the child, and after each pause
+ * VESTA_LEASE or VESTA_CLOSED.  It is cheap: a lock and a futex wake.  A handle that starts no keeper wakes the keeper
+ * of the process that keeps the file.  Threads: any.
+ * Errors: VESTA_EIO, VESTA_ENOMEM, VESTA_EOPTION if the generator is private. */
 VESTA_API int vesta_keep(struct vesta_gen *gen);
 
-/* Gives the lease back: closes the slot at its exact cursor and, if no other process has the file open, releases
- * the worker number.  Otherwise only this process's keeper stops, and another takes over.  Ids may be requested
- * afterwards: they need a new claim.  Threads: any; blocks for the store.
- * Errors: VESTA_EIO: the store did not take it back, and how long others have to wait for the number; VESTA_EOPTION
- * if this handle starts no keeper: another process keeps the file. */
+/* Releases the lease: closes the slot at its exact cursor and, if no other process has the file open, releases the
+ * worker id.  Otherwise only this process's keeper stops, and another process takes over.  Later calls for ids need a
+ * new claim.  Threads: any, blocks for the store.
+ * Errors: VESTA_EIO if the store did not release it, with the time that others must wait for the worker id,
+ * VESTA_EOPTION if this handle starts no keeper, because another process keeps the file. */
 VESTA_API int vesta_release(struct vesta_gen *gen, struct vesta_error *err);
 
-/* Ends the lease here at once and does not give it back: no id until the keeper has claimed again, for which the store
- * must answer.  For programs that must not continue within a window while the store is silent.  Threads: any.
+/* Ends the lease on this host at once, without releasing it in the store.  No id is issued until the keeper has claimed
+ * again, which needs the store.  Use it if ids must not continue while the store is unreachable.  Threads: any.
  * Errors: VESTA_EOPTION for a private generator. */
 VESTA_API int vesta_drop(struct vesta_gen *gen);
 
-/* Call it before the memory of this machine or container is copied (a VM's snapshot, a checkpoint): ends the lease and
- * whatever the keeper had begun, and lets no keeper claim until an id is asked for.  Both copies then claim by
- * themselves, and what they are granted cannot overlap.  Nobody should ask for ids before the copy is made: that would
- * claim at once.  Ids that a program keeps (batches, blocks) are copied with it, and so is one that a call for ids was
- * about to return.
- * What tells the copies' claims apart is a token: 16 bytes of getrandom(2), drawn when a claim begins, so after the
- * copy.  Copies that draw equal ones take each other's lease for their own, and repeat ids: their kernels must give
- * different bytes.  Those of a checkpoint do: no kernel is copied with it.  Those of a virtual machine's clones are
- * copies themselves: they do at once where the hypervisor gives the machine a generation id (vmgenid, Linux 5.18 and
- * later), else only after the kernel has taken in fresh entropy, once a minute: until then no clone may ask for ids.
- * Threads: any; blocks until the keeper of this file is at rest, whichever process it is.
- * Errors: VESTA_EIO when it is not within 15 s: then do not copy; VESTA_EOPTION for a private generator, and where this
- * handle starts no keeper. */
+/* Call this before you copy the memory of this machine or container (a VM snapshot, a checkpoint).  It ends the lease
+ * and the keeper's work, and lets no keeper claim until an id is requested.  Both copies then claim leases of their
+ * own, which cannot overlap.  Request no ids before the copy is made: that would claim at once.  Ids that the program
+ * already has (batches, blocks, the result of a call that is returning) are copied with it.
+ *
+ * Claims of the copies differ by a token: 16 bytes of getrandom(2), drawn when a claim begins, so after the copy.  If
+ * two copies draw the same token, each takes the other's lease for its own, and both issue the same ids.  So their
+ * kernels must return different bytes:
+ *
+ *     a checkpoint  is safe: no kernel is copied
+ *     a VM's clone  is safe at once if the hypervisor sets a generation id (vmgenid, Linux 5.18 and later), else only
+ *                   after the kernel took in fresh entropy, once a minute: until then request no ids in any clone
+ *
+ * Threads: any, blocks until the keeper of this file is idle, in whichever process it runs.
+ * Errors: VESTA_EIO if that takes longer than 15 s: then do not copy, VESTA_EOPTION for a private generator, and for a
+ * handle that starts no keeper. */
 VESTA_API int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err);
 
-/* What a generator is at the moment. */
+/* The present state of a generator. */
 struct vesta_info {
     struct vesta_layout layout;
     char namespace_[VESTA_NAMESPACE_MAX];
-    const char *path, *store, *lease, *identity; /* the handle's; "" where there is none; a password
-                                                       in the store's URI is *** */
-    const char *state; /* "claiming", "active", "renewing", "suspect", "drained", "fenced", "failstop", as the keeper
-                          stands with its store; ids end only with the lease */
+    const char *path, *store, *lease, *identity; /* the handle's options, "" if unset; the URI's password is *** */
+    const char *state; /* of the keeper and its store: "claiming", "active", "renewing", "suspect", "drained", "fenced",
+                          "failstop". Ids end only with the lease */
     enum vesta_pacing pacing;
     int64_t ahead_ms_max;
-    int holds_lease; /* 1: `worker`, `tick` and `limit` mean something */
-    int drew_worker; /* 1: this process drew the number at random */
+    int holds_lease; /* 1: `worker`, `tick` and `limit` are valid */
+    int drew_worker; /* 1: this process drew the worker id at random */
     uint64_t worker;
-    uint64_t tick, limit; /* the next tick, and the lease's end (exclusive) */
+    uint64_t tick, limit; /* the next tick, and the end of the lease (exclusive) */
     uint32_t slot, slots_used;
-    int64_t lease_end_ms;   /* Unix milliseconds at which ids end unless the lease is renewed; idle holders need not */
+    int64_t lease_end_ms;   /* Unix milliseconds at which ids end unless the lease is renewed; an idle holder need
+                               not renew */
     int64_t clock_drift_us; /* how far REALTIME moved against BOOTTIME since the offset was last confirmed */
     struct {
         uint64_t ok, conflict, refused, down, unknown;
     } renewals;        /* of all leases of this file, by the store's answer */
-    char keeper[192];  /* what the keeper last said, "" if nothing */
-    char warning[256]; /* e.g. that the layout's time ends within a year; "" if nothing */
+    char keeper[192];  /* the keeper's last report, "" if there is none */
+    char warning[256]; /* for example that the layout's time ends within a year. "" if there is none */
 };
 VESTA_API void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out);
 
-/* The handle's layout; lives as long as the handle.  Threads: any. */
+/* The handle's layout, valid as long as the handle.  Threads: any. */
 VESTA_API const struct vesta_layout *vesta_gen_layout(const struct vesta_gen *gen);
 
 #ifdef __cplusplus
