@@ -1,4 +1,4 @@
-/* array.h -- how many elements an array has. */
+/* array.h -- the number of elements of an array. */
 #ifndef VS_ARRAY_H
 #define VS_ARRAY_H
 

@@ -1,4 +1,4 @@
-/* count.h -- a figure that one thread changes and any thread reads. */
+/* count.h -- a counter that one thread changes and any thread reads. */
 #ifndef VS_COUNT_H
 #define VS_COUNT_H
 
@@ -8,16 +8,16 @@
 typedef _Atomic uint64_t vs_count;
 
 static inline void vs_add(vs_count *count, uint64_t n) {
-    /* one writer; readers want the number, not an order */
+    /* No read-modify-write is needed, because only one thread writes.  Relaxed: a counter orders no other memory. */
     atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
 static inline void vs_set(vs_count *count, uint64_t n) {
-    atomic_store_explicit(count, n, memory_order_relaxed); /* as vs_add */
+    atomic_store_explicit(count, n, memory_order_relaxed);
 }
 
 static inline uint64_t vs_get(const vs_count *count) {
-    return atomic_load_explicit(count, memory_order_relaxed); /* a figure, orders nothing */
+    return atomic_load_explicit(count, memory_order_relaxed);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* error.c -- codes, their stable names, and the sentence that goes with them.  Knows no layout, no generator. */
+/* error.c -- error codes with their stable names, and quoting for error texts. */
 #include "base/array.h"
 #include "base/error.h"
 
@@ -19,7 +19,7 @@ int vs_fail(struct vesta_error *err, int code, const char *fmt, ...) {
 
 const char *vs_quote(char *buf, const char *text, size_t length) {
     static const char hex[] = "0123456789abcdef";
-    static const size_t room = VS_QUOTE_MAX - sizeof "..."; /* so that the dots always fit */
+    static const size_t room = VS_QUOTE_MAX - sizeof "..."; /* leaves room for the dots */
     size_t used = 0;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -40,7 +40,7 @@ const char *vs_quote(char *buf, const char *text, size_t length) {
     return buf;
 }
 
-/* Names are part of the API everywhere; a code never changes its name. */
+/* Names are part of the API in every language: a code never changes its name. */
 static const char *const code_names[] = {
     [-VESTA_OK] = "ok",
     [-VESTA_EPAUSE] = "pause",

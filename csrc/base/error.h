@@ -1,4 +1,4 @@
-/* error.h -- a failure is one line: a code, and a sentence that names the value and the next step. */
+/* error.h -- fails with an error code and a sentence that has the value and the next step. */
 #ifndef VS_ERROR_H
 #define VS_ERROR_H
 
@@ -8,12 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Fills err (which may be NULL) and returns code, so that a failure is one line: return vs_fail(err, ...).
- * A text that does not fit is cut, never overrun. */
+/* Fills err, which may be NULL, and returns code: return vs_fail(err, ...).  A text that is too long is cut. */
 __attribute__((format(printf, 3, 4))) int vs_fail(struct vesta_error *err, int code, const char *fmt, ...);
 
-/* Writes "OURS: THEIRS", or OURS if THEIRS is "".  If both do not fit, OURS is left out: the words around a cause never
- * cut the cause. */
+/* Writes "OURS: THEIRS", or OURS if THEIRS is "".  If both do not fit, it writes THEIRS only, because the cause matters
+ * more than our words. */
 static inline void vs_put_said(char *buf, size_t size, const char *ours, const char *theirs) {
     bool is_room = strlen(ours) + strlen(": ") + strlen(theirs) < size;
     bool has_both = *ours && *theirs && is_room;
@@ -21,8 +20,9 @@ static inline void vs_put_said(char *buf, size_t size, const char *ours, const c
     if (length < 0) buf[0] = '\0';
 }
 
-/* Foreign text for a message: bytes that are not printable ASCII as \xNN (a message may end in a log), cut with "..."
- * where it is long.  Use: vs_fail(err, code, "'%s' is no width", VS_QUOTE(at, length)); lives to the block's end. */
+/* Quotes foreign text for a message.  Bytes that are not printable ASCII become \xNN, because messages end up in logs.
+ * Long text is cut with "...".  The result lives until the end of the block.  Use: vs_fail(err, code, "'%s' is no
+ * width", VS_QUOTE(at, length)). */
 #define VS_QUOTE_MAX 52
 #define VS_QUOTE(text, length) vs_quote((char[VS_QUOTE_MAX]){0}, (text), (length))
 const char *vs_quote(char *buf, const char *text, size_t length);

@@ -1,20 +1,20 @@
-/* nearest.c -- what a misspelt word was probably meant to be.  Knows no command, no option, no key. */
+/* nearest.c -- see nearest.h. */
 #include "base/nearest.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define WORD_MAX 32 /* a word longer than this resembles nothing */
-#define SLIPS_MAX 2 /* of the pen, and fewer in short names */
-#define START_MIN 3 /* so many letters that begin a name resemble it */
+#define WORD_MAX 32 /* longer words have no nearest name */
+#define SLIPS_MAX 2 /* typing mistakes; fewer in short names */
+#define START_MIN 3 /* letters at least, if they are the beginning of a name */
 
 static size_t nearest_least(size_t a, size_t b, size_t c) {
     size_t m = a < b ? a : b;
     return m < c ? m : c;
 }
 
-/* How many letters to insert, to delete, to replace, or to exchange with the next one (the optimal string alignment), of
- * words up to WORD_MAX. */
+/* The edit distance of two words of up to WORD_MAX letters.  It counts letters that are inserted, deleted, replaced or
+ * swapped with the next one (optimal string alignment). */
 static size_t nearest_distance(const char *a, const char *b) {
     size_t rows[3][WORD_MAX + 1], m = strlen(a), n = strlen(b);
     if (m > WORD_MAX || n > WORD_MAX) return WORD_MAX;
@@ -48,7 +48,7 @@ const char *vs_nearest(const char *word, const char *const *names) {
 }
 
 #define BETWEEN "|, "
-#define LIST_MAX 64 /* names of a list that are compared */
+#define LIST_MAX 64 /* longer lists are cut */
 
 const char *vs_nearest_hint(const char *word, size_t length, const char *list, char hint[VS_HINT_MAX]) {
     char copy[512], own[WORD_MAX + 1];

@@ -1,4 +1,4 @@
-/* out.c -- writing bytes and numbers into memory of a fixed size. */
+/* out.c -- see out.h. */
 #include "base/out.h"
 #include "base/text.h"
 

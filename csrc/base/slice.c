@@ -1,8 +1,8 @@
-/* slice.c -- the parts of a text, the sides of a mark, secrets. */
+/* slice.c -- see slice.h. */
 #include "base/slice.h"
 
 static bool is_space(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r'); /* not isspace: no locale in here */
+    return c == ' ' || (c >= '\t' && c <= '\r'); /* isspace would depend on the locale */
 }
 
 bool vs_slice_next(const char **text, struct vs_slice *slice) {

@@ -14,15 +14,15 @@
 #include <stdint.h>
 
 struct vs_table_slot {
-    uint32_t hash, item; /* item: the caller's number plus one; 0: the slot is free */
+    uint32_t hash, item; /* item is the caller's number + 1, or 0 in a free slot */
 };
 
 struct vs_table {
-    struct vs_table_slot *slot; /* vs_table_width of them, all zero at first */
-    size_t mask;                /* their number, less one */
+    struct vs_table_slot *slot; /* vs_table_width slots, all zero at first */
+    size_t mask;                /* number of slots - 1 */
 };
 
-/* How many slots a table of so many items needs: a power of two, so that at most half of them are used. */
+/* The slots that a table of so many items needs: a power of two of which at most half are used. */
 static inline size_t vs_table_width(size_t items) {
     size_t width = 16;
     while (width < 2 * items)
@@ -44,7 +44,7 @@ static inline size_t vs_table_begin(const struct vs_table *table, uint64_t hash)
     return (size_t)hash & table->mask;
 }
 
-/* The next item whose key has this hash, or false. */
+/* Sets the next item whose key has this hash, or returns false. */
 static inline bool vs_table_next(const struct vs_table *table, uint64_t hash, size_t *at, uint32_t *item) {
     for (; table->slot[*at].item; *at = (*at + 1) & table->mask) {
         const struct vs_table_slot *slot = &table->slot[*at];
@@ -56,7 +56,7 @@ static inline bool vs_table_next(const struct vs_table *table, uint64_t hash, si
     return false;
 }
 
-/* Adds an item, whose key must not be there.  One slot at least stays free. */
+/* Adds an item whose key must not be in the table.  At least one slot stays free. */
 static inline void vs_table_put(struct vs_table *table, uint64_t hash, uint32_t item) {
     size_t at = vs_table_begin(table, hash);
     while (table->slot[at].item)
@@ -64,7 +64,7 @@ static inline void vs_table_put(struct vs_table *table, uint64_t hash, uint32_t 
     table->slot[at] = (struct vs_table_slot){(uint32_t)hash, item + 1};
 }
 
-/* Removes an item, which must be there.  Items behind it move up, so that no search ends at the gap. */
+/* Removes an item, which must be in the table.  Later items move up so that no search ends at the gap. */
 static inline void vs_table_drop(struct vs_table *table, uint64_t hash, uint32_t item) {
     size_t gap = vs_table_begin(table, hash);
     while (table->slot[gap].item != item + 1) {

@@ -1,4 +1,4 @@
-/* text.c -- ids as digits of four bases.  Knows no layout; decimal is on the hot path. */
+/* text.c -- ids as digits in four bases.  Decimal is on the hot path. */
 #include "base/text.h"
 
 #include <assert.h>
@@ -7,8 +7,8 @@
 
 /* ------------------------------------------------------------------ writing */
 
-/* Eight decimal digits as one word, the first in its lowest byte: in memory of this order they stand as they are read.
- * All of them are made, and read, at once: halves, then pairs, then digits, each step for every lane of the word. */
+/* Eight decimal digits are handled as one word, with the first digit in the lowest byte, which is their order in
+ * memory.  Each step works on all of them at once: first halves, then pairs, then digits. */
 #define E8 UINT64_C(100000000)
 #define E16 (E8 * E8)
 #define LANES(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -28,8 +28,8 @@ static inline uint64_t load_word(const char *at) {
     return in_memory_order(word);
 }
 
-/* The values of four digits, or of two times four whose numbers are 32 bits apart.  A quotient is a product and a shift
- * where the dividend is small: n * 10486 >> 20 is n / 100 up to 9999, n * 103 >> 10 is n / 10 up to 99. */
+/* The digits of a number of four digits, or of two such numbers that are 32 bits apart.  Division by a constant is a
+ * multiplication and a shift here: n * 10486 >> 20 is n / 100 up to 9999, and n * 103 >> 10 is n / 10 up to 99. */
 static inline uint64_t digits_of(uint64_t fours) {
     uint64_t hundreds = fours * 10486 >> 20 & UINT64_C(0x0000007f0000007f);
     uint64_t pairs = (fours << 16) - hundreds * ((100 << 16) - 1);
@@ -45,7 +45,7 @@ static inline void put_8(char *at, uint32_t value) {
     store_word(at, eight_digits_of(value) + LANES('0'));
 }
 
-/* Without the zeros in front, but for the last of them; behind the digits eight bytes are filled up with NULs. */
+/* Writes eight digits without leading zeros, but at least one digit.  The rest of the eight bytes becomes NULs. */
 static inline size_t put_first(char *at, uint64_t digits) {
     unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) / 8;
     store_word(at, (digits + LANES('0')) >> zeros * 8);
@@ -62,7 +62,7 @@ static size_t format_decimal(uint64_t id, char *buf) {
         length = put_first(buf, eight_digits_of((uint32_t)rest)) + 8;
         put_8(buf + length - 8, low);
     } else {
-        uint64_t first = id / E16; /* not of `rest`, for which it would wait */
+        uint64_t first = id / E16; /* not from `rest`, which is computed at the same time */
         length = put_first(buf, digits_of(first) << 32) + 16;
         put_8(buf + length - 16, (uint32_t)(rest - first * E8));
         put_8(buf + length - 8, low);
@@ -78,7 +78,7 @@ size_t vs_digits_put(struct vs_digits *digits, uint64_t id, char *buf) {
         digits->front = front;
         digits->length = format_decimal(front, digits->text);
     }
-    memcpy(buf, digits->text, 16); /* whole words, of which at most 12 are digits */
+    memcpy(buf, digits->text, 16); /* copies whole words; at most 12 bytes are digits */
     put_8(buf + digits->length, (uint32_t)(id % E8));
     return digits->length + 8;
 }
@@ -102,7 +102,7 @@ static size_t format_base62(uint64_t id, char *buf) {
     return 11;
 }
 
-/* By itself: its loops would have the decimal digits save registers. */
+/* noinline: its loops would make the decimal path save registers. */
 static __attribute__((noinline)) size_t format_letters(enum vesta_base base, uint64_t id, char *buf) {
     switch (base) {
     case VESTA_DECIMAL: break;
@@ -120,7 +120,8 @@ size_t vesta_format(enum vesta_base base, uint64_t id, char *buf) {
 
 /* ------------------------------------------------------------------ reading */
 
-/* A digit's value, or something >= the base.  All arithmetic is unsigned: what is below a range wraps to above it. */
+/* The value of a digit, or something >= the base.  Arithmetic is unsigned, so a character below a range wraps to a
+ * large value. */
 #define NO_DIGIT 255u
 
 static inline unsigned decimal_value(unsigned char c) {
@@ -128,7 +129,7 @@ static inline unsigned decimal_value(unsigned char c) {
 }
 
 static unsigned base32_value(unsigned char c) {
-    /* Crockford's letters from A on; -1: U, which he leaves out so that no word is formed by accident */
+    /* the values of Crockford's letters from A on; -1 for U, which he omits to avoid accidental words */
     static const signed char letter[26] = {10, 11, 12, 13, 14, 15, 16, 17, 1,  18, 19, 1,  20,
                                            21, 0,  22, 23, 24, 25, 26, -1, 27, 28, 29, 30, 31};
     if (decimal_value(c) != NO_DIGIT) return decimal_value(c);
@@ -149,7 +150,7 @@ static unsigned base62_value(unsigned char c) {
     return NO_DIGIT;
 }
 
-/* always_inline: each base gets its own loop, with its radix and its digits as constants. */
+/* always_inline: each base gets its own loop with constant radix and digits. */
 __attribute__((always_inline)) static inline int text_parse(unsigned radix, unsigned (*value_of)(unsigned char),
                                                             const char *text, size_t length, uint64_t *id) {
     uint64_t sum = 0;
@@ -164,17 +165,19 @@ __attribute__((always_inline)) static inline int text_parse(unsigned radix, unsi
     return VESTA_OK;
 }
 
-/* False where one of the eight is no digit.  0x30 to 0x39, and no other byte, has a 3 above and, 6 added, still. */
+/* Reads eight digits, or returns false.  Only the bytes 0x30 to 0x39 have a high nibble of 3 both before and after
+ * adding 6. */
 static inline bool read_8(uint64_t word, uint64_t *value) {
     const uint64_t pair = UINT64_C(0x000000ff000000ff);
     if (((word & LANES(0xf0)) | ((word + LANES(6)) & LANES(0xf0)) >> 4) != LANES(0x33)) return false;
     word -= LANES('0');
-    word = word * 10 + (word >> 8); /* each second byte: two digits */
-    *value = ((word & pair) * (100 + (UINT64_C(1000000) << 32)) + (word >> 16 & pair) * (1 + (UINT64_C(10000) << 32))) >> 32;
+    word = word * 10 + (word >> 8); /* every second byte: the value of two digits */
+    *value =
+        ((word & pair) * (100 + (UINT64_C(1000000) << 32)) + (word >> 16 & pair) * (1 + (UINT64_C(10000) << 32))) >> 32;
     return true;
 }
 
-/* Eight at a time; in front those that are too many, with zeros before them. */
+/* Reads eight digits at a time.  The excess digits at the start are padded with zeros. */
 static int parse_decimal(const char *text, size_t length, uint64_t *id) {
     if (length < 8) return text_parse(10, decimal_value, text, length, id);
     size_t first = length % 8;

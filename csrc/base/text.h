@@ -1,18 +1,18 @@
-/* text.h -- the decimal digits of one id after another. */
+/* text.h -- writes the decimal digits of one id after another. */
 #ifndef VS_TEXT_H
 #define VS_TEXT_H
 
 #include "vesta.h"
 
-/* What the ids of a row mostly share: the digits in front of the last eight.  All zero: nothing yet. */
+/* Ids in a row mostly share all digits but the last eight.  They are kept here.  Start with all zero. */
 struct vs_digits {
-    uint64_t front; /* the number that `text` says */
+    uint64_t front; /* the number in `text` */
     size_t length;
     char text[VESTA_FORMAT_MAX];
 };
 
-/* As vesta_format(VESTA_DECIMAL, ...), at less than half of its cost where the row's last id had the same front.
- * Shape: buf of VESTA_FORMAT_MAX bytes, all of which may be written; returns the length, and no NUL is behind it. */
+/* Like vesta_format(VESTA_DECIMAL, ...), but at less than half the cost if the last id had the same leading digits.
+ * Shape: buf of VESTA_FORMAT_MAX bytes, all of which may be written.  Returns the length.  Writes no NUL at the end. */
 size_t vs_digits_put(struct vs_digits *digits, uint64_t id, char *buf);
 
 #endif

@@ -1,5 +1,5 @@
-/* time.c -- RFC 3339 and Unix milliseconds, both ways.  The calendar is arithmetic here: no libc time, no zone, no
- * locale, no clock.  Days are counted from 0000-01-01 of the Gregorian calendar, extended backwards. */
+/* time.c -- reads and writes RFC 3339 and Unix milliseconds.  The calendar is plain arithmetic, without libc's time,
+ * time zones, locale or clock.  Days count from 0000-01-01 of the proleptic Gregorian calendar. */
 #include "base/error.h"
 #include "base/slice.h"
 #include "base/time.h"
@@ -20,7 +20,8 @@ static bool is_leap(int64_t year) {
 static int64_t days_before_year(int64_t year) {
     int64_t last = year - 1;
     int64_t leap_days =
-        time_floor_div(last, 4) - time_floor_div(last, 100) + time_floor_div(last, 400) + 1; /* +1: year 0 itself */
+        /* + 1: year 0 is a leap year */
+        time_floor_div(last, 4) - time_floor_div(last, 100) + time_floor_div(last, 400) + 1;
     return 365 * year + leap_days;
 }
 
@@ -34,7 +35,7 @@ static int days_in_month(int64_t year, int month) {
 }
 
 static int64_t year_of_day(int64_t day) {
-    int64_t year = time_floor_div(day * 400, 146097); /* 400 years have 146097 days: at most one year off */
+    int64_t year = time_floor_div(day * 400, 146097); /* 400 years have 146097 days, so this is at most one year off */
     while (days_before_year(year) > day)
         year--;
     while (days_before_year(year + 1) <= day)
@@ -78,7 +79,7 @@ static char *time_put(char *at, char mark, int64_t value, int width) {
     return at;
 }
 
-/* Years behind 9999 or before 0 cannot be RFC 3339; they get a sign, as ISO 8601 has it. */
+/* RFC 3339 cannot write years after 9999 or before 0.  They get a sign, as in ISO 8601. */
 static char *put_year(char *at, int64_t year) {
     if (year < 0) return time_put(at, '-', -year, 4);
     return time_put(at, year > 9999 ? '+' : 0, year, 4);
@@ -86,7 +87,7 @@ static char *put_year(char *at, int64_t year) {
 
 size_t vesta_iso(int64_t unix_ms, char *buf) {
     struct vs_date date = vs_date_of(time_floor_div(unix_ms, MS_PER_DAY));
-    int ms = (int)(unix_ms % MS_PER_DAY); /* not by the day's beginning: that overflows for the earliest day */
+    int ms = (int)(unix_ms % MS_PER_DAY); /* subtracting the start of the day would overflow for the earliest day */
     if (ms < 0) ms += MS_PER_DAY;
     char *at = put_year(buf, date.year);
     at = time_put(at, '-', date.month, 2);
@@ -102,7 +103,7 @@ size_t vesta_iso(int64_t unix_ms, char *buf) {
 
 /* ------------------------------------------------------------------ reading */
 
-/* Takes `mark` (any of its characters; "" for none) and then exactly `count` digits off the front of text. */
+/* Takes `mark` (one of its characters, or "" for none) and then exactly `count` digits from the start of text. */
 static bool time_take(struct vs_slice *text, const char *mark, int count, int *out) {
     struct vs_slice rest = *text;
     if (*mark) {
@@ -125,7 +126,7 @@ struct instant {
     bool finer_than_ms;
 };
 
-/* The fraction, if there is one: its first three digits count, the others must be zeros to be no lie. */
+/* Reads an optional fraction.  Digits after the third must be zeros, because they would be lost. */
 static bool take_fraction(struct vs_slice *text, struct instant *out) {
     int digit;
     if (text->length == 0 || *text->at != '.') return true;
@@ -155,7 +156,7 @@ static bool take_instant(struct vs_slice text, struct instant *out) {
            take_fraction(&text, out) && take_zone(&text, out);
 }
 
-/* Why there is no such instant, or NULL. */
+/* Returns why this instant does not exist, or NULL. */
 static const char *instant_fault(const struct instant *t) {
     if (t->month < 1 || t->month > 12) return "there are 12 months";
     if (t->day < 1 || t->day > days_in_month(t->year, t->month)) return "that month has no such day";

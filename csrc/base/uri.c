@@ -11,7 +11,7 @@ static void uri_split_user(struct vs_uri_parts *out) {
     out->has_password = vs_slice_split(out->user, ':', &out->user, &out->password);
 }
 
-/* Behind the scheme, without the query: //authority/path. */
+/* `rest` is the part between the scheme and the query: //authority/path. */
 static const char *split_authority(struct vs_slice rest, struct vs_uri_parts *out) {
     out->hosts = (struct vs_slice){rest.at + 2, rest.length - 2};
     if (vs_slice_split(out->hosts, '/', &out->hosts, &out->path))
@@ -25,7 +25,7 @@ static const char *split_authority(struct vs_slice rest, struct vs_uri_parts *ou
 const char *vs_uri_split(struct vs_slice text, struct vs_uri_parts *out) {
     struct vs_slice rest, before, none = {"", 0};
     *out = (struct vs_uri_parts){none, none, none, none, none, none, false, false, false, false};
-    if (!vs_slice_split(text, ':', &out->scheme, &rest)) return "has no scheme with a ':' behind it";
+    if (!vs_slice_split(text, ':', &out->scheme, &rest)) return "has no scheme followed by ':'";
     if (memchr(rest.at, '#', rest.length)) return "has a '#': write it as %23";
     out->has_query = vs_slice_split(rest, '?', &before, &out->query);
     if (out->has_query) rest = before;
@@ -49,7 +49,8 @@ static bool is_mark(char c) {
     return (unsigned char)c < ' ' || c == 0x7f || c == '%' || c == '?' || c == '#';
 }
 
-/* '@', so that nothing of a path is taken for a user; letters beyond ASCII, so that it may stand in a message. */
+/* Escapes '@', so that no part of a path is read as a user, and bytes beyond ASCII, so that messages can quote the
+ * path. */
 static bool is_special(char c) {
     return is_mark(c) || c == '@' || (unsigned char)c > 0x7f;
 }
