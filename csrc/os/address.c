@@ -1,4 +1,5 @@
-/* address.c -- an address as text -> a listening socket, or a connected one.  Plain sockets: knows no loop. */
+/* address.c -- turns an address as text into a listening or a connected socket.  Plain sockets, without an event loop.
+ */
 #include "os/address.h"
 #include "base/error.h"
 
@@ -40,9 +41,10 @@ static int parse_unix(const char *path, union any *out, socklen_t *length, struc
     if (n == 0 || n >= sizeof out->local.sun_path)
         return vs_fail(err, VESTA_EOPTION, "unix:%s: a socket's path has 1 to %zu bytes", path,
                        sizeof out->local.sun_path - 1);
-    const char *mark = strchr(path, '?'); /* options, which would be part of the file's name */
+    const char *mark = strchr(path, '?'); /* options would become part of the file's name */
     if (mark)
-        return vs_fail(err, VESTA_EOPTION, "unix:%.*s has '%s' behind it: a socket's address has no keys, and no '?' in its path",
+        return vs_fail(err, VESTA_EOPTION,
+                       "unix:%.*s is followed by '%s': a socket's address has no keys, and no '?' in its path",
                        (int)(mark - path), path, VS_QUOTE(mark, strlen(mark)));
     memset(out, 0, sizeof *out);
     out->local.sun_family = AF_UNIX;
@@ -62,8 +64,7 @@ static const char *address_hint(const char *address) {
 static int address_split(const char *address, char *host, size_t size, const char **port, struct vesta_error *err) {
     const char *from = vs_address_plain(address), *until = strrchr(from, ':');
     if (from != address && unix_path(from))
-        return vs_fail(err, VESTA_EOPTION, "'%s': what goes to a unix: address stays on this machine, and needs no tls:",
-                       address);
+        return vs_fail(err, VESTA_EOPTION, "'%s': a unix: address stays on this machine; remove the tls:", address);
     if (until && *from == '[' && until > from + 1 && until[-1] == ']') {
         from++;
         *port = until-- + 1;
@@ -131,7 +132,7 @@ int vs_address_is_local(const char *address, struct vesta_error *err) {
     return is_local;
 }
 
-/* Whether a socket of this machine can have the address; its port is left out, because another process may have it. */
+/* Whether this machine has the address.  The port is ignored, because another process may have bound it. */
 static bool address_is_own(const struct addrinfo *at) {
     union any any;
     int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -145,7 +146,8 @@ static bool address_is_own(const struct addrinfo *at) {
 
 static void addresses_add(struct vs_addresses *to, const struct addrinfo *at) {
     char host[64], port[8], *text = to->text[to->count];
-    if (getnameinfo(at->ai_addr, at->ai_addrlen, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    if (getnameinfo(at->ai_addr, at->ai_addrlen, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return;
     snprintf(text, VS_ADDRESS_TEXT_MAX, at->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
     for (int i = 0; i < to->count; i++)
@@ -170,7 +172,7 @@ int vs_addresses_of(const char *address, struct vs_addresses *out, struct vesta_
     return VESTA_OK;
 }
 
-/* A socket file that nobody listens to is left over from a process that was killed. */
+/* Whether no process listens on a socket file, because a killed process left it. */
 static bool is_left_over(const union any *any, socklen_t length) {
     struct stat st;
     if (stat(any->local.sun_path, &st) != 0 || !S_ISSOCK(st.st_mode)) return false;
@@ -180,8 +182,8 @@ static bool is_left_over(const union any *any, socklen_t length) {
     return dead;
 }
 
-/* What stands at a socket's path if it is no socket; NULL: it is one, or the path is free. */
-static const char *what_stands_at(const char *path) {
+/* The kind of file at a socket's path if it is not a socket.  NULL: it is a socket, or the path is free. */
+static const char *file_at_path(const char *path) {
     struct stat st;
     if (lstat(path, &st) != 0) return NULL;
     switch (st.st_mode & S_IFMT) {
@@ -194,20 +196,25 @@ static const char *what_stands_at(const char *path) {
 
 static int bind_failed_at_path(const char *address, struct vesta_error *err) {
     int why = errno;
-    const char *stands = what_stands_at(unix_path(address));
+    const char *found = file_at_path(unix_path(address));
     switch (why) {
     case EADDRINUSE:
-        if (!stands) break;
-        return vs_fail(err, VESTA_EIO, "%s: %s stands at this path; remove it, or choose another path", address, stands);
+        if (!found) break;
+        return vs_fail(err, VESTA_EIO, "%s: this path is %s; remove it, or choose another path", address, found);
     case ENOENT:
-        return vs_fail(err, VESTA_EIO, "%s: the socket's folder does not exist; create it, or choose another path", address);
+        return vs_fail(err, VESTA_EIO, "%s: the socket's folder does not exist; create it, or choose another path",
+                       address);
     case EACCES:
-        return vs_fail(err, VESTA_EIO, "%s: no permission to create the socket; change the rights of its folder, or "
-                                       "choose another path", address);
+        return vs_fail(err, VESTA_EIO,
+                       "%s: no permission to create the socket; change the rights of its folder, or "
+                       "choose another path",
+                       address);
     default: return vs_fail(err, VESTA_EIO, "%s: cannot listen there: %s", address, strerror(why));
     }
-    return vs_fail(err, VESTA_EIO, "%s is in use: another program, perhaps another vesta serve, listens there; stop it, or "
-                                   "choose another path", address);
+    return vs_fail(err, VESTA_EIO,
+                   "%s is in use: another program, perhaps another vesta serve, listens there; stop it, or "
+                   "choose another path",
+                   address);
 }
 
 static int bind_failed(const char *address, struct vesta_error *err) {
@@ -231,7 +238,7 @@ static int bind_failed(const char *address, struct vesta_error *err) {
     }
 }
 
-/* Between bind and listen, so that nobody connects by rights that the umask happened to leave. */
+/* Called between bind and listen, so that no client connects with the rights of an accidental umask. */
 static bool set_mode(const union any *any, unsigned mode) {
     return any->base.sa_family != AF_UNIX || chmod(any->local.sun_path, mode) == 0;
 }
@@ -244,7 +251,7 @@ int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *e
     if (any.base.sa_family == AF_UNIX && is_left_over(&any, length)) unlink(any.local.sun_path);
     int sock = socket(any.base.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (sock < 0) return bind_failed(address, err);
-    /* REUSEADDR lets a restart pass connections that are still ending; REUSEPORT would let a second server in */
+    /* REUSEADDR lets a restart bind while old connections still close.  REUSEPORT would allow a second server. */
     if (any.base.sa_family != AF_UNIX) setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (any.base.sa_family == AF_INET6) setsockopt(sock, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     if (bind(sock, &any.base, length) != 0 || !set_mode(&any, mode) || listen(sock, VS_BACKLOG) != 0) {
@@ -270,7 +277,7 @@ static int connect_one(const struct sockaddr *to, socklen_t length, int patience
     struct timeval patience = {patience_ms / 1000, patience_ms % 1000 * 1000};
     int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); /* holds for connecting, too */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); /* also limits connect */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (connect(fd, to, length) == 0) return fd;
     int why = errno == EINPROGRESS ? ETIMEDOUT : errno;
@@ -279,7 +286,7 @@ static int connect_one(const struct sockaddr *to, socklen_t length, int patience
     return -1;
 }
 
-/* A name may stand for several, of which the first is often IPv6's. */
+/* A name may have several addresses, and the first is often IPv6. */
 static int connect_any(const char *address, int patience_ms, struct vesta_error *err) {
     char host[256];
     const char *port;
@@ -321,7 +328,7 @@ static bool has_bit(const unsigned char *at, int bit) {
     return at[bit / 8] >> (7 - bit % 8) & 1;
 }
 
-/* What stands behind the slash; without one, all bits.  -1: it is no number of them. */
+/* Reads the number after the slash.  Without a slash it is `all`.  -1: not a valid number of bits. */
 static int read_bits(const char *slash, int all) {
     if (!slash) return all;
     size_t length = strlen(slash + 1);
@@ -330,7 +337,7 @@ static int read_bits(const char *slash, int all) {
     return bits <= all ? bits : -1;
 }
 
-/* IPv4 that is written as IPv6 is no peer's address: such peers are IPv4's. */
+/* A peer never has an IPv4 address in IPv6 form: vs_peer_at converts it. */
 static bool is_mapped(const struct vs_network *network) {
     static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
     return network->family == 6 && network->bits >= 96 && memcmp(network->at, mapped, sizeof mapped) == 0;

@@ -1,4 +1,4 @@
-/* become.c -- giving rights up.  The order is the whole point: groups, then group, then user, then the proof. */
+/* become.c -- drops root's rights.  The order matters: groups, then group, then user, then the proof that it worked. */
 #include "os/become.h"
 
 #include "base/error.h"
@@ -23,7 +23,7 @@ static bool become_is_number(const char *text, uint32_t *number) {
     if (*text < '0' || *text > '9') return false;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (*end || errno || value >= UINT32_MAX) return false; /* the last one means "leave it" */
+    if (*end || errno || value >= UINT32_MAX) return false; /* the largest value means "unchanged" to the kernel */
     *number = (uint32_t)value;
     return true;
 }
@@ -51,9 +51,9 @@ int vs_identity_find(const char *user, const char *group, struct vs_identity *ou
     return *group ? find_group(group, &out->gid, err) : VESTA_OK;
 }
 
-/* ------------------------------------------------------------------ what is theirs */
+/* ------------------------------------------------------------------ the user's files */
 
-/* In a forked child, which therefore calls nothing that may hold a lock. */
+/* Runs in a forked child, so it must not call anything that takes a lock. */
 static int become_try(const struct vs_identity *who, const gid_t *groups, int count, const char *path, int mode) {
     if (setgroups((size_t)count, groups) != 0 || setresgid(who->gid, who->gid, who->gid) != 0 ||
         setresuid(who->uid, who->uid, who->uid) != 0)
@@ -74,18 +74,18 @@ int vs_identity_try(const struct vs_identity *who, const char *path, int mode) {
 
 static int become_own(const struct vs_identity *who, const char *path, struct vesta_error *err) {
     if (lchown(path, who->uid, who->gid) == 0) return VESTA_OK;
-    return vs_fail(err, VESTA_EIO, "%s cannot be given to user '%s': %s", path, who->user, strerror(errno));
+    return vs_fail(err, VESTA_EIO, "cannot change the owner of %s to '%s': %s", path, who->user, strerror(errno));
 }
 
 int vs_identity_own_dir(const struct vs_identity *who, const char *path, struct vesta_error *err) {
     struct stat st;
-    if (geteuid() != 0 || stat(path, &st) == 0) return VESTA_OK; /* who made it knows whose it is */
+    if (geteuid() != 0 || stat(path, &st) == 0) return VESTA_OK; /* its creator chose the owner */
     mode_t mask = umask(022); /* the user must be able to enter the folders above it */
     int rc = vs_make_dirs(path, -1), failed = errno;
     umask(mask);
     if (rc == 0) return become_own(who, path, err);
-    if (failed == EROFS) return VESTA_OK; /* vesta_open knows how to go on, or says why not */
-    return vs_fail(err, VESTA_EIO, "%s cannot be created: %s", path, strerror(failed));
+    if (failed == EROFS) return VESTA_OK; /* vesta_open finds another folder or reports the fault */
+    return vs_fail(err, VESTA_EIO, "cannot create %s: %s", path, strerror(failed));
 }
 
 int vs_identity_own_file(const struct vs_identity *who, const char *path, struct vesta_error *err) {
@@ -112,7 +112,7 @@ int vs_identity_become(const struct vs_identity *who, struct vesta_error *err) {
         setresuid(who->uid, who->uid, who->uid) != 0)
         return vs_fail(err, VESTA_EIO, "cannot become user '%s': %s", who->user, strerror(errno));
     if (!is_them(who) || (who->uid != 0 && (setuid(0) == 0 || seteuid(0) == 0)))
-        return vs_fail(err, VESTA_EIO, "became user '%s', but could become root again: giving up", who->user);
+        return vs_fail(err, VESTA_EIO, "became user '%s', but could become root again; report this bug", who->user);
     return VESTA_OK;
 }
 

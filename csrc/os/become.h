@@ -1,5 +1,5 @@
-/* become.h -- who a process is: another user for good, no more rights by exec, no memory in a core dump.
- * For programs; the library leaves its process as it is. */
+/* become.h -- changes the process's user for good, and protects its rights and its memory.  For programs only: the
+ * library never changes these. */
 #ifndef VS_BECOME_H
 #define VS_BECOME_H
 
@@ -17,21 +17,23 @@ struct vs_identity {
  * Errors: VESTA_EOPTION: no such user or group. */
 int vs_identity_find(const char *user, const char *group, struct vs_identity *out, struct vesta_error *err);
 
-/* Whether the user may use a path, by a `mode` of access(2): 0, the errno, or -1: only root or the user can find out. */
+/* Whether the user may access a path, with a `mode` of access(2): 0, the errno, or -1 if only root or that user can
+ * find out. */
 int vs_identity_try(const struct vs_identity *who, const char *path, int mode);
 
-/* Makes a folder that is not there, and its parents, and gives it to them.  Errors: VESTA_EIO. */
+/* Creates a missing folder and its parents, owned by the user.  Errors: VESTA_EIO. */
 int vs_identity_own_dir(const struct vs_identity *who, const char *path, struct vesta_error *err);
-/* Gives a socket's file to them. */
+/* Makes the user the owner of a socket file. */
 int vs_identity_own_file(const struct vs_identity *who, const char *path, struct vesta_error *err);
 
-/* Becomes them with all their groups, for good: it is tried whether there is a way back.  Nothing to do for who is
- * them already.  Call it while there is one thread.  Errors: VESTA_EIO, VESTA_EOPTION: only root can. */
+/* Becomes the user with all groups, for good: it checks that there is no way back.  Does nothing if the process already
+ * runs as this user.  Call it while there is only one thread.  Errors: VESTA_EIO, VESTA_EOPTION if this is not root. */
 int vs_identity_become(const struct vs_identity *who, struct vesta_error *err);
 
-/* No program that is started from here can have more rights.  Harmless where it fails: an old kernel. */
+/* No program started by this process can gain rights.  Old kernels ignore it. */
 void vs_no_new_rights(void);
-/* The process's memory, where secrets may be, goes into no core file, and no other process of the user may read it. */
+/* Keeps the process's memory, which may contain secrets, out of core files, and unreadable for the user's other
+ * processes. */
 void vs_no_core_file(void);
 
 #endif

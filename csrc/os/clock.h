@@ -4,15 +4,14 @@
 
 #include "vesta.h"
 
-/* The machine's clocks, through the vdso.  Lives for ever. */
+/* The machine's clocks, read through the vdso.  Valid for ever. */
 const struct vesta_clock *vs_clock_system(void);
-/* The second of CLOCK_REALTIME as the kernel's last tick left it, which was 1 to 10 ms ago; a clock that is set is seen
- * at once. */
+/* CLOCK_REALTIME in seconds at the kernel's last tick, 1 to 10 ms ago.  If the clock is set, this changes at once. */
 int64_t vs_clock_late_s(void *self);
-/* The same clock's microsecond. */
+/* The same in microseconds. */
 int64_t vs_clock_late_us(void *self);
-/* Whether something keeps CLOCK_REALTIME in step with a source of time; *error_us is then how wrong it may be.
- * 1, 0, or -1: the kernel does not say. */
+/* Whether CLOCK_REALTIME is synchronized with a source of time.  If so, *error_us is its maximum error.  Returns 1, 0,
+ * or -1 if the kernel does not report it. */
 int vs_clock_in_step(int64_t *error_us);
 
 #endif

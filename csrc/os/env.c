@@ -1,4 +1,4 @@
-/* env.c -- what the environment says: the boot, the place for state. */
+/* env.c -- the boot id, time and mount namespaces, and the folder for state. */
 #include "os/files.h"
 #include "os/host.h"
 
@@ -29,7 +29,8 @@ const char *vs_environment(const char *name) {
     return text && *text ? text : NULL;
 }
 
-/* A process that has left its time namespace for its children's is in neither name's: its clock is told by inode. */
+/* A process that has unshared its time namespace for its children is not described by timens_offsets, which has their
+ * offset.  Its clock is then identified by inode. */
 static bool clock_is_childrens(struct stat *own) {
     struct stat next;
     if (stat("/proc/self/ns/time", own) != 0 || stat("/proc/self/ns/time_for_children", &next) != 0) return true;
@@ -59,7 +60,7 @@ uint64_t vs_mount_namespace(void) {
     return stat("/proc/self/ns/mnt", &st) == 0 ? st.st_ino : 0;
 }
 
-/* Writable, or makeable: the parent is writable and the folder is not there yet. */
+/* Whether the folder is writable, or can be created because its parent is writable. */
 static bool env_usable(const char *dir, const char *parent) {
     return access(dir, W_OK | X_OK) == 0 || (errno == ENOENT && access(parent, W_OK | X_OK) == 0);
 }
@@ -80,16 +81,16 @@ int vs_state_dir(char *buf, size_t size) {
     return length > 0 && (size_t)length < size ? 0 : -1;
 }
 
-/* A folder's name is on disk when the folder above it is. */
+/* A folder's name is durable once the folder above it is synced. */
 static int settle_dir(const char *above) {
     int fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = fd < 0 && errno == EACCES ? 0 : fsync(fd);
-    if (rc != 0 && errno == EINVAL) rc = 0; /* a file system that needs none */
+    if (rc != 0 && errno == EINVAL) rc = 0; /* this file system needs no fsync */
     if (fd >= 0) close(fd);
     return rc;
 }
 
-/* What root makes in a service's folder is the service's. */
+/* If root creates a folder in a service's folder, it belongs to the service. */
 static int make_dir(const char *path, mode_t mode, int group) {
     char above[PATH_MAX] = ".";
     const char *slash = strrchr(path, '/');
@@ -98,7 +99,7 @@ static int make_dir(const char *path, mode_t mode, int group) {
     if (mkdir(path, mode) != 0) return errno == EEXIST ? 0 : -1;
     if (stat(above, &st) != 0) return -1;
     if (vs_is_for_owner(&st) && chown(path, st.st_uid, st.st_gid) != 0) return -1;
-    /* the umask may have cut the group's rights off */
+    /* the umask may have removed the group's rights */
     if (group >= 0 && (chown(path, (uid_t)-1, (gid_t)group) != 0 || chmod(path, mode) != 0)) return -1;
     return settle_dir(above);
 }
@@ -120,7 +121,7 @@ int vs_make_dirs(const char *path, int group) {
         errno = length ? ENAMETOOLONG : ENOENT;
         return -1;
     }
-    if (make_dir(path, mode, group) == 0) return 0; /* most of them: what is above it is there */
+    if (make_dir(path, mode, group) == 0) return 0; /* usually the parents exist */
     if (errno != ENOENT) return -1;
     memcpy(part, path, length + 1);
     return make_dirs_above(part, group) == 0 ? make_dir(part, mode, group) : -1;

@@ -1,5 +1,5 @@
-/* file_system.c -- on which file systems leases and cursors may lie: those of this machine's own, whose locks, renames
- * and fsync are known to hold.  A list of the good: of one that nobody here has heard of nothing is known. */
+/* file_system.c -- the file systems on which leases and cursors may be stored.  They must be local to this machine,
+ * with reliable locks, renames and fsync.  An unknown file system is rejected, because these are unknown. */
 #include "base/error.h"
 #include "os/files.h"
 #include "os/host.h"
@@ -15,17 +15,17 @@ struct fs_kind {
 };
 
 static const struct fs_kind good[] = {
-    {0xef53, "ext4"}, /* ext2 and ext3, too */
+    {0xef53, "ext4"}, /* and ext2, ext3 */
     {0x58465342, "XFS"},      {0x9123683e, "Btrfs"},     {0x2fc12fc1, "ZFS"},      {0xf2f52010, "F2FS"},
     {0xca451a4e, "bcachefs"}, {0x3153464a, "JFS"},       {0x52654973, "ReiserFS"}, {0x3434, "NILFS"},
-    {0x24051905, "UBIFS"},    {0x794c7630, "overlayfs"}, /* a container's root: as good as what lies below it, and gone
-                                                            with the container */
-    {0x01021994, "tmpfs"}, /* gone with the machine's next start; a store then begins anew, above its clock */
+    {0x24051905, "UBIFS"},    {0x794c7630, "overlayfs"}, /* the root of a container: as reliable as the file system
+                                                            below it, and deleted with the container */
+    {0x01021994, "tmpfs"}, /* lost at a reboot; the store then starts anew at a tick above its clock */
     {0x858458f6, "ramfs"}, /* as tmpfs */
 };
 
-/* On which two machines could write, or whose locks and maps may be one machine's word only: never, whatever is said.
- */
+/* Several machines may write to these, or their locks and maps may work on one machine only.  They are rejected even if
+ * VESTA_FILE_SYSTEMS lists them. */
 static const struct fs_kind bad[] = {
     {0x6969, "NFS"},       {0xff534d42, "CIFS"},   {0xfe534d42, "SMB"},    {0x517b, "SMB"},        {0x01021997, "9p"},
     {0x65735546, "FUSE"},  {0x786f4256, "vboxsf"}, {0xbacbacbc, "vmhgfs"}, {0x0bd00bd0, "Lustre"}, {0x00c36400, "Ceph"},
@@ -39,14 +39,14 @@ static const struct fs_kind *fs_find(const struct fs_kind *kinds, size_t count, 
     return NULL;
 }
 
-/* VESTA_FILE_SYSTEMS=0x15013346,0x42465331: what a person vouches for, by number. */
-static bool is_vouched_for(unsigned long type) {
+/* VESTA_FILE_SYSTEMS=0x15013346,0x42465331 lists the types that the operator accepts. */
+static bool is_accepted(unsigned long type) {
     const char *at = vs_environment("VESTA_FILE_SYSTEMS");
     while (at && *at) {
         char *end;
-        unsigned long said = strtoul(at, &end, 0);
+        unsigned long listed = strtoul(at, &end, 0);
         if (end == at) return false;
-        if (said == type && (*end == ',' || *end == '\0')) return true;
+        if (listed == type && (*end == ',' || *end == '\0')) return true;
         at = *end == ',' ? end + 1 : "";
     }
     return false;
@@ -59,11 +59,10 @@ int vs_file_system_check(int fd, const char *path, const char *what, struct vest
     unsigned long type = (unsigned long)fs.f_type & 0xffffffff;
     const struct fs_kind *refused = fs_find(bad, sizeof bad / sizeof *bad, type);
     if (refused)
-        return vs_fail(err, VESTA_EIO, "%.150s is on %s: %s must be on a file system of this machine", path,
-                       refused->name, what);
-    if (fs_find(good, sizeof good / sizeof *good, type) || is_vouched_for(type)) return VESTA_OK;
+        return vs_fail(err, VESTA_EIO, "%.150s is on %s: %s must be on a local file system", path, refused->name, what);
+    if (fs_find(good, sizeof good / sizeof *good, type) || is_accepted(type)) return VESTA_OK;
     return vs_fail(err, VESTA_EIO,
-                   "%.100s is on a file system of type 0x%lx, which is not known to keep what it promises: use ext4, "
-                   "XFS or Btrfs, or vouch for it with VESTA_FILE_SYSTEMS=0x%lx",
+                   "%.100s is on a file system of type 0x%lx, whose locks and fsync are unknown: use ext4, "
+                   "XFS or Btrfs, or accept it with VESTA_FILE_SYSTEMS=0x%lx",
                    path, type, type);
 }

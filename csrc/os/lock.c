@@ -1,5 +1,5 @@
-/* lock.c -- locks between threads and between processes.  fcntl's record locks, not flock or OFD locks: those live
- * on in forked children and would keep a number locked whose holder is dead. */
+/* lock.c -- locks between threads and between processes.  These are fcntl's record locks.  flock and OFD locks would
+ * survive in forked children, and keep a worker id locked after its holder has died. */
 #include "os/clock.h"
 #include "os/lock.h"
 
@@ -15,16 +15,16 @@
 #define LOCK_PATIENCE_US 3000000
 
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
-/* The thread that has it; 0: none.  No thread-local: a module's own is allocated by the linker, in a way that
- * LeakSanitizer misreads and ends by. */
+/* The thread that holds the mutex, or 0.  It is not thread-local, because the linker allocates a module's thread-local
+ * storage in a way that makes LeakSanitizer abort. */
 static _Atomic pthread_t owner;
 
 static bool lock_is_ours(void) {
-    return owner == pthread_self(); /* only this thread sets it so */
+    return owner == pthread_self(); /* no other thread stores this value */
 }
 
 static void lock_mutex(void) {
-    assert(!lock_is_ours()); /* it would wait for itself */
+    assert(!lock_is_ours()); /* otherwise this thread would wait for itself */
     pthread_mutex_lock(&process_mutex);
     owner = pthread_self();
 }
@@ -35,7 +35,7 @@ static void unlock_mutex(void) {
     pthread_mutex_unlock(&process_mutex);
 }
 
-/* When this code is loaded: a fork that has begun meets no handler that comes later. */
+/* Registered when this code is loaded, because a fork in progress would miss a handler that is added later. */
 __attribute__((constructor)) static void hold_over_fork(void) {
     pthread_atfork(lock_mutex, unlock_mutex, unlock_mutex);
 }
@@ -90,7 +90,7 @@ void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us) {
     syscall(SYS_futex, word, FUTEX_WAIT, while_equal, &ts, NULL, 0);
 }
 
-/* The kernel's, since 5.16; what a C library's headers say of it comes later. */
+/* Kernels have it since 5.16, but the headers of C libraries may be older. */
 #define FUTEX_WAITV_CALL 449
 #define FUTEX_WORD_32 2
 struct futex_word {
@@ -98,7 +98,7 @@ struct futex_word {
     uint32_t flags, reserved;
 };
 
-/* On the clock that futexes know by an instant. */
+/* Converts a duration into the absolute time that futex_waitv needs. */
 static struct timespec monotonic_in(int64_t us) {
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC, &ts);

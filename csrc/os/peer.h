@@ -6,23 +6,23 @@
 #include <stdint.h>
 
 struct vs_peer {
-    uint8_t family; /* 4, 6, or 0: a unix socket, whose clients have no address */
+    uint8_t family; /* 4 or 6, or 0 for a unix socket, whose clients have no address */
     uint16_t port;
     unsigned char at[16];
 };
 
-/* Makes a peer of the 4 or 16 bytes of an address.  An IPv4 address that is written as IPv6 becomes one of IPv4. */
+/* Makes a peer from the 4 or 16 bytes of an address.  An IPv4 address in IPv6 form becomes IPv4. */
 struct vs_peer vs_peer_at(int family, const void *at, uint16_t port);
 struct sockaddr_storage;
-struct vs_peer vs_peer_of(const struct sockaddr_storage *address); /* as the kernel reports it */
+struct vs_peer vs_peer_of(const struct sockaddr_storage *address); /* from the kernel's form */
 bool vs_peer_is_local(const struct vs_peer *peer);                 /* a unix socket, or a loopback address */
-/* What counts as one host: the address without its port.  Of IPv6 these are the first 64 bits, since one host has all
- * addresses behind them. */
+/* The key under which a host is counted: its address without the port.  For IPv6 it is the first 64 bits, because one
+ * host owns all addresses below them. */
 struct vs_peer vs_peer_key(const struct vs_peer *peer);
 #define VS_PEER_TEXT_MAX 56
 const char *vs_peer_text(const struct vs_peer *peer,
                          char buf[VS_PEER_TEXT_MAX]); /* "127.0.0.1:80", "[::1]:80", "unix" */
-/* The text without the port.  NULL has that of a unix socket. */
+/* The text without the port.  "unix" for NULL. */
 const char *vs_peer_host(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]);
 
 #endif

@@ -1,4 +1,4 @@
-/* process.c -- what the kernel says of this process, for /metrics. */
+/* process.c -- the kernel's figures about this process, for /metrics. */
 #include "os/process.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@ static bool process_read_file(const char *path, char *buf, size_t size) {
     return got > 0;
 }
 
-/* Since Linux 6.2 the folder's size is its count; before, it is 0 and they have to be counted. */
+/* Since Linux 6.2 the folder's size is the number of descriptors.  Older kernels report 0, so they are counted. */
 static uint64_t open_fds(void) {
     struct stat st;
     uint64_t count = 0;
@@ -28,7 +28,7 @@ static uint64_t open_fds(void) {
     for (struct dirent *entry; (entry = readdir(dir));)
         count += entry->d_name[0] != '.';
     closedir(dir);
-    return count - 1; /* dir's own */
+    return count - 1; /* without dir's own descriptor */
 }
 
 static int64_t boot_unix_s(void) {
@@ -57,7 +57,7 @@ int vs_process_measure(struct vs_process_usage *out) {
     struct rlimit limit;
     struct rusage used;
     if (!process_read_file("/proc/self/stat", text, sizeof text)) return -1;
-    const char *after = strrchr(text, ')'); /* the name may hold anything */
+    const char *after = strrchr(text, ')'); /* the name may contain any character */
     if (!after ||
         sscanf(after + 1,
                " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %llu %lld", &user,

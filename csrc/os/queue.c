@@ -1,6 +1,6 @@
-/* queue.c -- whose turn it is, by open-file-description locks: they hold between two openings of a file, also of one
- * process or of two copies of this library in it, and no other closing of the file drops them.  A forked child shares
- * the parent's opening: whoever leaves a queue says so by unlocking, and not only by closing. */
+/* queue.c -- see queue.h.  The locks are OFD locks.  They exclude two openings of a file, even in one process or in two
+ * copies of this library, and closing another descriptor does not drop them.  A forked child shares the parent's
+ * opening, so closing is not enough to leave a queue: unlock it. */
 #include "os/clock.h"
 #include "os/queue.h"
 

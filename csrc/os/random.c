@@ -1,5 +1,5 @@
-/* random.c -- random bytes from the kernel, for tokens and drawn worker numbers; never for an id.
- * Nothing of ours is mixed in or kept: copies of a machine differ here as soon as their kernels do. */
+/* random.c -- random bytes from the kernel, for tokens and for drawing worker ids, never for ids.  Nothing is added or
+ * cached, so copies of a machine draw different bytes as soon as their kernels do. */
 #include "os/random.h"
 
 #include <errno.h>

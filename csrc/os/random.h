@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Fills buf with random bytes from the kernel.  0, or -1 with errno. */
+/* Fills buf with random bytes from the kernel.  Returns 0, or -1 with errno. */
 int vs_random(void *buf, size_t size);
 
 #endif

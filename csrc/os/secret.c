@@ -1,4 +1,4 @@
-/* secret.c -- the one reader of files that contain a secret. */
+/* secret.c -- see secret.h. */
 #include "os/secret.h"
 #include "base/error.h"
 #include "base/slice.h"
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECRET_FILE_BYTES_MAX 4096 /* more of a file is not read */
+#define SECRET_FILE_BYTES_MAX 4096 /* the rest of a file is not read */
 
-/* A pipe may return less than it has. */
+/* Reads until the end, because a pipe may return less than it has. */
 static ssize_t secret_read_all(int fd, char *buf, size_t size) {
     size_t length = 0;
     ssize_t got = 0;
@@ -23,7 +23,7 @@ static ssize_t secret_read_all(int fd, char *buf, size_t size) {
     return got < 0 ? -1 : (ssize_t)length;
 }
 
-/* The first line of a text; *more: another line follows. */
+/* Returns the first line of a text.  *more is set if another line follows. */
 static struct vs_slice secret_line(struct vs_slice text, bool *more) {
     struct vs_slice line = text, rest = {"", 0};
     vs_slice_split(text, '\n', &line, &rest);

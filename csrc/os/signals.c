@@ -1,4 +1,4 @@
-/* signals.c -- what threads of the library keep from taking. */
+/* signals.c -- keeps the program's signals away from the library's threads. */
 #include "os/thread.h"
 
 #include <signal.h>
@@ -8,7 +8,7 @@ void vs_signals_to_block(sigset_t *set) {
     sigdelset(set, SIGBUS);
 }
 
-/* It inherits what is blocked when it begins. */
+/* The new thread inherits the signal mask. */
 int vs_thread_start(pthread_t *thread, void *(*run)(void *), void *argument) {
     sigset_t all, were;
     vs_signals_to_block(&all);

@@ -1,4 +1,4 @@
-/* token.c -- which process this is: process numbers come again, also between a parent and its child. */
+/* token.c -- identifies this process by a random token.  Pids are reused, even between a parent and its child. */
 #include "os/clock.h"
 #include "os/process.h"
 #include "os/random.h"
@@ -14,11 +14,11 @@ static void forget_token(void) {
     atomic_store(token, 0);
 }
 
-/* A page that the kernel clears in every child sees raw clone(2), too, which runs no handlers. */
+/* The kernel clears this page in every child.  That also covers raw clone(2), which runs no fork handlers. */
 static void place_token(void) {
     void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page != MAP_FAILED && madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK) == 0) token = page;
-    pthread_atfork(NULL, NULL, forget_token); /* where it is not cleared */
+    pthread_atfork(NULL, NULL, forget_token); /* if the kernel cannot clear the page */
 }
 
 const _Atomic uint64_t *vs_process_word(void) {

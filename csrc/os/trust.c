@@ -1,4 +1,4 @@
-/* trust.c -- whose folders and files are used, and to whom belongs what is made in them. */
+/* trust.c -- decides which folders and files to trust, and who owns new files. */
 #include "base/error.h"
 #include "os/files.h"
 
@@ -12,7 +12,7 @@ static bool anyone_writes(const struct stat *st) {
     return (st->st_mode & S_IWOTH) != 0;
 }
 
-/* In a folder where anyone may put something, the owner says who did. */
+/* In a folder that everyone can write, the owner shows who made the entry. */
 static bool trust_is_ours(const struct stat *st, int group) {
     return st->st_uid == geteuid() || st->st_uid == 0 || (group >= 0 && st->st_gid == (gid_t)group);
 }
@@ -27,7 +27,7 @@ static int trust_check_step(const struct trust_step *at, const struct trust_step
     if (!anyone_writes(&above->st)) return VESTA_OK;
     if (!(above->st.st_mode & S_ISVTX))
         return vs_fail(err, VESTA_EIO,
-                       "anyone may replace what is in %.150s: remove write permission for others (chmod o-w), or set "
+                       "anyone can replace the files in %.150s: remove write permission for others (chmod o-w), or set "
                        "the sticky bit (chmod +t)",
                        above->path);
     if (trust_is_ours(&at->st, group)) return VESTA_OK;
@@ -57,7 +57,7 @@ int vs_path_check(const char *path, int group, struct vesta_error *err) {
 int vs_folder_check(const char *path, int group, struct vesta_error *err) {
     struct stat st;
     if (stat(path, &st) == 0 && anyone_writes(&st))
-        return vs_fail(err, VESTA_EIO, "anyone may write in %.150s: remove that permission (chmod o-w)", path);
+        return vs_fail(err, VESTA_EIO, "anyone can write in %.150s: remove that permission (chmod o-w)", path);
     return vs_path_check(path, group, err);
 }
 

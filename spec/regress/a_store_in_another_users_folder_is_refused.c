@@ -114,7 +114,7 @@ static void a_folder_that_another_slipped_in(void) {
 static void a_folder_that_anyone_may_replace(void) {
     empty_folder();
     CHECK(mkdir(in_folder("place"), 0700) == 0 && chmod(folder, 0777) == 0);
-    refused("anyone may replace what is in");
+    refused("anyone can replace the files in");
     CHECK(chmod(folder, 0755) == 0);
     struct vs_store *store = store_here(-1);
     if (!store) CHECK_FAIL("%s", err.text);
@@ -126,9 +126,9 @@ static void a_folder_that_anyone_may_replace(void) {
 static void a_folder_that_anyone_may_write(void) {
     a_folder_that_anyone_may_replace();
     CHECK(chmod(in_folder("place/ns"), 0777) == 0);
-    refused("anyone may write in");
+    refused("anyone can write in");
     CHECK(chmod(in_folder("place/ns"), 01777) == 0);
-    refused("anyone may write in");
+    refused("anyone can write in");
 }
 
 static void make_database_as_the_service(uint64_t unused) {
@@ -160,7 +160,7 @@ static void a_folder_that_anyone_may_write_by_now(void) {
     CHECK(chmod(in_folder("place/ns"), 0777) == 0);
     store->leases->read(store, 7, &reply);
     CHECK(reply.outcome == VS_STORE_REFUSED);
-    CHECK_HAS(reply.text, "anyone may write in");
+    CHECK_HAS(reply.text, "anyone can write in");
     store->backend->close(store);
 }
 

@@ -43,7 +43,7 @@ static void a_list_of_the_good(void) {
                 CHECK_FAIL("%s on 0x%lx: %d %s", places[p].scheme, known[i].type, rc, err.text);
             if (!known[i].name) continue;
             CHECK_HAS(err.text, known[i].name);
-            CHECK_HAS(err.text, "must be on a file system of this machine");
+            CHECK_HAS(err.text, "must be on a local file system");
         }
 }
 

@@ -374,7 +374,7 @@ static void a_file_system_of_the_network(void) {
     CHECK(!try_store(uri, "ns", 0, &err));
     CHECK_EQ_I64(err.code, VESTA_EIO);
     fs_type = 0;
-    CHECK_HAS(err.text, "/ns is on NFS: a store must be on a file system of this machine");
+    CHECK_HAS(err.text, "/ns is on NFS: a store must be on a local file system");
 }
 
 static void uris(void) {

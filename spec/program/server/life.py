@@ -68,9 +68,9 @@ def _(world):
 @claim("what stands at a socket's path and is no socket is named")
 def _(world):
     path = world.path("s")
-    for make, said in ((lambda: open(path, "w").close(), "a file that is no socket stands at this path"),
-                       (lambda: os.mkdir(path), "a folder stands at this path"),
-                       (lambda: os.symlink("nowhere", path), "a symbolic link stands at this path")):
+    for make, said in ((lambda: open(path, "w").close(), "this path is a file that is no socket"),
+                       (lambda: os.mkdir(path), "this path is a folder"),
+                       (lambda: os.symlink("nowhere", path), "this path is a symbolic link")):
         make()
         done = world.run("serve", "--http", "unix:" + path, "--resp", "off", "--worker", "6")
         fails(done, 1, "unix:" + path, said)
