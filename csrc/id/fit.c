@@ -1,4 +1,4 @@
-/* fit.c -- proposes how to split the bits of an id for a need.  Pure. */
+/* fit.c -- proposes a layout for a rate, a number of nodes and a lifetime. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -10,13 +10,13 @@
 
 #define US_PER_YEAR 31556952e6 /* 365.2425 days */
 #define ID_BITS 63             /* the sign bit stays 0, for databases and languages without unsigned numbers */
-#define YEARS_ENOUGH 200       /* spare bits lengthen the time up to this */
-#define RATE_USUAL 1e5         /* a burst that a layout should hold even if the mean is lower, in ids per second */
+#define YEARS_ENOUGH 200       /* spare bits extend the time up to this */
+#define RATE_USUAL 1e5         /* the burst, in ids per second, that a layout should hold even if the mean is lower */
 #define FIELD_BITS_MAX 53
 
-/* A millisecond first: clocks of hosts agree no better, and dates elsewhere know no finer.  Coarser ones then, whose
- * sequences hold what a low rate leaves of a millisecond, and larger bursts.  A finer one gains no more than what
- * rounding to whole bits loses. */
+/* Units in the order of preference.  A millisecond comes first, because clocks of hosts differ by about that much, and
+ * other dates are no finer.  Coarser units follow: their sequences are not wasted at a low rate, and hold larger
+ * bursts.  Finer units gain no more than rounding to whole bits loses. */
 static const int32_t units_us[] = {1000, 10000, 100000, 1000000, 100, 10, 1};
 
 struct split {
@@ -24,7 +24,7 @@ struct split {
     int32_t unit_us;
 };
 
-/* The bits that hold 0 .. count - 1: at least 1; 64 for what is more than 63 hold. */
+/* The bits that hold 0 to count - 1: at least 1, and 64 if 63 are too few. */
 static int bits_for_time(double count) {
     int bits = 1;
     while (bits < 64 && count > (double)(UINT64_C(1) << bits))
@@ -40,7 +40,7 @@ static double rate_of(const struct split *s) {
     return s->seq < 0 ? 0 : (double)(UINT64_C(1) << s->seq) * 1e6 / s->unit_us;
 }
 
-/* Time and worker get what they need, the sequence all the rest. */
+/* Time and worker id get the bits they need.  The sequence gets the rest. */
 static struct split split_for(const struct vesta_fit_need *need, int32_t unit_us, int bits) {
     struct split s = {.unit_us = unit_us};
     s.worker = bits_for_nodes(need->nodes);
@@ -49,7 +49,7 @@ static struct split split_for(const struct vesta_fit_need *need, int32_t unit_us
     return s;
 }
 
-/* Without a sequence each unit has one id: enough of them only where units are short. */
+/* Without a sequence each time unit has only one id, which suffices only for short units. */
 static int seq_min(const struct split *s) {
     return s->unit_us < 1000 ? 0 : 1;
 }
@@ -74,8 +74,8 @@ static double years_of(const struct split *s) {
     return (double)(UINT64_C(1) << s->time) * s->unit_us / US_PER_YEAR;
 }
 
-/* Takes from the sequence what the rate does not need, and gives each spare bit to the part that exceeds its need the
- * least. */
+/* Takes the bits from the sequence that the rate does not need.  Gives each spare bit to the part that exceeds its need
+ * by the least factor. */
 static void split_share(const struct vesta_fit_need *need, struct split *s) {
     int spare = 0;
     for (struct split less = *s; less.seq > seq_min(s) && (less.seq--, rate_of(&less) >= need->rate); spare++)
@@ -83,7 +83,8 @@ static void split_share(const struct vesta_fit_need *need, struct split *s) {
     for (; spare > 0; spare--) {
         double years = years_of(s), rate = need->rate > RATE_USUAL ? need->rate : RATE_USUAL;
         double time = s->time < FIELD_BITS_MAX && years < YEARS_ENOUGH ? years / need->years : HUGE_VAL;
-        double worker = s->worker < FIELD_BITS_MAX ? (double)(UINT64_C(1) << s->worker) / (double)need->nodes : HUGE_VAL;
+        double worker =
+            s->worker < FIELD_BITS_MAX ? (double)(UINT64_C(1) << s->worker) / (double)need->nodes : HUGE_VAL;
         double seq = s->seq < FIELD_BITS_MAX ? rate_of(s) / rate : HUGE_VAL;
         if (time <= worker && time <= seq && time < HUGE_VAL)
             s->time++;
@@ -94,7 +95,7 @@ static void split_share(const struct vesta_fit_need *need, struct split *s) {
     }
 }
 
-/* Which part of the need is too much for a split. */
+/* Fails with the part of the need that does not fit. */
 static int no_split(const struct vesta_fit_need *need, const struct split *s, int bits, struct vesta_error *err) {
     char unit[VS_UNIT_MAX];
     vs_unit_text(s->unit_us, unit);
@@ -116,8 +117,8 @@ static void fit_describe(const struct split *s, int64_t epoch_ms, struct vesta_p
     char text[128], seq[16] = "", unit[VS_UNIT_MAX];
     int above = 64 - s->time - s->seq - s->worker;
     if (s->seq > 0) snprintf(seq, sizeof seq, " seq:%d", s->seq);
-    snprintf(text, sizeof text, "%s:%d=0 time:%d%s worker:%d unit=%s epoch=%lld", above == 1 ? "sign" : "zero", above, s->time, seq, s->worker,
-             vs_unit_text(s->unit_us, unit), (long long)epoch_ms);
+    snprintf(text, sizeof text, "%s:%d=0 time:%d%s worker:%d unit=%s epoch=%lld", above == 1 ? "sign" : "zero", above,
+             s->time, seq, s->worker, vs_unit_text(s->unit_us, unit), (long long)epoch_ms);
     int rc = vesta_layout_parse(text, &out->layout, NULL);
     assert(rc == VESTA_OK);
     (void)rc;
@@ -131,7 +132,7 @@ int vs_fit_as(const struct vesta_fit_need *need, const struct vs_fit_how *how, s
               struct vesta_error *err) {
     int bits = how->bits ? how->bits : ID_BITS, rc = check_need(need, err);
     if (rc != VESTA_OK) return rc;
-    /* if no unit is enough: the one with most ids per second */
+    /* if no unit suffices, the message is about the unit with most ids per second */
     struct split best = split_for(need, how->unit_us ? how->unit_us : VS_UNIT_US_MAX, bits);
     for (size_t i = 0; i < (how->unit_us ? 1 : VS_COUNT(units_us)); i++) {
         struct split s = how->unit_us ? best : split_for(need, units_us[i], bits);

@@ -1,10 +1,10 @@
-/* guess.c -- which layouts could have made ids, and how far the ids tell.  Pure: the caller says what time it is.
+/* guess.c -- which layouts could have made ids, and how likely each one is.  The caller passes the present time.
  *
- * A layout is likely when what it says about the ids is little: recent times near each other, sequences near 0, the
- * same few workers again.  Each value has a probability under such habits, an id the product of its fields'; an id read
- * under a wrong layout has fields of chance, which no habit makes probable.  Beside the layouts stands none of them:
- * numbers of any size, of which the next is near the last.  That keeps the answer honest where the right layout is not
- * asked for. */
+ * A layout is likely if it reads the ids as a usual generator makes them: recent times that are near each other,
+ * sequences near 0, the same few worker ids.  Each value has a probability under these habits, and an id has the
+ * product over its fields.  A wrong layout reads random values, which are improbable.  The layouts compete with the
+ * hypothesis "none of them": numbers of any size, each near the last one.  So the answer stays honest if the right
+ * layout is not a candidate. */
 #include "base/array.h"
 #include "id/id.h"
 
@@ -13,11 +13,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define CLOCK_DOUBT_MS INT64_C(86400000) /* an id from a clock that is a day fast is still a likely id */
-#define EPOCH_DOUBT                                                                                                    \
-    0.25 /* ids tell a split, and no epoch: that of the first may be another's; unless their time is known */
-#define SNOWFLAKE_MS INT64_C(1288834974657) /* an epoch of 1970 is nobody's beginning; nothing of the kind is older */
-#define NONE_WEIGHT 3 /* how much likelier than one layout it is beforehand that it is none of them */
+#define CLOCK_DOUBT_MS INT64_C(86400000) /* ids of a clock that is a day fast still count as likely */
+#define EPOCH_DOUBT 0.25 /* the weight of an unknown epoch, because ids without a known time show only the split */
+#define SNOWFLAKE_MS INT64_C(1288834974657) /* the start of Twitter's ids, used for an epoch of 1970: none are older   \
+                                             */
+#define NONE_WEIGHT 3                       /* prior weight of "none of them", relative to one layout */
 
 /* ------------------------------------------------------------------ products of small probabilities */
 
@@ -34,14 +34,14 @@ static bool guess_is_less(struct vs_chance a, struct vs_chance b) {
     return a.exponent != b.exponent ? a.exponent < b.exponent : a.part < b.part;
 }
 
-/* a / b, as far as a double tells. */
+/* a / b, limited to the range of a double. */
 static double guess_ratio(struct vs_chance a, struct vs_chance b) {
     int64_t apart = a.exponent - b.exponent;
     return apart < -1000 ? 0 : ldexp(a.part / b.part, apart > 1000 ? 1000 : (int)apart);
 }
 
-/* The habits are assumptions, and fields of one id are no independent witnesses: half of what they say is believed,
- * which is the root of a ratio (by Newton's steps: libvesta needs no libm). */
+/* Reduces a ratio to its square root, because the habits are assumptions and the fields of an id are not independent.
+ * Uses Newton's steps, so that libvesta needs no libm. */
 static double guess_believed(double ratio) {
     int exponent;
     if (!(ratio > 0)) return 0;
@@ -58,14 +58,15 @@ static double log_of_bits(double bits) {
     return 0.693 * bits + 0.58;
 }
 
-/* Small numbers are likelier than large ones: machines are counted from 0, and most generators restart a sequence at
- * 0.  1 / (value + 1), divided by the sum of that over the field, which is near ln(max + 1) + 0.58. */
+/* Small numbers are likelier than large ones, because machines are numbered from 0 and most generators restart a
+ * sequence at 0.  The probability is 1 / (value + 1), divided by its sum over the field, which is about ln(max + 1) +
+ * 0.58. */
 static double small_is_likely(uint64_t value, unsigned width) {
     return 1 / (((double)value + 1) * log_of_bits(width));
 }
 
-/* Fields that a generator draws at random, takes from an address or counts on without an end, unless it is told
- * otherwise: of these, small numbers are hardly likelier. */
+/* Fields that a generator by default draws at random, takes from an address, or counts up without restarting.  Their
+ * small values are hardly likelier than large ones. */
 static const struct {
     const char *preset, *field;
 } drawn[] = {{"butterfly", "seq"},     {"butterfly-v1.0.1", "seq"},
@@ -74,7 +75,9 @@ static const struct {
              {"tsid", "worker"},       {"tsid", "seq"},
              {"seata", "worker"},      {"seata", "seq"},
              {"tid", "worker"}};
-#define SMALL_ALL_THE_SAME 0.1 /* 172.17.0.2 is a common address, and many set a number of their own */
+#define SMALL_ALL_THE_SAME                                                                                             \
+    0.1 /* some weight for small values: 172.17.0.2 is a common address, and many users set a                          \
+           small number */
 
 static bool is_drawn(const char *preset, const char *field) {
     for (size_t i = 0; i < VS_COUNT(drawn); i++)
@@ -88,13 +91,13 @@ static double guess_usual(const struct vs_suspect *suspect, const struct vesta_f
     return SMALL_ALL_THE_SAME * small + (1 - SMALL_ALL_THE_SAME) / ((double)f->max + 1);
 }
 
-/* Of numbers below 2^bits: the same law, for how far the next is from the last, on either side. */
+/* The same law for the distance between two successive numbers below 2^bits, in either direction. */
 static double near_is_likely(uint64_t a, uint64_t b, unsigned bits) {
     uint64_t apart = a < b ? b - a : a - b;
     return 0.5 / (((double)apart + 1) * log_of_bits(bits));
 }
 
-/* Recent times are likelier than old ones: a density that rises from the epoch until now. */
+/* Recent times are likelier: the density rises linearly from the epoch to the present. */
 static double recent_is_likely(const struct vesta_layout *layout, uint64_t time, int64_t now_ms) {
     int64_t from_ms = layout->epoch_ms > 0 ? layout->epoch_ms : SNOWFLAKE_MS;
     double units_so_far = (double)(now_ms - from_ms) * 1000 / layout->unit_us,
@@ -102,16 +105,16 @@ static double recent_is_likely(const struct vesta_layout *layout, uint64_t time,
            units_max = (double)layout->field[layout->time].max - units_before, since = (double)time - units_before;
     if (since < 0) since = 0;
     if (units_so_far > units_max) units_so_far = units_max;
-    if (units_so_far < since) units_so_far = since; /* the day of doubt */
+    if (units_so_far < since) units_so_far = since; /* within CLOCK_DOUBT_MS */
     return (since + 1) / ((units_so_far + 1) * (units_so_far + 1));
 }
 
-/* The chance of the next number where there is no layout. */
+/* The probability of the next number under "none of them". */
 static double none_chance(const struct vs_evidence *e, size_t i) {
     return i ? near_is_likely(e->ids[i], e->ids[i - 1], 64) : small_is_likely(e->ids[i], 64);
 }
 
-/* Whether the id differs from the previous one by a larger sequence alone. */
+/* Whether the id differs from the previous one only by a larger sequence. */
 static bool is_same_tick(const struct vs_evidence *e, const struct vesta_layout *layout, size_t i) {
     if (i == 0 || layout->seq < 0 || e->ids[i] <= e->ids[i - 1]) return false;
     for (int f = 0; f < layout->field_count; f++)
@@ -121,7 +124,7 @@ static bool is_same_tick(const struct vs_evidence *e, const struct vesta_layout 
     return true;
 }
 
-/* A worker that was seen among the earlier ids is likely to be seen again. */
+/* A worker id that an earlier id has is likely to appear again. */
 static double again_is_likely(const struct vs_evidence *e, const struct vesta_field *f, size_t i, double otherwise) {
     size_t seen = 0;
     for (size_t k = 0; k < i; k++)
@@ -188,7 +191,7 @@ bool vs_guess_is_family(const struct vesta_layout *a, const struct vesta_layout 
     return a->unit_us == b->unit_us && a->field[a->time].shift == b->field[b->time].shift;
 }
 
-/* By chance; equals keep their order. */
+/* Sorts by probability.  Equal ones keep their order. */
 static size_t keep_possible(const struct vs_evidence *e, struct vs_suspect *suspects, size_t count) {
     size_t fit = 0;
     for (size_t i = 0; i < count; i++) {
@@ -202,8 +205,8 @@ static size_t keep_possible(const struct vs_evidence *e, struct vs_suspect *susp
     return fit;
 }
 
-/* Where the time is, is what ids tell: so the likeliest family is the first answer, though another's layout may be
- * likelier than each of its own.  Suspects come by chance, and keep that order within a family. */
+/* The ids determine where the time is, so the likeliest family comes first, even if a layout of another family is
+ * likelier than each of its members.  Suspects arrive sorted by probability, and keep that order within a family. */
 static void sort_by_family(struct vs_suspect *suspects, size_t count) {
     for (size_t first = 0, end; first < count; first = end) {
         size_t best = first;
@@ -220,7 +223,7 @@ static void sort_by_family(struct vs_suspect *suspects, size_t count) {
     }
 }
 
-/* Of layouts that read the same time the likeliest counts: a layout that is named twice is no likelier. */
+/* Among layouts that read the same time only the likeliest counts, so that a duplicate entry adds no weight. */
 static bool is_first_of_its_epoch(const struct vs_suspect *suspects, size_t i) {
     for (size_t k = 0; k < i; k++)
         if (suspects[k].layout->epoch_ms == suspects[i].layout->epoch_ms &&
@@ -229,8 +232,8 @@ static bool is_first_of_its_epoch(const struct vs_suspect *suspects, size_t i) {
     return true;
 }
 
-/* Each reading is as likely beforehand, so a family's weight is the sum over its epochs; what is believed of it is
- * dealt to its members.  Suspects come by chance.  Returns the heaviest family's. */
+/* Every epoch of a family is equally likely in advance, so the family's weight is the sum over its epochs.  Its share
+ * is divided among its members.  Suspects arrive sorted by probability.  Returns the weight of the heaviest family. */
 static double weigh_families(struct vs_suspect *suspects, size_t count, struct vs_chance best) {
     double heaviest = 0;
     for (size_t i = 0; i < count; i++) {

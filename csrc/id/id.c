@@ -1,4 +1,4 @@
-/* id.c -- ids and their fields: compose, explain, make.  Exact inverses; a value never bleeds into its neighbour. */
+/* id.c -- composes, explains and makes ids.  Compose and explain are exact inverses. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/nearest.h"
@@ -35,10 +35,10 @@ int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_p
         const struct vesta_field *f = &layout->field[i];
         parts.values[i] = vs_field_get(f, id);
         if (f->fixed && parts.values[i] != f->value)
-            return vs_fail(
-                err, VESTA_EID,
-                "%llu is not of this layout: its %s is %llu, not %llu; `vesta guess %llu` shows who could have made it",
-                (ull)id, f->name, (ull)parts.values[i], (ull)f->value, (ull)id);
+            return vs_fail(err, VESTA_EID,
+                           "%llu is not of this layout: its %s is %llu, not %llu; `vesta guess %llu` shows the layouts "
+                           "that could have made it",
+                           (ull)id, f->name, (ull)parts.values[i], (ull)f->value, (ull)id);
     }
     parts.time = parts.values[layout->time];
     parts.seq = layout->seq >= 0 ? parts.values[layout->seq] : 0;
@@ -57,7 +57,7 @@ static int no_field(const struct vesta_layout *layout, struct vs_slice name, str
                    vs_nearest_hint(name.at, name.length, names, hint));
 }
 
-/* Two names of the leased field may both be given if they agree; the same name twice is a slip of the pen. */
+/* The leased field may be given by both of its names if the values agree.  The same name twice is a mistake. */
 static int check_again(const struct vesta_value *first, const struct vesta_value *again, struct vesta_error *err) {
     if (strcmp(first->name, again->name) == 0) return vs_fail(err, VESTA_EFIELD, "%s is given twice", again->name);
     if (first->value != again->value)

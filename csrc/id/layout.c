@@ -1,4 +1,4 @@
-/* layout.c -- the text of a layout, both ways.  Pure: text in, plain data out; no clock, no allocation. */
+/* layout.c -- reads and writes the text of a layout. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/slice.h"
@@ -8,15 +8,16 @@
 #include <stdio.h>
 
 #define SEQ_PARTS_MAX 2
-#define TICK_BITS_MAX 62 /* the other two are the marks of a generator's cursor */
-#define WIDTH_MAX 53     /* a value is exact as a number of Lua and JSON */
+#define TICK_BITS_MAX 62 /* the other two bits are the flags of a generator's cursor */
+#define WIDTH_MAX 53     /* so that a value is exact as a number in Lua and JSON */
 
-/* A layout on its way in.  A preset is read first as if its text stood there; the words behind it replace. */
+/* A layout while it is read.  A preset is read first as if its text were written there.  Later words replace its
+ * fields. */
 struct layout_draft {
-    struct vesta_layout layout; /* field[]: names, widths and constants, each part of a sequence as a field of its own;
-                                   the rest is worked out at the end */
+    struct vesta_layout layout; /* names, widths and constants of field[], with each part of a sequence as a field.
+                                   The other members are set at the end */
     bool has_unit, has_epoch, has_start, from_preset;
-    bool said[VESTA_FIELDS_MAX]; /* the field was written by the reader, not by the preset */
+    bool said[VESTA_FIELDS_MAX]; /* the field was written by the user, not by the preset */
     uint64_t spread;
     struct vesta_error *err;
 };
@@ -37,7 +38,8 @@ static bool layout_is_name(struct vs_slice name) {
     return true;
 }
 
-/* Words that stand beside the fields in a layout text or in an explained id: a field of that name would hide them. */
+/* Names that are used next to fields in a layout text or in an explained id.  A field with such a name would hide them.
+ */
 static bool is_reserved(struct vs_slice name) {
     static const char *const reserved[] = {"unit", "epoch", "seq_start", "id", "unix_ms", "iso"};
     for (size_t i = 0; i < VS_COUNT(reserved); i++)
@@ -55,8 +57,8 @@ static int find_name(const struct vesta_layout *layout, struct vs_slice name) {
     return -1;
 }
 
-/* The field of that name which the reader has not written yet; a sequence may stand in two parts, each with its slice.
- * -1: there is none. */
+/* The field of this name that the user has not written yet, or -1.  A sequence may have two parts, so a name may occur
+ * twice.  *said: how often the user has written it. */
 static int find_unsaid(const struct layout_draft *d, struct vs_slice name, int *said) {
     *said = 0;
     for (int i = 0; i < d->layout.field_count; i++) {
@@ -67,7 +69,7 @@ static int find_unsaid(const struct layout_draft *d, struct vs_slice name, int *
     return -1;
 }
 
-/* Where the field goes: its own place if a preset has it, else behind the last.  -1: refused. */
+/* The field's index: its place in the preset if there is one, else after the last field.  -1: rejected. */
 static int place_field(struct layout_draft *d, struct vs_slice slice, struct vs_slice name) {
     struct vesta_layout *l = &d->layout;
     int said, i = find_unsaid(d, name, &said);
@@ -121,7 +123,7 @@ static int layout_read_field(struct layout_draft *d, struct vs_slice slice, stru
 
 /* ------------------------------------------------------------------ words: unit=, epoch=, seq_start= */
 
-/* From the longest on: that is how a unit is written. */
+/* from the longest to the shortest, because a unit is written in the longest that fits */
 static const struct {
     const char *name;
     int32_t us;
@@ -207,7 +209,7 @@ static int no_preset(struct layout_draft *d, struct vs_slice name) {
                    VS_QUOTE(name.at, name.length), meant);
 }
 
-/* If the text opens with a name, reads that preset and moves *text behind the name. */
+/* If the text begins with a preset's name, reads that preset and moves *text after the name. */
 static int read_preset(struct layout_draft *d, const char **text) {
     const char *behind = *text;
     struct vs_slice slice;
@@ -221,7 +223,7 @@ static int read_preset(struct layout_draft *d, const char **text) {
     assert(rc == VESTA_OK);
     d->from_preset = true;
     if (!preset->may_issue) d->layout.read_only = preset->why;
-    d->has_unit = d->has_epoch = d->has_start = false; /* they may be written once more */
+    d->has_unit = d->has_epoch = d->has_start = false; /* overrides may write them once more */
     memset(d->said, 0, sizeof d->said);
     *text = behind;
     return rc;
@@ -236,7 +238,7 @@ static int total_bits(const struct vesta_layout *l) {
     return bits;
 }
 
-/* 63 bits are ids that stay positive in a signed number: the bit above them is spelled out. */
+/* Ids of 63 bits stay positive as signed numbers.  The bit above them becomes a field. */
 static int add_sign(struct layout_draft *d) {
     static const struct vesta_field sign = {.name = "sign", .width = 1, .fixed = 1, .max = 1};
     struct vesta_layout *l = &d->layout;
@@ -270,7 +272,7 @@ static void find_roles(struct vesta_layout *l) {
         if (is_leased_name(l->field[i].name)) l->worker = i;
 }
 
-/* The second part of a sequence, its low bits, joins the first. */
+/* Joins the second part of a sequence, its low bits, to the first. */
 static int join_parts(struct layout_draft *d) {
     struct vesta_layout *l = &d->layout;
     int i = l->field_count - 1;
@@ -297,7 +299,7 @@ static int join_parts(struct layout_draft *d) {
     return VESTA_OK;
 }
 
-/* The text that spreads over so many, where the whole sequence stands below the time: its low bits go to the end. */
+/* Proposes a text for `spread` if the whole sequence is below the time: its low bits move to the end. */
 static const char *spread_text(const struct vesta_layout *l, uint64_t spread, char *buf, size_t size) {
     int low = 64 - __builtin_clzll(spread - 1), high = l->field[l->seq].width - low;
     size_t used = (size_t)snprintf(buf, size, "seq");
@@ -309,7 +311,7 @@ static const char *spread_text(const struct vesta_layout *l, uint64_t spread, ch
     return buf;
 }
 
-/* The bits below the sequence are the same in all ids of a handle, so modulo 2, 4, 8 ... these would be, too. */
+/* The bits below the sequence are equal in all ids of a handle, so its ids would be equal modulo 2, 4, 8 and so on. */
 static int check_spread(struct layout_draft *d) {
     const struct vesta_layout *l = &d->layout;
     const struct vesta_field *seq = vs_seq(l), *lowest = &l->field[l->field_count - 1];
@@ -317,7 +319,7 @@ static int check_spread(struct layout_draft *d) {
     unsigned width = seq->low_width ? seq->low_width : seq->width, shift = seq->low_width ? seq->low_shift : seq->shift;
     char text[160];
     if (max > UINT32_MAX) max = UINT32_MAX;
-    while (!d->has_start && d->spread > max) /* a preset's, of which the sequence was made narrower */
+    while (!d->has_start && d->spread > max) /* a preset's spread, if its sequence was made narrower */
         d->spread /= 2;
     if ((d->has_start && d->spread == 0) || d->spread > max)
         return vs_fail(
@@ -338,11 +340,10 @@ static int layout_check_whole(struct layout_draft *d) {
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: worker and machine both name the leased field: a layout has only one");
     if (!d->has_unit && !d->from_preset)
-        return vs_fail(d->err, VESTA_ELAYOUT,
-                       "bad layout: unit= is missing, which says what the time counts: unit=1ms");
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: unit= is missing: write the time unit, such as unit=1ms");
     if (!d->has_epoch && !d->from_preset)
         return vs_fail(d->err, VESTA_ELAYOUT,
-                       "bad layout: epoch= is missing, which says when time 0 is: epoch=2026-01-01T00:00:00Z");
+                       "bad layout: epoch= is missing: write the date of time 0, such as epoch=2026-01-01T00:00:00Z");
     return check_spread(d);
 }
 
@@ -367,10 +368,10 @@ int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_
     return VESTA_OK;
 }
 
-/* ------------------------------------------------------------------ the other way */
+/* ------------------------------------------------------------------ writing */
 
-/* The longest text fits: 16 names of 15, 16 ':' and spaces, 22 digits of widths, 14 '=' and 35 digits of constants
- * (64 bits in all), and " unit=500000us epoch=9999-12-31T23:59:59.999Z seq_start=spread:4294967295". */
+/* The longest text fits: 16 names of 15 characters, 16 ':' and spaces, 22 digits of widths, 14 '=', 35 digits of
+ * constants (64 bits in total), and " unit=500000us epoch=9999-12-31T23:59:59.999Z seq_start=spread:4294967295". */
 _Static_assert(16 * (15 + 2) + 22 + 14 + 35 + 75 < VESTA_LAYOUT_TEXT_MAX, "a layout fits its text");
 
 const char *vs_unit_text(int32_t unit_us, char *buf) {
@@ -405,14 +406,15 @@ size_t vesta_layout_text(const struct vesta_layout *layout, char *buf) {
     return used;
 }
 
-/* A field that is in one part, as a text has it. */
+/* Writes a field that has one part. */
 static const char *write_field(const struct vesta_field *f, char *buf, size_t size) {
     int used = snprintf(buf, size, "%s:%u", f->name, f->width);
     if (f->fixed) snprintf(buf + used, size - (size_t)used, "=%llu", (unsigned long long)f->value);
     return buf;
 }
 
-/* The first field that a layout fixes and another of its fingerprint does not fix so; -1: there is none. */
+/* The first constant field of `from` that `layout` does not fix to the same value, or -1.  Both have one fingerprint.
+ */
 static int find_departure(const struct vesta_layout *layout, const struct vesta_layout *from) {
     for (int i = 0; i < from->field_count; i++) {
         const struct vesta_field *a = &from->field[i], *b = &layout->field[i];
@@ -436,7 +438,7 @@ const char *vs_layout_departs(const struct vesta_layout *layout, const char *the
     return buf;
 }
 
-/* FNV-1a of the canonical text without constants and seq_start: anyone can work it out again. */
+/* FNV-1a of the canonical text without constants and seq_start, so that other programs can compute it. */
 static uint64_t layout_fingerprint(const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX];
     size_t length = write_fields(layout, text, false);
@@ -446,7 +448,7 @@ static uint64_t layout_fingerprint(const struct vesta_layout *layout) {
     return hash;
 }
 
-/* ------------------------------------------------------------------ questions */
+/* ------------------------------------------------------------------ properties */
 
 int64_t vesta_layout_end_ms(const struct vesta_layout *layout) {
     uint64_t end = layout->field[layout->time].max + 1;

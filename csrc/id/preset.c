@@ -1,4 +1,4 @@
-/* preset.c -- layouts with a name: vesta's own, and those of the generators it stands beside.  A table, no code. */
+/* preset.c -- the presets: vesta's own layouts, and those of other generators. */
 #include "base/array.h"
 #include "base/nearest.h"
 #include "base/slice.h"
@@ -14,8 +14,8 @@
 #define NODES APART ": give each of them one, for by default they draw it at random or from a MAC address"
 #define OWN "for a system of its own: nothing keeps such ids apart from those that Discord makes"
 
-/* Each with where it is described, whether ids may be issued under it, and why not or what to mind.  The order is the
- * order of `vesta layout` and breaks ties of vesta_guess. */
+/* Each row has the address of its description, whether ids may be issued under it, and a caution or the reason why not.
+ * `vesta layout` uses this order, and so does vesta_guess for equal candidates. */
 static const struct vesta_preset presets[] = {
     {"vesta-second", "version:1 type:1=0 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z",
      "Vesta (Java)'s max-peak since April 2017: seconds, a million ids in each; the default", VESTA, 1, APART},
@@ -106,7 +106,7 @@ const struct vesta_preset *vs_preset_find(struct vs_slice name) {
     return NULL;
 }
 
-/* The longest preset name that stands in a word: "uid" in "uid-generator". */
+/* The longest preset name within a word: "uid" in "uid-generator". */
 static const char *preset_within(const char *word) {
     const char *longest = NULL;
     for (size_t i = 0; i < VS_COUNT(presets); i++)
@@ -120,14 +120,16 @@ const char *vs_preset_meant(struct vs_slice word) {
     char small[64] = "";
     if (word.length >= sizeof small) return NULL;
     for (size_t i = 0; i < word.length; i++)
-        small[i] = word.at[i] >= 'A' && word.at[i] <= 'Z' ? (char)(word.at[i] + 32) : word.at[i] == '_' ? '-' : word.at[i];
+        small[i] = word.at[i] >= 'A' && word.at[i] <= 'Z' ? (char)(word.at[i] + 32)
+                   : word.at[i] == '_'                    ? '-'
+                                                          : word.at[i];
     for (size_t i = 0; i < VS_COUNT(presets); i++)
         names[i] = presets[i].name;
     const char *meant = vs_nearest(small, names);
     return meant ? meant : preset_within(small);
 }
 
-/* The first preset of the same ids, and with the same start of sequences if `with_start`; or NULL. */
+/* The first preset with the same ids, and with the same start of sequences if `with_start`, or NULL. */
 static const char *preset_same(const struct vesta_layout *layout, bool with_start) {
     struct vesta_layout preset;
     for (size_t i = 0; i < VS_COUNT(presets); i++)
@@ -141,7 +143,7 @@ const char *vs_layout_shown(const char *text) {
     struct vesta_layout layout;
     if (vesta_layout_parse(text, &layout, NULL) != VESTA_OK) return text;
     const char *name = preset_same(&layout, true);
-    if (!name) name = preset_same(&layout, false); /* of a file from before the preset had a seq_start */
+    if (!name) name = preset_same(&layout, false); /* a file from before the preset had a seq_start */
     return name ? name : text;
 }
 

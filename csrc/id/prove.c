@@ -1,15 +1,15 @@
-/* prove.c -- whether ids of two layouts can ever be equal: by a constant bit, or by the times in them.  Pure. */
+/* prove.c -- whether one id can belong to two layouts.  A constant bit or disjoint times exclude it. */
 #include "base/error.h"
 #include "id/id.h"
 
-/* What is known of one side's ids: its constants, and the bits of its time field, which lies in [first, last]. */
+/* The known bits of one layout's ids: its constants, and the bits of its time field, which is in [first, last]. */
 struct side {
-    uint64_t constant, value; /* value: of the bits that are constant */
+    uint64_t constant, value; /* value: the constant bits */
     unsigned low, high;       /* the time field's bits, [low, high) */
     uint64_t first, last;
 };
 
-/* The first time unit that begins at an instant or later; max + 1 where none does. */
+/* The first time unit that begins at an instant or later, or max + 1 if none does. */
 static uint64_t first_at(const struct vesta_layout *l, int64_t unix_ms) {
     uint64_t low = 0, high = l->field[l->time].max + 1;
     while (low < high) {
@@ -22,7 +22,7 @@ static uint64_t first_at(const struct vesta_layout *l, int64_t unix_ms) {
     return low;
 }
 
-/* False: no id of it has a time in the interval, and first and last mean nothing. */
+/* Returns false if no id has a time in the interval.  Then first and last are not set. */
 static bool read_side(const struct vesta_made *made, struct side *out) {
     const struct vesta_layout *l = made->layout;
     const struct vesta_field *time = &l->field[l->time];
@@ -33,7 +33,7 @@ static bool read_side(const struct vesta_made *made, struct side *out) {
         s.value |= vs_field_put(&l->field[i], l->field[i].value);
     }
     uint64_t first = first_at(l, made->from_ms), until = first_at(l, made->until_ms);
-    /* a unit that began before the instant goes on behind it */
+    /* a unit that began before the instant overlaps it */
     if (first > 0 && vs_time_ms(l, first) > made->from_ms) first--;
     bool has_any = made->from_ms < made->until_ms && first < until;
     if (has_any) s.first = first, s.last = until - 1;
@@ -41,10 +41,11 @@ static bool read_side(const struct vesta_made *made, struct side *out) {
     return has_any;
 }
 
-/* While the bits of a time are chosen from the highest on: it is still equal to its bound's. */
+/* find_common chooses the bits of an id from the highest on.  These flags: the time's bits so far equal those of its
+ * first or last value. */
 enum { AT_FIRST = 1, AT_LAST = 2, TIGHT = AT_FIRST | AT_LAST, STATES = 4 };
 
-/* What state a side is in when one more bit was chosen; -1: it has no such id. */
+/* The state of a side after one more bit was chosen, or -1 if it has no such id. */
 static int prove_choose(const struct side *s, unsigned bit, unsigned chosen, int state) {
     if (s->constant >> bit & 1 && (s->value >> bit & 1) != chosen) return -1;
     if (bit < s->low || bit >= s->high) return state;
@@ -56,14 +57,14 @@ static int prove_choose(const struct side *s, unsigned bit, unsigned chosen, int
     return state;
 }
 
-/* Both sides' states as one number; -1: one of them has no such id. */
+/* The states of both sides as one number, or -1 if one of them has no such id. */
 static int choose_both(const struct side side[2], unsigned bit, unsigned chosen, int state) {
     int a = prove_choose(&side[0], bit, chosen, state / STATES),
         b = prove_choose(&side[1], bit, chosen, state % STATES);
     return a < 0 || b < 0 ? -1 : a * STATES + b;
 }
 
-/* The smallest id that both sides have.  can[bit]: the states from which the bits below it can be chosen. */
+/* Finds the smallest common id.  can[bit]: the states from which the bits below it can be chosen. */
 static bool find_common(const struct side side[2], uint64_t *id) {
     uint16_t can[65] = {UINT16_MAX};
     for (unsigned bit = 0; bit < 64; bit++)

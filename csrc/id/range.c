@@ -1,17 +1,17 @@
-/* range.c -- the ids of an interval of time, as pairs of a smallest and a largest.  Pure. */
+/* range.c -- the ids of an interval of time, as pairs of a smallest and a largest id. */
 #include "base/error.h"
 #include "id/id.h"
 
 #include <stdio.h>
 
-/* The field values that are left open: 0 in min, all ones in max; the rest is the same in both. */
+/* An interval with the given field values.  Open fields below the time are 0 in min and all ones in max. */
 struct span {
     const struct vesta_layout *layout;
     struct vs_values taken;
-    uint64_t first, last; /* of the time field */
+    uint64_t first, last; /* time units */
 };
 
-/* Fields stand from the highest to the lowest: an index below time's is above it in the id. */
+/* Fields are in order from the highest bit, so an index below the time's is above it in the id. */
 static bool is_free_above(const struct span *s, int i) {
     return i < s->layout->time && !s->taken.named[i] && !s->layout->field[i].fixed;
 }
@@ -41,7 +41,7 @@ static uint64_t last_before(const struct vesta_layout *l, int64_t unix_ms) {
     return time < max ? time : max;
 }
 
-/* Time fields of [from_ms, until_ms), cut to what the layout has. */
+/* Sets the time units of [from_ms, until_ms), limited to the layout's time. */
 static int take_interval(struct span *s, int64_t from_ms, int64_t until_ms, struct vesta_error *err) {
     const struct vesta_layout *l = s->layout;
     char from[VESTA_ISO_MAX], until[VESTA_ISO_MAX];
@@ -63,7 +63,7 @@ static int take_interval(struct span *s, int64_t from_ms, int64_t until_ms, stru
     return VESTA_OK;
 }
 
-/* The pair number k: its bits are dealt to the free fields above time, lowest first, so that pairs ascend. */
+/* The k-th pair.  The bits of k go to the free fields above the time, the lowest field first, so that pairs ascend. */
 static struct vesta_pair pair_at(const struct span *s, uint64_t k) {
     const struct vesta_layout *l = s->layout;
     struct vesta_pair pair = {0, 0};
