@@ -1,4 +1,4 @@
-/* form.c -- a business number's text: writing and reading it.  Pure; see form.h.  Its parser is parse.c. */
+/* form.c -- writes and reads a business number's text.  See form.h.  The form itself is parsed by parse.c. */
 #include "number/form.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#define COUNT_END ((uint64_t)INT64_MAX) /* a counter is a signed 64-bit integer; this one itself is never given */
+#define COUNT_END ((uint64_t)INT64_MAX) /* counters are signed 64-bit integers; this value is never issued */
 #define COUNT_MASK ((UINT64_C(1) << VS_FORM_DAY_BITS) - 1)
 
 int64_t vs_form_day_of(const struct vs_form *form, uint64_t number) {
@@ -18,7 +18,7 @@ uint64_t vs_form_count_of(const struct vs_form *form, uint64_t number) {
     return form->period == VS_FORM_NEVER ? number : number & COUNT_MASK;
 }
 
-/* The years that the form can tell apart, [from, until); those before 1970 have no numbers. */
+/* Whether the form can write this year without confusing it with another.  There are no numbers before 1970. */
 static bool has_year(const struct vs_form *form, int64_t year) {
     for (int i = 0; i < form->part_count; i++)
         if (form->part[i].kind == VS_FORM_YEAR_OF_CENTURY) return year >= 2000 && year < 2100;
@@ -42,7 +42,7 @@ bool vs_form_fits(const struct vs_form *form, uint64_t number) {
     return form->period == VS_FORM_DAILY || (date.day == 1 && (form->period == VS_FORM_MONTHLY || date.month == 1));
 }
 
-/* ------------------------------------------------------------------ check digits, over what stands before them */
+/* ------------------------------------------------------------------ check digits, over the text before them */
 
 static int form_digit_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : -1;
@@ -50,7 +50,7 @@ static int form_digit_of(char c) {
 
 static char form_luhn(const char *text, size_t length) {
     int sum = 0;
-    bool doubled = true; /* the digit beside the check digit is */
+    bool doubled = true; /* the digit next to the check digit is doubled */
     for (size_t i = length; i-- > 0;) {
         int digit = form_digit_of(text[i]);
         if (digit < 0) continue;
@@ -69,7 +69,7 @@ static char form_mod11(const char *text, size_t length) {
     return check == 10 ? 'X' : (char)('0' + check);
 }
 
-/* Letters are 10 to 35, small ones as capitals. */
+/* Letters count as 10 to 35, whatever their case. */
 static int form_mod97(const char *text, size_t length) {
     int rest = 0;
     for (size_t i = 0; i < length; i++) {
@@ -94,7 +94,7 @@ static char *form_put(char *at, uint64_t value, int width) {
     return at;
 }
 
-/* The check of `length` characters; returns how long it is. */
+/* Writes the check digits of `length` characters and returns their count. */
 static int check_of(enum vs_form_kind kind, const char *text, size_t length, char out[2]) {
     assert(kind == VS_FORM_LUHN || kind == VS_FORM_MOD11 || kind == VS_FORM_MOD97);
     if (kind == VS_FORM_MOD97) return (int)(form_put(out, (uint64_t)form_mod97(text, length), 2) - out);
@@ -138,7 +138,7 @@ int vs_form_write(const struct vs_form *form, uint64_t number, char *buf, struct
     int rc = check_count(form, count, err);
     if (rc != VESTA_OK) return rc;
     if (form->period != VS_FORM_NEVER && !has_year(form, date.year))
-        return vs_fail(err, VESTA_EFIELD, "the year %lld is none that the form can say", (long long)date.year);
+        return vs_fail(err, VESTA_EFIELD, "the form cannot write the year %lld", (long long)date.year);
     if (!vs_form_fits(form, number))
         return vs_fail(err, VESTA_EFIELD, "counter %llu is of another form: its day is not the first of a %s",
                        (unsigned long long)number, form->period == VS_FORM_MONTHLY ? "month" : "year");
@@ -157,7 +157,7 @@ int vs_form_write(const struct vs_form *form, uint64_t number, char *buf, struct
         default: at += check_of(part->kind, buf, (size_t)(at - buf), at);
         }
     }
-    assert(at < buf + VS_FORM_TEXT_MAX); /* the parser has seen to it */
+    assert(at < buf + VS_FORM_TEXT_MAX); /* guaranteed by the parser */
     *at = '\0';
     return VESTA_OK;
 }
@@ -179,12 +179,12 @@ static int form_bad(const struct form_reading *r, const char *what) {
                    (int)(r->at - r->text) + 1, what);
 }
 
-/* Digits of a fixed length, or where that is 0 all but what the parts behind need. */
+/* Takes `length` digits. */
 static int take_digits(struct form_reading *r, int length, uint64_t *out) {
     uint64_t value = 0;
     for (int i = 0; i < length; i++) {
         int digit = r->left > 0 ? form_digit_of(*r->at) : -1;
-        if (digit < 0) return form_bad(r, r->left > 0 ? "here a digit is wanted" : "the text ends too early");
+        if (digit < 0) return form_bad(r, r->left > 0 ? "write a digit here" : "the text ends too early");
         if (value > (COUNT_END - 1 - (uint64_t)digit) / 10) return form_bad(r, "the number is too large");
         value = value * 10 + (uint64_t)digit;
         r->at++, r->left--;
@@ -227,7 +227,7 @@ static int take_check(struct form_reading *r, enum vs_form_kind kind) {
     int length = check_of(kind, r->text, (size_t)(r->at - r->text), want);
     for (int i = 0; i < length; i++, r->at++, r->left--) {
         if (r->left == 0) return form_bad(r, "the text ends too early");
-        if (*r->at != want[i]) return form_bad(r, "the check digit is wrong: it or something before it was mistyped");
+        if (*r->at != want[i]) return form_bad(r, "the check digit is wrong: the number was mistyped");
     }
     return VESTA_OK;
 }
@@ -249,11 +249,11 @@ static int take_part(struct form_reading *r, const struct vs_form_part *part) {
     }
 }
 
-/* The day of what was read.  False: there is no such day. */
+/* The day of the parts that were read.  False if there is no such day. */
 static bool form_day_of(const struct form_reading *r, int64_t *day) {
     bool is_day = has_year(r->form, r->year) && vs_day_of(r->year, r->month, r->day, day);
     if (!is_day || r->day_of_year < 0) return is_day;
-    *day += r->day_of_year - 1; /* from the year's first */
+    *day += r->day_of_year - 1;
     return r->day_of_year > 0 && vs_date_of(*day).year == r->year;
 }
 

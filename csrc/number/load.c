@@ -1,4 +1,4 @@
-/* load.c -- a time zone by its name: the file that Debian's tzdata has for it, and the process's own TZ. */
+/* load.c -- loads a time zone by name from the files of Debian's tzdata, and applies the process's TZ. */
 #include "number/zone.h"
 
 #include "base/error.h"
@@ -14,14 +14,14 @@
 
 #define FOLDER "/usr/share/zoneinfo"
 
-/* A relative path without a way out of the folder. */
+/* A relative path that cannot leave the folder. */
 static bool zone_is_name(const char *name) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
     size_t length = strnlen(name, VS_ZONE_NAME_MAX);
     return length > 0 && length < VS_ZONE_NAME_MAX && *name != '/' && strspn(name, letters) == length;
 }
 
-/* read(2) fails with EISDIR where it is Europe, not Europe/Berlin. */
+/* read(2) fails with EISDIR for a folder, such as Europe. */
 static ssize_t zone_read_all(int fd, unsigned char *buf, size_t room) {
     size_t used = 0;
     ssize_t got;
@@ -30,7 +30,7 @@ static ssize_t zone_read_all(int fd, unsigned char *buf, size_t room) {
     return got < 0 ? -1 : (ssize_t)used;
 }
 
-/* Names that people expect, and what they mean. */
+/* Wrong names that are often used, and the names to use. */
 static const struct {
     const char *name, *meant;
 } not_zones[] = {{"Asia/Beijing", "Asia/Shanghai"},
@@ -70,12 +70,12 @@ int vs_zone_load(const char *name, struct vs_zone_file *out, struct vesta_error 
     bool is_java;
     if (vs_zone_read_name(name, &out->zone, &is_java)) return VESTA_OK;
     if (!zone_is_name(name))
-        return vs_fail(err, VESTA_EOPTION, "'%s' is no name of a time zone, such as Europe/Berlin or UTC",
+        return vs_fail(err, VESTA_EOPTION, "'%s' is not the name of a time zone, such as Europe/Berlin or UTC",
                        VS_QUOTE(name, strnlen(name, VS_ZONE_NAME_MAX)));
     return zone_load(name, out, err);
 }
 
-/* The rule of POSIX for a zone of Java's: <+08>-8. */
+/* Writes a zone of Java's as a POSIX rule for TZ, such as <+08>-8. */
 static int zone_set_rule(const struct vs_zone *zone, struct vesta_error *err) {
     char rule[32];
     int minutes = (int)(zone->rule.winter_s / 60), far = abs(minutes);

@@ -1,4 +1,4 @@
-/* parse.c -- a form's text, "INV-{day:%Y%m%d}-{number:6}-{luhn}".  Pure; see form.h. */
+/* parse.c -- parses a form, "INV-{day:%Y%m%d}-{number:6}-{luhn}".  See form.h. */
 #include "number/form.h"
 
 #include "base/array.h"
@@ -7,13 +7,13 @@
 
 #include <assert.h>
 
-#define NUMBER_DIGITS_MAX 19 /* of one that is as long as it needs to be */
+#define NUMBER_DIGITS_MAX 19 /* of {number} without a width */
 
-/* A form on its way in. */
+/* A form while it is parsed. */
 struct form_draft {
     struct vs_form form;
-    const char *text, *at; /* the whole, and what is looked at */
-    size_t literals;       /* characters */
+    const char *text, *at; /* the whole text, and the position */
+    size_t literals;       /* characters in form.literals */
     bool seen[VS_FORM_MOD97 + 1];
     struct vesta_error *err;
 };
@@ -28,7 +28,7 @@ static int parse_bad(const struct form_draft *d, const char *why) {
 
 static int parse_add(struct form_draft *d, enum vs_form_kind kind, int length) {
     if (d->form.part_count == VS_FORM_PARTS_MAX) return parse_bad(d, "a form has 16 parts at most");
-    if (kind != VS_FORM_LITERAL && d->seen[kind]) return parse_bad(d, "this stands there twice");
+    if (kind != VS_FORM_LITERAL && d->seen[kind]) return parse_bad(d, "a form cannot have this part twice");
     d->seen[kind] = true;
     d->form.part[d->form.part_count++] = (struct vs_form_part){.kind = kind, .at = (int)d->literals, .length = length};
     return VESTA_OK;
@@ -36,7 +36,7 @@ static int parse_add(struct form_draft *d, enum vs_form_kind kind, int length) {
 
 static int add_literal(struct form_draft *d, char c) {
     struct vs_form *form = &d->form;
-    if (c < ' ' || c > '~') return parse_bad(d, "here is no character of printable ASCII");
+    if (c < ' ' || c > '~') return parse_bad(d, "only printable ASCII is allowed");
     if (d->literals + 1 >= sizeof form->literals) return parse_bad(d, "its numbers would have more than 64 characters");
     bool goes_on = form->part_count > 0 && form->part[form->part_count - 1].kind == VS_FORM_LITERAL;
     int rc = goes_on ? VESTA_OK : parse_add(d, VS_FORM_LITERAL, 0);
@@ -55,11 +55,12 @@ static int add_directive(struct form_draft *d, char c) {
     case 'm': return parse_add(d, VS_FORM_MONTH, 2);
     case 'd': return parse_add(d, VS_FORM_DAY, 2);
     case 'j': return parse_add(d, VS_FORM_DAY_OF_YEAR, 3);
-    default: return parse_bad(d, "here %Y, %y, %m, %d or %j is wanted");
+    default: return parse_bad(d, "write %Y, %y, %m, %d or %j");
     }
 }
 
-/* A number must say when its counter started anew, or two of them would look alike; and it cannot say more. */
+/* The date must be as precise as the period, because numbers of two periods would look alike.  It cannot be more
+ * precise. */
 static int check_date(const struct form_draft *d) {
     const bool *seen = d->seen;
     bool has_day = (seen[VS_FORM_MONTH] && seen[VS_FORM_DAY]) || seen[VS_FORM_DAY_OF_YEAR];
@@ -67,7 +68,7 @@ static int check_date(const struct form_draft *d) {
     if (seen[VS_FORM_YEAR] + seen[VS_FORM_YEAR_OF_CENTURY] != 1)
         return parse_bad(d, "the year is missing, as %Y or %y: the numbers of another year would look alike");
     if (seen[VS_FORM_DAY_OF_YEAR] && (seen[VS_FORM_MONTH] || seen[VS_FORM_DAY]))
-        return parse_bad(d, "%j says the whole day: %m and %d cannot stand beside it");
+        return parse_bad(d, "%j is the day of the year: remove %m and %d");
     if (d->form.period == VS_FORM_DAILY && !has_day)
         return parse_bad(d, "the counter starts anew each day, so the day must be there: %m and %d, or %j");
     if (d->form.period == VS_FORM_MONTHLY && (!seen[VS_FORM_MONTH] || has_less))
@@ -100,13 +101,13 @@ static int add_number(struct form_draft *d, struct vs_slice width) {
 }
 
 static int add_check(struct form_draft *d, enum vs_form_kind kind) {
-    if (!d->seen[VS_FORM_NUMBER]) return parse_bad(d, "a check digit stands behind {number}, which it is to check");
+    if (!d->seen[VS_FORM_NUMBER]) return parse_bad(d, "a check digit must come after {number}");
     if (d->seen[VS_FORM_LUHN] || d->seen[VS_FORM_MOD11] || d->seen[VS_FORM_MOD97])
         return parse_bad(d, "there is one check digit at most");
     return parse_add(d, kind, kind == VS_FORM_MOD97 ? 2 : 1);
 }
 
-/* What stands between braces; `value` is what follows the colon, its `at` NULL where there is none. */
+/* Adds the part between braces.  `value` is the text after the colon, and its `at` is NULL without a colon. */
 static int add_field(struct form_draft *d, struct vs_slice name, struct vs_slice value) {
     static const struct {
         const char *name;
@@ -122,7 +123,7 @@ static int add_field(struct form_draft *d, struct vs_slice name, struct vs_slice
         if (!value.at) return parse_bad(d, "its format is missing, as in {day:%Y%m%d}");
         return add_date(d, fields[i].period, value);
     }
-    return parse_bad(d, "in braces stands day:, month:, year:, number, luhn, mod11 or mod97");
+    return parse_bad(d, "write day:, month:, year:, number, luhn, mod11 or mod97 in braces");
 }
 
 /* ------------------------------------------------------------------ the whole */
@@ -131,7 +132,8 @@ static int read_braces(struct form_draft *d) {
     const char *end = strchr(d->at, '}');
     if (!end) return parse_bad(d, "the brace that opens here does not close");
     struct vs_slice inside = {d->at + 1, (size_t)(end - d->at - 1)}, name = inside, value = {NULL, 0};
-    if (vs_slice_split(inside, ':', &name, &value) && value.length == 0) value.at = name.at; /* {day:}: there is one */
+    /* {day:} has a value, which is empty */
+    if (vs_slice_split(inside, ':', &name, &value) && value.length == 0) value.at = name.at;
     int rc = add_field(d, name, value);
     if (rc == VESTA_OK) d->at = end + 1;
     return rc;

@@ -1,4 +1,4 @@
-/* zone.c -- a file of the tz database: its list of changes, and the rule behind the last one.  Pure; see zone.h. */
+/* zone.c -- reads a file of the tz database: the list of changes, and the rule for later times.  See zone.h. */
 #include "number/zone.h"
 
 #include "base/error.h"
@@ -7,16 +7,16 @@
 
 #include <assert.h>
 
-#define HEADER 44         /* bytes: "TZif", a version, 15 unused ones, six counts of four */
-#define AHEAD_S_MAX 93599 /* 25:59:59, the most that TZif recommends */
+#define HEADER 44         /* bytes: "TZif", a version, 15 unused bytes, six counts of four bytes */
+#define AHEAD_S_MAX 93599 /* 25:59:59, the limit that TZif recommends */
 #define AT_HOURS_MAX 167  /* of a rule: a week */
-#define TYPE 6            /* bytes: seconds ahead of UTC, is it summer, its name's place */
+#define TYPE 6            /* bytes: seconds ahead of UTC, a flag for summer time, the index of its name */
 #define DAY_S 86400
 #define JAVA_HOURS_MAX 23
 
 const struct vs_zone vs_zone_utc = {.rule = {.is_there = true}};
 
-/* ------------------------------------------------------------------ numbers as the file has them */
+/* ------------------------------------------------------------------ integers in the file */
 
 static uint32_t zone_read32(const unsigned char *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
@@ -38,7 +38,7 @@ static int64_t floor_div(int64_t a, int64_t b) {
 
 /* ------------------------------------------------------------------ the rule: CET-1CEST,M3.5.0,M10.5.0/3 */
 
-/* The parts of a rule take themselves off the front of the text.  False: they are not there. */
+/* These functions take one part of a rule from the start of the text.  They return false if it is missing. */
 static bool zone_take(struct vs_slice *text, char c) {
     if (text->length == 0 || *text->at != c) return false;
     *text = (struct vs_slice){text->at + 1, text->length - 1};
@@ -57,7 +57,7 @@ static bool zone_take_number(struct vs_slice *text, int max, int *out) {
     return true;
 }
 
-/* CET, or <-03>: nobody here asks for it. */
+/* Skips a name, such as CET or <-03>. */
 static bool zone_take_name(struct vs_slice *text) {
     bool quoted = zone_take(text, '<');
     size_t length = 0;
@@ -101,7 +101,7 @@ static bool take_when(struct vs_slice *text, struct vs_zone_when *out) {
 
 static bool read_rule(struct vs_slice text, struct vs_zone_rule *out) {
     *out = (struct vs_zone_rule){0};
-    if (text.length == 0) return true; /* the last change holds for ever */
+    if (text.length == 0) return true; /* the last change applies for ever */
     out->is_there = true;
     if (!zone_take_name(&text) || !take_time(&text, &out->winter_s)) return false;
     out->winter_s = -out->winter_s; /* POSIX counts to the west */
@@ -116,8 +116,8 @@ static bool read_rule(struct vs_slice text, struct vs_zone_rule *out) {
     return take_when(&text, &out->begin) && take_when(&text, &out->end) && text.length == 0;
 }
 
-/* GMT+8, UTC+08:00, +0800: Java counts to the east.  The rule GMT+8 of POSIX would be 16 hours away, so a name that
- * begins like Java's is never a rule. */
+/* GMT+8, UTC+08:00, +0800: Java counts to the east.  As a POSIX rule GMT+8 would differ by 16 hours.  So a name that
+ * begins like Java's is never read as a rule. */
 static bool zone_begins_as_java(struct vs_slice *text) {
     static const char *const prefixes[] = {"GMT", "UTC", "UT", ""};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
@@ -157,7 +157,7 @@ bool vs_zone_read_name(const char *name, struct vs_zone *out, bool *is_java) {
     return is_known;
 }
 
-/* Days since 1970 of a rule's day in a year. */
+/* The days since 1970 of a rule's day in a year. */
 static int64_t day_of_when(const struct vs_zone_when *when, int64_t year) {
     int64_t first = 0, next = 0;
     bool is_day = vs_day_of(year, when->kind == 'M' ? when->month : 1, 1, &first);
@@ -180,17 +180,18 @@ static int64_t day_of_when(const struct vs_zone_when *when, int64_t year) {
 static int64_t ahead_by_rule(const struct vs_zone_rule *rule, int64_t unix_s) {
     if (!rule->has_summer) return rule->winter_s;
     int64_t year = vs_date_of(floor_div(unix_s + rule->winter_s, DAY_S)).year;
-    if (year < 0 || year > 9999) return rule->winter_s; /* beyond what a date here can say */
+    if (year < 0 || year > 9999) return rule->winter_s; /* beyond the dates of vs_day_of */
     int64_t begin_s = day_of_when(&rule->begin, year) * DAY_S + rule->begin.at_s - rule->winter_s;
     int64_t end_s = day_of_when(&rule->end, year) * DAY_S + rule->end.at_s - rule->summer_s;
     bool is_summer =
-        begin_s < end_s ? unix_s >= begin_s && unix_s < end_s : unix_s >= begin_s || unix_s < end_s; /* in the south */
+        /* southern hemisphere */
+        begin_s < end_s ? unix_s >= begin_s && unix_s < end_s : unix_s >= begin_s || unix_s < end_s;
     return is_summer ? rule->summer_s : rule->winter_s;
 }
 
 /* ------------------------------------------------------------------ the file */
 
-/* How long what follows a header is, with times of `width` bytes. */
+/* The bytes after a header whose times have `width` bytes. */
 static uint64_t body_length(const unsigned char *header, size_t width) {
     uint64_t utc = zone_read32(header + 20), std = zone_read32(header + 24), leaps = zone_read32(header + 28);
     uint64_t changes = zone_read32(header + 32), types = zone_read32(header + 36), letters = zone_read32(header + 40);
@@ -201,7 +202,7 @@ static bool is_header(const unsigned char *bytes, size_t length) {
     return length >= HEADER && memcmp(bytes, "TZif", 4) == 0 && bytes[4] >= '2' && bytes[4] <= '9';
 }
 
-/* Why these are no changes and types, or NULL. */
+/* Returns the fault of the changes and types, or NULL. */
 static const char *zone_reject(const struct vs_zone *zone) {
     for (size_t i = 0; i < zone->type_count; i++)
         if (ahead_of_type(zone, i) > AHEAD_S_MAX || ahead_of_type(zone, i) < -AHEAD_S_MAX)
@@ -214,7 +215,7 @@ static const char *zone_reject(const struct vs_zone *zone) {
     return NULL;
 }
 
-/* Why the part with 64-bit times is none, or NULL: then *out is set. */
+/* Reads the part with 64-bit times.  Returns its fault, or NULL and sets *out. */
 static const char *read_body(struct vs_slice rest, struct vs_zone *out) {
     const unsigned char *header = (const unsigned char *)rest.at, *body = header + HEADER;
     if (!is_header(header, rest.length)) return "its second header is missing";
@@ -251,7 +252,7 @@ int vs_zone_read(const unsigned char *bytes, size_t length, struct vs_zone *out,
 }
 
 int64_t vs_zone_ahead_s(const struct vs_zone *zone, int64_t unix_s) {
-    size_t low = 0, high = zone->change_count; /* of the first change that is later */
+    size_t low = 0, high = zone->change_count; /* search for the first later change */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (zone_read64(zone->changes + 8 * middle) <= unix_s)
