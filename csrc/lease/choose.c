@@ -1,24 +1,24 @@
-/* choose.c -- the default choice of a worker number over what a store lists.  Pure: the claim decides, not this. */
+/* choose.c -- the default choice of a worker id from a store's list.  Only a hint: the claim decides. */
 #include "lease/lease.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* How many numbers in [0, max] are given out by hand. */
+/* The count of worker ids in [0, max] that are reserved for assignment by hand. */
 static uint64_t count_static(const struct vs_ns_record *ns, uint64_t max) {
     if (ns->static_count == 0 || ns->static_first > max) return 0;
     uint64_t room = max - ns->static_first + 1;
     return ns->static_count < room ? ns->static_count : room;
 }
 
-/* The k-th number in [0, max] that is neither listed nor given out by hand. */
+/* Sets the k-th worker id in [0, max] that is neither listed nor reserved. */
 static bool choose_unused(const struct vs_ns_record *ns, struct vs_listing listing, uint64_t max, uint64_t random,
                           uint64_t *worker) {
     const struct vs_listed *listed = listing.listed;
     uint64_t by_hand = count_static(ns, max), taken = by_hand;
     for (size_t i = 0; i < listing.count; i++)
         taken += !vs_is_static(ns, listed[i].worker);
-    if (max < taken) /* max + 1 numbers, all taken */
+    if (max < taken) /* all max + 1 ids are taken */
         return false;
     uint64_t k = random % (max - taken + 1);
     for (size_t i = 0; i < listing.count; i++) {
@@ -31,7 +31,7 @@ static bool choose_unused(const struct vs_ns_record *ns, struct vs_listing listi
         k++;
     }
     if (by_hand && ns->static_first <= k) k += by_hand;
-    assert(k <= max); /* whatever the store lists: another number would spill into the ids' other fields */
+    assert(k <= max); /* a larger worker id would overwrite other fields of the ids */
     *worker = k;
     return true;
 }
@@ -40,8 +40,9 @@ static bool is_free(const struct vs_record *r, int64_t store_ms) {
     return !r->held || store_ms - r->written_ms > r->lease_ms;
 }
 
-/* Whether one's own number can be had at once.  Held and ahead of the clock, it may be renewed by those who still have
- * open a file of this path that was removed; and a clock that leapt may have left it ending hours ahead. */
+/* Whether this generator's own worker id can be claimed at once.  If it is held and ends ahead of the clock, processes
+ * may still renew it that have a removed file of this path open.  If it is free, a wrong clock may have ended it hours
+ * ahead. */
 static bool is_ready(const struct vs_lease *lease, const struct vs_record *r, int64_t store_ms) {
     int64_t ahead_ms = vs_tick_unix_us(&lease->shape, r->until) / 1000 - store_ms;
     return ahead_ms <= (r->held ? 0 : lease->timing.skew_ms);

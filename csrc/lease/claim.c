@@ -1,4 +1,5 @@
-/* claim.c -- the lease engine's way to a lease: the namespace, a number, its record, the claim.  Pure. */
+/* claim.c -- the lease engine without a lease: reads the namespace, chooses a worker id, reads its record and claims
+ * it. */
 #include "lease/steps.h"
 #include "generator/point.h"
 #include "id/id.h"
@@ -7,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define ATTEMPTS_MAX 64 /* lost races in a row before a rest */
+#define ATTEMPTS_MAX 64 /* lost races in a row before a pause */
 
 void vs_lease_forget_slot(struct vs_lease *lease) {
     lease->slot = -1;
@@ -15,19 +16,17 @@ void vs_lease_forget_slot(struct vs_lease *lease) {
     lease->until = 0;
 }
 
-/* Starts over with a fresh claim. */
 void vs_act_restart(struct vs_lease *lease, struct vs_action *out) {
     vs_lease_forget_slot(lease);
     vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
 }
 
-/* The way to a record: a choice, or the number given by hand where nobody has a say. */
 void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->attempt <= ATTEMPTS_MAX);
     vs_lease_forget_slot(lease);
     if (lease->attempt++ >= ATTEMPTS_MAX) {
         lease->attempt = 0;
-        vs_lease_say(lease, "others were faster %d times in a row", ATTEMPTS_MAX);
+        vs_lease_say(lease, "other processes won %d claims in a row", ATTEMPTS_MAX);
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }
@@ -42,28 +41,28 @@ void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 /* ------------------------------------------------------------------ the namespace */
 
 void vs_act_begin_anew(struct vs_lease *lease, struct vs_action *out) {
-    assert(lease->ns.floor_ms); /* no person, no new beginning: leases would start below what was granted */
+    assert(lease->ns.floor_ms); /* only a person may begin a namespace anew: otherwise leases would start below
+                                   earlier ones */
     lease->incarnation = lease->ns.incarnation;
     lease->failed_in = 0;
     vs_act_restart(lease, out);
 }
 
-/* Whether the namespace may be begun anew under us: a person has set a floor, and all that this file was ever granted
- * lies below it. */
+/* Whether a person has begun the namespace anew with a floor that is above all leases of this file. */
 static bool was_put_right(const struct vs_lease *lease, const struct vs_ns_record *ns) {
     return ns->ver && ns->floor_ms && lease->granted <= vs_lease_tick_at(lease, ns->floor_ms);
 }
 
-/* Stopped, and looking now and then whether it was put right. */
+/* Stays stopped, and checks now and then whether a person has repaired the store. */
 static void act_wait_for_a_person(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->failed_in);
     vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_FAILSTOP);
 }
 
-/* The store is not the one that granted what we have. */
+/* The store is not the one that granted this file's leases. */
 static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     const struct vs_ns_record *ns = &ev->ns;
-    assert(lease->incarnation || lease->failed_in); /* else there is no store that this is not */
+    assert(lease->incarnation || lease->failed_in); /* otherwise every store is accepted */
     if (was_put_right(lease, ns)) {
         vs_lease_say(lease, "the store was replaced and repaired: leases start above all that was granted");
         bool is_open = lease->published && !lease->failed_in; /* a failstop has closed the slot */
@@ -82,10 +81,10 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
     vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
 }
 
-/* On one host the first user makes the namespace.  In a shared store a person does: where it is missing, it may be
- * that somebody lost it. */
+/* On one host the first user creates the namespace.  In a shared store a person must create it, because a missing
+ * namespace may have been lost. */
 static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    assert(!lease->incarnation); /* one that has granted leases was lost, and is not made anew by us */
+    assert(!lease->incarnation); /* a namespace that has granted leases was lost, and must not be recreated here */
     if (lease->timing.is_shared) {
         vs_lease_say(lease,
                      "the namespace is not in the store: check its name, or create it: vesta store init (--again, "
@@ -93,7 +92,7 @@ static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, s
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
     }
-    if (!lease->entropy) { /* an incarnation that another host might draw, too, would tell nothing */
+    if (!lease->entropy) { /* without random bytes, two hosts could draw the same incarnation */
         vs_lease_say(lease, VS_NO_RANDOM);
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
@@ -104,9 +103,9 @@ static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, s
     out->old_ver = 0;
 }
 
-/* Whether this generator's ids could be others than the record's layout has.  What proves that ids of two layouts
- * differ believes the record, so its constants hold for everybody who leases under it.  A record whose layout
- * contradicts its fingerprint is believed by no proof, and stops nobody. */
+/* Whether this generator's ids are outside the layout of the namespace's record.  A proof that the ids of two layouts
+ * differ uses the record, so all generators of the namespace must keep its constants.  If the record's layout does not
+ * match its fingerprint, no proof uses it, and it rejects nothing. */
 static bool claim_departs(struct vs_lease *lease) {
     char why[VS_DEPARTURE_MAX];
     if (!vs_layout_departs(lease->layout, lease->ns.layout, why)) return false;
@@ -123,7 +122,7 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
         on_other_store(lease, ev, out);
         return;
     }
-    if (lease->failed_in) { /* the same store that went back */
+    if (lease->failed_in) { /* the store that went back is unchanged */
         act_wait_for_a_person(lease, ev, out);
         return;
     }
@@ -156,19 +155,19 @@ int64_t vs_lease_wait_ms(struct vs_lease *lease, uint64_t worker, const struct v
     if (r->ver == 0) return 0;
     if (r->held && strcmp(r->identity, lease->identity) == 0) {
         if (ahead_ms <= 0) return 0;
-        vs_lease_say(lease, "this generator's last lease of number %" PRIu64 " ends in %.1f s", worker,
+        vs_lease_say(lease, "this generator's last lease of worker id %" PRIu64 " ends in %.1f s", worker,
                      (double)ahead_ms / 1000);
         return ahead_ms;
     }
     if (r->held) {
         int64_t age_ms = store_ms > r->written_ms ? store_ms - r->written_ms : 0, left_ms = r->lease_ms - age_ms;
         if (left_ms >= 0)
-            vs_lease_say(lease, "number %" PRIu64 " is held by %.100s for %.1f s more", worker, r->holder,
+            vs_lease_say(lease, "worker id %" PRIu64 " is held by %.100s for %.1f s more", worker, r->holder,
                          (double)left_ms / 1000);
         if (left_ms >= 0) return left_ms < INT64_MAX ? left_ms + 1 : left_ms;
     }
     if (ahead_ms > 0)
-        vs_lease_say(lease, "the last lease of number %" PRIu64 " ends %.1f s ahead of the clock", worker,
+        vs_lease_say(lease, "the last lease of worker id %" PRIu64 " ends %.1f s ahead of the clock", worker,
                      (double)ahead_ms / 1000);
     return ahead_ms > lease->timing.skew_ms ? ahead_ms - lease->timing.skew_ms : 0;
 }
@@ -179,7 +178,7 @@ uint64_t vs_lease_floor(const struct vs_lease *lease) {
 
 uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *r) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), from = r->until > now ? r->until : now;
-    /* where there is no such floor, a store whose clock is an hour ahead must not put ids an hour ahead */
+    /* only new records get this floor: otherwise a store whose clock is an hour ahead would move ids an hour ahead */
     bool has_floor = r->ver == 0 && lease->timing.floor_ms;
     uint64_t floor = has_floor ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
     uint64_t ns_floor = vs_lease_floor(lease);
@@ -187,17 +186,19 @@ uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, 
     return from > floor ? from : floor;
 }
 
-/* A number that gives no id any more: an import has marked it for ever, or a clock was set too far. */
+/* Describes a worker id that can issue no more ids: an import has reserved it for ever, or a clock was set too far
+ * ahead. */
 static void say_unusable(struct vs_lease *lease, const struct vs_record *r, bool foreign) {
     if (foreign)
-        vs_lease_say(lease, "the record of number %" PRIu64 " is of another layout: its ticks mean something else",
+        vs_lease_say(lease, "the record of worker id %" PRIu64 " is of another layout, so its ticks do not apply",
                      lease->worker);
     else if (r->ver && r->until >= vs_tick_end(&lease->shape))
-        vs_lease_say(
-            lease, "every tick of number %" PRIu64 " was granted, up to the layout's end, to %.60s; use another number",
-            lease->worker, r->holder);
+        vs_lease_say(lease,
+                     "every tick of worker id %" PRIu64 " was granted, up to the layout's end, to %.60s; use another",
+                     lease->worker, r->holder);
     else
-        vs_lease_say(lease, "the layout's time has ended for number %" PRIu64 ", by the clock or the namespace's floor",
+        vs_lease_say(lease,
+                     "the layout's time has ended for worker id %" PRIu64 ", by the clock or the namespace's floor",
                      lease->worker);
 }
 
@@ -223,7 +224,7 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     }
     int64_t wait = vs_lease_wait_ms(lease, lease->worker, &ev->record, ev->store_ms);
     if (wait > 0) {
-        lease->attempt = 0; /* nobody was faster: it is held */
+        lease->attempt = 0; /* no race was lost: it is held */
         vs_act_sleep(lease, ev, out, wait < VS_LEASE_RETRY_MS ? wait : VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }
@@ -243,7 +244,7 @@ void vs_step_slot(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         return;
     }
     if (ev->slot < 0) {
-        vs_act(lease, out, VS_PH_ENDED, VS_DO_END); /* the file is used up: the keeper retires it */
+        vs_act(lease, out, VS_PH_ENDED, VS_DO_END); /* the file has no slots left: the keeper retires it */
         return;
     }
     lease->slot = ev->slot;
@@ -258,7 +259,7 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
         lease->attempt = 0;
         vs_lease_say(lease, "%s",
                      ev->text[0] ? ev->text
-                                 : "every worker number of the namespace is held; `vesta workers` lists the holders: end "
+                                 : "every worker id of the namespace is held; `vesta workers` lists the holders: end "
                                    "one, or wait until a lease expires");
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
@@ -268,7 +269,8 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
     if (ev->is_fixed) lease->timing = vs_lease_timing_for(&lease->timing, true);
     if (!lease->has_worker && vs_is_static(&lease->ns, lease->worker)) {
         lease->attempt = 0;
-        vs_lease_say(lease, "number %" PRIu64 " was chosen, but the namespace gives it out by hand", lease->worker);
+        vs_lease_say(lease, "worker id %" PRIu64 " was chosen, but the namespace reserves it for assignment by hand",
+                     lease->worker);
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }
@@ -280,7 +282,8 @@ void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     assert(lease->slot >= 0);
     assert(!lease->published);
     if (ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && vs_lease_is_ours(lease, &ev->record))) {
-        /* Perhaps it is ours, or will be: look, and set it again under the same token until the store says so. */
+        /* The claim may have succeeded, or may do so later.  Read the record, and repeat the claim under the same token
+         * until the store confirms it. */
         vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
         return;
     }
@@ -291,7 +294,8 @@ void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_
             vs_act_pick(lease, ev, out);
         return;
     }
-    if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) /* the same token and slot again, if the record still stands */
+    if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) /* repeats with the same token and slot if the record is
+                                                         unchanged */
         return;
     vs_lease_adopt(lease, &ev->record);
     lease->attempt = 0;

@@ -1,4 +1,4 @@
-/* hold.c -- the lease engine with a lease: renewing, losing it, giving it back.  Pure. */
+/* hold.c -- the lease engine with a lease: renews it, loses it, releases it. */
 #include "lease/steps.h"
 #include "generator/point.h"
 
@@ -6,15 +6,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Versions only rise, and one of them is one write. */
+/* Versions only rise, and each version is one write. */
 static bool is_other_history(const struct vs_lease *lease, const struct vs_record *r) {
     bool same_owner = memcmp(r->owner, lease->record.owner, sizeof r->owner) == 0;
     return r->ver < lease->record.ver || (r->ver == lease->record.ver && !same_owner);
 }
 
-/* Whoever holds the number now: no successor can start below what was granted to us. */
+/* True whoever holds the worker id now, because a successor cannot start below a bound that was granted to us. */
 bool vs_lease_went_back(const struct vs_lease *lease, const struct vs_record *r) {
-    /* ours and free: another keeper of this file gave it back, at a cursor that may be lower than its bound */
+    /* Another keeper of this file may have released our lease, at a cursor below its bound. */
     bool released = memcmp(r->owner, lease->owner, sizeof r->owner) == 0 && !r->held;
     return is_other_history(lease, r) || (r->until < lease->until && !released);
 }
@@ -23,15 +23,15 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
     assert(lease->slot >= 0);
     if (vs_lease_went_back(lease, r)) {
         vs_lease_say(lease,
-                     "the store went back: number %" PRIu64 " is at version %" PRIu64 ", but %" PRIu64
-                     " was acknowledged; make sure that it is the right one, then: vesta store advance",
+                     "the store went back: worker id %" PRIu64 " is at version %" PRIu64 ", but %" PRIu64
+                     " was acknowledged; check that this is the right store, then run: vesta store advance",
                      lease->worker, r->ver, lease->record.ver);
         lease->failed_in = lease->incarnation;
-        lease->leaves = false; /* no other number is claimed from it, not at the end of the program either */
+        lease->leaves = false; /* no other worker id is claimed from this store, even at the end of the program */
         vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
         return;
     }
-    vs_lease_say(lease, "number %" PRIu64 " was taken over by %.100s", lease->worker, r->holder);
+    vs_lease_say(lease, "worker id %" PRIu64 " was taken over by %.100s", lease->worker, r->holder);
     lease->was_lost = true;
     lease->lost_worker = lease->worker;
     vs_act(lease, out, VS_PH_FENCED, VS_DO_CLOSE);
@@ -39,13 +39,13 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
 
 /* ------------------------------------------------------------------ holding */
 
-/* A lease that the map already has: the record must still be ours. */
+/* Resumes a lease that the map already has.  The record must still be ours. */
 void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->slot >= 0);
     if (vs_lease_trouble(lease, ev, out, VS_PH_RESUME)) return;
     bool ours = vs_lease_is_ours(lease, &ev->record);
-    /* A claim that never arrived: should it still, its token is nobody's.  Or one that a restored store brought back,
-     * from before the floor was set: what was granted after it is lost, and may still be used by whoever got it. */
+    /* The claim never arrived.  If it still does, no process has its token.  Or a restored store contains it from
+     * before the floor was set: leases granted after it were lost, and may still be in use. */
     if (!lease->published && (!ours || lease->from < vs_lease_floor(lease))) {
         vs_act_pick(lease, ev, out);
         return;
@@ -59,11 +59,11 @@ void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs
     if (lease->published)
         vs_act_rest(lease, ev, out, 1);
     else
-        vs_act_renew(lease, ev, out); /* adopted only by a write that the store acknowledges */
+        vs_act_renew(lease, ev, out); /* adopted only after a write that the store acknowledges */
 }
 
-/* Whether another renewal at once can do more than the last one: where the window was used up.  One that the store's
- * clock, or the layout's end, keeps small is not had more often because issuers ask for it. */
+/* Whether another renewal now can extend the lease further, because ids have used up the window.  If the store's clock
+ * or the layout's end limits the bound, requests for ids do not cause more renewals. */
 static bool may_again(const struct vs_lease *lease, const struct vs_event *ev) {
     int64_t used_ms = vs_lease_ms_of(lease, ev->cursor) - vs_lease_ms_of(lease, lease->renewed_cursor);
     bool is_old = ev->boot_us - lease->renewed_boot_us >= VS_LEASE_AGAIN_MS * 1000;
@@ -72,7 +72,7 @@ static bool may_again(const struct vs_lease *lease, const struct vs_event *ev) {
 
 void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->published);
-    assert(!lease->failed_in); /* a failstop is no rest */
+    assert(!lease->failed_in); /* a failstop must not be treated as a held lease */
     if (ev->stop) {
         vs_act(lease, out, VS_PH_CLOSING, VS_DO_CLOSE);
         return;
@@ -82,7 +82,7 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         return;
     }
     if (ev->doubt_us) {
-        /* one wrong jump of the clock must not poison the future: nothing is raised on it */
+        /* a wrong jump of the clock must not raise the bound */
         vs_act_sleep(lease, ev, out, VS_LEASE_DOUBT_MS, VS_PH_HELD);
         return;
     }
@@ -94,7 +94,7 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     int64_t left_ms = vs_lease_ms_of(lease, lease->until) - vs_lease_ms_of(lease, vs_lease_next(lease, ev));
     int64_t age_ms = (ev->boot_us - lease->renewed_boot_us) / 1000;
     bool active = ev->cursor != lease->renewed_cursor;
-    /* at rest, too: the first request behind any rest shall find room, and not wait for the store */
+    /* also while idle, so that the first request after any pause finds ticks without waiting for the store */
     bool shrinks = left_ms < t->window_ms * 2 / 3;
     bool due = ((active || shrinks) && age_ms >= t->renew_ms) || (t->idle_ms && age_ms >= t->idle_ms) || ev->stirred;
     bool short_of = ev->wanted && left_ms < t->window_ms / 2;
@@ -118,7 +118,7 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
             vs_lease_lost(lease, &ev->record, out);
             return;
         }
-        lease->record = ev->record; /* an earlier write of ours arrived: on top of it */
+        lease->record = ev->record; /* an earlier write of ours has arrived: renew on top of it */
         if (lease->unsettled || vs_lease_is_hasty(lease, ev)) {
             vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
             return;
@@ -135,7 +135,7 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     out->deadline_boot_us = lease->deadline_us;
 }
 
-/* After an unknown outcome: what stands in the store decides, and nothing is adopted by looking. */
+/* After an unknown outcome the stored record decides.  Reading it adopts nothing. */
 void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->slot >= 0);
     if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) return;
@@ -143,12 +143,12 @@ void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         vs_lease_lost(lease, &ev->record, out);
     } else if (vs_lease_is_ours(lease, &ev->record)) {
         lease->record = ev->record;
-        if (lease->until == 0) lease->until = ev->record.until; /* the claim's own; `from` is below it */
+        if (lease->until == 0) lease->until = ev->record.until; /* from the claim itself; `from` is below it */
         vs_act_renew(lease, ev, out);
     } else if (lease->published) {
         vs_lease_lost(lease, &ev->record, out);
     } else if (ev->record.ver == lease->record.ver) {
-        vs_act_claim(lease, ev, out); /* it may still arrive: the same token makes the second harmless */
+        vs_act_claim(lease, ev, out); /* it may still arrive; under the same token a second claim is harmless */
     } else {
         vs_act_pick(lease, ev, out);
     }
@@ -167,7 +167,7 @@ static void act_given_back(struct vs_lease *lease, struct vs_action *out) {
 void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(ev->kind == VS_EV_CLOSED);
     assert(lease->published);
-    if (!ev->found) { /* somebody else closed it and knows the cursor; the record runs out by itself */
+    if (!ev->found) { /* another process closed the slot and has its cursor; the record expires */
         act_given_back(lease, out);
         return;
     }
@@ -175,7 +175,8 @@ void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct v
     vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor);
 }
 
-/* The store took it, or it is another's by now; else the last sentence says why it did not. */
+/* The lease is released if the store confirms it, or if the record has another owner.  Otherwise the last message is
+ * the reason. */
 static void note_given_back(struct vs_lease *lease, const struct vs_event *ev) {
     bool is_another =
         (ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT) && !vs_lease_is_ours(lease, &ev->record);
@@ -184,15 +185,15 @@ static void note_given_back(struct vs_lease *lease, const struct vs_event *ev) {
     if (lease->not_given_back) vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "the store did not answer");
 }
 
-/* Who ends need not know any more that the store went back; who goes on with another number must.  The cursor may have
- * been given back without our hearing of it, and a successor start there. */
+/* Whether to stop because the store went back.  This matters only if the engine goes on with another worker id.  The
+ * release may have succeeded without our knowledge, and a successor may have started there. */
 static bool must_stop(const struct vs_lease *lease, const struct vs_event *ev) {
     bool is_told = ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT;
     bool went_back = is_other_history(lease, &ev->record) || ev->record.until < lease->asked;
     return lease->leaves && is_told && went_back;
 }
 
-/* Giving back is a courtesy: a few tries, then the record runs out by itself. */
+/* The release is optional: after a few attempts, the record is left to expire. */
 void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(ev->kind == VS_EV_REPLY);
     assert(lease->published);

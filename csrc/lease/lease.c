@@ -1,4 +1,4 @@
-/* lease.c -- the lease engine: what an event means in each phase.  Pure; see lease.h. */
+/* lease.c -- the lease engine: handles an event in each phase.  See lease.h. */
 #include "lease/steps.h"
 #include "generator/point.h"
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ small parts */
+/* ------------------------------------------------------------------ helpers */
 
 void vs_lease_say(struct vs_lease *lease, const char *format, ...) {
     va_list args;
@@ -17,7 +17,7 @@ void vs_lease_say(struct vs_lease *lease, const char *format, ...) {
 }
 
 uint64_t vs_lease_tick_at(const struct vs_lease *lease, int64_t unix_ms) {
-    /* a namespace's floor is whatever somebody wrote: one beyond all time must not come round to the beginning */
+    /* a namespace's floor may be any number; a huge one must not overflow to an early tick */
     return unix_ms > INT64_MAX / 2000 ? vs_tick_end(&lease->shape) : vs_tick_at(&lease->shape, unix_ms * 1000);
 }
 
@@ -29,17 +29,17 @@ bool vs_lease_is_ours(const struct vs_lease *lease, const struct vs_record *reco
     return record->held && record->owner[0] == lease->owner[0] && record->owner[1] == lease->owner[1];
 }
 
-/* The second line: nothing is granted past the store's clock + S + W, so that a store that lost its last writes can be
- * put right by one instant, whatever was lost.  The store's clock is its last answer's, carried on by ours that nobody
- * can set.  W is rounded up to whole units, as below. */
+/* The highest bound that may be requested: the store's clock + S + W.  It allows to repair a store that lost its last
+ * writes with a single instant, whatever was lost.  The store's clock is that of its last answer, advanced by the boot
+ * clock, which cannot be set.  W is rounded up to whole units, as in bound_wanted. */
 static uint64_t bound_permitted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t window) {
     if (!lease->store_ms) return 0;
     int64_t store_ms = vs_lease_store_now(lease, ev->boot_us);
     return vs_lease_tick_at(lease, store_ms + lease->timing.skew_ms) + window;
 }
 
-/* The bound to ask for: W past the cursor or the clock, at most the layout's end, never lower than what stands in the
- * record: another keeper of the same file may have been granted that under the same token. */
+/* The bound to request: W after the cursor or the clock, limited by the layout's end.  Never lower than the bound in
+ * the record, because another keeper of the same file may have been granted it under the same token. */
 static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t cursor) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), end = vs_tick_end(&lease->shape);
     uint64_t units = (uint64_t)((lease->timing.window_ms * 1000 + lease->shape.unit_us - 1) / lease->shape.unit_us);
@@ -47,7 +47,7 @@ static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event
     uint64_t base = cursor > now || lease->is_history ? cursor : now, step = units << lease->shape.seq_bits;
     bool far = base >= end || end - base < step || step >> lease->shape.seq_bits != units;
     uint64_t wanted = far ? end : base + step, permitted = far ? end : bound_permitted(lease, ev, step);
-    assert(units > 0); /* a window of nothing would be renewed for ever */
+    assert(units > 0); /* an empty window would be renewed all the time */
     if (wanted > permitted && lease->timing.is_shared) wanted = permitted;
     return wanted > granted ? wanted : granted;
 }
@@ -65,22 +65,22 @@ bool vs_lease_is_ahead(struct vs_lease *lease, const struct vs_event *ev) {
 
 void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored) {
     assert(lease->slot >= 0);
-    assert(lease->phase == VS_PH_CLAIM || lease->phase == VS_PH_RENEW); /* nothing is adopted by looking */
+    assert(lease->phase == VS_PH_CLAIM || lease->phase == VS_PH_RENEW); /* reading never adopts */
     lease->record = *stored;
     lease->until = lease->asked;
     lease->was_lost = false;
     lease->troubles = lease->unsettled = 0;
     lease->renewed_cursor = lease->asked_cursor;
     if (lease->granted < lease->until) lease->granted = lease->until;
-    /* from when it was sent: a write that took long is followed the sooner by the next one */
+    /* from the time of sending, so that a slow write is followed by the next one sooner */
     lease->renewed_boot_us = lease->sent_boot_us;
-    /* counted from before the request was sent: the store's lease began no earlier */
+    /* from before the request was sent, because the store's lease did not begin earlier */
     lease->deadline_us = lease->timing.deadline_ms ? lease->sent_boot_us + lease->timing.deadline_ms * 1000 : 0;
 }
 
 /* ------------------------------------------------------------------ actions */
 
-/* What is done to a slot, or under its token. */
+/* Whether the action changes a slot, or writes under its token. */
 static bool needs_slot(enum vs_do kind) {
     return kind == VS_DO_PUBLISH || kind == VS_DO_RAISE || kind == VS_DO_CLOSE || kind == VS_DO_SWAP;
 }
@@ -105,7 +105,7 @@ void vs_act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 }
 
 void vs_act_rest(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms) {
-    assert(lease->published); /* who wants an id need not wake who can give none */
+    assert(lease->published); /* without a lease, no issuer can be served sooner */
     vs_act_sleep(lease, ev, out, ms, VS_PH_HELD);
     out->on_want = true;
 }
@@ -113,7 +113,7 @@ void vs_act_rest(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase phase,
                  uint64_t until) {
     assert(phase == VS_PH_CLAIM || phase == VS_PH_RENEW || phase == VS_PH_RELEASE);
-    assert(!lease->failed_in || phase == VS_PH_RELEASE); /* nothing is asked of a store that went back */
+    assert(!lease->failed_in || phase == VS_PH_RELEASE); /* a store that went back is not used */
     vs_act(lease, out, phase, VS_DO_SWAP);
     lease->asked = until;
     lease->sent_before_us = lease->sent_boot_us;
@@ -145,23 +145,22 @@ void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     vs_act_swap(lease, ev, out, VS_PH_RENEW, bound_wanted(lease, ev, cursor));
 }
 
-/* ------------------------------------------------------------------ rests
+/* ------------------------------------------------------------------ pauses between attempts
  *
- * One rule for everything that leaves a holder no wiser: no answer, a write of which nobody knows what became of it,
- * one that was overtaken.  Its first time since a write was acknowledged may be an accident, and costs little; from
- * then on there is a second between two tries, and more with a shared store, where others wait, too: one connection a
- * second at most, and two writes: where the last second had two, even an accident rests.  A successful look ends
- * nothing: it is the writes that fail. */
+ * One rule applies to every call that brings no new knowledge: no answer, a write with unknown outcome, or a write that
+ * another one overtook.  The first such call since an acknowledged write is repeated at once.  After that, attempts are
+ * a second apart, and more with a shared store, to spare its other users.  So there are at most one connection and two
+ * writes per second: if the last second had two writes, even the first failure waits.  A successful read does not reset
+ * this, because the writes fail. */
 
-/* Between once and one and a half times that: who met the same trouble at the same time shall not come again at the
- * same time. */
+/* A random time between ms and 1.5 ms, so that hosts that failed together do not retry together. */
 static int64_t lease_spread(struct vs_lease *lease, int64_t ms) {
     assert(ms >= VS_LEASE_RETRY_MS);
     lease->dice = lease->dice * 6364136223846793005u + 1442695040888963407u;
     return ms + (int64_t)((lease->dice >> 33) % (uint64_t)(ms / 2 + 1));
 }
 
-/* A window must survive a few failures, so the rests stay near the period. */
+/* The pauses stay close to the period, because the window must outlast a few failures. */
 static int64_t rest_ms(struct vs_lease *lease) {
     unsigned times = lease->troubles > lease->unsettled ? lease->troubles : lease->unsettled;
     int64_t ms = VS_LEASE_RETRY_MS, most = lease->timing.renew_ms > ms ? lease->timing.renew_ms : ms;
@@ -184,8 +183,8 @@ void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct 
         vs_act(lease, out, next, next == VS_PH_NS_READ ? VS_DO_NS_READ : VS_DO_READ);
         return;
     }
-    const char *what = !is_known                       ? "the store did not say whether it wrote"
-                       : ev->outcome == VS_STORE_MOVED ? "the namespace is another than it was a moment ago"
+    const char *what = !is_known                       ? "the store did not confirm the write"
+                       : ev->outcome == VS_STORE_MOVED ? "the namespace was changed at the same time"
                                                        : "an earlier write of this generator came in between";
     vs_lease_say(lease, "%s", ev->text[0] ? ev->text : what);
     vs_act_sleep(lease, ev, out, rest_ms(lease), next);
@@ -198,7 +197,7 @@ bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct 
         if (ev->store_ms) lease->store_ms = ev->store_ms, lease->store_boot_us = ev->boot_us;
         return false;
     }
-    if (ev->outcome == VS_STORE_MOVED) { /* perhaps replaced, perhaps put right: what stands there now decides */
+    if (ev->outcome == VS_STORE_MOVED) { /* the store may have been replaced or repaired: read the namespace */
         vs_act_unsettled(lease, ev, out, VS_PH_NS_READ);
         return true;
     }
@@ -212,7 +211,7 @@ bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct 
 
 static void on_wake(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(ev->kind == VS_EV_WAKE);
-    if (ev->stop) { /* whatever the store was last asked: issuing stops here */
+    if (ev->stop) { /* issuing stops now, even if the store's last answer is missing */
         vs_act(lease, out, lease->published ? VS_PH_CLOSING : VS_PH_ENDED, lease->published ? VS_DO_CLOSE : VS_DO_END);
         return;
     }
@@ -220,7 +219,8 @@ static void on_wake(struct vs_lease *lease, const struct vs_event *ev, struct vs
     case VS_PH_HELD: vs_step_held(lease, ev, out); break;
     case VS_PH_CHOOSE: vs_act_pick(lease, ev, out); break;
     case VS_PH_NS_READ: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break;
-    case VS_PH_FAILSTOP: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break; /* was it put right? */
+    /* check whether the store was repaired */
+    case VS_PH_FAILSTOP: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break;
     default:
         assert(lease->after == VS_PH_RESUME || lease->after == VS_PH_READ || lease->after == VS_PH_LOOK);
         vs_act(lease, out, lease->after, VS_DO_READ);
@@ -242,8 +242,8 @@ static void on_done(struct vs_lease *lease, const struct vs_event *ev, struct vs
         vs_act_rest(lease, ev, out, lease->timing.renew_ms - (ev->boot_us - lease->renewed_boot_us) / 1000);
 }
 
-/* Another keeper of this file has closed the slot, and knows more: the number may be given back below our bound, and
- * have a new holder there, which would look like a store that went back. */
+/* Another keeper of this file has closed the slot.  It may have released the worker id below our bound.  A new holder
+ * that starts there would look like a store that went back. */
 static bool is_moot(const struct vs_lease *lease, const struct vs_event *ev) {
     bool asks = lease->phase == VS_PH_RESUME || lease->phase == VS_PH_RENEW || lease->phase == VS_PH_LOOK;
     return asks && ev->lost;
@@ -261,7 +261,7 @@ static void lease_step(struct vs_lease *lease, const struct vs_event *ev, struct
         else
             vs_step_ns_read(lease, ev, out);
         break;
-    case VS_PH_NS_SWAP: /* whatever became of it, what stands there now decides */
+    case VS_PH_NS_SWAP: /* the stored record decides, whatever the outcome was */
         if (!vs_lease_trouble(lease, ev, out, VS_PH_NS_READ)) vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
         break;
     case VS_PH_RESUME: vs_step_resume(lease, ev, out); break;
@@ -296,7 +296,7 @@ void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     assert((out->kind == VS_DO_END) == (lease->phase == VS_PH_ENDED));
     assert(lease->slot >= 0 || !lease->published);
     assert(lease->published || !lease->leaves);
-    assert(!lease->leaves || !lease->has_worker); /* a number given by hand is not left */
+    assert(!lease->leaves || !lease->has_worker); /* a worker id set by hand is not replaced */
 }
 
 void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts) {
@@ -305,7 +305,8 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts) {
     assert(opts->slot >= 0 || !opts->published);
     assert(opts->timing.renew_ms > 0);
     assert(opts->timing.renew_ms < opts->timing.window_ms);
-    assert(opts->timing.deadline_ms < opts->timing.lease_ms); /* who is not heard of stops before others may start */
+    assert(opts->timing.deadline_ms < opts->timing.lease_ms); /* a holder without contact stops before other
+                                                                 processes may claim */
     memset(lease, 0, sizeof *lease);
     vs_shape_of(opts->layout, &lease->shape);
     lease->timing = opts->timing;

@@ -1,10 +1,10 @@
-/* lease.h -- the lease engine: claims a worker number, renews ahead of need, gives it back.  Pure: its inputs are
- * replies and times, its outputs are actions.  The keeper carries them out against a real store, the simulator
- * against a virtual one.
+/* lease.h -- the lease engine: claims a worker id, renews its lease in advance, releases it.  Pure: its inputs are
+ * replies and times, its outputs are actions.  The keeper applies them to a real store, the simulator to a virtual one.
  *
- * What it rests on: a store's record is changed only by compare-and-set on its version, and no tick at or past the
- * record's `until` was ever granted.  A new holder starts at `until`; a holder issues only below what the store has
- * acknowledged.  Leases and clocks decide when a number may be used again, never whether ids repeat. */
+ * Its safety has one basis: a store's record changes only by compare-and-set on its version, and no tick at or after
+ * the record's `until` was ever granted.  A new holder starts at `until`, and a holder issues only below the `until`
+ * that the store has acknowledged.  So expiry and clocks decide when a worker id may be used again, never whether ids
+ * are unique. */
 #ifndef VS_LEASE_H
 #define VS_LEASE_H
 
@@ -13,104 +13,106 @@
 
 struct vs_lease_timing {
     const char *name;
-    int64_t window_ms;   /* W: how far ahead of need `until` is set */
-    int64_t renew_ms;    /* R: not more often than this unless issuers wait */
-    int64_t idle_ms;     /* at least this often while no id is given; 0: only when a third of the window is over */
-    int64_t lease_ms;    /* L: how long others must leave the number alone after the last write */
-    int64_t deadline_ms; /* issuing stops this long after an acknowledged write was sent; 0: never */
-    int64_t skew_ms;     /* S: how far clocks may be apart from the store's; nothing is granted past store + S + W */
-    int64_t call_ms; /* how long one call waits for the store: a far one, or one whose disk is slow, is no silent one */
-    int64_t floor_ms; /* a record that did not exist starts this far ahead of the store's clock */
-    bool is_shared;   /* many ask the store over a network: retries back off and spread */
+    int64_t window_ms;   /* W: how far ahead of the next tick `until` is set */
+    int64_t renew_ms;    /* R: the shortest interval between renewals, unless issuers wait */
+    int64_t idle_ms;     /* the longest interval while no id is issued. 0: renew only when a third of the window has
+                            passed */
+    int64_t lease_ms;    /* L: other processes must not claim the worker id for this long after the last write */
+    int64_t deadline_ms; /* issuing stops this long after the last acknowledged write was sent. 0: never */
+    int64_t skew_ms;     /* S: the allowed difference between a clock and the store's. No bound exceeds store + S + W */
+    int64_t call_ms;     /* how long a call waits for the store. A slow network or disk must not count as a failure */
+    int64_t floor_ms;    /* a new record starts this far ahead of the store's clock */
+    bool is_shared;      /* many hosts use the store over a network, so retries back off and spread */
 };
 
-/* On one host there is no one to miss a heartbeat, so an idle holder writes only to keep its window from running out: a
- * write a minute.  The window is minutes long, because whoever is stopped or hangs on a disk may have the store locked.
+/* On one host no other machine waits for a heartbeat.  So an idle holder writes only to extend its window, once a
+ * minute.  The window is minutes long, because a process that is stopped or waits for a disk may have the store locked.
  */
 extern const struct vs_lease_timing vs_lease_timing_file;
 
-/* "local", "strict", "balanced", "autonomous"; NULL for other names. */
+/* "local", "strict", "balanced", "autonomous". NULL for other names. */
 const struct vs_lease_timing *vs_lease_preset(const char *name);
 
-/* The timing of a preset for a lease.  A number given by hand has a small window, so that its own generator, killed
- * and started again, need not wait for the old window to pass; history pacing's window is counted in ids, not in time.
- */
+/* The timing of a preset for one lease.  A worker id set by hand has a small window.  So if its generator is killed and
+ * restarted, it need not wait for a long window to end.  With history pacing the window counts ids, not time. */
 struct vs_lease_timing vs_lease_timing_for(const struct vs_lease_timing *preset, bool has_worker);
 
-/* How a holder stands with its store, for people and metrics; issuing asks only limit and deadline. */
+/* The state of a lease, for people and metrics.  Issuing depends only on limit and deadline. */
 enum vs_lease_state {
-    VS_LEASE_CLAIMING, /* none is held */
+    VS_LEASE_CLAIMING, /* no lease is held */
     VS_LEASE_ACTIVE,
-    VS_LEASE_RENEWING, /* a renewal is under way */
-    VS_LEASE_SUSPECT,  /* the store has not acknowledged a renewal for twice its period: ids go on inside the window */
-    VS_LEASE_DRAINED,  /* window or deadline are over: no ids until the store answers; the lease may still be ours */
-    VS_LEASE_FENCED,   /* another holds the number */
+    VS_LEASE_RENEWING, /* a renewal is in progress */
+    VS_LEASE_SUSPECT,  /* no renewal was acknowledged for twice the period; ids continue within the window */
+    VS_LEASE_DRAINED,  /* window or deadline have ended: no ids until the store answers. The lease may still be ours */
+    VS_LEASE_FENCED,   /* another process holds the worker id */
     VS_LEASE_FAILSTOP  /* the store went back */
 };
 const char *vs_lease_state_name(enum vs_lease_state state);
 
-/* The namespace's record once a person has put a store right that lost what it had acknowledged: nothing that was ever
- * granted with this timing reaches its floor (the second line above), so leases that start there repeat nothing. */
+/* Sets a floor in the namespace's record, after a store lost acknowledged writes and a person has repaired it.  Nothing
+ * that was granted with this timing is above the floor (see bound_permitted), so leases that start there repeat no id.
+ */
 void vs_ns_put_right(struct vs_ns_record *ns, const struct vs_lease_timing *timing, int64_t store_ms,
                      uint64_t incarnation);
 
 enum vs_outcome {
-    VS_STORE_OK,       /* done; `record` is what is stored now (ver 0: there is none) */
-    VS_STORE_CONFLICT, /* not done: the version is another; `record` is what is stored */
-    VS_STORE_MOVED,    /* not done: the namespace's record is another than when it was read last */
-    VS_STORE_REFUSED,  /* not done, and asking again will not help: a person must act (rights, damage) */
-    VS_STORE_DOWN,     /* not done: the store could not be reached */
-    VS_STORE_UNKNOWN   /* perhaps done, now or later */
+    VS_STORE_OK,       /* done; `record` is the stored one (ver 0: none) */
+    VS_STORE_CONFLICT, /* not done: the version differs; `record` is the stored one */
+    VS_STORE_MOVED,    /* not done: the namespace's record has changed since it was last read */
+    VS_STORE_REFUSED,  /* not done, and retrying will not help: a person must act (rights, damage) */
+    VS_STORE_DOWN,     /* not done: the store is unreachable */
+    VS_STORE_UNKNOWN   /* may be done, now or later */
 };
 _Static_assert(VS_STORE_UNKNOWN + 1 == VS_RENEWALS, "every answer to a renewal is counted");
 
 enum vs_event_kind {
-    VS_EV_WAKE,   /* a sleep is over, or somebody wants more */
-    VS_EV_REPLY,  /* to NS_READ, NS_SWAP, READ, SWAP */
-    VS_EV_CHOSEN, /* to CHOOSE: `worker`, or none where !found */
-    VS_EV_SLOT,   /* to TAKE: `slot` (-1: the file has none left) and the fresh token in `owner` */
-    VS_EV_CLOSED, /* to CLOSE: `cursor` is exact where `found`, else another had closed the slot */
-    VS_EV_DONE    /* to PUBLISH, RAISE, STAY, FAILSTOP, RECOVER */
+    VS_EV_WAKE,   /* a sleep has ended, or an issuer needs more */
+    VS_EV_REPLY,  /* answers NS_READ, NS_SWAP, READ, SWAP */
+    VS_EV_CHOSEN, /* answers CHOOSE: `worker`, unless !found */
+    VS_EV_SLOT,   /* answers TAKE: `slot` (or VS_SLOT_NONE) and the new token in `owner` */
+    VS_EV_CLOSED, /* answers CLOSE: `cursor` is exact if `found`, else another process had closed the slot */
+    VS_EV_DONE    /* answers PUBLISH, RAISE, STAY, FAILSTOP, RECOVER */
 };
 
 struct vs_event {
     enum vs_event_kind kind;
-    int64_t boot_us, unix_us; /* now */
-    int64_t doubt_us;         /* vs_clock_doubt_us: the clock must not be used for this long; 0: it may */
+    int64_t boot_us, unix_us; /* the present time */
+    int64_t doubt_us;         /* vs_clock_doubt_us: do not use the clock for this long. 0: it can be used */
     bool wanted;              /* an issuer waits for a lease */
-    bool stop;                /* give back and end */
-    bool leave;               /* a policy wants another number than the held one */
-    bool stirred;             /* the store may be another than at its last answer: worth a renewal now */
+    bool stop;                /* release the lease and end */
+    bool leave;               /* a policy wants to replace the held worker id */
+    bool stirred;             /* the store may have changed since its last answer, so renew now */
     uint64_t cursor;          /* min(tick, limit) of the held slot */
     bool lost;                /* the held slot was closed, and not by this engine */
     enum vs_outcome outcome;
     int64_t store_ms; /* the store's clock at the reply */
     struct vs_record record;
     struct vs_ns_record ns;
-    char text[VS_SAID_MAX]; /* what the store said of a refusal */
+    char text[VS_SAID_MAX]; /* the store's message, if it rejected the call */
     bool found;
-    bool is_fixed; /* to CHOOSE: the number follows from what the generator is, as one given by hand */
+    bool is_fixed; /* answers CHOOSE: the worker id is derived from the generator's configuration, and counts as set
+                      by hand */
     uint64_t worker, owner[2];
     int slot;                 /* or one of these */
-#define VS_SLOT_NONE (-1)     /* the map is used up */
-#define VS_SLOT_NO_TOKEN (-2) /* no random bytes: nothing was taken */
+#define VS_SLOT_NONE (-1)     /* the map has no slot left */
+#define VS_SLOT_NO_TOKEN (-2) /* no random bytes: no slot was taken */
 };
-#define VS_NO_RANDOM "the kernel gives no random bytes, without which a claim could be taken for another's"
+#define VS_NO_RANDOM "the kernel gives no random bytes, without which two claims could have the same token"
 
 enum vs_do {
-    VS_DO_SLEEP, /* until `until_boot_us`, or until somebody wants a lease where `on_want` */
+    VS_DO_SLEEP, /* until `until_boot_us`, or, if `on_want`, until an issuer needs a lease */
     VS_DO_NS_READ,
     VS_DO_NS_SWAP,  /* write `ns` if the stored version is `old_ver` */
-    VS_DO_CHOOSE,   /* pick a worker over the store's list */
+    VS_DO_CHOOSE,   /* choose a worker id from the store's list */
     VS_DO_READ,     /* the record of `worker` */
-    VS_DO_TAKE,     /* a slot of its own for `worker` from tick `from`, with a fresh token */
+    VS_DO_TAKE,     /* take a new slot for `worker` from tick `from`, with a new token */
     VS_DO_SWAP,     /* write `record` of `worker` if the stored version is `old_ver` */
     VS_DO_PUBLISH,  /* open `slot` up to `limit` */
     VS_DO_RAISE,    /* raise `slot` to `limit` */
     VS_DO_CLOSE,    /* close `slot` */
-    VS_DO_STAY,     /* the number is not left: whoever wanted that wants it no more */
-    VS_DO_FAILSTOP, /* stop issuing: the store went back */
-    VS_DO_RECOVER,  /* lift that: a person has put the store right */
+    VS_DO_STAY,     /* the worker id is kept; end the request to replace it */
+    VS_DO_FAILSTOP, /* stop issuing, because the store went back */
+    VS_DO_RECOVER,  /* end the failstop, because a person has repaired the store */
     VS_DO_END       /* stopped */
 };
 
@@ -125,20 +127,20 @@ struct vs_action {
     struct vs_ns_record ns;
 };
 
-/* What a lease is for.  Layout and identity live on as long as the lease does; the holder's text is copied. */
+/* Layout and identity must live as long as the lease.  The holder's text is copied. */
 struct vs_lease_opts {
     const struct vesta_layout *layout;
     const char *identity, *holder;
     bool has_worker;
     uint64_t worker;
-    bool is_history; /* pacing: ids follow the cursor, not the clock */
+    bool is_history; /* history pacing: ids follow the cursor, not the clock */
     struct vs_lease_timing timing;
-    uint64_t entropy;     /* for the incarnation of a namespace made by this call */
-    uint64_t incarnation; /* known from an earlier keeper of the same file; 0: none */
-    uint64_t granted;     /* no tick of this file at or past it was ever granted */
-    uint64_t failed_in;   /* an earlier keeper stopped everything for what this incarnation of the store lost */
-    bool is_judged;       /* a policy has a say in every claim, also of a number given by hand */
-    /* a lease that the map already has, open or claimed and not published; slot -1: none */
+    uint64_t entropy;     /* random, for the incarnation of a namespace that this engine creates */
+    uint64_t incarnation; /* from an earlier keeper of the same file. 0: unknown */
+    uint64_t granted;     /* no tick of this file at or after it was ever granted */
+    uint64_t failed_in;   /* the incarnation for which an earlier keeper called a failstop */
+    bool is_judged;       /* a policy takes part in every claim, even of a worker id set by hand */
+    /* a lease in the map, either open, or claimed and not published. slot -1: none */
     int slot;
     bool published;
     uint64_t slot_worker, slot_owner[2], slot_from, slot_limit;
@@ -158,8 +160,8 @@ enum vs_phase {
     VS_PH_LOOK,
     VS_PH_RAISE,
     VS_PH_FENCED,
-    VS_PH_MOVING, /* closing a lease of a store that was replaced and put right */
-    VS_PH_SWITCH, /* another number for the held one: choosing it, ... */
+    VS_PH_MOVING, /* closing a lease of a store that was replaced and repaired */
+    VS_PH_SWITCH, /* choosing a worker id to replace the held one */
     VS_PH_SWITCH_READ,
     VS_PH_STAY,
     VS_PH_CLOSING,
@@ -175,52 +177,54 @@ struct vs_lease {
     struct vs_shape shape;
     struct vs_lease_timing timing;
     uint64_t fingerprint, entropy, incarnation;
-    uint64_t failed_in; /* the incarnation that went back or denies what it granted; 0: none has */
+    uint64_t failed_in; /* the incarnation that went back or denied its leases. 0: none */
     bool has_worker, is_history, is_judged;
-    bool is_fixed; /* the number that was chosen follows from what the generator is */
+    bool is_fixed; /* the chosen worker id is derived from the generator's configuration */
     uint64_t wanted_worker;
     const struct vesta_layout *layout;
     const char *identity;
     char holder[VS_HOLDER_MAX];
 
-    enum vs_phase phase, after; /* after: where a sleep goes on */
+    enum vs_phase phase, after; /* the phase after a sleep */
     struct vs_record record;    /* as last read or written */
     struct vs_ns_record ns;
     uint64_t worker, owner[2], from;
     uint64_t until;          /* last acknowledged */
     uint64_t granted;        /* the highest `until` that this file ever had */
-    uint64_t asked;          /* `until` of the swap under way */
-    uint64_t asked_cursor;   /* the cursor when that was sent */
-    uint64_t renewed_cursor; /* the cursor at the last renewal: has anything been issued since? */
+    uint64_t asked;          /* `until` of the write in progress */
+    uint64_t asked_cursor;   /* the cursor when that write was sent */
+    uint64_t renewed_cursor; /* the cursor at the last renewal, to detect issuing since then */
     int64_t sent_boot_us, renewed_boot_us;
-    int64_t sent_before_us;          /* the write before the last one sent; 0: none */
-    int64_t deadline_us;             /* of what was acknowledged; 0: none */
-    int64_t store_ms, store_boot_us; /* the store's clock at its last answer, and when that was; 0: not heard yet */
-    unsigned troubles;               /* answers in a row that were neither yes nor a conflict */
-    unsigned unsettled;              /* writes since one was acknowledged of which it is not known what they did */
-    uint64_t dice;                   /* spreads retries */
-    int slot;                        /* -1: none taken */
+    int64_t sent_before_us;          /* the write before the last one. 0: none */
+    int64_t deadline_us;             /* of the acknowledged lease. 0: none */
+    int64_t store_ms, store_boot_us; /* the store's clock at its last answer, and the time of that answer. 0: no
+                                        answer yet */
+    unsigned troubles;               /* failed calls in a row, not counting conflicts */
+    unsigned unsettled;              /* writes with unknown outcome since the last acknowledged one */
+    uint64_t dice;                   /* random, spreads retries */
+    int slot;                        /* -1: none */
     bool published;
     unsigned attempt;
-    bool was_lost; /* `lost_worker` was held, and somebody took it over; nothing was claimed since */
+    bool was_lost; /* another process took over `lost_worker`, and no worker id was claimed since */
     uint64_t lost_worker;
-    bool leaves; /* the held number is being given back for `next_worker` */
+    bool leaves; /* the held worker id is being released to take `next_worker` */
     uint64_t next_worker;
-    bool not_given_back;    /* the end of a lease was sent to the store, which did not say that it took it */
-    char said[VS_SAID_MAX]; /* the last thing worth telling, "" if all is well */
+    bool not_given_back;    /* the end of the lease was sent to the store, which has not confirmed it */
+    char said[VS_SAID_MAX]; /* the last message for people, "" if there is no fault */
 };
 
 void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts);
 
-/* Takes an event, gives the next action.  Threads: one at a time. */
+/* Handles an event and sets the next action.  Threads: one at a time. */
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *event, struct vs_action *action);
 
-/* How the lease stands at an event's time and cursor. */
+/* The state of the lease at an event's time and cursor. */
 enum vs_lease_state vs_lease_state_of(const struct vs_lease *lease, const struct vs_event *event);
 
-/* The default choice over a list (policy `any`): one's own number if it can be had at once, then a number never used,
- * then a free or expired one; never one whose record ends ahead of the clock while another exists.  Pure. Shape:
- * listed[0..count) with ascending numbers.  False: every number is held. */
+/* The default choice (policy `any`): the generator's own worker id if it can be claimed at once, else one that was
+ * never used, else a free or expired one.  A worker id whose record ends ahead of the clock is chosen only if there is
+ * no other.
+ * Shape: listed[0..count), ascending by worker.  False: every worker id is held. */
 struct vs_listed {
     uint64_t worker;
     struct vs_record record;
@@ -228,14 +232,14 @@ struct vs_listed {
 struct vs_listing {
     const struct vs_listed *listed;
     size_t count;
-    int64_t store_ms; /* when it was read, by the store's clock */
+    int64_t store_ms; /* the store's clock when the list was read */
 };
-/* Without what is no number of a layout. */
+/* The listing without worker ids that exceed the layout. */
 struct vs_listing vs_listing_up_to(struct vs_listing listing, uint64_t worker_max);
 bool vs_choose_any(const struct vs_lease *lease, struct vs_listing listing, uint64_t worker_max, uint64_t random,
                    uint64_t *worker);
 
-/* The same in place of the number that is held: one never used, else the one that was free for longest. */
+/* The same, to replace the held worker id: one that was never used, else the one that was free for longest. */
 bool vs_choose_other(const struct vs_lease *lease, struct vs_listing listing, uint64_t worker_max, uint64_t random,
                      uint64_t *worker);
 

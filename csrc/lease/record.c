@@ -1,5 +1,5 @@
-/* record.c -- the text form of a store's records: `key value` lines in a fixed order under a head line,
- * closed by a checksum, so that a person can read one and a torn write cannot be taken for one.  Pure. */
+/* record.c -- the text form of a store's records: lines `key value` in a fixed order after a head line, and a checksum
+ * at the end.  So people can read a record, and a torn write is detected. */
 #include "lease/record.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@ static uint64_t record_checksum(const char *text, size_t length) {
     return sum;
 }
 
-/* A text value ends with its line, so it must not hold another. */
+/* Writes a text value.  It ends with its line, so control characters are replaced. */
 static void record_put_text(char *buf, size_t *at, const char *key, const char *value) {
     assert(*at + strlen(key) + 1 + strlen(value) + 1 < VS_RECORD_TEXT_MAX);
     *at += (size_t)snprintf(buf + *at, VS_RECORD_TEXT_MAX - *at, "%s ", key);
@@ -79,13 +79,13 @@ size_t vs_counter_record_write(const struct vs_counter_record *r, char *buf) {
 
 /* ------------------------------------------------------------------ reading */
 
-/* A reader goes over the lines once; after the first failure every further step does nothing. */
+/* Reads the lines in order.  After the first failure all further reads do nothing. */
 struct record_reader {
     const char *at, *end;
     bool failed;
 };
 
-/* The value of the next line, which must have this key; NULL on failure. */
+/* Returns the value of the next line, which must have this key, or NULL. */
 static const char *record_line(struct record_reader *in, const char *key, size_t *length) {
     assert(in->failed || in->at <= in->end);
     size_t key_length = strlen(key);
@@ -140,7 +140,7 @@ static void record_text(struct record_reader *in, const char *key, char *out, si
 
 static const char uncounted[] = "its version is higher than writes can have counted";
 
-/* The head line names the kind and the format; the sum covers everything before it. */
+/* Checks the kind and format in the head line, and the checksum over everything before it. */
 static const char *open_text(struct record_reader *in, const char *key, const char *begin) {
     size_t length = 0;
     const char *version = record_line(in, key, &length);
@@ -195,7 +195,7 @@ const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_rec
     r.fingerprint = record_number(&in, "fingerprint", 16);
     r.incarnation = record_number(&in, "incarnation", 16);
     r.floor_ms = record_millis(&in, "floor_ms");
-    if (!in.failed && *in.at == 's') { /* only where there are some */
+    if (!in.failed && *in.at == 's') { /* written only if static_count > 0 */
         r.static_first = record_number(&in, "static_first", 10);
         r.static_count = record_number(&in, "static_count", 10);
         in.failed |= r.static_count == 0 || r.static_count > UINT64_MAX - r.static_first;
@@ -224,7 +224,7 @@ const char *vs_counter_record_read(const char *begin, size_t length, struct vs_c
     return NULL;
 }
 
-/* ------------------------------------------------------------------ how a number stands */
+/* ------------------------------------------------------------------ the state of a worker id */
 
 const char *vs_standing_name(enum vs_standing standing) {
     static const char *const names[] = {"held", "expired", "free"};

@@ -1,5 +1,4 @@
-/* record.h -- what a store keeps about a worker number and about a namespace, and its text form; and that of a counter,
- * where a store has no tables. */
+/* record.h -- a store's records of worker ids, namespaces and counters, and their text form. */
 #ifndef VS_RECORD_H
 #define VS_RECORD_H
 
@@ -8,21 +7,23 @@
 #define VS_HOLDER_MAX 128
 #define VS_RECORD_TEXT_MAX 2048
 #define VS_RECORD_FORMAT 1
-#define VS_VER_MAX (UINT64_MAX / 2) /* of what is read: so many writes nobody makes, nor those that lead on to 0 */
+#define VS_VER_MAX                                                                                                     \
+    (UINT64_MAX / 2) /* limit when reading: no writer counts so far, and higher values could overflow                  \
+                        to 0 */
 
-/* One per (namespace, worker).  ver 0 means that there is none yet. */
+/* One per namespace and worker id.  ver 0: it does not exist yet. */
 struct vs_record {
-    uint64_t ver;         /* rises by one with every write */
-    uint64_t epoch;       /* rises by one with every claim */
-    uint64_t owner[2];    /* random, new for every claim attempt */
-    uint64_t until;       /* a tick, exclusive: nothing at or past it was ever granted */
+    uint64_t ver;         /* incremented by each write */
+    uint64_t epoch;       /* incremented by each claim */
+    uint64_t owner[2];    /* random, new for each attempt to claim */
+    uint64_t until;       /* a tick, exclusive: no tick at or after it was ever granted */
     uint64_t fingerprint; /* of the layout */
-    int64_t written_ms;   /* stamped by the store */
+    int64_t written_ms;   /* set by the store */
     int64_t lease_ms;     /* expired when store_now - written_ms > lease_ms */
     int64_t seen_ms;      /* the holder's clock at the write */
     bool held;
     char identity[VS_IDENTITY_MAX];
-    char holder[VS_HOLDER_MAX]; /* for people: host and process */
+    char holder[VS_HOLDER_MAX]; /* host and process, for people */
 };
 
 _Static_assert(VS_IDENTITY_MAX + VS_HOLDER_MAX + 512 < VS_RECORD_TEXT_MAX, "there is room for its texts and numbers");
@@ -31,9 +32,9 @@ _Static_assert(VS_IDENTITY_MAX + VS_HOLDER_MAX + 512 < VS_RECORD_TEXT_MAX, "ther
 struct vs_ns_record {
     uint64_t ver;
     uint64_t fingerprint;
-    uint64_t incarnation; /* random, of the store's contents: another one means that the store was replaced */
-    int64_t floor_ms;     /* no lease starts before this instant; 0: no floor */
-    uint64_t static_first, static_count; /* numbers that are given out by hand, and never chosen */
+    uint64_t incarnation; /* random, identifies the store's contents. If it changes, the store was replaced */
+    int64_t floor_ms;     /* no lease starts before this instant. 0: no floor */
+    uint64_t static_first, static_count; /* worker ids that are assigned by hand, and never chosen */
     char layout[VESTA_LAYOUT_TEXT_MAX];
 };
 
@@ -41,7 +42,7 @@ static inline bool vs_is_static(const struct vs_ns_record *ns, uint64_t worker) 
     return worker >= ns->static_first && worker - ns->static_first < ns->static_count;
 }
 
-/* One per tag of a segment. */
+/* One per tag of a segment, in a store without tables. */
 struct vs_counter_record {
     uint64_t ver;
     uint64_t max, step; /* up to 2^63 - 1 */
@@ -49,22 +50,22 @@ struct vs_counter_record {
     char tag[VESTA_NAMESPACE_MAX];
 };
 
-/* Writes the text form.  Shape: buf of VS_RECORD_TEXT_MAX bytes; returns the length. */
+/* Writes the text form.  Shape: buf of VS_RECORD_TEXT_MAX bytes.  Returns the length. */
 size_t vs_record_write(const struct vs_record *record, char *buf);
 size_t vs_ns_record_write(const struct vs_ns_record *record, char *buf);
 size_t vs_counter_record_write(const struct vs_counter_record *record, char *buf);
 
-/* Reads it back, strictly.  NULL, or why the text is not a record, as the end of a sentence. */
+/* Reads the exact text form.  Returns NULL, or why the text is not a record, as the end of a sentence. */
 const char *vs_record_read(const char *text, size_t length, struct vs_record *out);
 const char *vs_ns_record_read(const char *text, size_t length, struct vs_ns_record *out);
 const char *vs_counter_record_read(const char *text, size_t length, struct vs_counter_record *out);
 
-/* How a number stands at an instant of the store's clock. */
+/* The state of a worker id at an instant of the store's clock. */
 enum vs_standing { VS_STANDS_HELD, VS_STANDS_EXPIRED, VS_STANDS_FREE, VS_STANDINGS };
 const char *vs_standing_name(enum vs_standing standing);
-/* How long after its last write a record expires: its lease.  An idle holder of `local` renews less often than that and
- * may issue ids for longer, so there it is the window.  shape: of the layout, NULL if that is not known. */
-#define VS_STANDING_WINDOW_MS_MAX 180000 /* the window of `local`; `autonomous` may have ticks far ahead of the clock */
+/* How long after its last write a record expires: its lease.  An idle holder of `local` renews less often and may issue
+ * ids for longer, so for it this is the window.  shape: of the layout, NULL if unknown. */
+#define VS_STANDING_WINDOW_MS_MAX 180000 /* of `local`. Ticks of `autonomous` may be far ahead of the clock */
 int64_t vs_standing_length_ms(const struct vs_record *record, const struct vs_shape *shape);
 enum vs_standing vs_standing_of(const struct vs_record *record, const struct vs_shape *shape, int64_t store_ms);
 

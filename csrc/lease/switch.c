@@ -1,8 +1,8 @@
-/* switch.c -- the lease engine takes another number in place of the one it holds: a clock that went back is behind that
- * one's cursor, and another number's ids may begin with it.  Pure.
+/* switch.c -- the lease engine replaces the worker id that it holds.  If the clock went back behind its cursor, the ids
+ * of another worker id can begin at the clock.
  *
- * The other number is looked at first.  Only where it could give ids at once is the held one left: its slot is closed,
- * its record given back at the exact cursor, as at the end of a program, and then the other is claimed as any is. */
+ * The other worker id is checked first.  Only if it can issue at once, the held one is left: its slot is closed, its
+ * record is released at the exact cursor as at the end of a program, and then the other one is claimed as usual. */
 #include "lease/steps.h"
 #include "generator/point.h"
 
@@ -18,7 +18,7 @@ void vs_act_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     assert(lease->published);
     assert(!lease->leaves);
     bool is_behind = ev->cursor > vs_tick_at(&lease->shape, ev->unix_us);
-    if (lease->has_worker || !is_behind) { /* the clock has caught up meanwhile */
+    if (lease->has_worker || !is_behind) { /* the clock may have caught up */
         switch_stay(lease, out);
         return;
     }
@@ -31,7 +31,7 @@ void vs_step_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs
     assert(lease->published);
     bool is_other = ev->found && ev->worker != lease->worker && !vs_is_static(&lease->ns, ev->worker);
     if (!is_other) {
-        vs_lease_say(lease, "number %" PRIu64 " is kept: %s", lease->worker,
+        vs_lease_say(lease, "worker id %" PRIu64 " is kept: %s", lease->worker,
                      ev->text[0] ? ev->text : "no other is free");
         switch_stay(lease, out);
         return;
@@ -41,11 +41,11 @@ void vs_step_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs
     out->worker = lease->next_worker;
 }
 
-/* Whether a claim of that record would give ids at once; says why not. */
+/* Whether a claim of that record could issue ids at once.  If not, sets the message. */
 static bool is_worth_it(struct vs_lease *lease, const struct vs_event *ev) {
     uint64_t next = lease->next_worker, now = vs_tick_at(&lease->shape, ev->unix_us);
     if (ev->outcome != VS_STORE_OK || ev->doubt_us) {
-        vs_lease_say(lease, "number %" PRIu64 " is kept: %s", lease->worker,
+        vs_lease_say(lease, "worker id %" PRIu64 " is kept: %s", lease->worker,
                      ev->outcome == VS_STORE_OK ? "the clock jumped and is not trusted yet"
                      : ev->text[0]              ? ev->text
                                                 : "the store did not answer");
@@ -54,7 +54,7 @@ static bool is_worth_it(struct vs_lease *lease, const struct vs_event *ev) {
     if (vs_lease_is_ahead(lease, ev) || vs_lease_wait_ms(lease, next, &ev->record, ev->store_ms) > 0) return false;
     bool foreign = ev->record.ver && ev->record.fingerprint != lease->fingerprint;
     if (!foreign && vs_lease_from(lease, ev, &ev->record) <= now && now < vs_tick_end(&lease->shape)) return true;
-    vs_lease_say(lease, "number %" PRIu64 " is kept: the ids of number %" PRIu64 " would not begin before its own",
+    vs_lease_say(lease, "worker id %" PRIu64 " is kept: the ids of worker id %" PRIu64 " would not begin earlier",
                  lease->worker, next);
     return false;
 }

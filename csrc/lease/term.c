@@ -1,5 +1,4 @@
-/* term.c -- a keeper's term; see term.h.  The map's words are changed here and in slot.c, nowhere else.
- */
+/* term.c -- see term.h.  Only this file and slot.c change the map's state. */
 #include "lease/term.h"
 #include "id/id.h"
 #include "generator/point.h"
@@ -8,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEAVE_US 60000000 /* between two changes of the number: each costs the store a list and three writes */
-#define REST_US 60000000  /* a rest has no end of its own: how often it is looked at anyway */
+#define LEAVE_US                                                                                                       \
+    60000000             /* between two changes of the worker id, because each costs the store a list and three        \
+                            writes */
+#define REST_US 60000000 /* a rest has no time limit; check it this often anyway */
 
 void vs_map_say(struct vs_map *map, const char *text) {
     size_t i = 0;
@@ -22,7 +23,7 @@ bool vs_map_leave(struct vs_map *map, uint32_t slot, int64_t boot_us) {
     assert(slot < VS_SLOTS_MAX);
     struct vs_shared *shared = &map->shared;
     int64_t was = atomic_load(&shared->left_boot_us);
-    if (atomic_load(&shared->leave) == slot + 1) return true; /* and the keeper has not decided yet */
+    if (atomic_load(&shared->leave) == slot + 1) return true; /* the keeper has not decided yet */
     if (was && boot_us - was < LEAVE_US) return false;
     if (!atomic_compare_exchange_strong(&shared->left_boot_us, &was, boot_us)) return true;
     VS_POINT(asks_to_leave);
@@ -48,7 +49,7 @@ bool vs_term_is_silent(const struct vs_map *map, struct vs_watched *was, int64_t
 }
 
 bool vs_term_take(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid, int64_t boot_us) {
-    assert(token); /* 0 is nobody, and everybody who has none */
+    assert(token); /* 0 stands for no keeper */
     if (!atomic_compare_exchange_strong(&map->shared.keeper_token, &was, token)) return false;
     atomic_store(&map->shared.keeper_pid, pid);
     atomic_store(&map->shared.pulse_boot_us, boot_us + VS_PULSE_US);
@@ -89,8 +90,8 @@ static bool do_ask(struct vs_term *term, const struct vs_action *action, struct 
     ev->found = false;
     ev->text[0] = '\0';
     if (!term->ops->ask(term, action, ev)) return false;
-    assert(ev->outcome <= VS_STORE_UNKNOWN); /* who asks counts by it */
-    if (term->lease.phase == VS_PH_RENEW)    /* a count, orders nothing */
+    assert(ev->outcome <= VS_STORE_UNKNOWN); /* the caller indexes its counters with it */
+    if (term->lease.phase == VS_PH_RENEW)    /* Relaxed: a counter orders no other memory. */
         atomic_fetch_add_explicit(&term->map->shared.renewals[ev->outcome], 1, memory_order_relaxed);
     return true;
 }
@@ -116,26 +117,26 @@ static void term_do_take(struct vs_term *term, const struct vs_action *action, s
             action->worker, {ev->owner[0], ev->owner[1]}, action->from, lease->incarnation, lease->is_fixed});
 }
 
-/* The text is for people and may come late.  A used-up file stays one. */
+/* The message for people may follow later.  A file that is used up stays so. */
 static bool set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
     assert(from != VESTA_CLOSED);
     return atomic_compare_exchange_strong(&map->shared.stopped, &from, to);
 }
 
-/* A stop is for one store, and over with the first lease of another: also where a keeper that slept wrote it down only
- * then. */
+/* Ends a failstop that was for an earlier store.  A keeper that was asleep may have recorded it after a lease of the
+ * new store. */
 static void lift_late_stop(struct vs_map *map) {
     struct vs_shared *shared = &map->shared;
     uint64_t failed_in = atomic_load(&shared->failed_in);
     if (!failed_in || failed_in == vs_map_incarnation(map)) return;
     if (!set_stopped(map, VESTA_FAILSTOP, 0)) return;
     VS_POINT(lifts_stop);
-    /* one for the store of now found the map stopped, and left it so */
+    /* meanwhile a failstop for the present store may have found the map stopped already: restore it */
     if (atomic_load(&shared->failed_in) == vs_map_incarnation(map)) set_stopped(map, 0, VESTA_FAILSTOP);
 }
 
 static void term_do_publish(struct vs_term *term, const struct vs_action *action) {
-    assert(action->limit == term->lease.until); /* what was acknowledged, and no more */
+    assert(action->limit == term->lease.until); /* exactly the acknowledged bound */
     if (!term->lease.has_worker && !term->was_named && term->lease.record.epoch == 1)
         atomic_store_explicit(&term->map->shared.drew, term->pid, memory_order_relaxed);
     vs_slot_publish(term->map, action->slot, action->limit, action->deadline_boot_us);
@@ -146,8 +147,8 @@ static void do_stay(struct vs_term *term) {
     vs_map_say(term->map, term->lease.said);
 }
 
-/* Every slot that is open, or that a claim under way would open.  Not only the active one: where two keepers were at
- * work, the one before it may be open still, and who took from it last takes from it first. */
+/* Closes every slot that is open or that a pending claim would open.  The slot before the active one may be open if two
+ * keepers were at work, and an issuer may take from either. */
 static void close_slots(struct vs_map *map) {
     uint64_t cursor;
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
@@ -158,20 +159,21 @@ static void close_slots(struct vs_map *map) {
 }
 
 void vs_map_retire(struct vs_map *map) {
-    /* before they are closed: the claim of a second keeper would open one afterwards */
+    /* first, because otherwise the claim of a second keeper could open a slot afterwards */
     atomic_store(&map->shared.slots_used, VS_SLOTS_MAX);
     VS_POINT(takes_no_more);
     close_slots(map);
     VS_POINT(retires);
-    uint32_t going_on = 0; /* a failstop is kept up: it would be forgotten with its map */
-    /* release: pairs with pause_lease; nothing is given here any more when anyone is sent to look for the successor */
+    uint32_t going_on = 0; /* a failstop stays, because it would be lost with its map */
+    /* Release: pairs with pause_lease.  Callers that are sent to the successor must see that this map issues no more
+     * ids. */
     atomic_compare_exchange_strong_explicit(&map->shared.stopped, &going_on, VESTA_CLOSED, memory_order_release,
                                             memory_order_relaxed);
 }
 
 static void do_failstop(struct vs_map *map, uint64_t failed_in) {
     bool is_known = vs_map_incarnation(map) == failed_in;
-    if (!is_known) return; /* another keeper knows that it was put right */
+    if (!is_known) return; /* another keeper knows of the repair */
     VS_POINT(fails);
     atomic_store(&map->shared.failed_in, failed_in);
     VS_POINT(fails_in);
@@ -180,7 +182,7 @@ static void do_failstop(struct vs_map *map, uint64_t failed_in) {
     close_slots(map);
 }
 
-/* False: it is not done yet, and to be carried out on. */
+/* False: not finished, call again. */
 static bool term_carry_out(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     struct vs_map *map = term->map;
     ev->kind = VS_EV_DONE;
@@ -210,7 +212,7 @@ static bool term_carry_out(struct vs_term *term, const struct vs_action *action,
     return true;
 }
 
-/* What is true now, whatever happened. */
+/* Sets the parts of the event that describe the present state. */
 static void term_look_around(struct vs_term *term, struct vs_event *ev) {
     struct vs_lease *lease = &term->lease;
     uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
@@ -228,8 +230,8 @@ static void term_look_around(struct vs_term *term, struct vs_event *ev) {
     vs_clock_anchor(term->map, now);
 }
 
-/* Another keeper of this file went on without us, or the file is done with: to renew what nobody issues from would
- * starve those who wait.  Whoever is elected next looks anew. */
+/* Whether another keeper of this file took over, or the file is used up.  Renewing an unused lease would then starve
+ * waiting callers.  The next elected keeper reads the state again. */
 static bool is_superseded(const struct vs_term *term) {
     if (vs_term_is_replaced(term)) return true;
     uint32_t stopped = atomic_load_explicit(&term->map->shared.stopped, memory_order_acquire);
@@ -237,35 +239,37 @@ static bool is_superseded(const struct vs_term *term) {
     return term->lease.published && vs_map_active(term->map) != term->lease.slot;
 }
 
-/* A rest or a failstop that began while this keeper was at work holds for it, too: it enters anew, and sees it. */
+/* Whether a rest or a failstop began during this term.  Then the keeper starts a new term, which handles it. */
 static bool must_enter_anew(const struct vs_term *term) {
     const struct vs_shared *shared = &term->map->shared;
     bool stopped = atomic_load(&shared->stopped) == VESTA_FAILSTOP && atomic_load(&shared->failed_in);
     return atomic_load(&shared->rest) != VS_AWAKE || (stopped && !term->lease.failed_in);
 }
 
-/* What is to be done next: its end, or the action. */
+/* Decides the next action, or the end of the term. */
 static enum vs_term_end term_decide(struct vs_term *term, struct vs_event *ev, struct vs_action *action) {
     enum vs_stop stop = term->ops->stop(term);
     if (stop == VS_HAND_OVER || (ev->kind == VS_EV_WAKE && is_superseded(term))) return VS_TERM_LEFT;
-    /* who is at rest holds nothing that could be given back, and would enter anew for ever */
+    /* a resting keeper has nothing to release, and would otherwise start new terms for ever */
     if (stop == VS_GIVE_BACK && atomic_load(&term->map->shared.rest) == VS_RESTING) return VS_TERM_GAVE_BACK;
     if (must_enter_anew(term)) return VS_TERM_LEFT;
     ev->stop = stop == VS_GIVE_BACK;
     VS_POINT(looks_around);
     term_look_around(term, ev);
     vs_lease_step(&term->lease, ev, action);
-    if (action->kind == VS_DO_FAILSTOP) vs_map_say(term->map, term->lease.said); /* a caller that sees the stop reads why */
+    /* a caller that sees the failstop can read its reason */
+    if (action->kind == VS_DO_FAILSTOP) vs_map_say(term->map, term->lease.said);
     atomic_store_explicit(&term->map->shared.lease_state, vs_lease_state_of(&term->lease, ev), memory_order_relaxed);
     if (action->kind == VS_DO_END) return ev->stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
     return VS_TERM_WAITS;
 }
 
-/* Whoever has terms by the thousand keeps no event and no action of each: they are kilobytes, and a wait needs little. */
+/* Event and action are not kept during a wait, because they need kilobytes, and a process may have thousands of terms.
+ */
 enum vs_term_end vs_term_serve(struct vs_term *term) {
     struct vs_event ev = {.kind = VS_EV_WAKE, .cursor = term->cursor};
     struct vs_action action = {.kind = term->doing, .until_boot_us = term->until_boot_us, .on_want = term->on_want};
-    assert(term->lease.phase == VS_PH_NS_READ || term->is_under_way); /* just begun, or left while it waited */
+    assert(term->lease.phase == VS_PH_NS_READ || term->is_under_way); /* a new term, or one that waited */
     if (term->is_under_way) term->boot_us = term->clock->boot_us(term->clock->self);
     for (;;) {
         enum vs_term_end end = term->is_under_way ? VS_TERM_WAITS : term_decide(term, &ev, &action);
@@ -283,7 +287,7 @@ enum vs_term_end vs_term_serve(struct vs_term *term) {
 
 /* ------------------------------------------------------------------ resting */
 
-/* Two copies of this memory, which hold the same tokens, must have nothing left that the store could grant to both. */
+/* Two copies of this memory have the same tokens.  So no claim may remain that the store could grant to both. */
 static void come_to_rest(struct vs_term *term) {
     struct vs_shared *shared = &term->map->shared;
     bool alone = !term->ops->alone || term->ops->alone(term);
@@ -316,7 +320,7 @@ bool vs_term_rest(struct vs_term *term) {
 
 /* ------------------------------------------------------------------ a term begins */
 
-/* The lease that the map has: its open slot, else the newest claim that was sent and never published. */
+/* Finds the lease in the map: its open slot, else the newest claim that was sent and not published. */
 static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     uint64_t cursor;
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
@@ -329,7 +333,7 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     } else {
         at = (int)(used < VS_SLOTS_MAX ? used : VS_SLOTS_MAX) - 1;
         struct vs_slot *slot = at >= 0 ? &map->slot[at] : NULL;
-        /* acquire: pairs with the release in slot_fill; a half-filled slot is skipped */
+        /* Acquire: pairs with the release in slot_fill.  A slot that is half filled is skipped. */
         if (at <= active || atomic_load_explicit(&slot->state, memory_order_acquire) != VS_SLOT_CLAIMING ||
             atomic_load_explicit(&slot->tick, memory_order_acquire) != VS_FRESH)
             return;
@@ -343,8 +347,8 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     if (map->slot[at].is_fixed) opts->timing = vs_lease_timing_for(&opts->timing, true);
 }
 
-/* The end of the highest lease that the map ever issued from.  Not of one that is not the newest yet: its store may be
- * another, and a floor need not clear what it granted itself. */
+/* The end of the highest lease from which the map has issued.  A newer claim does not count: it may be of another
+ * store, and a floor need not exceed that store's own grants. */
 static uint64_t granted_most(const struct vs_map *map) {
     int newest = vs_map_active(map);
     uint64_t most = 0;
@@ -373,12 +377,12 @@ void vs_term_begin(struct vs_term *term, const char *holder, const struct vs_lea
     lift_late_stop(map);
     if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) {
         opts.failed_in = atomic_load(&map->shared.failed_in);
-        close_slots(map); /* whoever stopped it may have been killed before it came to that */
+        close_slots(map); /* the keeper that stopped it may have been killed before it closed them */
     }
     find_lease(map, &opts);
     if (!term->ops->random(term, &opts.entropy, sizeof opts.entropy)) opts.entropy = 0;
     vs_lease_init(&term->lease, &opts);
-    if (opts.failed_in) /* another keeper of this file does not lift it unless the store was put right */
+    if (opts.failed_in) /* another keeper of this file ends it only if the store was repaired */
         snprintf(term->lease.said, sizeof term->lease.said,
-                 "the store went back or denied what it had granted; an earlier keeper saw it");
+                 "the store went back or denied a lease that it had granted, as an earlier keeper detected");
 }

@@ -133,7 +133,7 @@ def _():
         s.issuers[0].stop()
         place.put(s.ns, 9, place.get(other.ns, 9))
         bob = s.start("bob", worker=9)
-        says(bob, "number 9 is of another layout")
+        says(bob, "worker id 9 is of another layout")
         gives_nothing(bob)
 
 

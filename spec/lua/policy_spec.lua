@@ -449,7 +449,7 @@ describe("a clock that is set back", function()
       set "-3600"
       local _, _, code = take()
       io.write(code, " ", gen:info().worker, "\n")]]))
-    assert.equal("clock_back true number %d is kept: no other is free\n",
+    assert.equal("clock_back true worker id %d is kept: no other is free\n",
       (with_clock([[{ api = 1, on_clock_back = function() return "switch" end,
         choose_worker = function(ctx) return ctx.leaving or 70 end }]], [[
       local first = gen:info().worker

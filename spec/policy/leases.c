@@ -165,7 +165,7 @@ static void a_number_that_is_held_is_asked_about_again(void) {
     struct vesta_gen *seven = holder_of(7);
     begin("choose_worker = function(ctx) calls = calls + 1\n"
           "return calls == 1 and 7 or ctx.records[1].worker + ctx.records[1].epoch end");
-    AWAIT(pauses_for("number 7 is held by"));
+    AWAIT(pauses_for("worker id 7 is held by"));
     pass_ms(1000);
     CHECK_EQ_U64(worker_of(next_id()), 8);
     CHECK_EQ_U64(calls(VS_CHOOSE_WORKER, VS_CALL_OK), 2);

@@ -47,7 +47,7 @@ def published(world):
     for name, rows in (("uid1", [DUMP]), ("uid2", [DUMP, "DELETE FROM WORKER_NODE"])):
         source, uri = database(name, UID_TABLE, *rows), target(world, LATER, name)
         same(numbers(call(world, uri, "--from", "uid", "--source", source, "--yes")), (list(range(1, 43)), 42))
-        fails(world.run("gen", "--worker", "4", "--store", uri, *NS, "--layout", LATER, "--path", world.path(name + ".gen"), timeout=90), 1, "every tick of number 4 was granted")
+        fails(world.run("gen", "--worker", "4", "--store", uri, *NS, "--layout", LATER, "--path", world.path(name + ".gen"), timeout=90), 1, "every tick of worker id 4 was granted")
 
 
 @claim("a table that does not show what was issued is refused, until its operator says what was")

@@ -82,7 +82,7 @@ def _():
 @claim("a store that went back names the way out")
 def _():
     with open(VESTA, "rb") as program:
-        assert b"make sure that it is the right one, then: vesta store advance" in program.read()
+        assert b"check that this is the right store, then run: vesta store advance" in program.read()
 
 
 main()

@@ -95,7 +95,7 @@ static void a_choice_is_a_hint_and_the_claim_decides(void) {
     struct vesta_info info;
     vesta_get_info(gen, &info);
     CHECK(!info.holds_lease);
-    CHECK(strstr(info.keeper, "number 5 is held by") != NULL);
+    CHECK(strstr(info.keeper, "worker id 5 is held by") != NULL);
     CHECK(vesta_choose(gen, &pause, 6) == VESTA_OK);
     CHECK_EQ_U64(worker_of_next(gen), 6);
     CHECK_EQ_U64(worker_of_next(five), 5);
@@ -125,7 +125,7 @@ static void a_number_given_out_by_hand_is_no_choice(void) {
     struct vesta_info info;
     vesta_get_info(gen, &info);
     CHECK(!info.holds_lease);
-    CHECK(strstr(info.keeper, "number 4 was chosen, but the namespace gives it out by hand") != NULL);
+    CHECK(strstr(info.keeper, "worker id 4 was chosen, but the namespace reserves it for assignment by hand") != NULL);
     CHECK(vesta_choose(gen, &pause, 6) == VESTA_OK);
     CHECK_EQ_U64(worker_of_next(gen), 6);
     vesta_close(gen);

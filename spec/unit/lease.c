@@ -96,7 +96,7 @@ static void a_number_that_another_holds(void) {
     r.written_ms = NOON_MS - 15000 + 400;
     reply(VS_STORE_OK, &r);
     SLEEPS_MS(401); /* expired means: more than lease_ms after the last write */
-    CHECK_HAS(lease.said, "number 7 is held by elsewhere pid 9");
+    CHECK_HAS(lease.said, "worker id 7 is held by elsewhere pid 9");
     pass_ms(400);
     wake();
     reply(VS_STORE_OK, &r);
@@ -138,7 +138,7 @@ static void a_number_whose_time_is_over(void) {
     r.until = vs_tick_end(&lease.shape);
     reply(VS_STORE_OK, &r);
     DID(VS_DO_SLEEP);
-    CHECK_HAS(lease.said, "every tick of number 7 was granted");
+    CHECK_HAS(lease.said, "every tick of worker id 7 was granted");
 }
 
 static void the_namespaces_floor(void) {
@@ -191,7 +191,7 @@ static void races_lost_for_ever_make_a_rest(void) {
         reply(VS_STORE_CONFLICT, &r);
     }
     SLEEPS_MS(1000);
-    CHECK_HAS(lease.said, "others were faster");
+    CHECK_HAS(lease.said, "other processes won");
 }
 
 /* ------------------------------------------------------------------ claims whose outcome is unknown */
@@ -316,7 +316,7 @@ static void another_layout(void) {
     r.fingerprint++;
     reply(VS_STORE_OK, &r);
     SLEEPS_MS(10000);
-    CHECK_HAS(lease.said, "number 7 is of another layout");
+    CHECK_HAS(lease.said, "worker id 7 is of another layout");
 }
 
 /* The harness's layout leaves the sign free: a record with a constant there, one that is as free, and no text at all.

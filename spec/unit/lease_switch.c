@@ -192,7 +192,7 @@ static void stays_where_nothing_would_be_gained(void) {
     struct vs_record r;
     start_behind();
     choose(false, 0);
-    stays("number 7 is kept: no other is free");
+    stays("worker id 7 is kept: no other is free");
     start_behind();
     choose(true, 7); /* a policy may name what it has */
     stays("no other is free");
@@ -204,13 +204,13 @@ static void stays_where_nothing_would_be_gained(void) {
     choose(true, 9);
     r = record_of("elsewhere", false, NOON_MS); /* ends ahead of the clock that is back */
     reply(VS_STORE_OK, &r);
-    stays("the ids of number 9 would not begin before its own");
+    stays("the ids of worker id 9 would not begin earlier");
     start_behind();
     choose(true, 9);
     r = record_of("elsewhere", true, NOON_MS - 60000);
     r.written_ms = ev.unix_us / 1000;
     reply(VS_STORE_OK, &r);
-    stays("number 9 is held by elsewhere");
+    stays("worker id 9 is held by elsewhere");
     start_behind();
     choose(true, 9);
     r = record_of("elsewhere", false, NOON_MS - 60000);
@@ -225,7 +225,7 @@ static void stays_where_store_or_clock_are_not_to_be_trusted(void) {
         start_behind();
         choose(true, 9);
         reply(outcomes[i], NULL);
-        stays("number 7 is kept: the store did not answer");
+        stays("worker id 7 is kept: the store did not answer");
     }
     start_behind();
     choose(true, 9);

@@ -348,7 +348,7 @@ static void a_failstop_outlives_its_keeper(void) {
         usleep(100000);
     }
     CHECK_STR(vesta_why_name(pause.why), "failstop");
-    await_pause_text(gen, &pause, "an operator must act: the store went back: number 7 is at version ");
+    await_pause_text(gen, &pause, "an operator must act: the store went back: worker id 7 is at version ");
     vesta_close(gen);
     gen = must_open((struct vesta_opts){0});
     CHECK(vesta_keep(gen) == VESTA_OK);

@@ -174,7 +174,7 @@ def _(world):
     for_days = marks(world, target(world, "leaf", "days"), (*args, "--days", "30"), held=[0, 1, 2])
     for w in for_days.values():
         assert abs(w["left_ms"] - 30 * DAY_MS) < 60000 and w["until_ms"] >= w["written_ms"] + 30 * DAY_MS, w
-    fails(world.run("gen", "--worker", "1", "--store", uri, *NS, "--layout", "leaf", "--path", world.path("one.gen"), timeout=90), 1, "every tick of number 1 was granted")
+    fails(world.run("gen", "--worker", "1", "--store", uri, *NS, "--layout", "leaf", "--path", world.path("one.gen"), timeout=90), 1, "every tick of worker id 1 was granted")
     nodes(("/snowflake/odd/forever/10.0.0.1:8080-12", ""), ("/snowflake/odd2/forever/none", ""), ("/snowflake/wide/forever/a:1-0000001024", ""),
           ("/snowflake/wide/forever/b:1-0000000005", ""), ("/snowflake/wide/forever/b:1-0000000000", ""))
     fails(world.run("workers", "import", *args[:-1], "odd", "--store", uri, *NS), 1, "not Leaf's", "8080-12")
