@@ -12,8 +12,8 @@
  * exist.  Returns 0, or -1 if there is no candidate or the path is longer than size. */
 int vs_state_dir(char *buf, size_t size);
 
-/* Creates a folder with mode 0700, or with 0770 and `group` (a gid, or -1 for none).  Missing parents get mode 0755, less
- * the umask if there is no group.  Returns 0, or -1 with errno. */
+/* Creates a folder with mode 0700, or with 0770 and `group` (a gid, or -1 for none).  Missing parents get mode 0755,
+ * less the umask if there is no group.  Returns 0, or -1 with errno. */
 int vs_make_dirs(const char *path, int group);
 
 /* Makes an open file belong to `group` with mode 0660.  Does nothing for -1.  Returns 0, or -1 with errno. */

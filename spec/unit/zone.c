@@ -159,23 +159,23 @@ static void names_that_are_none(void) {
     static const struct {
         const char *name, *part;
     } rows[] = {
-        {"", "is no name"},
-        {"/etc/passwd", "is no name"},
-        {"../../../etc/passwd", "is no name"},
-        {"Europe/../Europe/Berlin", "is no name"},
-        {"Europe/Berlin\n", "is no name"},
-        {":Europe/Berlin", "is no name"},
+        {"", "is not the name"},
+        {"/etc/passwd", "is not the name"},
+        {"../../../etc/passwd", "is not the name"},
+        {"Europe/../Europe/Berlin", "is not the name"},
+        {"Europe/Berlin\n", "is not the name"},
+        {":Europe/Berlin", "is not the name"},
         {"GMT+24", "there is no time zone GMT+24"},
-        {"GMT+8:5", "is no name"},
+        {"GMT+8:5", "is not the name"},
         {"GMT+08000", "there is no time zone"},
         {"GMT+", "there is no time zone"},
         {"CST", "there is no time zone CST: write Asia/Shanghai or America/Chicago"},
         {"Asia/Beijing", "there is no time zone Asia/Beijing: write Asia/Shanghai"},
-        {"Europe/Berlin;", "is no name"},
+        {"Europe/Berlin;", "is not the name"},
         {"Europe", "there is no time zone Europe"},
         {"Europe/Berlin/Mitte", "there is no time zone"},
         {"Europe/Atlantis", "there is no time zone"},
-        {"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "is no name"},
+        {"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "is not the name"},
     };
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
         struct vesta_error err = {.text = ""};
