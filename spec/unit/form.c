@@ -315,16 +315,16 @@ static void forms_that_are_none(void) {
         {"{day:%Y%y%j}{number}", "the year is missing"},
         {"{day:%Y%j%d}{number}", "%j is the day of the year"},
         {"{day:%Y%m%d%m}{number}", "column 13: a form cannot have this part twice"},
-        {"{day:%Y%m%H}{number}", "column 11: here %Y"},
-        {"{day:%Y%m%}{number}", "here %Y"},
+        {"{day:%Y%m%H}{number}", "column 11: write %Y"},
+        {"{day:%Y%m%}{number}", "write %Y"},
         {"{month:%Y}{number}", "so %m must be there"},
         {"{month:%Y%m%d}{number}", "neither %d nor %j"},
         {"{year:%Y%m}{number}", "neither %m, %d nor %j"},
         {"{day:%Y%j}{month:%Y%m}{number}", "one {day}, {month} or {year}"},
         {"{number}\n", "column 9: only printable ASCII is allowed"},
         {"\x7f{number}", "column 1: only printable ASCII is allowed"},
-        {"\xc3\xa4{number}", "column 1: here is no character"},
-        {"{day:%Y%m\t%d}{number}", "column 10: here is no character"},
+        {"\xc3\xa4{number}", "column 1: only printable ASCII"},
+        {"{day:%Y%m\t%d}{number}", "column 10: only printable ASCII"},
         {"{number}%n%n%s%s", NULL}, /* is a form: nothing here is a printf's */
     };
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
