@@ -457,7 +457,12 @@ local OPTIONS = {
 
 --- What holds where an option is not given, by name; the times are milliseconds.
 client.defaults = {}
-for key, row in pairs(OPTIONS) do client.defaults[key] = row[3] or nil end
+local names = {}
+for key, row in pairs(OPTIONS) do
+  client.defaults[key] = row[3] or nil
+  names[#names + 1] = key
+end
+table.sort(names)
 
 local SECRETS = { user = true, password = true }
 
@@ -465,7 +470,9 @@ local function checked(options)
   if type(options) ~= "table" then error("client.new: a table of options is expected, not " .. type(options), 3) end
   local found = {}
   for key in pairs(options) do
-    if not OPTIONS[key] then error("client.new: unknown option " .. plain(key), 3) end
+    if not OPTIONS[key] then
+      error(("client.new: unknown option %s; there are %s"):format(plain(key), table.concat(names, " ")), 3)
+    end
   end
   for key, row in pairs(OPTIONS) do
     local value = options[key]

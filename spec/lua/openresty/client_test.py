@@ -233,6 +233,13 @@ def _(world):
             assert part in message and message.startswith("no block of 'default': 127.0.0.1:%d: " % fake.port), (wrong, message)
 
 
+@claim("an option that the client does not have is refused, with the names of those that it has")
+def _(world):
+    with Server(world) as server, Nginx(world, [server.resp]) as nginx:
+        message = nginx.run(NEW + "return select(2, pcall(new, { address(%d) }, { fallback = 1 }))" % server.resp)[0]
+    assert "unknown option fallback; there are name password secret_file servers size timeout" in message, message
+
+
 @claim("a server that answered, and whose next block does not come in time, is not called one that was never asked")
 def _(world):
     class Once(Fake):
