@@ -1,5 +1,5 @@
-/* attach.c -- from a path to its anchor: what is there, whether it is what was asked for, and whether the store is the
- * one that granted its leases.  Whoever asks, a server or `vesta doctor`, asks here. */
+/* attach.c -- finds or makes the anchor of a path.  Checks that it matches the options, and that the store is the one
+ * that granted its leases.  Servers and `vesta doctor` use the same code. */
 #include "base/error.h"
 #include "id/id.h"
 #include "keeper/file.h"
@@ -20,7 +20,7 @@ bool vs_same_address(const char *a, const char *b) {
     return strcmp(vs_store_public(a, one), vs_store_public(b, other)) == 0;
 }
 
-/* Of a store on this machine: what it lies in. */
+/* For a store on this machine: true if its file or folder exists. */
 static bool is_there(const char *uri) {
     char path[VS_URI_MAX];
     return vs_store_place(uri, path) && access(path, F_OK) == 0;
@@ -31,7 +31,8 @@ bool vs_store_is_gone(const char *uri, uint64_t incarnation) {
     return incarnation && vs_store_folder(uri, folder) && !is_there(uri);
 }
 
-/* What stands in a store of this machine, of others nothing: they would have to be waited for. */
+/* Reads the namespace's record from a store on this machine.  For other stores, *ns stays empty: a call would wait for
+ * the network. */
 static int look_at_namespace(const char *uri, const struct vs_settings *settings, const struct vs_header *header,
                              struct vs_ns_record *ns, struct vesta_error *err) {
     struct vs_store_opts opts = {
@@ -48,7 +49,8 @@ static int look_at_namespace(const char *uri, const struct vs_settings *settings
     return VESTA_OK;
 }
 
-/* In a store on this machine, where the keeper makes it and asks again: here it is only told sooner. */
+/* Reports early that the namespace may not be created.  The keeper, which creates it in a store on this machine, checks
+ * again. */
 static int may_be_made(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     const struct vs_lineage lineage = {.uri = header->store, .name = header->namespace_, .clock = settings->clock};
     struct vesta_error why;
@@ -57,11 +59,11 @@ static int may_be_made(const struct vs_settings *settings, const struct vs_heade
     return vs_fail(err, VESTA_EMISMATCH, "%s", why.text);
 }
 
-/* Before a file is made that could never get a lease: the namespace may have another layout already. */
+/* Called before a file is made.  If the namespace has another layout already, the file could never get a lease. */
 static int check_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns;
     char why[VS_DEPARTURE_MAX];
-    assert(!header->incarnation); /* no store has granted anything to a file that is not made yet */
+    assert(!header->incarnation); /* the file is not made yet, so no store has granted it a lease */
     int rc = look_at_namespace(header->store, settings, header, &ns, err);
     if (rc != VESTA_OK) return rc;
     if (!ns.ver) return may_be_made(settings, header, err);
@@ -76,8 +78,8 @@ static int check_layout(const struct vs_settings *settings, const struct vs_head
                    header->namespace_, vs_layout_shown(ns.layout), vs_layout_shown(header->layout));
 }
 
-/* Another address than the file's.  An address may change; what may not is the store behind it: where none has granted
- * a lease yet, nothing tells it but its address. */
+/* The options name another address than the file.  An address may change, but it must lead to the same store.  Before
+ * the first lease, only the address identifies the store, so it may not change. */
 static int check_address(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns = {.ver = 0};
     char has[VS_URI_MAX], asked[VS_URI_MAX];
@@ -94,14 +96,16 @@ static int check_address(const struct vs_settings *settings, const struct vs_hea
                        "%.100s has the store %.90s, not %.90s as asked, and no store has granted it a lease: stop the "
                        "processes that use the file, delete it, and start again",
                        settings->path, has, asked);
-    return vs_fail(err, VESTA_EMISMATCH,
-                   "%.100s has the store %.90s, not %.90s as asked, which is not the one that granted its leases: give "
-                   "the current address of the one that did, or use another path; or stop all processes that use the "
-                   "file and remove it",
-                   settings->path, has, asked);
+    return vs_fail(
+        err, VESTA_EMISMATCH,
+        "%.100s has its leases from the store %.90s, but %.90s is another store. Name the current address of "
+        "the first one, or use another path. To replace the file, stop the processes that use it and delete "
+        "it",
+        settings->path, has, asked);
 }
 
-/* A folder for state that was moved as a whole: its file still says where the store was. */
+/* If the state folder was moved as a whole, the file in it has the store's old address.  Finds the store next to the
+ * file. */
 static int follow_store(struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns;
     char folder[PATH_MAX], beside[VS_URI_MAX];
@@ -117,7 +121,7 @@ static int follow_store(struct vs_settings *settings, const struct vs_header *he
         return VESTA_OK;
     }
     return vs_fail(err, VESTA_EIO,
-                   "the folder %.120s, from where %.120s has its leases, is gone: restore it, or say where it is now: "
+                   "the folder %.120s, the store of %.120s, is gone: restore it, or name its new place with "
                    "--store file:DIR",
                    vs_store_folder(header->store, (char[VS_URI_MAX]){0}), settings->path);
 }
@@ -132,7 +136,7 @@ static int check_found(struct vs_settings *settings, const struct vs_header *hea
     return rc;
 }
 
-/* Before a file is made that no one could use. */
+/* Called before a file is made, so that no unusable file is left behind. */
 static int check_wanted(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     char warning[256];
     uint64_t values[VESTA_FIELDS_MAX];
@@ -147,8 +151,8 @@ void vs_no_file_text(const char *path, int no_file, char *out, size_t size) {
     assert(no_file);
     snprintf(
         out, size,
-        "cannot create %s: %.30s: ids go on with a map that only this user's processes with the same options share; "
-        "if it is lost, a number given by hand waits 5 s; make the folder writable, or name another path",
+        "cannot create %s: %.30s: ids go on with a map that only this user's processes with the same options share. "
+        "If it is lost, an assigned worker id waits 5 s. Make the folder writable, or name another path",
         length > 70 ? path + length - 70 : path, strerror(no_file));
 }
 
@@ -156,17 +160,18 @@ int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct
                    struct vesta_error *err) {
     struct vs_header header;
     assert(settings->path[0]);       /* a private generator has no file */
-    assert(!vs_process_is_locked()); /* it goes to the disk */
+    assert(!vs_process_is_locked()); /* disk I/O below */
     int rc = vs_anchor_read(settings->path, settings->group, found, out, err);
-    /* A service's file in the service's folder is not this user's, and stops nothing. */
+    /* The file may belong to a service of another user.  It is no obstacle, because this user has no state folder. */
     if (rc != VESTA_OK && !(settings->has_no_folder && settings->blocked)) return rc;
     if (*found) vs_uri_of_kept(out->header.store);
     if (*found) return check_found(settings, &out->header, err);
-    bool is_derived = settings->blocked && settings->store[0]; /* else the store could not be written either */
+    /* Without a named store, the store is in the same folder, and could not be written either. */
+    bool is_derived = settings->blocked && settings->store[0];
     if (!makes && !is_derived) return VESTA_OK;
     if ((rc = check_wanted(settings, &header, err)) != VESTA_OK) return rc;
     if ((rc = check_layout(settings, &header, err)) != VESTA_OK) return rc;
-    vs_store_hide(header.store); /* others may share the file, and its map */
+    vs_store_hide(header.store); /* other users may read the file and its map, so they contain no password */
     if (is_derived) {
         vs_anchor_derive(&header, header.store, settings->blocked, out);
         *found = true;

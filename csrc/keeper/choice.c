@@ -1,5 +1,5 @@
-/* choice.c -- the question for a worker number: asked by the keeper, answered by whoever in this process judges.  Knows
- * no policy and decides nothing: the claim does. */
+/* choice.c -- passes the question for a worker id from the keeper to the handle in this process that chooses, and the
+ * answer back.  The claim, not the answer, decides who gets the worker id. */
 #include "base/error.h"
 #include "id/id.h"
 #include "keeper/file.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ANSWER_US 5000000 /* then the records are too old to choose from */
-#define LOOK_US 500000    /* so that a stop is noticed even if a wake-up is lost */
-_Static_assert(LOOK_US < VS_PULSE_US, "a keeper that asks is not taken for one that is silent");
+#define ANSWER_US 5000000 /* later, the records are too old to choose from */
+#define LOOK_US 500000    /* poll interval, so that a stop is noticed even if a wake-up is lost */
+_Static_assert(LOOK_US < VS_PULSE_US, "a keeper that waits for an answer still beats in time");
 
 /* ------------------------------------------------------------------ the keeper's side */
 
@@ -26,7 +26,7 @@ void vs_question_ask(struct vs_file *file, const struct vs_term *term, struct vs
     q->listing = listing;
     q->until_boot_us = term->clock->boot_us(term->clock->self) + ANSWER_US;
     vs_process_lock();
-    assert(file->keeper_in == vs_process_token()); /* it is the keeper who asks, and one thing at a time */
+    assert(file->keeper_in == vs_process_token()); /* only the keeper asks, and one question at a time */
     assert(!atomic_load(&q->open));
     q->listed = listing.listed;
     q->choice = (struct vesta_choice){
@@ -42,7 +42,7 @@ void vs_question_ask(struct vs_file *file, const struct vs_term *term, struct vs
     };
     q->none = true;
     q->fixed = false;
-    snprintf(q->reason, sizeof q->reason, "no worker number has been chosen yet");
+    snprintf(q->reason, sizeof q->reason, "no worker id has been chosen yet");
     atomic_store(&q->open, 1);
     vs_process_unlock();
 }
@@ -65,7 +65,7 @@ bool vs_question_is_over(struct vs_file *file, struct vs_term *term, struct vs_e
     atomic_store(&q->open, 0);
     q->listed = NULL;
     bool any = !q->none && q->worker == VESTA_ANY_WORKER;
-    assert(q->none || any || q->worker <= vs_worker_max(&file->layout)); /* vesta_choose has seen to it */
+    assert(q->none || any || q->worker <= vs_worker_max(&file->layout)); /* vesta_choose has checked it */
     ev->found = !q->none;
     ev->worker = q->worker;
     ev->is_fixed = q->fixed;
@@ -75,11 +75,12 @@ bool vs_question_is_over(struct vs_file *file, struct vs_term *term, struct vs_e
     if (any) vs_term_choose(term, q->listing, ev);
     return true;
 }
-_Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0}.text, "a reason is what is said");
+_Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0}.text,
+               "an event has room for every reason");
 
 /* ------------------------------------------------------------------ the other side */
 
-/* Whether the keeper of this process asks; with the process lock held. */
+/* True if the keeper of this process waits for an answer.  Call with the process lock held. */
 static bool choice_is_asked(const struct vs_file *file) {
     assert(vs_process_is_locked());
     return file && file->keeper_in == vs_process_token() && atomic_load(&file->question.open);
@@ -113,7 +114,7 @@ int vesta_get_choice(struct vesta_gen *gen, struct vesta_choice **out, struct ve
             copy_record(&gen->shape, &q->listed[i], choice->store_ms, &choice->record[i]);
     }
     vs_process_unlock();
-    if (!asked) return vs_fail(err, VESTA_ENOTNOW, "the keeper is not asking for a worker number at the moment");
+    if (!asked) return vs_fail(err, VESTA_ENOTNOW, "the keeper is not asking for a worker id at the moment");
     if (!choice) return vs_fail(err, VESTA_ENOMEM, "no memory");
     *out = choice;
     return VESTA_OK;

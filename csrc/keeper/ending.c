@@ -1,5 +1,5 @@
-/* ending.c -- leases that end before their time: given back, dropped, left for another number, laid down before this
- * machine's memory is copied. */
+/* ending.c -- ends a lease early: releases it, drops it, changes to another worker id, or pauses it before a snapshot
+ * of this machine is made. */
 #include "base/error.h"
 #include "keeper/file.h"
 #include "os/lock.h"
@@ -9,10 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define REST_US_MAX 15000000 /* a keeper that asks a store hears from it, or gives it up, within this */
+#define REST_US_MAX 15000000 /* longest time until a keeper's store call returns or times out */
 #define REST_STEP_US 1000
 
-/* The open slot, or NULL. */
 static struct vs_slot *open_slot(struct vs_map *map) {
     uint64_t cursor;
     int active = vs_map_active(map);
@@ -35,26 +34,27 @@ static struct vs_file *file_of(struct vesta_gen *gen) {
     vs_process_lock();
     struct vs_file *file = gen->handle->file;
     vs_process_unlock();
-    assert(file); /* a private generator was turned away */
+    assert(file); /* the callers reject private generators */
     return file;
 }
 
 static int not_the_keeper(struct vesta_error *err) {
-    return vs_fail(err, VESTA_EOPTION, "another process keeps this file's lease, and only it can end it: vesta serve");
+    return vs_fail(err, VESTA_EOPTION,
+                   "another process keeps this file's lease: stop that process, for example vesta serve");
 }
 
 int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
-    if (gen->handle->is_private) return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to give back");
+    if (gen->handle->is_private) return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to release");
     if (!gen->handle->keeps) return not_the_keeper(err);
-    if (!open_slot(map)) return VESTA_OK; /* nothing is held */
+    if (!open_slot(map)) return VESTA_OK; /* no lease */
     struct vs_file *file = file_of(gen);
     int rc = start_keeper(file, err);
     if (rc != VESTA_OK) return rc;
     uint64_t worker = open_worker(map);
     struct vs_kept kept = vs_keeper_stop(file, VS_GIVE_BACK);
     if (kept.ms == 0) return VESTA_OK;
-    return vs_fail(err, VESTA_EIO, "%.150s; others may have number %" PRIu64 " %.1f min after its last renewal",
+    return vs_fail(err, VESTA_EIO, "%.150s; others may have worker id %" PRIu64 " %.1f min after its last renewal",
                    kept.why, worker, (double)kept.ms / 60000);
 }
 
@@ -78,7 +78,7 @@ int vesta_switch(struct vesta_gen *gen, const struct vesta_pause *pause) {
 
 int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err) {
     if (gen->handle->is_private)
-        return vs_fail(err, VESTA_EOPTION, "a private generator has no lease: its copies give equal ids");
+        return vs_fail(err, VESTA_EOPTION, "a private generator has no lease, so copies of it would issue duplicates");
     if (!gen->handle->keeps) return not_the_keeper(err);
     int rc = vs_handle_follow(gen, err);
     if (rc != VESTA_OK) return rc;
@@ -89,14 +89,16 @@ int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err) {
     if (rc != VESTA_OK) return rc;
     for (int64_t waited_us = 0; vs_map_must_rest(map); waited_us += REST_STEP_US) {
         if (waited_us >= REST_US_MAX)
-            return vs_fail(err, VESTA_EIO, "the keeper of this file does not come to rest: a copy might repeat ids");
-        vs_futex_wake(&map->shared.want); /* and not vs_keeper_want: a keeper at rest would take that for a request */
+            return vs_fail(err, VESTA_EIO,
+                           "the keeper of this file did not pause within 15 s: a copy could issue duplicates");
+        vs_futex_wake(
+            &map->shared.want); /* not vs_keeper_want: a paused keeper would take that for a request for ids */
         usleep(REST_STEP_US);
     }
     if (atomic_load(&map->shared.rest) != VS_RESTING)
-        return vs_fail(err, VESTA_EIO, "an id was asked for meanwhile, so a lease may have been claimed again");
+        return vs_fail(err, VESTA_EIO, "an id was requested meanwhile, so a lease may have been claimed again");
     if (vs_is_used_up(map) || !vs_mapping_is_named(&file->mapping))
         return vs_fail(err, VESTA_EIO,
-                       "others have moved on to another map meanwhile, which is not at rest: call again");
+                       "other processes have moved to another map meanwhile, which is not paused: call again");
     return VESTA_OK;
 }

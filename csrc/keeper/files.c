@@ -1,4 +1,4 @@
-/* files.c -- the registry of this process's files: one mapping and one keeper a map and process. */
+/* files.c -- the registry of this process's files: one mapping and one keeper per map. */
 #include "base/error.h"
 #include "id/id.h"
 #include "keeper/file.h"
@@ -13,9 +13,8 @@
 #include <sys/stat.h>
 
 #define LISTS 4096
-static struct vs_file *files[LISTS]; /* process lock; by key, the newest of each first */
+static struct vs_file *files[LISTS]; /* process lock; hash table by key, which is random; newest file first */
 
-/* Keys are random. */
 static struct vs_file **list_of(const struct vs_anchor *anchor) {
     uint32_t bits;
     memcpy(&bits, anchor->header.key, sizeof bits);
@@ -26,12 +25,12 @@ bool vs_is_used_up(const struct vs_map *map) {
     return atomic_load(&map->shared.stopped) == VESTA_CLOSED;
 }
 
-/* The file that a newcomer would enter.  Looked for before its map is opened: to close any descriptor of a map drops
- * all locks that the process has on it. */
+/* Returns the open file of an anchor.  Must be called before the map is opened again: closing any descriptor of a map
+ * drops all locks that the process has on it. */
 static struct vs_file *keeper_find_file(const struct vs_anchor *anchor) {
     char name[VS_MAP_NAME_MAX];
     assert(vs_process_is_locked());
-    if (!*list_of(anchor) || vs_mapping_name(&anchor->header, name) != 0) return NULL; /* a name costs system calls */
+    if (!*list_of(anchor) || vs_mapping_name(&anchor->header, name) != 0) return NULL; /* no system calls if empty */
     for (struct vs_file *file = *list_of(anchor); file; file = file->next) {
         bool same_key = memcmp(file->anchor.header.key, anchor->header.key, VS_KEY_BYTES) == 0;
         bool same_name = !file->mapping.name[0] || vs_mapping_has_name(&file->mapping, name);
@@ -43,7 +42,7 @@ static struct vs_file *keeper_find_file(const struct vs_anchor *anchor) {
 
 bool vs_file_has(const char *name) {
     assert(vs_process_is_locked());
-    assert(!strchr(name, '/')); /* in whichever folder */
+    assert(!strchr(name, '/'));
     for (int i = 0; i < LISTS; i++)
         for (const struct vs_file *file = files[i]; file; file = file->next) {
             const char *slash = strrchr(file->mapping.name, '/');
@@ -52,7 +51,8 @@ bool vs_file_has(const char *name) {
     return false;
 }
 
-/* A header is believed only where it agrees with itself: a damaged number would spill into its neighbours. */
+/* Rejects a header whose values contradict each other: a worker id that is too large would change other fields of the
+ * ids. */
 static int check_header(const char *path, const struct vs_header *header, const struct vesta_layout *layout,
                         struct vesta_error *err) {
     struct vs_shape shape;
@@ -61,10 +61,10 @@ static int check_header(const char *path, const struct vs_header *header, const 
     bool has_lease = memchr(header->lease, '\0', sizeof header->lease) && vs_lease_preset(header->lease);
     if (layout->fingerprint == header->fingerprint && is_in_range && has_lease) return VESTA_OK;
     return vs_fail(err, VESTA_EIO,
-                   "%.150s cannot be used: its header is damaged; move it away; a new one will be created", path);
+                   "%.150s cannot be used: its header is damaged. Move it away, and a new one will be created", path);
 }
 
-/* Puts a copy in the place of what was there, which may have been a secret. */
+/* Replaces *at by a copy of the text.  Erases the old text, which may be a secret. */
 static bool keep_text(char **at, const char *text) {
     char *copy = text ? strdup(text) : NULL;
     if (text && !copy) return false;
@@ -81,16 +81,16 @@ static int fill_file(struct vs_file *file, const struct vs_anchor *anchor, const
     file->anchor = *anchor;
     int rc = vesta_layout_parse(header->layout, &file->layout, err);
     if (rc == VESTA_OK) rc = check_header(settings->path, header, &file->layout, err);
-    /* A copy asks by its own name.  Whether the host's stands in front is as it was: to ask the store's backend would
-     * load it, and who keeps no lease is to do without. */
+    /* A copied file gets an identity of its own.  The old identity shows whether it begins with a host name.  The
+     * store's backend could tell, too, but it would have to be loaded, even in processes that keep no lease. */
     bool is_local = strcmp(header->identity, header->path) == 0;
     if (rc == VESTA_OK) rc = vs_settings_identity(settings->path, is_local, header, err);
     if (rc == VESTA_OK) rc = vs_mapping_open(&file->anchor, settings->clock, &file->mapping, why, err);
-    if (rc == VESTA_OK && why[0]) (void)keep_text(&file->why_lone, why); /* without memory it is not said */
+    if (rc == VESTA_OK && why[0]) (void)keep_text(&file->why_lone, why); /* without memory the warning is lost */
     return rc;
 }
 
-/* Its map is closed, or was never opened. */
+/* The map must be closed, or never opened. */
 static void free_file(struct vs_file *file) {
     keep_text(&file->path, NULL);
     keep_text(&file->why_lone, NULL);
@@ -99,7 +99,7 @@ static void free_file(struct vs_file *file) {
     free(file);
 }
 
-/* Where the store is, as far as that was said. */
+/* Keeps the store and the secret of the settings, if they have any. */
 static bool keep_words(struct vs_file *file, const struct vs_settings *settings) {
     return (!settings->store[0] || keep_text(&file->store, settings->store)) &&
            (!settings->secret || keep_text(&file->secret, settings->secret));
@@ -123,7 +123,7 @@ static int new_file(const struct vs_anchor *anchor, const struct vs_settings *se
     struct vs_file *file;
     int rc = make_file(anchor, settings, &file, err);
     if (rc != VESTA_OK) return rc;
-    assert(file->mapping.fd >= 0); /* without one there is no lock that elects a keeper */
+    assert(file->mapping.fd >= 0); /* the election locks bytes of it */
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false);
     if (file->mapping.is_new && file->mapping.name[0]) vs_sweep(&file->mapping, settings->clock);
     file->clock = settings->clock;
@@ -155,7 +155,8 @@ int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct v
     return vs_file_enter(&old->anchor, &settings, out, err);
 }
 
-/* Nobody can find this map any more: the file that named it is gone; or, where none could be made, there is one now. */
+/* True if no process can find this map any more: the file that leads to it is gone.  Or the file could not be made when
+ * the map was, and exists now, so that it leads to another map. */
 static bool is_forlorn(const struct vs_file *file) {
     struct stat st;
     assert(!vs_process_is_locked());
@@ -168,16 +169,16 @@ static void keeper_forget_file(struct vs_file *file, bool is_forlorn) {
     struct vs_file **at = list_of(&file->anchor);
     assert(vs_process_is_locked());
     assert(file->handles == 0);
-    assert(file->keeper_in != vs_process_token()); /* its thread would go on in memory that is given back */
+    assert(file->keeper_in != vs_process_token()); /* its thread would use freed memory */
     for (; *at != file; at = &(*at)->next)
         assert(*at);
     *at = file->next;
     if (is_forlorn && vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, true)) vs_mapping_remove(&file->mapping);
-    vs_mapping_close(&file->mapping); /* and with it the locks on it */
+    vs_mapping_close(&file->mapping); /* also drops the locks */
 }
 
-/* The keeper is joined without the process lock, which it may need; `closing_in` keeps others out meanwhile, but no
- * child that was forked then: that has the file, and not the thread that closes it. */
+/* The keeper may need the process lock, so it is joined without it.  Meanwhile `closing_in` keeps other threads out. It
+ * does not keep out a child that is forked now, because the child has the file, but not the thread that closes it. */
 void vs_file_leave(const struct vs_handle *handle, struct vs_file *file) {
     vs_process_lock();
     assert(file->handles > 0);

@@ -1,4 +1,4 @@
-/* info.c -- what a generator says of itself to people: why it pauses, what it is. */
+/* info.c -- status of a generator for people: the text of a pause, and vesta_get_info. */
 #include "keeper/file.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The process that keeps the file has shown no sign of life for too long, and is there: stopped, or in a call that does
- * not come back.  0: all is well, or nobody keeps it. */
+/* Returns the pid of the file's keeper if it has been silent for too long, and exists: it is stopped, or hangs in a
+ * call.  0: the keeper is not silent, or there is none. */
 static pid_t silent_keeper(const struct vesta_clock *clock, const struct vs_shared *shared) {
     pid_t pid = (pid_t)atomic_load(&shared->keeper_pid);
     bool is_late = clock->boot_us(clock->self) > atomic_load(&shared->pulse_boot_us) + VS_PULSE_US / 4;
@@ -23,7 +23,8 @@ static void keeper_text(struct vesta_gen *gen, char *out) {
     pid_t silent = silent_keeper(gen->clock, &map->shared);
     if (silent) {
         snprintf(out, VS_SAID_MAX,
-                 "process %d keeps this file and shows no sign of life: it is stopped, or its disk hangs", (int)silent);
+                 "process %d keeps this file, but is silent: it is stopped, or its disk hangs. Continue it, or end it",
+                 (int)silent);
         return;
     }
     while (i + 1 < VS_SAID_MAX && (out[i] = atomic_load_explicit(&map->shared.keeper[i], memory_order_relaxed)))
@@ -37,7 +38,7 @@ static void lease_text(struct vesta_gen *gen, const char *head, char *buf, size_
     snprintf(buf, size, "%s: %s", head, said[0] ? said : "the keeper is asking the store");
 }
 
-/* What a keeper said last may be older than its death: what to do is said in any case. */
+/* The keeper's last message may be from a keeper that has died since, so the text always includes what to do. */
 static void serve_text(struct vesta_gen *gen, const char *path, char *buf, size_t size) {
     char said[VS_SAID_MAX];
     keeper_text(gen, said);
@@ -50,7 +51,7 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
     double wait_s = (double)pause->wait_us / 1e6, back_s = (double)pause->back_us / 1e6;
     switch (pause->why) {
     case VESTA_FULL:
-        snprintf(buf, size, "the sequence of this time unit is used up; the next begins in %.6f s", wait_s);
+        snprintf(buf, size, "the sequence of this time unit is exhausted; the next unit begins in %.6f s", wait_s);
         break;
     case VESTA_CLOCK_BACK:
         snprintf(buf, size, "the clock is %.3f s behind the latest time seen; ids resume in %.3f s", back_s, wait_s);
@@ -71,10 +72,10 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
             lease_text(gen, "no lease", buf, size);
         break;
     case VESTA_FAILSTOP: lease_text(gen, "stopped, an operator must act", buf, size); break;
-    case VESTA_CHOOSE: snprintf(buf, size, "a policy must choose a worker number"); break;
+    case VESTA_CHOOSE: snprintf(buf, size, "a policy must choose a worker id"); break;
     case VESTA_END: snprintf(buf, size, "the layout's time has ended"); break;
-    case VESTA_CLOSED: snprintf(buf, size, "the map is used up or was removed; a new one takes its place"); break;
-    case VESTA_RANGE: snprintf(buf, size, "no range is here just now; one is being fetched"); break;
+    case VESTA_CLOSED: snprintf(buf, size, "the map is used up or was removed; a new one replaces it"); break;
+    case VESTA_RANGE: snprintf(buf, size, "no range is available; the next one is being fetched"); break;
     }
 }
 
@@ -89,7 +90,7 @@ static void get_renewals(const struct vs_map *map, struct vesta_info *out) {
     out->renewals.unknown = count[VS_STORE_UNKNOWN];
 }
 
-/* The earlier one of the last granted tick and of the deadline, where there is one. */
+/* The last granted tick, or the deadline if there is one and it is earlier. */
 static int64_t lease_end_ms(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t offset_us) {
     int64_t limit_us = vs_tick_unix_us(&gen->shape, atomic_load(&slot->limit));
     int64_t deadline_us = atomic_load(&slot->deadline_boot_us);

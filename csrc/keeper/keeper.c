@@ -1,8 +1,10 @@
-/* keeper.c -- who carries out what the lease engine decides.  One a file and process; one process on the host is elected
- * by a lock and does the work, the others wait for it to die, or to fall silent: a process that is stopped keeps its
- * lock.  Election decides only who does the I/O: two keepers at once are wasteful, not wrong.
+/* keeper.c -- carries out what the lease engine decides.  Each process has one keeper per file.  A lock elects the
+ * keeper of one process on the host, which does the work.  The others wait until it dies, or falls silent, because a
+ * stopped process keeps its lock.  The election only decides which process does the I/O: two keepers at once are
+ * wasteful, but safe.
  *
- * A keeper is no thread: it has turns in one of those that keep its store's files (shift.c), and in whichever ends it. */
+ * A keeper is not a thread.  Its turns run in a thread that keeps files of the same store (shift.c), and at the end in
+ * the thread that stops it. */
 #include "base/error.h"
 #include "keeper/file.h"
 #include "os/lock.h"
@@ -15,10 +17,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define STAND_BY_US 200000 /* who gives some ids and ends needs no keeper */
-#define ELECTION_US 500000 /* how often the others look whether the keeper has died */
-_Static_assert(VS_STORE_RETRY_US > ELECTION_US, "whom the store turned away stands back for longer than others wait");
-#define GIVE_BACK_US 3000000 /* who ends waits no longer than that for a store to take the lease back */
+#define STAND_BY_US 200000 /* a process that issues some ids and exits needs no keeper */
+#define ELECTION_US 500000 /* how often the others check whether the keeper has died */
+_Static_assert(VS_STORE_RETRY_US > ELECTION_US, "a keeper that failed stands back until the others have tried");
+#define GIVE_BACK_US 3000000 /* a process that ends waits at most this long for the store to take the lease back */
 
 bool vs_file_is_to_stop(const struct vs_file *file) {
     return atomic_load_explicit(&file->stop, memory_order_acquire) != VS_KEEP_ON;
@@ -40,7 +42,7 @@ static uint32_t want_of(const struct vs_file *file) {
 
 /* ------------------------------------------------------------------ a seat */
 
-/* Elected, or in the place of who is silent. */
+/* Becomes the keeper by the lock, or by replacing a silent keeper. */
 static bool take_seat(struct vs_file *file, struct vs_seat *seat) {
     struct vs_map *map = file->mapping.map;
     assert(file->mapping.fd >= 0);
@@ -56,7 +58,7 @@ static bool take_seat(struct vs_file *file, struct vs_seat *seat) {
 
 static void leave_seat(struct vs_file *file, uint64_t token) {
     atomic_compare_exchange_strong(&file->mapping.map->shared.keeper_token, &token, 0);
-    vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* giving back had locked the others out */
+    vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* asked_to_stop may have locked it exclusively */
     vs_unlock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE);
     vs_unlock_byte(file->mapping.fd, VS_BYTE_KEEPER);
 }
@@ -65,8 +67,8 @@ static void leave_seat(struct vs_file *file, uint64_t token) {
 
 enum keeper_step { AGAIN, WAITS, OVER };
 
-/* Nobody gives ids from this map any more: another is in its place, or it was cut short (guard.c), which is a failstop
- * that no store is to blame for. */
+/* True if no more ids are issued from this map: another map replaced it, or it was truncated (guard.c).  A truncated
+ * map is stopped with a failstop that has no store in `failed_in`. */
 static bool keeper_is_over(const struct vs_shared *shared) {
     uint32_t stopped = atomic_load(&shared->stopped);
     return stopped == VESTA_CLOSED || (stopped == VESTA_FAILSTOP && !atomic_load(&shared->failed_in));
@@ -76,7 +78,7 @@ static bool is_done_with(const struct vs_file *file) {
     return vs_file_is_to_stop(file) || keeper_is_over(&file->mapping.map->shared);
 }
 
-/* False: it has begun its work. */
+/* False: the keeper stands by no more. */
 static bool end_standing_by(struct vs_file *file) {
     return atomic_exchange(&file->stands_by, 0);
 }
@@ -84,7 +86,7 @@ static bool end_standing_by(struct vs_file *file) {
 static enum keeper_step keeper_stand_by(struct vs_file *file) {
     enum vs_stop stop = atomic_load(&file->stop);
     assert(!file->has_looked);
-    /* who gives some ids of a lease that is there, and ends, needs no store */
+    /* A process that only used an existing lease ends without calling the store. */
     if (stop == VS_HAND_OVER) return OVER;
     if (stop == VS_KEEP_ON && atomic_load(&file->stands_by) && keeper_now_us(file) < file->until_boot_us) {
         vs_file_waits(file, want_of(file), file->until_boot_us);
@@ -95,7 +97,7 @@ static enum keeper_step keeper_stand_by(struct vs_file *file) {
     return AGAIN;
 }
 
-/* Longer than others wait to be elected. */
+/* Stands back long enough for a keeper in another process to be elected. */
 static enum keeper_step stand_back(struct vs_file *file) {
     assert(!file->keeping);
     if (is_done_with(file)) return OVER;
@@ -106,9 +108,9 @@ static enum keeper_step stand_back(struct vs_file *file) {
     return WAITS;
 }
 
-/* It has looked, and kept the file if it could. */
+/* Follows a look, and the term if there was one. */
 static enum keeper_step look_back(struct vs_file *file, bool was_seated, bool stays) {
-    assert(was_seated || stays); /* who only looked has nothing to leave */
+    assert(was_seated || stays); /* only the end of a term makes it stand back */
     if (was_seated || file->seat.elected) leave_seat(file, file->seat.token);
     if (is_done_with(file)) return OVER;
     file->stage = stays ? VS_LOOKS : VS_STANDS_BACK;
@@ -171,7 +173,7 @@ static bool is_kept_here(const struct vs_file *file) {
     return file->keeper_in == vs_process_token();
 }
 
-/* A forked child has the file as its parent had it, and of its keeper nothing that goes on. */
+/* Resets the state: a forked child has the file as its parent had it, but not the parent's keeper. */
 static void keeper_begin_anew(struct vs_file *file, enum vs_begin begin) {
     atomic_store(&file->stop, VS_KEEP_ON);
     atomic_store(&file->cut_us, 0);
@@ -192,11 +194,11 @@ int vs_keeper_start(struct vs_file *file, enum vs_begin begin) {
     assert(file->handles > 0);
     assert(file->closing_in != vs_process_token());
     if (is_kept_here(file)) {
-        bool ends = file->joining_in == vs_process_token(); /* and has no shift any more, perhaps */
+        bool ends = file->joining_in == vs_process_token(); /* then it may have no shift any more */
         if (begin == VS_AT_ONCE && !ends && end_standing_by(file)) vs_task_kick(&file->task);
         return 0;
     }
-    vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
+    vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* a forked child does not inherit the lock */
     keeper_begin_anew(file, begin);
     file->keeper_in = vs_process_token();
     int rc = vs_shift_enter(&file->task, vs_store_public(file->store, address));
@@ -204,7 +206,7 @@ int vs_keeper_start(struct vs_file *file, enum vs_begin begin) {
     return rc;
 }
 
-/* True for the one thread that shall end the keeper; others return when it has ended. */
+/* Returns true to the one thread that must end the keeper, and false to other threads after it has ended. */
 static bool may_join(struct vs_file *file) {
     vs_process_lock();
     while (file->joining_in == vs_process_token()) {
@@ -220,8 +222,8 @@ static bool may_join(struct vs_file *file) {
 
 static void end_keeper(struct vs_file *file, enum vs_stop how) {
     assert(how != VS_KEEP_ON);
-    assert(!vs_process_is_locked()); /* it may need that to come to its end */
-    int64_t wait_us = how == VS_GIVE_BACK ? GIVE_BACK_US : 0; /* what was under way is nobody's concern any more */
+    assert(!vs_process_is_locked());                          /* the keeper may need the lock to end */
+    int64_t wait_us = how == VS_GIVE_BACK ? GIVE_BACK_US : 0; /* otherwise, cut the call under way */
     atomic_store(&file->cut_us, keeper_now_us(file) + wait_us + 1);
     atomic_store_explicit(&file->stop, how, memory_order_release);
     vs_shift_leave(&file->task);
@@ -232,7 +234,7 @@ struct vs_kept vs_keeper_stop(struct vs_file *file, enum vs_stop how) {
     if (!may_join(file)) return (struct vs_kept){0};
     end_keeper(file, how);
     vs_process_lock();
-    assert(is_kept_here(file)); /* nobody else has ended it, or begun another */
+    assert(is_kept_here(file)); /* no other thread has ended it, or started another */
     assert(file->joining_in == vs_process_token());
     struct vs_kept kept = file->kept;
     file->keeper_in = file->joining_in = 0;

@@ -1,4 +1,4 @@
-/* keeping.c -- a keeper's term in a file: its store, and what the engine asks of the world meanwhile. */
+/* keeping.c -- a keeper's term in a file: it opens the store, and carries out store calls and sleeps for the engine. */
 #include "base/error.h"
 #include "keeper/file.h"
 #include "os/host.h"
@@ -13,26 +13,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAP_US 1000000   /* how often it shows that all is well, and looks whether it is */
-#define QUIET_US 4000000 /* the same, where nothing hurries */
+#define NAP_US 1000000   /* how often a sleeping keeper beats, and checks its map and store */
+#define QUIET_US 4000000 /* the same, if nothing is urgent (is_quiet) */
 #define MINUTES_MS 60000
-_Static_assert(2 * NAP_US <= VS_PULSE_US, "a keeper that naps is not taken for one that is silent");
+_Static_assert(2 * NAP_US <= VS_PULSE_US, "a sleeping keeper beats in time, so that it is not replaced");
 
 struct vs_keeping {
-    struct vs_term term; /* first: the term's operations find the rest behind it */
+    struct vs_term term; /* first, so that keeping_of can cast */
     struct vs_file *file;
-    struct vs_store *store;   /* NULL: it rests, or could not be opened */
-    struct vs_listed *listed; /* what a policy is being asked about */
+    struct vs_store *store;   /* NULL: not open yet, because the keeper is paused or opening failed */
+    struct vs_listed *listed; /* the records that a policy chooses from */
     char *uri;                /* of that store */
-    int64_t until_boot_us;    /* a sleep's end */
-    int64_t look_us;          /* and how often it is looked meanwhile whether all is well */
-    bool asks;                /* a policy */
-    uint64_t named_at;        /* vs_maps_changes, when our map had its name */
-    bool is_orphan;           /* another map has the name of ours: newcomers are there, and all are to follow */
-    bool elected;             /* the lock is ours; not that of whose place was taken because it was silent */
+    int64_t until_boot_us;    /* end of the sleep */
+    int64_t look_us;          /* interval of checks during a sleep */
+    bool asks;                /* a policy has been asked */
+    uint64_t named_at;        /* vs_maps_changes, when the map was last found under its name */
+    bool is_orphan;           /* another map has this map's name: new processes use that one, and all must follow */
+    bool elected;             /* this keeper has the lock; false: the silent keeper that it replaced still has it */
 };
 
-_Static_assert(offsetof(struct vs_keeping, term) == 0, "a term is the head of its keeping");
+_Static_assert(offsetof(struct vs_keeping, term) == 0, "keeping_of casts a term to its keeping");
 
 static struct vs_keeping *keeping_of(struct vs_term *term) {
     return (struct vs_keeping *)term;
@@ -40,8 +40,8 @@ static struct vs_keeping *keeping_of(struct vs_term *term) {
 
 /* ------------------------------------------------------------------ the store and the file that names it */
 
-/* At another address than the file's: is it the store that granted its leases?  Where it is not, that is one process's
- * mistake, which must not end the others' ids. */
+/* At another address than the file's, checks that it is the store that granted its leases.  A wrong address is the
+ * mistake of one process, which must not stop the ids of the others. */
 static int check_store(struct vs_keeping *k, struct vesta_error *err) {
     uint64_t known = vs_map_incarnation(k->file->mapping.map);
     struct vs_reply reply;
@@ -53,37 +53,37 @@ static int check_store(struct vs_keeping *k, struct vesta_error *err) {
     k->store->backend->close(k->store);
     char text[sizeof err->text];
     return vs_fail(err, VESTA_EMISMATCH, "%s",
-                   answered ? "the store at the address given is not the one that granted this file's leases: name its "
-                              "current address, or use another path"
+                   answered ? "the store at this address is not the one that granted this file's leases: name the "
+                              "current address of that store, or use another path"
                             : vs_reply_say(&reply, "", text, sizeof text));
 }
 
-/* Which store granted the lease, and where it is, is told to those who start after the next boot. */
+/* Writes the store's address and incarnation into the file, for processes that start after the next boot. */
 static void note_store(struct vs_keeping *k) {
     struct vs_header *header = &k->file->anchor.header;
     uint64_t incarnation = vs_map_incarnation(k->file->mapping.map);
     if (!k->term.lease.published) return;
-    assert(k->uri[0]); /* a lease came from somewhere */
+    assert(k->uri[0]); /* the lease's store */
     char shown[VS_URI_MAX] = "";
-    vs_store_public(k->uri, shown); /* others may share the file */
+    vs_store_public(k->uri, shown); /* other users may read the file, so it contains no password */
     if (header->incarnation == incarnation && strcmp(header->store, shown) == 0) return;
     vs_process_lock();
     header->incarnation = incarnation;
     memcpy(header->store, shown, sizeof header->store);
     vs_process_unlock();
-    (void)vs_anchor_note(k->file->path, &k->file->anchor); /* a file that cannot be written only knows less */
+    (void)vs_anchor_note(k->file->path, &k->file->anchor); /* if this fails, the file only lacks the note */
 }
 
-/* ------------------------------------------------------------------ what a term asks of the world */
+/* ------------------------------------------------------------------ the term's operations */
 
-/* Shows that all is well.  Who took the place of a silent keeper has its lock as soon as that one lets it go. */
+/* Beats.  A keeper that replaced a silent one also takes the lock as soon as it is free. */
 static void keeping_beat(struct vs_keeping *k) {
     vs_term_beat(&k->term, 2 * k->look_us);
     if (!k->elected) k->elected = vs_lock_byte(k->file->mapping.fd, VS_BYTE_KEEPER, true);
 }
 
-/* Newcomers do not find this map.  Looked at where leaving costs nobody an id: while the store answers, or while there
- * is nothing to lose. */
+/* True if new processes do not find this map.  Only checked when leaving it costs no ids: while the store replies, or
+ * while there is no lease. */
 static bool is_orphan(struct vs_keeping *k) {
     const struct vs_lease *lease = &k->term.lease;
     bool is_well = !lease->published || (lease->after == VS_PH_HELD && lease->troubles == 0);
@@ -95,14 +95,14 @@ static bool is_orphan(struct vs_keeping *k) {
     return false;
 }
 
-/* A store that is not asked for a while may close what others need.  A rest begins before there is a store. */
+/* Tells the store that it is idle, so that it can close connections.  The store is NULL if the term begins paused. */
 static void lay_down(struct vs_keeping *k, int64_t now_us, int64_t until_boot_us) {
     if (k->store && k->store->leases->idle && until_boot_us >= now_us)
         k->store->leases->idle(k->store, now_us, until_boot_us);
 }
 
-/* A store that broke a connection, or is another file now, may have gone back: no id is given for longer than needs be
- * until that is known.  Once a second at most. */
+/* True if the store broke a connection, or is another file now.  It may have been restored from a backup, so the lease
+ * is renewed early to find out.  At most once a second. */
 static bool is_stirred(struct vs_keeping *k) {
     const struct vs_lease *lease = &k->term.lease;
     bool is_well = lease->published && lease->after == VS_PH_HELD && lease->troubles == 0;
@@ -112,21 +112,21 @@ static bool is_stirred(struct vs_keeping *k) {
            k->store->leases->stirred(k->store, now_us);
 }
 
-/* A holder that waits for nothing but the time to look after its lease. */
+/* True if the keeper has a lease and only waits for its next renewal. */
 static bool is_at_ease(const struct vs_keeping *k, bool on_want) {
     return on_want && k->term.lease.published;
 }
 
-/* Nothing hurries who has minutes in hand and gives no id just now; by the clock, for what is counted in ids may be
- * used up in a moment.  A store that can be told to be another one is looked at all the same. */
+/* True if nothing is urgent: the window has minutes left, and no id was issued since the renewal.  Not with history
+ * pacing, where the window is counted in ids and may be exhausted in a moment.  Not if the store can detect that it was
+ * replaced, because that is checked at every nap. */
 static bool is_quiet(const struct vs_keeping *k, bool on_want) {
     const struct vs_lease *lease = &k->term.lease;
     return is_at_ease(k, on_want) && !lease->is_history && lease->timing.window_ms >= MINUTES_MS &&
            k->term.cursor == lease->renewed_cursor && !k->store->leases->stirred;
 }
 
-/* The sleep ends a little earlier or later than it would, together with the others of its thread, which then wakes once
- * for all of them. */
+/* Aligns the end of a sleep with the other tasks of the thread, so that it wakes once for all of them. */
 static void begin_nap(struct vs_keeping *k, int64_t now_us, int64_t until_boot_us, bool on_want) {
     note_store(k);
     lay_down(k, now_us, until_boot_us);
@@ -140,7 +140,8 @@ static void begin_nap(struct vs_keeping *k, int64_t now_us, int64_t until_boot_u
         k->until_boot_us = next_us;
 }
 
-/* Whether a sleep is over: its instant has come, a request for ids, or a stop.  Else the turn is. */
+/* Returns true if the sleep is over: its time has come, ids were requested, or the keeper must stop.  Otherwise ends
+ * the turn. */
 static bool keeping_nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
     struct vs_keeping *k = keeping_of(term);
     uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
@@ -166,7 +167,7 @@ static enum vs_stop asked_to_stop(struct vs_term *term) {
     return shared ? VS_HAND_OVER : stop;
 }
 
-/* Keepers in their terms share a byte; who can have it alone for a moment is the only one. */
+/* Keepers in their terms share the lock of a byte.  If it can be locked exclusively for a moment, there is no other. */
 static bool is_alone(struct vs_term *term) {
     const struct vs_file *file = keeping_of(term)->file;
     bool alone = vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, true);
@@ -179,7 +180,7 @@ static bool random_bits(struct vs_term *term, void *out, size_t size) {
     return vs_random(out, size) == 0;
 }
 
-/* Whether a handle of this process has a say by now. */
+/* True if a handle of this process chooses worker ids. */
 static bool is_judged(const struct vs_file *file) {
     vs_process_lock();
     bool judged = file->question.choosers > 0;
@@ -207,7 +208,7 @@ static bool keeping_choose(struct vs_keeping *k, struct vs_event *ev) {
     return true;
 }
 
-/* A policy of this process may be asked, and then the turn is over. */
+/* False: a policy was asked and has not answered yet, so the turn ends. */
 static bool do_choose(struct vs_keeping *k, struct vs_event *ev) {
     bool is_done = k->asks ? false : keeping_choose(k, ev);
     if (!is_done && !vs_question_is_over(k->file, &k->term, ev)) return false;
@@ -217,25 +218,26 @@ static bool do_choose(struct vs_keeping *k, struct vs_event *ev) {
     return true;
 }
 
-/* How long a call may be silent: as long as its deadline lets it.  What waits for a disk has none. */
+/* How long a keeper in a call is not taken for silent.  A call over the network takes until its deadline.  A call of a
+ * store on a disk has no deadline. */
 static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
     if (store->backend->is_local) return VS_PULSE_US;
     return (kind == VS_DO_CHOOSE ? store->list_ms_max : store->call_ms_max) * INT64_C(1000) + VS_PULSE_US / 2;
 }
 
 static struct vs_lineage lineage_of(const struct vs_keeping *k) {
-    assert(vs_store_is_local(k->uri)); /* it has no secret */
+    assert(vs_store_is_local(k->uri)); /* so it needs no secret */
     return (struct vs_lineage){
         .uri = k->uri, .name = k->term.map->header.namespace_, .clock = k->term.clock, .store = k->store};
 }
 
-static void turn_away(int rc, const struct vesta_error *err, struct vs_reply *reply) {
+static void fail_reply(int rc, const struct vesta_error *err, struct vs_reply *reply) {
     assert(rc != VESTA_OK);
     *reply = (struct vs_reply){.outcome = rc == VESTA_EMISMATCH ? VS_STORE_REFUSED : VS_STORE_DOWN};
     snprintf(reply->text, sizeof reply->text, "%s", err->text);
 }
 
-/* On one host the first user makes the namespace: with a layout that may be, by its name. */
+/* In a store on this machine, the first process creates the namespace.  Its name may restrict the layout. */
 static void do_ns_swap(struct vs_keeping *k, const struct vs_action *action, struct vs_reply *reply) {
     const struct vs_lineage lineage = lineage_of(k);
     struct vesta_error err;
@@ -243,11 +245,12 @@ static void do_ns_swap(struct vs_keeping *k, const struct vs_action *action, str
     if (rc == VESTA_OK)
         k->store->leases->ns_swap(k->store, action->old_ver, &action->ns, reply);
     else
-        turn_away(rc, &err, reply);
+        fail_reply(rc, &err, reply);
 }
 
-/* Where first users make namespaces, another may have been made beside ours: behind every swap, and by whoever comes
- * after one that was cut short, it is looked at before the first lease. */
+/* In a store on this machine, a process may create a conflicting namespace at the same moment.  So before the first
+ * lease, the namespace is checked again, after every swap.  If the process that swapped was killed, the next one that
+ * reads the namespace checks it. */
 static void do_ns_read(struct vs_keeping *k, struct vs_reply *reply) {
     struct vesta_error err;
     k->store->leases->ns_read(k->store, reply);
@@ -255,15 +258,15 @@ static void do_ns_read(struct vs_keeping *k, struct vs_reply *reply) {
     if (!is_there || !k->store->backend->is_local || vs_map_incarnation(k->term.map)) return;
     const struct vs_lineage lineage = lineage_of(k);
     int rc = vs_lineage_enter(&lineage, k->store, &reply->ns, &err);
-    if (rc != VESTA_OK) turn_away(rc, &err, reply);
+    if (rc != VESTA_OK) fail_reply(rc, &err, reply);
 }
 
-/* Everything the engine may want to know of the store's answer goes into the event. */
+/* Calls the store, and copies the reply into the event. */
 static bool keeping_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     struct vs_keeping *k = keeping_of(term);
     const struct vs_store_leases *leases = k->store->leases;
     struct vs_reply reply;
-    assert(!vs_process_is_locked()); /* a store may take as long as it likes */
+    assert(!vs_process_is_locked()); /* a store call may take long */
     vs_term_beat(term, call_us_max(k->store, action->kind));
     switch (action->kind) {
     case VS_DO_CHOOSE: return do_choose(k, ev);
@@ -323,7 +326,7 @@ static int keeping_open_store(struct vs_keeping *k, const char *secret, struct v
     return rc == VESTA_OK ? check_store(k, err) : rc;
 }
 
-/* Behind a rest, and before the first step. */
+/* Opens the store and begins the term, after a pause and before the first step. */
 static int begin_term(struct vs_keeping *k, struct vesta_error *err) {
     char secret[VS_SECRET_MAX], host[64], holder[VS_HOLDER_MAX];
     vs_process_lock();
@@ -347,7 +350,7 @@ static void end_term(struct vs_keeping *k, enum vs_term_end end) {
     assert(!k->asks);
     kept->ms = end == VS_TERM_GAVE_BACK && lease->not_given_back ? lease->timing.lease_ms : 0;
     if (kept->ms) snprintf(kept->why, sizeof kept->why, "%s", lease->said);
-    note_store(k); /* a program that gave one id and ends has not napped */
+    note_store(k); /* a program that issued one id and ends has had no nap to do it */
     if (end == VS_TERM_USED_UP || (end == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->term.map);
     k->store->backend->close(k->store);
 }

@@ -1,4 +1,4 @@
-/* lane.c -- lanes as a program opens and closes them: their memory, and which process they are of. */
+/* lane.c -- vesta_lane_open and vesta_lane_close: a lane's memory, and the process that it belongs to. */
 #include "base/error.h"
 #include "generator/lane.h"
 #include "os/process.h"
@@ -13,7 +13,7 @@ static int keeper_check_lane(const struct vesta_gen *gen, uint64_t n, struct ves
     if (gen->pacing != VESTA_PACING_HISTORY)
         return vs_fail(
             err, VESTA_EOPTION,
-            "a lane needs history pacing: with clock pacing an id has the time of its call; use vesta_next, or "
+            "a lane needs history pacing: with clock pacing an id has the time of its call. Use vesta_next, or "
             "vesta_next_n for several at once");
     if (n >= 1 && n <= max) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "a lane's run is %" PRIu64 " ids, which must be 1 to %" PRIu64 "%s", n, max,
@@ -26,9 +26,9 @@ int vesta_lane_open(struct vesta_gen *gen, uint64_t n, struct vesta_lane **lane,
     if (rc != VESTA_OK) return rc;
     struct vesta_lane *made = aligned_alloc(VS_LINE, sizeof *made);
     if (!made) return vs_fail(err, VESTA_ENOMEM, "no memory for a lane");
-    /* Where the kernel clears nothing in a child, no tick is ever held. */
+    /* If the kernel cannot clear a word in a forked child, a lane takes one id at a time, so that no tick is held. */
     const _Atomic uint64_t *process = vs_process_word();
-    assert(!process || atomic_load(process) == vs_process_token()); /* who is told apart by it has drawn it */
+    assert(!process || atomic_load(process) == vs_process_token()); /* the token was drawn before */
     vs_lane_init(made, gen, process ? n : 1, process ? process : &nothing, vs_process_token);
     *lane = made;
     return VESTA_OK;

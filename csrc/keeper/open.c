@@ -1,4 +1,4 @@
-/* open.c -- vesta_open and what belongs to a handle: its fields, closing, keeping. */
+/* open.c -- vesta_open, vesta_close, vesta_keep: makes handles, frees them, and moves them to a new map. */
 #include "base/error.h"
 #include "id/id.h"
 #include "generator/generator.h"
@@ -40,16 +40,16 @@ static int set_fields(const struct vesta_layout *layout, const struct vesta_opts
     return rc;
 }
 
-/* With the process lock held. */
+/* Call with the process lock held. */
 static void enter_question(struct vesta_gen *gen, struct vs_file *file) {
     assert(vs_process_is_locked());
     assert(gen->handle->file == file);
-    assert(file->handles > file->question.choosers); /* this handle is one of them, and is not counted yet */
+    assert(file->handles > file->question.choosers); /* this handle is in `handles`, and not yet in `choosers` */
     file->question.choosers += gen->handle->chooses;
     atomic_store_explicit(&gen->asks, &file->question.open, memory_order_release);
 }
 
-/* What an operator should know of where this generator is. */
+/* Warns if the map is private to this process, or if there is no generator file. */
 static void keeper_warn(const struct vs_file *file, char *warning, size_t size) {
     if (file->why_lone)
         snprintf(warning, size, "%s", file->why_lone);
@@ -57,7 +57,7 @@ static void keeper_warn(const struct vs_file *file, char *warning, size_t size) 
         vs_no_file_text(file->path, file->anchor.no_file, warning, size);
 }
 
-/* Where its leases are, and what there is to be told; another thread may be opening the file with another word. */
+/* Copies the store under the process lock: another thread may be opening the file with another store. */
 static int fill_handle(struct vs_handle *handle, const struct vs_settings *settings, const struct vs_map *map,
                        const char *warning, struct vesta_error *err) {
     char store[VS_URI_MAX], shown[VS_URI_MAX];
@@ -80,7 +80,7 @@ static void free_handle(struct vs_handle *handle) {
     free(handle);
 }
 
-/* Over a mapping of this boot: the parts of a handle that need no store. */
+/* Makes a handle for an open map.  Needs no store. */
 static int make_handle(const struct vs_settings *settings, struct vs_map *map, struct vs_file *file,
                        struct vesta_gen **out, struct vesta_error *err) {
     struct vesta_layout layout = settings->layout;
@@ -116,7 +116,7 @@ static int make_handle(const struct vs_settings *settings, struct vs_map *map, s
     return VESTA_OK;
 }
 
-/* One slot without a lease, up to the layout's end. */
+/* A private generator has one slot without a lease, valid until the layout's time ends. */
 static int open_private(const struct vs_settings *settings, struct vesta_gen **out, struct vesta_error *err) {
     struct vs_header header;
     int rc = vs_settings_header(settings, &header, err);
@@ -133,7 +133,7 @@ static int open_private(const struct vs_settings *settings, struct vesta_gen **o
     const struct vs_shape *shape = &(*out)->shape;
     uint64_t from = vs_tick_at(shape, settings->clock->unix_us(settings->clock->self));
     int slot = vs_slot_take(map, &(struct vs_claim){.worker = header.worker, .owner = {0, 0}, .from = from});
-    assert(slot == 0); /* the map is this call's alone */
+    assert(slot == 0); /* no other thread uses the map yet */
     vs_slot_publish(map, slot, vs_tick_end(shape), 0);
     return VESTA_OK;
 }
@@ -169,8 +169,8 @@ void vesta_close(struct vesta_gen *gen) {
 
 /* ------------------------------------------------------------------ keeping */
 
-/* The handle goes on with the successor.  The old file stays entered, and so mapped, until the handle is closed:
- * another thread may be inside it.  With the process lock held. */
+/* Moves the handle to the successor of its map.  The old file stays mapped until the handle is closed, because another
+ * thread may be using it.  Call with the process lock held. */
 static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_handle *handle = gen->handle;
     struct vs_past *past = malloc(sizeof *past);
@@ -190,8 +190,8 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-/* Another map is, or can be, in the place of this one.  Its keeper sees to that; where this process may have none,
- * there may be nobody else on it. */
+/* True if the handle must move to another map.  Normally the map's keeper marks a replaced map as used up.  A handle
+ * that may not start a keeper also checks the map's name, because the map may have no keeper. */
 static bool is_left(const struct vs_handle *handle) {
     const struct vs_file *file = handle->file;
     assert(vs_process_is_locked()); /* another thread of the handle may be moving on */
@@ -209,15 +209,14 @@ int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_handle *handle = gen->handle;
     int rc = VESTA_OK, failed = 0;
     if (handle->is_private) return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to keep");
-    /* Callers may be event loops.  Where the lock is taken, a keeper is at work or a file is being opened: then it is
-     * enough to say that a lease is wanted, and to come again. */
+    /* Do not wait for the lock, because the caller may be an event loop.  If another thread has it, only signal that a
+     * lease is wanted.  The caller tries again later. */
     if (vs_process_trylock()) {
         if (is_left(handle)) rc = move_on(gen, err);
         if (rc == VESTA_OK && handle->keeps) failed = vs_keeper_start(handle->file, VS_AT_ONCE);
         vs_process_unlock();
     }
-    if (rc == VESTA_EPAUSE) /* somebody is closing the successor just now */
-        rc = VESTA_OK;
+    if (rc == VESTA_EPAUSE) rc = VESTA_OK; /* another thread is closing the successor: the caller tries again */
     vs_keeper_want(atomic_load_explicit(&gen->map, memory_order_acquire));
     return failed ? vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(failed)) : rc;
 }

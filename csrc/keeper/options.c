@@ -1,4 +1,5 @@
-/* options.c -- from what a caller wrote to what a generator file says.  Touches no generator file. */
+/* options.c -- checks a caller's options and turns them into the header of a generator file.  Opens no generator file.
+ */
 #include "keeper/options.h"
 #include "base/error.h"
 #include "base/nearest.h"
@@ -24,11 +25,12 @@
 #define DEFAULT_NAMESPACE "default"
 #define AHEAD_MS_MAX (24 * 3600 * 1000ll)
 #define LOCAL_AHEAD_MS_MAX (360 * 1000ll) /* below the S + 2W of an advance by more than the longest time unit */
-#define OPTS_BYTES_MAX 4096               /* far more than there will be: beyond, it is no size */
+#define OPTS_BYTES_MAX 4096               /* a larger value is not the size of a struct of options */
 #define WARN_MS (365 * 86400000ll)
-#define EPOCH_SECONDS_MS_MAX INT64_C(10000000000) /* Unix seconds of today, read as milliseconds, are below this */
+#define EPOCH_SECONDS_MS_MAX INT64_C(10000000000) /* a smaller epoch was probably meant in seconds, not milliseconds   \
+                                                   */
 
-/* A caller's padding is anything, and a later version would read it. */
+/* The struct must not end in padding: its bytes are undefined, and a later version would read them as an option. */
 #define END(type, member, ...) offsetof(struct vesta_opts, member) + sizeof(type) == sizeof(struct vesta_opts) ||
 _Static_assert(VESTA_NAMESPACE_OPTIONS(END) 0, "the last option fills its place");
 #undef END
@@ -79,15 +81,15 @@ static bool is_by_hand(const struct vesta_opts *opts) {
     return opts->path || vs_environment("VESTA_STATE");
 }
 
-/* Whether ids go on although the file's folder is not there and cannot be made.  A path that somebody wrote may have a
- * slip in it, which is to be said; but where everything is read-only, no other spelling would help.  The store lies in
- * that folder, too, where none was named. */
+/* True if ids go on although the file's folder does not exist and cannot be made.  The store must be named, because the
+ * default store is in that folder.  If the caller named the path, it may be mistyped, so missing rights are an error. A
+ * read-only file system is not, because no other spelling would help. */
 static bool goes_without(const struct vesta_opts *opts, int blocked, const char *folder) {
     bool is_forbidden = blocked == EROFS || (!is_by_hand(opts) && (blocked == EACCES || blocked == EPERM));
     return opts->store && is_forbidden && folder[0] == '/';
 }
 
-/* Makes the folder, or looks whether it could be made, and finds its one name. */
+/* Makes the folder, or with `looks_only` checks whether it could be made.  Resolves its real path. */
 static int find_folder(const struct vesta_opts *opts, struct vs_settings *settings, char folder[PATH_MAX],
                        char real[PATH_MAX], struct vesta_error *err) {
     assert(folder[0]);
@@ -106,7 +108,7 @@ static int find_folder(const struct vesta_opts *opts, struct vs_settings *settin
     return VESTA_OK;
 }
 
-/* A path is shown in logs and, as an identity, to the store: it is one line there. */
+/* The path appears in logs, and in the store as an identity, so it must be one line. */
 static int check_path(const char *path, struct vesta_error *err) {
     for (const char *at = path; *at; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f)
@@ -115,7 +117,7 @@ static int check_path(const char *path, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-/* <state>/<namespace>.gen, or the path given; absolute, so that it can be an identity. */
+/* <state>/<namespace>.gen, or the path in the options.  Absolute, because it is the default identity. */
 static int find_path(const struct vesta_opts *opts, const char *state, struct vs_settings *settings,
                      struct vesta_error *err) {
     char given[PATH_MAX], folder[PATH_MAX], real[PATH_MAX];
@@ -145,7 +147,7 @@ static int find_places(const struct vesta_opts *opts, struct vs_settings *settin
     if (is_nowhere && !opts->store)
         return vs_fail(err, VESTA_EIO, "no state folder: set VESTA_STATE, or make /var/lib/vesta writable");
     settings->has_no_folder = is_nowhere;
-    if (is_nowhere) snprintf(state, sizeof state, "/var/lib/vesta"); /* cannot be written, and so is only a name */
+    if (is_nowhere) snprintf(state, sizeof state, "/var/lib/vesta"); /* not writable: only part of the identity */
     int rc = find_path(opts, state, settings, err);
     if (rc != VESTA_OK) return rc;
     return opts->store ? vs_store_canonical(opts->store, settings->store, err) : VESTA_OK;
@@ -177,8 +179,8 @@ static int check_secret(const struct vesta_opts *opts, struct vesta_error *err) 
 
 /* ------------------------------------------------------------------ the settings */
 
-/* A later version's struct goes on behind the last member: what the caller has not got is 0, what this library has not
- * got must be. */
+/* Later versions add members at the end.  Members that the caller's version lacks become 0.  Members that this library
+ * lacks must be 0. */
 int vs_opts_take(const struct vs_opts_kind *kind, const void *from, void *to, struct vesta_error *err) {
     size_t size = *(const size_t *)from;
     if (size < sizeof size || size > OPTS_BYTES_MAX || size % _Alignof(struct vesta_opts))
@@ -187,8 +189,8 @@ int vs_opts_take(const struct vs_opts_kind *kind, const void *from, void *to, st
     for (size_t i = kind->size; i < size; i++)
         if (((const char *)from)[i])
             return vs_fail(err, VESTA_EOPTION,
-                           "%s has %zu bytes, of which byte %zu is set, and libvesta " VESTA_VERSION
-                           " knows %zu: leave the newer options alone, or use the library that belongs to your vesta.h",
+                           "%s has %zu bytes, and byte %zu is set, but libvesta " VESTA_VERSION
+                           " has only %zu: do not set newer options, or use the library that belongs to your vesta.h",
                            kind->name, size, i, kind->size);
     memset(to, 0, kind->size);
     memcpy(to, from, size < kind->size ? size : kind->size);
@@ -226,19 +228,20 @@ int vs_settings_look(const struct vesta_opts *opts, struct vs_settings *settings
     return keeper_read_settings(opts, settings, err);
 }
 
-/* In ticks: whole units only, because a part of one would say nothing about time; at most the whole layout's, beyond
- * which there is no id. */
+/* Converts ahead_ms_max to ticks: whole time units only, and at most the layout's whole time. */
 static uint64_t ahead_ticks(const struct vesta_opts *opts, const struct vesta_layout *layout) {
     assert(layout->unit_us > 0);
     uint64_t units_max = layout->field[layout->time].max + 1;
     int64_t units = opts->ahead_ms_max * 1000 / layout->unit_us;
     if (opts->ahead_ms_max == 0)
-        units = layout->unit_us == 1000000 ? 1 : 0; /* a second is too long to be refused for a small step back */
+        units = layout->unit_us == 1000000
+                    ? 1
+                    : 0; /* with units of 1 s, a small step back must not stop ids for a second */
     if (units <= 0) return 0;
     return ((uint64_t)units < units_max ? (uint64_t)units : units_max) << vs_seq(layout)->width;
 }
 
-/* The store named, else the one in the folder for state. */
+/* The store in the options, else the one in the state folder. */
 static int name_store(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     char state[PATH_MAX];
     assert(!header->store[0]);
@@ -257,13 +260,13 @@ static int name_store(const struct vs_settings *settings, struct vs_header *head
 
 int vs_settings_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err) {
     char host[64] = "";
-    assert(path[0]); /* or every generator of the host would ask by one name */
+    assert(path[0]); /* else all generators of a host would share one identity */
     if (header->own_identity) return VESTA_OK;
     if (!is_local) vs_host_name(host, sizeof host);
     int length = snprintf(header->identity, sizeof header->identity, "%s%s%s", host, is_local ? "" : ":", path);
     if (length < (int)sizeof header->identity) return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "%s:%.100s... is too long for an identity: give one, or a shorter path", host,
-                   path);
+    return vs_fail(err, VESTA_EOPTION,
+                   "%s:%.100s... is too long for an identity: set an identity, or use a shorter path", host, path);
 }
 
 int vs_opts_together(const struct vesta_opts *opts, const char **member, struct vesta_error *err) {
@@ -284,7 +287,7 @@ int vs_opts_together(const struct vesta_opts *opts, const char **member, struct 
     return VESTA_OK;
 }
 
-/* With what was not said filled in. */
+/* Checks the options together with the defaults. */
 static int check_together(const struct vesta_opts *opts, const struct vs_header *header, struct vesta_error *err) {
     struct vesta_opts whole = *opts;
     struct vesta_error why;
@@ -312,10 +315,10 @@ static int name_lease(const struct vs_settings *settings, struct vs_header *head
 
 int vs_settings_header(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     const struct vesta_opts *opts = &settings->opts;
-    assert(settings->clock); /* they were read */
+    assert(settings->clock); /* set by keeper_read_settings */
     memset(header, 0, sizeof *header);
     if ((opts->flags & VESTA_UNSAFE_PRIVATE) && !opts->has_worker)
-        return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker number: there is no default");
+        return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker id: there is no default");
     if (!opts->has_worker && !opts->any_worker && !opts->store)
         return vs_fail(err, VESTA_ENOGEN,
                        "there is no generator file %.120s. To create it, set worker, any_worker or store: there is no "
@@ -342,7 +345,7 @@ int vs_settings_header(const struct vs_settings *settings, struct vs_header *hea
 
 /* ------------------------------------------------------------------ an existing file */
 
-/* `own` is what two generators need of their own to have both values. */
+/* `own`: what the second generator needs, so that both values can be used. */
 static int keeper_mismatch(struct vesta_error *err, const struct vs_settings *settings, const char *what,
                            const char *has, const char *asked, const char *own) {
     size_t length = strlen(settings->path);
@@ -372,7 +375,7 @@ static const char *group_name(int gid, char buf[32]) {
     return buf;
 }
 
-/* The file and its map have the rights of the group that they were made for. */
+/* The file and its map have the permissions of the group that they were made for, so it cannot change. */
 static int match_group(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     char has[32], asked[64];
     if (!settings->opts.group || header->group == settings->group) return VESTA_OK;
@@ -380,7 +383,7 @@ static int match_group(const struct vs_settings *settings, const struct vs_heade
     return keeper_mismatch(err, settings, "group", group_name(header->group, has), asked, "a path");
 }
 
-/* Ids of a handle are ids of its file's layout, to the constants: what the file has a lease for. */
+/* A handle's layout must equal the file's, constants included, because the file's lease is for that layout. */
 static int match_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     char asked[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
     if (!settings->has_layout) return VESTA_OK;
@@ -433,7 +436,7 @@ int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_cloc
     vesta_iso(end_ms, iso);
     if (now_ms >= end_ms)
         return vs_fail(err, VESTA_EEPOCH,
-                       "the layout's time ended at %s: its ids can be read, not made; use a later epoch or more time "
+                       "the layout's time ended at %s: its ids can be read, not issued. Use a later epoch or more time "
                        "bits, under a new namespace",
                        iso);
     warning[0] = '\0';

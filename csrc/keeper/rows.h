@@ -1,4 +1,4 @@
-/* rows.h -- the rows of vesta_options.h as a table, for who knows options by their names: a text, a table of Lua. */
+/* rows.h -- the rows of vesta_options.h as a table, for callers that set options by name: a text, a table of Lua. */
 #ifndef VS_ROWS_H
 #define VS_ROWS_H
 
@@ -26,17 +26,17 @@ struct vs_row {
     const char *member; /* see vs_row_name */
     enum vs_row_kind kind;
     size_t offset;      /* in struct vesta_opts */
-    uint64_t max;       /* of a number; the bit of a flag */
+    uint64_t max;       /* largest number; or the bit of a flag */
     const char *values; /* "a|b|c" of a word or a choice */
 };
 
-/* The i-th, or NULL behind the last. */
+/* Returns the i-th row, or NULL after the last. */
 const struct vs_row *vs_row_at(int i);
 
-/* What people call it. */
+/* The option's name for users. */
 const char *vs_row_name(const struct vs_row *row);
 
-/* Sets an option from a text, which is not copied; or from a number, 1 and 0 being true and false.
+/* Sets an option from a text, which is not copied, or from a number, where 1 is true and 0 is false.
  * Errors: VESTA_EOPTION, with a text that begins with the option's name. */
 int vs_row_put(const struct vs_row *row, struct vesta_opts *opts, const char *text, struct vesta_error *err);
 int vs_row_put_number(const struct vs_row *row, struct vesta_opts *opts, uint64_t number, struct vesta_error *err);

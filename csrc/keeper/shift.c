@@ -1,4 +1,4 @@
-/* shift.c -- the thread that keeps several files, and which of them has it: see shift.h. */
+/* shift.c -- a thread that keeps several files, and the order of their turns: see shift.h. */
 #include "keeper/shift.h"
 #include "os/process.h"
 #include "os/thread.h"
@@ -10,25 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a thread can sleep on one word only, it looks at the others so often; at its bell alone, less often. */
+/* Poll intervals for kernels where a thread can sleep on one word only: with tasks, and with the bell alone. */
 #define POOR_US 20000
 #define POOR_ALONE_US 100000
 #define PHASE_STEP_US 7919
 
 struct vs_shift {
     struct vs_shift *next; /* the list; process lock */
-    uint64_t runs_in;      /* vs_process_token; a forked child has the list and none of the threads */
+    uint64_t runs_in;      /* vs_process_token: a forked child has the list, but not the threads */
     char *store;
     int64_t phase_us;
     pthread_t thread;
-    _Atomic uint32_t bell; /* futex: rung when it has a task more, or one is kicked, or it shall end */
-    pthread_mutex_t lock;  /* over what follows */
+    _Atomic uint32_t bell; /* futex: raised when a task is added or kicked, or the thread must end */
+    pthread_mutex_t lock;  /* guards the members below */
     pthread_cond_t turned;
-    struct vs_task *running; /* has its turn, without the lock */
+    struct vs_task *running; /* the task whose turn runs now, without the lock */
     bool ends;
     int count;
-    int at[2]; /* who had a turn last, of those that hold nothing and of those that do */
-    int row;   /* how many of these in a row */
+    int at[2]; /* index of the task with the last turn, by `holds` */
+    int row;   /* how many turns in a row went to tasks with `holds` */
     struct vs_task *task[VS_SHIFT_TASKS];
 };
 
@@ -41,7 +41,7 @@ static void shift_ring(struct vs_shift *shift) {
 
 /* ------------------------------------------------------------------ turns */
 
-/* The time by one clock, read once for all that have it. */
+/* Caches the time of one clock for all tasks that use it. */
 struct now {
     const struct vesta_clock *clock;
     int64_t boot_us;
@@ -58,7 +58,7 @@ static bool shift_is_due(struct vs_task *task, struct now *now) {
            left_us(task, now) == 0;
 }
 
-/* The next that is due behind the one of its kind that had its turn last, or -1. */
+/* Returns the next due task with this value of `holds`, round robin, or -1. */
 static int find_next(struct vs_shift *shift, bool holds, struct now *now) {
     for (int i = 1; i <= shift->count; i++) {
         int at = (shift->at[holds] + i) % shift->count;
@@ -67,7 +67,7 @@ static int find_next(struct vs_shift *shift, bool holds, struct now *now) {
     return -1;
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static struct vs_task *find_due(struct vs_shift *shift, struct now *now) {
     bool holds = shift->row < VS_SHIFT_ROW;
     assert(!shift->running);
@@ -81,11 +81,11 @@ static struct vs_task *find_due(struct vs_shift *shift, struct now *now) {
 
 static void have_turn(struct vs_task *task) {
     assert(!task->is_over);
-    atomic_store(&task->kicked, 0); /* before: a kick in the middle of a turn brings another */
+    atomic_store(&task->kicked, 0); /* before the turn: a kick during the turn brings another one */
     task->is_over = !task->turn(task);
 }
 
-/* With the lock held, which is let go meanwhile. */
+/* Call with the lock held.  It is released during the turn. */
 static void shift_run(struct vs_shift *shift, struct vs_task *task) {
     assert(!shift->running);
     shift->running = task;
@@ -96,10 +96,10 @@ static void shift_run(struct vs_shift *shift, struct vs_task *task) {
     pthread_cond_broadcast(&shift->turned);
 }
 
-#define IDLE_US INT64_C(60000000) /* nothing to wait for: it will be rung */
+#define IDLE_US INT64_C(60000000) /* longest sleep: the bell ends it earlier */
 
-/* Until one of them is due.  With the lock held, which is let go meanwhile: a task that is taken away then may leave an
- * address where nothing is, which the kernel minds and nobody else. */
+/* Sleeps until a task is due.  Call with the lock held.  It is released meanwhile, so a task may be removed, and its
+ * word unmapped.  The kernel then returns an error, which is harmless. */
 static void wait_for_any(struct vs_shift *shift, uint32_t bell, struct now *now) {
     struct vs_sleep on[VS_FUTEXES_MAX];
     int count = 0;
@@ -115,7 +115,7 @@ static void wait_for_any(struct vs_shift *shift, uint32_t bell, struct now *now)
     pthread_mutex_unlock(&shift->lock);
     int woken = vs_futex_wait_any(on, count + 1, us, count == 1 ? POOR_ALONE_US : POOR_US);
     pthread_mutex_lock(&shift->lock);
-    for (int i = 0; woken >= 0 && i < shift->count; i++) /* its word may be the same: somebody waits for the task */
+    for (int i = 0; woken >= 0 && i < shift->count; i++) /* give a turn even if the word is unchanged: it was woken */
         if (shift->task[i]->word == on[woken].word) atomic_store(&shift->task[i]->kicked, 1);
 }
 
@@ -143,7 +143,8 @@ int64_t vs_shift_look_us(const struct vs_task *task, int64_t boot_us, int64_t pe
 
 /* ------------------------------------------------------------------ which shift */
 
-/* A forked child has none of its parent's threads, and looks at no lock of theirs. */
+/* Frees the shifts of the parent process in a forked child.  Their threads do not exist here, and their locks may be
+ * taken for ever. */
 static void forget_parents(void) {
     assert(vs_process_is_locked());
     while (shifts && shifts->runs_in != vs_process_token()) {
@@ -161,7 +162,7 @@ static int count_of(struct vs_shift *shift) {
     return count;
 }
 
-/* The one of that store with the fewest tasks, or NULL; and how many there are. */
+/* Returns the shift of that store with the fewest tasks, or NULL.  Sets *of_store to the number of its shifts. */
 static struct vs_shift *find_least(const char *store, int *of_store) {
     struct vs_shift *least = NULL;
     int fewest = VS_SHIFT_TASKS;
@@ -191,7 +192,7 @@ static int make_shift(const char *store, int of_store, struct vs_shift **out) {
         return ENOMEM;
     }
     shift->runs_in = vs_process_token();
-    shift->phase_us = of_store * PHASE_STEP_US; /* not all of them at once */
+    shift->phase_us = of_store * PHASE_STEP_US; /* so that shifts wake at different times */
     pthread_mutex_init(&shift->lock, NULL);
     pthread_cond_init(&shift->turned, NULL);
     int rc = vs_thread_start(&shift->thread, shift_main, shift);
@@ -233,13 +234,13 @@ void vs_task_kick(struct vs_task *task) {
 
 /* ------------------------------------------------------------------ leaving */
 
-/* True: it was the shift's last, and nobody can find that any more. */
+/* Removes a task from its shift.  True: it was the last one, and the shift was removed from the list. */
 static bool take_away(struct vs_shift *shift, struct vs_task *task) {
     int i = 0;
     vs_process_lock();
     pthread_mutex_lock(&shift->lock);
     while (shift->running == task) {
-        vs_process_unlock(); /* its turn may need that */
+        vs_process_unlock(); /* the turn may need the process lock */
         pthread_cond_wait(&shift->turned, &shift->lock);
         pthread_mutex_unlock(&shift->lock);
         vs_process_lock();
@@ -260,9 +261,9 @@ static bool take_away(struct vs_shift *shift, struct vs_task *task) {
     return last;
 }
 
-/* The turns that are left, in this thread; as in the other, no signal is the program's meanwhile. */
+/* Runs the remaining turns in this thread.  Signals are blocked, as in the shift's thread. */
 static void shift_finish(struct vs_task *task) {
-    assert(!task->shift); /* nobody else gives it turns */
+    assert(!task->shift); /* no other thread runs its turns */
     sigset_t all, was;
     vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was);
@@ -287,6 +288,6 @@ void vs_shift_leave(struct vs_task *task) {
         free_shift(shift);
     }
     task->shift = NULL;
-    atomic_store(&task->kicked, 1); /* whatever it waited for: it is told to end */
+    atomic_store(&task->kicked, 1); /* end its wait, because it must stop */
     shift_finish(task);
 }

@@ -1,6 +1,6 @@
-/* shift.h -- threads that keep many files.  A shift is one thread, and the files of one store that it keeps: each has a
- * turn when its instant has come, or its word has changed, one after another.  What a store makes one of them wait for
- * they all wait for, and no other store's.  Knows no lease and no map. */
+/* shift.h -- threads that keep many files.  A shift is a thread with tasks of one store, one task per file.  A task has
+ * a turn when its time has come, or its futex word has changed.  Turns run one after another.  If the store is slow,
+ * all tasks of the shift wait, but no task of another store. */
 #ifndef VS_SHIFT_H
 #define VS_SHIFT_H
 
@@ -9,39 +9,42 @@
 
 #include <stdbool.h>
 
-/* What a thread does now and then.  Between two turns it belongs to its shift, in a turn to whoever runs that. */
+/* A task of a shift.  During a turn, the thread that runs the turn owns it, otherwise the shift. */
 struct vs_task {
-    /* What is due now.  False: there will never be any more.  Else the turn has set what it waits for: */
+    /* Does the work that is due.  False: this was the last turn.  True: the next turn begins when *word is not `seen`,
+     * at until_boot_us, or after vs_task_kick. */
     bool (*turn)(struct vs_task *task);
-    _Atomic uint32_t *word; /* another value than */
-    uint32_t seen;          /* this; */
-    int64_t until_boot_us;  /* this instant; or vs_task_kick */
+    _Atomic uint32_t *word;
+    uint32_t seen;
+    int64_t until_boot_us;
     const struct vesta_clock *clock;
-    bool holds; /* it has something to lose by waiting: see VS_SHIFT_ROW */
+    bool holds; /* it has a lease, which a late turn could lose: see VS_SHIFT_ROW */
     _Atomic uint32_t kicked;
     bool is_over;
     struct vs_shift *shift;
 };
 
-/* So many files of one store have a thread each; with more of them, threads have several. */
+/* Threads per store.  Further files share these threads. */
 #define VS_SHIFTS_OF_A_STORE 8
 #define VS_SHIFT_TASKS (VS_FUTEXES_MAX - 1)
 
-/* Of those that are due, who holds something goes first: so many in a row, and then one that does not, or it might
- * never begin. */
+/* Due tasks with `holds` have priority.  After this many in a row, one without `holds` has a turn, so that it is not
+ * starved. */
 #define VS_SHIFT_ROW 16
 
-/* Puts a task to work: among others of that store.  With the process lock held.  0, or an errno: there is no thread. */
+/* Adds a task to a shift of that store.  Call with the process lock held.  0, or an errno: no thread could be started.
+ */
 int vs_shift_enter(struct vs_task *task, const char *store);
 
-/* It is to have a turn. */
+/* Gives the task a turn soon. */
 void vs_task_kick(struct vs_task *task);
 
-/* Takes the task from its thread, behind the turn that is under way if it is this task's, and gives it all the turns
- * that it still wants here.  Others' turns are not waited for.  Call without the process lock. */
+/* Removes the task from its shift, and runs its remaining turns in the calling thread.  Waits for a turn of this task
+ * that is under way, but not for turns of other tasks.  Call without the process lock. */
 void vs_shift_leave(struct vs_task *task);
 
-/* The next instant at which to look whether all is well, the same for all of a shift: it wakes once for all. */
+/* Returns the next time for a periodic check.  It is the same for all tasks of a shift, so that the thread wakes once.
+ */
 int64_t vs_shift_look_us(const struct vs_task *task, int64_t boot_us, int64_t period_us);
 
 #endif

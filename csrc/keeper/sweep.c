@@ -1,7 +1,6 @@
-/* sweep.c -- maps that nobody can find any more: their generator file is gone, nobody has them open, and no id came
- * from them for long; and segments' maps, which need no file, that no process has used for longer.  They would lie in
- * memory until the next boot.  To remove any map is safe; these nobody misses.
- */
+/* sweep.c -- removes unused maps, which would otherwise stay in memory until the next boot.  A generator's map is
+ * unused if its generator file is gone, no process has it open, and no id was issued from it for a while.  A segment's
+ * map, which has no file, is unused if no process has used it for a week.  Removing any map is safe. */
 #include "keeper/file.h"
 #include "keeper/segment/counter.h"
 #include "os/host.h"
@@ -16,14 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STILL_US (15 * 60 * INT64_C(1000000))        /* longer than any window that is worth going on with at once */
-#define UNUSED_US (7 * 24 * 3600 * INT64_C(1000000)) /* what is left of its ranges stays unused */
-/* A walk through the folder costs as much as there are files in it.  So it is made by the first process of this user
- * that makes a map after a minute, and looks at one name in 16: the next 16th each time. */
+#define STILL_US (15 * 60 * INT64_C(1000000))        /* longer than any window that a restart could continue */
+#define UNUSED_US (7 * 24 * 3600 * INT64_C(1000000)) /* then the rest of its ranges stays unused */
+/* The cost of a sweep grows with the number of files in the folder.  So each sweep looks at one name in 16, and a
+ * user's processes make at most one sweep per minute, when they make a map. */
 #define SWEEP_PARTS 16
 #define SWEEP_US (STILL_US / SWEEP_PARTS)
 
-/* This user's last sweep of the folder, as a file in it has it. */
+/* This user's last sweep of the folder, as stored in a file there. */
 struct sweep {
     int64_t boot_us;
     uint64_t part;
@@ -36,8 +35,7 @@ static bool is_of_part(const char *name, unsigned part) {
            strspn(name + length, digits) == 2 * VS_KEY_BYTES;
 }
 
-/* Whether the folder is to be swept now, and which part of it.  If the file cannot be used, the folder is swept each
- * time. */
+/* Returns true if a sweep is due, and which part to look at.  If the file cannot be used, a sweep is always due. */
 static bool sweep_take_turn(int dir, int64_t boot_us, unsigned *part) {
     char name[32];
     struct sweep last = {0, (uint64_t)boot_us / SWEEP_US};
@@ -54,8 +52,8 @@ static bool sweep_take_turn(int dir, int64_t boot_us, unsigned *part) {
     return is_due;
 }
 
-/* A file that is gone, not one that cannot be looked at; and of this mount namespace, where its path means something.
- */
+/* True if the map's file does not exist.  False if that is unknown.  The caller has checked the mount namespace,
+ * because the path is only valid there. */
 static bool is_gone(const struct vs_header *header) {
     struct stat st;
     return header->path[0] == '/' && memchr(header->path, '\0', sizeof header->path) && lstat(header->path, &st) != 0 &&
@@ -78,13 +76,13 @@ static bool is_of(const struct vs_header *header, const struct vs_map_kind *kind
     return memcmp(header->magic, kind->magic, sizeof header->magic) == 0;
 }
 
-/* Whether nobody misses the map of that header. */
+/* True if the map with this header is unused. */
 static bool is_left_behind(int fd, const struct vs_header *header, int64_t now_us) {
     return is_of(header, &vs_segment_map) ? is_unused(fd, now_us)
                                           : is_of(header, &vs_generator_map) && is_gone(header) && is_still(fd, now_us);
 }
 
-/* vesta-<key>.<random>: of a process that was killed while it made a map. */
+/* vesta-<key>.<random>: left by a process that was killed while it made a map. */
 static bool is_unfinished(const char *name) {
     const char *dot = strrchr(name, '.');
     return dot && strlen(dot) == 17 && strspn(dot + 1, "0123456789abcdef") == 16;

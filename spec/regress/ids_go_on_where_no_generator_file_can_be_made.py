@@ -70,7 +70,7 @@ def _(world):
         return
     first = gen(world, "-n", "100")
     same(first.err.count("cannot create"), 1)
-    assert "Permission denied" in first.err and "make the folder writable" in first.err, first.err
+    assert "Permission denied" in first.err and "Make the folder writable" in first.err, first.err
     second = gen(world, "-n", "100")
     same(len(maps(world)), 1)
     same(os.listdir(world.path("sealed")), [])

@@ -116,7 +116,7 @@ static void a_lane_that_cannot_be_is_refused_by_name(void) {
     refused(&w, VESTA_LANE_MAX + 1, "4097 ids, which must be 1 to 4096");
     world_close(&w);
     world_open(&w, PLAIN, VESTA_PACING_CLOCK, 0, NOON);
-    refused(&w, 4, "needs history pacing: with clock pacing an id has the time of its call; use vesta_next");
+    refused(&w, 4, "needs history pacing: with clock pacing an id has the time of its call. Use vesta_next");
     world_close(&w);
     vesta_lane_close(NULL);
 }

@@ -174,7 +174,7 @@ static void private_generators_are_refused(void) {
     struct vesta_error err;
     CHECK(vesta_drop(gen) == VESTA_EOPTION);
     CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_EOPTION);
-    CHECK(strstr(err.text, "copies give equal ids") != NULL);
+    CHECK(strstr(err.text, "copies of it would issue duplicates") != NULL);
     vesta_close(gen);
 }
 

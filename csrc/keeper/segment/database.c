@@ -1,6 +1,6 @@
-/* database.c -- the thread that a database has in this process: it fetches ranges for all segments with a part there,
- * one call after another, and sleeps while none is due.  Started by who first needs a range; a forked child starts its
- * own, over a connection of its own. */
+/* database.c -- the thread of a database in this process.  It fetches ranges for all segments with a part there, one
+ * call after another, and sleeps while none is due.  The first caller that needs a range starts it.  A forked child
+ * starts its own thread with its own connection. */
 #include "keeper/segment/counter.h"
 #include "os/lock.h"
 #include "os/process.h"
@@ -12,18 +12,19 @@
 #include <string.h>
 
 #define NAP_US ((int64_t)1000000)  /* the longest sleep, so that a stop is noticed even if a wake-up is lost */
-#define LISTEN_US ((int64_t)10000) /* who was told to pause hears of another process's range within that */
-#define GRAIN_US ((int64_t)5000)   /* what is due within that is due now: many segments at rest wake it seldom */
-#define REST_US ((int64_t)100000)  /* a database that did not answer is left alone for that, by all its segments */
-#define OPEN_US ((int64_t)1000000) /* a store that cannot be opened is tried again after that */
+#define LISTEN_US ((int64_t)10000) /* poll interval for ranges of other processes, while a caller waits */
+#define GRAIN_US ((int64_t)5000)   /* parts due within this run now, so that many idle segments wake the thread seldom \
+                                    */
+#define REST_US ((int64_t)100000)  /* a database that did not reply is not called for this time, for any segment */
+#define OPEN_US ((int64_t)1000000) /* interval to try again to open a store */
 
-static struct vs_database *databases; /* of this process; process lock */
+static struct vs_database *databases; /* list of this process; process lock */
 
-/* A thread's own. */
+/* Variables of one thread. */
 struct fetching {
     struct vs_database *database;
     struct vs_store *store; /* NULL: not open */
-    int64_t open_at_us;     /* not to be opened before */
+    int64_t open_at_us;     /* do not open it before */
     int64_t rest_until_us;
     char why[VS_SAID_MAX]; /* why it cannot be opened */
 };
@@ -46,14 +47,15 @@ static void db_open_store(struct fetching *f) {
     f->why[0] = '\0';
     if (vs_store_open(db->uri, &opts, &f->store, &err) == VESTA_OK && f->store->counters) return;
     if (f->store)
-        f->store->backend->close(f->store), snprintf(f->why, sizeof f->why, "the store holds no counters");
+        f->store->backend->close(f->store),
+            snprintf(f->why, sizeof f->why, "the store has no counters: use another store");
     else
         snprintf(f->why, sizeof f->why, "%.*s", VS_SAID_MAX - 1, err.text);
     f->store = NULL;
     f->open_at_us = db_now_us(db) + OPEN_US;
 }
 
-/* The store, if it is to be asked now. */
+/* The store, or NULL if it must not be called now. */
 static struct vs_store *db_store_of(struct fetching *f) {
     int64_t now = db_now_us(f->database);
     if (now < f->rest_until_us) return NULL;
@@ -65,17 +67,17 @@ static uint64_t db_silences(const struct vs_segment_part *part) {
     return atomic_load(&part->answers[VS_STORE_DOWN]) + atomic_load(&part->answers[VS_STORE_UNKNOWN]);
 }
 
-/* Its words give nothing any more, and it was not told to leave: it goes on in those of a new map. */
+/* The map is closed, but the part was not told to leave.  Moves it to a new map. */
 static void go_on(struct vs_segment_part *part) {
     assert(part->refill.phase == VS_RF_ENDED);
     vs_process_lock();
-    (void)vs_segment_follow(part->segment, NULL); /* where that fails, it is tried again in a while */
+    (void)vs_segment_follow(part->segment, NULL); /* if it fails, the next run tries again */
     vs_process_unlock();
     vs_part_reset(part);
     part->due_us = db_now_us(part->database) + OPEN_US;
 }
 
-/* False: it is let go. */
+/* Runs a part.  False: the thread must leave it. */
 static bool db_serve(struct fetching *f, struct vs_segment_part *part) {
     uint64_t before = db_silences(part);
     if (atomic_load(&part->leave) == VS_LEAVE_QUIETLY) return false;
@@ -88,7 +90,8 @@ static bool db_serve(struct fetching *f, struct vs_segment_part *part) {
     return true;
 }
 
-/* The last that this thread does with it: a wake-up in vain harms nobody. */
+/* The thread must not use the part after this, because it may be freed.  The wake-up may then hit an unrelated futex,
+ * which is harmless. */
 static void let_go(struct vs_segment_part *part) {
     atomic_store(&part->is_handed, false);
     atomic_fetch_add(&part->left, 1);
@@ -106,14 +109,14 @@ static void db_welcome(struct vs_database *db) {
     }
 }
 
-/* Tells who was told to pause that numbers may be had again; or that it is to be looked at again soon. */
+/* Calls the segment's `ready` if a caller got a pause and there may be numbers again.  False: check again soon. */
 static bool db_tell(struct vesta_segment *seg) {
     uint64_t awaits = atomic_load(&seg->awaits);
     if (!awaits) return true;
     bool is_closed = vs_words_are_closed(atomic_load(&seg->words));
     if ((uint32_t)awaits == atomic_load(vs_segment_told(seg)) && !is_closed) return false;
     if (!vs_process_trylock()) return false;
-    atomic_store(&seg->awaits, 0); /* before: who is woken may be told to pause again */
+    atomic_store(&seg->awaits, 0); /* before `ready`: the woken caller may get a pause again */
     if (seg->ready) seg->ready(seg->ready_self);
     vs_process_unlock();
     return true;
@@ -124,7 +127,7 @@ static bool db_is_due(const struct vs_segment_part *part, int64_t now) {
            (part->on_want && atomic_load(&part->wanted));
 }
 
-/* Runs what is due; until when there is nothing more to do. */
+/* Runs all due parts.  Returns the boot time at which the next one is due. */
 static int64_t db_go_round(struct fetching *f) {
     struct vs_database *db = f->database;
     int64_t until_us = db_now_us(db) + NAP_US;
@@ -151,7 +154,7 @@ static void *database_main(void *arg) {
         if (left_us > 0) vs_futex_wait(&db->work, work, left_us);
     }
     if (f.store) f.store->backend->close(f.store);
-    assert(!db->parts); /* who stops it has taken all of them back */
+    assert(!db->parts); /* vs_database_leave is only called after the thread has left all parts */
     return NULL;
 }
 
@@ -179,7 +182,7 @@ struct vs_leaving vs_database_hand_over(struct vs_segment_part *part, enum vs_le
     return leaving;
 }
 
-/* In a forked child all that the parent's thread had, and was about to do, is forgotten. */
+/* Resets the state that a forked child inherited from its parent's thread. */
 static void db_begin_anew(struct vs_database *db) {
     assert(vs_process_is_locked());
     atomic_store(&db->stop, 0);
@@ -229,7 +232,7 @@ void vs_database_leave(struct vs_database *db) {
     struct vs_database **at = &databases;
     for (; last && *at != db; at = &(*at)->next)
         assert(*at);
-    if (last) *at = db->next; /* nobody finds it any more: it is this call's own */
+    if (last) *at = db->next; /* no other thread can find it any more */
     vs_process_unlock();
     if (!last) return;
     if (runs) {
@@ -256,7 +259,7 @@ struct vs_leaving vs_part_leave(struct vs_segment_part *part, enum vs_leave how)
 }
 
 void vs_part_await(struct vs_segment_part *part, const struct vs_leaving *leaving) {
-    assert(!vs_process_is_locked()); /* its thread may need that to come to its end */
+    assert(!vs_process_is_locked()); /* the thread may need the lock to leave the part */
     while (leaving->is_awaited && atomic_load(&part->left) == leaving->left)
         vs_futex_wait(&part->left, leaving->left, NAP_US);
 }

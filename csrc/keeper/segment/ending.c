@@ -1,7 +1,9 @@
-/* ending.c -- a segment's ranges given back, and a counter that went back, after a person has put it right.
+/* ending.c -- gives back the rests of a segment's ranges, and resumes a counter that went back, after an operator has
+ * corrected it.
  *
- * To give back: the threads leave the parts; one atomic step takes the rests out of the map; each part's thread claims
- * those of its database and sends each to the store once.  A process that is killed anywhere in between leaves a gap. */
+ * Rests are given back in these steps.  The threads leave the parts.  One atomic step takes the rests out of the map.
+ * Then each part's thread claims the rests of its database, and sends each of them to the store once.  If the process
+ * is killed in between, these numbers stay unused. */
 #include "keeper/segment/counter.h"
 #include "keeper/segment/memory.h"
 #include "base/error.h"
@@ -28,14 +30,15 @@ void vs_segment_leave(struct vesta_segment *seg) {
         vs_part_await(&seg->part[i], &leaving[i]);
 }
 
-/* The rests of a part without a thread: for the next start. */
+/* Puts the rests of a part without a thread back into the map, for the next start. */
 static void seg_keep(struct vs_live *live, uint32_t database) {
     struct vs_unused unused[VS_RESTS_MAX];
     for (int i = vs_rest_claim(live->rest, vs_process_token(), database, unused); i-- > 0;)
         (void)vs_segment_put_back(live->words, &unused[i]);
 }
 
-/* Has a part's thread give back what it can claim: another thread may have handed the part over since it left. */
+/* Lets a part's thread give back the rests that it can claim.  Another caller may have handed the part over again since
+ * the thread left it. */
 static int begin_to_give_back(struct vs_segment_part *part, struct vs_live *live, struct vs_leaving *leaving) {
     *leaving = vs_part_leave(part, VS_LEAVE_AND_GIVE_BACK);
     if (leaving->is_awaited) return 0;
@@ -51,7 +54,7 @@ int vs_segment_give_back(struct vesta_segment *seg, struct vs_live *live, char s
     struct vs_leaving leaving[VS_DATABASES_MAX] = {{false, 0}};
     int failed = 0;
     said[0] = '\0';
-    vs_segment_leave(seg); /* a range that is on its way comes first */
+    vs_segment_leave(seg); /* so that a range being fetched is published first */
     vs_process_lock();
     vs_live_take_rest(live, false);
     for (uint32_t i = 0; i < seg->parts_count; i++) {
@@ -66,7 +69,7 @@ int vs_segment_give_back(struct vesta_segment *seg, struct vs_live *live, char s
     return failed;
 }
 
-/* Numbers may be asked for all the while, and the map stays: it remembers what this host was granted. */
+/* Callers may take numbers meanwhile.  The map stays, because it remembers what this host was granted. */
 static int give_back(struct vesta_segment *seg, struct vs_live *live, struct vesta_error *err) {
     char said[VS_SAID_MAX];
     int failed = vs_segment_give_back(seg, live, said);
@@ -77,16 +80,17 @@ static int give_back(struct vesta_segment *seg, struct vs_live *live, struct ves
 int vesta_segment_release(struct vesta_segment *seg, struct vesta_error *err) {
     if (!seg->keeps)
         return vs_fail(err, VESTA_EOPTION,
-                       "this handle starts no thread: let the process that fetches ranges release '%s'", seg->tag);
+                       "this handle starts no thread: release '%s' in the process that fetches its ranges", seg->tag);
     struct vs_live *live = atomic_load(&seg->live);
-    if (seg->strict || vs_words_are_closed(live->words)) return VESTA_OK; /* there is nothing to give back */
+    if (seg->strict || vs_words_are_closed(live->words)) return VESTA_OK; /* no rests */
     if (is_stopped(seg, live->words))
         return vs_fail(err, VESTA_ENOTNOW,
-                       "the counter '%s' went back: nothing is given back before a person has put it right", seg->tag);
+                       "the counter '%s' went back: correct it and run vesta segments resume before you release it",
+                       seg->tag);
     if (!vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, true))
-        return vs_fail(err, VESTA_ENOTNOW, "other processes use '%s': the last of them gives it back", seg->tag);
+        return vs_fail(err, VESTA_ENOTNOW, "other processes use '%s': release it in the last one", seg->tag);
     int rc = give_back(seg, live, err);
-    vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, false); /* other processes are not alone, either */
+    vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, false); /* shared again, so that other processes see this one */
     return rc;
 }
 

@@ -1,4 +1,4 @@
-/* info.c -- what a segment says of itself. */
+/* info.c -- vesta_segment_get_info. */
 #include "keeper/segment/counter.h"
 
 #include <stdio.h>

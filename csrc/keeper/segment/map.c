@@ -1,5 +1,5 @@
-/* map.c -- the map that a segment takes numbers from: its kind, its words, the first one, and the one that follows it.
- * Also the list of this process's segments. */
+/* map.c -- the map that a segment takes numbers from: its kind, its words, and how one map follows another.  Also the
+ * list of this process's segments. */
 #include "keeper/segment/counter.h"
 #include "base/error.h"
 #include "keeper/file.h"
@@ -100,7 +100,7 @@ static void seg_inherit(void *map, void *old) {
     if (were_granted(&before->words)) atomic_store(&self->form, atomic_load(&before->form));
 }
 
-/* Whoever meets it goes on in a new map. */
+/* Leaves closed words, so that every process that uses this map moves to a new one. */
 static void seg_bury(void *map, const char *said) {
     struct vs_segment_map *self = map;
     struct vs_unused unused[2];
@@ -120,8 +120,8 @@ const struct vs_map_kind vs_segment_map = {
     .is_used_up = seg_is_used_up,
     .bury = seg_bury,
 };
-_Static_assert(sizeof VS_SEGMENT_MAGIC == sizeof((struct vs_header){0}).magic, "a magic is what a header has room for");
-_Static_assert(offsetof(struct vs_segment_map, seen_us) == 4096, "the header's page is its own");
+_Static_assert(sizeof VS_SEGMENT_MAGIC == sizeof((struct vs_header){0}).magic, "the magic fits the header exactly");
+_Static_assert(offsetof(struct vs_segment_map, seen_us) == 4096, "no other member is in the header's page");
 
 /* ------------------------------------------------------------------ the map of a segment */
 
@@ -137,14 +137,14 @@ static int open_live(struct vesta_segment *seg, struct vs_live *live, struct ves
     return VESTA_OK;
 }
 
-/* Whether the numbers of the map are written in this segment's form.  The first caller with a form sets it. */
+/* True if the numbers of the map have this segment's form.  The first caller with a form sets it. */
 static bool is_of_form(const struct vesta_segment *seg, const struct vs_live *live) {
     struct vs_segment_map *map = live->mapping.at;
     uint64_t stands = 0, form = seg->floor.form ? vs_form_fingerprint(seg->floor.form) : 0;
     return !form || atomic_compare_exchange_strong(&map->form, &stands, form) || stands == form;
 }
 
-/* A form that got no number stands in no other form's way: its map is ended, and the next one has the new form. */
+/* If the map has another form, but no number was taken, it is closed, and the next map gets the new form. */
 int vs_segment_map_first(struct vesta_segment *seg, struct vesta_error *err) {
     struct vs_live *live = &seg->first;
     struct vs_unused unused[2];
@@ -152,7 +152,7 @@ int vs_segment_map_first(struct vesta_segment *seg, struct vesta_error *err) {
     int rc = open_live(seg, live, err);
     if (rc != VESTA_OK || is_of_form(seg, live)) return rc;
     if (!were_granted(live->words)) {
-        (void)vs_segment_close(live->words, unused, &count); /* what came meanwhile stays unused */
+        (void)vs_segment_close(live->words, unused, &count); /* a range that was published meanwhile stays unused */
         vs_mapping_close(&live->mapping);
         rc = open_live(seg, live, err);
         if (rc != VESTA_OK || is_of_form(seg, live)) return rc;
@@ -176,17 +176,17 @@ int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err) {
     int rc = open_live(seg, live, err);
     if (rc == VESTA_OK && !is_of_form(seg, live)) {
         vs_mapping_close(&live->mapping);
-        rc = vs_fail(err, VESTA_ENOTNOW, "'%s' goes on in another form", seg->tag);
+        rc = vs_fail(err, VESTA_ENOTNOW, "'%s' continues with another form: open it with that form", seg->tag);
     }
     if (rc != VESTA_OK) {
         free(live);
         return rc;
     }
-    vs_segment_inherit(live->words, old->words); /* a map of this process alone, too */
+    vs_segment_inherit(live->words, old->words); /* also if only this process uses the map */
     live->before = old;
     atomic_store(&seg->live, live);
     atomic_store(&seg->words, live->words);
-    vs_words_tell(old->words); /* who waits there waits on the new ones */
+    vs_words_tell(old->words); /* callers that wait there must wait on the new words */
     return VESTA_OK;
 }
 

@@ -1,19 +1,19 @@
-/* memory.c -- what this host remembers of a counter whose numbers have no gap; see memory.h. */
+/* memory.c -- what this host remembers of a counter of order dense; see memory.h. */
 #include "keeper/segment/memory.h"
 #include "keeper/segment/counter.h"
 
-/* A word of `committed` belongs to a block of consecutive numbers.  Its lower half has a bit for each of them.  Its upper
- * half names the block, so no caller has to clear a word before a newer block uses it: a caller that sleeps meanwhile
- * cannot clear what others set. */
+/* A word of `committed` belongs to a block of consecutive numbers.  Its lower half has a bit for each of them.  Its
+ * upper half identifies the block, so a newer block replaces the word in one step.  Clearing it first would be unsafe:
+ * a thread that slept before its store would clear bits that others have set since. */
 #define BLOCK 32
-_Static_assert(VS_REMEMBERED_MAX == BLOCK * (VS_COMMITTED_WORDS - 1), "no two numbers that are remembered share a bit");
-#define NEWER_MAX (UINT32_C(1) << 16) /* a block that seems to be further ahead is one of long ago */
+_Static_assert(VS_REMEMBERED_MAX == BLOCK * (VS_COMMITTED_WORDS - 1), "no two remembered numbers share a bit");
+#define NEWER_MAX (UINT32_C(1) << 16) /* block ids wrap: a block further ahead than this is an old one */
 
 static _Atomic uint64_t *word_of(struct vs_segment *words, uint64_t number) {
     return &words->committed[number / BLOCK % VS_COMMITTED_WORDS];
 }
 
-/* Of the blocks that share a word.  0 is none: vs_segment_format leaves words below 1 << 32. */
+/* Identifies a block among those that share a word.  0: none, because vs_segment_format leaves words below 1 << 32. */
 static uint32_t block_of(uint64_t number) {
     return (uint32_t)(number / BLOCK / VS_COMMITTED_WORDS % UINT32_MAX + 1);
 }
@@ -52,7 +52,7 @@ void vs_memory_grant(struct vesta_segment *seg, uint64_t number) {
     vs_raise_u64(&atomic_load(&seg->words)->granted[0], number + 1);
 }
 
-/* The number may have been granted to another host, whose client commits it here. */
+/* Another host may have reserved the number, so it is recorded as granted, too. */
 void vs_memory_commit(struct vesta_segment *seg, uint64_t number) {
     struct vs_segment *words = atomic_load(&seg->words);
     _Atomic uint64_t *word = word_of(words, number);

@@ -1,4 +1,4 @@
-/* open.c -- vesta_segment_open and _close: checks what a caller asked for, and fills, enters and ends a segment. */
+/* open.c -- vesta_segment_open and vesta_segment_close: checks the options, makes, shares and frees segments. */
 #include "keeper/segment/counter.h"
 #include "base/error.h"
 #include "keeper/file.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------ what was asked for */
+/* ------------------------------------------------------------------ options */
 
 struct settings {
     struct vesta_segment_opts opts;
@@ -22,7 +22,7 @@ struct settings {
     uint32_t count; /* of stores */
     int group;
     struct vs_anchor anchor;
-    char stores[VESTA_DATABASES_MAX][VS_URI_MAX]; /* each store's one spelling, to which opts.stores points */
+    char stores[VESTA_DATABASES_MAX][VS_URI_MAX]; /* canonical URIs, to which opts.stores points */
 };
 
 static int check_stores(struct settings *settings, struct vesta_error *err) {
@@ -40,9 +40,9 @@ static int check_stores(struct settings *settings, struct vesta_error *err) {
         opts->stores[i] = settings->stores[i];
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(opts->stores[i], opts->stores[j]) == 0)
-                return vs_fail(
-                    err, VESTA_EOPTION,
-                    "stores[%" PRIu32 "] and stores[%" PRIu32 "] are one: several databases are different ones", j, i);
+                return vs_fail(err, VESTA_EOPTION,
+                               "stores[%" PRIu32 "] and stores[%" PRIu32 "] are one database: name each database once",
+                               j, i);
         if (opts->secrets[i] && strlen(opts->secrets[i]) >= VS_SECRET_MAX)
             return vs_fail(err, VESTA_EOPTION, "secrets[%" PRIu32 "] is longer than %d bytes", i, VS_SECRET_MAX - 1);
     }
@@ -84,7 +84,7 @@ static int check_names(const struct settings *settings, struct vesta_error *err)
     return VESTA_OK;
 }
 
-/* All that two callers must agree in to share a cursor; no secret. */
+/* Derives the map's key from all options that must be equal to share a cursor.  Secrets are not included. */
 static int seg_derive(struct settings *settings, struct vesta_error *err) {
     const struct vesta_segment_opts *opts = &settings->opts;
     char address[VS_URI_MAX], all[VESTA_DATABASES_MAX * (VS_URI_MAX + 1)] = "";
@@ -97,7 +97,7 @@ static int seg_derive(struct settings *settings, struct vesta_error *err) {
     }
     vs_store_public(opts->stores[0], header.store);
     snprintf(header.namespace_, sizeof header.namespace_, "%s", opts->tag);
-    const char *table = opts->table ? opts->table : VS_COUNTER_TABLE; /* the default's name is the default */
+    const char *table = opts->table ? opts->table : VS_COUNTER_TABLE; /* naming the default table changes nothing */
     snprintf(header.identity, sizeof header.identity, "%s", table);
     snprintf(header.lease, sizeof header.lease, "%s", opts->order == VESTA_STRICT ? "strict" : "trend");
     vs_anchor_derive(&header, all, 0, &settings->anchor);
@@ -164,7 +164,7 @@ static bool enter_databases(struct vesta_segment *seg, const struct settings *se
     return true;
 }
 
-/* With the process lock held. */
+/* Call with the process lock held. */
 static int seg_make(const struct settings *settings, struct vesta_segment **out, struct vesta_error *err) {
     assert(vs_process_is_locked());
     assert(settings->count > 0 && settings->count <= VESTA_DATABASES_MAX);
@@ -188,7 +188,7 @@ static int seg_make(const struct settings *settings, struct vesta_segment **out,
     return enter_databases(seg, settings) ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
 }
 
-/* Two floors of one counter: whichever held, somebody would be given less than his. */
+/* All handles of a counter must have the same floor.  With two floors, a caller could get numbers below its own. */
 static bool has_floor(const struct vesta_segment *seg, const struct settings *settings) {
     const char *form = seg->floor.form, *asked = settings->opts.form;
     bool is_form = form && asked ? strcmp(form, asked) == 0 : form == asked;
@@ -209,7 +209,7 @@ int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segme
     }
     if (seg && !has_floor(seg, &settings)) {
         vs_process_unlock();
-        return vs_fail(err, VESTA_EOPTION, "'%s' is open with another floor or form", seg->tag);
+        return vs_fail(err, VESTA_EOPTION, "'%s' is open with another floor or form: use the same one", seg->tag);
     }
     if (!seg) rc = seg_make(&settings, &seg, err);
     if (seg) seg->users++;
@@ -221,7 +221,7 @@ int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segme
     return rc;
 }
 
-/* Nobody else can find the map, now or later. */
+/* True if no other process uses the map or can find it later. */
 static bool is_lost(struct vesta_segment *seg, struct vs_live *live) {
     bool is_alone = vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, true);
     return seg->keeps && is_alone && (!live->mapping.name[0] || !vs_mapping_is_named(&live->mapping));
@@ -238,14 +238,14 @@ void vesta_segment_close(struct vesta_segment *seg) {
     struct vs_live *live = atomic_load(&seg->live);
     char said[VS_SAID_MAX];
     if (is_lost(seg, live))
-        (void)vs_segment_give_back(seg, live, said); /* what is not given back stays unused */
+        (void)vs_segment_give_back(seg, live, said); /* if it fails, these numbers stay unused */
     else
         vs_segment_leave(seg);
     leave_databases(seg);
     vs_segment_see(seg);
     vs_process_lock();
     vs_segments_remove(seg);
-    vs_segment_unmap(seg); /* and with it the locks on the map, which a newcomer may open from here on */
+    vs_segment_unmap(seg); /* under the lock, because it drops this process's locks on the map */
     vs_process_unlock();
     free(seg->strict);
     free(seg->nothing);

@@ -1,5 +1,5 @@
-/* part.c -- a segment in one of its databases: carries out what its refiller decides, against the store, the shared
- * words and the clock.  Called by the database's thread alone. */
+/* part.c -- a segment in one of its databases: carries out what its refiller decides, with the store, the shared words
+ * and the clock.  Only the database's thread calls it. */
 #include "keeper/segment/counter.h"
 #include "os/lock.h"
 #include "os/process.h"
@@ -11,16 +11,17 @@
 #include <string.h>
 
 #define STEP_DEFAULT 1000
-/* How long the others of a host leave a refiller alone that shows no sign of life: a call of its only database takes no
- * longer; where there are several, another one is asked before anybody waits for the first. */
+/* Time until other processes of the host replace a silent refiller.  A call of the only database takes at most
+ * PULSE_US. With several databases, the next one has its turn after TURN_US, so that no caller waits for a slow one. */
 #define PULSE_US ((int64_t)(VS_STORE_CALL_MS + 200) * 1000)
 #define TURN_US ((int64_t)100000)
-#define AGAIN_US ((int64_t)10000) /* another one asks just now: whether it does is looked at so often */
-/* A range that is used up within this time is watched for: a wake-up would hold up one in so few takers. */
+#define AGAIN_US ((int64_t)10000) /* poll interval while another process is the refiller */
+/* If a range lasts less than WATCHED_US, the thread polls for the mark, so that the takers need not wake it.  A wake-up
+ * delays the taker that makes it. */
 #define WATCHED_US ((int64_t)10000000)
-#define WATCH_PARTS 32 /* of that time passes at the most from the want to the question */
+#define WATCH_PARTS 32 /* poll interval, as a fraction of the time that the range lasts */
 #define WATCH_MIN_US ((int64_t)500)
-#define WATCH_LOOKS 6 /* so many looks in vain, and who wants a range wakes the thread again */
+#define WATCH_LOOKS 6 /* after this many polls without result, takers wake the thread again */
 
 static void part_say(struct vs_segment_part *part, const char *text) {
     size_t i = 0;
@@ -38,15 +39,15 @@ void vs_part_said(const struct vs_segment_part *part, char out[VS_SAID_MAX]) {
 void vs_part_reset(struct vs_segment_part *part) {
     const struct vesta_segment *seg = part->segment;
     uint64_t random[2] = {0};
-    (void)vs_random(random, sizeof random); /* without any, retries are not spread, and the host's processes may ask
-                                               for a range at the same time */
+    (void)vs_random(random, sizeof random); /* if it fails, retries are not spread, and several processes may request a
+                                               range at the same time */
     struct vs_refill_opts opts = {.step = seg->step ? seg->step : STEP_DEFAULT,
                                   .step_max = part->step_max,
                                   .delta = seg->parts_count,
                                   .remainder = part->index,
                                   .database = part->index,
                                   .entropy = random[0]};
-    assert(!atomic_load(&part->is_handed) || part->refill.phase == VS_RF_ENDED); /* else its thread is at work on it */
+    assert(!atomic_load(&part->is_handed) || part->refill.phase == VS_RF_ENDED); /* else its thread may be using it */
     vs_refill_init(&part->refill, &opts);
     part->token = random[1] | 1;
     part->due_us = 0;
@@ -67,13 +68,13 @@ static int64_t part_now_us(const struct vs_segment_part *part) {
     return clock->boot_us(clock->self);
 }
 
-/* ------------------------------------------------------------------ whose turn it is */
+/* ------------------------------------------------------------------ turns of the databases */
 
 static bool is_well(const struct vs_segment_part *part, const struct vs_segment *words) {
     return !atomic_load(&part->is_troubled) && !vs_words_are_stopped(words, part->index);
 }
 
-/* The databases take turns, by generation: how many of those that are well come before this one. */
+/* The databases take turns, by generation.  Returns how many working ones come before this one. */
 static int64_t rank_of(const struct vs_segment_part *part, const struct vs_segment *words, uint64_t generation) {
     const struct vesta_segment *seg = part->segment;
     int64_t rank = 0;
@@ -83,8 +84,8 @@ static int64_t rank_of(const struct vs_segment_part *part, const struct vs_segme
     return rank;
 }
 
-/* Whether this part asks for the range that is due; the token, if it has it then, is to be given back.  One that is in
- * trouble asks beside the others, in nobody's way: so it is found well again. */
+/* True if this part may request the range that is due.  The caller must call vs_segment_end_refill.  A database that
+ * failed is called in addition to the one whose turn it is, to find out when it works again. */
 static bool part_may_ask(struct vs_segment_part *part, struct vs_segment *words) {
     int64_t now = part_now_us(part);
     assert(part->token);
@@ -99,16 +100,16 @@ static bool part_may_ask(struct vs_segment_part *part, struct vs_segment *words)
     return vs_segment_begin_refill(words, part->token, now, now + TURN_US);
 }
 
-/* ------------------------------------------------------------------ what a refiller asks of the world */
+/* ------------------------------------------------------------------ a refiller's actions */
 
-/* Who is asked; NULL: nobody, and why. */
+/* The store to call; NULL: none, because of `why`. */
 struct asked {
     struct vs_store *store;
     const char *why;
 };
 
-/* The row's own share of the numbers, where it has one; with several databases it must be the one that their order
- * says, or two of them give the same numbers. */
+/* Applies the row's share of the numbers, if it has one.  With several databases, it must match their order here,
+ * because otherwise two of them could issue the same numbers. */
 static void take_share(struct vs_segment_part *part, const struct vs_grant *grant, struct vs_refill_event *ev) {
     uint32_t count = part->segment->parts_count;
     if (grant->delta <= 1 || (grant->delta == count && grant->remainder == part->index)) return;
@@ -120,7 +121,7 @@ static void take_share(struct vs_segment_part *part, const struct vs_grant *gran
     ev->outcome = VS_STORE_REFUSED;
     snprintf(ev->text, sizeof ev->text,
              "its row has delta %" PRIu64 " and remainder %" PRIu64 ", but it is number %" PRIu32 " of %" PRIu32
-             " databases: name all of them, in the order of their remainders",
+             " databases: name all databases, in the order of their remainders",
              grant->delta, grant->remainder, part->index, count);
 }
 
@@ -149,7 +150,7 @@ static void do_take(struct vs_segment_part *part, const struct asked *asked, con
     struct vs_store *store = asked->store;
     const struct vesta_segment *seg = part->segment;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
-    /* the row's own, as long as it is not known */
+    /* The first range uses the row's step, unless the last call was rejected and the options have a step. */
     bool by_row = part->refill.refills == 0 && !(atomic_load(&part->is_refused) && seg->step);
     assert(action->step > 0);
     if (store)
@@ -177,7 +178,7 @@ static void do_untake(struct vs_segment_part *part, struct vs_store *store, cons
     ev->outcome = reply.outcome;
 }
 
-/* How fast the range before was used up. */
+/* Measures how long the previous range lasted. */
 static void part_measure(struct vs_segment_part *part, const struct vs_refill *before) {
     int64_t used_us = before->refilled_us < 0 ? 0 : part->refill.refilled_us - before->refilled_us;
     part->used_us = used_us;
@@ -191,7 +192,7 @@ static void do_publish(struct vs_segment_part *part, struct vs_live *live, const
     if (ev->published == VS_PUBLISHED) vs_words_tell(live->words);
 }
 
-/* Makes what was taken out of the map in this process, of this database, the refiller's own. */
+/* Claims the rests of this database that this process took out of the map. */
 static void do_claim(struct vs_segment_part *part, struct vs_live *live, bool ends, struct vs_refill_event *ev) {
     if (ends) {
         vs_process_lock();
@@ -220,7 +221,7 @@ static void part_observe(const struct vs_segment_part *part, const struct vs_liv
     ev->answered = atomic_load(&live->words->answered[part->index]);
 }
 
-/* What it came to is the next event. */
+/* Carries out an action.  Its result is the next event. */
 static void part_carry_out(struct vs_segment_part *part, struct vs_live *live, const struct asked *asked,
                            const struct vs_refill_action *action, struct vs_refill_event *ev) {
     uint64_t from = ev->from;
@@ -264,7 +265,7 @@ void vs_part_report(struct vs_segment_part *part) {
     if (part->refill.step) atomic_store(&part->step, part->refill.step);
 }
 
-/* From its rest to its rest, or to its end. */
+/* Runs the refiller until it sleeps or ends. */
 static enum vs_refill_do part_run(struct vs_segment_part *part, struct vs_live *live, const struct asked *asked,
                                   bool due) {
     struct vs_refill_event ev = {.kind = VS_REFILL_WAKE, .due = due};
@@ -279,11 +280,11 @@ static enum vs_refill_do part_run(struct vs_segment_part *part, struct vs_live *
     if (part->refill.refilled_us != before.refilled_us) part_measure(part, &before);
     part->on_want = action.on_want;
     part->due_us = action.until_boot_us;
-    if (part->on_want) part->due_us -= part->due_us % VS_REFILL_LOOK_US; /* those at rest are looked at in one go */
+    if (part->on_want) part->due_us -= part->due_us % VS_REFILL_LOOK_US; /* so that idle parts are due together */
     return action.kind;
 }
 
-/* Around the instant at which the next range will be wanted, if numbers go on as they went, it looks by itself. */
+/* Schedules polls around the time at which the next range will be wanted, if callers continue at the same rate. */
 static void part_watch(struct vs_segment_part *part) {
     int64_t look_us = part->used_us / WATCH_PARTS, now = part_now_us(part);
     int64_t from_us = part->refill.refilled_us + part->used_us - look_us;
@@ -293,29 +294,29 @@ static void part_watch(struct vs_segment_part *part) {
     int64_t next_us = watches ? now + look_us : from_us;
     if (is_ahead && next_us < part->due_us) part->due_us = next_us;
     atomic_store(&part->watches, watches);
-    /* Who wanted one saw it watch still, and woke nobody; or sees it from here on. */
+    /* A taker that saw `watches` before this store did not wake the thread, but it has set `wanted`. */
     if (!watches && part->on_want && atomic_load(&part->wanted)) part->due_us = 0;
 }
 
 bool vs_part_run(struct vs_segment_part *part, struct vs_store *store, const char *why) {
     vs_segment_see(part->segment);
     if (part->segment->strict) {
-        if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false; /* it has nothing to give back */
+        if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false; /* it has no rests */
         vs_strict_run(part, store, why);
         return true;
     }
     struct vs_live *live = atomic_load(&part->segment->live);
     bool leaves = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
-    assert(part->refill.phase == VS_RF_REST); /* each run ends there, or is followed by a reset */
+    assert(part->refill.phase == VS_RF_REST); /* a run ends in this phase, or a reset follows */
     atomic_store(&part->watches, false);
     if (!leaves && !vs_share_is_found(part, store, why)) return true;
-    atomic_exchange(&part->wanted, 0); /* before it is looked at: what comes later wakes it again */
+    atomic_exchange(&part->wanted, 0); /* before the check, so that a later request wakes the thread again */
     bool due = !leaves && vs_segment_is_due(live->words), is_mine = due && part_may_ask(part, live->words);
     enum vs_refill_do last = part_run(part, live, &(struct asked){store, why}, is_mine);
     vs_segment_end_refill(live->words, part->token);
     vs_part_report(part);
     if (last == VS_REFILL_END) return false;
-    if (is_mine && part->on_want && vs_segment_is_due(live->words)) part->due_us = 0; /* used up meanwhile */
+    if (is_mine && part->on_want && vs_segment_is_due(live->words)) part->due_us = 0; /* past the new mark */
     if (due && !is_mine) {
         part->due_us = part_now_us(part) + AGAIN_US;
         part->on_want = false;

@@ -1,18 +1,18 @@
-/* share.c -- that all hosts name a segment's databases in one order: a database remembers which share of the numbers is
- * its own, and who names it in another place is refused.  Before a process takes its first range, each database has
- * said so, or has not answered; and where one refuses, nothing is taken from any, since who has one wrong may have
- * given one of the others' numbers to it. */
+/* share.c -- checks that all hosts name a segment's databases in the same order.  Each database remembers its share of
+ * the numbers, and rejects a host that assigns another share to it.  Before a process takes its first range, it asks
+ * all databases.  If one of them rejects the share, no range is taken from any: in a wrong order, two databases could
+ * issue the same numbers.  A database that does not reply does not stop the others. */
 #include "keeper/segment/counter.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#define WAIT_US ((int64_t)10000)   /* another database is asked just now */
-#define AGAIN_US ((int64_t)60000000) /* a database that is named alone: another host may name it beside others since */
-#define REST_US ((int64_t)1000000) /* after an answer that a person must do something about, or none */
+#define WAIT_US ((int64_t)10000)     /* poll interval while another database has not been asked yet */
+#define AGAIN_US ((int64_t)60000000) /* a single database is asked again, because another host may name more since */
+#define REST_US ((int64_t)1000000)   /* interval to ask again after a rejection, or without a reply */
 
-#define BLOCKED "nothing is taken while "
+#define BLOCKED "no range is taken while "
 
 static bool seg_rests(struct vs_segment_part *part, int64_t us) {
     const struct vesta_clock *clock = part->segment->clock;
@@ -43,11 +43,11 @@ bool vs_share_is_alone(struct vs_segment_part *part, struct vs_store *store, str
     struct vs_counter counter = vs_part_counter(part);
     int64_t now_us = seg->clock->boot_us(seg->clock->self);
     assert(store);
-    if (seg->parts_count > 1) return true; /* each of them was asked */
+    if (seg->parts_count > 1) return true; /* vs_share_is_found asks each of them */
     if (atomic_load(&part->share) == VS_SHARE_FOUND && now_us < atomic_load(&part->share_until_us)) return true;
     vs_store_share(store, &counter, &all, reply);
     bool is_alone = reply->outcome == VS_STORE_OK;
-    /* nothing was taken, whatever became of the mark */
+    /* No number was taken, even if it is unknown whether the share was stored. */
     if (reply->outcome == VS_STORE_UNKNOWN || reply->outcome == VS_STORE_MOVED) reply->outcome = VS_STORE_DOWN;
     atomic_store(&part->share, is_alone ? VS_SHARE_FOUND : VS_SHARE_UNASKED);
     atomic_store(&part->share_until_us, now_us + AGAIN_US);
@@ -61,14 +61,14 @@ bool vs_share_is_found(struct vs_segment_part *part, struct vs_store *store, con
     if (atomic_load(&part->share) != VS_SHARE_FOUND) seg_ask_share(part, store, why);
     if (atomic_load(&part->share) != VS_SHARE_FOUND) {
         seg_rests(part, REST_US);
-        atomic_store(&part->is_troubled, true); /* another one's turn */
+        atomic_store(&part->is_troubled, true); /* so that another database has its turn */
         return false;
     }
     for (uint32_t i = 0; i < seg->parts_count; i++) {
         uint32_t state = atomic_load(&seg->part[i].share);
         if (state == VS_SHARE_UNASKED) return seg_rests(part, WAIT_US);
         if (state != VS_SHARE_REFUSED) continue;
-        snprintf(part->refill.said, sizeof part->refill.said, BLOCKED "%.100s is refused", seg->part[i].shown);
+        snprintf(part->refill.said, sizeof part->refill.said, BLOCKED "%.100s rejects its share", seg->part[i].shown);
         atomic_store(&part->is_refused, true);
         return seg_rests(part, REST_US);
     }

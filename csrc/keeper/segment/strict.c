@@ -1,7 +1,6 @@
-/* strict.c -- order `strict`: numbers that grow from call to call, on whichever host.  There is no range to take from:
- * calls draw tickets, and the database's thread raises the counter for all tickets that are out when it begins, in one
- * transaction.  A ticket that is drawn after that waits for the next one: by then another host may have had, and shown,
- * a larger number. */
+/* strict.c -- order `strict`: numbers grow from call to call, across hosts.  There are no ranges.  Callers draw
+ * tickets, and the database's thread raises the counter for all open tickets in one transaction.  A ticket that is
+ * drawn after the transaction began waits for the next one: another host may have issued a larger number in between. */
 #include "base/error.h"
 #include "base/rest.h"
 #include "keeper/segment/counter.h"
@@ -11,7 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define TRIES 4 /* others were first */
+#define TRIES 4 /* attempts, if other processes change the counter at the same time */
 
 /* ------------------------------------------------------------------ tickets */
 
@@ -20,7 +19,7 @@ uint64_t vs_strict_ask(struct vesta_segment *seg, uint64_t n) {
     return atomic_fetch_add(&seg->strict->drawn, n);
 }
 
-/* A group as its thread wrote it; false: it is being written, or is none. */
+/* Reads a group.  False: the thread was writing it. */
 static bool read_group(const struct vs_group *group, struct vs_group_read *out) {
     uint64_t turn = atomic_load(&group->turn);
     out->first = atomic_load(&group->first);
@@ -38,12 +37,13 @@ enum vs_segment_answer vs_strict_answer(const struct vesta_segment *seg, uint64_
         *number = group.from + (ticket - group.first);
         return group.from ? VS_ANSWERED : VS_FAILED;
     }
-    return VS_FAILED; /* who slept for so long asks again, and that number stays unused */
+    return VS_FAILED; /* the group was overwritten: the caller slept too long, and these numbers stay unused */
 }
 
 /* ------------------------------------------------------------------ the thread */
 
-/* Tickets from `served` on are worth the numbers from `from` on; 0: nothing.  Only the database's thread comes here. */
+/* Answers the tickets from `served` to `until` with the numbers from `from` on.  from 0: they fail.  Only the
+ * database's thread calls this. */
 static void strict_settle(struct vesta_segment *seg, uint64_t until, uint64_t from) {
     struct vs_strict *strict = seg->strict;
     uint64_t first = atomic_load(&strict->served);
@@ -59,15 +59,15 @@ static void strict_settle(struct vesta_segment *seg, uint64_t until, uint64_t fr
     vs_futex_wake(&strict->told);
 }
 
-/* What the store granted, as the first number; 0: no number comes from it, and `said` tells why. */
+/* Checks a grant.  Returns its first number, or 0 if it cannot be used, and sets `said`. */
 static uint64_t strict_judge(struct vs_segment_part *part, struct vs_segment *words, const struct vs_grant *grant,
                              uint64_t granted) {
     struct vs_range range;
     char *said = part->refill.said;
     const char *why = vs_range_of(grant->from, grant->until, 1, 0, &range);
-    if (grant->delta > 1) why = "its row has a delta above 1: strict needs one database that has all numbers";
+    if (grant->delta > 1) why = "its row has a delta above 1, but order strict needs one database with all numbers";
     if (why) {
-        snprintf(said, VS_SAID_MAX, "the counter grants %" PRIu64 " to %" PRIu64 ": %s", grant->from, grant->until,
+        snprintf(said, VS_SAID_MAX, "the counter granted %" PRIu64 " to %" PRIu64 ": %s", grant->from, grant->until,
                  why);
         return 0;
     }
@@ -86,18 +86,18 @@ static uint64_t strict_judge(struct vs_segment_part *part, struct vs_segment *wo
 
 static void say_outcome(struct vs_segment_part *part, const struct vs_reply *reply) {
     static const char *const what[] = {
-        [VS_STORE_CONFLICT] = "others change the counter each time that it is about to be raised",
-        [VS_STORE_MOVED] = "others change the counter each time that it is about to be raised",
-        [VS_STORE_REFUSED] = "the store refuses to raise the counter",
-        [VS_STORE_DOWN] = "the counter's store does not answer",
-        [VS_STORE_UNKNOWN] = "the store may have granted numbers, which are not used",
+        [VS_STORE_CONFLICT] = "other processes changed the counter during each attempt to raise it",
+        [VS_STORE_MOVED] = "other processes changed the counter during each attempt to raise it",
+        [VS_STORE_REFUSED] = "the store rejected raising the counter",
+        [VS_STORE_DOWN] = "the counter's store is unreachable",
+        [VS_STORE_UNKNOWN] = "no reply from the store: it may have granted numbers, which stay unused",
     };
     assert(reply->outcome != VS_STORE_OK);
     char text[VS_SAID_MAX];
     vs_put_said(part->refill.said, VS_SAID_MAX, what[reply->outcome], vs_reply_say(reply, "", text, sizeof text));
 }
 
-/* Raises a counter that went back, and again until a person has acted.  Returns how long it may rest after that. */
+/* Raises a counter that went back, repeatedly until an operator has acted.  Returns how long to sleep after that. */
 static int64_t raise_again(struct vs_segment_part *part, struct vs_segment *words, struct vs_store *store) {
     struct vs_strict *strict = part->segment->strict;
     const struct vesta_clock *clock = part->segment->clock;
@@ -118,7 +118,8 @@ void vs_strict_run(struct vs_segment_part *part, struct vs_store *store, const c
     struct vs_strict *strict = seg->strict;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     atomic_store(&part->wanted, 0);
-    /* before the call: what is drawn, or granted to other processes of this host, from here on is the next one's */
+    /* Read before the store call: tickets drawn from here on, and grants to other processes of this host, belong to the
+     * next call. */
     uint64_t granted = vs_segment_granted(words, part->index), until = atomic_load(&strict->drawn);
     uint64_t n = until - atomic_load(&strict->served);
     int64_t rest_us = VS_REFILL_LOOK_US;

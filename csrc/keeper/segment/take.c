@@ -1,5 +1,5 @@
-/* take.c -- taking numbers from a segment, and waiting for them.  Who takes one talks to no database: it wakes the
- * thread that does, once a range. */
+/* take.c -- takes numbers from a segment, and waits for them.  A taker never calls a database.  Once per range, it
+ * wakes the thread that does. */
 #include "keeper/segment/counter.h"
 #include "keeper/file.h"
 #include "os/clock.h"
@@ -11,9 +11,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define AGAIN_US 5000   /* what a pause says: nobody knows when a database answers */
-#define SLICE_US 250000 /* who fetched a range may have been killed before it told anybody */
-#define CLOCK_US 1000   /* the same by another clock than the machine's */
+#define AGAIN_US 5000   /* wait time in a pause, because the time of a database's reply is unknown */
+#define SLICE_US 250000 /* longest sleep: the process that fetched a range may be killed before it wakes the others */
+#define CLOCK_US 1000   /* the same with another clock than the system's */
 
 /* ------------------------------------------------------------------ waking threads */
 
@@ -24,13 +24,13 @@ static bool is_handed(const struct vs_segment_part *part) {
 static void hand_over(struct vesta_segment *seg) {
     assert(vs_process_is_locked());
     if (vs_words_are_closed(atomic_load(&seg->words)) && vs_segment_follow(seg, NULL) != VESTA_OK) return;
-    vs_lock_byte(atomic_load(&seg->live)->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
+    vs_lock_byte(atomic_load(&seg->live)->mapping.fd, VS_BYTE_HERE, false); /* a forked child does not inherit it */
     for (uint32_t i = 0; i < seg->parts_count && seg->keeps; i++)
         if (vs_database_start(seg->part[i].database) == 0 && !is_handed(&seg->part[i]))
             (void)vs_database_hand_over(&seg->part[i], VS_LEAVE_NOT);
 }
 
-/* `waits`: the caller has no number.  Else a thread that will look in a moment is not woken for it. */
+/* `waits`: the caller got no number.  If it got one, a thread that polls anyway (`watches`) is not woken. */
 static void seg_kick(struct vesta_segment *seg, bool waits) {
     bool is_ready = !vs_words_are_closed(atomic_load(&seg->words));
     for (uint32_t i = 0; i < seg->parts_count; i++)
@@ -59,13 +59,13 @@ static enum vesta_why why_none(const struct vesta_segment *seg, const struct vs_
     return (atomic_load(&words->stopped) & all) == all ? VESTA_FAILSTOP : VESTA_RANGE;
 }
 
-/* The thread is to say when there is something again; `told`: of the time before it was found that there is nothing. */
+/* Asks the thread to call `ready` when there are numbers again.  `told`: its value before the caller found none. */
 static void seg_listen(struct vesta_segment *seg, uint32_t told) {
-    uint64_t none = 0; /* whoever was told to pause first has the older one */
+    uint64_t none = 0; /* an older value of another caller stays */
     if (seg->ready) atomic_compare_exchange_strong(&seg->awaits, &none, UINT64_C(1) << 32 | told);
 }
 
-/* Once more, now that `told` is known: what is published from here on ends a wait that begins with it. */
+/* Takes numbers after reading `told`, so that a later publish ends a wait that begins with this value. */
 static int take_or_pause(struct vesta_segment *seg, uint64_t n, struct vs_taken *taken, uint32_t *told,
                          struct vesta_pause *pause) {
     struct vs_segment *words = atomic_load(&seg->words);
@@ -77,7 +77,7 @@ static int take_or_pause(struct vesta_segment *seg, uint64_t n, struct vs_taken 
     }
     enum vesta_why why = rc == VESTA_EPAUSE ? why_none(seg, words) : VESTA_RANGE;
     *pause = (struct vesta_pause){.why = why, .wait_us = why == VESTA_FAILSTOP ? -1 : AGAIN_US};
-    if (seg->strict) return VESTA_EPAUSE; /* a number must be asked for */
+    if (seg->strict) return VESTA_EPAUSE; /* the caller must draw a ticket */
     seg_listen(seg, *told);
     vs_segment_kick(seg);
     return VESTA_EPAUSE;
@@ -120,7 +120,7 @@ struct waiting {
     int64_t us_max, until_us; /* 0 until the first pause */
 };
 
-/* Sleeps until something was told since `told`, for a while; false: the time is over, or waiting does not help. */
+/* Sleeps for a while, or until `told` has changed.  False: the time is over, or waiting does not help. */
 static bool seg_wait_out(struct vesta_segment *seg, const struct vesta_pause *pause, uint32_t told,
                          struct waiting *waiting) {
     const struct vesta_clock *clock = seg->clock;
@@ -133,7 +133,7 @@ static bool seg_wait_out(struct vesta_segment *seg, const struct vesta_pause *pa
     if (pause->why == VESTA_FAILSTOP || left_us <= 0) return false;
     if (clock == vs_clock_system() && !vs_words_are_closed(words))
         vs_futex_wait(vs_segment_told(seg), told, left_us < SLICE_US ? left_us : SLICE_US);
-    else /* by another clock; or a new map is about to be there */
+    else /* another clock, or the map is being replaced */
         clock->sleep_us(clock->self, left_us < CLOCK_US ? left_us : CLOCK_US);
     return true;
 }
@@ -144,7 +144,7 @@ static uint64_t draw_ticket(struct vesta_segment *seg, uint64_t n) {
     return ticket;
 }
 
-/* A ticket, and another one where that came to nothing. */
+/* Draws a ticket, and another one whenever it fails. */
 static int strict_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *taken, struct waiting *waiting,
                        struct vesta_pause *pause) {
     enum vs_segment_answer answer = VS_FAILED;
@@ -186,7 +186,7 @@ int vesta_segment_next_wait(struct vesta_segment *seg, uint64_t *number, int64_t
     return rc;
 }
 
-/* Whether a range that is there, or is about to be, can hold n numbers: else all of them would be dropped in vain. */
+/* True if a range that is here, or will be fetched, can have n numbers.  If not, taking would only waste numbers. */
 static bool may_hold(struct vesta_segment *seg, uint64_t n) {
     struct vs_segment_state state;
     vs_segment_get_state(atomic_load(&seg->words), &state);
@@ -210,7 +210,7 @@ int vesta_segment_batch_wait(struct vesta_segment *seg, uint64_t n, struct vesta
     return VESTA_OK;
 }
 
-/* ------------------------------------------------------------------ asking, for who cannot wait */
+/* ------------------------------------------------------------------ asking, for callers that cannot wait */
 
 int vesta_segment_ask(struct vesta_segment *seg, uint64_t n, uint64_t *ticket) {
     if (!seg->strict) return VESTA_EOPTION;
@@ -233,7 +233,7 @@ int vesta_segment_answer(struct vesta_segment *seg, uint64_t ticket, uint64_t n,
         return VESTA_OK;
     }
     seg_listen(seg, told);
-    vs_segment_kick(seg); /* in a forked child, and where it was too early */
+    vs_segment_kick(seg); /* again, for a forked child, or if the first kick did nothing because the lock was taken */
     return VESTA_EPAUSE;
 }
 
@@ -251,25 +251,25 @@ int vesta_segment_await(struct vesta_segment *seg, uint64_t ticket, int64_t wait
     }
 }
 
-/* ------------------------------------------------------------------ telling */
+/* ------------------------------------------------------------------ notification and texts */
 
 void vesta_segment_on_ready(struct vesta_segment *seg, void (*ready)(void *self), void *self) {
-    vs_process_lock(); /* under which it is called: a call under way is waited for */
+    vs_process_lock(); /* `ready` is called under this lock, so this waits for a call under way */
     seg->ready = ready;
     seg->ready_self = self;
     vs_process_unlock();
 }
 
-/* A database that went back: what it granted again, and what it should have. */
+/* Describes the first database that went back: the value that it granted again, and the expected one. */
 static bool stopped_text(struct vesta_segment *seg, char *buf, size_t size) {
     const struct vs_segment *words = atomic_load(&seg->words);
     for (uint32_t i = 0; i < seg->parts_count; i++) {
         if (!(atomic_load(&words->stopped) >> i & 1)) continue;
         snprintf(buf, size,
                  "the counter '%s' of %.120s went back: it grants %" PRIu64 " again, and this host was granted all "
-                 "below %" PRIu64 ": set it above all that any host was granted, then: vesta segments resume %s",
-                 seg->tag, seg->part[i].shown, atomic_load(&words->lowered[i]), vs_segment_granted(words, i),
-                 seg->tag);
+                 "below %" PRIu64
+                 ": set it above all numbers that any host was granted, then: vesta segments resume %s",
+                 seg->tag, seg->part[i].shown, atomic_load(&words->lowered[i]), vs_segment_granted(words, i), seg->tag);
         return true;
     }
     return false;
@@ -282,5 +282,5 @@ void vesta_segment_pause_text(struct vesta_segment *seg, const struct vesta_paus
     for (uint32_t i = 0; i < seg->parts_count && !said[0]; i++)
         vs_part_said(&seg->part[i], said);
     const char *where = seg->keeps ? "" : "; another process of this host must fetch it: vesta serve";
-    snprintf(buf, size, "no range of '%s' just now%s%s%s", seg->tag, said[0] ? ": " : "", said, where);
+    snprintf(buf, size, "no range of '%s' is available%s%s%s", seg->tag, said[0] ? ": " : "", said, where);
 }
