@@ -9,9 +9,11 @@ from serving import claim, main, same
 MARKUP = "<script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\"><b id=odd>'\"&amp;</style></textarea>"
 TURNED = "\u202egnp.\u2066\u200f\u061c\u2029\u0007 "
 
+# Chromium 150 reports the whole option as the scrollWidth of a SELECT, and draws it within the box.
 OUTSIDE = """[...document.querySelectorAll('body *')].filter(e => {
     const at = e.getBoundingClientRect(), isFree = e.closest('.scroll, .skip, dialog');
-    return !isFree && e.checkVisibility() && (at.left < 0 || at.right > innerWidth || e.scrollWidth > innerWidth);
+    return !isFree && e.checkVisibility() && (at.left < 0 || at.right > innerWidth ||
+        (e.tagName !== 'SELECT' && e.scrollWidth > innerWidth));
 }).map(e => e.tagName + '.' + e.className + ' in ' + e.parentElement.className)"""
 
 
