@@ -1,8 +1,8 @@
-/* conn.c -- a connection: handshake, bytes, goodbye.  Knows no files and no clocks.
+/* conn.c -- a connection: handshake, reading, writing, closing.  Uses no files and no clock.
  *
- * OpenSSL asks for five bytes of a record, then for the rest.  Here it reads ahead, so one read of the socket feeds it
- * with all that is there, and it is given no second one in the same call: who sends without end is read on when others
- * had their turn.  Its buffers are freed while nothing is in them. */
+ * By default, OpenSSL reads five bytes of a record, then the rest.  Here it reads ahead, so one read of the socket gets
+ * all bytes that are there.  A call allows one read only, so that a peer that sends without end does not hold the
+ * thread. OpenSSL frees its buffers while they are empty. */
 #include "tls/inside.h"
 
 #include <errno.h>
@@ -13,24 +13,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CIPHERS_1_2 "ECDHE+AESGCM:ECDHE+CHACHA20" /* those of 1.3 are all good */
+#define CIPHERS_1_2 "ECDHE+AESGCM:ECDHE+CHACHA20" /* TLS 1.3 has only good ones */
 
 struct vs_tls_conn {
     SSL *ssl;
     int fd;
-    int reads_left;   /* of the socket, in this call */
-    bool is_emptied;  /* that read took all there was */
-    bool is_unsure;   /* ... which one that got less than it might have does not show */
-    bool is_reversed; /* what was tried last waits for the other way */
+    int reads_left;   /* reads of the socket that are still allowed in this call */
+    bool is_emptied;  /* the last read took all bytes of the socket */
+    bool is_unsure;   /* a short read does not prove that, because the end of the stream may follow */
+    bool is_reversed; /* the last read waits for POLLOUT, or the last write for POLLIN */
     bool is_refused, has_failed;
     const char *protocol;
     char why[VS_TLS_WORDS_MAX];
 };
 
-/* ------------------------------------------------------------------ the socket, as OpenSSL has it
+/* ------------------------------------------------------------------ the socket as a BIO
  *
- * By numbers: in the C library these calls are points where a thread may be cancelled, which costs each of them two
- * locked instructions. */
+ * These are raw system calls: the C library's functions are cancellation points, which costs two locked instructions
+ * per call. */
 
 static int tls_take(BIO *bio, char *to, int room) {
     struct vs_tls_conn *conn = BIO_get_data(bio);
@@ -61,7 +61,7 @@ static long tls_control(BIO *bio, int what, long number, void *at) {
 
 static BIO_METHOD *method;
 
-/* When the module is loaded, and never again. */
+/* Runs once, when the module is loaded. */
 __attribute__((constructor)) static void make_method(void) {
     method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "vesta's socket");
     if (!method) return;
@@ -72,7 +72,7 @@ __attribute__((constructor)) static void make_method(void) {
 
 /* ------------------------------------------------------------------ contexts */
 
-/* Of a key that needs a password: nobody is asked for it. */
+/* Makes loading a key with a password fail, because the default callback would ask at the terminal. */
 static int say_no_password(char *buf, int size, int is_written, void *self) {
     (void)buf, (void)size, (void)is_written, (void)self;
     return -1;
@@ -83,7 +83,7 @@ SSL_CTX *vs_tls_context(const SSL_METHOD *side) {
     if (!ctx) return NULL;
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_PRIORITIZE_CHACHA |
                                  SSL_OP_CIPHER_SERVER_PREFERENCE |
-                                 SSL_OP_IGNORE_UNEXPECTED_EOF); /* requests and replies say where they end */
+                                 SSL_OP_IGNORE_UNEXPECTED_EOF); /* the protocols above detect a truncated message */
     SSL_CTX_set_mode(ctx,
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(ctx, 1);
@@ -133,7 +133,7 @@ const char *vs_tls_protocol(const struct vs_tls_conn *conn) {
     return conn->protocol;
 }
 
-/* Behind a failure nothing may be said, and before the handshake's end there is nothing to end. */
+/* OpenSSL forbids a shutdown after a failure, and before the handshake is complete. */
 void vs_tls_end(struct vs_tls_conn *conn) {
     if (conn->has_failed || !SSL_is_init_finished(conn->ssl)) return;
     conn->reads_left = 0;
@@ -149,7 +149,7 @@ void vs_tls_free(struct vs_tls_conn *conn) {
 
 /* ------------------------------------------------------------------ what went wrong */
 
-/* One that is full today is not wrong. */
+/* True if the same connection would fail again.  An internal error of the peer, for example no memory, may pass. */
 static bool is_refusal(unsigned long code) {
     int reason = ERR_GET_REASON(code);
     return ERR_GET_LIB(code) == ERR_LIB_SSL && reason != SSL_R_UNEXPECTED_EOF_WHILE_READING &&
@@ -168,7 +168,7 @@ static void tls_fail(struct vs_tls_conn *conn) {
         snprintf(conn->why, sizeof conn->why, "the certificate is refused: %s",
                  X509_verify_cert_error_string(verified));
     else if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER)
-        snprintf(conn->why, sizeof conn->why, "what came is not TLS");
+        snprintf(conn->why, sizeof conn->why, "the other side does not speak TLS");
     else
         snprintf(conn->why, sizeof conn->why, "%s", words);
 }
@@ -187,7 +187,7 @@ bool vs_tls_is_reversed(const struct vs_tls_conn *conn) {
 
 /* ------------------------------------------------------------------ the handshake */
 
-/* A session that is resumed brings its certificate along, however old that is by now. */
+/* OpenSSL does not check the certificate of a resumed session again, so it may have expired since. */
 static bool has_expired(const SSL *ssl) {
     const X509 *peer = SSL_session_reused(ssl) ? SSL_get0_peer_certificate(ssl) : NULL;
     return peer && X509_cmp_current_time(X509_get0_notAfter(peer)) < 0;
@@ -202,10 +202,10 @@ static enum vs_tls_step tls_finish(struct vs_tls_conn *conn, bool *more) {
 }
 
 enum vs_tls_step vs_tls_shake(struct vs_tls_conn *conn, bool *more) {
-    ERR_clear_error(); /* of whatever else this thread does with OpenSSL */
+    ERR_clear_error(); /* errors of other uses of OpenSSL in this thread */
     errno = 0;
     conn->reads_left = 1;
-    conn->is_emptied = false; /* what is served from memory says nothing of the socket */
+    conn->is_emptied = false; /* stays so if OpenSSL has buffered bytes and does not read the socket */
     conn->is_unsure = *more;
     int rc = SSL_do_handshake(conn->ssl);
     if (rc == 1) return tls_finish(conn, more);
@@ -226,7 +226,7 @@ const char *vs_tls_peer(const struct vs_tls_conn *conn, char buf[VS_TLS_NAME_MAX
 
 /* ------------------------------------------------------------------ bytes */
 
-/* Of a call that got nothing done; `wanted`: what it waits for if all is as usual. */
+/* Handles a call without result.  `wanted`: the direction that it normally waits for. */
 static ssize_t tls_say_why(struct vs_tls_conn *conn, int rc, int wanted) {
     int error = SSL_get_error(conn->ssl, rc);
     if (error == SSL_ERROR_ZERO_RETURN) return 0;
@@ -238,18 +238,18 @@ static ssize_t tls_say_why(struct vs_tls_conn *conn, int rc, int wanted) {
     return errno = EPROTO, -1;
 }
 
-/* What this thread's others have left would be taken for an error of this connection. */
+/* Old errors of this thread would otherwise be taken for errors of this connection. */
 static void forget_others(void) {
     if (ERR_peek_error()) ERR_clear_error();
     errno = 0;
 }
 
-/* What is left of a record that is not whole yet is no reason to ask again. */
+/* *more is not set because of an incomplete record in OpenSSL's buffer. */
 ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more) {
     size_t total = 0, got;
     int rc = 1;
     conn->reads_left = 1;
-    conn->is_emptied = false; /* what is served from memory says nothing of the socket */
+    conn->is_emptied = false; /* stays so if OpenSSL has buffered bytes and does not read the socket */
     conn->is_unsure = *more;
     conn->is_reversed = false;
     forget_others();
@@ -261,7 +261,7 @@ ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more)
     if (rc == 1) return (ssize_t)total;
     ssize_t said = tls_say_why(conn, rc, SSL_ERROR_WANT_READ);
     if (total == 0) return said;
-    if (said == 0 || errno != EAGAIN) *more = true; /* the next call says the same */
+    if (said == 0 || errno != EAGAIN) *more = true; /* the next call returns the error */
     return (ssize_t)total;
 }
 

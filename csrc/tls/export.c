@@ -1,4 +1,4 @@
-/* export.c -- what makes the files of the module one. */
+/* export.c -- the module's only exported symbol: the table of its functions. */
 #include "tls/inside.h"
 
 VESTA_API extern const struct vs_tls vs_tls_module;

@@ -1,4 +1,4 @@
-/* inside.h -- what the files of the module share.  Only they include it, and with it OpenSSL. */
+/* inside.h -- declarations shared by the files of the module.  Only they include it, and OpenSSL. */
 #ifndef VS_TLS_INSIDE_H
 #define VS_TLS_INSIDE_H
 
@@ -11,23 +11,24 @@
 
 /* ------------------------------------------------------------------ words.c */
 
-/* The first of this thread's errors, which are forgotten; `none` where there are none. */
+/* Returns the text of this thread's first OpenSSL error, or `none`, and clears all errors. */
 const char *vs_tls_words(const char *none, char buf[VS_TLS_WORDS_MAX]);
-/* VESTA_EOPTION: "FILE: what: why". */
+/* Fails with VESTA_EOPTION and "FILE: what: OpenSSL's reason". */
 int vs_tls_fail_file(struct vesta_error *err, const char *path, const char *what);
-/* Whose it is. */
+/* The name in a certificate, as vs_tls.peer returns it.  NULL: it has none, or none that can be read. */
 const char *vs_tls_name_of(const X509 *certificate, char buf[VS_TLS_NAME_MAX]);
 int64_t vs_tls_unix_s(const ASN1_TIME *time);
 
 /* ------------------------------------------------------------------ both sides */
 
-/* What every context has.  Takes a certificate with its chain and its key.  VESTA_OK, or VESTA_EOPTION. */
+/* A context with the options of both sides.  NULL: no memory. */
 SSL_CTX *vs_tls_context(const SSL_METHOD *method);
+/* Loads a certificate with its chain, and its key.  Errors: VESTA_EOPTION. */
 int vs_tls_use(SSL_CTX *ctx, const char *certificate, const char *key, struct vesta_error *err);
 /* A connection of that context, over a socket.  NULL: no memory. */
 struct vs_tls_conn *vs_tls_conn_new(SSL_CTX *ctx, int fd);
 SSL *vs_tls_ssl(const struct vs_tls_conn *conn);
-/* What this connection speaks, by ALPN; NULL: anything. */
+/* The connection's ALPN protocol; NULL: any. */
 void vs_tls_set_protocol(struct vs_tls_conn *conn, const char *protocol);
 const char *vs_tls_protocol(const struct vs_tls_conn *conn);
 
@@ -48,7 +49,7 @@ bool vs_tls_is_refused(const struct vs_tls_conn *conn);
 struct vs_tickets;
 struct vs_tickets *vs_tickets_new(void);
 void vs_tickets_free(struct vs_tickets *tickets); /* may be NULL */
-/* Has a context's tickets made and read by them. */
+/* Makes a context use these keys for its tickets. */
 bool vs_tickets_use(struct vs_tickets *tickets, SSL_CTX *ctx);
 
 int vs_tls_server_open(const struct vs_tls_server_opts *opts, struct vs_tls_server **server, struct vesta_error *err);

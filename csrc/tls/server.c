@@ -1,4 +1,4 @@
-/* server.c -- a server's certificate and key, exchanged while connections go on; asking clients for theirs. */
+/* server.c -- a server's certificate and key, which can be replaced while connections continue; client certificates. */
 #include "tls/inside.h"
 #include "base/error.h"
 
@@ -8,16 +8,17 @@
 #include <string.h>
 
 struct vs_tls_server {
-    struct vs_tls_server_opts opts; /* its texts are own */
+    struct vs_tls_server_opts opts; /* with copies of the texts */
     struct vs_tickets *tickets;
-    pthread_mutex_t lock; /* over what follows */
-    SSL_CTX *ctx;         /* of connections that begin now */
+    pthread_mutex_t lock; /* guards the members below */
+    SSL_CTX *ctx;         /* for new connections */
     struct vs_tls_facts facts;
 };
 
 /* ------------------------------------------------------------------ files */
 
-/* One of another kind than the certificate's has a place of its own, so it is looked at as a pair. */
+/* OpenSSL keeps one key per key type, so loading a key of another type succeeds.  Only the check below compares it with
+ * the certificate. */
 static int use_key(SSL_CTX *ctx, const char *certificate, const char *key, struct vesta_error *err) {
     bool is_read = SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) == 1;
     unsigned long code = ERR_peek_error();
@@ -43,7 +44,7 @@ static int tls_server_ask_clients(SSL_CTX *ctx, const struct vs_tls_server_opts 
         sk_X509_NAME_pop_free(names, X509_NAME_free);
         return vs_tls_fail_file(err, opts->client_ca, "no certificates can be read from it");
     }
-    SSL_CTX_set_client_CA_list(ctx, names); /* its own now */
+    SSL_CTX_set_client_CA_list(ctx, names); /* ctx owns `names` now */
     SSL_CTX_set_verify(
         ctx, SSL_VERIFY_PEER | (opts->client_certificates == VS_TLS_REQUIRED ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
         NULL);
@@ -52,7 +53,8 @@ static int tls_server_ask_clients(SSL_CTX *ctx, const struct vs_tls_server_opts 
 
 /* ------------------------------------------------------------------ sessions
  *
- * A ticket is good for the certificate that it was made under, and for those who may sign clients' then. */
+ * A ticket is only valid with the server certificate and the client CAs under which it was made.  Their digest is the
+ * session id context. */
 
 static bool tls_server_add(EVP_MD_CTX *sum, const X509 *certificate) {
     unsigned char digest[EVP_MAX_MD_SIZE];
@@ -135,7 +137,7 @@ int vs_tls_server_renew(struct vs_tls_server *self, struct vesta_error *err) {
     self->ctx = ctx;
     self->facts = facts;
     pthread_mutex_unlock(&self->lock);
-    SSL_CTX_free(before); /* its connections hold it */
+    SSL_CTX_free(before); /* existing connections keep a reference */
     return VESTA_OK;
 }
 

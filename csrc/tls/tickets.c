@@ -1,5 +1,6 @@
-/* tickets.c -- keys of session tickets: of a server, not of a context, so that a ticket holds in every thread and when
- * the certificate's files were read again.  They turn by time: what was overheard cannot be read for ever. */
+/* tickets.c -- keys of session tickets.  They belong to a server, not to a context, so a ticket is valid in every
+ * thread, and after the certificate's files were read again.  They are rotated, so that recorded traffic cannot be
+ * decrypted with a key that is stolen later. */
 #include "tls/inside.h"
 #include "os/clock.h"
 
@@ -10,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TURN_S 3600 /* a key makes tickets for so long */
-#define KEYS 3      /* ... and reads them until two more have come */
+#define TURN_S 3600 /* how long a key makes tickets */
+#define KEYS 3      /* a key reads tickets until this many newer keys minus one were made */
 #define TICKET_S (TURN_S * (KEYS - 1))
 #define NAME_BYTES 16
 #define KEY_BYTES 32
@@ -22,8 +23,8 @@ struct key {
 
 struct vs_tickets {
     EVP_CIPHER *cipher;
-    pthread_mutex_t lock; /* over what follows */
-    struct key key[KEYS]; /* the first makes tickets */
+    pthread_mutex_t lock; /* guards the members below */
+    struct key key[KEYS]; /* newest first; the newest makes tickets */
     int count;
     int64_t turned_us;
 };
@@ -62,13 +63,13 @@ void vs_tickets_free(struct vs_tickets *t) {
     free(t);
 }
 
-/* The key that makes tickets now, or that of this name.  Its place; -1: there is none. */
+/* Finds the key with this name, or with `name` NULL the newest.  Returns its index, or -1. */
 static int tickets_find(struct vs_tickets *t, const unsigned char *name, struct key *key) {
     int64_t now = tickets_now_us();
     int at = 0;
     pthread_mutex_lock(&t->lock);
     while (now - t->turned_us >= TURN_S * INT64_C(1000000) && tickets_turn(t, t->turned_us + TURN_S * INT64_C(1000000)))
-        if (now - t->turned_us > KEYS * TURN_S * INT64_C(1000000)) t->turned_us = now; /* all of them are new */
+        if (now - t->turned_us > KEYS * TURN_S * INT64_C(1000000)) t->turned_us = now; /* all keys are new */
     while (name && at < t->count && memcmp(t->key[at].name, name, NAME_BYTES) != 0)
         at++;
     if (at < t->count) *key = t->key[at];
@@ -83,7 +84,8 @@ static bool set_mac(EVP_MAC_CTX *mac, struct key *key) {
     return EVP_MAC_CTX_set_params(mac, params) == 1;
 }
 
-/* As SSL_CTX_set_tlsext_ticket_key_evp_cb wants it: -1: failed; 0: unknown; 1: good; 2: good, and a new one is due. */
+/* Callback of SSL_CTX_set_tlsext_ticket_key_evp_cb.  Returns -1: failed; 0: unknown key; 1: valid; 2: valid, but issue
+ * a new ticket. */
 static int on_ticket(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac,
                      int is_made) {
     struct vs_tickets *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));

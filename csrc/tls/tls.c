@@ -1,4 +1,4 @@
-/* tls.c -- where the module comes from, and a client's handshake with a deadline.  Knows no OpenSSL. */
+/* tls.c -- loads the module, and makes a client's handshake with a deadline.  Does not use OpenSSL itself. */
 #include "tls/tls.h"
 #include "base/error.h"
 #include "os/clock.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 
-#define SLICE_MS 50 /* how often somebody who waits looks whether he still should */
+#define SLICE_MS 50 /* how often a waiting thread checks `is_cut` */
 
 const struct vs_tls *vs_tls_find(struct vesta_error *err) {
     static const struct vs_module_file file = {"tls/openssl", "vs_tls_module", "TLS", VS_TLS_REMEDY};
@@ -20,7 +20,7 @@ static int64_t tls_now_us(void) {
     return clock->boot_us(clock->self);
 }
 
-/* false: it is too late. */
+/* False: the deadline is over, or the wait was cut. */
 static bool tls_await(const struct vs_tls_wait *wait, short events) {
     struct pollfd ready = {.fd = wait->fd, .events = events};
     for (;;) {

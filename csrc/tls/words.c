@@ -1,4 +1,4 @@
-/* words.c -- what OpenSSL has to say, in a sentence; whose a certificate is. */
+/* words.c -- OpenSSL's errors as text; the name in a certificate. */
 #include "tls/inside.h"
 #include "base/error.h"
 
@@ -27,8 +27,8 @@ int vs_tls_fail_file(struct vesta_error *err, const char *path, const char *what
     return vs_fail(err, VESTA_EOPTION, "%.300s: %s: %s", path, what, vs_tls_words("it is empty", words));
 }
 
-/* As UTF-8, whatever it is written in: the bytes of one encoding may spell another name.  A name with a zero in it would
- * be read as another, shorter one. */
+/* Converts to UTF-8, because the same bytes can be another name in another encoding.  Rejects a name that contains a
+ * zero byte, because it would be read as a shorter name. */
 static bool tls_words_take(const ASN1_STRING *text, char buf[VS_TLS_NAME_MAX]) {
     unsigned char *at = NULL;
     int length = ASN1_STRING_to_UTF8(&at, text);

@@ -292,7 +292,7 @@ static void a_greeting_has_a_deadline(void) {
     wait.is_cut = NULL;
     CHECK(send(fd[0], "HTTP/1.1 400 Bad Request\r\n\r\n", 28, 0) == 28);
     CHECK_EQ_I64(vs_tls_greet(tls, conn, &wait, &err), VESTA_EOPTION);
-    CHECK_HAS(err.text, "what came is not TLS");
+    CHECK_HAS(err.text, "the other side does not speak TLS");
     tls->free(conn);
     tls->client_close(client);
     close(fd[0]), close(fd[1]);
