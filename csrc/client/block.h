@@ -1,5 +1,5 @@
-/* block.h -- a block: ids that a server handed out as a whole, and nobody else is given.  What one must be like before
- * an id is made of it, and taking from its front.  Pure arithmetic; whatever a network carries may come in. */
+/* block.h -- a block: ids that a server has issued to one client.  Checks a block, and takes ids from its front.  Pure
+ * arithmetic.  Values from the network may be anything, and are checked here. */
 #ifndef VS_CLIENT_BLOCK_H
 #define VS_CLIENT_BLOCK_H
 
@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* The ids first, first + 1, ... as ticks, whose bits go where the five numbers say (docs/blocks.md), or the numbers
- * first, first + stride, ... themselves. */
+/* `is_ticks`: the ids of the ticks first, first + 1, ..., whose bits the five shifts and widths place (docs/blocks.md).
+ * Otherwise: the numbers first, first + stride, ... themselves. */
 struct vs_block {
     bool is_ticks;
     uint8_t seq_bits, time_shift, seq_shift, low_bits, low_shift; /* of ticks; 0 to 63 */
@@ -16,14 +16,14 @@ struct vs_block {
     uint64_t first, count, stride;                                /* stride is 1 for ticks */
 };
 
-/* Why nobody may make ids of it that asked for `asked`, as the end of a sentence, or NULL.  Of what is not rejected
- * every id is another one and fits 64 bits. */
+/* Returns why the block is not a valid reply to a request for `asked` ids, as the end of a sentence, or NULL.  The ids
+ * of a valid block are unique and fit 64 bits. */
 const char *vs_block_reject(const struct vs_block *block, uint64_t asked);
 
-/* Whether two blocks, of which neither is rejected, have an id in common. */
+/* True if two valid blocks have an id in common. */
 bool vs_block_overlaps(const struct vs_block *a, const struct vs_block *b);
 
-/* The block that a generator in this process gave. */
+/* Converts a block that a generator in this process issued. */
 void vs_block_of(const struct vesta_layout *layout, const struct vesta_block *given, struct vs_block *out);
 
 /* Ids next, next + step, ..., `count` of them. */
@@ -31,7 +31,7 @@ struct vs_run {
     uint64_t next, step, count;
 };
 
-/* Takes up to n ids, as many as are a run, from the front.  Shape: n and block->count are at least 1; run->count is 1
+/* Takes up to n ids from the front: as many as form a run.  Shape: n and block->count are at least 1; run->count is 1
  * to n. */
 void vs_block_take(struct vs_block *block, uint64_t n, struct vs_run *run);
 

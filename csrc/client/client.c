@@ -1,5 +1,5 @@
-/* client.c -- a client's public calls.  A thread takes ids out of a block a run at a time, and gives them out of its
- * own memory: no atomic add, no lock, no clock for most of them. */
+/* client.c -- a client's public calls.  A thread takes a run of ids from a block, and returns them one by one from its
+ * own memory.  Most calls need no lock, no atomic add and no clock. */
 #include "client/client.h"
 #include "base/error.h"
 #include "client/fetch.h"
@@ -13,21 +13,21 @@
 #define COLD __attribute__((cold, noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-#define RUN_MAX 64    /* ids that a thread holds ahead; what it does not use is lost with it */
-#define SLOTS 4       /* clients that a thread uses in turn without losing what it holds */
-#define RETRY_US 1000 /* when a pause may be over: a server's answer takes about as long */
+#define RUN_MAX 64    /* ids that a thread takes in advance at most; those that it does not use stay unused */
+#define SLOTS 4       /* a thread can alternate between this many clients without dropping ids */
+#define RETRY_US 1000 /* wait time in a pause: about as long as a server takes to reply */
 
-/* Ids that the calling thread holds ahead. */
+/* Ids that the calling thread has taken in advance. */
 struct ahead {
     uint64_t stamp, left, next, step;
-    uint64_t taken; /* how many the last run had: the next one has twice as many */
+    uint64_t taken; /* length of the last run; the next one is twice as long */
 };
 
 static _Thread_local struct ahead slots[SLOTS];
 
 /* ------------------------------------------------------------------ opening and closing */
 
-/* False with err: a server has TLS, and this build or this machine has none. */
+/* False with err: a server needs TLS, but this build or this machine has no TLS module. */
 static bool find_tls(struct vesta_client *client, struct vesta_error *err) {
     bool is_wanted = false;
     for (int i = 0; i < client->setup.server_count; i++)
@@ -59,32 +59,32 @@ free_client:
 
 void vesta_client_close(struct vesta_client *client) {
     if (!client) return;
-    vs_client_lock(client); /* a child that never used it has no thread */
+    vs_client_lock(client); /* clears the parent's `fetcher` in a forked child, if the kernel does not */
     struct vs_fetcher *fetcher = client->shared->fetcher;
     vs_client_unlock(client);
     if (fetcher) vs_fetch_stop(fetcher);
     vs_shared_unmap(client);
-    explicit_bzero(&client->setup, sizeof client->setup); /* there are secrets in it */
+    explicit_bzero(&client->setup, sizeof client->setup); /* it contains secrets */
     free(client);
 }
 
 /* ------------------------------------------------------------------ one id */
 
-static COLD int say_pause(struct vesta_client *client, struct vesta_pause *pause) {
+static COLD int fill_pause(struct vesta_client *client, struct vesta_pause *pause) {
     bool is_refused = atomic_load(&client->shared->is_refused);
     *pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = is_refused ? -1 : RETRY_US};
     return VESTA_EPAUSE;
 }
 
-/* A run that grows while the thread goes on taking from what is good, so that one that comes by once holds nothing. */
+/* Takes a run.  It doubles as long as the thread's ids stay valid, so a thread that takes only one id keeps none. */
 static COLD int take_ahead(struct vesta_client *client, uint64_t *id, struct vesta_pause *pause) {
     struct ahead *ahead = &slots[client->slot];
     struct vs_run run;
     uint64_t stamp = atomic_load_explicit(&client->shared->stamp, memory_order_relaxed), n = 1;
     if (stamp && ahead->stamp == stamp) n = ahead->taken < RUN_MAX / 2 ? ahead->taken * 2 : RUN_MAX;
-    if (!vs_shared_take(client, n, &run, &stamp)) return say_pause(client, pause);
+    if (!vs_shared_take(client, n, &run, &stamp)) return fill_pause(client, pause);
     *id = run.next;
-    if (!stamp) { /* nothing may be held */
+    if (!stamp) { /* ids must not be taken in advance */
         assert(n == 1);
         return VESTA_OK;
     }
@@ -95,7 +95,8 @@ static COLD int take_ahead(struct vesta_client *client, uint64_t *id, struct ves
 
 int vesta_client_next(struct vesta_client *client, uint64_t *id, struct vesta_pause *pause) {
     struct ahead *ahead = &slots[client->slot];
-    /* relaxed: what is held is the thread's own; a stamp that is renewed meanwhile makes it older, never another's */
+    /* relaxed: only this thread uses these ids.  If the stamp is renewed meanwhile, they are a little too old, but
+     * never duplicates. */
     if (LIKELY(ahead->left > 0 && ahead->stamp == atomic_load_explicit(&client->shared->stamp, memory_order_relaxed))) {
         ahead->left--;
         *id = ahead->next;
@@ -114,12 +115,12 @@ int vesta_client_next_n(struct vesta_client *client, uint64_t *ids, size_t n, si
     for (; have < n && vs_shared_take(client, n - have, &run, &stamp); have += run.count)
         for (uint64_t i = 0; i < run.count; i++)
             ids[have + i] = run.next + i * run.step;
-    if (have == 0) return say_pause(client, pause);
+    if (have == 0) return fill_pause(client, pause);
     *got = have;
     return VESTA_OK;
 }
 
-/* Until the next block comes, or it is time to look again.  False: the time is over. */
+/* Waits for the next block, for at most VS_LOOK_US.  False: the time is over. */
 static bool wait_for_block(struct vesta_client *client, uint32_t seen, int64_t until_us) {
     int64_t left_us = until_us - vs_client_now_us();
     if (left_us <= 0) return false;
@@ -136,7 +137,7 @@ int vesta_client_next_wait(struct vesta_client *client, uint64_t *id, int64_t wa
     if (LIKELY(vesta_client_next(client, id, pause) == VESTA_OK)) return VESTA_OK;
     int64_t until_us = deadline_us(wait_us_max);
     for (;;) {
-        uint32_t seen = atomic_load(&client->shared->arrived); /* before the try: what comes after it wakes */
+        uint32_t seen = atomic_load(&client->shared->arrived); /* before the try, so that no later block is missed */
         if (vesta_client_next(client, id, pause) == VESTA_OK) return VESTA_OK;
         if (pause->wait_us < 0 || !wait_for_block(client, seen, until_us)) return VESTA_EPAUSE;
     }

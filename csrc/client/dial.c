@@ -1,4 +1,4 @@
-/* dial.c -- one connection, from an address to a server that has answered. */
+/* dial.c -- makes one connection, up to the server's first reply. */
 #include "client/dial.h"
 #include "base/error.h"
 #include "os/clock.h"
@@ -15,7 +15,7 @@ struct vs_dial {
     struct vs_errand *errand;
     const struct vs_wire *wire;
     const struct vs_tls *tls;
-    struct vs_place place; /* copies: it may outlive whoever sent it, as its own wake_fd may */
+    struct vs_place place; /* copies, also of wake_fd, because the errand may outlive the client */
     struct vs_client_access access;
     int64_t timeout_ms;
     int wake_fd;
@@ -28,7 +28,7 @@ static void dial_drop(void *work) {
     struct vs_dial *dial = work;
     vs_link_close(&dial->link);
     close(dial->wake_fd);
-    explicit_bzero(dial, sizeof *dial); /* there are secrets in it */
+    explicit_bzero(dial, sizeof *dial); /* it contains secrets */
     free(dial);
 }
 
@@ -60,7 +60,7 @@ static int dial_open(struct vs_dial *dial) {
 
 /* ------------------------------------------------------------------ the greeting */
 
-/* The secret, of its file read each time. */
+/* Finds the secret.  Its file is read for each connection, so that it can be changed. */
 static int find_secret(const struct vs_dial *dial, char secret[VS_PLACE_SECRET_MAX], struct vesta_error *err) {
     const struct vs_client_access *is = &dial->access;
     const char *given = *dial->place.secret ? dial->place.secret : is->password;
@@ -71,8 +71,7 @@ static int find_secret(const struct vs_dial *dial, char secret[VS_PLACE_SECRET_M
     return VESTA_OK;
 }
 
-/* The words of a greeting: PING where there is no secret, for whatever accepts connections and never answers is no
- * server. */
+/* Composes AUTH, or PING if there is no secret: a listener that never replies must not count as a server. */
 static int dial_compose(const struct vs_dial *dial, const char *secret, const char *words[3]) {
     const char *user = *dial->place.user ? dial->place.user : dial->access.user;
     int count = 0;
@@ -82,7 +81,8 @@ static int dial_compose(const struct vs_dial *dial, const char *secret, const ch
     return count;
 }
 
-/* Redis repeats the first arguments of a command that it does not know, and cuts them short. */
+/* True if the reply contains the beginning of the secret: for an unknown command, Redis returns its first arguments,
+ * truncated. */
 static bool dial_repeats(const char *text, const char *secret) {
     char beginning[9];
     snprintf(beginning, sizeof beginning, "%.8s", secret);
@@ -106,8 +106,8 @@ static int dial_greet(struct vs_dial *dial) {
     if (answer.heard == VS_HEARD_STATUS) return VESTA_OK;
     bool refuses = answer.heard == VS_HEARD_ERROR && !vs_wire_passes(answer.text);
     return vs_fail(&dial->err, refuses ? VESTA_EOPTION : VESTA_EIO, "%.250s: greeting: %s", dial->place.address,
-                   is_repeated                       ? "its answer to AUTH is not shown, for it repeats the secret"
-                   : answer.heard == VS_HEARD_VALUES ? "an answer of another kind"
+                   is_repeated                       ? "its reply to AUTH is not shown, because it repeats the secret"
+                   : answer.heard == VS_HEARD_VALUES ? "unexpected reply: check that this is a vesta server"
                                                      : answer.text);
 }
 
@@ -115,7 +115,7 @@ static void dial_run(void *work) {
     struct vs_dial *dial = work;
     uint64_t one = 1;
     if (dial_open(dial) == VESTA_OK && dial_greet(dial) != VESTA_OK) vs_link_close(&dial->link);
-    ssize_t told = write(dial->wake_fd, &one, sizeof one); /* full: it is awake */
+    ssize_t told = write(dial->wake_fd, &one, sizeof one); /* fails if full: then the thread is awake already */
     (void)told;
 }
 
@@ -133,7 +133,7 @@ struct vs_dial *vs_dial_begin(const struct vs_dial_opts *opts, struct vesta_erro
     dial->wake_fd = fcntl(opts->wake_fd, F_DUPFD_CLOEXEC, 0);
     if (dial->wake_fd >= 0) dial->errand = vs_errand_send(dial_run, dial_drop, dial);
     if (dial->errand) return dial;
-    vs_fail(err, VESTA_EIO, "%s: no %s can be had to connect", opts->place->address,
+    vs_fail(err, VESTA_EIO, "%s: no %s is available to connect", opts->place->address,
             dial->wake_fd < 0 ? "file descriptor" : "thread");
     if (dial->wake_fd >= 0) close(dial->wake_fd);
     explicit_bzero(dial, sizeof *dial);
@@ -155,6 +155,6 @@ bool vs_dial_end(struct vs_dial *dial, struct vs_link *link, struct vesta_error 
 }
 
 void vs_dial_leave(struct vs_dial *dial) {
-    atomic_store(&dial->is_left, true); /* a greeting is waited for no longer */
+    atomic_store(&dial->is_left, true); /* ends the wait for the server's reply */
     vs_errand_leave(dial->errand);
 }

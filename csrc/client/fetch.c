@@ -1,5 +1,5 @@
-/* fetch.c -- the thread that fetches blocks: from the first server that is up, else from the fallback.  Servers are
- * connected to beside it (dial.c), so that one that does not answer delays no block of another's. */
+/* fetch.c -- the thread that fetches blocks from the first server that is up, else from the fallback.  Connections are
+ * made in other threads (dial.c), so a server that does not reply does not delay blocks of another one. */
 #include "client/fetch.h"
 #include "base/error.h"
 #include "client/layouts.h"
@@ -17,13 +17,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define STAGGER_US INT64_C(100000)       /* how long a server that is being connected to has the first word */
-#define NO_THREAD_US INT64_C(100000)     /* after which another thread is tried for */
-#define ROUSE_US INT64_C(100000)         /* who waits has no more than one server asked before its time in this time */
-#define FALLBACK_US INT64_C(1000)        /* the shortest pause of the fallback that is waited out ... */
-#define FALLBACK_MAX_US INT64_C(1000000) /* ... and the longest: its wait may be over sooner than it knew */
+#define STAGGER_US INT64_C(100000)       /* how long a connection attempt delays the attempt for the next server */
+#define NO_THREAD_US INT64_C(100000)     /* interval to try again to start the thread */
+#define ROUSE_US INT64_C(100000)         /* a waiting caller makes at most one early attempt in this time */
+#define FALLBACK_US INT64_C(1000)        /* limits of the wait after a pause of the fallback, which may end earlier */
+#define FALLBACK_MAX_US INT64_C(1000000) /* than it reported */
 
-#define GIVEN 8 /* blocks that are remembered: one that is told again is nobody's */
+#define GIVEN 8 /* blocks that are remembered, to reject a reply that arrives twice */
 
 struct vs_fetcher {
     struct vesta_client *client;
@@ -31,12 +31,12 @@ struct vs_fetcher {
     int wake_fd;
     atomic_bool is_ended;
     uint64_t dice;
-    int64_t fallback_us; /* not to be asked before */
-    int64_t roused_us;   /* when a server was last to be asked before its time */
+    int64_t fallback_us; /* do not call the fallback before */
+    int64_t roused_us;   /* time of the last early attempt */
     struct vs_client_peer peer[VESTA_SERVERS_MAX];
-    struct vs_block given[GIVEN]; /* the last blocks; count 0: fewer than that */
+    struct vs_block given[GIVEN]; /* the last blocks; count 0: none in this place yet */
     unsigned given_count;
-    struct vs_layouts layouts; /* of all blocks */
+    struct vs_layouts layouts; /* layouts of all blocks so far */
     struct vs_wire_answer answer;
 };
 
@@ -49,9 +49,9 @@ static uint64_t fetch_roll(struct vs_fetcher *f) {
     return f->dice >> 33;
 }
 
-/* ------------------------------------------------------------------ what is told of */
+/* ------------------------------------------------------------------ status for vesta_client_get_info */
 
-/* What a server says may hold anything, and may end in a log; what does not fit is cut. */
+/* Copies a server's text, which may be logged, so control characters are replaced.  A text that is too long is cut. */
 static void fetch_copy_text(char *to, size_t size, const char *text) {
     size_t i = 0;
     for (; i + 1 < size && text[i]; i++)
@@ -75,7 +75,7 @@ static void note_request(struct vs_fetcher *f, int source) {
     vs_client_unlock(f->client);
 }
 
-/* Which servers are up, and when something is tried next, for people. */
+/* Records which servers are up, and the time of the next attempt. */
 static void note_state(struct vs_fetcher *f, int64_t now_us, int64_t until_us) {
     vs_client_lock(f->client);
     bool all_refuse = !f->client->setup.fallback;
@@ -90,14 +90,14 @@ static void note_state(struct vs_fetcher *f, int64_t now_us, int64_t until_us) {
 
 /* ------------------------------------------------------------------ a server */
 
-/* A proxy may tell an answer twice. */
+/* True if an id of this block was issued before: a proxy may deliver a reply twice. */
 static bool was_given(const struct vs_fetcher *f, const struct vs_block *block) {
     for (int i = 0; i < GIVEN; i++)
         if (f->given[i].count > 0 && vs_block_overlaps(&f->given[i], block)) return true;
     return false;
 }
 
-/* True: a block came. */
+/* True if the reply has a valid block, which is then published. */
 static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sent_us) {
     struct vs_block block;
     struct vesta_error err;
@@ -120,15 +120,15 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
     return true;
 }
 
-/* A server may close a connection that rests, or know its secret no longer, in whose file there may be another by now: that
- * is no failure of one that has served before. */
+/* A server may close an idle connection, or its secret may have been changed, in which case the file has the new one.
+ * If the connection has served a block, this is not counted as a failure. */
 static bool has_served_its_time(const struct vs_client_peer *peer, const struct vs_wire_answer *answer) {
     bool is_old_secret = answer->heard == VS_HEARD_ERROR &&
                          (strncmp(answer->text, "NOAUTH", 6) == 0 || strncmp(answer->text, "NOPERM", 6) == 0);
     return peer->has_served && (answer->heard == VS_HEARD_END || is_old_secret);
 }
 
-/* What a server's error or failure means for the next call. */
+/* Handles a server's error or failure. */
 static void fail_peer(struct vs_fetcher *f, int i, int64_t now_us) {
     struct vs_client_peer *peer = &f->peer[i];
     enum vs_heard heard = f->answer.heard;
@@ -136,7 +136,7 @@ static void fail_peer(struct vs_fetcher *f, int i, int64_t now_us) {
         vs_peer_hang_up(peer);
         return;
     }
-    if (heard != VS_HEARD_VALUES) note_error(f, i, f->answer.text); /* that one was told of already */
+    if (heard != VS_HEARD_VALUES) note_error(f, i, f->answer.text); /* else read_answer has done it */
     if (heard != VS_HEARD_ERROR) vs_peer_hang_up(peer);
     bool refuses = heard == VS_HEARD_ERROR && !vs_wire_passes(f->answer.text);
     (refuses ? vs_peer_refuse : vs_peer_rest)(peer, now_us, fetch_roll(f));
@@ -165,7 +165,8 @@ static void ask_server(struct vs_fetcher *f, int i, uint64_t ids) {
 
 /* ------------------------------------------------------------------ the fallback */
 
-/* Its ids must be no servers', and theirs none of its: its layout is one of the client's once a block of it is. */
+/* The fallback's ids must not be duplicates of the servers' ids.  So its layout is checked, and added to the client's
+ * layouts with its first block. */
 static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
     struct vesta_gen *gen = f->client->setup.fallback;
     struct vs_layouts with = f->layouts;
@@ -186,14 +187,15 @@ static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
         vs_shared_publish(f->client, VS_FALLBACK, &block, now_us);
         return;
     }
-    if (pause.why == VESTA_LEASE || pause.why == VESTA_CLOSED) vesta_keep(gen); /* a private one has none to keep */
+    if (pause.why == VESTA_LEASE || pause.why == VESTA_CLOSED)
+        vesta_keep(gen); /* fails for a private generator, which has no lease */
     vesta_pause_text(gen, &pause, text, sizeof text);
     note_error(f, VS_FALLBACK, text);
     int64_t wait_us = pause.wait_us < 0 ? FALLBACK_MAX_US : fetch_sooner(pause.wait_us, FALLBACK_MAX_US);
     f->fallback_us = now_us + (wait_us > FALLBACK_US ? wait_us : FALLBACK_US);
 }
 
-/* Only while no server answers, nor may yet within its deadline. */
+/* True if the fallback may be called: every server has failed since its last block. */
 static bool is_fallback_due(const struct vs_fetcher *f, int64_t now_us) {
     if (!f->client->setup.fallback || now_us < f->fallback_us) return false;
     for (int i = 0; i < f->client->setup.server_count; i++)
@@ -201,7 +203,7 @@ static bool is_fallback_due(const struct vs_fetcher *f, int64_t now_us) {
     return true;
 }
 
-/* One attempt.  False: there is nobody to ask just now. */
+/* Makes one attempt to get a block.  False: no server is up, and the fallback must not be called now. */
 static bool fetch_begin(struct vs_fetcher *f, const struct vs_client_plan *plan, int64_t now_us) {
     for (int i = 0; i < f->client->setup.server_count; i++)
         if (vs_peer_is_up(&f->peer[i], now_us)) {
@@ -242,7 +244,7 @@ static void begin_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     vs_peer_rest(peer, now_us, fetch_roll(f));
 }
 
-/* Its deadline is over, and even its name was not found yet. */
+/* True if the dial should be done, but is not: its name lookup hangs. */
 static bool is_overdue(const struct vs_fetcher *f, const struct vs_client_peer *peer, int64_t now_us) {
     return now_us - peer->dialed_us > 2 * f->client->setup.timeout_us + STAGGER_US;
 }
@@ -255,7 +257,7 @@ static void leave_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     vs_peer_rest(peer, now_us, fetch_roll(f));
 }
 
-/* One step for a server that is not connected.  True: those behind it have to wait for it until *until_us. */
+/* Makes one step for a server that is not connected.  True: the next servers must wait until *until_us. */
 static bool go_on_dialing(struct vs_fetcher *f, int i, bool is_active, int64_t *until_us) {
     struct vs_client_peer *peer = &f->peer[i];
     int64_t now_us = vs_client_now_us();
@@ -272,8 +274,8 @@ static bool go_on_dialing(struct vs_fetcher *f, int i, bool is_active, int64_t *
     return false;
 }
 
-/* Connects in the order of the list, up to the first server that is up: who asks for blocks tries a better one again
- * beside that.  When there is something to do next. */
+/* Connects to servers in the order of the list, up to the first one that is up.  So servers before the one in use are
+ * tried again meanwhile.  Returns the time of the next step. */
 static int64_t connect_servers(struct vs_fetcher *f, bool is_active) {
     int64_t until_us = INT64_MAX;
     for (int i = 0; i < f->client->setup.server_count; i++)
@@ -302,15 +304,15 @@ static void fetch_rest(struct vs_fetcher *f, int64_t until_us) {
     (void)got;
 }
 
-/* Where all servers rest, and somebody waits whom no fallback serves, the one that is free soonest is tried before its
- * time: ids are back soon after a server is.  When this may be done again. */
+/* If all servers are in a pause after failures, and a caller waits without a fallback, tries the server whose pause
+ * ends first.  So ids resume soon after a server is back.  Returns when this may be done again. */
 static int64_t rouse_a_server(struct vs_fetcher *f, int64_t now_us) {
     struct vs_client_peer *soonest = NULL;
     if (now_us - f->roused_us < ROUSE_US) return f->roused_us + ROUSE_US;
     if (f->client->setup.fallback && now_us >= f->fallback_us) return INT64_MAX;
     for (int i = 0; i < f->client->setup.server_count; i++) {
         struct vs_client_peer *peer = &f->peer[i];
-        if (peer->dial || now_us >= peer->retry_us) return INT64_MAX; /* it may answer yet */
+        if (peer->dial || now_us >= peer->retry_us) return INT64_MAX; /* it may still reply */
         if (!peer->is_refusing && (!soonest || peer->retry_us < soonest->retry_us)) soonest = peer;
     }
     if (!soonest) return INT64_MAX;
@@ -327,7 +329,7 @@ static void *fetch_main(void *arg) {
         int64_t now_us = vs_client_now_us(), rouse_us = plan.is_missed ? rouse_a_server(f, now_us) : INT64_MAX;
         int64_t until_us = fetch_sooner(connect_servers(f, plan.is_active), rouse_us);
         if (plan.is_due && fetch_begin(f, &plan, now_us)) continue;
-        if (plan.is_due && is_any_up(f)) continue; /* since then */
+        if (plan.is_due && is_any_up(f)) continue; /* it has come up since fetch_begin */
         if (plan.is_due && is_fallback_due(f, INT64_MAX)) until_us = fetch_sooner(until_us, f->fallback_us);
         until_us = fetch_sooner(until_us, plan.expiry_us);
         note_state(f, now_us, until_us);
@@ -343,7 +345,7 @@ static void hang_up_all(struct vs_fetcher *f) {
     }
 }
 
-/* ------------------------------------------------------------------ its start and end */
+/* ------------------------------------------------------------------ start and end of the thread */
 
 static struct vs_fetcher *make_fetcher(struct vesta_client *client) {
     struct vs_fetcher *f = calloc(1, sizeof *f);
@@ -358,7 +360,7 @@ static struct vs_fetcher *make_fetcher(struct vesta_client *client) {
     return NULL;
 }
 
-/* False, with errno: there is no thread. */
+/* False, with errno: the thread could not be started. */
 static bool fetch_start(struct vs_fetcher *f) {
     errno = vs_thread_start(&f->thread, fetch_main, f);
     return errno == 0;
@@ -375,14 +377,14 @@ struct vs_fetcher *vs_fetch_started(struct vesta_client *client, int64_t now_us)
     shared->retry_us = now_us + NO_THREAD_US;
     shared->source[0].errors++;
     shared->info.errors++;
-    snprintf(shared->source[0].error, sizeof shared->source[0].error, "this process can have no thread to ask it: %s",
+    snprintf(shared->source[0].error, sizeof shared->source[0].error, "cannot start the thread that fetches blocks: %s",
              strerror(why));
     return NULL;
 }
 
 void vs_fetch_wake(struct vs_fetcher *f) {
     uint64_t one = 1;
-    ssize_t told = write(f->wake_fd, &one, sizeof one); /* full: it is awake */
+    ssize_t told = write(f->wake_fd, &one, sizeof one); /* fails if full: then the thread is awake already */
     (void)told;
 }
 

@@ -1,4 +1,4 @@
-/* info.c -- what a client says of itself. */
+/* info.c -- vesta_client_get_info and vesta_client_pause_text. */
 #include "client/client.h"
 
 #include <stdio.h>
@@ -28,24 +28,24 @@ void vesta_client_get_info(struct vesta_client *client, struct vesta_client_info
     out->fallback_blocks = out->fallback.blocks;
 }
 
-/* Appends what came of a source; a text that does not fit is cut. */
+/* Appends a source's error or state.  A text that does not fit is cut. */
 static void info_append(char *buf, size_t size, const struct vesta_client_source *source) {
     size_t used = strlen(buf);
     const char *said = *source->error   ? source->error
                        : source->blocks ? "answered, but its next block has not come yet"
-                       : source->is_up  ? "has not answered yet"
-                                        : "is being connected to";
+                       : source->is_up  ? "has not replied yet"
+                                        : "is being connected";
     size_t named = strlen(source->address);
-    bool is_named = strncmp(said, source->address, named) == 0; /* errors of connecting are */
+    bool is_named = strncmp(said, source->address, named) == 0; /* connection errors begin with it */
     snprintf(buf + used, size - used, "; %s%s%s", is_named ? "" : source->address, is_named ? "" : ": ", said);
 }
 
 void vesta_client_pause_text(struct vesta_client *client, const struct vesta_pause *pause, char *buf, size_t size) {
     struct vesta_client_info info;
-    (void)pause; /* there is one reason only */
+    (void)pause; /* a client has only one reason */
     if (size == 0) return;
     vesta_client_get_info(client, &info);
-    snprintf(buf, size, "no block of '%s' is here just now", info.name);
+    snprintf(buf, size, "no block of '%s' is available", info.name);
     for (int i = 0; i < info.server_count; i++)
         info_append(buf, size, &info.server[i]);
     if (client->setup.fallback && *info.fallback.error) info_append(buf, size, &info.fallback);

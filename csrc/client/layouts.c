@@ -1,11 +1,12 @@
-/* layouts.c -- whether ids of one more layout can be equal to those that a client has given. */
+/* layouts.c -- checks that ids of another layout cannot be duplicates of ids that the client has issued. */
 #include "client/layouts.h"
 #include "base/error.h"
 #include "id/id.h"
 
 #include <stdio.h>
 
-/* Of one fingerprint they are of one namespace, whose hosts may fix what it leaves free, or differ by a constant. */
+/* Layouts with the same fingerprint are of one namespace.  They differ only in fields that a host has fixed, or in a
+ * constant, so they need no proof. */
 static int prove_apart(const struct vs_layouts *known, const struct vesta_layout *fresh, struct vesta_error *err) {
     for (int i = 0; i < known->count; i++) {
         const struct vesta_made a = {&known->at[i], INT64_MIN, INT64_MAX}, b = {fresh, INT64_MIN, INT64_MAX};
@@ -13,8 +14,8 @@ static int prove_apart(const struct vs_layouts *known, const struct vesta_layout
         if (known->at[i].fingerprint == fresh->fingerprint) continue;
         if (vesta_layout_prove(&a, &b, &proof) != VESTA_DISJOINT_BITS)
             return vs_fail(err, VESTA_EMISMATCH,
-                           "its layout is another than that of blocks before, and an id can be of both, such as %llu: "
-                           "see vesta layout prove",
+                           "its layout is another than that of blocks before, and an id can be of both, for example "
+                           "%llu: see vesta layout prove",
                            (unsigned long long)proof.id);
     }
     return VESTA_OK;
@@ -26,7 +27,7 @@ static bool layouts_have(const struct vs_layouts *known, const struct vesta_layo
     return false;
 }
 
-/* What two of one namespace are parts of. */
+/* Returns the layout that contains two layouts of one namespace: fields with different fixed values become free. */
 static struct vesta_layout layouts_joined(const struct vesta_layout *a, const struct vesta_layout *b) {
     struct vesta_layout both = *a;
     for (int i = 0; i < both.field_count; i++) {
@@ -38,8 +39,8 @@ static struct vesta_layout layouts_joined(const struct vesta_layout *a, const st
     return both;
 }
 
-/* Two of one namespace become one, where that is apart from the others as they were: its parts are never proved again.
- * False: there are no such two. */
+/* Joins two layouts of one namespace, if the result is disjoint from the other layouts, too.  That proof is needed,
+ * because layouts within the result are not checked again.  False: there are no such two. */
 static bool join_two(struct vs_layouts *known) {
     for (int i = 0; i < known->count; i++)
         for (int j = i + 1; j < known->count; j++) {
@@ -59,21 +60,21 @@ static int layouts_add(struct vs_layouts *known, const struct vesta_layout *fres
     known->at[known->count++] = *fresh;
     if (known->count <= VS_LAYOUTS_MAX || join_two(known)) return VESTA_OK;
     known->count--;
-    return vs_fail(err, VESTA_EFULL, "it is of one layout more than the %d of a client", VS_LAYOUTS_MAX);
+    return vs_fail(err, VESTA_EFULL, "its layout exceeds the limit of %d different layouts: open another client",
+                   VS_LAYOUTS_MAX);
 }
 
-/* One that cannot be read, as a newer server's, is taken where there is no other. */
+/* A layout that cannot be parsed, for example of a newer server, is only accepted if it is the only one. */
 int vs_layouts_take(struct vs_layouts *known, struct vs_slice text, struct vesta_error *err) {
     char copy[VESTA_LAYOUT_TEXT_MAX];
     struct vesta_layout fresh;
     if (text.length == 0 || vs_slice_is(text, known->last)) return VESTA_OK;
-    if (text.length >= sizeof copy) return vs_fail(err, VESTA_ELAYOUT, "its layout is longer than any");
+    if (text.length >= sizeof copy) return vs_fail(err, VESTA_ELAYOUT, "its layout is too long: update this client");
     snprintf(copy, sizeof copy, "%.*s", (int)text.length, text.at);
     bool is_read = vesta_layout_parse(copy, &fresh, NULL) == VESTA_OK;
     if (*known->last && (!is_read || known->count == 0))
         return vs_fail(err, VESTA_ELAYOUT,
-                       "its layout is another than that of blocks before, and not comparable here: a newer client is "
-                       "needed");
+                       "its layout is another than that of blocks before, and cannot be compared: update this client");
     if (is_read && !layouts_have(known, &fresh)) {
         int rc = layouts_add(known, &fresh, err);
         if (rc != VESTA_OK) return rc;

@@ -1,7 +1,7 @@
-/* layouts.h -- the layouts that a client's ids have had.  Servers of one name may have several while it moves from one
- * to another (`vesta store relayout`), each proved apart from the others.  Where that is not so, they lease from
- * namespaces that have nothing to do with each other: their ids could be equal, and one client does not give both.
- * Pure. */
+/* layouts.h -- the layouts of the ids that a client has issued.  A namespace may have several layouts while it moves to
+ * a new one (`vesta store relayout`).  Their ids are then proved to be disjoint.  If they are not, the servers have
+ * leases from unrelated namespaces, and their ids could be duplicates, so the client rejects the other layout.  Pure.
+ */
 #ifndef VS_CLIENT_LAYOUTS_H
 #define VS_CLIENT_LAYOUTS_H
 
@@ -10,17 +10,17 @@
 
 #define VS_LAYOUTS_MAX 16
 
-/* Zero is how it begins.  Those of different fingerprints are apart.  Where there are too many, hosts that each fix
- * another value of a field are one, of any value. */
+/* All zero is the initial state.  Layouts of different fingerprints are disjoint.  If there are too many, two layouts
+ * that fix different values of a field are joined to one without a fixed value. */
 struct vs_layouts {
     int count;
-    struct vesta_layout at[VS_LAYOUTS_MAX + 1]; /* one more while two are joined */
-    char last[VESTA_LAYOUT_TEXT_MAX];           /* the text that came last: mostly it comes again */
+    struct vesta_layout at[VS_LAYOUTS_MAX + 1]; /* one more, until two are joined */
+    char last[VESTA_LAYOUT_TEXT_MAX];           /* the last text, because most replies repeat it */
 };
 
-/* Whether a block of this layout may be given beside those before; it is one of them then.  A server that says none is
- * believed.  Errors: VESTA_EMISMATCH: an id can be of both; VESTA_ELAYOUT: nobody can tell;
- * VESTA_EFULL. */
+/* Adds the layout of a block, if its ids cannot be duplicates of ids of the earlier layouts.  A reply without a layout
+ * is accepted.  Errors: VESTA_EMISMATCH: duplicates are possible; VESTA_ELAYOUT: the layouts cannot be compared;
+ * VESTA_EFULL: too many layouts. */
 int vs_layouts_take(struct vs_layouts *known, struct vs_slice text, struct vesta_error *err);
 
 #endif

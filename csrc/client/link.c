@@ -1,4 +1,4 @@
-/* link.c -- an address -> a connection.  Knows no protocol. */
+/* link.c -- connects to an address.  Independent of the protocol. */
 #include "client/link.h"
 #include "base/error.h"
 #include "os/address.h"
@@ -11,7 +11,7 @@ static int64_t link_until_us(const struct vs_link_opts *opts) {
     return clock->boot_us(clock->self) + opts->timeout_ms * 1000;
 }
 
-/* The host of the address, by which TLS knows the server. */
+/* Returns the name that the server's certificate must have. */
 static const char *link_name(const struct vs_link_opts *opts, char *buf, size_t size) {
     const char *host = vs_address_plain(opts->address), *port = strrchr(host, ':');
     if (opts->name) return opts->name;
@@ -21,7 +21,7 @@ static const char *link_name(const struct vs_link_opts *opts, char *buf, size_t 
     return buf;
 }
 
-/* Files are read for each connection, so that they may be exchanged. */
+/* The files are read for each connection, so that they can be replaced. */
 int vs_link_secure(const struct vs_link_opts *opts, struct vs_link *link, struct vesta_error *err) {
     char host[256];
     const struct vs_tls_wait wait = {link->fd, link_until_us(opts), opts->is_cut};

@@ -1,4 +1,5 @@
-/* link.h -- a connection to a server, in clear or over TLS: of the client, of health, top, fill and doctor. */
+/* link.h -- a connection to a server, with or without TLS, for the client and the commands health, top, fill, doctor.
+ */
 #ifndef VS_CLIENT_LINK_H
 #define VS_CLIENT_LINK_H
 
@@ -12,26 +13,26 @@
 
 struct vs_link {
     int fd;                   /* -1: none */
-    const struct vs_tls *tls; /* NULL: it is in clear */
+    const struct vs_tls *tls; /* NULL: without TLS */
     struct vs_tls_conn *conn;
 };
 
 struct vs_link_opts {
     const char *address;        /* HOST:PORT, [v6]:PORT or unix:PATH; it may have tls: before it */
-    bool is_tls;                /* ... or this says the same */
-    const char *name;           /* by which TLS knows the server; NULL: the host of the address */
+    bool is_tls;                /* use TLS, even without the prefix */
+    const char *name;           /* the name in the server's certificate; NULL: the host of the address */
     struct vs_tls_client_opts tls;
-    int64_t timeout_ms;         /* to connect, for each address of the host; and for the handshake */
+    int64_t timeout_ms;         /* to connect to each address of the host, and for the handshake */
     const atomic_bool *is_cut;  /* a handshake ends once it is set; may be NULL */
 };
 
-/* Connects and shakes hands.  Blocks.  Own: vs_link_close.  Errors: VESTA_EIO, also for a file that
- * cannot be used, which may be about to be exchanged; VESTA_EOPTION: the server is not trusted, or rejects us. */
+/* Connects, with the TLS handshake.  Blocks.  Own: vs_link_close.  Errors: VESTA_EIO, also for a file that cannot be
+ * read, because it may be being replaced; VESTA_EOPTION: the server is not trusted, or rejects this client. */
 int vs_link_open(const struct vs_link_opts *opts, struct vs_link *link, struct vesta_error *err);
-/* The handshake alone, over a link that is in clear, which the caller closes in any case. */
+/* Makes only the handshake, over a link without TLS.  The caller closes the link, also after an error. */
 int vs_link_secure(const struct vs_link_opts *opts, struct vs_link *link, struct vesta_error *err);
 
-/* Sends no farewell but that of TLS.  A reply that may still come is nobody's. */
+/* Closes the connection, with close_notify for TLS.  A late reply is dropped. */
 static inline void vs_link_close(struct vs_link *link) {
     if (link->conn) {
         link->tls->end(link->conn);
@@ -45,8 +46,8 @@ static inline bool vs_link_is_for_later(ssize_t got) {
     return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-/* As recv with MSG_DONTWAIT.  What TLS sends for itself is no byte.  TLS may keep bytes that poll does not report, so read
- * until EAGAIN before a wait. */
+/* As recv with MSG_DONTWAIT.  TLS may have buffered bytes that poll does not report, so read until EAGAIN before you
+ * wait. */
 static inline ssize_t vs_link_read(const struct vs_link *link, char *to, size_t room) {
     bool more = true;
     ssize_t got = -1;
@@ -61,7 +62,7 @@ static inline ssize_t vs_link_write(const struct vs_link *link, const char *byte
     return send(link->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Why a read or a write failed. */
+/* Returns why the last read or write failed. */
 static inline const char *vs_link_why(const struct vs_link *link) {
     return link->conn && errno == EPROTO ? link->tls->why(link->conn) : strerror(errno);
 }

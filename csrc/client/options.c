@@ -1,4 +1,4 @@
-/* options.c -- the options of a client -> what it is to do. */
+/* options.c -- checks and copies a client's options. */
 #include "client/options.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -67,12 +67,11 @@ static int read_access(const struct vesta_client_opts *is, struct vs_client_acce
     out->tls_unverified = is->tls_unverified != 0;
     if (*out->password && *out->secret_file)
         return vs_fail(err, VESTA_EOPTION, "password and secret_file cannot be combined");
-    if (*out->tls_key && !*out->tls_certificate)
-        return vs_fail(err, VESTA_EOPTION, "tls_key is given, and no tls_certificate");
+    if (*out->tls_key && !*out->tls_certificate) return vs_fail(err, VESTA_EOPTION, "tls_key needs tls_certificate");
     return VESTA_OK;
 }
 
-/* What servers and options say together. */
+/* Checks the servers together with the options. */
 static int check_access(const struct vs_setup *setup, struct vesta_error *err) {
     const struct vs_client_access *is = &setup->access;
     bool has_secret = *is->password || *is->secret_file, is_tls = false;
@@ -110,7 +109,7 @@ static int read_numbers(const struct vesta_client_opts *opts, struct vs_setup *o
         if (rc != VESTA_OK) return rc;
         if (*rows[i].value == 0) *rows[i].value = rows[i].otherwise;
     }
-    /* who names one of them only has said nothing about the other */
+    /* If the caller has set only one of the two, the default of the other follows it. */
     if (!opts->block_min && is.block_min > is.block_max) is.block_min = is.block_max;
     if (!opts->block_max && is.block_max < is.block_min) is.block_max = is.block_min;
     if (is.block_min > is.block_max)

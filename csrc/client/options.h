@@ -1,4 +1,4 @@
-/* options.h -- what a client was told, checked and copied: never written again. */
+/* options.h -- a client's options, checked and copied.  They are constant afterwards. */
 #ifndef VS_CLIENT_OPTIONS_H
 #define VS_CLIENT_OPTIONS_H
 
@@ -9,7 +9,7 @@
 
 #define VS_CLIENT_PATH_MAX 1024
 
-/* Who the client is where a server's address has nothing of that, and whom it trusts; "": not said. */
+/* Credentials for servers whose address has none, and the trusted certificates.  "": not set. */
 struct vs_client_access {
     char user[256], password[VS_PLACE_SECRET_MAX], secret_file[VS_CLIENT_PATH_MAX];
     char tls_ca[VS_CLIENT_PATH_MAX], tls_certificate[VS_CLIENT_PATH_MAX], tls_key[VS_CLIENT_PATH_MAX];

@@ -1,5 +1,5 @@
-/* redis.c -- the wire over hiredis: its formatter and its parser.  Sockets and deadlines are ours, because hiredis has
- * a timeout for each read, and a server that sends a byte now and then would never reach it. */
+/* redis.c -- the wire with the formatter and the parser of hiredis.  Sockets and deadlines are handled here, because
+ * hiredis has a timeout per read, which a server that sends a byte now and then would never reach. */
 #include "client/wire.h"
 #include "os/clock.h"
 
@@ -10,18 +10,18 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SLICE_MS 50 /* how often somebody who waits looks whether he still should */
+#define SLICE_MS 50 /* how often a waiting thread checks `is_cut` */
 
 #if HIREDIS_MAJOR < 1
-typedef int elements; /* of an array, as createArray is told */
+typedef int elements; /* type of createArray's count */
 #else
 typedef size_t elements;
 #endif
 
-/* ------------------------------------------------------------------ what the parser makes: entries of an answer
+/* ------------------------------------------------------------------ the parser's objects: entries of an answer
  *
- * hiredis would build objects of whatever sizes a reply names.  These functions take a flat array of short texts, and
- * refuse everything else by what it takes for a lack of memory. */
+ * By default, hiredis allocates objects of any size that a reply names.  These functions accept a flat array of short
+ * texts only.  For everything else they return NULL, which hiredis treats as out of memory. */
 
 static void *redis_put(const redisReadTask *task, const char *text, size_t length) {
     struct vs_wire_answer *answer = task->privdata;
@@ -60,7 +60,7 @@ static void *put_nothing(const redisReadTask *task) {
 }
 
 static void redis_keep(void *answer) {
-    (void)answer; /* its owner's */
+    (void)answer; /* the caller owns it */
 }
 
 static redisReplyObjectFunctions entries = {.createString = put_text,
@@ -76,12 +76,12 @@ static int64_t redis_now_us(void) {
     return clock->boot_us(clock->self);
 }
 
-static void redis_say(struct vs_wire_answer *answer, enum vs_heard heard, const char *text) {
+static void redis_set(struct vs_wire_answer *answer, enum vs_heard heard, const char *text) {
     answer->heard = heard;
     snprintf(answer->text, sizeof answer->text, "%s", text);
 }
 
-/* False: it is over, and the answer says so. */
+/* False: the deadline is over, or the wait was cut.  The answer is then set. */
 static bool redis_await(const struct vs_wire_question *q, short events, struct vs_wire_answer *answer) {
     struct pollfd ready = vs_link_poll(q->link, events);
     for (;;) {
@@ -91,19 +91,19 @@ static bool redis_await(const struct vs_wire_question *q, short events, struct v
         if (rc > 0) return true;
         if (rc < 0 && errno != EINTR) break;
     }
-    redis_say(answer, VS_HEARD_NOTHING, "no answer in time");
+    redis_set(answer, VS_HEARD_NOTHING, "no answer in time");
     return false;
 }
 
-/* An answer that nobody asked for, or the end of the connection, is there before the question. */
+/* False: bytes or the end of the connection were received before the question was sent. */
 static bool redis_is_quiet(const struct vs_link *link, struct vs_wire_answer *answer) {
     char byte;
     ssize_t got = vs_link_read(link, &byte, 1);
     if (vs_link_is_for_later(got)) return true;
     if (got > 0)
-        redis_say(answer, VS_HEARD_BROKEN, "a reply came that nobody had asked for");
+        redis_set(answer, VS_HEARD_BROKEN, "the server sent an unexpected reply");
     else
-        redis_say(answer, VS_HEARD_END, "the server closed the connection");
+        redis_set(answer, VS_HEARD_END, "the server closed the connection");
     return false;
 }
 
@@ -111,26 +111,28 @@ static bool send_all(const struct vs_wire_question *q, const char *bytes, size_t
                      struct vs_wire_answer *answer) {
     while (length > 0) {
         ssize_t sent = vs_link_write(q->link, bytes, length);
-        if (sent < 0 && !vs_link_is_for_later(sent)) return redis_say(answer, VS_HEARD_END, vs_link_why(q->link)), false;
+        if (sent < 0 && !vs_link_is_for_later(sent))
+            return redis_set(answer, VS_HEARD_END, vs_link_why(q->link)), false;
         if (sent < 0 && !redis_await(q, POLLOUT, answer)) return false;
         if (sent > 0) bytes += sent, length -= (size_t)sent;
     }
     return true;
 }
 
-/* One piece of a reply into the reader; what TLS has of it already, poll does not know of.  False: no more will come. */
+/* Feeds one piece of a reply to the reader.  Reads before it polls, because poll does not report bytes that TLS has
+ * buffered.  False: no more will come. */
 static bool redis_receive(const struct vs_wire_question *q, redisReader *reader, size_t *total,
                           struct vs_wire_answer *answer) {
     char piece[4096];
     ssize_t got = vs_link_read(q->link, piece, sizeof piece);
     if (vs_link_is_for_later(got)) return redis_await(q, POLLIN, answer);
     if (got <= 0 && *total == 0)
-        return redis_say(answer, VS_HEARD_END, got ? vs_link_why(q->link) : "the server closed the connection"), false;
-    if (got <= 0) return redis_say(answer, VS_HEARD_BROKEN, "the connection ended in the middle of a reply"), false;
+        return redis_set(answer, VS_HEARD_END, got ? vs_link_why(q->link) : "the server closed the connection"), false;
+    if (got <= 0) return redis_set(answer, VS_HEARD_BROKEN, "the connection ended in the middle of a reply"), false;
     *total += (size_t)got;
-    if (*total > VS_ANSWER_BYTES_MAX) return redis_say(answer, VS_HEARD_BROKEN, "a reply is too long"), false;
+    if (*total > VS_ANSWER_BYTES_MAX) return redis_set(answer, VS_HEARD_BROKEN, "a reply is too long"), false;
     if (redisReaderFeed(reader, piece, (size_t)got) == REDIS_OK) return true;
-    return redis_say(answer, VS_HEARD_BROKEN, "a reply cannot be read"), false;
+    return redis_set(answer, VS_HEARD_BROKEN, "a reply cannot be read"), false;
 }
 
 static void read_reply(const struct vs_wire_question *q, redisReader *reader, struct vs_wire_answer *answer) {
@@ -138,17 +140,17 @@ static void read_reply(const struct vs_wire_question *q, redisReader *reader, st
     size_t total = 0;
     while (!whole && redis_receive(q, reader, &total, answer))
         if (redisReaderGetReply(reader, &whole) != REDIS_OK) {
-            redis_say(answer, VS_HEARD_BROKEN, "a reply is not of the Redis protocol, or is none that was asked for");
+            redis_set(answer, VS_HEARD_BROKEN, "unexpected reply: check that this is the Redis port of a vesta server");
             return;
         }
-    if (whole && reader->pos < reader->len) redis_say(answer, VS_HEARD_BROKEN, "more than one reply came");
+    if (whole && reader->pos < reader->len) redis_set(answer, VS_HEARD_BROKEN, "more than one reply came");
 }
 
 static void redis_exchange(const struct vs_wire_question *q, const char *bytes, size_t length,
                            struct vs_wire_answer *answer) {
     redisReader *reader = redisReaderCreateWithFunctions(&entries);
     if (!reader) {
-        redis_say(answer, VS_HEARD_NOTHING, "there is no memory");
+        redis_set(answer, VS_HEARD_NOTHING, "no memory");
         return;
     }
     reader->privdata = answer;
@@ -164,7 +166,7 @@ static void redis_ask(const struct vs_wire_question *q, struct vs_wire_answer *a
     if (!redis_is_quiet(q->link, answer)) return;
     int length = (int)redisFormatCommandArgv(&bytes, q->count, (const char **)(uintptr_t)q->words, NULL);
     if (length < 0) {
-        redis_say(answer, VS_HEARD_NOTHING, "there is no memory");
+        redis_set(answer, VS_HEARD_NOTHING, "no memory");
         return;
     }
     redis_exchange(q, bytes, (size_t)length, answer);

@@ -1,4 +1,4 @@
-/* reply.c -- names and values of a reply -> a block.  Nothing in it is believed before it was looked at. */
+/* reply.c -- turns the names and values of a reply into a block.  Each value is checked before it is used. */
 #include "client/reply.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -30,12 +30,12 @@ static int read_values(const struct vs_client_values *values, struct reply_readi
         struct vs_slice value = values->at[i + 1];
         int at = reply_find(values->at[i]);
         if (at < 0) continue;
-        if (r->seen & 1u << at) return vs_fail(err, VESTA_EIO, "a reply says %s twice", NAMES[at]);
+        if (r->seen & 1u << at) return vs_fail(err, VESTA_EIO, "a reply has %s twice", NAMES[at]);
         r->seen |= 1u << at;
         r->text[at] = value;
         if (at == NS || at == KIND) continue;
         if (vesta_parse(VESTA_DECIMAL, value.at, value.length, &r->number[at]) != VESTA_OK)
-            return vs_fail(err, VESTA_EIO, "a reply says %s '%s', which is no number", NAMES[at],
+            return vs_fail(err, VESTA_EIO, "a reply has %s '%s', which is not a number", NAMES[at],
                            VS_QUOTE(value.at, value.length));
     }
     return VESTA_OK;
@@ -44,11 +44,12 @@ static int read_values(const struct vs_client_values *values, struct reply_readi
 static int reply_need(const struct reply_reading *r, unsigned wanted, struct vesta_error *err) {
     for (int i = 0; i < VALUES; i++)
         if (wanted & 1u << i && !(r->seen & 1u << i))
-            return vs_fail(err, VESTA_EIO, "a reply does not say %s: is this a vesta server of today?", NAMES[i]);
+            return vs_fail(err, VESTA_EIO,
+                           "a reply does not have %s: check that this is a vesta server, and its version", NAMES[i]);
     return VESTA_OK;
 }
 
-/* Wider than any shift stays wrong. */
+/* A value that is too large becomes UINT8_MAX, which vs_block_reject rejects. */
 static uint8_t reply_narrow(uint64_t value) {
     return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
 }
@@ -79,8 +80,7 @@ int vs_reply_read(const struct vs_client_values *values, const char *name, uint6
                        name);
     if (!vs_slice_is(r.text[KIND], "ticks") && !vs_slice_is(r.text[KIND], "numbers"))
         return vs_fail(err, VESTA_EIO,
-                       "a block of the kind '%s' came, which this client does not know: a newer one is "
-                       "needed",
+                       "a block of the kind '%s' came, which this client does not support: update the client",
                        VS_QUOTE(r.text[KIND].at, r.text[KIND].length));
     reply_fill(&r, &block);
     rc = reply_need(&r, block.is_ticks ? OF_TICKS : OF_NUMBERS, err);

@@ -1,21 +1,21 @@
-/* reply.h -- what a server says to VESTA.BLOCK -> a block that may be used, or why not.  Pure. */
+/* reply.h -- turns a server's reply to VESTA.BLOCK into a valid block, or an error.  Pure. */
 #ifndef VS_CLIENT_REPLY_H
 #define VS_CLIENT_REPLY_H
 
 #include "base/slice.h"
 #include "client/block.h"
 
-#define VS_REPLY_VALUES_MAX 64 /* names and values of one reply; there may be more one day than are known now */
+#define VS_REPLY_VALUES_MAX 64 /* names and values of one reply; later versions may send more than today's */
 
-/* Reads names and values, in turn, as the answer to who asked for `asked` ids of `name`; names that it does not know
- * are passed over.  Threads: any.  Errors: VESTA_EIO: it is not that answer, and why. */
+/* Reads alternating names and values as the reply to a request for `asked` ids of `name`.  Unknown names are ignored.
+ * Threads: any.  Errors: VESTA_EIO, with the reason. */
 struct vs_client_values {
     const struct vs_slice *at;
     int count;
 };
 int vs_reply_read(const struct vs_client_values *values, const char *name, uint64_t asked, struct vs_block *out,
                   struct vesta_error *err);
-/* The layout that a reply names; empty: none. */
+/* Returns the layout in a reply; empty: it has none. */
 struct vs_slice vs_reply_layout(const struct vs_client_values *values);
 
 #endif

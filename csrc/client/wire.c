@@ -1,4 +1,4 @@
-/* wire.c -- where the wire comes from. */
+/* wire.c -- finds the wire: linked, or as a module. */
 #include "client/wire.h"
 #include "store/module.h"
 
@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Weak: NULL where it is not linked.  Hidden: never another copy's. */
+/* Weak: NULL if it is not linked.  Hidden: never the symbol of another library in the process. */
 extern const struct vs_wire vs_wire_redis __attribute__((weak, visibility("hidden")));
 
 bool vs_wire_passes(const char *error) {

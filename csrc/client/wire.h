@@ -1,5 +1,5 @@
-/* wire.h -- how a server is spoken to: the one part that needs a client library of the Redis protocol.  It is linked,
- * or a module that is loaded when the first client is opened (Lua's rock), so that nothing else depends on it. */
+/* wire.h -- sends commands in the Redis protocol.  Only this part needs hiredis.  It is linked, or, in the Lua rock, a
+ * module that is loaded when the first client is opened, so that the rest does not depend on hiredis. */
 #ifndef VS_CLIENT_WIRE_H
 #define VS_CLIENT_WIRE_H
 
@@ -10,22 +10,23 @@
 #include <stdatomic.h>
 
 #define VS_WIRE_ABI 2
-#define VS_ANSWER_BYTES_MAX 8192 /* of one reply; a block's has some hundred */
+#define VS_ANSWER_BYTES_MAX 8192 /* size of one reply; a block needs a few hundred */
 #define VS_WIRE_PACKAGE "libhiredis-dev"
 
-/* Errors that pass by themselves: -TRYAGAIN, -LOADING, -OOM. */
+/* True for errors that pass without an operator: -TRYAGAIN, -LOADING, -OOM. */
 bool vs_wire_passes(const char *error);
 
 enum vs_heard {
     VS_HEARD_VALUES,  /* an array of texts and numbers: `at` */
     VS_HEARD_STATUS,  /* "OK", "PONG": `text` */
-    VS_HEARD_ERROR,   /* the server refuses: `text` */
-    VS_HEARD_NOTHING, /* until the deadline, or until cut */
-    VS_HEARD_END,     /* the connection is closed, and nothing of a reply had come */
-    VS_HEARD_BROKEN   /* a reply that is none, or only a part of one, or more than one: `text` */
+    VS_HEARD_ERROR,   /* an error reply: `text` */
+    VS_HEARD_NOTHING, /* no reply until the deadline, or until cut: `text` */
+    VS_HEARD_END,     /* the connection was closed before any byte of a reply: `text` */
+    VS_HEARD_BROKEN   /* an invalid or incomplete reply, or more than one: `text` */
 };
 
-/* After NOTHING, END and BROKEN a connection is of no use: what may still come answers no later question. */
+/* After NOTHING, END and BROKEN, close the connection: a late reply would be read as the answer to the next question.
+ */
 struct vs_wire_answer {
     enum vs_heard heard;
     char text[256];
@@ -40,7 +41,7 @@ struct vs_wire_question {
     const char *const *words;
     int count;
     int64_t until_boot_us;
-    const atomic_bool *is_cut; /* nobody wants the answer any more; looked at a few times a second; may be NULL */
+    const atomic_bool *is_cut; /* set to end the wait; checked a few times a second; may be NULL */
 };
 
 struct vs_wire {
@@ -49,7 +50,7 @@ struct vs_wire {
     void (*ask)(const struct vs_wire_question *question, struct vs_wire_answer *answer);
 };
 
-/* The one that is linked, else the module beside this code.  NULL with err, which names what to install. */
+/* Returns the linked wire, else loads the module.  NULL with err, which names the package to install. */
 const struct vs_wire *vs_wire_find(struct vesta_error *err);
 
 #endif

@@ -175,7 +175,7 @@ static void none_at_all(void) {
     struct vesta_client *client = opened("127.0.0.1:1,unix:/nowhere/x.sock", NULL, 30000);
     CHECK_EQ_I64(vesta_client_next_wait(client, &id, 300000, &pause), VESTA_EPAUSE);
     vesta_client_pause_text(client, &pause, text, sizeof text);
-    CHECK_HAS(text, "no block of 'orders' is here");
+    CHECK_HAS(text, "no block of 'orders' is available");
     CHECK_HAS(text, "127.0.0.1:1: cannot connect: Connection refused");
     CHECK_HAS(text, "unix:/nowhere/x.sock: cannot connect: No such file or directory");
     char small[8];

@@ -152,14 +152,14 @@ static void impossible(void) {
 }
 
 static void hostile(void) {
-    meets(NUMBER, "not of the Redis protocol");
-    meets(NIL, "not of the Redis protocol");
-    meets(NESTED, "not of the Redis protocol");
-    meets(HUGE_ARRAY, "not of the Redis protocol");
+    meets(NUMBER, "unexpected reply");
+    meets(NIL, "unexpected reply");
+    meets(NESTED, "unexpected reply");
+    meets(HUGE_ARRAY, "unexpected reply");
     meets(HUGE_STRING, "no answer in time");
     meets(ENDLESS, "reply");
-    meets(HTTP, "not of the Redis protocol");
-    meets(NOISE, "not of the Redis protocol");
+    meets(HTTP, "unexpected reply");
+    meets(NOISE, "unexpected reply");
 }
 
 static void refusing(void) {

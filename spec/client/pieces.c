@@ -249,19 +249,20 @@ static void replies(void) {
     SAYS(none, "later", "?", "count", "1", SHIFTS, "ns", "orders", TICKS, "", "");
     SAYS(none, "ns", "orders", "kind", "numbers", "first", "5", "count", "3", "stride", "2");
     SAYS("without a value", "ns", "orders", "kind");
-    SAYS("does not say ns", "kind", "ticks");
-    SAYS("does not say kind", "ns", "orders");
+    SAYS("does not have ns", "kind", "ticks");
+    SAYS("does not have kind", "ns", "orders");
     SAYS("about 'order', not 'orders'", "ns", "order", TICKS, "count", "1", SHIFTS);
     SAYS("'\\x01\\xff'", "ns", "orders", "kind", "\x01\xff");
-    SAYS("does not say count", "ns", "orders", TICKS, SHIFTS);
-    SAYS("does not say low_shift", "ns", "orders", TICKS, "count", "1", "seq_bits", "20", "time_shift", "30",
+    SAYS("does not have count", "ns", "orders", TICKS, SHIFTS);
+    SAYS("does not have low_shift", "ns", "orders", TICKS, "count", "1", "seq_bits", "20", "time_shift", "30",
          "seq_shift", "10", "low_bits", "0");
-    SAYS("does not say stride", "ns", "orders", "kind", "numbers", "first", "5", "count", "3");
+    SAYS("does not have stride", "ns", "orders", "kind", "numbers", "first", "5", "count", "3");
     SAYS("count twice", "ns", "orders", TICKS, "count", "1", "count", "1", SHIFTS);
-    SAYS("count '-1', which is no number", "ns", "orders", TICKS, "count", "-1", SHIFTS);
-    SAYS("count '1e3', which is no number", "ns", "orders", TICKS, "count", "1e3", SHIFTS);
-    SAYS("count '', which is no number", "ns", "orders", TICKS, "count", "", SHIFTS);
-    SAYS("'18446744073709551616', which is no number", "ns", "orders", TICKS, "count", "18446744073709551616", SHIFTS);
+    SAYS("count '-1', which is not a number", "ns", "orders", TICKS, "count", "-1", SHIFTS);
+    SAYS("count '1e3', which is not a number", "ns", "orders", TICKS, "count", "1e3", SHIFTS);
+    SAYS("count '', which is not a number", "ns", "orders", TICKS, "count", "", SHIFTS);
+    SAYS("'18446744073709551616', which is not a number", "ns", "orders", TICKS, "count", "18446744073709551616",
+         SHIFTS);
     SAYS("more ids than were asked for", "ns", "orders", TICKS, "count", "1001", SHIFTS);
     SAYS("a shift that no layout has", "ns", "orders", TICKS, "count", "1", "seq_bits", "276", "time_shift", "30",
          "seq_shift", "10", "low_bits", "0", "low_shift", "0");
