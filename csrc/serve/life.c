@@ -25,11 +25,13 @@ struct vs_life {
     bool stopping, ending, reloading, ready_told, files_asked;
     int64_t from_us;
     uint64_t reloads; /* of the policies, when the reload was asked for */
+    int served; /* namespaces, since all of them settled; 0: some still wait */
     /* the thread's own */
     int64_t watchdog_us, watchdog_told_us;
     struct vs_policies_status status;
     struct vs_seen *seen; /* of each namespace */
     int looked_at;        /* where it goes on looking */
+    int stopped_told;     /* namespaces without ids, as the status has it */
 };
 
 /* ------------------------------------------------------------------ twice a second */
@@ -60,6 +62,22 @@ static void look_at_start(struct vs_life *life) {
     vs_notify("READY=1\nSTATUS=%d of %d namespaces wait for a worker number", waiting,
               life->serving->server.names.count);
     vs_log(VS_LOG_WARN, "serving, but some namespaces are not ready yet", "waiting", VS_DIGITS(waiting), NULL);
+}
+
+/* After the start, the status follows the namespaces: an operator reads it first. */
+static void tell_status(struct vs_life *life) {
+    int count = life->serving->server.names.count, stopped = 0;
+    pthread_mutex_lock(&life->mutex);
+    int served = life->served;
+    pthread_mutex_unlock(&life->mutex);
+    for (int i = 0; i < count; i++)
+        stopped += life->seen[i].is_stopped;
+    if (served == 0 || stopped == life->stopped_told) return;
+    life->stopped_told = stopped;
+    if (stopped)
+        vs_notify("STATUS=no ids of %d of %d namespaces: the log has the reason", stopped, count);
+    else
+        vs_notify("STATUS=serving ids of %d namespace%s", served, served == 1 ? "" : "s");
 }
 
 static void end_reload(struct vs_life *life) {
@@ -95,6 +113,7 @@ static void tick(struct vs_life *life, bool stopping) {
     look_at_namespaces(life, !stopping);
     if (policies->status) policies->status(policies->self, &life->status);
     end_reload(life);
+    if (!stopping) tell_status(life);
     tell_watchdog(life);
 }
 
@@ -160,8 +179,12 @@ bool vs_life_is_ready(const struct vs_serving *serving) {
 }
 
 void vs_life_ready(const struct vs_serving *serving, int ready) {
+    struct vs_life *life = serving->life;
     int count = serving->server.names.count;
-    if (take_ready(serving->life))
+    pthread_mutex_lock(&life->mutex);
+    life->served = ready;
+    pthread_mutex_unlock(&life->mutex);
+    if (take_ready(life))
         vs_notify("READY=1\nSTATUS=serving ids of %d namespace%s", ready, ready == 1 ? "" : "s");
     else
         vs_notify("STATUS=serving ids of %d namespace%s", ready, ready == 1 ? "" : "s");

@@ -184,6 +184,7 @@ void vs_tell_rights(const struct vs_serving *serving);
 /* Of a namespace, when it was looked at last. */
 struct vs_seen {
     bool known, fails;
+    bool is_stopped; /* for longer than a used-up unit */
     uint64_t worker, refused, refused_at; /* refused_at: when it began to fail */
     enum vesta_why why;
     int64_t failed_us;

@@ -225,7 +225,11 @@ static int64_t open_generator(struct vs_start *start, int i) {
     if (err.code == VESTA_EEPOCH && ns->ended && !is_last(start)) return end(start, i, err.text), VS_THREADS_DONE;
     bool may_pass = err.code == VESTA_EIO || err.code == VESTA_ENOMEM;
     if (!may_pass || is_last(start)) return fail_to_open(start, i, &err), VS_THREADS_DONE;
-    vs_log(VS_LOG_WARN, err.text, "namespace", ns->name, "again", "in a second", NULL);
+    struct progress *progress = &start->one[i].progress;
+    if (progress_is_due(progress, vs_monotonic_us())) {
+        progress_told(progress, vs_monotonic_us());
+        vs_log(VS_LOG_WARN, err.text, "namespace", ns->name, "again", "each second", NULL);
+    }
     return try_again(start, i, err.text);
 }
 
@@ -274,13 +278,15 @@ static bool start_look_at(struct vs_start *start, struct waiter *w) {
     char over[VS_OVER_MAX];
     uint64_t id;
     if (vesta_next(gen, &id, &pause) == VESTA_OK) return be_ready(start, w->ns), false;
-    bool is_keepers = pause.why == VESTA_LEASE || pause.why == VESTA_CHOOSE || pause.why == VESTA_CLOSED;
+    bool is_stopped = pause.why == VESTA_FAILSTOP; /* an operator repairs the store, and the keeper notices it */
+    bool is_keepers =
+        pause.why == VESTA_LEASE || pause.why == VESTA_CHOOSE || pause.why == VESTA_CLOSED || is_stopped;
     if (is_keepers && vesta_keep(gen) != VESTA_OK)
         return fail_as(start, w->ns, "cannot start the keeper of the lease"), false;
     if (pause.why != VESTA_CHOOSE || !*w->text) /* the last answer's reason says more than the next question */
         vesta_pause_text(gen, &pause, w->text, sizeof w->text);
     if (!start_is_wanted(serving, w->ns, &pause, over)) return fail_as(start, w->ns, over), false;
-    if (pause.wait_us < 0) return fail_as(start, w->ns, w->text), false;
+    if (pause.wait_us < 0 && !is_stopped) return fail_as(start, w->ns, w->text), false;
     if (!is_keepers) return be_ready(start, w->ns), false; /* a pause that a request may meet at any time */
     return !is_too_late(start, w->ns, w->text);
 }

@@ -72,6 +72,7 @@ static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const
     struct vesta_pause pause = {.why = VESTA_FULL}, met;
     bool ready = vs_namespace_is_ready(server, ns, &pause);
     vs_namespace_seen(&server->names, ns, ready || pause.why == VESTA_END);
+    seen->is_stopped = !ready && pause.why != VESTA_END && pause.why != VESTA_FULL;
     uint64_t refused = vs_namespace_refused(ns, &met), before = seen->refused;
     bool fails = !ready || refused != before;
     int64_t now_us = vs_monotonic_us();

@@ -3,6 +3,7 @@ sockets that a parent hands over, and waiting requests at TERM."""
 import fcntl
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -95,6 +96,30 @@ def _(world):
         finally:
             other.kill()
             other.wait()
+
+
+@claim("a store that went back is in the status, and a server that is started before its repair waits for it, then issues ids")
+def _(world):
+    store, older = world.path("leases.db"), world.path("older.db")
+    place = ("--store", "sqlite:" + store, "--namespace", "orders")
+    same(world.run("store", "init", *place, "--layout", WIDE).code, 0)
+    with Manager(world.path("notify")) as manager:
+        with Server(world, *place, "--lease", "strict", env=manager.env) as server:
+            assert "1 namespace" in manager.hears()["STATUS"]
+            shutil.copy(store, older)
+            time.sleep(3)  # it renews each second
+            os.replace(older, store)
+            same(manager.hears()["STATUS"], "no ids of 1 of 1 namespaces: the log has the reason")
+            assert "the store went back" in server.get("/readyz").body
+            server.kill()
+        with Server(world, *place, "--lease", "strict", quiet=True) as server:
+            while "the store went back" not in server.get("/readyz").body:
+                time.sleep(0.1)
+            same(world.run("store", "advance", *place, "--lease", "strict", "--yes").code, 0)
+            until_s = time.monotonic() + 60 * SLOW  # the floor is 20 s later
+            while not re.fullmatch(r"\d+", server.get("/genid").body):
+                assert time.monotonic() < until_s
+                time.sleep(0.1)
 
 
 @claim("READY after a reload comes when it is over, with how it ended")
