@@ -59,6 +59,15 @@ static void act_wait_for_a_person(struct vs_lease *lease, const struct vs_event 
     vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_FAILSTOP);
 }
 
+/* `vesta store advance` named a lease that is narrower than this file's. */
+static void say_floor_is_low(struct vs_lease *lease, const struct vs_ns_record *ns) {
+    int64_t short_ms = vs_lease_ms_of(lease, lease->granted) - (int64_t)ns->floor_ms;
+    vs_lease_say(lease,
+                 "the store was repaired, but its floor is %" PRId64 " s too low for what was granted here: run vesta "
+                 "store advance again, with the widest --lease in use (default: balanced)",
+                 short_ms / 1000 + 1);
+}
+
 /* The store is not the one that granted this file's leases. */
 static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     const struct vs_ns_record *ns = &ev->ns;
@@ -70,6 +79,7 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
         return;
     }
     if (lease->failed_in) {
+        if (ns->ver && ns->floor_ms) say_floor_is_low(lease, ns);
         act_wait_for_a_person(lease, ev, out);
         return;
     }

@@ -252,6 +252,8 @@ static void a_store_that_was_put_right(void) {
     wake();
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_SLEEP);
+    CHECK_HAS(lease.said, "its floor is 1 s too low");
+    CHECK_HAS(lease.said, "(default: balanced)"); /* whole */
     put_right(vs_tick_unix_us(&lease.shape, granted) / 1000 + 1);
     wake();
     reply(VS_STORE_OK, NULL);

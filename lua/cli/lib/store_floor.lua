@@ -27,6 +27,22 @@ end
 
 ---------------------------------------------------------------- advance
 
+-- Ends the command if worker ids hold ids above the floor that the widest preset would cover: their holders would not
+-- start again. A list that cannot be read stops no repair.
+local function check_lease(asked, store_ms)
+  local widest, opened = "balanced", asked.store
+  local floor_ms = store_ms + margin_ms(asked)
+  local list <close> = opened:workers()
+  for i = 1, list and #list or 0 do
+    local row = list:row(i)
+    if row.until_ms and floor_ms < row.until_ms and row.until_ms <= store_ms + margin_ms { lease = widest } then
+      cli.fail("nothing was done: worker id %s was granted ids up to %s, but --lease %s lets leases start at %s; use "
+        .. "--lease %s, or the widest preset that your hosts use", cli.unsigned(row.worker), term.iso(row.until_ms),
+        asked.lease, term.iso(floor_ms), widest)
+    end
+  end
+end
+
 local function print_plan(asked, ns)
   local margin, store_ms = margin_ms(asked), ns.store_ms
   term.flush()
@@ -60,6 +76,7 @@ function store_floor.advance(asked)
   local ns = stores.done(place, opened:namespace())
   local fresh = plan_record(asked, ns)
   stores.check_clock(asked, ns.store_ms)
+  if ns.is_there then check_lease(asked, ns.store_ms) end
   print_plan(asked, ns)
   confirm(asked)
   stores.done(place, opened:advance(fresh, asked.lease))

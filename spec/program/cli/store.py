@@ -214,6 +214,36 @@ def _(world):
         assert done is None or done.code == 1, done.out
 
 
+@claim("advance names a lease that is too narrow for what the store's records were granted, and changes nothing")
+def _(world):
+    uri, place = served.mysql_uri(), ("--namespace", "narrow")
+    same(world.run("store", "init", "--store", uri, *place, "--layout", "snowflake").code, 0)
+    same(gen(world, uri, "narrow", "narrow").code, 0)
+    before = show(world, uri, "narrow")
+    # a holder that was killed: what it was granted is above the floor of strict
+    holder = world.start("serve", "--store", uri, *place, "--layout", "snowflake", "--path", world.path("holder.gen"), "--http", "off",
+                         "--resp", "unix:" + world.path("narrow.s"), stderr=subprocess.PIPE, text=True)
+    while "msg=ready" not in holder.stderr.readline():
+        assert holder.poll() is None
+    holder.kill()
+    holder.wait()
+    holder.stderr.close()
+    fails(world.run("store", "advance", "--store", uri, *place, "--lease", "strict", "--yes"), 1, "nothing was done: worker id",
+          "--lease strict lets leases start at", "use --lease balanced")
+    same(show(world, uri, "narrow")["incarnation"], before["incarnation"])
+    same(world.run("store", "advance", "--store", uri, *place, "--yes").code, 0)
+
+
+@claim("a namespace is added with the rights of leasing, where the tables are there")
+def _(world):
+    db = served.mariadb()
+    db.sql("CREATE DATABASE added; GRANT SELECT, INSERT, UPDATE ON added.* TO vesta@'127.0.0.1'")
+    owner, poor = served.mysql_uri(name="added"), served.mysql_uri("vesta:s3cret", "added")
+    fails(world.run("store", "init", "--store", poor, "--namespace", "a"), 1, "CREATE command denied")
+    same(world.run("store", "init", "--store", owner).code, 0)
+    same(world.run("store", "init", "--store", poor, "--namespace", "a").code, 0)
+
+
 @claim("a namespace that is gone is made again by advance, by the layout that it had, with a floor")
 def _(world):
     for uri in (served.mysql_uri(), "sqlite:" + world.path("v.db")):
