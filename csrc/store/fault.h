@@ -14,6 +14,7 @@ enum vs_fault {
     VS_FAULT_WANTS_TLS,
     /* the user */
     VS_FAULT_LOGIN,
+    VS_FAULT_SOCKET_LOGIN,
     VS_FAULT_HOST,
     VS_FAULT_LOCKED_ACCOUNT,
     VS_FAULT_EXPIRED_PASSWORD,

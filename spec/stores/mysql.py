@@ -412,6 +412,7 @@ def _():
 @claim("each fault of the server is reported in its own words, and with the remedy of that fault")
 def _():
     db.sql("CREATE USER locked@'127.0.0.1' IDENTIFIED BY 'l' ACCOUNT LOCK; CREATE USER expired@'127.0.0.1' IDENTIFIED BY 'e' PASSWORD EXPIRE;"
+           "INSTALL SONAME 'auth_socket'; CREATE USER socketed@'127.0.0.1' IDENTIFIED VIA unix_socket;"
            "CREATE USER single@'127.0.0.1' IDENTIFIED BY 's' WITH MAX_USER_CONNECTIONS 1;"
            "GRANT ALL ON vesta.* TO locked@'127.0.0.1'; GRANT ALL ON vesta.* TO expired@'127.0.0.1'; GRANT ALL ON vesta.* TO single@'127.0.0.1'")
     names = "mysql://vesta:s3cret@nobody-has-this-name.invalid/vesta?tls=off"
@@ -419,6 +420,7 @@ def _():
             (uri("locked:l"), "REFUSED", "this account is locked", "ALTER USER ... ACCOUNT UNLOCK"),
             (uri("expired:e"), "REFUSED", "You must SET PASSWORD", "Set a new password"),
             (uri("vesta:wr0ng"), "REFUSED", "Access denied for user 'vesta'@'127.0.0.1' (using password: YES)", "Correct the user and the password"),
+            (uri("socketed:"), "REFUSED", "Access denied for user 'socketed'", "socket=/run/mysqld/mysqld.sock"),
             (uri(name="mysql"), "REFUSED", "to database 'mysql'", "Grant the user the rights"),
             (uri(more="?tls=verify"), "REFUSED", "TLS/SSL error", "ca=FILE"),
             (uri(port=1), "DOWN", "Can't connect to server on '127.0.0.1'", "Start the store"),

@@ -23,6 +23,11 @@ void vs_mysql_init(struct vs_store *store, struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
     vs_mysql_drop(self);
     if (!vs_mysql_begin(self, VS_STORE_LIST_MS, false, reply)) return;
+    struct vs_reply seen = *reply;
+    if (vs_mysql_check(&self->place, self->my, true, &seen)) { /* CREATE is needed once, and not for each namespace */
+        vs_done(reply);
+        return;
+    }
     for (size_t i = 0; i < VS_COUNT(tables); i++)
         if (mysql_query(self->my, tables[i]) != 0) {
             vs_mysql_said_no(self, reply);
