@@ -5,6 +5,7 @@ local stores = require "cli.lib.stores"
 local tables = require "cli.lib.tables"
 local term = require "term"
 local watch = require "cli.lib.watch"
+local where = require "where"
 
 ---------------------------------------------------------------- for people
 
@@ -61,6 +62,18 @@ end
 
 ---------------------------------------------------------------- the command
 
+-- Without --namespace a config's first namespace is shown.
+local function print_others(options, place)
+  local is_named = options.namespace or cli.go(where.environment(options)).namespace
+  if not stores.config(options) or options.store or is_named then return end
+  local others = {}
+  for _, namespace in ipairs(where.namespaces(options) or {}) do
+    if namespace.name ~= (place.public or place.name) then table.insert(others, namespace.name) end
+  end
+  if #others > 20 then others = { others[1], ("%d more"):format(#others - 1) } end
+  if others[1] then term.say(("the config also has %s: add --namespace NAME"):format(table.concat(others, ", "))) end
+end
+
 local function run(options, operands)
   if operands[1] then cli.no_word(operands[1], { "import" }) end
   local place = stores.find(options, true, true)
@@ -78,6 +91,7 @@ local function run(options, operands)
   local is_seen, text, code = look()
   if not is_seen then cli.fail("%s", stores.trouble(place, text, code)) end
   print()
+  if not options.json then print_others(options, place) end
 end
 
 return {

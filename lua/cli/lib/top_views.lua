@@ -77,11 +77,11 @@ local function draw_row(page, now, ns)
   local is_ending = ns.layout_end_ms ~= 0 and ns.layout_end_ms - now.unix_ms < state.YEAR_MS
   local worker = ns.has_lease and ("%d"):format(ns.worker) or "-"
   local lease = ns.has_lease and cli.left(ns.lease_end_ms - now.unix_ms) or "none"
-  local paint = not ns.is_ready and "red" or painted(ns.pauses_s > 0 or is_ending, "yellow")
+  local paint = not ns.is_ready and "red" or painted(ns.pauses_s > 0 or is_ending or ns.keeper ~= "", "yellow")
   page:line(paint, ("%s %11s %s %7s %7s %7s %s"):format(pad(ns.name, name_width), many(ns.ids_s),
     bars_of(ns, bar_count), worker, lease, life_of(now, ns), ns.is_ready and "ready" or ns.why))
   if not ns.is_ready and ns.detail ~= "" then page:fact("red", "  why", ns.detail) end
-  if not ns.is_ready and has_other_keeper(ns) then page:fact(nil, "  its keeper", ns.keeper) end
+  if has_other_keeper(ns) then page:fact(ns.is_ready and "yellow" or nil, "  its keeper", ns.keeper) end
   if ns.pausing ~= "" then page:fact("yellow", "  pauses", ns.pausing) end
   if ns.warning ~= "" then page:fact("yellow", "  warning", ns.warning) end
   if is_off(ns) then page:fact("yellow", "  clock", ("%d ms off uptime"):format(ns.drift_ms)) end

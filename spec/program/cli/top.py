@@ -339,6 +339,15 @@ def _(w):
     same(liar.asked[:6], [b"/admin/events"] * 3 + [b"/admin/status"] * 3)
 
 
+@claim("the first view shows what the keeper of a namespace that still issues ids has met")
+def _(w):
+    event = b'{"version":"1","pid":1,"unix_ms":1795432359195,"namespaces":[{"name":"orders","ready":true,"keeper":"no majority","holds_lease":true,' \
+            b'"worker":3,"lease_end_ms":1795432389195,"layout_end_ms":1895432359195}]}'
+    Liar(w.path("k"), HEAD + (b"data: " + event + b"\n\n") * 2)
+    done = w.run("top", "--admin", "unix:" + w.path("k"))
+    assert re.search(r"(?m)^orders .* ready\n +its keeper +no majority$", done.out), done
+
+
 @claim("what a server says is never obeyed: escapes, marks and half letters in every name and text, and answers that lie")
 def _(w):
     evil = rb'\u001b[2J' + "\x1b]0;x\x07\u009b2J\u202eabc\u200b".encode() + b"\xff\xc3" + rb"\ud800\n\t\u0000" + b"\xe2\x82"

@@ -48,6 +48,19 @@ def end(server):
     same(server.wait(), 0)
 
 
+@claim("without --namespace the first one of a config is shown, and the others are named")
+def _(world):
+    with open(world.path("two.lua"), "w") as file:
+        file.write('return { stores = { s = { uri = "sqlite:%s" } }, namespaces = { a = { store = "s" }, b = { store = "s" } } }' % world.path("two.db"))
+    for ns in "ab":
+        same(world.run("store", "init", "-c", "two.lua", "--namespace", ns).code, 0)
+    done = world.run("workers", "-c", "two.lua")
+    assert done.lines()[-1].startswith("a: 0 held"), done.out
+    same(done.err, "vesta workers: the config also has b: add --namespace NAME\n")
+    for words in (("--namespace", "b"), ("--json",)):
+        same(world.run("workers", "-c", "two.lua", *words).err, "")
+
+
 @claim("held, given back, never used: counted and told, with holder, identity, time left, clocks and the mark")
 def _(world):
     for kind, uri in served.stores(world).items():
