@@ -46,6 +46,7 @@ static struct {
     struct {
         int fd;
         bool is_socket, is_torn; /* is_torn: a line was written in part */
+        bool is_full;            /* the file takes no lines, and stderr has said so */
     } to;                        /* the thread's own while there is one, else under the mutex */
 } self = {.mutex = PTHREAD_MUTEX_INITIALIZER, .filled = self.half, .to = {.fd = STDERR_FILENO}};
 
@@ -147,7 +148,7 @@ static int writer_take(int fd) {
     int old = self.to.fd == STDERR_FILENO ? -1 : self.to.fd;
     (void)fstat(fd, &st); /* of a closed stderr: then nothing is true of it */
     self.to.fd = fd;
-    self.to.is_torn = false;
+    self.to.is_torn = self.to.is_full = false;
     self.to.is_socket = S_ISSOCK(st.st_mode);
     self.is_journal = !*self.path && reads_journal(&st);
     return old;
@@ -164,9 +165,24 @@ static bool writer_write_bytes(const char *text, size_t length) {
     return done == (ssize_t)length;
 }
 
+/* An operator who finds an empty log looks at stderr, which is the journal under systemd.  One line until the file takes
+ * lines again, with the first line that was lost. */
+static void tell_full(const char *text, size_t length, int why) {
+    if (self.to.is_full || !*self.path) return;
+    self.to.is_full = true;
+    (void)dprintf(STDERR_FILENO, "the log file '%s' takes no lines (%s): %.*s", self.path, strerror(why), (int)length,
+                  text);
+}
+
 static bool write_line(const char *text, size_t length) {
+    errno = ENOSPC; /* of a line that is written in part */
     if (self.to.is_torn) writer_write_bytes("\n", 1);
-    return !self.to.is_torn && writer_write_bytes(text, length);
+    bool is_done = !self.to.is_torn && writer_write_bytes(text, length);
+    if (is_done)
+        self.to.is_full = false;
+    else
+        tell_full(text, length, errno);
+    return is_done;
 }
 
 /* ------------------------------------------------------------------ handing over */

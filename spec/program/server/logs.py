@@ -234,6 +234,8 @@ def _(world):
         with Server(world, *flags, "--namespace", "n%d" % number, wrap=wrap, quiet=True) as server:
             server.process.send_signal(signal.SIGUSR2)
             assert re.fullmatch(r"\d+", server.get("/genid").body)
+            if flags:
+                server.listen("the log file '/dev/full' takes no lines (No space left on device): ts=")
 
 
 main()
