@@ -96,12 +96,10 @@ static int check_address(const struct vs_settings *settings, const struct vs_hea
                        "%.100s has the store %.90s, not %.90s as asked, and no store has granted it a lease: stop the "
                        "processes that use the file, delete it, and start again",
                        settings->path, has, asked);
-    return vs_fail(
-        err, VESTA_EMISMATCH,
-        "%.100s has its leases from the store %.90s, but %.90s is another store. Name the current address of "
-        "the first one, or use another path. To replace the file, stop the processes that use it and delete "
-        "it",
-        settings->path, has, asked);
+    return vs_fail(err, VESTA_EMISMATCH,
+                   "%.100s has its leases from the store %.90s, but %.90s is another store. Name the current address of "
+                   "the first one. To move, see docs/stores.md, Moving to another store",
+                   settings->path, has, asked);
 }
 
 /* If the state folder was moved as a whole, the file in it has the store's old address.  Finds the store next to the

@@ -54,7 +54,7 @@ static int check_store(struct vs_keeping *k, struct vesta_error *err) {
     char text[sizeof err->text];
     return vs_fail(err, VESTA_EMISMATCH, "%s",
                    answered ? "the store at this address is not the one that granted this file's leases: name the "
-                              "current address of that store, or use another path"
+                              "current address of that store; to move, see docs/stores.md, Moving to another store"
                             : vs_reply_say(&reply, "", text, sizeof text));
 }
 

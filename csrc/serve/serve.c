@@ -69,10 +69,12 @@ static int check_listeners(struct vs_serving *serving) {
 
 static void write_secure_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
     const char *host = vs_address_plain(at->written), *port = strrchr(host, ':');
+    int length = (int)(port - host);
+    if (strncmp(host, "0.0.0.0:", 8) == 0 || strncmp(host, "[::]:", 5) == 0) host = "HOST", length = 4; /* in no certificate */
     if (at->protocol == VS_HTTP)
-        snprintf(buf, size, "curl -s --cacert CA https://%s/genid", host);
+        snprintf(buf, size, "curl -s --cacert CA https://%.*s%s/genid", length, host, port);
     else
-        snprintf(buf, size, "redis-cli --tls --cacert CA -h %.*s -p %s GET %s", (int)(port - host), host, port + 1, name);
+        snprintf(buf, size, "redis-cli --tls --cacert CA -h %.*s -p %s GET %s", length, host, port + 1, name);
 }
 
 /* A command that shows that the address answers. */

@@ -22,7 +22,8 @@ local function check_record(found, namespace, store)
     found("fail", ("vesta store init --store URI --namespace %s --layout ... (--again, if it was there)"):format(
       namespace.name), "the namespace is not in the store")
   elseif store.is_another then
-    found("fail", "name the store that did at its current address, restore its data, or use another path and namespace",
+    found("fail", "name the current address of that store, or restore its data; to move, see docs/stores.md, Moving to "
+      .. "another store",
       "this is not the store that granted the generator file's leases")
   elseif not store.is_of_layout then
     found("fail", "open a new generator file with that --layout, or use a new namespace",

@@ -154,14 +154,18 @@ def _(world):
     same({code for row in rows for code in re.findall("`(.*?)`", row)}, counted - {"ok"})
 
 
-@claim("the alerts in docs/metrics.md are rules that Prometheus takes")
+@claim("Prometheus takes the example's config and alerts, and each alert has a row in docs/oncall.md, in both languages")
 def _(world):
-    with open(DOCS) as page:
-        rules = re.search(r"(?s)```yaml\n(groups:.*?)```", page.read()).group(1)
-    with open(world.path("rules.yml"), "w") as file:
-        file.write(rules)
-    done = subprocess.run(["promtool", "check", "rules", "--lint-fatal", file.name], capture_output=True, text=True)
-    assert done.returncode == 0 and "SUCCESS" in done.stdout, done.stdout + done.stderr
+    folder = os.path.join(os.path.dirname(os.path.dirname(DOCS)), "examples", "prometheus")
+    rules = os.path.join(folder, "vesta.rules.yml")
+    for words in (("rules", "--lint-fatal", rules), ("config", os.path.join(folder, "prometheus.yml"))):
+        done = subprocess.run(["promtool", "check", *words], capture_output=True, text=True)
+        assert done.returncode == 0 and "SUCCESS" in done.stdout, done.stdout + done.stderr
+    with open(rules) as file:
+        alerts = re.findall(r"alert: (\w+)", file.read())
+    for name in "oncall.md", os.path.join("zh-CN", "oncall.md"):
+        with open(os.path.join(os.path.dirname(DOCS), name)) as page:
+            same(re.findall(r"(?m)^\| `(Vesta\w+)` \|", page.read()), alerts)
 
 
 @claim("/readyz says why while the store cannot be reached and what was granted is used up, and is well again after it")
