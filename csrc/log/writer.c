@@ -167,7 +167,7 @@ static bool writer_write_bytes(const char *text, size_t length) {
 
 /* An operator who finds an empty log looks at stderr, which is the journal under systemd.  One line until the file takes
  * lines again, with the first line that was lost. */
-static void tell_full(const char *text, size_t length, int why) {
+static void writer_tell_full(const char *text, size_t length, int why) {
     if (self.to.is_full || !*self.path) return;
     self.to.is_full = true;
     (void)dprintf(STDERR_FILENO, "the log file '%s' takes no lines (%s): %.*s", self.path, strerror(why), (int)length,
@@ -181,7 +181,7 @@ static bool write_line(const char *text, size_t length) {
     if (is_done)
         self.to.is_full = false;
     else
-        tell_full(text, length, errno);
+        writer_tell_full(text, length, errno);
     return is_done;
 }
 

@@ -65,7 +65,7 @@ static void look_at_start(struct vs_life *life) {
 }
 
 /* After the start, the status follows the namespaces: an operator reads it first. */
-static void tell_status(struct vs_life *life) {
+static void life_tell_status(struct vs_life *life) {
     int count = life->serving->server.names.count, stopped = 0;
     pthread_mutex_lock(&life->mutex);
     int served = life->served;
@@ -113,7 +113,7 @@ static void tick(struct vs_life *life, bool stopping) {
     look_at_namespaces(life, !stopping);
     if (policies->status) policies->status(policies->self, &life->status);
     end_reload(life);
-    if (!stopping) tell_status(life);
+    if (!stopping) life_tell_status(life);
     tell_watchdog(life);
 }
 

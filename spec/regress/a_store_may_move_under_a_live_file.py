@@ -61,7 +61,7 @@ def _(world):
     same(world.run("gen", "--path", world.path("b.gen"), "--store", wrong, "--layout", "snowflake").code, 0)
     with Serving(world, "--path", path):
         for words in (("gen", "--path", path, "--store", wrong), ("serve", *face(world), "--path", path, "--store", wrong)):
-            fails(world.run(*words), 1, "a.gen has its leases from the store", "is another store", "another path")
+            fails(world.run(*words), 1, "a.gen has its leases from the store", "is another store", "Moving to another store")
         found = world.run("doctor", "--path", path, "--store", wrong, *face(world))
         same(found.code, 1)
         assert "is another store" in found.out, found.out

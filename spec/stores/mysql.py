@@ -412,7 +412,7 @@ def _():
 @claim("each fault of the server is reported in its own words, and with the remedy of that fault")
 def _():
     db.sql("CREATE USER locked@'127.0.0.1' IDENTIFIED BY 'l' ACCOUNT LOCK; CREATE USER expired@'127.0.0.1' IDENTIFIED BY 'e' PASSWORD EXPIRE;"
-           "INSTALL SONAME 'auth_socket'; CREATE USER socketed@'127.0.0.1' IDENTIFIED VIA unix_socket;"
+           "CREATE USER socketed@'127.0.0.1' IDENTIFIED VIA unix_socket;"
            "CREATE USER single@'127.0.0.1' IDENTIFIED BY 's' WITH MAX_USER_CONNECTIONS 1;"
            "GRANT ALL ON vesta.* TO locked@'127.0.0.1'; GRANT ALL ON vesta.* TO expired@'127.0.0.1'; GRANT ALL ON vesta.* TO single@'127.0.0.1'")
     names = "mysql://vesta:s3cret@nobody-has-this-name.invalid/vesta?tls=off"

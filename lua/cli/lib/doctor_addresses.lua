@@ -137,8 +137,9 @@ local function check_address(doctor, row)
   local is_vesta_process = process and process.name == "vesta"
   if is_vesta_process and reply and reply ~= "" then return report_vesta(doctor, row, process, nil, "") end
   if is_vesta_process then
-    return found("fail", "restart it if the config has changed since its start; otherwise look at its log", "%s is open by %s, which does not answer%s", row.address,
-      text_of_process(process), trouble and ": " .. trouble or "")
+    return found("fail", "restart it if the config has changed since its start; otherwise look at its log",
+      "%s is open by %s, which does not answer%s", row.address, text_of_process(process),
+      trouble and ": " .. trouble or "")
   end
   found("fail", ("stop that program, or choose another address for %s.listen"):format(row.protocol),
     "%s is in use by %s", row.address, text_of_process(process))
