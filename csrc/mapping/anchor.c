@@ -1,5 +1,5 @@
-/* anchor.c -- generator files: made whole before they have a name, used only where nobody but their owner, root or a
- * named group can have put them there.  Nothing here depends on which file it is: only on what stands in it. */
+/* anchor.c -- generator files.  A file is complete before it gets a name.  It is used only if its owner, root or a
+ * named group must have put it there.  All its meaning is in its contents: a copy is as good as the original. */
 #include "mapping/anchor.h"
 #include "base/error.h"
 #include "mapping/mapping.h"
@@ -19,7 +19,7 @@ static int anchor_io_error(struct vesta_error *err, const char *what, const char
     return vs_fail(err, VESTA_EIO, "cannot %s %.150s: %s", what, path, strerror(errno));
 }
 
-/* ------------------------------------------------------------------ whose folder, whose file */
+/* ------------------------------------------------------------------ trust in the folder and the file */
 
 static void anchor_folder_of(const char *path, char *folder) {
     const char *slash = strrchr(path, '/');
@@ -30,10 +30,11 @@ static int check_folder(const char *folder, struct stat *st, struct vesta_error 
     if (stat(folder, st) != 0) return anchor_io_error(err, "stat the folder", folder);
     if (!(st->st_mode & S_IWOTH)) return VESTA_OK;
     if (!(st->st_mode & S_ISVTX))
-        return vs_fail(err, VESTA_EIO,
-                       "%.150s is writable by everyone (mode %o), who could replace our file: chmod o-w it, or use a "
-                       "folder of your own",
-                       folder, st->st_mode & 07777);
+        return vs_fail(
+            err, VESTA_EIO,
+            "%.150s is writable by everyone (mode %o), so others could replace this file: chmod o-w it, or use a "
+            "folder of your own",
+            folder, st->st_mode & 07777);
     if (st->st_uid == geteuid() || st->st_uid == 0) return VESTA_OK;
     return vs_fail(err, VESTA_EIO,
                    "%.150s is writable by everyone and belongs to user %ld: use a folder of your own, or root's",
@@ -45,8 +46,8 @@ int vs_anchor_folder_check(const char *folder, struct vesta_error *err) {
     return check_folder(folder, &st, err);
 }
 
-/* Who can write to a folder decides what lies in it: its owner, and the group that it is shared with.  Where everybody
- * can, the file's owner alone says who made it. */
+/* The writers of a folder determine its files: its owner, and the group that shares it.  If everyone can write to it,
+ * only the file's owner shows who made the file. */
 static bool anchor_is_trusted(const struct stat *file, const struct stat *folder, int group) {
     if (file->st_uid == geteuid() || file->st_uid == 0) return true;
     if (folder->st_mode & S_IWOTH) return false;
@@ -63,7 +64,7 @@ static int check_owner(const char *path, const struct stat *file, int group, str
     if (rc != VESTA_OK) return rc;
     if (!anchor_is_trusted(file, &folder, group))
         return vs_fail(err, VESTA_EIO,
-                       "%.150s belongs to user %ld, who could change it under us: run as that user, name the group "
+                       "%.150s belongs to user %ld, who could change it: run as that user, name the group "
                        "that shares it, or remove the file and a new one will be created",
                        path, (long)file->st_uid);
     if (file->st_mode & S_IWOTH)
@@ -85,7 +86,8 @@ static int read_fd(int fd, const char *path, int group, struct vs_anchor *out, s
     if (pread(fd, &out->header, sizeof out->header, 0) < 0) return anchor_io_error(err, "read", path);
     const char *why = vs_anchor_reject(&out->header, (uint64_t)st.st_size);
     if (why)
-        return vs_fail(err, VESTA_EIO, "%.150s cannot be used: %s; move it away; a new one will be created", path, why);
+        return vs_fail(err, VESTA_EIO, "%.150s cannot be used: %s; move it away, and a new one will be created", path,
+                       why);
     out->owner = st.st_uid;
     out->owner_group = st.st_gid;
     return VESTA_OK;
@@ -105,7 +107,7 @@ int vs_anchor_read(const char *path, int group, bool *found, struct vs_anchor *o
 
 /* ------------------------------------------------------------------ making */
 
-/* A name that no other process uses, not even one of the same number in another container. */
+/* A random name, unique even among processes with the same pid in several containers. */
 static int temp_name(const char *path, char *temp, struct vesta_error *err) {
     uint64_t random;
     if (vs_random(&random, sizeof random) != 0)
@@ -129,7 +131,7 @@ static int anchor_fill_file(int fd, const char *path, const struct vs_header *he
     return fsync(fd) == 0 ? VESTA_OK : anchor_io_error(err, "write", path);
 }
 
-/* A whole file beside the path, on disk before it has the name: a crash leaves no half a header there. */
+/* Makes the complete file next to the path and syncs it, so that a crash leaves no partial header under the path. */
 static int make_temp(const char *path, const struct vs_header *header, char *temp, struct vesta_error *err) {
     int rc = temp_name(path, temp, err);
     if (rc != VESTA_OK) return rc;
@@ -159,7 +161,7 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
     if (vs_random(whole.key, sizeof whole.key) != 0)
         return vs_fail(err, VESTA_EIO, "the kernel gives no random bytes for a key: %s", strerror(errno));
     if ((rc = make_temp(path, &whole, temp, err)) != VESTA_OK) return rc;
-    /* link(2) never replaces: who was first has made it for all */
+    /* link(2) never replaces a file: the first process has made it for all */
     if (link(temp, path) != 0 && errno != EEXIST) rc = anchor_io_error(err, "make", path);
     unlink(temp);
     if (rc == VESTA_OK) rc = vs_anchor_read(path, header->group, &found, out, err);
@@ -167,7 +169,7 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
     return rc;
 }
 
-/* ------------------------------------------------------------------ where none can be made */
+/* ------------------------------------------------------------------ if no file can be made */
 
 int vs_anchor_blocked(const char *folder) {
     char at[PATH_MAX];
@@ -177,11 +179,11 @@ int vs_anchor_blocked(const char *folder) {
         char *slash = strrchr(at, '/');
         if (errno == EROFS || errno == EACCES || errno == EPERM) return errno;
         if (errno != ENOENT || !slash || !slash[1]) return 0;
-        slash[slash == at ? 1 : 0] = '\0'; /* it would be made in the one above */
+        slash[slash == at ? 1 : 0] = '\0'; /* the folder itself would be made in its parent */
     }
 }
 
-/* Two FNV-1a side by side.  No secret: who guesses a name still fails the test of whose the map is. */
+/* Two FNV-1a in parallel.  They need not be secret: a guessed name does not pass the test of the map's owner. */
 struct key_hash {
     uint64_t a, b;
 };
@@ -197,8 +199,9 @@ static void hash_text(struct key_hash *hash, const char *text) {
     hash_bytes(hash, text, strlen(text) + 1);
 }
 
-/* Of all that a map must agree in with its anchor: two settings that differ would replace each other's map in turn. The
- * store by its address, as a namespace has no incarnation before its first lease. */
+/* Includes every value in which a map must agree with its anchor.  Otherwise two settings would replace each other's
+ * map in turn.  The store is represented by its address, because a namespace has no incarnation before its first lease.
+ */
 void vs_anchor_derive(const struct vs_header *header, const char *store, int blocked, struct vs_anchor *out) {
     struct key_hash hash = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
     const uint64_t words[] = {header->fingerprint,     header->pacing,   header->ahead_ticks_max,
@@ -220,15 +223,16 @@ void vs_anchor_derive(const struct vs_header *header, const char *store, int blo
     out->no_file = blocked;
 }
 
-/* ------------------------------------------------------------------ a note for the next start */
+/* ------------------------------------------------------------------ notes for the next start */
 
-/* What lies there now, where it still is this anchor, and may be written anew. */
+/* Reads the present file, if it is still this anchor and may be replaced. */
 static bool read_again(const char *path, const struct vs_anchor *anchor, struct vs_anchor *now) {
     struct vesta_error err;
     bool found;
     if (vs_anchor_read(path, anchor->header.group, &found, now, &err) != VESTA_OK || !found) return false;
     if (memcmp(now->header.key, anchor->header.key, sizeof now->header.key) != 0) return false;
-    return now->owner == geteuid() || geteuid() == 0; /* else ours would take its place, and its rights */
+    return now->owner == geteuid() || geteuid() == 0; /* otherwise our file would replace it, with our owner and
+                                                         rights */
 }
 
 static bool write_again(const char *path, const struct vs_anchor *now) {

@@ -1,6 +1,6 @@
-/* guard.c -- a map that is cut short while it is mapped: every touch of it is a SIGBUS then.  Programs of ours take
- * that signal, and lay a map that is stopped for good in the place of the one that is gone; a library must not, since a
- * process has one handler, which is not ours. */
+/* guard.c -- a map that is truncated while it is mapped: each access then raises SIGBUS.  Our programs handle that
+ * signal and put a stopped map in place of the lost one.  A library must not, because a process has only one handler,
+ * which belongs to the program. */
 #include "mapping/mapping.h"
 
 #include <signal.h>
@@ -10,21 +10,21 @@
 #include <sys/mman.h>
 
 static struct {
-    char *_Atomic map;    /* NULL: the place is free.  TAKEN: being filled */
-    void *_Atomic tomb;   /* NULL: it lies in the map's place, or is about to */
+    char *_Atomic map;  /* NULL: free. TAKEN: being filled */
+    void *_Atomic tomb; /* NULL: already in the map's place, or about to be */
     const struct vs_map_kind *_Atomic kind;
 } guarded[VS_GUARDED_MAX];
-static char said[VS_GUARDED_MAX][VS_SAID_MAX]; /* what a tomb's users are told */
+static char said[VS_GUARDED_MAX][VS_SAID_MAX]; /* the messages of the tombs */
 
 #define TAKEN ((char *)guarded)
 static atomic_bool is_on;
 
-/* Memory that has the map's header and nothing else yet: of a map that is never cut short no more is touched. */
+/* Makes the replacement of a map: private memory with only the header filled in, so an unused tomb needs few pages. */
 static void *make_tomb(const struct vs_mapping *mapping, char text[VS_SAID_MAX]) {
     void *tomb = mmap(NULL, mapping->kind->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (tomb == MAP_FAILED) return NULL;
     memcpy(tomb, mapping->at, sizeof(struct vs_header));
-    snprintf(text, VS_SAID_MAX, "%.100s was truncated while in use: find out by whom, and start this program again",
+    snprintf(text, VS_SAID_MAX, "%.100s was truncated while in use: find the program that did it, and restart this one",
              mapping->name);
     return tomb;
 }
@@ -37,22 +37,23 @@ static int guard_find(const void *address) {
     return -1;
 }
 
-/* Burying is stores to memory that is ours alone. */
+/* Safe in a signal handler: it writes only to memory of this process. */
 static bool guard_lay(int i, void *tomb) {
     const struct vs_map_kind *kind = atomic_load(&guarded[i].kind);
     kind->bury(tomb, said[i]);
-    return mremap(tomb, kind->size, kind->size, MREMAP_MAYMOVE | MREMAP_FIXED, atomic_load(&guarded[i].map)) != MAP_FAILED;
+    return mremap(tomb, kind->size, kind->size, MREMAP_MAYMOVE | MREMAP_FIXED, atomic_load(&guarded[i].map)) !=
+           MAP_FAILED;
 }
 
-/* One call, which puts the tomb in the map's place as a whole: no thread meets anything between the two.  Whoever comes
- * while another is at it meets the signal again until it is done. */
+/* One mremap puts the tomb in the map's place, so no thread ever sees a gap.  A thread that faults while another is
+ * doing this returns and faults again until it is done. */
 static void on_sigbus(int signal_number, siginfo_t *info, void *context) {
     (void)context;
     int i = guard_find(info->si_addr);
     void *tomb = i >= 0 ? atomic_exchange(&guarded[i].tomb, NULL) : NULL;
     if (i >= 0 && !tomb) return;
     if (tomb && guard_lay(i, tomb)) return;
-    signal(signal_number, SIG_DFL); /* somebody else's memory: the next touch ends the program */
+    signal(signal_number, SIG_DFL); /* not a map: the next access ends the program */
 }
 
 int vs_guard_on(void) {

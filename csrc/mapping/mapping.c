@@ -1,5 +1,5 @@
-/* mapping.c -- live maps: found by the key of an anchor, trusted only where nothing can have set them back, made whole
- * before they have a name. */
+/* mapping.c -- see mapping.h.  A map is found by the key of its anchor, and trusted only if nothing can have restored
+ * an older state of it. */
 #include "mapping/mapping.h"
 #include "base/error.h"
 #include "os/clock.h"
@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #define TMPFS 0x01021994
-#define NO_REPLACE 1   /* RENAME_NOREPLACE, which linux/fs.h tells beside much else */
-#define BYTE_REPLACE 7 /* of a stale map: whoever puts another in its place */
+#define NO_REPLACE 1   /* RENAME_NOREPLACE, without including linux/fs.h */
+#define BYTE_REPLACE 7 /* the lock of the process that replaces a stale map */
 
 static int map_io_error(struct vesta_error *err, const char *what, const char *path) {
     return vs_fail(err, VESTA_EIO, "cannot %s %.150s: %s", what, path, strerror(errno));
@@ -57,7 +57,7 @@ void vs_mapping_remove(const struct vs_mapping *mapping) {
     if (mapping->name[0] && vs_mapping_is_named(mapping)) unlink(mapping->name);
 }
 
-/* ------------------------------------------------------------------ a generator's */
+/* ------------------------------------------------------------------ the map of a generator */
 
 static void begin_generator(void *map, const struct vesta_clock *clock) {
     vs_map_format(map, clock);
@@ -65,11 +65,11 @@ static void begin_generator(void *map, const struct vesta_clock *clock) {
 
 static bool map_is_used_up(const void *at) {
     const struct vs_map *map = at;
-    /* acquire: pairs with vs_map_retire; who closed it has given its number back by then */
+    /* Acquire: pairs with vs_map_retire.  The process that closed it has released its worker id before. */
     return atomic_load_explicit(&map->shared.stopped, memory_order_acquire) == VESTA_CLOSED;
 }
 
-/* Each slot is closed, and none is left. */
+/* Closes every slot and leaves none free. */
 static void bury_generator(void *at, const char *said) {
     struct vs_map *map = at;
     atomic_store(&map->shared.slots_used, VS_SLOTS_MAX);
@@ -86,7 +86,7 @@ const struct vs_map_kind vs_generator_map = {
     .magic = VS_MAP_MAGIC,
     .format = VS_MAP_FORMAT,
     .size = sizeof(struct vs_map),
-    .alone = "this process has a lease of its own, which it gives back when it ends",
+    .alone = "this process has a lease of its own, which it releases when it ends",
     .begin = begin_generator,
     .is_used_up = map_is_used_up,
     .bury = bury_generator,
@@ -95,7 +95,7 @@ _Static_assert(sizeof VS_MAP_MAGIC == sizeof((struct vs_header){0}).magic, "a ma
 
 /* ------------------------------------------------------------------ trust */
 
-/* When a file was made, or 0 where the file system does not say. */
+/* When a file was created, or 0 if the file system does not record it. */
 static int64_t born_ns(int fd) {
     struct statx st;
     if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) != 0 || !(st.stx_mask & STATX_BTIME)) return 0;
@@ -110,15 +110,14 @@ static int map_identify(int fd, const struct stat *st, struct vs_file_identity *
     return vs_boot_id(out->boot_id) == 0 ? VESTA_OK : map_io_error(err, "read", "the kernel's boot id");
 }
 
-/* Who may have made the map of an anchor: whoever owns the anchor, who is asking, root, and the group that shares it.
- */
+/* Whether the map was made by the anchor's owner, this user, root, or a member of the group that shares it. */
 static bool map_is_ours(const struct stat *st, const struct vs_anchor *anchor) {
     int group = anchor->header.group;
     return st->st_uid == geteuid() || st->st_uid == anchor->owner || st->st_uid == 0 ||
            (group >= 0 && st->st_gid == (gid_t)group);
 }
 
-/* One name, nobody else's to write, and whole: what else one's own file may be, it is of no use. */
+/* Whether the file has one name, is writable only by its users, and is complete. */
 static bool is_sound(const struct stat *st, const struct vs_anchor *anchor) {
     int group = anchor->header.group;
     bool is_closed = group < 0 ? (st->st_mode & 0177) == 0 : (st->st_mode & 0117) == 0 && st->st_gid == (gid_t)group;
@@ -142,7 +141,7 @@ static bool is_of_kind(const struct vs_header *header, const struct vs_map_kind 
            header->size == kind->size;
 }
 
-/* The map that is looked for, or made: `clock` is for who makes it. */
+/* The map to find or make.  `clock` is needed to make it. */
 struct wanted {
     const char *name;
     const struct vs_anchor *anchor;
@@ -153,13 +152,13 @@ static bool map_is_foreign(const struct stat *st, const struct vs_anchor *anchor
     return !S_ISREG(st->st_mode) || !map_is_ours(st, anchor);
 }
 
-/* Another user may put anything at a name, and leave it there: it is passed over, and `err` says so. */
+/* Another user may leave any file at a map's name.  It is skipped, and `err` describes it. */
 static void pass_over(const struct wanted *wanted, const char *what, enum vs_found *found, struct vesta_error *err) {
     *found = VS_FOUND_FOREIGN;
     vs_fail(err, VESTA_EIO, "%.150s is %s, not our map: remove it", wanted->name, what);
 }
 
-/* Whether a file is a whole map of the anchor, made in this boot, and no copy of one. */
+/* Whether a file is a complete map of the anchor that was made in this boot, and not a copy. */
 static bool map_is_trusted(int fd, const struct stat *st, const struct vs_file_identity *now,
                            const struct vs_anchor *anchor) {
     struct vs_header header;
@@ -199,7 +198,8 @@ static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, 
     return VESTA_OK;
 }
 
-/* What open(2) reports of something that another user put there, and not of this process or the machine. */
+/* The kind of file that another user must have put there, from the errno of open(2).  NULL: the error has another
+ * cause. */
 static const char *foreign_of(int error) {
     switch (error) {
     case EACCES:
@@ -211,7 +211,7 @@ static const char *foreign_of(int error) {
     }
 }
 
-/* Looks at one name.  The descriptor of a stale map stays open for the caller, which may replace the map. */
+/* Examines one name.  The descriptor of a stale map stays open for the caller, which may replace the map. */
 static int map_look(const struct wanted *wanted, enum vs_found *found, int *stale_fd, struct vs_mapping *out,
                     struct vesta_error *err) {
     *found = VS_FOUND_NONE;
@@ -232,7 +232,7 @@ static int map_look(const struct wanted *wanted, enum vs_found *found, int *stal
 struct map_place {
     char name[VS_MAP_NAME_MAX];
     enum vs_found found;
-    int stale_fd; /* -1, or a stale map's */
+    int stale_fd; /* -1, or the descriptor of a stale map */
 };
 
 static void name_place(struct map_place *place, const char *name, int n) {
@@ -243,9 +243,9 @@ static void name_place(struct map_place *place, const char *name, int n) {
     place->stale_fd = -1;
 }
 
-/* Looks at all names until a trusted map is found; if there is none, `free` is the first name that is not foreign.  All
- * names first: what is foreign may go, and a process that comes then must find the map of the others.
- * `err` is about the last foreign file, or about what failed. */
+/* Examines all names until it finds a trusted map.  If there is none, `free` is the first name that is not foreign.
+ * All names are examined first, because a foreign file may disappear, and a later process must still find the existing
+ * map.  `err` is about the last foreign file, or about the failure. */
 static int map_find_place(const struct wanted *wanted, struct map_place *free, struct vs_mapping *out,
                           struct vesta_error *err) {
     int rc = VESTA_OK;
@@ -291,7 +291,7 @@ static int map_fill(int fd, const struct vs_anchor *anchor, const struct vesta_c
     struct vs_file_identity now;
     const struct vs_map_kind *kind = anchor->kind;
     void *at = NULL;
-    /* really reserved: a full file system must be an error here, not a SIGBUS later */
+    /* reserves the space, so that a full file system is an error here and not a SIGBUS later */
     if ((errno = posix_fallocate(fd, 0, (off_t)kind->size)) != 0)
         return map_io_error(err, "make room for a map in", anchor->header.maps);
     if (fstat(fd, &st) != 0) return map_io_error(err, "stat", "a map");
@@ -312,20 +312,20 @@ static int map_fill(int fd, const struct vs_anchor *anchor, const struct vesta_c
     return VESTA_OK;
 }
 
-/* What root makes for a service is the service's. */
+/* If root makes a map for a service, it belongs to the service. */
 static int map_own(int fd, const struct vs_anchor *anchor) {
     bool is_anothers = geteuid() == 0 && anchor->owner != 0;
     if (is_anothers && fchown(fd, anchor->owner, anchor->owner_group) != 0) return -1;
     return vs_share_file(fd, anchor->header.group);
 }
 
-/* The first map of a name fails where there is one by now; one in a stale map's place comes over it, so that whoever
- * only looks never finds the name free. */
+/* The first map of a name fails if another process was faster.  A map that replaces a stale one is renamed over it, so
+ * that the name always exists. */
 static int give_name(const char *temp, const char *name, bool replaces) {
     return replaces ? rename(temp, name) : (int)syscall(SYS_renameat2, AT_FDCWD, temp, AT_FDCWD, name, NO_REPLACE);
 }
 
-/* A used-up map hands on what must outlive it; any other stale one knows nothing that can be relied on. */
+/* A map that is used up passes on the words that must outlive it.  Other stale maps contain nothing reliable. */
 static void map_inherit(int stale_fd, const struct vs_anchor *anchor, void *at) {
     const struct vs_map_kind *kind = anchor->kind;
     struct vesta_error none;
@@ -339,7 +339,7 @@ static void map_inherit(int stale_fd, const struct vs_anchor *anchor, void *at) 
     munmap(old, kind->size);
 }
 
-/* `stale_fd`: of the map in whose place it comes; -1: there is none.  VESTA_EPAUSE: another process was faster. */
+/* `stale_fd`: the map to replace, or -1.  VESTA_EPAUSE: another process was faster. */
 static int make_named(const struct wanted *wanted, int stale_fd, struct vs_mapping *out, struct vesta_error *err) {
     const char *name = wanted->name;
     const struct vs_anchor *anchor = wanted->anchor;
@@ -349,7 +349,7 @@ static int make_named(const struct wanted *wanted, int stale_fd, struct vs_mappi
     snprintf(temp, sizeof temp, "%s.%016" PRIx64, name, random);
     int fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return map_io_error(err, "create a map in", anchor->header.maps);
-    int rc = map_own(fd, anchor) == 0 ? VESTA_OK : map_io_error(err, "give away", temp);
+    int rc = map_own(fd, anchor) == 0 ? VESTA_OK : map_io_error(err, "change the owner of", temp);
     if (rc == VESTA_OK) rc = map_fill(fd, anchor, wanted->clock, out, err);
     if (rc == VESTA_OK && stale_fd >= 0) map_inherit(stale_fd, anchor, out->at);
     if (rc == VESTA_OK && give_name(temp, name, stale_fd >= 0) != 0) {
@@ -363,10 +363,11 @@ static int make_named(const struct wanted *wanted, int stale_fd, struct vs_mappi
     return rc;
 }
 
-/* In a stale map's place, if it still is there.  Its own lock keeps two from doing so one after the other. */
+/* Replaces a stale map if it still has the name.  Its lock keeps two processes from replacing it one after the other.
+ */
 static int map_replace(const struct wanted *wanted, int stale_fd, struct vs_mapping *out, struct vesta_error *err) {
     struct stat st;
-    (void)vs_lock_byte_patiently(stale_fd, BYTE_REPLACE); /* who waits for ever for another helps nobody */
+    (void)vs_lock_byte_patiently(stale_fd, BYTE_REPLACE); /* the lock is an optimization, so do not wait for ever */
     if (fstat(stale_fd, &st) != 0) return map_io_error(err, "stat", wanted->name);
     struct vs_mapping stale = {.dev = st.st_dev, .ino = st.st_ino};
     snprintf(stale.name, sizeof stale.name, "%s", wanted->name);
@@ -376,12 +377,13 @@ static int map_replace(const struct wanted *wanted, int stale_fd, struct vs_mapp
 bool vs_maps_are_shared(const char *folder) {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool yes = fd >= 0 && is_on_tmpfs(fd);
-    if (fd < 0 && errno != ENOENT && errno != ENOTDIR) yes = true; /* may be there: what fails next says why */
+    /* it may exist: the next failure reports the reason */
+    if (fd < 0 && errno != ENOENT && errno != ENOTDIR) yes = true;
     if (fd >= 0) close(fd);
     return yes;
 }
 
-/* Memory of this process and of those that it forks: no other can find it, and nothing of it is left behind. */
+/* Memory of this process and its forked children.  No other process can find it, and nothing of it remains. */
 static int make_lone(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
                      struct vesta_error *err) {
     int fd = (int)syscall(SYS_memfd_create, "vesta", 1u /* MFD_CLOEXEC */);
@@ -391,9 +393,9 @@ static int make_lone(const struct vs_anchor *anchor, const struct vesta_clock *c
     return rc;
 }
 
-#define TRIES 100 /* others that were faster, one after another: more than there can be */
+#define TRIES 100 /* more often than other processes can be faster */
 
-/* `is_ours_to_make`: what failed is the making of a map, for which memory of this process alone can stand in. */
+/* `is_ours_to_make`: the failure was in making a map, so memory of this process can replace it. */
 static int open_named(const struct wanted *wanted, struct vs_mapping *out, bool *is_ours_to_make,
                       struct vesta_error *err) {
     int rc = VESTA_EPAUSE;
@@ -409,7 +411,10 @@ static int open_named(const struct wanted *wanted, struct vs_mapping *out, bool 
                                           : map_replace(&here, place.stale_fd, out, err);
         if (place.stale_fd >= 0) close(place.stale_fd);
     }
-    return rc == VESTA_EPAUSE ? vs_fail(err, VESTA_EIO, "%.150s comes and goes: who removes it?", wanted->name) : rc;
+    return rc == VESTA_EPAUSE
+               ? vs_fail(err, VESTA_EIO, "%.150s is removed again and again: find the program that removes it",
+                         wanted->name)
+               : rc;
 }
 
 int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
@@ -420,7 +425,7 @@ int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *cl
     int rc = VESTA_EIO;
     why[0] = '\0';
     if (vs_mapping_name(&anchor->header, name) != 0)
-        return vs_fail(err, VESTA_EIO, "cannot tell this process's time namespace: is /proc mounted?");
+        return vs_fail(err, VESTA_EIO, "cannot read this process's time namespace: check that /proc is mounted");
     if (vs_maps_are_shared(anchor->header.maps))
         rc = open_named(&(struct wanted){name, anchor, clock}, out, &may_fail, &own);
     else
@@ -433,13 +438,13 @@ int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *cl
 }
 
 #define LOOK_US 100000
-#define TICK_US 1000000 /* far longer than the file system's clock stands still: a change then may show no other time */
+#define TICK_US 1000000 /* longer than the resolution of the file system's clock: two changes may have one time */
 
 static uint64_t map_mix(uint64_t mark, uint64_t with) {
     return (mark ^ with) * 0x9e3779b97f4a7c15u;
 }
 
-/* What the folder says of itself; 0: nothing. */
+/* A hash of the folder's state, or 0 if it cannot be read. */
 static uint64_t map_look_at_folder(const char *folder, int64_t *age_us) {
     struct stat st;
     const struct vesta_clock *clock = vs_clock_system();
@@ -449,7 +454,7 @@ static uint64_t map_look_at_folder(const char *folder, int64_t *age_us) {
                    st.st_ino);
 }
 
-/* Of several folders each takes the other's place, and their maps are then looked at one by one. */
+/* Remembers one folder.  If several are used, each replaces the other, and their maps are then checked one by one. */
 uint64_t vs_maps_changes(const char *folder, int64_t boot_us) {
     static _Atomic int64_t looked_boot_us = -LOOK_US;
     static _Atomic uint64_t looked_at, mark, changes = 1;

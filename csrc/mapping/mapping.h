@@ -1,6 +1,6 @@
-/* mapping.h -- live maps: the words of a generator, or of a segment, in memory that all processes of this host share
- * and that dies with the boot.  A map is made whole before it has a name; any number of them is safe, as each begins
- * empty, and only one that went backward could repeat: nothing can bring an older state of such memory back. */
+/* mapping.h -- live maps: the state of a generator or a segment, in memory that all processes of this host share and
+ * that is lost at a reboot.  A map is complete before it gets a name.  Any number of maps is safe, because each begins
+ * empty.  Only a map that went back to an older state could repeat ids, and nothing can restore such memory. */
 #ifndef VS_MAPPING_H
 #define VS_MAPPING_H
 
@@ -11,72 +11,72 @@
 struct vs_mapping {
     union {
         void *at;
-        struct vs_map *map; /* a generator's */
+        struct vs_map *map; /* for a generator */
     };
     const struct vs_map_kind *kind;
     uint64_t dev, ino;
-    int fd; /* kept open: the keeper's locks lie on it.  -1: a private generator's */
+    int fd; /* kept open, because the keeper's locks are on it. -1: a private generator */
     bool is_new;
-    char name[VS_MAP_NAME_MAX]; /* "": memory of this process and its children alone */
+    char name[VS_MAP_NAME_MAX]; /* "": memory of this process and its children only */
 };
 
-/* Stale: ours, and of no use, so that its place may be taken.  Foreign: another user's, or no file at all. */
+/* Stale: ours but useless, so it may be replaced.  Foreign: another user's, or not a file. */
 enum vs_found { VS_FOUND_NONE, VS_FOUND_STALE, VS_FOUND_FOREIGN, VS_FOUND_TRUSTED };
 
-/* A foreign file at a map's name stops nobody: the map then has the name with "~1" behind it, up to "~7".  Beyond these
- * it is memory of one process.  Several maps of one anchor are as safe as one. */
+/* A foreign file at a map's name blocks nothing: the map then gets "~1" to "~7" after its name.  If these are foreign
+ * too, it is memory of one process.  Several maps of one anchor are as safe as one. */
 #define VS_MAP_NAMES 8
 #define VS_MAP_SUFFIX '~'
 #define VS_MAP_SUFFIX_MAX 16
 
-/* Where the map of an anchor is, seen from this process: by key, and by the time namespace, as two of them count the
- * uptime from different instants.  0, or -1 where the kernel does not tell. */
+/* The path of an anchor's map for this process.  It contains the key and the time namespace, because uptime differs
+ * between time namespaces.  Returns 0, or -1 if the kernel does not report it. */
 int vs_mapping_name(const struct vs_header *anchor, char name[VS_MAP_NAME_MAX]);
 
-/* Looks at the map of that name, and at its other names.  *found says what is there; a trusted map is mapped.
- * err->text: "", or which foreign file was found, also if the result is VESTA_OK.
- * Errors: VESTA_EIO: it cannot be looked at. */
+/* Looks for a map under this name and its suffixes.  *found is the result; a trusted map is mapped.  err->text is "",
+ * or describes a foreign file, even with VESTA_OK.
+ * Errors: VESTA_EIO if the map cannot be examined. */
 int vs_mapping_attach(const char *name, const struct vs_anchor *anchor, enum vs_found *found, struct vs_mapping *out,
                       struct vesta_error *err);
 
-/* Maps the map of an anchor, and makes it where there is none or only a stale one.  Where it cannot be made (no such
- * place, no room, all its names are foreign), it is memory of this process and its children alone, and `why` says so;
- * else `why` is "".
- * Call with the process lock held.  Errors: as vs_mapping_attach; VESTA_ENOMEM. */
+/* Maps the map of an anchor, and makes it if there is none or a stale one.  If it cannot be made (no such folder, no
+ * space, only foreign files), it is memory of this process and its children, and `why` has the reason.  Otherwise `why`
+ * is "".  Call with the process lock held.  Errors: as vs_mapping_attach; VESTA_ENOMEM. */
 #define VS_WHY_MAX 256
 int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
                     char why[VS_WHY_MAX], struct vesta_error *err);
 
-/* Whether this is the map of that name, under whichever suffix. */
+/* Whether this map has that name, with any suffix. */
 bool vs_mapping_has_name(const struct vs_mapping *mapping, const char *name);
 
-/* Whether the name still leads to this very map: it may have been removed, or another be in its place. */
+/* Whether the name still refers to this map.  It may have been removed or replaced. */
 bool vs_mapping_is_named(const struct vs_mapping *mapping);
 
-/* A number that is another one whenever a name in that folder may have come, gone or changed: while it stays, what had a
- * name has it.  For who asks that of very many maps. */
+/* A number that changes whenever a name in that folder may have been added, removed or changed.  It spares checking
+ * very many maps one by one. */
 uint64_t vs_maps_changes(const char *folder, int64_t boot_us);
 
-/* Takes the name away from a map that nobody needs any more. */
+/* Removes the name of a map that is no longer needed. */
 void vs_mapping_remove(const struct vs_mapping *mapping);
 
-/* An anonymous map for VESTA_UNSAFE_PRIVATE: shared with forked children, with nobody else. */
+/* An anonymous map for VESTA_UNSAFE_PRIVATE, shared with forked children only. */
 struct vs_map *vs_mapping_private(void);
 
-/* Also closes `fd`, and with it this process's locks on the map. */
+/* Also closes `fd`, which drops this process's locks on the map. */
 void vs_mapping_close(struct vs_mapping *mapping);
 void vs_mapping_unmap(struct vs_map *map);
 
-/* ---- guard.c: a map that is cut short while in use is a failstop with a sentence, and no crash.  For programs: it
- * takes SIGBUS for the whole process.  0, or -1 with errno. */
-#define VS_GUARDED_MAX 32768 /* maps; one more is not guarded */
+/* ---- guard.c: a map that is truncated while in use becomes a failstop with a message instead of a crash.  For
+ * programs only, because it takes SIGBUS for the whole process.  Returns 0, or -1 with errno. */
+#define VS_GUARDED_MAX 32768 /* maps; more are not guarded */
 int vs_guard_on(void);
 void vs_guard_add(const struct vs_mapping *mapping);
 void vs_guard_remove(const struct vs_mapping *mapping);
 
-/* The folder for maps: $VESTA_MAPS, else /dev/shm.  0, or -1: it is longer than VS_MAPS_MAX, or not absolute. */
+/* The folder for maps: $VESTA_MAPS, else /dev/shm.  Returns 0, or -1 if it is longer than VS_MAPS_MAX or not absolute.
+ */
 int vs_maps_dir(char out[VS_MAPS_MAX]);
-/* Whether a folder lies in memory, as maps must. */
+/* Whether a folder is in memory, as maps require. */
 bool vs_maps_are_shared(const char *folder);
 
 #endif
