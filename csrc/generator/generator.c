@@ -1,8 +1,8 @@
-/* generator.c -- gives ticks and composes ids.  Knows no I/O and no Lua, never blocks or calls back, allocates nothing.
+/* generator.c -- takes ticks and composes ids.  No I/O, no Lua, no blocking, no callbacks, no allocation.
  *
- * Why no tick is given twice: a tick is given by a successful fetch-add or CAS on one word, and only if it is below
- * a bound that was loaded before and was at most the lease's limit.  Closing exchanges that same word for VS_CLOSED
- * and reads the limit afterwards, so the cursor it returns is past every tick that was or will be given. */
+ * Why no tick is issued twice: a tick is taken by a successful fetch-add or CAS on one word, and only if it is below a
+ * bound that was loaded before and was at most the lease's limit.  Closing exchanges that same word for VS_CLOSED and
+ * reads the limit afterwards, so the cursor it returns is past every tick that was or will be issued. */
 #include "generator/generator.h"
 #include "generator/point.h"
 
@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------ ticks and ids */
 
-/* splitmix64's finaliser: the same start in every process that shares the slot, so a fork cannot disagree. */
+/* splitmix64's finaliser.  All processes that share the slot compute the same start, even after a fork. */
 static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
     assert(spread > 0);
     uint64_t x = time * 0x9e3779b97f4a7c15u + worker;
@@ -23,7 +23,7 @@ static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
     return (x ^ (x >> 31)) % spread;
 }
 
-/* For the slot that `remember` keeps: far_skip is 0. */
+/* For slots that gen_remember stores: far_skip is 0. */
 static inline uint64_t gen_compose(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
     const struct vs_shape *s = &gen->shape;
     return gen->base + slot->worker * s->worker_unit + tick * s->seq_unit + (tick >> s->gap_bits) * s->gap_skip;
@@ -33,7 +33,7 @@ static uint64_t compose_any(const struct vesta_gen *gen, const struct vs_slot *s
     return gen->base + slot->worker * gen->shape.worker_unit + vs_place_tick(&gen->shape, tick);
 }
 
-/* Composes n contiguous ticks, one run up to each gap so that the inner loop is an addition. */
+/* Composes n contiguous ticks.  Each run ends at a gap, so that the inner loop is one addition. */
 static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick, size_t n,
                         uint64_t *ids) {
     uint64_t step = gen->shape.seq_unit, unit = (uint64_t)1 << gen->shape.gap_bits;
@@ -46,19 +46,20 @@ static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot,
     }
 }
 
-/* ------------------------------------------------------------------ pauses: cold, an id that is given must not pay */
+/* ------------------------------------------------------------------ pauses: cold, so that issued ids do not pay for
+ * them */
 
 static COLD int pause_why(struct vesta_pause *pause, enum vesta_why why, uint32_t index, int64_t wait_us) {
-    assert(wait_us > 0 || wait_us == -1); /* 0 would be asked for again at once, for ever */
+    assert(wait_us > 0 || wait_us == -1); /* with 0 the caller would ask again at once, for ever */
     *pause = (struct vesta_pause){.why = why, .slot = index, .wait_us = wait_us};
     return VESTA_EPAUSE;
 }
 
-/* No open slot: nothing held, all used up, or the whole file is done with. */
+/* No slot is open: no lease is held, its ticks are exhausted, or the file was retired. */
 static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
     uint32_t stopped = atomic_load_explicit(&map->shared.stopped, memory_order_acquire);
     if (stopped) return pause_why(pause, stopped == VESTA_CLOSED ? VESTA_CLOSED : VESTA_FAILSTOP, index, -1);
-    /* acquire: pairs with enter_question; relaxed: whoever answers looks again under a lock */
+    /* Acquire: pairs with enter_question.  Relaxed: the code that answers checks again under a lock. */
     const _Atomic uint32_t *asks = atomic_load_explicit(&gen->asks, memory_order_acquire);
     if (asks && atomic_load_explicit(asks, memory_order_relaxed))
         return pause_why(pause, VESTA_CHOOSE, index, VS_LEASE_POLL_US);
@@ -67,34 +68,35 @@ static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t 
     return pause_why(pause, VESTA_LEASE, index, wait_us > VS_LEASE_POLL_US ? wait_us : VS_LEASE_POLL_US);
 }
 
-/* Where the cursor stands, by which reading of the clock. */
+/* A cursor, and the clock reading for which it was checked. */
 struct stand {
     uint64_t tick;
     int64_t now_us;
 };
 
-/* The clock or the lease does not let the cursor go on from there. */
+/* The clock or the lease does not permit this tick. */
 static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct stand at,
                          struct vesta_pause *pause) {
     const struct vs_shape *shape = &gen->shape;
     uint64_t start = at.tick;
     int64_t now_us = at.now_us, seen_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
-    /* Another thread may have read the clock after this one: only a reading after its own tells that it went back. */
+    /* Another thread may have read the clock later than this one.  Only a reading after its reading shows that the
+     * clock went back. */
     if (now_us < seen_us) now_us = gen->clock->unix_us(gen->clock->self);
     if (start >= vs_tick_end(shape)) return pause_why(pause, VESTA_END, index, -1);
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
     assert(now <= vs_tick_end(shape));
-    bool permitted = start < now + unit + gen->ahead_ticks_max ||
-                     start < vs_slot_allowed(&map->slot[index], gen->clock);
+    bool permitted =
+        start < now + unit + gen->ahead_ticks_max || start < vs_slot_allowed(&map->slot[index], gen->clock);
     bool is_over = permitted && start >= atomic_load_explicit(&map->slot[index].limit, memory_order_acquire);
-    /* relaxed: only about whom to ask; a verdict wants another number, and the keeper is at it */
+    /* Relaxed: it only selects the reason.  A verdict asks for another worker id, and the keeper is changing it. */
     if (is_over || atomic_load_explicit(&map->shared.leave, memory_order_relaxed) == index + 1)
         return pause_lease(gen, map, index, pause);
-    /* the clock's first instant whose bound lies above start */
+    /* the first instant of the clock whose bound is above start */
     uint64_t due = start >= gen->ahead_ticks_max ? start - gen->ahead_ticks_max : 0;
     int64_t wait_us = vs_tick_unix_us(shape, due) - now_us;
-    /* full: the next unit will do; refused takers of history pacing have pushed the word a little into it, or, where
-     * units are short, past it */
+    /* Full: the next unit suffices.  With history pacing rejected takers have moved the word slightly into the next
+     * unit, or past it if units are short. */
     uint64_t near = shape->unit_us < 500 ? (uint64_t)(1000 / shape->unit_us) : 2;
     *pause = (struct vesta_pause){
         .why = now_us < seen_us                                    ? VESTA_CLOCK_BACK
@@ -110,7 +112,7 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
 
 /* ------------------------------------------------------------------ what clock and lease permit */
 
-/* Whether a clock reading may be believed, and the lease still be used.  VESTA_OK, or the pause. */
+/* Whether the clock can be trusted and the lease is not past its deadline.  VESTA_OK, or the pause. */
 static int may_trust(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
                      struct vesta_pause *pause) {
     struct vs_instant now = {now_us, gen->clock->boot_us(gen->clock->self)};
@@ -121,8 +123,8 @@ static int may_trust(struct vesta_gen *gen, struct vs_map *map, uint32_t index, 
     return VESTA_OK;
 }
 
-/* Called wherever a clock reading is about to move the cursor or a bound, which an id in the cursor's own unit does
- * not: what need not be looked at for every id is looked at here.  VESTA_OK, or the pause. */
+/* Called before a clock reading moves the cursor or a bound.  An id in the cursor's own unit does neither, so it skips
+ * these checks.  VESTA_OK, or the pause. */
 static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
                        struct vesta_pause *pause) {
     int rc = may_trust(gen, map, index, now_us, pause);
@@ -130,35 +132,35 @@ static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index
     return rc;
 }
 
-/* While somebody has met a leap that is not confirmed, no reading is believed unseen, not even one that only stays in
- * the cursor's unit; and one that is back in between ends the leap's minute. */
+/* During an unconfirmed leap each clock reading must be checked, even one within the cursor's unit.  Also, a reading at
+ * the old offset ends the leap's minute. */
 static inline bool leap_is_observed(const struct vs_map *map) {
     return atomic_load_explicit(&map->shared.leap, memory_order_relaxed) != 0;
 }
 
-/* The tick, exclusive, up to which a clock reading alone lets the cursor run. */
+/* The tick, exclusive, up to which the clock alone lets the cursor run. */
 static inline uint64_t clock_bound(const struct vesta_gen *gen, int64_t time) {
     return ((uint64_t)(time + 1) << gen->shape.seq_bits) + gen->ahead_ticks_max;
 }
 
-/* Slow: it reads a clock, and only while a verdict stands above the other one. */
+/* Slow: reads a clock.  Called only while a verdict is above the clock's bound. */
 static COLD uint64_t verdict_bound(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t bound) {
     uint64_t allowed = vs_slot_allowed(slot, gen->clock);
     return bound > allowed ? bound : allowed;
 }
 
-/* The tick, exclusive, up to which a clock reading, a verdict and the lease let the cursor run. */
+/* The tick, exclusive, up to which clock, verdict and lease let the cursor run. */
 static inline uint64_t bound_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time) {
     uint64_t bound = clock_bound(gen, time);
-    /* acquire: pairs with vs_slot_raise; the grant was acknowledged before the limit rose */
+    /* Acquire: pairs with vs_slot_raise.  The grant was acknowledged before the limit rose. */
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
     if (UNLIKELY(atomic_load_explicit(&slot->allowed, memory_order_relaxed) > bound))
         bound = verdict_bound(gen, slot, bound);
     return bound < limit ? bound : limit;
 }
 
-/* The same for history pacing, which reads no clock below it.  So a verdict opens one unit after another, and what is
- * left behind one that has expired is at most a unit. */
+/* The same for history pacing, which reads no clock below this tick.  A verdict therefore opens one unit after another,
+ * so that at most one unit remains usable after it has expired. */
 static uint64_t pass_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time, uint64_t tick) {
     uint64_t bound = bound_at(gen, slot, time), alone = clock_bound(gen, time);
     uint64_t next = (tick > alone ? tick : alone) + ((uint64_t)1 << gen->shape.seq_bits);
@@ -167,24 +169,24 @@ static uint64_t pass_at(const struct vesta_gen *gen, const struct vs_slot *slot,
 
 /* ------------------------------------------------------------------ clock pacing */
 
-/* Ticks in a row: `count` is how many are wanted, then how many were taken. */
+/* Contiguous ticks.  `count` is first the number wanted, then the number taken. */
 struct gen_ticks {
     uint64_t first, count;
 };
 
-/* Takes as many ticks at or after the clock as there is room for, in one CAS; an error moves nothing. */
+/* Takes as many ticks at or after the clock as possible in one CAS.  A failure moves nothing. */
 static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_ticks *run,
                              struct vesta_pause *pause) {
     assert(gen->pacing != VESTA_PACING_HISTORY); /* the pacings do not share their bounds */
     struct vs_slot *slot = &map->slot[index];
     for (;;) {
-        /* the cursor before the clock: a reading can then not be older than what moved the cursor */
+        /* The cursor is read before the clock, so that the reading is not older than the one that moved the cursor. */
         uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
         if (UNLIKELY(tick & VS_CLOSED)) return VESTA_ECLOSED;
         VS_POINT(took_cursor);
         int64_t now_us = gen->clock->unix_us(gen->clock->self), time = vs_time_at(&gen->shape, now_us);
         uint64_t open = time < 0 ? 0 : (uint64_t)time << gen->shape.seq_bits, start = tick;
-        bool opens_unit = open >= tick; /* equal: the last unit was used up, nothing of this one is given */
+        bool opens_unit = open >= tick; /* equal: the last unit is exhausted, and no tick of this unit was taken */
         int rc = may_advance(gen, map, index, now_us, pause);
         if (UNLIKELY(rc != VESTA_OK)) return rc;
         if (opens_unit) {
@@ -195,7 +197,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         if (UNLIKELY(start >= bound)) return pause_at(gen, map, index, (struct stand){start, now_us}, pause);
         uint64_t take = run->count < bound - start ? run->count : bound - start, next = start + take;
         VS_POINT(takes);
-        /* acq_rel: the bound was loaded before; vs_slot_close reads the limit after its exchange */
+        /* Acq_rel: the bound was loaded before.  vs_slot_close reads the limit after its exchange. */
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
                                                            memory_order_relaxed))) {
             *run = (struct gen_ticks){start, take};
@@ -204,16 +206,16 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
     }
 }
 
-/* Takes the cursor's tick if nobody else does meanwhile. */
+/* Takes the cursor's tick unless another thread takes it first. */
 static inline bool gen_take_one(struct vs_slot *slot, uint64_t tick) {
     VS_POINT(takes);
-    /* acq_rel: as in take_clock */
+    /* Acq_rel: as in take_clock. */
     return atomic_compare_exchange_strong_explicit(&slot->tick, &tick, tick + 1, memory_order_acq_rel,
                                                    memory_order_relaxed);
 }
 
-/* When a tick's unit begins.  Modulo 2^64, as what is compared with it: a clock that is behind gives far more than a
- * unit, too. */
+/* The start of a tick's unit, modulo 2^64 like the values that are compared with it.  So a clock that is behind also
+ * yields a difference of far more than a unit. */
 static inline uint64_t opened_us(const struct vesta_gen *gen, uint64_t tick) {
     return (uint64_t)gen->shape.epoch_us + (tick >> gen->shape.seq_bits) * (uint64_t)gen->shape.unit_us;
 }
@@ -222,52 +224,53 @@ static inline uint64_t seq_of(const struct vesta_gen *gen, uint64_t tick) {
     return tick & (((uint64_t)1 << gen->shape.seq_bits) - 1);
 }
 
-/* Whether a clock stands in the unit of a tick that does not open it. */
+/* Whether the clock is in the unit of a tick that is not the first of it. */
 static inline bool goes_on(const struct vesta_gen *gen, uint64_t tick, int64_t now_us) {
     return (uint64_t)now_us - opened_us(gen, tick) < (uint64_t)gen->shape.unit_us && seq_of(gen, tick) != 0;
 }
 
-/* The same of a clock that counts seconds. */
+/* The same for a clock of seconds. */
 static inline bool second_goes_on(const struct vesta_gen *gen, uint64_t tick, int64_t now_s) {
     uint64_t open = ((uint64_t)now_s - (uint64_t)gen->epoch_s) << gen->shape.seq_bits;
     return tick - open - 1 < gen->unit_rest;
 }
 
-/* The next id of the unit that the cursor stands in, if the clock stands in it too: what most calls want, without a
- * division.  False where anything else is the case, a lost race included; take_clock then decides.  That is why the
- * clock may come before the cursor here, and it does: a load waits for the last CAS on its word, and the clock's own
- * wait hides that.  And why it may be late: at worst an id is of the second that has just ended. */
+/* Takes the next id of the cursor's unit if the clock is in that unit too.  This is the most common case, and needs no
+ * division.  In all other cases, including a lost race, it returns false, and take_clock decides.  Therefore the clock
+ * may be read before the cursor: loading the cursor waits for the last CAS on its word, and reading the clock hides
+ * that wait.  Also therefore the clock may be late: at worst an id is of the second that has just ended. */
 static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, bool by_second, uint64_t *id) {
     int64_t now = by_second ? gen->late_s(gen->clock->self) : gen->clock->unix_us(gen->clock->self);
     VS_POINT(read_clock);
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
-    /* acquire: as in bound_at.  A closed cursor is above every limit. */
+    /* Acquire: as in bound_at.  A closed cursor is above every limit. */
     if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire))) return false;
     if (UNLIKELY(!(by_second ? second_goes_on(gen, tick, now) : goes_on(gen, tick, now)) ||
                  leap_is_observed(atomic_load_explicit(&gen->map, memory_order_acquire))))
         return false;
-    /* the exact clock's wait hides this; behind the late one it is cheaper when the tick is taken */
+    /* composing is hidden by the wait for the exact clock; with the late clock it is cheaper after the tick is taken */
     uint64_t made = by_second ? 0 : gen_compose(gen, slot, tick);
     if (UNLIKELY(!gen_take_one(slot, tick))) return false;
     *id = by_second ? gen_compose(gen, slot, tick) : made;
     return true;
 }
 
-/* Whether a clock that may be late does not say that the unit is over which a tick stands in, nor that it was set back;
- * an exact one was seen in that unit. */
+/* Whether a tick's unit continues according to a clock that may be late.  The exact clock was seen in this unit.  False
+ * if the late clock is past the unit, or was set back. */
 static inline bool goes_on_late(const struct vesta_gen *gen, const struct vs_map *map, uint64_t tick, int64_t late_us) {
     uint64_t open_us = opened_us(gen, tick), unit_us = (uint64_t)gen->shape.unit_us;
     uint64_t seen_us = (uint64_t)atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
     return seen_us - open_us < unit_us && (uint64_t)late_us + VS_LATE_US_MAX - open_us < unit_us + VS_LATE_US_MAX;
 }
 
-/* The next id of a unit that has given many, by the clock that may be late; one of a run is for the exact one. */
+/* Takes the next id of a unit that has issued many, with the late clock.  One of each run is left to the exact clock.
+ */
 static inline bool take_late(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id) {
     int64_t late_us = gen->late_us(gen->clock->self);
     VS_POINT(read_clock);
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     if (UNLIKELY(seq_of(gen, tick) < gen->late_from || tick % VS_LATE_RUN == 0)) return false;
-    /* acquire: as in take_in_unit */
+    /* Acquire: as in take_in_unit. */
     if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire))) return false;
     const struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     if (UNLIKELY(!goes_on_late(gen, map, tick, late_us) || leap_is_observed(map) || !gen_take_one(slot, tick)))
@@ -278,13 +281,13 @@ static inline bool take_late(struct vesta_gen *gen, struct vs_slot *slot, uint64
 
 /* ------------------------------------------------------------------ history pacing */
 
-/* Reads the clock and raises `pass`.  VESTA_OK if there may be room now, else the pause. */
+/* Reads the clock and raises `pass`.  VESTA_OK if there may be ticks now, else the pause. */
 static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
     assert(gen->pacing == VESTA_PACING_HISTORY);
     struct vs_slot *slot = &map->slot[index];
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     if (tick & VS_CLOSED) return VESTA_ECLOSED;
-    if (tick < atomic_load_explicit(&slot->pass, memory_order_acquire)) return VESTA_OK; /* another was faster */
+    if (tick < atomic_load_explicit(&slot->pass, memory_order_acquire)) return VESTA_OK; /* another thread was faster */
     VS_POINT(raises_pass);
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
     int rc = may_advance(gen, map, index, now_us, pause);
@@ -296,17 +299,17 @@ static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t i
     return VESTA_OK;
 }
 
-/* The next tick below `pass`, or false: raise_pass says why. */
+/* Takes the next tick below `pass`, or returns false.  Then raise_pass finds the reason. */
 static inline bool take_passed(struct vs_slot *slot, uint64_t *tick) {
-    /* acquire: pairs with vs_raise_u64; a pass that is seen was at most the limit */
+    /* Acquire: pairs with vs_raise_u64.  A pass that is seen was at most the limit. */
     uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
     if (UNLIKELY(atomic_load_explicit(&slot->full_at, memory_order_relaxed) == pass)) return false;
     VS_POINT(takes);
-    /* acq_rel: as in take_clock */
+    /* Acq_rel: as in take_clock. */
     *tick = atomic_fetch_add_explicit(&slot->tick, 1, memory_order_acq_rel);
     if (LIKELY(*tick < pass)) return true;
-    /* This tick is lost, not kept for after the raise: by then the slot may be closed and released below it.  The
-     * mark keeps that loss to one a thread. */
+    /* This tick is lost.  It cannot be kept until `pass` was raised, because the slot may then be closed and released
+     * below it.  full_at limits the loss to one tick per thread. */
     if (!(*tick & VS_CLOSED)) atomic_store_explicit(&slot->full_at, pass, memory_order_relaxed);
     return false;
 }
@@ -344,16 +347,16 @@ static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t in
 
 /* ------------------------------------------------------------------ the calls */
 
-/* acquire: pairs with the release in vs_slot_publish; the slot's fields come first */
+/* Acquire: pairs with the release in vs_slot_publish.  The slot's fields were written before. */
 static inline uint32_t active_of(const struct vs_map *map) {
     return atomic_load_explicit(&map->shared.active, memory_order_acquire);
 }
 
-/* A closed slot is looked at once more: its successor may have been published meanwhile. */
+/* After a closed slot, tries the active slot again, because its successor may have been published. */
 static COLD bool gen_try_again(struct vesta_gen *gen, struct vs_map *map, uint32_t *active, int *rc,
                                struct vesta_pause *pause) {
     assert(*active > 0);
-    assert(*rc != VESTA_OK); /* what was given is not asked for again */
+    assert(*rc != VESTA_OK); /* a tick that was taken must not be requested again */
     if (*rc != VESTA_ECLOSED) return false;
     uint32_t newest = active_of(map);
     if (newest != *active) {
@@ -364,24 +367,24 @@ static COLD bool gen_try_again(struct vesta_gen *gen, struct vs_map *map, uint32
     return false;
 }
 
-/* Remembered, so that the next call need not look for it; not where the handle has moved on meanwhile, nor where an id
- * takes more than `compose` does. */
+/* Remembers the slot for the next call.  Not if the handle has moved to another map, and not if an id needs more terms
+ * than gen_compose has. */
 static inline void gen_remember(struct vesta_gen *gen, const struct vs_map *map, struct vs_slot *slot) {
     if (UNLIKELY(gen->shape.far_skip)) return;
     if (atomic_load_explicit(&gen->slot, memory_order_relaxed) != slot &&
         atomic_load_explicit(&gen->map, memory_order_relaxed) == map)
-        /* release: pairs with the acquire in vesta_next; what active_of made visible is visible to it */
+        /* Release: pairs with the acquire in vesta_next, which then sees everything that active_of made visible. */
         atomic_store_explicit(&gen->slot, slot, memory_order_release);
 }
 
-/* Every case: no slot yet, a new time unit, a bound, a lost race, a closed slot. */
+/* Handles every case: no slot yet, a new time unit, a bound, a lost race, a closed slot. */
 static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
     struct gen_ticks run = {.count = 1};
     int rc;
     do {
-        if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or spoiled */
+        if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or damaged */
         struct vs_slot *slot = &map->slot[active - 1];
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &run.first, pause)
                                                  : take_clock(gen, map, active - 1, &run, pause);
@@ -410,9 +413,9 @@ static __attribute__((noinline)) int next_late(struct vesta_gen *gen, struct vs_
     return LIKELY(take_late(gen, slot, id)) ? VESTA_OK : next_clock(gen, slot, id, pause);
 }
 
-/* What calls others is elsewhere, so that the shortest way saves no register. */
+/* Slow paths are noinline, so that the fastest path saves no registers. */
 int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
-    /* acquire: pairs with the release in remember; the slot's fields come first */
+    /* Acquire: pairs with the release in gen_remember.  The slot's fields were written before. */
     struct vs_slot *slot = atomic_load_explicit(&gen->slot, memory_order_acquire);
     uint64_t tick;
     if (UNLIKELY(!slot)) return next_any(gen, id, pause);
@@ -426,15 +429,16 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     return VESTA_OK;
 }
 
-/* Contiguous ticks of one slot, in one step. */
-static int gen_take_run(struct vesta_gen *gen, struct vs_slot **slot, struct gen_ticks *run, struct vesta_pause *pause) {
+/* Takes contiguous ticks of one slot in one step. */
+static int gen_take_run(struct vesta_gen *gen, struct vs_slot **slot, struct gen_ticks *run,
+                        struct vesta_pause *pause) {
     assert(run->count > 0);
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
     int rc;
     *slot = NULL; /* the compiler cannot know that a pause is never VESTA_OK */
     do {
-        if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or spoiled */
+        if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or damaged */
         *slot = &map->slot[active - 1];
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history_n(gen, map, active - 1, run, pause)
                                                  : take_clock(gen, map, active - 1, run, pause);
@@ -495,7 +499,9 @@ int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
 int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick) {
     if (pause->slot >= VS_SLOTS_MAX) return VESTA_ENOTNOW;
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
-    if (active_of(map) != pause->slot + 1) return VESTA_OK; /* the slot has changed: the verdict was about another */
+    if (active_of(map) != pause->slot + 1)
+        return VESTA_OK; /* the slot has changed, and the verdict was about the
+                            old one */
     vs_slot_allow(&map->slot[pause->slot], tick, gen->clock->boot_us(gen->clock->self));
     VS_POINT(allowed);
     return VESTA_OK;
@@ -506,13 +512,14 @@ int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     const struct vs_instant now = vs_instant_now(gen->clock);
     int64_t from_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
-    int64_t behind_us = from_us > now.unix_us ? from_us - now.unix_us : 0, ahead_us_max = VESTA_BORROW_MS_MAX * INT64_C(1000);
-    /* a leap that is not confirmed is nothing to borrow from: it may be decades */
+    int64_t behind_us = from_us > now.unix_us ? from_us - now.unix_us : 0,
+            ahead_us_max = VESTA_BORROW_MS_MAX * INT64_C(1000);
+    /* an unconfirmed leap must not be borrowed from, because it may be decades */
     if (now.unix_us > from_us && vs_clock_doubt_us(map, now) == 0) from_us = now.unix_us;
     int64_t ahead_us = ahead_ms < 0                     ? behind_us + shape->unit_us
                        : ahead_ms < VESTA_BORROW_MS_MAX ? ahead_ms * 1000
                                                         : ahead_us_max;
     if (ahead_us > ahead_us_max) ahead_us = ahead_us_max;
-    /* the whole of that instant's unit, as a clock that stood there would permit */
+    /* the whole unit of that instant, as if the clock were there */
     return vesta_allow_ahead(gen, pause, vs_tick_at(shape, from_us + ahead_us + shape->unit_us));
 }

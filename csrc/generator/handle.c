@@ -1,4 +1,4 @@
-/* handle.c -- how a handle on a map begins, which clocks it reads, and how it goes on to the next map. */
+/* handle.c -- initializes a handle on a map, chooses its clocks, and moves it to the next map. */
 #include "generator/generator.h"
 #include "generator/point.h"
 #include "id/id.h"
@@ -6,19 +6,19 @@
 #include <assert.h>
 #include <string.h>
 
-/* What every id of a handle rests on: its parts stand beside each other, and ticks below the marks of a slot. */
+/* Checks that the parts of an id do not overlap, and that ticks are below a slot's flag bits. */
 static void assert_composes(const struct vesta_gen *gen) {
     const struct vs_shape *shape = &gen->shape;
     uint64_t end = vs_tick_end(shape), tick_bits = vs_place_tick(shape, end - 1);
     uint64_t worker_bits = vs_worker_max(&gen->layout) * shape->worker_unit;
     assert(end <= (uint64_t)1 << 62);
-    assert(gen->ahead_ticks_max <= end); /* a tick, an ahead and two units are no more than 64 bits */
+    assert(gen->ahead_ticks_max <= end); /* a tick plus the allowed ticks ahead plus two units fits into 64 bits */
     assert(!(tick_bits & worker_bits));
     assert(!(gen->base & tick_bits));
     assert(!(gen->base & worker_bits));
-    assert(shape->spread <= (uint64_t)1 << shape->seq_bits); /* a start stays in its unit */
+    assert(shape->spread <= (uint64_t)1 << shape->seq_bits); /* a start is within its unit */
     assert(shape->gap_bits <= shape->seq_bits);
-    assert(!shape->far_skip || shape->gap_bits < shape->seq_bits); /* one gap is not crossed twice */
+    assert(!shape->far_skip || shape->gap_bits < shape->seq_bits); /* a gap is not counted twice */
     assert(shape->unit_us >= 1 && shape->unit_us <= 1000000);
 }
 
@@ -39,7 +39,7 @@ void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_l
 void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int64_t (*late_us)(void *self)) {
     const struct vs_shape *shape = &gen->shape;
     uint64_t unit_ticks = (uint64_t)1 << shape->seq_bits;
-    assert(gen->clock); /* that of a handle which was made */
+    assert(gen->clock); /* the handle is initialized */
     assert(late_s);
     assert(late_us);
     if (gen->pacing == VESTA_PACING_HISTORY) return;
@@ -55,9 +55,9 @@ void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int6
 
 void vs_gen_move(struct vesta_gen *gen, struct vs_map *map) {
     assert(map);
-    /* release: pairs with the acquire in next_any; the map is whole */
+    /* Release: pairs with the acquire in next_any.  The map is complete. */
     atomic_store_explicit(&gen->map, map, memory_order_release);
     VS_POINT(moved_map);
-    /* A thread that is inside the old file may give ids from it for a moment longer: they are as unique as before. */
+    /* A thread inside the old map may issue ids from it a moment longer.  They are unique as before. */
     atomic_store_explicit(&gen->slot, NULL, memory_order_release);
 }

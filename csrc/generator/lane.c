@@ -1,10 +1,10 @@
-/* lane.c -- gives a thread ids out of a run that it took in one step.
+/* lane.c -- issues ids to a thread from a run that was taken in one step.
  *
- * Why no tick is given twice: a run is granted as a batch is, by one CAS of the cursor, so nobody else has it, whatever
- * becomes of the slot.  That leaves who takes from it: one thread of one process, which `owner` tells; and what is
- * given back: only by a CAS that finds the cursor at the run's end, when all at or above that word is nobody's, as it
- * is again afterwards.  Who had read the cursor in between takes by a CAS of its own, or by an add that reads it anew.
- */
+ * Why no tick is issued twice: a run is taken by one CAS of the cursor, like a batch, so no other caller has it,
+ * whatever happens to the slot.  Two questions remain.  First, who takes from the run: one thread of one process,
+ * recorded in `owner`.  Second, what is returned: only a CAS that finds the cursor at the run's end moves it back.  At
+ * that moment no caller has a tick at or above the cursor, and again after the CAS.  A caller that read the cursor in
+ * between takes by its own CAS, or by an add that reads it again. */
 #include "generator/lane.h"
 #include "generator/point.h"
 #include "vesta_lane.h"
@@ -14,7 +14,8 @@
 #define COLD __attribute__((cold, noinline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Where a thread's own storage is: one that ended may have had it before, and nobody is beside this one then. */
+/* Identifies a thread by its thread-local storage.  An ended thread may have had the same address, but it no longer
+ * runs. */
 #ifdef VS_SIM
 #define own_thread vs_sim_thread
 #elif __GNUC__ >= 11 && !defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -41,7 +42,7 @@ void vs_lane_init(struct vesta_lane *lane, struct vesta_gen *gen, uint64_t n, co
     *lane = (struct vesta_lane){.process = process, .step = gen->shape.seq_unit, .n = n, .gen = gen, .token = token};
 }
 
-/* relaxed: a run whose lease ends while an id of it is on its way is what vesta_next's would be */
+/* Relaxed: an id may be in flight while its lease ends, as in vesta_next. */
 static inline bool is_ended(const struct vs_slot *slot) {
     return atomic_load_explicit(&slot->ended, memory_order_relaxed) != 0;
 }
@@ -50,12 +51,12 @@ static inline uint64_t own_word(const struct vesta_lane *lane) {
     return own_thread() ^ atomic_load_explicit(lane->process, memory_order_relaxed);
 }
 
-/* Whether the calling thread may take from the lane: its own, or it is the first of this process that asks.  A run that
- * a child finds in the lane is its parent's. */
+/* Whether the calling thread owns the lane.  The first thread of this process that asks becomes its owner.  A run that
+ * a forked child finds in the lane belongs to the parent. */
 static bool lane_own(struct vesta_lane *lane) {
     uint64_t token = lane->token(), was = atomic_load_explicit(&lane->process_of, memory_order_relaxed);
-    assert(token); /* 0 is whose a lane is that nobody has asked yet */
-    /* relaxed: it decides between threads, and hands nothing from one to the other */
+    assert(token); /* 0 stands for a lane without an owner */
+    /* Relaxed: this decides between threads, and passes no data from one to another. */
     if (was != token && atomic_compare_exchange_strong_explicit(&lane->process_of, &was, token, memory_order_relaxed,
                                                                 memory_order_relaxed)) {
         lane->stop = lane->id;
@@ -66,14 +67,15 @@ static bool lane_own(struct vesta_lane *lane) {
     return atomic_load_explicit(&lane->owner, memory_order_relaxed) == own_word(lane);
 }
 
-/* Whoever closes the active slot was killed, or stands, on the way. */
+/* Whether the active slot is being closed, even if the closing process was killed or stopped in between. */
 static bool lane_is_ending(const struct vesta_gen *gen) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     int active = vs_map_active(map);
     return active >= 0 && is_ended(&map->slot[active]);
 }
 
-/* Where a run would be dropped at once, and in lanes of one.  By vs_gen_take as well: it asks the newest slot alone. */
+/* Takes a single tick, in lanes with n = 1 or if a run would be dropped at once.  It also uses vs_gen_take, which looks
+ * at the newest slot only. */
 static int lane_take_one(struct vesta_lane *lane, uint64_t *id, struct vesta_pause *pause) {
     struct vesta_block block;
     struct vs_slot *slot;
@@ -95,14 +97,14 @@ static int begin_run(struct vesta_lane *lane, struct vesta_pause *pause) {
     return VESTA_OK;
 }
 
-/* The ids up to the layout's next gap lie a step apart. */
+/* Prepares the ids up to the layout's next gap, which have equal distances. */
 static void begin_piece(struct vesta_lane *lane) {
     const struct vs_shape *shape = &lane->gen->shape;
     uint64_t unit = (uint64_t)1 << shape->gap_bits, count = unit - (lane->next & (unit - 1));
     assert(lane->id == lane->stop);
     assert(lane->next < lane->end);
     count = count < lane->end - lane->next ? count : lane->end - lane->next;
-    if (count * lane->step == 0) count--; /* a sequence in the highest bits: all of it would end where it begins */
+    if (count * lane->step == 0) count--; /* a sequence in the highest bits: the end would equal the beginning */
     lane->id = lane->base + vs_place_tick(shape, lane->next);
     lane->stop = lane->id + count * lane->step;
     lane->next += count;
@@ -110,7 +112,7 @@ static void begin_piece(struct vesta_lane *lane) {
 
 static COLD int lane_any(struct vesta_lane *lane, uint64_t *id, struct vesta_pause *pause) {
     if (!lane_own(lane)) return VESTA_EOPTION;
-    if (lane->slot && is_ended(lane->slot)) { /* what is left is lost */
+    if (lane->slot && is_ended(lane->slot)) { /* the rest of the run is lost */
         lane->stop = lane->id;
         lane->next = lane->end;
     }
@@ -120,11 +122,11 @@ static COLD int lane_any(struct vesta_lane *lane, uint64_t *id, struct vesta_pau
         if (rc != VESTA_OK) return rc;
     }
     begin_piece(lane);
-    return vesta_lane_next(lane, id, pause); /* which looks at the slot again: it may have ended meanwhile */
+    return vesta_lane_next(lane, id, pause); /* checks the slot again, because it may have ended */
 }
 
 int vesta_lane_next(struct vesta_lane *lane, uint64_t *id, struct vesta_pause *pause) {
-    /* relaxed: what is read next is this thread's own, or is not read */
+    /* Relaxed: the data that is read next belongs to this thread, or is not read. */
     bool is_own = atomic_load_explicit(&lane->owner, memory_order_relaxed) == own_word(lane);
     if (UNLIKELY(!is_own || lane->id == lane->stop || is_ended(lane->slot))) return lane_any(lane, id, pause);
     uint64_t given = lane->id;
@@ -138,12 +140,13 @@ bool vs_lane_end(struct vesta_lane *lane) {
     uint64_t end = lane->end, from = lane->next - (lane->stop - lane->id) / lane->step;
     bool is_here = atomic_load_explicit(&lane->process_of, memory_order_relaxed) ==
                    atomic_load_explicit(lane->process, memory_order_relaxed);
-    if (!is_here || from == end) return false; /* a parent's run is not this child's to give */
+    if (!is_here || from == end) return false; /* a child must not return its parent's run */
     assert(from < end);
     lane->stop = lane->id;
     lane->next = end;
     VS_POINT(gives_back);
-    /* acq_rel: pairs with vs_slot_close, to which the cursor is exact before and after; of a closed slot it fails */
+    /* Acq_rel: pairs with vs_slot_close.  The cursor is exact before and after.  The CAS fails if the slot is closed.
+     */
     return atomic_compare_exchange_strong_explicit(&lane->slot->tick, &end, from, memory_order_acq_rel,
                                                    memory_order_relaxed);
 }

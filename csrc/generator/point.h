@@ -1,4 +1,5 @@
-/* point.h -- points where the simulator may switch threads: nothing in a build without VS_SIM, which is everybody's. */
+/* point.h -- points where the simulator may switch threads.  Without VS_SIM, which only the simulator sets, they are
+ * empty. */
 #ifndef VS_POINT_H
 #define VS_POINT_H
 
@@ -6,7 +7,7 @@
 #include <stdint.h>
 
 void vs_sim_point(const char *name);
-uint64_t vs_sim_thread(void); /* which one runs */
+uint64_t vs_sim_thread(void); /* the running thread */
 #define VS_POINT(name) vs_sim_point(#name)
 #else
 #define VS_POINT(name) ((void)0)

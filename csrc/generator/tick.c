@@ -1,8 +1,8 @@
-/* tick.c -- the way between instants and ticks, and how far a clock may be believed.  Pure. */
+/* tick.c -- converts times to ticks and back, and decides how far to trust the clock. */
 #include "generator/generator.h"
 #include "id/id.h"
 
-/* What lies between the place of one bit and the end of `width` bits that begin at another. */
+/* The distance between the value of bit `place` and the end of `width` bits that begin at bit `from`. */
 static uint64_t tick_skip(unsigned place, unsigned from, unsigned width) {
     return ((uint64_t)1 << place) - ((uint64_t)1 << from << width);
 }
@@ -26,7 +26,7 @@ void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
     };
 }
 
-/* The division is by a constant where the unit is a common one: by a variable it costs more than the rest of an id. */
+/* Common units are divided by a constant, because a division by a variable costs more than the rest of an id. */
 static int64_t tick_units(int64_t us, int64_t unit_us) {
     switch (unit_us) {
     case 1: return us;
@@ -53,20 +53,21 @@ uint64_t vs_tick_at(const struct vs_shape *shape, int64_t unix_us) {
 
 int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick) {
     int64_t us;
-    /* a wide time field ends later than microseconds can say, and a damaged record may hold any tick */
+    /* a wide time field ends after INT64_MAX microseconds, and a damaged record may contain any tick */
     bool far = __builtin_mul_overflow((int64_t)(tick >> shape->seq_bits), shape->unit_us, &us) ||
                __builtin_add_overflow(us, shape->epoch_us, &us);
     return far ? INT64_MAX : us;
 }
 
-/* ------------------------------------------------------------------ belief
+/* ------------------------------------------------------------------ trust in the clock
  *
- * CLOCK_REALTIME can be set by anyone, CLOCK_BOOTTIME by no one.  Their difference stands in the map.  Where it has
- * changed by more than S the clock was set: forward, ids would burn the future, so they wait until the new
- * difference has stood for a minute; backward, nothing can repeat, and the cursor waits by itself. */
+ * Any program can set CLOCK_REALTIME, but none can set CLOCK_BOOTTIME.  The map stores their difference.  If it has
+ * changed by more than S, the clock was set.  If it was set forward, ids would use up the future, so issuing pauses
+ * until the new difference has lasted for a minute.  If it was set back, nothing can repeat, and the cursor waits
+ * anyway. */
 
-/* An unconfirmed offset as one word, so that two observers cannot mix theirs: the boot second at which it was first
- * met (+ 1) << 32 | its distance from the confirmed offset in seconds. */
+/* An unconfirmed offset in one word, so that two observers cannot mix theirs: (the boot second at which it was first
+ * seen + 1) << 32 | its distance from the confirmed offset in seconds. */
 static uint64_t pack_leap(int64_t boot_us, int64_t diff_us) {
     int64_t diff_s = diff_us / 1000000;
     diff_s = diff_s > INT32_MAX ? INT32_MAX : diff_s < INT32_MIN ? INT32_MIN : diff_s;
@@ -87,7 +88,7 @@ int64_t vs_clock_doubt_us(struct vs_map *map, struct vs_instant now) {
         return 0;
     }
     if (!leap || !is_small(((int64_t)(int32_t)leap - (int32_t)met) * 1000000)) {
-        leap = met; /* a new offset: its minute starts now */
+        leap = met; /* a new offset: its minute begins now */
         atomic_store_explicit(&shared->leap, leap, memory_order_relaxed);
     }
     int64_t stood_us = now.boot_us - ((int64_t)(leap >> 32) - 1) * 1000000;
