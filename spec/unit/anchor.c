@@ -1,4 +1,4 @@
-/* anchor.c -- generator files: who makes one, whose are used, which are refused, and why. */
+/* anchor.c -- generator files: how they are made, whose are used, and which are rejected, with the reason. */
 #include "base/array.h"
 #include "files.h"
 #include "fs_type.h"
@@ -44,7 +44,7 @@ static void sixteen_make_one_file(void) {
             reap(pids[i], false);
         for (int i = 1; i < 16; i++)
             CHECK(memcmp(keys[0], keys[i], VS_KEY_BYTES) == 0);
-        CHECK_EQ_U64(count_entries(folder), 1); /* and nothing else is left behind */
+        CHECK_EQ_U64(count_entries(folder), 1); /* and no other file remains */
     }
     munmap(gate, 4096);
 }
@@ -54,7 +54,7 @@ static void each_has_a_key_of_its_own(void) {
     CHECK(memcmp(a.header.key, b.header.key, VS_KEY_BYTES) != 0);
 }
 
-/* ------------------------------------------------------------------ what is refused */
+/* ------------------------------------------------------------------ rejected files */
 
 static void foreign_files(void) {
     const char *path = in_folder("made.gen");
@@ -71,7 +71,7 @@ static void foreign_files(void) {
     patch(path, 0, "GIF89a..", 8);
     refuses(path, "it is not a generator file");
     made(path);
-    patch(path, 0, VS_MAP_MAGIC, sizeof VS_MAP_MAGIC); /* a map is none */
+    patch(path, 0, VS_MAP_MAGIC, sizeof VS_MAP_MAGIC); /* a map is not a generator file */
     refuses(path, "it is not a generator file");
     made(path);
     patch(path, offsetof(struct vs_header, format), &(uint32_t){VS_ANCHOR_FORMAT + 1}, 4);
@@ -142,7 +142,7 @@ static void a_full_disk(void) {
     close(fd);
     CHECK(make(path, &out, &err) == VESTA_EIO);
     CHECK_HAS(err.text, "No space left on device");
-    CHECK(access(path, F_OK) != 0); /* and nothing half-made has its name */
+    CHECK(access(path, F_OK) != 0); /* no partial file has the name */
     CHECK_EQ_U64(count_entries(disk), 1);
     CHECK(umount(disk) == 0);
 }
@@ -177,9 +177,9 @@ static void file_systems_of_the_network(void) {
     }
 }
 
-/* ------------------------------------------------------------------ whose file is used */
+/* ------------------------------------------------------------------ whose files are used */
 
-/* The owners that can be: ours (0), another's (1), and who asks is either root or that other. */
+/* Combinations of owners: root (0), another user (1), and a caller that is root or that user. */
 static void owners(void) {
     struct vesta_error err;
     const char *path = in_folder("made.gen");
@@ -187,18 +187,18 @@ static void owners(void) {
         printf("# not shown: files of other users (not root)\n");
         return;
     }
-    made(path); /* root's folder, somebody else's file: whoever put it there, its owner may change it */
+    made(path); /* another user's file in root's folder: its owner could change it, whoever put it there */
     CHECK(chown(path, NOBODY, NOBODY) == 0);
     refuses(path, "belongs to user 65534");
-    CHECK(chown(folder, NOBODY, NOBODY) == 0); /* his folder: root came to him */
+    CHECK(chown(folder, NOBODY, NOBODY) == 0); /* the other user's own folder, used by root */
     CHECK(look_at(path, &err) == VESTA_OK);
-    CHECK(chmod(folder, 01777) == 0); /* the owner of a folder like /tmp may put anybody's file elsewhere */
+    CHECK(chmod(folder, 01777) == 0); /* the owner of a folder like /tmp could move any file there */
     CHECK(look_at(path, &err) == VESTA_EIO);
     CHECK_HAS(err.text, "is writable by everyone and belongs to user 65534");
     CHECK(chown(folder, 0, 0) == 0);
     refuses(path, "belongs to user 65534");
     CHECK(chown(path, 0, 0) == 0);
-    CHECK(look_at(path, &err) == VESTA_OK); /* root's own, in a folder like /tmp */
+    CHECK(look_at(path, &err) == VESTA_OK); /* root's own file in a folder like /tmp */
     CHECK(chmod(folder, 0777) == 0);
     CHECK(look_at(path, &err) == VESTA_EIO);
     CHECK_HAS(err.text, "could replace our file");
@@ -216,7 +216,7 @@ static void groups(void) {
     made(path);
     CHECK(chown(path, NOBODY, 4) == 0 && chmod(path, 0660) == 0);
     refuses(path, "belongs to user 65534");
-    CHECK(vs_anchor_read(path, 4, &found, &out, &err) == VESTA_OK && found); /* a group that was named */
+    CHECK(vs_anchor_read(path, 4, &found, &out, &err) == VESTA_OK && found); /* a named group */
     CHECK(vs_anchor_read(path, 5, &found, &out, &err) == VESTA_EIO);
     CHECK(chown(folder, 0, 4) == 0 && chmod(folder, 0770) == 0); /* a folder that the group shares */
     CHECK(look_at(path, &err) == VESTA_OK);
@@ -241,7 +241,7 @@ static void what_root_makes_for_a_service(void) {
     CHECK(stat(in_folder("made.gen"), &st) == 0 && st.st_uid == NOBODY);
 }
 
-/* ------------------------------------------------------------------ what is written down later */
+/* ------------------------------------------------------------------ later notes */
 
 static void notes(void) {
     const char *path = in_folder("made.gen");
@@ -255,7 +255,7 @@ static void notes(void) {
     CHECK_EQ_U64(now.header.incarnation, 99);
     CHECK_STR(now.header.store, "file:/elsewhere");
     CHECK(memcmp(now.header.key, was.header.key, VS_KEY_BYTES) == 0);
-    CHECK(unlink(path) == 0 && make(path, &other, &err) == VESTA_OK); /* another generator has the name by now */
+    CHECK(unlink(path) == 0 && make(path, &other, &err) == VESTA_OK); /* another generator has the path now */
     CHECK(!vs_anchor_note(path, &was));
     CHECK(vs_anchor_read(path, -1, &found, &now, &err) == VESTA_OK && now.header.incarnation == 0);
     CHECK(unlink(path) == 0);
@@ -264,17 +264,17 @@ static void notes(void) {
 }
 
 static const struct check_case cases[] = {
-    {"sixteen processes make one file, and leave nothing beside it", sixteen_make_one_file},
+    {"sixteen processes make one file, and leave no other file", sixteen_make_one_file},
     {"each file has a key of its own", each_has_a_key_of_its_own},
-    {"empty, short, foreign, newer, older and damaged files are refused", foreign_files},
-    {"directories, pipes and symbolic links are refused", things_that_are_no_files},
-    {"no right to read, none to make", rights},
-    {"a full disk is an error that leaves nothing behind", a_full_disk},
-    {"file systems of the network are refused", file_systems_of_the_network},
-    {"a file is used where its owner is who asks, root, or whose folder it is", owners},
-    {"a group's file is used where the group was named or shares the folder", groups},
-    {"what root makes in a service's folder is the service's", what_root_makes_for_a_service},
-    {"the store that granted leases is written down, in this very file or nowhere", notes},
+    {"empty, short, foreign, newer, older and damaged files are rejected", foreign_files},
+    {"directories, pipes and symbolic links are rejected", things_that_are_no_files},
+    {"errors without permission to read or to make a file", rights},
+    {"a full disk is an error that leaves no file", a_full_disk},
+    {"network file systems are rejected", file_systems_of_the_network},
+    {"a file is used if it belongs to the caller, root or the folder's owner", owners},
+    {"a group's file is used if the group was named or shares the folder", groups},
+    {"files that root makes in a service's folder belong to the service", what_root_makes_for_a_service},
+    {"the store that granted leases is recorded in this file only", notes},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,4 +1,4 @@
-/* block.c -- blocks in virtual time: a block is what vesta_next_n would have composed, and it is given like any id. */
+/* block.c -- blocks in virtual time: a block has the ids of vesta_next_n, and is issued only once. */
 #include "world.h"
 
 #define NOON (INT64_C(1800000000) * SECOND + 250)
@@ -17,7 +17,7 @@ static size_t take_block(struct world *w, uint64_t n, uint64_t *ids, struct vest
     return (size_t)block.count;
 }
 
-/* Twins that are asked alike, one for blocks and one for batches, as long as there is something to be had. */
+/* Two equal generators, one for blocks and one for batches, until there are no more ids. */
 static void compare_twins(const char *layout, enum vesta_pacing pacing) {
     static uint64_t ids[2][MOST];
     struct world blocks, batches;
@@ -45,7 +45,7 @@ static void is_what_a_batch_is(void) {
     const struct vesta_preset *preset;
     for (int i = 0; (preset = vesta_preset_at(i)); i++) {
         struct vesta_layout layout = parsed(preset->text);
-        if (!preset->may_issue || vesta_layout_end_ms(&layout) <= NOON / 1000) continue; /* its time is over */
+        if (!preset->may_issue || vesta_layout_end_ms(&layout) <= NOON / 1000) continue; /* its time has ended */
         compare_twins(preset->text, VESTA_PACING_CLOCK);
         compare_twins(preset->text, VESTA_PACING_HISTORY);
     }
@@ -63,7 +63,7 @@ static void is_one_step(void) {
     CHECK_EQ_U64(take_block(&w, 4, ids, &pause), 4);
     CHECK_EQ_U64(tick_of(&w.layout, ids[0]), first + 1);
     CHECK_EQ_U64(next_tick(&w, &pause), first + 5);
-    CHECK_EQ_U64(take_block(&w, 16, ids, &pause), 2); /* what the unit still has */
+    CHECK_EQ_U64(take_block(&w, 16, ids, &pause), 2); /* the rest of the unit */
     CHECK_EQ_U64(take_block(&w, 1, ids, &pause), 0);
     CHECK_STR(vesta_why_name(pause.why), "full");
     pass_us(&w.time, 1000);
@@ -72,7 +72,7 @@ static void is_one_step(void) {
     world_close(&w);
 }
 
-/* A client may hold its block for as long as it likes: the next holder of the number starts behind it. */
+/* A client may keep its block as long as it likes, because the next holder of the worker id starts after it. */
 static void is_behind_the_cursor(void) {
     struct world w;
     struct vesta_pause pause;
@@ -125,10 +125,10 @@ static void vectors_hold(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a block's ids are those that a batch would have been, in every preset and pacing", is_what_a_batch_is},
-    {"a block is one step of the cursor: it stops where a batch would, and pauses as a batch does", is_one_step},
-    {"the vectors that clients test themselves with are what the library makes", vectors_hold},
-    {"a closed slot's cursor is behind its blocks", is_behind_the_cursor},
+    {"a block has the ids of a batch, with every preset and pacing", is_what_a_batch_is},
+    {"a block is one step of the cursor: it ends and pauses like a batch", is_one_step},
+    {"the vectors for tests of clients are those of the library", vectors_hold},
+    {"a closed slot's cursor is after its blocks", is_behind_the_cursor},
 };
 
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* choose.c -- the default choice of a number over what a store lists. */
+/* choose.c -- the default choice of a worker id from a store's list. */
 #include "engine.h"
 
 static struct vs_listed listed[64];
@@ -12,7 +12,7 @@ static void add(uint64_t worker, const char *identity, bool held, int64_t until_
 
 #define OWN "/var/lib/vesta/default.gen"
 
-/* -1: every number is held. */
+/* -1: every worker id is held. */
 static int64_t choice(uint64_t max, uint64_t random) {
     uint64_t worker = 99;
     struct vs_listing listing = {listed, count, NOON_MS};
@@ -24,7 +24,7 @@ static void begin(void) {
     count = 0;
 }
 
-/* Against a list that has them all as taken. */
+/* Compares with a list in which they are all held. */
 static void never_one_given_out_by_hand(void) {
     for (uint64_t first = 0; first < 16; first++)
         for (uint64_t many = 1; many < 16; many++) {
@@ -37,7 +37,7 @@ static void never_one_given_out_by_hand(void) {
             add(4, "/other.gen", true, NOON_MS, NOON_MS);
             add(9, "/other.gen", false, NOON_MS, NOON_MS - 60000);
             if (!vs_is_static(&lease.ns, 3)) {
-                CHECK_EQ_I64(choice(15, first), 3); /* one's own */
+                CHECK_EQ_I64(choice(15, first), 3); /* its own worker id */
                 continue;
             }
             for (uint64_t worker = 0; worker < 16; worker++)
@@ -53,7 +53,7 @@ static void never_one_given_out_by_hand(void) {
                 distinct += !seen[worker];
                 seen[worker] = true;
             }
-            CHECK_EQ_U64(distinct, left); /* each of them, some time */
+            CHECK_EQ_U64(distinct, left); /* each of them at some time */
         }
     lease.ns = (struct vs_ns_record){0};
 }
@@ -64,7 +64,7 @@ static void ones_own_number_first(void) {
     add(5, OWN, true, NOON_MS, NOON_MS - 50000);
     add(6, OWN, false, NOON_MS, NOON_MS - 60000);
     for (uint64_t random = 0; random < 100; random++)
-        CHECK_EQ_I64(choice(1023, random), 5); /* the one written last */
+        CHECK_EQ_I64(choice(1023, random), 5); /* the one that was written last */
 }
 
 static void ones_own_number_far_ahead(void) {
@@ -77,7 +77,7 @@ static void ones_own_number_far_ahead(void) {
     CHECK_EQ_I64(choice(2, 5), 1);
 }
 
-/* Somebody renews it: those who still have a file of this name open that was removed. */
+/* Processes that have a removed file of this path open still renew it. */
 static void ones_own_number_still_held(void) {
     begin();
     add(0, "/other.gen", true, NOON_MS, NOON_MS);
@@ -100,7 +100,7 @@ static void then_one_never_used(void) {
         if (worker >= 0 && worker <= 15) seen[worker] = true;
     }
     for (int i = 0; i < 16; i++)
-        CHECK(seen[i] == (i != 0 && i != 3 && i != 15)); /* each of them, by and by */
+        CHECK(seen[i] == (i != 0 && i != 3 && i != 15)); /* each of them over time */
 }
 
 static void then_the_one_free_for_longest(void) {
@@ -130,7 +130,7 @@ static void foreign_numbers_are_nobodys(void) {
     begin();
     for (uint64_t i = 0; i < 3; i++)
         add(i, "/other.gen", true, NOON_MS, NOON_MS);
-    add(100, OWN, false, NOON_MS, NOON_MS); /* not a number of this layout: a file that somebody put there */
+    add(100, OWN, false, NOON_MS, NOON_MS); /* not a worker id of this layout, because someone put a file there */
     add(UINT64_MAX, "/other.gen", false, NOON_MS, NOON_MS);
     for (uint64_t random = 0; random < 100; random++)
         CHECK_EQ_I64(choice(3, random), 3);
@@ -146,14 +146,14 @@ static void damaged_times(void) {
 }
 
 static const struct check_case cases[] = {
-    {"one's own number first", ones_own_number_first},
-    {"never one that is given out by hand", never_one_given_out_by_hand},
-    {"not where it ends far ahead of the clock", ones_own_number_far_ahead},
-    {"not where somebody still renews it", ones_own_number_still_held},
-    {"then a number that was never used, each by and by", then_one_never_used},
+    {"the generator's own worker id first", ones_own_number_first},
+    {"never one that is reserved for assignment by hand", never_one_given_out_by_hand},
+    {"not its own one if it ends far ahead of the clock", ones_own_number_far_ahead},
+    {"not its own one if another process still renews it", ones_own_number_still_held},
+    {"then one that was never used, each of them over time", then_one_never_used},
     {"then the one whose ticks ended first", then_the_one_free_for_longest},
-    {"none where all are held", none_where_all_are_held},
-    {"numbers that the layout does not have are no choice", foreign_numbers_are_nobodys},
+    {"none if all are held", none_where_all_are_held},
+    {"worker ids that the layout does not have are not chosen", foreign_numbers_are_nobodys},
     {"damaged times overflow nothing", damaged_times},
 };
 

@@ -1,5 +1,5 @@
-/* clock.c -- rule 6 of section 4: what a generator does when the clock goes back, leaps, flutters or ends; and what
- * the first ids of a time unit are. */
+/* clock.c -- rule 6 of section 4: a generator whose clock goes back, leaps, alternates or ends.  And the first ids of a
+ * time unit. */
 #include "base/array.h"
 #include "world.h"
 
@@ -8,7 +8,7 @@
 #define EPOCH_US (INT64_C(1577836800) * SECOND)
 #define NOON (EPOCH_US + 1000 * DAY + 250)
 
-/* One microsecond before the wait is over there is no id; then there is one, and it is new. */
+/* One microsecond before the wait ends there is no id.  Then there is a new one. */
 static void wait_exactly(struct world *w, const struct vesta_pause *pause, uint64_t last) {
     struct vesta_pause again;
     pass_us(&w->time, pause->wait_us - 1);
@@ -22,7 +22,7 @@ static void step(struct world *w, int64_t us) {
     w->time.unix_us += us;
 }
 
-/* Uses up what is left of the unit; the last tick. */
+/* Issues the rest of the unit's ids and returns the last tick. */
 static uint64_t drain(struct world *w, uint64_t last) {
     struct vesta_pause pause;
     for (uint64_t tick; (tick = next_tick(w, &pause)) != UINT64_MAX; last = tick)
@@ -38,13 +38,13 @@ static void back_by(enum vesta_pacing pacing, int64_t us) {
     world_open(&w, SMALL, pacing, 0, NOON);
     grant_all(&w, 5);
     uint64_t last = next_tick(&w, &pause);
-    if (pacing == VESTA_PACING_HISTORY) last = drain(&w, last); /* below `pass` no clock is asked */
+    if (pacing == VESTA_PACING_HISTORY) last = drain(&w, last); /* below `pass` no clock is read */
     uint64_t start = pacing == VESTA_PACING_HISTORY ? atomic_load(&w.map->slot[0].tick) : last + 1;
     step(&w, -us);
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     int64_t begins = pacing == VESTA_PACING_HISTORY ? NOON - 250 + MS : NOON - 250;
     check_pause(&pause, VESTA_CLOCK_BACK, begins - (NOON - us), us, start - now_tick(&w));
-    CHECK_EQ_U64(atomic_load(&w.map->slot[0].tick), start); /* the refusal moved nothing */
+    CHECK_EQ_U64(atomic_load(&w.map->slot[0].tick), start); /* the pause moved nothing */
     wait_exactly(&w, &pause, last);
     world_close(&w);
 }
@@ -57,7 +57,7 @@ static void a_clock_that_goes_back(void) {
     }
 }
 
-/* Layouts of seconds may run one unit ahead, so that a leap second is no event. */
+/* Layouts of seconds may run one unit ahead, so a leap second causes no pause. */
 static void a_leap_second(void) {
     struct world w;
     struct vesta_pause pause;
@@ -69,7 +69,7 @@ static void a_leap_second(void) {
     CHECK_EQ_U64(tick, last + 1);
     world_close(&w);
 
-    world_open(&w, SECONDS, VESTA_PACING_CLOCK, 0, NOON); /* without it, the wait is what the step was */
+    world_open(&w, SECONDS, VESTA_PACING_CLOCK, 0, NOON); /* without it, the wait is as long as the step */
     grant_all(&w, 5);
     last = next_tick(&w, &pause);
     step(&w, -SECOND);
@@ -79,7 +79,7 @@ static void a_leap_second(void) {
     world_close(&w);
 }
 
-/* 11.6 ppm: a second more or less over a day, as smeared leap seconds are. */
+/* 11.6 ppm: a second more or less over a day, like smeared leap seconds. */
 static void a_smear_is_no_event(void) {
     struct world w;
     struct vesta_pause pause;
@@ -124,7 +124,7 @@ static void leap_confirmed(enum vesta_pacing pacing, int64_t us) {
     pass_us(&w.time, 20 * SECOND);
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     check_pause(&pause, VESTA_CLOCK_AHEAD, 40 * SECOND, 0, 0);
-    CHECK_EQ_U64(cursor_of(&w), cursor); /* no id, nothing moved */
+    CHECK_EQ_U64(cursor_of(&w), cursor); /* no id, and nothing moved */
     wait_exactly(&w, &pause, last);
     world_close(&w);
 }
@@ -139,10 +139,10 @@ static void leap_corrected(enum vesta_pacing pacing, int64_t us) {
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "clock_ahead");
     pass_us(&w.time, 30 * SECOND);
-    step(&w, -us); /* set right: the future was not touched, ids go on at once */
+    step(&w, -us); /* corrected: no future time was used, so ids continue at once */
     uint64_t tick = next_tick(&w, &pause);
     CHECK(tick > last && tick <= now_tick(&w));
-    step(&w, us); /* a second leap starts a minute of its own */
+    step(&w, us); /* a second leap starts its own minute */
     while (next_tick(&w, &pause) != UINT64_MAX)
         ;
     CHECK_STR(vesta_why_name(pause.why), "clock_ahead");
@@ -166,8 +166,8 @@ static void a_leap_that_is_corrected_leaves_no_trace(void) {
     }
 }
 
-/* At capacity every unit is used up to its last tick and the cursor stands where the next begins: that is no reason
- * not to look.  The lease began ahead of a clock that was behind, and then leapt to it. */
+/* At full rate every unit is used to its last tick, and the cursor is at the start of the next one.  The clock must
+ * still be checked.  The lease began ahead of a clock that was behind and then leapt to it. */
 static void a_full_unit_hides_no_leap(void) {
     struct world w;
     struct vesta_pause pause;
@@ -178,16 +178,16 @@ static void a_full_unit_hides_no_leap(void) {
     step(&w, 30 * SECOND);
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "clock_ahead");
-    pass_us(&w.time, MINUTE); /* believed; now the clock stands in the middle of what was skipped */
+    pass_us(&w.time, MINUTE); /* trusted; now the clock is in the middle of the skipped time */
     uint64_t last = drain(&w, 0);
     CHECK_EQ_U64(last, now_tick(&w) + 7);
     pass_us(&w.time, MS);
     CHECK_EQ_U64(next_tick(&w, &pause), last + 1);
-    CHECK_EQ_I64(atomic_load(&w.map->shared.seen_us), w.time.unix_us); /* each unit's opening was seen */
+    CHECK_EQ_I64(atomic_load(&w.map->shared.seen_us), w.time.unix_us); /* each unit's start was seen */
     world_close(&w);
 }
 
-/* A clock that flutters by 20 s is never believed: no id may carry a time that was not. */
+/* A clock that alternates by 20 s is never trusted: no id may have a time that was not real. */
 static void a_strobe_is_never_believed(void) {
     struct world w;
     struct vesta_pause pause;
@@ -237,7 +237,7 @@ static void a_clock_past_the_layouts_end(void) {
     world_close(&w);
 }
 
-/* Suspend moves both clocks; a virtual machine's BOOTTIME may leap alone.  Neither repeats or withholds an id. */
+/* Suspend moves both clocks, and a virtual machine's BOOTTIME may leap alone.  Neither repeats or blocks an id. */
 static void boottime_that_leaps(void) {
     struct world w;
     struct vesta_pause pause;
@@ -256,7 +256,7 @@ static void boottime_that_leaps(void) {
     world_close(&w);
 }
 
-/* ------------------------------------------------------------------ pauses that are not the clock's fault */
+/* ------------------------------------------------------------------ pauses without a fault of the clock */
 
 static void a_lease_that_starts_ahead(void) {
     struct world w;
@@ -283,7 +283,8 @@ static void the_last_tick_of_the_layout(void) {
         size_t got = 0;
         CHECK(vesta_next_n(&w.gen, ids, 10, &got, &pause) == VESTA_OK);
         CHECK_EQ_U64(got, 10);
-        CHECK(vesta_next_n(&w.gen, ids, 64, &got, &pause) == VESTA_OK); /* `ahead` would go further: the end does not */
+        /* `ahead` would permit more, but the layout ends */
+        CHECK(vesta_next_n(&w.gen, ids, 64, &got, &pause) == VESTA_OK);
         CHECK_EQ_U64(got, 6);
         CHECK_EQ_U64(tick_of(&w.layout, ids[5]), vs_tick_end(&w.gen.shape) - 1);
         CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
@@ -295,7 +296,7 @@ static void the_last_tick_of_the_layout(void) {
     }
 }
 
-/* A layout may have more time than microseconds have room: no wait, no date overflows. */
+/* A layout may have more time than fits into microseconds: no wait and no date overflows. */
 static void the_widest_time_field(void) {
     struct world w;
     struct vesta_pause pause;
@@ -309,7 +310,7 @@ static void the_widest_time_field(void) {
     world_close(&w);
 }
 
-/* ------------------------------------------------------------------ how a time unit begins */
+/* ------------------------------------------------------------------ the start of a time unit */
 
 static void spread_starts(struct world *w, uint64_t worker, int units, uint32_t *counts, uint64_t *sequence) {
     struct vesta_pause pause;
@@ -343,7 +344,7 @@ static void spread_is_even_and_the_same_in_every_process(void) {
     CHECK(same < UNITS / 50); /* a hundredth by chance */
 }
 
-/* Leaf: a new millisecond begins below 100; after 4095 comes the next millisecond, below 100 again. */
+/* Leaf: a new millisecond begins below 100.  After 4095 comes the next millisecond, also below 100. */
 static void as_leaf(void) {
     struct world w;
     struct vesta_pause pause;
@@ -362,7 +363,7 @@ static void as_leaf(void) {
     world_close(&w);
 }
 
-/* Twitter: clock 1, 1, 0, 1 gives sequence 0, 1, an error, 2 at tick 1. */
+/* Twitter: a clock of 1, 1, 0, 1 gives sequence 0, 1, an error, and 2 at tick 1. */
 static void as_twitter(void) {
     struct world w;
     struct vesta_pause pause;
@@ -379,7 +380,7 @@ static void as_twitter(void) {
     world_close(&w);
 }
 
-/* Vesta (Java)'s populator, with the repetition of (t+1, 0) behind a used-up unit mended. */
+/* The populator of Vesta (Java), without its repetition of (t+1, 0) after an exhausted unit. */
 static void as_vesta(void) {
     struct world w;
     struct vesta_pause pause;
@@ -396,7 +397,7 @@ static void as_vesta(void) {
     world_close(&w);
 }
 
-/* Butterfly: after a millisecond's 512 ids comes (T+1, 0), whatever the clock says by then. */
+/* Butterfly: after the 512 ids of a millisecond comes (T+1, 0), whatever the clock shows by then. */
 static void as_butterfly(void) {
     struct world w;
     struct vesta_pause pause;
@@ -415,17 +416,17 @@ static void as_butterfly(void) {
 static const struct check_case cases[] = {
     {"rule 6: a clock that goes back 1 s, 3 s, 288 s, 1 h: clock_back, with the exact wait", a_clock_that_goes_back},
     {"rule 6: a leap second", a_leap_second},
-    {"rule 6: a smeared leap second is no event", a_smear_is_no_event},
+    {"rule 6: a smeared leap second causes no pause", a_smear_is_no_event},
     {"rule 6: leaps of 2, 9 and 10 s are followed", small_leaps_are_followed},
-    {"rule 6: a leap of 11 s, 10 min, a day, a year is believed after a minute", a_leap_is_believed_after_a_minute},
+    {"rule 6: a leap of 11 s, 10 min, a day, a year is trusted after a minute", a_leap_is_believed_after_a_minute},
     {"rule 6: a leap that is corrected before its minute leaves no trace", a_leap_that_is_corrected_leaves_no_trace},
-    {"rule 6: a unit that was used up to its last tick hides no leap", a_full_unit_hides_no_leap},
-    {"rule 6: a strobe is never believed", a_strobe_is_never_believed},
+    {"rule 6: a unit that was used to its last tick hides no leap", a_full_unit_hides_no_leap},
+    {"rule 6: a clock that alternates is never trusted", a_strobe_is_never_believed},
     {"rule 6: 1970", the_first_day_of_1970},
     {"rule 6: 2106, past the layout's end", a_clock_past_the_layouts_end},
     {"rule 6: BOOTTIME that leaps alone, and suspend", boottime_that_leaps},
     {"a lease that starts ahead of the clock: ahead, with the exact wait", a_lease_that_starts_ahead},
-    {"the layout ends behind exactly its last tick", the_last_tick_of_the_layout},
+    {"the layout ends exactly after its last tick", the_last_tick_of_the_layout},
     {"the widest time field overflows nothing", the_widest_time_field},
     {"seq_start=spread is even, and the same in every process", spread_is_even_and_the_same_in_every_process},
     {"sequence vector: Leaf", as_leaf},

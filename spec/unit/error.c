@@ -1,4 +1,4 @@
-/* error.c -- the names of codes, and messages that fit. */
+/* error.c -- names of codes, and texts of errors. */
 #include "check.h"
 #include "base/error.h"
 
@@ -62,7 +62,7 @@ static const struct check_case cases[] = {
     {"every code has its stable name", names_are_stable},
     {"every pause has its stable name", whys_are_stable},
     {"an unknown code or pause is called unknown", strangers_have_a_name_too},
-    {"a failure fills the error and returns its code, or only the latter", failing_fills_and_returns},
+    {"vs_fail fills an error if there is one, and returns its code", failing_fills_and_returns},
     {"a text that is too long is cut", long_texts_are_cut},
 };
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* form.c -- business numbers: what they look like, where days begin, what is read back, and forms that are none. */
+/* form.c -- business numbers: their text, the start of days, reading, and invalid forms. */
 #include "number/form.h"
 
 #include "base/array.h"
@@ -22,7 +22,7 @@ static uint64_t dated(int year, int month, int day, uint64_t n) {
     return (uint64_t)unix_day << VS_FORM_DAY_BITS | n;
 }
 
-/* A counter that stands at n in the form's period of 2026-11-22. */
+/* The number n of a counter in the form's period of 2026-11-22. */
 static uint64_t dated_for(const struct vs_form *form, uint64_t n) {
     switch (form->period) {
     case VS_FORM_NEVER: return n;
@@ -61,12 +61,12 @@ static void numbers_as_people_want_them(void) {
         CHECK_STR(text, rows[i].text);
         CHECK_EQ_I64(vs_form_read(&form, text, &back, &err), VESTA_OK);
         CHECK_EQ_U64(vs_form_count_of(&form, back), rows[i].n);
-        if (form.period > VS_FORM_DAILY) /* a counter inside the period was given under another form */
+        if (form.period > VS_FORM_DAILY) /* a counter within the period was issued under another form */
             CHECK_EQ_I64(vs_form_write(&form, dated(2026, 11, 22, rows[i].n), text, &err), VESTA_EFIELD);
     }
 }
 
-/* Published examples of each method, behind a form that adds nothing. */
+/* Published examples of each method, in forms that add nothing. */
 static void check_digits_are_the_standards(void) {
     static const struct {
         const char *form;
@@ -90,7 +90,7 @@ static void check_digits_are_the_standards(void) {
     }
 }
 
-/* Never a wider number, never one that begins again. */
+/* A number that does not fit is neither widened nor restarted. */
 static void what_does_not_fit_is_an_error(void) {
     struct vs_form daily = parse(DAILY), plain = parse("{number:3}"), any = parse("{number}");
     struct vs_form month = parse("{month:%y%m}-{number:2}"), year = parse("{year:%Y}-{number:2}");
@@ -110,7 +110,7 @@ static void what_does_not_fit_is_an_error(void) {
     CHECK_EQ_I64(vs_form_write(&daily, dated(2026, 11, 22, 0), text, &err), VESTA_EFIELD);
     CHECK_EQ_I64(vs_form_write(&daily, UINT64_MAX - 1, text, &err), VESTA_EFIELD); /* the year 47000 */
     CHECK_EQ_I64(vs_form_write(&month, dated(2100, 1, 1, 1), text, &err), VESTA_EFIELD);
-    CHECK_HAS(err.text, "2100"); /* %y would be 2000's again */
+    CHECK_HAS(err.text, "2100"); /* %y would repeat the year 2000 */
     CHECK_EQ_I64(vs_form_write(&month, dated(1999, 12, 1, 1), text, &err), VESTA_EFIELD);
     CHECK_STR(text, "untouched");
 }
@@ -148,14 +148,14 @@ static void periods_begin_at_the_zones_midnight(void) {
     CHECK_EQ_U64(vs_form_first(&daily, &berlin, INT64_MIN), 0);
 }
 
-/* One counter as a store has it: raised to the day's first, then by the step. */
+/* A counter as in a store: raised to the day's first number, then by the step. */
 static uint64_t take(uint64_t *counter, uint64_t first) {
     if (*counter < first) *counter = first;
     return (*counter)++;
 }
 
-/* Three hosts, 2 s apart, take turns at random from one counter while a midnight passes: no number twice, none of
- * yesterday's behind today's first, and each text is another. */
+/* Three hosts with clocks 2 s apart take numbers from one counter in random turns over midnight.  No number and no text
+ * repeats, and no number of yesterday follows the first of today. */
 static void count_over_midnight(const char *name, const char *from) {
     struct vs_form form = parse(DAILY);
     struct vs_zone zone = zone_of(name);
@@ -176,7 +176,7 @@ static void count_over_midnight(const char *name, const char *from) {
         last = number;
         memcpy(before, text, sizeof text);
     }
-    CHECK_EQ_I64(days, 2); /* the first number's, and one change: not back again, whatever the hosts' clocks say */
+    CHECK_EQ_I64(days, 2); /* the first day, and one change: no way back, whatever the hosts' clocks show */
 }
 
 static void midnight_on_three_hosts(void) {
@@ -187,7 +187,7 @@ static void midnight_on_three_hosts(void) {
     count_over_midnight("America/St_Johns", "2010-11-07T02:29:54Z"); /* midnight, one minute before it comes back */
 }
 
-/* The zone's clocks go back over a midnight: what was begun stays begun. */
+/* The zone's clocks go back over midnight, but a day that has begun does not end. */
 static void a_day_does_not_come_back(void) {
     struct vs_form form = parse(DAILY);
     struct vs_zone johns = zone_of("America/St_Johns");
@@ -222,7 +222,7 @@ static void read_back_is_the_same(void) {
     }
 }
 
-/* A digit mistyped, or two neighbours swapped, where the method promises to find it; and any text is refused or is
+/* A mistyped digit and two swapped neighbours are detected if the method promises it.  Any other text is rejected, or
  * written as it was read. */
 static void mistyped_is_found(void) {
     struct vs_form form = parse("{day:%Y%m%d}{number:6}{mod97}");
@@ -325,7 +325,7 @@ static void forms_that_are_none(void) {
         {"\x7f{number}", "column 1: only printable ASCII is allowed"},
         {"\xc3\xa4{number}", "column 1: only printable ASCII"},
         {"{day:%Y%m\t%d}{number}", "column 10: only printable ASCII"},
-        {"{number}%n%n%s%s", NULL}, /* is a form: nothing here is a printf's */
+        {"{number}%n%n%s%s", NULL}, /* is a form: no text here is a printf format */
     };
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
         struct vs_form form = {.part_count = 77};
@@ -351,7 +351,7 @@ static void forms_that_are_huge(void) {
     snprintf(text, sizeof text, "%060d{number:5}", 0);
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
     CHECK_HAS(err.text, "more than 64 characters");
-    snprintf(text, sizeof text, "%046d{number}", 0); /* 19 digits, if need be */
+    snprintf(text, sizeof text, "%046d{number}", 0); /* up to 19 digits */
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
     *text = '\0';
     for (int i = 0; i < 17; i++)
@@ -359,7 +359,7 @@ static void forms_that_are_huge(void) {
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
 }
 
-/* Made of the forms' own words, in any order: what is read writes numbers that can be read back. */
+/* Forms made of random parts: if one is valid, its numbers can be written and read back. */
 static void forms_of_any_words(void) {
     static const char *const words[] = {"{number}",
                                         "{number:3}",
@@ -398,19 +398,19 @@ static void forms_of_any_words(void) {
 }
 
 static const struct check_case cases[] = {
-    {"numbers look as their form says, and are read back", numbers_as_people_want_them},
-    {"check digits are the standards'", check_digits_are_the_standards},
-    {"a number that does not fit is an error, never wider and never begun again", what_does_not_fit_is_an_error},
+    {"numbers are written in their form, and read back", numbers_as_people_want_them},
+    {"check digits follow their standards", check_digits_are_the_standards},
+    {"a number that does not fit is an error: it is neither widened nor restarted", what_does_not_fit_is_an_error},
     {"a day, month and year begin at the zone's midnight", periods_begin_at_the_zones_midnight},
-    {"midnight on three hosts 2 s apart: no number twice, none of yesterday's after today's first",
+    {"midnight on three hosts 2 s apart: no number twice, and none of yesterday after the first of today",
      midnight_on_three_hosts},
-    {"a day that was begun does not end because the zone's clocks go back", a_day_does_not_come_back},
-    {"what was written is read back as the same number", read_back_is_the_same},
-    {"a digit mistyped and two swapped are found", mistyped_is_found},
-    {"what is no number of the form is refused, with the column", texts_that_are_none},
-    {"what is no form is refused, with the column", forms_that_are_none},
-    {"a form too long, and one whose numbers would be, is refused", forms_that_are_huge},
-    {"of any words that are a form, numbers are written and read back", forms_of_any_words},
+    {"a day that has begun does not end when the zone's clocks go back", a_day_does_not_come_back},
+    {"a written number is read back", read_back_is_the_same},
+    {"a mistyped digit and two swapped digits are detected", mistyped_is_found},
+    {"texts of another form are rejected with the column", texts_that_are_none},
+    {"invalid forms are rejected with the column", forms_that_are_none},
+    {"a form is rejected if it or its numbers are too long", forms_that_are_huge},
+    {"numbers of any valid form are written and read back", forms_of_any_words},
 };
 
 CHECK_MAIN(cases)

@@ -1,15 +1,14 @@
-/* generator.c -- section 4 of the design, rule by rule, in virtual time: what a generator gives, and what it says when
- * it gives nothing. */
+/* generator.c -- section 4 of the design, rule by rule, in virtual time: the ids of a generator, and its pauses. */
 #include "world.h"
 
 #include <pthread.h>
 
-/* Eight ids a millisecond, so that a time unit is used up within a case. */
+/* Eight ids per millisecond, so that a test can exhaust a time unit. */
 #define SMALL "sign:1 time:41 seq:3 worker:19 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define SECONDS "sign:1 time:31 seq:3 worker:29 unit=1s epoch=2020-01-01T00:00:00Z"
 #define WIDE "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define EPOCH_US (INT64_C(1577836800) * SECOND)
-/* a quarter into a millisecond, so that waits are not whole units */
+/* A quarter into a millisecond, so that waits are not whole units. */
 #define NOON (EPOCH_US + 1000 * DAY + 250)
 
 /* ------------------------------------------------------------------ rule 1 */
@@ -25,7 +24,7 @@ static void closing_gives_the_cursor(void) {
         CHECK_EQ_U64(second, first + 1);
         CHECK(vs_slot_close(&w.map->slot[slot], &cursor));
         CHECK_EQ_U64(cursor, second + 1);
-        CHECK(!vs_slot_close(&w.map->slot[slot], &untouched)); /* only one caller may release */
+        CHECK(!vs_slot_close(&w.map->slot[slot], &untouched)); /* only one caller can release */
         CHECK_EQ_U64(untouched, 99);
         CHECK(!vs_slot_cursor(&w.map->slot[slot], &untouched));
         CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
@@ -75,7 +74,7 @@ static void a_taken_slot_gives_nothing_until_published(void) {
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "lease");
     int slot = vs_slot_take(w.map, &(struct vs_claim){.worker = 5, .owner = {1, 2}, .from = from});
-    CHECK_EQ_U64(w.map->slot[slot].owner[0], 1); /* the token is there before any claim is sent */
+    CHECK_EQ_U64(w.map->slot[slot].owner[0], 1); /* the token is stored before any claim is sent */
     CHECK_EQ_U64(w.map->slot[slot].owner[1], 2);
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     vs_slot_publish(w.map, slot, from + 8, 0);
@@ -96,7 +95,8 @@ static void an_issuer_goes_on_in_the_newer_slot(void) {
     int newer = grant(&w, 6, cursor, cursor + 100);
     CHECK_EQ_I64(newer, old + 1);
     CHECK_EQ_U64(next_tick(&w, &pause), cursor);
-    vs_slot_publish(w.map, old, cursor + 1000, 0); /* a keeper that slept: neither reopened nor made active again */
+    vs_slot_publish(w.map, old, cursor + 1000, 0); /* a keeper that slept: the slot is neither reopened nor made
+                                                      active again */
     CHECK_EQ_I64(vs_map_active(w.map), newer);
     CHECK(!vs_slot_cursor(&w.map->slot[old], &cursor));
     world_close(&w);
@@ -186,7 +186,7 @@ static void *hammer(void *arg) {
     return NULL;
 }
 
-/* Time stands still and the unit is used up: however often threads ask, the word moves by at most one a thread. */
+/* If the unit is exhausted and time does not move, each thread moves the word by at most one, however often it asks. */
 static void refusal_costs_one_tick_a_thread(void) {
     struct world w;
     pthread_t threads[HAMMERS];
@@ -249,7 +249,7 @@ static void check_ticks(const struct world *w, const uint64_t *ids, size_t n, ui
         CHECK_EQ_U64(tick_of(&w->layout, ids[i]), first + i);
 }
 
-/* A pause's wait is exact: one microsecond earlier there is no id, then there is one. */
+/* The wait of a pause is exact: one microsecond earlier there is no id, then there is one. */
 static uint64_t wait_exactly(struct world *w, const struct vesta_pause *pause) {
     struct vesta_pause again;
     uint64_t before = cursor_of(w), id = 0;
@@ -291,7 +291,7 @@ static void batches_cross_units_within_ahead(void) {
         world_open(&w, SMALL, (enum vesta_pacing)pacing, 2, NOON);
         uint64_t from = now_tick(&w);
         grant_all(&w, 5);
-        CHECK_EQ_U64(take_n(&w, ids, 100, &pause), 24); /* this unit and two of the future */
+        CHECK_EQ_U64(take_n(&w, ids, 100, &pause), 24); /* this unit and two later ones */
         check_ticks(&w, ids, 24, from);
         CHECK_EQ_U64(take_n(&w, ids, 1, &pause), 0);
         check_pause(&pause, VESTA_FULL, 750, 0, 24);
@@ -316,7 +316,7 @@ static void batches_stop_at_the_lease(void) {
     }
 }
 
-/* Singles and batches mixed at random, in time that moves at random: ticks only grow. */
+/* Single ids and batches are mixed at random while time moves at random.  Ticks only rise. */
 static void mixed_calls_only_grow(void) {
     struct world w;
     struct vesta_pause pause;
@@ -353,7 +353,7 @@ static void deadline_stops_only_where_time_moves(void) {
         int slot = vs_slot_take(w.map, &(struct vs_claim){.worker = 5, .owner = {1, 2}, .from = from});
         vs_slot_publish(w.map, slot, vs_tick_end(&w.gen.shape), WORLD_BOOT_US + 100);
         CHECK_EQ_U64(next_tick(&w, &pause), from);
-        pass_us(&w.time, 100); /* over, but the unit's ids are ours whatever the clock says */
+        pass_us(&w.time, 100); /* past the deadline, but the unit's ids may be issued whatever the clock shows */
         CHECK_EQ_U64(next_tick(&w, &pause), from + 1);
         pass_us(&w.time, MS);
         while (cursor_of(&w) < from + 8 && next_tick(&w, &pause) != UINT64_MAX)
@@ -384,7 +384,7 @@ static void only_this_file_of_this_boot_is_trusted(void) {
     CHECK(!vs_map_trusted(&header, &now));
 }
 
-/* The words of a map are anybody's who shares it: what another program spoiled must not lead outside an array. */
+/* Any process that shares a map may damage its words.  Damaged words must not lead outside an array. */
 static void a_spoiled_index_leads_nowhere(void) {
     static const uint32_t spoiled[] = {VS_SLOTS_MAX + 1, 1u << 20, INT32_MAX, 1u << 31, UINT32_MAX};
     struct world w;
@@ -405,7 +405,7 @@ static void a_spoiled_index_leads_nowhere(void) {
     world_close(&w);
 }
 
-/* Who counts pauses does so by their cause. */
+/* Callers count pauses in an array indexed by their cause. */
 static void a_spoiled_stop_is_a_failstop(void) {
     static const uint32_t spoiled[] = {VESTA_FULL, VESTA_FAILSTOP, VESTA_FAILSTOP + 1, 1u << 20, UINT32_MAX};
     struct world w;
@@ -422,27 +422,27 @@ static void a_spoiled_stop_is_a_failstop(void) {
 }
 
 static const struct check_case cases[] = {
-    {"rule 1: closing gives the exact cursor, once", closing_gives_the_cursor},
+    {"rule 1: closing returns the exact cursor, once", closing_gives_the_cursor},
     {"rule 1: the cursor of a closed slot is capped at its limit", closing_caps_the_cursor_at_the_limit},
     {"rule 1: closing a slot that was never published releases nothing", closing_a_fresh_slot_releases_nothing},
-    {"rule 2: a taken slot gives nothing until it is published", a_taken_slot_gives_nothing_until_published},
-    {"rule 2: an issuer that meets a closed slot goes on in the newer one", an_issuer_goes_on_in_the_newer_slot},
-    {"rule 2: a publish that comes late does not set the cursor back", a_late_publish_does_not_set_the_cursor_back},
+    {"rule 2: a taken slot issues nothing until it is published", a_taken_slot_gives_nothing_until_published},
+    {"rule 2: an issuer with a closed slot continues in the newer one", an_issuer_goes_on_in_the_newer_slot},
+    {"rule 2: a late publish does not set the cursor back", a_late_publish_does_not_set_the_cursor_back},
     {"rule 2: slots end, and are never used twice", slots_end_and_are_never_used_twice},
     {"rule 3: limit and pass only rise", limit_and_pass_only_rise},
     {"rule 3: no id at or past the lease's limit", the_lease_bounds_both_pacings},
-    {"rule 4: a refusal in history pacing costs at most one tick a thread", refusal_costs_one_tick_a_thread},
-    {"rule 4: a refusal in clock pacing moves nothing", a_refusal_on_the_clock_moves_nothing},
+    {"rule 4: a pause in history pacing costs at most one tick per thread", refusal_costs_one_tick_a_thread},
+    {"rule 4: a pause in clock pacing moves nothing", a_refusal_on_the_clock_moves_nothing},
     {"rule 4: history pacing uses idle time", history_uses_idle_time},
     {"rule 4: clock pacing jumps to the clock", clock_pacing_jumps_to_the_clock},
-    {"rule 5: a batch takes min(n, room) contiguous ticks; a refusal moves nothing", batches_stay_inside_the_unit},
+    {"rule 5: a batch takes min(n, room) contiguous ticks, and a pause moves nothing", batches_stay_inside_the_unit},
     {"rule 5: a batch crosses time units within ahead only", batches_cross_units_within_ahead},
     {"rule 5: a batch stops at the lease's limit", batches_stop_at_the_lease},
-    {"rule 5: singles and batches mixed only grow", mixed_calls_only_grow},
-    {"rule 7: a deadline stops ids only where the time field moves", deadline_stops_only_where_time_moves},
-    {"rule 8: only this very file of this very boot is trusted", only_this_file_of_this_boot_is_trusted},
-    {"a spoiled word for the active slot leads to no slot", a_spoiled_index_leads_nowhere},
-    {"a spoiled word for why all is stopped is a failstop", a_spoiled_stop_is_a_failstop},
+    {"rule 5: ticks of single ids and batches only rise", mixed_calls_only_grow},
+    {"rule 7: a deadline stops ids only when the time field changes", deadline_stops_only_where_time_moves},
+    {"rule 8: only the original file of this boot is trusted", only_this_file_of_this_boot_is_trusted},
+    {"a damaged word for the active slot leads to no slot", a_spoiled_index_leads_nowhere},
+    {"a damaged word for the cause of a stop is a failstop", a_spoiled_stop_is_a_failstop},
 };
 
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* guess.c -- which preset made an id, and which layout a need asks for. */
+/* guess.c -- which preset made an id, and which layout fits a need. */
 #include "base/array.h"
 #include "base/time.h"
 #include "generator/generator.h"
@@ -30,8 +30,8 @@ static void published_vesta_ids_are_legacy(void) {
     CHECK_EQ_I64(guesses[0].parts.unix_ms, INT64_C(1432276864000));
 }
 
-/* snowflake, leaf and twitter are one split with three names.  Each id of one Butterfly is one of the other's, too:
- * only several in a row tell them apart. */
+/* snowflake, leaf and twitter are one split with three names.  Each id of one Butterfly preset is also one of the
+ * other.  Only several ids in a row distinguish them. */
 static const char *family(const char *name) {
     static const char *const twins[][2] = {{"butterfly-v1.0.1", "butterfly"},
                                            {"leaf", "snowflake"},
@@ -46,7 +46,7 @@ static const char *family(const char *name) {
 static void own_ids_are_recognised(void) {
     static const struct {
         const char *name;
-        uint64_t seq, worker; /* Butterfly's sequence counts on, sonyflake's machine is an address */
+        uint64_t seq, worker; /* Butterfly's sequence does not restart, and sonyflake's machine is an address */
     } own[] = {{"vesta-second", 0, 1}, {"vesta-milli", 0, 1},  {"snowflake", 0, 1},
                {"butterfly", 300, 1},  {"sonyflake", 0, 1285}, {"yitter", 0, 1}};
     for (size_t i = 0; i < VS_COUNT(own); i++) {
@@ -61,7 +61,7 @@ static void own_ids_are_recognised(void) {
     }
 }
 
-/* Random or taken from an address, or a count that goes on. */
+/* Fields that are random, taken from an address, or counted up without restarting. */
 static bool is_drawn(const char *preset, const struct vesta_field *f) {
     static const char *const drawn[] = {
         "butterfly seq", "butterfly-v1.0.1 seq", "sonyflake machine", "sonyflake-v2 machine", "instagram seq",
@@ -74,13 +74,13 @@ static bool is_drawn(const char *preset, const struct vesta_field *f) {
     return false;
 }
 
-/* Small ones more often. */
+/* A random number, more often a small one. */
 static uint64_t usual_value(const struct vesta_field *f, uint64_t *dice) {
-    uint64_t any = roll(dice) & f->max; /* before the next roll, in every build */
+    uint64_t any = roll(dice) & f->max; /* before the next roll, so that every build has the same order */
     return any >> roll_below(dice, f->width);
 }
 
-/* An id of the last three years of a preset, as generators make them: mostly seq 0, small worker numbers more often. */
+/* An id of the last three years as generators make it: mostly sequence 0, and more often a small worker id. */
 static uint64_t usual_id(const char *preset, const struct vesta_layout *l, uint64_t *dice) {
     int64_t end = vesta_layout_end_ms(l), until = end < NOW_MS ? end : NOW_MS, ago = INT64_C(94608000000);
     if (until - ago < l->epoch_ms) ago = until - l->epoch_ms;
@@ -99,15 +99,16 @@ static uint64_t usual_id(const char *preset, const struct vesta_layout *l, uint6
     return id;
 }
 
-/* Ids tell which bits are the time, and in which unit; of layouts that agree on these only a known time tells which it
- * is, since the bits say nothing about the epoch. */
+/* Ids show the bits and the unit of the time.  Layouts that agree in these differ only in the epoch, which the bits do
+ * not show, so only a known time distinguishes them. */
 static bool reads_the_same_time(const char *name, const struct vesta_layout *l) {
     if (strcmp(name, "none") == 0) return false;
     struct vesta_layout other = parsed(name);
     return other.unit_us == l->unit_us && other.field[other.time].shift == l->field[l->time].shift;
 }
 
-/* Less where the bits below the time are a random clock id, where a random worker is above it, or in a rare unit. */
+/* Fewer hits for presets with a random clock id below the time, with a random worker id above it, or with a rare unit.
+ */
 static int hits_wanted(const char *preset) {
     static const struct {
         const char *name;
@@ -153,7 +154,8 @@ static void twins_stand_in_the_order_of_the_table(void) {
     CHECK(count >= 3);
     CHECK_STR(guesses[0].preset->name, "snowflake");
     CHECK_STR(guesses[1].preset->name, "leaf");
-    CHECK_STR(guesses[2].preset->name, "twitter"); /* five bits of datacenter, all 0, say less than a worker of 1 */
+    CHECK_STR(guesses[2].preset->name, "twitter"); /* five bits of datacenter that are all 0 are weaker evidence than
+                                                      a worker id of 1 */
 }
 
 static void no_future_and_no_other_constant(void) {
@@ -319,17 +321,17 @@ static void needs_that_cannot_be(void) {
 
 static const struct check_case cases[] = {
     {"the ids that Vesta (Java)'s documents show are guessed as vesta-legacy-second", published_vesta_ids_are_legacy},
-    {"an id of yesterday is guessed as what made it", own_ids_are_recognised},
+    {"an id of yesterday is guessed as the preset that made it", own_ids_are_recognised},
     {"at least nine of ten usual ids of most presets have the time found at once", nine_of_ten_first_guesses_hit},
     {"whatever preset made an id is among its guesses", every_maker_is_among_the_guesses},
-    {"snowflake and its twin leaf stand in the order of the table, twitter beside them",
+    {"snowflake and its twin leaf are in the order of the table, followed by twitter",
      twins_stand_in_the_order_of_the_table},
     {"no guess lies in the future or has another constant", no_future_and_no_other_constant},
     {"a clock may have been a day fast, not two", a_day_of_doubt},
-    {"only what fits is written", only_what_fits_is_written},
+    {"no more candidates are written than fit", only_what_fits_is_written},
     {"known needs have known layouts", fits_have_their_text},
-    {"a unit that is asked for is taken, or why it cannot be is said", a_unit_that_is_asked_for},
-    {"what is proposed is enough, and parses", what_is_proposed_is_enough},
-    {"a need that cannot be is refused and says which part is too much", needs_that_cannot_be},
+    {"a requested unit is used, or rejected with the reason", a_unit_that_is_asked_for},
+    {"a proposal meets the need, and parses", what_is_proposed_is_enough},
+    {"an impossible need is rejected with the part that is too large", needs_that_cannot_be},
 };
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* id.c -- compose, explain and make: exact inverses, and refusals that name the field. */
+/* id.c -- compose, explain and make are exact inverses, and errors name the field. */
 #include "base/array.h"
 #include "base/time.h"
 #include "id/id.h"
@@ -7,7 +7,7 @@
 
 /* ------------------------------------------------------------------ exactness */
 
-/* Every value of `edges` in each of three fields, there and back. */
+/* Composes and explains every value of `edges` in each of three fields. */
 static void check_edges(const struct vesta_layout *l, const int *place) {
     const struct vesta_field *f[3] = {&l->field[place[0]], &l->field[place[1]], &l->field[place[2]]};
     for (int n = 0; n < 125; n++) {
@@ -74,7 +74,7 @@ static void the_largest_time_has_no_overflow(void) {
     CHECK_EQ_I64(vesta_layout_end_ms(&l), parts.unix_ms + 1000);
 }
 
-/* ------------------------------------------------------------------ refusals */
+/* ------------------------------------------------------------------ rejected values */
 
 static void compose_names_what_is_too_large(void) {
     struct vesta_layout l = parsed("vesta-milli");
@@ -258,7 +258,7 @@ static void instants_become_time_fields(void) {
         CHECK_EQ_I64(vs_time_at(&shape, epoch_us + unit_us - 1), 0);
         CHECK_EQ_I64(vs_time_at(&shape, epoch_us + unit_us), 1);
         CHECK_EQ_I64(vs_time_at(&shape, epoch_us + 12345 * unit_us + unit_us / 2), 12345);
-        CHECK_EQ_I64(vs_time_at(&shape, epoch_us - 1), -1); /* not 0: the epoch is not reached */
+        CHECK_EQ_I64(vs_time_at(&shape, epoch_us - 1), -1); /* not 0: this is before the epoch */
         CHECK_EQ_I64(vs_time_at(&shape, 0), -1);
         CHECK_EQ_I64(vs_time_at(&shape, -1), -1);
         CHECK_EQ_I64(vs_time_at(&shape, INT64_MIN), -1);
@@ -270,13 +270,13 @@ static const struct check_case cases[] = {
     {"every split of 63 bits into time, seq and worker, in every order, is exact at its edges", every_split_of_63_bits},
     {"whatever a preset explains, it composes again", any_id_explains_and_composes},
     {"the latest instant of the longest layout does not overflow", the_largest_time_has_no_overflow},
-    {"compose refuses a value and names field, value and maximum", compose_names_what_is_too_large},
-    {"explain refuses an id with another constant and points to guess", explain_refuses_another_layouts_id},
+    {"compose rejects a value with the field, the value and the maximum", compose_names_what_is_too_large},
+    {"explain rejects an id with another constant and mentions guess", explain_refuses_another_layouts_id},
     {"make fills in constants and zeros, and takes a constant or an alias that agrees", make_fills_what_is_not_given},
-    {"make names what is missing, unknown, given twice, too large or not the constant", make_names_what_is_wrong},
+    {"make names a field that is missing, unknown, repeated, too large or not the constant", make_names_what_is_wrong},
     {"a handle's fields are read over the layout's constants", handle_fields_are_read},
     {"the field method is 2 unless its layout, its fields or its option say otherwise", methods_are_read},
-    {"a handle's fields are refused by name", handle_fields_are_refused},
-    {"an instant is in the unit that has begun, and before the epoch in none", instants_become_time_fields},
+    {"a handle's fields are rejected by name", handle_fields_are_refused},
+    {"an instant is in the unit that has begun, or before the epoch in no unit", instants_become_time_fields},
 };
 CHECK_MAIN(cases)

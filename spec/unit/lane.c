@@ -1,4 +1,4 @@
-/* lane.c -- lanes in virtual time: which ids come out of one, what it leaves behind, and who may use it. */
+/* lane.c -- lanes in virtual time: which ids a lane issues, what remains of its run, and which thread may use it. */
 #include "generator/lane.h"
 #include "os/process.h"
 #include "vesta_lane.h"
@@ -32,14 +32,15 @@ static uint64_t lane_tick(struct world *w, struct vesta_lane *lane, struct vesta
     return UINT64_MAX;
 }
 
-/* ------------------------------------------------------------------ which ids */
+/* ------------------------------------------------------------------ the ids */
 
 static bool may_issue(const char *text) {
     struct vesta_layout layout = parsed(text);
     return !layout.read_only && vesta_layout_end_ms(&layout) > NOON / 1000;
 }
 
-/* Beside a twin that is asked for batches of one: the same ids, whatever the length of the runs. */
+/* Compared with an equal generator that issues batches of one: the ids are the same, whatever the length of the runs.
+ */
 static void compare_twins(const char *text, uint64_t n) {
     struct world twin, w;
     struct vesta_pause pause;
@@ -66,7 +67,7 @@ static void compare_twins(const char *text, uint64_t n) {
 
 static void gives_what_a_batch_would(void) {
     static const char *const odd[] = {
-        "seq:6 time:41 worker:17 unit=1ms epoch=2020-01-01T00:00:00Z", /* a unit's ids go once around 2^64 */
+        "seq:6 time:41 worker:17 unit=1ms epoch=2020-01-01T00:00:00Z", /* a unit's ids wrap around 2^64 once */
         "sign:1 time:41 seq:8 worker:13 seq:1 unit=1ms epoch=2020-01-01T00:00:00Z",
         "sign:1=0 time:53 worker:10 unit=1us epoch=1970-01-01T00:00:00Z"};
     static const uint64_t lengths[] = {1, 2, 7, 64, VESTA_LANE_MAX};
@@ -87,7 +88,7 @@ static void lanes_interleave(void) {
     uint64_t first = lane_tick(&w, a, &pause);
     CHECK_EQ_U64(lane_tick(&w, b, &pause), first + 4);
     CHECK_EQ_U64(next_tick(&w, &pause), first + 8);
-    for (uint64_t i = 1; i < 4; i++) { /* smaller than what was given, and the lane's own ascend */
+    for (uint64_t i = 1; i < 4; i++) { /* smaller than the ids issued before, but the lane's own ids ascend */
         CHECK_EQ_U64(lane_tick(&w, a, &pause), first + i);
         CHECK_EQ_U64(lane_tick(&w, b, &pause), first + 4 + i);
     }
@@ -121,7 +122,7 @@ static void a_lane_that_cannot_be_is_refused_by_name(void) {
     vesta_lane_close(NULL);
 }
 
-/* ------------------------------------------------------------------ what it leaves behind */
+/* ------------------------------------------------------------------ the rest of a run */
 
 static void what_is_left_is_given_back(void) {
     struct world w;
@@ -134,7 +135,7 @@ static void what_is_left_is_given_back(void) {
     vesta_lane_close(lane);
     CHECK_EQ_U64(next_tick(&w, &pause), first + 7); /* no hole */
     lane = opened(&w, 20);
-    vesta_lane_close(lane); /* it took nothing */
+    vesta_lane_close(lane); /* the lane took nothing */
     CHECK_EQ_U64(next_tick(&w, &pause), first + 8);
     world_close(&w);
 }
@@ -153,7 +154,7 @@ static void not_where_the_cursor_has_moved_on(void) {
     world_close(&w);
 }
 
-/* The last is closed first: then each finds the cursor at its own end. */
+/* The last lane is closed first, so each finds the cursor at its own end. */
 static void lanes_that_end_one_by_one_leave_no_hole(void) {
     struct world w;
     struct vesta_pause pause;
@@ -165,7 +166,7 @@ static void lanes_that_end_one_by_one_leave_no_hole(void) {
         lane_tick(&w, lanes[i], &pause);
     }
     for (int i = 5; i-- > 0;) {
-        for (int more = 0; more < (i ? 7 : 0); more++) /* all of its run, but for the first lane */
+        for (int more = 0; more < (i ? 7 : 0); more++) /* the whole run, except for the first lane */
             lane_tick(&w, lanes[i], &pause);
         vesta_lane_close(lanes[i]);
     }
@@ -183,7 +184,7 @@ static void a_run_ends_with_its_lease(void) {
     struct vesta_lane *lane = opened(&w, 10);
     uint64_t first = lane_tick(&w, lane, &pause);
     CHECK(vs_slot_close(&w.map->slot[0], &cursor));
-    CHECK_EQ_U64(cursor, first + 10); /* past what a lane holds */
+    CHECK_EQ_U64(cursor, first + 10); /* after the ticks that the lane holds */
     CHECK_EQ_U64(lane_tick(&w, lane, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "lease");
     grant(&w, 6, cursor, vs_tick_end(&w.gen.shape));
@@ -207,7 +208,7 @@ static void a_closed_slot_takes_nothing_back(void) {
     world_close(&w);
 }
 
-/* Its closer was killed on the way: the slot is open still, and gives ids one by one. */
+/* The closing process was killed: the slot is still open, and issues single ids. */
 static void a_slot_that_is_about_to_close(void) {
     struct world w;
     struct vesta_pause pause;
@@ -222,7 +223,7 @@ static void a_slot_that_is_about_to_close(void) {
     world_close(&w);
 }
 
-/* At the end of what the clock allows a run is shorter, and then there is none. */
+/* Near the end of the ticks that the clock allows, runs get shorter, and then there is none. */
 static void a_run_is_no_longer_than_there_is_room(void) {
     struct world w;
     struct vesta_pause pause;
@@ -240,7 +241,7 @@ static void a_run_is_no_longer_than_there_is_room(void) {
     world_close(&w);
 }
 
-/* ------------------------------------------------------------------ whose it is */
+/* ------------------------------------------------------------------ the owner */
 
 struct asked {
     struct vesta_lane *lane;
@@ -277,7 +278,7 @@ static void another_thread_is_refused(void) {
         CHECK(lane_tick(&w, lane, &pause) != UINT64_MAX);
         vesta_lane_close(lane);
     }
-    struct vesta_lane *lane = opened(&w, 8); /* here; used there first */
+    struct vesta_lane *lane = opened(&w, 8); /* created in this thread, first used in the other one */
     CHECK_EQ_I64(by_another_thread(lane, &id), VESTA_OK);
     CHECK_EQ_I64(vesta_lane_next(lane, &id, &pause), VESTA_EOPTION);
     CHECK_EQ_I64(vesta_lane_next_wait(lane, &id, SECOND, &pause), VESTA_EOPTION);
@@ -286,17 +287,17 @@ static void another_thread_is_refused(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a lane gives the ids that a batch would, under every layout and whatever its length", gives_what_a_batch_would},
-    {"lanes interleave, and the ids of each ascend", lanes_interleave},
-    {"a length that cannot be, and clock pacing, are refused by name", a_lane_that_cannot_be_is_refused_by_name},
-    {"what is left of a run is given back when its lane is closed", what_is_left_is_given_back},
-    {"not where the cursor has moved on: those are holes", not_where_the_cursor_has_moved_on},
+    {"a lane issues the ids of a batch, for every layout and length", gives_what_a_batch_would},
+    {"ids of several lanes interleave, and those of each lane ascend", lanes_interleave},
+    {"an invalid length and clock pacing are rejected by name", a_lane_that_cannot_be_is_refused_by_name},
+    {"the rest of a run is returned when its lane is closed", what_is_left_is_given_back},
+    {"not if the cursor has moved on: the rest becomes holes", not_where_the_cursor_has_moved_on},
     {"lanes that end one by one leave no hole", lanes_that_end_one_by_one_leave_no_hole},
-    {"a run ends with its lease, and the lane goes on in the next one", a_run_ends_with_its_lease},
+    {"a run ends with its lease, and the lane continues in the next lease", a_run_ends_with_its_lease},
     {"a closed slot takes nothing back", a_closed_slot_takes_nothing_back},
-    {"a slot whose closer was killed on the way gives ids one by one", a_slot_that_is_about_to_close},
-    {"a run is no longer than there is room", a_run_is_no_longer_than_there_is_room},
-    {"another thread than the first is refused", another_thread_is_refused},
+    {"a slot whose closing process was killed issues single ids", a_slot_that_is_about_to_close},
+    {"a run is at most as long as there is room", a_run_is_no_longer_than_there_is_room},
+    {"every thread but the first is rejected", another_thread_is_refused},
 };
 
 CHECK_MAIN(cases)

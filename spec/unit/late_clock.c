@@ -1,5 +1,5 @@
-/* late_clock.c -- rule 7: a clock that may be late says whether a unit goes on, and opens none: any second, and shorter
- * units that have given many ids, for a run of them. */
+/* late_clock.c -- rule 7: a clock that may be late decides whether a unit continues, and begins none.  It is used for
+ * seconds, and in shorter units after many ids, for a run of them. */
 #include "os/clock.h"
 #include "world.h"
 
@@ -8,9 +8,9 @@
 #define MILLIS "sign:1 time:41 seq:10 worker:12 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define NOON (EPOCH_US + 1000 * DAY + 250)
 
-static int64_t late_s; /* what the late clock shows */
+static int64_t late_s; /* the time of the late clock */
 static int64_t late_us;
-static int looks; /* how often the right one was read */
+static int looks; /* how often the exact clock was read */
 
 static int64_t show_late_s(void *self) {
     (void)self;
@@ -35,7 +35,7 @@ static void open_late(struct world *w) {
     late_s = NOON / SECOND;
 }
 
-/* A unit that has given so many that the late clock is asked from the next one on. */
+/* A unit with so many ids that the next one uses the late clock. */
 static uint64_t open_burst(struct world *w, uint64_t ahead_units) {
     uint64_t ids[VS_LATE_FROM + 1];
     struct vesta_pause pause;
@@ -43,13 +43,13 @@ static uint64_t open_burst(struct world *w, uint64_t ahead_units) {
     grant_all(w, 5);
     w->clock.unix_us = count_unix_us;
     vs_gen_read_late(&w->gen, show_late_s, show_late_us);
-    late_us = NOON - NOON % 4000; /* as the last tick of the kernel left it */
+    late_us = NOON - NOON % 4000; /* as the kernel's last tick left it */
     CHECK_EQ_U64(next_tick(w, &pause), now_tick(w));
     CHECK_EQ_U64(take_n(w, ids, VS_LATE_FROM, &pause), VS_LATE_FROM);
     return now_tick(w);
 }
 
-/* The tick of the next id, which may or must not have cost a look at the right clock. */
+/* The tick of the next id.  `looked`: whether it must have read the exact clock, or must not. */
 static uint64_t next_with(struct world *w, bool looked) {
     struct vesta_pause pause;
     looks = 0;
@@ -62,10 +62,10 @@ static void a_second_goes_on_by_the_late_clock(void) {
     struct world w;
     open_late(&w);
     uint64_t t = now_tick(&w);
-    CHECK_EQ_U64(next_with(&w, true), t); /* a second is opened by the right clock */
+    CHECK_EQ_U64(next_with(&w, true), t); /* the exact clock begins a second */
     CHECK_EQ_U64(next_with(&w, false), t + 1);
     pass_us(&w.time, SECOND);
-    CHECK_EQ_U64(next_with(&w, false), t + 2); /* it has ended, which the late clock has not shown yet */
+    CHECK_EQ_U64(next_with(&w, false), t + 2); /* it has ended, which the late clock does not show yet */
     late_s++;
     CHECK_EQ_U64(next_with(&w, true), t + 8);
     CHECK_EQ_U64(next_with(&w, false), t + 9);
@@ -79,7 +79,7 @@ static void a_late_clock_opens_no_second(void) {
     CHECK_EQ_U64(next_with(&w, true), t);
     late_s++; /* wrong: the next second has not begun */
     CHECK_EQ_U64(next_with(&w, true), t + 1);
-    late_s -= 2; /* behind, as long as the tick has not told of a second that another thread has opened */
+    late_s -= 2; /* behind, until its tick shows the second that another thread has begun */
     CHECK_EQ_U64(next_with(&w, true), t + 2);
     late_s = -EPOCH_US; /* far before the epoch */
     CHECK_EQ_U64(next_with(&w, true), t + 3);
@@ -94,7 +94,7 @@ static void a_step_back_is_met_by_the_late_clock(void) {
     open_late(&w);
     next_with(&w, true);
     w.time.unix_us -= 3 * SECOND;
-    late_s -= 3; /* who sets the clock writes both */
+    late_s -= 3; /* setting the clock changes both */
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "clock_back");
     world_close(&w);
@@ -120,7 +120,7 @@ static void a_burst_goes_on_by_the_late_clock(void) {
     world_close(&w);
 }
 
-/* As after a suspend, or where the kernel's ticks do not come. */
+/* As after a suspend, or if the kernel's ticks do not come. */
 static void a_clock_that_stands_is_believed_for_a_run(void) {
     struct world w;
     uint64_t t = open_burst(&w, 0), late = 0;
@@ -134,7 +134,7 @@ static void a_clock_that_stands_is_believed_for_a_run(void) {
     world_close(&w);
 }
 
-/* Wherever it stands, what it does not affirm is asked of the right one. */
+/* Whatever the late clock shows, the exact one is read unless it confirms the unit. */
 static void a_late_clock_ends_a_unit_and_opens_none(void) {
     struct world w;
     uint64_t t = open_burst(&w, 0), next = VS_LATE_FROM + 1;
@@ -158,22 +158,22 @@ static void a_burst_ends_where_the_clock_is_set_back(void) {
     struct vesta_pause pause;
     open_burst(&w, 0);
     w.time.unix_us -= 3 * SECOND;
-    late_us -= 3 * SECOND; /* who sets the clock writes both */
+    late_us -= 3 * SECOND; /* setting the clock changes both */
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "clock_back");
     world_close(&w);
 }
 
-/* A clock that is late cannot be told from a cursor that is ahead: there the exact one is asked. */
+/* A late clock cannot be distinguished from a cursor that is ahead, so the exact clock is read then. */
 static void ahead_of_the_clock_the_late_one_is_not_asked(void) {
     struct world w;
     uint64_t ids[1024], t = open_burst(&w, 1);
     struct vesta_pause pause;
     take_n(&w, ids, 1023 - VS_LATE_FROM, &pause);    /* all of this unit, */
-    CHECK_EQ_U64(take_n(&w, ids, 200, &pause), 200); /* and some of the next one's, which has not begun */
+    CHECK_EQ_U64(take_n(&w, ids, 200, &pause), 200); /* and some of the next unit, which has not begun */
     CHECK_EQ_U64(next_with(&w, true), t + 1024 + 200);
     pass_us(&w.time, 1000);
-    CHECK_EQ_U64(next_with(&w, true), t + 1024 + 201); /* nobody has seen yet that it has */
+    CHECK_EQ_U64(next_with(&w, true), t + 1024 + 201); /* no caller has seen yet that it has begun */
     world_close(&w);
 }
 
@@ -246,18 +246,19 @@ static void a_clock_of_ones_own_is_the_only_one(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a second goes on by the late clock", a_second_goes_on_by_the_late_clock},
-    {"a late clock opens no second, wherever it stands", a_late_clock_opens_no_second},
-    {"a step back is met by the late clock, too", a_step_back_is_met_by_the_late_clock},
-    {"where the late clock is read", where_the_late_clock_is_read},
-    {"few ids of a unit read the right clock", few_ids_of_a_unit_read_the_right_clock},
-    {"a burst goes on by the late clock, one of a run by the right one", a_burst_goes_on_by_the_late_clock},
-    {"a clock that stands is believed for a run", a_clock_that_stands_is_believed_for_a_run},
-    {"a late clock ends a unit and opens none, wherever it stands", a_late_clock_ends_a_unit_and_opens_none},
-    {"a burst ends where the clock is set back", a_burst_ends_where_the_clock_is_set_back},
-    {"ahead of the clock the late one is not asked", ahead_of_the_clock_the_late_one_is_not_asked},
+    {"a second continues by the late clock", a_second_goes_on_by_the_late_clock},
+    {"a late clock begins no second, whatever it shows", a_late_clock_opens_no_second},
+    {"the late clock also detects a step back", a_step_back_is_met_by_the_late_clock},
+    {"when the late clock is read", where_the_late_clock_is_read},
+    {"the first ids of a unit read the exact clock", few_ids_of_a_unit_read_the_right_clock},
+    {"a burst continues by the late clock, and one id of each run reads the exact one",
+     a_burst_goes_on_by_the_late_clock},
+    {"a clock that does not move is trusted for one run", a_clock_that_stands_is_believed_for_a_run},
+    {"a late clock ends a unit and begins none, whatever it shows", a_late_clock_ends_a_unit_and_opens_none},
+    {"a burst ends when the clock is set back", a_burst_ends_where_the_clock_is_set_back},
+    {"ahead of the clock the late one is not read", ahead_of_the_clock_the_late_one_is_not_asked},
     {"the machine's late clock is never ahead", the_late_clock_is_of_the_past},
-    {"a clock of one's own is the only one", a_clock_of_ones_own_is_the_only_one},
+    {"a caller's own clock is the only one", a_clock_of_ones_own_is_the_only_one},
 };
 
 CHECK_MAIN(cases)

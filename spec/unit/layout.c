@@ -1,4 +1,4 @@
-/* layout.c -- layout texts: what is read, what is refused, and that writing is the exact inverse. */
+/* layout.c -- layout texts: which are read, which are rejected, and that writing is the exact inverse. */
 #include "base/array.h"
 #include "base/time.h"
 #include "id/id.h"
@@ -8,7 +8,7 @@ static void check_round_trip(const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX], again[VESTA_LAYOUT_TEXT_MAX];
     CHECK_EQ_U64(vesta_layout_text(layout, text), strlen(text));
     struct vesta_layout back = parsed(text);
-    back.read_only = layout->read_only; /* a preset may be refused by name, where its fields are not */
+    back.read_only = layout->read_only; /* the name of a preset may be rejected although its fields are not */
     CHECK(memcmp(&back, layout, sizeof back) == 0);
     vesta_layout_text(&back, again);
     CHECK_STR(again, text);
@@ -19,7 +19,7 @@ static void presets_are_canonical(void) {
     int i = 0;
     for (; vesta_preset_at(i); i++) {
         struct vesta_layout by_name = parsed(vesta_preset_at(i)->name), by_text = parsed(vesta_preset_at(i)->text);
-        by_text.read_only = by_name.read_only; /* a name may be refused where its fields are not */
+        by_text.read_only = by_name.read_only; /* the name may be rejected although its fields are not */
         CHECK(memcmp(&by_name, &by_text, sizeof by_name) == 0);
         vesta_layout_text(&by_name, text);
         CHECK_STR(text, vesta_preset_at(i)->text);
@@ -70,7 +70,7 @@ static void ends_are_right(void) {
     }
 }
 
-/* ------------------------------------------------------------------ what a text means */
+/* ------------------------------------------------------------------ the meaning of texts */
 
 static void the_fields_are_what_the_text_says(void) {
     struct vesta_layout l =
@@ -158,7 +158,7 @@ static void both_names_find_the_leased_field(void) {
     CHECK_EQ_I64(vesta_layout_find(&worker, ""), -1);
 }
 
-/* ------------------------------------------------------------------ what is refused */
+/* ------------------------------------------------------------------ rejected texts */
 
 #define REST " seq:12 unit=1ms epoch=0"
 
@@ -351,7 +351,7 @@ static void shuffled_order(uint64_t *dice, int *order, size_t count) {
     }
 }
 
-/* Cuts 64 bits into `count` fields, each 1 to 53 wide, fields 0 and 1 together at most 62. */
+/* Divides 64 bits into `count` fields of 1 to 53 bits.  Fields 0 and 1 have at most 62 together. */
 static bool cut_bits(uint64_t *dice, unsigned *widths, size_t count) {
     for (size_t i = 0; i < count; i++)
         widths[i] = 1;
@@ -387,12 +387,12 @@ static void random_text(uint64_t *dice, char *text, size_t size) {
     }
     used += (size_t)snprintf(text + used, size - used, "unit=%s epoch=%" PRIu64, units[roll_below(dice, 8)],
                              roll_below(dice, VS_EPOCH_MS_MAX + 1));
-    if (roll_below(dice, 2) && widths[1] < 32) /* to spread, the sequence stands lowest */
+    if (roll_below(dice, 2) && widths[1] < 32) /* to spread, the sequence must be lowest */
         snprintf(text + used, size - used, " seq_start=spread:%" PRIu64,
                  order[count - 1] == 1 ? 1 + roll_below(dice, (UINT64_C(1) << widths[1]) - 1) : 1);
 }
 
-/* Refused by the name of the preset, or where the cursor has no room; who writes out the fields means it. */
+/* Rejected by the preset's name, or because the cursor has too few bits.  The same fields written out are accepted. */
 static void some_are_only_read(void) {
     static const struct {
         const char *text, *why;
@@ -480,22 +480,22 @@ static void the_fingerprint_is_frozen(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a layout has its preset's name, wherever its sequences start", the_start_of_sequences_is_no_part_of_a_layouts_name},
+    {"a layout has its preset's name, whatever its seq_start is", the_start_of_sequences_is_no_part_of_a_layouts_name},
     {"every preset is its own canonical text and comes back from it unchanged", presets_are_canonical},
-    {"layouts end when their documents say", ends_are_right},
-    {"a layout says why its ids are only read", some_are_only_read},
-    {"fields, shifts, maxima, unit and epoch are what the text says", the_fields_are_what_the_text_says},
-    {"texts that mean the same have one canonical text", texts_that_mean_the_same},
+    {"layouts end at the times in their documents", ends_are_right},
+    {"a layout has a reason if its ids can only be read", some_are_only_read},
+    {"fields, shifts, maxima, unit and epoch are those in the text", the_fields_are_what_the_text_says},
+    {"texts with the same meaning have one canonical text", texts_that_mean_the_same},
     {"a layout may have no leased field", no_leased_field_is_a_layout_too},
-    {"worker and machine both find the leased field, and nothing finds what is not there",
+    {"worker and machine both find the leased field, and unknown names find nothing",
      both_names_find_the_leased_field},
-    {"a text that cannot be is refused with the reason, and nothing is set", refused_with_a_reason},
-    {"10 MiB of nonsense are refused", huge_texts_are_refused_at_once},
-    {"no byte behind the end of a text is read, wherever it is cut", every_prefix_is_safe},
+    {"an invalid text is rejected with the reason, and nothing is set", refused_with_a_reason},
+    {"10 MiB of nonsense are rejected", huge_texts_are_refused_at_once},
+    {"no byte after the end of a text is read, wherever it is cut", every_prefix_is_safe},
     {"any one byte of a text may be any other", every_changed_byte_is_safe},
-    {"20,000 random layouts of up to 16 fields come back from their text", random_layouts_come_back},
+    {"20,000 random layouts of up to 16 fields are read back from their text", random_layouts_come_back},
     {"the longest layout fits its text", longest_text_fits},
-    {"a fingerprint tells names, widths, order, unit and epoch, and nothing else", fingerprints},
-    {"the fingerprint of vesta-second is the one that stands in files", the_fingerprint_is_frozen},
+    {"a fingerprint depends on names, widths, order, unit and epoch, and on nothing else", fingerprints},
+    {"the fingerprint of vesta-second is the one in existing files", the_fingerprint_is_frozen},
 };
 CHECK_MAIN(cases)

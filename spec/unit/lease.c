@@ -1,4 +1,4 @@
-/* lease.c -- the lease engine, event by event: claims, renewals, and every way in which a store can answer. */
+/* lease.c -- the lease engine, event by event: claims, renewals, and every answer of a store. */
 #include "base/array.h"
 #include "engine.h"
 
@@ -17,7 +17,7 @@ static void a_number_nobody_had(void) {
     CHECK(did.ns.incarnation != 0);
     ns = did.ns;
     reply(VS_STORE_OK, NULL);
-    DID(VS_DO_NS_READ); /* what stands there now decides, not what was asked */
+    DID(VS_DO_NS_READ); /* the stored record decides, not the one that was requested */
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, NULL);
@@ -47,7 +47,7 @@ static void a_number_nobody_had(void) {
     CHECK_STR(lease.said, "");
 }
 
-/* The claim starts at `until`, or at the clock if that is later; it writes on top of what was read. */
+/* The claim starts at `until`, or at the clock if that is later.  It replaces the version that was read. */
 static void claims_from(const char *identity, bool held, int64_t until_ms, uint64_t from) {
     start_reading();
     struct vs_record r = record_of(identity, held, until_ms);
@@ -67,7 +67,7 @@ static void a_free_number(void) {
     uint64_t now = tick_now();
     claims_from("/other.gen", false, NOON_MS - 1000, now);
     claims_from("/other.gen", false, NOON_MS + 3000, now + TICKS(3000));
-    claims_from("/other.gen", false, NOON_MS + 10000, now + TICKS(10000)); /* S ahead is still taken */
+    claims_from("/other.gen", false, NOON_MS + 10000, now + TICKS(10000)); /* S ahead is still accepted */
 }
 
 static void an_expired_number(void) {
@@ -75,7 +75,7 @@ static void an_expired_number(void) {
     claims_from("/other.gen", true, NOON_MS + 4000, tick_now() + TICKS(4000));
 }
 
-/* The same generator may have its number back as soon as its own last bound is past, whatever the lease says. */
+/* The same generator may claim its worker id again as soon as its own last bound has passed, whatever the lease is. */
 static void a_number_of_ones_own(void) {
     start_reading();
     struct vs_record r = record_of("/var/lib/vesta/default.gen", true, NOON_MS + 700);
@@ -95,7 +95,7 @@ static void a_number_that_another_holds(void) {
     struct vs_record r = record_of("/other.gen", true, NOON_MS - 1000);
     r.written_ms = NOON_MS - 15000 + 400;
     reply(VS_STORE_OK, &r);
-    SLEEPS_MS(401); /* expired means: more than lease_ms after the last write */
+    SLEEPS_MS(401); /* expired means more than lease_ms after the last write */
     CHECK_HAS(lease.said, "worker id 7 is held by elsewhere pid 9");
     pass_ms(400);
     wake();
@@ -107,7 +107,7 @@ static void a_number_that_another_holds(void) {
     DID(VS_DO_TAKE);
     start_reading();
     r.written_ms = NOON_MS;
-    for (int i = 0; i < 200; i++) { /* somebody who goes on renewing: we go on asking, once a second */
+    for (int i = 0; i < 200; i++) { /* the holder renews all the time, and the engine asks once a second */
         r.written_ms += 1000;
         reply(VS_STORE_OK, &r);
         SLEEPS_MS(1000);
@@ -151,7 +151,7 @@ static void the_namespaces_floor(void) {
     CHECK_EQ_U64(did.from, tick_now() + TICKS(60000));
 }
 
-/* In microseconds it would come round to the time before 1970. */
+/* In microseconds it would overflow to a time before 1970. */
 static void a_floor_beyond_all_time(void) {
     start_with((struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = -1});
     ns.floor_ms = INT64_MAX;
@@ -204,7 +204,7 @@ static void an_unknown_claim_that_arrived(void) {
     reply(VS_STORE_UNKNOWN, NULL);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, &written);
-    DID(VS_DO_SWAP); /* looking adopts nothing: it is written again under the same token */
+    DID(VS_DO_SWAP); /* reading adopts nothing: the claim is repeated under the same token */
     CHECK_EQ_U64(did.old_ver, written.ver);
     CHECK_EQ_U64(did.record.ver, written.ver + 1);
     CHECK_EQ_U64(did.record.owner[0], written.owner[0]);
@@ -226,11 +226,11 @@ static void an_unknown_claim_that_did_not(void) {
         if (i > 0) rest_of_ms(1000);
         DID(VS_DO_READ);
         reply(VS_STORE_OK, &r);
-        DID(VS_DO_SWAP); /* the same token: should the first arrive after all, it is ours */
+        DID(VS_DO_SWAP); /* the same token: if the first one arrives after all, it is ours */
         CHECK_EQ_U64(did.record.owner[0], asked.owner[0]);
         CHECK_EQ_U64(did.old_ver, 9);
     }
-    reply(VS_STORE_CONFLICT, &asked); /* the first did arrive */
+    reply(VS_STORE_CONFLICT, &asked); /* the first one did arrive */
     rest_of_ms(1000);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, &asked);
@@ -252,7 +252,7 @@ static void an_unknown_claim_that_another_won(void) {
     CHECK_EQ_I64(did.slot, -1);
 }
 
-/* ------------------------------------------------------------------ stores that say no */
+/* ------------------------------------------------------------------ stores that reject */
 
 static void a_store_that_is_down_or_refuses(void) {
     static const enum vs_outcome troubles[] = {VS_STORE_DOWN, VS_STORE_REFUSED, VS_STORE_UNKNOWN};
@@ -284,7 +284,7 @@ static void a_store_that_is_down_or_refuses(void) {
     }
 }
 
-/* A full disk must not use up the file's slots: the claim goes on in the slot it has, under its token. */
+/* A full disk must not use up the file's slots: the claim continues in its slot, under its token. */
 static void a_refused_claim_keeps_its_slot(void) {
     start_reading();
     reply(VS_STORE_OK, NULL);
@@ -319,8 +319,7 @@ static void another_layout(void) {
     CHECK_HAS(lease.said, "worker id 7 is of another layout");
 }
 
-/* The harness's layout leaves the sign free: a record with a constant there, one that is as free, and no text at all.
- */
+/* The test's layout does not fix the sign.  The record has a constant there, or none, or an invalid text. */
 static void another_constant(void) {
     struct vesta_layout record;
     start_with((struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = -1});
@@ -328,7 +327,7 @@ static void another_constant(void) {
     record.field[0].fixed = 1;
     vesta_layout_text(&record, ns.layout);
     wake();
-    for (int i = 0; i < 2; i++) { /* for as long as it is so */
+    for (int i = 0; i < 2; i++) { /* as long as that is so */
         reply(VS_STORE_OK, NULL);
         SLEEPS_MS(10000);
         CHECK_HAS(lease.said, "the namespace has sign:1=0, not sign:1: open a new generator file with that constant");
@@ -346,7 +345,7 @@ static void another_constant(void) {
     DID(VS_DO_READ);
 }
 
-/* Nothing of this overflows (the sanitizers look), nothing of it leads to a claim. */
+/* None of these numbers overflows (the sanitizers check that) or leads to a claim. */
 static void numbers_that_nobody_wrote(void) {
     static const int64_t odd[] = {0, 1, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX};
     for (size_t i = 0; i < VS_COUNT(odd); i++)
@@ -367,7 +366,7 @@ static void a_doubtful_clock(void) {
     start_reading();
     ev.doubt_us = 41000000;
     reply(VS_STORE_OK, NULL);
-    rest_of_ms(250); /* the minute need not pass: the clock may be set right before */
+    rest_of_ms(250); /* not the whole minute, because the clock may be corrected earlier */
     DID(VS_DO_READ);
     ev.doubt_us = 40000000;
     reply(VS_STORE_OK, NULL);
@@ -388,26 +387,28 @@ static void a_used_up_file(void) {
 }
 
 static const struct check_case cases[] = {
-    {"claim: a number that nobody had, in a namespace that is not there", a_number_nobody_had},
-    {"claim: a free number starts at its until, or now", a_free_number},
-    {"claim: an expired number", an_expired_number},
-    {"claim: one's own number, as soon as its own bound is past", a_number_of_ones_own},
-    {"claim: a number that another holds is left alone exactly so long", a_number_that_another_holds},
-    {"claim: a number that ends far ahead of the clock is left alone", a_number_that_ends_far_ahead},
-    {"claim: a number whose ticks are all granted", a_number_whose_time_is_over},
+    {"claim: a worker id that was never held, in a namespace that does not exist", a_number_nobody_had},
+    {"claim: a free worker id starts at its until, or now", a_free_number},
+    {"claim: an expired worker id", an_expired_number},
+    {"claim: the generator's own worker id, as soon as its bound has passed", a_number_of_ones_own},
+    {"claim: a worker id that another process holds is claimed exactly when its lease expires",
+     a_number_that_another_holds},
+    {"claim: a worker id that ends far ahead of the clock is not claimed", a_number_that_ends_far_ahead},
+    {"claim: a worker id whose ticks are all granted", a_number_whose_time_is_over},
     {"claim: no lower than the namespace's floor", the_namespaces_floor},
-    {"claim: a floor that nobody can have meant lets nobody start", a_floor_beyond_all_time},
-    {"claim: a lost race takes a fresh slot and looks again", a_lost_race_takes_a_fresh_slot_and_looks_again},
-    {"claim: races lost for ever make a rest", races_lost_for_ever_make_a_rest},
-    {"unknown claim: it arrived, and is written again before it counts", an_unknown_claim_that_arrived},
+    {"claim: a floor after the end of all time prevents claims", a_floor_beyond_all_time},
+    {"claim: a lost race takes a new slot and reads again", a_lost_race_takes_a_fresh_slot_and_looks_again},
+    {"claim: after many lost races the engine pauses", races_lost_for_ever_make_a_rest},
+    {"unknown claim: it arrived, and is written again before it is adopted", an_unknown_claim_that_arrived},
     {"unknown claim: it did not arrive, and is sent again under its token", an_unknown_claim_that_did_not},
     {"unknown claim: another won", an_unknown_claim_that_another_won},
-    {"a store that is down, refuses or is silent is asked again, with a rest", a_store_that_is_down_or_refuses},
-    {"a refused claim keeps its slot", a_refused_claim_keeps_its_slot},
-    {"a namespace or a record of another layout is left alone", another_layout},
-    {"a namespace with another constant is left alone, and one that leaves it free is not", another_constant},
-    {"numbers that nobody wrote overflow nothing", numbers_that_nobody_wrote},
-    {"no claim on a clock that is not believed", a_doubtful_clock},
+    {"a store that is unreachable, rejects or does not answer is asked again after a pause",
+     a_store_that_is_down_or_refuses},
+    {"a rejected claim keeps its slot", a_refused_claim_keeps_its_slot},
+    {"a namespace or a record of another layout is not used", another_layout},
+    {"a namespace with another constant is not used, and one without that constant is", another_constant},
+    {"absurd numbers overflow nothing", numbers_that_nobody_wrote},
+    {"no claim while the clock is not trusted", a_doubtful_clock},
     {"a used-up file ends the keeper", a_used_up_file},
 };
 

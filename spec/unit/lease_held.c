@@ -1,5 +1,5 @@
-/* lease_held.c -- the lease engine while it holds: renewing, being fenced, meeting a store that went back, taking up
- * what a predecessor left, giving back. */
+/* lease_held.c -- the lease engine with a lease: renewing, losing it to another process, a store that went back, a
+ * predecessor's lease, releasing. */
 #include "engine.h"
 
 static struct vs_record taken_over(const struct vs_record *from) {
@@ -13,7 +13,7 @@ static struct vs_record taken_over(const struct vs_record *from) {
 
 /* ------------------------------------------------------------------ renewing */
 
-/* How often it writes in so many periods in which no id is given; there is room for one all the time. */
+/* The count of writes in so many periods without an id.  There is always room for one. */
 static int writes_at_rest(int periods) {
     int writes = 0;
     for (int i = 0; i < periods; i++) {
@@ -32,11 +32,11 @@ static int writes_at_rest(int periods) {
 }
 
 static void an_idle_holder_keeps_its_window(void) {
-    start_held(); /* a number given by hand: a window of 5 s, of which a third is gone after two periods of 1.5 s */
+    start_held(); /* a worker id set by hand: a window of 5 s, of which a third has passed after two periods of 1.5 s */
     CHECK_EQ_I64(writes_at_rest(1000), 500);
     start_held();
     lease.timing = vs_lease_timing_file;
-    CHECK(writes_at_rest(2) == 1); /* the long one */
+    CHECK(writes_at_rest(2) == 1); /* the long period */
     CHECK_EQ_I64(writes_at_rest(40 * 60), 58); /* in an hour */
 }
 
@@ -45,7 +45,7 @@ static void a_busy_holder_renews_ahead_of_need(void) {
     for (int i = 0; i < 1000; i++) {
         pass_ms(1500);
         ev.cursor = tick_now() + 5;
-        CHECK(record.until > ev.cursor); /* the window never ran out */
+        CHECK(record.until > ev.cursor); /* the window never ended */
         wake();
         DID(VS_DO_SWAP);
         CHECK_EQ_U64(did.old_ver, record.ver);
@@ -76,7 +76,7 @@ static void a_bound_is_never_lowered(void) {
     wake();
     DID(VS_DO_SWAP);
     CHECK(did.record.until >= record.until);
-    CHECK_EQ_U64(did.record.until, lease.from + 1 + TICKS(5000)); /* from the cursor: the clock is behind it */
+    CHECK_EQ_U64(did.record.until, lease.from + 1 + TICKS(5000)); /* from the cursor, because the clock is behind it */
 }
 
 static void nothing_past_the_layouts_end(void) {
@@ -104,7 +104,7 @@ static void no_renewal_on_a_doubtful_clock(void) {
     ev.cursor = tick_now();
     ev.doubt_us = 30000000;
     wake();
-    rest_of_ms(250); /* the minute need not pass: the clock may be set right before */
+    rest_of_ms(250); /* not the whole minute, because the clock may be corrected earlier */
     SLEEPS_MS(250);
     ev.doubt_us = 0;
     wake();
@@ -116,11 +116,11 @@ static void a_late_write_of_ones_own(void) {
     uint64_t asked = did.record.until;
     reply(VS_STORE_UNKNOWN, NULL);
     DID(VS_DO_READ);
-    reply(VS_STORE_OK, &record); /* not there yet */
+    reply(VS_STORE_OK, &record); /* not arrived yet */
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.old_ver, record.ver);
     record.ver++, record.until = asked;
-    reply(VS_STORE_CONFLICT, &record); /* there it is: ours, so nothing is lost */
+    reply(VS_STORE_CONFLICT, &record); /* arrived: it is ours, so nothing is lost */
     rest_of_ms(1000);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, &record);
@@ -137,7 +137,7 @@ static void an_unknown_renewal_adopts_nothing(void) {
     reply(VS_STORE_UNKNOWN, NULL);
     DID(VS_DO_READ);
     CHECK_EQ_U64(lease.until, record.until);
-    reply(VS_STORE_OK, &asked); /* it stands there: still only an acknowledged write counts */
+    reply(VS_STORE_OK, &asked); /* it is stored, but only an acknowledged write counts */
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.old_ver, asked.ver);
     CHECK_EQ_U64(lease.until, record.until);
@@ -152,7 +152,7 @@ static void a_lease_that_another_took(void) {
     CHECK_EQ_I64(did.slot, 0);
     CHECK_HAS(lease.said, "taken over by elsewhere pid 9");
     closed(true, ev.cursor);
-    DID(VS_DO_NS_READ); /* a new claim, in a new slot */
+    DID(VS_DO_NS_READ); /* a new claim in a new slot */
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, &theirs);
@@ -163,7 +163,7 @@ static void a_lease_that_another_took(void) {
     DID(VS_DO_CLOSE);
 }
 
-/* Another keeper of the file closed the slot under us: no use to renew it. */
+/* Another keeper of the file closed the slot, so there is no use in renewing it. */
 static void a_slot_that_was_closed_under_us(void) {
     start_held();
     pass_ms(2000);
@@ -188,7 +188,7 @@ static void stops(const char *because) {
         pass_ms(10000);
         ev.wanted = true;
         wake();
-        DID(VS_DO_NS_READ); /* was it put right? */
+        DID(VS_DO_NS_READ); /* checks whether the store was repaired */
         reply(VS_STORE_OK, NULL);
     }
     wake();
@@ -212,7 +212,7 @@ static void a_store_that_went_back(void) {
     stops("went back");
     record = start_renewing();
     reply(VS_STORE_UNKNOWN, NULL);
-    reply(VS_STORE_OK, NULL); /* the record is gone */
+    reply(VS_STORE_OK, NULL); /* the record is missing */
     stops("went back");
     start_reading(); /* not even between reading and claiming */
     record = record_of("/other.gen", false, NOON_MS);
@@ -236,7 +236,7 @@ static void a_store_that_was_replaced(void) {
           "vesta store advance; or use a new namespace");
 }
 
-/* `vesta store advance` has given the namespace another incarnation and a floor. */
+/* As `vesta store advance` does: the namespace gets another incarnation and a floor. */
 static void put_right(int64_t floor_ms) {
     ns = (struct vs_ns_record){.ver = 2, .fingerprint = layout.fingerprint, .incarnation = 99, .floor_ms = floor_ms};
 }
@@ -248,7 +248,7 @@ static void a_store_that_was_put_right(void) {
     reply(VS_STORE_CONFLICT, &record);
     DID(VS_DO_FAILSTOP);
     done();
-    put_right(vs_tick_unix_us(&lease.shape, granted) / 1000 - 1); /* below what we had: no */
+    put_right(vs_tick_unix_us(&lease.shape, granted) / 1000 - 1); /* below our bound: not accepted */
     wake();
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_SLEEP);
@@ -274,7 +274,7 @@ static void a_store_that_was_put_right_meanwhile(void) {
     reply(VS_STORE_MOVED, NULL);
     DID(VS_DO_NS_READ);
     reply(VS_STORE_OK, NULL);
-    DID(VS_DO_CLOSE); /* what is left of the window would be unique, and nobody would renew it */
+    DID(VS_DO_CLOSE); /* the rest of the window would be unique, but no keeper would renew it */
     closed(true, lease.from);
     DID(VS_DO_NS_READ);
 }
@@ -295,7 +295,7 @@ static void a_successor_lifts_a_failstop_that_was_put_right(void) {
     DID(VS_DO_READ);
 }
 
-/* A version is one write: another's under our number of it means that ours was lost. */
+/* A version is one write.  If another process wrote our version, our write was lost. */
 static void the_same_version_of_another(void) {
     struct vs_record r = start_renewing();
     r.owner[0]++;
@@ -305,7 +305,7 @@ static void the_same_version_of_another(void) {
     CHECK_HAS(lease.said, "the store went back");
 }
 
-/* ------------------------------------------------------------------ what a predecessor left */
+/* ------------------------------------------------------------------ the lease of a predecessor */
 
 static struct vs_lease_opts left(bool published) {
     return (struct vs_lease_opts){.has_worker = true,
@@ -346,11 +346,11 @@ static void an_open_lease_is_taken_up(void) {
     CHECK_EQ_U64(did.record.owner[1], 2004);
 }
 
-/* A store restored to where that claim had just arrived: another may have taken the number after it, which is lost, and
- * go on with what it was granted.  The floor clears that, and so must whoever takes up the claim. */
+/* A store was restored to the moment after that claim.  Another process may have taken the worker id after it, and may
+ * continue with its lost lease.  The floor is above that lease, so a resumed claim must be, too. */
 static void a_claim_from_before_the_floor_is_not_taken_up(void) {
     struct vs_lease_opts opts = left(false);
-    opts.incarnation = 0; /* the file's first claim: it knows of no other store */
+    opts.incarnation = 0; /* the file's first claim: it knows no other store */
     start_with(opts);
     ns.floor_ms = NOON_MS + 20000;
     wake();
@@ -399,13 +399,13 @@ static void an_open_lease_that_is_gone(void) {
     start_with(left(true));
     wake();
     reply(VS_STORE_OK, NULL);
-    record = its_record(TICKS(5999)); /* below what the map says was granted */
+    record = its_record(TICKS(5999)); /* below the bound in the map */
     reply(VS_STORE_OK, &record);
     stops("went back");
     start_with(left(true));
     wake();
     reply(VS_STORE_OK, NULL);
-    record = its_record(TICKS(3000)); /* given back by a keeper that was slow to die: nothing went back */
+    record = its_record(TICKS(3000)); /* released by a slow predecessor: the store did not go back */
     record.held = false;
     reply(VS_STORE_OK, &record);
     DID(VS_DO_CLOSE);
@@ -413,7 +413,7 @@ static void an_open_lease_that_is_gone(void) {
     DID(VS_DO_NS_READ);
 }
 
-/* ------------------------------------------------------------------ giving back */
+/* ------------------------------------------------------------------ releasing */
 
 static struct vs_record start_releasing(void) {
     struct vs_record record = start_held();
@@ -438,7 +438,7 @@ static void giving_back(void) {
     record = start_held();
     ev.stop = true;
     wake();
-    closed(false, 0); /* somebody else closed it and knows the cursor */
+    closed(false, 0); /* another process closed it and has its cursor */
     DID(VS_DO_END);
     (void)record;
 }
@@ -459,7 +459,7 @@ static void giving_back_with_an_unknown_outcome(void) {
     CHECK_EQ_U64(did.record.until, lease.from + 99);
     for (int i = 0; i < 10 && did.kind != VS_DO_END; i++)
         reply(did.kind == VS_DO_SWAP ? VS_STORE_UNKNOWN : VS_STORE_OK, &record);
-    DID(VS_DO_END); /* a few tries, then it runs out by itself */
+    DID(VS_DO_END); /* after a few attempts the record is left to expire */
     record = start_releasing();
     struct vs_record theirs = taken_over(&record);
     reply(VS_STORE_CONFLICT, &theirs);
@@ -467,29 +467,29 @@ static void giving_back_with_an_unknown_outcome(void) {
 }
 
 static const struct check_case cases[] = {
-    {"an idle holder writes only to keep its window from running out", an_idle_holder_keeps_its_window},
-    {"a busy holder renews ahead of need", a_busy_holder_renews_ahead_of_need},
+    {"an idle holder writes only to extend its window", an_idle_holder_keeps_its_window},
+    {"a busy holder renews in advance", a_busy_holder_renews_ahead_of_need},
     {"a renewal waits for its turn", renewing_waits_its_turn},
     {"a bound is never lowered, even by a clock that goes back", a_bound_is_never_lowered},
     {"nothing is leased past the layout's end", nothing_past_the_layouts_end},
-    {"no renewal on a clock that is not believed", no_renewal_on_a_doubtful_clock},
-    {"a late write of one's own is no conflict", a_late_write_of_ones_own},
-    {"our version with another's name on it is a store that went back", the_same_version_of_another},
+    {"no renewal while the clock is not trusted", no_renewal_on_a_doubtful_clock},
+    {"a late write of the same engine is no conflict", a_late_write_of_ones_own},
+    {"our version with another owner means that the store went back", the_same_version_of_another},
     {"an unknown renewal adopts nothing", an_unknown_renewal_adopts_nothing},
-    {"a lease that another took is closed, then claimed anew", a_lease_that_another_took},
-    {"a slot that was closed under its keeper is left for a new one", a_slot_that_was_closed_under_us},
+    {"a lease that another process took is closed, then claimed again", a_lease_that_another_took},
+    {"a slot that another keeper closed is replaced by a new one", a_slot_that_was_closed_under_us},
     {"a store that went back stops the generator", a_store_that_went_back},
     {"a store that was replaced or emptied stops the generator", a_store_that_was_replaced},
-    {"a store that was put right above all that was granted goes on", a_store_that_was_put_right},
-    {"a lease moves on where the store was put right meanwhile", a_store_that_was_put_right_meanwhile},
-    {"a successor lifts a failstop once the store was put right", a_successor_lifts_a_failstop_that_was_put_right},
-    {"a predecessor's open lease is taken up", an_open_lease_is_taken_up},
-    {"a predecessor's claim from before the floor is not taken up", a_claim_from_before_the_floor_is_not_taken_up},
+    {"a store that was repaired with a floor above all leases is used again", a_store_that_was_put_right},
+    {"a lease moves on if the store was repaired in the meantime", a_store_that_was_put_right_meanwhile},
+    {"a successor ends a failstop after the store was repaired", a_successor_lifts_a_failstop_that_was_put_right},
+    {"a predecessor's open lease is resumed", an_open_lease_is_taken_up},
+    {"a predecessor's claim from before the floor is not resumed", a_claim_from_before_the_floor_is_not_taken_up},
     {"a predecessor's claim that arrived is adopted by a write", a_claim_that_arrived_is_adopted_by_a_write},
-    {"a predecessor's claim that never arrived is left", a_claim_that_never_arrived_is_left},
-    {"a predecessor's lease that is gone: taken, gone back, given back", an_open_lease_that_is_gone},
-    {"giving back writes the exact cursor", giving_back},
-    {"giving back with an unknown outcome", giving_back_with_an_unknown_outcome},
+    {"a predecessor's claim that never arrived is dropped", a_claim_that_never_arrived_is_left},
+    {"a predecessor's lease that was taken over, lost by the store, or released", an_open_lease_that_is_gone},
+    {"releasing writes the exact cursor", giving_back},
+    {"releasing with an unknown outcome", giving_back_with_an_unknown_outcome},
 };
 
 CHECK_MAIN(cases)

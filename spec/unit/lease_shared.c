@@ -1,10 +1,10 @@
-/* lease_shared.c -- the lease engine on a store that many share: presets, what may be granted, how a holder stands, and
- * how it leaves a store alone that does not answer. */
+/* lease_shared.c -- the lease engine with a shared store: presets, limits of bounds, the state of a lease, and pauses
+ * while the store does not answer. */
 #include "base/array.h"
 #include "engine.h"
 #include "lease/steps.h"
 
-static struct vs_record held; /* as the store has it */
+static struct vs_record held; /* as in the store */
 
 static void start_shared(const char *preset, bool has_worker, bool is_history) {
     struct vs_lease_opts opts = {.has_worker = true, .worker = 7, .slot = -1, .is_history = is_history};
@@ -100,13 +100,13 @@ static void a_store_ahead_of_us_puts_no_id_ahead(void) {
     CHECK_EQ_U64(did.from, tick_now());
 }
 
-/* ------------------------------------------------------------------ what may be granted */
+/* ------------------------------------------------------------------ limits of bounds */
 
 static void nothing_is_granted_past_the_store_and_two_margins(void) {
     start_shared("strict", false, false);
     publish();
     pass_ms(2000);
-    ev.unix_us += INT64_C(9000) * 1000; /* within what is tolerated, and then beyond it */
+    ev.unix_us += INT64_C(9000) * 1000; /* within the tolerance, and then beyond it */
     ev.cursor = tick_now();
     wake();
     DID(VS_DO_SWAP);
@@ -154,13 +154,13 @@ static void history_counts_its_window_in_ids(void) {
     publish();
     uint64_t first = lease.from;
     pass_ms(INT64_C(3600) * 1000);
-    ev.cursor = first + 1000; /* an hour of which little was used */
+    ev.cursor = first + 1000; /* an hour with few ids */
     wake();
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.record.until, first + 1000 + TICKS(600000));
 }
 
-/* ------------------------------------------------------------------ the traffic of a holder */
+/* ------------------------------------------------------------------ the writes of a holder */
 
 static void an_idle_holder_writes_seldom(void) {
     start_shared("balanced", false, false);
@@ -179,7 +179,7 @@ static void an_idle_holder_writes_seldom(void) {
     CHECK(lease.until > tick_now());
 }
 
-/* ------------------------------------------------------------------ trouble */
+/* ------------------------------------------------------------------ failures */
 
 static void a_store_that_is_away_is_left_alone_more_and_more(void) {
     start_shared("balanced", false, false);
@@ -217,11 +217,11 @@ static void two_holders_come_back_at_different_times(void) {
     CHECK(at_ms[0] != at_ms[1]);
 }
 
-/* ------------------------------------------------------------------ how a holder stands */
+/* ------------------------------------------------------------------ the state of a lease */
 
 #define STANDS(want) CHECK_STR(vs_lease_state_name(vs_lease_state_of(&lease, &ev)), want)
 
-/* It is read from a map, which another program may have spoiled. */
+/* The state is read from a map, which another program may have damaged. */
 static void a_spoiled_state(void) {
     CHECK_STR(vs_lease_state_name(VS_LEASE_FAILSTOP), "failstop");
     CHECK_STR(vs_lease_state_name((enum vs_lease_state)(VS_LEASE_FAILSTOP + 1)), "unknown");
@@ -239,13 +239,13 @@ static void a_holder_without_its_store(void) {
     wake();
     STANDS("renewing");
     reply(VS_STORE_DOWN, NULL);
-    STANDS("active"); /* one failure is none yet */
+    STANDS("active"); /* a single failure does not change the state */
     pass_ms(1500);
     STANDS("suspect");
     pass_ms(3000);
-    STANDS("drained"); /* the window is over */
+    STANDS("drained"); /* the window has ended */
     renew();
-    STANDS("active"); /* nobody claimed in between: the store said so */
+    STANDS("active"); /* the store confirmed that no process claimed it in between */
 }
 
 static void a_deadline_drains_whatever_the_window(void) {
@@ -279,7 +279,7 @@ static void fenced_and_failstop(void) {
     STANDS("failstop");
 }
 
-/* ------------------------------------------------------------------ putting a store right */
+/* ------------------------------------------------------------------ repairing a store */
 
 static void the_floor_lies_above_all_that_was_granted(void) {
     const struct vs_lease_timing *t = vs_lease_preset("strict");
@@ -293,23 +293,23 @@ static void the_floor_lies_above_all_that_was_granted(void) {
 }
 
 static const struct check_case cases[] = {
-    {"presets have names, and figures that go together", presets_have_names},
-    {"a number given by hand has a small window", a_number_given_by_hand_has_a_small_window},
-    {"a namespace is not made silently in a shared store", a_namespace_is_not_made_silently},
-    {"a clock ahead of the store claims nothing", a_clock_ahead_of_the_store_claims_nothing},
-    {"a store that is ahead of us puts no id ahead", a_store_ahead_of_us_puts_no_id_ahead},
-    {"nothing is granted past the store's clock, S and W", nothing_is_granted_past_the_store_and_two_margins},
-    {"a holder that is ahead of the store says so", a_holder_ahead_of_the_store_says_so},
-    {"what was granted is never asked back", what_was_granted_is_never_asked_back},
+    {"presets have names and consistent values", presets_have_names},
+    {"a worker id set by hand has a small window", a_number_given_by_hand_has_a_small_window},
+    {"a namespace is not created automatically in a shared store", a_namespace_is_not_made_silently},
+    {"no claim while the clock is ahead of the store", a_clock_ahead_of_the_store_claims_nothing},
+    {"a store that is ahead of our clock moves no id ahead", a_store_ahead_of_us_puts_no_id_ahead},
+    {"no bound exceeds the store's clock + S + W", nothing_is_granted_past_the_store_and_two_margins},
+    {"a holder whose clock is ahead of the store reports it", a_holder_ahead_of_the_store_says_so},
+    {"a bound is never lowered", what_was_granted_is_never_asked_back},
     {"history pacing counts its window in ids", history_counts_its_window_in_ids},
-    {"an idle holder writes seldom", an_idle_holder_writes_seldom},
-    {"a store that is away is left alone more and more", a_store_that_is_away_is_left_alone_more_and_more},
-    {"two holders come back at different times", two_holders_come_back_at_different_times},
+    {"an idle holder writes rarely", an_idle_holder_writes_seldom},
+    {"an unreachable store is asked less and less often", a_store_that_is_away_is_left_alone_more_and_more},
+    {"two holders retry at different times", two_holders_come_back_at_different_times},
     {"a holder without its store: suspect, drained, active again", a_holder_without_its_store},
-    {"a spoiled word for how a holder stands has no name", a_spoiled_state},
-    {"a deadline drains whatever the window", a_deadline_drains_whatever_the_window},
+    {"a damaged state has no name", a_spoiled_state},
+    {"a deadline drains a lease whatever its window", a_deadline_drains_whatever_the_window},
     {"fenced and failstop", fenced_and_failstop},
-    {"the floor lies above all that was granted", the_floor_lies_above_all_that_was_granted},
+    {"the floor is above all leases", the_floor_lies_above_all_that_was_granted},
 };
 
 CHECK_MAIN(cases)

@@ -1,14 +1,15 @@
-/* lease_switch.c -- the lease engine takes another number for a clock that went back: when it leaves the one it holds,
- * when it stays, and in which order it does what. */
+/* lease_switch.c -- the lease engine replaces its worker id after the clock went back: when it leaves it, when it keeps
+ * it, and the order of its steps. */
 #include "base/array.h"
 #include "engine.h"
 #include "lease/steps.h"
 
 #define BACK_MS 3000
 
-static struct vs_record held; /* as the store has it */
+static struct vs_record held; /* as in the store */
 
-/* A lease of number 7 that was drawn, with ids given; then the clock goes back, and a policy wants another number. */
+/* A lease of worker id 7, which was drawn, with some ids issued.  Then the clock goes back, and a policy asks for
+ * another one. */
 static void start_behind(void) {
     start_with((struct vs_lease_opts){.slot = -1});
     wake();
@@ -40,7 +41,7 @@ static void choose(bool found, uint64_t worker) {
     vs_lease_step(&lease, &ev, &did);
 }
 
-/* Number 9 can be had, and 7 is left for it, up to its release. */
+/* Worker id 9 is free, and 7 is left for it, up to its release. */
 static void leave(void) {
     start_behind();
     choose(true, 9);
@@ -49,14 +50,14 @@ static void leave(void) {
     DID(VS_DO_SWAP);
 }
 
-/* ... and that is acknowledged. */
+/* ... and the release is acknowledged. */
 static void leave_and_give_back(void) {
     leave();
     struct vs_record given = did.record;
     reply(VS_STORE_OK, &given);
 }
 
-/* What is asked of a term that goes on: nothing is closed, and the lease goes on as before. */
+/* The engine keeps its worker id: nothing is closed, and the lease continues as before. */
 static void stays(const char *why) {
     DID(VS_DO_STAY);
     CHECK_HAS(lease.said, why);
@@ -81,10 +82,10 @@ static void leaves_at_the_exact_cursor_and_starts_with_the_clock(void) {
     DID(VS_DO_READ);
     CHECK_EQ_U64(did.worker, 9);
     reply(VS_STORE_OK, NULL);
-    DID(VS_DO_CLOSE); /* before anything is given back */
+    DID(VS_DO_CLOSE); /* before the release */
     CHECK_EQ_I64(did.slot, 0);
     CHECK_STR(vs_lease_state_name(vs_lease_state_of(&lease, &ev)), "claiming");
-    uint64_t cursor = ev.cursor + 3; /* ids were given until the very close */
+    uint64_t cursor = ev.cursor + 3; /* ids were issued until the close */
     closed(true, cursor);
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.worker, 7);
@@ -93,7 +94,7 @@ static void leaves_at_the_exact_cursor_and_starts_with_the_clock(void) {
     CHECK(!did.record.held);
     struct vs_record given = did.record;
     reply(VS_STORE_OK, &given);
-    DID(VS_DO_READ); /* nothing is claimed on what was read before */
+    DID(VS_DO_READ); /* no claim is based on an earlier read */
     CHECK_EQ_U64(did.worker, 9);
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_TAKE);
@@ -151,7 +152,7 @@ static void from_such_a_store_nothing_is_claimed_at_the_end(void) {
     SLEEPS_MS(10000);
     wake();
     DID(VS_DO_CLOSE);
-    closed(false, 0); /* all were closed as it stopped */
+    closed(false, 0); /* all slots were closed by the failstop */
     DID(VS_DO_END);
 }
 
@@ -160,7 +161,7 @@ static void whom_it_wanted_may_be_gone_by_then(void) {
     struct vs_record other = record_of("elsewhere", true, NOON_MS + 5000);
     other.written_ms = ev.unix_us / 1000;
     reply(VS_STORE_OK, &other);
-    DID(VS_DO_SLEEP); /* and then any number, as for a first claim */
+    DID(VS_DO_SLEEP); /* and then any worker id, as for a first claim */
     pass_ms(1000);
     ev.leave = false;
     wake();
@@ -194,7 +195,7 @@ static void stays_where_nothing_would_be_gained(void) {
     choose(false, 0);
     stays("worker id 7 is kept: no other is free");
     start_behind();
-    choose(true, 7); /* a policy may name what it has */
+    choose(true, 7); /* a policy may name the held worker id */
     stays("no other is free");
     start_behind();
     lease.ns.static_first = 9, lease.ns.static_count = 1;
@@ -202,7 +203,7 @@ static void stays_where_nothing_would_be_gained(void) {
     stays("no other is free");
     start_behind();
     choose(true, 9);
-    r = record_of("elsewhere", false, NOON_MS); /* ends ahead of the clock that is back */
+    r = record_of("elsewhere", false, NOON_MS); /* ends ahead of the clock, which is behind */
     reply(VS_STORE_OK, &r);
     stays("the ids of worker id 9 would not begin earlier");
     start_behind();
@@ -243,7 +244,7 @@ static void a_clock_that_has_caught_up_needs_no_other_number(void) {
     vs_lease_step(&lease, &ev, &did);
     DID(VS_DO_STAY);
     done();
-    ev.unix_us += 10 * BACK_MS * 1000; /* and the wish still stands */
+    ev.unix_us += 10 * BACK_MS * 1000; /* and the request is still there */
     wake();
     DID(VS_DO_STAY);
 }
@@ -287,7 +288,7 @@ static void the_other_is_unused_or_free_for_longest(void) {
     CHECK(vs_choose_other(&lease, (struct vs_listing){list, 4, NOON_MS}, 4, 12345, &worker));
     CHECK_EQ_U64(worker, 4);
     CHECK(vs_choose_other(&lease, (struct vs_listing){list, 4, NOON_MS}, 3, 12345, &worker));
-    CHECK_EQ_U64(worker, 3); /* 2 ends before it, and is the one that is left */
+    CHECK_EQ_U64(worker, 3); /* 2 ends earlier, but is the one to leave */
     CHECK(vs_choose_other(&lease, (struct vs_listing){list, 2, NOON_MS}, 1, 12345, &worker));
     CHECK_EQ_U64(worker, 1);
     lease.worker = 1;
@@ -298,22 +299,22 @@ static void the_other_is_unused_or_free_for_longest(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a number is left at its exact cursor, and the next starts with the clock",
+    {"a worker id is left at its exact cursor, and the next one starts at the clock",
      leaves_at_the_exact_cursor_and_starts_with_the_clock},
-    {"a release that is not heard of is tried again, and then left",
+    {"a release without an answer is tried again, and then given up",
      a_release_that_is_not_heard_of_is_tried_again_and_then_left},
-    {"a slot that somebody else closed is not given back", a_slot_that_somebody_else_closed_is_not_given_back},
-    {"a store that went back meanwhile stops everything", a_store_that_went_back_meanwhile_stops_everything},
-    {"from a store that went back meanwhile no other number is claimed at the program's end",
+    {"a slot that another process closed is not released", a_slot_that_somebody_else_closed_is_not_given_back},
+    {"a store that went back in the meantime stops everything", a_store_that_went_back_meanwhile_stops_everything},
+    {"at the program's end no worker id is claimed from a store that went back in the meantime",
      from_such_a_store_nothing_is_claimed_at_the_end},
-    {"where the number is gone by then, any is claimed", whom_it_wanted_may_be_gone_by_then},
-    {"a stop on the way gives back what is held", a_stop_on_the_way_gives_back_what_is_held},
-    {"a number is kept where nothing would be gained", stays_where_nothing_would_be_gained},
-    {"a number is kept where store or clock are not to be trusted", stays_where_store_or_clock_are_not_to_be_trusted},
-    {"a clock that has caught up needs no other number", a_clock_that_has_caught_up_needs_no_other_number},
-    {"a number given by hand is kept", a_number_given_by_hand_is_kept},
+    {"if the chosen worker id was taken, any other one is claimed", whom_it_wanted_may_be_gone_by_then},
+    {"a stop during the change releases the held worker id", a_stop_on_the_way_gives_back_what_is_held},
+    {"a worker id is kept if the change has no benefit", stays_where_nothing_would_be_gained},
+    {"a worker id is kept if store or clock cannot be trusted", stays_where_store_or_clock_are_not_to_be_trusted},
+    {"after the clock has caught up the worker id is kept", a_clock_that_has_caught_up_needs_no_other_number},
+    {"a worker id set by hand is kept", a_number_given_by_hand_is_kept},
     {"a stop comes first", a_stop_comes_first},
-    {"the other number is one never used, else free for longest", the_other_is_unused_or_free_for_longest},
+    {"the other worker id is one never used, else the one free for longest", the_other_is_unused_or_free_for_longest},
 };
 
 CHECK_MAIN(cases)

@@ -1,5 +1,5 @@
-/* mapping.c -- live maps: who makes one, which are trusted, which replaced, which refused, and why.  Each rule of trust
- * has a case that fails where the rule is left out. */
+/* mapping.c -- live maps: how they are made, trusted, replaced and rejected, with the reason.  Each rule of trust has a
+ * case that fails without the rule. */
 #include "files.h"
 #include "os/clock.h"
 #include "os/lock.h"
@@ -33,7 +33,7 @@ static const char *name_of_map(void) {
     return name;
 }
 
-/* A map with a past, which nobody has open: three leases were taken from it. */
+/* A map with a history, which no process has open: three leases were taken from it. */
 static const char *used(void) {
     anchor = made(in_folder("made.gen"));
     struct vs_mapping map = opened();
@@ -64,7 +64,7 @@ static void open_with_others(uint64_t index) {
         CHECK_FAIL("%s %s", err.text, why);
 }
 
-/* Whether there is none, or a stale one that all find at once. */
+/* Whether there is no map, or a stale one that all processes find at once. */
 static void sixteen_make_one_map(void) {
     pid_t pids[16];
     gate = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -107,7 +107,8 @@ static void a_stale_maps_place_is_never_empty(void) {
     const char *name = used();
     gate = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t pid = spawn(look_for_a_gap, 0);
-    for (int round = 0; round < 300 || atomic_load(gate + 1) < 100; round++) { /* its looks, while places change */
+    /* looks for the map while it is replaced */
+    for (int round = 0; round < 300 || atomic_load(gate + 1) < 100; round++) {
         patch(name, offsetof(struct vs_header, boot_id), "other", 5);
         struct vs_mapping out = opened();
         vs_mapping_close(&out);
@@ -118,11 +119,11 @@ static void a_stale_maps_place_is_never_empty(void) {
     remove_map();
 }
 
-/* ------------------------------------------------------------------ what is trusted */
+/* ------------------------------------------------------------------ which maps are trusted */
 
 static void becomes(bool replaced) {
     uint64_t before = inode_of(name_of_map());
-    int witness = open(name_of_map(), O_RDONLY); /* while it is open, its inode's number is not used again */
+    int witness = open(name_of_map(), O_RDONLY); /* while it is open, its inode number is not reused */
     struct vs_mapping out = opened();
     CHECK((inode_of(name_of_map()) != before) == replaced);
     CHECK_EQ_U64(out.ino, inode_of(name_of_map()));
@@ -149,7 +150,7 @@ static void another_inode(void) {
     patched(offsetof(struct vs_header, ino), &(uint64_t){1}, 8);
     const char *name = used();
     snprintf(command, sizeof command, "cp -a %s %s.copy && mv %s.copy %s", name, name, name, name);
-    CHECK(system(command) == 0); /* an older state put back */
+    CHECK(system(command) == 0); /* restores an older state */
     becomes(true);
 }
 
@@ -187,7 +188,7 @@ static void a_second_name(void) {
 static void rights_that_others_have(void) {
     CHECK(chmod(used(), 0666) == 0);
     becomes(true);
-    CHECK(chmod(used(), 0660) == 0); /* for a group that nobody named */
+    CHECK(chmod(used(), 0660) == 0); /* for a group that was not named */
     becomes(true);
 }
 
@@ -205,9 +206,9 @@ static void used_up(void) {
     becomes(true);
 }
 
-/* ------------------------------------------------------------------ what is not ours */
+/* ------------------------------------------------------------------ foreign files */
 
-/* The name that a map has if foreign files have the first `n`. */
+/* The name of a map if foreign files have the first `n` names. */
 static const char *name_behind(int n) {
     static char name[VS_MAP_NAME_MAX + 16];
     snprintf(name, sizeof name, n > 0 ? "%s%c%d" : "%s", name_of_map(), VS_MAP_SUFFIX, n);
@@ -257,7 +258,7 @@ static void all_names_are_foreign(void) {
         CHECK(rmdir(name_behind(n)) == 0);
 }
 
-/* A process that comes after the foreign file has gone finds the map of those before it. */
+/* A process that comes after the foreign file was removed finds the existing map. */
 static void a_foreign_file_that_goes(void) {
     anchor = made(in_folder("made.gen"));
     CHECK(mkdir(name_of_map(), 0700) == 0);
@@ -266,7 +267,7 @@ static void a_foreign_file_that_goes(void) {
     struct vs_mapping two = opened();
     CHECK(!two.is_new && two.ino == one.ino);
     vs_mapping_close(&two);
-    atomic_store(&one.map->shared.stopped, VESTA_CLOSED); /* used up: the next one is made at the first name */
+    atomic_store(&one.map->shared.stopped, VESTA_CLOSED); /* used up, so the next map is made at the first name */
     two = opened();
     CHECK(two.is_new);
     CHECK_STR(two.name, name_of_map());
@@ -282,9 +283,9 @@ static void another_users(void) {
         return;
     }
     const char *name = used();
-    CHECK(chown(name, NOBODY, NOBODY) == 0); /* whole, with the right header, and not of whom the file is */
+    CHECK(chown(name, NOBODY, NOBODY) == 0); /* complete, with the right header, but not of the anchor's owner */
     has_name_behind(1, "another user's");
-    anchor.owner = NOBODY; /* of whom it is */
+    anchor.owner = NOBODY; /* the map's owner */
     becomes(false);
 }
 
@@ -300,7 +301,7 @@ static void a_map_that_may_not_be_read(void) {
     remove_map();
 }
 
-/* ------------------------------------------------------------------ where there is no room */
+/* ------------------------------------------------------------------ no space for a map */
 
 static void is_lone(const char *because) {
     struct vs_mapping one;
@@ -341,7 +342,7 @@ static void in_a_full_memory(void) {
     is_lone("No space left on device");
     vs_mapping_close(&first);
     char command[256];
-    snprintf(command, sizeof command, "test $(ls -A %s | wc -l) = 1", anchor.header.maps); /* nothing half-made */
+    snprintf(command, sizeof command, "test $(ls -A %s | wc -l) = 1", anchor.header.maps); /* no partial file */
     CHECK(system(command) == 0);
     CHECK(umount(anchor.header.maps) == 0);
 }
@@ -352,7 +353,8 @@ static void lone_beside_a_used_up_map(uint64_t unused) {
     (void)unused;
     uint64_t inode = inode_of(name_of_map());
     is_lone(
-        "Operation not permitted"); /* it may be written by this user, and not be renamed over: /dev/shm is sticky */
+        "Operation not permitted"); /* this user may write to the directory but not replace the file, because
+                                       /dev/shm is sticky */
     CHECK_EQ_U64(inode_of(name_of_map()), inode);
 }
 
@@ -375,7 +377,7 @@ static void used_up_by_another_member(void) {
     vs_mapping_close(&map);
     CHECK(chown(name_of_map(), 65533, GROUP) == 0 && chmod(name_of_map(), 0660) == 0);
     as_member(GROUP, lone_beside_a_used_up_map);
-    struct vs_mapping next = opened(); /* who may replace it does, and then all are on that one */
+    struct vs_mapping next = opened(); /* the owner may replace it, and then all processes use that map */
     CHECK(next.is_new && next.name[0]);
     atomic_store(&next.map->shared.slots_used, 5);
     vs_mapping_close(&next);
@@ -390,9 +392,9 @@ static void removed_while_open(void) {
     remove_map();
     CHECK(!vs_mapping_is_named(&one));
     struct vs_mapping two = opened();
-    CHECK(one.ino != two.ino); /* two maps now: their leases keep them apart */
+    CHECK(one.ino != two.ino); /* two maps now; their leases keep them apart */
     CHECK(vs_mapping_is_named(&two) && !vs_mapping_is_named(&one));
-    vs_mapping_remove(&one); /* not its name any more */
+    vs_mapping_remove(&one); /* it no longer has the name */
     CHECK(vs_mapping_is_named(&two));
     vs_mapping_remove(&two);
     CHECK(access(name_of_map(), F_OK) != 0);
@@ -421,7 +423,7 @@ static void another_uptime(void) {
         pid_t child = spawn(name_in_child, 0);
         reap(child, false);
         CHECK_HAS((char *)gate, "-boot86400.000000005");
-        CHECK(strcmp(own, (char *)gate) != 0); /* its uptime is not its children's */
+        CHECK(strcmp(own, (char *)gate) != 0); /* its uptime differs from its children's */
         _exit(atomic_load(&check_failures) ? 9 : 0);
     }
     int status = 0;
@@ -453,8 +455,8 @@ static void what_guards_a_map(void) {
     for (int i = 0; i < GUARDED; i++)
         vs_guard_add(&map);
     size_t each_less = (resident_pages() - before) / GUARDED;
-#ifndef __SANITIZE_THREAD__ /* which has notes of its own of each page */
-    CHECK(each_less < 3); /* of eleven: its header's, and a part of what it would say */
+#ifndef __SANITIZE_THREAD__ /* it keeps notes of each page */
+    CHECK(each_less < 3); /* of eleven pages: the header's, and part of the message */
 #else
     (void)each_less;
 #endif
@@ -471,29 +473,29 @@ static void what_guards_a_map(void) {
 }
 
 static const struct check_case cases[] = {
-    {"sixteen processes make one map, also in a stale one's place", sixteen_make_one_map},
-    {"a stale map gives its place to its successor without a moment in which the name is free",
+    {"sixteen processes make one map, even if a stale one exists", sixteen_make_one_map},
+    {"a stale map is replaced by its successor without removing the name",
      a_stale_maps_place_is_never_empty},
     {"a map of another boot is replaced", another_boot},
-    {"a map on another inode, as one that was put back, is replaced", another_inode},
-    {"a map of another birth is replaced", another_birth},
+    {"a map on another inode, such as a restored one, is replaced", another_inode},
+    {"a map with another time of creation is replaced", another_birth},
     {"a map of another generator is replaced", another_generator},
     {"a map with a second name is replaced", a_second_name},
-    {"a map that others may write is replaced", rights_that_others_have},
-    {"a map that was cut short is replaced", cut_short},
+    {"a map that other users may write is replaced", rights_that_others_have},
+    {"a truncated map is replaced", cut_short},
     {"a map that is used up is replaced", used_up},
-    {"a foreign file at the name of a map is passed over", a_foreign_file_is_passed_over},
-    {"a map whose names are all foreign is memory of one process", all_names_are_foreign},
-    {"a map is found after the foreign file at its first name has gone", a_foreign_file_that_goes},
-    {"a map of another user is passed over", another_users},
-    {"a map that may not be read is passed over", a_map_that_may_not_be_read},
-    {"without memory for maps there is one for a process and its children", on_a_disk},
-    {"without room for a map there is one for a process and its children", in_a_full_memory},
-    {"a used-up map of another member of the group stands until its owner comes: a map of one's own till then",
+    {"a foreign file at the name of a map is skipped", a_foreign_file_is_passed_over},
+    {"if all names of a map are foreign, it is memory of one process", all_names_are_foreign},
+    {"a map is found after the foreign file at its first name was removed", a_foreign_file_that_goes},
+    {"a map of another user is skipped", another_users},
+    {"a map that must not be read is skipped", a_map_that_may_not_be_read},
+    {"without shared memory each process has a map with its children", on_a_disk},
+    {"without space for a map each process has a map with its children", in_a_full_memory},
+    {"a used-up map of another group member stays until its owner replaces it, and other processes use their own maps",
      used_up_by_another_member},
-    {"a map removed while open has a successor of its own", removed_while_open},
-    {"another time namespace has a map of its own", another_uptime},
-    {"what takes the place of a map that is cut short costs a page until then, and stops it whole", what_guards_a_map},
+    {"a map that is removed while open gets a successor", removed_while_open},
+    {"each time namespace has its own map", another_uptime},
+    {"the replacement of a truncated map needs one page in advance, and stops the map completely", what_guards_a_map},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,4 +1,5 @@
-/* nearest.c -- what a misspelt name was meant to be: spec/vectors/nearest.csv, which the Lua copies are held to, too. */
+/* nearest.c -- finds the name that was meant by a misspelt one.  The Lua copies use the same vectors,
+ * spec/vectors/nearest.csv. */
 #include "base/nearest.h"
 #include "check.h"
 
@@ -38,7 +39,7 @@ static void a_long_word_resembles_nothing(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a slip or two, or a beginning, is recognized", vectors_hold},
-    {"a long word resembles nothing, and nothing resembles a name", a_long_word_resembles_nothing},
+    {"names with one or two mistakes, and beginnings of names, are recognized", vectors_hold},
+    {"a long word and an empty word have no nearest name", a_long_word_resembles_nothing},
 };
 CHECK_MAIN(cases)

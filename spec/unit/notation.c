@@ -1,4 +1,5 @@
-/* notation.c -- ids found in running text: exactly the words that a slow reading finds, and no byte behind the text. */
+/* notation.c -- finds ids in running text: exactly the words that a simple reader finds, and without reading past the
+ * end. */
 #include "command/notation.h"
 
 #include "base/array.h"
@@ -17,7 +18,7 @@ static bool in_word(int c) {
     return isalnum(c) || c == '_';
 }
 
-/* A colour's end, which no letter is: ESC [ digits and semicolons m. */
+/* The end of a colour sequence, ESC [ digits and semicolons m, which counts as no letter. */
 static bool is_colour(const char *text, size_t end) {
     size_t at = end;
     if (text[--at] != 'm') return false;
@@ -26,7 +27,7 @@ static bool is_colour(const char *text, size_t end) {
     return at > 1 && text[at - 1] == '[' && text[at - 2] == '\033';
 }
 
-/* Whether a whole word of digits begins at `at`: its length, or 0. */
+/* The length of the word of digits at `at`, or 0. */
 static size_t slow_word(const struct vs_finder *f, const char *text, size_t length, size_t at) {
     size_t end = at;
     bool has_digit = false;
@@ -91,7 +92,7 @@ static void same_words_as_a_slow_reading(void) {
     }
 }
 
-/* Every text of these letters up to seven bytes: no byte in front of it or behind it is read. */
+/* Every text of these letters up to seven bytes.  No byte before or after it is read. */
 static void short_texts_are_read_to_their_end(void) {
     static const char letters[] = "019aFzm\"-. ";
     struct vs_found_id found;
@@ -122,14 +123,14 @@ static void every_form_is_read_back(void) {
             bool has_letter = text[strspn(text, "0123456789")] != '\0';
             if (base != VESTA_DECIMAL && !has_letter) continue; /* digits alone are decimal, */
             bool is_hex = text[0] == '0' && (text[1] | 32) == 'x' && strspn(text + 2, digits[VESTA_HEX]) == length - 2;
-            if (is_hex) continue; /* and what says that it is hex is hex */
+            if (is_hex) continue; /* and a text with a mark of hex is hex */
             CHECK(vs_id_read(VS_ANY_NOTATION, slice, &found) && found.id == id);
         }
     }
 }
 
 static const struct check_case cases[] = {
-    {"the words found in a text are those that a slow reading finds", same_words_as_a_slow_reading},
+    {"the words found in a text are those that a simple reader finds", same_words_as_a_slow_reading},
     {"no text is read past its end", short_texts_are_read_to_their_end},
     {"an id in any notation is read back", every_form_is_read_back},
 };

@@ -1,4 +1,4 @@
-/* open.c -- opening generator files: what is made, what is refused, what a second opener sees. */
+/* open.c -- opening generator files: which are made, which are rejected, and a second handle. */
 #include "check.h"
 #include "hand_clock.h"
 #include "vesta.h"
@@ -54,7 +54,7 @@ static void no_number_has_a_default(void) {
     CHECK(strstr(err.text, "there is no default") != NULL);
 }
 
-/* Of 2^24 ms, shifted by 40 bits of a sequence, no bit would be left; of one more, the lowest. */
+/* Shifted by a sequence of 40 bits, 2^24 ms would leave no bit, and one more only the lowest. */
 static void ahead_of_the_whole_layout(int64_t ahead_ms) {
     struct vesta_opts opts = VESTA_OPTS_INIT;
     struct vesta_pause pause;
@@ -84,10 +84,10 @@ static void as_far_ahead_as_the_layout_goes(void) {
 }
 
 static const struct check_case cases[] = {
-    {"the first id of a machine draws a number", first_id_of_a_machine},
+    {"the first id of a machine draws a worker id", first_id_of_a_machine},
     {"two handles on a file share one cursor", two_handles_share_one_cursor},
-    {"no worker number has a default", no_number_has_a_default},
-    {"ids run as far ahead as the layout goes where ahead_ms_max is more", as_far_ahead_as_the_layout_goes},
+    {"the worker id has no default", no_number_has_a_default},
+    {"ids run ahead up to the layout's end if ahead_ms_max is larger", as_far_ahead_as_the_layout_goes},
 };
 
 int main(int argc, char **argv) {

@@ -1,10 +1,10 @@
-/* peek.c -- looking whether there is an id: the same answer as asking for one, and nothing moves. */
+/* peek.c -- vesta_peek returns the same as vesta_next, and moves nothing. */
 #include "world.h"
 
 #define SMALL "sign:1 time:41 seq:3 worker:19 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define NOON (INT64_C(1577836800) * SECOND + 1000 * DAY + 250)
 
-/* What a look says: "ok", or why not. */
+/* The result of a peek: "ok", or the cause of the pause. */
 static const char *peek(struct world *w) {
     struct vesta_pause pause = {.why = VESTA_CLOSED};
     return vesta_peek(&w->gen, &pause) == VESTA_OK ? "ok" : vesta_why_name(pause.why);
@@ -51,7 +51,7 @@ static void knows_the_end(void) {
     world_close(&w);
 }
 
-/* A thousand small steps of the clock, forward and back, with an id asked for after each look. */
+/* A thousand small steps of the clock, forward and back.  After each peek an id is requested. */
 static void agrees_with_the_next_id_and_moves_nothing(void) {
     struct world w;
     for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
@@ -78,9 +78,9 @@ static void agrees_with_the_next_id_and_moves_nothing(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a look says what an id would meet", says_what_an_id_would_meet},
-    {"a look knows the end of the layout's time", knows_the_end},
-    {"a look agrees with the next id, and moves nothing", agrees_with_the_next_id_and_moves_nothing},
+    {"peek returns the pause that an id would get", says_what_an_id_would_meet},
+    {"peek reports the end of the layout's time", knows_the_end},
+    {"peek agrees with the next id, and moves nothing", agrees_with_the_next_id_and_moves_nothing},
 };
 
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* prove.c -- a proof that two layouts have no id in common is right, and so is the id that shows that they have one. */
+/* prove.c -- a proof that two layouts have no common id is right, and so is a common id that it finds. */
 #include "base/array.h"
 #include "id/id.h"
 #include "tools.h"
@@ -9,9 +9,9 @@ static struct vesta_made all_of(const struct vesta_layout *l) {
     return (struct vesta_made){l, INT64_MIN, INT64_MAX};
 }
 
-/* ------------------------------------------------------------------ layouts of a few bits, counted out */
+/* ------------------------------------------------------------------ layouts of few bits, checked id by id */
 
-/* Layouts have 64 bits: of these all but the lowest are a constant 0, so that every id can be looked at. */
+/* Layouts of 64 bits in which all but the lowest bits are a constant 0, so that every id can be tried. */
 enum { SMALL_BITS = 10 };
 
 struct draft {
@@ -31,7 +31,7 @@ static void add(struct draft *d, const char *name, unsigned width, int64_t const
     d->text[d->used++] = ' ';
 }
 
-/* Time anywhere, constants of random widths around it, the sequence at the end, at times in two parts. */
+/* The time at any place, constants of random widths around it, the sequence at the end, sometimes in two parts. */
 static struct vesta_layout small_layout(uint64_t *dice) {
     static const char *const names[] = {"a", "b", "c"};
     struct draft d = {.left = SMALL_BITS - 1};
@@ -51,7 +51,7 @@ static struct vesta_layout small_layout(uint64_t *dice) {
     return parsed(d.text);
 }
 
-/* The rule by itself: an id is of that layout, and its time unit overlaps the interval. */
+/* The definition: an id is of that layout, and its time unit overlaps the interval. */
 static bool is_made(const struct vesta_made *made, uint64_t id) {
     struct vesta_parts parts;
     if (vesta_explain(made->layout, id, &parts, NULL) != VESTA_OK) return false;
@@ -59,7 +59,7 @@ static bool is_made(const struct vesta_made *made, uint64_t id) {
            vs_time_ms(made->layout, parts.time + 1) > made->from_ms && made->from_ms < made->until_ms;
 }
 
-/* The smallest id that both have, by looking at each; UINT64_MAX: none. */
+/* Finds the smallest common id by trying each id.  UINT64_MAX: none. */
 static uint64_t common(const struct vesta_made *a, const struct vesta_made *b) {
     for (uint64_t id = 0; id < 1 << SMALL_BITS; id++)
         if (is_made(a, id) && is_made(b, id)) return id;
@@ -98,7 +98,7 @@ static void every_id_is_looked_at(void) {
     CHECK(met[VESTA_COLLIDE] > 400 && met[VESTA_DISJOINT_BITS] > 400 && met[VESTA_DISJOINT_TIMES] > 400);
 }
 
-/* ------------------------------------------------------------------ layouts of the field */
+/* ------------------------------------------------------------------ real layouts */
 
 static struct vesta_proof proof_of(const char *a, const char *b) {
     struct vesta_layout l[2] = {parsed(a), parsed(b)};
@@ -148,7 +148,7 @@ static void by_times(void) {
 static void constants(void) {
     static const char theirs[] = "version:1=0 kind:2 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z";
     static const struct {
-        const char *layout, *departs; /* NULL: not at all */
+        const char *layout, *departs; /* NULL: it does not depart */
     } rows[] = {
         {"version:1=0 kind:2 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", NULL},
         {"version:1=0 kind:2=3 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", NULL},
@@ -156,7 +156,7 @@ static void constants(void) {
          "version:1=0, not version:1=1"},
         {"version:1 kind:2 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", "version:1=0, not version:1"},
         {"version:1=1 kind:2 time:30 seq:26 worker:5 unit=1s epoch=2020-01-01T00:00:00Z",
-         NULL}, /* the fingerprint does */
+         NULL}, /* the fingerprint differs */
     };
     char buf[VS_DEPARTURE_MAX];
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
@@ -173,10 +173,10 @@ static void constants(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a layout keeps the constants of another, and may fix what that leaves free", constants},
-    {"of thousands of pairs of small layouts each id is looked at, and the proof says the same", every_id_is_looked_at},
-    {"vesta's layouts are told apart by the type, and one from itself by the version", by_the_type_and_by_the_version},
-    {"a field that is no constant proves nothing; what both can make is shown", what_may_change_proves_nothing},
-    {"ids of other times are others, to the millisecond", by_times},
+    {"a layout must keep the constants of another, and may have more", constants},
+    {"for thousands of pairs of small layouts the proof agrees with trying each id", every_id_is_looked_at},
+    {"vesta's layouts differ by the type, and a layout from its copy by the version", by_the_type_and_by_the_version},
+    {"a field without a constant proves nothing, and a common id is returned", what_may_change_proves_nothing},
+    {"disjoint times are a proof, to the millisecond", by_times},
 };
 CHECK_MAIN(cases)

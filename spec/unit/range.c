@@ -1,4 +1,4 @@
-/* range.c -- the ids of an interval: nothing inside is missed, nothing outside is caught. */
+/* range.c -- the ids of an interval: none inside is missed, none outside is included. */
 #include "base/array.h"
 #include "id/id.h"
 #include "tools.h"
@@ -170,7 +170,7 @@ static void a_wide_field_above_time_is_too_many(void) {
     CHECK_HAS(err.text, "2305843009213693952 pairs");
 }
 
-/* An interval has milliseconds; where units are finer, it is all those that begin in it. */
+/* Intervals are in milliseconds.  If units are finer, an interval includes all units that begin in it. */
 static void units_below_a_millisecond(void) {
     static const struct {
         const char *layout;
@@ -183,7 +183,7 @@ static void units_below_a_millisecond(void) {
         {"time:48 worker:16 unit=10us epoch=5", 5, 5, 0, 99},
         {"time:48 worker:16 unit=10us epoch=5", 1005, 1006, 100000, 100099},
         {"time:48 worker:16 unit=1250us epoch=0", 5, 10, 4, 7},
-        {"time:48 worker:16 unit=1250us epoch=0", 6, 6, 4, 5}, /* one reaches into it, one begins in it */
+        {"time:48 worker:16 unit=1250us epoch=0", 6, 6, 4, 5}, /* one unit reaches into it, and one begins in it */
         {"time:48 worker:16 unit=100ms epoch=0", 150, 250, 1, 2},
     };
     for (size_t i = 0; i < VS_COUNT(want); i++) {
@@ -217,17 +217,18 @@ static void an_end_within_a_millisecond(void) {
 }
 
 static const struct check_case cases[] = {
-    {"an interval takes all the units that begin in it where they are shorter than a millisecond",
+    {"an interval includes all units that begin in it if they are shorter than a millisecond",
      units_below_a_millisecond},
     {"the last units of a layout that ends within a millisecond are reached", an_end_within_a_millisecond},
 
-    {"ids inside the interval are caught and those a unit outside are not", inside_and_outside},
-    {"there is one pair for each combination above time, ascending and apart", pairs_are_many_sorted_and_apart},
+    {"ids inside the interval are included, and ids one unit outside are not", inside_and_outside},
+    {"there is one pair for each combination above time, ascending and without overlap",
+     pairs_are_many_sorted_and_apart},
     {"with all fields above time named there is one pair", named_fields_leave_one_pair},
     {"fields below time may be named as well", fields_below_time_may_be_named},
-    {"a unit belongs to an interval that touches it, and intervals are cut to the layout's time",
+    {"a unit belongs to each interval that overlaps it, and intervals are limited to the layout's time",
      edges_of_the_interval},
-    {"an interval that cannot be is refused with the reason, and nothing is set", refusals},
-    {"2^61 pairs are counted, not made", a_wide_field_above_time_is_too_many},
+    {"an invalid interval is rejected with the reason, and nothing is set", refusals},
+    {"2^61 pairs are counted but not made", a_wide_field_above_time_is_too_many},
 };
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* record.c -- the text of records: what is written is read back, and nothing else is read. */
+/* record.c -- records as text: a written record is read back, and other texts are rejected. */
 #include "lease/record.h"
 #include "base/array.h"
 #include "tools.h"
@@ -77,7 +77,8 @@ static void comes_back(void) {
     length = vs_ns_record_write(&(struct vs_ns_record){.ver = 1}, text);
     CHECK(vs_ns_record_read(at_wall(text, length), length, &back) == NULL);
     CHECK(back.ver == 1 && back.static_count == 0);
-    CHECK(memmem(text, length, "static", 6) == NULL); /* what has none is read by who knows of none */
+    CHECK(memmem(text, length, "static", 6) == NULL); /* a record without static worker ids can be read by older
+                                                         versions */
     const struct vs_ns_record wide = {.ver = 1, .static_first = UINT64_MAX, .static_count = 1};
     length = vs_ns_record_write(&wide, text);
     CHECK(vs_ns_record_read(at_wall(text, length), length, &back) != NULL);
@@ -89,7 +90,7 @@ static void comes_back(void) {
     CHECK_STR(counter.tag, counter_full.tag);
 }
 
-/* What somebody named their folder must not become a line of the record. */
+/* A folder's name must not become a line of the record. */
 static void texts_cannot_break_out(void) {
     struct vs_record r = full, back;
     char text[VS_RECORD_TEXT_MAX];
@@ -147,13 +148,13 @@ static void every_changed_byte_is_refused(void) {
 }
 
 static uint64_t checksum(const char *text, size_t length) {
-    uint64_t sum = 0xcbf29ce484222325u; /* FNV-1a, written down once more: a hostile writer knows it too */
+    uint64_t sum = 0xcbf29ce484222325u; /* FNV-1a again, because a hostile writer knows it too */
     for (size_t i = 0; i < length; i++)
         sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3u;
     return sum;
 }
 
-/* Replaces a part and seals the text again. */
+/* Replaces a part and computes the checksum again. */
 static void sealed(const char *from, const char *to, const char *because) {
     char text[VS_RECORD_TEXT_MAX], other[2 * VS_RECORD_TEXT_MAX];
     struct vs_record r;
@@ -177,7 +178,7 @@ static void hostile_values(void) {
     struct vs_ns_record ns = {.ver = VS_VER_MAX + 1}, back;
     const char *why = vs_ns_record_read(text, vs_ns_record_write(&ns, text), &back);
     CHECK_STR(why ? why : "taken", uncounted);
-    sealed("ver 5", "ver 5", "taken"); /* the seal itself is right */
+    sealed("ver 5", "ver 5", "taken"); /* the checksum itself is right */
     sealed("ver 5", "ver 0", wrong);
     sealed("ver 5", "ver 18446744073709551616", wrong);
     sealed("ver 5", "ver 9223372036854775807", "taken");
@@ -191,7 +192,7 @@ static void hostile_values(void) {
     sealed("ver 5", "ver 5 ", wrong);
     sealed("ver 5\n", "", wrong);
     sealed("ver 5\n", "ver 5\nver 5\n", wrong);
-    sealed("until 1000", "until 4611686018427387905", wrong); /* past 2^62: no layout ends there */
+    sealed("until 1000", "until 4611686018427387905", wrong); /* above 2^62: no layout is that long */
     sealed("until 1000", "until 9223372036854775807", wrong);
     sealed("until 1000", "until 18446744073709551615", wrong);
     sealed("lease_ms 15000", "lease_ms 9223372036854775808", wrong);
@@ -240,12 +241,12 @@ static void other_files(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a record comes back as it was", comes_back},
+    {"a record is read back unchanged", comes_back},
     {"a text cannot break out of its line", texts_cannot_break_out},
-    {"every prefix is refused", every_prefix_is_refused},
-    {"every changed byte is refused", every_changed_byte_is_refused},
-    {"hostile values under a right checksum are refused", hostile_values},
-    {"other files are refused", other_files},
+    {"every prefix is rejected", every_prefix_is_refused},
+    {"every changed byte is rejected", every_changed_byte_is_refused},
+    {"hostile values with a right checksum are rejected", hostile_values},
+    {"other files are rejected", other_files},
 };
 
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* slice.c -- the place of a word in a list such as "a|b|c". */
+/* slice.c -- the index of a word in a list such as "a|b|c". */
 #include "base/slice.h"
 #include "check.h"
 
@@ -26,7 +26,7 @@ static void others_are_not(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a word has its place in a list, where its text goes on, too", words_are_found},
-    {"a part of a word, two of them and no word at all have none", others_are_not},
+    {"a word is found in a list, even if more text follows the slice", words_are_found},
+    {"a part of a word, two words and an empty slice are not found", others_are_not},
 };
 CHECK_MAIN(cases)

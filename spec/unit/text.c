@@ -1,4 +1,4 @@
-/* text.c -- ids as digits: four bases, both ways, and what is no id. */
+/* text.c -- ids as digits in four bases: writing, reading, and rejected texts. */
 #include "base/array.h"
 #include "base/text.h"
 #include "tools.h"
@@ -51,7 +51,7 @@ static void decimal_is_what_printf_says(void) {
     }
 }
 
-/* Digits are made and read four at a time: each four, at each place, and beside fours of all kinds. */
+/* Digits are written and read in groups of four.  Each group is tried at each place, next to other groups. */
 static void every_four_digits_at_every_place(void) {
     uint64_t place = 1, beside[] = {0, UINT64_C(99999999999999999), UINT64_C(12345678901234567890)};
     for (int four = 0; four < 5; four++, place *= 10000)
@@ -66,7 +66,7 @@ static void every_four_digits_at_every_place(void) {
             }
 }
 
-/* Against the C library, at each length, in texts that end at a page that cannot be read. */
+/* Compares with the C library at each length.  The texts end at a page that cannot be read. */
 static void decimal_is_read_as_strtoull_does(void) {
     uint64_t dice = 4;
     for (int i = 0; i < 200000; i++) {
@@ -196,7 +196,7 @@ static void huge_numbers(void) {
     uint64_t id = 77;
     memset(digits, '0', DIGITS);
     for (size_t b = 0; b < 4; b++) {
-        CHECK_EQ_I64(vesta_parse(bases[b], digits, DIGITS, &id), VESTA_OK); /* leading zeros, however many */
+        CHECK_EQ_I64(vesta_parse(bases[b], digits, DIGITS, &id), VESTA_OK); /* any number of leading zeros */
         CHECK_EQ_U64(id, 0);
     }
     digits[0] = '1';
@@ -255,7 +255,7 @@ static void check_digits(struct vs_digits *digits, uint64_t id) {
         CHECK_FAIL("%s is '%.*s' behind %" PRIu64, want, (int)length, got, digits->front);
 }
 
-/* Rows as layouts make them, over every carry, and back; and with another id each time. */
+/* Rows of ids with every carry, in both directions, and with another id in between. */
 static void rows_of_ids(void) {
     static const uint64_t steps[] = {1, 64, 1024, 4096, UINT64_C(1) << 22, UINT64_C(1) << 37};
     struct vs_digits digits = {0};
@@ -269,19 +269,19 @@ static void rows_of_ids(void) {
 }
 
 static const struct check_case cases[] = {
-    {"200,000 random ids come back from four bases", random_ids_come_back},
-    {"powers of ten and two and their neighbours come back from four bases", edges_come_back},
-    {"decimal digits are printf's", decimal_is_what_printf_says},
-    {"each four digits at each place are printf's, and come back", every_four_digits_at_every_place},
-    {"the digits of one id after another are those of each", rows_of_ids},
-    {"200,000 texts of 1 to 21 digits are read as strtoull does", decimal_is_read_as_strtoull_does},
-    {"one byte that is no digit, whichever and wherever, is refused", one_wrong_byte_anywhere},
-    {"the texts of four ids are these", texts_are_known},
+    {"200,000 random ids are written in four bases and read back", random_ids_come_back},
+    {"powers of ten and two and their neighbours are written in four bases and read back", edges_come_back},
+    {"decimal digits equal printf's", decimal_is_what_printf_says},
+    {"every group of four digits at every place equals printf's, and is read back", every_four_digits_at_every_place},
+    {"ids written in a row have the same digits as alone", rows_of_ids},
+    {"200,000 texts of 1 to 21 digits are read like strtoull", decimal_is_read_as_strtoull_does},
+    {"any byte that is not a digit is rejected at any place", one_wrong_byte_anywhere},
+    {"four known ids have their known texts", texts_are_known},
     {"hex, base32 and base62 texts sort as ids do", texts_sort_as_ids},
-    {"what is no id is refused and sets nothing", no_ids},
-    {"10^400 is refused, and 401 zeros are 0", huge_numbers},
+    {"texts that are not ids are rejected and set nothing", no_ids},
+    {"10^400 is rejected, and 401 zeros are 0", huge_numbers},
     {"case and Crockford's look-alikes are read", spellings},
-    {"each of 256 bytes is a digit of its base or is refused", every_byte_is_a_digit_or_not},
-    {"no byte behind the length is read", nothing_is_read_behind_the_length},
+    {"each of 256 bytes is a digit of its base or is rejected", every_byte_is_a_digit_or_not},
+    {"no byte after the length is read", nothing_is_read_behind_the_length},
 };
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* time.c -- RFC 3339 both ways, and the calendar behind it. */
+/* time.c -- reads and writes RFC 3339, and checks the calendar. */
 #include "check.h"
 #include "base/array.h"
 #include "base/time.h"
@@ -118,7 +118,7 @@ static void no_such_time(void) {
         struct vesta_error err = {0};
         int64_t ms = -77;
         int rc = vesta_time_parse(bad[i].text, &ms, &err);
-        if (!bad[i].why) { /* "2026" is Unix milliseconds: short, but what it says */
+        if (!bad[i].why) { /* "2026" is a short text, but valid: Unix milliseconds */
             CHECK_EQ_I64(ms, 2026);
             continue;
         }
@@ -152,7 +152,7 @@ static const struct check_case cases[] = {
     {"876,948 days in a row are each written and read as the day after the one before",
      every_day_follows_its_neighbour},
     {"zones and spellings that RFC 3339 allows mean the same instant", zones_are_taken_off},
-    {"what is no time is refused with the reason and sets nothing", no_such_time},
+    {"texts that are not times are rejected with the reason and set nothing", no_such_time},
     {"times beyond RFC 3339 are written with a sign and fit the buffer", far_times_fit_their_buffer},
 };
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* vectors.c -- ids that other generators published or made: spec/vectors/ids.csv, which says how it is to be read. */
+/* vectors.c -- ids that other generators published or made.  The format is described in spec/vectors/ids.csv. */
 #include "base/time.h"
 #include "id/id.h"
 #include "tools.h"
@@ -9,7 +9,7 @@ struct vector {
     int line;
 };
 
-/* Calls `test` for each vector; returns how many there were. */
+/* Calls `test` for each vector and returns their count. */
 static int each_vector(void (*test)(const struct vector *)) {
     char text[512], *cell[6], *rest;
     int line = 0, count = 0;
@@ -34,7 +34,7 @@ static uint64_t number(const char *text) {
     return value;
 }
 
-/* "a=1 b=2" into names and values; cuts `text` up. */
+/* Splits "a=1 b=2" into names and values, and modifies `text`. */
 static size_t read_values(char *text, struct vesta_value *values) {
     size_t count = 0;
     for (char *word; (word = strtok_r(text, " ", &text)); count++) {
@@ -99,7 +99,7 @@ static void dated(const struct vector *v) {
     size_t count = read_values(buf, values);
     for (size_t i = 0; i < count; i++)
         if (strcmp(values[i].name, "time") == 0) {
-            int64_t value = (int64_t)values[i].value; /* begins in that millisecond */
+            int64_t value = (int64_t)values[i].value; /* the unit begins in that millisecond */
             CHECK_LINE(vs_time_at(&shape, unix_ms * 1000) <= value &&
                        value <= vs_time_at(&shape, unix_ms * 1000 + 999));
             CHECK_LINE(vs_time_ms(&layout, values[i].value) == unix_ms);
@@ -118,7 +118,7 @@ static void written(const struct vector *v) {
     CHECK_LINE(vesta_parse(VESTA_HEX, v->hex, strlen(v->hex), &id) == VESTA_OK && id == number(v->id));
 }
 
-/* A clock at the end of time: every tick may be given. */
+/* A clock at the end of time, so that every tick may be issued. */
 static int64_t late_us(void *self) {
     (void)self;
     return VS_EPOCH_MS_MAX * 1000;
@@ -129,7 +129,7 @@ static int64_t uptime_us(void *self) {
     return 1000000;
 }
 
-/* By the generator itself: a lease of just that tick. */
+/* Issues the id with a generator whose lease has only that tick. */
 static void composed(const struct vector *v) {
     static struct vs_map map;
     const struct vesta_clock clock = {.unix_us = late_us, .boot_us = uptime_us};
@@ -139,7 +139,7 @@ static void composed(const struct vector *v) {
     struct vesta_gen gen;
     uint64_t id = number(v->id), given = 0;
     if (vesta_explain(&layout, id, &parts, NULL) != VESTA_OK) return;
-    if (layout.field[layout.time].width + vs_seq(&layout)->width > 62) return; /* only read */
+    if (layout.field[layout.time].width + vs_seq(&layout)->width > 62) return; /* ids can only be read */
     uint64_t tick = parts.time << vs_seq(&layout)->width | parts.seq;
     memset(&map, 0, sizeof map);
     vs_map_format(&map, &clock);
@@ -189,10 +189,10 @@ static void presets_have_some(void) {
 
 static const struct check_case cases[] = {
     {"every preset has an id that the original generator made", presets_have_some},
-    {"known ids are made from their values, or refused where their time was over", all_are_made},
-    {"known ids say their values and their time, or are refused", all_are_read_back},
-    {"known times are their time fields, both ways", all_are_dated},
-    {"known ids are written in decimal and hex as known", all_are_written},
-    {"known ids are given by a generator that is leased just their tick", all_are_composed},
+    {"known ids are made from their values, or rejected if the layout's time had ended", all_are_made},
+    {"known ids are explained as their values and time, or rejected", all_are_read_back},
+    {"known times are converted to their time fields and back", all_are_dated},
+    {"known ids have their known decimal and hex texts", all_are_written},
+    {"a generator with a lease of a known id's tick issues that id", all_are_composed},
 };
 CHECK_MAIN(cases)

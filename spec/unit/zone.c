@@ -1,5 +1,5 @@
-/* zone.c -- days of named time zones: as the C library has them, on days that a zone leaves out or has twice, and from
- * files that are damaged. */
+/* zone.c -- days of named time zones: compared with the C library, on days that a zone skips or repeats, and from
+ * damaged files. */
 #include "base/array.h"
 #include "base/time.h"
 #include "check.h"
@@ -25,7 +25,7 @@ static int64_t instant(const char *text) {
     return ms;
 }
 
-/* "2026-11-22" at an instant, in the zone. */
+/* The date in the zone at an instant, such as "2026-11-22". */
 static const char *date_at(const struct vs_zone *zone, const char *text) {
     static char buf[4][64];
     static int turn;
@@ -35,7 +35,7 @@ static const char *date_at(const struct vs_zone *zone, const char *text) {
     return out;
 }
 
-/* ------------------------------------------------------------------ as the C library */
+/* ------------------------------------------------------------------ compared with the C library */
 
 static int compare_at(const struct vs_zone *zone, const char *name, int64_t unix_s) {
     time_t t = (time_t)unix_s;
@@ -52,7 +52,7 @@ static int compare_at(const struct vs_zone *zone, const char *name, int64_t unix
     return 1;
 }
 
-/* Every eighteen days and some hours from 1900 to 2120, and to the second around each change that the file lists. */
+/* Every eighteen days and some hours from 1900 to 2120, and each second around each change in the file. */
 static int compare(const char *name) {
     struct vs_zone zone = load(name);
     int compared = 0;
@@ -89,7 +89,7 @@ static void zones_are_the_c_librarys(void) {
     CHECK(compared > zones * 1000);
 }
 
-/* Berlin of the year 2500, Lord Howe's half hour: behind the last change of any file. */
+/* Berlin in the year 2500, and Lord Howe's half hour: after the last change of any file. */
 static void rules_go_on(void) {
     static const char *const names[] = {"Europe/Berlin",    "Australia/Lord_Howe", "America/Sao_Paulo", "Europe/Dublin",
                                         "America/New_York", "Asia/Kolkata",        "Pacific/Chatham",   "Asia/Gaza"};
@@ -104,7 +104,7 @@ static void rules_go_on(void) {
     tzset();
 }
 
-/* ------------------------------------------------------------------ days that are not as others */
+/* ------------------------------------------------------------------ unusual days */
 
 static void midnights(void) {
     struct vs_zone berlin = load("Europe/Berlin");
@@ -115,10 +115,10 @@ static void midnights(void) {
     CHECK_STR(date_at(&berlin, "2026-10-24T22:00:00Z"), "2026-10-25"); /* 25 hours long */
     CHECK_STR(date_at(&berlin, "2026-10-25T22:59:59Z"), "2026-10-25");
     CHECK_STR(date_at(&berlin, "2026-10-25T23:00:00Z"), "2026-10-26");
-    struct vs_zone apia = load("Pacific/Apia"); /* which left out 30 December 2011 */
+    struct vs_zone apia = load("Pacific/Apia"); /* it skipped 30 December 2011 */
     CHECK_STR(date_at(&apia, "2011-12-30T09:59:59Z"), "2011-12-29");
     CHECK_STR(date_at(&apia, "2011-12-30T10:00:00Z"), "2011-12-31");
-    struct vs_zone johns = load("America/St_Johns"); /* at 0:01 it was 23:01 of the day before again */
+    struct vs_zone johns = load("America/St_Johns"); /* at 0:01 the clock went back to 23:01 of the day before */
     CHECK_STR(date_at(&johns, "2010-11-07T02:30:59Z"), "2010-11-07");
     CHECK_STR(date_at(&johns, "2010-11-07T02:31:00Z"), "2010-11-06");
     CHECK_STR(date_at(&johns, "2010-11-07T03:30:00Z"), "2010-11-07");
@@ -126,7 +126,7 @@ static void midnights(void) {
     CHECK_STR(date_at(&vs_zone_utc, "1969-12-31T23:59:59.999Z"), "1969-12-31");
 }
 
-/* The environment's TZ is nobody's business here. */
+/* The environment's TZ must not matter here. */
 static void tz_plays_no_part(void) {
     struct vs_zone berlin = load("Europe/Berlin");
     setenv("TZ", "Pacific/Kiritimati", 1);
@@ -185,7 +185,7 @@ static void names_that_are_none(void) {
         CHECK_EQ_U64(loaded.zone.type_count, 77);
     }
     struct vesta_error err = {.text = ""};
-    CHECK_EQ_I64(vs_zone_load("leapseconds", &loaded, &err), VESTA_EOPTION); /* it is there, and no zone */
+    CHECK_EQ_I64(vs_zone_load("leapseconds", &loaded, &err), VESTA_EOPTION); /* the file exists, but is not a zone */
     CHECK_HAS(err.text, "damaged");
     CHECK_EQ_I64(vs_zone_load("right/Europe/Berlin", &loaded, &err), VESTA_EOPTION); /* with leap seconds */
 }
@@ -200,7 +200,7 @@ static size_t berlin(void) {
     return length;
 }
 
-/* Each prefix from memory that ends where it ends: a read beyond is the sanitizer's to find. */
+/* Each prefix is in memory that ends with it, so that the sanitizer finds a read past the end. */
 static void prefixes_are_refused(void) {
     size_t length = berlin();
     for (size_t cut = 0; cut < length; cut++) {
@@ -214,7 +214,7 @@ static void prefixes_are_refused(void) {
     }
 }
 
-/* Whatever a byte becomes: refused, or read as some zone, within 26 hours. */
+/* With any byte changed the file is rejected, or read as a zone within 26 hours of UTC. */
 static void bytes_may_be_anything(void) {
     size_t length = berlin();
     unsigned char *copy = malloc(length);
@@ -303,16 +303,16 @@ static void rules_of_every_kind(void) {
 }
 
 static const struct check_case cases[] = {
-    {"each zone's day and offset are the C library's, around every change and to 2120", zones_are_the_c_librarys},
-    {"rules go on behind the last change that a file lists", rules_go_on},
-    {"a day begins at the zone's midnight: summer time, a day left out, a day that comes back", midnights},
-    {"the process's TZ plays no part", tz_plays_no_part},
+    {"each zone's day and offset equal the C library's, around every change and up to 2120", zones_are_the_c_librarys},
+    {"rules apply after the last change in a file", rules_go_on},
+    {"a day begins at the zone's midnight: summer time, a skipped day, a repeated hour over midnight", midnights},
+    {"the process's TZ does not matter", tz_plays_no_part},
     {"names of Java count to the east, rules of POSIX to the west, and neither needs a file", names_that_need_no_file},
-    {"what is no zone's name is refused, and nothing outside their folder is read", names_that_are_none},
-    {"a file that is cut anywhere is refused", prefixes_are_refused},
-    {"a file with any bit changed is refused or read, and no offset is beyond reason", bytes_may_be_anything},
-    {"a rule that cannot be read is refused", rules_that_are_none},
-    {"rules are read in each of their forms", rules_of_every_kind},
+    {"names of no zone are rejected, and no file outside the folder is read", names_that_are_none},
+    {"a file that is cut anywhere is rejected", prefixes_are_refused},
+    {"a file with any bit changed is rejected or read, and its offsets are within 26 hours", bytes_may_be_anything},
+    {"an invalid rule is rejected", rules_that_are_none},
+    {"all forms of rules are read", rules_of_every_kind},
 };
 
 CHECK_MAIN(cases)
