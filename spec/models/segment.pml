@@ -1,23 +1,23 @@
-/* segment.pml -- the double buffer of csrc/segment/cursor.c, every order of its steps: takers, publishers, one that
- * closes.  A step here is one access to a shared word there; names are those of the C.
+/* segment.pml -- the double buffer of csrc/segment/cursor.c, with every order of its steps: takers, publishers, a
+ * closer.  A step here is one access to a shared word there.  Names are those of the C code.
  *
- * Numbers are 0, 1, ...: a database grants each once, in ranges of COUNT.  No number is taken twice, and none that was
- * given back.  The next range is written while the current one is used, and the takers switch to it.  Who is killed is
- * one that takes no further step: among all orders are those in which the others go on without it.
+ * Numbers are 0, 1, ...: a database grants each once, in ranges of COUNT.  No number may be taken twice, or after it
+ * was returned.  The next range is written while the current one is used, and then the takers switch to it.  A killed
+ * process is one that takes no further step.  Spin tries all orders, also those in which the others continue without it.
  *
- * T1 and T2 are how often two takers take, P1 and P2 how often two publishers refill; CMakeLists.txt has the crews, for
- * all of them at once are too many states.  Spin must find each of these mistakes:
- *   READS_TORN         no look at the range's tag after its words were read
- *   SWITCHES_BLINDLY   the cursor is set to the next range without a look at where it stands now
- *   WRITES_UNMARKED    a range's old tag stands while its words are written
- *   CLOSES_TORN        who closes reads what is left, and then closes
+ * T1 and T2 are how often two takers take a number, P1 and P2 how often two publishers fetch a range.  CMakeLists.txt
+ * runs several combinations, because all of them at once have too many states.  Spin must find each of these mistakes:
+ *   READS_TORN         the range's tag is not checked after its words were read
+ *   SWITCHES_BLINDLY   the cursor is set to the next range without checking its present value
+ *   WRITES_UNMARKED    a range keeps its old tag while its words are written
+ *   CLOSES_TORN        the closer reads the rest of the range before it closes, instead of in one step
  */
 #define COUNT 2
 #define PLACES 2  /* VS_RANGES */
 #define NUMBERS 8
 #define WRITING 64
 #define ENDED 255
-#define BIAS 1    /* generation 1 is the empty one that a segment begins with */
+#define BIAS 1    /* a segment begins with the empty generation 1 */
 
 byte generation = BIAS, offset = 0; /* one word */
 bool closed = false;
@@ -33,7 +33,7 @@ inline take_number(n) {
     taken[n] = true;
 }
 
-/* vs_segment_take of one number, and cursor_move_on; `dry` only spares pushes, and is left out */
+/* vs_segment_take of one number, and cursor_move_on.  `dry` is omitted, because it only saves work */
 proctype taker(byte tries) {
     byte at, off, f, c, g, n;
     bool was_closed;
@@ -59,7 +59,7 @@ proctype taker(byte tries) {
             n = next;
             if
             :: n != ENDED && n > at ->
-                /* the CAS's loop, as one step: it ends where the generation is another, or it is done */
+                /* the loop of the CAS as one step: it ends if the generation has changed or the CAS succeeds */
                 atomic {
                     if
 #ifdef SWITCHES_BLINDLY
@@ -77,7 +77,7 @@ proctype taker(byte tries) {
     od
 }
 
-/* A refill, and vs_segment_publish with cursor_take_place and write_range.  What is not needed is left unused. */
+/* A refill, and vs_segment_publish with cursor_take_place and write_range.  A range that is not needed stays unused. */
 proctype publisher(byte tries) {
     byte n, current, mine, begin, t;
     bool was_closed, done;
@@ -89,7 +89,7 @@ proctype publisher(byte tries) {
         atomic { current = generation; was_closed = closed }
         if
         :: was_closed || n == ENDED -> break
-        :: n > current -> skip /* one stands ready */
+        :: n > current -> skip /* one is ready */
         :: else ->
             atomic { drawn++; mine = drawn }
             t = tag[mine % PLACES];
@@ -122,7 +122,7 @@ proctype publisher(byte tries) {
     od
 }
 
-/* vs_segment_close: what lies behind the cursor, and the next range, are given back. */
+/* vs_segment_close: returns the rest of the current range, and the next range. */
 proctype closer() {
     byte at, off, n, i;
 #ifdef CLOSES_TORN
