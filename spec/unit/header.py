@@ -1,5 +1,5 @@
 """header.py LIBRARY HEADER -- vesta.h is the manual of the library: its first example is extracted, compiled as a user
-would (C99, every warning an error), and run against the library that was built; as C++ the header is read, too."""
+would (C99, every warning is an error), and run with the built library.  The header is also compiled as C++."""
 import os
 import re
 import shutil
@@ -48,7 +48,7 @@ def _(folder):
     assert done.returncode == 0 and re.fullmatch(r"\d{15,20}\n", done.stdout), (done.returncode, done.stdout)
 
 
-@claim("vesta.h is C++, too, VESTA_OPTS_INIT with it")
+@claim("vesta.h and VESTA_OPTS_INIT also compile as C++")
 def _(folder):
     source = "#include <vesta.h>\nint main() { vesta_opts opts = VESTA_OPTS_INIT; return opts.size != sizeof opts; }\n"
     assert subprocess.run([str(compiled(folder, "first.cc", source, "-std=c++20", "-Wno-missing-field-initializers"))], timeout=60).returncode == 0
@@ -65,7 +65,7 @@ def python(folder, source, *args):
 EXAMPLE = HEADER.parents[2] / "examples" / "python" / "ids.py"
 
 
-@claim("a script opens a generator by one text, and takes ids through its FFI: examples/python/ids.py")
+@claim("a script opens a generator with one text, and gets ids through its FFI: examples/python/ids.py")
 def _(folder):
     done = python(folder, EXAMPLE.read_text())
     assert re.fullmatch(r"an id       \d{15,20}\na batch     1000 ids, ascending\n"
@@ -81,7 +81,7 @@ def _(folder):
     assert script(folder, sys.executable, path, "serve", "--port=80") == "20001\n"
 
 
-@claim("threads of a script have lanes of their own, and another's is refused by name: examples/python/lanes.py")
+@claim("threads of a script have their own lanes, and a lane of another thread is rejected by name: examples/python/lanes.py")
 def _(folder):
     (folder / "ids.py").write_text(EXAMPLE.read_text())
     done = python(folder, EXAMPLE.with_name("lanes.py").read_text())
@@ -90,7 +90,7 @@ def _(folder):
                            "refused     a lane's run is 5000 ids, which must be 1 to 4096\n"), done.stdout
 
 
-FFI_HEADER = LIBRARY.parent / "vesta_ffi.h"  # which the build makes
+FFI_HEADER = LIBRARY.parent / "vesta_ffi.h"  # made by the build
 PHP, RUBY = EXAMPLE.parents[1] / "php", EXAMPLE.parents[1] / "ruby"
 php, ruby = shutil.which("php"), shutil.which("ruby")
 if php and "FFI" not in subprocess.run([php, "-m"], stdout=subprocess.PIPE, text=True).stdout:
@@ -122,7 +122,7 @@ def _(folder):
     assert said[0] == said[1] and said[0].count(" ") == len(structs) - 1, said
 
 
-@claim_if(php, "PHP loads vesta_ffi.h, and children of a fork go on with their parent's object: examples/php/ids.php")
+@claim_if(php, "PHP loads vesta_ffi.h, and children of a fork continue with their parent's object: examples/php/ids.php")
 def _(folder):
     assert re.fullmatch(r"an id       \d{15,20}\nprocesses   4000 ids by 4 of them, 4000 different\n"
                         r"rejected    wroker is not an option; did you mean worker\?\n", script(folder, php, PHP / "ids.php", FFI_HEADER))
@@ -162,7 +162,7 @@ def _(folder):
                         r"rejected    wroker is not an option; did you mean worker\?\n", script(folder, ruby, "-w", RUBY / "vesta.rb"))
 
 
-SLIPS = {  # calls that end with an exception of the language, and its text
+SLIPS = {  # calls that raise an exception of the language, and its text
     "ruby": """require '%s'
 v = Vesta.new('namespace=mine any_worker=true')
 puts v.batch(20000).uniq.size
@@ -187,7 +187,7 @@ def _(folder):
     assert script(folder, php, folder / "slips.php") == "20000\na batch has at least 1 id, not 0\n"
 
 
-@claim("vesta_lane.h is C and C++, and its example gives two million ids: examples/c/lanes.c")
+@claim("vesta_lane.h is C and C++, and its example issues two million ids: examples/c/lanes.c")
 def _(folder):
     source = (HEADER.parents[2] / "examples" / "c" / "lanes.c").read_text()
     program = compiled(folder, "lanes.c", source, "-std=c99", "-pthread")
@@ -198,7 +198,7 @@ def _(folder):
     assert subprocess.run([str(compiled(folder, "again.cc", again, "-std=c++11"))], timeout=60).returncode == 0
 
 
-TEXTS = [  # options; what their refusal says, or None
+TEXTS = [  # options, and the error or None
     ("layout='snowflake epoch=2020-01-01T00:00:00Z' any_worker=true namespace=a", None),
     (' layout="snowflake"\n\tworker=3\tlease=local pacing=history group=\'\' ', "there is no group ''"),
     ("worker=7 unsafe_private=true fields='' namespace=b", None),
@@ -217,7 +217,7 @@ TEXTS = [  # options; what their refusal says, or None
 ]
 
 
-@claim("a text of options is read as it says, and what is wrong with one is said without its secret")
+@claim("a text of options is read, and errors in it do not contain its secret")
 def _(folder):
     ask = EXAMPLE.read_text().split("if __name__")[0] + """
 import sys

@@ -1,5 +1,5 @@
-/* lane_days.c -- lanes on their hard days, on real files and keepers: kept over a fork, a switch, a drop, a release, a
- * failstop and a snapshot; used by two threads at once; counted with threads, forks and processes that are killed. */
+/* lane_days.c -- lanes in difficult cases, with real files and keepers: kept over a fork, a switch, a drop, a release,
+ * a failstop and a snapshot, used by two threads at once, and counted with threads, forks and killed processes. */
 #include "crowd.h"
 #include "generator/generator.h"
 #include "vesta_lane.h"
@@ -18,7 +18,7 @@ static struct vesta_lane *lane_of(struct vesta_gen *gen, uint64_t n) {
     return lane;
 }
 
-/* One id that is waited for, in the tally. */
+/* Waits for one id and adds it to the tally. */
 static uint64_t take(struct vesta_lane *lane) {
     struct vesta_pause pause;
     uint64_t id = 0;
@@ -50,7 +50,7 @@ static void end(struct vesta_gen *gen, struct vesta_lane *lane, size_t ids) {
 static struct vesta_gen *kept_gen;
 static struct vesta_lane *kept;
 
-/* As libc's fork, and as clone(2) without it, which runs no handlers. */
+/* With libc's fork, and with clone(2), which runs no handlers. */
 static pid_t fork_by(bool is_raw) {
     return is_raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
 }
@@ -60,7 +60,7 @@ static void kept_over_a_fork(void) {
         begin(&kept_gen, &kept, 64);
         for (int i = 0; i < 4; i++) {
             pid_t child = fork_by(is_raw);
-            if (child == 0) { /* it gives ids, and gives back nothing of its parent's */
+            if (child == 0) { /* it issues ids, and returns none of its parent's run */
                 struct vesta_pause pause;
                 uint64_t id;
                 for (int n = 0; n < 100 && vesta_lane_next(kept, &id, &pause) == VESTA_OK; n++)
@@ -76,7 +76,7 @@ static void kept_over_a_fork(void) {
     }
 }
 
-/* A child that only closes the lane: what it finds in it is its parent's. */
+/* A child that only closes the lane: the run in it belongs to the parent. */
 static void a_child_gives_back_nothing(void) {
     begin(&kept_gen, &kept, 64);
     pid_t child = fork();
@@ -96,7 +96,7 @@ static void a_child_gives_back_nothing(void) {
     end(kept_gen, kept, 65);
 }
 
-/* ------------------------------------------------------------------ kept over an end of its lease */
+/* ------------------------------------------------------------------ kept over the end of its lease */
 
 static int refused_why(struct vesta_lane *lane) {
     struct vesta_pause pause = {.why = 0};
@@ -124,7 +124,7 @@ static void snapshot(struct vesta_gen *gen) {
     CHECK(vesta_prepare_snapshot(gen, NULL) == VESTA_OK);
 }
 
-/* The run was taken from a slot; every id from now on is of a later one. */
+/* The run was taken from a slot, and every later id must be from a later slot. */
 static void kept_over(void (*ends)(struct vesta_gen *gen)) {
     struct vesta_gen *gen;
     struct vesta_lane *lane;
@@ -186,7 +186,7 @@ static void kept_over_a_switch(void) {
     NEED(lane != NULL);
     take(lane);
     struct vesta_info before = info_of(gen);
-    atomic_store(&set_us, -INT64_C(5000000)); /* back, by half of what has to be believed */
+    atomic_store(&set_us, -INT64_C(5000000)); /* back, by half of the step that must be confirmed */
     pause.slot = before.slot;
     CHECK(vesta_switch(gen, &pause) == VESTA_OK);
     AWAIT(info_of(gen).slot != before.slot && info_of(gen).holds_lease);
@@ -217,7 +217,7 @@ static void kept_over_a_failstop(void) {
     AWAIT(info_of(gen).renewals.ok > renewals);
     snprintf(command, sizeof command, "cp %s/backup %s/default/7", folder, folder);
     for (int i = 0; i < 300 && (vesta_next(gen, &id, &pause) == VESTA_OK || pause.why != VESTA_FAILSTOP); i++) {
-        CHECK(system(command) == 0); /* once more where a renewal was just being written */
+        CHECK(system(command) == 0); /* again, in case a renewal was being written */
         usleep(100000);
     }
     CHECK_STR(vesta_why_name(pause.why), "failstop");
@@ -241,19 +241,19 @@ static void used_by_two_threads(void) {
     uint64_t given[2] = {0, 0};
     begin(&kept_gen, &kept, 64);
     vesta_lane_close(kept);
-    kept = lane_of(kept_gen, 64); /* nobody's yet */
+    kept = lane_of(kept_gen, 64); /* no thread owns it yet */
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&threads[i], NULL, use_the_kept_one, &given[i]) == 0);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     CHECK(given[0] > 0 || given[1] > 0);
-    CHECK(given[0] == 0 || given[1] == 0); /* one has it, the other is refused each time */
+    CHECK(given[0] == 0 || given[1] == 0); /* one thread owns it, and the other is rejected each time */
     end(kept_gen, kept, 20000);
 }
 
 /* ------------------------------------------------------------------ counted */
 
-/* Takes through lanes that come and go, ends its lease now and then, and leaves a child behind. */
+/* Takes ids from lanes that are opened and closed, sometimes ends its lease, and leaves a child. */
 static void restless(uint64_t dice) {
     struct vesta_gen *gen = open_history();
     while (gen && atomic_load(&tally->mark) == 0) {
@@ -265,7 +265,7 @@ static void restless(uint64_t dice) {
         if (child == 0) {
             for (int i = 0; i < 70; i++)
                 take(lane);
-            _exit(0); /* the run that it began is left open */
+            _exit(0); /* the run that it began stays open */
         }
         if (child > 0) waitpid(child, NULL, 0);
         vesta_lane_close(lane);
@@ -312,7 +312,7 @@ static void threads_with_lanes(void) {
     for (int i = 0; i < THREADS; i++)
         CHECK(pthread_create(&threads[i], NULL, issue_by_lane, gen) == 0);
     for (int i = 0; i < 20; i++) {
-        CHECK(issue(gen, 500, (uint64_t)i)); /* beside vesta_next and its kin */
+        CHECK(issue(gen, 500, (uint64_t)i)); /* in parallel with vesta_next and similar calls */
         CHECK(vesta_drop(gen) == VESTA_OK);
     }
     for (int i = 0; i < THREADS; i++)
@@ -321,16 +321,16 @@ static void threads_with_lanes(void) {
 }
 
 static const struct check_case cases[] = {
-    {"kept over a fork, by libc or by the system call alone: parent and child give other ids", kept_over_a_fork},
-    {"a child that closes a lane gives back nothing of its parent's", a_child_gives_back_nothing},
-    {"kept over a drop: its run is not given any more", kept_over_a_drop},
-    {"kept over a release: its run is not given any more", kept_over_a_release},
-    {"kept over a snapshot: its run is not given any more", kept_over_a_snapshot},
-    {"kept over a switch: its ids are of the other number", kept_over_a_switch},
-    {"kept over a failstop: it says so, and gives nothing", kept_over_a_failstop},
-    {"used by two threads: one has it, the other is refused", used_by_two_threads},
-    {"40 processes killed at random moments, leases that end, forks: none twice", killed_at_random_moments},
-    {"threads with lanes beside threads without, leases that end: none twice", threads_with_lanes},
+    {"kept over a fork, by libc or by the system call alone: parent and child issue different ids", kept_over_a_fork},
+    {"a child that closes a lane returns nothing of its parent's run", a_child_gives_back_nothing},
+    {"kept over a drop: its run is dropped", kept_over_a_drop},
+    {"kept over a release: its run is dropped", kept_over_a_release},
+    {"kept over a snapshot: its run is dropped", kept_over_a_snapshot},
+    {"kept over a switch: its ids have the other worker id", kept_over_a_switch},
+    {"kept over a failstop: it reports it, and issues nothing", kept_over_a_failstop},
+    {"used by two threads: one owns it, the other is rejected", used_by_two_threads},
+    {"40 processes killed at random moments, leases that end, forks: no duplicate", killed_at_random_moments},
+    {"threads with and without lanes, leases that end: no duplicate", threads_with_lanes},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

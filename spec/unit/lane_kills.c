@@ -1,21 +1,21 @@
-/* lane_kills.c [IDS] -- that many ids by lanes of eight processes, which are killed with -9, fork, and end leases and
- * lanes at random.  Each id is held against all others: its tick is a bit in memory that the processes share and that
- * outlives them, and a bit that is set already is an id that was given twice. */
+/* lane_kills.c [IDS] -- eight processes issue that many ids by lanes, are killed with -9, fork, and end leases and
+ * lanes at random.  Each id is compared with all others: its tick is a bit in memory that the processes share and that
+ * outlives them.  A bit that is already set is a duplicate. */
 #include "crowd.h"
 #include "vesta_lane.h"
 
 #include <sys/prctl.h>
 
-/* An id is a tick and, below it, the number: 2^26 a second, so that none has to wait for the clock. */
+/* An id is a tick and, below it, the worker id.  2^26 ticks a second, so that no caller waits for the clock. */
 #define LAYOUT "sign:1=0 time:31 seq:26 worker:6 unit=1s epoch=2020-01-01T00:00:00Z"
 #define SEQ_BITS 26
 #define WORKER_BITS 6
-#define SPAN ((uint64_t)1 << 36) /* ticks of a number, a quarter of an hour; only what is given of them is memory */
+#define SPAN ((uint64_t)1 << 36) /* ticks of a worker id, a quarter of an hour; only issued ticks need memory */
 #define BITS (SPAN << WORKER_BITS)
-#define DROPS_MAX 40 /* each leaves its number to nobody for a while, and there are 64 */
+#define DROPS_MAX 40 /* each drop leaves its worker id unused for a while, and there are 64 */
 #define AHEAD_MS 360000
 #define PROCESSES 8
-#define PACE_US 50000 /* between two kills, on average */
+#define PACE_US 50000 /* mean time between two kills */
 #define TURN_MAX 200000
 
 static uint64_t wanted = 30000000;
@@ -34,7 +34,7 @@ static void *memory_for(size_t size) {
     return at;
 }
 
-/* Ids that are on their way into one word of bits. */
+/* Ids that will be stored in one word of bits. */
 struct sheaf {
     uint64_t word, mask, last, number;
 };
@@ -58,7 +58,7 @@ static void look_at(struct sheaf *sheaf, uint64_t id) {
     sheaf->number = number;
     at += number * SPAN;
     if (at / 64 != sheaf->word || sheaf->mask >> at % 64 & 1)
-        put_down(sheaf); /* the second is met as one given twice */
+        put_down(sheaf); /* the second one is counted as a duplicate */
     sheaf->word = at / 64;
     sheaf->mask |= (uint64_t)1 << at % 64;
 }
@@ -76,7 +76,7 @@ static void use(struct vesta_lane *lane, uint64_t count) {
     put_down(&sheaf);
 }
 
-/* A child that goes on with the lane beside its parent, and is gone when that is. */
+/* A child that uses the lane in parallel with its parent, and ends with it. */
 static pid_t leave_child(struct vesta_lane *lane, uint64_t count) {
     pid_t child = fork();
     if (child != 0) return child;
@@ -110,7 +110,7 @@ static void worker(uint64_t dice) {
 static uint64_t start(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return ((uint64_t)now.tv_sec - 1577836800 - 60) << SEQ_BITS; /* of the layout's epoch; some time before now */
+    return ((uint64_t)now.tv_sec - 1577836800 - 60) << SEQ_BITS; /* of the layout's epoch, some time ago */
 }
 
 static void counted(void) {
@@ -145,7 +145,7 @@ static void counted(void) {
     munmap((void *)bits, BITS / 8);
 }
 
-static const struct check_case cases[] = {{"ids by lanes of eight processes that are killed: none twice", counted}};
+static const struct check_case cases[] = {{"ids by lanes of eight processes that are killed: no duplicate", counted}};
 
 int main(int argc, char **argv) {
     if (argc > 1) wanted = strtoull(argv[1], NULL, 10);

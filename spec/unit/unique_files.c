@@ -1,5 +1,5 @@
-/* unique_files.c -- maps that are used up after four leases: closed and replaced while threads and processes issue,
- * counted.  Linked to floors that are built with VS_SLOTS_MAX=4. */
+/* unique_files.c -- maps that are used up after four leases are closed and replaced while threads and processes issue,
+ * and all ids are counted.  Linked with a library that is built with VS_SLOTS_MAX=4. */
 #include "crowd.h"
 
 #include "generator/map.h"
@@ -16,7 +16,7 @@ static void *issue_until_marked(void *arg) {
     return NULL;
 }
 
-/* Every release needs a new slot, every fifth a new map. */
+/* Every release needs a new slot, and every fifth one a new map. */
 static void release_often(struct vesta_gen *gen, int times) {
     struct vesta_error err = {.text = ""};
     for (int i = 0; i < times; i++) {
@@ -34,7 +34,7 @@ static void used_up_under_threads(void) {
         empty_folder();
         tally_clear();
         struct vesta_gen *gen = open_default((enum vesta_pacing)pacing);
-        struct vesta_gen *other = open_default((enum vesta_pacing)pacing); /* moves on by itself */
+        struct vesta_gen *other = open_default((enum vesta_pacing)pacing); /* moves to the next map by itself */
         NEED(gen && other);
         for (int i = 0; i < ISSUERS; i++)
             CHECK(pthread_create(&threads[i], NULL, issue_until_marked, i ? gen : other) == 0);
@@ -54,7 +54,7 @@ static void issue_in_process(uint64_t pacing) {
     vesta_close(gen);
 }
 
-/* Four leases, each given back. */
+/* Four leases, each of them released. */
 static void use_up(struct vesta_gen *gen) {
     struct vesta_error err;
     struct vesta_info info = {.slots_used = 0};
@@ -70,7 +70,7 @@ static void use_up_in_process(uint64_t pacing) {
     vesta_close(gen);
 }
 
-/* Everybody has the map open when it turns out to be used up: one makes the next in its place, all go on. */
+/* All processes have the map open when it is used up.  One makes the next map in its place, and all continue there. */
 static void used_up_under_processes(void) {
     pid_t pids[ISSUERS];
     for (int round = 0; round < 10; round++) {
@@ -90,7 +90,7 @@ static void used_up_under_processes(void) {
     }
 }
 
-/* The file of a map was removed, and its path is another's by now: a handle goes on with its own. */
+/* The file of a map was removed, and its path belongs to another generator now.  A handle continues with its own. */
 static void a_stranger_in_the_place_of_a_removed_file(void) {
     struct vesta_info info;
     empty_folder();
@@ -102,7 +102,7 @@ static void a_stranger_in_the_place_of_a_removed_file(void) {
     struct vesta_gen *stranger = must_open((struct vesta_opts){
         .layout = TIGHT, .namespace_ = "theirs", .any_worker = 1, .path = in_folder("default.gen")});
     NEED(stranger != NULL);
-    CHECK(issue(gen, 10, 1)); /* a fifth lease, and so a second map */
+    CHECK(issue(gen, 10, 1)); /* a fifth lease, which needs a second map */
     vesta_get_info(gen, &info);
     CHECK_STR(info.namespace_, "default");
     CHECK_EQ_U64(info.slots_used, 1);
@@ -116,9 +116,9 @@ static void a_stranger_in_the_place_of_a_removed_file(void) {
 }
 
 static const struct check_case cases[] = {
-    {"files used up under threads: none twice", used_up_under_threads},
-    {"files used up under processes: none twice", used_up_under_processes},
-    {"a stranger in the place of a removed file is not followed", a_stranger_in_the_place_of_a_removed_file},
+    {"files are used up by threads: no duplicate", used_up_under_threads},
+    {"files are used up by processes: no duplicate", used_up_under_processes},
+    {"another generator's file in place of a removed one is not used", a_stranger_in_the_place_of_a_removed_file},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,5 +1,5 @@
-/* unique_kills.c -- processes killed with -9 at random moments, counted with what the survivors and successors give;
- * and a keeper that is killed, stopped or hung while others issue. */
+/* unique_kills.c -- processes are killed with -9 at random moments, and their ids are counted together with those of
+ * survivors and successors.  Also a keeper that is killed, stopped or hung while others issue. */
 #include "crowd.h"
 
 #define KILLS 60
@@ -10,7 +10,7 @@ static struct vesta_gen *open_default(void) {
     return must_open((struct vesta_opts){.layout = FAST, .pacing = pacing, .any_worker = 1});
 }
 
-/* Issues, and now and then gives its lease back or starts over, until it is killed or the tally is marked. */
+/* Issues, and sometimes releases its lease or starts over, until it is killed or the tally is marked. */
 static void restless(uint64_t dice) {
     struct vesta_error err;
     while (atomic_load(&tally->mark) == 0) {
@@ -48,7 +48,8 @@ static void killed_at_random_moments(void) {
     }
 }
 
-/* Everybody dies at once, and again: who comes next starts where they stopped, or at the lease's bound. */
+/* All processes are killed at once, again and again.  Their successors start at the exact cursor, or at the lease's
+ * bound. */
 static void all_killed_and_started_again(void) {
     pid_t pids[3];
     uint64_t dice = 11;
@@ -56,7 +57,7 @@ static void all_killed_and_started_again(void) {
         empty_folder();
         tally_clear();
         for (int round = 0; round < 15; round++) {
-            if (round % 5 == 4) unlink(in_folder("default.gen")); /* as after a reboot: only the store remembers */
+            if (round % 5 == 4) unlink(in_folder("default.gen")); /* as after a reboot: only the store has a record */
             for (uint64_t i = 0; i < 3; i++)
                 pids[i] = spawn(restless, (uint64_t)round * 100 + i);
             usleep((useconds_t)(10000 + roll_below(&dice, 60000)));
@@ -84,7 +85,7 @@ static void keep_only(uint64_t unused) {
         pause();
 }
 
-/* The window of a number that is given by hand is five seconds long: with its keeper dead, issuers must get more of it from another. */
+/* The window of a worker id set by hand is five seconds long.  When its keeper is dead, another one must extend it. */
 static void a_keeper_is_killed(void) {
     pacing = VESTA_PACING_CLOCK;
     empty_folder();
@@ -93,7 +94,7 @@ static void a_keeper_is_killed(void) {
     AWAIT(atomic_load(&tally->mark) == 1);
     struct vesta_gen *gen = open_given();
     NEED(gen != NULL);
-    CHECK(issue(gen, 1000, 1)); /* inside the keeper's lease */
+    CHECK(issue(gen, 1000, 1)); /* within the keeper's lease */
     struct vesta_info before, after;
     vesta_get_info(gen, &before);
     kill(keeper, SIGKILL);
@@ -101,7 +102,7 @@ static void a_keeper_is_killed(void) {
     int64_t killed_us = now_us(), worst_us = 0, last_us = killed_us;
     uint64_t id;
     struct vesta_pause pause;
-    while (now_us() - killed_us < 7 * 1000000) { /* past the end of what the dead one had leased */
+    while (now_us() - killed_us < 7 * 1000000) { /* past the end of the dead keeper's lease */
         CHECK(vesta_next_wait(gen, &id, 3 * 1000000, &pause) == VESTA_OK);
         tally_add(&id, 1);
         int64_t now = now_us();
@@ -111,7 +112,7 @@ static void a_keeper_is_killed(void) {
     }
     vesta_get_info(gen, &after);
     CHECK_EQ_U64(after.worker, before.worker);
-    CHECK_EQ_U64(after.slots_used, before.slots_used); /* taken up, not claimed anew */
+    CHECK_EQ_U64(after.slots_used, before.slots_used); /* resumed, not claimed again */
     CHECK(after.limit > before.limit);
     if (worst_us > 2000000) CHECK_FAIL("issuers had to wait %" PRId64 " us", worst_us);
     check_tally(1000);
@@ -119,9 +120,9 @@ static void a_keeper_is_killed(void) {
 }
 
 static const struct check_case cases[] = {
-    {"60 processes killed at random moments beside survivors: none twice", killed_at_random_moments},
-    {"all killed and started again, the file removed at times: none twice", all_killed_and_started_again},
-    {"a keeper is killed: others go on within two seconds, under the same lease", a_keeper_is_killed},
+    {"60 processes killed at random moments, with survivors: no duplicate", killed_at_random_moments},
+    {"all killed and started again, the file removed at times: no duplicate", all_killed_and_started_again},
+    {"a keeper is killed: others continue within two seconds, under the same lease", a_keeper_is_killed},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

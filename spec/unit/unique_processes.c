@@ -1,5 +1,5 @@
-/* unique_processes.c -- processes that share a generator file, or lie beside each other in a namespace, counted: forks
- * within forks, raw clones, copied and removed files, a keeper that is killed while others issue. */
+/* unique_processes.c -- processes share a generator file or a namespace, and all ids are counted: forks within forks,
+ * raw clones, copied and removed files, and a keeper that is killed while others issue. */
 #include "crowd.h"
 
 #define EACH 50000
@@ -34,7 +34,7 @@ static void processes_on_one_file(void) {
 
 static struct vesta_gen *inherited;
 
-/* A process forks on the way, and its child too: 2^depth processes with one handle, none of which called anything. */
+/* A process forks, and its children too: 2^depth processes with one handle, without any other call. */
 static void storm(uint64_t depth) {
     pid_t children[8];
     int count = 0;
@@ -144,10 +144,10 @@ static void a_copied_file(void) {
     }
 }
 
-/* A backup that is put back in the same boot: the name is the same, the inode's number may be too, the cursor is old.
- */
+/* A backup is restored within the same boot: the name is the same, the inode number may be, and the cursor is old. */
 static void a_file_put_back_from_a_backup(void) {
-    pacing = VESTA_PACING_HISTORY; /* one alone: the successor waits out a lease of five seconds */
+    pacing = VESTA_PACING_HISTORY; /* one pacing only, because the successor waits for a lease of five seconds to
+                                      expire */
     empty_folder();
     tally_clear();
     make_file(in_folder("one.gen"));
@@ -162,12 +162,13 @@ static void a_file_put_back_from_a_backup(void) {
 static void issue_until_marked(uint64_t unused) {
     (void)unused;
     struct vesta_gen *gen = must_open((struct vesta_opts){.path = in_folder("one.gen")});
-    if (gen) CHECK(vesta_keep(gen) == VESTA_OK); /* in its term from now on */
+    if (gen) CHECK(vesta_keep(gen) == VESTA_OK); /* its term begins here */
     while (gen && atomic_load(&tally->mark) == 0 && issue(gen, 50, 1))
         usleep(1000);
 }
 
-/* The old file's holders go on under its lease, the new one's have another: each elects a keeper of its own. */
+/* Processes with the old file continue under its lease, and those with the new one get another.  Each group elects a
+ * keeper. */
 static void a_file_removed_while_in_use(void) {
     pacing = VESTA_PACING_CLOCK;
     empty_folder();
@@ -188,13 +189,13 @@ static void a_file_removed_while_in_use(void) {
 }
 
 static const struct check_case cases[] = {
-    {"processes x ids on one file: none twice", processes_on_one_file},
-    {"forks within forks: none twice", forks_within_forks},
-    {"raw clones: none twice", raw_clones},
-    {"two files in a namespace: none twice", two_files_in_a_namespace},
-    {"a copied file: none twice", a_copied_file},
-    {"a file put back from a backup in the same boot: none twice", a_file_put_back_from_a_backup},
-    {"a file removed while in use, and its successor: none twice", a_file_removed_while_in_use},
+    {"processes x ids on one file: no duplicate", processes_on_one_file},
+    {"forks within forks: no duplicate", forks_within_forks},
+    {"raw clones: no duplicate", raw_clones},
+    {"two files in a namespace: no duplicate", two_files_in_a_namespace},
+    {"a copied file: no duplicate", a_copied_file},
+    {"a file restored from a backup in the same boot: no duplicate", a_file_put_back_from_a_backup},
+    {"a file removed while in use, and its successor: no duplicate", a_file_removed_while_in_use},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

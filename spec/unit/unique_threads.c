@@ -1,5 +1,5 @@
-/* unique_threads.c -- threads that share a generator, counted: both pacings, single ids and batches, leases that end
- * and begin under the issuers, handles that are opened, kept, released and closed beside them. */
+/* unique_threads.c -- threads share a generator, and all ids are counted: both pacings, single ids and batches, leases
+ * that end and begin in the meantime, and handles that are opened, kept, released and closed in parallel. */
 #include "crowd.h"
 #include "generator/generator.h"
 #include "mapping/mapping.h"
@@ -16,7 +16,7 @@ struct issuer {
     size_t count;
 };
 
-/* `count` ids, and then on until the tally is marked. */
+/* Issues `count` ids, and then more until the tally is marked. */
 static void *issue_thread(void *arg) {
     struct issuer *self = arg;
     bool more = issue(self->gen, self->count, self->dice);
@@ -66,7 +66,7 @@ static void in_history(void) {
     threads_on_one_generator(WIDE, VESTA_PACING_HISTORY, 3000);
 }
 
-/* ------------------------------------------------------------------ leases that end under the issuers */
+/* ------------------------------------------------------------------ leases that end while ids are issued */
 
 struct churn {
     struct vesta_gen gen;
@@ -84,20 +84,20 @@ static void *issue_until_stopped(void *arg) {
         if ((one ? vesta_next(&churn->gen, ids, &pause) : vesta_next_n(&churn->gen, ids, 8, &got, &pause)) == VESTA_OK)
             tally_add(ids, got);
         else
-            sched_yield(); /* to who opens the next slot */
+            sched_yield(); /* to the thread that opens the next slot */
     }
     return NULL;
 }
 
-/* What a release and the next claim do, thousands of times: the closed slot's cursor is where the next one starts.
- * A lease is short, so that issuers are often at its very end. */
+/* Thousands of releases and claims: the next slot starts at the closed slot's cursor.  Leases are short, so issuers are
+ * often at their end. */
 static void slots_close_and_open(enum vesta_pacing pacing) {
     static struct churn churn;
     pthread_t threads[THREADS];
     struct vesta_layout layout = parsed(FAST);
     uint64_t cursor, dice = 5;
     tally_clear();
-    /* an id a lease at least: where the issuers get no processor there are leases without any */
+    /* at least one id per lease: if issuers get no processor time, some leases have none */
     for (int round = 0; round < LEASES / VS_SLOTS_MAX || atomic_load(&tally->used) < LEASES; round++) {
         struct vs_map *map = vs_mapping_private();
         NEED(map != NULL);
@@ -158,7 +158,7 @@ static void released_while_others_issue(void) {
         check_tally(THREADS * IDS_EACH);
         struct vesta_info info;
         vesta_get_info(gen, &info);
-        CHECK(info.slots_used > 5); /* it did end and begin */
+        CHECK(info.slots_used > 5); /* leases did end and begin */
         vesta_close(gen);
     }
 }
@@ -189,12 +189,12 @@ static void handles_come_and_go(void) {
 }
 
 static const struct check_case cases[] = {
-    {"threads x ids, clock pacing: none twice", on_the_clock},
-    {"threads x ids, history pacing: none twice", in_history},
-    {"slots close and open under the issuers, clock pacing: none twice", slots_close_on_the_clock},
-    {"slots close and open under the issuers, history pacing: none twice", slots_close_in_history},
-    {"vesta_release while others issue: none twice", released_while_others_issue},
-    {"handles are opened, kept, released and closed beside each other: none twice", handles_come_and_go},
+    {"threads x ids, clock pacing: no duplicate", on_the_clock},
+    {"threads x ids, history pacing: no duplicate", in_history},
+    {"slots close and open while ids are issued, clock pacing: no duplicate", slots_close_on_the_clock},
+    {"slots close and open while ids are issued, history pacing: no duplicate", slots_close_in_history},
+    {"vesta_release while others issue: no duplicate", released_while_others_issue},
+    {"handles are opened, kept, released and closed in parallel: no duplicate", handles_come_and_go},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)
