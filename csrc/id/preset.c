@@ -10,9 +10,9 @@
 #define YITTER "https://github.com/yitter/IdGenerator"
 #define PGEDGE "https://github.com/pgEdge/snowflake"
 
-#define APART "beside others that make such ids, their worker numbers must be kept out of the leased range"
-#define NODES APART ": give each of them one, for by default they draw it at random or from a MAC address"
-#define OWN "for a system of its own: nothing keeps such ids apart from those that Discord makes"
+#define APART "if other generators make such ids, keep their worker ids out of the leased range"
+#define NODES APART ": set one for each of them, because by default they draw it or derive it from a MAC address"
+#define OWN "only for a system without Discord's ids, because both can be equal"
 
 /* Each row has the address of its description, whether ids may be issued under it, and a caution or the reason why not.
  * `vesta layout` uses this order, and so does vesta_guess for equal candidates. */
@@ -59,11 +59,11 @@ static const struct vesta_preset presets[] = {
     {"instagram", "time:41 shard:13 seq:10 unit=1ms epoch=2011-08-24T21:07:01.721Z",
      "Instagram's, made by PostgreSQL; ids pass 2^63 in 2046",
      "https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c", 0,
-     "its sequence is a database's and never restarts, so one made here would meet it"},
+     "its sequence belongs to a database and never restarts, so an id made here could equal one of it"},
     {"mastodon", "time:48 seq:16 unit=1ms epoch=1970-01-01T00:00:00Z",
      "Mastodon's: 48 bits of milliseconds, and a sequence that starts at a secret hash",
      "https://github.com/mastodon/mastodon/blob/main/lib/mastodon/snowflake.rb", 0,
-     "its lowest 16 bits are a secret hash and a count, and no worker number keeps two makers apart"},
+     "its lowest 16 bits are a secret hash and a count, and no worker id separates two generators"},
     {"tsid", "time:42 worker:10 seq:12 unit=1ms epoch=2020-01-01T00:00:00Z seq_start=spread:256",
      "TSID with its default of 1024 nodes (tsid-creator, hypersistence); sequences start at random",
      "https://github.com/f4b6a3/tsid-creator", 1, NODES},
@@ -77,18 +77,18 @@ static const struct vesta_preset presets[] = {
      "ShardingSphere's; sequences start at 0 or 1; its epoch is midnight in the zone of its JVM, here UTC+8",
      "https://shardingsphere.apache.org/document/current/en/dev-manual/sharding/", 1, APART},
     {"pgedge", "sign:1=0 time:41 machine:10 seq:12 unit=1ms epoch=2023-01-01T00:00:00Z",
-     "pgEdge's extension snowflake for PostgreSQL since 1.2; sequences of their own may repeat ids", PGEDGE, 1, APART},
+     "pgEdge's extension snowflake for PostgreSQL since 1.2; its own sequences may repeat ids", PGEDGE, 1, APART},
     {"pgedge-v1.1", "sign:1=0 time:41 seq:12 machine:10 unit=1ms epoch=2023-01-01T00:00:00Z",
      "pgEdge's snowflake up to 1.1: the node is lowest", PGEDGE, 1, APART},
     {"tid", "sign:1=0 time:53 worker:10 unit=1us epoch=1970-01-01T00:00:00Z",
      "Bluesky's TID of the AT Protocol: microseconds, no sequence, a clock id", "https://atproto.com/specs/tid", 1,
-     "its clock ids are random elsewhere and leased here: those made here are unique among themselves"},
+     "its clock ids are random elsewhere and leased here, so only ids made here are unique among themselves"},
     {"cockroachdb", "sign:1=0 time:48 worker:15 unit=10us epoch=2015-01-01T00:00:00Z",
      "CockroachDB's unique_rowid(): 10 microseconds, no sequence, the instance",
      "https://www.cockroachlabs.com/docs/stable/serial", 0,
-     "its worker is the cluster's own number of an instance, which no lease keeps from the cluster"},
+     "its worker id is the cluster's number of an instance, which a lease cannot reserve"},
     {"clickhouse", "sign:1=0 time:41 machine:10 seq:12 unit=1ms epoch=1970-01-01T00:00:00Z",
-     "counts from 1970, as ClickHouse's generateSnowflakeID, flake-idgen, Python's snowflake-id and NewLife do",
+     "counts from 1970, like ClickHouse's generateSnowflakeID, flake-idgen, Python's snowflake-id and NewLife",
      "https://clickhouse.com/docs/sql-reference/functions/uuid-functions", 1, NODES},
     {"js53", "zero:11=0 time:32 worker:5 seq:16 unit=1s epoch=2025-01-01T00:00:00Z",
      "ids below 2^53: exact as numbers of JavaScript, JSON and Lua 5.1",

@@ -27,7 +27,7 @@
  * A *worker id* is the leased number in an id.  A *pause* explains why a generator cannot issue an id now.  A *slot* is
  * the generator's record of one lease.  The *keeper* is the thread that claims and renews leases.
  *
- * Conventions: functions return VESTA_OK (0) or a negative enum vesta_code.  The result is the last argument and is set
+ * Conventions: functions return VESTA_OK (0) or a negative enum vesta_code.  Results are output arguments, which are set
  * only on success.  `err` may be NULL.  Texts are UTF-8 and end with a NUL.  Names end in their unit (_ms, _us).
  * "Threads: any" means that several threads may call the function with the same object at once.
  * The library prints nothing, never exits and installs no signal handler.  Its threads may outlive the handle of
@@ -122,7 +122,7 @@ struct vesta_field {
 struct vesta_layout {
     struct vesta_field field[VESTA_FIELDS_MAX]; /* from the highest bit to the lowest */
     int field_count;
-    int time, seq, worker; /* indexes into field; seq is -1 if there is none, worker if no field is leased */
+    int time, seq, worker; /* indexes into field; -1 for seq or worker if the layout has no such field */
     int64_t epoch_ms;      /* Unix milliseconds of time 0 */
     int32_t unit_us;       /* microseconds, 1 to 1000000; divides a second */
     uint32_t spread;       /* seq_start=spread:N. 0: the sequence starts at 0 */
@@ -278,20 +278,20 @@ struct vesta_gen;
 
 enum vesta_why {
     VESTA_FULL = 1,    /* the sequence of this time unit is exhausted */
-    VESTA_CLOCK_BACK,  /* the clock went back: it is behind a time that was already read */
+    VESTA_CLOCK_BACK,  /* the clock went back: it is earlier than a time that was read before */
     VESTA_CLOCK_AHEAD, /* the clock jumped forward compared to the machine's uptime, and is not confirmed yet */
     VESTA_AHEAD,       /* the cursor is ahead of the clock (at a lease's start, or after borrowing) */
     VESTA_LEASE,       /* no lease is held, or its ticks are exhausted. The keeper is asked for more */
     VESTA_CHOOSE,      /* a policy of this process must choose a worker id: vesta_choose */
     VESTA_END,         /* the layout's time has ended */
     VESTA_CLOSED,      /* the map is full or was removed. vesta_keep moves the handle to the next map */
-    VESTA_FAILSTOP,    /* the store went back in time or denies a lease that it granted: an operator must act */
+    VESTA_FAILSTOP,    /* the store lost confirmed writes or denies a lease: an operator must act */
     VESTA_RANGE        /* no range or block is available now. One is being fetched */
 };
 
 struct vesta_pause {
     enum vesta_why why;
-    uint32_t slot;        /* the slot that paused; a verdict applies to this slot only */
+    uint32_t slot;        /* the slot that paused. A verdict applies to this slot only */
     uint64_t ahead_ticks; /* how far the cursor is ahead of the clock */
     int64_t back_us;      /* how far the clock is behind the latest time read, else 0 */
     int64_t wait_us;      /* when to try again. -1: waiting will not help */
@@ -334,7 +334,7 @@ VESTA_API int vesta_open_text(const char *options, struct vesta_gen **gen, struc
 VESTA_API void vesta_close(struct vesta_gen *gen);
 
 /* Issues one id.  Never sleeps, blocks, locks, allocates, calls back or enters the kernel (it reads the clock with the
- * vdso).  Threads: any, after fork() in parent and child.  Errors: VESTA_EPAUSE, *id untouched. */
+ * vdso).  Threads: any, also after fork() in parent and child.  Errors: VESTA_EPAUSE, *id untouched. */
 VESTA_API int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause);
 
 /* Issues up to n ids with contiguous ticks in one step: at least one, or a pause.
@@ -412,15 +412,15 @@ struct vesta_record {
 /* The question that vesta_choose answers. */
 struct vesta_choice {
     unsigned attempt; /* 1, plus one for each claim that another process won */
-    int is_fixed;     /* 1: the worker id was set by hand; answer with it, or with vesta_choose_none */
+    int is_fixed;     /* 1: the worker id was set by hand. Answer with it, or with vesta_choose_none */
     int was_lost;     /* 1: `lost` was held by this generator, and another process holds it now */
     uint64_t lost;
-    int is_switch; /* 1: vesta_switch asked to replace `leaving`, which is still held; choosing `leaving` keeps it */
+    int is_switch; /* 1: vesta_switch asked to replace `leaving`, which is still held. Choosing `leaving` keeps it */
     uint64_t leaving;
     uint64_t first, last; /* the worker ids of the layout */
     int64_t store_ms;     /* Unix milliseconds of the store's clock when the records were read */
     size_t count;
-    struct vesta_record *record; /* ascending by worker; a worker id that was never claimed has no record */
+    struct vesta_record *record; /* ascending by worker. A worker id that was never claimed has no record */
 };
 
 /* Returns the question of this process's keeper.  Own: free with vesta_choice_free.  Threads: any, may block for a
@@ -495,7 +495,7 @@ struct vesta_info {
     uint64_t worker;
     uint64_t tick, limit; /* the next tick, and the end of the lease (exclusive) */
     uint32_t slot, slots_used;
-    int64_t lease_end_ms;   /* Unix milliseconds at which ids end unless the lease is renewed; an idle holder need
+    int64_t lease_end_ms;   /* Unix milliseconds at which ids end unless the lease is renewed. An idle holder need
                                not renew */
     int64_t clock_drift_us; /* how far REALTIME moved against BOOTTIME since the offset was last confirmed */
     struct {

@@ -58,7 +58,7 @@ enum vs_term_end {
 
 /* A silent keeper may have just begun its term, or woken with the machine.  So it is checked again after this time. */
 #define VS_SILENCE_US 400000
-_Static_assert(VS_SILENCE_US < VS_PULSE_US, "who is looked at again is not replaced meanwhile");
+_Static_assert(VS_SILENCE_US < VS_PULSE_US, "a keeper that is checked again is not replaced in the meantime");
 
 /* The state of the keeper when it was last checked. */
 struct vs_watched {

@@ -91,7 +91,7 @@ const struct vs_map_kind vs_generator_map = {
     .is_used_up = map_is_used_up,
     .bury = bury_generator,
 };
-_Static_assert(sizeof VS_MAP_MAGIC == sizeof((struct vs_header){0}).magic, "a magic is what the header has room for");
+_Static_assert(sizeof VS_MAP_MAGIC == sizeof((struct vs_header){0}).magic, "the magic fits the header's field");
 
 /* ------------------------------------------------------------------ trust */
 
