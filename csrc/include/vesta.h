@@ -27,7 +27,7 @@
  * A *worker id* is the leased number in an id.  A *pause* explains why a generator cannot issue an id now.  A *slot* is
  * the generator's record of one lease.  The *keeper* is the thread that claims and renews leases.
  *
- * Conventions: functions return VESTA_OK (0) or a negative enum vesta_code.  Results are output arguments, which are set
+ * Conventions: functions return VESTA_OK (0) or a negative enum vesta_code.  Results are output arguments, set
  * only on success.  `err` may be NULL.  Texts are UTF-8 and end with a NUL.  Names end in their unit (_ms, _us).
  * "Threads: any" means that several threads may call the function with the same object at once.
  * The library prints nothing, never exits and installs no signal handler.  Its threads may outlive the handle of

@@ -3,7 +3,7 @@
  *
  * Numbers are 0, 1, ...: a database grants each once, in ranges of COUNT.  No number may be taken twice, or after it
  * was returned.  The next range is written while the current one is used, and then the takers switch to it.  A killed
- * process is one that takes no further step.  Spin tries all orders, also those in which the others continue without it.
+ * process is one that takes no further step.  Spin tries all orders, so in some the others continue without it.
  *
  * T1 and T2 are how often two takers take a number, P1 and P2 how often two publishers fetch a range.  CMakeLists.txt
  * runs several combinations, because all of them at once have too many states.  Spin must find each of these mistakes:
