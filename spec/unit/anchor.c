@@ -201,7 +201,7 @@ static void owners(void) {
     CHECK(look_at(path, &err) == VESTA_OK); /* root's own file in a folder like /tmp */
     CHECK(chmod(folder, 0777) == 0);
     CHECK(look_at(path, &err) == VESTA_EIO);
-    CHECK_HAS(err.text, "could replace our file");
+    CHECK_HAS(err.text, "could replace this file");
     CHECK(chmod(folder, 0755) == 0);
     CHECK(chmod(path, 0666) == 0);
     refuses(path, "chmod o-w");
