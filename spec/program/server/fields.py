@@ -37,7 +37,7 @@ def _(world):
 
 @claim("a layout that is only read is refused to a server, with the reason")
 def _(world):
-    for layout, why in (("mastodon", "62 bits"), ("cockroachdb", "no lease keeps")):
+    for layout, why in (("mastodon", "62 bits"), ("cockroachdb", "a lease cannot reserve")):
         done = world.run("serve", "--http", "unix:" + world.path("s"), "--resp", "off", "--layout", layout, "--worker", "3")
         assert done.code != 0 and "can be read, not issued" in done.err and why in done.err, (done.code, done.err)
 
