@@ -196,13 +196,14 @@ static void read_through(const char *path) {
 }
 
 const void *vs_module_load(const struct vs_module_file *file, struct vesta_error *err) {
-    char folder[PATH_MAX], path[PATH_MAX];
+    char folder[PATH_MAX] = ".", path[PATH_MAX];
     if (atomic_load(&was_loading)) {
         vs_fail(err, VESTA_EIO, "this process was forked while its parent loaded a module of vesta's: start it again");
         return NULL;
     }
     if (!own_folder(folder) || !module_find_file(folder, file->name, path)) {
-        vs_fail(err, VESTA_EOPTION, "there is no %s here (%s.so): %s", file->what, file->name, file->remedy);
+        vs_fail(err, VESTA_EOPTION, "there is no %s here (%.160s/%s.so): %s", file->what, folder, file->name,
+                file->remedy);
         return NULL;
     }
     if (check_way(folder, path, file->what, err) != VESTA_OK) return NULL;

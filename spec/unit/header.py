@@ -187,6 +187,14 @@ def _(folder):
     assert script(folder, php, folder / "slips.php") == "20000\na batch has at least 1 id, not 0\n"
 
 
+@claim_if((LIBRARY.parents[1] / "store" / "sqlite.so").exists(), "a library that is built but not installed finds its stores")
+def _(folder):
+    (folder / "ids.py").write_text(EXAMPLE.read_text())
+    path = folder / "stored.py"
+    path.write_text("import ids\nprint(ids.next_id(ids.open_generator('store=sqlite:%s/ids.db')))\n" % folder)
+    assert re.fullmatch(r"\d{15,20}\n", script(folder, sys.executable, path))
+
+
 @claim("vesta_lane.h is C and C++, and its example issues two million ids: examples/c/lanes.c")
 def _(folder):
     source = (HEADER.parents[2] / "examples" / "c" / "lanes.c").read_text()
