@@ -21,7 +21,13 @@ final class Vesta
      */
     public function __construct(string $options, ?string $header = null)
     {
-        $this->ffi = $header === null ? FFI::scope('vesta') : FFI::load($header);
+        try {
+            $this->ffi = $header === null ? FFI::scope('vesta') : FFI::load($header);
+        } catch (FFI\Exception $error) {
+            $remedy = $header === null ? 'preload vesta_ffi.h (ffi.preload), or pass its path as the second argument'
+                : 'install libvesta0 and libvesta-dev, or set LD_LIBRARY_PATH to the folder of libvesta.so.0';
+            throw new RuntimeException("libvesta is not loaded: {$error->getMessage()}: $remedy", 0, $error);
+        }
         $this->gen = $this->ffi->new('struct vesta_gen *');
         $error = $this->ffi->new('struct vesta_error');
         if ($this->ffi->vesta_open_text($options, FFI::addr($this->gen), FFI::addr($error)) !== 0) {

@@ -187,6 +187,19 @@ def _(folder):
     assert script(folder, php, folder / "slips.php") == "20000\na batch has at least 1 id, not 0\n"
 
 
+@claim_if(php, "PHP: a header that is not preloaded, or not there, is an error that names the remedy")
+def _(folder):
+    slips = folder / "unloaded.php"
+    slips.write_text("""<?php require '%s';
+foreach ([null, '/nowhere/vesta_ffi.h'] as $header) {
+    try { new Vesta('any_worker=true', $header); } catch (RuntimeException $e) { echo $e->getMessage(), "\\n"; }
+}
+""" % (PHP / "Vesta.php"))
+    said = script(folder, php, slips).splitlines()
+    assert len(said) == 2 and all(line.startswith("libvesta is not loaded: ") for line in said), said
+    assert "pass its path as the second argument" in said[0] and "/nowhere/vesta_ffi.h" in said[1] and "libvesta-dev" in said[1], said
+
+
 @claim_if((LIBRARY.parents[1] / "store" / "sqlite.so").exists(), "a library that is built but not installed finds its stores")
 def _(folder):
     (folder / "ids.py").write_text(EXAMPLE.read_text())
