@@ -146,7 +146,7 @@ def _(w):
     space("ahead_ms_max = 86400001", "ahead_ms_max is 86400001, which must be a whole number from 0 to 86400000")
     space("wait_ms_max = 60001", "wait_ms_max is 60001, which must be a whole number from 0 to 60000")
     space("group = ''", "group is empty; leave the key out instead")
-    space("layout = 'uid'", "layout cannot give ids: the layout's time ended at 2024-11-20T13:24:16Z: its ids can be read, not made; use a later epoch or more time bits, under a new namespace")
+    space("layout = 'uid'", "layout cannot give ids: the layout's time ended at 2024-11-20T13:24:16Z: its ids can be read, not issued. Use a later epoch or more time bits, under a new namespace")
     refused(w, "return { namespaces = {} }", ":1: namespaces is an empty table; leave the key out instead")
     refused(w, "return { namespaces = { 'a' } }", ":1: namespaces has an entry without a name, [1]; entries are NAME = VALUE")
     refused(w, "return { namespaces = { a = 'uid' } }", ":1: namespaces.a is the text 'uid', which must be a table")
