@@ -15,7 +15,7 @@ static const char *const remedies[] = {
     [VS_FAULT_STRANGER] = "correct the host and port in the store's URI: another program answers there",
     [VS_FAULT_TLS] = "in the URI ca=FILE names the server's CA, and tls=off connects without TLS",
     [VS_FAULT_WANTS_TLS] = "set tls=verify in the store's URI, and ca=FILE if the server's CA is your own",
-    [VS_FAULT_LOGIN] = "correct the user and the password of the store, or create that account on the server",
+    [VS_FAULT_LOGIN] = "correct the user and the password of the store, and restart; or create that account on the server",
     [VS_FAULT_SOCKET_LOGIN] = "the account may log in by socket only: add ?socket=/run/mysqld/mysqld.sock to the URI; else set a "
                               "password",
     [VS_FAULT_HOST] = "allow this machine on the server: create the account for it; FLUSH HOSTS lifts a block",
