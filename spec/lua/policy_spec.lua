@@ -460,6 +460,6 @@ describe("a clock that is set back", function()
         os.execute "sleep 0.01"
       end
       io.write(code, " ", tostring(gen:info().worker == first), " ", gen:info().keeper, "\n")]], "any_worker = true")
-        :gsub("number %d+", "number %%d")))
+        :gsub("id %d+", "id %%d")))
   end)
 end)
