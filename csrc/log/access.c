@@ -1,4 +1,4 @@
-/* access.c -- the access log; see access.h.  Knows no request. */
+/* access.c -- the access log; see access.h. */
 #include "log/access.h"
 #include "base/error.h"
 #include "log/writer.h"
@@ -12,13 +12,14 @@
 
 #define RING_BYTES (1 << 20) /* a power of two */
 #define PATH_BYTES 512
-#define REST_MS 100      /* the thread looks so often, and when a ring is half full */
-#define TELL_US 10000000 /* of lost lines */
+#define REST_MS 100      /* interval of the thread's writes; a ring that is half full ends it early */
+#define TELL_US 10000000 /* interval of warnings about lost lines */
 
 struct ring {
-    _Atomic uint64_t written, read; /* bytes, ever: the loop's, and the thread's */
+    _Atomic uint64_t written, read; /* total bytes written by the loop, and read by the thread */
     _Atomic uint64_t lost;          /* lines */
-    uint64_t told;                  /* of them, in a line; the loop's own, as what follows */
+    /* used by the loop only */
+    uint64_t told; /* lost lines that a line has reported */
     struct vs_line line;
     int64_t unix_ms;
     char ts[VESTA_ISO_MAX];
@@ -27,13 +28,14 @@ struct ring {
 
 struct vs_access {
     enum vs_log_format format;
-    pthread_mutex_t lock; /* over what follows */
+    pthread_mutex_t lock; /* guards `ending` and `is_over` */
     pthread_cond_t event;
     bool ending, is_over;
     atomic_bool reopens, is_urgent;
     pthread_t thread;
-    int fd; /* the thread's, as what follows */
-    bool is_torn;
+    /* used by the thread only */
+    int fd;
+    bool is_torn;               /* the last line was written in part */
     _Atomic uint64_t unwritten; /* lines that the file did not take */
     uint64_t told;
     int64_t told_us;
@@ -51,10 +53,10 @@ struct vs_line *vs_access_begin(struct vs_access *access, int loop, int64_t unix
     return &ring->line;
 }
 
-/* The reader is so far behind that it need not rest. */
+/* Wakes the thread. */
 static void alog_hurry(struct vs_access *access) {
     if (atomic_exchange(&access->is_urgent, true)) return;
-    pthread_cond_signal(&access->event); /* without the lock: a word that is lost costs a rest */
+    pthread_cond_signal(&access->event); /* without the lock: a lost signal costs a delay of REST_MS */
 }
 
 static void copy_in(struct ring *ring, uint64_t at, const char *text, size_t length) {
@@ -66,7 +68,7 @@ static void copy_in(struct ring *ring, uint64_t at, const char *text, size_t len
 
 static void alog_put(struct vs_access *access, struct ring *ring) {
     uint64_t at = atomic_load_explicit(&ring->written, memory_order_relaxed);
-    /* acquire: pairs with alog_drain; those bytes are in the file, and may be written over */
+    /* acquire: pairs with alog_drain, so that bytes are overwritten only after they were written to the file */
     uint64_t used = at - atomic_load_explicit(&ring->read, memory_order_acquire);
     if (used > RING_BYTES / 2) alog_hurry(access);
     if (RING_BYTES - used < ring->line.used) {
@@ -74,7 +76,7 @@ static void alog_put(struct vs_access *access, struct ring *ring) {
         return;
     }
     copy_in(ring, at, ring->line.text, ring->line.used);
-    /* release: pairs with alog_drain; the bytes come first */
+    /* release: pairs with alog_drain, so that the thread sees the bytes */
     atomic_store_explicit(&ring->written, at + ring->line.used, memory_order_release);
 }
 
@@ -104,7 +106,7 @@ static size_t count_lines(const char *bytes, size_t length) {
     return count;
 }
 
-/* A file that is full takes a line in part; the next begins on a line of its own. */
+/* A full disk may take a part of a line.  Then a newline is written before the next line. */
 static void alog_write_bytes(struct vs_access *access, const char *bytes, size_t length) {
     char last = '\n';
     if (access->is_torn) access->is_torn = write(access->fd, "\n", 1) != 1;
@@ -121,17 +123,17 @@ static void alog_write_bytes(struct vs_access *access, const char *bytes, size_t
     atomic_fetch_add(&access->unwritten, count_lines(bytes, length));
 }
 
-/* Whether there was something. */
+/* Writes a ring's bytes to the file.  False: there were none. */
 static bool alog_drain(struct vs_access *access, struct ring *ring) {
     uint64_t at = atomic_load_explicit(&ring->read, memory_order_relaxed);
-    /* acquire: pairs with alog_put; its bytes are there */
+    /* acquire: pairs with alog_put, so that its bytes are visible */
     uint64_t until = atomic_load_explicit(&ring->written, memory_order_acquire);
     size_t from = at % RING_BYTES, length = (size_t)(until - at), first = RING_BYTES - from;
     if (length == 0) return false;
     if (first > length) first = length;
     alog_write_bytes(access, ring->bytes + from, first);
     if (length > first) alog_write_bytes(access, ring->bytes, length - first);
-    /* release: pairs with alog_put; the bytes were read */
+    /* release: pairs with alog_put, so that the bytes are read before they are overwritten */
     atomic_store_explicit(&ring->read, until, memory_order_release);
     return true;
 }
@@ -154,7 +156,7 @@ static void alog_tell_lost(struct vs_access *access) {
     uint64_t lost = vs_access_lost(access);
     int64_t now_us = vs_monotonic_us();
     if (lost == access->told || (access->told_us && now_us - access->told_us < TELL_US)) return;
-    vs_log(VS_LOG_WARN, "lines of the access log were lost: its file is full, or too slow", "lost",
+    vs_log(VS_LOG_WARN, "lines of the access log were lost: check that its disk is not full or slow", "lost",
            VS_DIGITS((int64_t)(lost - access->told)), "file", access->path, NULL);
     access->told = lost;
     access->told_us = now_us;
@@ -187,7 +189,7 @@ static void *alog_write_all(void *self) {
     struct vs_access *access = self;
     bool ending = false, any = true;
     while (!ending || any) {
-        ending = alog_is_ending(access); /* first: what was put before it is written */
+        ending = alog_is_ending(access); /* before drain_all, so that all earlier lines are written */
         any = drain_all(access);
         alog_tell_lost(access);
         if (atomic_exchange(&access->reopens, false)) alog_reopen(access);
@@ -229,7 +231,7 @@ int vs_access_open(const char *path, enum vs_log_format format, int loops, struc
     struct ring *ring = calloc((size_t)loops, sizeof *ring);
     if (!access || !ring) return free(access), free(ring), vs_fail(err, VESTA_ENOMEM, "no memory for the access log");
     access->format = format, access->loops = loops, access->ring = ring, access->fd = -1;
-    strncpy(access->path, path, PATH_BYTES - 1); /* a config's path is no longer */
+    strncpy(access->path, path, PATH_BYTES - 1); /* the config rejects longer paths */
     pthread_mutex_init(&access->lock, NULL);
     vs_cond_init(&access->event);
     int rc = alog_begin(access, err);
@@ -248,7 +250,7 @@ void vs_access_close(struct vs_access *access, int64_t wait_ms) {
         ;
     bool is_over = access->is_over;
     pthread_mutex_unlock(&access->lock);
-    if (!is_over) { /* it hangs in a disk: left behind, with what it writes from */
+    if (!is_over) { /* the thread hangs in a disk, and still uses `access` */
         pthread_detach(access->thread);
         return;
     }

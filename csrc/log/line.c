@@ -1,5 +1,5 @@
-/* line.c -- an event as one line of logfmt or JSON.  Foreign text cannot break out of its value: what is no printable
- * character of valid UTF-8 is escaped, the same way in both formats.  Knows no file, no clock. */
+/* line.c -- formats an event as one line of logfmt or JSON.  Everything except printable characters of valid UTF-8 is
+ * escaped, in the same way in both formats, so foreign text cannot break out of its value.  No file, no clock. */
 #include "log/line.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 
 #define TAIL_BYTES 96   /* kept free for cut, repeated, lost and the end */
 #define ESCAPE_BYTES 12 /* the longest character (a pair of \uXXXX) */
-#define NAME_BYTES 48   /* of a name with its punctuation */
-#define NAME_LETTERS 32 /* of it without */
+#define NAME_BYTES 48   /* longest name with its punctuation */
+#define NAME_LETTERS 32 /* longest name without it */
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 static const char *const journal_prefixes[] = {"<7>", "<6>", "<4>", "<3>"}; /* sd-daemon(3) */
@@ -26,21 +26,22 @@ const char *vs_digits(char *buf, int64_t number) {
 
 /* ------------------------------------------------------------------ characters */
 
-/* The length of the character at `at`, 0 if the bytes there are no UTF-8: overlong, a surrogate, beyond 10FFFF, cut. */
+/* Returns the length of the character at `at`, or 0 if it is not valid UTF-8: overlong, a surrogate, above 10FFFF, cut.
+ */
 static int line_decode(const unsigned char *at, uint32_t *point) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     int length = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
     if (length <= 1) return *point = *at, length;
     *point = *at & (0xffU >> (length + 1));
     for (int i = 1; i < length; i++) {
-        if (at[i] >> 6 != 2) return 0; /* a NUL is none either: never read beyond it */
+        if (at[i] >> 6 != 2) return 0; /* also stops at a NUL, so nothing after it is read */
         *point = *point << 6 | (at[i] & 0x3f);
     }
     return *point < least[length] || *point > 0x10ffff || *point >> 11 == 0x1b ? 0 : length;
 }
 
-/* What a terminal or an editor would obey instead of showing it: controls, line and paragraph ends, changes of
- * direction. */
+/* True for characters that a terminal or an editor interprets: controls, line and paragraph ends, changes of direction.
+ */
 static bool must_escape(uint32_t point) {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
@@ -55,7 +56,7 @@ static size_t line_escape(char *out, uint32_t point) {
     }
 }
 
-/* One character of *text in its quoted form; moves *text behind it. */
+/* Writes one character of *text in its quoted form, and moves *text past it. */
 static size_t put_character(char *out, const char **text) {
     uint32_t point;
     const unsigned char *at = (const unsigned char *)*text;
@@ -70,7 +71,7 @@ static size_t put_character(char *out, const char **text) {
 
 /* ------------------------------------------------------------------ values */
 
-/* Whether logfmt may write it without quotes. */
+/* True if logfmt needs no quotes around the value. */
 static bool is_bare(const char *value) {
     for (const char *at = value; *at; at++)
         if (*at <= ' ' || *at > '~' || *at == '=' || *at == '"' || *at == '\\') return false;
@@ -127,7 +128,7 @@ void vs_line_count(struct vs_line *line, const char *name, uint64_t value) {
 
 /* ------------------------------------------------------------------ lines */
 
-/* vesta_iso leaves out those that are zero. */
+/* vesta_iso omits milliseconds that are zero. */
 const char *vs_line_iso(char buf[VESTA_ISO_MAX], int64_t unix_ms) {
     if (vesta_iso(unix_ms, buf) && unix_ms % 1000 == 0) strcpy(strchr(buf, 'Z'), ".000Z");
     return buf;

@@ -1,4 +1,4 @@
-/* log.c -- which events are told: level, repeats; and how the log is set up.  Knows no file and no server. */
+/* log.c -- decides which events are logged (level, repeats), and sets up the log.  Files are in writer.c. */
 #include "base/error.h"
 #include "log/writer.h"
 #include "os/clock.h"
@@ -9,14 +9,14 @@
 
 #define SENTENCE_BYTES 512
 #define REPEATS_MAX 128 /* events that are watched for repeats */
-#define TEXTS_MAX 16    /* of one sentence and namespace, told within a second; numbers do not tell texts apart */
+#define TEXTS_MAX 16    /* different events with the same sentence and namespace that are logged within a second */
 #define REPEAT_US 1000000
 
 struct repeat {
     int64_t from_us; /* when its line was written; 0: a free place */
-    uint64_t count;  /* events since that were not told */
-    uint64_t whole;  /* a hash of all its texts */
-    uint64_t family; /* ... of the sentence and the namespace */
+    uint64_t count;  /* repeats since, which were not logged */
+    uint64_t whole;  /* hash of all its texts */
+    uint64_t family; /* hash of the sentence and the namespace */
     enum vs_log_level level;
     char sentence[SENTENCE_BYTES], namespace_[VESTA_NAMESPACE_MAX];
 };
@@ -39,7 +39,7 @@ static void begin_line(enum vs_log_level level, const char *sentence) {
     vs_line_begin(&self.line, self.opts.format, vs_writer_is_journal() ? -1 : unix_ms, level, sentence);
 }
 
-/* Frees the place of an event, telling how often it came again. */
+/* Frees the place of an event, and logs its repeats. */
 static void log_tell(struct repeat *event) {
     if (event->count) {
         begin_line(event->level, event->sentence);
@@ -56,7 +56,7 @@ static void tell_older(int64_t than_us) {
         if (self.repeats[i].from_us && self.repeats[i].from_us <= than_us) log_tell(&self.repeats[i]);
 }
 
-/* The place of that event, else a free one, else the oldest, freed. */
+/* Returns the place of that event, else a free one.  If there is none, frees the oldest. */
 static struct repeat *find_place(uint64_t whole) {
     struct repeat *oldest = &self.repeats[0];
     for (struct repeat *event = self.repeats; event < self.repeats + REPEATS_MAX; event++) {
@@ -67,7 +67,7 @@ static struct repeat *find_place(uint64_t whole) {
     return oldest;
 }
 
-/* How many texts of a family are watched, and whether this is one of them. */
+/* Returns how many events of a family are watched.  Sets *known if this event is one of them. */
 static int count_family(uint64_t family, uint64_t whole, bool *known) {
     int count = 0;
     *known = false;
@@ -99,8 +99,9 @@ static const char *namespace_of(va_list args) {
     return "";
 }
 
-/* Two events are the same where all their texts are: another error behind the same sentence is news.  What only counts
- * (a try, a rest in milliseconds) tells no events apart, and what differs each time is told TEXTS_MAX times. */
+/* Two events are the same if all their texts are equal: the same sentence with another error is a new event.  Values
+ * that are numbers (attempts, milliseconds) are ignored.  If the texts differ each time, TEXTS_MAX of them are logged.
+ */
 static void log_recognize(struct repeat *event, const char *sentence, va_list args) {
     va_list again;
     const char *name, *value;
@@ -113,7 +114,7 @@ static void log_recognize(struct repeat *event, const char *sentence, va_list ar
             event->whole = hash_more(hash_more(event->whole, name), value);
 }
 
-/* Whether the event is to be told now; *repeated is how often it came since it was told last. */
+/* True if the event must be logged now.  *repeated: its repeats since it was last logged. */
 static bool log_is_due(const struct repeat *new_, const char *sentence, uint64_t *repeated) {
     int64_t now_us = the_clock()->boot_us(the_clock()->self);
     bool watched;
@@ -173,7 +174,7 @@ int vs_log_setup(const struct vs_log_opts *opts, struct vesta_error *err) {
     if (rc != VESTA_OK) return rc;
     vs_writer_lock();
     self.opts = *opts;
-    self.opts.path = NULL; /* the caller's */
+    self.opts.path = NULL; /* owned by the caller */
     vs_writer_unlock();
     return VESTA_OK;
 }

@@ -1,8 +1,8 @@
-/* writer.c -- where lines go.  One line is one write; a line that cannot be written is lost and counted, because no log
- * is worth an id that is not given.  Knows no event.
+/* writer.c -- writes lines.  One line is one write.  A line that cannot be written is lost and counted, because issuing
+ * ids is more important than the log.
  *
- * A disk can hang in any call.  A server's lines are therefore handed over in memory, of which there are two halves:
- * one is filled while the thread writes the other. */
+ * A disk can hang in any call, so a server's lines are passed to a thread in memory.  There are two buffers: one is
+ * filled while the thread writes the other. */
 #include "log/writer.h"
 #include "base/error.h"
 #include "os/host.h"
@@ -21,23 +21,23 @@
 
 #define PATH_BYTES 512
 #define HALF_BYTES 65536
-#define OPEN_TRIES 8 /* of a log file that is created or moved away meanwhile, as by logrotate */
+#define OPEN_TRIES 8 /* attempts, if the file is created or moved away meanwhile, for example by logrotate */
 
 _Static_assert(VS_LOG_LINE_MAX <= 4096, "PIPE_BUF: a pipe takes a line whole or not at all");
 
 struct half {
     size_t used;
-    char lines[HALF_BYTES]; /* each behind a struct writer_entry */
+    char lines[HALF_BYTES]; /* each after its struct writer_entry */
 };
 
 struct writer_entry {
     size_t length;
-    uint64_t lost; /* lines, which this one tells of */
+    uint64_t lost; /* the number of lost lines that this line reports */
 };
 
 static struct {
-    pthread_mutex_t mutex; /* over all that follows, up to `to` */
-    pthread_cond_t event;  /* something is to be done, or the thread is over */
+    pthread_mutex_t mutex; /* guards all members below except `to` */
+    pthread_cond_t event;  /* there is work for the thread, or it has ended */
     bool has_thread, reopens, ending, is_over, is_journal;
     uint64_t lost;
     struct half *filled, half[2];
@@ -47,7 +47,7 @@ static struct {
         int fd;
         bool is_socket, is_torn; /* is_torn: a line was written in part */
         bool is_full;            /* the file takes no lines, and stderr has said so */
-    } to;                        /* the thread's own while there is one, else under the mutex */
+    } to;                        /* used by the thread while it runs, else under the mutex */
 } self = {.mutex = PTHREAD_MUTEX_INITIALIZER, .filled = self.half, .to = {.fd = STDERR_FILENO}};
 
 void vs_writer_lock(void) {
@@ -64,8 +64,8 @@ bool vs_writer_is_journal(void) {
 
 /* ------------------------------------------------------------------ the file */
 
-/* Stderr that may make a writer wait is opened once more: non-blocking is then ours alone, not that of everybody who
- * shares the terminal.  A socket cannot be opened so; it is told with every line. */
+/* Opens a pipe or terminal on stderr again, with O_NONBLOCK.  Setting the flag on stderr itself would change it for all
+ * processes that share the terminal.  A socket cannot be opened again, so send() gets MSG_DONTWAIT for each line. */
 static int own_stderr(void) {
     struct stat st;
     int fd = -1;
@@ -78,7 +78,7 @@ static bool is_trusted(const struct stat *st) {
     return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-/* The folder that has the entry of this path.  All zero if there is none. */
+/* Returns the folder that contains this path.  All zero if there is none. */
 static struct stat folder_of(const char *path) {
     char folder[PATH_MAX] = ".";
     struct stat st = {0};
@@ -142,11 +142,11 @@ static bool reads_journal(const struct stat *st) {
     return text && sscanf(text, "%llu:%llu", &device, &inode) == 2 && device == st->st_dev && inode == st->st_ino;
 }
 
-/* Under the lock.  Returns what is to be closed without it, -1: nothing. */
+/* Call with the lock held.  Returns the descriptor to close after unlocking, or -1. */
 static int writer_take(int fd) {
     struct stat st = {0};
     int old = self.to.fd == STDERR_FILENO ? -1 : self.to.fd;
-    (void)fstat(fd, &st); /* of a closed stderr: then nothing is true of it */
+    (void)fstat(fd, &st); /* fails if stderr is closed: then st stays zero */
     self.to.fd = fd;
     self.to.is_torn = self.to.is_full = false;
     self.to.is_socket = S_ISSOCK(st.st_mode);
@@ -209,7 +209,7 @@ void vs_writer_put(struct vs_line *line) {
 
 /* ------------------------------------------------------------------ the thread */
 
-/* How many lines were lost. */
+/* Returns how many lines were lost. */
 static uint64_t write_half(const struct half *half) {
     uint64_t lost = 0;
     struct writer_entry entry;
@@ -230,7 +230,7 @@ static void write_filled(void) {
     half->used = 0;
 }
 
-/* Without the lock. */
+/* Call without the lock. */
 static void writer_reopen(void) {
     struct vesta_error err;
     int fd;
@@ -264,7 +264,7 @@ static void *writer_write_all(void *unused) {
         else
             pthread_cond_wait(&self.event, &self.mutex);
     }
-    self.has_thread = false; /* from here on a line is written where it is told */
+    self.has_thread = false; /* from here on, vs_writer_put writes in the caller's thread */
     self.is_over = true;
     pthread_cond_broadcast(&self.event);
     vs_writer_unlock();
@@ -283,7 +283,7 @@ int vs_writer_open(const char *path, struct vesta_error *err) {
     else if ((rc = vs_log_open_file("log file", path, &fd, err)) != VESTA_OK)
         return rc;
     vs_writer_lock();
-    assert(!self.has_thread); /* which writes there */
+    assert(!self.has_thread); /* the thread uses `to` without the lock */
     memcpy(self.path, path ? path : "", length + 1);
     int old = writer_take(fd);
     vs_writer_unlock();
