@@ -1,4 +1,4 @@
-/* border.c -- arguments in, answers out.  Knows Lua's types and the library's, and no function of either side. */
+/* border.c -- reads arguments and pushes results.  Converts between Lua's types and the library's. */
 #include "rock/border.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@
 _Static_assert(sizeof(lua_Integer) >= 8, "an id fits a Lua integer");
 #endif
 
-#define EXACT_MAX 9007199254740992.0 /* 2^53: the last double that every smaller integer is exact below */
+#define EXACT_MAX 9007199254740992.0 /* 2^53: all integers up to it are exact as doubles */
 
 /* ------------------------------------------------------------------ classes */
 
@@ -55,7 +55,7 @@ void vs_lua_set_cdata_reader(lua_State *L) {
     lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
-/* Replaces a 64-bit cdata at `arg` by its decimal string; the C API of LuaJIT cannot look into a cdata. */
+/* Replaces a 64-bit cdata at `arg` by its decimal string.  This calls Lua, because LuaJIT's C API cannot read cdata. */
 static bool read_cdata(lua_State *L, int arg) {
     lua_pushlightuserdata(L, &cdata_reader);
     lua_rawget(L, LUA_REGISTRYINDEX);
@@ -73,15 +73,15 @@ static bool read_cdata(lua_State *L, int arg) {
     return known;
 }
 
-/* What a number is for: its name in messages, the error where it is none.  `bits` takes a negative integer as the id it
- * is the two's complement of: next_int gives such where a layout sets bit 63. */
+/* The use of a number: its name in messages, and the error code.  `bits`: a negative integer is an id in two's
+ * complement, because next_int returns such integers if a layout sets bit 63. */
 struct number {
     const char *what;
     int code;
     bool bits;
 };
 
-/* A double is taken only where it cannot have lost digits. */
+/* A double is only accepted if it cannot have lost digits. */
 static int read_double(double d, const struct number *number, uint64_t *value, struct vesta_error *err) {
     char text[32];
     snprintf(text, sizeof text, "%.17g", d);
@@ -102,7 +102,7 @@ static int read_string(lua_State *L, int arg, const struct number *number, uint6
                    VS_QUOTE(text, length));
 }
 
-/* Reads an unsigned 64-bit number from whatever can hold one. */
+/* Reads an unsigned 64-bit number from any type that can represent it. */
 static int read_u64(lua_State *L, int arg, const struct number *number, uint64_t *value, struct vesta_error *err) {
     if (lua_type(L, arg) == VS_LUA_TCDATA && !read_cdata(L, arg))
         return luaL_error(L, "%s must be an int64_t or uint64_t cdata, not another ctype", number->what);
@@ -145,13 +145,13 @@ static bool has_field(lua_State *L, int table, const char *name) {
     return has;
 }
 
-/* explain returns the time three times: the field is exact, unix_ms and iso follow from it. */
+/* explain returns the time three times: `time` is exact, unix_ms and iso are derived from it. */
 static bool is_derived(lua_State *L, int table, const char *name) {
     if (strcmp(name, "iso") == 0) return has_field(L, table, "time") || has_field(L, table, "unix_ms");
     return strcmp(name, "unix_ms") == 0 && has_field(L, table, "time");
 }
 
-/* A time that names an instant; a plain number of the field `time` counts time units. */
+/* True if the value is a date or Unix milliseconds.  A plain number in the field `time` counts time units. */
 static bool is_instant(lua_State *L, const char *name) {
     if (strcmp(name, "iso") == 0 || strcmp(name, "unix_ms") == 0) return true;
     return strcmp(name, "time") == 0 && lua_type(L, -1) == LUA_TSTRING && strpbrk(lua_tostring(L, -1), "-T");
@@ -171,7 +171,7 @@ static int read_instant(lua_State *L, const struct vesta_layout *layout, uint64_
     return VESTA_OK;
 }
 
-/* One key and value, at the stack's top, of the table at `arg`. */
+/* Reads the key and the value on top of the stack. */
 static int read_value(lua_State *L, const struct vesta_layout *layout, struct vesta_value *out,
                       struct vesta_error *err) {
     char what[VS_QUOTE_MAX + 8];
@@ -208,7 +208,7 @@ int vs_lua_values(lua_State *L, int arg, const struct vesta_layout *layout, stru
     return rc;
 }
 
-/* ------------------------------------------------------------------ answers */
+/* ------------------------------------------------------------------ results */
 
 void vs_lua_push_integer(lua_State *L, int64_t value) {
 #if LUA_VERSION_NUM >= 503

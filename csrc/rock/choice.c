@@ -1,12 +1,12 @@
-/* choice.c -- the question for a worker number as a table, for lua/vesta/judge.lua.  Knows vesta_gen by its public
- * functions only. */
+/* choice.c -- the question for a worker id as a table, for lua/vesta/judge.lua.  Uses only public functions of
+ * vesta_gen. */
 #include "rock/border.h"
 #include "os/host.h"
 #include "os/random.h"
 
 static const char CLASS[] = "vesta.choice";
 
-/* Holds the choice while it is pushed: Lua may raise for want of memory, and then collects it. */
+/* Owns the choice while it is pushed: if Lua runs out of memory and raises an error, its collector frees the choice. */
 struct choice_box {
     struct vs_lua_object object;
     struct vesta_choice *choice;
@@ -55,7 +55,7 @@ static void set_machine(lua_State *L) {
     uint32_t random = 0;
     vs_host_name(host, sizeof host);
     int64_t ordinal = vs_host_ordinal(host);
-    (void)vs_random(&random, sizeof random); /* without chance 0 is as good as any */
+    (void)vs_random(&random, sizeof random); /* 0 if it fails, which is valid, too */
     vs_lua_set_text(L, "host", host);
     if (vs_host_address(address) == 0) vs_lua_set_text(L, "ip", address);
     if (ordinal >= 0) vs_lua_set_integer(L, "ordinal", ordinal);

@@ -1,5 +1,5 @@
-/* client.c -- vesta.client's methods.  Knows a client by its public functions only; a fallback is a generator of
- * gen.c's, which stays open for as long as the client is. */
+/* client.c -- vesta.client's methods.  Uses only public functions of the client.  A fallback is a generator of gen.c,
+ * which stays open as long as the client. */
 #include "rock/border.h"
 #include "vesta_client.h"
 
@@ -8,7 +8,7 @@ static const char CLASS[] = "vesta.client";
 struct client_box {
     struct vs_lua_object object;
     struct vesta_client *client; /* NULL once closed */
-    void *fallback;              /* gen.c's; NULL: none */
+    void *fallback;              /* from vs_lua_hold_gen; NULL: none */
     int64_t wait_us_max;         /* 0: never */
 };
 
@@ -30,7 +30,7 @@ static int client_push_pause(lua_State *L, struct client_box *box, const struct 
     return 4;
 }
 
-/* VESTA_OK and an id, or what to return. */
+/* Returns VESTA_OK and an id, else the number of pushed values. */
 static int client_take(lua_State *L, uint64_t *id) {
     struct client_box *box = client_self(L);
     struct vesta_pause pause;
@@ -49,7 +49,7 @@ static int client_next(lua_State *L) {
 
 static int client_next_int(lua_State *L) {
     uint64_t id = 0;
-    if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, id); /* no id is spent on an error */
+    if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, id); /* raises before an id is taken */
     int rc = client_take(L, &id);
     return rc == VESTA_OK ? vs_lua_push_native(L, id) : rc;
 }
@@ -123,7 +123,7 @@ static int client_info(lua_State *L) {
     return 1;
 }
 
-/* The client first: its thread may be asking the generator. */
+/* Closes the client first, because its thread may be using the generator. */
 static int client_close(lua_State *L) {
     struct client_box *box = client_self(L);
     vesta_client_close(box->client);
@@ -155,7 +155,7 @@ static const struct vs_lua_function METHODS[] = {
 
 /* ------------------------------------------------------------------ opening */
 
-/* Texts stay on the stack, so that they live until they are copied. */
+/* Texts stay on the stack, so that they are valid until vesta_client_open has copied them. */
 static const char *client_text_option(lua_State *L, const char *key) {
     lua_getfield(L, 1, key);
     return lua_isnil(L, -1) ? NULL : vs_lua_text(L, -1, key);
@@ -196,7 +196,7 @@ static int core_client(lua_State *L) {
     struct client_box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct client_box){.object = {CLASS}, .wait_us_max = client_number_option(L, "wait_ms_max", 1000)};
     luaL_getmetatable(L, CLASS);
-    lua_setmetatable(L, -2); /* before there is anything to close: from here on Lua does */
+    lua_setmetatable(L, -2); /* before the client exists, so that Lua closes it after any later error */
     lua_getfield(L, 1, "fallback");
     if (!lua_isnil(L, -1)) {
         box->fallback = vs_lua_hold_gen(L, -1, &opts.fallback);

@@ -103,14 +103,14 @@ static int core_parse(lua_State *L) {
 
 /* ------------------------------------------------------------------ the module */
 
-/* core.now_ms(): Unix milliseconds, as the generators' clock has them. */
+/* core.now_ms(): Unix milliseconds of the generators' clock. */
 static int core_now_ms(lua_State *L) {
     const struct vesta_clock *clock = vs_clock_system();
     vs_lua_push_integer(L, clock->unix_us(clock->self) / 1000);
     return 1;
 }
 
-/* 0: there is no such pause. */
+/* Returns 0 if there is no such pause. */
 static enum vesta_why why_named(const char *name) {
     int why = 1;
     while (strcmp(vesta_why_name((enum vesta_why)why), name) != 0)
@@ -118,8 +118,8 @@ static enum vesta_why why_named(const char *name) {
     return (enum vesta_why)why;
 }
 
-/* core.pause_step(code, wait_s, left_s): how long to sleep before the next try, nil for not at all; whether the keeper
- * is to be woken.  For who sleeps elsewhere than in C. */
+/* core.pause_step(code, wait_s, left_s): returns how long to sleep before the next try (nil: do not try again), and
+ * whether to wake the keeper.  For callers that sleep in Lua. */
 static int core_pause_step(lua_State *L) {
     struct vesta_pause pause = {.why = why_named(luaL_checkstring(L, 1)), .wait_us = -1};
     if (!lua_isnoneornil(L, 2)) pause.wait_us = (int64_t)(luaL_checknumber(L, 2) * 1e6);

@@ -1,30 +1,30 @@
-/* fast.c -- what lua/vesta/fast.lua calls through LuaJIT's FFI: one call for one id, or for as many as there are at once.
- * No pause is told of: the caller asks again on the way that knows how to wait, and what to say. */
+/* fast.c -- functions that lua/vesta/fast.lua calls through LuaJIT's FFI, for one id or for several.  They do not
+ * report pauses: the caller then calls the normal method, which can wait and returns the reason. */
 #include "base/text.h"
 #include "rock/border.h"
 
 #include <string.h>
 
-#define PIECE 512    /* ids that a larger batch is taken by: the room for them, which Lua counts, stays small */
-#define TEXT_ROOM 32 /* of a text in a row of them; its last byte is the text's length */
+#define PIECE 512    /* ids per call of a larger batch, so that the buffer, which Lua allocates, stays small */
+#define TEXT_ROOM 32 /* bytes per text in an array of texts; the last byte is the text's length */
 _Static_assert(TEXT_ROOM > VESTA_FORMAT_MAX, "the length has a byte of its own");
 
-/* In a register, so that no memory is shared with who else asks in between.  0: there is none at once; an id that is 0
- * is passed over. */
+/* Returns an id in a register, so that no buffer is shared between callers.  0: none is available at once.  An id that
+ * is 0 is lost. */
 static uint64_t next_int(struct vesta_gen *gen) {
     struct vesta_pause pause;
     uint64_t id;
     return vesta_next(gen, &id, &pause) == VESTA_OK ? id : 0;
 }
 
-/* Its length.  0: there is none at once. */
+/* Returns the length of the text.  0: no id is available at once. */
 static int next_text(struct vesta_gen *gen, char *text) {
     struct vesta_pause pause;
     uint64_t id;
     return vesta_next(gen, &id, &pause) == VESTA_OK ? (int)vesta_format(VESTA_DECIMAL, id, text) : 0;
 }
 
-/* How many of n, which is at most PIECE, are in ids. */
+/* Returns how many ids were taken.  Shape: n is at most PIECE. */
 static int next_ints(struct vesta_gen *gen, int n, uint64_t *ids) {
     struct vesta_pause pause;
     size_t got;
@@ -44,15 +44,15 @@ static int fast_format(uint64_t id, char *text) {
     return (int)vesta_format(VESTA_DECIMAL, id, text);
 }
 
-/* Of a text that is an id. */
+/* Shape: the text is a valid id. */
 static uint64_t fast_parse(const char *text) {
     uint64_t id = 0;
     (void)vesta_parse(VESTA_DECIMAL, text, strlen(text), &id);
     return id;
 }
 
-/* Addresses as numbers (exact below 2^53): no second dlopen to find this very file again, and no C declaration that a
- * second load, or another library's, could contradict. */
+/* Passes the functions' addresses as numbers, which are exact below 2^53.  So fast.lua needs no dlopen of this file,
+ * and no C declaration that could conflict with one of another library or a second load. */
 void vs_lua_open_fast(lua_State *L) {
     lua_newtable(L);
     vs_lua_set_integer(L, "next_int", (int64_t)(uintptr_t)next_int);

@@ -1,9 +1,8 @@
-/* gen.c -- the generator's methods.  Knows vesta_gen by its public functions only.
+/* gen.c -- the generator's methods.  Uses only public functions of vesta_gen.
  *
- * A call that can give an id at once goes straight to vesta_next; only a pause takes the waiting path, which also
- * starts or wakes the keeper, and asks lua/vesta/judge.lua when the time to wait is over and there is a policy.  Inside
- * nginx none of it happens here (wait_us_max is -1): lua/vesta/resty.lua knows when a worker may wait, and in which
- * process a thread lives on. */
+ * If an id is available, a call only needs vesta_next.  In a pause, the waiting path starts or wakes the keeper.  When
+ * the time to wait is over, and there is a policy, it asks lua/vesta/judge.lua.  In nginx this path is off (wait_us_max
+ * is -1), because only lua/vesta/resty.lua knows when a worker may wait, and in which process a thread survives. */
 #include "rock/border.h"
 #include "keeper/rows.h"
 #include "os/clock.h"
@@ -12,32 +11,32 @@
 
 static const char CLASS[] = "vesta.gen";
 
-#define OPTIONS_MAX 40 /* texts on the stack, and some more */
-#define VERDICTS_MAX 3 /* that a policy may give about one call */
+#define OPTIONS_MAX 40 /* stack slots for option texts, and some more */
+#define VERDICTS_MAX 3 /* verdicts of a policy per call */
 
-/* The clock of a generator for tests.  It moves if the test moves it, and while a call waits. */
+/* The clock of a generator for tests.  It only moves when the test moves it, and while a call waits. */
 struct gen_hand {
     struct vesta_clock clock;
     int64_t unix_us, boot_us;
     bool is_used;
 };
 
-/* lua/vesta/fast.lua reads `begun` through LuaJIT's FFI: it stays the second word. */
+/* lua/vesta/fast.lua reads `begun` through LuaJIT's FFI, so it must stay the second word. */
 struct gen_box {
     struct vs_lua_object object;
-    struct vesta_gen *begun;   /* the same as `gen`, once somebody asked for an id */
+    struct vesta_gen *begun;   /* equal to `gen` after the first request for an id, NULL before */
     struct vesta_gen *gen;     /* NULL once closed */
-    int64_t wait_us_max;       /* -1: never wait, and leave the keeper alone */
-    int64_t lease_wait_us_max; /* the same where a lease is wanted first: a claim is several writes to a disk */
+    int64_t wait_us_max;       /* -1: never wait, and do not start the keeper */
+    int64_t lease_wait_us_max; /* the same for a pause without a lease: a claim needs several writes to a disk */
     bool judged;               /* it has a policy */
-    unsigned holders;          /* clients whose fallback it is: it stays open for them */
-    struct vesta_gen *held;    /* closed, but for them; or NULL */
+    unsigned holders;          /* clients that use it as fallback, and keep it open */
+    struct vesta_gen *held;    /* the generator after its close method, while it has holders; or NULL */
     struct gen_hand hand;
-    struct vesta_pause pause;  /* the last one that ended a call or went to the policy; no `why`: none yet */
+    struct vesta_pause pause; /* the last pause that ended a call or went to the policy; `why` 0: none yet */
 };
 
-_Static_assert(offsetof(struct gen_box, begun) == sizeof(void *), "the second word");
-_Static_assert(sizeof(struct vesta_pause) <= 64, "a pause fits the room that fast.lua sets aside");
+_Static_assert(offsetof(struct gen_box, begun) == sizeof(void *), "begun is the second word");
+_Static_assert(sizeof(struct vesta_pause) <= 64, "a pause fits the buffer that fast.lua reserves");
 
 /* ------------------------------------------------------------------ help */
 
@@ -49,7 +48,7 @@ static int gen_push_closed(lua_State *L) {
     return vs_lua_push_fail(L, VESTA_ECLOSED, "the generator is closed");
 }
 
-/* With the policy's message, if it stands second on the stack. */
+/* Pushes a pause, with the policy's message if that is the second value on the stack. */
 static int gen_push_pause(lua_State *L, struct gen_box *box, const struct vesta_pause *pause) {
     char text[512];
     box->pause = *pause;
@@ -75,11 +74,11 @@ static int64_t gen_now_us(void) {
     return clock->boot_us(clock->self);
 }
 
-/* How a call waits that found no id. */
+/* State of a call that waits for an id. */
 struct gen_waiting {
-    int64_t us_max;   /* for how long next; -1: no more */
-    int64_t until_us; /* a lease is waited for until then, however often a number must be chosen */
-    int verdicts;     /* that the policy gave */
+    int64_t us_max;   /* length of the next wait; -1: do not wait any more */
+    int64_t until_us; /* deadline for a lease, no matter how often a worker id must be chosen */
+    int verdicts;     /* number of the policy's verdicts so far */
 };
 
 static struct gen_waiting gen_begin_waiting(const struct gen_box *box, const struct vesta_pause *pause) {
@@ -90,15 +89,16 @@ static struct gen_waiting gen_begin_waiting(const struct gen_box *box, const str
 
 static char judge_key; /* its address is the registry's key */
 
-/* A worker number is named, and the claim goes on. */
+/* Returns the time left to wait for the claim after a worker id was chosen, or -1. */
 static int64_t gen_left_us(const struct gen_waiting *w) {
     int64_t left_us = w->until_us - gen_now_us();
     return left_us > 0 ? left_us : -1;
 }
 
-/* What a call that has waited in vain does next: w->us_max is how long to wait on, or -1: end with this pause, and with
- * the policy's message if it gave one.  Of the stack only the generator is left, and the message.  Nothing is held
- * here: a policy is Lua, it may raise for want of memory, and close the generator. */
+/* Decides how a call continues after it has waited without result.  Sets w->us_max to the length of the next wait, or
+ * to -1: then the call ends with this pause, and with the policy's message if there is one.  Leaves the generator on
+ * the stack, and the message.  No resource may be held here: a policy is Lua code, which may raise an error or close
+ * the generator. */
 static void ask_judge(lua_State *L, struct gen_box *box, const struct vesta_pause *pause, struct gen_waiting *w) {
     box->pause = *pause;
     lua_settop(L, 1);
@@ -113,13 +113,13 @@ static void ask_judge(lua_State *L, struct gen_box *box, const struct vesta_paus
         return;
     }
     lua_Number ms = lua_tonumber(L, 2);
-    if (ms > 0) w->verdicts = VERDICTS_MAX; /* it said how long: it is not asked again when that is over */
+    if (ms > 0) w->verdicts = VERDICTS_MAX; /* the policy named a time, so it is not asked again afterwards */
     lua_settop(L, 1);
     if (pause->why != VESTA_CHOOSE) w->until_us = gen_now_us() + (int64_t)(ms * 1000);
     w->us_max = pause->why == VESTA_CHOOSE ? gen_left_us(w) : (int64_t)(ms * 1000);
 }
 
-/* Where no id was there at once.  Cold and elsewhere: an id that is there must not pay for it. */
+/* The path for a call that found no id.  Cold and noinline, so that the fast path stays small. */
 static __attribute__((cold, noinline)) int gen_wait(lua_State *L, struct gen_box *box, uint64_t *id,
                                                     struct vesta_pause *pause) {
     struct gen_waiting w = gen_begin_waiting(box, pause);
@@ -131,8 +131,8 @@ static __attribute__((cold, noinline)) int gen_wait(lua_State *L, struct gen_box
     return box->gen ? gen_push_pause(L, box, pause) : gen_push_closed(L);
 }
 
-/* With the first call, by waiting for no id, starts this process's keeper: who goes on with a lease that others fetched
- * meets no pause.  False: it is closed. */
+/* Runs with the first call, and starts this process's keeper by waiting for 0 ids.  A call that finds a lease of
+ * another process gets no pause, and would not start it.  False: the generator is closed. */
 static __attribute__((cold, noinline)) bool gen_begin(struct gen_box *box) {
     struct vesta_pause pause;
     if (box->gen && box->wait_us_max >= 0) vesta_batch_wait(box->gen, NULL, 0, 0, &pause);
@@ -140,7 +140,7 @@ static __attribute__((cold, noinline)) bool gen_begin(struct gen_box *box) {
     return box->gen;
 }
 
-/* VESTA_OK and an id, or what to return. */
+/* Returns VESTA_OK and an id, else the number of pushed values. */
 static inline int gen_take_id(lua_State *L, uint64_t *id) {
     struct gen_box *box = gen_self(L);
     struct vesta_pause pause;
@@ -148,7 +148,8 @@ static inline int gen_take_id(lua_State *L, uint64_t *id) {
     return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : gen_wait(L, box, id, &pause);
 }
 
-/* VESTA_OK and n ids, or what to return.  The first step shows whether a lease is missing. */
+/* Returns VESTA_OK and n ids, else the number of pushed values.  The first call finds out whether a lease is missing.
+ */
 static int gen_take_batch(lua_State *L, struct gen_box *box, uint64_t *ids, size_t n) {
     size_t have = 0;
     struct vesta_pause pause = {.why = VESTA_FULL};
@@ -181,7 +182,7 @@ static int gen_next(lua_State *L) {
 
 static int gen_next_int(lua_State *L) {
     uint64_t id = 0;
-    if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, id); /* no id is spent on an error */
+    if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, id); /* raises before an id is taken */
     int rc = gen_take_id(L, &id);
     return rc == VESTA_OK ? vs_lua_push_native(L, id) : rc;
 }
@@ -270,7 +271,7 @@ static int gen_close(lua_State *L) {
     return 0;
 }
 
-/* The registry refers to it, so that its memory outlives its holders, too. */
+/* The registry keeps a reference, so that Lua does not collect the box while it has holders. */
 void *vs_lua_hold_gen(lua_State *L, int arg, struct vesta_gen **gen) {
     struct gen_box *box = lua_touserdata(L, arg);
     if (!box || lua_rawlen(L, arg) != sizeof *box || box->object.class != CLASS || !box->gen) return NULL;
@@ -332,7 +333,7 @@ static int flag_option(lua_State *L, const char *key) {
     return set;
 }
 
-/* An option's text stays on the stack, so that it lives until vesta_open has copied it. */
+/* An option's text stays on the stack, so that it is valid until vesta_open has copied it. */
 static int read_option(lua_State *L, const struct vs_row *row, struct vesta_opts *opts, struct vesta_error *err) {
     lua_getfield(L, 1, vs_row_name(row));
     switch (lua_type(L, -1)) {
@@ -388,7 +389,7 @@ static void hand_sleep_us(void *self, int64_t us) {
     hand->boot_us += us;
 }
 
-/* Only for private generators: their ids are outside of every guarantee anyway. */
+/* Only for private generators, whose ids have no guarantee anyway. */
 static void gen_take_hand(lua_State *L, struct gen_box *box, struct vesta_opts *opts) {
     lua_Number now_ms = gen_number_option(L, "clock_ms", -1);
     if (now_ms < 0 || !(opts->flags & VESTA_UNSAFE_PRIVATE)) return;
@@ -399,8 +400,8 @@ static void gen_take_hand(lua_State *L, struct gen_box *box, struct vesta_opts *
     opts->clock = &box->hand.clock;
 }
 
-/* core.move_clock(gen, step_ms, pass_ms): sets the clock of a test's generator forward or back, and lets time pass.
- * Returns the clock's new time. */
+/* core.move_clock(gen, step_ms, pass_ms): steps the clock of a test's generator, and lets time pass.  Returns the
+ * clock's new time. */
 static int core_move_clock(lua_State *L) {
     struct gen_box *box = gen_self(L);
     int64_t step_us = (int64_t)(luaL_checknumber(L, 2) * 1000), pass_us = (int64_t)(luaL_checknumber(L, 3) * 1000);
@@ -426,11 +427,11 @@ static int core_open(lua_State *L) {
                             .judged = flag_option(L, "judged")};
     gen_take_hand(L, box, &opts);
     luaL_getmetatable(L, CLASS);
-    lua_setmetatable(L, -2); /* before the generator exists: from here on Lua closes it */
+    lua_setmetatable(L, -2); /* before the generator exists, so that Lua closes it after any later error */
     return vesta_open(&opts, &box->gen, &err) == VESTA_OK ? 1 : vs_lua_push_error(L, &err);
 }
 
-/* core.take(gen, n): what there is at once, at least one id and at most n, for who waits by himself in between. */
+/* core.take(gen, n): takes the ids that are available at once, 1 to n, for callers that wait themselves. */
 static int core_take(lua_State *L) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct gen_box *box = gen_self(L);
@@ -445,7 +446,7 @@ static int core_take(lua_State *L) {
 
 /* ------------------------------------------------------------------ pauses, for lua/vesta/judge.lua */
 
-/* core.set_judge(f): f(gen) says what to do about the generator's last pause: milliseconds to wait on, or nil and a
+/* core.set_judge(f): f(gen) decides about the generator's last pause.  It returns milliseconds to wait, or nil and a
  * message. */
 static int core_set_judge(lua_State *L) {
     luaL_checktype(L, 1, LUA_TFUNCTION);
@@ -455,7 +456,7 @@ static int core_set_judge(lua_State *L) {
     return 0;
 }
 
-/* core.pause(gen): the last one and what the generator's clock shows now, or nil. */
+/* core.pause(gen): returns the last pause with the current time of the generator's clock, or nil. */
 static int core_pause(lua_State *L) {
     struct gen_box *box = gen_self(L);
     const struct vesta_pause *pause = &box->pause;
@@ -469,32 +470,32 @@ static int core_pause(lua_State *L) {
     return 1;
 }
 
-/* core.borrow(gen, ms): the slot of the last pause may run that far ahead.  C knows the pause and counts the ticks, so
- * nobody up there can set one. */
+/* core.borrow(gen, ms): lets the slot of the last pause run that far ahead of the clock.  The pause is kept in C, so
+ * that Lua code cannot pass a wrong one. */
 static int core_borrow(lua_State *L) {
     struct gen_box *box = gen_self(L);
     lua_Number ms = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : -1;
     if (!box->gen || !box->pause.why) return 0;
-    /* a comparison that is false for a nan, and no double that an integer cannot hold */
+    /* !(ms >= 0) is also true for NaN, and the limit avoids a conversion that overflows. */
     vesta_borrow(box->gen, &box->pause, !(ms >= 0) ? -1 : ms < VESTA_BORROW_MS_MAX ? (int64_t)ms : VESTA_BORROW_MS_MAX);
     return 0;
 }
 
-/* core.switch(gen): whether the keeper is asked for another number than the one that paused last. */
+/* core.switch(gen): requests another worker id than that of the last pause.  False: not possible. */
 static int core_switch(lua_State *L) {
     struct gen_box *box = gen_self(L);
     lua_pushboolean(L, box->gen && box->pause.why && vesta_switch(box->gen, &box->pause) == VESTA_OK);
     return 1;
 }
 
-/* core.choice(gen): what is to be chosen from, or nil where the keeper does not ask (any more). */
+/* core.choice(gen): returns the records to choose from, or nil if the keeper does not ask (any more). */
 static int core_choice(lua_State *L) {
     struct gen_box *box = gen_self(L);
     return box->gen ? vs_lua_push_choice(L, box->gen) : 0;
 }
 
-/* core.choose(gen, number), core.choose(gen, nil, why not), core.choose(gen): the default choice.  False: there is no
- * such number. */
+/* core.choose(gen, worker), core.choose(gen, nil, reason for none), core.choose(gen) for the default choice.  False:
+ * the layout has no such worker id. */
 static int core_choose(lua_State *L) {
     static const struct vesta_pause asked = {.why = VESTA_CHOOSE};
     struct gen_box *box = gen_self(L);
@@ -502,10 +503,10 @@ static int core_choose(lua_State *L) {
     lua_settop(L, 3);
     if (box->gen && lua_type(L, 3) == LUA_TSTRING)
         rc = vesta_choose_none(box->gen, &asked, lua_tostring(L, 3));
-    else if (box->gen) /* a policy's number is whole and at most 2^53 */
+    else if (box->gen) /* judge.lua has checked that the worker id is whole and at most 2^53 */
         rc = (lua_toboolean(L, 4) && !lua_isnil(L, 2) ? vesta_choose_fixed : vesta_choose)(
             box->gen, &asked, lua_isnil(L, 2) ? VESTA_ANY_WORKER : (uint64_t)luaL_checknumber(L, 2));
-    lua_pushboolean(L, rc != VESTA_EFIELD); /* or somebody else has answered meanwhile */
+    lua_pushboolean(L, rc != VESTA_EFIELD); /* VESTA_ENOTNOW counts as true: another thread has answered */
     return 1;
 }
 
@@ -521,5 +522,5 @@ static const struct vs_lua_function FUNCTIONS[] = {
 void vs_lua_open_gen(lua_State *L) {
     vs_lua_functions(L, FUNCTIONS);
     vs_lua_class(L, CLASS, METHODS);
-    lua_setfield(L, -2, "gen"); /* the metatable: fast.lua and resty.lua put their own next over it */
+    lua_setfield(L, -2, "gen"); /* the metatable, in which fast.lua and resty.lua replace `next` */
 }

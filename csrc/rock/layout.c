@@ -1,9 +1,9 @@
-/* layout.c -- vesta.layout: reading ids and making them by hand.  Knows no generator and no file. */
+/* layout.c -- vesta.layout: reads ids and makes them from values.  Needs no generator and no file. */
 #include "rock/border.h"
 
 static const char CLASS[] = "vesta.layout";
 
-/* Plain data: no __gc. */
+/* Plain data, so it needs no __gc. */
 struct layout_box {
     struct vs_lua_object object;
     struct vesta_layout layout;
@@ -53,7 +53,7 @@ int vs_lua_range(lua_State *L, const struct vesta_layout *layout) {
     if (!lua_isnil(L, 3) && vs_lua_time(L, 3, &interval.until_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     if (!lua_isnil(L, 4) && vs_lua_values(L, 4, layout, given, &interval.given_count, &err) != VESTA_OK)
         return vs_lua_push_error(L, &err);
-    /* Lua owns the room: pushing the answer may raise for want of memory */
+    /* Lua owns the buffer, because pushing the result may raise an error */
     struct vesta_pairs pairs = {.pair = lua_newuserdata(L, VS_LUA_PAIRS_MAX * sizeof *pairs.pair),
                                 .max = VS_LUA_PAIRS_MAX};
     if (vesta_range(layout, &interval, &pairs, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
@@ -87,7 +87,7 @@ static int layout_time(lua_State *L) {
     return 1;
 }
 
-/* true, or false and why not; an id that is none is a failure like everywhere. */
+/* Returns true, or false and the reason.  An argument that is not an id fails with nil, text, code. */
 static int layout_fits(lua_State *L) {
     const struct vesta_layout *layout = layout_self(L);
     struct vesta_error err;
@@ -180,5 +180,5 @@ static const struct vs_lua_function FUNCTIONS[] = {
 void vs_lua_open_layout(lua_State *L) {
     vs_lua_functions(L, FUNCTIONS);
     vs_lua_class(L, CLASS, METHODS);
-    lua_setfield(L, -2, "layout_class"); /* the metatable: vesta.open knows a layout by it */
+    lua_setfield(L, -2, "layout_class"); /* the metatable, by which vesta.open recognizes a layout */
 }

@@ -1,5 +1,5 @@
-/* segment.c -- the segment's methods.  Knows vesta_segment by its public functions only.  Inside nginx a call never
- * waits here: lua/vesta/resty.lua does. */
+/* segment.c -- the segment's methods.  Uses only public functions of vesta_segment.  In nginx, lua/vesta/resty.lua
+ * waits instead. */
 #include "rock/border.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static int segment_push_pause(lua_State *L, const struct segment_box *box, const
     return 4;
 }
 
-/* VESTA_OK and a number, or what to return. */
+/* Returns VESTA_OK and a number, else the number of pushed values. */
 static int segment_take(lua_State *L, uint64_t *number) {
     const struct segment_box *box = segment_self(L);
     struct vesta_pause pause;
@@ -49,7 +49,7 @@ static int segment_next(lua_State *L) {
 
 static int segment_next_int(lua_State *L) {
     uint64_t number = 0;
-    if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, number); /* no number is spent on an error */
+    if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, number); /* raises before a number is taken */
     int rc = segment_take(L, &number);
     return rc == VESTA_OK ? vs_lua_push_native(L, number) : rc;
 }
@@ -58,7 +58,7 @@ static int push_too_many(lua_State *L, const struct segment_box *box, size_t n) 
     char text[256];
     struct vesta_segment_info info;
     vesta_segment_get_info(box->seg, &info);
-    snprintf(text, sizeof text, "%zu numbers of one range are too many: a range of '%s' holds %llu; raise its step", n,
+    snprintf(text, sizeof text, "%zu numbers of one range are too many: a range of '%s' has %llu; raise its step", n,
              info.tag, (unsigned long long)info.count);
     return vs_lua_push_fail(L, VESTA_EFULL, text);
 }
@@ -154,7 +154,7 @@ static const struct vs_lua_function METHODS[] = {
 
 /* ------------------------------------------------------------------ opening */
 
-/* An option's text stays on the stack, so that it lives until vesta_segment_open has copied it. */
+/* An option's text stays on the stack, so that it is valid until vesta_segment_open has copied it. */
 static const char *segment_text_option(lua_State *L, const char *key) {
     lua_getfield(L, 1, key);
     return lua_isnil(L, -1) ? NULL : vs_lua_text(L, -1, key);
@@ -165,7 +165,7 @@ static lua_Number segment_number_option(lua_State *L, const char *key) {
     return lua_tonumber(L, -1);
 }
 
-/* A list of texts, of which the caller has seen to the number and the kinds. */
+/* Reads a list of texts.  lua/vesta/segment.lua has checked their number and types. */
 static void list_option(lua_State *L, const char *key, const char *out[VESTA_DATABASES_MAX]) {
     lua_getfield(L, 1, key);
     int list = lua_gettop(L);
@@ -196,7 +196,7 @@ static int core_segment(lua_State *L) {
     struct segment_box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct segment_box){.object = {CLASS}, .wait_us_max = 0};
     luaL_getmetatable(L, CLASS);
-    lua_setmetatable(L, -2); /* before the segment exists: from here on Lua closes it */
+    lua_setmetatable(L, -2); /* before the segment exists, so that Lua closes it after any later error */
     lua_getfield(L, 1, "wait_ms_max");
     box->wait_us_max = (int64_t)(lua_tonumber(L, -1) * 1000);
     lua_pop(L, 1);
@@ -208,5 +208,5 @@ static const struct vs_lua_function FUNCTIONS[] = {{"segment", core_segment}, {N
 void vs_lua_open_segment(lua_State *L) {
     vs_lua_functions(L, FUNCTIONS);
     vs_lua_class(L, CLASS, METHODS);
-    lua_setfield(L, -2, "segment_class"); /* the metatable: resty.lua puts its own next over it */
+    lua_setfield(L, -2, "segment_class"); /* the metatable, in which resty.lua replaces `next` */
 }

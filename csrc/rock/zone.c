@@ -1,4 +1,4 @@
-/* zone.c -- a named time zone, for policies in the rock: csrc/number's reader, as csrc/policy/world.c has it. */
+/* zone.c -- a named time zone, for policies in the rock.  Uses csrc/number's reader, like csrc/policy/world.c. */
 #include "rock/border.h"
 #include "number/zone.h"
 
@@ -18,18 +18,18 @@ static int64_t zone_floor_of(lua_Number number) {
 
 #define SET(name, member) vs_lua_set_integer(L, name, (int64_t)at.member);
 
-/* zone:time(ms): the zone's calendar and clocks, with the names of os.date("*t"), and offset_s. */
+/* zone:time(ms): returns the zone's date and time, with the names of os.date("*t"), and offset_s. */
 static int zone_time(lua_State *L) {
     struct zone_box *box = vs_lua_self(L, CLASS, sizeof(struct zone_box));
     lua_Number ms = luaL_checknumber(L, 2);
-    if (!(ms >= -MS_MAX && ms <= MS_MAX)) return luaL_error(L, "%f is no time in milliseconds", ms);
+    if (!(ms >= -MS_MAX && ms <= MS_MAX)) return luaL_error(L, "%f is not a time in milliseconds", ms);
     const struct vs_zone_time at = vs_zone_time(&box->file.zone, zone_floor_of(ms));
     lua_createtable(L, 0, 9);
     VS_ZONE_TIME_ROWS(SET)
     return 1;
 }
 
-/* core.zone(name), or nil, text, code.  Reads a disk. */
+/* core.zone(name): returns the zone, or nil, text, code.  Reads a file. */
 static int core_zone(lua_State *L) {
     struct vesta_error err;
     const char *name = vs_lua_text(L, 1, "a zone's name");
