@@ -66,6 +66,8 @@ end
 
 ---------------------------------------------------------------- output
 
+local function is_without_record(import, row) return row.who == NOT_IN_RECORDS or row.who == import.rules.lost end
+
 function Import:print_row(row, wanted, deed, is_first)
   if self.options.json then
     local members = { { "worker", cli.count(row.worker) }, { "deed", deed }, { "held", wanted.is_held } }
@@ -75,9 +77,25 @@ function Import:print_row(row, wanted, deed, is_first)
     return term.out((is_first and "" or ",") .. cli.encode(cli.object(members)))
   end
   local time = not wanted.is_held and "" or wanted.is_ever and "the layout's end" or term.iso(wanted.held_ms)
-  cli.printf("%6s  %-5s  %s%-24s  ", cli.unsigned(row.worker), deed, wanted.is_held and "held until " or "free       ",
-    time)
-  term.fitted(row.who, 52, 52)
+  local text = ("%-5s  %s%-24s  "):format(deed, wanted.is_held and "held until " or "free       ", time)
+  local line = is_without_record(self, row) and self.line
+  if line and line.last + 1 == row.worker and line.text == text and line.who == row.who then
+    line.last = row.worker
+    return
+  end
+  self:print_line()
+  self.line = { first = row.worker, last = row.worker, text = text, who = row.who }
+end
+
+-- Numbers in succession that no record has share a line.
+function Import:print_line()
+  local line = self.line
+  if not line then return end
+  local numbers = cli.unsigned(line.first)
+  if line.last ~= line.first then numbers = numbers .. "-" .. cli.unsigned(line.last) end
+  cli.printf("%6s  %s", numbers, line.text)
+  term.fitted(line.who, 52, 52)
+  self.line = nil
 end
 
 function Import:print_end(count)
@@ -121,12 +139,14 @@ function Import:mark_all(rows)
     self.done[deed] = self.done[deed] + 1
     self:print_row(row, wanted, deed, i == 1)
     if deed == "clash" then
+      self:print_line()
       term.say(("number %s is in use by the original (%s) and is also held here by %s: one of them must stop"):format(
         cli.unsigned(row.worker), term.shown(row.who), term.shown(holder)))
     end
     if not is_shown then term.progress("numbers", i, #rows) end -- otherwise the rows show it
   end
   term.progress_end()
+  self:print_line()
   self:print_end(#rows)
   return self.done.clash > 0 and 1 or 0
 end
