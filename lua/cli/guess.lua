@@ -259,6 +259,9 @@ local function print_doubt(g)
   if g.made_ms and #g.ranked == 0 and not g.id then
     term.out "    give only ids of the day of --made, or leave --made out\n"
   end
+  if #g.ranked == 0 and not g.id then
+    term.out "    read each id by itself, if they are of several generators: --each\n"
+  end
   if not g.made_ms then term.out "    say when they were made: --made now, --made 2026-01-31\n" end
   term.out "    name layouts of your own: --layout TEXT, -c FILE\n"
 end

@@ -263,7 +263,8 @@ def _(w):
     ids = some(KNOWN["snowflake"], 50, 3)
     done = w.run("guess", "--made", "-10d", *map(str, ids))
     like(done.out, "50 ids of one layout  none of the layouts could have made all of them within a day of --made\n..."
-         "    give only ids of the day of --made, or leave --made out\n...")
+         "    give only ids of the day of --made, or leave --made out\n"
+         "    read each id by itself, if they are of several generators: --each\n...")
 
 
 @claim("layouts of one's own, and those of a config's namespaces, are asked for first")
