@@ -499,9 +499,7 @@ int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
 int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick) {
     if (pause->slot >= VS_SLOTS_MAX) return VESTA_ENOTNOW;
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
-    if (active_of(map) != pause->slot + 1)
-        return VESTA_OK; /* the slot has changed, and the verdict was about the
-                            old one */
+    if (active_of(map) != pause->slot + 1) return VESTA_OK; /* the slot has changed since the verdict */
     vs_slot_allow(&map->slot[pause->slot], tick, gen->clock->boot_us(gen->clock->self));
     VS_POINT(allowed);
     return VESTA_OK;

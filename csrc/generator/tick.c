@@ -61,10 +61,9 @@ int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick) {
 
 /* ------------------------------------------------------------------ trust in the clock
  *
- * Any program can set CLOCK_REALTIME, but none can set CLOCK_BOOTTIME.  The map stores their difference.  If it has
- * changed by more than S, the clock was set.  If it was set forward, ids would use up the future, so issuing pauses
- * until the new difference has lasted for a minute.  If it was set back, nothing can repeat, and the cursor waits
- * anyway. */
+ * CLOCK_REALTIME can be set, CLOCK_BOOTTIME cannot.  The map stores their difference.  If it has changed by more than
+ * S, the clock was set.  If it was set forward, ids would use up the future, so issuing pauses until the new difference
+ * has lasted for a minute.  If it was set back, nothing can repeat, and the cursor waits anyway. */
 
 /* An unconfirmed offset in one word, so that two observers cannot mix theirs: (the boot second at which it was first
  * seen + 1) << 32 | its distance from the confirmed offset in seconds. */

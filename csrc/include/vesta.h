@@ -188,8 +188,8 @@ VESTA_API int vesta_make(const struct vesta_layout *layout, const struct vesta_v
  * fix.  If until_ms == from_ms, the interval is every time unit that overlaps this millisecond.
  * Shape: pairs->pair[0..count), count set on success only.  An id x of the interval has min <= x <= max of one pair.
  * Threads: any.
- * Errors: VESTA_EFULL if more than max pairs are needed (the text has their count, and the fields to name),
- * VESTA_EEPOCH if the interval is outside the layout's time, VESTA_EFIELD. */
+ * Errors: VESTA_EFULL if more than max pairs are needed (the text has their count, and the fields to name).
+ * VESTA_EEPOCH if the interval is outside the layout's time.  VESTA_EFIELD. */
 struct vesta_interval {
     int64_t from_ms, until_ms;
     const struct vesta_value *given;
@@ -206,9 +206,9 @@ struct vesta_pairs {
 VESTA_API int vesta_range(const struct vesta_layout *layout, const struct vesta_interval *interval,
                           struct vesta_pairs *pairs, struct vesta_error *err);
 
-/* Which presets could have made an id by now_ms, the likeliest first, followed by presets that have the time in the
- * same bits.  An id does not name its layout.  A recent time and a low sequence make a layout likely, but prove
- * nothing.
+/* Which presets could have made an id by now_ms, in groups that have the time in the same bits.  The likeliest group is
+ * first, and in each group the likeliest preset.  An id does not name its layout.  A recent time and a low sequence
+ * make a layout likely, but prove nothing.
  * Shape: out[0..return value), at most max.  Threads: any. */
 struct vesta_candidate {
     const struct vesta_preset *preset;
@@ -285,7 +285,7 @@ enum vesta_why {
     VESTA_CHOOSE,      /* a policy of this process must choose a worker id: vesta_choose */
     VESTA_END,         /* the layout's time has ended */
     VESTA_CLOSED,      /* the map is full or was removed. vesta_keep moves the handle to the next map */
-    VESTA_FAILSTOP,    /* the store lost confirmed writes or denies a lease: an operator must act */
+    VESTA_FAILSTOP,    /* the store lost confirmed writes or denies a lease that it granted: an operator must act */
     VESTA_RANGE        /* no range or block is available now. One is being fetched */
 };
 
@@ -302,7 +302,7 @@ struct vesta_pause {
 VESTA_API const char *vesta_why_name(enum vesta_why why);
 
 /* The clock that a generator reads.  NULL is the machine's clock.  With it a layout that counts seconds may continue a
- * second for 10 ms after its end. */
+ * second for up to 10 ms after its end. */
 struct vesta_clock {
     void *self;
     int64_t (*unix_us)(void *self); /* CLOCK_REALTIME, microseconds */
@@ -315,13 +315,13 @@ struct vesta_clock {
  * no lease: the first vesta_next pauses with VESTA_LEASE and wakes the keeper.
  * Threads: any.  Own: close with vesta_close.
  *
- * Errors:
+ * Errors: VESTA_EFIELD, VESTA_EIO, VESTA_ENOMEM, and
  *
- *     VESTA_ELAYOUT, VESTA_EFIELD, VESTA_EIO, VESTA_ENOMEM
+ *     VESTA_ELAYOUT    the layout is invalid, its ids can only be read, or its epoch is in the future
  *     VESTA_EOPTION    an option is wrong, opts was not set with VESTA_OPTS_INIT, or an option needs a newer library
  *     VESTA_ENOGEN     the file does not exist, and none of worker, any_worker and store is set
  *     VESTA_EMISMATCH  the file exists with other values
- *     VESTA_EEPOCH     the layout's time has ended, or has not begun */
+ *     VESTA_EEPOCH     the layout's time has ended */
 VESTA_API int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct vesta_error *err);
 
 /* The same with a text of NAME=VALUE, for other languages: "layout=vesta-milli worker=7".  Names are the options in
@@ -390,7 +390,7 @@ VESTA_API int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *paus
  * id that can issue at once, and then releases the old one.  If there is no such worker id, the pause stays as it was.
  * New ids begin at the present clock: they may sort before earlier ids, but repeat none.
  * Threads: any.  Errors: VESTA_ENOTNOW if the last such request was less than a minute ago, or the pause is not about a
- * slot of this generator, VESTA_EOPTION if the worker id was set by hand, or the generator is private. */
+ * slot of this generator.  VESTA_EOPTION if the worker id was set by hand, or the generator is private. */
 VESTA_API int vesta_switch(struct vesta_gen *gen, const struct vesta_pause *pause);
 
 /* ------------------------------------------------------------------ choosing a worker id
@@ -405,7 +405,7 @@ struct vesta_record {
     uint64_t worker, epoch;
     int held, expired; /* expired: its holder has not renewed for longer than its lease */
     int64_t until_ms, written_ms,
-        seen_ms; /* Unix: the end of its ids, the store's time of the last write, the holder's time of it */
+        seen_ms; /* Unix: no id of it is later; the last write by the store's clock; the same by the holder's clock */
     char holder[128], identity[256];
 };
 
@@ -430,7 +430,7 @@ VESTA_API void vesta_choice_free(struct vesta_choice *choice); /* may be NULL */
 
 /* Answers a pause VESTA_CHOOSE: the keeper claims this worker id.  VESTA_ANY_WORKER: the keeper chooses as it does
  * without VESTA_CHOOSES.  Threads: any.
- * Errors: VESTA_EFIELD if the layout has no such worker id, VESTA_ENOTNOW if the keeper does not ask (any more). */
+ * Errors: VESTA_EFIELD if the layout has no such worker id.  VESTA_ENOTNOW if the keeper does not ask (any more). */
 #define VESTA_ANY_WORKER UINT64_MAX
 VESTA_API int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);
 
@@ -454,7 +454,7 @@ VESTA_API int vesta_keep(struct vesta_gen *gen);
 /* Releases the lease: closes the slot at its exact cursor and, if no other process has the file open, releases the
  * worker id.  Otherwise only this process's keeper stops, and another process takes over.  Later calls for ids need a
  * new claim.  Threads: any, blocks for the store.
- * Errors: VESTA_EIO if the store did not release it, with the time that others must wait for the worker id,
+ * Errors: VESTA_EIO if the store did not release it, with the time that others must wait for the worker id.
  * VESTA_EOPTION if this handle starts no keeper, because another process keeps the file. */
 VESTA_API int vesta_release(struct vesta_gen *gen, struct vesta_error *err);
 
@@ -477,7 +477,7 @@ VESTA_API int vesta_drop(struct vesta_gen *gen);
  *                   after the kernel took in fresh entropy, once a minute: until then request no ids in any clone
  *
  * Threads: any, blocks until the keeper of this file is idle, in whichever process it runs.
- * Errors: VESTA_EIO if that takes longer than 15 s: then do not copy, VESTA_EOPTION for a private generator, and for a
+ * Errors: VESTA_EIO if that takes longer than 15 s: then do not copy.  VESTA_EOPTION for a private generator, and for a
  * handle that starts no keeper. */
 VESTA_API int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err);
 
@@ -485,7 +485,7 @@ VESTA_API int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *
 struct vesta_info {
     struct vesta_layout layout;
     char namespace_[VESTA_NAMESPACE_MAX];
-    const char *path, *store, *lease, *identity; /* the handle's options, "" if unset; the URI's password is *** */
+    const char *path, *store, *lease, *identity; /* those in use, "" if there is none; the URI's password is *** */
     const char *state; /* of the keeper and its store: "claiming", "active", "renewing", "suspect", "drained", "fenced",
                           "failstop". Ids end only with the lease */
     enum vesta_pacing pacing;

@@ -29,11 +29,11 @@
  * age of a block (ttl_ms).
  *
  * Servers are tried in the order of the list.  A server that fails is skipped for 0.1 s, doubled with each failure up
- * to 6.4 s.  A server that rejects the client is skipped for 6.4 s.  If all servers are skipped and a caller waits, one
- * of them is tried early, ten times a second.  Each attempt has a time limit (timeout_ms).  If a call times out or its
- * reply is invalid, its connection is closed, so that a late reply is never read as the answer to the next call.  While
- * no server answers, ids come from `fallback`, a generator in this process with its own lease.  The worker id in an id
- * shows which generator made it.
+ * to 6.4 s.  A server that rejects the client is skipped for 6.4 s.  Then the client connects to it again, and uses
+ * it as soon as it answers.  If all servers are skipped and a caller waits, one of them is tried early, ten times a
+ * second.  Each attempt has a time limit (timeout_ms).  If a call times out or its reply is invalid, its connection is
+ * closed, so that a late reply is never read as the answer to the next call.  While no server answers, ids come from
+ * `fallback`, a generator in this process with its own lease.  The worker id in an id shows which generator made it.
  *
  * fork() and clone(2): a child starts with its own thread, connections and blocks.  It does not use the parent's.  Its
  * copies of the parent's descriptors stay open until it ends or runs another program.

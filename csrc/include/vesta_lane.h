@@ -38,7 +38,7 @@ struct vesta_lane;
  * there.
  * Own: close with vesta_lane_close, before its generator.
  * Errors: VESTA_EOPTION for a wrong n, or for clock pacing, whose ids carry the time of their call: use vesta_next or
- * vesta_next_n there, VESTA_ENOMEM. */
+ * vesta_next_n there.  VESTA_ENOMEM. */
 VESTA_API int vesta_lane_open(struct vesta_gen *gen, uint64_t n, struct vesta_lane **lane, struct vesta_error *err);
 
 /* Ends a lane.  The rest of its run returns to the generator if no later tick was taken, and is lost otherwise.  lane
@@ -49,12 +49,12 @@ VESTA_API void vesta_lane_close(struct vesta_lane *lane);
 /* Issues one id, like vesta_next.
  * Threads: the lane's own thread, after fork() in parent and child.  Never call it in a signal handler: the handler may
  * interrupt another call on this lane, and then both issue the same id.
- * Errors: VESTA_EPAUSE, *id untouched, VESTA_EOPTION if the lane belongs to another thread: open one for each thread.
+ * Errors: VESTA_EPAUSE, *id untouched.  VESTA_EOPTION if the lane belongs to another thread: open one for each thread.
  */
 VESTA_API int vesta_lane_next(struct vesta_lane *lane, uint64_t *id, struct vesta_pause *pause);
 
 /* Like vesta_lane_next, but sleeps through pauses like vesta_next_wait.  Threads: the lane's own thread, blocks.
- * Errors: VESTA_EPAUSE with the last pause, VESTA_EOPTION as vesta_lane_next. */
+ * Errors: VESTA_EPAUSE with the last pause.  VESTA_EOPTION as vesta_lane_next. */
 VESTA_API int vesta_lane_next_wait(struct vesta_lane *lane, uint64_t *id, int64_t wait_us_max,
                                    struct vesta_pause *pause);
 

@@ -38,7 +38,7 @@ enum vesta_flags {
     VESTA_UNSAFE_PRIVATE = 1, /* an anonymous mapping without a lease, so its ids may be duplicates */
     VESTA_NO_KEEPER = 2,      /* this handle never starts a keeper thread: another process keeps the file */
     VESTA_CHOOSES = 4,        /* this process answers VESTA_CHOOSE: its keeper claims only after an answer */
-    VESTA_FILE_KEEPER = 8     /* VESTA_NO_KEEPER unless the store is file: (nginx supports no other store) */
+    VESTA_FILE_KEEPER = 8     /* VESTA_NO_KEEPER unless the store is file: (a keeper in nginx can use no other store) */
 };
 
 #define VESTA_NAMESPACE_OPTIONS(OPTION)                                                                                \

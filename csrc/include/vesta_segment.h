@@ -15,7 +15,7 @@
  * forks, nginx workers, reloads and kill -9 need no care.  Numbers never repeat, provided that the counter only rises.
  * If the counter was lowered, by hand or by a restored backup, vesta detects that, raises it to the end of this host's
  * last range, and issues no number until a person has acted.
- * Numbers may be missing: the ranges of a killed host, and a range whose grant was not confirmed. */
+ * Numbers may be missing: the rest of a killed host's ranges, and a range whose grant was not confirmed. */
 #ifndef VESTA_SEGMENT_H
 #define VESTA_SEGMENT_H
 
@@ -117,26 +117,26 @@ VESTA_API int vesta_segment_next_wait(struct vesta_segment *seg, uint64_t *numbe
 
 /* Takes exactly n numbers of one range, out->stride apart.  If the current range has fewer left, they are dropped.
  * Shape: n is 1 to VESTA_NUMBERS_MAX, out->count is n.  Threads: any, blocks.
- * Errors: VESTA_EPAUSE with the last pause, VESTA_EFULL if the segment's ranges hold fewer than n: nothing was dropped,
- * raise its step. */
+ * Errors: VESTA_EPAUSE with the last pause.  VESTA_EFULL if the segment's ranges hold fewer than n: raise its step.  No
+ * number was dropped then. */
 VESTA_API int vesta_segment_batch_wait(struct vesta_segment *seg, uint64_t n, struct vesta_numbers *out,
                                        int64_t wait_us_max, struct vesta_pause *pause);
 
 /* VESTA_STRICT for event loops: requests n numbers and returns at once.  `ready` is called when there may be an answer.
  * Shape: n is 1 to VESTA_NUMBERS_MAX.  If no caller takes the answer, its n numbers are lost.  Threads: any.
- * Errors: VESTA_EFULL if n is too large, VESTA_EOPTION if the order is not strict. */
+ * Errors: VESTA_EFULL if n is out of range, VESTA_EOPTION if the order is not strict. */
 VESTA_API int vesta_segment_ask(struct vesta_segment *seg, uint64_t n, uint64_t *ticket);
 
 /* Returns the answer to a ticket.  It is kept for at least the next 64 transactions.  Shape: n as requested, out->count
  * is n.  Threads: any.
- * Errors: VESTA_EPAUSE if there is no answer yet, VESTA_ENOTNOW if nothing was granted, with the reason in *pause: ask
- * again, VESTA_EOPTION if the order is not strict. */
+ * Errors: VESTA_EPAUSE if there is no answer yet.  VESTA_ENOTNOW if nothing was granted: ask again, *pause has the
+ * reason.  VESTA_EOPTION if the order is not strict. */
 VESTA_API int vesta_segment_answer(struct vesta_segment *seg, uint64_t ticket, uint64_t n, struct vesta_numbers *out,
                                    struct vesta_pause *pause);
 
 /* Sleeps until a ticket has its answer, for up to wait_us_max.  May be repeated.  Threads: any, blocks.
- * Errors: VESTA_EPAUSE if there is no answer yet, or the counter was lowered, VESTA_EOPTION if the order is not strict.
- */
+ * Errors: VESTA_EPAUSE if there is no answer yet, or the counter was lowered.  VESTA_EOPTION if the order is not
+ * strict. */
 VESTA_API int vesta_segment_await(struct vesta_segment *seg, uint64_t ticket, int64_t wait_us_max);
 
 /* For event loops: a thread of the library calls `ready`, with `self`, when numbers may be available again or a pause
@@ -152,15 +152,15 @@ VESTA_API void vesta_segment_pause_text(struct vesta_segment *seg, const struct 
 /* Releases the rest of the segment's ranges to the databases, unless another process of the host has it open or another
  * host has raised the counter since.  The map stays, and remembers the ranges of this host.  Later calls for numbers
  * fetch new ranges.  Threads: any, blocks for the stores.
- * Errors: VESTA_EIO with the reason if the ranges were not released.  Their numbers are kept for the next start on this
- * machine, unless the store may have taken them back without confirming it, VESTA_EOPTION if this handle starts no
- * thread, VESTA_ENOTNOW if other processes use the segment, or its counter was lowered. */
+ * Errors: VESTA_EIO with the reason if the ranges were not released: then their numbers are kept for the next start on
+ * this machine, unless the store may have taken them back without confirming it.  VESTA_EOPTION if this handle starts
+ * no thread.  VESTA_ENOTNOW if other processes use the segment, or its counter was lowered. */
 VESTA_API int vesta_segment_release(struct vesta_segment *seg, struct vesta_error *err);
 
 /* Resumes after VESTA_FAILSTOP, when a person has corrected the counter in the database.  The counter must be above all
  * numbers granted to any host.  even_lower: forget the ranges of this host and accept smaller numbers, which may be
- * issued a second time.  Stop the processes that take numbers and call this before you lower the counter: while it is
- * stopped, a running process raises the counter every 2 seconds.  Threads: any.
+ * issued a second time.  For that, first stop the processes that take numbers, then call this, then lower the counter.
+ * A running process would raise the counter again every 2 seconds until this call.  Threads: any.
  * Errors: VESTA_ENOTNOW if the counter was not lowered. */
 VESTA_API int vesta_segment_resume(struct vesta_segment *seg, int even_lower, struct vesta_error *err);
 

@@ -171,8 +171,8 @@ void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock);
 /* True if two URIs are the same, apart from a password, which may change. */
 bool vs_same_address(const char *a, const char *b);
 
-/* True if the folder of a `file:` store that has granted leases is gone.  Do not create it again: the new store would
- * grant leases that other generators may still hold. */
+/* True if the folder of a `file:` store that has granted leases is gone.  Do not create it again: the store would then
+ * look emptied, which stops its generators. */
 bool vs_store_is_gone(const char *uri, uint64_t incarnation);
 
 /* Finds the anchor of the settings.  If there is none, makes it, or with `makes` false sets *found to false.  If its

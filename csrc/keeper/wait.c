@@ -18,9 +18,9 @@ static bool is_kept(const struct vesta_gen *gen) {
     return atomic_load(&atomic_load(&handle->file)->keeper_in) == vs_process_token();
 }
 
-/* Starts a keeper on standby.  A process that issues ids on an existing lease never requests one.  Without a keeper
- * here, the end of all other processes would leave the lease without renewal.  If the lock is taken, or no thread can
- * be started, the next call tries again. */
+/* Starts a keeper on standby.  A process that issues ids on an existing lease never requests one.  If all other
+ * processes end, only a keeper here can renew the lease, and notice that new processes use another map.  If the lock is
+ * taken, or no thread can be started, the next call tries again. */
 static void wait_stand_by(const struct vesta_gen *gen) {
     if (is_kept(gen) || !vs_process_trylock()) return;
     (void)vs_keeper_start(gen->handle->file, VS_STAND_BY);

@@ -29,9 +29,9 @@ bool vs_lease_is_ours(const struct vs_lease *lease, const struct vs_record *reco
     return record->held && record->owner[0] == lease->owner[0] && record->owner[1] == lease->owner[1];
 }
 
-/* The highest bound that may be requested: the store's clock + S + W.  It allows to repair a store that lost its last
- * writes with a single instant, whatever was lost.  The store's clock is that of its last answer, advanced by the boot
- * clock, which cannot be set.  W is rounded up to whole units, as in bound_wanted. */
+/* The highest bound that may be requested: the store's clock + S + W.  So one instant is enough to repair a store that
+ * lost its last writes, whatever was lost.  The store's clock is that of its last answer, advanced by the boot clock,
+ * which cannot be set.  W is rounded up to whole units, as in bound_wanted. */
 static uint64_t bound_permitted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t window) {
     if (!lease->store_ms) return 0;
     int64_t store_ms = vs_lease_store_now(lease, ev->boot_us);

@@ -49,8 +49,8 @@ enum vs_lease_state {
 };
 const char *vs_lease_state_name(enum vs_lease_state state);
 
-/* Sets a floor in the namespace's record, after a store lost acknowledged writes and a person has repaired it.  Nothing
- * that was granted with this timing is above the floor (see bound_permitted), so leases that start there repeat no id.
+/* Sets a floor in the namespace's record, after a store lost acknowledged writes and a person has repaired it.  No tick
+ * at or after the floor was granted with this timing (see bound_permitted), so leases that start there repeat no id.
  */
 void vs_ns_put_right(struct vs_ns_record *ns, const struct vs_lease_timing *timing, int64_t store_ms,
                      uint64_t incarnation);

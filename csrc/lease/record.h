@@ -19,7 +19,7 @@ struct vs_record {
     uint64_t until;       /* a tick, exclusive: no tick at or after it was ever granted */
     uint64_t fingerprint; /* of the layout */
     int64_t written_ms;   /* set by the store */
-    int64_t lease_ms;     /* expired when store_now - written_ms > lease_ms */
+    int64_t lease_ms;     /* others may claim it when store_now - written_ms > lease_ms */
     int64_t seen_ms;      /* the holder's clock at the write */
     bool held;
     char identity[VS_IDENTITY_MAX];
@@ -65,7 +65,7 @@ enum vs_standing { VS_STANDS_HELD, VS_STANDS_EXPIRED, VS_STANDS_FREE, VS_STANDIN
 const char *vs_standing_name(enum vs_standing standing);
 /* How long after its last write a record expires: its lease.  An idle holder of `local` renews less often and may issue
  * ids for longer, so for it this is the window.  shape: of the layout, NULL if unknown. */
-#define VS_STANDING_WINDOW_MS_MAX 180000 /* of `local`. Ticks of `autonomous` may be far ahead of the clock */
+#define VS_STANDING_WINDOW_MS_MAX 180000 /* the window of `local`. A cap, because `autonomous` has ticks far ahead */
 int64_t vs_standing_length_ms(const struct vs_record *record, const struct vs_shape *shape);
 enum vs_standing vs_standing_of(const struct vs_record *record, const struct vs_shape *shape, int64_t store_ms);
 

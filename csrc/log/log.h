@@ -11,9 +11,9 @@ enum vs_log_format { VS_LOG_LOGFMT, VS_LOG_JSON };
 /* Logs an event: a sentence, then names and values ("namespace", "orders", ...), then a NULL name.  A name with a NULL
  * value is left out.  Values may be foreign text: the result is one line of at most VS_LOG_LINE_MAX bytes.
  * If the same event comes more than once in a second, the repeats are counted and logged afterwards: repeated=57.
- * Never fails, and never waits for a reader.  After vs_log_begin, it does not wait for a disk, either.  A line that
- * cannot be written is lost, and the next line counts it: lost=3. Threads: any.  Do not call it per id or in a signal
- * handler. */
+ * Never fails, never ends the process, and never waits for a reader.  After vs_log_begin, it does not wait for a disk,
+ * either.  A line that cannot be written is lost, and the next line counts it: lost=3.  Threads: any.  Do not call it
+ * per id or in a signal handler. */
 void vs_log(enum vs_log_level level, const char *sentence, ...) __attribute__((sentinel));
 #define VS_LOG_LINE_MAX 4096 /* with its newline; a pipe takes this much in one piece */
 

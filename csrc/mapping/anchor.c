@@ -1,5 +1,6 @@
-/* anchor.c -- generator files.  A file is complete before it gets a name.  It is used only if its owner, root or a
- * named group must have put it there.  All its meaning is in its contents: a copy is as good as the original. */
+/* anchor.c -- generator files.  A file is complete before it gets a name.  It is used only if no user but its owner,
+ * root or a named group can have put it there.  All its meaning is in its contents: a copy is as good as the original.
+ */
 #include "mapping/anchor.h"
 #include "base/error.h"
 #include "mapping/mapping.h"

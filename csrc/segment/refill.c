@@ -196,7 +196,7 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
             act_return(refill, out, ev->published != VS_NOT_NEEDED);
         return;
     }
-    /* The first two ranges are requested at once, so the first one measures no rate. */
+    /* The first two ranges are requested one right after the other, so the first one measures no rate. */
     if (refill->refills++ > 0) refill->refilled_us = refill->sent_us;
     refill->count = refill->range.count;
     refill->settled = refill->step;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define TURN_S 3600 /* how long a key makes tickets */
-#define KEYS 3      /* a key reads tickets until this many newer keys minus one were made */
+#define KEYS 3      /* the newest makes tickets, and all of them read tickets */
 #define TICKET_S (TURN_S * (KEYS - 1))
 #define NAME_BYTES 16
 #define KEY_BYTES 32

@@ -8,7 +8,7 @@
  *     tls->write(conn, ...); tls->read(conn, ...); tls->end(conn); tls->free(conn); close(fd);
  *
  * Only vs_tls_greet blocks.  A socket is read and written with MSG_DONTWAIT, whatever its mode, and never raises
- * SIGPIPE. The caller closes the socket. Threads: any number may use a server or a client at once.  One thread at a
+ * SIGPIPE.  The caller closes the socket.  Threads: any number may use a server or a client at once.  One thread at a
  * time may use a connection.  A forked child must not call end or free for its parent's connections. */
 #ifndef VS_TLS_H
 #define VS_TLS_H
