@@ -301,8 +301,8 @@ struct vesta_pause {
  * Never NULL. */
 VESTA_API const char *vesta_why_name(enum vesta_why why);
 
-/* The clock that a generator reads.  NULL is the machine's clock.  With it a layout that counts seconds may continue a
- * second for up to 10 ms after its end. */
+/* The clock that a generator reads.  NULL is the machine's clock: with it an id may belong to a time unit that
+ * ended up to 10 ms ago. */
 struct vesta_clock {
     void *self;
     int64_t (*unix_us)(void *self); /* CLOCK_REALTIME, microseconds */

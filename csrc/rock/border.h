@@ -101,7 +101,7 @@ int vs_lua_explain(lua_State *L, const struct vesta_layout *layout);
 int vs_lua_make(lua_State *L, const struct vesta_layout *layout);
 int vs_lua_range(lua_State *L, const struct vesta_layout *layout);
 
-/* Pushes the table from which a policy chooses a worker id.  Pushes nothing if the keeper does not ask. */
+/* Pushes the table from which a policy chooses a worker id.  Returns 0 if the keeper does not ask. */
 int vs_lua_push_choice(lua_State *L, struct vesta_gen *gen);
 
 /* Keeps the generator at arg open until vs_lua_leave_gen.  Its close method then only ends its use from Lua.  NULL: it
