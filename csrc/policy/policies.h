@@ -68,6 +68,7 @@ struct vs_policies_status {
     uint64_t reloads;           /* that are over, successful or not */
     bool reload_ok;             /* the last reload, or the start, succeeded */
     int64_t reload_unix_ms;     /* of the last one that succeeded */
+    char reload_result[512];    /* what the last reload changed, or why it was rejected; "": there was none */
     char last_error[512];       /* of a call or reload; "" */
     int64_t last_error_unix_ms;
     struct vs_shadow_counts shadow;

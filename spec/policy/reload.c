@@ -71,6 +71,7 @@ static void a_broken_policy_does_not_replace_a_good_one(void) {
         CHECK_EQ_U64(status.generation, 1);
         CHECK(!status.reload_ok);
         CHECK_HAS(status.last_error, broken[i][1]);
+        CHECK_STR(status.reload_result, status.last_error);
         CHECK_EQ_I64(status.last_error_unix_ms, atomic_load(&desk.unix_us) / 1000);
         CHECK_EQ_I64(status.reload_unix_ms, first.reload_unix_ms);
         CHECK_EQ_I64(ask(0, &desk.back), VS_REFUSE);
@@ -83,6 +84,7 @@ static void a_broken_policy_does_not_replace_a_good_one(void) {
     CHECK_EQ_U64(last.generation, 2);
     CHECK(last.reload_ok);
     CHECK_EQ_U64(last.reloads, VS_COUNT(broken) + 1);
+    CHECK_STR(last.reload_result, "reloaded: the new policies are in use: default");
     CHECK_EQ_I64(last.reload_unix_ms, atomic_load(&desk.unix_us) / 1000);
     CHECK_EQ_I64(ask(0, &desk.back), VS_WAIT);
     CHECK_HAS(told(), "reloaded: the new policies are in use");

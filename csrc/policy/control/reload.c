@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define CHANGES_TOLD_MAX 16 /* of one reload */
+#define RELOAD_MORE_MAX 32  /* bytes of ", " and " and N more" */
 
 /* ------------------------------------------------------------------ a set */
 
@@ -162,8 +163,24 @@ struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_
     return old;
 }
 
-/* Logs which namespaces get another policy or shadow policy, before the set is in force.  Returns how many. */
-static int reload_tell_changes(const struct vs_control *c, const struct vs_policy_set *set) {
+/* The namespaces with another policy or shadow policy, as one text: "orders, shop and 3 more".  Returns how many. */
+static int reload_put_changes(const struct vs_control *c, const struct vs_policy_set *set, char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "reloaded: the new policies are in use: ");
+    int count = 0, named = 0;
+    for (int i = 0; i < c->opts.ns_count; i++) {
+        if (set->mark[i] == c->set->mark[i]) continue;
+        bool has_room = count == named && used + strlen(c->name[i]) + RELOAD_MORE_MAX <= size;
+        count++;
+        if (!has_room) continue; /* from here on they are only counted */
+        used += (size_t)snprintf(text + used, size - used, "%s%s", named++ > 0 ? ", " : "", c->name[i]);
+    }
+    if (count > named) snprintf(text + used, size - used, " and %d more", count - named);
+    if (count == 0) snprintf(text, size, "reloaded: no policy has changed since");
+    return count;
+}
+
+/* Logs which namespaces get another policy or shadow policy, before the set is in force. */
+static void reload_tell_changes(const struct vs_control *c, const struct vs_policy_set *set) {
     int count = 0;
     for (int i = 0; i < c->opts.ns_count; i++) {
         if (set->mark[i] == c->set->mark[i]) continue;
@@ -171,15 +188,22 @@ static int reload_tell_changes(const struct vs_control *c, const struct vs_polic
             vs_log(VS_LOG_INFO, "a changed policy was loaded", "namespace", c->name[i], "policy",
                    vs_policy_set_name(set, i), "shadow_policy", vs_policy_set_name(set->shadow, i), NULL);
     }
-    return count;
 }
 
 void vs_control_renew(struct vs_control *c) {
     struct vs_policy_set *set, *old = NULL;
     struct vesta_error err = {0};
     int rc = vs_policy_set_make(c, &set, &err);
-    int changed = rc == VESTA_OK ? reload_tell_changes(c, set) : 0;
+    char result[sizeof c->status.reload_result];
+    int changed = 0;
+    if (rc == VESTA_OK) {
+        reload_tell_changes(c, set);
+        changed = reload_put_changes(c, set, result, sizeof result);
+    } else {
+        snprintf(result, sizeof result, "%s", err.text);
+    }
     pthread_mutex_lock(&c->lock);
+    memcpy(c->status.reload_result, result, sizeof result);
     if (rc == VESTA_OK) {
         old = vs_policy_set_swap(c, set);
     } else {

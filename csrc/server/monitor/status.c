@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define NAMESPACE_BYTES_MAX 5400 /* of one namespace's status */
-_Static_assert(VS_NAMESPACES_TOLD *NAMESPACE_BYTES_MAX + 4096 <= VS_REPLY_MAX, "the status fits a reply");
+_Static_assert(VS_NAMESPACES_TOLD *NAMESPACE_BYTES_MAX + 5120 <= VS_REPLY_MAX, "the status fits a reply");
 
 /* Numbers of 64 bits are strings: JSON's lose their digits in most readers. */
 static void status_put_wide(struct vs_out *out, const char *name, uint64_t value) {
@@ -133,6 +133,8 @@ static void put_policy(struct vs_out *out, const struct vs_server *server) {
     vs_json_bool(out, "stuck", policies.stuck);
     vs_json_bool(out, "reload_ok", policies.reload_ok);
     vs_json_int(out, "reload_unix_ms", policies.reload_unix_ms);
+    vs_json_uint(out, "reloads", policies.reloads);
+    if (*policies.reload_result) vs_json_text(out, "reload_result", policies.reload_result);
     status_put_calls(out, server, &policies);
     if (*policies.last_error) {
         vs_json_text(out, "last_error", policies.last_error);
