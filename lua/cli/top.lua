@@ -1,6 +1,6 @@
 --- top.lua -- `vesta top`: the present state of a server, from the events of its admin listener.
+local admin = require "cli.lib.admin"
 local cli = require "cli.lib.cli"
-local config = require "config"
 local feed = require "cli.lib.feed"
 local json = require "cli.lib.json"
 local screen = require "screen"
@@ -144,12 +144,7 @@ function Top:wait(has_keys, ms)
   return wire.wait(connections, has_keys, ms)
 end
 
--- A trouble that begins with the address gets no second one.
-function Top:fail(trouble)
-  local address = self.server.address
-  local is_named = trouble:sub(1, #address + 1) == address .. ":"
-  cli.fail("%s", term.clean(is_named and trouble or address .. ": " .. trouble))
-end
+function Top:fail(trouble) admin.fail(self.server, trouble) end
 
 ---------------------------------------------------------------- once
 
@@ -291,36 +286,6 @@ end
 
 ---------------------------------------------------------------- the command
 
--- The address of the server's admin routes and their token, from the same flags, variables and config as the server's.
--- nil, exit code: they were printed, or a message.
-local function find_server(options)
-  local token, code
-  if options["token-file"] then
-    token, code = term.secret("--token-file", options["token-file"])
-    if not token then return nil, code end
-  end
-  local path, variable = options.config, os.getenv "VESTA_CONFIG"
-  if not path and not options.admin and variable ~= "" then path = variable end
-  local flags = {}
-  local plain = options.admin and options.admin:gsub("^tls:", "") -- a config with tls: must have a certificate, too
-  if plain then table.insert(flags, { "--admin", "admin.listen", plain }) end
-  if token then table.insert(flags, { "--token-file", "admin.token", token }) end
-  if options.effective then
-    return nil, config.show_some(path, flags, options.config and "--config" or "VESTA_CONFIG", options.json,
-      "admin.listen admin.token ")
-  end
-  local address, secret, certificate = config.admin(path, flags)
-  if address == false then return nil, secret end
-  if not address then
-    cli.usage "no admin listener is named: --admin ADDR, VESTA_ADMIN, or -c FILE with admin.listen"
-  end
-  address = options.admin or address
-  local is_described = not options.admin and address:find "^tls:" -- by a config, or by variables as the server has them
-  local tls = is_described and secure.of_config(options, { tls = { certificate = certificate } })
-    or secure.of_options(options, address)
-  return { address = address, token = secret, tls = tls }
-end
-
 local function place_of_view(name)
   for i, view in ipairs(views) do
     if view.name == name then return i end
@@ -329,10 +294,7 @@ local function place_of_view(name)
 end
 
 local function run(options, operands)
-  if operands[1] then
-    cli.usage("unexpected operand %s; the server is named by --admin or -c", term.shown(operands[1]))
-  end
-  local server, code = find_server(options)
+  local server, code = admin.find(options, operands)
   if not server then return code end
   wire.catch_signals()
   local top = setmetatable({ server = server, stream = feed.stream(server), state = state.none(), events = 0,
@@ -370,12 +332,9 @@ looked for again; until it is back the screen says how old it is.
   ...
 ]],
   options = cli.rows {
-    { name = "config", letter = "c", value = "FILE",
-      help = "the server's config, which has the listener and its token" },
-    { name = "admin", value = "ADDR", help = "the server's admin listener: HOST:PORT, tls:HOST:PORT or unix:PATH" },
-    { name = "token-file", value = "FILE", help = "its token, alone on a line (default: VESTA_ADMIN_TOKEN, or none)" },
+    admin.OPTIONS,
     { name = "once", kind = "switch", help = "one look, and the end; as where stdout is no terminal" },
-    { name = "effective", kind = "switch", help = "only show which values hold, and their sources" },
+    admin.EFFECTIVE,
     { name = "json", kind = "switch", help = "one look: what the server said, as it came" },
     { name = "view", kind = "choice", value = "overview|namespaces|workers|segments|policies|hour",
       help = "what is shown first (default: overview)" },

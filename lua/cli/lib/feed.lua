@@ -71,7 +71,7 @@ end
 function Question:ask(server, request)
   self:finish ""
   local answer, trouble = ask(server, request)
-  self.answer, self.trouble, self.body = answer, trouble or "", ""
+  self.answer, self.trouble, self.body, self.status = answer, trouble or "", "", nil
 end
 
 function Question:connection() return self.answer and self.answer.connection or false end
@@ -86,6 +86,7 @@ local function why_refused(status, body)
 end
 
 --- Reads what arrived.  true: the question is over; `trouble` is "" and `body` is the answer, or trouble says why not.
+-- `status` is the answer's, or nil.
 function Question:read()
   local answer = self.answer
   if not answer then return self.trouble ~= "" end
@@ -93,6 +94,7 @@ function Question:read()
     self:finish "the answer is longer than any of a server's"
   elseif answer.has_ended then
     local status = answer:take_head()
+    self.status = status
     if not status or not answer:is_whole() then
       self:finish(answer.cut)
     elseif status ~= 200 and status ~= 202 then

@@ -63,7 +63,7 @@ def _(w):
 ASKED = {"gen": [], "explain": ["1"], "make": ["time=1", "seq=1", "machine=1"], "range": ["today"], "guess": ["1"], "audit": [], "check": [],
          "doctor": ["--effective"], "workers": [], "store": ["show"], "store show": [], "store init": [], "client": [], "client set": ["o", "--rate", "5"], "client rotate": ["o"],
          "client add": ["p"], "client remove": ["o"], "client list": [], "serve": ["--effective"], "fill": ["--list", "x", "--effective"], "segments": [],
-         "segments add": ["v"], "segments step": ["v", "9"], "segments take": ["v"], "top": ["--effective"], "health": ["--effective"], "store advance": ["--yes"]}
+         "segments add": ["v"], "segments step": ["v", "9"], "segments take": ["v"], "top": ["--effective"], "reload": ["--effective"], "health": ["--effective"], "store advance": ["--yes"]}
 OTHERS = ("store lower", "store relayout", "segments import", "segments resume", "workers import")  # as store advance and workers, but they need more
 
 
