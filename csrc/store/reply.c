@@ -40,8 +40,9 @@ static bool reply_answer(struct vs_reply *reply, enum vs_outcome outcome, enum v
     assert(outcome != VS_STORE_OK);
     assert(outcome <= VS_STORE_UNKNOWN); /* handed on from a reply that no call has cleared */
     vsnprintf(reply->text, sizeof reply->text, format, args);
-    size_t conversion = format[0] == '%' ? strcspn(format, "s") + 1 : 0;
-    const char *colon = conversion && strncmp(format + conversion, ": ", 2) == 0 ? strstr(reply->text, ": ") : NULL;
+    const char *conversion = format + strcspn(format, "s");
+    bool has_place = format[0] == '%' && strncmp(conversion, "s: ", 3) == 0;
+    const char *colon = has_place ? strstr(reply->text, ": ") : NULL;
     reply->words = colon ? (size_t)(colon + 2 - reply->text) : 0;
     reply->outcome = outcome;
     reply->fault = fault;

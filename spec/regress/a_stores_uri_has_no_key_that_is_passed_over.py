@@ -87,7 +87,7 @@ def _(world):
         file.write(anchor.replace(kept, old.encode().ljust(len(kept), b"\0")))
     got += gen(world, "--path", world.path("a.gen"))
     refused(world, "gen", "--path", world.path("a.gen"), "--store", old, part=coded[:120])
-    refused(world, "gen", "--path", world.path("a.gen"), "--store", "sqlite:" + world.path("v.db"), part="not the one that granted its leases")
+    refused(world, "gen", "--path", world.path("a.gen"), "--store", "sqlite:" + world.path("v.db"), part="is another store")
     got += gen(world, "--path", world.path("a.gen"), "--store", coded)
     unique(got)
 

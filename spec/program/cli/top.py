@@ -109,7 +109,7 @@ def _(w):
         row = re.search(r"(?m)^orders +([\d,.]+) .* 3 +\d+:\d\d +5\d\.\d y ready$", done.out)
         assert row and int(row[1].replace(",", "").split(".")[0]) > 0, done.out
         assert re.search(r"(?m)^web +0 .* 7 +\d+:\d\d +\d\d\.\d y ready$", done.out), done.out
-        assert re.search(r"(?m)^refused +unknown_name [\d.,]+/s of [\d,]+$", done.out) and re.search(r"(?m)^policies +generation 1$", done.out), done.out
+        assert re.search(r"(?m)^refused +unknown_name [\d.,]+/s of [\d,]+(,|$)", done.out) and re.search(r"(?m)^policies +generation 1$", done.out), done.out
         assert "\x1b" not in done.out
         got = w.run("top", "-c", "v.lua", "--json")
         same((got.code, [ns["name"] for ns in json.loads(got.out)["namespaces"]]), (0, ["orders", "web"]))
@@ -146,7 +146,8 @@ def _(w):
 @claim("the terminal is as it was after each signal that ends top, and while it is stopped; it goes on as before")
 def _(w):
     with Served(w):
-        for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT, signal.SIGSEGV, signal.SIGUSR1, signal.SIGALRM):
+        crash = (signal.SIGSEGV,) if SLOW == 1 else () # a sanitizer handles it itself
+        for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT, *crash, signal.SIGUSR1, signal.SIGALRM):
             with Terminal(w, "top", "-c", "v.lua", TERM="xterm") as screen:
                 screen.until("q ends", frame=True)
                 assert not screen.is_restored()
