@@ -140,7 +140,7 @@ static void read_reply(const struct vs_wire_question *q, redisReader *reader, st
     size_t total = 0;
     while (!whole && redis_receive(q, reader, &total, answer))
         if (redisReaderGetReply(reader, &whole) != REDIS_OK) {
-            redis_set(answer, VS_HEARD_BROKEN, "unexpected reply: check that this is the Redis port of a vesta server");
+            redis_set(answer, VS_HEARD_BROKEN, "unexpected reply: check that this is the port of the Redis protocol of a vesta server");
             return;
         }
     if (whole && reader->pos < reader->len) redis_set(answer, VS_HEARD_BROKEN, "more than one reply came");

@@ -10,6 +10,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 from harness import SLOW, VESTA, World, claim, environment, fails, main, same, set_clock, shifted  # noqa: F401
@@ -80,13 +81,18 @@ class Server:
         raise AssertionError("nobody listens on port %d" % self.http)
 
     def listen(self, part):
-        """Reads on in the log until an event has this part; the event."""
-        while True:
-            line = self.process.stderr.readline()
-            assert line, "the server ended without a word of %r:\n%s" % (part, self.said)
-            self.said += line
-            if part in line:
-                return line
+        """Reads on in the log until an event has this part; the event.  Ends the server if none comes in time."""
+        end = threading.Timer(60 * SLOW, self.process.kill)
+        end.start()
+        try:
+            while True:
+                line = self.process.stderr.readline()
+                assert line, "no event has %r, or the server ended:\n%s" % (part, self.said)
+                self.said += line
+                if part in line:
+                    return line
+        finally:
+            end.cancel()
 
     def heard(self, part):
         """The event that has this part, whether it was read at the start or is still to come."""

@@ -348,9 +348,9 @@ def _(world):
         event = server.listen("reload failed: the old policies stay in use")
         assert "policy.lua:" in event, event
         failures = 1
-        while failures < 3:  # the log counts repetitions within a second
+        while failures < 3:  # repeats within a second are counted, in a line of their own or in that of the next failure
             event = server.listen("reload failed: the old policies stay in use")
-            failures += int((re.findall(r"repeated=(\d+)", event) or [1])[0])
+            failures += int((re.findall(r"repeated=(\d+)", event) or [0])[0]) + ("error=" in event)
         server.step("-600")
         with server.connect(server.resp) as sock:
             hold(server, [sock])  # the new one judges
