@@ -90,7 +90,8 @@ def _(cell):
     until(lambda: is_all_the_same(client.info(), cell.watch) or time.sleep(0.01), lambda: "a block for each request of %d: %s" %
           (cell.watch.requests, client.say("info").line))
     info = client.info()
-    assert 80 <= info["blocks"] <= 82 and info["drops"] == 0, info
+    left_by_threads = 4 if cell.column.name == "c" else 0  # each of four threads ends with up to 9 ids that it took ahead
+    assert 80 <= info["blocks"] <= 82 + left_by_threads and info["drops"] == 0, info
 
 
 def is_all_the_same(info, watch):
