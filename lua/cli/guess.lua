@@ -244,7 +244,7 @@ local function print_doubt(g)
   if are_small(g.ids) then
     term.out "\n  "
     term.fitted("Numbers this small usually come from a counter: AUTO_INCREMENT, a sequence, or a segment of Leaf or "
-      .. "tinyid.  A counter has no layout; docs/migrate.md shows how to continue one.", 2, 2)
+      .. "tinyid.  A counter has no layout; docs/migrate/README.md shows how to continue one.", 2, 2)
   end
   local doubt = "That is no answer yet"
   if #g.ranked > 0 and g.ranked[1].is_proposed then

@@ -383,8 +383,8 @@ def main():
     options = parser.parse_args()
     if options.self_test:
         return report(self_test(options.build))
-    files = options.files or [path for pattern in ("README.md", "README.*.md", "docs/*.md", "docs/*/*.md")
-                              for path in sorted(glob.glob(os.path.join(REPO, pattern)))]
+    files = options.files or [path for pattern in ("README.md", "README.*.md", "docs/**/*.md")
+                              for path in sorted(glob.glob(os.path.join(REPO, pattern), recursive=True))]
     return report(claim for path in files for claim in check(os.path.abspath(path), options.build))
 
 
