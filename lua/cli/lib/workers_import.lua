@@ -225,7 +225,7 @@ function Import:with_lost(rows, issued)
     all[#all + 1] = row
     if #all > store.FOREIGN_MAX then
       local left = self.layout.workers - (stop - first)
-      local hint = (". That leaves only %d; docs/migrate/README.md has a way for a used-up field"):format(left)
+      local hint = (". That leaves only %d; docs/migrate/uidgenerator.md has a way for a used-up field"):format(left)
       cli.fail("%s has issued the numbers %d to %d, more than %d: exclude them when you create the namespace: vesta "
         .. "store init --static %d-%d; nothing was written%s", self.kind, first, stop - 1, store.FOREIGN_MAX, first,
         stop - 1, left >= LEFT_MIN and "" or hint)
@@ -344,7 +344,7 @@ end
 local function check_butterfly(options, rules)
   if rules.is_butterfly and not options.butterfly then
     cli.usage("--butterfly is missing: 1.0.1 for ids of that version or earlier, 1.0.2 for ids of that version or "
-      .. "later; three consecutive ids show which: docs/migrate/README.md, Butterfly")
+      .. "later; three consecutive ids show which: docs/migrate/butterfly.md")
   end
   if not rules.is_butterfly and options.butterfly then cli.usage("--butterfly does not apply to %s", options.from) end
 end

@@ -229,7 +229,7 @@ def _(world):
     fails(world.run("workers", "import", *args, "--table", "nodes", "--store", target(world, layout), *NS), 1, "vesta store init --static 1-100005")
     late = database("late", UID_TABLE, "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 4194311")
     fails(world.run("workers", "import", "--from", "uid", "--source", late, "--store", target(world, layout, "l"), *NS), 1,
-          "vesta store init --static 1-4194303", "leaves only 1; docs/migrate/README.md")
+          "vesta store init --static 1-4194303", "leaves only 1; docs/migrate/uidgenerator.md")
     uri = "sqlite:" + world.path("static.db")
     same(world.run("store", "init", "--store", uri, *NS, "--layout", layout, "--static", "1-100002").code, 0)
     done = world.run("workers", "import", *args, "--table", "nodes", "--store", uri, *NS, "--json")
