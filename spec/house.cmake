@@ -16,8 +16,10 @@ house_test(docs docs 300 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAK
 set_tests_properties(docs PROPERTIES COST 50) # the longest begin first
 house_test(docs_pages_can_fail docs 60 Python3::Interpreter ${HERE}/docs/pages.py --self-test)
 house_test(docs_pages docs 60 Python3::Interpreter ${HERE}/docs/pages.py)
-house_test(docs_config docs 60 ${PROJECT_SOURCE_DIR}/scripts/config-table --check $<TARGET_FILE:vesta_program>)
-house_test(docs_presets docs 60 ${PROJECT_SOURCE_DIR}/scripts/preset-table --check $<TARGET_FILE:vesta_program>)
+house_test(docs_tables_can_fail docs 60 Python3::Interpreter ${HERE}/docs/tables.py $<TARGET_FILE:vesta_program>)
+house_test(docs_tables docs 60 ${PROJECT_SOURCE_DIR}/scripts/tables --check $<TARGET_FILE:vesta_program>)
+house_test(docs_subjects_can_fail docs 60 Python3::Interpreter ${HERE}/docs/subjects.py --self-test)
+house_test(docs_subjects docs 60 Python3::Interpreter ${HERE}/docs/subjects.py)
 house_test(docs_figures_can_fail docs 60 Python3::Interpreter ${HERE}/docs/figures.py --self-test)
 house_test(docs_figures docs 60 Python3::Interpreter ${HERE}/docs/figures.py)
 house_test(packages_abi scripts 120 ${HERE}/packages/abi ${PROJECT_SOURCE_DIR})

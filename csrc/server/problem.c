@@ -8,34 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first of a status is what a request that could not be read is told. */
 static const struct fault {
     const char *code;
     int status;         /* HTTP */
-    const char *prefix; /* RESP: clients retry TRYAGAIN and LOADING */
+    const char *prefix; /* of the Redis protocol's error */
 } faults[] = {
-    {"bad_request", 400, "ERR"},    {"no_length", 411, "ERR"},
-    {"too_large", 413, "ERR"},      {"too_long", 414, "ERR"},
-    {"bad_expect", 417, "ERR"},     {"too_many_headers", 431, "ERR"},
-    {"too_slow", 408, "ERR"},       {"bad_version", 505, "ERR"},
-    {"full", 503, "TRYAGAIN"},      {"clock_back", 503, "TRYAGAIN"},
-    {"ahead", 503, "TRYAGAIN"},     {"clock_ahead", 503, "TRYAGAIN"},
-    {"choose", 503, "TRYAGAIN"},    {"lease", 503, "LOADING"},
-    {"closed", 503, "TRYAGAIN"},    {"not_ready", 503, "LOADING"},
-    {"epoch_end", 500, "ERR"},      {"failstop", 500, "ERR"},
-    {"bad_id", 400, "ERR"},         {"bad_field", 400, "ERR"},
-    {"bad_count", 400, "ERR"},      {"unknown_name", 404, "ERR"},
-    {"not_found", 404, "ERR"},      {"bad_method", 405, "ERR"},
-    {"not_acceptable", 406, "ERR"}, {"bad_type", 415, "ERR"},
-    {"no_token", 401, "ERR"},       {"no_policies", 409, "ERR"},
-    {"bad_command", 400, "ERR"},    {"bad_protocol", 400, "NOPROTO"},
-    {"no_password", 401, "NOAUTH"}, {"bad_password", 401, "WRONGPASS"},
-    {"aborted", 400, "EXECABORT"},  {"overloaded", 503, "OOM"},
-    {"not_served", 503, "ERR"},     {"range", 503, "TRYAGAIN"},
-    {"settled", 409, "ERR"},        {"used_up", 409, "ERR"},
-    {"cross_site", 403, "ERR"},     {"foreign_host", 421, "ERR"},
-    {"not_allowed", 403, "NOPERM"}, {"put_off", 429, "TRYAGAIN"},
-    {"over_share", 429, "TRYAGAIN"},
+#define FAULT(code, status, prefix, meaning) {#code, status, prefix},
+#include "server/faults.h"
 };
 _Static_assert(VS_COUNT(faults) < VS_CODES_MAX, "every code can be counted");
 

@@ -1,19 +1,20 @@
-/* table.h -- the one table of commands behind both protocols, a row each.  Included by commands.h, which declares the
- * handlers, and by commands.c, which fills struct vs_call: CALL says what a row becomes.  What is called most stands
- * first.
+/* table.h -- the one table of commands of both protocols, one row each.  Included by commands.h, which declares the
+ * handlers, and by commands.c, which fills struct vs_call.  The most frequent commands come first.  The rows also fill
+ * docs/http.md and docs/redis.md (scripts/tables).
  *
  *   CALL   name, handler, args_min, args_max, flags, route, methods, params, json, help, route_help
- *   RESP   a row that has no route;  ROUTE   one that is no command of the Redis protocol */
+ *   RESP   a row without a route
+ *   ROUTE  a row that is not a command of the Redis protocol */
 #define RESP(name, handler, args_min, args_max, flags, help)                                                           \
     CALL(name, handler, args_min, args_max, flags, NULL, 0, NULL, false, name help, NULL)
 #define ROUTE(handler, flags, route, methods, params, json, help)                                                      \
     CALL(NULL, handler, 0, 0, flags, route, methods, params, json, NULL, help)
 
-/* clang-format off: a row is no statement */
+/* clang-format off: a row is not a statement */
 CALL("GET", vs_on_next, 1, 1, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE, "/genid", VS_ANY_METHOD, "ns", false,
      "GET name -- the next id", "/genid?ns=NAME -- the next id, without a line end")
 RESP("MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS | VS_NEEDS_GIVE,
-     " name... -- one id per name, or none")
+     " name... -- one id per name; if one fails, none is issued")
 RESP("VESTA.NEXT", vs_on_some, 1, 2, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
      " name [n] -- the next n (1..10000) ids")
 RESP("PING", vs_on_ping, 0, VS_RESP_ARGS_MAX - 1, 0, " [text] -- PONG, or the text")
@@ -33,72 +34,72 @@ ROUTE(vs_on_tinyid, VS_CALL_TINYID | VS_NEEDS_GIVE, "/tinyid/id/nextId", VS_ANY_
       "/tinyid/id/nextId?bizType=TAG&batchSize=1..10000&token=TOKEN -- the next numbers of the tag")
 ROUTE(vs_on_tinyid, VS_CALL_TINYID | VS_NEEDS_GIVE, "/tinyid/id/nextIdSimple", VS_ANY_METHOD,
       "bizType,batchSize,token", false,
-      "/tinyid/id/nextIdSimple?bizType=TAG&batchSize=1..10000&token=TOKEN -- the same as text")
+      "/tinyid/id/nextIdSimple?bizType=TAG&batchSize=1..10000&token=TOKEN -- the next numbers of the tag, as text")
 ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentId", VS_ANY_METHOD, "bizType,token",
       true, "/tinyid/id/nextSegmentId?bizType=TAG&token=TOKEN -- a range for tinyid's client")
 ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSegmentIdSimple", VS_ANY_METHOD,
-      "bizType,token", false, "/tinyid/id/nextSegmentIdSimple?bizType=TAG&token=TOKEN -- the same as text")
+      "bizType,token", false, "/tinyid/id/nextSegmentIdSimple?bizType=TAG&token=TOKEN -- the same range as text")
 CALL("VESTA.RESERVE", vs_on_reserve, 1, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations", VS_POST,
      "tag,hold_ms", true,
-     "VESTA.RESERVE tag [hold_ms] -- a number without a gap, for a time",
-     "/v1/reservations?tag=TAG&hold_ms=60000 -- by POST: a number without a gap, for a time")
+     "VESTA.RESERVE tag [hold_ms] -- reserves the next number of a tag without gaps",
+     "/v1/reservations?tag=TAG&hold_ms=60000 -- reserves the next number of a tag without gaps")
 CALL("VESTA.COMMIT", vs_on_commit, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/commit",
      VS_POST, "tag,number,token", true,
-     "VESTA.COMMIT tag number token -- the reserved number is used",
-     "/v1/reservations/commit?tag=TAG&number=N&token=TOKEN -- by POST: the reserved number is used")
+     "VESTA.COMMIT tag number token -- keeps a reserved number",
+     "/v1/reservations/commit?tag=TAG&number=N&token=TOKEN -- keeps a reserved number")
 CALL("VESTA.CANCEL", vs_on_cancel, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/cancel",
      VS_POST, "tag,number,token", true,
-     "VESTA.CANCEL tag number token -- the reserved number is free again",
-     "/v1/reservations/cancel?tag=TAG&number=N&token=TOKEN -- by POST: the reserved number is free again")
+     "VESTA.CANCEL tag number token -- returns a reserved number",
+     "/v1/reservations/cancel?tag=TAG&number=N&token=TOKEN -- returns a reserved number")
 ROUTE(vs_on_segments, VS_CALL_DEAR | VS_CALL_OPS | VS_NEEDS_READ, "/v1/segments", VS_READ_METHODS, "tag,after", true,
-      "/v1/segments?tag=TAG&after=TAG -- how the tags stand: buffers, step, speed, next refill")
+      "/v1/segments?tag=TAG&after=TAG -- the state of the tags: buffers, step, speed, next refill")
 ROUTE(vs_on_leaf_decode, VS_NEEDS_READ, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,
-      "/decodeSnowflakeId?snowflakeId=ID&ns=NAME -- the parts of an id, as Leaf answers")
+      "/decodeSnowflakeId?snowflakeId=ID&ns=NAME -- the parts of an id, in Leaf's format")
 ROUTE(vs_on_healthz, VS_CALL_OPS | VS_CALL_OPEN, "/healthz", VS_READ_METHODS, NULL, false,
-      "/healthz -- the process is alive")
+      "/healthz -- 200 while the process answers")
 ROUTE(vs_on_readyz, VS_CALL_DEAR | VS_CALL_OPS | VS_CALL_STATE | VS_CALL_OPEN, "/readyz", VS_READ_METHODS, NULL, true,
-      "/readyz -- whether ids are available, and if not, why")
+      "/readyz -- 200 if ids are available, else 503 and the reason")
 ROUTE(vs_on_metrics, VS_CALL_DEAR | VS_CALL_OPS | VS_CALL_STATE | VS_NEEDS_READ | VS_CALL_SHOWS_ALL, "/metrics", VS_READ_METHODS, NULL,
-      false, "/metrics -- for Prometheus")
+      false, "/metrics -- the metrics, for Prometheus")
 ROUTE(vs_on_version, VS_CALL_OPS | VS_CALL_STATE, "/version", VS_READ_METHODS, NULL, true,
       "/version -- the versions of vesta and its Lua")
 ROUTE(vs_on_admin_status, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, "ns", true,
-      "/admin/status?ns=NAME -- the state of the server, with that namespace or the first ones")
+      "/admin/status?ns=NAME -- the state of the server, and of this namespace or the first 64")
 ROUTE(vs_on_admin_events, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/events", VS_READ_METHODS, "all", true,
-      "/admin/events -- the same, once a second, as server-sent events; with all=1, all that the page shows")
+      "/admin/events?all=1 -- the state once a second, as server-sent events; all=1 adds the rest of the page's data")
 ROUTE(vs_on_admin_history, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/history", VS_READ_METHODS, "ns", true,
-      "/admin/history?ns=NAME -- ids given and requests refused in the last hour, by ten seconds")
+      "/admin/history?ns=NAME -- ids issued and requests rejected in the last hour, in steps of ten seconds")
 ROUTE(vs_on_admin_workers, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/workers", VS_READ_METHODS, "ns", true,
-      "/admin/workers?ns=NAME -- who holds which worker number, as the store was read last")
+      "/admin/workers?ns=NAME -- the holder of each worker id, as last read from the store")
 ROUTE(vs_on_admin_clients, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/clients", VS_READ_METHODS, "client,address,after,n,by", true,
       "/admin/clients?client=NAME&address=HOST&after=ID&n=1..400&by=id|ids -- clients and their connections")
 ROUTE(vs_on_admin_end, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/clients/end", VS_POST, "client,address,id", true,
-      "/admin/clients/end?client=NAME&address=HOST&id=ID -- by POST: ends those of which all is true that is said")
+      "/admin/clients/end?client=NAME&address=HOST&id=ID -- closes the connections that match all parameters")
 ROUTE(vs_on_page_file, VS_CALL_ADMIN, "/page/", VS_READ_METHODS, NULL, false,
-      "/page/{file} -- what the page at / needs")
+      "/page/{file} -- files of the page at /")
 ROUTE(vs_on_admin_reload, VS_CALL_ADMIN, "/admin/reload", VS_POST, NULL, true,
-      "/admin/reload -- by POST, as HUP: policies are reloaded")
+      "/admin/reload -- reloads policies, clients and tags, as HUP does")
 ROUTE(vs_on_admin_drain, VS_CALL_ADMIN, "/admin/drain", VS_POST, NULL, true,
-      "/admin/drain -- by POST, as TERM: requests in flight are answered, then the server stops")
+      "/admin/drain -- answers the requests in flight, then stops, as TERM does")
 ROUTE(vs_on_admin_log, VS_CALL_ADMIN, "/admin/log", VS_POST, "level", true,
-      "/admin/log?level=debug|info|warn|error -- by POST: the log level from now on")
+      "/admin/log?level=debug|info|warn|error -- sets the log level")
 ROUTE(vs_on_index, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this list")
 CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_BLOCK, "/v1/blocks", VS_ANY_METHOD,
      "ns,n", true, "VESTA.BLOCK name n -- up to n (1..100000) ids as a range",
      "/v1/blocks?ns=NAME&n=1..100000 -- up to n ids as a range")
 RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, VS_NEEDS_READ, " [name] id -- the parts of an id")
 RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, VS_NEEDS_MAKE, " name field value ... -- an id made by hand")
-RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, VS_CALL_DEAR, " -- the namespaces that are served")
-RESP("VESTA.LAYOUTS", vs_on_layouts, 0, 0, 0, " -- the layouts that have a name")
+RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, VS_CALL_DEAR, " -- the namespaces and their state")
+RESP("VESTA.LAYOUTS", vs_on_layouts, 0, 0, 0, " -- the presets of layouts")
 RESP("INCR", vs_on_count, 1, 1, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
-     " tag -- the next number; a namespace does not count, use GET")
+     " tag -- the next number of a tag; for a namespace use GET")
 RESP("INCRBY", vs_on_count, 2, 2, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
-     " tag n -- the last of the next n (1..65536) numbers, in a row; a namespace does not count, use VESTA.NEXT")
-RESP("DECR", vs_on_count_down, 1, 1, VS_CALL_KEY | VS_NEEDS_GIVE, " tag -- refused: nothing counts down")
-RESP("DECRBY", vs_on_count_down, 2, 2, VS_CALL_KEY | VS_NEEDS_GIVE, " tag n -- refused: nothing counts down")
-RESP("MULTI", vs_on_multi, 0, 0, VS_CALL_NOW, " -- the commands that follow are answered together at EXEC")
-RESP("EXEC", vs_on_exec, 0, 0, VS_CALL_NOW | VS_CALL_EXEC, " -- the answers since MULTI")
-RESP("DISCARD", vs_on_discard, 0, 0, VS_CALL_NOW, " -- discards the commands since MULTI")
+     " tag n -- takes the next n (1..65536) consecutive numbers, returns the last; for a namespace use VESTA.NEXT")
+RESP("DECR", vs_on_count_down, 1, 1, VS_CALL_KEY | VS_NEEDS_GIVE, " tag -- rejected: tags do not count down")
+RESP("DECRBY", vs_on_count_down, 2, 2, VS_CALL_KEY | VS_NEEDS_GIVE, " tag n -- rejected: tags do not count down")
+RESP("MULTI", vs_on_multi, 0, 0, VS_CALL_NOW, " -- queues the following commands until EXEC")
+RESP("EXEC", vs_on_exec, 0, 0, VS_CALL_NOW | VS_CALL_EXEC, " -- runs the queued commands, returns their replies")
+RESP("DISCARD", vs_on_discard, 0, 0, VS_CALL_NOW, " -- discards the queued commands")
 RESP("WATCH", vs_on_watch, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_NOW, " name... -- accepted, without effect")
 RESP("UNWATCH", vs_on_ok, 0, 0, 0, " -- accepted, without effect")
 RESP("ECHO", vs_on_echo, 1, 1, 0, " text -- the text")
@@ -121,14 +122,14 @@ RESP("SLOWLOG", vs_on_slowlog, 1, VS_RESP_ARGS_MAX - 1, 0, " GET [n] | LEN | RES
 RESP("LATENCY", vs_on_latency, 1, VS_RESP_ARGS_MAX - 1, 0,
      " LATEST | HISTORY event | HISTOGRAM | RESET | DOCTOR -- no events: they are not recorded")
 RESP("MEMORY", vs_on_memory, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_DEAR, " STATS | DOCTOR -- the memory of the server")
-RESP("MODULE", vs_on_module, 1, VS_RESP_ARGS_MAX - 1, 0, " LIST -- no modules")
-RESP("CLUSTER", vs_on_cluster, 1, VS_RESP_ARGS_MAX - 1, 0, " subcommand -- an error: the server is no cluster")
+RESP("MODULE", vs_on_module, 1, VS_RESP_ARGS_MAX - 1, 0, " LIST -- an empty list")
+RESP("CLUSTER", vs_on_cluster, 1, VS_RESP_ARGS_MAX - 1, 0, " subcommand -- an error: the server is not a cluster")
 RESP("ROLE", vs_on_role, 0, 0, 0, " -- master, without replicas")
-RESP("LASTSAVE", vs_on_lastsave, 0, 0, 0, " -- the time of the server's start: nothing is saved")
+RESP("LASTSAVE", vs_on_lastsave, 0, 0, 0, " -- the time of the server's start")
 RESP("DBSIZE", vs_on_dbsize, 0, 0, 0, " -- 0: nothing is stored")
 RESP("READONLY", vs_on_ok, 0, 0, 0, " -- accepted, without effect")
 RESP("READWRITE", vs_on_ok, 0, 0, 0, " -- accepted, without effect")
-RESP("WAIT", vs_on_wait, 2, 2, 0, " replicas ms -- 0: there are none")
+RESP("WAIT", vs_on_wait, 2, 2, 0, " replicas ms -- 0, the number of replicas")
 /* clang-format on */
 
 #undef RESP

@@ -1,7 +1,7 @@
 --- schema.lua -- every key of a config, one row each.  A new key is a row here and the code that uses its member in C.
 --
 -- From the rows follow the members of struct vs_config (csrc/config/header.lua), the flags of `vesta serve` and their
--- help, the environment variables, `vesta check`, --effective, and the table in docs/config.md (scripts/config-table).
+-- help, the environment variables, `vesta check`, --effective, and the table in docs/config.md (scripts/tables).
 --
 --   key       where it stands in the file; * is a name, # a place in a list
 --   kind      text, secret (a text that is never shown), integer, switch, choice and word (one of `words`), list,

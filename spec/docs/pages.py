@@ -37,7 +37,7 @@ def index(root):
 def on_call(root):
     """Codes and alerts that are not on the page."""
     page = read(root, "docs", "oncall.md")
-    codes = re.findall(r'\{"(\w+)", \d{3}, "', read(root, "csrc", "server", "problem.c"))
+    codes = re.findall(r"(?m)^FAULT\((\w+), \d{3}, ", read(root, "csrc", "server", "faults.h"))
     alerts = re.findall(r"- alert: (\w+)", read(root, "examples", "prometheus", "vesta.rules.yml"))
     if len(codes) < 30 or len(alerts) < 5:
         return ["only %d codes and %d alerts were found: have they moved?" % (len(codes), len(alerts))]
@@ -115,22 +115,22 @@ def house(root):
         yield "%s has the commands and the tables' names of %s" % (twin, page), differences(root, twin, page)
 
 
-CODES = "".join('{"code_%d", 503, "ERR"},\n' % i for i in range(30))
+CODES = "".join('FAULT(code_%d, 503, "ERR", "x")\n' % i for i in range(30))
 KNOWN = " ".join("`code_%d`" % i for i in range(30)) + " ".join(" `Alert%d`" % i for i in range(5))
 CLI = "".join("| `vesta %s` | x |\n" % name for name in ("gen", "explain", "audit", "serve", "fit"))
 RIGHT = {
     "docs/cli.md": CLI, "lua/cli/fit.lua": "",
     "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md) [d](cli.md)", "docs/a.md": "## Two `words`: v2_x\n| `n` | name |\n```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
     "docs/xx/a.md": "| `n` |\n```console\n$ x\ny\n```\n```sh\nx  # in other words\n```\n", "docs/oncall.md": KNOWN,
-    "examples/prometheus/vesta.rules.yml": "".join("- alert: Alert%d\n" % i for i in range(5)), "csrc/server/problem.c": CODES,
+    "examples/prometheus/vesta.rules.yml": "".join("- alert: Alert%d\n" % i for i in range(5)), "csrc/server/faults.h": CODES,
     "README.md": "[x](docs/a.md#two-words-v2_x) [y](#here)\n# here\n```c\nx\n```\n", "README.xx.md": "```c\nx\n```\n",
 }
 WRONG = {
     "a page that is not in the index": {"docs/new.md": ""},
     "a command that is not in the table": {"lua/cli/new.lua": ""},
-    "a code that is not on the page": {"csrc/server/problem.c": CODES + '{"new", 500, "ERR"},'},
+    "a code that is not on the page": {"csrc/server/faults.h": CODES + 'FAULT(new, 500, "ERR", "x")'},
     "an alert that is not on the page": {"examples/prometheus/vesta.rules.yml": RIGHT["examples/prometheus/vesta.rules.yml"] + "- alert: New\n"},
-    "a table of codes that has moved": {"csrc/server/problem.c": ""},
+    "a table of codes that has moved": {"csrc/server/faults.h": ""},
     "another command": {"docs/a.md": RIGHT["docs/a.md"].replace("$ x", "$ z")},
     "another output": {"docs/a.md": RIGHT["docs/a.md"].replace("y\n", "z\n")},
     "another command beside a comment": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "z  #")},

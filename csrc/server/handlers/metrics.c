@@ -292,7 +292,7 @@ static const struct family {
 #define COUNT(name, member, labels, kind, help) {#name, help, kind, put_##name, ALWAYS},
 #define COUNT_OF_NET COUNT
 #define VALUE(name, expression, kind, when, help) {#name, help, kind, put_##name, when},
-#define FAMILY(name, put, kind, when, help) {#name, help, kind, put, when},
+#define FAMILY(name, put, kind, when, labels, help) {#name, help, kind, put, when},
 #include "server/families.h"
 };
 
