@@ -289,7 +289,7 @@ function gen:release() end
 ---Unmaps this handle only.  May be called twice; later calls of the others say "closed".
 function gen:close() end
 
----What a function of a policy is told.  docs/policies.md says which function gets which.
+---What a function of a policy is told.  docs/policies-reference.md says which function gets which.
 ---@class vesta.ctx
 ---@field namespace string
 ---@field now_ms integer
@@ -326,7 +326,7 @@ function gen:close() end
 
 ---@alias vesta.verdict fun(ctx: vesta.ctx): string?, (number|string)?
 
----A policy in functions; docs/policies.md.
+---A policy in functions; docs/policies-reference.md.
 ---@class vesta.policy
 ---@field api 1
 ---@field fixed? boolean|"ordinal" whether its numbers follow from the host; "ordinal": of hosts with an ordinal

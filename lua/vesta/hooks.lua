@@ -1,6 +1,6 @@
 --- vesta.hooks -- what a policy is asked, what it is told and what it may answer: a row each, and the only place.
 -- The rock, vesta.testing and, by way of csrc/policy/header.lua, the program are made of it, and a spec holds
--- docs/policies.md and library/vesta.lua to it.  Situations begin with "with" or "at".
+-- docs/policies-reference.md and library/vesta.lua to it.  Situations begin with "with" or "at".
 return {
   hooks = { -- a function; its verdicts, none: a worker id; the verdict of the fixed rules, none: a worker id
     { "choose_worker", "" },

@@ -1,4 +1,4 @@
---- What lua/vesta/hooks.lua says of policies the page, the types of library/vesta.lua and the program say, too.
+--- The page, the types of library/vesta.lua and the program must agree with lua/vesta/hooks.lua.
 local engine = require "vesta.engine"
 local hooks = require "vesta.hooks"
 local root = os.getenv "VESTA_ROOT" or "."
@@ -49,9 +49,9 @@ it("each function of a policy is tried in some situation", function()
   for hook in pairs(tried) do assert.is_truthy(ONLY[hook], hook) end
 end)
 
-describe("docs/policies.md", function()
-  local doc = read(root .. "/docs/policies.md")
-  local section = doc:match "\n## What a policy may answer\n(.-)\n## "
+describe("docs/policies-reference.md", function()
+  local doc = read(root .. "/docs/policies-reference.md")
+  local section = doc:match "\n## Functions\n(.-)\n## "
 
   it("has a row for each function, with what it is told and may answer", function()
     local rows = 0
@@ -66,7 +66,7 @@ describe("docs/policies.md", function()
 
   it("says what a record has", function()
     local told = {}
-    local choosing = doc:match "\n## Choosing a number\n(.-)\n## "
+    local choosing = doc:match "\n## Choose a worker id\n(.-)\n## "
     for row in choosing:gmatch "\n| ([^|]*%.[%w_]+`[^|]*) |" do
       for name in row:gmatch "%.([%w_]+)`" do told[#told + 1] = name end
     end

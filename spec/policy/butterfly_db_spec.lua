@@ -13,7 +13,7 @@ end
 local function choice(world) return (world:verdict "choose_worker") end
 
 describe("butterfly_db", function()
-  it("begins with 0, and goes on behind the highest", function()
+  it("starts with 0, and continues after the highest", function()
     local world = world_with(-1)
     for worker = 0, 5 do
       world.identity = "pod-" .. worker
@@ -21,7 +21,7 @@ describe("butterfly_db", function()
     end
   end)
 
-  it("takes the lowest that was given back first, then the lowest whose holder is silent", function()
+  it("takes the lowest released worker id, then the lowest expired one", function()
     local world = world_with(9)
     world.records[3].written_ms = world.now_ms - world.lease_ms - 1
     world.records[5].written_ms = world.now_ms - world.lease_ms - 1
@@ -62,7 +62,7 @@ describe("butterfly_db", function()
     assert.equal("the numbers 0 to 8191 are all held", reason)
   end)
 
-  it("lets a number alone that was given back and ends ahead of the clock", function()
+  it("leaves a released worker id that ends ahead of the clock", function()
     local world = world_with(1)
     world:release(0)
     world.records[0].until_ms = world.now_ms + 1

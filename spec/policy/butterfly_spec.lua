@@ -12,7 +12,7 @@ local function fill(world, first, last)
 end
 
 describe("butterfly", function()
-  it("begins at the hash of the identity, in the first sixteen slots", function()
+  it("starts at the hash of the identity, in the first sixteen slots", function()
     local world = butterfly()
     for i = 1, 40 do
       world.identity = "pod-" .. i
@@ -28,7 +28,7 @@ describe("butterfly", function()
     end
   end)
 
-  it("takes the next free slot, around the end of the sixteen", function()
+  it("takes the next free slot, and wraps around after sixteen", function()
     local world = butterfly()
     local slot = hash32(world.identity) % 16
     for step = 0, 15 do
@@ -38,7 +38,7 @@ describe("butterfly", function()
     end
   end)
 
-  it("doubles the slots where none is free, up to 8192, and then refuses", function()
+  it("doubles the slots if none is free, up to 8192, and then rejects", function()
     local world, first = butterfly(), 0
     for _, slots in ipairs { 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192 } do
       local worker = world:verdict "choose_worker"
@@ -62,7 +62,7 @@ describe("butterfly", function()
     assert.is_nil((world:verdict "choose_worker"))
   end)
 
-  it("spreads those who find all slots full over the new ones", function()
+  it("spreads hosts that find all slots full over the new slots", function()
     local world, seen, count = butterfly(), {}, 0
     fill(world, 0, 15)
     for i = 1, 100 do
@@ -91,7 +91,7 @@ describe("butterfly", function()
     assert.equal((slot + 5) % 16, (world:verdict "choose_worker")) -- the silent one's time is not over there
   end)
 
-  it("prefers new slots to those that end ahead of the clock, and takes these at the end", function()
+  it("prefers new slots to slots that end ahead of the clock", function()
     local world = butterfly()
     world.range = { first = 0, last = 31 }
     fill(world, 0, 15)
@@ -101,7 +101,7 @@ describe("butterfly", function()
     assert.equal(7, (world:verdict "choose_worker"))
   end)
 
-  it("waits twice the step for up to 2 s, and refuses more", function()
+  it("waits twice the step up to 2 s, and rejects larger steps", function()
     local world = butterfly()
     world:step_clock(-2000)
     local word, amount_ms = world:verdict "on_clock_back"

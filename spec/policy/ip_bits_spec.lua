@@ -8,7 +8,7 @@ local function choice(ip, options, layout)
 end
 
 describe("ip_bits", function()
-  it("has as many low bits of its address as the field has", function()
+  it("takes as many low bits of its address as the field has", function()
     assert.equal(775, (choice("10.0.3.7", {})))
     assert.equal(775, (choice("10.77.255.7", { bits = 10 }))) -- and so has another network's 10.0.3.7
     assert.equal(0x0307, (choice("10.0.3.7", {}, "sonyflake")))
@@ -32,14 +32,14 @@ describe("ip_bits", function()
     assert.equal(611, (world:verdict "choose_worker"))
   end)
 
-  it("refuses what lies beyond the range, and does not cut", function()
+  it("rejects a result beyond the range, and does not truncate it", function()
     local worker, reason = choice("10.0.3.7", { bits = 32 })
     assert.is_nil(worker)
     assert.equal("the low 32 bits of 10.0.3.7 and offset 0 make 167772935, and the numbers are 0 to 1023", reason)
     assert.is_nil((choice("10.0.3.7", { offset = 1000 })))
   end)
 
-  it("refuses without an IPv4 address", function()
+  it("rejects a host without an IPv4 address", function()
     for _, ip in ipairs { "::1", "10.0.3", "", "10.0.3.7 ", "localhost" } do
       local worker, reason = choice(ip, {})
       assert.is_nil(worker)
@@ -50,7 +50,7 @@ describe("ip_bits", function()
     assert.equal("this machine has no IPv4 address: none at all", (select(3, world:verdict "choose_worker")))
   end)
 
-  it("does not share a number between two that meet in it", function()
+  it("does not share a worker id between two hosts with the same bits", function()
     local world = testing.world { policy = "ip_bits", ip = "10.0.3.7", identity = "a" }
     assert.equal(775, world:choose())
     world.ip, world.identity = "10.1.3.7", "b"

@@ -6,7 +6,7 @@ local IPS = { "10.0.0.12", "10.0.0.21", "192.0.2.1" }
 local function world_of(ips) return testing.world { policy = { "ip_list", ips = ips } } end
 
 describe("ip_list", function()
-  it("has the place of its address, counted from 0", function()
+  it("takes the position of its address, counted from 0", function()
     local world = world_of(IPS)
     assert.equal(2, world:choose())
     world.ip, world.identity = "10.0.0.12", "first"
@@ -21,7 +21,7 @@ describe("ip_list", function()
     assert.equal(102, (world:verdict "choose_worker"))
   end)
 
-  it("refuses an address that is not in the list, and none at all", function()
+  it("rejects an address that is not in the list, and a host without one", function()
     local world = world_of(IPS)
     world.ip = "10.0.0.1"
     local worker, _, reason = world:verdict "choose_worker"
@@ -33,14 +33,14 @@ describe("ip_list", function()
     assert.equal("this machine's address (there is none) is not among the 3 of the option ips", reason)
   end)
 
-  it("does not give one number to two processes of a machine", function()
+  it("does not give one worker id to two processes of a host", function()
     local world = world_of(IPS)
     assert.equal(2, world:choose())
     world.identity = "another on the same host"
     assert.is_nil((world:choose()))
   end)
 
-  it("refuses a list that is longer than the field is wide", function()
+  it("rejects a list that is longer than the range", function()
     local world = world_of(IPS)
     world.range = { first = 0, last = 1 }
     local worker, _, reason = world:verdict "choose_worker"

@@ -12,7 +12,7 @@ describe("leaf", function()
     end
   end)
 
-  it("gives a name its number back, after a clean stop, after a kill and after a year", function()
+  it("returns the worker id of a name after a clean stop, after a kill and after a year", function()
     local world = leaf()
     world:claim { worker = 0 }
     assert.equal(1, world:choose())
@@ -24,14 +24,14 @@ describe("leaf", function()
     assert.equal(1, (world:verdict "choose_worker"))
   end)
 
-  it("tells two of one address apart by their identity", function()
+  it("distinguishes two processes of one address by their identity", function()
     local world = leaf()
     assert.equal(0, world:choose())
     world.identity = "10.0.0.1:8081"
     assert.equal(1, world:choose())
   end)
 
-  it("refuses where the clock is behind what this name has recorded", function()
+  it("rejects a clock that is behind the time this name recorded", function()
     local world = leaf()
     world.last_ms = world.now_ms
     assert.equal("go", (world:verdict "on_start"))
@@ -41,7 +41,7 @@ describe("leaf", function()
     assert.equal("the clock is 700 ms behind what this generator has recorded", reason)
   end)
 
-  it("takes over what was free for longest once all 1024 are used, and refuses where none is", function()
+  it("takes over the worker id that was free for longest once all 1024 are used", function()
     local world = leaf()
     for worker = 0, 1023 do world:claim { worker = worker } end
     local none, _, reason = world:verdict "choose_worker"
@@ -54,7 +54,7 @@ describe("leaf", function()
     assert.equal(700, world:choose())
   end)
 
-  it("starts where the clock is near the mean of its peers', and not where it is far", function()
+  it("starts only if the clock is near the mean of its peers' clocks", function()
     local world = leaf()
     assert.equal("go", (world:verdict "on_start")) -- there are none
     world:claim { worker = 1, seen_ms = world.now_ms - 5000 }
@@ -68,7 +68,7 @@ describe("leaf", function()
     assert.equal("go", (world:verdict "on_start"))
   end)
 
-  it("waits for twice the step up to 5 ms, and refuses more", function()
+  it("waits twice the step up to 5 ms, and rejects larger steps", function()
     local world = leaf()
     world:step_clock(-5)
     local word, amount_ms = world:verdict "on_clock_back"

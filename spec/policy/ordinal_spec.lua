@@ -7,15 +7,15 @@ local function ordinal(options)
 end
 
 describe("ordinal", function()
-  it("has the ordinal of its host's name", function()
+  it("takes the ordinal of its host's name", function()
     assert.equal(7, ordinal({}):choose())
   end)
 
-  it("adds an offset, so that two sets share a namespace", function()
+  it("adds an offset, so that two sets can share a namespace", function()
     assert.equal(107, ordinal({ offset = 100 }):choose())
   end)
 
-  it("refuses beyond the range, and does not cut", function()
+  it("rejects an ordinal beyond the range, and does not truncate it", function()
     local world = ordinal { offset = 1000 }
     assert.equal(1007, (world:verdict "choose_worker"))
     for _, number in ipairs { 24, 1024, 2 ^ 40 } do
@@ -30,7 +30,7 @@ describe("ordinal", function()
     assert.is_nil((world:verdict "choose_worker"))
   end)
 
-  it("refuses a name without a number", function()
+  it("rejects a name without a number", function()
     local world = ordinal {}
     world.host, world.ordinal = "orders", nil
     local worker, _, reason = world:verdict "choose_worker"
@@ -38,7 +38,7 @@ describe("ordinal", function()
     assert.equal("the host's name orders ends in no - and a number", reason)
   end)
 
-  it("waits for the pod of the same number that is still there, and comes back after a kill", function()
+  it("waits for the old pod with the same ordinal, and returns after a kill", function()
     local world = ordinal {}
     world:claim { worker = 7, identity = "old-7" }
     assert.is_nil((world:choose()))

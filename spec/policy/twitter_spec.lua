@@ -11,7 +11,7 @@ describe("twitter", function()
     assert.equal(7, world:choose())
   end)
 
-  it("does not get it while somebody else holds it", function()
+  it("does not get its worker id while another process holds it", function()
     local world = twitter()
     world:claim { worker = 7, identity = "somebody" }
     assert.equal(7, (world:verdict "choose_worker"))
@@ -22,7 +22,7 @@ describe("twitter", function()
     assert.equal(7, world:choose())
   end)
 
-  it("starts within 10 s of the mean of its peers' clocks, and not beyond", function()
+  it("starts only within 10 s of the mean of its peers' clocks", function()
     local world = twitter()
     assert.equal("go", (world:verdict "on_start"))
     for _, off_ms in ipairs { 10000, -10000 } do
@@ -38,7 +38,7 @@ describe("twitter", function()
     end
   end)
 
-  it("does not mind peers that are gone or silent", function()
+  it("ignores peers that are gone or silent", function()
     local world = twitter()
     world:claim { worker = 1, seen_ms = 0 }
     world:release(1)
@@ -47,7 +47,7 @@ describe("twitter", function()
     assert.equal("go", (world:verdict "on_start"))
   end)
 
-  it("refuses on any step back, however small", function()
+  it("rejects any step back, however small", function()
     local world = twitter()
     world:step_clock(-1)
     local word, _, reason = world:verdict "on_clock_back"

@@ -2,7 +2,7 @@
 local testing = require "vesta.testing"
 
 describe("uid", function()
-  it("gives a fresh number at each start, to the same name too", function()
+  it("takes a new worker id at each start, also for the same name", function()
     local world = testing.world { policy = "uid", layout = "uid", identity = "mine" }
     for start = 0, 99 do
       assert.equal(start, world:choose())
@@ -11,7 +11,7 @@ describe("uid", function()
     end
   end)
 
-  it("uses none again until the field is full, then the one free for longest", function()
+  it("reuses none until the field is full, then the one that was free for longest", function()
     local world = testing.world { policy = { "uid", first = 2, last = 5 }, layout = "uid", identity = "mine" }
     for worker = 2, 5 do
       assert.equal(worker, world:choose())
@@ -39,13 +39,13 @@ describe("uid", function()
     assert.equal("the numbers 0 to 3 are all held", reason)
   end)
 
-  it("never answers a number that the layout has not", function()
+  it("never returns a worker id that the layout cannot hold", function()
     local world = testing.world { policy = "uid", layout = "js53", identity = "mine" }
     for worker = 0, 31 do world:claim { worker = worker } end
     assert.is_nil((world:verdict "choose_worker"))
   end)
 
-  it("goes on ahead of the clock where ids run out, by eight seconds", function()
+  it("issues ids up to eight seconds ahead of the clock", function()
     local word, amount_ms = testing.world({ policy = "uid" }):verdict "on_exhausted"
     assert.equal("borrow", word)
     assert.equal(8000, amount_ms)
@@ -54,7 +54,7 @@ describe("uid", function()
     assert.equal(0, amount_ms)
   end)
 
-  it("goes on over a step back as far, and refuses a longer one", function()
+  it("bridges a step back of eight seconds, and rejects a longer one", function()
     local world = testing.world { policy = "uid" }
     world:step_clock(-8000)
     local word, amount_ms = world:verdict "on_clock_back"

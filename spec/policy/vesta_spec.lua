@@ -12,7 +12,7 @@ local function fill(world, first, last)
 end
 
 describe("vesta", function()
-  it("gives embedded generators 0 to 923, the lowest first, and refuses when they are all held", function()
+  it("gives embedded generators 0 to 923, the lowest first, and rejects more", function()
     local world = world_of {}
     assert.equal(0, world:choose())
     world.identity = "another"
@@ -24,7 +24,7 @@ describe("vesta", function()
     assert.equal("the numbers 0 to 923 of role embedded are all held", reason)
   end)
 
-  it("gives servers 924 to 1023, and refuses when they are all held", function()
+  it("gives servers 924 to 1023, and rejects more", function()
     local world = world_of { role = "server" }
     assert.equal(924, world:choose())
     fill(world, 925, 1023)
@@ -32,7 +32,7 @@ describe("vesta", function()
     assert.equal("the numbers 924 to 1023 of role server are all held", (select(2, world:choose())))
   end)
 
-  it("moves the border: who is on the wrong side gets another number at the next claim", function()
+  it("moves the border: a holder on the wrong side gets another worker id at its next claim", function()
     local world = world_of { role = "server", border = 900 }
     assert.equal(900, world:choose())
     world:release(900)
@@ -50,7 +50,7 @@ describe("vesta", function()
     assert.equal("the numbers 100 to 101 of role embedded are all held", (select(2, world:choose())))
   end)
 
-  it("gives a number back to who had it, and to others only when there is none unused", function()
+  it("returns a worker id to its last holder, and to others only if none is unused", function()
     local world = world_of { last = 2 }
     assert.equal(0, world:choose())
     world:release(0)
@@ -85,7 +85,7 @@ describe("vesta", function()
     assert.equal(0, (world:verdict "choose_worker"))
   end)
 
-  it("gives two processes of one host two numbers", function()
+  it("gives two processes of one host two worker ids", function()
     local world = world_of {}
     world.identity = "host-0/a.gen"
     assert.equal(0, world:choose())
@@ -93,7 +93,7 @@ describe("vesta", function()
     assert.equal(1, world:choose())
   end)
 
-  it("names no number while the store is down, and its own again afterwards", function()
+  it("chooses no worker id while the store is down, and its own again afterwards", function()
     local world = world_of {}
     assert.equal(0, world:choose())
     world:store_down()
@@ -105,7 +105,7 @@ describe("vesta", function()
     assert.equal(0, (world:verdict "choose_worker"))
   end)
 
-  it("asks for another number when the clock goes back", function()
+  it("switches to another worker id when the clock goes back", function()
     local world = world_of {}
     world:step_clock(-1)
     assert.equal("switch", (world:verdict "on_clock_back"))

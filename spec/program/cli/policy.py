@@ -191,7 +191,7 @@ def _(w):
         same(w.run("policy", "check", policy(w, body, hook)).out, "./mine.lua: %s\n" % hook)
 
 
-@claim("what is tried is told what docs/policies.md lists, in a world that hangs together")
+@claim("what is tried is told what docs/policies-reference.md lists, in a world that hangs together")
 def _(w):
     same(w.run("policy", "check", policy(w, """
       local t = ctx.records
