@@ -2,7 +2,7 @@
  * no id.
  *
  * Each value is true of this server.  What a server without data, replicas and files has not done is 0, or the word that
- * Redis writes before the first time.  docs/server.md lists the names that are absent. */
+ * Redis writes before the first time.  docs/redis.md lists the names that are absent. */
 #include "base/array.h"
 #include "os/process.h"
 #include "server/commands.h"
