@@ -1,11 +1,12 @@
 """balancers.py VESTA [WORDS OF A CLAIM] -- a real HAProxy and a real nginx in front: whose connection it is, over both protocols, and
 requests that one of the two readers could take for two."""
+import http.client
 import os
 import re
 import signal
 import socket
 
-from hosting import Host, found
+from hosting import DOCS, Host, adapted, found, second
 from hostile import CHUNKS, FORM, FORMS, LINES, SMUGGLED, TARGETS, TWO_READINGS, ask, post
 from proxied import call
 from servers import until
@@ -65,6 +66,16 @@ http {{
         proxy_pass http://ids; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_bind 127.0.0.3; }} }}
 }}
 stream {{ server {{ listen 127.0.0.1:{stream}; proxy_pass 127.0.0.1:{http}; proxy_protocol on; }} }}
+"""
+
+NGINX_AROUND = """
+load_module /usr/lib/nginx/modules/ngx_stream_module.so;
+daemon off; worker_processes 1; pid nginx.pid; error_log stderr;
+events { }
+http { access_log off; client_body_temp_path %s/body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
+%s }
+stream {
+%s }
 """
 
 
@@ -192,6 +203,88 @@ def _(world):
         assert b"send-proxy-v2\n" in spoken(front.stream, CLOSING)
         assert b"HTTP/1.1 200 " in spoken(front.web, CLOSING)
         same((headers(world, "v1"), headers(world, "taken")), (1, 0))
+
+
+def shown(language):
+    """The block of docs/proxies.md in that language."""
+    with open(os.path.join(DOCS, "proxies.md")) as page:
+        return re.search("(?ms)^```%s\n(.*?)^```" % language, page.read())[1]
+
+
+class Shown(Host):
+    """The configuration of docs/proxies.md, with the ports of two servers."""
+
+    def __init__(self, world, name, a, b, args, **more):
+        self.tcp = free_port()
+        super().__init__(world, args, **more)
+        self.web = self.port
+        self.places = (("10.0.0.7:8080", "127.0.0.1:%d" % self.web), ("10.0.0.7:6379", "127.0.0.1:%d" % self.tcp),
+                       ("10.0.0.1:8088", "127.0.0.1:%d" % a.http), ("10.0.0.2:8088", "127.0.0.1:%d" % b.http),
+                       ("10.0.0.1:8089", "127.0.0.1:%d" % a.resp), ("10.0.0.2:8089", "127.0.0.1:%d" % b.resp))
+
+    def write(self, text, *changes):
+        with open(self.args[-1], "w") as file:
+            file.write(adapted(text, *self.places, *changes))
+
+
+def shown_haproxy(world, a, b):
+    host = Shown(world, "haproxy", a, b, [found("haproxy"), "-db", "-f", world.path("haproxy.cfg")])
+    host.write(shown("haproxy"), ("ids1 127.0.0.1:%d check port 8088" % a.resp, "ids1 127.0.0.1:%d check port %d" % (a.resp, a.http)),
+               ("ids2 127.0.0.1:%d check port 8088" % b.resp, "ids2 127.0.0.1:%d check port %d" % (b.resp, b.http)),
+               ("inter 1s", "inter 100ms"))
+    return host
+
+
+def shown_nginx(world, a, b):
+    host = Shown(world, "nginx", a, b, [found("nginx"), "-p", world.folder, "-e", "stderr", "-c", world.path("nginx.conf")], stop=signal.SIGQUIT)
+    host.write(NGINX_AROUND % (world.folder, shown("nginx"), shown("nginx-stream")))
+    return host
+
+
+def workers_of(host):
+    """The worker ids of three ids over HTTP and three over the Redis protocol; 0 stands for an error."""
+    ids = []
+    for _ in range(3):
+        connection = http.client.HTTPConnection("127.0.0.1", host.web, timeout=20)
+        connection.request("POST", "/genid")
+        reply = connection.getresponse()
+        ids.append(int(reply.read()) if reply.status == 200 else 0)
+        connection.close()
+        said = spoken(host.tcp, command("GET", "default")).split(b"\r\n")
+        ids.append(int(said[1]) if said[0][:1] == b"$" else 0)
+    assert len(set(ids) - {0}) == len([id for id in ids if id]), ids
+    return {id % 1024 for id in ids}
+
+
+def serves_from_both(world, a, b, host):
+    until(lambda: workers_of(host) == {5, 6}, lambda: "ids of both servers: " + host.said())
+    a.kill()
+    until(lambda: workers_of(host) == {6}, lambda: "ids of the second server alone: " + host.said())
+
+
+@claim("the HAProxy configuration of docs/proxies.md serves from both servers, and from one when the other is killed")
+def _(world):
+    flags = "--proxies", "127.0.0.1"
+    with Server(world, *flags) as a, second(world, *flags) as b, shown_haproxy(world, a, b) as host:
+        until(lambda: b" addr=127.0.0.9:" in spoken(host.tcp, INFO), "the client's own address")
+        serves_from_both(world, a, b, host)
+
+
+@claim("the nginx configuration of docs/proxies.md serves from both servers, and from one when the other is killed")
+def _(world):
+    with Server(world) as a, second(world) as b, shown_nginx(world, a, b) as host:
+        serves_from_both(world, a, b, host)
+
+
+@claim("through the nginx configuration of docs/proxies.md a client with a token is served, and one without has the rights of default")
+def _(world):
+    secret = world.run("client", "add", "orders", "--file", world.path("clients")).out.strip()
+    world.run("client", "add", "default", "--calls", "read", "--file", world.path("clients"))
+    flags = "--clients", world.path("clients")
+    with Server(world, *flags) as a, second(world, *flags) as b, shown_nginx(world, a, b) as host:
+        assert b"HTTP/1.1 200 " in spoken(host.web, get("/genid", "Authorization: Bearer " + secret, "Connection: close"))
+        assert b"HTTP/1.1 40" in spoken(host.web, CLOSING)
+        assert b"HTTP/1.1 200 " in spoken(host.web, get("/v1/ids/1", "Connection: close"))
 
 
 main()

@@ -11,6 +11,7 @@ import time
 from serving import SLOW, Server, free_port, give_back
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
+DOCS = os.path.join(EXAMPLES, "..", "docs")
 
 
 def found(program):
@@ -31,9 +32,9 @@ def example(*names):
         return file.read()
 
 
-def second(world):
-    """Another server of the namespace, with a number and a state of its own."""
-    server = Server(world, "--path", world.path("second.gen"))
+def second(world, *flags):
+    """Another server of the namespace, with a worker id and a state of its own."""
+    server = Server(world, "--path", world.path("second.gen"), *flags)
     server.args[server.args.index("--worker") + 1] = "6"
     return server
 
