@@ -74,7 +74,7 @@ The time counts milliseconds if that is enough, else 10 ms, 100 ms or seconds, e
 the output says why.  Ids of 53 bits are exact as numbers of JavaScript.
 
   $ vesta fit --rate 50k/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z
-  sign:1=0 time:42 seq:8 worker:13 unit=1ms epoch=2026-01-01T00:00:00Z
+  sign:1=0 time:41 seq:8 worker:14 unit=1ms epoch=2026-01-01T00:00:00Z
   ...
 
   $ vesta fit --bits 53 --rate 1000/s --nodes 50 --years 20 --json
