@@ -1,5 +1,5 @@
--- What the container image serves unless another config is mounted over /etc/vesta/vesta.lua: one namespace, as the
--- environment says.  It needs VESTA_STORE, VESTA_WORKER or VESTA_SINGLE_HOST=true: other machines can reach it.
+-- The config of the container image: one namespace, configured by environment variables.  VESTA_STORE, VESTA_WORKER or
+-- VESTA_SINGLE_HOST=true is required, because other hosts can reach the server.  To replace it, mount /etc/vesta.
 local store, policy, secret = env("VESTA_STORE", ""), env("VESTA_POLICY", ""), env("VESTA_RESP_PASSWORD", "")
 local worker = env("VESTA_WORKER", -1)
 
@@ -13,8 +13,8 @@ return {
     },
   },
   single_host = env("VESTA_SINGLE_HOST", false),
-  open = true, -- every pod that reaches it may have ids; or clients = FILE, see docs/server.md
+  open = true, -- every pod may request ids; to restrict them: clients = FILE, see docs/security.md
   http = { listen = "0.0.0.0:8088" },
-  -- the Redis protocol is for others only with a password
+  -- without a password, the Redis protocol listens inside the container only
   resp = { listen = secret ~= "" and "0.0.0.0:8089" or "127.0.0.1:8089", password = secret ~= "" and secret or nil },
 }
