@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define VESTA_VERSION "0.1.0"
+#define VESTA_VERSION "0.2.0"
 #define VESTA_API __attribute__((visibility("default")))
 
 /* ------------------------------------------------------------------ limits */

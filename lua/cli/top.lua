@@ -320,7 +320,7 @@ store; 4 segments: tags and their buffers; 5 policies: what they said, and answe
 looked for again; until it is back the screen says how old it is.
 
   $ vesta top --admin unix:/run/vesta/admin.sock
-  vesta top  unix:/run/vesta/admin.sock  0.1.0 pid 812, up 3 days
+  vesta top  unix:/run/vesta/admin.sock  0.2.0 pid 812, up 3 days
   ...
   NAMESPACE             IDS/S LAST SECONDS      WORKER   LEASE    LIFE STATE
   orders               12,345 ▁▁▂▃▃▄▅▆▇█▇▇▆▅▅▄       7    9:58  22.1 y ready

@@ -21,7 +21,7 @@ local access = require "vesta.resty.access"
 local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
 local max, min = math.max, math.min
 
-local client = { _VERSION = "0.1.0" }
+local client = { _VERSION = "0.2.0" }
 local methods = {}
 local class = { __index = methods }
 

@@ -70,7 +70,9 @@ def _(w):
 
 
 SOURCE = os.path.join(os.path.dirname(__file__), "../../..")
-VERSION = r"vesta 0\.1\.0( \(commit ([0-9a-f]{12})(, changed)?\))?\n"
+with open(os.path.join(SOURCE, "csrc/include/vesta.h"), encoding="utf-8") as header:
+    NUMBER = re.search('#define VESTA_VERSION "(.*)"', header.read())[1]
+VERSION = re.escape("vesta " + NUMBER) + r"( \(commit ([0-9a-f]{12})(, changed)?\))?\n"
 
 
 @claim("the version is the header's, and the commit is that of the clone or of the archive; a source with neither has none")

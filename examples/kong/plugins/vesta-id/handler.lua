@@ -3,7 +3,7 @@
 local resty_client = require "vesta.resty.client"
 local is_request_id = require "vesta.resty".is_request_id
 
-local handler = { PRIORITY = 100001, VERSION = "0.1.0" } -- before correlation-id and what logs it
+local handler = { PRIORITY = 100001, VERSION = "0.2.0" } -- before correlation-id and what logs it
 
 local clients = {} -- of this worker, by what is configured: routes with the same servers share one
 
