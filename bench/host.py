@@ -85,7 +85,7 @@ def balance(turns):
             made.append((max(loads), statistics.mean(loads)))
             for s in sockets:
                 s.close()
-    return Made(pairs("load", made), notes={"": f"the last time {loads}"})
+    return Made(pairs("load", made), notes={"": f"last sample: {loads}"})
 
 
 # ---------------------------------------------------------------- policies that misbehave, and reloads
@@ -147,7 +147,7 @@ def half_load(server, connections, seconds):
 
 
 def spin(turns):
-    """p99.9 of /genid at half load with a policy that never ends, and with one that answers at once."""
+    """p99.9 of /genid at half load with a policy that never ends, and with a policy that answers at once."""
     need("wrk", "wrk")
     with Folder() as folder, hosted(turns, folder, "spins", SPINS) as ours, hosted(turns, folder, "answers", 'return "refuse"') as yard:
         most = net.wrk(yard, daemons.ANYWHERE, "/genid", turns.seconds)["rate"]

@@ -38,7 +38,7 @@ def core(name, binary="core"):
                 break
         if not good:
             raise RuntimeError("no sample in which the workers had their cores: the machine is too busy")
-        notes = [f"{thrown} samples without their cores thrown away"] if thrown else []
+        notes = [f"samples discarded, because a core was busy: {thrown}"] if thrown else []
         if "clock_read" in good[0]:
             notes.append(f"a bare clock read: {statistics.median(s['clock_read'] for s in good):.1f} ns")
         return Made(pairs("ns", [(s["ours"], s["yard"]) for s in good]), counted, {"": "; ".join(notes)})

@@ -73,7 +73,7 @@ def generators(command_of):
             peer.stdin.close()
             counted = json.loads(peer.stdout.readline())
         ids = counted.pop("ids")
-        return Made(samples, notes={name: f"{twice:,} of {ids:,} twice" for name, twice in counted.items()})
+        return Made(samples, notes={name: f"duplicates: {twice:,} of {ids:,}" for name, twice in counted.items()})
     return measure
 
 

@@ -42,19 +42,19 @@ CORE = [
     core("clock_second", "next, 1 thread", ADD, ">= 0.5", SECOND),
     core("clock_milli", "next, 1 thread", ADD, ">= 0.5", "snowflake's unit, clock"),
     Row("capacity", "core", inside.capacity, (
-        Figure("rate", "next_wait, at capacity", "4096 a millisecond", "ids/s", ">= 0.995", "snowflake, clock"),
+        Figure("rate", "next_wait, at capacity", "4096 per millisecond", "ids/s", ">= 0.995", "snowflake, clock"),
         Figure("core", "next_wait, at capacity, processor time", "a core", "core", "<= 0.3", "snowflake, clock"))),
     core("lane", "a lane of 64, 1 thread", ADD, ">= 2", W),
     core("lanes", "a lane of 64 each, 2 threads", CONTENDED, ">= 5", W),
-    core("batch", "next_n of 256, an id", ADD, ">= 3.5", W),
+    core("batch", "next_n of 256, per id", ADD, ">= 3.5", W),
     core("lease", "next, a shared lease", "a local lease", ">= 0.98", W),
     core("lease_clock", "next, a shared lease", "a local lease", ">= 0.98", W_CLOCK),
     core("segment", "segment next, 1 thread", ADD, ">= 0.65", "in memory", "segment", "next"),
     core("segment_threads", "segment next, 2 threads", CONTENDED, ">= 0.75", "in memory", "segment", "threads"),
     Row("segment_slow_database", "core", databases.slow, (
         Figure("p999", "segment next, p99.9, a step in 400 ms", ADD, "us", "<= 10", "MariaDB that takes 200 ms", ours_alone),)),
-    core("format", "an id written in decimal", ADD, ">= 0.4", "", "text"),
-    core("parse", "an id read", ADD, ">= 0.5", "", "text"),
+    core("format", "write an id in decimal", ADD, ">= 0.4", "", "text"),
+    core("parse", "parse an id", ADD, ">= 0.5", "", "text"),
 ]
 
 
@@ -63,8 +63,8 @@ def lua(interpreter, version, next_ns, next_int_ns, batch_ns, fresh):
     return Row(interpreter, "lua", inside.lua(interpreter, version), (
         Figure("next", f"{interpreter}, next", at, "ns", f"<= {next_ns}", W, at_add),
         Figure("next_int", f"{interpreter}, next_int", at, "ns", f"<= {next_int_ns}", W, at_add),
-        Figure("batch", f"{interpreter}, batch(500), an id", at, "ns", f"<= {batch_ns}", W, at_add),
-        Figure("batch_to_next", f"{interpreter}, batch(500), an id", "next", "ns", "<= 1", W),
+        Figure("batch", f"{interpreter}, batch(500), per id", at, "ns", f"<= {batch_ns}", W, at_add),
+        Figure("batch_to_next", f"{interpreter}, batch(500), per id", "next", "ns", "<= 1", W),
         Figure("next_to_fresh", f"{interpreter}, next", "string.sub of 19 digits", "ns", f"<= {fresh}", W)))
 
 
@@ -121,7 +121,7 @@ RESP = [
     resp(1, "", "<= 0.8", True), resp(16, "", "<= 0.5", True), resp(64, "", "<= 0.25", True),
     resp_lean(False), resp_lean(True),
     Row("refused", "resp", net.refused, (
-        Figure("refused", "RESP GET, -P 64, refused of 8,000,000", "requests", "", "<= 0", setting(DEFAULTS, FREE), ours_alone),)),
+        Figure("refused", "RESP GET, -P 64, rejected of 8,000,000", "requests", "", "<= 0", setting(DEFAULTS, FREE), ours_alone),)),
 ]
 TLS_NGINX, TLS_REDIS, NOBODY = "nginx return 200, TLS", "redis-server INCR, TLS", "the same without names"
 SECURED = [
@@ -133,7 +133,7 @@ SECURED = [
     Row("tls_resp64", "secured", secured.resp(64), of_servers("RESP GET, TLS 1.3, -P 64", TLS_REDIS, ">= 1.2", "")),
     Row("named_http", "secured", secured.named_http, (
         *of_servers("HTTP /genid, one of 50 clients with rates", NOBODY, ">= 0.97", "<= 1.03"),
-        Figure("in_turn.cpu.one", "  each request another client's, processor time", NOBODY, "us", "<= 1.03", setting(W, ONE)))),
+        Figure("in_turn.cpu.one", "  each request from another client, processor time", NOBODY, "us", "<= 1.03", setting(W, ONE)))),
     Row("named_resp", "secured", secured.named_resp, of_servers(
         "RESP GET, -P 16, one of 50 clients with rates", NOBODY, ">= 0.97", "<= 1.03")),
 ]
@@ -154,37 +154,37 @@ LATENCY = [
 
 HOST = [
     Row("balance", "host", host.balance, (
-        Figure("load", "64 connections on 4 threads, the fullest", "the mean", "", "<= 1.2", FREE),)),
+        Figure("load", "64 connections on 4 threads, the most on one", "the mean", "", "<= 1.2", FREE),)),
     Row("idle", "host", host.idle, (
         Figure("memory", "memory with 10,000 connections at rest", "with none", "MiB", "<= 40", FREE, ours_alone),)),
     Row("spin", "host", host.spin, (
-        Figure("p999", "p99.9 at half load, a policy in an endless loop", "one that answers", "us", "<= 1.5", FREE),)),
+        Figure("p999", "p99.9 at half load, a policy in an endless loop", "a policy that answers", "us", "<= 1.5", FREE),)),
     Row("reload", "host", host.reload, (
         Figure("lost", "requests lost under ten reloads a second", "of all", "", "<= 0", FREE, ours_alone),)),
     Row("crowd", "host", namespaces.crowd, (
-        Figure("opened", "10,000 namespaces in a process, to the first id, each", "1 ms", "ms", "<= 1", "snowflake, clock; a store in files"),
-        Figure("memory", "  memory each", "16 KiB", "KiB", "<= 1"),
+        Figure("opened", "10,000 namespaces in a process: first id, per namespace", "1 ms", "ms", "<= 1", "snowflake, clock; a store in files"),
+        Figure("memory", "  memory per namespace", "16 KiB", "KiB", "<= 1"),
         Figure("rest", "  processor time at rest", "1 % of a core", "cores", "<= 1"))),
     Row("namespaces", "host", namespaces.rows, (
-        Figure("opened", "namespaces of a server, to the first id of each, each", "the first", "ms", "<= 1", setting("snowflake, clock", ONE), ours_alone),
-        Figure("memory", "  memory each", "16 KiB", "KiB", "<= 16", "", ours_alone),
+        Figure("opened", "1,000 namespaces of a server: first id, per namespace", "the first", "ms", "<= 1", setting("snowflake, clock", ONE), ours_alone),
+        Figure("memory", "  memory per namespace", "16 KiB", "KiB", "<= 16", "", ours_alone),
         Figure("rest", "  processor time at rest", "with one", "% of a core", "<= 1", "", ours_alone),
-        Figure("cost", "  an id, processor time, RESP -P 16", "with one", "us", "<= 1.15", setting("snowflake, clock", ONE)))),
-    Row("start", "host", start.gen, (Figure("ms", "vesta gen, its generator file there", "/bin/true", "ms", "<= 1.5"),)),
+        Figure("cost", "  an id over RESP -P 16, processor time", "with one", "us", "<= 1.15", setting("snowflake, clock", ONE)))),
+    Row("start", "host", start.gen, (Figure("ms", "vesta gen, existing generator file", "/bin/true", "ms", "<= 1.5"),)),
     Row("serve", "host", start.serve, (Figure("ms", "vesta serve, to the first id", "redis-server", "ms", "", setting(W, FREE)),)),
     Row("page", "host", page.row, (
-        Figure("size", "the admin's page, its files", "150 KB", "bytes", "<= 1"),
+        Figure("size", "the page for people, size of its files", "150 KB", "bytes", "<= 1"),
         Figure("paint", "  first paint in Chromium", "200 ms", "ms", "<= 1"),
         Figure("rest", "  processor time with 10 viewers at rest", "with none", "% of a core", "<= 1", "", ours_alone))),
 ]
 BULK = [
     Row("growth", "bulk", inside.growth, (
         Figure("adds", "next, after 10^9 ids", "after 10^3", "adds", "<= 1.15", W),)),
-    Row("gen", "bulk", audit.gen, (Figure("time", "vesta gen -n, an id", "seq, a line", "ns", "", "W, clock"),)),
+    Row("gen", "bulk", audit.gen, (Figure("time", "vesta gen -n, per id", "seq, per line", "ns", "", "W, clock"),)),
     Row("audit", "bulk", audit.audit, (
         Figure("time", "vesta audit", "sort -u", "s", "<= 0.3"),
-        Figure("id", "  an id", "50 ns", "ns", "<= 1"),
-        Figure("memory", "  its memory, an id", "16 bytes", "bytes", "<= 1"))),
+        Figure("id", "  per id", "50 ns", "ns", "<= 1"),
+        Figure("memory", "  memory, per id", "16 bytes", "bytes", "<= 1"))),
     Row("explain", "bulk", log.explain, (
         Figure("speed", "vesta explain -, two ids a line", "200 MB/s", "MB/s", ">= 1"),
         Figure("grep", "vesta explain -, two ids a line", "grep -cE '[0-9]{18,20}'", "MB/s", ">= 0.3"))),
@@ -215,19 +215,19 @@ def peer(key, what, remark):
 PEERS = [
     Row("peers_uuid", "peers", peers.uuid, (
         peer("random", "libuuid, random", "128 bits, no order"),
-        peer("time", "libuuid, by time", "128 bits, not in order as text; equal MAC addresses are on their own"))),
+        peer("time", "libuuid, by time", "128 bits, not in order as text; not unique if two MAC addresses are equal"))),
     Row("peers_go", "peers", peers.go, (
         peer("uuid", "Go: google/uuid, random", "128 bits, no order"),
-        peer("xid", "Go: rs/xid", "96 bits; machine and process by hash, a counter that wraps unseen"),
-        peer("ulid", "Go: oklog/ulid, monotonic", "128 bits; between processes by chance only"),
-        peer("ksuid", "Go: segmentio/ksuid", "160 bits; in order by seconds only"))),
+        peer("xid", "Go: rs/xid", "96 bits; a hash of machine and process, a counter that can wrap"),
+        peer("ulid", "Go: oklog/ulid, monotonic", "128 bits; unique between processes by chance"),
+        peer("ksuid", "Go: segmentio/ksuid", "160 bits; sorted by second only"))),
     Row("peers_node", "peers", peers.node, (
-        peer("sapphire", "node: @sapphire/snowflake", "64 bits; worker by hand, no memory of the last run"),
-        peer("yitter", "node: simple-flakeid (yitter)", "64 bits; worker by hand, no memory of the last run"),
-        peer("nodejs", "node: nodejs-snowflake", "64 bits; worker by hand, no memory of the last run"),
-        peer("flake", "node: flake-idgen", "64 bits; worker by hand; throws when a millisecond is used up"),
+        peer("sapphire", "node: @sapphire/snowflake", "64 bits; assigned worker id, no record of the last run"),
+        peer("yitter", "node: simple-flakeid (yitter)", "64 bits; assigned worker id, no record of the last run"),
+        peer("nodejs", "node: nodejs-snowflake", "64 bits; assigned worker id, no record of the last run"),
+        peer("flake", "node: flake-idgen", "64 bits; assigned worker id, throws if a millisecond is exhausted"),
         peer("ulid", "node: ulid", "128 bits; no order within a millisecond"),
-        peer("uuid7", "node: uuid, version 7", "128 bits; between processes by chance only"))),
+        peer("uuid7", "node: uuid, version 7", "128 bits; unique between processes by chance"))),
     Row("peers_servers", "peers", peers.servers_of_constants, tuple(
         Figure(name, "HTTP /genid, 64 connections, processor time", f"{library}, a constant", "us", "", setting(W, ONE))
         for name, library in peers.SERVERS.items())),
