@@ -48,7 +48,7 @@ def audit(turns):
             seconds, most = used([turns.build / "vesta", "audit", *lists])
             sort, _ = used(["sort", "-u", "--parallel=1", "-S", "4G", *lists])
             made.append({"time": (seconds, sort), "id": (seconds * 1e9 / n, 50.0), "memory": ((most - empty) / n, 16.0)})
-    return Made(made, notes={"": f"{n:,} ids of {WORKERS} workers; processor time", "memory": "more than for one id"})
+    return Made(made, notes={"": f"{n:,} ids of {WORKERS} workers, processor time", "memory": "more than for one id"})
 
 
 def gen(turns):

@@ -54,9 +54,9 @@ def about(priority, turns):
 
 
 def told(facts):
-    return (f"{facts['cpu']}, {facts['cores']} cores, Linux {facts['kernel']}; {facts['date']}; commit {facts['commit']}; "
-            f"load {facts['load_before']:.1f} before" + (f", {facts['load_after']:.1f} after" if "load_after" in facts else "") +
-            f"; {facts['priority']} priority; {facts['samples']} pairs a row")
+    return (f"{facts['cpu']}, {facts['cores']} cores, Linux {facts['kernel']}, {facts['date']}, commit {facts['commit']}, "
+            f"load {facts['load_before']:.1f} before" + (f" and {facts['load_after']:.1f} after" if "load_after" in facts else "") +
+            f", {facts['priority']} priority, {facts['samples']} pairs per row")
 
 
 # ---------------------------------------------------------------- published

@@ -25,7 +25,7 @@ NGINX, REDIS = "nginx return 200", "redis-server INCR"
 
 
 def setting(*parts):
-    return "; ".join(parts)
+    return ", ".join(parts)
 
 
 # ---------------------------------------------------------------- in the process
@@ -162,7 +162,7 @@ HOST = [
     Row("reload", "host", host.reload, (
         Figure("lost", "requests lost under ten reloads a second", "of all", "", "<= 0", FREE, ours_alone),)),
     Row("crowd", "host", namespaces.crowd, (
-        Figure("opened", "10,000 namespaces in a process: first id, per namespace", "1 ms", "ms", "<= 1", "snowflake, clock; a store in files"),
+        Figure("opened", "10,000 namespaces in a process: first id, per namespace", "1 ms", "ms", "<= 1", "snowflake, clock, a store in files"),
         Figure("memory", "  memory per namespace", "16 KiB", "KiB", "<= 1"),
         Figure("rest", "  processor time at rest", "1 % of a core", "cores", "<= 1"))),
     Row("namespaces", "host", namespaces.rows, (
@@ -215,19 +215,19 @@ def peer(key, what, remark):
 PEERS = [
     Row("peers_uuid", "peers", peers.uuid, (
         peer("random", "libuuid, random", "128 bits, no order"),
-        peer("time", "libuuid, by time", "128 bits, not in order as text; not unique if two MAC addresses are equal"))),
+        peer("time", "libuuid, by time", "128 bits, not in order as text, not unique if two MAC addresses are equal"))),
     Row("peers_go", "peers", peers.go, (
         peer("uuid", "Go: google/uuid, random", "128 bits, no order"),
-        peer("xid", "Go: rs/xid", "96 bits; a hash of machine and process, a counter that can wrap"),
-        peer("ulid", "Go: oklog/ulid, monotonic", "128 bits; unique between processes by chance"),
-        peer("ksuid", "Go: segmentio/ksuid", "160 bits; sorted by second only"))),
+        peer("xid", "Go: rs/xid", "96 bits, a hash of machine and process, a counter that can wrap"),
+        peer("ulid", "Go: oklog/ulid, monotonic", "128 bits, unique between processes by chance"),
+        peer("ksuid", "Go: segmentio/ksuid", "160 bits, sorted by second only"))),
     Row("peers_node", "peers", peers.node, (
-        peer("sapphire", "node: @sapphire/snowflake", "64 bits; assigned worker id, no record of the last run"),
-        peer("yitter", "node: simple-flakeid (yitter)", "64 bits; assigned worker id, no record of the last run"),
-        peer("nodejs", "node: nodejs-snowflake", "64 bits; assigned worker id, no record of the last run"),
-        peer("flake", "node: flake-idgen", "64 bits; assigned worker id, throws if a millisecond is exhausted"),
-        peer("ulid", "node: ulid", "128 bits; no order within a millisecond"),
-        peer("uuid7", "node: uuid, version 7", "128 bits; unique between processes by chance"))),
+        peer("sapphire", "node: @sapphire/snowflake", "64 bits, assigned worker id, no record of the last run"),
+        peer("yitter", "node: simple-flakeid (yitter)", "64 bits, assigned worker id, no record of the last run"),
+        peer("nodejs", "node: nodejs-snowflake", "64 bits, assigned worker id, no record of the last run"),
+        peer("flake", "node: flake-idgen", "64 bits, assigned worker id, throws if a millisecond is exhausted"),
+        peer("ulid", "node: ulid", "128 bits, no order within a millisecond"),
+        peer("uuid7", "node: uuid, version 7", "128 bits, unique between processes by chance"))),
     Row("peers_servers", "peers", peers.servers_of_constants, tuple(
         Figure(name, "HTTP /genid, 64 connections, processor time", f"{library}, a constant", "us", "", setting(W, ONE))
         for name, library in peers.SERVERS.items())),
