@@ -167,6 +167,23 @@ def _(world):
         same([label for label in labels if label != "le"], [label for label in listed[family].split(",") if label])
 
 
+@claim("Prometheus accepts the queries of docs/metrics.md, which name metrics that exist")
+def _(world):
+    with open(DOCS) as page:
+        text = page.read()
+    queries = re.findall(r"(?ms)^```promql\n(.*?)^```", text)
+    assert len(queries) > 3, queries
+    with open(world.path("queries.yml"), "w") as file:
+        file.write("groups:\n  - name: queries\n    rules:\n")
+        for number, query in enumerate(queries):
+            file.write("      - record: query:%d\n        expr: %s\n" % (number, json.dumps(query.strip())))
+    done = subprocess.run(["promtool", "check", "rules", "--lint-fatal", world.path("queries.yml")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    families_listed = re.findall(r"(?m)^\| `((?:vesta|process)_\w+)", text)
+    for name in re.findall(r"vesta_\w+", " ".join(queries)):
+        assert re.sub("_bucket$", "", name) in families_listed, name
+
+
 @claim("Prometheus takes the example's config and alerts, and each alert has a row in docs/oncall.md, in both languages")
 def _(world):
     folder = os.path.join(os.path.dirname(os.path.dirname(DOCS)), "examples", "prometheus")
