@@ -51,7 +51,7 @@ def apart(world):
 
 
 def places(layout):
-    """Of each bit of the tick, from the lowest, the place in an id: as docs/server.md tells a client that composes blocks."""
+    """Of each bit of the tick, from the lowest, the place in an id: as docs/blocks.md tells a client that composes blocks."""
     shift, at = 64, {"time": [], "seq": []}
     for word in layout.split():
         name, _, width = word.partition(":")
