@@ -148,6 +148,7 @@ int vs_namespaces_prepare(struct vs_serving *serving) {
         const struct vs_conf_namespace *from = &serving->config->ns[i];
         if ((rc = read_name(from, name)) != VS_GO) return rc;
         struct vs_namespace *ns = vs_namespace_add(&server->names, name);
+        ns->is_assigned = from->opts.has_worker;
         ns->wait_us_max = wait_ms_max_of(from) * 1000;
         ns->policy_wait_us_max = from->policy_wait_ms_max * 1000;
         access_bucket_set(&ns->rates.of[LEDGER_IDS], (uint64_t)from->rate, 0);

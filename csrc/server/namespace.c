@@ -57,6 +57,14 @@ bool vs_namespace_pause_text(const struct vs_server *server, const struct vs_nam
     return *seen.refusal != '\0';
 }
 
+uint64_t vs_namespace_capacity(const struct vs_namespace *ns) {
+    const struct vesta_layout *layout = ns->layout;
+    uint64_t per_unit = layout->seq < 0 ? 1 : layout->field[layout->seq].max + 1, capacity;
+    uint64_t rate = access_bucket_rate(&ns->rates.of[LEDGER_IDS]);
+    if (__builtin_mul_overflow(per_unit, 1000000u / (unsigned)layout->unit_us, &capacity)) capacity = UINT64_MAX;
+    return rate && rate < capacity ? rate : capacity;
+}
+
 uint64_t vs_namespace_refused(const struct vs_namespace *ns, struct vesta_pause *pause) {
     uint64_t refused = atomic_load(&ns->refused);
     *pause = (struct vesta_pause){.why = (enum vesta_why)atomic_load(&ns->refused_why),

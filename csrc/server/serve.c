@@ -6,6 +6,7 @@
 #include "os/thread.h"
 #include "server/monitor/feed.h"
 #include "server/monitor/history.h"
+#include "server/monitor/recent.h"
 #include "server/clients/client.h"
 #include "server/problem.h"
 #include "server/resp/multi.h"
@@ -363,6 +364,7 @@ static void served_sweep(void *loop, uint64_t now_ms) {
     tell_time(scratch);
     if (scratch->loop != 0) return;
     vs_history_look(server->monitor.history, server);
+    vs_recent_look(server->monitor.recent, server);
     tell_full(scratch->served, now_ms);
 }
 
@@ -457,17 +459,21 @@ static int make_ledger(const struct vs_serve_opts *opts, struct vesta_error *err
 static void free_monitor(struct vs_server *server) {
     vs_feed_free(server->monitor.feed);
     vs_history_free(server->monitor.history);
+    vs_recent_free(server->monitor.recent);
     vs_roster_free(server->monitor.roster);
     server->monitor.feed = NULL;
     server->monitor.history = NULL;
+    server->monitor.recent = NULL;
     server->monitor.roster = NULL;
 }
 
 static int make_monitor(struct vs_server *server, int loops, struct vesta_error *err) {
     server->monitor.feed = vs_feed_new();
     server->monitor.history = vs_history_new(server->names.count);
+    server->monitor.recent = vs_recent_new();
     server->monitor.roster = vs_roster_new(loops);
-    return server->monitor.feed && server->monitor.history && server->monitor.roster
+    return server->monitor.feed && server->monitor.history && server->monitor.recent &&
+                   server->monitor.roster
                ? VESTA_OK
                : vs_fail(err, VESTA_ENOMEM, "no memory for the admin's view");
 }

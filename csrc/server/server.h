@@ -48,6 +48,7 @@ struct vs_namespace {
     _Atomic uint64_t refused;
     _Atomic int refused_why;
     _Atomic int64_t refused_wait_us;
+    bool is_assigned;      /* the config sets the worker id */
     atomic_bool was_ready; /* when it was looked at last: vs_namespace_seen */
 };
 
@@ -63,6 +64,9 @@ static inline bool vs_namespace_is_open(const struct vs_namespace *ns) {
 /* Whether its layout's time is over, and the sentence for it.  No server can issue its ids, so a balancer gains nothing by
  * going elsewhere. */
 bool vs_namespace_has_ended(const struct vs_namespace *ns, char why[VS_NAMESPACE_WHY_MAX]);
+
+/* Ids per second that its layout allows one worker, or its rate limit if that is lower.  The namespace is open. */
+uint64_t vs_namespace_capacity(const struct vs_namespace *ns);
 
 /* How many requests it has refused an id; *pause is what the last one met. */
 uint64_t vs_namespace_refused(const struct vs_namespace *ns, struct vesta_pause *pause);
@@ -80,6 +84,7 @@ struct vs_gate;
 struct vs_tag_set;
 struct vs_feed;
 struct vs_history;
+struct vs_recent;
 struct vs_roster;
 struct vs_access;
 struct vs_out;
@@ -147,6 +152,7 @@ struct vs_monitor {
     atomic_ullong clients; /* ever accepted */
     struct vs_feed *feed;  /* for who watches the server */
     struct vs_history *history;
+    struct vs_recent *recent;
     struct vs_access *access; /* the log of requests; NULL: none is kept */
     struct vs_roster *roster; /* who is connected */
     const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */

@@ -64,7 +64,7 @@ vs_metrics_family vs_put_tag_numbers, vs_put_tag_pauses,
 
 /* metrics_namespaces.c: the same of namespaces. */
 void vs_metrics_look_at_namespaces(struct vs_metrics *m);
-vs_metrics_family vs_put_unready, vs_put_issued, vs_put_pauses, vs_put_exhausted, vs_put_backwards,
+vs_metrics_family vs_put_unready, vs_put_issued, vs_put_capacity, vs_put_pauses, vs_put_exhausted, vs_put_backwards,
     vs_put_drift, vs_put_held, vs_put_ready, vs_put_worker, vs_put_expiry, vs_put_renewals, vs_put_layout_end;
 
 #endif

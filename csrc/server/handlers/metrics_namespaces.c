@@ -76,6 +76,13 @@ void vs_put_issued(struct vs_metrics *m) {
                           metrics_ns_ids_of(m, i, protocol));
 }
 
+void vs_put_capacity(struct vs_metrics *m) {
+    EACH_NAMESPACE(m, i)
+    if (vs_namespace_is_open(&m->server->names.at[i]))
+        vs_metrics_sample(m, "{namespace=\"%s\"} %llu", NAME(m, i),
+                          (unsigned long long)vs_namespace_capacity(&m->server->names.at[i]));
+}
+
 void vs_put_pauses(struct vs_metrics *m) {
     EACH_LINE(m, i)
     for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)

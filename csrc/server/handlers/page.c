@@ -1,5 +1,4 @@
-/* page.c -- the admin's page for browsers.  It says nothing of the server by itself: what it shows it asks for, with
- * the token. */
+/* page.c -- the files of the admin's page.  They need no token, because they contain nothing about this server. */
 #include "server/page/page.h"
 #include "base/error.h"
 #include "server/commands.h"
@@ -29,7 +28,7 @@ enum vs_reply_state vs_on_page_file(struct vs_request *r) {
     return vs_refuse(r, "not_found", "the page has no file %s", VS_QUOTE(name.at, name.length));
 }
 
-/* A browser says that it would rather have HTML; curl does not, and gets the list of routes. */
+/* Browsers prefer HTML in Accept.  curl does not, and gets the list of routes. */
 bool vs_put_page(struct vs_request *r) {
     const struct vs_accept *accept = &r->http->accept;
     if (r->session->protocol != VS_ADMIN || !accept->given) return false;

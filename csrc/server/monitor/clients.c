@@ -1,4 +1,4 @@
-/* clients.c -- who is connected and what clients had, as JSON.  Knows no socket and no request. */
+/* clients.c -- clients and their connections as JSON.  Knows no socket and no request. */
 #include "server/monitor/clients.h"
 #include "server/commands.h"
 

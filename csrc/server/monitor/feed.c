@@ -1,8 +1,7 @@
-/* feed.c -- the server's state, an event a second for all who watch; and what changes, for who wants it.  Knows no
- * socket.
+/* feed.c -- events for viewers: the server's state each second, and changes of the rest.  Knows no socket.
  *
- * Whoever asks first in a second makes the event, under the lock; the others copy it.  Nothing is made while nobody
- * watches.  Of all else a viewer has what it has not had: numbers say up to where. */
+ * The first viewer in a second makes the event under the lock, and the others copy it.  Without viewers, nothing is
+ * made.  Each viewer has numbers of the newest events that it got, so that it gets each event once. */
 #include "server/monitor/feed.h"
 #include "server/monitor/clients.h"
 #include "server/monitor/history.h"
@@ -14,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVERY_US 900000 /* loops look twice a second, not exactly */
+#define EVERY_US 900000 /* loops sweep twice a second, but not exactly */
 #define SEGMENTS_EVERY_US 4900000
 #define CLIENTS_EVERY_US 1900000
-#define CONNECTIONS_SHOWN 20 /* those that took most ids */
+#define CONNECTIONS_SHOWN 20 /* the connections that took the most ids */
 #define EVENT_MAX (VS_REPLY_MAX - 64)
-#define HISTORY_MAX (2 * VS_HISTORY_STEPS * 21 + 512) /* of one namespace's event */
+#define HISTORY_MAX (2 * VS_HISTORY_STEPS * 21 + 512) /* the event of one namespace */
 
-/* An event that is the same for all. */
+/* An event that all viewers get. */
 struct shared {
     uint64_t number; /* 0: none was made */
     int64_t made_us; /* boot_us */
@@ -31,17 +30,17 @@ struct shared {
 
 struct vs_viewer {
     bool is_in, wants_all;
-    uint64_t status, segments, clients;            /* numbers of the last it had; 0: none */
-    int64_t stretch[VS_NAMESPACES_TOLD + 1];       /* of a namespace's history; of all together behind them */
+    uint64_t status, segments, clients;            /* numbers of the last events that it got; 0: none */
+    int64_t stretch[VS_NAMESPACES_TOLD + 1];       /* of each namespace's history, and of the sum */
     struct vs_holders_seen holders[VS_NAMESPACES_TOLD];
 };
 
 struct vs_feed {
     pthread_mutex_t lock;
     struct shared status, segments, clients;
-    struct vs_out fresh; /* segments that may be news */
+    struct vs_out fresh; /* the segments now, to be compared */
     char fresh_text[EVENT_MAX];
-    atomic_int viewers; /* written with the lock held */
+    atomic_int viewers; /* written under the lock */
     struct vs_viewer viewer[VS_VIEWERS_MAX];
 };
 
@@ -88,7 +87,7 @@ int vs_feed_viewers(const struct vs_feed *feed) {
     return atomic_load(&feed->viewers);
 }
 
-/* ------------------------------------------------------------------ what is the same for all; with the lock held */
+/* ------------------------------------------------------------------ events for all viewers, under the lock */
 
 static void make_status(struct shared *status, const struct vs_server *server, int64_t now_us) {
     if (status->number != 0 && now_us - status->made_us < EVERY_US) return;
@@ -98,11 +97,11 @@ static void make_status(struct shared *status, const struct vs_server *server, i
     vs_put_text(&status->out, "event: status\nid: ");
     vs_put_uint(&status->out, status->number);
     vs_put_text(&status->out, "\ndata: ");
-    vs_put_status(&status->out, server, -1, false); /* who drains ends the connection: that is what viewers see */
+    vs_put_status(&status->out, server, -1, false); /* a drain ends the stream, so draining is always false */
     vs_put_text(&status->out, "\n\n");
 }
 
-/* An event is made of it where it is not what the last one said. */
+/* Makes an event only if the tags differ from the last event. */
 static void make_segments(struct vs_feed *feed, struct vs_server *server, int64_t now_us) {
     struct shared *segments = &feed->segments;
     struct vs_out *fresh = &feed->fresh;
@@ -140,7 +139,7 @@ static void put_shared(const struct shared *event, uint64_t *seen, struct vs_out
     *seen = event->number;
 }
 
-/* ------------------------------------------------------------------ what is of one namespace */
+/* ------------------------------------------------------------------ events of one namespace */
 
 static void put_history(struct vs_viewer *viewer, const struct vs_server *server, int ns, struct vs_out *out) {
     size_t before = out->used;

@@ -1,7 +1,7 @@
-/* history.c -- the last hour, in stretches of 10 s.  Knows no socket; counts nothing itself.
+/* history.c -- the last hour in steps of 10 s.  Knows no socket, and counts nothing itself.
  *
- * The counts only grow: a ring keeps how they stood at the end of each stretch, and the differences are told.  A
- * stretch has its place by uptime, which no clock's step moves; one in which the server did not run stays empty. */
+ * A ring keeps the counts at the end of each step, and the differences are reported.  Steps are numbered by uptime, so
+ * that a step of the clock does not move them.  A step during which the server did not run stays empty. */
 #include "server/monitor/history.h"
 #include "server/counts.h"
 #include "server/tags.h"
@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define POINTS (VS_HISTORY_STEPS + 1) /* of one more, to subtract from */
+#define POINTS (VS_HISTORY_STEPS + 1) /* one more, for the difference of the first step */
 
 struct point {
     uint64_t ids, refused;
@@ -17,10 +17,10 @@ struct point {
 
 struct vs_history {
     pthread_mutex_t lock;
-    int told, columns;       /* namespaces; behind them the others together, and the tags */
-    int64_t stretch[POINTS]; /* which one it is, counted since boot; 0: none */
+    int told, columns;       /* namespaces; then one column for the other namespaces, and one for tags */
+    int64_t stretch[POINTS]; /* its number, counted since boot; 0: none */
     int64_t last;            /* the newest; 0: none */
-    int64_t last_unix_us;    /* when it was written down */
+    int64_t last_unix_us;    /* when it was recorded */
     struct point point[];    /* POINTS rows of `columns` */
 };
 
@@ -41,7 +41,7 @@ void vs_history_free(struct vs_history *history) {
     free(history);
 }
 
-/* ------------------------------------------------------------------ writing down */
+/* ------------------------------------------------------------------ recording */
 
 static struct point of_namespace(const struct vs_server *server, int ns) {
     const struct vs_counts *first = server->monitor.counts[0];
@@ -61,7 +61,7 @@ static struct point of_others(const struct vs_history *history, const struct vs_
     return sum;
 }
 
-/* Those that were taken away counted, too. */
+/* With the counts of tags that were removed. */
 static struct point of_tags(struct vs_server *server) {
     struct vs_tags_status gone = {0};
     const struct vs_tag_set *set = vs_tags_now(&server->tags);
@@ -92,7 +92,7 @@ void vs_history_look(struct vs_history *history, struct vs_server *server) {
     pthread_mutex_unlock(&history->lock);
 }
 
-/* ------------------------------------------------------------------ telling */
+/* ------------------------------------------------------------------ as JSON */
 
 static struct point at(const struct vs_history *history, int64_t stretch, int column) {
     const struct point *row = &history->point[stretch % POINTS * history->columns];
@@ -106,7 +106,7 @@ static bool is_known(const struct vs_history *history, int64_t stretch) {
     return stretch > 0 && history->stretch[stretch % POINTS] == stretch;
 }
 
-/* A number a stretch, the oldest first; null for one that nobody saw both ends of. */
+/* A number per step, the oldest first.  null: the counts at its begin or end are unknown. */
 static void history_put_row(const struct vs_history *history, int column, bool is_refused, int64_t from, struct vs_out *out) {
     for (int64_t to = from; to <= history->last; to++) {
         if (to != from) vs_put(out, ",", 1);
@@ -136,7 +136,7 @@ bool vs_history_put(struct vs_history *history, const struct vs_server *server, 
     pthread_mutex_lock(&history->lock);
     int64_t from = history->last - VS_HISTORY_STEPS + 1;
     bool is_news = !since || *since != history->last;
-    if (since && *since > 0 && *since >= from) from = *since + 1; /* an hour reaches behind a boot */
+    if (since && *since > 0 && *since >= from) from = *since + 1; /* soon after a boot, `from` is negative */
     if (is_news) put_rows(history, server, ns, from, out);
     if (since) *since = history->last;
     pthread_mutex_unlock(&history->lock);

@@ -1,7 +1,7 @@
-/* segments.c -- how the tags stand, as JSON.  Knows no socket and no request. */
+/* segments.c -- the tags as JSON.  Knows no socket and no request. */
 #include "server/monitor/segments.h"
 
-#define ENTRY_BYTES_MAX (16 * 1024) /* of one tag, with all its databases */
+#define ENTRY_BYTES_MAX (16 * 1024) /* one tag with all its databases */
 
 static void put_database(struct vs_out *out, const struct vesta_segment_info *info, int i, const char *name) {
     vs_json_open(out, NULL, '{');
@@ -18,7 +18,7 @@ static void put_database(struct vs_out *out, const struct vesta_segment_info *in
     vs_put(out, "}", 1);
 }
 
-/* As a string: 64 bits do not fit JSON's numbers everywhere. */
+/* As a string: most JSON readers round numbers of 64 bits. */
 static void segment_json_put_wide(struct vs_out *out, const char *name, uint64_t value) {
     char digits[VESTA_FORMAT_MAX];
     vesta_format(VESTA_DECIMAL, value, digits);

@@ -1,16 +1,16 @@
-/* segments.h -- how the tags stand, as JSON: for /v1/segments, and for who watches the server. */
+/* segments.h -- the tags as JSON, for /v1/segments and the feed. */
 #ifndef VS_SEGMENTS_H
 #define VS_SEGMENTS_H
 
 #include "proto/json.h"
 #include "server/tags.h"
 
-/* One tag, as an element. */
+/* Appends one tag as an element of an array. */
 void vs_put_segment(struct vs_out *out, const struct vs_server *server, const struct vs_served_tag *tag);
-/* The member "segments": those from an index on, as many as fit so many bytes; and "next", where more are left. */
+/* Appends the member "segments": tags from an index on, as many as fit bytes_max; and "next" if more follow. */
 void vs_put_segments(struct vs_out *out, const struct vs_server *server, const struct vs_tag_set *tags, size_t from,
                      size_t bytes_max);
-/* Members: what is told of the tables. */
+/* Appends members about the tables of tags. */
 void vs_put_tables(struct vs_out *out, struct vs_server *server);
 
 #endif

@@ -1,20 +1,29 @@
 /* status.c -- the state of the server as JSON.  Knows no socket and no request. */
 #include "server/monitor/status.h"
+#include "os/host.h"
 #include "server/counts.h"
 #include "server/monitor/feed.h"
+#include "server/monitor/recent.h"
 #include "server/problem.h"
 #include "server/tags.h"
 
+#include <string.h>
 #include <unistd.h>
 
-#define NAMESPACE_BYTES_MAX 5400 /* of one namespace's status */
+#define NAMESPACE_BYTES_MAX 5400 /* the status of one namespace */
+#define RECENT_END (VS_REPLY_MAX - 128) /* recent events use the room that the rest leaves */
 _Static_assert(VS_NAMESPACES_TOLD *NAMESPACE_BYTES_MAX + 5120 <= VS_REPLY_MAX, "the status fits a reply");
 
-/* Numbers of 64 bits are strings: JSON's lose their digits in most readers. */
+/* As a string: most JSON readers round numbers of 64 bits. */
 static void status_put_wide(struct vs_out *out, const char *name, uint64_t value) {
     char digits[VESTA_FORMAT_MAX];
     vesta_format(VESTA_DECIMAL, value, digits);
     vs_json_text(out, name, digits);
+}
+
+static void status_put_element(struct vs_out *out, int at, uint64_t value) {
+    if (at > 0) vs_put(out, ",", 1);
+    vs_put_uint(out, value);
 }
 
 static void status_put_counts(struct vs_out *out, const struct vs_server *server, int at) {
@@ -61,6 +70,8 @@ static void put_info(struct vs_out *out, const struct vs_server *server, int at)
         status_put_wide(out, "limit", info.limit);
         vs_json_int(out, "lease_end_ms", info.lease_end_ms);
     }
+    vs_json_bool(out, "worker_assigned", ns->is_assigned);
+    vs_json_uint(out, "capacity_s", vs_namespace_capacity(ns));
     vs_json_uint(out, "leases_of_file", info.slots_used);
     status_put_counts(out, server, at);
     vs_json_text(out, "state", info.state);
@@ -77,7 +88,7 @@ static void status_put_policy_of(struct vs_out *out, const struct vs_server *ser
     if (*seen.policy) vs_json_text(out, "policy", seen.policy);
 }
 
-/* A policy that is tried and not obeyed. */
+/* The shadow policy: its verdicts are recorded and not used. */
 static void status_put_shadow(struct vs_out *out, const struct vs_server *server, int at) {
     struct vs_shadow_seen seen;
     if (!server->above.policies.shadow) return;
@@ -110,7 +121,7 @@ static void status_put_namespace(struct vs_out *out, const struct vs_server *ser
     vs_put(out, "}", 1);
 }
 
-/* What was asked of the policies, and what came of it. */
+/* Calls of the policies, by hook and result. */
 static void status_put_calls(struct vs_out *out, const struct vs_server *server, const struct vs_policies_status *policies) {
     vs_json_open(out, "calls", '{');
     for (int hook = 0; hook < VS_HOOKS; hook++) {
@@ -143,7 +154,7 @@ static void put_policy(struct vs_out *out, const struct vs_server *server) {
     vs_put(out, "}", 1);
 }
 
-/* Answers by their code, those that there were. */
+/* Only codes that were sent. */
 static void put_requests(struct vs_out *out, const struct vs_server *server) {
     vs_json_open(out, "requests", '{');
     for (int code = 0; vs_code_name(code); code++) {
@@ -153,6 +164,36 @@ static void put_requests(struct vs_out *out, const struct vs_server *server) {
         if (sum > 0) vs_json_uint(out, vs_code_name(code), sum);
     }
     vs_put(out, "}", 1);
+}
+
+/* Counts of requests by duration: the i-th took at most le_us[i] microseconds, the last one longer. */
+static void status_put_durations(struct vs_out *out, const struct vs_server *server) {
+    const struct vs_counts *first = server->monitor.counts[0];
+    vs_json_open(out, "durations", '{');
+    vs_json_open(out, "le_us", '[');
+    for (int i = 0; i < VS_DURATIONS_MAX - 1; i++)
+        status_put_element(out, i, vs_duration_us[i]);
+    vs_put(out, "]", 1);
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++) {
+        vs_json_open(out, vs_protocol_name[protocol], '[');
+        for (int i = 0; i < VS_DURATIONS_MAX; i++)
+            status_put_element(out, i, vs_total(&server->monitor, &first->durations[protocol][i]));
+        vs_put(out, "]", 1);
+    }
+    vs_put(out, "}", 1);
+}
+
+/* The first name in http.hosts, else the certificate's. */
+static void status_put_names(struct vs_out *out, const struct vs_server *server) {
+    char host[256];
+    struct vs_tls_status tls = {.name = ""};
+    const char *name = NULL;
+    vs_host_name(host, sizeof host);
+    vs_json_text(out, "host", host);
+    for (int i = 0; i < server->rules.host_count && !name; i++)
+        if (strcmp(server->rules.host[i], "*") != 0) name = server->rules.host[i];
+    if (!name && server->above.tls_status) server->above.tls_status(server->above.tls_self, &tls);
+    if (name || *tls.name) vs_json_text(out, "name", name ? name : tls.name);
 }
 
 static void put_tls(struct vs_out *out, const struct vs_server *server) {
@@ -167,7 +208,7 @@ static void put_tls(struct vs_out *out, const struct vs_server *server) {
     vs_put(out, "}", 1);
 }
 
-/* Those that are not told of one by one. */
+/* The namespaces beyond VS_NAMESPACES_TOLD, as sums. */
 static void put_others(struct vs_out *out, const struct vs_server *server) {
     const struct vs_counts *first = server->monitor.counts[0];
     uint64_t ids = 0, refused = 0;
@@ -186,8 +227,10 @@ static void put_others(struct vs_out *out, const struct vs_server *server) {
 }
 
 void vs_put_status(struct vs_out *out, const struct vs_server *server, int ns, bool draining) {
+    size_t begin = out->used;
     vs_put(out, "{", 1);
     vs_json_text(out, "version", VESTA_VERSION);
+    status_put_names(out, server);
     vs_json_uint(out, "pid", (uint64_t)getpid());
     vs_json_int(out, "unix_ms", server->clock->unix_us(server->clock->self) / 1000);
     vs_json_int(out, "uptime_s", (server->clock->boot_us(server->clock->self) - server->monitor.started_us) / 1000000);
@@ -196,6 +239,7 @@ void vs_put_status(struct vs_out *out, const struct vs_server *server, int ns, b
     vs_json_int(out, "viewers", vs_feed_viewers(server->monitor.feed));
     vs_json_uint(out, "waiting", vs_total(&server->monitor, &server->monitor.counts[0]->waiting));
     put_requests(out, server);
+    status_put_durations(out, server);
     put_policy(out, server);
     put_tls(out, server);
     if (ns < 0 && server->names.count > VS_NAMESPACES_TOLD) put_others(out, server);
@@ -203,5 +247,7 @@ void vs_put_status(struct vs_out *out, const struct vs_server *server, int ns, b
     for (int i = 0; ns < 0 && i < vs_told(&server->names); i++)
         status_put_namespace(out, server, i);
     if (ns >= 0) status_put_namespace(out, server, ns);
-    vs_put_text(out, "]}");
+    vs_put(out, "]", 1);
+    vs_recent_put(server->monitor.recent, out, begin + RECENT_END);
+    vs_put(out, "}", 1);
 }

@@ -1,4 +1,4 @@
-/* status.h -- the state of the server as one JSON object: /admin/status, and each event of /admin/events. */
+/* status.h -- the state of the server as one JSON object, for /admin/status and /admin/events. */
 #ifndef VS_STATUS_H
 #define VS_STATUS_H
 
@@ -6,8 +6,8 @@
 #include "server/room.h"
 #include "server/server.h"
 
-/* Appends the object, with that namespace alone, or (ns is negative) those that are told of; without a line end; fits a
- * reply.  Threads: any, while loops run. */
+/* Appends the object, without a line end.  It fits a reply.  ns: the index of the only namespace to report; negative: the
+ * first VS_NAMESPACES_TOLD.  Threads: any, while loops run. */
 void vs_put_status(struct vs_out *out, const struct vs_server *server, int ns, bool draining);
 
 #endif
