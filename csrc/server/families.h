@@ -22,7 +22,8 @@ VALUE(vesta_namespaces, m->server->names.count, GAUGE, ALWAYS, "Namespaces that 
 FAMILY(vesta_namespaces_unready, vs_put_unready, GAUGE, ALWAYS, "", "Namespaces that cannot issue an id now")
 FAMILY(vesta_ids_issued_total, vs_put_issued, COUNTER, ALWAYS, "namespace,proto",
        "Ids issued, including each id of a batch and of a block")
-FAMILY(vesta_capacity_ids_per_second, vs_put_capacity, GAUGE, ALWAYS, "Ids per second that the layout, or the rate limit, allows")
+FAMILY(vesta_capacity_ids_per_second, vs_put_capacity, GAUGE, ALWAYS, "namespace",
+       "Ids per second that the layout allows this process, or the rate limit of the namespace if that is lower")
 FAMILY(vesta_pauses_total, vs_put_pauses, COUNTER, ALWAYS, "namespace,why",
        "Requests that found no id at once, by the first reason; most were served after a short wait")
 FAMILY(vesta_sequence_exhausted_total, vs_put_exhausted, COUNTER, ALWAYS, "namespace",

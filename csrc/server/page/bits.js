@@ -1,9 +1,9 @@
-// bits.js -- a layout's text, and ids taken apart and made by it.  Numbers are BigInt: an id has 64 bits.
+// bits.js -- reads a layout's text, and splits and makes ids with it.  Numbers are BigInt, because an id has 64 bits.
 
 const UNITS = { us: 1n, ms: 1000n, s: 1000000n };
 
-// "version:1 type:1=0 method:2 time:30 ... unit=1s epoch=..." as its pieces, the highest first, and the fields that they
-// make up: a name that stands twice is one field in two places.  Null: unknown.
+// Reads "version:1 type:1=0 method:2 time:30 ... unit=1s epoch=...".  Pieces are in order, the highest first.  A name that
+// occurs twice is one field in two pieces.  Null: not understood.
 export function readLayout(text) {
   const pieces = [];
   let unit = 1000n, epoch = 0n, shift = 0n;
@@ -27,7 +27,7 @@ export function readLayout(text) {
   return { pieces, fields: [...new Set(pieces.map(piece => piece.field))], unit, epoch };
 }
 
-// Of an RFC 3339 time with up to six digits; Date alone would drop the last three.
+// Reads an RFC 3339 time with microseconds, which Date alone would cut to milliseconds.
 function microseconds(iso) {
   const m = /^(.*?T\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)$/.exec(iso);
   const ms = m ? Date.parse(m[1] + m[3]) : NaN;
@@ -36,10 +36,9 @@ function microseconds(iso) {
 
 const mask = field => (1n << field.width) - 1n;
 
-// What an id has in that place.
 export const bitsOf = (piece, id) => (id >> piece.shift) & mask(piece);
 
-// Each field's value; a number that is not of 64 bits is null.
+// Each field's value.  Null: the text is no number of 64 bits.
 export function takeApart(layout, text) {
   if (!/^\s*(\d+|0[xX][0-9a-fA-F]+)\s*$/.test(text)) return null;
   const id = BigInt(text.trim());
@@ -48,13 +47,13 @@ export function takeApart(layout, text) {
     .reduce((value, piece) => value | bitsOf(piece, id) << piece.low, 0n) }));
 }
 
-// The id of these values by name; absent ones are 0, and a fixed one is what the layout says.
+// Makes the id from values by field name.  A missing value is 0, and a fixed field has the layout's value.
 export function make(layout, values) {
   let id = 0n;
   for (const field of layout.fields) {
     const value = field.fixed !== null ? field.fixed : values[field.name] || 0n;
     if (value < 0n || value > mask(field))
-      throw new RangeError(`${field.name} is ${value}, but its ${field.width} bits end at ${mask(field)}`);
+      throw new RangeError(`${field.name} is ${value}, but the maximum of its ${field.width} bits is ${mask(field)}`);
     for (const piece of layout.pieces)
       if (piece.field === field) id |= (value >> piece.low & mask(piece)) << piece.shift;
   }
@@ -67,11 +66,11 @@ export function timeOf(layout, ticks) {
 
 export function isoOf(us) {
   const ms = Number(us / 1000n);
-  return Math.abs(ms) > 8.64e15 ? 'past the end of dates' : new Date(ms).toISOString();
+  return Math.abs(ms) > 8.64e15 ? 'beyond the calendar' : new Date(ms).toISOString();
 }
 
-// The first and the last id that can have been made from one instant up to, not including, another, with these values
-// of the fields above the time.  Null: the layout's time does not reach there.
+// The first and the last id of the time from fromUs up to, but not including, toUs.  `above`: values of the fields above
+// the time.  Null: the layout has no ids of that time.
 export function rangeOf(layout, fromUs, toUs, above = {}) {
   const time = layout.fields.find(f => f.name === 'time'), up = us => (us + layout.unit - 1n) / layout.unit;
   let first = up(fromUs - layout.epoch), last = up(toUs - layout.epoch) - 1n;

@@ -1,35 +1,30 @@
-// clients.js -- who takes the ids: clients with their part of what was given lately, and the connections that took most.
-import { el, fill, grouped, rate, span } from './dom.js';
+// clients.js -- the clients with their share of the ids issued lately, and the connections that took the most ids.
+import { el, fill, grouped, rate, span, table } from './dom.js';
 
-const CLIENTS = ['Client', 'Connections', 'Ids a second', 'Part', 'Agreed', 'Ids', 'Requests', 'Refused', 'Last seen at'];
-const CONNECTIONS = ['Connection', 'Client', 'From', 'By', 'Ids', 'Requests', 'Refused', 'Last asked'];
-const REASONS = { request: 'wrong', rights: 'not allowed', rate: 'too often', pause: 'no id' };
+const CLIENTS = ['Client', '#Connections', '#Ids per second', '#Share', 'Limits', '#Ids', '#Requests', 'Rejected requests', 'Last address'];
+const CONNECTIONS = ['#Connection', 'Client', 'Address', 'Protocol', '#Ids', '#Requests', '#Rejected', 'Last request'];
+const REASONS = { request: 'invalid', rights: 'not allowed', rate: 'over a limit', pause: 'no id' };
+
+function rejected(counts) {
+  const some = Object.entries(counts).filter(([, n]) => n > 0).map(([why, n]) => `${REASONS[why] || why} ${grouped(n)}`);
+  return el('td', { class: some.length ? 'warn' : 'dim' }, some.join(', ') || 'none');
+}
+
+// The client's limits, and how many of its requests waited because of them.
+function limits({ share }) {
+  if (!share) return el('td', { class: 'dim' }, '-');
+  const parts = [[share.rate, `${grouped(share.rate)} ids/s`], [share.requests, `${grouped(share.requests)} requests/s`],
+    [share.weight !== 1, `weight ${grouped(share.weight)}`], [share.held, `${grouped(share.held)} waited`]];
+  return el('td', { class: share.held ? '' : 'dim' }, parts.filter(([has]) => has).map(([, text]) => text).join(', ') || 'fair share');
+}
 
 const number = value => el('td', { class: 'n' }, value);
-
-function head(titles, numbers) {
-  return el('thead', {}, el('tr', {}, ...titles.map((title, i) =>
-    el('th', { scope: 'col', class: numbers.includes(i) ? 'n' : '' }, title))));
-}
-
-function refused(of) {
-  const met = Object.entries(of).filter(([, n]) => n > 0).map(([why, n]) => `${REASONS[why] || why} ${grouped(n)}`);
-  return el('td', { class: met.length ? 'warn' : 'dim' }, met.join(', ') || 'none');
-}
-
-// What its line in the file of clients says, and how often it had to wait for that.
-function agreed({ share }) {
-  if (!share) return el('td', { class: 'dim' }, '-');
-  const said = [[share.rate, `${grouped(share.rate)} ids a second`], [share.requests, `${grouped(share.requests)} requests a second`],
-    [share.weight !== 1, `weight ${grouped(share.weight)}`], [share.held, `waited: ${grouped(share.held)}`]];
-  return el('td', { class: share.held ? '' : 'dim' }, said.filter(([is]) => is).map(([, text]) => text).join(', ') || 'an even part');
-}
 
 function row(client, perSecond, all) {
   const part = perSecond === null ? '-' : all > 0 ? `${Math.round(100 * perSecond / all)} %` : '0 %';
   return el('tr', {}, el('td', {}, client.name), number(grouped(client.connections)),
-    number(perSecond === null ? '-' : rate(perSecond)), number(part), agreed(client),
-    number(grouped(client.ids)), number(grouped(client.requests)), refused(client.refused), el('td', {}, client.last_address || '-'));
+    number(perSecond === null ? '-' : rate(perSecond)), number(part), limits(client),
+    number(grouped(client.ids)), number(grouped(client.requests)), rejected(client.refused), el('td', {}, client.last_address || '-'));
 }
 
 function connection(c) {
@@ -38,8 +33,8 @@ function connection(c) {
     el('td', {}, c.last || '-', ' ', el('span', { class: 'dim' }, `${span(c.idle_ms)} ago${c.name ? ', ' + c.name : ''}`)));
 }
 
-// What each was given since the event before, a second; null where there was none.
-function lately(now, before) {
+// Ids per second of each client since the last event, or null for a new client.
+function rates(now, before) {
   const known = new Map((before?.said.clients || []).map(c => [c.name, c.ids])), s = before ? (now.at - before.at) / 1000 : 0;
   return now.said.clients.map(c => (s > 0 && known.has(c.name) ? Math.max(0, c.ids - known.get(c.name)) / s : null));
 }
@@ -47,13 +42,12 @@ function lately(now, before) {
 export function clients($) {
   let before = null;
   return (said, { at }) => {
-    const now = { said, at }, rates = lately(now, before), all = rates.reduce((sum, n) => sum + (n || 0), 0);
+    const now = { said, at }, perSecond = rates(now, before), all = perSecond.reduce((sum, n) => sum + (n || 0), 0);
     before = now;
-    $('clients').replaceChildren(head(CLIENTS, [1, 2, 3, 5, 6]),
-      el('tbody', {}, ...said.clients.map((client, i) => row(client, rates[i], all))));
+    table($('clients'), CLIENTS, said.clients.map((client, i) => row(client, perSecond[i], all)));
     const most = (said.connections || []).filter(c => c.proto !== 'admin');
-    $('connections').replaceChildren(head(CONNECTIONS, [0, 4, 5, 6]), el('tbody', {}, ...most.map(connection)));
+    table($('connections'), CONNECTIONS, most.map(connection));
     $('connections-region').hidden = most.length === 0;
-    fill($('clients-more'), most.length ? 'Connections: those that took most ids. All are at /admin/clients.' : '');
+    fill($('clients-more'), most.length ? 'These connections took the most ids. /admin/clients lists all connections.' : '');
   };
 }

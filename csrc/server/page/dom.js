@@ -1,8 +1,8 @@
-// dom.js -- elements with text that is never markup, and numbers as people read them.
+// dom.js -- elements whose text is never markup, and numbers and times for people.
 
 const LONG = 1000, TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-// Texts are others': one is shown up to a length, and what would turn the writing round is seen as what it is.
+// Text from elsewhere: cut if it is long, and with the characters that change the writing direction made visible.
 export function plain(text) {
   const seen = text.length > LONG ? `${text.slice(0, LONG)}\u2026 (${grouped(text.length)} characters)` : text;
   return seen.replace(TURNS, c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
@@ -16,10 +16,28 @@ export function el(name, attributes, ...children) {
   return at;
 }
 
-// Replaces what is in an element, where it differs: a live region is read aloud when it changes.
+// Replaces the content of an element if it differs: screen readers announce each change of a live region.
 export function fill(at, content) {
   if (typeof content !== 'string') at.replaceChildren(content);
   else if (at.textContent !== plain(content)) at.textContent = plain(content);
+}
+
+// Titles that begin with # are of columns with numbers.  A caption stays.
+export function table(at, titles, rows) {
+  const head = el('thead', {}, el('tr', {}, ...titles.map(title =>
+    el('th', { scope: 'col', class: title[0] === '#' ? 'n' : '' }, title.replace('#', '')))));
+  at.replaceChildren(...(at.caption ? [at.caption] : []), ...(rows.length ? [head, el('tbody', {}, ...rows)] : []));
+}
+
+// Names and values.  If the names are unchanged, only changed values are written, so a selected text stays selected.
+export function facts(list, rows) {
+  const names = [...list.querySelectorAll('dt')].map(dt => dt.textContent);
+  if (names.join('\n') !== rows.map(([name]) => name).join('\n'))
+    list.replaceChildren(...rows.flatMap(([name]) => [el('dt', {}, name), el('dd', {})]));
+  list.querySelectorAll('dd').forEach((dd, i) => {
+    fill(dd, rows[i][1]);
+    dd.className = rows[i][2] || '';
+  });
 }
 
 export function grouped(n) {
@@ -40,4 +58,11 @@ export function span(ms) {
 
 export function ago(ms, justMs = 1500) {
   return ms < justMs ? 'just now' : span(ms) + ' ago';
+}
+
+// "2026-11-26 08:49:35 UTC", and without the date if it is that of nowMs.
+export function utc(ms, nowMs = 0) {
+  if (!(Math.abs(ms) <= 8.64e15)) return 'at an unknown time';
+  const text = new Date(ms).toISOString(), day = text.slice(0, 10);
+  return `${new Date(nowMs).toISOString().startsWith(day) ? '' : day + ' '}${text.slice(11, 19)} UTC`;
 }

@@ -1,18 +1,18 @@
-// hub.js -- the server's events, for all pages of a browser over one connection: it gives a server six, and a seventh page
-// would wait for one without a word.  Runs as a shared worker; where a browser has none, in the page.
+// hub.js -- one stream of events for all pages of a browser.  A browser opens six connections to a server at most, and a
+// seventh page would wait silently.  Runs as a shared worker, or in the page if the browser has no shared workers.
 
-const RETRY_MS = 2000, SILENT_MS = 10000, STEPS = 360; // a server says something each second
+const RETRY_MS = 2000, SILENT_MS = 10000, STEPS = 360; // the server sends an event each second
 
-const streams = new Map(); // by token; who does not know it is not let in by another who does
+const streams = new Map(); // by token, so that a page with a wrong token gets no events
 
-// A header is bytes: a token that is not ASCII goes as the UTF-8 that the server's config has.
+// A header is bytes, so a token that is not ASCII is sent as UTF-8.
 const bytesOf = text => String.fromCharCode(...new TextEncoder().encode(text));
 
 export function ask(path, token, options = {}) {
   return fetch(path, { ...options, cache: 'no-store', headers: token ? { Authorization: 'Bearer ' + bytesOf(token) } : {} });
 }
 
-// A page says { token } to be told what there is and what comes, and {} when it wants no more.
+// A page posts { token } to get the present state and the events that follow, and {} to leave.
 export function join(port) {
   let stream = null;
   port.onmessage = ({ data: { token } }) => {
@@ -61,21 +61,21 @@ async function watch(stream) {
   }
 }
 
-// Gives a connection up that says nothing for too long: a machine that is gone says no goodbye.
+// Ends a silent connection: a machine that has crashed does not close it.
 function guard(signal) {
   const own = new AbortController();
   let timer = 0;
   const end = () => clearTimeout(timer);
   const heard = () => {
     end();
-    timer = setTimeout(() => own.abort(new Error('it says nothing')), SILENT_MS);
+    timer = setTimeout(() => own.abort(new Error('the server has sent nothing for 10 s')), SILENT_MS);
   };
   signal.addEventListener('abort', () => own.abort(), { once: true });
   heard();
   return { signal: own.signal, heard, end };
 }
 
-// The server's events as they come; returns why the stream has ended.
+// Reads events until the stream ends, and returns why.
 async function follow(stream, { signal, heard }) {
   const reply = await ask('/admin/events?all=1', stream.token, { signal });
   if (reply.status === 401) return 'token';
@@ -85,7 +85,7 @@ async function follow(stream, { signal, heard }) {
   let text = '';
   for (;;) {
     const { value, done } = await reader.read();
-    if (done) return 'it ended the stream';
+    if (done) return 'the server closed the connection';
     heard();
     text += value;
     const events = text.split('\n\n');
@@ -101,7 +101,7 @@ function hear(stream, event) {
   tell(stream, { kind: kind[1], said: before && merge[kind[1]] ? merge[kind[1]](before, said) : said, at: Date.now() }, at);
 }
 
-// What is sent once and then as it changes, put together.
+// These kinds are sent whole once, and then only their changes.
 const merge = {
   history: (before, now) => ({ ...now, ids: [...before.ids, ...now.ids].slice(-STEPS),
     refused: [...before.refused, ...now.refused].slice(-STEPS) }),

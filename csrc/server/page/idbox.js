@@ -1,4 +1,4 @@
-// idbox.js -- the box that takes an id apart as one types, makes one, and shows the range of a day.
+// idbox.js -- the box that splits an id into fields as you type, makes an id, and shows the ids of a day.
 import { readLayout, takeApart, bitsOf, make, timeOf, rangeOf } from './bits.js';
 import { el, fill } from './dom.js';
 
@@ -11,7 +11,7 @@ export function idBox($) {
     layout = layouts.get($('id-namespace').value) || null;
     $('id-fields').replaceChildren(...(layout ? layout.fields.map(inputOf) : []));
     if ($('id-text').value.trim() || !layout) return take();
-    const now = inputs().find(input => input.dataset.field === 'time'); // one to begin with: made by hand, of this moment
+    const now = inputs().find(input => input.dataset.field === 'time'); // an example: an id of this moment
     now.value = String((BigInt(Date.now()) * 1000n - layout.epoch) / layout.unit);
     build();
   }
@@ -29,20 +29,19 @@ export function idBox($) {
   function take() {
     const text = $('id-text').value.trim();
     const parts = layout && text ? takeApart(layout, text) : null;
-    fill($('id-error'), text && layout && !parts ? 'An id is a number from 0 to 18446744073709551615, in digits or 0x and hex.' : '');
+    fill($('id-error'), text && layout && !parts ? 'An id is a number from 0 to 18446744073709551615, in decimal or as 0x and hexadecimal.' : '');
     if (parts) inputs().forEach((input, i) => (input.value = String(parts[i].value)));
     draw(parts);
     range();
   }
 
-  // The other way round: the fields say which id.
   function build() {
     try {
       const values = Object.fromEntries(inputs().map(input => [input.dataset.field, BigInt(input.value.trim() || '0')]));
       $('id-text').value = String(make(layout, values));
       take();
     } catch (error) {
-      fill($('id-error'), error instanceof RangeError ? error.message : 'A field is a number in digits.');
+      fill($('id-error'), error instanceof RangeError ? error.message : 'A field must be a decimal number.');
     }
   }
 
@@ -58,12 +57,12 @@ export function idBox($) {
     const id = BigInt($('id-text').value.trim());
     at.replaceChildren(...layout.pieces.map(piece => {
       const i = layout.fields.indexOf(piece.field), { value } = parts[i];
-      const whole = piece.low + piece.width === piece.field.width; // the piece that is drawn first
+      const whole = piece.low + piece.width === piece.field.width; // the highest piece of the field
       return el('span', { class: 'f' + (i % 6) }, bitsOf(piece, id).toString(2).padStart(Number(piece.width), '0'),
         el('small', {}, whole ? named(piece.field, value) : `${piece.name}, lower`));
     }));
     const wrong = parts.find(({ field, value }) => field.fixed !== null && field.fixed !== value);
-    if (wrong) fill($('id-error'), `${wrong.field.name} is ${wrong.value}: no id of this layout, where it is ${wrong.field.fixed}.`);
+    if (wrong) fill($('id-error'), `This is no id of the layout: ${wrong.field.name} is ${wrong.value}, but must be ${wrong.field.fixed}.`);
     at.setAttribute('aria-label', parts.map(({ field, value }) => named(field, value)).join('; '));
   }
 
@@ -76,7 +75,7 @@ export function idBox($) {
     const found = rangeOf(layout, BigInt(from) * 1000n, BigInt(from) * 1000n + DAY_US, above);
     const names = Object.entries(above).map(([name, value]) => `${name}=${value}`).join(' ');
     fill($('id-range'), found ? `Ids of ${day}${names ? ' with ' + names : ''}: ${found[0]} to ${found[1]}` :
-      `The time of this layout does not reach ${day}.`);
+      `The layout has no ids of ${day}.`);
   }
 
   $('id-namespace').addEventListener('change', choose);
@@ -84,7 +83,7 @@ export function idBox($) {
   $('id-day').addEventListener('input', range);
 
   return {
-    // The namespaces that there are; those that are not open have no layout yet.
+    // A namespace that is not open has no layout yet.
     namespaces(list) {
       const known = list.filter(ns => ns.layout), now = known.map(ns => ns.name + ns.layout).join('\n');
       if (now === shown) return;

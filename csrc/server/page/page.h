@@ -1,11 +1,11 @@
-/* page.h -- the files of the admin's page, which the program carries with it. */
+/* page.h -- the files of the admin's page, embedded in the program. */
 #ifndef VS_PAGE_H
 #define VS_PAGE_H
 
 #include <stddef.h>
 
 struct vs_page_file {
-    const char *name; /* "page.js"; NULL: behind the last */
+    const char *name; /* "page.js"; NULL ends the list */
     const char *text;
     size_t length;
 };

@@ -1,17 +1,18 @@
-// page.js -- the admin's page: signs in, follows the server's events, and shows what they say.
-import { chart } from './chart.js';
+// page.js -- the admin's page: signs in, follows the server's events, and shows its state.
+import { plot, spark } from './chart.js';
 import { clients } from './clients.js';
 import { ask, join } from './hub.js';
 import { idBox } from './idbox.js';
-import { el, fill, ago, grouped, rate, span } from './dom.js';
+import { el, facts, fill, ago, grouped, rate, span, table, utc } from './dom.js';
 
 const $ = id => document.getElementById(id);
-const STALE_MS = 4000;
+const STALE_MS = 4000, LATENCY_MS = 10000, DRIFT_MS_MAX = 1000, SHORT_MS = 10000, YEAR_MS = 365.25 * 864e5;
 
 let token = null, following = false, last = null, lastAt = 0, previous = null, box = null, trouble = '';
-const workers = new Map(); // what was said of a namespace's, by its name
+let lately = []; // the states of the last LATENCY_MS, the oldest first
+const workers = new Map(); // the newest list of each namespace
 
-// ------------------------------------------------------------------ hearing
+// ------------------------------------------------------------------ events of the server
 
 function hub() {
   if (window.SharedWorker) return new SharedWorker('/page/hub.js', { type: 'module' }).port;
@@ -25,11 +26,11 @@ port.onmessage = ({ data }) => following && HEARD[data.kind](data.said, data);
 
 const HEARD = {
   status: (said, { at }) => show(said, at),
-  history: drawHour,
+  history: showHour,
   workers: said => last && showWorkers(said),
   segments: showSegments,
   clients: clients($),
-  end: (_, { why }) => (why === 'token' ? login(token ? 'The server does not know this token.' : '') : staleness(why)),
+  end: (_, { why }) => (why === 'token' ? login(token ? 'The server rejected this token.' : '') : staleness(why)),
 };
 
 function follow(wanted) {
@@ -37,20 +38,20 @@ function follow(wanted) {
   port.postMessage(wanted ? { token } : {});
 }
 
-// ------------------------------------------------------------------ what is seen
+// ------------------------------------------------------------------ the state
 
 function show(status, at) {
-  previous = last && status.unix_ms - last.unix_ms < 10 * STALE_MS ? last : null; // no rate of what was not looked at
+  const isNext = last && last.pid === status.pid && status.unix_ms > last.unix_ms && status.unix_ms - last.unix_ms < 10 * STALE_MS;
+  previous = isNext ? last : null; // rates need two states of one process
+  lately = [...(isNext ? lately : []), status].filter(one => status.unix_ms - one.unix_ms <= LATENCY_MS);
   last = status;
   lastAt = at;
   trouble = '';
   if ($('board').hidden) begin();
-  document.title = `vesta: ${readyOf(status)} of ${countOf(status)} ready`;
-  fill($('server'), `${status.version}, pid ${status.pid}, up ${span(status.uptime_s * 1000)}`);
+  names(status);
   tiles(status);
-  for (const at of [...$('namespaces').children]) // a server that came back may have others
-    if (!status.namespaces.some(ns => at.id === 'ns-' + ns.name)) at.remove();
-  for (const ns of status.namespaces) card(ns);
+  cards(inOrder(status.namespaces));
+  recent(status.recent || []);
   regions();
   captions();
   policies(status.policies);
@@ -66,8 +67,15 @@ function begin() {
   if (!box) box = idBox($);
 }
 
-// Says since when what is seen is old, and why; before anything was seen, beside the field for the token.  What is read
-// aloud changes only when there is news: the age goes on beside it.
+function names(status) {
+  const server = status.name || status.host || location.hostname;
+  document.title = `vesta on ${server}: ${readyOf(status)} of ${countOf(status)} ready`;
+  fill($('title'), `vesta on ${server}`);
+  fill($('server'), `${status.name && status.host ? `host ${status.host}, ` : ''}version ${status.version}, pid ${status.pid}, ` +
+    `up ${span(status.uptime_s * 1000)}`);
+}
+
+// Only the first text is announced by screen readers, so it has no age in it.
 function staleness(why) {
   if (why) trouble = why;
   const old = Date.now() - lastAt > STALE_MS || trouble !== '';
@@ -76,97 +84,160 @@ function staleness(why) {
   fill($('live'), old ? '\u25cb not live' : '\u25cf live');
   $('stale').hidden = !old || !last;
   if (old && last) {
-    fill($('stale-since'), `What stands here is of ${new Date(lastAt).toLocaleTimeString()}` +
-      `${trouble ? ': ' + trouble : ', since when the server says nothing'}. The server is asked again and again.`);
+    fill($('stale-since'), `This page shows the state of ${utc(lastAt, Date.now())}: ${trouble || 'the server has sent nothing since then'}. ` +
+      'Reconnecting.');
     fill($('stale-age'), `That was ${ago(Date.now() - lastAt)}.`);
   } else if (old) {
     $('login').hidden = false;
-    fill($('login-error'), `The server could not be asked: ${trouble}. It is asked again every two seconds.`);
+    fill($('login-error'), `The server cannot be reached: ${trouble}. The page retries every 2 seconds.`);
   }
 }
 
-function sum(status, what) {
-  return status.namespaces.reduce((n, ns) => n + what(ns), 0);
-}
-// Those that the server does not tell of one by one.
+const sum = (status, count) => status.namespaces.reduce((n, ns) => n + count(ns), 0);
+// The namespaces that the server does not list.
 const others = status => status.other_namespaces || { count: 0, unready: 0, ids: 0, refused: 0 };
 const countOf = status => status.namespaces.length + others(status).count;
 const readyOf = status => sum(status, ns => (ns.ready ? 1 : 0)) + others(status).count - others(status).unready;
 const idsOf = ns => (ns.ids ? ns.ids.http + ns.ids.resp : 0);
 
-function perSecond(status, what) {
-  const passed = previous ? (status.unix_ms - previous.unix_ms) / 1000 : 0;
-  return passed > 0 ? Math.max(0, (what(status) - what(previous)) / passed) : 0;
+function perSecond(status, count) {
+  return previous ? Math.max(0, ((count(status) - count(previous)) * 1000) / (status.unix_ms - previous.unix_ms)) : 0;
+}
+
+// "0.4 % used"
+function used(now, capacity) {
+  const percent = capacity ? (100 * now) / capacity : 0;
+  return `${percent > 0 && percent < 0.1 ? '< 0.1' : percent > 0 && percent < 10 ? percent.toFixed(1) : Math.round(percent)} % used`;
 }
 
 function tiles(status) {
-  const ready = readyOf(status), count = countOf(status);
+  const ready = readyOf(status), count = countOf(status), ids = perSecond(status, s => sum(s, idsOf) + others(s).ids);
+  const now = new Date(status.unix_ms).toISOString(), capacity = sum(status, ns => ns.capacity_s || 0);
   const rows = [
-    ['Ids a second', rate(perSecond(status, s => sum(s, idsOf) + others(s).ids))],
-    ['Refused a second', rate(perSecond(status, s => sum(s, ns => ns.refused) + others(s).refused))],
-    ['Namespaces ready', `${ready} of ${count}`, ready < count ? 'bad' : 'good'],
-    ['Requests waiting', grouped(status.waiting)],
-    ['Connections', grouped(status.connections)],
-    ['Clock', new Date(status.unix_ms).toISOString().slice(11, 19) + ' UTC'],
+    ['Ids per second', rate(ids), `capacity ${grouped(capacity)}, ${used(ids, capacity)}`],
+    ['Latency of 99 %', ...latency()],
+    ['Rejected per second', rate(perSecond(status, s => sum(s, ns => ns.refused) + others(s).refused)), 'requests without an id'],
+    ['Namespaces ready', `${ready} of ${count}`, ready < count ? `${count - ready} without ids` : 'all issue ids', ready < count ? 'bad' : 'good'],
+    ['Requests waiting', grouped(status.waiting), 'for an id'],
+    ['Connections', grouped(status.connections), 'open'],
+    ['Server time', now.slice(11, 19), `UTC, ${now.slice(0, 10)}`],
   ];
-  facts($('tiles'), rows, (...pair) => [el('div', {}, ...pair)]);
-}
-
-// Names and values.  Where the names are as they were, only what has changed is written: a selected text stays selected.
-function facts(list, rows, wrap = (...pair) => pair) {
-  const names = [...list.querySelectorAll('dt')].map(dt => dt.textContent);
-  if (names.join('\n') !== rows.map(([name]) => name).join('\n'))
-    list.replaceChildren(...rows.flatMap(([name]) => wrap(el('dt', {}, name), el('dd', {}))));
-  list.querySelectorAll('dd').forEach((dd, i) => {
-    fill(dd, rows[i][1]);
-    if (dd.className !== (rows[i][2] || '')) dd.className = rows[i][2] || '';
+  if ($('tiles').children.length !== rows.length)
+    $('tiles').replaceChildren(...rows.map(([name]) => el('div', {}, el('dt', {}, name), el('dd', {}), el('dd', { class: 'dim' }))));
+  rows.forEach(([, value, more, kind], i) => {
+    const [, at, below] = $('tiles').children[i].children;
+    fill(at, value);
+    at.className = kind || '';
+    fill(below, more);
   });
 }
 
-// The cards stay, so that who reads one with a screen reader or has selected a text is not interrupted.
-function card(ns) {
-  const id = 'ns-' + ns.name;
-  let at = $(id);
-  if (!at) {
-    at = el('article', { class: 'card', id }, el('h3', {}, el('span', {}, ns.name), el('span', { class: 'state' })),
-      el('div', { class: 'spark' }), el('dl', { class: 'facts' }));
-    $('namespaces').append(at);
-  }
-  fill(at.querySelector('.state'), ns.ready ? 'ready' : 'not ready: ' + ns.why);
-  at.querySelector('.state').className = 'state ' + (ns.ready ? 'good' : 'bad');
-  facts(at.querySelector('.facts'), factsOf(ns));
+// From the histogram of request durations: the bound of the bucket that has the request at that place.
+function latency() {
+  const now = last.durations, before = lately[0].durations;
+  if (!now || !before) return ['-', 'not reported by this server'];
+  const counts = now.http.map((n, i) => n - before.http[i] + now.resp[i] - before.resp[i]);
+  const all = counts.reduce((n, more) => n + more, 0);
+  if (all <= 0) return ['-', `no request in the last ${LATENCY_MS / 1000} s`];
+  const within = part => {
+    let left = Math.ceil(part * all), i = 0;
+    while (left > counts[i]) left -= counts[i++];
+    return i < now.le_us.length ? `\u2264 ${duration(now.le_us[i])}` : `> ${duration(now.le_us.at(-1))}`;
+  };
+  return [within(0.99), `half ${within(0.5)}, last ${LATENCY_MS / 1000} s`];
 }
 
+const duration = us => (us < 1000 ? `${us} \u00b5s` : us < 1e6 ? `${us / 1000} ms` : `${us / 1e6} s`);
+
+// ------------------------------------------------------------------ namespaces
+
+const isOff = ns => Math.abs(ns.clock_drift_ms || 0) > DRIFT_MS_MAX;
+
+// Namespaces without ids come first, then those with a warning.
+function inOrder(list) {
+  const rank = ns => (!ns.ready ? 0 : ns.keeper || ns.warning || isOff(ns) ? 1 : 2);
+  return [...list].sort((a, b) => rank(a) - rank(b));
+}
+
+// Cards are kept and moved, not replaced: a reader of one is not interrupted.
+function cards(list) {
+  for (const at of [...$('namespaces').children])
+    if (!list.some(ns => at.id === 'ns-' + ns.name)) at.remove();
+  const sorted = list.map(card);
+  if (sorted.some((at, i) => $('namespaces').children[i] !== at)) $('namespaces').append(...sorted);
+  const broken = list.filter(ns => !ns.ready);
+  $('broken').hidden = broken.length === 0;
+  fill($('broken'), broken.length ? `No ids: ${broken.slice(0, 5).map(ns => ns.name).join(', ')}` +
+    `${broken.length > 5 ? ` and ${broken.length - 5} more` : ''}. The reason is in the first card${broken.length > 1 ? 's' : ''} below.` : '');
+}
+
+function card(ns) {
+  const at = $('ns-' + ns.name) || el('article', { class: 'card', id: 'ns-' + ns.name },
+    el('h3', {}, el('span', {}, ns.name), el('span', { class: 'state' })), el('div', { class: 'line' }), el('dl', { class: 'facts' }));
+  const state = at.querySelector('.state');
+  fill(state, ns.ready ? 'ready' : 'no ids: ' + ns.why);
+  state.className = 'state ' + (ns.ready ? 'good' : 'bad');
+  at.classList.toggle('broken', !ns.ready);
+  facts(at.querySelector('.facts'), factsOf(ns));
+  return at;
+}
+
+const PAUSES = { full: 'sequence exhausted', clock_back: 'clock went back', clock_ahead: 'clock jumped forward', ahead: 'ids ahead of the clock',
+  lease: 'no lease', choose: 'policy chooses', epoch_end: 'layout ended', closed: 'file closed', failstop: 'store lost data' };
+
 function factsOf(ns) {
-  const met = Object.entries(ns.pauses || {}).filter(([, n]) => n > 0).map(([why, n]) => `${why} ${grouped(n)}`);
+  const pauses = Object.entries(ns.pauses || {}).filter(([, n]) => n > 0).map(([why, n]) => `${PAUSES[why] || why} ${grouped(n)}`);
   const before = previous && previous.namespaces.find(other => other.name === ns.name);
-  const now = before ? Math.max(0, (idsOf(ns) - idsOf(before)) * 1000 / (last.unix_ms - previous.unix_ms)) : 0;
-  const lifeMs = ns.layout_end_ms - last.unix_ms, year = 365.25 * 864e5;
+  const now = before ? Math.max(0, ((idsOf(ns) - idsOf(before)) * 1000) / (last.unix_ms - previous.unix_ms)) : 0;
+  const lifeMs = ns.layout_end_ms - last.unix_ms;
   return [
-    !ns.ready && ['Why', ns.detail, 'bad'],
-    ['Ids', `${rate(now)} a second, ${grouped(idsOf(ns))} since the start`],
-    ['Refused', grouped(ns.refused), ns.refused ? 'warn' : ''],
-    met.length && ['Pauses met', met.join(', ')],
-    ns.holds_lease && ['Worker', `${ns.worker}, ${until(ns.lease_end_ms - last.unix_ms)}`],
-    ns.keeper && ['Keeper', ns.keeper],
-    ns.clock_drift_ms !== undefined && ['Clock', `${ns.clock_drift_ms} ms off uptime since it was confirmed`,
-      Math.abs(ns.clock_drift_ms) > 1000 ? 'warn' : ''],
-    ns.layout_end_ms && ['Layout lasts', `${span(lifeMs)} more`, lifeMs < year ? 'bad' : ''],
+    !ns.ready && ['Reason', ns.detail, 'bad'],
+    ['Ids per second', rate(now)],
+    ns.capacity_s && ['Capacity', `${grouped(ns.capacity_s)} per second, ${used(now, ns.capacity_s)}`],
+    ['Ids', `${grouped(idsOf(ns))} since the start`],
+    ['Rejected', `${grouped(ns.refused)} requests`, ns.refused ? 'warn' : ''],
+    pauses.length && ['Pauses', pauses.join(', ')],
+    ns.holds_lease && ['Worker id', `${ns.worker}, ${ns.worker_assigned ? 'assigned in the config' : 'leased'}`],
+    ns.holds_lease && ['Lease', leaseOf(ns), ns.keeper ? 'warn' : ''],
+    ns.keeper && !(ns.detail || '').includes(ns.keeper) && ['Not renewed', ns.keeper, 'warn'],
+    ns.clock_drift_ms !== undefined && ['Clock', isOff(ns) ? `${grouped(Math.abs(ns.clock_drift_ms))} ms ` +
+      `${ns.clock_drift_ms > 0 ? 'ahead of' : 'behind'} the uptime` : 'steady', isOff(ns) ? 'warn' : ''],
+    ns.layout_end_ms && ['Layout ends', lifeMs > 0 ? `in ${span(lifeMs)}` : 'now', lifeMs < YEAR_MS ? 'bad' : ''],
     ns.layout && ['Layout', ns.layout],
-    ns.shadow && ['In shadow', inShadow(ns.shadow), ns.shadow.differed || ns.shadow.failed ? 'warn' : ''],
+    ns.shadow && ['Shadow policy', shadowOf(ns.shadow), ns.shadow.differed || ns.shadow.failed ? 'warn' : ''],
     ns.warning && ['Warning', ns.warning, 'warn'],
   ].filter(Boolean);
 }
 
-// What a policy that is not obeyed would have said.
-function inShadow(s) {
-  const lately = s.last_unix_ms ? `; ${ago(last.unix_ms - s.last_unix_ms)}, ${s.hook}: ${s.said}` +
-    (s.done ? `, done was ${s.done}` : '') + (s.why ? ` (${s.why})` : '') : '';
-  return `${s.policy}: agreed ${grouped(s.agreed)}, differed ${grouped(s.differed)}, failed ${grouped(s.failed)}${lately}`;
+// A short lease that is renewed all the time has no countdown: it would look like an emergency.
+function leaseOf(ns) {
+  const leftMs = ns.lease_end_ms - last.unix_ms, isSteady = !ns.keeper;
+  if (leftMs <= 0) return isSteady ? 'renewed with the next request' : 'expired';
+  if (isSteady && leftMs < SHORT_MS)
+    return `ids continue without the store for a few seconds${ns.worker_assigned ? ', because the worker id is assigned' : ''}`;
+  return `ids continue without the store for ${span(leftMs)}`;
 }
 
-function until(ms) {
-  return ms > 0 ? `leased for ${span(ms)} unless renewed` : 'its lease is over, and renewed when it is needed';
+function shadowOf(s) {
+  const newest = s.last_unix_ms ? `. Last: ${s.hook} returned ${s.said}` + (s.done ? `, in force was ${s.done}` : '') +
+    `${s.why ? ` (${s.why})` : ''}, ${ago(last.unix_ms - s.last_unix_ms)}` : '';
+  return `${s.policy}: agreed ${grouped(s.agreed)}, differed ${grouped(s.differed)}, failed ${grouped(s.failed)}${newest}`;
+}
+
+// ------------------------------------------------------------------ events, policies
+
+const LEVELS = { error: ['bad', 'problem'], warn: ['warn', 'warning'] };
+let newest = '';
+
+function recent(list) {
+  const now = list.length ? `${last.pid} ${list[0].number}` : '';
+  if (now === newest && $('recent').childElementCount) return;
+  newest = now;
+  $('recent').replaceChildren(...list.map(event => {
+    const [kind, word] = LEVELS[event.level] || ['', ''];
+    return el('li', { class: kind }, el('time', { datetime: new Date(event.unix_ms).toISOString() }, utc(event.unix_ms, last.unix_ms)), ' ',
+      el('span', {}, (word ? word + ': ' : '') + (event.namespace ? event.namespace + ': ' : '') + event.text));
+  }), ...(list.length ? [] : [el('li', { class: 'dim' }, 'No events since the start.')]));
 }
 
 function policies(said) {
@@ -177,8 +248,8 @@ function policies(said) {
     const calls = Object.entries(results).map(([result, n]) => `${result} ${grouped(n)}`);
     if (calls.length) rows.push([hook, calls.join(', ')]);
   }
-  if (rows.length === 2) rows.push(['Asked', 'nothing yet']);
-  rows.push(['Last reload', `${new Date(said.reload_unix_ms).toLocaleString()}, ${said.reload_ok ? 'good' : 'refused'}`,
+  if (rows.length === 2) rows.push(['Calls', 'none yet']);
+  rows.push(['Last reload', `${said.reload_ok ? 'succeeded' : 'failed; the last that succeeded was'} ${utc(said.reload_unix_ms)}`,
     said.reload_ok ? '' : 'bad']);
   if (said.last_error) rows.push(['Last error', `${said.last_error} (${ago(last.unix_ms - said.last_error_unix_ms)})`, 'bad']);
   facts($('policies'), rows);
@@ -186,81 +257,74 @@ function policies(said) {
 
 // ------------------------------------------------------------------ the last hour
 
-const perSecondOf = (row, stepMs) => row.map(n => (n === null ? null : n * 1000 / stepMs));
+const drawIds = plot($('chart-ids'), { label: 'Ids per second', unit: 'ids/s' });
+const drawRejected = plot($('chart-refused'), { label: 'Rejected requests per second', unit: 'requests/s', kind: 'refused' });
 
-// Of a namespace, or of all together.
-function drawHour({ namespace, ids, refused, step_ms }) {
-  if (namespace !== undefined) {
-    const spark = $('ns-' + namespace)?.querySelector('.spark');
-    if (spark) fill(spark, chart(perSecondOf(ids, step_ms), { label: `Ids a second of ${namespace} in the last hour` }));
+function showHour({ namespace, ids, refused, step_ms, until_unix_ms }) {
+  const perSecondOf = row => row.map(n => (n === null ? null : (n * 1000) / step_ms));
+  if (namespace === undefined) {
+    drawIds(perSecondOf(ids), until_unix_ms, step_ms);
+    drawRejected(perSecondOf(refused), until_unix_ms, step_ms);
     return;
   }
-  fill($('chart-ids'), chart(perSecondOf(ids, step_ms), { label: 'Ids a second in the last hour', scale: true }));
-  fill($('chart-refused'), chart(perSecondOf(refused, step_ms),
-    { label: 'Requests refused a second in the last hour', scale: true, kind: 'refused' }));
+  const at = $('ns-' + namespace)?.querySelector('.line');
+  if (at) fill(at, spark(perSecondOf(ids), `Ids of ${namespace} in the last hour`));
 }
 
-// ------------------------------------------------------------------ what others hold
+// ------------------------------------------------------------------ worker ids and tags
 
-// A region stays while its table changes: who is in it by the keyboard, or has scrolled it, remains there.
+// A region stays while its table changes, so that it keeps the focus and its scroll position.
 function regions() {
-  const names = last.namespaces.map(ns => 'workers-' + ns.name), list = $('workers');
-  if ([...list.children].map(at => at.id).join('\n') === names.join('\n')) return;
-  list.replaceChildren(...last.namespaces.map(({ name }) => $('workers-' + name) || el('div', { class: 'scroll',
-    id: 'workers-' + name, tabindex: '0', role: 'region', 'aria-label': 'Worker numbers of ' + name },
-    el('table', {}, el('caption', {}, el('span', {}), el('span', { class: 'bad' }))))));
+  const list = $('workers'), sorted = inOrder(last.namespaces).map(({ name }) => $('workers-' + name) || el('div', { class: 'scroll',
+    id: 'workers-' + name, tabindex: '0', role: 'region', 'aria-label': 'Worker ids of ' + name },
+    el('table', {}, el('caption', {}, el('span', {}), el('span', { class: 'bad' })))));
+  if (list.children.length !== sorted.length || sorted.some((at, i) => list.children[i] !== at)) list.replaceChildren(...sorted);
 }
 
 function showWorkers(said) {
   workers.set(said.namespace, said);
-  const table = $('workers-' + said.namespace)?.querySelector('table');
-  if (!table) return;
-  const passed = last.unix_ms - said.read_unix_ms, n = { class: 'n' };
-  const left = w => (w.end_ms === undefined ? '-' : span(Math.max(0, w.end_ms - said.store_ms - passed)));
+  const at = $('workers-' + said.namespace)?.querySelector('table');
+  if (!at) return;
+  const since = ms => (ms ? ago(Math.max(0, said.store_ms - ms) + last.unix_ms - said.read_unix_ms) : '-');
   const clock = w => (w.clock_ms === undefined ? '' : (w.clock_ms > 0 ? '+' : '') + (w.clock_ms / 1000).toFixed(3) + ' s');
-  const rows = (said.workers || []).map(w => el('tr', {}, el('td', n, w.worker),
-    el('td', { class: w.state === 'held' ? 'good' : w.state === 'expired' ? 'warn' : 'dim' }, w.state),
-    el('td', n, left(w)), el('td', n, clock(w)),
-    el('td', { class: 'who' }, w.holder || '-', ' ', el('span', { class: 'dim' }, w.identity))));
-  const head = rows.length ? [el('thead', {}, el('tr', {}, ...['Number', 'State', 'Left', 'Clock off store', 'Holder, identity']
-    .map((title, i) => el('th', { scope: 'col', class: [0, 2, 3].includes(i) ? 'n' : '' }, title))))] : [];
-  table.replaceChildren(table.caption, ...head, ...(rows.length ? [el('tbody', {}, ...rows)] : []));
+  table(at, ['#Worker id', 'State', 'Last renewed', '#Clock vs store', 'Holder, identity'], (said.workers || []).map(w => el('tr', {},
+    el('td', { class: 'n' }, w.worker), el('td', { class: w.state === 'held' ? 'good' : 'dim' }, w.state),
+    el('td', {}, since(w.written_ms)), el('td', { class: 'n' }, clock(w)),
+    el('td', { class: 'who' }, w.holder || '-', ' ', el('span', { class: 'dim' }, w.identity)))));
   captions();
 }
 
 function captions() {
   for (const { name } of last.namespaces) {
-    const said = workers.get(name), [what, trouble] = $('workers-' + name).querySelectorAll('caption span');
-    const of = said?.held === undefined ? 'not read yet' :
+    const said = workers.get(name), [text, fault] = $('workers-' + name).querySelectorAll('caption span');
+    const counts = said?.held === undefined ? 'not read yet' :
       `${grouped(said.held)} held, ${grouped(said.expired)} expired, ${grouped(said.free)} free` +
-      (said.more ? `; the first ${grouped(said.workers.length)} are shown` : '') +
-      `, read ${ago(last.unix_ms - said.read_unix_ms, 6000)}`; // it is read every five seconds
-    fill(what, `${name}${said?.leased_as ? ', leased as ' + said.leased_as : ''}: ${of}`);
-    fill(trouble, said?.error ? '; ' + said.error : '');
+      (said.more ? `. The first ${grouped(said.workers.length)} are shown` : '') +
+      `. Read ${ago(last.unix_ms - said.read_unix_ms, 6000)}`; // the server reads the store every 5 seconds
+    fill(text, `${name}${said?.leased_as ? ', leased as ' + said.leased_as : ''}: ${counts}`);
+    fill(fault, said?.error ? 'Problem: ' + said.error : '');
   }
 }
 
 function showSegments(said) {
   $('segments-section').hidden = said.segments.length === 0 && !said.unread;
-  const columns = ['Tag', 'Order', 'Given', 'Left here', 'Next range', 'A second', 'Pauses', 'Trouble'];
-  const rows = said.segments.slice(0, 200).map(s => {
-    const trouble = [s.warning, ...s.databases.map(d => d.trouble)].filter(Boolean).join('; ');
-    const n = value => el('td', { class: 'n' }, value === undefined ? '-' : grouped(value));
-    return el('tr', {}, el('td', {}, s.tag), el('td', {}, s.order), n(s.given), n(s.left), n(s.next_left), n(s.per_s), n(s.pauses),
-      el('td', { class: 'who bad' }, trouble));
-  });
-  $('segments').replaceChildren(el('thead', {}, el('tr', {}, ...columns.map((title, i) =>
-    el('th', { scope: 'col', class: i > 1 && i < 7 ? 'n' : '' }, title)))), el('tbody', {}, ...rows));
-  const more = said.next || said.segments.length > 200 ? 'More tags are at /v1/segments. ' : '';
+  table($('segments'), ['Tag', 'Order', '#Issued', '#Left in range', '#Next range', '#Per second', '#Pauses', 'Problem'],
+    said.segments.slice(0, 200).map(s => {
+      const problem = [s.warning, ...s.databases.map(d => d.trouble)].filter(Boolean).join('; ');
+      const n = value => el('td', { class: 'n' }, value === undefined ? '-' : grouped(value));
+      return el('tr', {}, el('td', {}, s.tag), el('td', {}, s.order), n(s.given), n(s.left), n(s.next_left), n(s.per_s), n(s.pauses),
+        el('td', { class: 'who bad' }, problem));
+    }));
+  const more = said.next || said.segments.length > 200 ? '/v1/segments lists all tags. ' : '';
   fill($('segments-more'), more + (said.unread ? 'A table could not be read: ' + said.unread_why : ''));
 }
 
-// ------------------------------------------------------------------ acting
+// ------------------------------------------------------------------ actions
 
 const QUESTIONS = {
-  reload: ['Reload?', 'Policies and the tables of tags are read again. What is wrong is refused, and the old ones stay.', 'Reload'],
-  drain: ['Drain and stop?', 'Requests in flight are answered, worker numbers are given back, and the server ends. ' +
-    'It does not come back by itself unless something starts it.', 'Drain'],
+  reload: ['Reload?', 'The server reads policies and tables of tags again. If it finds an error, it keeps the old ones.', 'Reload'],
+  drain: ['Drain and stop?', 'The server answers requests in flight, releases its worker ids, and ends. ' +
+    'It does not start again by itself.', 'Drain'],
 };
 
 function question(action) {
@@ -281,11 +345,15 @@ function question(action) {
 function login(why) {
   follow(false);
   token = last = previous = null;
-  trouble = '';
+  trouble = newest = '';
+  lately = [];
   workers.clear();
   sessionStorage.removeItem('token');
+  document.title = 'vesta';
+  fill($('title'), 'vesta');
   $('board').hidden = $('actions').hidden = true;
-  for (const id of ['server', 'live', 'namespaces', 'workers', 'tiles', 'policies', 'answers', 'clients', 'connections']) $(id).replaceChildren();
+  for (const id of ['server', 'live', 'broken', 'namespaces', 'workers', 'tiles', 'recent', 'policies', 'answers', 'clients', 'connections'])
+    $(id).replaceChildren();
   $('login').hidden = false;
   fill($('login-error'), why || '');
   $('token').focus();
@@ -303,7 +371,7 @@ $('actions').addEventListener('click', event => {
 });
 $('forget').addEventListener('click', () => login(''));
 
-// What is not of the form stays as it is: the server says that it does not know it.
+// A token that is not URL-encoded is sent as it is, and the server rejects it.
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -312,14 +380,14 @@ function decoded(text) {
   }
 }
 
-// A token in the link is taken out of it at once: it is not to stay in the address bar, nor in the history.
-const said = /^#token=(.+)$/.exec(location.hash);
-if (said) window.history.replaceState(null, '', location.pathname);
-token = said ? decoded(said[1]) : sessionStorage.getItem('token');
-if (said) sessionStorage.setItem('token', token);
+// The token is removed from the address at once, so that it stays out of the history.
+const link = /^#token=(.+)$/.exec(location.hash);
+if (link) window.history.replaceState(null, '', location.pathname);
+token = link ? decoded(link[1]) : sessionStorage.getItem('token');
+if (link) sessionStorage.setItem('token', token);
 setInterval(() => following && lastAt && staleness(), 1000);
 
-// Only while it is seen: who has many pages open looks at few of them.
+// Follows the server only while the page is visible.
 let wanted = true;
 function look() {
   if (document.hidden && following) follow(false), wanted = true, document.title = 'vesta';

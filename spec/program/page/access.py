@@ -83,7 +83,7 @@ def _(world):
         look(stranger, "token")
         stranger.type("#token", "guess")
         stranger.press("Enter")
-        stranger.until("document.getElementById('login-error').innerText.includes('does not know')")
+        stranger.until("document.getElementById('login-error').innerText.includes('rejected this token')")
         look(stranger, "token-wrong")
 
 

@@ -1,7 +1,9 @@
-"""page.py -- the admin's page in a real browser: what it shows, to whom, and that it is honest when it is old."""
+"""page.py -- the admin's page in a real browser: its content, its sign-in, and its warning when the state is old."""
 import json
 import os
+import re
 import signal
+import socket
 import time
 
 from paged import TOKEN, Paged, browsing, open_page, shown, text_of
@@ -12,7 +14,7 @@ PAGE = os.path.join(HERE, "..", "..", "..", "csrc", "server", "page")
 BYTES_MAX = 150 * 1024
 
 
-@claim("without a token nothing is shown; a wrong one is told so; the right one is enough, and the page can forget it")
+@claim("without a token the page shows nothing; a wrong token is rejected; the right one is accepted, and can be forgotten")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = browser.tab()
@@ -21,7 +23,7 @@ def _(world):
         assert not tab.run(shown("#board")) and "orders" not in tab.run("document.body.innerText")
         tab.type("#token", "guess")
         tab.press("Enter")
-        tab.until("document.getElementById('login-error').innerText.includes('does not know')")
+        tab.until("document.getElementById('login-error').innerText.includes('rejected this token')")
         tab.type("#token", TOKEN)
         tab.press("Enter")
         tab.until(shown("#board"))
@@ -31,23 +33,23 @@ def _(world):
         assert "orders" not in tab.run("document.body.innerText") and tab.run("sessionStorage.length") == 0
 
 
-@claim("a token that is no text, or not ASCII, is refused as any other, in a link and typed")
+@claim("a token that is not valid text, or not ASCII, is rejected like any wrong token, in a link and typed")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         for wrong in ("%", "%E2%9C%93", "%FF"):
             tab = browser.tab()
             tab.go(server.url(None) + "#token=" + wrong)
-            tab.until("document.getElementById('login-error').innerText.includes('does not know')")
+            tab.until("document.getElementById('login-error').innerText.includes('rejected this token')")
             assert tab.run(shown("#login")) and not tab.run(shown("#board"))
         tab = browser.tab()
         tab.go(server.url(None) + "#token=a%0Ab")  # which no header can have
-        tab.until("document.getElementById('login-error').innerText.includes('could not be asked')")
+        tab.until("document.getElementById('login-error').innerText.includes('cannot be reached')")
         tab.type("#token", "\u2713")
         tab.press("Enter")
-        tab.until("document.getElementById('login-error').innerText.includes('does not know')")
+        tab.until("document.getElementById('login-error').innerText.includes('rejected this token')")
 
 
-@claim("clients stand there with their part of the ids, and the connections that took most, by address; a client's name is text")
+@claim("the page lists clients with their share of the ids, and the busiest connections; a client's name is never markup")
 def _(world):
     with Paged(world) as server, browsing() as browser, server.connect(server.resp) as most, server.connect(server.resp) as other:
         other.sendall(command("CLIENT", "SETNAME", "<b>till</b>") + command("GET", "orders"))
@@ -68,10 +70,10 @@ def _(world):
             assert time.monotonic() < end, tab.run("document.querySelector('#clients').innerText")
             time.sleep(0.1)
         first = tab.run("[...document.querySelector('#clients tbody tr').cells].map(td => td.innerText)")
-        same((first[0], first[4], first[7]), ("default", "-", "wrong 1"))
+        same((first[0], first[4], first[7]), ("default", "-", "invalid 1"))
 
 
-@claim("... and what the file of clients has of each: rates, weight, how many of its requests waited")
+@claim("the page lists the limits of each client: rates, weight, and how many requests waited")
 def _(world):
     secret = world.run("client", "add", "shop", "--names", "*", "--calls", "give", "--rate", "1000", "--weight", "3",
                        "--file", world.path("clients")).out.strip()
@@ -83,12 +85,12 @@ def _(world):
         agreed = "[...document.querySelectorAll('#clients tbody tr')].find(tr => tr.cells[0].innerText === 'shop')?.cells[4].innerText"
         sock.sendall(command("GET", "orders"))
         assert sock.recv(100).startswith(b"$")
-        tab.until(agreed + " === '1,000 ids a second, weight 3'")
+        tab.until(agreed + " === '1,000 ids/s, weight 3'")
         sock.sendall(command("VESTA.NEXT", "orders", "1000") + command("GET", "orders") * 20)  # more than what a second saves up
-        tab.until("/^1,000 ids a second, weight 3, waited: [1-9][0-9]?$/.test(%s)" % agreed)
+        tab.until("/^1,000 ids\\/s, weight 3, [1-9][0-9]? waited$/.test(%s)" % agreed)
 
 
-@claim("who is in a table by the keyboard stays there, and nothing is read aloud that is no news")
+@claim("a table keeps the keyboard's focus while it changes, and screen readers announce only news")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -101,7 +103,7 @@ def _(world):
         same(tab.run("told"), 0)
 
 
-@claim("a token in the link is taken out of the address; all that is asked is asked of the server, and nothing goes wrong")
+@claim("the token is removed from the address; the page requests nothing but the server's files, and reports no error")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -112,7 +114,7 @@ def _(world):
         assert TOKEN not in server.said and "#token" not in server.said
 
 
-@claim("it shows what the server says: ids, workers and their holders, pauses, segments, answers")
+@claim("the page shows ids, worker ids and their holders, pauses, tags and replies")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         server.redis("INCR", "invoices")
@@ -125,11 +127,83 @@ def _(world):
         tab.until("document.getElementById('segments').innerText.includes('invoices')")
         tab.until("/7\\s+held/.test(document.getElementById('workers').innerText)")
         assert "pid %d" % server.process.pid in text_of(tab, "#workers")
-        assert "years more" in text_of(tab, "#ns-requests"), text_of(tab, "#ns-requests")
+        assert "Layout ends\nin 5" in text_of(tab, "#ns-requests"), text_of(tab, "#ns-requests")
         same(tab.run("document.querySelectorAll('#chart-ids svg, #chart-refused svg').length"), 2)
 
 
-@claim("texts of others are texts: markup in an identity makes no element, and no script runs that is not the page's")
+@claim("the title has the server's name and host; tiles have ids per second beside the capacity, and the latency")
+def _(world):
+    config = "return { http = { hosts = { '*', 'ids1.example.com' } }, admin = { token = '%s' }, namespaces = { web = {" \
+             " layout = 'snowflake', rate = 5000, store = 'file:%s' }, orders = { layout = 'vesta-second', store = 'file:%s' } } }"
+    with Paged(world, config % (TOKEN, world.folder, world.folder)) as server, browsing() as browser:
+        tab = open_page(browser, server)
+        tab.until("document.title === 'vesta on ids1.example.com: 2 of 2 ready'")
+        assert "host " + socket.gethostname() in text_of(tab, "header"), text_of(tab, "header")
+        assert "capacity 1,053,576, 0 % used" in text_of(tab, "#tiles"), text_of(tab, "#tiles")
+        tab.until("document.getElementById('ns-web').innerText.includes('5,000 per second, 0 % used')")
+        assert "no request in the last 10 s" in text_of(tab, "#tiles"), text_of(tab, "#tiles")
+        end = time.monotonic() + 60 * SLOW
+        while not re.search("Latency of 99 %\n\u2264 [0-9.]+ (\u00b5s|ms)\nhalf \u2264 ", text_of(tab, "#tiles")):
+            assert server.get("/v1/ids?ns=web").status == 200 and time.monotonic() < end, text_of(tab, "#tiles")
+
+
+@claim("a namespace without ids is first in every list, and the banner and the events name it; an assigned worker id is calm")
+def _(world):
+    store, away = world.path("store"), world.path("away")
+    config = "return { admin = { token = '%s' }, namespaces = { z = { layout = 'snowflake', worker = 3, wait_ms_max = 0, store = 'file:%s' }," \
+             " b = { layout = 'snowflake', store = 'file:%s' } } }" % (TOKEN, store, world.folder)
+    with Paged(world, config) as server, browsing() as browser:
+        tab = open_page(browser, server)
+        tab.until("document.querySelectorAll('#namespaces article').length === 2")
+        order = "['#namespaces', '#workers'].map(list => [...document.querySelector(list).children].map(at => at.id.slice(-1)).join('')).join()"
+        same(tab.run(order), "bz,bz")
+        assert "continue without the store for a few seconds, because the worker id is assigned" in text_of(tab, "#ns-z"), text_of(tab, "#ns-z")
+        assert re.search(r"continue without the store for 2 min \d\d s", text_of(tab, "#ns-b")), text_of(tab, "#ns-b")
+        same(tab.run("document.querySelectorAll('#ns-z .warn, #ns-z .bad, #broken:not([hidden])').length"), 0)
+        tab.until("document.getElementById('recent').innerText.includes('z: worker id 3 is leased')")
+        os.rename(store, away)
+        open(store, "w").close()  # not a folder, so the lease cannot be renewed
+        tab.until("document.getElementById('recent').innerText.includes('warning: z: ids continue for now, but the lease is not renewed')")
+        tab.until("document.getElementById('broken').innerText.includes('No ids: z.')")
+        same(tab.run(order), "zb,zb")
+        tab.until("document.getElementById('recent').innerText.includes('problem: z: no ids: ')")
+        os.unlink(store)
+        os.rename(away, store)
+        tab.until("document.getElementById('recent').innerText.includes('z: ids are issued again')")
+        tab.until("document.getElementById('broken').hidden")
+        same(tab.run(order), "bz,bz")
+
+
+@claim("the plot shows value and UTC time of a step, by pointer and by arrow keys")
+def _(world):
+    with Paged(world) as server, browsing() as browser:
+        tab = open_page(browser, server)
+        tab.until("!!document.querySelector('#chart-ids svg')")
+        keys = "['End', 'ArrowLeft'].forEach(key => document.querySelector('#chart-ids .plot').dispatchEvent(new KeyboardEvent('keydown', { key })))"
+        tab.run(keys)
+        tip = tab.run("document.querySelector('#chart-ids .tip').innerText")
+        assert re.fullmatch(r"\d\d:\d\d:\d\d UTC: (no data|[\d.,]+ ids/s)", tip), tip
+        same(tab.run("document.querySelector('#chart-ids .plot').ariaValueText"), tip)
+        tab.run("(p => p.dispatchEvent(new PointerEvent('pointermove', { clientX: p.getBoundingClientRect().left })))(document.querySelector('#chart-ids .plot'))")
+        first = tab.run("document.querySelector('#chart-ids .tip').innerText")
+        assert first[:8] != tip[:8], (first, tip)
+        tab.run("document.querySelector('#chart-ids .plot').dispatchEvent(new PointerEvent('pointerleave'))")
+        assert tab.run("document.querySelector('#chart-ids .tip').hidden")
+        assert re.search(r"\d ids/s\n.*\d ids/s\n0", text_of(tab, "#chart-ids")) and text_of(tab, "#chart-ids").endswith(" UTC"), text_of(tab, "#chart-ids")
+
+
+@claim("on a phone, each table can be scrolled to its last column")
+def _(world):
+    with Paged(world) as server, browsing() as browser, server.connect(server.resp) as sock:
+        sock.sendall(command("GET", "orders"))
+        tab = open_page(browser, server, width=390, height=844)
+        tab.until("document.querySelectorAll('#connections td').length > 0 && document.querySelectorAll('#workers td').length > 0")
+        reach = "[...document.querySelectorAll('.scroll')].filter(at => at.checkVisibility()).map(at => { at.scrollLeft = 1e6;" \
+                " return at.querySelector('tr').lastChild.getBoundingClientRect().right <= innerWidth })"
+        same(set(tab.run(reach)), {True})
+
+
+@claim("markup in an identity makes no element, and only the page's own scripts run")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -141,14 +215,14 @@ def _(world):
         assert any("Content Security Policy" in fault for fault in tab.faults), tab.faults
 
 
-@claim("a server that stands still, or is gone, is told of with the time of what is seen; when it is back, so is the page")
+@claim("while the server is stopped or gone, the page shows the time of its state; later it continues by itself")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
         server.process.send_signal(signal.SIGSTOP)
         tab.until(shown("#stale"))
-        assert "What stands here is of" in text_of(tab, "#stale") and "not live" in text_of(tab, "#live")
-        tab.until("document.getElementById('stale').innerText.includes(': it says nothing.')")  # and is asked anew
+        assert "This page shows the state of" in text_of(tab, "#stale") and "not live" in text_of(tab, "#live")
+        tab.until("document.getElementById('stale').innerText.includes('has sent nothing for 10 s. Reconnecting.')")
         server.process.send_signal(signal.SIGCONT)
         tab.until("!(%s)" % shown("#stale"))
         server.kill()
@@ -159,7 +233,7 @@ def _(world):
         tab.until("document.getElementById('server').innerText.includes('pid %d')" % server.process.pid)
 
 
-@claim("reload and drain ask before they do it")
+@claim("reload and drain ask before they act")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -179,7 +253,7 @@ def _(world):
         same(server.process.wait(60), 0)
 
 
-@claim("with the keyboard alone: to the content, to each action, to each field, and every one can be seen to be there")
+@claim("the keyboard reaches the content, each action and each field, and the focus is visible")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -199,7 +273,7 @@ def _(world):
         same(sorted(set(names) - ringed), [])
 
 
-@claim("an id is taken apart as one types, made from its fields, and refused by name; a day has its range")
+@claim("an id is split into fields as you type, made from its fields, and rejected with the field's name; a day has its range")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -244,7 +318,7 @@ def _(world):
         assert compared > 2 * len(presets), compared
 
 
-@claim("eight windows are live at once: they share a connection, ask for nothing, and let go of it when they are not looked at")
+@claim("eight windows are live over one connection, poll nothing, and close it when no window is visible")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tabs = [open_page(browser, server, window=True) for _ in range(8)]  # a browser gives a server six connections
@@ -283,7 +357,7 @@ HEARD = """import('/page/hub.js').then(hub => new Promise(told => {
 }))"""
 
 
-@claim("what is sent once and then as it changes is put together, however its bytes come")
+@claim("changes are merged with the first whole list, however their bytes arrive")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         _, _, history, workers, _ = open_page(browser, server).run(HEARD)
@@ -292,7 +366,7 @@ def _(world):
         same((workers["workers"], workers["held"], workers["read_unix_ms"], workers["error"]), ([{"worker": "7"}], 1, 2, "silent"))
 
 
-@claim("all of it is below 150 KB, and comes from the program alone")
+@claim("the page is below 150 KB and loads nothing from elsewhere")
 def _(world):
     sizes = {name: os.path.getsize(os.path.join(PAGE, name)) for name in os.listdir(PAGE) if name.rsplit(".")[-1] in ("html", "css", "js")}
     assert sum(sizes.values()) < BYTES_MAX, sizes
