@@ -37,4 +37,4 @@ def slow(turns):
         db.end()
     longest = max(s["ours_max"] for s in made), max(s["yard_max"] for s in made)
     return Made([{"p999": (s["ours"], s["yard"])} for s in made], counted,
-                {"": "%d waited; the longest %.0f us, and an add %.0f us" % (sum(s["waited"] for s in made), *longest)})
+                {"": "%d waited, the longest took %.0f us, an add %.0f us" % (sum(s["waited"] for s in made), *longest)})

@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 RATES = ROOT / "docs" / "pictures" / "rates.json", ROOT / "docs" / "pictures" / "rates.svg"
 FIGURES, PICTURE = ROOT / "docs" / "pictures" / "bench.json", ROOT / "docs" / "pictures" / "bench.svg"
 HEAD = "| what | against | setting | ours: median (min-max) | yardstick | ratio | wanted | | duplicates | |\n" + "|---" * 10 + "|"
-HEAD_OF_PAGE = "| measured | yardstick | setting | vesta | yardstick | ratio (range) | target | | duplicates | note |\n" + "|---" * 10 + "|"
+HEAD_OF_PAGE = "| measured | yardstick | setting | result | yardstick's result | ratio (range) | target | | duplicates | note |\n" + "|---" * 10 + "|"
 
 
 def spread(values):

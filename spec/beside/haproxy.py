@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-from hosting import EXAMPLES, HOSTILE, Host, adapted, example, found, ids_of, second
+from hosting import DOCS, EXAMPLES, HOSTILE, Host, adapted, example, found, ids_of, second
 from serving import Server, claim, free_port, main, same
 
 HAPROXY = found("haproxy")
@@ -54,6 +54,17 @@ def _(world):
             same(host.ask(headers={"X-Request-Id": name}), (200, name, name))
         for name in HOSTILE:
             ids_of([host.ask(headers={"X-Request-Id": name.encode("latin-1")})])
+
+
+@claim("HAProxy accepts the configuration of docs/stores.md, with a CA of this machine")
+def _(world):
+    with open(os.path.join(DOCS, "stores.md")) as page:
+        block = re.search("(?ms)^```haproxy\n(.*?)^```", page.read())[1]
+    with open(world.path("zk.cfg"), "w") as file:
+        file.write(adapted(block, ("/etc/ssl/zk-ca.pem", "/etc/ssl/certs/ca-certificates.crt"), ("zk1.example:2281", "127.0.0.1:2281"),
+                           ("zk2.example:2281", "127.0.0.1:2282")))
+    done = subprocess.run([HAPROXY, "-c", "-f", world.path("zk.cfg")], capture_output=True, text=True)
+    same((done.returncode, "alert" in done.stderr.lower()), (0, False))
 
 
 @claim("a setting that is missing or makes no sense ends the start with a sentence")
