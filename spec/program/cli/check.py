@@ -242,8 +242,8 @@ def _(w):
     same(check(w, "return { stores = { s = { uri = 'sqlite:/x' } }, segments = { { store = 's', tags = '*', order = 'dense' } } }").code, 0)
     refused(w, "return { stores = { s = { uri = 'sqlite:/x' }, t = { uri = 'sqlite:/y' } }, segments = { { stores = { 's', 't' }, tags = '*', "
             "order = 'dense' } } }", ": segments[1].stores are several, and dense is of one: over several there would be gaps")
-    refused(w, "return { %s segments = { { store = 'a', table = 't' } } }" % stores, ": segments[1].tags is missing: the tags that are "
-            "served, or \"*\" for all that are there")
+    refused(w, "return { %s segments = { { store = 'a', table = 't' } } }" % stores, ": segments[1].tags is missing: the tags that the "
+            "server serves, or \"*\" for all tags of the table")
     done = check(w, "return { %s namespaces = { t = {} }, segments = { { store = 'a', table = 't', tags = { 't' } } } }" % stores)
     same((done.code, "segments[1].tags has 't', which is a namespace, too: GET t means the namespace, and INCR t means the tag" in done.out + done.err),
          (0, True))
