@@ -1,4 +1,4 @@
---- top.lua -- `vesta top`: the present state of a server, from the events of its admin listener.
+--- top.lua -- `vesta top`: the state of a server, from the events of its admin listener.
 local admin = require "cli.lib.admin"
 local cli = require "cli.lib.cli"
 local feed = require "cli.lib.feed"
@@ -11,23 +11,23 @@ local top_screen = require "cli.lib.top_screen"
 local views = require "cli.lib.top_views"
 local wire = require "wire"
 
-local ONCE_MS = 5000          -- for two events, which give a rate, and for an answer
-local SAID_MS = 5000          -- for the result of an action in the last line
-local AFTER_TROUBLE_MS = 5000 -- until a question is asked again that had no answer
-local PAGE_LINES = 10         -- of PgDn
-local PAGES_MAX = 1000        -- of tags
+local ONCE_MS = 5000          -- patience for two events, which give a rate, or for an answer
+local SAID_MS = 5000          -- how long the last line shows the result of an action
+local AFTER_TROUBLE_MS = 5000 -- pause before a failed question is asked again
+local PAGE_LINES = 10         -- PgDn scrolls so many lines
+local PAGES_MAX = 1000        -- pages of tags
 
 local ACTIONS = {
-  r = { request = "POST /admin/reload", done = "it reloads",
+  r = { request = "POST /admin/reload", done = "the server reloads",
     question = "Reload policies and tables of tags?  y: yes, any other key: no" },
-  d = { request = "POST /admin/drain", done = "it drains",
-    question = "Drain: answer what is in flight, and END the server?  y: yes, any other key: no" },
+  d = { request = "POST /admin/drain", done = "the server drains",
+    question = "Drain: answer requests in flight, and END the server?  y: yes, any other key: no" },
 }
 
----------------------------------------------------------------- the view that is shown
+---------------------------------------------------------------- the current view
 
 -- `of` is the picked namespace and `after` the tag before a page, or "".  said_text is the newest answer to the view's
--- own question, and `said` is that answer's value.
+-- question, and `said` is its value.
 local View = {}
 View.__index = View
 
@@ -57,7 +57,7 @@ local function place_of(name, now)
   return 0
 end
 
--- The namespace that is shown; "": all, or none.
+-- The namespace to show.  "": all, or none.
 function View:subject(now)
   local picks, place = self:row().picks, place_of(self.of, now)
   if picks ~= "namespace" and picks ~= "all" then return "" end
@@ -65,7 +65,7 @@ function View:subject(now)
   return now.namespaces[place] and now.namespaces[place].name or ""
 end
 
--- The next namespace (1) or the one before (-1); the next page of tags, or the first.
+-- Picks the next namespace (1) or the previous one (-1); or the next page of tags, or the first.
 function View:pick(now, step)
   local picks, count = self:row().picks, #now.namespaces
   if picks == "page" then
@@ -79,7 +79,7 @@ function View:pick(now, step)
   if picks then self:forget() end
 end
 
--- A server may have sent any bytes as a name.
+-- A server may send any bytes as a name.
 local function escaped(name)
   return (name:gsub("[^%w_.-]", function(byte) return ("%%%02X"):format(byte:byte()) end))
 end
@@ -92,7 +92,7 @@ function View:ask(server, now)
   self.is_asked, self.next_ms = true, wire.clock_ms() + row.every_ms
 end
 
--- Asks when it is time, unless `server` is nil, and reads.  true: there is a new answer or trouble.
+-- Asks if it is time, unless `server` is nil, and reads.  true: a new answer or trouble.
 -- The last answer stays until a newer one arrives.
 function View:step(server, now)
   if not self:row().path or not now.is_known then return false end
@@ -126,7 +126,7 @@ function Top:take_event()
   if not event then return false end
   local pid = self.state.pid
   self.state = state.take(self.state, event, term.now_ms())
-  if self.state.pid ~= pid then self.view.next_ms = 0 end -- another server may know what the last one did not
+  if self.state.pid ~= pid then self.view.next_ms = 0 end -- another server may have the route that the last one lacked
   self.events = self.events + 1
   return true
 end
@@ -138,7 +138,7 @@ function Top:frame(goes_on)
     foot = self.asks and self.asks.question or is_said and self.foot or "", scroll = self.view.scroll }
 end
 
--- Waits for bytes, a key, or ms.  false: a signal ends the command.
+-- Waits for bytes, a key, or the time.  false: a signal ends the command.
 function Top:wait(has_keys, ms)
   local connections = { self.stream:connection(), self.view.question:connection(), self.action:connection() }
   return wire.wait(connections, has_keys, ms)
@@ -161,7 +161,7 @@ function Top:wait_for_events()
   end
 end
 
--- The first question about a store makes the server read it; the next answer has what was read.
+-- The first question makes the server read the store.  A later answer has the result.
 function Top:is_read()
   local said = self.view.said
   return self.view:row().name ~= "workers" or json.get(said, "held") ~= nil or json.get(said, "read_unix_ms") ~= nil
@@ -176,7 +176,7 @@ function Top:wait_for_answer()
   end
 end
 
--- Whether the view goes on with the next namespace or the next page of tags.
+-- True if the view continues with the next namespace or the next page of tags.
 function Top:has_another(done)
   local picks = self.view:row().picks
   if self.view.trouble ~= "" or wire.interrupted() then return false end
@@ -307,37 +307,41 @@ end
 
 return {
   order = 150,
-  line = "watch a server: ids, refusals, leases, as they go",
+  line = "watch a server: ids, latency, leases, events",
   usage = "top [--admin ADDR | -c FILE] [OPTION...]",
   about = [[
-Shows a server as it is just now, by its admin listener, as its page does.  Views, by their keys:
-1 overview: ids a second of each namespace and their last seconds, worker numbers and for how long they are
-held, how long layouts last, pauses, requests that were refused and why; 2 namespaces: all of each, with its
-clock, and what policies in shadow would have said; 3 workers: who holds which number until when, by the
-store; 4 segments: tags and their buffers; 5 policies: what they said, and answers by their code; 6 hour.
+Shows the state of a server, read from its admin listener each second.  Keys 1 to 6 select a view:
 
-? tells the keys; q ends.  r reloads and d drains the server, after a question.  A server that is away is
-looked for again; until it is back the screen says how old it is.
+  1 overview    ids per second and capacity (MAX/S) of each namespace, worker ids, how long ids continue without
+                the store (LEASE), how long the layout lasts (LIFE), latency, replies, recent events
+  2 namespaces  all about each namespace
+  3 workers     the holders of worker ids, read from the store
+  4 segments    tags and their ranges
+  5 policies    calls of policies, and replies by code
+  6 hour        ids and rejected requests in the last hour
+
+Namespaces without ids come first.  All times are UTC.  ? lists the keys, q ends.  r reloads and d drains the
+server, after a question.  If the server is gone, top retries, and shows how old the state is.
 
   $ vesta top --admin unix:/run/vesta/admin.sock
-  vesta top  unix:/run/vesta/admin.sock  0.2.0 pid 812, up 3 days
+  vesta top  ids1  unix:/run/vesta/admin.sock  0.2.0 pid 812, up 3 days
   ...
-  NAMESPACE             IDS/S LAST SECONDS      WORKER   LEASE    LIFE STATE
-  orders               12,345 ▁▁▂▃▃▄▅▆▇█▇▇▆▅▅▄       7    9:58  22.1 y ready
+  NAMESPACE             IDS/S  MAX/S SECONDS    WORKER   LEASE    LIFE STATE
+  orders               12,345   1.0M ▁▂▃▄▅▆▇█▅      7    9:58  22.1 y ready
   ...
 
   $ vesta top -c /etc/vesta/vesta.lua --once --view workers
   ...
-  orders: 3 held, 0 expired, 0 free; the store was read 2 seconds ago
+  orders: 3 held, 0 expired, 0 free. Read 2 seconds ago
   ...
 ]],
   options = cli.rows {
     admin.OPTIONS,
-    { name = "once", kind = "switch", help = "one look, and the end; as where stdout is no terminal" },
+    { name = "once", kind = "switch", help = "print one view and end, as without a terminal" },
     admin.EFFECTIVE,
-    { name = "json", kind = "switch", help = "one look: what the server said, as it came" },
+    { name = "json", kind = "switch", help = "print the data of one view as the server sent it" },
     { name = "view", kind = "choice", value = "overview|namespaces|workers|segments|policies|hour",
-      help = "what is shown first (default: overview)" },
+      help = "the first view (default: overview)" },
     secure.OPTIONS,
   },
   run = run,

@@ -1,4 +1,4 @@
---- top_screen.lua -- what `vesta top` shows around its views, and the keys of a terminal.
+--- top_screen.lua -- the head, tabs and foot around the views of `vesta top`, and the keys of a terminal.
 local json = require "cli.lib.json"
 local lines = require "cli.lib.lines"
 local screen = require "screen"
@@ -36,24 +36,24 @@ local function iso(unix_ms) return term.iso(unix_ms - unix_ms % 1000) end
 local function draw_head(page, frame)
   local now = frame.seen.state
   local ahead_ms = now.unix_ms - now.seen_ms
-  page:line(nil, ("vesta top  %s  %s pid %d, up %s"):format(frame.address, now.version, now.pid,
-    term.span(now.uptime_s * 1000)))
-  page:line(nil, ("clock %s, %d ms %s ours   connections %d   waiting %d"):format(iso(now.unix_ms),
+  page:line(nil, ("vesta top  %s%s  %s pid %d, up %s"):format(now.server ~= "" and now.server .. "  " or "",
+    frame.address, now.version, now.pid, term.span(now.uptime_s * 1000)))
+  page:line(nil, ("%s, %d ms %s this clock   connections %d   waiting %d"):format(iso(now.unix_ms),
     math.abs(ahead_ms), ahead_ms < 0 and "behind" or "ahead of", now.connections, now.waiting))
-  if frame.polls then page:line(nil, "it has no stream, or none to spare: it is asked each second") end
-  if now.is_draining then page:line("yellow", "draining: requests in flight are answered, then it ends") end
+  if frame.polls then page:line(nil, "the server offers no stream of events: top asks it each second") end
+  if now.is_draining then page:line("yellow", "draining: the server answers requests in flight, then it ends") end
 end
 
 local function draw_age(page, frame)
   local now, trouble = frame.seen.state, frame.trouble
   if not now.is_known then
-    return page:line("yellow", ("vesta top  %s: nothing is known yet; %s"):format(frame.address,
-      trouble ~= "" and trouble or "it is asked"))
+    return page:line("yellow", ("vesta top  %s: no data yet: %s"):format(frame.address,
+      trouble ~= "" and trouble or "connecting"))
   end
   local old_ms = frame.seen.now_ms - now.seen_ms
   if trouble == "" and old_ms <= STALE_MS then return end
-  page:line("red", ("STALE: of %s, %d s ago; tried again each second"):format(iso(now.seen_ms), old_ms // 1000))
-  page:fact("red", "", trouble ~= "" and trouble or "the server is silent")
+  page:line("red", ("STALE: the state of %s, %d s old. Retrying each second"):format(iso(now.seen_ms), old_ms // 1000))
+  page:fact("red", "", trouble ~= "" and trouble or "the server sends nothing")
 end
 
 local function draw_tabs(page, shown)
@@ -65,14 +65,14 @@ local function draw_tabs(page, shown)
 end
 
 local KEYS = [[
-  Tab, right     the next view; Shift-Tab, left: the one before
-  up, down       what has no room; PgUp, PgDn, Home, End, too
-  n, p           the next namespace, the one before; pages of tags
+  Tab, right     next view; Shift-Tab, left: previous view
+  up, down       scroll; also PgUp, PgDn, Home, End
+  n, p           next namespace or page of tags; previous one
   r              reload policies and tables of tags, after a question
   d              drain and end the server, after a question
-  q, Ctrl-C      end this, not the server
+  q, Ctrl-C      end top, not the server
 
-An id is taken apart by vesta explain.  Any key goes back.
+To read an id, use vesta explain.  Any key closes this help.
 ]]
 
 local function draw_help(page)
@@ -121,7 +121,7 @@ local function draw_page(page, frame)
   return page
 end
 
---- Prints a frame as lines.  goes_on: the head stands above it.
+--- Prints a frame as lines.  goes_on: the head was printed before.
 -- A frame: seen (for the view), view, address, trouble, polls, goes_on, helps, foot, scroll.
 function top_screen.print(frame)
   draw_page(lines.new { columns = term.columns(), rows = math.huge }, frame):print()

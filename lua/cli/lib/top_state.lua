@@ -1,14 +1,16 @@
---- top_state.lua -- events of a server become the state that `vesta top` shows: totals become rates, rates a history.
+--- top_state.lua -- turns events of a server into the state that `vesta top` shows: totals into rates, rates into a
+-- history.
 --
--- A state: is_known, unix_ms (the server's clock), seen_ms (ours when the event arrived), uptime_s, connections,
--- waiting, pid, version, is_draining, policies, others, answered, codes, namespaces, by_name, and the event itself.
+-- A state: is_known, unix_ms (the server's clock), seen_ms (our clock when the event arrived), uptime_s, connections,
+-- waiting, pid, version, server, is_draining, policies, others, answered, codes, durations, recent, namespaces (those
+-- with problems first), by_name, and the event itself.
 local facts = require "facts"
 local json = require "cli.lib.json"
 
-local NAMESPACES_MAX, CODES_MAX, PAUSES_MAX = 64, 64, 16
+local NAMESPACES_MAX, CODES_MAX, PAUSES_MAX, DURATIONS_MAX, RECENT_MAX = 64, 64, 16, 64, 20
 local NAME_MAX, LAYOUT_MAX = 64, 511
 
-local state = { HISTORY = 60, YEAR_MS = 31556952000, DRIFT_MS_MAX = 1000 }
+local state = { HISTORY = 60, YEAR_MS = 31556952000, DRIFT_MS_MAX = 1000, LATENCY_MS = 10000 }
 
 --- Nothing is known yet.
 function state.none() return { is_known = false, namespaces = {}, by_name = {}, codes = {} } end
@@ -27,7 +29,7 @@ local function layout_end_ms(object)
   return layout and layout.end_ms or 0
 end
 
--- `pausing`: which pauses there were since the event before, as "full 12, lease 3".
+-- `pausing`: pauses since the last event, as "full 12, lease 3".
 local function take_pauses(ns, pauses, before)
   local more = {}
   ns.pause, ns.pauses = {}, 0
@@ -51,6 +53,7 @@ local function take_namespace(object, before, ms)
     layout_end_ms = layout_end_ms(object), has_drift = drift ~= nil, drift_ms = number(drift),
     differs = number(get(shadow, "differed")) > 0 or number(get(shadow, "failed")) > 0,
     refused = number(get(object, "refused")), ids = 0, history = {}, object = object,
+    capacity = number(get(object, "capacity_s")), is_assigned = get(object, "worker_assigned") == true,
   }
   before = before[ns.name]
   for _, count in json.each(get(object, "ids")) do ns.ids = ns.ids + number(count) end
@@ -75,7 +78,7 @@ local function take_others(object, before, ms)
   return others
 end
 
--- Answers by their code: `answered` those with ids, `codes` the rest.
+-- Replies by code: `answered` counts those with ids, `codes` has the rest.
 local function take_requests(new, requests, then_, ms)
   local before = {}
   for _, code in ipairs(then_.codes) do before[code.name] = code.count end
@@ -94,6 +97,54 @@ local function take_requests(new, requests, then_, ms)
   end
 end
 
+-- Counts of requests by duration over the last LATENCY_MS: the i-th took at most le_us[i].  `all`: their sum.
+local function take_durations(new, durations, then_)
+  local now = { unix_ms = new.unix_ms }
+  for _, protocol in ipairs { "http", "resp" } do
+    for i, value in json.each(get(durations, protocol)) do
+      if i <= DURATIONS_MAX then now[i] = (now[i] or 0) + number(value) end
+    end
+  end
+  new.lately, new.durations, new.durations_all, new.le_us = {}, {}, 0, {}
+  for _, one in ipairs(then_.lately or {}) do
+    if new.unix_ms - one.unix_ms <= state.LATENCY_MS then table.insert(new.lately, one) end
+  end
+  table.insert(new.lately, now)
+  for i, count in ipairs(now) do
+    new.durations[i] = math.max(0, count - (new.lately[1][i] or 0))
+    new.durations_all = new.durations_all + new.durations[i]
+  end
+  for i, value in json.each(get(durations, "le_us")) do
+    if i <= DURATIONS_MAX then new.le_us[i] = number(value) end
+  end
+end
+
+-- The newest events first.
+local function take_recent(list)
+  local recent = {}
+  for i, object in json.each(list) do
+    if i > RECENT_MAX then break end
+    recent[i] = { unix_ms = span(get(object, "unix_ms")), level = text(get(object, "level"), 15),
+      namespace = text(get(object, "namespace"), NAME_MAX), text = text(get(object, "text")) }
+  end
+  return recent
+end
+
+-- Namespaces without ids come first, then those with a warning.
+local function rank(ns)
+  if not ns.is_ready then return 0 end
+  return (ns.keeper ~= "" or ns.warning ~= "" or state.is_off(ns)) and 1 or 2
+end
+
+local function sort_namespaces(namespaces)
+  local places = {}
+  for i, ns in ipairs(namespaces) do places[ns] = rank(ns) * NAMESPACES_MAX + i end
+  table.sort(namespaces, function(a, b) return places[a] < places[b] end)
+end
+
+--- The clock moved against the uptime by more than chrony's corrections explain.
+function state.is_off(ns) return ns.drift_ms > state.DRIFT_MS_MAX or ns.drift_ms < -state.DRIFT_MS_MAX end
+
 local function take_policies(object)
   if object == nil then return nil end
   return { generation = number(get(object, "generation")), is_stuck = get(object, "stuck") == true,
@@ -108,18 +159,22 @@ function state.take(before, bytes, now_ms)
     unix_ms = span(get(event, "unix_ms")), uptime_s = span(get(event, "uptime_s")),
     connections = number(get(event, "connections")), waiting = number(get(event, "waiting")),
     is_draining = get(event, "draining") == true, version = text(get(event, "version"), 31),
-    policies = take_policies(get(event, "policies")), namespaces = {}, by_name = {},
+    policies = take_policies(get(event, "policies")), recent = take_recent(get(event, "recent")),
+    server = text(get(event, "name"), 255), namespaces = {}, by_name = {},
   }
+  if new.server == "" then new.server = text(get(event, "host"), 255) end
   if before.pid ~= new.pid then before = state.none() end -- another server: its counts begin at 0
   local ms = before.is_known and new.unix_ms - before.unix_ms or 0
   new.others = take_others(get(event, "other_namespaces"), before.others, ms)
   take_requests(new, get(event, "requests"), before, ms)
+  take_durations(new, get(event, "durations"), before)
   for i, object in json.each(get(event, "namespaces")) do
     if i > NAMESPACES_MAX then break end
     local ns = take_namespace(object, before.by_name, ms)
     new.namespaces[i] = ns
     if not new.by_name[ns.name] then new.by_name[ns.name] = ns end
   end
+  sort_namespaces(new.namespaces)
   return new
 end
 

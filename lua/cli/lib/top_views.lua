@@ -1,10 +1,10 @@
 --- top_views.lua -- the views of `vesta top`, each a row of the list that this file returns.
 --
--- A view: name, about, path (the route that is asked while the view is shown; none: the events have it), every_ms,
--- picks ("namespace", "all" namespaces or one, a "page"; or nothing) and draw(page, seen).
--- `seen` has: state; said (the newest answer to the view's own question, or nil), said_ms; trouble (why there is no
--- newer one, or ""); of (the picked namespace, "": all); after (the tag before a page, or ""); now_ms.
--- A server may have sent any text: page:line and page:fact make it harmless.
+-- A view: name, about, path (the route that is polled while the view is shown; nil: the events are enough), every_ms,
+-- picks ("namespace", "all" namespaces or one, a "page"; or nil) and draw(page, seen).
+-- `seen` has: state; said (the newest answer of the route, or nil), said_ms; trouble (why there is no newer answer, or
+-- ""); of (the picked namespace, "": all); after (the tag before a page, or ""); now_ms.
+-- A server may send any text: page:line and page:fact make it harmless.
 local cli = require "cli.lib.cli"
 local json = require "cli.lib.json"
 local lines = require "cli.lib.lines"
@@ -16,7 +16,7 @@ local pad = lines.pad
 
 local LATE_MS = 4000
 
--- Whole from 10 on, else with one digit behind the point.
+-- A number below 10 has one decimal.
 local function many(n)
   if n > 0 and n < 9.95 then return ("%.1f"):format(n) end
   return term.grouped(n > 0 and math.tointeger(math.floor(n + 0.5)) or 0)
@@ -27,25 +27,26 @@ local function painted(condition, paint) return condition and paint or nil end
 -- An instant without its fraction of a second.
 local function iso(unix_ms) return term.iso(unix_ms - unix_ms % 1000) end
 
--- Draws that the answer is old or missing.  false: there is nothing else to draw.
+-- Draws a line if the answer is old or missing.  false: there is no answer to draw.
 local function draw_answer(page, seen, every_ms)
   local is_old = seen.said and seen.now_ms - seen.said_ms > every_ms + LATE_MS
-  if not seen.said and seen.trouble == "" then page:line(nil, "it is asked") end
+  if not seen.said and seen.trouble == "" then page:line(nil, "waiting for the server") end
   if is_old then
-    page:fact("red", "STALE", "this was said " .. term.ago(seen.said_ms, seen.now_ms)
+    page:fact("red", "STALE", "received " .. term.ago(seen.said_ms, seen.now_ms)
       .. (seen.trouble ~= "" and ": " .. seen.trouble or ""))
   elseif seen.trouble ~= "" then
-    page:fact("red", "not told", seen.trouble)
+    page:fact("red", "no data", seen.trouble)
   end
   return seen.said ~= nil
 end
 
 ---------------------------------------------------------------- overview
 
-local NAME_MIN, BARS_MIN = 15, 16 -- these fit 80 columns
+local NAME_MIN, BARS_MIN = 15, 9 -- these fit 80 columns
+local STEADY_MS = 10000           -- a lease that is renewed all the time may be shorter
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
--- Columns beyond 80 go to names, as far as they need them, and to the history.
+-- Columns beyond 80 are for long names, and then for the history.
 local function widths(page, now)
   local longest, more = NAME_MIN, math.max(0, page.columns - 80)
   for _, ns in ipairs(now.namespaces) do longest = math.max(longest, #ns.name) end
@@ -54,7 +55,7 @@ local function widths(page, now)
   return name, math.min(bars, state.HISTORY)
 end
 
--- Ids a second of the last seconds, relative to the most of them.
+-- Ids per second of the last seconds, relative to their maximum.
 local function bars_of(ns, count)
   local first, most, bars = math.max(1, #ns.history - count + 1), 1, {}
   for i = first, #ns.history do most = math.max(most, ns.history[i]) end
@@ -68,7 +69,29 @@ local function life_of(now, ns)
   return (years < 100 and "%.1f y" or "%.0f y"):format(math.max(0, years))
 end
 
-local function is_off(ns) return ns.drift_ms > state.DRIFT_MS_MAX or ns.drift_ms < -state.DRIFT_MS_MAX end
+-- "4.1M"
+local function short(n)
+  for _, unit in ipairs { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } } do
+    if n >= unit[1] * 0.9995 then
+      local value = n / unit[1]
+      return (value < 99.5 and "%.1f%s" or "%.0f%s"):format(value, unit[2])
+    end
+  end
+  return n > 0 and ("%.0f"):format(n) or "-"
+end
+
+-- How long ids continue without the store.  A short lease that is renewed all the time has no countdown.
+local function lease_of(now, ns)
+  if not ns.has_lease then return "none" end
+  local left_ms = ns.lease_end_ms - now.unix_ms
+  if ns.keeper == "" and left_ms > 0 and left_ms < STEADY_MS then return "<0:10" end
+  return cli.left(left_ms)
+end
+
+local function clock_of(ns)
+  if not state.is_off(ns) then return "steady" end
+  return ("%s ms %s the uptime"):format(term.grouped(math.abs(ns.drift_ms)), ns.drift_ms > 0 and "ahead of" or "behind")
+end
 
 local function has_other_keeper(ns) return ns.keeper ~= "" and not ns.detail:find(ns.keeper, 1, true) end
 
@@ -76,26 +99,63 @@ local function draw_row(page, now, ns)
   local name_width, bar_count = widths(page, now)
   local is_ending = ns.layout_end_ms ~= 0 and ns.layout_end_ms - now.unix_ms < state.YEAR_MS
   local worker = ns.has_lease and ("%d"):format(ns.worker) or "-"
-  local lease = ns.has_lease and cli.left(ns.lease_end_ms - now.unix_ms) or "none"
   local paint = not ns.is_ready and "red" or painted(ns.pauses_s > 0 or is_ending or ns.keeper ~= "", "yellow")
-  page:line(paint, ("%s %11s %s %7s %7s %7s %s"):format(pad(ns.name, name_width), many(ns.ids_s),
-    bars_of(ns, bar_count), worker, lease, life_of(now, ns), ns.is_ready and "ready" or ns.why))
-  if not ns.is_ready and ns.detail ~= "" then page:fact("red", "  why", ns.detail) end
-  if has_other_keeper(ns) then page:fact(ns.is_ready and "yellow" or nil, "  its keeper", ns.keeper) end
+  page:line(paint, ("%s %11s %6s %s %7s %7s %7s %s"):format(pad(ns.name, name_width), many(ns.ids_s),
+    short(ns.capacity), bars_of(ns, bar_count), worker, lease_of(now, ns), life_of(now, ns),
+    ns.is_ready and "ready" or ns.why))
+  if not ns.is_ready and ns.detail ~= "" then page:fact("red", "  reason", ns.detail) end
+  if has_other_keeper(ns) then page:fact(ns.is_ready and "yellow" or nil, "  not renewed", ns.keeper) end
   if ns.pausing ~= "" then page:fact("yellow", "  pauses", ns.pausing) end
   if ns.warning ~= "" then page:fact("yellow", "  warning", ns.warning) end
-  if is_off(ns) then page:fact("yellow", "  clock", ("%d ms off uptime"):format(ns.drift_ms)) end
+  if state.is_off(ns) then page:fact("yellow", "  clock", clock_of(ns)) end
 end
 
 local function draw_sums(page, now)
-  local ids_s, refused_s, ids = now.others.ids_s, now.others.refused_s, now.others.ids
+  local ids_s, refused_s, ids, capacity = now.others.ids_s, now.others.refused_s, now.others.ids, 0
   local ready, count = now.others.count - now.others.unready, #now.namespaces + now.others.count
   for _, ns in ipairs(now.namespaces) do
     ids_s, refused_s, ids = ids_s + ns.ids_s, refused_s + ns.refused_s, ids + ns.ids
+    capacity = capacity + ns.capacity
     if ns.is_ready then ready = ready + 1 end
   end
   page:fact(painted(ready < count, "red"), "ready", ("%d of %d namespaces"):format(ready, count))
-  page:fact(nil, "ids", ("%s/s of %s, %s/s refused"):format(many(ids_s), term.grouped(ids), many(refused_s)))
+  page:fact(nil, "ids", ("%s/s, capacity %s/s, %s since the start, %s/s rejected"):format(many(ids_s), short(capacity),
+    term.grouped(ids), many(refused_s)))
+end
+
+local function duration(us)
+  if us < 1000 then return ("%d us"):format(us) end
+  return us < 1000000 and ("%g ms"):format(us / 1000) or ("%g s"):format(us / 1000000)
+end
+
+-- The bound of the bucket that has the request at that part of all requests.
+local function within(now, part)
+  local left = math.ceil(part * now.durations_all)
+  for i, count in ipairs(now.durations) do
+    left = left - count
+    if left <= 0 and now.le_us[i] then return "within " .. duration(now.le_us[i]) end
+  end
+  return "longer than " .. duration(now.le_us[#now.le_us])
+end
+
+local function draw_latency(page, now)
+  if #now.le_us == 0 then return end -- an older server
+  page:fact(nil, "latency", now.durations_all > 0 and ("99 %% %s, half %s"):format(within(now, 0.99), within(now, 0.5))
+    or "no request in the last 10 s")
+end
+
+local PAINT_OF_LEVEL = { error = "red", warn = "yellow" }
+
+local function draw_recent(page, now)
+  if #now.recent == 0 then return end
+  page:line(nil, "")
+  page:line("cyan", "EVENTS (UTC)")
+  for _, event in ipairs(now.recent) do
+    local at = iso(event.unix_ms)
+    local is_today = at:sub(1, 10) == iso(now.unix_ms):sub(1, 10)
+    page:fact(PAINT_OF_LEVEL[event.level], is_today and at:sub(12, 19) or at:sub(6, 10) .. " " .. at:sub(12, 19),
+      (event.namespace ~= "" and event.namespace .. ": " or "") .. event.text)
+  end
 end
 
 local function draw_answers(page, now)
@@ -104,9 +164,9 @@ local function draw_answers(page, now)
     is_now = is_now or code.a_second > 0
     parts[i] = ("%s %s/s of %s"):format(code.name, many(code.a_second), term.grouped(code.count))
   end
-  page:fact(nil, "answered", ("%s/s of %s"):format(many(now.answered_s), term.grouped(now.answered)))
-  page:fact(painted(is_now, "yellow"), "refused",
-    #parts > 0 and table.concat(parts, ", ") or "nothing since the start")
+  page:fact(nil, "replies", ("%s/s of %s"):format(many(now.answered_s), term.grouped(now.answered)))
+  page:fact(painted(is_now, "yellow"), "rejected",
+    #parts > 0 and table.concat(parts, ", ") or "none since the start")
 end
 
 local function draw_policy_line(page, now)
@@ -117,18 +177,20 @@ local function draw_policy_line(page, now)
   if policies then
     local is_wrong = policies.is_stuck or not policies.has_reloaded or policies.error ~= ""
     page:fact(painted(is_wrong, "yellow"), "policies", ("generation %d%s%s%s"):format(policies.generation,
-      policies.is_stuck and ", one does not come back" or "",
+      policies.is_stuck and ", a policy is stuck" or "",
       policies.has_reloaded and "" or ", the last reload failed",
       policies.error ~= "" and ": " .. policies.error or ""))
   end
-  if differ > 0 then page:fact("yellow", "in shadow", ("differed in %d of the namespaces"):format(differ)) end
+  if differ > 0 then
+    page:fact("yellow", "shadow policies", ("differed in %d namespace%s"):format(differ, differ == 1 and "" or "s"))
+  end
 end
 
 local function draw_overview(page, seen)
   local now = seen.state
   local name_width, bar_count = widths(page, now)
-  page:line("cyan", ("%s %11s %s %7s %7s %7s %s"):format(pad("NAMESPACE", name_width), "IDS/S",
-    pad("LAST SECONDS", bar_count), "WORKER", "LEASE", "LIFE", "STATE"))
+  page:line("cyan", ("%s %11s %6s %s %7s %7s %7s %s"):format(pad("NAMESPACE", name_width), "IDS/S", "MAX/S",
+    pad(bar_count < 12 and "SECONDS" or "LAST SECONDS", bar_count), "WORKER", "LEASE", "LIFE", "STATE"))
   page.scrolls = true
   for _, ns in ipairs(now.namespaces) do draw_row(page, now, ns) end
   if now.others.count ~= 0 then
@@ -136,8 +198,10 @@ local function draw_overview(page, seen)
   end
   page:line(nil, "")
   draw_sums(page, now)
+  draw_latency(page, now)
   draw_answers(page, now)
   draw_policy_line(page, now)
+  draw_recent(page, now)
 end
 
 ---------------------------------------------------------------- namespaces, policies
@@ -155,50 +219,59 @@ local function counts_of(object)
   return table.concat(parts, ", ")
 end
 
+local function lease_text(now, ns)
+  local left_ms = ns.lease_end_ms - now.unix_ms
+  if left_ms <= 0 then return ns.keeper == "" and "renewed with the next request" or "expired" end
+  if ns.keeper == "" and left_ms < STEADY_MS then
+    return "ids continue without the store for a few seconds"
+      .. (ns.is_assigned and ", because the worker id is assigned" or "")
+  end
+  local minutes, seconds = left_ms // 60000, left_ms // 1000 % 60
+  return "ids continue without the store for " .. (minutes >= 120 and term.span(left_ms)
+    or minutes > 0 and ("%d min %02d s"):format(minutes, seconds) or ("%d s"):format(seconds))
+end
+
 local function draw_clocks(page, now, ns)
-  local lease_ms, life_ms = ns.lease_end_ms - now.unix_ms, ns.layout_end_ms - now.unix_ms
+  local life_ms = ns.layout_end_ms - now.unix_ms
   if ns.has_lease then
-    page:fact(nil, "  worker", ("%d, %s"):format(ns.worker, lease_ms > 0
-      and ("for %s more unless renewed"):format(cli.left(lease_ms)) or "until now: it is renewed when it is needed"))
+    page:fact(nil, "  worker id", ("%d, %s"):format(ns.worker, ns.is_assigned and "assigned in the config" or "leased"))
+    page:fact(painted(ns.keeper ~= "", "yellow"), "  lease", lease_text(now, ns))
   end
-  if ns.has_drift then
-    page:fact(painted(is_off(ns), "yellow"), "  clock",
-      ("%d ms off uptime since it was confirmed"):format(ns.drift_ms))
-  end
+  if ns.has_drift then page:fact(painted(state.is_off(ns), "yellow"), "  clock", clock_of(ns)) end
   if ns.layout_end_ms ~= 0 then
-    page:fact(painted(life_ms < state.YEAR_MS, "red"), "  layout lasts", life_ms > 0
-      and ("%s more, to %s"):format(term.span(life_ms), term.iso(ns.layout_end_ms))
-      or "it ended at " .. term.iso(ns.layout_end_ms))
+    page:fact(painted(life_ms < state.YEAR_MS, "red"), "  layout ends", life_ms > 0
+      and ("in %s, at %s"):format(term.span(life_ms), term.iso(ns.layout_end_ms))
+      or "ended at " .. term.iso(ns.layout_end_ms))
   end
 end
 
--- What a policy that is not obeyed would have decided.
 local function draw_shadow(page, now, ns)
   local shadow = get(ns.object, "shadow")
   if shadow == nil then return end
   local function count(name) return term.grouped(number(get(shadow, name))) end
   local function word(name, max) return text(get(shadow, name), max) end
-  page:fact(painted(ns.differs, "yellow"), "  in shadow", ("%s: agreed %s, differed %s, failed %s"):format(
+  page:fact(painted(ns.differs, "yellow"), "  shadow policy", ("%s: agreed %s, differed %s, failed %s"):format(
     word "policy", count "agreed", count "differed", count "failed"))
   local last_ms = span(get(shadow, "last_unix_ms"))
   if last_ms == 0 then return end
   local done, why = word "done", word "why"
-  page:fact(nil, "", ("%s, %s: %s%s%s"):format(term.ago(last_ms, now.unix_ms), word("hook", 63), word "said",
-    done ~= "" and ", done was " .. done or "", why ~= "" and (" (%s)"):format(why) or ""))
+  page:fact(nil, "", ("%s, %s returned %s%s%s"):format(term.ago(last_ms, now.unix_ms), word("hook", 63), word "said",
+    done ~= "" and ", in force was " .. done or "", why ~= "" and (" (%s)"):format(why) or ""))
 end
 
 local function draw_namespace(page, now, ns)
-  page:line(painted(not ns.is_ready, "red"), ns.name .. (ns.is_ready and ": ready" or ": not ready"))
-  if not ns.is_ready then page:fact("red", "  why", ns.why .. ": " .. ns.detail) end
-  page:fact(nil, "  ids", ("%s/s of %s"):format(many(ns.ids_s), term.grouped(ns.ids)))
-  page:fact(painted(ns.refused_s > 0, "yellow"), "  refused",
+  page:line(painted(not ns.is_ready, "red"), ns.name .. (ns.is_ready and ": ready" or ": no ids"))
+  if not ns.is_ready then page:fact("red", "  reason", ns.why .. ": " .. ns.detail) end
+  page:fact(nil, "  ids", ("%s/s, %s since the start"):format(many(ns.ids_s), term.grouped(ns.ids)))
+  if ns.capacity > 0 then page:fact(nil, "  capacity", ("%s/s"):format(term.grouped(ns.capacity))) end
+  page:fact(painted(ns.refused_s > 0, "yellow"), "  rejected",
     ("%s/s of %s"):format(many(ns.refused_s), term.grouped(ns.refused)))
   local pauses = counts_of(get(ns.object, "pauses"))
-  if pauses ~= "" then page:fact(painted(ns.pauses_s > 0, "yellow"), "  pauses met", pauses) end
+  if pauses ~= "" then page:fact(painted(ns.pauses_s > 0, "yellow"), "  pauses", pauses) end
   draw_clocks(page, now, ns)
   local layout = text(get(ns.object, "layout"), 511)
   if layout ~= "" then page:fact(nil, "  layout", layout) end
-  if has_other_keeper(ns) then page:fact(nil, "  keeper", ns.keeper) end
+  if has_other_keeper(ns) then page:fact("yellow", "  not renewed", ns.keeper) end
   draw_shadow(page, now, ns)
   if ns.warning ~= "" then page:fact("yellow", "  warning", ns.warning) end
 end
@@ -220,7 +293,7 @@ local function draw_calls(page, calls)
       page:fact(nil, "  " .. name:sub(1, 40), counts)
     end
   end
-  if hooks == 0 then page:fact(nil, "  asked", "nothing yet") end
+  if hooks == 0 then page:fact(nil, "  calls", "none yet") end
 end
 
 local function draw_policies(page, seen)
@@ -229,21 +302,22 @@ local function draw_policies(page, seen)
   page:line("cyan", "POLICIES")
   if policies then
     page:fact(nil, "  generation", ("%d"):format(policies.generation))
-    page:fact(painted(policies.is_stuck, "red"), "  stuck", policies.is_stuck and "yes: one does not come back" or "no")
+    page:fact(painted(policies.is_stuck, "red"), "  stuck",
+      policies.is_stuck and "yes: a policy does not return" or "no")
     page:fact(painted(not policies.has_reloaded, "red"), "  last reload",
-      ("%s, %s"):format(iso(span(get(policies.object, "reload_unix_ms"))),
-        policies.has_reloaded and "good" or "refused: the old ones stay"))
+      (policies.has_reloaded and "succeeded at %s" or "failed. The last that succeeded was at %s"):format(
+        iso(span(get(policies.object, "reload_unix_ms")))))
     draw_calls(page, get(policies.object, "calls"))
     if policies.error ~= "" then
       page:fact("red", "  last error", ("%s (%s)"):format(policies.error,
         term.ago(span(get(policies.object, "last_error_unix_ms")), now.unix_ms)))
     end
   else
-    page:line(nil, "  this server has none")
+    page:line(nil, "  this server has no policies")
   end
   page:line(nil, "")
   local format = "%-20s %10s %15s"
-  page:line("cyan", format:format("ANSWERS", "A SECOND", "SINCE THE START"))
+  page:line("cyan", format:format("REPLIES", "PER SECOND", "SINCE THE START"))
   page:line(nil, format:format("  ok", many(now.answered_s), term.grouped(now.answered)))
   for _, code in ipairs(now.codes) do
     page:line(painted(code.a_second > 0, "yellow"),
@@ -253,25 +327,18 @@ end
 
 ---------------------------------------------------------------- workers
 
-local UNTIL_COLUMNS = 110 -- from here on there is room for a date, too
-
-local function has_until(page) return page.columns == 0 or page.columns >= UNTIL_COLUMNS end
-
--- When a lease ends by the server's clock, or nil: from the store's clock if the server sent it.
-local function end_of(said, worker)
-  local end_ms, left_ms = get(worker, "end_ms"), get(worker, "left_ms")
-  if end_ms == nil and left_ms == nil then return nil end
-  local left = end_ms ~= nil and span(end_ms) - span(get(said, "store_ms")) or span(left_ms)
-  return span(get(said, "read_unix_ms")) + left
+-- How long ago a holder renewed its lease, by the store's clock.
+local function renewed_of(seen, worker)
+  local written_ms = get(worker, "written_ms")
+  if written_ms == nil then return "-" end
+  local since_ms = span(get(seen.said, "store_ms")) - span(written_ms)
+  return cli.left(since_ms + seen.state.unix_ms - span(get(seen.said, "read_unix_ms")))
 end
 
 local function draw_worker(page, seen, worker)
-  local end_ms, clock_ms, left, until_text = end_of(seen.said, worker), get(worker, "clock_ms"), "-", ""
-  local lease, holder = text(get(worker, "state"), 15), text(get(worker, "holder"))
-  if end_ms then left = cli.left(end_ms - seen.state.unix_ms) end
-  if has_until(page) then until_text = ("%-22s"):format(end_ms and iso(end_ms) or "-") end
-  page:line(painted(lease == "expired", "yellow"), ("%7s  %-8s %9s  %s%11s  %s  %s"):format(
-    text(get(worker, "worker"), 23), lease, left, until_text,
+  local clock_ms, lease, holder = get(worker, "clock_ms"), text(get(worker, "state"), 15), text(get(worker, "holder"))
+  page:line(nil, ("%7s  %-8s %11s %11s  %s  %s"):format(
+    text(get(worker, "worker"), 23), lease, renewed_of(seen, worker),
     clock_ms ~= nil and ("%+.3f s"):format(span(clock_ms) / 1000) or "-", holder ~= "" and holder or "-",
     text(get(worker, "identity"))))
 end
@@ -283,11 +350,11 @@ local function draw_standing(page, seen)
   local read_ms = span(get(said, "read_unix_ms"))
   local function count(what) return term.grouped(span(get(said, what))) end
   if get(said, "held") ~= nil then
-    page:line(nil, ("%s%s: %s held, %s expired, %s free; the store was read %s"):format(name,
+    page:line(nil, ("%s%s: %s held, %s expired, %s free. Read %s"):format(name,
       as ~= "" and ", leased as " .. as or "", count "held", count "expired", count "free",
       seen.state.unix_ms - read_ms < 1500 and "just now" or term.ago(read_ms, seen.state.unix_ms)))
   else
-    page:line(nil, name .. ": its store was not read yet")
+    page:line(nil, name .. ": the store is not read yet")
   end
   if trouble ~= "" then page:fact("red", "", trouble) end
 end
@@ -298,8 +365,8 @@ local function draw_workers(page, seen)
   if not draw_answer(page, seen, 1000) then return end
   draw_standing(page, seen)
   if span(get(said, "held")) + span(get(said, "expired")) + span(get(said, "free")) == 0 then return end
-  page:line("cyan", ("%7s  %-8s %9s  %s%11s  %s"):format("NUMBER", "STATE", "LEFT",
-    has_until(page) and pad("UNTIL", 22) or "", "OFF STORE", "HOLDER, IDENTITY"))
+  page:line("cyan", ("%7s  %-8s %11s %11s  %s"):format("WORKER", "STATE", "RENEWED AGO", "CLOCK",
+    "HOLDER, IDENTITY"))
   page.scrolls = true
   for _, worker in json.each(get(said, "workers")) do draw_worker(page, seen, worker) end
   local more = span(get(said, "more"))
@@ -342,18 +409,18 @@ local function draw_segments(page, seen)
   if not draw_answer(page, seen, 1000) then return end
   local unread, next_tag, count = span(get(said, "unread")), text(get(said, "next"), 511), 0
   if unread > 0 then
-    page:fact("red", "not read", ("%d of the tables: %s"):format(unread, text(get(said, "unread_why"), 511)))
+    page:fact("red", "not read", ("%d tables: %s"):format(unread, text(get(said, "unread_why"), 511)))
   end
-  if seen.after ~= "" then page:line(nil, "tags behind " .. seen.after) end
-  page:line("cyan", TAG_FORMAT:format(pad("TAG", tag_width(page)), "ORDER", "GIVEN", "LEFT HERE", "NEXT RANGE",
-    "A SECOND", "PAUSES"))
+  if seen.after ~= "" then page:line(nil, "tags after " .. seen.after) end
+  page:line("cyan", TAG_FORMAT:format(pad("TAG", tag_width(page)), "ORDER", "ISSUED", "LEFT", "NEXT RANGE",
+    "/SECOND", "PAUSES"))
   page.scrolls = true
   for i, tag in json.each(get(said, "segments")) do
     count = i
     draw_tag(page, tag)
   end
   if count == 0 then page:line(nil, "this server has no tags") end
-  if next_tag ~= "" then page:line(nil, "more tags come behind " .. next_tag) end
+  if next_tag ~= "" then page:line(nil, "more tags follow after " .. next_tag) end
 end
 
 ---------------------------------------------------------------- hour
@@ -374,7 +441,7 @@ local function read_steps(row, step_ms)
   return now and steps, now, most
 end
 
--- Each column is the mean of the same number of steps; the newest stands at the right edge.
+-- Each column is the mean of as many steps.  The newest is at the right edge.
 local function fold(steps, columns)
   local a_column = STEPS_MAX // (columns < 60 and 30 or columns < 120 and 60 or 120)
   local means, most = {}, 0
@@ -403,21 +470,25 @@ local function chart_row(means, most, row, high)
   return ("%11s %s"):format(scale, text_of_row)
 end
 
+local function hour_text(unix_ms) return iso(unix_ms):sub(12, 16) end
+
 local function half(n) return math.abs(n) // 2 end
 
 local function draw_chart(page, seen, title, row, high)
   local step_ms = span(get(seen.said, "step_ms"))
   if step_ms < 1 or step_ms > 1000000 then step_ms = 10000 end
   local steps, now, most = read_steps(get(seen.said, row), step_ms)
-  if not steps then return page:line("cyan", title .. ": no ten seconds are over yet") end
+  if not steps then return page:line("cyan", title .. ": no data yet, the first comes after 20 s") end
   local columns = page.columns == 0 and 60 or math.max(0, page.columns - SCALE)
   local means, most_mean, a_column = fold(steps, columns)
   page:line("cyan", ("%s: now %s, at most %s"):format(title, many(now), many(most)))
   for i = high - 1, 0, -1 do page:line(nil, chart_row(means, most_mean, i, high)) end
-  local gap, mean = #means - 15, ("each column is %d s"):format(a_column * step_ms // 1000)
+  local until_ms = span(get(seen.said, "until_unix_ms"))
+  local first, last = hour_text(until_ms - #steps * step_ms), hour_text(until_ms) .. " UTC"
+  local gap, mean = #means - #first - #last, ("each column is %d s"):format(a_column * step_ms // 1000)
   local middle = gap > 30 and mean or ""
-  page:line(nil, (" "):rep(SCALE) .. "an hour ago" .. (" "):rep(half(gap + #mean) - #middle) .. middle
-    .. (" "):rep(half(gap - #mean)) .. " now")
+  page:line(nil, (" "):rep(SCALE) .. first .. (" "):rep(half(gap + #mean) - #middle) .. middle
+    .. (" "):rep(half(gap - #mean)) .. last)
 end
 
 local function draw_hour(page, seen)
@@ -426,19 +497,19 @@ local function draw_hour(page, seen)
   if not draw_answer(page, seen, 10000) then return end
   page.scrolls = true
   page:line(nil, seen.of ~= "" and "namespace " .. seen.of or "all namespaces and tags")
-  draw_chart(page, seen, "ids a second", "ids", high)
+  draw_chart(page, seen, "ids per second", "ids", high)
   page:line(nil, "")
-  draw_chart(page, seen, "refused a second", "refused", high)
+  draw_chart(page, seen, "rejected requests per second", "refused", high)
 end
 
 return {
-  { name = "overview", about = "each namespace in a line; answers and refusals a second", draw = draw_overview },
-  { name = "namespaces", about = "all of each: pauses, clock, layout, policies in shadow", draw = draw_namespaces },
-  { name = "workers", about = "who holds which worker number until when, by the store", path = "/admin/workers",
+  { name = "overview", about = "a line for each namespace, latency, replies, events", draw = draw_overview },
+  { name = "namespaces", about = "pauses, lease, clock, layout, shadow policy of each", draw = draw_namespaces },
+  { name = "workers", about = "holders of worker ids, read from the store", path = "/admin/workers",
     every_ms = 1000, picks = "namespace", draw = draw_workers },
-  { name = "segments", about = "tags and their buffers", path = "/v1/segments", every_ms = 1000, picks = "page",
+  { name = "segments", about = "tags and their ranges", path = "/v1/segments", every_ms = 1000, picks = "page",
     draw = draw_segments },
-  { name = "policies", about = "what policies said; answers since the start", draw = draw_policies },
-  { name = "hour", about = "ids and refusals a second over the last hour", path = "/admin/history", every_ms = 10000,
+  { name = "policies", about = "calls of policies; replies since the start", draw = draw_policies },
+  { name = "hour", about = "ids and rejected requests in the last hour", path = "/admin/history", every_ms = 10000,
     picks = "all", draw = draw_hour },
 }

@@ -91,7 +91,7 @@ def lines(frame):
     return [line for line in plain(frame).split("\n") if line]
 
 
-@claim("one look without a terminal: ids, refusals, workers, leases, life; --json gives the event")
+@claim("without a terminal, top prints ids, capacity, latency, rejections, leases and events; --json prints the event")
 def _(w):
     with Served(w) as server:
         over = threading.Event()
@@ -106,10 +106,13 @@ def _(w):
         over.set()
         asks.join()
         same((done.code, done.err), (0, ""))
-        row = re.search(r"(?m)^orders +([\d,.]+) .* 3 +\d+:\d\d +5\d\.\d y ready$", done.out)
+        row = re.search(r"(?m)^orders +([\d,.]+) +4\.1M .* 3 +<0:10 +5\d\.\d y ready$", done.out)
         assert row and int(row[1].replace(",", "").split(".")[0]) > 0, done.out
-        assert re.search(r"(?m)^web +0 .* 7 +\d+:\d\d +\d\d\.\d y ready$", done.out), done.out
-        assert re.search(r"(?m)^refused +(.*, )?unknown_name [\d.,]+/s of [\d,]+(,|$)", done.out) and re.search(r"(?m)^policies +generation 1$", done.out), done.out
+        assert re.search(r"(?m)^web +0 +1\.0M .* 7 +<0:10 +\d\d\.\d y ready$", done.out), done.out
+        assert re.search(r"(?m)^rejected +(.*, )?unknown_name [\d.,]+/s of [\d,]+(,|$)", done.out) and re.search(r"(?m)^policies +generation 1$", done.out), done.out
+        assert re.match("vesta top  %s  unix:" % re.escape(socket.gethostname()), done.out), done.out
+        assert re.search(r"(?m)^latency +99 % within [\d.]+ (us|ms), half within [\d.]+ (us|ms)$", done.out), done.out
+        assert re.search(r"(?m)^\d\d:\d\d:\d\d +web: worker id 7 is leased$", done.out), done.out
         assert "\x1b" not in done.out
         got = w.run("top", "-c", "v.lua", "--json")
         same((got.code, [ns["name"] for ns in json.loads(got.out)["namespaces"]]), (0, ["orders", "web"]))
@@ -171,7 +174,7 @@ def _(w):
             same((screen.end(), screen.is_restored()), (0, True))
 
 
-@claim("a server that is gone makes the screen stale, which says since when; it goes on when the server is back")
+@claim("if the server is gone, the screen is marked stale with its age; it continues when the server is back")
 def _(w):
     with Served(w) as server, Terminal(w, "top", "-c", "v.lua", TERM="xterm") as screen:
         first = screen.until(r"pid (\d+), up", frame=True)
@@ -179,13 +182,13 @@ def _(w):
         screen.type("3")
         screen.until("orders: 1 held", frame=True)
         server.program.send_signal(signal.SIGSTOP)  # a question is under way when it dies
-        screen.until(r"STALE: .*\n +the server is silent", frame=True)
+        screen.until(r"STALE: .*\n +the server sends nothing", frame=True)
         server.kill()
         screen.until(r"STALE: .*\n.*: cannot", frame=True)
         screen.said = ""
         assert len(re.findall(r"\x1b\[H", screen.until(r"(?s)(STALE.*){3}"))) < 20, "it draws without news"
         screen.type("1")
-        old = plain(screen.until(r"STALE: of 20\S+Z, [1-9]\d* s ago; tried again each second", frame=True))
+        old = plain(screen.until(r"STALE: the state of 20\S+Z, [1-9]\d* s old. Retrying each second", frame=True))
         assert "pid " + pid in old and "orders" in old, old  # what was seen stays
         assert "\x1b[31mSTALE" in screen.frame()
         server.start()
@@ -236,19 +239,19 @@ def turn(screen, keys, pattern):
     return plain(screen.until(r"(?s)%s.*(q ends|y: yes)" % pattern, frame=True))
 
 
-@claim("the views have what the page has; keys turn them, and ask before they act")
+@claim("keys select the views, and actions ask before they act")
 def _(w):
     with Served(w) as server, Terminal(w, "top", "-c", "v.lua", TERM="xterm") as screen:
         server.get("/v1/ids?ns=invoices&n=5")
         server.get("/v1/ids?ns=web&n=3")
         screen.until(r"\[1 overview\].*\n(.*\n)*.*q ends", frame=True)
-        turn(screen, "2", r"\[2 namespaces\].*orders: ready.*layout lasts +5\d years more, to.*web: ready")
-        assert re.search(r"in shadow +borrow: agreed \d+, differed 0, failed 0", turn(screen, "\x1b[6~", "in shadow")), screen.frame()
-        turn(screen, "\t", r"\[3 workers\].*orders: 1 held, 0 expired, 0 free; the store was read .* 3  held +\d:\d\d +\S+ s  ")
+        turn(screen, "2", r"\[2 namespaces\].*orders: ready.*layout ends +in 5\d years, at.*web: ready")
+        assert re.search(r"shadow policy +borrow: agreed \d+, differed 0, failed 0", turn(screen, "\x1b[6~", "shadow policy")), screen.frame()
+        turn(screen, "\t", r"\[3 workers\].*orders: 1 held, 0 expired, 0 free\. Read .* 3  held +\d:\d\d +\S+ s  ")
         turn(screen, "n", r"web: 1 held.*\n +7  held +\d:\d\d +[+-]0\.\d{3} s")
         turn(screen, "\x1b[C", r"\[4 segments\].*\ninvoices +trend +5 +995 +[01,]+ +\d+ +\d+\n")
-        turn(screen, "5", r"\[5 policies\].*generation +1\n.*stuck +no\n.*ANSWERS.*ok +[\d.]+ +\d+\n")
-        turn(screen, "6", r"\[6 hour\].*namespace web\nids a second: (now|no ten).*refused a second")
+        turn(screen, "5", r"\[5 policies\].*generation +1\n.*stuck +no\n.*REPLIES.*ok +[\d.]+ +\d+\n")
+        turn(screen, "6", r"\[6 hour\].*namespace web\nids per second: (now|no data).*rejected requests per second")
         turn(screen, "n", "all namespaces and tags")
         turn(screen, "\x1b[Z", r"\[5 policies\]")
         turn(screen, "?", r"KEYS.*reload policies")
@@ -256,14 +259,14 @@ def _(w):
         turn(screen, " ", r"\[5 policies\]")
         turn(screen, "d", "END the server[?]")
         screen.type("x")
-        screen.until(r"ANSWERS(?s:.*)q ends", frame=True)
+        screen.until(r"REPLIES(?s:.*)q ends", frame=True)
         turn(screen, "r", "Reload policies and tables of tags[?]")
         screen.type("y")
-        screen.until("it reloads", frame=True)
+        screen.until("the server reloads", frame=True)
         server.until("admin: reload requested")
         turn(screen, "d", "END the server[?]")
         screen.type("y")
-        screen.until("it drains|STALE", frame=True)
+        screen.until("the server drains|STALE", frame=True)
         same(server.program.wait(60 * SLOW), 0)
         screen.until("STALE", frame=True)
         glass_of(screen)
@@ -275,9 +278,9 @@ def _(w):
 def _(w):
     with Served(w) as server:
         server.get("/v1/ids?ns=invoices&n=5")
-        views = dict((("namespaces", r"(?s)orders: ready.*\n  clock +-?\d+ ms off uptime.*web: ready.*shadow +borrow"),
-                      ("workers", r"(?s)orders: 1 held.*\n +3  held.*\nweb: 1 held.*\n +7  held +\d:\d\d  20\S+Z +[+-]0.\d{3} s"),
-                      ("segments", r"(?m)^invoices +trend +5 +995 "), ("policies", r"(?m)^  generation +1$"), ("hour", "refused a second")))
+        views = dict((("namespaces", r"(?s)orders: ready.*\n  clock +steady.*web: ready.*shadow policy +borrow"),
+                      ("workers", r"(?s)orders: 1 held.*\n +3  held.*\nweb: 1 held.*\n +7  held +\d:\d\d +[+-]0.\d{3} s"),
+                      ("segments", r"(?m)^invoices +trend +5 +995 "), ("policies", r"(?m)^  generation +1$"), ("hour", "rejected requests per second")))
         for view, code, out, err in together(w, [(view, ["-c", "v.lua", "--view", view]) for view in views]):
             assert (code, err) == (0, "") and re.search(views[view], out) and "\x1b" not in out, (view, out, err)
         said = [json.loads(line) for line in w.run("top", "-c", "v.lua", "--view", "workers", "--json").lines()]
@@ -302,7 +305,7 @@ NOT_FOUND = answer("404 Not Found", b'{"code":"not_found","detail":"no such path
 STATUS = b'{"version":"0.0.9","pid":%d,"unix_ms":1795432359195,"uptime_s":9,"namespaces":[{"name":"old","ready":true,"ids":{"http":7}}]}'
 
 
-@claim("a server that has no stream is asked each second, and one that lacks a route is older: the rest goes on")
+@claim("a server without a stream is polled each second; a missing route of an older server affects only its view")
 def _(w):
     has_workers = threading.Event()
 
@@ -313,9 +316,9 @@ def _(w):
         return answer("200 OK", held) if path == b"/admin/workers?ns=old" and has_workers.is_set() else NOT_FOUND
     liar = Liar(w.path("old"), older)
     with Terminal(w, "top", "--admin", "unix:" + w.path("old"), TERM="xterm") as screen:
-        turn(screen, "", r"0\.0\.9 pid 5.*it has no stream.*\nold .* ready")
-        turn(screen, "4", "not told +this server does not tell: it is older than this program")
-        turn(screen, "3", "not told +this server does not tell")
+        turn(screen, "", r"0\.0\.9 pid 5.*the server offers no stream.*\nold .* ready")
+        turn(screen, "4", "no data +this server does not tell: it is older than this program")
+        turn(screen, "3", "no data +this server does not tell")
         assert "STALE" not in plain(screen.frame())
         has_workers.set()
         turn(screen, "", r"old: 0 held, 0 expired, 9 free")
@@ -325,7 +328,7 @@ def _(w):
     fails(w.run("top", "--admin", "unix:" + w.path("old"), "--view", "segments", "--json"), 1, "older than this program")
 
 
-@claim("an event that is empty and an answer that is cut take nothing away: what was seen stays until there is more")
+@claim("after an empty event or a cut answer, the last state stays on the screen")
 def _(w):
     old, new = answer("200 OK", STATUS % 7), answer("200 OK", STATUS % 8)
     head = old.index(b"{")
@@ -340,16 +343,16 @@ def _(w):
     same(liar.asked[:6], [b"/admin/events"] * 3 + [b"/admin/status"] * 3)
 
 
-@claim("the first view shows what the keeper of a namespace that still issues ids has met")
+@claim("the first view shows why a lease is not renewed, and a namespace without ids first")
 def _(w):
     event = b'{"version":"1","pid":1,"unix_ms":1795432359195,"namespaces":[{"name":"orders","ready":true,"keeper":"no majority","holds_lease":true,' \
-            b'"worker":3,"lease_end_ms":1795432389195,"layout_end_ms":1895432359195}]}'
+            b'"worker":3,"lease_end_ms":1795432389195,"layout_end_ms":1895432359195},{"name":"zinc","ready":false,"why":"lease"}]}'
     Liar(w.path("k"), HEAD + (b"data: " + event + b"\n\n") * 2)
     done = w.run("top", "--admin", "unix:" + w.path("k"))
-    assert re.search(r"(?m)^orders .* ready\n +its keeper +no majority$", done.out), done
+    assert re.search(r"(?m)^zinc .* lease\norders .* 0:30 .* ready\n  not renewed +no majority$", done.out), done
 
 
-@claim("what a server says is never obeyed: escapes, marks and half letters in every name and text, and answers that lie")
+@claim("no text of a server controls the terminal: escapes, marks and broken UTF-8 in every name, and false answers")
 def _(w):
     evil = rb'\u001b[2J' + "\x1b]0;x\x07\u009b2J\u202eabc\u200b".encode() + b"\xff\xc3" + rb"\ud800\n\t\u0000" + b"\xe2\x82"
     event = b'{"version":"E","pid":1,"unix_ms":9223372036854775806,"uptime_s":-9223372036854775807,"draining":true,"requests":{"E":7,"ok":3},' \
@@ -369,9 +372,9 @@ def _(w):
         assert code == 0 and not re.search(r"[^\n -~\u00a1-\u2027\u2500-\u259f]", out) and "?[2J" in out, (view, ascii(out))
     with Terminal(w, "top", "--admin", "unix:" + w.path("evil"), TERM="xterm") as screen:
         for number in "123456":
-            turn(screen, number, r"\[%s (?!.*it is asked)" % number)
-        turn(screen, "4", r"more tags come")
-        turn(screen, "n", r"tags behind \?\[2J")
+            turn(screen, number, r"\[%s (?!.*waiting for the server)" % number)
+        turn(screen, "4", r"more tags follow")
+        turn(screen, "n", r"tags after \?\[2J")
         glass_of(screen)
     same([path for path in asked.asked if re.search(rb"[^!-~]", path)], [])
     wants = {b'{"segments":': ("no tags", 0), b"": ("whole", 1), b"x" * (9 << 20): ("longer than any", 1)}
