@@ -46,6 +46,17 @@ def on_call(root):
     return ["docs/oncall.md does not say what to do about " + name for name in codes + alerts if "`%s`" % name not in page]
 
 
+def events(root):
+    """Events that docs/deploy.md explains and the code does not log."""
+    page = read(root, "docs", "deploy.md")
+    rows = re.findall(r"(?m)^\| (`[^|]+) \| (?:info|warn|error)\b", page)
+    sources = "".join(read(path) for path in glob.glob(os.path.join(root, "csrc", "**", "*.c"), recursive=True))
+    named = [name for row in rows for name in re.findall("`([^`]+)`", row)]
+    if not named:
+        return ["docs/deploy.md has no table of events: has it moved?"]
+    return ["docs/deploy.md has an event that is not in csrc: " + name for name in named if '"%s' % name not in sources]
+
+
 def commands_named(root):
     """Commands of the program that the table of docs/cli.md does not name."""
     files = glob.glob(os.path.join(root, "lua", "cli", "*.lua"))
@@ -113,6 +124,7 @@ def house(root):
     yield "links to headings lead there", dead_links(root)
     yield "the table of docs/cli.md names every command", commands_named(root)
     yield "docs/oncall.md knows every code of the server and every alert", on_call(root)
+    yield "docs/deploy.md names only events that the server logs", events(root)
     for twin, page in twins(root):
         yield "%s has the commands and the tables' names of %s" % (twin, page), differences(root, twin, page)
 
@@ -122,12 +134,15 @@ KNOWN = " ".join("`code_%d`" % i for i in range(30)) + " ".join(" `Alert%d`" % i
 CLI = "".join("| `vesta %s` | x |\n" % name for name in ("gen", "explain", "audit", "serve", "fit"))
 RIGHT = {
     "docs/cli.md": CLI, "lua/cli/fit.lua": "",
-    "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md) [d](cli.md)", "docs/a.md": "## Two `words`: v2_x\n| `n` | name |\n```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
+    "docs/deploy.md": "| `ready` | info | x |\n", "csrc/serve/serve.c": 'say("ready");',
+    "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md) [d](cli.md) [e](deploy.md)", "docs/a.md": "## Two `words`: v2_x\n| `n` | name |\n```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
     "docs/xx/a.md": "| `n` |\n```console\n$ x\ny\n```\n```sh\nx  # in other words\n```\n", "docs/oncall.md": KNOWN,
     "examples/prometheus/vesta.rules.yml": "".join("- alert: Alert%d\n" % i for i in range(5)), "csrc/server/faults.h": CODES,
     "README.md": "[x](docs/a.md#two-words-v2_x) [y](#here)\n# here\n```c\nx\n```\n", "README.xx.md": "```c\nx\n```\n",
 }
 WRONG = {
+    "an event that the server does not log": {"docs/deploy.md": "| `steady` | info | x |\n"},
+    "a table of events that has moved": {"docs/deploy.md": ""},
     "a page that is not in the index": {"docs/new.md": ""},
     "a command that is not in the table": {"lua/cli/new.lua": ""},
     "a code that is not on the page": {"csrc/server/faults.h": CODES + 'FAULT(new, 500, "ERR", "x")'},
