@@ -1,5 +1,4 @@
---- check.lua -- `vesta check`: reads a config and prints what is wrong with it, a summary, or what a config may
--- contain.  Knows no key but those of the summary.
+--- check.lua -- `vesta check`: validates a config and prints a summary or the first error, or lists all keys.
 local cli = require "cli.lib.cli"
 local config = require "config"
 local effective = require "config.effective"
@@ -33,7 +32,7 @@ end
 
 local function print_row(title, text) cli.printf("  %-14s  %s\n", title, text) end
 
--- The options follow the name as a table.
+-- Removes the table of options that follows the name.
 local function policy_name(text) return text and text:gsub(' {%[".*$', "") end
 
 local function namespace_text(name, namespace)
@@ -83,15 +82,15 @@ end
 
 local function path_of(options, operands)
   local stray = operands[options.config and 1 or 2]
-  if stray then cli.usage("unexpected operand %s; vesta check takes one config", term.shown(stray)) end
+  if stray then cli.usage("unexpected operand %s: vesta check takes one config", term.shown(stray)) end
   local path, variable = operands[1] or options.config, os.getenv "VESTA_CONFIG"
   if not path and variable ~= "" then path = variable end
-  if not path then cli.usage "no config is given: vesta check FILE" end
+  if not path then cli.usage "the config is missing: vesta check FILE" end
   return path
 end
 
--- What the server could not read, because another user runs it.  A server that starts as root reads its files before it
--- becomes that user, so for such a server this is a note.  Returns an error or nil.
+-- Checks that the server's user can read the server's files.  Returns an error or nil.  A server that starts as root
+-- reads its files before it becomes that user, so for such a server an unreadable file is only a note.
 local function check_files(path, notes)
   local list, user = server.unreadable(server.of_config(path))
   for _, file in ipairs(list) do
@@ -117,7 +116,7 @@ local function run(options, operands)
   local unreadable = check_files(path, notes)
   if unreadable then return print_wrong(unreadable, "io", options.json) end
   if expires_ms > 0 and expires_ms <= term.now_ms() then
-    notes[#notes + 1] = ("tls.certificate expired at %s: put a new one in its place"):format(term.iso(expires_ms))
+    notes[#notes + 1] = ("tls.certificate expired at %s: replace it"):format(term.iso(expires_ms))
   end
   local said = effective.open(packed)
   if options.json then return print_summary_json(said, notes) end
@@ -126,12 +125,12 @@ end
 
 return {
   order = 110,
-  line = "read a config and say what is wrong with it",
+  line = "validate a config file, and report the first error",
   usage = "check [OPTION...] [-c] FILE",
   about = [[
-Reads a config file as `vesta serve -c` does and shows the result, or what is wrong: the file, the
-line, the key, what was expected.  A config is a Lua file that returns a table.  Nothing is opened or
-claimed but the files of TLS.  Exit code 1 if it cannot be used.
+Reads a config file as `vesta serve -c` does.  It prints a summary, or the first error: file, line, key, and
+what was expected.  A config is a Lua file that returns a table.  It opens no store and claims no worker id,
+but it reads the TLS files.  The exit code is 1 if a server would reject the config.  More: docs/config.md.
 
   $ vesta check /etc/vesta/vesta.lua
   /etc/vesta/vesta.lua: ok
@@ -144,9 +143,9 @@ claimed but the files of TLS.  Exit code 1 if it cannot be used.
 ]],
   options = {
     { name = "config", letter = "c", value = "FILE",
-      help = "the config, as other commands take it, in place of the operand FILE" },
-    { name = "effective", kind = "switch", help = "only show which values hold, and their sources" },
-    { name = "keys", kind = "switch", help = "list what a config may contain; takes no FILE" },
+      help = "the same as the operand FILE (default: VESTA_CONFIG)" },
+    { name = "effective", kind = "switch", help = "only show the effective values and their sources" },
+    { name = "keys", kind = "switch", help = "list every key with its type, default and variable" },
     { name = "json", kind = "switch", help = "print JSON objects" },
   },
   run = run,

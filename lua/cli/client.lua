@@ -1,5 +1,5 @@
---- client.lua -- `vesta client`: adds, changes, lists and removes the lines of a file of clients.
--- It prints a token once, when it creates it.  The file stores the token's SHA-256.
+--- client.lua -- `vesta client`: adds, changes, lists and removes the clients in a clients file.
+-- A new token is printed once.  The file stores only its SHA-256.
 local cli = require "cli.lib.cli"
 local clients = require "clients"
 local kernel = require "kernel"
@@ -15,10 +15,10 @@ local HUP = "send HUP to a running server"
 
 ---------------------------------------------------------------- the file
 
--- The file that the options, or the config that they or VESTA_CONFIG name, name.  --effective prints it and ends the
--- command.
+-- Returns the path of the clients file: from --file, from the config in --config or VESTA_CONFIG, or the default.
+-- --effective prints it and ends the command.
 local function find_file(options)
-  if options.file and options.config then cli.usage "--config names the file of clients: leave out --file" end
+  if options.file and options.config then cli.usage "--config names the clients file: leave out --file" end
   local path, config
   if not options.file then
     path, config = where.clients(options)
@@ -39,7 +39,7 @@ end
 
 ---------------------------------------------------------------- changing
 
--- The line of an account.  A right that is "off" has no limit.
+-- Returns the line of an account.  A right that is "off" is left out, which means no limit.
 local function line_of(account)
   local words = { account.name }
   for _, key in ipairs(RIGHTS) do
@@ -59,13 +59,13 @@ local function take_rights(account, options)
   end
 end
 
--- The new token comes first, and the newest of the others stays valid.
+-- Puts the new token first.  The token that was newest until now also stays valid.
 local function take_token(account, entry)
   account.secrets = { { entry = entry }, account.secrets[1] }
   account.by_certificate, account.has_chosen = false, false
 end
 
--- Replaces the account's line by edit(account)'s.
+-- Replaces the account's line by the result of edit(account).
 local function change(options, name, edit)
   local file = options.file
   local is_new = not kernel.real(file)
@@ -79,13 +79,13 @@ local function change(options, name, edit)
   cli.exit(code == "bad_option" and 2 or 1)
 end
 
--- Changes an account that exists: edit(account) returns nil, or what is wrong with the request.
+-- Changes an existing account.  edit(account) returns nil, or an error message.
 local function change_existing(options, name, edit)
   change(options, name, function(account)
     if not account then return nil, ("there is no client '%s'"):format(name) end
     local trouble = edit(account)
     if trouble then return nil, trouble end
-    if account.has_chosen then -- its old hash is not written again
+    if account.has_chosen then -- a line with the hash of a chosen secret must not be written again
       return nil, ("client '%s' has a secret that a person chose, and such secrets are no longer accepted: replace it "
         .. "first by `vesta client rotate %s`"):format(name, name)
     end
@@ -97,7 +97,7 @@ local function read_name(operands, word)
   local name = operands[1]
   if not name or operands[2] then cli.usage("give one name: vesta client %s NAME", word) end
   if #name <= NAME_MAX and name:find "^[%w_-][%w_.-]*$" then return name end
-  cli.usage("%s is not a client's name: 1 to %d of A-Z a-z 0-9 _ . - and no dot in front", term.shown(name), NAME_MAX)
+  cli.usage("%s is not a client name: use 1 to %d of A-Z a-z 0-9 _ . - and no dot in front", term.shown(name), NAME_MAX)
 end
 
 local function draw()
@@ -105,7 +105,7 @@ local function draw()
   return cli.check(token, entry, code), entry
 end
 
--- Prints the token alone on stdout, so that a script can store it.
+-- Prints only the token on stdout, so that a script can store it.
 local function report(what, token)
   if not token then return term.say(("%s; %s"):format(what, HUP)) end
   term.out(token .. "\n")
@@ -117,7 +117,9 @@ end
 local function add(options, operands)
   local name, by_certificate = read_name(operands, "add"), options.certificate
   local is_default = name == "default"
-  if is_default and by_certificate then cli.usage "no certificate can prove `default`: omit --certificate" end
+  if is_default and by_certificate then
+    cli.usage "`default` is for clients without credentials: leave out --certificate"
+  end
   local account = { name = name, names = "*", calls = "give,read", secrets = {}, by_certificate = by_certificate }
   take_rights(account, options)
   local token, entry
@@ -174,7 +176,7 @@ end
 local COLUMNS = { { "CLIENT", -16, -12 }, { "NAMES", -24, -12 }, { "CALLS", -24, -12 }, { "LIMITS", -30, -22 },
   { "SECRETS", -30, -14 } }
 
--- As the file has them: "n=100 rate=50".
+-- Returns the limits as the file writes them: "n=100 rate=50".
 local function limits_of(account)
   local words = {}
   for _, key in ipairs { "n", "rate", "requests", "weight" } do
@@ -230,7 +232,7 @@ end
 
 ---------------------------------------------------------------- the command
 
--- Runs a subcommand with the file of clients in options.file.
+-- Returns a run function that sets options.file to the path of the clients file.
 local function of_file(run)
   return function(options, operands)
     options.file = find_file(options)
@@ -239,18 +241,21 @@ local function of_file(run)
 end
 
 local FILE_OPTIONS = {
-  { name = "file", value = "FILE", help = "the file of clients (default: " .. FILE .. ")" },
-  { name = "config", letter = "c", value = "FILE", help = "a server's config, which names the file of clients" },
+  { name = "file", value = "FILE", help = "the clients file (default: " .. FILE .. ")" },
+  { name = "config", letter = "c", value = "FILE", help = "a server's config, which names the clients file" },
   where.EFFECTIVE,
 }
 
 local RIGHTS_OPTIONS = {
-  { name = "names", value = "NAME,...", help = "its namespaces and tags; * stands for any characters" },
-  { name = "calls", value = "CLASS,...", help = "what it may do: give, block, read, make, operate" },
-  { name = "n", value = "N", help = "the most ids of one request, or off" },
-  { name = "rate", value = "N", help = "ids a second, or off" },
-  { name = "requests", value = "N", help = "requests a second, or off" },
-  { name = "weight", value = "N", help = "its part of the ids if they are short (1 to 1000; default: 1)" },
+  { name = "names", value = "NAME,...",
+    help = "its namespaces and tags; * matches any characters (default for add: *)" },
+  { name = "calls", value = "CLASS,...",
+    help = "what it may do: give, block, read, make, operate (default for add: give,read)" },
+  { name = "n", value = "N", help = "the most ids per request, or off (default: off)" },
+  { name = "rate", value = "N", help = "the most ids per second, or off (default: off)" },
+  { name = "requests", value = "N", help = "the most requests per second, or off (default: off)" },
+  { name = "weight", value = "N",
+    help = "its share if ids run short, relative to other clients (1 to 1000; default: 1)" },
 }
 
 return {
@@ -263,13 +268,23 @@ client [list] [--json] [--file FILE | -c FILE]
        vesta client rotate NAME [--drop-old] [OPTION...]
        vesta client remove NAME [OPTION...]]=],
   about = [[
-Manages the file of clients for `vesta serve --clients FILE`.  A client has namespaces and tags by
-pattern, classes of calls (give: ids one by one and in batches; block: ranges; read: what an id means,
-and metrics; make: ids by hand; operate: the admin routes) and a random token.  `add` and `rotate` print
-the token once, and the file stores its SHA-256.  Two tokens can be valid at once: run rotate, bring the
-new token to all hosts of the client, then run rotate --drop-old.  The line `default` is for clients
-without credentials.  If the file has no such line, they may do everything but operate from the server's
-own machine, and nothing from other machines.  Send HUP to a running server to apply your changes.
+Manages the clients file of `vesta serve --clients FILE`.  A client has a random token, the namespaces and
+tags that it may use, limits, and classes of calls:
+
+  give     get ids, singly and in batches
+  block    get ranges of ids
+  read     decode ids, read metrics
+  make     build ids from fields
+  operate  use the admin routes
+
+`add` and `rotate` print the token once.  The file stores only its SHA-256.  Two tokens can be valid at the
+same time.  To replace a token, run rotate, deploy the new token to all hosts of the client, then run rotate
+--drop-old.
+
+The client `default` stands for clients without credentials.  If the file does not list it, such clients may do
+everything but operate from the server's own machine, and nothing from other machines.
+
+Send HUP to a running server to apply your changes.  More: docs/security.md.
 
   $ vesta client add orders --names 'orders*' --calls give,block --file clients
   k3vw9bp2xr7mtd5nqhyac4gfs8ju6e2z
@@ -282,10 +297,10 @@ own machine, and nothing from other machines.  Send HUP to a running server to a
   words = {
     { name = "add", run = of_file(add), options = cli.rows { FILE_OPTIONS, RIGHTS_OPTIONS,
       { name = "certificate", kind = "switch",
-        help = "create no token: a client certificate alone proves this client" } } },
+        help = "create no token: this client authenticates by its certificate only" } } },
     { name = "set", run = of_file(set), options = cli.rows { FILE_OPTIONS, RIGHTS_OPTIONS } },
     { name = "rotate", run = of_file(rotate), options = cli.rows { FILE_OPTIONS, { name = "drop-old", kind = "switch",
-      help = "create no token: end the older of the two that are valid" } } },
+      help = "create no token, but invalidate the older of two valid tokens" } } },
     { name = "remove", run = of_file(remove), options = FILE_OPTIONS },
   },
   run = of_file(list),

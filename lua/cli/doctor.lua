@@ -1,5 +1,5 @@
---- doctor.lua -- `vesta doctor`: checks what a server needs on this machine, and prints what to do.
--- It changes nothing and claims nothing.  csrc/main/doctor finds the facts, and this file judges them.
+--- doctor.lua -- `vesta doctor`: checks this machine's setup for a server, and prints what to fix.
+-- It changes nothing and claims nothing.  csrc/main/doctor collects the facts, and this file judges them.
 local addresses = require "cli.lib.doctor_addresses"
 local cli = require "cli.lib.cli"
 local probe = require "probe"
@@ -11,9 +11,9 @@ local where = require "where"
 
 local ERROR_MS_MAX = 1000         -- a clock that may be off by more is not synchronized
 local ROOM_BYTES_MIN = 16 << 20
-local SET_US_MIN = 1000000        -- clocks are slewed by less between two looks
+local SET_US_MIN = 1000000        -- slewing changes a clock by less between two looks
 local BEHIND_US_MAX = 60000000
-local TEXT_AT = 22                -- the column of what was found
+local TEXT_AT = 22                -- the column of a finding's text
 local DAY_MS = 86400000
 local CERTIFICATE_MS_MIN = 30 * DAY_MS
 
@@ -26,7 +26,7 @@ Doctor.__index = Doctor
 
 local PAINT = { fail = "red", warn = "yellow" }
 
--- Prints a finding: "ok", "warn" or "fail", the subject of the check, what was found, and what to do or nil.
+-- Prints a finding.  state: "ok", "warn" or "fail".  what: the subject of the check.  todo: the remedy, or nil.
 function Doctor:found(state, what, text, todo)
   if state == "fail" then self.fails = true end
   if self.json then
@@ -40,7 +40,7 @@ function Doctor:found(state, what, text, todo)
   term.fitted(text .. (todo and "; " .. todo or ""), TEXT_AT, TEXT_AT)
 end
 
--- The findings about one subject: judge(state, todo, format, ...)
+-- Returns a function judge(state, todo, format, ...) that prints findings about one subject.
 function Doctor:about(what, prefix)
   return function(state, todo, format, ...)
     self:found(state, what, (prefix or "") .. format:format(...), todo)
@@ -53,13 +53,13 @@ function Doctor:check_clock()
   local found, clock = self:about "clock", probe.clock()
   local now = term.iso(clock.now_ms)
   if clock.in_step == nil then
-    found("warn", nil, "%s; the kernel does not say whether it is synchronized", now)
+    found("warn", nil, "%s; the kernel does not report whether it is synchronized", now)
   elseif not clock.in_step then
     found("warn", "run chrony or systemd-timesyncd; when a clock is set back, requests wait",
       "%s, and according to the kernel nothing synchronizes it", now)
   else
     local is_off = clock.error_ms > ERROR_MS_MAX
-    found(is_off and "warn" or "ok", is_off and "check what sets it: `timedatectl`, `chronyc tracking`" or nil,
+    found(is_off and "warn" or "ok", is_off and "check the time source: `timedatectl`, `chronyc tracking`" or nil,
       "%s, synchronized to a time source, off by %d ms at most", now, clock.error_ms)
   end
 end
@@ -81,7 +81,7 @@ function Doctor:check_certificate()
   local found, facts_of_it, trouble = self:about "tls", self.probe:certificate()
   if not facts_of_it then return found("fail", nil, "%s", trouble) end
   local left_ms, at = facts_of_it.expires_ms - term.now_ms(), term.iso(facts_of_it.expires_ms)
-  local todo = "put a new certificate in its place: the server reads it without a restart"
+  local todo = "replace it: the server reads the new certificate without a restart"
   if left_ms <= 0 then
     found("fail", todo, "the certificate %s expired at %s, so clients reject it", tls.certificate, at)
   elseif left_ms < CERTIFICATE_MS_MIN then
@@ -103,7 +103,7 @@ end
 
 ---------------------------------------------------------------- folders
 
--- If every namespace names its store, ids can go on without a file, and the namespace's own finding says so.
+-- If every namespace names its store, a server can issue ids without a generator file, so this is only a warning.
 function Doctor:folder_state()
   for _, namespace in ipairs(self.config.namespaces) do
     if not namespace.names_store then return "fail" end
@@ -120,13 +120,13 @@ function Doctor:check_room(what, path, folder)
   end
 end
 
--- The folder itself, or the parent that it will be created in.
+-- Checks a state folder, or the parent folder in which it will be created.
 function Doctor:check_folder(path)
   local found, folder = self:about "state", self.probe:folder(path)
   if folder.will_be_created then return found("ok", nil, "%s does not exist yet and will be created", path) end
   local blocked, todo
   if server.is_made(self.user, path) then
-    found("ok", nil, "%s is given to user %s when systemd starts the unit", path, self.user.name)
+    found("ok", nil, "systemd creates %s for user %s when it starts the unit", path, self.user.name)
     return self:check_room("state", path, folder)
   end
   if self.user then blocked, todo = server.blocked(self.user, path, "w") end
@@ -155,7 +155,7 @@ function Doctor:check_folder(path)
   self:check_room("state", path, folder)
 end
 
--- The folders that the config itself names: of logs, and of stores on this machine.
+-- Checks the free space of folders that the config names: folders of logs, and of stores on this machine.
 function Doctor:check_places()
   local done = {}
   local function check(what, path)
@@ -204,12 +204,12 @@ local function check_lifetime(found, layout)
   end
 end
 
--- Whether there is memory that all processes of this machine share.
+-- Checks that the folder of maps is shared memory, so that all processes of this machine share one lease.
 local function check_maps(found, file)
   if not file.maps then return end
   if not file.maps_are_shared then
     found("warn", "mount a tmpfs there, or name one with VESTA_MAPS",
-      "%s is not in memory (tmpfs): each process takes its own lease", file.maps)
+      "%s is not in memory (tmpfs), so each process takes its own lease", file.maps)
   elseif file.maps_are_full then
     found("warn", "make it larger (docker: --shm-size)", "%s is full: each process takes its own lease", file.maps)
   end
@@ -219,7 +219,7 @@ local function check_map_file(found, file)
   if file.map_trouble then
     found("fail", nil, "%s", file.map_trouble)
   elseif file.map_renamed then
-    found("warn", nil, "%s; the map has another name meanwhile", file.map_renamed)
+    found("warn", nil, "%s; the map has another name in the meantime", file.map_renamed)
   elseif file.map_stale then
     found("ok", nil, "its map %s is no longer usable and will be replaced", file.map_stale)
   end
@@ -227,8 +227,8 @@ end
 
 local function check_lease(found, map)
   if map.is_stopped then
-    found("fail", "an operator must check: two processes may have used one number", "stopped for good: %s",
-      map.said or "the keeper gave no reason")
+    found("fail", "find out whether two processes used one worker id, because their ids may be duplicates",
+      "stopped for good: %s", map.said or "the keeper reported no reason")
   else
     local ends = map.left_s and (map.left_s < 0 and "ended %d s ago" or "ends in %d s unless renewed")
     local lease = map.worker and ("worker %s, its lease " .. ends):format(cli.unsigned(map.worker),
@@ -238,18 +238,18 @@ local function check_lease(found, map)
   if map.said then found("warn", nil, "the keeper's last message: %s", map.said) end
 end
 
--- The clock against what it was when ids were issued from this file.
+-- Compares the clock with the times at which this file issued ids.
 local function check_seen(found, map)
   if map.behind_us > 0 then
     found(map.behind_us > BEHIND_US_MAX and "fail" or "warn", "correct the clock, or wait that long",
-      "the clock is %.3f s behind the time of ids already given", map.behind_us / 1e6)
+      "the clock is %.3f s behind the time of ids already issued", map.behind_us / 1e6)
   elseif math.abs(map.set_us) > SET_US_MIN then
-    found("warn", "find out what sets it", "the clock was set %s by %.3f s since this file began",
+    found("warn", "find out what sets it", "the clock was set %s by %.3f s since this file was created",
       map.set_us > 0 and "forward" or "back", math.abs(map.set_us) / 1e6)
   end
 end
 
--- false: the file cannot be used.
+-- Returns false if the generator file cannot be used.
 function Doctor:check_file(namespace, i)
   local found, file, trouble = self:about(namespace.name), self.probe:file(i)
   if not file then
@@ -273,7 +273,7 @@ function Doctor:check_file(namespace, i)
     check_lease(found, file.map)
     check_seen(found, file.map)
   else
-    found("ok", nil, "nobody has used %s since this machine booted", file.path)
+    found("ok", nil, "%s was not used since this machine booted", file.path)
   end
   return true
 end
@@ -294,7 +294,7 @@ function Doctor:check_config(opened, path)
   for i, namespace in ipairs(self.config.namespaces) do
     local has_file = self:check_file(namespace, i)
     if namespace.store then store_judges.check_namespace(self, namespace, i, has_file) end
-    if namespace.policy then -- which the config has loaded
+    if namespace.policy then -- reading the config has loaded it
       self:found("ok", namespace.name, ("its policy %s loads"):format(namespace.policy))
     end
   end
@@ -313,7 +313,7 @@ local function run(options, operands)
   doctor:check_clock()
   if opened then
     doctor:check_config(opened, trouble)
-  else -- what the checks are about is not known
+  else -- without a config, the other checks have no subject
     doctor:found("fail", "config", trouble, "correct it and run vesta doctor again")
   end
   return doctor.fails and 1 or 0
@@ -321,13 +321,15 @@ end
 
 return {
   order = 120,
-  line = "check what a server needs on this machine, and say what to fix",
+  line = "check this machine's setup for a server, and print what to fix",
   usage = "doctor [OPTION...]",
   about = [[
-Checks the clock, limits, addresses, the state folder, generator files, layouts and stores of leases.
-With -c it also checks the config, its policies, its certificate, the tables of its segments, and
-whether the user of the config or of vesta.service can read its files.  Prints one line for each: ok,
-warn, or fail and what to do.  Changes nothing, claims nothing.  Exit code 1 if something fails.
+Checks the clock, limits, addresses, the state folder, generator files, layouts and stores of leases.  With
+-c it also checks the config, its policies, its certificate and the tables of its segments.  It also checks
+that the user of the config or of vesta.service can read the files.
+
+Prints one line for each check: ok, warn or fail, with the remedy.  It changes nothing and claims nothing.
+The exit code is 1 if a check fails.  More: docs/deploy.md.
 
   $ vesta doctor -c /etc/vesta/vesta.lua
   ok    clock           2026-11-21T19:32:16Z, synchronized to a time source, ...
@@ -341,12 +343,12 @@ warn, or fail and what to do.  Changes nothing, claims nothing.  Exit code 1 if 
   options = {
     { name = "config", letter = "c", value = "FILE", help = "the server's config file" },
     { name = "namespace", value = "NAME", help = "the namespace, if there is no config (default: default)" },
-    { name = "path", value = "FILE", help = "its generator file (default: the namespace's in the state folder)" },
-    { name = "layout", value = "TEXT|PRESET", help = "the layout that its file should have" },
-    { name = "store", value = "URI", help = "where its numbers are leased" },
-    { name = "http", value = "ADDR", help = "an HTTP address to be served, or off" },
-    { name = "resp", value = "ADDR", help = "the same for the Redis protocol" },
-    { name = "admin", value = "ADDR", help = "the same for the admin routes" },
+    { name = "path", value = "FILE", help = "its generator file (default: <state>/NAME.gen)" },
+    { name = "layout", value = "TEXT|PRESET", help = "the layout that the generator file must have" },
+    { name = "store", value = "URI", help = "the store that leases its worker ids" },
+    { name = "http", value = "ADDR", help = "the address of HTTP, or off" },
+    { name = "resp", value = "ADDR", help = "the address of the Redis protocol, or off" },
+    { name = "admin", value = "ADDR", help = "the address of the admin routes, or off" },
     where.EFFECTIVE,
     { name = "json", kind = "switch", help = "print JSON objects" },
   },

@@ -1,5 +1,5 @@
---- fill.lua -- `vesta fill`: keeps a list in Redis between two marks.
--- An id is sent to Redis once.  If no answer comes, the id may be in the list or not, so it is never sent again.
+--- fill.lua -- `vesta fill`: keeps the length of a Redis list between two marks by pushing new ids.
+-- If Redis does not reply to a push, the ids may or may not be in the list, so they are never pushed again.
 local cli = require "cli.lib.cli"
 local fill_list = require "cli.lib.fill_list"
 local redis = require "redis"
@@ -12,13 +12,13 @@ local wire = require "wire"
 local ADDRESS = "127.0.0.1:6379"
 local MARK_MAX = 100000000
 local NAME_MAX = 512
-local PUSH_MIN = 100        -- ids in one command: few are lost if it is not answered,
+local PUSH_MIN = 100        -- ids per RPUSH: a push without a reply burns few ids
 local PUSH_MAX = 5000
-local PUSHES_A_SECOND = 20  -- and more if as many commands would not keep up
+local PUSHES_A_SECOND = 20  -- pushes grow if this many per second would not keep up
 local LOOK_MS_MIN, LOOK_MS_MAX = 5, 200
 local ID_WAIT_MS = 100
-local QUIET_MS = 2000       -- a wait for ids up to this long needs no message
-local ONCE_MS = 5000        -- --once ends if nothing was pushed for so long
+local QUIET_MS = 2000       -- a longer wait for ids is reported
+local ONCE_MS = 5000        -- --once ends after this time without a push
 local EMPTY_SAID_MS = 60000
 
 local Fill = {}
@@ -49,7 +49,7 @@ function Fill:print_counts_if_due()
   self:print_counts()
 end
 
--- A trouble that lasts is said once.
+-- Reports a trouble once, however long it lasts.
 function Fill:say_trouble(text)
   if self.trouble == text then return end
   self.trouble = text
@@ -57,14 +57,15 @@ function Fill:say_trouble(text)
 end
 
 function Fill:say_well()
-  if self.trouble ~= "" then say("goes on: the list has %d ids", self.length) end
+  if self.trouble ~= "" then say("resumed: the list has %d ids", self.length) end
   self.trouble, self.troubles = "", 0
 end
 
--- Redis did not do what was asked.  The next look makes a new connection.
+-- Reports that Redis did not execute a command, and closes the connection.  The next look opens another.
 function Fill:take_outcome(outcome, text)
   local remedy = outcome == "refused" and fill_list.remedy(text) or secure.remedy(text, self.tls)
-  self:say_trouble((outcome == "refused" and "%s refuses: %s%s" or "%s: %s%s"):format(self.address, term.shown(text),
+  self:say_trouble((outcome == "refused" and "%s rejected a command: %s%s" or "%s: %s%s"):format(self.address,
+    term.shown(text),
     remedy and ": " .. remedy or ""))
   self.list:close()
   self.troubles = self.troubles + 1
@@ -72,9 +73,9 @@ end
 
 ---------------------------------------------------------------- ids
 
--- Has ids in hand: self.ids.  false: there are none now, which was said.
+-- Fills self.ids.  Returns whether there are ids.  A lack that lasts is reported.
 function Fill:take_ids(count)
-  if self.ids then return true end -- Redis has said that it did not take them
+  if self.ids then return true end -- Redis rejected their last push, so they can be pushed
   local why
   self.ids, why = self.source:take(count, ID_WAIT_MS, self.format)
   if self.ids then return true end
@@ -91,8 +92,8 @@ function Fill:push_ids()
     return true
   end
   local did_nothing = outcome == "down" or outcome == "refused" and fill_list.remedy(length)
-  if not did_nothing then -- Redis may do it yet
-    say("%d ids are burnt: whether %s has them is not known", count, self.address)
+  if not did_nothing then -- Redis may still execute the push
+    say("%d ids are burnt, because it is unknown whether %s has them", count, self.address)
     self.burnt, self.ids = self.burnt + count, nil
   end
   self:take_outcome(outcome, length)
@@ -101,15 +102,15 @@ end
 
 ---------------------------------------------------------------- rounds
 
--- How many ids are popped a second, by what is missing since the last look.
+-- Measures how many ids are popped per second, from the ids that disappeared since the last look.
 function Fill:measure(length)
   local now_ms = wire.clock_ms()
   local span_ms = now_ms - self.look_ms
   if self.length > length then self.popped = self.popped + self.length - length end
   if self.length >= 0 and span_ms > 0 then self.rate = 0.7 * self.rate + 0.3 * self.popped * 1000 / span_ms end
   if length == 0 and self.was_full and (not self.empty_ms or now_ms - self.empty_ms > EMPTY_SAID_MS) then
-    say("the list is empty: it was flushed or lost, or popped faster than it is filled; it is filled anew, "
-      .. "with other ids")
+    say("the list is empty: it was flushed or lost, or ids are popped faster than they are pushed; filling it again "
+      .. "with new ids")
     self.empty_ms = now_ms
   end
   self.look_ms, self.popped, self.length = now_ms, 0, length
@@ -124,8 +125,8 @@ function Fill:look()
   end
   cleared = self.list.cleared - cleared
   if cleared > 0 then
-    say("%s was restarted, replaced or a replica: %d ids that it brought back may have been popped before, "
-      .. "and are removed", self.address, cleared)
+    say("%s was restarted, replaced, or a replica until now: removed %d ids from the list, because they may have been "
+      .. "popped before", self.address, cleared)
   end
   self:measure(length)
   return true
@@ -136,10 +137,11 @@ function Fill:push_size()
   return math.min(math.tointeger(size), self.high - self.length)
 end
 
--- Looks at the list, and fills it up to the high mark if it is below the low one.  false: it did not come to its end.
+-- Reads the length of the list, and fills it to the high mark if it is below the low mark.  Returns whether the round
+-- was completed.
 function Fill:go_round()
   if not self:look() then return false end
-  if self.length < self.low then self.refills = true end -- until it is up at the high mark
+  if self.length < self.low then self.refills = true end -- until the list reaches the high mark
   if not self.refills then
     self.pushed_ms = wire.clock_ms()
     self:say_well()
@@ -157,7 +159,7 @@ function Fill:go_round()
   return true
 end
 
--- Until the list will have come halfway to the low mark.
+-- Returns how long to sleep: until the list is expected to be halfway to the low mark.
 function Fill:rest_ms()
   if self.troubles > 0 then return wire.rest_ms(self.troubles) end
   if self.rate <= 0 then return LOOK_MS_MAX end
@@ -181,38 +183,38 @@ end
 
 ---------------------------------------------------------------- the command
 
--- The address without its scheme, with tls: if it is rediss://.
+-- Returns the address without its scheme, and with tls: if the scheme is rediss.
 local function read_address(text)
   local scheme, place = text:match "^(rediss?)://([^/@]*)/?$"
   local address = scheme and (scheme == "rediss" and "tls:" or "") .. place or text
-  if address:find("://", 1, true) then -- it may have a password, so it is not shown
-    cli.usage("--redis must be HOST:PORT, [v6]:PORT, unix:PATH or rediss://HOST:PORT: name a user, a password and a "
-      .. "database by --user, --password-file and --db")
+  if address:find("://", 1, true) then -- the text may contain a password, so the message does not quote it
+    cli.usage("--redis must be HOST:PORT, [v6]:PORT, unix:PATH or rediss://HOST:PORT: set user, password and database "
+      .. "with --user, --password-file and --db")
   end
   cli.check(wire.check(address))
   return address
 end
 
 local function check_list(options, low, high)
-  if not options.list then cli.usage "--list is missing: the key of the list that is to be filled" end
+  if not options.list then cli.usage "--list is missing: name the key of the list to fill" end
   if #options.list > NAME_MAX then cli.usage("--list is longer than %d bytes", NAME_MAX) end
   if low >= high then cli.usage("--low is %d, which must be less than --high, %d", low, high) end
   if options.user and not options["password-file"] then cli.usage "--user needs --password-file" end
 end
 
--- A counter has a store and a group, too, but nothing else of a generator.
+-- Of the options of a generator, a counter allows only --store and --group.
 local function check_source(options)
   if not options.tag then
-    if options.table then cli.usage "--table goes with --tag" end
+    if options.table then cli.usage "--table needs --tag" end
     return
   end
   local others = setmetatable({ store = false, group = false }, { __index = options })
   if source.has_flags(others) or options.namespace then
-    cli.usage "--tag is of a counter: beside it stand --store, --table, --group or --config only"
+    cli.usage "--tag names a counter, and can be combined only with --store, --table, --group and --config"
   end
   if not options.store and not options.config then cli.usage "--tag needs the counter's --store, or -c FILE" end
   if options.config and (source.has_flags(options) or options.table) then
-    cli.usage "--config says how what it has is opened: beside it only --namespace or --tag can be given"
+    cli.usage "--config has the settings of the namespace or the tag: combine it only with --namespace or --tag"
   end
 end
 
@@ -241,23 +243,24 @@ end
 
 local options = cli.rows {
   { name = "redis", value = "ADDR", help = "HOST:PORT, unix:PATH, rediss://HOST:PORT (default: " .. ADDRESS .. ")" },
-  { name = "list", value = "KEY", help = "the list that is to be filled" },
+  { name = "list", value = "KEY", help = "the list to fill" },
   { name = "low", kind = "count", value = "N", min = 1, max = MARK_MAX,
-    help = "fill once fewer are left (default: 1000)" },
-  { name = "high", kind = "count", value = "N", min = 2, max = MARK_MAX, help = "fill up to so many (default: 10000)" },
+    help = "start filling if the list has fewer ids (default: 1000)" },
+  { name = "high", kind = "count", value = "N", min = 2, max = MARK_MAX,
+    help = "fill the list up to this many ids (default: 10000)" },
   { name = "db", kind = "count", value = "N", max = 1000000, help = "the number of the database (default: 0)" },
-  { name = "user", value = "NAME", help = "the ACL user to be (default: Redis's own)" },
+  { name = "user", value = "NAME", help = "the ACL user to log in as (default: Redis's default user)" },
   { name = "password-file", value = "FILE", help = "the password, alone on a line (default: none)" },
   { name = "timeout-ms", kind = "count", value = "MS", min = 10, max = 60000,
-    help = "how long to wait for an answer (default: 2000)" },
+    help = "how long to wait for a reply of Redis, in milliseconds (default: 2000)" },
   { name = "every", kind = "count", value = "S", max = 86400,
-    help = "a line of counts each S seconds, 0 for none (default: 60)" },
-  { name = "once", kind = "switch", help = "fill up once and end; a trouble ends it with 1" },
+    help = "print counts every S seconds; 0: never (default: 60)" },
+  { name = "once", kind = "switch", help = "fill the list once and exit; the exit code is 1 if that fails" },
   { name = "json", kind = "switch", help = "print the counts as JSON objects on stdout" },
   cli.format_option "how ids are written",
   secure.OPTIONS,
-  { name = "config", letter = "c", value = "FILE", help = "a config that has the namespace or the tag" },
-  { name = "tag", value = "TAG", help = "a counter in --store or -c FILE, instead of a namespace" },
+  { name = "config", letter = "c", value = "FILE", help = "a server's config with the namespace or the tag" },
+  { name = "tag", value = "TAG", help = "take numbers of this counter instead of a namespace's ids" },
   { name = "table", value = "NAME", help = "the counter's table (default: leaf_alloc)" },
   source.OPTIONS,
   where.EFFECTIVE,
@@ -268,11 +271,13 @@ return {
   line = "keep a list in Redis filled with new ids",
   usage = "fill --list KEY [OPTION...]",
   about = [[
-Keeps a Redis list between two marks, for programs that can talk to Redis only: they take an id with
-LPOP.  Below --low ids are appended up to --high, in order.  No id is pushed twice: ids whose push was
-not answered are burnt.  A Redis that is away is waited for; one that was started anew loses what it
-brought back, since that may have been popped before.  Several fills may share a list: it then holds up to
-one push more than --high for each.  Ends on TERM.
+Keeps a Redis list filled with new ids, for programs that can only use Redis: they take an id with LPOP.
+If the list has fewer than --low ids, fill appends ids in order until it has --high.  Ends on TERM.
+
+No id is pushed twice.  If Redis does not reply to a push, its ids are burnt.  If Redis is unreachable, fill
+retries.  If Redis was restarted, fill first empties the list, because the restored ids may have been popped
+before.  Several fills can share a list: it then has up to one push per fill more than --high.  More:
+docs/cli.md.
 
   $ vesta fill --redis 127.0.0.1:6379 --list ids --low 1000 --high 10000
   vesta fill: the list ids has 10000 ids

@@ -1,10 +1,10 @@
---- fit.lua -- `vesta fit`: proposes a layout that meets given needs.
+--- fit.lua -- `vesta fit`: proposes a layout for given requirements.
 local cli = require "cli.lib.cli"
 local core = require "vesta.core"
 local facts = require "facts"
 local term = require "term"
 
--- A date that people remember, and close to now.
+-- The default epoch: recent, and easy to remember.
 local function year_start_ms()
   return cli.check(term.time(os.date "!%Y-01-01T00:00:00Z"))
 end
@@ -14,9 +14,9 @@ local function propose(need, unit)
 end
 
 local function why_unit(fit, need, was_given)
-  if was_given then return "as was asked" end
+  if was_given then return "you chose it with --unit" end
   if facts.layout(fit.layout).unit_us == 1000 then
-    return "clocks of hosts agree no better, and dates elsewhere know no finer"
+    return "the clocks of hosts do not agree better, and most systems store dates in milliseconds"
   end
   local _, trouble = propose(need, "1ms")
   return "with 1ms " .. (trouble or "")
@@ -40,7 +40,7 @@ end
 
 local function read_need(options)
   for _, name in ipairs { "rate", "years", "nodes" } do
-    if not options[name] then cli.usage("--%s is missing; --rate, --nodes and --years are needed", name) end
+    if not options[name] then cli.usage("--%s is missing: --rate, --nodes and --years are required", name) end
   end
   local need = { rate = cli.rate("--rate", options.rate), nodes = options.nodes,
     years = cli.years("--years", options.years), bits = options.bits }
@@ -65,13 +65,15 @@ end
 
 return {
   order = 60,
-  line = "propose a layout that meets given needs",
+  line = "propose a layout for a rate, a number of nodes, and years",
   usage = "fit --rate N/s --nodes N --years N [OPTION...]",
   about = [[
-Splits 63 bits, or --bits, so that each node can issue that many ids per second, that many nodes can
-run at the same time, and the time field lasts that long.  Spare bits are shared between the three.
-The time counts milliseconds if that is enough, else 10 ms, 100 ms or seconds, else 100, 10 or 1 us;
-the output says why.  Ids of 53 bits are exact as numbers of JavaScript.
+Splits 63 bits, or --bits, so that each node can issue --rate ids per second, --nodes nodes can run at the
+same time, and the time field lasts --years years.  Spare bits are shared between the three.
+
+The time unit is a millisecond if that is sufficient.  Otherwise it is 10 ms, 100 ms or 1 s, or else 100, 10
+or 1 us.  The output contains the reason.  JavaScript numbers hold ids of 53 bits exactly.  More:
+docs/layouts.md.
 
   $ vesta fit --rate 50k/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z
   sign:1=0 time:41 seq:8 worker:14 unit=1ms epoch=2026-01-01T00:00:00Z
@@ -82,13 +84,13 @@ the output says why.  Ids of 53 bits are exact as numbers of JavaScript.
 ]],
   options = {
     { name = "rate", value = "N/s",
-      help = "ids per second that one node must be able to give: 50000/s, 50k/s, 200/ms" },
-    { name = "nodes", kind = "count", value = "N", min = 1, help = "workers running at the same time" },
-    { name = "years", value = "N", help = "how long the time field must last" },
-    { name = "epoch", value = "TIME", help = "when time 0 is (default: January 1 of this year)" },
-    { name = "unit", value = "UNIT", help = "what the time counts, from 1us to 1s (default: 1ms, if it does)" },
+      help = "the ids per second that one node must be able to issue: 50000/s, 50k/s, 200/ms" },
+    { name = "nodes", kind = "count", value = "N", min = 1, help = "the most workers that run at the same time" },
+    { name = "years", value = "N", help = "how many years the time field must last" },
+    { name = "epoch", value = "TIME", help = "the instant of time 0 (default: January 1 of this year)" },
+    { name = "unit", value = "UNIT", help = "the time unit, from 1us to 1s (default: 1ms if it is sufficient)" },
     { name = "bits", kind = "count", value = "N", min = 32, max = 63,
-      help = "how many bits an id may have: 53 for numbers of JavaScript (default: 63)" },
+      help = "how many bits an id may have; 53 for JavaScript numbers (default: 63)" },
     { name = "json", kind = "switch", help = "print a JSON object" },
   },
   run = run,

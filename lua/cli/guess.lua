@@ -1,4 +1,5 @@
---- guess.lua -- `vesta guess`: the layouts that could have made ids, presets and others that the caller names.
+--- guess.lua -- `vesta guess`: ranks the layouts that could have made some ids: presets, and layouts that the caller
+-- names.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local fields = require "cli.lib.fields"
@@ -8,24 +9,24 @@ local vesta = require "vesta"
 local where = require "where"
 
 local IDS_MAX = 1000       -- more ids add no evidence, and the time grows with the square of the count
-local NAMESPACES_MAX = 64  -- of a config; if it has more, namespaces with an equal layout count once
-local SURE = 0.75          -- a smaller share is no answer; without --made the epoch always stays in doubt
-local LIKELY_MIN = 0.1     -- of the first family's share; families below it are listed as less likely
-local SHOWN_MIN = 0.0005   -- of all shares; several ids hide families below it
+local NAMESPACES_MAX = 64  -- if a config has more namespaces, each layout is used only once
+local SURE = 0.75          -- the least share of an answer that counts as sure
+local LIKELY_MIN = 0.1     -- families below this fraction of the first family's share are listed as less likely
+local SHOWN_MIN = 0.0005   -- given several ids, families with a smaller share are hidden
 local HOUR_MS, DAY_MS = 3600000, 86400000
-local MONTH_MS = 30 * DAY_MS     -- a younger epoch would fit any number
+local MONTH_MS = 30 * DAY_MS     -- the least age of a proposed epoch: a younger epoch would fit any number
 local EPOCH_DOUBT_MS = DAY_MS // 2
 local YEAR_2000_MS = 946684800000
-local COUNTER_MAX = 1 << 44 -- as an id, a number below it is from the first hours or days of nearly every layout
-local NAME_AT = 9          -- the column of its name
+local COUNTER_MAX = 1 << 44 -- in nearly every layout, a smaller number is an id of the first hours or days
+local NAME_AT = 9          -- the column of a layout's name
 local LINE_AT = 32         -- the column of a layout's details
 
 ---------------------------------------------------------------- suspects
 
--- Settings that a generator's own documents tell users to copy.
+-- Settings that a generator's documentation recommends to copy.
 local VARIANTS = { "uid time:29 worker:21 epoch=2016-09-20T00:00:00+08:00" }
 
--- Without repeated layouts if the config has too many namespaces.
+-- Returns the namespaces whose layouts are tried.  If there are too many, each layout is tried once.
 local function config_layouts(namespaces, config)
   local chosen, seen = {}, {}
   for _, namespace in ipairs(namespaces) do
@@ -33,7 +34,7 @@ local function config_layouts(namespaces, config)
     if text and not (#namespaces > NAMESPACES_MAX and seen[text]) then
       seen[text] = true
       if #chosen == NAMESPACES_MAX then
-        cli.fail("%s has more than %d layouts: name them with --layout", config, NAMESPACES_MAX)
+        cli.fail("%s has more than %d layouts: name some of them with --layout instead", config, NAMESPACES_MAX)
       end
       chosen[#chosen + 1] = namespace
     end
@@ -41,7 +42,7 @@ local function config_layouts(namespaces, config)
   return chosen
 end
 
--- The caller's layouts come first: among equal layouts, the caller means them.
+-- The caller's layouts come first, so that their names are used if a preset is equal.
 local function read_suspects(options)
   local suspects = {}
   local function add(name, text, by)
@@ -59,15 +60,15 @@ end
 
 ---------------------------------------------------------------- epochs
 
--- If no layout that is asked for was in use at the time of --made, that time still gives the epoch of each split.
+-- If no known layout was in use at the time of --made, that time and the ids determine the epoch of each split of bits.
 
--- The likeliest epoch within a day: the start of a year, else of a month, in UTC or UTC+8, else of a day.
+-- Rounds an epoch that is right within a day: to the start of a year, else of a month, in UTC or UTC+8, else of a day.
 local function rounded(epoch_ms)
   local best, best_apart
   for _, level in ipairs { "year", "month" } do
     for _, ahead_ms in ipairs { 0, 8 * HOUR_MS } do
       local near_ms = epoch_ms + ahead_ms
-      for _, ms in ipairs { near_ms, near_ms + DAY_MS } do -- the start may come within a day
+      for _, ms in ipairs { near_ms, near_ms + DAY_MS } do -- the start may be in the next day
         local date = os.date("!*t", ms // 1000)
         local start_ms = term.time(("%04d-%02d-01T00:00:00Z"):format(date.year, level == "year" and 1 or date.month))
           - ahead_ms
@@ -82,7 +83,7 @@ local function rounded(epoch_ms)
   return (epoch_ms + DAY_MS // 2) // DAY_MS * DAY_MS
 end
 
--- Layouts of one key put the same fields at the same bits, whatever their names and epochs are.
+-- Returns a key that is equal for layouts that put the same fields at the same bits, whatever their names and epochs.
 local function split_key(layout)
   local words = { layout.unit }
   for i, field in ipairs(layout.fields) do
@@ -92,12 +93,12 @@ local function split_key(layout)
   return table.concat(words, " ")
 end
 
--- No generator's epoch is before 2000, except for 1970 itself.
+-- Known generators have an epoch from 2000 on, or 1970.
 local function is_epoch(g, epoch_ms)
   return (epoch_ms >= YEAR_2000_MS or math.abs(epoch_ms) < EPOCH_DOUBT_MS) and epoch_ms < g.made_ms - MONTH_MS
 end
 
--- The presets' splits with the epoch that makes the ids' times those of --made.
+-- Proposes the split of each preset with the epoch under which the ids were made at --made.
 local function with_epochs(g, found)
   local proposed, seen = {}, {}
   for _, preset in ipairs(vesta.presets()) do
@@ -120,7 +121,7 @@ end
 
 ---------------------------------------------------------------- judgement
 
--- Layouts that read the same time from the ids are one answer.
+-- Returns the share of the first layout, together with all layouts that read the same times from the ids.
 local function share_of_first(g)
   local best, sum = g.ranked[1].layout, 0
   local a = best.fields[best.time]
@@ -135,7 +136,8 @@ local function share_of_first(g)
   return sum
 end
 
--- A single id can match a wrong layout by chance, and a proposed epoch fits any id.
+-- Returns whether the answer is sure.  A single id is not sufficient without --made, because it can match a wrong
+-- layout by chance.  A proposed epoch is never sure, because it fits any id.
 local function is_sure(g)
   return #g.ranked > 0 and not g.ranked[1].is_proposed and (not g.id or g.made_ms ~= nil) and share_of_first(g) >= SURE
 end
@@ -144,7 +146,7 @@ local function is_likely(g, suspect)
   return suspect.family_share >= LIKELY_MIN * g.ranked[1].family_share
 end
 
--- The ranked suspects as a list of families, each a list.
+-- Groups the ranked suspects by family.
 local function families_of(g)
   local families = {}
   for _, suspect in ipairs(g.ranked) do
@@ -155,7 +157,7 @@ local function families_of(g)
   return families
 end
 
--- The earliest and the latest time of all ids under a layout, and how many workers issued them.
+-- Returns the earliest and the latest time of all ids under a layout, and the number of their workers.
 local function summary_of(g, layout)
   local time, worker = layout.fields[layout.time], layout.fields[layout.worker]
   local first, last, workers, count = math.maxinteger, 0, {}, 0
@@ -178,7 +180,7 @@ end
 -- Marks a value that makes the layout less likely.
 local function mark(suspect, index) return suspect.odd[index] and "?" or "" end
 
--- The line of a single id: its time and its fields.
+-- Formats the time and the fields of a single id.
 local function id_details(g, suspect)
   local layout = suspect.layout
   local from_ms = summary_of(g, layout)
@@ -206,7 +208,7 @@ local function print_suspect(g, suspect, indent)
     math.max(LINE_AT, NAME_AT + #name + 2))
 end
 
--- The bits show where the time is, but not the epoch: layouts that differ by the epoch alone are one group.
+-- Prints a family: layouts that differ only by their epoch, which the bits of an id cannot show.
 local function print_family(g, family, has_head)
   if has_head then
     local layout = family[1].layout
@@ -238,7 +240,7 @@ end
 
 local function print_doubt(g)
   if #g.ranked > 0 and g.id then
-    term.out "\n  ? speaks against it: early in the layout's life, or more than half of its bits\n"
+    term.out "\n  ? less likely: early in the layout's life, or a field more than half full\n"
   end
   if is_sure(g) then return end
   if are_small(g.ids) then
@@ -246,24 +248,24 @@ local function print_doubt(g)
     term.fitted("Numbers this small usually come from a counter: AUTO_INCREMENT, a sequence, or a segment of Leaf or "
       .. "tinyid.  A counter has no layout; docs/migrate/README.md shows how to continue one.", 2, 2)
   end
-  local doubt = "That is no answer yet"
+  local doubt = "This is not yet an answer"
   if #g.ranked > 0 and g.ranked[1].is_proposed then
     doubt = "The epoch follows from --made, and is right within a day"
   elseif #g.ranked == 0 then
-    doubt = "A layout that is not asked for may be missing"
+    doubt = "The layout may be one that guess does not know"
   elseif not g.id and g.ranked[1].family_share >= SURE then
-    doubt = "Where the time is, is clear; whose epoch it counts from is not"
+    doubt = "The bits of the time are clear, but not its epoch"
   end
-  cli.printf("\n  %s.  To know more:\n", doubt)
+  cli.printf("\n  %s.  To narrow it down:\n", doubt)
   if #g.ids < 10 then term.out "    give more ids of the same kind\n" end
   if g.made_ms and #g.ranked == 0 and not g.id then
     term.out "    give only ids of the day of --made, or leave --made out\n"
   end
   if #g.ranked == 0 and not g.id then
-    term.out "    read each id by itself, if they are of several generators: --each\n"
+    term.out "    if the ids come from several generators, judge each by itself: --each\n"
   end
-  if not g.made_ms then term.out "    say when they were made: --made now, --made 2026-01-31\n" end
-  term.out "    name layouts of your own: --layout TEXT, -c FILE\n"
+  if not g.made_ms then term.out "    add the time when they were made: --made now, --made 2026-01-31\n" end
+  term.out "    add layouts of your own: --layout TEXT, -c FILE\n"
 end
 
 local function print_for_people(g)
@@ -330,7 +332,7 @@ local function rank(g, suspects, rankable)
   end
 end
 
--- Prints the guess for some ids.  Returns an exit code.
+-- Prints the guess for some ids, and returns an exit code.
 local function judge(g, found)
   g.ids, g.id = found, #found == 1 and found[1] or nil
   rank(g, g.suspects, g.rankable)
@@ -363,12 +365,12 @@ local function guess_all(g, options, operands)
     return 0
   end)
   if more > 0 then
-    term.say(("the first %d ids are looked at, %s more are not"):format(IDS_MAX, term.grouped(more)))
+    term.say(("only the first %d ids are examined; %s more are ignored"):format(IDS_MAX, term.grouped(more)))
   end
   return #found > 0 and math.max(code, judge(g, found)) or code
 end
 
--- The presets are not listed: they never depend on the caller.
+-- The presets are left out, because they are always the same.
 local function print_effective(options, suspects)
   local rows = {}
   for _, suspect in ipairs(suspects) do
@@ -398,16 +400,18 @@ end
 
 return {
   order = 50,
-  line = "which layouts could have made ids, and how sure that is",
+  line = "guess which layouts could have made some ids",
   usage = "guess [OPTION...] [ID...]",
   about = [[
-Reads ids under every preset, UidGenerator's README settings, and layouts of your own, and lists those
-that could have made all of them, likeliest first, each with its share of all possibilities.  It is a
-guess: an id carries no mark of its layout.  What is looked for are habits: recent times near each other,
-low sequences, few workers; what has none of them is marked with ?.  So more ids of one kind tell more,
-and that they were made lately (--made) tells most: the bits say nothing about the epoch, so layouts that
-find the time in the same bits and units are one group.  If no layout was in use at the time of --made,
-guess proposes the epoch that this time gives.
+Lists the layouts that could have made all of the ids, likeliest first, each with its probability.  It tries
+every preset, the settings in UidGenerator's README, and layouts of your own.
+
+It is a guess, because an id does not contain its layout.  It looks for habits: recent times that are near
+each other, low sequences, few workers.  Values without these habits are marked with ?.  More ids of one
+kind improve the guess.  The time when they were made (--made) improves it most, because the bits do not
+show the epoch: layouts with the time in the same bits and unit are one group.  If no known layout was in
+use at the time of --made, guess proposes the epoch that follows from it.  The exit code is 1 if no layout
+fits.  More: docs/cli.md.
 
   $ vesta guess 1138729511026688
   1138729511026688  could be, likeliest first:
@@ -424,11 +428,11 @@ guess proposes the epoch that this time gives.
 ]],
   options = {
     { name = "layout", kind = "texts", value = "TEXT",
-      help = "a layout to be asked for besides the presets; may be repeated" },
+      help = "a layout to try in addition to the presets; may be repeated" },
     { name = "config", letter = "c", value = "FILE",
-      help = "a server's config, whose namespaces' layouts are asked for, too" },
+      help = "also try the layouts of this server config's namespaces" },
     { name = "made", value = "TIME", help = "the ids were made within a day of this time: -1h, 2026-01-31" },
-    { name = "each", kind = "switch", help = "each id by itself, as if others were of other layouts" },
+    { name = "each", kind = "switch", help = "judge each id by itself, because the ids may have different layouts" },
     { name = "format", kind = "choice", value = "any|dec|hex|base32|base62",
       help = "how the ids are written (default: any)" },
     where.EFFECTIVE,

@@ -1,4 +1,4 @@
---- health.lua -- `vesta health`: asks a running server whether it is healthy.  Knows two routes.
+--- health.lua -- `vesta health`: asks a running server whether it is healthy or ready.
 local cli = require "cli.lib.cli"
 local config = require "config"
 local secure = require "cli.lib.secure"
@@ -9,21 +9,21 @@ local wire = require "wire"
 
 local ADDRESS = "127.0.0.1:8088"
 
--- A foreign server may send anything.
+-- Another program may listen at the address, so the reply may be anything.
 local function print_reply(address, path, reply)
   local status = reply:match "^HTTP/1%.1 ([^\r\n]*)"
   if not status then
-    cli.fail("%s does not speak HTTP: it says %s", address, term.shown(reply:match "^[^\r\n]*"))
+    cli.fail("%s is not an HTTP server: it replied %s", address, term.shown(reply:match "^[^\r\n]*"))
   end
   local body = reply:match "\r\n\r\n(.*)$"
   if body and body:find "^this address speaks TLS" then
-    cli.fail("%s speaks TLS: add --tls, or name the server's config with -c FILE", address)
+    cli.fail("%s requires TLS: add --tls, or name the server's config with -c FILE", address)
   end
   if body then term.out(term.clean(body:gsub("\n$", "")) .. "\n") end
-  if not status:find "^200 " then cli.fail("%s answers %s on %s", address, term.shown(status), path) end
+  if not status:find "^200 " then cli.fail("%s answered %s to %s", address, term.shown(status), path) end
 end
 
--- The address to ask, and the options of TLS.
+-- Returns the address of the server and the TLS options for it.
 local function find_server(options, operands)
   local address, path, variable = operands[1], options.config, os.getenv "VESTA_CONFIG"
   if address and path then cli.usage "an ADDRESS and -c FILE contradict each other: leave out one" end
@@ -39,12 +39,14 @@ local function find_server(options, operands)
   end
   local described = server.of_config(path)
   local row = server.http(described)
-  if not row then cli.fail "http.listen is off in the config, and so is admin.listen: there is no address to ask" end
+  if not row then
+    cli.fail "the config has no address to ask: http.listen and admin.listen are off. Turn one of them on"
+  end
   return row.address, row.is_tls and secure.of_config(options, described) or nil
 end
 
 local function run(options, operands)
-  if operands[2] then cli.usage("one address at most, not %s as well", term.shown(operands[2])) end
+  if operands[2] then cli.usage("unexpected operand %s: name one address", term.shown(operands[2])) end
   local address, tls = find_server(options, operands)
   local path = options.ready and "/readyz" or "/healthz"
   local wait_ms = options["wait-ms"] or 1000
@@ -54,22 +56,25 @@ local function run(options, operands)
     reply, why = server.ask(address, server.PROXY_LOCAL .. question, wait_ms, tls)
   end
   if not reply then cli.fail("%s", term.clean(secure.explained(why, tls))) end
-  if why then cli.fail("%s ended TLS: %s", address, term.clean(why)) end
+  if why then cli.fail("%s ended the TLS connection: %s", address, term.clean(why)) end
   if reply == "" then
-    cli.fail("%s did not answer within %d ms: if vesta serve listens there, it hangs", address, wait_ms)
+    cli.fail("%s accepted the connection, but did not answer within %d ms: look at the log of that server", address,
+      wait_ms)
   end
   print_reply(address, path, reply)
 end
 
 return {
   order = 130,
-  line = "ask a running server whether it is well, or ready",
+  line = "check that a running server is healthy, or ready",
   usage = "health [ADDRESS | -c FILE] [OPTION...]",
   about = ([[
-Asks a server over HTTP whether it is well, prints what it says, and ends with 0 if it is, otherwise with 1:
-the health check of a container that has no curl.  ADDRESS is HOST:PORT, tls:HOST:PORT or unix:PATH
-(default: %s).  With -c or VESTA_CONFIG the address is the config's, and TLS must show its
-certificate.
+Asks a server over HTTP whether it is healthy, and prints the answer.  The exit code is 0 if the server is
+healthy and 1 otherwise, so you can use it as the health check of a container without curl.
+
+ADDRESS is HOST:PORT, tls:HOST:PORT or unix:PATH (default: %s).  With -c or VESTA_CONFIG, the
+address comes from the config, and a server with TLS must present the certificate in the config.  More:
+docs/containers.md.
 
   $ vesta health
   ok
@@ -81,9 +86,9 @@ certificate.
   options = cli.rows {
     { name = "config", letter = "c", value = "FILE", help = "the server's config file, instead of an address" },
     { name = "ready", kind = "switch",
-      help = "asks whether every namespace gives ids (/readyz), not only whether it turns (/healthz)" },
+      help = "ask whether every namespace can issue ids (/readyz), not only whether the server answers (/healthz)" },
     { name = "wait-ms", kind = "count", value = "N", min = 1, max = 60000,
-      help = "how long to wait for its answer (default: 1000)" },
+      help = "how long to wait for the answer, in milliseconds (default: 1000)" },
     secure.OPTIONS,
     where.EFFECTIVE,
   },

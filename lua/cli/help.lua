@@ -1,4 +1,4 @@
---- help.lua -- `vesta help`: the overview, a command's own text, manual pages and completions.
+--- help.lua -- `vesta help`: prints the overview, the help of a command, manual pages and completions.
 local cli = require "cli.lib.cli"
 local commands = require "cli.lib.commands"
 local completion = require "cli.lib.help_completion"
@@ -27,7 +27,7 @@ local function print_help(name, word, more)
 end
 
 local function print_manual(name, more)
-  if more then cli.usage("unexpected operand %s; a page is of one command", term.shown(more)) end
+  if more then cli.usage("unexpected operand %s: --man takes one command", term.shown(more)) end
   if not name then return manual.print_program() end
   local command = commands.find(name)
   if not command then return commands.unknown(name) end
@@ -35,7 +35,9 @@ local function print_manual(name, more)
 end
 
 local function print_completion(shell, operand)
-  if operand then cli.usage("unexpected operand %s; a completion is of all commands", term.shown(operand)) end
+  if operand then
+    cli.usage("unexpected operand %s: --completion prints the completion of all commands", term.shown(operand))
+  end
   completion[shell]()
 end
 
@@ -49,13 +51,15 @@ end
 
 return {
   order = 210,
-  line = "explain a command; its manual page, and completions for shells",
+  line = "explain a command, or print manual pages and completions",
   usage = "help [COMMAND [SUBCOMMAND]]\n       vesta help --man [COMMAND]\n"
     .. "       vesta help --completion bash|zsh|fish",
   about = [[
-Lists the commands, or explains one, as `vesta COMMAND --help` does.  If vesta is installed, `man
-vesta-COMMAND` shows the same, and shells complete its commands and options.  If it is not, print a page,
-or write the completion to the file that your shell reads.
+Lists the commands, or explains one of them, like `vesta COMMAND --help`.
+
+If vesta is installed, `man vesta-COMMAND` shows the same text, and your shell completes commands and
+options.  If it is not installed, print a page with --man, or write the output of --completion to the file
+that your shell reads.  More: docs/cli.md.
 
   $ vesta help --man gen | man -l -
 
@@ -63,9 +67,9 @@ or write the completion to the file that your shell reads.
     > ~/.local/share/bash-completion/completions/vesta
 ]],
   options = {
-    { name = "man", kind = "switch", help = "print the page of the manual, for man -l" },
+    { name = "man", kind = "switch", help = "print the manual page, for man -l" },
     { name = "completion", kind = "choice", value = "bash|zsh|fish",
-      help = "print the completion for that shell" },
+      help = "print the completions for this shell" },
   },
   run = run,
 }

@@ -1,11 +1,11 @@
---- layout.lua -- `vesta layout`: the presets, a layout's meaning and limits, and `prove`: whether two can collide.
+--- layout.lua -- `vesta layout`: lists the presets, explains a layout, or proves whether two layouts can collide.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local store = require "store"
 local term = require "term"
 local vesta = require "vesta"
 
-local TEXT_MAX = 4096 -- of a layout that is spread over several words
+local TEXT_MAX = 4096 -- bytes of a layout that is written as several words
 
 ---------------------------------------------------------------- presets
 
@@ -47,7 +47,7 @@ local function print_json(layout)
     { "fingerprint", layout.fingerprint } })
 end
 
--- "ms", "10 ms": a unit of time in a sentence.
+-- Formats a time unit for a sentence: "ms", "10 ms".
 local function unit_name(unit)
   local count, name = unit:match "^(%d+)(.*)$"
   return count == "1" and name or count .. " " .. name
@@ -76,7 +76,8 @@ end
 
 ---------------------------------------------------------------- prove
 
--- More time is more ids: layouts that collide by an instant do so by every later one.
+-- Returns the first instant by which the layouts can collide.  Binary search works, because layouts that collide by an
+-- instant also collide by every later one.
 local function first_collision(q)
   local low, high = q.from_ms, math.max(q.first.end_ms, q.second.end_ms)
   high = math.min(high, q.until_ms)
@@ -96,7 +97,7 @@ local function read_times(options)
   local from_ms = options.from and cli.time(options.from, now_ms) or now_ms
   local until_ms = options["until"] and cli.time(options["until"], now_ms) or math.maxinteger
   if until_ms <= from_ms then
-    cli.usage("--until is not after %s", options.from and "--from" or "now, when the second layout's ids begin")
+    cli.usage("--until must be later than %s", options.from and "--from" or "now, when the second layout's ids begin")
   end
   return from_ms, until_ms
 end
@@ -109,11 +110,11 @@ local function print_made(q, layout, title)
 end
 
 local function print_collision(q)
-  cli.printf("can be equal: %s is an id of both\n", q.proof.id)
+  cli.printf("can be equal: both can make %s\n", q.proof.id)
   print_made(q, q.first, "the first ")
   print_made(q, q.second, "the second")
   if q.differ_until_ms > q.from_ms then
-    cli.printf("not before %s: until then ids of the second, made from %s on, are others\n",
+    cli.printf("not before %s: until then, ids of the second that are made from %s on differ from all of the first\n",
       term.iso(q.differ_until_ms), term.iso(q.from_ms))
   else
     term.out "no constant field has another value at the same bit; one more would prove it: version:1=1\n"
@@ -158,7 +159,7 @@ end
 
 local function prove(options, operands)
   if #operands ~= 2 then
-    cli.usage("prove needs two layouts, each in quotes where it has several words; there %s %d",
+    cli.usage("prove needs two layouts, each in quotes if it has several words; there %s %d",
       #operands == 1 and "is" or "are", #operands)
   end
   local q = { first = cli.check(facts.layout(operands[1])), second = cli.check(facts.layout(operands[2])) }
@@ -176,7 +177,7 @@ end
 
 local function run(options, operands)
   if operands[1] == "prove" then
-    if options.layout then cli.usage("prove has two layouts as operands, and no --layout") end
+    if options.layout then cli.usage("prove takes two layouts as operands: leave out --layout") end
     return prove(options, table.move(operands, 2, #operands, 1, {}))
   end
   if options.from or options["until"] then cli.usage("--from and --until are for prove") end
@@ -187,7 +188,7 @@ local function run(options, operands)
   if not operands[1] and not options.layout then
     return (options.json and print_presets_json or print_presets)(now_ms)
   end
-  local text = options.layout or table.concat(operands, " ") -- quotes around several words are optional
+  local text = options.layout or table.concat(operands, " ") -- a layout of several words needs no quotes
   if not options.layout and #text >= TEXT_MAX then cli.usage("the layout is longer than %d bytes", TEXT_MAX) end
   local layout = cli.check(facts.layout(text))
   if options.json then print_json(layout) else print_layout(layout, now_ms) end
@@ -195,17 +196,19 @@ end
 
 return {
   order = 80,
-  line = "the presets, or what a layout means and how long it lasts",
+  line = "list the presets, explain a layout, or compare two",
   usage = "layout [OPTION...] [TEXT|PRESET | prove A B]",
   about = [[
-Without a layout: the presets, one per line, with the ids that a worker can issue in a second.  With
-one: its canonical text, a picture of the bits, how many ids it has room for, when its time ends, and
-the fingerprint that generator files are checked against.  A preset may be followed by overrides.
+Without operands, lists the presets with the number of ids that a worker can issue per second.
 
-prove: whether an id of layout A can ever be equal to one of layout B: by
-which bit they differ, or by which times, or an id that both can make.  Exit
-code 0 says that they differ, 1 that they can be equal.  The ids of A are of
-any time, those of B are made --from then on, and both --until then.
+With a layout, prints its canonical text, a picture of its bits, its capacity, the end of its time, and the
+fingerprint that generator files are checked against.  You can append overrides to a preset, for example
+`uid epoch=2026-01-01T00:00:00Z`.
+
+prove A B checks whether an id of layout A can ever equal an id of layout B.  It prints the bit or the times
+by which they differ, or an id that both can make.  Ids of A may be of any time.  Ids of B are made after
+--from.  Both are made before --until.  The exit code is 0 if the layouts never collide, and 1 if they can.
+More: docs/layouts.md.
 
   $ vesta layout
   PRESET                     IDS/S  ENDS               ABOUT
@@ -221,8 +224,8 @@ any time, those of B are made --from then on, and both --until then.
 ]],
   options = {
     { name = "layout", value = "TEXT|PRESET", help = "the same as the operand" },
-    { name = "from", value = "TIME", help = "prove: when the second layout's ids begin (default: now)" },
-    { name = "until", value = "TIME", help = "prove: ids made until then (default: for ever)" },
+    { name = "from", value = "TIME", help = "prove: no id of layout B is made before this time (default: now)" },
+    { name = "until", value = "TIME", help = "prove: only ids made before this time count (default: no end)" },
     { name = "json", kind = "switch", help = "print JSON objects" },
   },
   run = run,

@@ -1,4 +1,4 @@
---- make.lua -- `vesta make`: an id from its fields, or a business number by its form.
+--- make.lua -- `vesta make`: builds an id from its fields, or a business number from its form.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local fields = require "cli.lib.fields"
@@ -10,11 +10,11 @@ local function run(options, operands)
   local base = options.format or "dec"
   if options.form then
     if options.layout or base ~= "dec" then
-      cli.usage "a business number has its form only: --form goes with neither --layout nor --format"
+      cli.usage "--form cannot be combined with --layout or --format: the form defines how a business number is written"
     end
     return numbers.make(options.form, options.zone, operands, options.json)
   end
-  if options.zone then cli.usage "--zone goes with --form" end
+  if options.zone then cli.usage "--zone needs --form" end
   local text = cli.go(where.layout(options)).layout
   local layout = cli.check(facts.layout(text))
   if not operands[1] then
@@ -32,18 +32,21 @@ local options = cli.rows {
   cli.format_option "how the id is written",
   { name = "json", kind = "switch", help = "print a JSON object" },
   { name = "form", value = "TEXT",
-    help = "write a business number of this form instead, from number=N and time=TIME" },
-  { name = "zone", value = "NAME", help = "the time zone whose days that number counts (default: UTC)" },
+    help = "build a business number of this form instead, from number=N and time=TIME" },
+  { name = "zone", value = "NAME", help = "the time zone of the business number's days (default: UTC)" },
 }
 
 return {
   order = 30,
-  line = "make one id by hand from its fields",
+  line = "build one id by hand from its fields",
   usage = "make [OPTION...] FIELD=VALUE...",
   about = [[
-Joins fields into an id, the exact inverse of explain.  The time, the sequence and the worker are
-required; other fields are 0 or their constant.  Nothing keeps others from making the same id: for
-new ids use `vesta gen`.  time= is a number, a day, or a time.
+Joins fields into an id: the inverse of `vesta explain`.  The time, the sequence and the worker are
+required.  Other fields default to 0 or their constant.  time= is a number of time units, a day, or an
+RFC 3339 time.
+
+The id is not reserved, so another process can issue the same id.  For new ids, use `vesta gen`.  More:
+docs/cli.md, and docs/numbers.md for --form.
 
   $ vesta make time=12758739 seq=0 machine=1022 method=2
   2319542600899494910

@@ -1,5 +1,5 @@
---- plan.lua -- `vesta plan`: which layouts, worker ids, leases and stores a need comes to.
--- Formulas only, and each is printed below the figures that it gives.
+--- plan.lua -- `vesta plan`: calculates the layouts, worker ids, leases and store load for given requirements.
+-- Every figure follows from a formula, and the formulas are printed below the figures.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local tables = require "cli.lib.tables"
@@ -8,22 +8,22 @@ local vesta = require "vesta"
 
 local MS_PER_YEAR = 31556952000.0
 local DAY_S = 86400
-local PEAK_UNLESS_GIVEN = 10  -- times the average
+local PEAK_UNLESS_GIVEN = 10  -- as a multiple of the average
 local START_REQUESTS = 3      -- a listing, a claim and its first renewal
-local TOGETHER_S = 5          -- retries after an outage are spread over this time, or half as long again
+local TOGETHER_S = 5          -- retries after an outage are spread over at least this time
 local LEASES = { "strict", "balanced", "autonomous" }
 local MADE = "(made for it)"
 
 local FORMULAS = {
   "IDS/S EACH = 2^seq / unit",
-  "USED = busiest / IDS/S EACH; busiest = peak / issuers, unless --busiest says more",
+  "USED = busiest / IDS/S EACH; busiest = peak / issuers, or --busiest",
   "WAITS = E[max(0, N - 2^seq)] / E[N], N Poisson with mean busiest x unit: a request that finds the unit used up "
     .. "waits for the next one, less than a unit",
   "UNTIL = epoch + 2^time x unit",
   "fenced = issuers x restarts / 86,400 s x lease: Little's law, for issuers that end without releasing their worker "
     .. "id and return with another; none if worker ids are assigned by hand",
-  "NUMBERS = issuers x (1 + surge) + fenced + 3 x sqrt(fenced)",
-  "WRITES/S = issuers / renewal while they issue ids, issuers / idle renewal while they rest",
+  "WORKER IDS = issuers x (1 + surge) + fenced + 3 x sqrt(fenced)",
+  "WRITES/S = issuers / renewal while they issue ids; IDLE = issuers / idle renewal while they issue none",
   "STARTS/S = issuers x restarts / 86,400 s x 3: a listing, a claim, a renewal",
   "ALL AT ONCE = issuers x 2 / 5 s: after an outage each reads once and writes once, spread over 5 s",
   "OUTAGE = the shorter of window and deadline (autonomous: the deadline), less one idle renewal",
@@ -44,7 +44,7 @@ local function erfc(x)
   return x >= 0 and result or 2 - result
 end
 
--- E[max(0, N - room)] for a Poisson N: summed if it is small, else by the normal distribution that it approaches.
+-- Returns E[max(0, N - room)] for a Poisson N: as a sum for a small mean, else by the normal approximation.
 local function excess(mean, room)
   if mean <= 0 then return 0 end
   if mean > 700 then
@@ -52,7 +52,7 @@ local function excess(mean, room)
     local z = (room - mean) / sigma
     return math.max(0, sigma * (math.exp(-z * z / 2) / math.sqrt(2 * math.pi) - z * erfc(z / math.sqrt(2)) / 2))
   end
-  local p, short, n = math.exp(-mean), 0, 0 -- E[max(0, room - N)]: its sum is finite
+  local p, short, n = math.exp(-mean), 0, 0 -- short: E[max(0, room - N)], which is a finite sum
   while n < room and n < mean + 60 * math.sqrt(mean) + 60 do
     short = short + (room - n) * p
     n = n + 1
@@ -63,11 +63,11 @@ end
 
 local function verdict_of(fit, need, numbers)
   local layout = fit.layout
-  if layout.read_only then return "only read" end
+  if layout.read_only then return "read-only" end
   if fit.years <= 0 then return "its time is over" end
   if fit.used > 1 then return ("ids/s: %.1f x too slow"):format(fit.used) end
   if layout.workers < numbers then
-    return ("numbers: %s of %s"):format(term.grouped(layout.workers), term.grouped(numbers))
+    return ("worker ids: %s of %s"):format(term.grouped(layout.workers), term.grouped(numbers))
   end
   if fit.years < need.years then return ("years: %.1f of %g"):format(fit.years, need.years) end
   return "fits", true
@@ -80,7 +80,7 @@ local function fit_of(name, text, need, numbers)
   local fit = { name = name, text = text, layout = layout, capacity = per_second, used = need.busiest / per_second,
     years = (layout.end_ms - need.now_ms) / MS_PER_YEAR }
   fit.late = mean > 0 and math.min(1, excess(mean, layout.per_unit) / mean) or 0
-  if fit.late < 1e-9 then fit.late = 0 end -- rounding leaves less
+  if fit.late < 1e-9 then fit.late = 0 end -- a smaller value is a rounding error
   fit.verdict, fit.fits = verdict_of(fit, need, numbers)
   return fit
 end
@@ -98,7 +98,7 @@ local function load_of(name, need)
     outage_ms = lasts_ms - timing.idle_ms }
 end
 
--- A layout made for the need, or the reason why there is none.
+-- Returns a layout that is made for the need, or nil and the reason why there is none.
 local function made_for(need, numbers)
   local epoch = need.epoch_ms
   local years = (need.now_ms + need.years * MS_PER_YEAR - epoch) / MS_PER_YEAR
@@ -136,7 +136,7 @@ local function percent(share)
   return (share >= 0.1 and "%.0f %%" or "%.1f %%"):format(share * 100)
 end
 
--- A line that begins with a word in the first 13 columns.
+-- Prints a line whose first 13 columns are its title.
 local function line(format, ...)
   term.fitted(format:format(...), 13, 0)
 end
@@ -145,17 +145,17 @@ local function print_need(plan)
   local need, load = plan.need, plan.load
   line("ids a second %s on average, %s at the peak; %s then of the busiest of %s issuers", rate(need.rate),
     rate(need.peak), rate(need.busiest), term.grouped(need.issuers))
-  line("numbers      %s: %s issuers, %d %% twice while replaced, %s fenced on average under %s",
+  line("worker ids   %s: %s issuers, %d %% twice while replaced, %s fenced on average under %s",
     term.grouped(load.numbers), term.grouped(need.issuers), need.surge, rate(load.fenced), load.name)
-  line("memory       %s bytes of /dev/shm on each host, and in the store at most %s bytes for all numbers",
+  line("memory       %s bytes of /dev/shm on each host, and in the store at most %s bytes for all worker ids",
     term.grouped(facts.MAP_BYTES), term.grouped(load.numbers * facts.RECORD_BYTES_MAX))
-  line("connections  %s to the store at most, one an issuer that renews", term.grouped(need.issuers))
+  line("connections  at most %s to the store: one for each issuer that renews", term.grouped(need.issuers))
   if need.clock_ms > 0 then
-    line("clock        set back by %s ms, an issuer has no id for as long, and the busiest's %s ids of that time wait, "
-      .. "or are rejected past wait_ms_max, unless a policy borrows or it has history pacing",
+    line("clock        if it is set back by %s ms, an issuer issues nothing for that time. The busiest issuer's %s "
+      .. "requests wait, or are rejected after wait_ms_max, unless a policy borrows or pacing is history",
       term.grouped(need.clock_ms), rate(need.busiest * need.clock_ms / 1000))
   end
-  if plan.trouble then line("no layout    can be made for it: %s", plan.trouble) end
+  if plan.trouble then line("no layout    can be made for this need: %s", plan.trouble) end
 end
 
 local FIT_COLUMNS = { { "LAYOUT", -19, -14 }, { "T/W/S", -8, -8 }, { "IDS/S EACH", 13, 0 }, { "USED", 7, 7 },
@@ -177,7 +177,7 @@ local function print_fits(plan)
   end
 end
 
-local LOAD_COLUMNS = { { "LEASE", -10, -10 }, { "NUMBERS", 9, 9 }, { "WRITES/S", 9, 9 }, { "IDLE", 9, 9 },
+local LOAD_COLUMNS = { { "LEASE", -10, -10 }, { "WORKER IDS", 10, 10 }, { "WRITES/S", 9, 9 }, { "IDLE", 9, 9 },
   { "STARTS/S", 9, 9 }, { "ALL AT ONCE", 11, 11 }, { "OUTAGE", -10, -10 } }
 
 local function print_loads(plan)
@@ -236,7 +236,7 @@ end
 
 local function read_need(options)
   for _, name in ipairs { "rate", "issuers", "years" } do
-    if not options[name] then cli.usage("--%s is missing; --rate, --issuers and --years are needed", name) end
+    if not options[name] then cli.usage("--%s is missing: --rate, --issuers and --years are required", name) end
   end
   local need = { issuers = options.issuers, restarts = options.restarts or 1, surge = options.surge or 25,
     clock_ms = options["clock-ms"] or 0, given = options.given, lease = options.lease or "balanced",
@@ -270,17 +270,21 @@ end
 
 return {
   order = 70,
-  line = "which layouts, numbers and stores a need comes to",
+  line = "calculate which layouts, worker ids and store load you need",
   usage = "plan --rate N/s --issuers N --years N [OPTION...]",
   about = [[
-Calculates, from ids per second, issuers and years: which layouts fit, and what is too small in others; how
-many worker ids are needed, including those that are still fenced after restarts; how often the store is
-asked, by lease; memory and connections. The formula of every figure is printed below. Exit code 1 if no
-layout fits.
+Calculates what you need for a rate of ids, a number of issuers, and years:
+
+  - which layouts fit, and which field of the others is too small
+  - how many worker ids, including worker ids that are fenced after restarts
+  - how often each kind of lease reads and writes the store
+  - memory and connections
+
+The formulas are printed below the figures.  The exit code is 1 if no layout fits.  More: docs/layouts.md.
 
   $ vesta plan --rate 20k/s --peak 200k/s --issuers 500 --years 20
   ids a second 20,000 on average, 200,000 at the peak; ...
-  numbers      636: 500 issuers, 25 % twice while replaced, 4.2 fenced ...
+  worker ids   636: 500 issuers, 25 % twice while replaced, 4.2 fenced ...
   ...
 
   $ vesta plan --rate 5M/day --issuers 100000 --years 10 --json
@@ -288,24 +292,27 @@ layout fits.
 ]],
   options = {
     { name = "rate", value = "N/s",
-      help = "ids a second of all issuers together, on a day's average: 20k/s, 5M/day" },
-    { name = "peak", value = "N/s", help = "the same in the busiest second (default: ten times the average)" },
+      help = "ids per second of all issuers together, on a day's average: 20k/s, 5M/day" },
+    { name = "peak", value = "N/s",
+      help = "ids per second of all issuers in the busiest second (default: ten times --rate)" },
     { name = "busiest", value = "N/s",
-      help = "ids per second of the busiest issuer then (default: the peak over all issuers)" },
+      help = "ids per second of the busiest issuer in that second (default: --peak divided by --issuers)" },
     { name = "issuers", kind = "count", value = "N", min = 1, max = 1000000000,
-      help = "hosts, pods or files that hold a worker id at a time" },
-    { name = "years", value = "N", help = "how long ids are to last from now on" },
+      help = "hosts, pods or generator files that hold a worker id at the same time" },
+    { name = "years", value = "N", help = "how many years from now the layout must last" },
     { name = "restarts", kind = "count", value = "N", max = 86400,
-      help = "how often a day an issuer ends without releasing its worker id and returns with another (default: 1)" },
+      help = "how often per day an issuer ends without releasing its worker id and starts with another (default: 1)" },
     { name = "surge", kind = "count", value = "PERCENT", max = 100,
-      help = "how many run twice while they are replaced (default: 25)" },
+      help = "the percentage of issuers that run twice while they are replaced (default: 25)" },
     { name = "clock-ms", kind = "count", value = "MS", max = 86400000,
-      help = "how far a clock may be set back (default: 0)" },
-    { name = "given", kind = "switch", help = "worker ids are assigned by hand: an issuer returns with its own" },
-    { name = "lease", kind = "choice", value = "strict|balanced|autonomous", help = "the lease (default: balanced)" },
+      help = "how far a clock may be set back, in milliseconds (default: 0)" },
+    { name = "given", kind = "switch",
+      help = "you assign worker ids by hand, so an issuer starts again with its own" },
+    { name = "lease", kind = "choice", value = "strict|balanced|autonomous",
+      help = "the lease preset (default: balanced)" },
     { name = "layout", kind = "texts", value = "TEXT|PRESET",
-      help = "a layout to be judged; may be repeated (default: one made for it, and all presets)" },
-    { name = "epoch", value = "TIME", help = "when the made layout's time begins (default: now)" },
+      help = "a layout to examine; may be repeated (default: one made for the need, and all presets)" },
+    { name = "epoch", value = "TIME", help = "the epoch of the layout that is made (default: now)" },
     { name = "json", kind = "switch", help = "print a JSON object" },
   },
   run = run,

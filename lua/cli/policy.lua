@@ -1,5 +1,5 @@
---- policy.lua -- `vesta policy check|run|test`: policies tried before a server uses them.
--- Each policy runs in the module `sandbox`, with the limits of a server.
+--- policy.lua -- `vesta policy check|run|test`: tries out policies before a server uses them.
+-- Each policy runs in the module `sandbox`, within the limits of a server.
 local cli = require "cli.lib.cli"
 local engine = require "vesta.engine"
 local hooks = require "vesta.hooks"
@@ -13,13 +13,13 @@ local ENV_MAX = 32
 local HOOKS = {}
 for i, row in ipairs(hooks.hooks) do HOOKS[i] = row[1] end
 
--- A policy's own fault: the exit code is 1, whatever the error is.
+-- Ends the command with exit code 1 if value is false.  For faults of a policy, which are no usage errors.
 local function must(value, text)
   if not value then cli.fail("%s", text) end
   return value
 end
 
--- The text of a table of variables, from "REGION,ROLE".
+-- Returns the policy's environment for a list of names such as "REGION,ROLE".
 local function read_env(names)
   if not names then return nil end
   local list = {}
@@ -43,17 +43,17 @@ local function quoted_words(option)
   return table.concat(words, " or ")
 end
 
--- "  borrow_ms_max: 1000 ms unless given, from 0 to 86400000; how far ahead of the clock ids may go"
+-- Prints "  borrow_ms_max: default 1000 ms, from 0 to 86400000; how far ahead of the clock ids may go".
 local function print_option(option)
   local parts = { "  ", option.name, ": " }
   local function add(format, ...) parts[#parts + 1] = format:format(...) end
   local unit = option.unit ~= "" and " " .. option.unit or ""
   if option.kind == "number" and option.default then
-    add("%d%s unless given, ", option.default, unit)
+    add("default %d%s, ", option.default, unit)
   elseif option.default then
-    add('"%s" unless given, ', option.default)
+    add('default "%s", ', option.default)
   elseif option.needed then
-    add "needed, "
+    add "required, "
   end
   if option.kind == "number" then
     add("from %d to %d%s", option.least, option.most, option.default and "" or unit)
@@ -78,7 +78,7 @@ local function option_json(option)
   return cli.object(members)
 end
 
--- An option with texts of one line and whole numbers.
+-- Makes a policy's declaration of an option safe to print: texts become one line, and numbers become integers.
 local function presentable(option)
   option.name = sandbox.calm(option.name, 64)
   option.unit = sandbox.calm(option.unit or "", 24)
@@ -114,31 +114,32 @@ local function print_policy(name, policy, is_json)
     return
   end
   cli.printf("%s: %s\n", name,
-    functions[1] and table.concat(functions, ", ") or "no functions, so the fixed rules hold in every case")
+    functions[1] and table.concat(functions, ", ") or "no functions, so the fixed rules always apply")
   for _, option in ipairs(declared or {}) do print_option(option) end
 end
 
--- Reading a field that ctx never has gives nil.  Most often its name is misspelt.  Returns whether there is one.
+-- Warns of fields that the policy read from ctx but that ctx never has: most often the name is misspelt.  Returns
+-- whether there is such a field.
 local function warn_of_misread(name, policy)
   local _, misread = policy:call "misread"
   for _, row in ipairs(misread) do
     local near = term.nearest(row[2], engine.TOLD[row[1]])
-    term.say(("%s: %s reads ctx.%s, which it never gets%s"):format(name, row[1], sandbox.calm(row[2], 48),
+    term.say(("%s: %s reads ctx.%s, which is never set%s"):format(name, row[1], sandbox.calm(row[2], 48),
       near and "; did you mean " .. near .. "?" or ""))
   end
   return misread[1] ~= nil
 end
 
--- Calls each function once with plain values, to see which fields it reads.  The results do not matter: sandbox.try has
--- checked them.
+-- Calls each function once with typical values, to record which fields it reads.  sandbox.try has already checked the
+-- results.
 local function check_reads(name, policy)
   policy:call "watch"
   for _, hook in ipairs(functions_of(policy)) do policy:call("ask", hook, trial.ctx(hook, term.now_ms())) end
   return warn_of_misread(name, policy)
 end
 
--- As a server does that loads it: a function that would fail later is found now.  A misspelt field is often the reason
--- why one fails, so the warnings come in any case.  Returns the exit code.
+-- Loads a policy as a server does, and calls its functions to find failures early.  Returns the exit code.  Warnings
+-- about misspelt fields are printed even after a failure, because they are often its cause.
 local function check_one(name, options, env)
   local ok, text = sandbox.try(name, options.options, env, term.now_ms())
   local policy, problem = sandbox.load(name, options.options, env)
@@ -148,7 +149,7 @@ local function check_one(name, options, env)
   return check_reads(name, policy) and options.strict and 1 or 0
 end
 
--- It goes on with the others after one that fails.
+-- Checks every policy, even after one fails.
 local function check(options, names, env)
   local code = 0
   if not names[1] then cli.usage "check needs at least one FILE or NAME" end
@@ -163,13 +164,13 @@ end
 ---------------------------------------------------------------- run
 
 local function unknown_hook(given, name)
-  if engine.TOLD[name] then cli.usage("the function comes before the policy: policy run %s %s", name, given) end
+  if engine.TOLD[name] then cli.usage("put the function before the policy: vesta policy run %s %s", name, given) end
   local near = term.nearest(given, HOOKS)
   if near then cli.usage("a policy has no function %s; did you mean %s?", term.shown(given), near) end
   cli.usage("a policy has no function %s; it may have %s", term.shown(given), table.concat(HOOKS, ", "))
 end
 
--- Reads a file of records in the state of the policy, within its limits.
+-- Reads a file of records into ctx[field].  It runs in the policy's Lua state, within the policy's limits.
 local function set_rows(policy, ctx, field, path)
   local text, problem = sandbox.read(path, "records")
   local _, ok, rows = pcall(policy.call, policy, "data", must(text, problem), "@" .. path, "records")
@@ -179,20 +180,20 @@ local function set_rows(policy, ctx, field, path)
   ctx[field] = field == "peers" and trial.peers(records) or records
 end
 
--- "back_ms=3000".  files[field]: the file of its rows.
+-- Sets one field of ctx from "back_ms=3000".  For a field of records, puts the name of their file into files[field].
 local function set_field(hook, ctx, files, is_given, given)
   local field, text = given:match "^([^=]*)=(.*)$"
   if not field then
-    cli.usage("a function's input is given as name=value, not as %s", term.shown(given))
+    cli.usage("%s is not of the form name=value", term.shown(given))
   end
   local is_told = {}
   for _, name in ipairs(engine.TOLD[hook]) do is_told[name] = true end
   if not is_told[field] then
     local near = term.nearest(field, engine.TOLD[hook])
-    cli.usage("%s is given no %s; %s", hook, term.shown(field),
-      near and "did you mean " .. near .. "?" or "it is given " .. table.concat(engine.TOLD[hook], ", "))
+    cli.usage("%s has no input %s; %s", hook, term.shown(field),
+      near and "did you mean " .. near .. "?" or "its inputs are " .. table.concat(engine.TOLD[hook], ", "))
   end
-  if is_given[field] then cli.usage("%s is given twice", field) end
+  if is_given[field] then cli.usage("%s is set twice", field) end
   is_given[field] = true
   local kind = trial.KINDS[field]
   if kind == "records" or kind == "peers" then
@@ -226,7 +227,7 @@ local function run(options, operands, env)
   if options.strict then cli.usage "--strict is an option of check" end
   local hook, name = operands[1], operands[2]
   if not name then
-    cli.usage "run needs a function and a FILE or NAME: run on_clock_back borrow back_ms=3000"
+    cli.usage "run needs a function and a FILE or NAME: vesta policy run on_clock_back borrow back_ms=3000"
   end
   if not engine.TOLD[hook] then unknown_hook(hook, name) end
   local ctx, files, is_given = trial.ctx(hook, term.now_ms()), {}, {}
@@ -237,12 +238,12 @@ local function run(options, operands, env)
     ctx.host = "host"
   end
   local policy, text = sandbox.load(name, options.options, env, function(line)
-    term.say(("%s says: %s"):format(name, line))
+    term.say(("%s logs: %s"):format(name, line))
   end)
   must(policy, text)
   for field, path in pairs(files) do set_rows(policy, ctx, field, path) end
   local _, has = policy:call("has", hook)
-  if not has then cli.fail("%s has no %s: the fixed rules hold then", name, hook) end
+  if not has then cli.fail("%s has no %s, so the fixed rules apply", name, hook) end
   policy:call "watch"
   local from_us = sandbox.now_us()
   local ok, answer, word, amount_ms, reason = policy:call("ask", hook, ctx)
@@ -250,7 +251,7 @@ local function run(options, operands, env)
   warn_of_misread(name, policy)
   if not ok then cli.fail("%s failed (%s): %s", hook, word, answer) end
   if math.type(word) and (word < ctx.range.first or word > ctx.range.last) then
-    cli.fail("%s answered %d, and the worker ids of this layout are %d to %d", hook, word, ctx.range.first,
+    cli.fail("%s returned %d, but the worker ids of this layout are %d to %d", hook, word, ctx.range.first,
       ctx.range.last)
   end
   reason = reason and reason ~= "" and sandbox.calm(reason, 256) or nil
@@ -282,7 +283,7 @@ end
 
 local function test(options, operands)
   if options.options or options.env or options.json or options.strict then
-    cli.usage "test takes no options: the specs give each policy its own"
+    cli.usage "test takes no options: set a policy's options in the specs"
   end
   if not operands[1] then cli.usage "test needs at least one FILE or FOLDER of specs" end
   local passed, failed = sandbox.specs(spec_files(operands))
@@ -299,7 +300,7 @@ local SUBCOMMANDS = { "check", "run", "test" }
 
 local function run_policy(options, operands)
   local word = table.remove(operands, 1)
-  if not word then cli.usage "the subcommand is missing: check, run or test" end
+  if not word then cli.usage "the subcommand is missing: add check, run or test" end
   if word == "test" then return test(options, operands) end
   if word == "check" then return check(options, operands, read_env(options.env)) end
   if word == "run" then return run(options, operands, read_env(options.env)) end
@@ -310,20 +311,21 @@ end
 
 return {
   order = 190,
-  line = "try out the Lua policies that judge pauses",
+  line = "check, run and test Lua policies",
   usage = [[
 policy check NAME|FILE... [OPTION...]
        vesta policy run FUNCTION NAME|FILE [NAME=VALUE...] [OPTION...]
        vesta policy test FILE|FOLDER...]],
   about = [[
-A policy is a Lua file with functions that say what to do when the clock goes back, when ids run out,
-and the like: docs/policies.md.  Each subcommand runs it as a server does, within the same limits.
+A policy is a Lua file with functions that decide what to do if, for example, the clock goes back or the
+ids of a time unit are exhausted.  Each subcommand runs the policy as a server does, within the same limits.
+More: docs/policies.md.
 
-  check NAME|FILE...     whether it loads, and which functions it has
+  check NAME|FILE...     checks that policies load, and lists their functions
   run FUNCTION NAME|FILE [NAME=VALUE...]
-                         what a function answers when given these values;
-                         nil as a value: the server has none
-  test FILE|FOLDER...    specs (describe, it, assert), which require
+                         calls a function with these inputs, and prints the
+                         result; nil as a value: the input is absent
+  test FILE|FOLDER...    runs specs (describe, it, assert), which require
                          "vesta.testing"
 
   $ vesta policy check borrow ./mine.lua
@@ -341,10 +343,10 @@ and the like: docs/policies.md.  Each subcommand runs it as a server does, withi
   18 passed, 0 failed
 ]],
   options = {
-    { name = "options", value = "'{...}'", help = "the policy's options, as Lua: '{ borrow_ms_max = 500 }'" },
-    { name = "env", value = "NAME,...", help = "variables of the environment that it may read (check and run)" },
-    { name = "json", kind = "switch", help = "print one JSON object per line (check and run)" },
-    { name = "strict", kind = "switch", help = "end with 1 also after a warning (check), for a test in CI" },
+    { name = "options", value = "'{...}'", help = "the policy's options in Lua: '{ borrow_ms_max = 500 }'" },
+    { name = "env", value = "NAME,...", help = "check, run: environment variables that the policy may read" },
+    { name = "json", kind = "switch", help = "check, run: print one JSON object per line" },
+    { name = "strict", kind = "switch", help = "check: exit with 1 also after a warning, for example in CI" },
   },
   run = run_policy,
 }

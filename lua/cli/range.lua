@@ -1,4 +1,4 @@
---- range.lua -- `vesta range`: the smallest and largest ids that an interval of time can have.
+--- range.lua -- `vesta range`: prints the smallest and largest ids that an interval of time can have.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local fields = require "cli.lib.fields"
@@ -6,7 +6,7 @@ local ids = require "ids"
 local term = require "term"
 local where = require "where"
 
--- The times stand first, then name=value.
+-- Returns how many operands are times.  They come before the name=value operands.
 local function count_times(operands)
   for i, operand in ipairs(operands) do
     if operand:find("=", 1, true) then return i - 1 end
@@ -16,18 +16,18 @@ end
 
 local function read_times(operands, count)
   if count < 1 then cli.usage "give a time first, such as 2026-01-01, -1h or Unix milliseconds" end
-  if count > 2 then cli.usage("unexpected operand %s; a range has one or two times", term.shown(operands[3])) end
+  if count > 2 then cli.usage("unexpected operand %s: a range has one or two times", term.shown(operands[3])) end
   local now_ms = term.now_ms()
   local from_ms, length_ms = cli.time(operands[1], now_ms)
   if count == 1 then return from_ms, from_ms + length_ms end
   local until_ms = cli.time(operands[2], now_ms)
   if until_ms <= from_ms then
-    cli.usage("%s is not after %s", term.shown(operands[2]), term.shown(operands[1]))
+    cli.usage("%s is not after %s: put the earlier time first", term.shown(operands[2]), term.shown(operands[1]))
   end
   return from_ms, until_ms
 end
 
--- Adds the values with which the namespace issues ids, for the fields above the time that were not given.
+-- For each field above the time without a given value, adds the value with which the namespace issues ids.
 local function add_issued(issuer, values)
   local is_given, added = {}, ""
   for _, value in ipairs(values) do is_given[value[1]] = true end
@@ -45,7 +45,7 @@ local function print_pairs(layout, pairs, options)
   for _, pair in ipairs(pairs) do
     local min, max = cli.id(pair.min, base), cli.id(pair.max, base)
     local line, object = { min .. " " .. max }, { { "min", min }, { "max", max } }
-    for i = 1, layout.time - 1 do -- the fields above the time tell this pair from the others
+    for i = 1, layout.time - 1 do -- the fields above the time distinguish the pairs
       local field = layout.fields[i]
       if not field.constant then
         local value = fields.get(field, pair.min)
@@ -69,7 +69,8 @@ end
 
 local options = cli.rows {
   { name = "layout", value = "TEXT|PRESET", help = "the ids' layout (default: the namespace's, else vesta-second)" },
-  { name = "all", kind = "switch", help = "a pair for every value of the fields above the time, as with --layout" },
+  { name = "all", kind = "switch",
+    help = "print a pair for every combination of the fields above the time, as with --layout" },
   where.OPTIONS,
   cli.format_option "how the ids are written",
   { name = "json", kind = "switch", help = "print one JSON object per line" },
@@ -77,17 +78,19 @@ local options = cli.rows {
 
 return {
   order = 40,
-  line = "the smallest and largest ids of a time",
+  line = "print the smallest and largest ids of a time, for a query",
   usage = "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
   about = [[
-The ids that can be made from T0 until just before T1, for a WHERE id BETWEEN; without T1, those of
-the day T0, or of the one time unit of an instant.  Times are days (2026-01-31, of UTC; today), now,
--1h and the like (ms, s, m, h, d, w from now), RFC 3339 or Unix milliseconds.
+Prints the smallest and the largest id that can be made from T0 to just before T1, for a query with WHERE
+id BETWEEN.  Without T1, the interval is the day T0, or the time unit that contains the instant T0.
 
-Fields above the time split the ids of a time.  With --layout or --all, you get one pair for each
-combination of their values, unless you give the values.  Otherwise you get the ids as the namespace
-issues them: with its fields and its method, 2 by default.  If it issued ids with another method before,
-or if ids were made elsewhere, use --all.
+A time is a UTC day (2026-01-31, today), now, an offset from now such as -1h (units: ms, s, m, h, d, w),
+an RFC 3339 time, or Unix milliseconds.
+
+Fields above the time split the ids of an interval.  With --layout or --all, you get one pair for each
+combination of their values that you do not set.  Otherwise you get only ids that the namespace issues with
+its current fields and method (default: 2).  If it used another method before, or if ids were made
+elsewhere, use --all.  More: docs/layouts.md.
 
   $ vesta range --layout snowflake 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z
   2006515713438646272 2006878101304246271

@@ -8,32 +8,33 @@ local term = require "term"
 local wire = require "wire"
 
 local WAIT_MS = 10000
-local LOOK_MS = 100 -- between two looks for the result
+local LOOK_MS = 100 -- the interval of asking for the result
 local RESULT_MAX = 511
 local UNREPORTED = "reload requested: this server has no policies, so only its log reports the result"
 
--- The answer to one request, or the end of the command.
+-- Returns the answer to one request, or ends the command.
 local function ask(server, request)
   local question = feed.question()
   question:ask(server, request)
   while not question:read() do
     if not wire.wait({ question:connection() }, false, 200) then cli.exit(1) end
   end
-  if question.status == 404 then admin.fail(server, "it is no admin listener of a server") end
+  if question.status == 404 then admin.fail(server, "this is not the admin listener of a vesta server") end
   if question.trouble ~= "" then admin.fail(server, question.trouble) end
   return question.body
 end
 
--- The policies in the server's status; nil: the server has none.
+-- Returns the policies in the server's status, or nil if the server has no policies.
 local function policies_of(server)
   local policies = json.get(json.read(ask(server, "GET /admin/status")), "policies")
   if policies and not json.get(policies, "reloads") then
-    admin.fail(server, "the server is older than this program and reports no result: send it HUP, and read its log")
+    admin.fail(server,
+      "the server is older than this program and does not report the result: send it HUP, and read its log")
   end
   return policies
 end
 
--- The policies once another reload has ended.
+-- Waits until another reload has ended, and returns the policies in the status after it.
 local function wait_for_result(server, reloads, wait_ms)
   local until_ms = wire.clock_ms() + wait_ms
   repeat
@@ -59,7 +60,7 @@ local function print_result(policies, is_json)
   return is_applied and 0 or 1
 end
 
--- The server.  nil, exit code: an error in the config is 1, because the server would reject that config as well.
+-- Returns the server, or nil and an exit code.  An error in the config is 1, because the server would also reject it.
 local function find_server(options, operands)
   if options.config and options.admin then cli.check(wire.check(options.admin)) end
   local server, code = admin.find(options, operands)
@@ -88,15 +89,15 @@ end
 
 return {
   order = 155,
-  line = "reload a running server, and print the result",
+  line = "make a running server reload its config, and print the result",
   usage = "reload [--admin ADDR | -c FILE] [OPTION...]",
   about = [[
 Asks the admin listener of a server to read its config, policies, clients, certificates and tables of tags
-again, as HUP does.  Waits for the result, and prints in one line what changed or why the server rejected
-the reload.  A rejected reload leaves the old policies in use.
+again, as HUP does.  It waits for the result, and prints in one line what changed, or why the server
+rejected the reload.  After a rejected reload the old policies stay in use.
 
-Exit codes: 0 if the server applied the reload; 1 if the server rejected it or sent no result; 2 for wrong
-options.
+The exit code is 0 if the server applied the reload, 1 if the server rejected it or sent no result, and 2
+for wrong options.  More: docs/policies.md.
 
   $ vesta reload -c /etc/vesta/vesta.lua
   reloaded: no policy has changed since
@@ -106,8 +107,8 @@ options.
   options = cli.rows {
     admin.OPTIONS,
     { name = "wait-ms", kind = "count", value = "N", min = 1, max = 600000,
-      help = ("how long to wait for the result (default: %d)"):format(WAIT_MS) },
-    { name = "json", kind = "switch", help = "print the result as an object" },
+      help = ("how long to wait for the result, in milliseconds (default: %d)"):format(WAIT_MS) },
+    { name = "json", kind = "switch", help = "print the result as a JSON object" },
     secure.OPTIONS,
     admin.EFFECTIVE,
   },

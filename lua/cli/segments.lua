@@ -1,5 +1,5 @@
---- segments.lua -- `vesta segments`: the counters of stores, how far each one is and how fast it rises; and its
--- subcommands, which change one counter.
+--- segments.lua -- `vesta segments`: lists the counters of stores with their positions and rates.  Subcommands change
+-- one counter.
 local cli = require "cli.lib.cli"
 local places = require "cli.lib.segments_places"
 local screen = require "screen"
@@ -15,10 +15,10 @@ local DATABASES_MAX = store.DATABASES_MAX
 
 ---------------------------------------------------------------- looking
 
--- A look has: place, list and at_ms (the last reading), passed and strange (rows that are no tags), before and
--- before_ms (the previous list), is_old (the store did not answer this time).
+-- A look has: place; list and at_ms (the last reading and its time); passed and strange (how many rows are no tags, and
+-- one of them); before and before_ms (the reading before the last); is_old (this time the store was unreachable).
 
--- true, or nil and a message
+-- Reads the counters.  Returns true, or nil and a message.
 local function look_at(look)
   local list, passed, strange = look.place.store:counters(look.place.table)
   look.is_old = not list
@@ -29,7 +29,7 @@ local function look_at(look)
   return true
 end
 
--- Numbers a second that were granted between two looks, or nil.
+-- Returns the numbers per second that were granted between the last two readings, or nil.
 local function speed(look, row)
   local before = look.before and look.before:find(row.tag)
   if not before or before.why or look.at_ms <= look.before_ms or row.max < before.max then return nil end
@@ -41,7 +41,7 @@ end
 local COLUMNS = { { "TAG", -24, -16 }, { "NEXT RANGE AT", 26, 19 }, { "STEP", 13, 7 }, { "GRANTED/S", 10, 9 },
   { "UPDATED", -24, -20 } }
 
--- With commas between groups of digits if there is room for them.
+-- Formats a number, with commas if there is room for them.
 local function number(n, room, is_narrow)
   if n < 0 then return "below 0" end
   local text = term.grouped(n)
@@ -51,7 +51,7 @@ end
 local function print_row(look, row, is_narrow)
   if row.why then
     cli.printf("%-24s  ", row.tag)
-    return term.fitted("cannot be used: " .. row.why, 26, 26)
+    return term.fitted("unusable: " .. row.why, 26, 26)
   end
   local ms, a_second = row.updated_ms, speed(look, row)
   local updated = ms and term.iso(is_narrow and ms - ms % 1000 or ms) or "-"
@@ -67,11 +67,11 @@ local function print_table(look)
   term.fitted(("%d %s in %s%s"):format(#list, #list == 1 and "tag" or "tags", place.shown,
     place.table and ", table " .. place.table or ""), 2, 0)
   if look.passed > 0 then
-    term.fitted(("%d %s no tag of vesta's and passed over, such as '%s'"):format(look.passed,
+    term.fitted(("%d %s skipped, because the names are not valid tags, such as '%s'"):format(look.passed,
       look.passed == 1 and "row is" or "rows are", look.strange), 2, 0)
   end
   if look.is_old then
-    cli.printf("%sthe store does not answer: these rows are from %s%s\n", term.paint "yellow",
+    cli.printf("%sthe store is unreachable: these rows are from %s%s\n", term.paint "yellow",
       term.iso(look.at_ms), term.paint "plain")
   end
 end
@@ -87,7 +87,7 @@ local function row_json(look, row)
   return cli.encode(cli.object(members))
 end
 
--- The rows that can be used come first.
+-- Prints usable rows first.
 local function print_json(look)
   if look.is_old then return end
   local list, unusable, comma = look.list, {}, ""
@@ -113,7 +113,7 @@ local function list(options, operands)
   local looks = {}
   for i, place in ipairs(places.open(options)) do looks[i] = { place = place } end
 
-  -- Whether any place answers, and the first message about a place that does not.
+  -- Returns whether any place could be read, and the first error message, or nil.
   local function look(report)
     local is_seen, trouble = false, nil
     for _, one in ipairs(looks) do
@@ -143,7 +143,7 @@ end
 
 ---------------------------------------------------------------- add, step
 
--- Changes each database in turn.  One that fails is reported, and the others are changed all the same.
+-- Changes each database in turn.  If one fails, the error is reported and the others are still changed.
 local function change_all(options, tag, change, is_new)
   local code = 0
   for _, place in ipairs(places.open(options, tag, is_new)) do
@@ -167,7 +167,7 @@ local function add(options, operands)
 end
 
 local function set_step(options, operands)
-  if #operands ~= 2 then cli.usage "give a tag and its step: vesta segments step TAG N" end
+  if #operands ~= 2 then cli.usage "name a tag and its step: vesta segments step TAG N" end
   local tag, step = places.check_tag(operands[1]), cli.number(operands[2], store.RANGE_MAX)
   if not step or step == 0 then
     cli.usage("the step is %s, which must be a whole number from 1 to %d", term.shown(operands[2]), store.RANGE_MAX)
@@ -179,7 +179,7 @@ end
 
 ---------------------------------------------------------------- take
 
--- All or none.  The numbers rise, so if the last one fits its form, all of them do.
+-- Prints all numbers or none.  The numbers ascend, so if the last one fits the form, all of them do.
 local function print_numbers(tag, form, from, stop, json)
   local function text_of(n)
     if not form then return cli.unsigned(n) end
@@ -200,7 +200,7 @@ end
 
 local function take(options, operands)
   local tag = places.read_tag("take", operands)
-  if options.zone and not options.form then cli.usage "--zone goes with --form" end
+  if options.zone and not options.form then cli.usage "--zone needs --form" end
   local form = options.form and cli.check(store.form(options.form, options.zone or "UTC"))
   local list_of_places = places.open(options, tag)
   local place = list_of_places[1]
@@ -230,8 +230,8 @@ local function resume(options, operands)
     if done == nil then code = term.report(text, name) end
     is_resumed = is_resumed or done == true
   end
-  if is_resumed then return cli.printf("%s is asked again\n", tag) end
-  term.say(("%s has not gone back, according to this user's processes on this machine"):format(term.shown(tag)))
+  if is_resumed then return cli.printf("%s was resumed\n", tag) end
+  term.say(("%s was not stopped: no process of this user on this machine saw it go back"):format(term.shown(tag)))
   return code
 end
 
@@ -239,21 +239,22 @@ end
 
 return {
   order = 180,
-  line = "list the counters of segments, add one, set its step",
+  line = "list and manage the counters of a store",
   usage = "segments [OPTION...]\n       vesta segments add TAG [--from N] [--step N] [OPTION...]\n"
     .. "       vesta segments step TAG N [OPTION...]\n"
     .. "       vesta segments resume TAG [--even-lower] [OPTION...]\n"
     .. "       vesta segments take TAG [-n N] [--form TEXT [--zone NAME]] [OPTION...]\n"
     .. "       vesta segments import TABLE URI... [OPTION...]",
   about = [[
-Lists the counters of a store's table: where the next range of each one begins, its step, and when it
-was last raised.  With --watch you also see how many numbers per second are granted.  It changes nothing.
+Lists the counters of a store's table: the first number of each counter's next range, its step, and the time
+of its last update.  With --watch you also see how many numbers per second are granted.  Listing changes
+nothing.  More: docs/counters.md.
 
   add      creates a counter.  Its first number is --from.
   step     sets how many numbers a range has.
   take     prints numbers.  With --form they are business numbers.  Each call
-           is one step of the database.
-  resume   restarts a counter that stopped because its database went back.
+           takes one range from the database.
+  resume   resumes a counter that stopped because its database went back.
            Repair the database first.
   import   takes over the counters of a table of tinyid, Leaf or a ticket
            server.  Each one continues above every number that was issued.
@@ -281,7 +282,7 @@ was last raised.  With --watch you also see how many numbers per second are gran
         { name = "from", kind = "count", value = "N", min = 0, max = store.NUMBER_MAX - 1,
           help = "its first number (default: 1)" },
         { name = "step", kind = "count", value = "N", min = 1, max = store.RANGE_MAX,
-          help = "numbers in a range (default: 1000)" },
+          help = "how many numbers a range has (default: 1000)" },
         places.OPTIONS,
       },
       run = add,
@@ -293,8 +294,8 @@ was last raised.  With --watch you also see how many numbers per second are gran
         { name = "count", letter = "n", kind = "count", value = "N", min = 1, max = TAKE_MAX,
           help = "how many numbers (default: 1)" },
         { name = "form", value = "TEXT", help = "how they are written: 'INV-{day:%Y%m%d}-{number:6}-{luhn}'" },
-        { name = "zone", value = "NAME", help = "the time zone whose days they count (default: UTC)" },
-        { name = "json", kind = "switch", help = "print one JSON object a number" },
+        { name = "zone", value = "NAME", help = "the time zone of the form's days (default: UTC)" },
+        { name = "json", kind = "switch", help = "print a JSON object for each number" },
         places.OPTIONS,
       },
       run = take,
@@ -302,7 +303,8 @@ was last raised.  With --watch you also see how many numbers per second are gran
     {
       name = "resume",
       options = cli.rows {
-        { name = "even-lower", kind = "switch", help = "take smaller numbers, which may have been issued before" },
+        { name = "even-lower", kind = "switch",
+          help = "resume even if the numbers are lower, so that some may be issued twice" },
         places.OPTIONS,
       },
       run = resume,

@@ -1,5 +1,5 @@
---- store.lua -- `vesta store init|show|advance|lower|relayout`: what an operator does to a store once, and a server
--- never does.
+--- store.lua -- `vesta store init|show|advance|lower|relayout`: an operator's tasks on a store.  A server never does
+-- them.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local floor = require "cli.lib.store_floor"
@@ -14,7 +14,7 @@ local where = require "where"
 
 local NOT_DONE = { mismatch = true, bad_layout = true, epoch_end = true }
 
--- The next layout of a namespace in use: hosts move to it one by one, by their configs.
+-- Creates the next layout of a namespace in use.  Hosts move to it one by one, by their configs.
 local function relayout(asked)
   local place = asked.place
   local function need(value, text, code)
@@ -28,9 +28,9 @@ local function relayout(asked)
     return cli.json(cli.object { { "namespace", place.name }, { "leased_as", made.leased_as },
       { "layout", made.layout }, { "created", made.is_new } })
   end
-  cli.printf("proved: no id of this layout can be equal to one that %s has given or will give\n", place.name)
-  cli.printf("%s %s: %s\n", made.leased_as, made.is_new and "was created" or "is there already", made.layout)
-  term.out "host by host, put this into the config and restart:\n"
+  cli.printf("proved: no id of this layout can equal an id that %s has issued or will issue\n", place.name)
+  cli.printf("%s %s: %s\n", made.leased_as, made.is_new and "was created" or "already exists", made.layout)
+  term.out "host by host, add this to the config and restart the server:\n"
   cli.printf('  namespaces = { ["%s"] = { leased_as = "%s", layout = "%s", ...\n', place.name, made.leased_as,
     made.layout)
 end
@@ -44,7 +44,7 @@ local function check_action(action)
   if not ACTIONS[action] then cli.no_word(action, { "init", "show", "advance", "lower", "relayout" }) end
 end
 
--- Options that mean something to one subcommand only.
+-- Rejects options of other subcommands.
 local function check_options(options, action)
   local is_floor, is_init = action == "advance" or action == "lower", action == "init"
   local is_dated = is_floor or options.again
@@ -65,7 +65,7 @@ local function is_namespace_named(options)
   return options.namespace ~= nil or cli.go(where.environment(options)).namespace ~= nil
 end
 
--- init and show of a config are about all of its stores.  Returns the exit code.
+-- Runs init or show on all stores of a config.  Returns the exit code.
 local function run_all(action, options, path)
   local list = stores.of_config(options)
   local has_leases = false
@@ -81,7 +81,7 @@ local function run_all(action, options, path)
   return show.config(list, options.json)
 end
 
--- A change of one namespace never guesses which one.
+-- Completes options.namespace for a change of one namespace.  The command ends if the config has several.
 local function name_one(options, path, action)
   local namespaces, names = cli.go(where.namespaces(options)), {}
   for i, namespace in ipairs(namespaces) do names[i] = namespace.name end
@@ -98,11 +98,11 @@ local function run(options, operands)
   if operands[2] then cli.usage("unexpected operand %s", term.shown(operands[2])) end
   check_options(options, action)
   if options.static and not options.layout then
-    cli.usage "--static needs --layout, which defines the range of numbers"
+    cli.usage "--static needs --layout, which defines the range of worker ids"
   end
   if options.layout then init.read_static(options.static, cli.check(facts.layout(options.layout))) end
   if action == "relayout" and not options.layout and not options.effective then
-    cli.usage "relayout needs --layout, the namespace's next one"
+    cli.usage "--layout is missing: name the namespace's next layout"
   end
   local path = stores.config(options)
   if path and not options.store and not is_namespace_named(options) then
@@ -111,7 +111,7 @@ local function run(options, operands)
   end
   local place = stores.find(options, action == "relayout", action == "show")
   if action == "relayout" and place.public then
-    place.name = place.public -- which all its generations belong to
+    place.name = place.public -- the name that all generations of the namespace share
   end
   return ACTIONS[action] { place = place, store = stores.open(place), json = options.json, yes = options.yes,
     again = options.again, segments = options.segments, trusts_clock = options["trust-store-clock"],
@@ -124,7 +124,8 @@ return {
   line = "create, inspect and repair the stores of worker ids",
   usage = "store init|show|advance|lower|relayout [OPTION...]",
   about = [[
-An operator prepares a shared store once.  A server never does it.
+Prepares, shows and repairs the stores that lease worker ids.  An operator prepares a shared store once.  A
+server never does that.  More: docs/stores.md.
 
   init     creates the tables or the root node that the store needs.  With
            --namespace it also creates the namespace, with --segments the table
@@ -154,17 +155,18 @@ An operator prepares a shared store once.  A server never does it.
   $ vesta store show --store 'zk://zk1/vesta?secret_file=/etc/vesta/zk.auth'
   namespace    orders
   ...
-  numbers      3 held, 0 expired, 1 free, 1,020 never used
+  worker ids   3 held, 0 expired, 1 free, 1,020 never used
 ]],
   options = cli.rows {
     stores.OPTIONS,
-    { name = "layout", value = "TEXT|PRESET", help = "of a new namespace (default: vesta-second)" },
-    { name = "static", value = "FIRST-LAST", help = "of a new namespace: worker ids that you assign by hand" },
+    { name = "layout", value = "TEXT|PRESET",
+      help = "init, relayout: the layout of a new namespace (default of init: vesta-second)" },
+    { name = "static", value = "FIRST-LAST", help = "init: worker ids of a new namespace that you assign by hand" },
     { name = "lease", kind = "choice", value = "local|strict|balanced|autonomous",
-      help = "advance, lower, init --again: the widest preset in use there (default: balanced)" },
+      help = "advance, lower, init --again: the widest lease preset that hosts use (default: balanced)" },
     { name = "again", kind = "switch",
       help = "init: the store lost this namespace, so no lease starts before the store's clock plus a margin" },
-    { name = "segments", kind = "switch", help = "init: create the tables of counters for segments, too" },
+    { name = "segments", kind = "switch", help = "init: also create the tables of counters for segments" },
     { name = "yes", kind = "switch", help = "advance, lower: do it without asking" },
     { name = "trust-store-clock", kind = "switch",
       help = "advance, lower, init --again: the store's clock is right, and this machine's is wrong" },

@@ -1,4 +1,4 @@
---- workers.lua -- `vesta workers`: lists the worker ids of a namespace, their holders and the time that is left.
+--- workers.lua -- `vesta workers`: lists the worker ids of a namespace, their holders and the rest of their leases.
 local cli = require "cli.lib.cli"
 local screen = require "screen"
 local stores = require "cli.lib.stores"
@@ -9,8 +9,8 @@ local where = require "where"
 
 ---------------------------------------------------------------- for people
 
--- A narrow terminal has no room for the clock, nor for milliseconds.
-local COLUMNS = { { "NUMBER", 6, 6 }, { "STATE", -7, -7 }, { "LEFT", 8, 8 }, { "CLOCK", 10, 0 },
+-- On a narrow terminal the clock and milliseconds are left out.
+local COLUMNS = { { "WORKER", 6, 6 }, { "STATE", -7, -7 }, { "LEFT", 8, 8 }, { "CLOCK", 10, 0 },
   { "USED BELOW", -24, -20 }, { "HOLDER, IDENTITY", -35, -35 } }
 
 local function used_below(row, is_narrow)
@@ -21,7 +21,7 @@ end
 
 local function print_row(row, is_narrow)
   local holder = ("%s  %s%s%s"):format(row.holder ~= "" and row.holder or "-", row.identity,
-    row.is_own and "" or "  [another layout's]", row.is_in_range and "" or "  [not a number of this layout]")
+    row.is_own and "" or "  [another layout's]", row.is_in_range and "" or "  [not a worker id of this layout]")
   tables.row(COLUMNS, { cli.unsigned(row.worker), row.state, row.left_ms and cli.left(row.left_ms) or "-",
     row.clock_ms and ("%+.3f s"):format(row.clock_ms / 1000) or "-", used_below(row, is_narrow), term.clean(holder),
     paint = row.state == "expired" and { nil, "yellow" } or nil })
@@ -40,7 +40,7 @@ end
 
 local function member(name, value) return value and (',"%s":%d'):format(name, value) or "" end
 
--- Written as text, because there may be millions of rows.
+-- Formats the JSON directly, because there may be millions of rows.
 local function row_json(row)
   return ('{"worker":%s,"state":"%s"%s%s,"until":"%s"%s,"written_ms":%d,"lease_ms":%d,"epoch":%s,"holder":%s,'
     .. '"identity":%s,"fits":%s}'):format(cli.unsigned(row.worker), row.state, member("left_ms", row.left_ms),
@@ -62,7 +62,7 @@ end
 
 ---------------------------------------------------------------- the command
 
--- Without --namespace a config's first namespace is shown.
+-- If the first namespace of a config was shown, because no namespace was named, names the others.
 local function print_others(options, place)
   local is_named = options.namespace or cli.go(where.environment(options)).namespace
   if not stores.config(options) or options.store or is_named then return end
@@ -96,7 +96,7 @@ end
 
 return {
   order = 170,
-  line = "list which process holds which worker id",
+  line = "list the worker ids of a namespace and their holders",
   usage = "workers [OPTION...]\n       vesta workers import --from KIND --source URI [OPTION...]",
   about = [[
 Lists the worker ids of a namespace that were ever used.  For each one you see whether it is held,
@@ -107,10 +107,10 @@ config, it lists the store that processes of this user share on this machine.
 import reads the worker ids that another generator has issued (Butterfly's table or nodes, Leaf's
 nodes, UidGenerator's or Vesta (Java)'s table).  It marks them as held, or as used up to now, so that no
 process leases them.  Without --yes it only shows the changes.  `vesta help workers import` lists its
-options.
+options.  More: docs/stores.md, and docs/migrate/README.md for import.
 
   $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db
-  NUMBER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, ...
+  WORKER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, ...
      417  held        11:58    -0.002 s  2026-11-21T20:10:00.123Z  web1 pid ...
   default: 1 held, 0 expired, 0 free, 1,023 never used; at ...
 

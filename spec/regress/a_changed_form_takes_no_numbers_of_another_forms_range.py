@@ -94,7 +94,7 @@ def _(world):
             db.execute("UPDATE leaf_alloc SET max_id = 2")
         assert b"went back" in server.redis("GET", "orders")
         done = world.run("segments", "resume", "orders", "--store", "sqlite:" + world.path("v.db"))
-        same((done.code, done.out), (0, "orders is asked again\n"))
+        same((done.code, done.out), (0, "orders was resumed\n"))
 
 
 main()

@@ -89,7 +89,7 @@ def forgets(world, store):
         assert " grants=3 granted=5 " in event, event
     with Configured(world, store.text) as server:  # a restart has not forgotten it
         assert ask(server, "VESTA.RESERVE", "invoices").startswith(b"-ERR the counter 'invoices' of"), "it stopped"
-        same(world.run("segments", "resume", "invoices", "--store", store.uri).out, "invoices is asked again\n")
+        same(world.run("segments", "resume", "invoices", "--store", store.uri).out, "invoices was resumed\n")
         take(server, 5)
 
 

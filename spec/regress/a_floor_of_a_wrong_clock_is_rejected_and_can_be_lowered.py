@@ -62,7 +62,7 @@ def _():
     with Caller(CALL, PLACE[1], "orders") as caller:
         caller.ask("swap 9 0 %d" % tick, "OK")
         said = vesta("store", "lower", "--yes", "--lease", "strict", ok=False)
-        assert "number 9 was granted" in said, said
+        assert "worker id 9 was granted" in said, said
         assert floor_in_s() > HOURS - 60
         caller.ask("swap 9 1 1", "OK")
 

@@ -58,7 +58,7 @@ def zones(world):
 def asked_for(world):
     uri = target(world, "butterfly")
     fails(call(world, uri, "--source", source("o6", -5), "--butterfly", "1.0.2"), 2, "--zone is missing", "+08:00", "database")
-    fails(call(world, uri, "--source", source("o6", 8), "--butterfly", "1.0.2", "--zone", "Z"), 1, "number 5", "24 hours", "a time zone other than --zone Z")
+    fails(call(world, uri, "--source", source("o6", 8), "--butterfly", "1.0.2", "--zone", "Z"), 1, "worker id 5", "24 hours", "a time zone other than --zone Z")
     fails(call(world, uri, "--source", source("o6", 8), "--butterfly", "1.0.2", "--zone", "database", "--yes"), 1, "nothing was written")
 
 

@@ -1,4 +1,4 @@
---- admin.lua -- the admin listener of a server, for the commands that ask it: their options, and what they name.
+--- admin.lua -- finds the admin listener of a server from the options of a command.
 local cli = require "cli.lib.cli"
 local config = require "config"
 local secure = require "cli.lib.secure"
@@ -8,15 +8,16 @@ local admin = {}
 
 admin.OPTIONS = {
   { name = "config", letter = "c", value = "FILE",
-    help = "the server's config, which has the listener and its token" },
+    help = "the server's config, which has the address and the token" },
   { name = "admin", value = "ADDR", help = "the server's admin listener: HOST:PORT, tls:HOST:PORT or unix:PATH" },
-  { name = "token-file", value = "FILE", help = "its token, alone on a line (default: VESTA_ADMIN_TOKEN, or none)" },
+  { name = "token-file", value = "FILE",
+    help = "a file with the token, alone on a line (default: VESTA_ADMIN_TOKEN, or none)" },
 }
 
-admin.EFFECTIVE = { name = "effective", kind = "switch", help = "only show which values hold, and their sources" }
+admin.EFFECTIVE = { name = "effective", kind = "switch", help = "only show the effective values and their sources" }
 
---- The address of the server's admin routes and their token, from the same flags, variables and config as the server's.
--- nil, exit code: they were printed, or a message.
+--- Returns { address, token, tls } of the server's admin listener, from the same flags, variables and config as the
+-- server's.  Returns nil and an exit code after --effective or after an error message.
 function admin.find(options, operands)
   if operands[1] then
     cli.usage("unexpected operand %s; the server is named by --admin or -c", term.shown(operands[1]))
@@ -29,7 +30,8 @@ function admin.find(options, operands)
   local path, variable = options.config, os.getenv "VESTA_CONFIG"
   if not path and not options.admin and variable ~= "" then path = variable end
   local flags = {}
-  local plain = options.admin and options.admin:gsub("^tls:", "") -- a config with tls: must have a certificate, too
+  -- config.admin reads the address as a server does, and a server at tls: needs a certificate that a client lacks.
+  local plain = options.admin and options.admin:gsub("^tls:", "")
   if plain then table.insert(flags, { "--admin", "admin.listen", plain }) end
   if token then table.insert(flags, { "--token-file", "admin.token", token }) end
   if options.effective then
@@ -42,13 +44,13 @@ function admin.find(options, operands)
     cli.usage "no admin listener is named: --admin ADDR, VESTA_ADMIN, or -c FILE with admin.listen"
   end
   address = options.admin or address
-  local is_described = not options.admin and address:find "^tls:" -- by a config, or by variables as the server has them
+  local is_described = not options.admin and address:find "^tls:" -- by a config or by the server's variables
   local tls = is_described and secure.of_config(options, { tls = { certificate = certificate } })
     or secure.of_options(options, address)
   return { address = address, token = secret, tls = tls }
 end
 
---- Ends the command.  A trouble that begins with the address gets no second one.
+--- Ends the command.  The message begins with the address, once.
 function admin.fail(server, trouble)
   local address = server.address
   local is_named = trouble:sub(1, #address + 1) == address .. ":"

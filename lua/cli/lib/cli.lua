@@ -1,18 +1,17 @@
---- cli.lua -- what the commands share: how they end, and how they print.
+--- cli.lua -- functions for all commands: ending with an exit code, reading operands, printing text and JSON.
 --
---   cli.usage(format, ...)    ends the command with exit code 2: the caller wrote something wrong
---   cli.fail(format, ...)     ends the command with exit code 1
---   cli.check(value, text, code)   value, or the end of the command with the library's error
---   cli.go(value, ...)        the values, or the end of the command with the exit code that came with nil
---   cli.exit(code)            ends the command with that exit code
---   cli.printf(format, ...)   stdout
---   cli.json(value)           one line of JSON; a list of { key, value } pairs keeps its order
+--   cli.usage(format, ...)    prints a message and ends the command with exit code 2: the command line is wrong
+--   cli.fail(format, ...)     prints a message and ends the command with exit code 1
+--   cli.check(value, text, code)   returns value; if it is nil, reports the library's error and ends the command
+--   cli.go(value, ...)        returns its arguments; if value is nil, ends the command with the exit code that follows
+--   cli.exit(code)            ends the command with this exit code, without a message
+--   cli.printf(format, ...)   prints to stdout
+--   cli.json(value)           prints one line of JSON
 local core = require "vesta.core"
 local term = require "term"
 
 local cli = {}
 
---- Ends the command with this exit code, without a message.
 function cli.exit(code) error({ exit_code = code }, 0) end -- csrc/modules/host.c catches it
 
 local exit = cli.exit
@@ -21,7 +20,7 @@ function cli.usage(format, ...)
   exit(term.usage(format:format(...)))
 end
 
---- Ends a command that has subcommands, if its first operand is none of them.
+--- Ends a command because `word` is none of its subcommands.
 function cli.no_word(word, words)
   local near = term.nearest(word, words)
   if near then cli.usage("there is no subcommand %s; did you mean %s?", term.shown(word), near) end
@@ -29,10 +28,10 @@ function cli.no_word(word, words)
     table.concat(words, ", "))
 end
 
---- Ends a command that takes options only, if it was given an operand.
+--- Ends a command that takes only options, if there is an operand.
 function cli.no_operands(operands)
   if operands[1] then
-    cli.usage("unexpected operand %s; use options to say what is needed", term.shown(operands[1]))
+    cli.usage("unexpected operand %s: this command takes only options", term.shown(operands[1]))
   end
 end
 
@@ -46,18 +45,19 @@ function cli.check(value, text, code)
   return value
 end
 
---- The values of a function, or the end of the command if it returns nil and an exit code: it has printed a message.
+--- Passes on the values of a function.  If it returned nil and an exit code, it has printed a message, and the command
+-- ends.
 function cli.go(value, ...)
   if value == nil then exit(...) end
   return value, ...
 end
 
-local RATE_MAX = 1e15 -- far more than 62 bits can give; keeps infinity out
+local RATE_MAX = 1e15 -- far more than 62 bits can issue; excludes infinity
 local YEARS_MAX = 1e6
 local PER_SECOND = { [""] = 1, ["/s"] = 1, ["/ms"] = 1000, ["/min"] = 1 / 60, ["/h"] = 1 / 3600, ["/day"] = 1 / 86400 }
 local THOUSANDS = { [""] = 1, k = 1e3, M = 1e6 }
 
--- The number that a text begins with, and the rest of the text.
+-- Returns the number at the start of a text, and the rest of the text.
 local function number_at(text)
   local digits, exponent, rest = text:match "^(%d+%.?%d*)([eE]?[+-]?%d*)(.*)$"
   if not digits then return nil end
@@ -66,7 +66,7 @@ local function number_at(text)
   return tonumber(digits), exponent .. rest
 end
 
---- Ids per second from "50k/s", for the option that messages name.
+--- Returns ids per second from "50k/s".  `flag`: the option that messages name.
 function cli.rate(flag, text)
   local rate, rest = number_at(text)
   local thousands, unit = (rest or ""):match "^([kM]?)(.*)$"
@@ -77,7 +77,7 @@ function cli.rate(flag, text)
   return rate * THOUSANDS[thousands] * factor + 0.0
 end
 
---- Years above 0, likewise.
+--- Returns a number of years above 0, from the value of option `flag`.
 function cli.years(flag, text)
   local years, rest = number_at(text)
   if not years or rest ~= "" or years <= 0 or years > YEARS_MAX then
@@ -86,7 +86,7 @@ function cli.years(flag, text)
   return years + 0.0
 end
 
---- "11:59", "23:10:05", "120 days": how long is left.
+--- Formats a remaining time: "11:59", "23:10:05" or "120 days".
 function cli.left(ms)
   local s = math.max(ms // 1000, 0)
   if s >= 100 * 86400 then return ("%d days"):format(s // 86400) end
@@ -94,16 +94,17 @@ function cli.left(ms)
   return ("%d:%02d"):format(s // 60, s % 60)
 end
 
---- Unix milliseconds of now, today, -1h, a day or RFC 3339; and the length of that time: of a day, or 0.
+--- Reads a time: now, today, -1h, a day, RFC 3339 or Unix milliseconds.  Returns its Unix milliseconds and its length
+-- in milliseconds, which is a day's for a day and otherwise 0.
 function cli.time(text, now_ms) return cli.go(term.time_operand(text, now_ms)) end
 
---- A whole number from 0 to max, written in digits only; nil: the text is something else.
+--- Returns a whole number from 0 to max that is written in digits only, or nil.
 function cli.number(text, max)
   local number = text:find "^%d+$" and math.tointeger(tonumber(text))
   if number and number <= max then return number end
 end
 
---- One list of options from rows and lists of rows.
+--- Joins option rows and lists of option rows into one list.
 function cli.rows(parts)
   local rows = {}
   for _, part in ipairs(parts) do
@@ -113,24 +114,24 @@ function cli.rows(parts)
   return rows
 end
 
---- The row of --format, for a command that prints ids.
+--- Returns the row of --format for a command that prints ids.
 function cli.format_option(help)
   return { name = "format", kind = "choice", value = "dec|hex|base32|base62", help = help .. " (default: dec)" }
 end
 
---- The digits of an id in a base that --format names.
+--- Formats an id in the base of --format.
 function cli.id(id, base)
   return core.format(id, base ~= "dec" and base or "decimal")
 end
 
---- The digits of an unsigned count of 64 bits, which Lua's integers show as negative from 2^63 on.
+--- Formats an unsigned 64-bit count.  From 2^63 on, Lua's integers are negative.
 function cli.unsigned(count)
   if count >= 0 then return ("%d"):format(count) end
   local tenth = (count >> 1) // 5
   return ("%d%d"):format(tenth, count - tenth * 10)
 end
 
---- Digits in groups of three: "1,048,576".
+--- Groups digits: "1,048,576".
 function cli.grouped(digits)
   return (digits:reverse():gsub("%d%d%d", "%0,"):reverse():gsub("^,", ""))
 end
@@ -149,7 +150,7 @@ local function text_of(text)
   return '"' .. text:gsub('[%c"\\\127]', function(c) return ESCAPES[c] or ("\\u%04x"):format(c:byte()) end) .. '"'
 end
 
--- A number that JSON does not know (infinite, none) is null.
+-- JSON has neither infinity nor NaN: both become null.
 local function number_of(number)
   if math.type(number) == "integer" then return ("%d"):format(number) end
   if number ~= number or number == math.huge or number == -math.huge then return "null" end
@@ -158,16 +159,16 @@ end
 
 local Object = {}
 
---- An object whose keys are printed in this order: cli.object { { "id", "7" }, { "ok", true } }.
+--- Returns an object that keeps the order of its keys: cli.object { { "id", "7" }, { "ok", true } }.
 function cli.object(pairs) return setmetatable(pairs, Object) end
 
---- A number with its own format, or text that is JSON already.
+--- A value that is printed as this text, for example a number with its own format.
 local Raw = {}
 function cli.raw(format, ...) return setmetatable({ text = format:format(...) }, Raw) end
 
 cli.null = cli.raw "null"
 
---- An unsigned count of 64 bits.
+--- Returns an unsigned 64-bit count.
 function cli.count(count) return cli.raw("%s", cli.unsigned(count)) end
 
 local function write(value, out)
@@ -194,7 +195,7 @@ local function write(value, out)
   end
 end
 
---- The JSON of a value, without the end of a line.
+--- Returns the JSON of a value, without a newline.
 function cli.encode(value)
   local out = {}
   write(value, out)

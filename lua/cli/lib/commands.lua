@@ -1,20 +1,21 @@
 --- commands.lua -- all commands of the program: the files of lua/cli, and those that csrc/main contains.
 --
 -- A command is a table:
---     name                 of a file: the file's
---     order                where the overview lists it; smaller numbers come first
---     line, usage, about   what the overview, the first line of its help and the rest of its help show
---     options              rows; see term.options in csrc/modules/term.c
+--     name                 set by this module: the name of the command's file
+--     order                the position in the overview, ascending
+--     line                 the purpose, for the overview and the first line of the help
+--     usage, about         the rest of the help
+--     options              a list of rows; see term.options in csrc/modules/term.c
 --     run(options, operands)   returns an exit code, or nil for success
 --     words                optional: a list of subcommands, each with name, options and run
--- A command in C has no options and no run here: `native` reads its options and runs it.
+-- A command in C has neither options nor run: `native` reads its options and runs it.
 local files = require "files"
 local native = require "native"
 local term = require "term"
 
 local commands = {}
 
--- A row for the option that every command has.
+-- Every command has this option.
 local HELP = { name = "help", letter = "h", kind = "switch", help = "this text" }
 
 local function load(name)
@@ -28,7 +29,7 @@ local function load(name)
   return command
 end
 
---- The command of this name, or nil.
+--- Returns the command of this name, or nil.
 function commands.find(name)
   for _, file in ipairs(files) do
     if file == name then return load(name) end
@@ -38,7 +39,7 @@ function commands.find(name)
   end
 end
 
---- All commands in the order of the overview.
+--- Returns all commands in the order of the overview.
 function commands.all()
   local all = native.list()
   for _, name in ipairs(files) do table.insert(all, load(name)) end
@@ -46,7 +47,7 @@ function commands.all()
   return all
 end
 
---- Reports that there is no such command.  Returns the exit code.
+--- Reports that no command has this name.  Returns the exit code.
 function commands.unknown(name)
   local names = {}
   for i, command in ipairs(commands.all()) do names[i] = command.name end
@@ -55,20 +56,20 @@ function commands.unknown(name)
   return term.usage(("there is no command %s%s"):format(term.shown(name), hint))
 end
 
---- The subcommand of this name, or nil.
+--- Returns the subcommand of this name, or nil.
 function commands.word(command, name)
   for _, word in ipairs(command.words or {}) do
     if word.name == name then return word end
   end
 end
 
--- Without --help.
+-- The options except --help.
 local function own_options(command, word)
   local part = word and commands.word(command, word) or command
   return command.run and (part.options or {}) or native.options(command.name)
 end
 
---- The rows of the options of a command, or of its subcommand if `word` is a name.
+--- Returns the option rows of a command, or of its subcommand if `word` is a name.
 function commands.options(command, word)
   local own = own_options(command, word)
   local rows = table.move(own, 1, #own, 1, {})
@@ -78,7 +79,7 @@ end
 
 ---------------------------------------------------------------- help
 
--- Wraps paragraphs.  Indented lines stay as they are.
+-- Wraps paragraphs, and prints indented lines unchanged.
 local function print_about(text)
   local paragraph = {}
   local function flush()
@@ -107,7 +108,7 @@ local function print_option(option)
   term.wrapped(option.help, 28, 28)
 end
 
---- Prints what `vesta NAME --help` shows, with these rows of options and --help.
+--- Prints the help of a command that has these options besides --help.
 function commands.print_help(command, options)
   term.out(("vesta %s -- %s\n\nUsage: vesta %s\n\n"):format(command.name, command.line, command.usage))
   print_about(command.about)

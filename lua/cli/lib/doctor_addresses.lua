@@ -1,6 +1,6 @@
---- doctor_addresses.lua -- whether the addresses of a server are free, or which program listens there.
+--- doctor_addresses.lua -- checks that the addresses of a server are free, or that the right server listens there.
 --
--- `doctor` has the description of the server as `config`, its user as `user`, and the methods found() and about().
+-- `doctor` has: config (the description of the server), user (its user), and the methods found() and about().
 local facts = require "facts"
 local json = require "cli.lib.json"
 local probe = require "probe"
@@ -8,7 +8,7 @@ local server = require "cli.lib.server"
 
 local addresses = {}
 
--- Each reply shows which program sent it.  The server of HTTP answers a request that it rejects with a problem.
+-- The reply to each question identifies the program.  If vesta rejects the HTTP request, its reply is a problem object.
 local QUESTIONS = {
   http = "GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
   resp = "INFO server\r\nQUIT\r\n",
@@ -20,7 +20,8 @@ local DETAIL_MAX = 600
 local ASK_MS = 1000
 local UNVERIFIED = { insecure = true } -- check_certificate judges the certificate
 
--- The reply of the program that listens there, and why TLS broke or nil | nil, text: TLS or the connection failed.
+-- Asks the program that listens at an address.  Returns its reply, and why TLS ended or nil.  Returns nil and a text if
+-- TLS or the connection failed.
 local function ask(doctor, row)
   local question = QUESTIONS[row.protocol] or QUESTIONS.http
   local reply, trouble = server.ask(row.address, question, ASK_MS, UNVERIFIED)
@@ -30,7 +31,7 @@ local function ask(doctor, row)
   return reply, trouble
 end
 
--- Whether a vesta sent the reply, and its version or nil.
+-- Returns whether a vesta server sent the reply, and its version or nil.
 local function is_vesta(row, reply)
   if row.protocol == "resp" then
     local version = reply:match "vesta_version:([^\r\n]+)"
@@ -46,7 +47,8 @@ local function text_of_process(process)
   return ("%s (process %d of user %s)"):format(process.name, process.pid, process.user)
 end
 
--- A server that does not show itself to this client: it wants a password or a client certificate, as the config says.
+-- Returns the credentials that the server requires before it identifies itself, as the config does; nil if the reply
+-- has another reason.
 local function is_guarded(doctor, row, reply, tls_trouble)
   local asks = doctor.config.tls and doctor.config.tls.asks
   if row.is_tls and asks == "required" and reply == "" and tls_trouble then return "a client certificate" end
@@ -56,7 +58,7 @@ local function is_guarded(doctor, row, reply, tls_trouble)
   end
 end
 
--- What the running server itself reports: a counter that went back, for example, is known to it alone.
+-- Reports the findings of the running server itself.  For example, only the server knows of a counter that went back.
 local function check_ready(doctor, row)
   doctor.is_asked = true
   local reply = server.ask(row.address, READY, ASK_MS, UNVERIFIED)
@@ -72,11 +74,11 @@ local function check_ready(doctor, row)
     end
   end
   if status == "503" and count == 0 then
-    doctor:found("fail", row.protocol, "the running server is not ready", "its log has the reason")
+    doctor:found("fail", row.protocol, "the running server is not ready", "look for the reason in its log")
   end
 end
 
--- `note` ends the sentence about an address that a vesta answers.
+-- Reports that a vesta server listens at an address.  `note` is appended to "answers".
 local function report_vesta(doctor, row, process, version, note)
   local found = doctor:about(row.protocol)
   if server.is_of_another_config(process, doctor.config) then
@@ -97,7 +99,7 @@ local function report_vesta(doctor, row, process, version, note)
   if row.protocol ~= "resp" and not doctor.is_asked then check_ready(doctor, row) end
 end
 
--- An address at which no program listens.
+-- Reports whether the server can listen at an address without a listener.
 local function check_free(doctor, row, trouble)
   local found = doctor:about(row.protocol)
   local blocked, todo = server.cannot_listen(doctor.user, row)
@@ -109,12 +111,13 @@ local function check_free(doctor, row, trouble)
   found("ok", nil, "%s is free%s", row.address, row.is_local and "" or ", and other machines can reach it")
 end
 
--- A running server reads a new certificate by itself, so another one than the config's is a sign of trouble.
+-- Warns if the server presents a certificate other than the config's.  A running server reloads a changed certificate
+-- by itself, so a difference means that reloading failed.
 local function check_shown(doctor, row)
   local _, trouble = server.ask(row.address, QUESTIONS.http, ASK_MS, { pinned = doctor.config.tls.certificate })
   if not trouble or not trouble:find("certificate is refused", 1, true) or trouble:find "expired" then return end
-  doctor:found("warn", row.protocol, ("%s shows another certificate than %s"):format(row.address,
-    doctor.config.tls.certificate), "its log has the reason; restart it if the config has changed")
+  doctor:found("warn", row.protocol, ("%s presents another certificate than %s"):format(row.address,
+    doctor.config.tls.certificate), "look for the reason in its log; restart it if the config has changed")
 end
 
 local function check_address(doctor, row)
@@ -138,7 +141,7 @@ local function check_address(doctor, row)
   if is_vesta_process and reply and reply ~= "" then return report_vesta(doctor, row, process, nil, "") end
   if is_vesta_process then
     return found("fail", "restart it if the config has changed since its start; otherwise look at its log",
-      "%s is open by %s, which does not answer%s", row.address, text_of_process(process),
+      "%s listens at %s, but does not answer%s", text_of_process(process), row.address,
       trouble and ": " .. trouble or "")
   end
   found("fail", ("stop that program, or choose another address for %s.listen"):format(row.protocol),

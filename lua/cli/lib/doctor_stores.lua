@@ -1,17 +1,16 @@
---- doctor_stores.lua -- whether the stores of a server answer, have its namespaces and counters, and can be written to.
+--- doctor_stores.lua -- checks that the stores of a server answer, are writable, and have its namespaces and counters.
 --
--- `doctor` has the description of the server as `config`, the probe of csrc/main/doctor as `probe`, and the method
--- about().
+-- `doctor` has: config (the description of the server), probe (of csrc/main/doctor), and the method about().
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local stores = require "store"
 
 local judges = {}
 
-local AHEAD_MS_MAX = 1000 -- of a store's clock
-local FAULTS_MAX = 5      -- tags of a table that are reported one by one
-local TRIPS = 4           -- round trips of a renewal: a connection, a look, a write
-local MESSAGES = "docs/stores.md has the messages" -- of a store, if it gives no remedy
+local AHEAD_MS_MAX = 1000 -- a greater difference from the store's clock is reported
+local FAULTS_MAX = 5      -- a table's further unusable tags are only counted
+local TRIPS = 4           -- round trips of a renewal: connecting, reading, writing
+local MESSAGES = "see the messages in docs/stores.md" -- if the store gives no remedy
 
 ---------------------------------------------------------------- a store
 
@@ -19,21 +18,21 @@ local function check_record(found, namespace, store)
   if not store.is_there and store.is_local and not store.has_leased then
     found("ok", nil, "the namespace does not exist yet and will be created")
   elseif not store.is_there then
-    found("fail", ("vesta store init --store URI --namespace %s --layout ... (--again, if it was there)"):format(
-      namespace.name), "the namespace is not in the store")
+    found("fail", ("create it: vesta store init --store URI --namespace %s --layout ... (add --again if the store lost "
+      .. "it)"):format(namespace.name), "the namespace is not in the store")
   elseif store.is_another then
     found("fail", "name the current address of that store, or restore its data; to move, see docs/stores.md, Moving to "
       .. "another store",
       "this is not the store that granted the generator file's leases")
   elseif not store.is_of_layout then
     found("fail", "open a new generator file with that --layout, or use a new namespace",
-      "in the store it has the layout %s", store.layout)
+      "in the store the namespace has the layout %s", store.layout)
   else
     found("ok", nil, "it answers, and the namespace is there")
   end
 end
 
--- Against the clock that leases are measured by.
+-- Compares this machine's clock with the store's, by which leases are measured.
 local function check_store_clock(found, ahead_ms)
   local off_ms = math.abs(ahead_ms)
   local state = off_ms > facts.lease("balanced").skew_ms and "fail" or off_ms > AHEAD_MS_MAX and "warn" or "ok"
@@ -41,7 +40,7 @@ local function check_store_clock(found, ahead_ms)
     "this machine's clock is %.3f s %s the store's", off_ms / 1000, ahead_ms < 0 and "behind" or "ahead of")
 end
 
--- A renewal is over within a call's deadline, and leaves most of the window.
+-- Returns whether a renewal fits the deadline of a call, and takes at most a third of the lease's window.
 local function fits(lease, trip_us)
   local renewal_ms = TRIPS * trip_us // 1000
   return renewal_ms <= lease.call_ms and 3 * renewal_ms <= lease.window_ms
@@ -62,11 +61,11 @@ end
 local function check_workers(found, store)
   if not store.held then return end
   if store.unlisted then
-    return found("fail", store.unlisted_todo or MESSAGES, "its numbers cannot be listed: %s", store.unlisted)
+    return found("fail", store.unlisted_todo or MESSAGES, "its worker ids cannot be listed: %s", store.unlisted)
   end
   local is_full = math.ult(store.workers - 1, store.held)
   found(is_full and "warn" or "ok", is_full and "the next process to start will wait; see `vesta workers`" or nil,
-    "%d of %s numbers are held", store.held, cli.unsigned(store.workers))
+    "%d of %s worker ids are held", store.held, cli.unsigned(store.workers))
 end
 
 function judges.check_namespace(doctor, namespace, i, has_file)
@@ -76,7 +75,7 @@ function judges.check_namespace(doctor, namespace, i, has_file)
     if store.has_leased then
       found("fail", "bring it back; if it is lost: vesta store init --again",
         "%s is gone, and the generator file has had leases", store.missing)
-    elseif has_file then -- else the finding about the file says why: it may have been of that store
+    elseif has_file then -- otherwise the finding about the file has the reason
       found("ok", nil, "it does not exist yet and will be created")
     end
     return
@@ -102,18 +101,18 @@ end
 
 ---------------------------------------------------------------- segments
 
--- Why the store would grant no range for a row, and what to do; nil if it would.
+-- Returns why the store would grant no range for a row, and the remedy; nil if it would grant one.
 local function fault_of(segment, row)
   if row.why then return row.why, "correct the row" end
   if row.max < 0 then
-    return ("its counter is %d"):format(row.max), "set it above every number that was issued"
+    return ("its counter is %d"):format(row.max), "set the counter above every number that was issued"
   end
   if row.step == 0 and segment.step == 0 then
     return "its step is 0", ("vesta segments step %s N -c FILE"):format(row.tag)
   end
 end
 
--- The rows of a table of which every tag is served.
+-- Checks all rows of a table whose tags are all served.
 local function check_rows(found, segment, list)
   if #list == 0 then found("warn", "vesta segments add TAG -c FILE", "the table has no tag that can be served") end
   local count = 0
@@ -124,7 +123,7 @@ local function check_rows(found, segment, list)
     if why and count <= FAULTS_MAX then found("warn", todo, "tag %s cannot be used: %s", row.tag, why) end
   end
   if count > FAULTS_MAX then
-    found("warn", "vesta segments -c FILE lists them", "%d more tags cannot be used", count - FAULTS_MAX)
+    found("warn", "list them with `vesta segments -c FILE`", "%d more tags cannot be used", count - FAULTS_MAX)
   end
 end
 
@@ -143,7 +142,8 @@ local function check_tags(found, segment, place, list)
   end
 end
 
--- The first tag that the row serves, that the table has, and that is not at fault itself, if there is one.
+-- Returns the first tag that the config's row serves and the table has, preferably one that is usable; nil if there is
+-- no such tag.
 local function tag_to_try(segment, list)
   local first
   for i = 1, segment.is_any and #list or #segment.tags do
@@ -154,7 +154,7 @@ local function tag_to_try(segment, list)
   return first
 end
 
--- A store that several rows name is examined once.
+-- Examines the settings of a store, once even if several rows name it.
 local function check_faults(doctor, found, opened, place)
   if doctor.examined[place.uri] then return end
   doctor.examined[place.uri] = true

@@ -1,5 +1,5 @@
---- feed.lua -- asks the admin listener of a server: its state each second, and single questions.  Never blocks for an
--- answer: read() takes what arrived.
+--- feed.lua -- a client of a server's admin listener: a stream of its state every second, and single questions.
+-- Reading never blocks: read() takes the bytes that have arrived.
 --
 -- `server` is { address = ..., token = text or nil, tls = options of wire.ask or nil }.
 local json = require "cli.lib.json"
@@ -7,9 +7,9 @@ local secure = require "cli.lib.secure"
 local wire = require "wire"
 
 local CONNECT_MS = 2000
-local BYTES_MAX = 8 << 20     -- more than any answer of a server
-local QUESTION_MS = 5000      -- a server that is silent for so long does not answer
-local STREAM_MS = 10000       -- a stream brings an event each second
+local BYTES_MAX = 8 << 20     -- more than any reply of a server
+local QUESTION_MS = 5000      -- after this time without a byte, a question fails
+local STREAM_MS = 10000       -- after this time without a byte, a stream fails; the server sends an event every second
 local AGAIN_MS = 1000         -- between two attempts to connect
 local CUT = "the server closed the connection before its answer was whole"
 
@@ -27,7 +27,7 @@ local function ask(server, request)
   return setmetatable({ connection = connection, bytes = "", heard_ms = wire.clock_ms() }, Answer)
 end
 
--- false: it is longer than any answer of a server.
+-- Returns false if the reply is longer than any reply of a server.
 function Answer:read()
   local bytes, has_ended, why = self.connection:read(BYTES_MAX)
   if bytes ~= "" then self.bytes, self.heard_ms = self.bytes .. bytes, wire.clock_ms() end
@@ -35,7 +35,7 @@ function Answer:read()
   return #self.bytes <= BYTES_MAX - 65536
 end
 
---- Takes the head off.  Its status, 0 if it is not HTTP; nil: it has not arrived yet.
+--- Removes the head from the bytes.  Returns its status, or 0 if it is not HTTP, or nil if it has not arrived yet.
 function Answer:take_head()
   local _, stop = self.bytes:find("\r\n\r\n", 1, true)
   if not stop then return nil end
@@ -50,7 +50,7 @@ function Answer:is_whole()
   return not self.length or self.length == #self.bytes
 end
 
--- A text that was sent; a NUL ends it, as in the rest of the program.
+-- Returns a received text up to the first NUL, which ends texts in the rest of the program.
 local function until_nul(bytes) return bytes:match "^[^\0]*" end
 
 ---------------------------------------------------------------- questions
@@ -67,7 +67,7 @@ function Question:finish(trouble)
   self.answer, self.trouble = nil, trouble
 end
 
---- Asks, and forgets what was asked before.
+--- Sends a request, and drops the one before.
 function Question:ask(server, request)
   self:finish ""
   local answer, trouble = ask(server, request)
@@ -76,22 +76,24 @@ end
 
 function Question:connection() return self.answer and self.answer.connection or false end
 
--- A server that does not know a route is older than this program.
+-- Returns why the server rejected a request.  A server without the route is older than this program.
 local function why_refused(status, body)
   local value = json.read(body)
   local code, detail = json.text(json.get(value, "code"), 31), json.text(json.get(value, "detail"))
-  if status == 404 and code ~= "unknown_name" then return "this server does not tell: it is older than this program" end
+  if status == 404 and code ~= "unknown_name" then
+    return "the server does not report this: it is older than this program"
+  end
   if detail ~= "" then return detail end
-  return status > 0 and ("the server answers with status %d"):format(status) or "the server's answer is no HTTP"
+  return status > 0 and ("the server answered with status %d"):format(status) or "the server's reply is not HTTP"
 end
 
---- Reads what arrived.  true: the question is over; `trouble` is "" and `body` is the answer, or trouble says why not.
--- `status` is the answer's, or nil.
+--- Reads the bytes that have arrived.  Returns whether the question is over: then `body` is the reply, or `trouble` is
+-- not "" and contains the reason.  `status` is the status of the reply, or nil.
 function Question:read()
   local answer = self.answer
   if not answer then return self.trouble ~= "" end
   if not answer:read() then
-    self:finish "the answer is longer than any of a server's"
+    self:finish "the reply is longer than a vesta server sends"
   elseif answer.has_ended then
     local status = answer:take_head()
     self.status = status
@@ -104,15 +106,15 @@ function Question:read()
       self:finish ""
     end
   elseif wire.clock_ms() > answer.heard_ms + QUESTION_MS then
-    self:finish "nothing came for 5 s"
+    self:finish "no byte arrived for 5 s"
   end
   return not self.answer
 end
 
 ---------------------------------------------------------------- the stream
 
--- polls: the server has no stream, or none left, and is asked for its state each second.
--- is_refused: the server rejects the request, and will reject it again.
+-- polls: the server has no stream, or allows no further one, so the client requests the state every second.
+-- is_refused: the server rejects the request, and would reject it again.
 local Stream = {}
 Stream.__index = Stream
 
@@ -125,10 +127,10 @@ function Stream:lose(trouble)
   self.answer, self.has_head, self.trouble = nil, false, trouble
 end
 
---- Connects if it is not connected, at most once a second, and ends a connection that is silent.
+--- Connects if there is no connection, at most once a second, and closes a silent connection.
 function Stream:connect()
   local now_ms = wire.clock_ms()
-  if self.answer and now_ms > self.answer.heard_ms + STREAM_MS then self:lose "nothing came for 10 s" end
+  if self.answer and now_ms > self.answer.heard_ms + STREAM_MS then self:lose "no byte arrived for 10 s" end
   if self.answer or self.tried_ms and now_ms < self.tried_ms + AGAIN_MS then return end
   self.tried_ms = now_ms
   local answer, trouble = ask(self.server, self.polls and "GET /admin/status" or "GET /admin/events")
@@ -136,22 +138,23 @@ function Stream:connect()
     self.answer = answer
   else
     self:lose(trouble)
-    self.polls = false -- a server that comes back may be a newer one
+    self.polls = false -- after a restart the server may be a newer version
   end
 end
 
--- A server that is older, or that has as many watchers as it allows, has no stream.  It still sends its state.
+-- An older server has no stream, and a server with the most watchers rejects another.  Both still answer with their
+-- state.
 function Stream:take_refusal(status)
   if status ~= 401 and not self.polls then
     self.polls, self.tried_ms = true, nil
     return self:lose ""
   end
-  self.is_refused = status < 500 -- a proxy in front of it may lack it for a while
-  self:lose(status == 401 and "the token is missing or wrong: --token-file, VESTA_ADMIN_TOKEN or -c"
-    or "it is no admin listener of a server: it answers " .. self.answer.first_line:sub(1, 60))
+  self.is_refused = status < 500 -- a proxy sends 5xx if it cannot reach the server at the moment
+  self:lose(status == 401 and "the token is missing or wrong: use --token-file, VESTA_ADMIN_TOKEN or -c"
+    or "this is not the admin listener of a vesta server: it answered " .. self.answer.first_line:sub(1, 60))
 end
 
--- The newest whole event of a stream; those before it are old.
+-- Returns the newest complete event of a stream, and skips older ones.
 function Stream:take_event()
   local bytes, at, last = self.answer.bytes, 1, nil
   while true do
@@ -173,12 +176,12 @@ function Stream:take_state()
   return is_there and state or nil
 end
 
---- Reads what arrived.  The newest whole event as JSON, or nil.
+--- Reads the bytes that have arrived.  Returns the newest complete event as JSON, or nil.
 function Stream:read()
   local answer = self.answer
   if not answer then return nil end
   if not answer:read() then
-    self:lose "an event is longer than any of a server's"
+    self:lose "an event is longer than a vesta server sends"
     return nil
   end
   if not self.has_head then

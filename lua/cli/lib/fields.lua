@@ -1,4 +1,4 @@
---- fields.lua -- the fields of ids: read from an id, and from the operands of a command.
+--- fields.lua -- reads fields from ids, and from the operands of a command.
 local cli = require "cli.lib.cli"
 local core = require "vesta.core"
 local facts = require "facts"
@@ -6,19 +6,19 @@ local term = require "term"
 
 local fields = {}
 
---- The value of a field (a row of facts.layout) in an id.
+--- Returns the value of a field (a row of facts.layout) in an id.
 function fields.get(field, id)
   local low_width = field.low_width or 0
   local low = id >> (field.low_shift or 0) & (1 << low_width) - 1
   return (id >> field.shift & field.max >> low_width) << low_width | low
 end
 
---- When a time unit of a layout begins, in Unix milliseconds.
+--- Returns the Unix milliseconds at which a time unit of a layout begins.
 function fields.time_ms(layout, time)
   return layout.epoch_ms + time // 1000 * layout.unit_us + time % 1000 * layout.unit_us // 1000
 end
 
--- The time unit that an RFC 3339 text lies in.
+-- Returns the time unit that contains the time of an RFC 3339 text.
 local function time_of(layout, text)
   local unix_ms = cli.check(term.time(text))
   if unix_ms < layout.epoch_ms then
@@ -28,7 +28,8 @@ local function time_of(layout, text)
   return since_ms // unit_us * 1000 + since_ms % unit_us * 1000 // unit_us
 end
 
--- The integer whose 64 bits are the number of a decimal text, or nil if the text is no such number.
+-- Returns a decimal text's unsigned 64-bit value as a Lua integer, which is negative from 2^63 on; nil if the text is
+-- no such number.
 local function bits_of(text)
   local digits = core.parse(text)
   if not digits then return nil end
@@ -49,7 +50,7 @@ local function value_of(layout, name, text)
   return value
 end
 
---- The operands from index `first` on, each name=value, as a list of { name, value }, for ids.make and ids.range.
+--- Reads the name=value operands from index `first` on.  Returns a list of { name, value }, for ids.make and ids.range.
 function fields.read(layout, operands, first)
   local values, count = {}, #operands - first + 1
   if count > 2 * facts.FIELDS_MAX then cli.usage("%d values: no layout has so many fields", count) end

@@ -1,25 +1,25 @@
---- fill_list.lua -- the list in Redis that `vesta fill` keeps filled: its length, and ids at its end.
+--- fill_list.lua -- the Redis list of `vesta fill`: reads its length and appends ids.
 --
--- A Redis that is started again may bring back from its disk ids that were popped since.  So may a replica that takes
--- over, and a master that was a replica for a while.  So a key beside the list, the mark, holds the history of Redis in
--- which the list was filled: the server's run id and its replication id.  If the history is another one, or is not
--- known, the list is emptied before anything is pushed.
+-- A restarted Redis may restore ids from its disk that were popped in the meantime.  So may a replica that becomes
+-- master, and a master that was a replica for a while.  Therefore a second key, the mark, stores the history in which
+-- the list was filled: the server's run id and replication id.  If Redis has another history, or an unknown one, the
+-- list is emptied before ids are pushed.
 --
--- A call returns "ok" and a value, or an outcome of redis:call and a text.
-local UNKNOWN = "unknown" -- a part of the history that the server does not tell
-local PART_MAX = 63       -- bytes of such a part
+-- Each call returns "ok" and a value, or an outcome of redis:call and a text.
+local UNKNOWN = "unknown" -- a part of the history that the server does not report
+local PART_MAX = 63       -- bytes of a part of the history
 
 local List = {}
 List.__index = List
 
 local fill_list = {}
 
---- `login`: { user, password, db }, each may be nil.
+--- `login`: { user, password, db }.  user and password may be nil.
 function fill_list.new(redis, name, login)
   local brace = name:find("{", 1, true)
-  local has_tag = brace and name:find("}", brace, true) -- it decides the list's place in a cluster
+  local has_tag = brace and name:find("}", brace, true) -- the hash tag keeps list and mark on one node of a cluster
   local mark = (has_tag and "%s:vesta" or "{%s}:vesta"):format(name)
-  -- is_ours: this process has found the list as it should be, or made it so
+  -- is_ours: this process has verified the list, or emptied it
   return setmetatable({ redis = redis, name = name, login = login, mark = mark, is_ours = false, cleared = 0 }, List)
 end
 
@@ -27,7 +27,7 @@ end
 
 local function fail(outcome, text) error({ outcome = outcome, text = text }, 0) end
 
--- "ok" and what the function returns, or what it passed to fail.
+-- Returns "ok" and the function's value, or the outcome and the text that it passed to fail.
 local function try(method, ...)
   local ok, value = pcall(method, ...)
   if ok then return "ok", value end
@@ -41,7 +41,7 @@ function List:call(...)
   return value
 end
 
--- As List:call, or nil and the text of a refusal.
+-- Like List:call, but returns nil and the text if Redis rejects the command.
 function List:ask(...)
   local outcome, value = self.redis:call { ... }
   if outcome ~= "ok" and outcome ~= "refused" then fail(outcome, value) end
@@ -59,10 +59,10 @@ function List:log_in()
     self:call("AUTH", login.password)
   end
   if login.db > 0 then self:call("SELECT", ("%d"):format(login.db)) end
-  self:ask("CLIENT", "SETNAME", "vesta-fill") -- a courtesy: it may be refused
+  self:ask("CLIENT", "SETNAME", "vesta-fill") -- for operators; Redis may reject it
 end
 
--- A field of INFO.  UNKNOWN if the server has no such field, or does not let this user ask.
+-- Returns a field of INFO, or UNKNOWN if the server lacks the field or does not allow this user to read it.
 function List:info(section, field)
   local text, refusal = self:ask("INFO", section)
   if refusal and (refusal:find "^NOAUTH" or refusal:find "^LOADING") then fail("refused", refusal) end
@@ -73,7 +73,7 @@ end
 -- The replication id changes whenever the server becomes a master.
 function List:ask_replid() return self:info("replication", "master_replid") end
 
--- A replica that takes writes would lose them.  One that takes none says so to a write only.
+-- Rejects replicas: a writable replica would lose the ids, and a read-only replica would report it only at a push.
 function List:read_history()
   local role = self:info("replication", "role")
   if role ~= "master" and role ~= UNKNOWN then fail("refused", "READONLY it is a replica") end
@@ -88,8 +88,8 @@ function List:ask_length()
   return length
 end
 
--- Empties a list that was filled under another history.  A list without a mark is another program's, unless this
--- process filled it before: then the mark was evicted, or is lost with what Redis has forgotten.
+-- Empties a list that was filled under another history.  A list without a mark belongs to another program, unless this
+-- process filled it before: then Redis evicted the mark, or lost it together with other writes.
 function List:check_mark()
   local length, mark = self:ask_length(), self:call("GET", self.mark)
   if length == 0 then return end
@@ -113,8 +113,9 @@ end
 
 ---------------------------------------------------------------- looking and pushing
 
--- The server may have been a replica since the last look, and Redis may have evicted the mark of a list that it still
--- has.  A mark of another history is another fill's.
+-- Reads the length of the list.  A changed replication id means that the server was a replica since the last look.
+-- Writes the mark again if Redis evicted it.  A mark of another history belongs to another fill, and is kept unless the
+-- list is empty.
 local function look(self)
   local outcome, is_new = self.redis:connect()
   if outcome ~= "ok" then fail(outcome, is_new) end
@@ -122,7 +123,7 @@ local function look(self)
     local trouble
     outcome, trouble = try(begin, self)
     if outcome ~= "ok" then
-      self.redis:close() -- so that the next look begins anew
+      self.redis:close() -- the next look starts with a new connection
       fail(outcome, trouble)
     end
   end
@@ -131,15 +132,16 @@ local function look(self)
   return length
 end
 
---- Connects if it is not connected.  "ok", the length of the list.
+--- Connects if there is no connection.  Returns "ok" and the length of the list.
 function List:look() return try(look, self) end
 
---- Appends ids, which are texts.  "ok", the length behind them.  "unknown": these ids may never be pushed again.
+--- Appends ids, a list of texts.  Returns "ok" and the new length of the list.  After "unknown" these ids must never be
+-- pushed again.
 function List:push(ids)
   local outcome, length = self.redis:call({ "RPUSH", self.name }, ids)
   if outcome ~= "ok" then return outcome, length end
   if math.type(length) == "integer" and length >= #ids then return "ok", length end
-  self.redis:close() -- it is no length of a list that these ids are in
+  self.redis:close() -- a list with these ids has at least their count
   return "unknown", "RPUSH answers no length"
 end
 
@@ -147,12 +149,12 @@ function List:close() self.redis:close() end
 
 ---------------------------------------------------------------- refusals
 
--- With these words Redis refuses a command before it does anything.
+-- Errors with which Redis rejects a command before it changes anything, and their remedies.
 local REMEDIES = {
-  READONLY = "give the address of its master",
+  READONLY = "use the address of its master",
   WRONGTYPE = "the key is no list: choose another --list, or remove it (DEL)",
-  OOM = "it has no memory left (maxmemory): ids go on when there is some; or lower --high",
-  NOAUTH = "it asks for a password: --password-file, and --user for an ACL user",
+  OOM = "it has no memory left (maxmemory): free some memory, or lower --high",
+  NOAUTH = "it requires a password: add --password-file, and --user for an ACL user",
   WRONGPASS = "correct the password in --password-file, or --user",
   NOPERM = "this user needs LLEN, RPUSH, GET, SET, DEL, INFO and CLIENT SETNAME on the list and its mark",
   LOADING = "it reads its data from disk; that ends by itself",
@@ -160,13 +162,13 @@ local REMEDIES = {
   MASTERDOWN = "it is a replica that has lost its master",
   NOREPLICAS = "it has too few replicas to write (min-replicas-to-write)",
   CLUSTERDOWN = "its cluster is down",
-  MOVED = "it is one node of a cluster: give the address of the node that has the list",
+  MOVED = "it is one node of a cluster: use the address of the node that has the list",
   ASK = "its cluster is moving the list to another node; that ends by itself",
   BUSY = "it runs a script that does not end (SCRIPT KILL)",
-  FOREIGN = "choose another --list; or remove what stands there (DEL)",
+  FOREIGN = "choose another --list, or remove the key (DEL)",
 }
 
---- What a person can do about a refusal ("READONLY ..."), or nil.
+--- Returns the remedy for an error ("READONLY ..."), or nil.
 function fill_list.remedy(refusal) return REMEDIES[refusal:match "^[^ ]*"] end
 
 return fill_list

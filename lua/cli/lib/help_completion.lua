@@ -1,5 +1,5 @@
---- help_completion.lua -- completions for bash, zsh and fish, made from the options of all commands.
--- Texts about options are quoted for the shell.  Names and values need no quotes: they are plain words.
+--- help_completion.lua -- prints completions for bash, zsh and fish, from the options of all commands.
+-- The help of an option is quoted for the shell.  Names and values are plain words and need no quotes.
 local cli = require "cli.lib.cli"
 local commands = require "cli.lib.commands"
 local term = require "term"
@@ -136,7 +136,7 @@ local ZSH_END = [=[
 if [ "$funcstack[1]" = _vesta ]; then _vesta "$@"; else compdef _vesta vesta; fi
 ]=]
 
--- For single quotes.  `special` is a set of characters that _arguments needs a backslash for.
+-- Quotes a text for use within single quotes.  `special`: a set of characters that _arguments needs a backslash for.
 local function zsh_quoted(text, special)
   return (text:gsub(special, "\\%0"):gsub("'", "'\\''"))
 end
@@ -194,7 +194,8 @@ end
 
 ---------------------------------------------------------------- fish
 
--- __vesta_is COMMAND [SUBCOMMAND]: the line begins with these words.  __vesta_has N: it has N words so far.
+-- __vesta_is COMMAND [SUBCOMMAND] tests whether the line begins with these words.
+-- __vesta_has N tests whether the line has N words so far.
 local FISH_HEAD = [=[
 # vesta for fish; made by `vesta help --completion fish`.
 function __vesta_is
@@ -210,7 +211,8 @@ complete -c vesta -f
 
 local function fish_quoted(text) return (text:gsub("['\\]", "\\%0")) end
 
--- The condition for a topic's options: they follow its words, but not a subcommand that has its own.
+-- Prints the condition under which a topic's options apply: the line begins with the topic's words, and not with a
+-- subcommand that has its own options.
 local function print_fish_condition(topic)
   cli.printf("complete -c vesta -n '__vesta_is %s", topic.name)
   for _, subtopic in ipairs(topic.subtopics or {}) do

@@ -1,4 +1,4 @@
---- help_manual.lua -- manual pages in roff's man macros, made from the texts and options that --help prints.
+--- help_manual.lua -- prints manual pages in roff's man macros, from the texts and options that --help prints.
 local cli = require "cli.lib.cli"
 local commands = require "cli.lib.commands"
 local core = require "vesta.core"
@@ -9,16 +9,16 @@ local manual = {}
 
 ---------------------------------------------------------------- text in roff
 
--- roff would print other characters instead of these.
+-- roff prints typographic characters instead of these, unless they are escaped.
 local TYPED = { ["\\"] = "\\e", ["-"] = "\\-", ["'"] = "\\(aq", ["`"] = "\\(ga", ["^"] = "\\(ha", ["~"] = "\\(ti",
   ['"'] = "\\(dq" }
 
--- roff reads a line that begins with a dot or an apostrophe as a macro.
+-- `\&` protects a leading dot or apostrophe, which would start a macro.
 local function typed(text)
   return (text:find "^%." and "\\&" or "") .. text:gsub("[-\\'`^~\"]", TYPED)
 end
 
--- Prose, in which `...` and --option are words to type.
+-- Escapes prose.  `...` becomes bold, and the hyphens of --option are printed as typed.
 local function prose(text)
   local bold = false
   local marked = text:gsub("()([-\\`])", function(at, char)
@@ -42,7 +42,7 @@ local function print_paragraph(block)
   for line in block:gmatch "[^\n]+" do cli.printf("%s\n", prose(line)) end
 end
 
--- The blocks of a text, in two lists: the examples begin at the first block with a prompt.
+-- Splits a text into two lists of blocks: description and examples.  Examples begin at the first block with a prompt.
 local function split(text)
   local about, examples = {}, {}
   for block in text:gsub("\n\n+", "\0"):gmatch "[^\0]+" do
@@ -52,7 +52,7 @@ local function split(text)
   return about, examples
 end
 
--- Paragraphs, and indented blocks as they are.
+-- Prints paragraphs, and indented blocks verbatim.
 local function print_blocks(title, blocks)
   if blocks[1] then cli.printf(".SH %s\n", title) end
   for i, block in ipairs(blocks) do
@@ -119,7 +119,7 @@ local PROGRAM_HEAD = [[
 \fBvesta \-\-version\fR
 .fi
 .SH DESCRIPTION
-Each command has a page of its own, which `vesta help` prints as well.
+Each command has its own page.  `vesta help` also prints it.
 .SH COMMANDS
 ]]
 
@@ -129,10 +129,10 @@ local PROGRAM_END = [[
 .SH ENVIRONMENT
 .TP
 .B VESTA_STATE
-]] .. "the folder of generator files and of the store that needs none, instead of /var/lib/vesta or, "
-  .. "where that is not writable, ~/.local/state/vesta\n" .. [[
+]] .. "the folder for generator files and for the leases of processes without a store (default: /var/lib/vesta, or "
+  .. "~/.local/state/vesta if that is not writable)\n" .. [[
 .PP
-Each key of a config has a variable as well; \fBvesta check \-\-keys\fR lists them.
+Most keys of a config can also be set by a variable: \fBvesta check \-\-keys\fR lists them.
 .SH FILES
 .TP
 .I /etc/vesta/vesta.lua
@@ -142,7 +142,7 @@ the config of the service, see vesta\-check(1)
 the state of the service
 ]]
 
---- Prints the page of the program.
+--- Prints the page vesta(1).
 function manual.print_program()
   print_title("vesta", "64-bit ids that never repeat, sort by time and can be read back")
   term.out(PROGRAM_HEAD)

@@ -1,13 +1,13 @@
---- help_topics.lua -- lists commands and subcommands with their options and values, for manual pages and completions.
+--- help_topics.lua -- lists commands and subcommands with their options and known values, for manuals and completions.
 --
 -- A topic is a command or one of its subcommands:
 --     command           see commands.lua
---     word              the subcommand, or nil
---     name              "store", "store init"
---     operands          what follows the name in the usage
+--     word              the subcommand's name, or nil
+--     name              "store" or "store init"
+--     operands          the part of the usage after the name
 --     options           rows { name, letter, kind, value, help }
---     has_own_options   whether a subcommand has other options than its command; true for a command
---     subtopics         of a command: the topics of its subcommands
+--     has_own_options   false for a subcommand with the options of its command
+--     subtopics         the topics of a command's subcommands
 local commands = require "cli.lib.commands"
 local facts = require "facts"
 local vesta = require "vesta"
@@ -16,8 +16,8 @@ local topics = {}
 
 ---------------------------------------------------------------- subcommands
 
--- Calls visit(word, operands) for each subcommand in the usage: "store init|show", and "vesta segments add TAG" in a
--- further line.
+-- Calls visit(word, operands) for each subcommand in the usage.  Subcommands are alternatives on one line, as in
+-- "store init|show", or have a line each, as in "vesta segments add TAG".
 local function each_word(command, visit)
   for line in command.usage:gmatch "[^\n]+" do
     local rest = line:gsub("^ *", ""):gsub("^vesta ", ""):sub(#command.name + 1):gsub("^ *", "")
@@ -29,14 +29,13 @@ local function each_word(command, visit)
   end
 end
 
---- The names of the command's subcommands, in the order of its usage.
+--- Returns the names of the command's subcommands, in the order of its usage.
 function topics.words(command)
   local words = {}
   each_word(command, function(word) table.insert(words, word) end)
   return words
 end
 
---- Whether the command has this subcommand.
 function topics.has_word(command, wanted)
   local found = false
   each_word(command, function(word) found = found or word == wanted end)
@@ -57,7 +56,6 @@ local function command_operands(command)
   return operands:find "^%l" and "" or operands
 end
 
---- The topic of a command.
 function topics.of(command)
   local topic = { command = command, name = command.name, operands = command_operands(command),
     options = commands.options(command), has_own_options = true, subtopics = {} }
@@ -70,7 +68,7 @@ function topics.of(command)
   return topic
 end
 
---- The topics of all commands and subcommands, a command before its subcommands.
+--- Returns the topics of all commands and subcommands.  A command comes before its subcommands.
 function topics.all()
   local all = {}
   for _, command in ipairs(commands.all()) do
@@ -83,8 +81,7 @@ end
 
 ---------------------------------------------------------------- values
 
--- Usage and help name values in capitals.  "TEXT|PRESET" stands for presets, "NAME|FILE" for policies and files,
--- "FILE..." for files.
+-- Usage and help name values in capitals: PRESET for presets, "NAME|FILE" for policies and files, FILE for files.
 local function values_named(text)
   local words = {}
   if text:find "PRESET" then
@@ -96,13 +93,13 @@ local function values_named(text)
   return { words = table.concat(words, " "), files = text:find "FILE" ~= nil or text:find "FOLDER" ~= nil }
 end
 
---- The known values of an option: { words = "a b" or "", files = whether it takes file names }
+--- Returns the known values of an option: { words = "a b" or "", files = whether it takes file names }.
 function topics.option_values(option)
   if option.kind == "choice" then return { words = option.value:gsub("|", " "), files = false } end
   return values_named((option.kind or "text") == "text" and option.value or "")
 end
 
---- The known values of a topic's operands, without subcommands.
+--- Returns the known values of a topic's operands, in the same form and without subcommands.
 function topics.operand_values(topic) return values_named(topic.operands) end
 
 return topics

@@ -1,17 +1,17 @@
---- json.lua -- reads JSON that a server sent.  Wrong or truncated JSON raises no error: what can be read is read.
+--- json.lua -- reads JSON from a server.  Invalid or truncated JSON raises no error: its readable part is returned.
 --
 --   json.read(text)          the value: a text, an integer, true, false, json.null, or a container
 --   json.get(value, name)    a member of an object, or nil
 --   json.each(value)         iterates over the items of an array or object in their order: index, value, name
---   json.number(value)       an integer, also of a text; otherwise 0
---   json.span(value)         the same, clamped so that two of them can be subtracted
+--   json.number(value)       an integer, also from a text; otherwise 0
+--   json.span(value)         json.number, clamped so that the difference of two spans does not overflow
 --   json.text(value, max)    a text of at most max bytes (default: 199); otherwise ""
 --
 -- docs/dependencies.md explains why this is not a library.
 local json = {}
 
-local DEPTH_MAX = 32       -- containers below are not read
-local VALUES_MAX = 200000  -- more than any answer of a server contains: the rest is not read
+local DEPTH_MAX = 32       -- deeper containers become null
+local VALUES_MAX = 200000  -- more than any reply of a server; further values are not read
 local TEXT_MAX = 199
 local FAR = 1 << 60
 
@@ -20,14 +20,14 @@ json.null = {}
 local ESCAPES = { n = "\n", r = "\r", t = "\t", b = "\b", f = "\f" }
 local QUOTE, COLON, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE = ('":[]{}'):byte(1, -1)
 
--- NUL and half of a surrogate pair become "?".
+-- NUL and surrogates become "?".
 local function unescape(letter, hex)
   if letter ~= "u" then return (ESCAPES[letter] or letter) .. hex end
   local code = #hex == 4 and tonumber(hex, 16) or 0
   return (code == 0 or code >= 0xd800 and code <= 0xdfff) and "?" or utf8.char(code)
 end
 
--- The place behind the text whose quote is at `at`.
+-- Returns the position after the text whose opening quote is at `at`.
 local function after_text(text, at)
   while true do
     at = text:find('["\\]', at + 1)
@@ -60,7 +60,8 @@ local function word(token)
   return json.number(token)
 end
 
---- A container: its items by index, and in `names` the names of an object's items, in `members` its items by name.
+--- Reads a value.  A container holds its items by index.  An object also has `names` (the names of its items, by index)
+-- and `members` (its items by name).
 function json.read(text)
   local left = VALUES_MAX
   local read
@@ -91,7 +92,7 @@ function json.read(text)
     return items, #text + 1
   end
 
-  -- The value at `at` or nil, and the place behind it.
+  -- Returns the value at `at` or nil, and the position after it.
   function read(at, depth)
     local byte = text:byte(at)
     left = left - 1

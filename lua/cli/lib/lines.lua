@@ -1,11 +1,17 @@
---- lines.lua -- lines for a terminal: cut at its edge, at most as many as fit, without bytes that a terminal obeys.
+--- lines.lua -- a page of lines for a terminal: as wide and as high as the terminal, and without control bytes.
 --
--- A page has: columns (0: any number), rows, is_screen (old text is overwritten), used and fixed (lines that were
--- printed; of them those that do not scroll), scrolls (the lines that come now do), skipped and count (of those that
--- scroll: how many are not shown; how many there are).
+-- A page has:
+--     columns     the width, or 0 for no limit
+--     rows        the most lines
+--     is_screen   whether each line overwrites an older one
+--     scrolls     whether the lines that are added now scroll
+--     used        lines added so far
+--     fixed       lines added so far that do not scroll
+--     count       lines that scroll
+--     skipped     how many of the lines that scroll are above the visible part
 local term = require "term"
 
-local INDENT = 16 -- of a fact
+local INDENT = 16 -- the column of a fact's text
 
 local Page = {}
 Page.__index = Page
@@ -18,14 +24,14 @@ function lines.new(page)
   return setmetatable(page, Page)
 end
 
--- The bytes of the first `columns` letters of a clean text.
+-- Returns how many bytes the first `columns` characters of a clean text take.
 local function bytes_of(text, columns)
   if #text <= columns then return #text end
   local behind = utf8.offset(text, columns + 1)
   return behind and behind - 1 or #text
 end
 
---- Pads or cuts a text to so many bytes; padding stands on the right.
+--- Cuts a text to `width` bytes, or pads it on the right.
 function lines.pad(text, width)
   return text:sub(1, width) .. (" "):rep(width - #text)
 end
@@ -44,7 +50,7 @@ function Page:line(paint, text)
   table.insert(self.text, text .. (self.is_screen and "\27[K\n" or "\n"))
 end
 
--- The bytes of a line: up to its last whole word, or as many letters as fit if a single word is longer.
+-- Returns how many bytes of a text go on a line: whole words, or as much as fits of a single word that is longer.
 local function end_of_line(text, columns)
   local stop = bytes_of(text, columns)
   if stop == #text or text:byte(stop + 1) == 32 then return stop end
@@ -52,7 +58,7 @@ local function end_of_line(text, columns)
   return words and #words or stop
 end
 
---- "name            text", in as many lines as the text needs.
+--- Adds "name            text", on as many lines as the text needs.
 function Page:fact(paint, name, text)
   local columns = self.columns > 2 * INDENT and self.columns - INDENT or self.columns > 0 and INDENT or math.maxinteger
   text = term.clean(text)

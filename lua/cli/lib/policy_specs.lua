@@ -1,5 +1,6 @@
 --- policy_specs.lua -- the test runner of `vesta policy test`: describe, it, before_each and assert, as in busted.
--- It runs in a whole Lua of the specs' own.  A policy that a spec loads by name or path runs in the module `sandbox`.
+-- Specs run in their own Lua state, without restrictions.  Policies that they load by name or path run in the module
+-- `sandbox`.
 local sandbox = ...
 local policies = require "vesta.policy"
 
@@ -9,7 +10,7 @@ local load_here, has_here, ask_here = policies.load, policies.has, policies.ask
 
 function policies.load(spec, host)
   local name = type(spec) == "table" and rawget(spec, 1) or spec
-  if type(name) ~= "string" then return load_here(spec, host) end -- functions of the spec's own
+  if type(name) ~= "string" then return load_here(spec, host) end -- the spec defines the functions itself
   local options = {}
   for key, value in pairs(type(spec) == "table" and spec or {}) do
     if key ~= 1 then options[key] = value end
@@ -34,7 +35,7 @@ function policies.ask(self, hook, ctx)
   return answered(self.sandboxed:call("ask", hook, ctx))
 end
 
----------------------------------------------------------------- what is asserted
+---------------------------------------------------------------- assertions
 
 local function shown(value)
   return type(value) == "string" and ("%q"):format(value) or tostring(value)
@@ -69,7 +70,7 @@ function claims.is_false(got) return claims.equal(false, got) end
 function claims.is_nil(got) return claims.equal(nil, got) end
 function claims.is_not_nil(got) if got == nil then return "expected anything but nil" end end
 
--- Where a text is given, the error must have it in it, plainly.
+-- If a text is given, the error message must contain it.
 function claims.has_error(call, text)
   local ok, raised = pcall(call)
   if ok then return "expected an error, and there was none" end
@@ -100,14 +101,14 @@ assert = setmetatable(asserts, { -- luacheck: ignore 121
 
 local searched = package.path
 local passed, failed = 0, 0
-local inside = {} -- the descriptions that are open, each with what to do before its claims
+local inside = {} -- the stack of open describe blocks, each with its before_each functions
 
 local function traceback(raised)
   return type(raised) == "string" and raised or debug.traceback(shown(raised), 2)
 end
 
-local SECONDS_MAX = 5 -- of processor time for a test, and for what stands around the tests of a file
-local STEP = 100000    -- instructions between two looks at the time
+local SECONDS_MAX = 5 -- of processor time: for each test, and for the code of a file outside its tests
+local STEP = 100000    -- instructions between two checks of the time
 
 local deadline_s
 local guarded
@@ -115,20 +116,20 @@ local guarded
 local function on_count()
   if os.clock() < deadline_s then return end
   if debug.getinfo(2, "f").func == guarded then return debug.sethook() end
-  debug.sethook(on_count, "", 1) -- from now on every instruction raises, so that no pcall in a loop keeps it running
-  error(("ended after %d s of processor time: a test may have no more"):format(SECONDS_MAX), 2)
+  debug.sethook(on_count, "", 1) -- every further instruction raises, so that a pcall in a loop cannot go on
+  error(("stopped after %d s of processor time, the limit of a test"):format(SECONDS_MAX), 2)
 end
 
--- The timer ends code that no hook interrupts, for example one long string.find.
+-- Starts the hook and the timer.  The timer ends code that no hook interrupts, for example one long string.find.
 local function arm(seconds, name)
   deadline_s = seconds and os.clock() + seconds
   debug.sethook(seconds and on_count or nil, "", STEP)
   sandbox.watch(seconds and SECONDS_MAX + 2 or 0,
-    ("not ok - %.99s\n  ended after %d s of processor time, within a function of C or a coroutine\n")
+    ("not ok - %.99s\n  stopped after %d s of processor time, in a C function or a coroutine\n")
       :format(name, SECONDS_MAX))
 end
 
--- xpcall with a limit of time.  The time of a test does not count as time of the file or the describe around it.
+-- xpcall with a time limit.  The time of a test does not count as time of the file or the describe around it.
 function guarded(name, run)
   local left_s, outer = deadline_s and deadline_s - os.clock(), inside[#inside]
   arm(SECONDS_MAX, name)
@@ -188,7 +189,7 @@ os.exit = function() error("a spec does not end the program", 2) end -- luacheck
 
 return function(path)
   local run, message = loadfile(path, "t")
-  package.path = (path:match "^.*/" or "./") .. "?.lua;" .. searched -- what it requires may stand beside it
+  package.path = (path:match "^.*/" or "./") .. "?.lua;" .. searched -- a spec may require files in its folder
   if run then
     inside = {}
     local ok, raised = guarded(path, run)

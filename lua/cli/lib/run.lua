@@ -1,5 +1,5 @@
 --- run.lua -- runs a command: finds its file and its subcommand, and reads its options.
--- csrc/modules/host.c calls it with the words of the command line.  words[0] is the command's name.
+-- csrc/modules/host.c calls the function with the words of the command line.  words[0] is the command's name.
 local commands = require "cli.lib.commands"
 local term = require "term"
 

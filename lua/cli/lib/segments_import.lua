@@ -1,6 +1,6 @@
---- segments_import.lua -- `vesta segments import`: takes over the counters of a table of tinyid's, Leaf's or a ticket
--- server's, each past every number that was issued.  The databases of a counter are read together, since each has
--- numbers that the others lack.
+--- segments_import.lua -- `vesta segments import`: takes over the counters of a table of tinyid, Leaf or a ticket
+-- server.  Each one continues above every number that was issued.  All databases of a counter are read together,
+-- because each issues numbers that the others do not.
 local cli = require "cli.lib.cli"
 local places = require "cli.lib.segments_places"
 local screen = require "screen"
@@ -11,11 +11,15 @@ local wire = require "wire"
 
 local SOURCES_MAX = 16
 local STEP_DEFAULT = 1000
-local LOOK_AGAIN_MS = 500 -- a source whose counters stand still for so long has no writers, or slow ones
+local LOOK_AGAIN_MS = 500 -- counters that do not change for this time have no writers, or slow writers
 
--- An import has: options, sources (places), lists (of the sources, as they were read last), targets (places), rows (how
--- many rows were asked for), left (by tag: true if a row cannot be used, so the tag is not imported), done (how many of
--- each deed).
+-- An import has:
+--     options
+--     sources, targets   lists of places
+--     lists              for each source: its rows as last read
+--     rows               how many rows are imported
+--     left               left[tag] is true if the tag is not imported, because one of its rows is unusable
+--     done               how many counters were added, raised, or already there
 local Import = {}
 Import.__index = Import
 
@@ -35,7 +39,7 @@ function Import:read_sources()
   self.lists = lists
 end
 
--- Iterates over the rows that were asked for: the source's index, the row.
+-- Iterates over the rows to import: index of the source, row.
 function Import:each_row()
   return coroutine.wrap(function()
     for i, list in ipairs(self.lists) do
@@ -48,7 +52,7 @@ function Import:each_row()
   end)
 end
 
--- Why a row cannot be imported, or nil.
+-- Returns why a row cannot be imported, or nil.
 local function fault_of(row)
   if row.why then return row.why end
   if row.max < 0 or row.max == math.maxinteger then
@@ -59,7 +63,7 @@ local function fault_of(row)
   end
 end
 
--- Leaves out every tag that has a row which cannot be used, and reports it.
+-- Reports unusable rows, and leaves out their tags.
 function Import:leave_unusable()
   for i, row in self:each_row() do
     local why = fault_of(row)
@@ -73,8 +77,8 @@ function Import:leave_unusable()
   end
 end
 
--- The counter as all sources together have it: { tag, from = past every number that was issued, step }.  nil: a source
--- before this one also has it.
+-- Combines the rows of a tag in all sources: { tag, from = above every number that was issued, step }.  Returns nil if
+-- an earlier source has the tag, so that each tag is imported once.
 function Import:gather(index, tag)
   local from, step, databases, delta = 0, self.options.step, 0, 1
   for i, list in ipairs(self.lists) do
@@ -103,7 +107,7 @@ local function check_still(source, row, before)
     .. "begin so far above it that they cannot catch up", source.shown, row.tag, then_max or 0, row.max)
 end
 
--- Numbers that a source issues from now on would be issued here again.
+-- Ends the command if the sources still issue numbers, because vesta would issue the same numbers.
 function Import:check_rest(wait_ms)
   if self.options.ahead then return end
   local before = self.lists
@@ -135,9 +139,9 @@ end
 function Import:import_one(place, counter, there)
   local row = there:find(counter.tag)
   if row and row.why then fail_unusable(place, counter.tag, row.why) end
-  if not store.is_tag(counter.tag) then cli.usage("--as is %s, which is no tag", term.shown(counter.tag)) end
+  if not store.is_tag(counter.tag) then cli.usage("--as is %s, which is not a valid tag", term.shown(counter.tag)) end
   if row and (row.max < 0 or row.delta ~= 1) then
-    cli.fail("%s: %s is there with a delta, or below 0: import into another table", place.shown, counter.tag)
+    cli.fail("%s: %s exists with a delta, or below 0: import into another table", place.shown, counter.tag)
   end
   local deed = not row and "add" or row.max >= counter.from and "same" or "raise"
   if self.options.yes then write(place, counter, deed) end
@@ -153,7 +157,7 @@ function Import:import_into(place)
     local counter = self:gather(i, row.tag)
     if counter then self:import_one(place, counter, there) end
     looked_at = looked_at + 1
-    if not is_shown then term.progress("tags", looked_at, self.rows) end -- otherwise the lines show it
+    if not is_shown then term.progress("tags", looked_at, self.rows) end -- on a terminal the lines show the progress
   end
   term.progress_end()
 end
@@ -194,7 +198,7 @@ function Import:run()
 end
 
 local function open_sources(operands)
-  if #operands < 2 then cli.usage "give the table and where it is: vesta segments import TABLE URI..." end
+  if #operands < 2 then cli.usage "name the table and its database: vesta segments import TABLE URI..." end
   if #operands - 1 > SOURCES_MAX then
     cli.usage("%d databases: a counter has at most %d", #operands - 1, SOURCES_MAX)
   end
@@ -217,12 +221,12 @@ return {
     { name = "tag", value = "TAG", help = "import only this tag (default: all)" },
     { name = "as", value = "TAG", help = "its name here (default: the same)" },
     { name = "step", kind = "count", value = "N", min = 1, max = store.RANGE_MAX,
-      help = "numbers in a range (default: the source's, else 1000)" },
+      help = "how many numbers a range has (default: the source's, else 1000)" },
     { name = "ahead", kind = "count", value = "N", min = 1, max = store.NUMBER_MAX,
-      help = "begin so far above the source, which may move on (default: it must not)" },
+      help = "begin N above the source, which may still issue numbers (default: the source must have no writers)" },
     { name = "yes", kind = "switch", help = "write the changes; without it nothing is written" },
     { name = "dry-run", kind = "switch", help = "only show what would be written (the default)" },
-    { name = "json", kind = "switch", help = "print one JSON object a tag" },
+    { name = "json", kind = "switch", help = "print a JSON object for each tag" },
   },
   run = run,
 }

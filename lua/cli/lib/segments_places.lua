@@ -1,23 +1,22 @@
---- segments_places.lua -- where counters are, for the subcommands of `vesta segments`: tables in stores, which the
--- options or a config name.
+--- segments_places.lua -- finds and opens the tables of counters that the options or a config name.
 --
--- A place is { uri, secret, table = nil for leaf_alloc, row = of the config, shown = the URI without its password,
--- store }.
+-- A place has: uri, secret, table (nil for leaf_alloc), row (the config's row), shown (the URI without its password),
+-- store (when opened).
 local cli = require "cli.lib.cli"
 local store = require "store"
 local term = require "term"
 local where = require "where"
 
 local TABLE_DEFAULT = "leaf_alloc"
-local NEAR_MAX = 1000 -- tags that a misspelt one is compared with
+local NEAR_MAX = 1000 -- how many tags are compared with a misspelt tag
 
 local places = {}
 
 --- The options of every subcommand.
 places.OPTIONS = {
   { name = "store", value = "URI", help = store.FORMS },
-  { name = "table", value = "NAME", help = "which of its tables (default: leaf_alloc; with -c: all of the config)" },
-  { name = "config", letter = "c", value = "FILE", help = "a config: the tables of its segments" },
+  { name = "table", value = "NAME", help = "the table of counters (default: leaf_alloc; with -c: all of the config)" },
+  { name = "config", letter = "c", value = "FILE", help = "a server's config, which names the tables" },
   where.EFFECTIVE,
 }
 
@@ -29,15 +28,15 @@ function places.check_tag(tag)
   return tag
 end
 
---- The only operand, which is a tag.
+--- Returns the only operand, which must be a tag.
 function places.read_tag(word, operands)
   if #operands ~= 1 then cli.usage("give one tag: vesta segments %s TAG", word) end
   return places.check_tag(operands[1])
 end
 
----------------------------------------------------------------- which
+---------------------------------------------------------------- choosing
 
--- "leaf_alloc, tiny_id_info": the tables of the places.
+-- Returns "leaf_alloc, tiny_id_info", the tables of the places.
 local function tables_of(list)
   local names, seen = {}, {}
   for _, place in ipairs(list) do
@@ -47,7 +46,7 @@ local function tables_of(list)
   return table.concat(names, ", ")
 end
 
--- The places of a config.
+-- Returns the places of a config that serve a tag, or all of them.
 local function read_config(options, path, tag)
   if options.store then cli.usage "--config has the stores: leave out --store, or --config" end
   if options.table and not options.config then
@@ -77,7 +76,7 @@ local function print_effective(list, found, json)
   end
 end
 
---- Opens one place.  Connects to no server.
+--- Opens one place, without connecting to a server.
 function places.open_one(place)
   place.shown = store.public(place.uri)
   place.store = cli.check(store.open(place.uri, nil, place.secret))
@@ -86,7 +85,7 @@ function places.open_one(place)
   return place
 end
 
--- Whether the place's table has the tag; nil and a message if the store did not answer.
+-- Returns whether the place's table has the tag, or nil and a message if it cannot be read.
 local function has_tag(place, tag)
   local list, text, outcome = place.store:counters(place.table)
   if not list then return nil, places.trouble(place, nil, text, outcome) end
@@ -95,7 +94,7 @@ local function has_tag(place, tag)
   return found
 end
 
--- The opened places of the config's row that has the tag, if several rows take all tags of their tables.
+-- If several rows of the config serve all tags of their tables, returns only the places of the row that has the tag.
 local function choose_row(list, tag, is_new)
   local row, is_several, trouble
   for _, place in ipairs(list) do
@@ -124,8 +123,8 @@ local function choose_row(list, tag, is_new)
   return chosen
 end
 
---- Opens the places that the options name.  With a config, it opens the places of the tag (nil: all).  is_new: the tag
--- need not exist.  --effective prints them and ends the command.
+--- Opens the places that the options name.  With a config, opens the places of the tag, or all if it is nil.  is_new:
+-- the tag need not exist.  --effective prints the places and ends the command.
 function places.open(options, tag, is_new)
   local found, list = cli.go(where.environment(options)), nil
   if found.config then
@@ -143,9 +142,9 @@ function places.open(options, tag, is_new)
   return tag and choose_row(list, tag, is_new) or list
 end
 
----------------------------------------------------------------- their answers
+---------------------------------------------------------------- errors
 
--- "; did you mean orders?", with the tag of the table that was probably meant, or "".
+-- Returns "; did you mean orders?" with the nearest tag of the table, or "".
 local function near_tag(place, tag)
   local list, tags = place.store:counters(place.table), {}
   for i = 1, math.min(list and #list or 0, NEAR_MAX) do tags[i] = list:row(i).tag end
@@ -154,21 +153,21 @@ local function near_tag(place, tag)
   return near and ("; did you mean %s?"):format(near) or ""
 end
 
---- The message for a call that failed.  tag nil: the call was about the whole table.
+--- Returns the message for a failed call.  tag: nil if the call was about the whole table.
 function places.trouble(place, tag, text, outcome)
   if outcome == "conflict" and text == "" then
-    return ("%s has just changed, or exists already: look at it with vesta segments, and try again"):format(
+    return ("%s has just changed, or exists already: check it with `vesta segments`, and try again"):format(
       tag or place.shown)
   end
   if outcome == "unknown" then
-    return ("no reply came: the change may have been made, or may still be made; look with vesta segments (%s)"):format(
-      text)
+    return ("no reply: the change may have been applied, or may still be applied. Check it with `vesta segments` "
+      .. "(%s)"):format(text)
   end
   local is_absent = tag and text:find("there is no tag", 1, true)
   return ("%s: %s%s"):format(place.shown, text, is_absent and near_tag(place, tag) or "")
 end
 
---- The values of a store's method, or the end of the command with a message if it failed.
+--- Passes on the values of a store's method.  If it failed, prints a message and ends the command.
 function places.done(place, tag, value, ...)
   if value == nil then cli.fail("%s", places.trouble(place, tag, ...)) end
   return value, ...

@@ -1,5 +1,5 @@
---- server.lua -- the description of a server, so that all commands that examine or ask a server use the same one: what
--- its config says, which user runs it, which files that user cannot read, and which process listens at an address.
+--- server.lua -- describes a server for the commands that examine it: its config, the user that runs it, the files that
+-- this user cannot read, and the process that listens at an address.
 --
 -- csrc/modules/describe.h lists the members of a description.
 local cli = require "cli.lib.cli"
@@ -9,8 +9,8 @@ local wire = require "wire"
 
 local server = {}
 
---- What a balancer of `proxies` sends before a request of its own.  A server whose `proxies` list this machine answers
--- no request without it.
+--- The header of the PROXY protocol for a connection without a client, such as a balancer's health check.  A server
+-- whose `proxies` list this machine answers no request without a header.
 server.PROXY_LOCAL = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
 
 local REPLY_MAX = 8191 -- the rest of a reply is not read
@@ -19,18 +19,18 @@ local UNIT = "vesta.service"
 local UNIT_FOLDERS = "/etc/systemd/system:/run/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:"
   .. "/lib/systemd/system"
 local OVERRIDE = UNIT .. ".d/override.conf" -- the file that `systemctl edit` writes
-local LISTENS = "0A" -- a state in /proc/net/tcp
+local LISTENS = "0A" -- TCP_LISTEN in /proc/net/tcp
 
---- The description of the server of a config, or the end of the command after a message.  `path` may be nil, and
--- `flags` is a list of { "--http", "http.listen", text }.
+--- Returns the description of a config's server.  After an error, prints a message and ends the command.  `path` may be
+-- nil, and `flags` is a list of { "--http", "http.listen", text }.
 function server.of_config(path, flags)
   local described, code = config.describe(path, flags or {})
   if described == false then cli.exit(code) end
   return described
 end
 
---- The address that this machine can ask over HTTP: one without TLS if there is one, and one of the admin routes only
--- if HTTP is off.  nil: there is none.
+--- Returns an address for HTTP requests from this machine, or nil.  Addresses without TLS are preferred, and the admin
+-- listener is used only if HTTP is off.
 function server.http(described)
   local best
   for _, row in ipairs(described.addresses) do
@@ -40,8 +40,9 @@ function server.http(described)
   return best
 end
 
---- Sends a text to an address, and reads until the program there closes the connection, the reply is long enough or the
--- time is over.  `tls`: as wire.ask has it.  Returns the reply, and why TLS ended the connection or nil | nil, text.
+--- Sends a text to an address, and reads until the peer closes the connection, the reply has REPLY_MAX bytes, or
+-- wait_ms has passed.  `tls`: see wire.ask.  Returns the reply, and why TLS ended the connection or nil; or nil and a
+-- text.
 function server.ask(address, text, wait_ms, tls)
   local end_ms, reply = wire.clock_ms() + wait_ms, ""
   local connection, trouble = wire.ask(address, text, wait_ms, tls)
@@ -58,7 +59,7 @@ function server.ask(address, text, wait_ms, tls)
   return reply:sub(1, REPLY_MAX):match "^[^\0]*"
 end
 
----------------------------------------------------------------- the user who runs it
+---------------------------------------------------------------- the server's user
 
 local function read_all(path)
   local file = io.open(path, "rb")
@@ -68,7 +69,7 @@ local function read_all(path)
   return text
 end
 
--- The last value of each key, as systemd has it.
+-- Reads the keys of a unit file.  As in systemd, the last value of a key counts.
 local function read_keys(text, keys)
   for line in text:gmatch "[^\n]+" do
     local key, value = line:match "^%s*([%w]+)%s*=%s*(.-)%s*$"
@@ -77,7 +78,7 @@ local function read_keys(text, keys)
   return keys
 end
 
---- The config of a command line, as the options -c and --config name it, or nil.
+-- Returns the value of -c or --config in a command line, or nil.
 local function config_of(words)
   for i, word in ipairs(words) do
     local path = word:match "^%-%-config=(.+)" or word:match "^%-c(.+)"
@@ -92,9 +93,9 @@ local function words_of(text, pattern)
   return words
 end
 
---- The systemd unit of a server that is installed on this machine, or nil: { path, user, group, config, hides_home,
--- hides_tmp, made, binds_any }.  made: the folders that systemd creates for its user when it starts the unit.
--- binds_any: it may listen at ports below 1024.
+--- Returns the systemd unit of vesta on this machine, or nil: { path, user, group, config, hides_home, hides_tmp, made,
+-- binds_any }.  made: the folders that systemd creates for the unit's user when it starts the unit.  binds_any: whether
+-- the unit may listen at ports below 1024.
 function server.unit()
   local keys, path = nil, nil
   local folders = os.getenv "SYSTEMD_UNIT_PATH" or UNIT_FOLDERS
@@ -128,7 +129,7 @@ local function is_same_file(one, other)
   return one and other and (kernel.real(one) or one) == (kernel.real(other) or other)
 end
 
---- The user who runs the server: { name, group, by, drops, unit }, or nil: the user of this process.
+--- Returns the user that runs the server: { name, group, by, drops, unit }, or nil for the user of this process.
 -- by: the place that names the user.  drops: the server starts as root, reads its files, and then becomes this user.
 function server.runs_as(described)
   if described.user then
@@ -139,12 +140,12 @@ function server.runs_as(described)
   return { name = unit.user, group = unit.group, by = "the user of " .. unit.path, unit = unit }
 end
 
----------------------------------------------------------------- what this user can read
+---------------------------------------------------------------- the user's access
 
 local HIDDEN = { { "hides_home", "ProtectHome", { "/home/", "/root/", "/run/user/" } },
   { "hides_tmp", "PrivateTmp", { "/tmp/", "/var/tmp/" } } }
 
--- What the unit hides from its own process, whatever the permissions are.
+-- Returns which setting of the unit hides a path from the server, whatever the permissions are; or nil.
 local function hidden_by(unit, path)
   for _, row in ipairs(HIDDEN) do
     for _, folder in ipairs(row[3]) do
@@ -157,7 +158,7 @@ local function folder_of(path) return path:match "^(.+)/[^/]*$" or path:find "^/
 
 server.folder_of = folder_of
 
--- The first folder above a path that the user cannot enter, and why.
+-- Returns the first folder above a path that the user cannot enter, and why.
 local function blocked_at(path, user)
   local at = path:find "^/" and "" or "."
   for part in folder_of(path):gmatch "[^/]+" do
@@ -167,15 +168,15 @@ local function blocked_at(path, user)
   end
 end
 
---- Why a user of server.runs_as cannot use a path, and what to do; nil if that user can, or if only root can find out.
--- mode: "r" or "w".
+--- Returns why a user of server.runs_as cannot use a path, and what to do.  Returns nil if the user can, or if only
+-- root can find out.  mode: "r" or "w".
 function server.blocked(user, path, mode)
   local hidden = user.unit and hidden_by(user.unit, path)
   if hidden then
     return ("%s: %s of %s from the server"):format(path, hidden, user.unit.path), "move it, for example to /etc/vesta"
   end
   local may, why = kernel.may(path, mode, user.name, user.group)
-  if may ~= false then return nil end -- a note of the config reports a user that does not exist
+  if may ~= false then return nil end -- if the user does not exist, a note of the config reports that
   local word = mode == "w" and "write" or "read"
   local group = kernel.group(user.name, user.group) or user.group or user.name
   local at, reason = blocked_at(path, user)
@@ -188,10 +189,10 @@ function server.blocked(user, path, mode)
     or ("chgrp %s %s && chmod 640 %s"):format(group, path, path)
 end
 
---- Whether systemd creates a folder for this user when it starts the unit.
+--- Returns whether systemd creates a folder for this user when it starts the unit.
 function server.is_made(user, folder) return user and user.unit and user.unit.made[folder] or false end
 
---- Why the user of a unit cannot listen at a row of addresses, and what to do; nil if that user can.  A server that
+--- Returns why the user of a unit cannot listen at an address, and what to do; nil if the user can.  A server that
 -- starts as root listens before it becomes another user.
 function server.cannot_listen(user, row)
   local unit = user and user.unit
@@ -209,7 +210,7 @@ function server.cannot_listen(user, row)
     first), ("choose a port from %d on, or set AmbientCapabilities=CAP_NET_BIND_SERVICE in %s"):format(first, unit.path)
 end
 
---- The files that a server reads: a list of { what, path }.
+--- Returns the files that a server reads: a list of { what, path }.
 function server.files(described)
   local files = {}
   local function add(what, path) files[#files + 1] = path and { what = what, path = path } or nil end
@@ -230,13 +231,13 @@ function server.files(described)
   return files
 end
 
--- The user of this process, unless that is root, who can read every file.
+-- Returns the user of this process, or nil for root, because root can read every file.
 local function own_user()
   local name = kernel.user()
   return name ~= "root" and { name = name, by = "the user of this command" } or nil
 end
 
---- The files that the server's user cannot read: a list of { what, path, text, todo }; and the user, or nil.
+--- Returns the files that the server's user cannot read, as a list of { what, path, text, todo }, and the user or nil.
 function server.unreadable(described)
   local user, list = server.runs_as(described) or own_user(), {}
   if not user then return list end
@@ -247,8 +248,8 @@ function server.unreadable(described)
   return list, user
 end
 
---- Lets the user of the installed unit read a file that was just made beside the unit's config, and that only its owner
--- could read.  Returns nil, or why that user cannot read it and what to do.
+--- Lets the unit's user read a file next to the unit's config.  If the file is new, its permissions are changed if
+-- necessary.  Returns nil, or why the user cannot read the file and what to do.
 function server.let_unit_read(path, is_new)
   local unit = server.unit()
   local real = kernel.real(path) or path
@@ -260,10 +261,10 @@ function server.let_unit_read(path, is_new)
   return text, todo
 end
 
----------------------------------------------------------------- the process that listens
+---------------------------------------------------------------- the listening process
 
--- The socket that listens at a port, as /proc/net/tcp and tcp6 list it: uid, inode.  `host`, in hexadecimal, is
--- preferred.
+-- Returns uid and inode of a socket that listens at a port, from /proc/net/tcp and tcp6.  A socket at `host`, in
+-- hexadecimal, is preferred.
 local function listener(host, port)
   local wanted, uid, inode = ("%04X"):format(port), nil, nil
   for _, file in ipairs { "/proc/net/tcp", "/proc/net/tcp6" } do
@@ -278,19 +279,20 @@ local function listener(host, port)
   return uid, inode
 end
 
--- An IPv4 address as /proc/net/tcp writes it.
+-- Formats an IPv4 address as /proc/net/tcp does.
 local function hex_of(host)
   local a, b, c, d = host:match "^(%d+)%.(%d+)%.(%d+)%.(%d+)$"
   return a and ("%02X%02X%02X%02X"):format(d, c, b, a)
 end
 
--- systemd keeps the sockets that it hands over, so another process is preferred.
+-- Describes the process that uses a socket.  systemd also keeps the sockets that it passes to a service, so a process
+-- other than pid 1 is preferred.
 local function process_of(pids)
   local best
   for _, pid in ipairs(pids) do
     local name = (read_all(("/proc/%d/comm"):format(pid)) or ""):gsub("\n$", "")
     local words = words_of(read_all(("/proc/%d/cmdline"):format(pid)) or "", "[^\0]+")
-    local path = name == "vesta" and config_of(words) or nil -- options of other programs mean other things
+    local path = name == "vesta" and config_of(words) or nil -- in other programs -c has another meaning
     if path and not path:find "^/" then
       local folder = kernel.real(("/proc/%d/cwd"):format(pid))
       path = folder and folder .. "/" .. path
@@ -301,8 +303,8 @@ local function process_of(pids)
   return best
 end
 
---- The process that listens at a row of addresses: { pid, name, user, config = what its command line names,
--- has_no_config }, each of them nil if this user cannot see it.  nil: no process is found.
+--- Returns the process that listens at an address: { pid, name, user, config = the config in its command line,
+-- has_no_config }.  Members that this user cannot see are nil.  Returns nil if no process is found.
 function server.listener(row)
   local uid, inode, found
   if row.plain:find "^unix:" then
@@ -320,7 +322,7 @@ function server.listener(row)
   return found
 end
 
---- Whether a process that listens was started with another config than the description's, or without one.
+--- Returns whether a process was started with another config than the description's, or without a config.
 function server.is_of_another_config(process, described)
   if process and process.has_no_config and described.path then return true end
   return process and process.config and described.path and not is_same_file(process.config, described.path) or false

@@ -1,5 +1,6 @@
---- store_floor.lua -- `vesta store advance` and `lower`: the time below which no lease of a namespace starts.  It is
--- raised if a store lost acknowledged writes, and lowered if a clock that was ahead had raised it.
+--- store_floor.lua -- `vesta store advance` and `vesta store lower`.  They set the floor of a namespace, the time
+-- before which no lease starts: advance raises it after a store lost acknowledged writes, and lower corrects a floor
+-- that was set by a clock that was ahead.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local init = require "cli.lib.store_init"
@@ -11,13 +12,13 @@ local term = require "term"
 
 local store_floor = {}
 
--- Later than all that was granted under the lease.
+-- The store's clock plus this margin is later than every id that was granted under the lease.
 local function margin_ms(asked)
   local lease = facts.lease(asked.lease)
   return lease.skew_ms + 2 * lease.window_ms
 end
 
--- The operator types the namespace's name, which does not happen by accident.
+-- Asks the operator to type the namespace's name, so that nothing is changed by accident.
 local function confirm(asked)
   if asked.yes then return end
   if not screen.has_keys() then cli.usage "nothing was done: add --yes to confirm" end
@@ -27,8 +28,8 @@ end
 
 ---------------------------------------------------------------- advance
 
--- Ends the command if worker ids hold ids above the floor that the widest preset would cover: their holders would not
--- start again. A list that cannot be read stops no repair.
+-- Ends the command if a worker id was granted ids above the floor of this lease that a wider lease would cover: its
+-- holder could not start again.  If the list cannot be read, the repair goes on.
 local function check_lease(asked, store_ms)
   local widest, opened = "balanced", asked.store
   local floor_ms = store_ms + margin_ms(asked)
@@ -47,22 +48,22 @@ local function print_plan(asked, ns)
   local margin, store_ms = margin_ms(asked), ns.store_ms
   term.flush()
   io.stderr:write(([[
-This is for a store that lost acknowledged writes: wiped, restored from a backup, or failed over to a copy
-that was behind.  It does two things to namespace %s:
-  - gives it a new incarnation, so that every holder of a number must claim again;
-  - lets no lease start before %s: the store's clock plus %.0f s, later than anything
-    ever granted under the lease '%s'.  Until then no process gets ids.
-The store's clock must be right: it says %s.
+This is for a store that lost acknowledged writes: it was wiped, restored from a backup, or failed over to a
+copy that was behind.  It changes namespace %s:
+  - A new incarnation makes every holder of a worker id claim again.
+  - No lease starts before %s: the store's clock plus %.0f s, which is later than
+    every id granted under the lease '%s'.  Until then no process can issue ids.
+The store's clock must be right.  It is %s now.
 ]]):format(asked.place.name, term.iso(math.max(store_ms + margin, ns.floor_ms or 0)), margin / 1000, asked.lease,
     term.iso(store_ms)))
 end
 
--- The record for an emptied store, or with the new incarnation for a store that went back.
+-- Returns the namespace's new record.  The store may have lost the old one.
 local function plan_record(asked, ns)
   local fresh = init.fresh(asked)
   if not ns.is_there then
     if not asked.layout then
-      cli.usage("the namespace %s is not in the store: give the --layout that it had", asked.place.name)
+      cli.usage("the namespace %s is not in the store: add the --layout that it had", asked.place.name)
     end
     init.admit(asked, fresh, "nothing was done")
   elseif asked.layout and not store.is_leased(fresh.layout, ns.layout) then
@@ -86,20 +87,20 @@ end
 
 ---------------------------------------------------------------- lower
 
--- Ends the command if ids were granted above the floor to be.
+-- Ends the command if ids above the new floor were granted.
 local function check_granted(opened, list, floor_ms)
   local tick = opened:tick(floor_ms)
   for i = 1, #list do
     local row = list:row(i)
     if math.ult(tick, row["until"]) then
-      cli.fail("nothing was done: number %s was granted ids up to %s, above the new floor; %s",
+      cli.fail("nothing was done: worker id %s was granted ids up to %s, above the new floor; %s",
         cli.unsigned(row.worker), row.until_ms and term.iso(row.until_ms) or "the layout's end",
         row.state ~= "free" and "stop its holder and try again" or "leave the floor as it is, or wait until that time")
     end
   end
 end
 
---- Sets the floor that an advance would set now, when the clock is right.  The floor must be higher.
+--- Sets the floor to the value that advance would set now, with the right clock.  The old floor must be higher.
 function store_floor.lower(asked)
   local place, opened = asked.place, asked.store
   local ns = stores.done(place, opened:need())
@@ -108,15 +109,15 @@ function store_floor.lower(asked)
   local floor_ms = store_ms + margin_ms(asked)
   stores.check_clock(asked, store_ms)
   if (ns.floor_ms or 0) <= floor_ms then
-    cli.fail("nothing was done: the floor is %s an advance would set it now",
-      ns.floor_ms and "not above where" or "not set;")
+    cli.fail("nothing was done: the floor is %s", ns.floor_ms and "not above the one that advance would set now"
+      or "not set")
   end
   check_granted(opened, list, floor_ms)
   term.flush()
   io.stderr:write(([[
-This is for a floor that was set by a clock that was ahead.  It sets the floor of namespace %s where
-an advance would set it now: at %s, the store's clock plus %.0f s.  Every holder of a number must
-claim again.
+This is for a floor that was set by a clock that was ahead.  It sets the floor of namespace %s to the value
+that advance would set now: %s, the store's clock plus %.0f s.  Every holder of a worker
+id must claim again.
 ]]):format(place.name, term.iso(floor_ms), margin_ms(asked) / 1000))
   confirm(asked)
   stores.done(place, opened:lower(floor_ms))

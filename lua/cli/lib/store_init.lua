@@ -1,4 +1,4 @@
---- store_init.lua -- `vesta store init`: creates the tables or nodes of a store, and a namespace's first record.
+--- store_init.lua -- `vesta store init`: creates the tables or nodes of a store, and the record of a namespace.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local show = require "cli.lib.store_show"
@@ -8,35 +8,36 @@ local term = require "term"
 
 local store_init = {}
 
-local COUNTS_AS_NEW = "it was created as new: if this store had lost it, run `vesta store advance` before anything "
-  .. "starts\n"
+local COUNTS_AS_NEW = "it was created as new: if this store had lost it, run `vesta store advance` before you start "
+  .. "any process\n"
 
---- "924-1023", within the layout's field: first, last.  nil: there is no text.
+--- Returns first and last of "924-1023", which must fit the layout's field.  Returns nil if text is nil.
 function store_init.read_static(text, layout)
   if not text then return nil end
   local max = layout.worker and layout.fields[layout.worker].max or 0
   local first, last = text:match "^(.-)%-(.*)$"
   first, last = first and cli.number(first, max), last and cli.number(last, max)
   if not first or not last or last < first then
-    cli.usage("--static is %s, which must be FIRST-LAST, numbers of the layout: 0 to %d", term.shown(text), max)
+    cli.usage("--static is %s, which must be FIRST-LAST, within the worker ids of the layout, 0 to %d",
+      term.shown(text), max)
   end
   return first, last
 end
 
---- The first record of the namespace that the options describe.
+--- Returns the first record of the namespace that the options describe.
 function store_init.fresh(asked)
   local layout = cli.check(facts.layout(asked.layout or stores.LAYOUT_DEFAULT))
   local first, last = store_init.read_static(asked.static, layout)
   return { layout = layout.text, static_first = first, static_last = last }
 end
 
---- Ends the command unless the namespace may be made with this layout.  `what` begins the message.
+--- Ends the command unless the namespace can be created with this layout.  `what` begins the message.
 function store_init.admit(asked, fresh, what)
   local may, text = asked.store:admit(fresh.layout)
   if not may then cli.fail("%s: %s", what, text) end
 end
 
---- Checks again after it was created, because another process may have created another one at the same time.
+--- Checks again after the creation, because another process may have created a conflicting namespace at the same time.
 function store_init.admit_made(asked, fresh)
   store_init.admit(asked, fresh,
     "the namespace was created, but do not use it: another one was created at the same time")
@@ -44,19 +45,19 @@ end
 
 ---------------------------------------------------------------- a namespace
 
--- Changes nothing.  Ends the command with a message if the namespace differs from the options.
+-- Reports that the namespace exists.  Ends the command if it differs from the options.
 local function keep_namespace(asked, ns)
   local name = asked.place.name
   if asked.layout then
     local layout = cli.check(facts.layout(asked.layout))
     if not store.is_leased(layout.text, ns.layout) then
-      cli.fail("the namespace %s exists with the layout %s, not %s as asked; it keeps its layout: use another name, or "
-        .. "give it a further one: vesta store relayout", name, ns.layout, asked.layout)
+      cli.fail("the namespace %s exists with the layout %s, not %s, and keeps it: use another name, or move to the "
+        .. "other layout with `vesta store relayout`", name, ns.layout, asked.layout)
     end
   end
   local first, last = store_init.read_static(asked.static, cli.check(facts.layout(ns.layout)))
   if asked.static and (first ~= ns.static_first or last ~= ns.static_last) then
-    cli.fail("the namespace %s exists with the static numbers %s, not %s as asked: they stay as they are", name,
+    cli.fail("the namespace %s exists with the static worker ids %s, not %s, and keeps them: leave out --static", name,
       ns.static_first and ("%d-%d"):format(ns.static_first, ns.static_last) or "none", asked.static)
   end
   if asked.json then return end
@@ -70,13 +71,13 @@ local function print_made(asked, ns)
   if not ns.floor_ms then
     term.out(COUNTS_AS_NEW)
   else
-    cli.printf("no lease starts before %s: until then no process gets ids\n", term.iso(ns.floor_ms))
+    cli.printf("no lease starts before %s: until then no process can issue ids\n", term.iso(ns.floor_ms))
   end
   cli.printf("each worker id issues at most %s ids per second, until %s; there are %s worker ids\n",
     term.grouped(layout.per_second), term.iso(layout.end_ms), term.grouped(layout.workers))
 end
 
--- A namespace whose layout can issue no ids would be of no use.
+-- Ends the command if the layout can no longer issue ids, and warns if its time ends soon.
 local function check_lifetime(layout)
   local warning, text = store.lifetime(layout)
   if not warning then cli.fail("the namespace was not created: %s", text) end
@@ -92,7 +93,7 @@ local function make_namespace(asked)
   store_init.admit(asked, fresh, "nothing was done")
   if asked.again then stores.check_clock(asked, ns.store_ms) end
   local made, text, outcome = opened:create(fresh, asked.again and asked.lease or nil)
-  if not made and outcome == "conflict" then -- another process made it just now
+  if not made and outcome == "conflict" then -- another process created it at the same time
     return keep_namespace(asked, stores.done(place, opened:need()))
   end
   stores.done(place, made, text, outcome)
@@ -102,10 +103,10 @@ end
 
 ---------------------------------------------------------------- all stores of a config
 
--- Creates the tables or nodes that this config needs in one store.  Returns the names of the namespaces that are not in
--- it, and whether tables of counters may be missing; or nil, text, outcome.
+-- Creates the tables or nodes that this config needs in one store.  Returns the names of missing namespaces, and
+-- whether tables of counters may be missing; or nil, text, outcome.
 local function prepare(one, makes_tables)
-  if one.is_own then return {} end -- its first process makes all of it
+  if one.is_own then return {} end -- its first process creates everything
   local opened <close>, text, code = store.open(one.uri, nil, one.secret)
   if not opened then return nil, text, code end
   if one.namespaces[1] then
@@ -132,16 +133,16 @@ local function print_prepared(one, missing, lacks_tables, options)
   if options.json then
     return cli.json(cli.object { { "store", one.shown }, { "ok", true }, { "missing", missing } })
   end
-  if one.is_own then return cli.printf("nothing to do: %s is made by its first process\n", one.shown) end
+  if one.is_own then return cli.printf("nothing to do: the first process creates %s\n", one.shown) end
   cli.printf("store is ready: %s\n", one.shown)
-  if lacks_tables then term.out "  tables of counters are created with --segments only\n" end
+  if lacks_tables then term.out "  add --segments to create the tables of counters\n" end
   for _, name in ipairs(missing) do
     cli.printf("  the namespace %s is not in it: vesta store init -c %s --namespace %s\n", name,
       stores.config(options), name)
   end
 end
 
---- Prepares every store that a config names.  A store that fails is reported, and the others are prepared all the same.
+--- Prepares every store that a config names.  If one fails, the error is reported and the others are still prepared.
 -- Returns the exit code.
 function store_init.config(list, options)
   local code = 0
@@ -168,7 +169,7 @@ function store_init.run(asked)
     cli.usage "--layout and --static describe a namespace: name it with --namespace"
   end
   if asked.segments and not about.has_counters then
-    cli.usage("--segments: the store %s: has no counters for segments", about.scheme)
+    cli.usage("--segments: a store %s: cannot hold counters", about.scheme)
   end
   if asked.again and not (place.is_named and asked.layout) then
     cli.usage "--again recreates a lost namespace: give its --namespace, and the --layout that it had"
@@ -179,8 +180,8 @@ function store_init.run(asked)
   if not asked.json then
     cli.printf("store is ready: %s; %s\n", about.made, about.rights)
     if asked.segments then
-      cli.printf("%s\n", about.makes_table and "for segments, the table leaf_alloc is there: vesta segments add TAG"
-        or "for segments, it makes what they need with the first vesta segments add TAG")
+      cli.printf("%s\n", about.makes_table and "the table leaf_alloc for segments is there: add a counter with `vesta "
+        .. "segments add TAG`" or "the first `vesta segments add TAG` creates the node for segments")
     end
   end
   if not place.is_named then return end

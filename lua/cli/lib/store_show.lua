@@ -17,12 +17,12 @@ local function print_namespace(place, ns, counts)
   fact("incarnation", ns.incarnation)
   fact("floor", ns.floor_ms and "no lease starts before " .. term.iso(ns.floor_ms) or "none")
   if ns.static_first then
-    fact("static", ("%d to %d: given out by hand, never chosen"):format(ns.static_first, ns.static_last))
+    fact("static", ("%d to %d: assigned by hand, never leased"):format(ns.static_first, ns.static_last))
   end
   term.out "clock        "
   term.fitted(("%s; this machine's is %.3f s %s"):format(term.iso(counts.store_ms), math.abs(ahead_ms) / 1000,
     ahead_ms < 0 and "behind" or "ahead"), 13, 13)
-  fact("numbers", ("%d held, %d expired, %d free, %s never used"):format(counts.held, counts.expired, counts.free,
+  fact("worker ids", ("%d held, %d expired, %d free, %s never used"):format(counts.held, counts.expired, counts.free,
     term.grouped(counts.never)))
 end
 
@@ -41,7 +41,7 @@ local function print_json(place, ns, counts)
   cli.json(cli.object(members))
 end
 
---- Prints a namespace of an open store.  true, or nil and a message.
+-- Prints a namespace of an open store.  Returns true, or nil and a message.
 local function show(place, opened, json)
   local ns, text, outcome = opened:need()
   local list
@@ -52,18 +52,18 @@ local function show(place, opened, json)
   return true
 end
 
---- Prints the namespace that was asked for.
+--- Prints the namespace that the options name.
 function store_show.namespace(asked)
   local is_shown, text = show(asked.place, asked.store, asked.json)
   if not is_shown then cli.fail("%s", text) end
 end
 
--- Every one of these namespaces of a store, as if each had been named.  Returns the exit code.
+-- Prints these namespaces of a store.  Returns the exit code.
 local function show_names(place, names, json)
   local code = 0
   if not names[1] then
-    term.say(place.is_own and ("no namespace is in %s yet: its first process makes it"):format(place.uri)
-      or ("no namespace is in the store %s; make one: vesta store init --namespace NAME --layout ..."):format(
+    term.say(place.is_own and ("%s has no namespace yet: its first process creates one"):format(place.uri)
+      or ("the store %s has no namespace: create one with `vesta store init --namespace NAME --layout ...`"):format(
         store.public(place.uri)))
     return 1
   end
@@ -82,8 +82,8 @@ local function show_names(place, names, json)
   return code
 end
 
---- Prints the namespaces of every store that a config names.  A store that fails is reported, and the others are
--- printed all the same.  Returns the exit code.
+--- Prints the namespaces of every store that a config names.  If one fails, the error is reported and the others are
+-- still printed.  Returns the exit code.
 function store_show.config(list, json)
   local code, is_next = 0, false
   for _, one in ipairs(list) do

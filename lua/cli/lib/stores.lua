@@ -1,8 +1,13 @@
---- stores.lua -- shared by the commands for operators of stores: finds the store and namespace that the options name,
--- and words the messages about a store's answers.
+--- stores.lua -- finds the store and the namespace that the options name, and formats errors of stores.
 --
--- A place is { uri, name = the namespace as the store has it, public = the config's name of it or nil, secret, layout,
--- is_named, is_own = neither options nor config name the store, publics }.
+-- A place has:
+--     uri, secret   of the store
+--     name          the namespace's name in the store
+--     public        its name in the config if that differs, or nil
+--     layout
+--     is_named      whether options or environment name the namespace
+--     is_own        whether the store is this user's own, because neither options nor config name one
+--     publics       for names in the store: their names in the config
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local store = require "store"
@@ -13,18 +18,18 @@ local stores = {}
 
 stores.LAYOUT_DEFAULT = "vesta-second"
 
---- The options that name a store and a namespace.
 stores.OPTIONS = {
-  { name = "config", letter = "c", value = "FILE", help = "a server's config, which has the store" },
+  { name = "config", letter = "c", value = "FILE", help = "a server's config, which names the store" },
   { name = "store", value = "URI", help = store.FORMS },
-  { name = "namespace", value = "NAME", help = "which namespace of it (default: default; of a config its first)" },
+  { name = "namespace", value = "NAME", help = "the namespace (default: default; with a config: its first)" },
   where.EFFECTIVE,
 }
 
 ---------------------------------------------------------------- the place
 
---- The place that the options name, completed from config and environment.  `one`: a namespace that is not named is the
--- config's first, or `default`.  may_lack: see where.store.  --effective prints it and ends the command.
+--- Returns the place that the options name, completed from config and environment.  `one`: without a name, the
+-- namespace is the config's first, or `default`.  may_lack: see where.store.  --effective prints the place and ends the
+-- command.
 function stores.find(options, one, may_lack)
   local found = cli.go(where.store(options, one, may_lack))
   local is_named = one or found.is_named
@@ -33,14 +38,14 @@ function stores.find(options, one, may_lack)
     layout = found.layout, is_named = is_named, is_own = found.is_own, publics = found.publics }
 end
 
---- The path of the config that the options or the environment name, or nil.
+--- Returns the path of the config that the options or the environment name, or nil.
 function stores.config(options)
   local found = cli.go(where.environment(options))
   return found.config and found.config.value
 end
 
---- The stores of a config, each once, in its order: { uri, secret, shown, namespaces, publics, tables, is_own }.
--- tables: of its segments in this store; false is leaf_alloc.
+--- Returns the stores of a config, each once, in its order: { uri, secret, shown, namespaces, publics, tables, is_own }
+-- tables: the tables of the config's segments in this store; false means leaf_alloc.
 function stores.of_config(options)
   local list, at = {}, {}
   local function at_uri(uri, secret)
@@ -64,7 +69,7 @@ function stores.of_config(options)
   return list
 end
 
---- Prints what --effective shows of the stores of a config, and ends the command.
+--- Prints the --effective rows of a config's stores, and ends the command.
 function stores.print_effective(options, list)
   local found = cli.go(where.environment(options))
   where.show(found.config, options.json)
@@ -90,16 +95,16 @@ function stores.open(place)
   return cli.check(store.open(place.uri, place.name, place.secret))
 end
 
----------------------------------------------------------------- its answers
+---------------------------------------------------------------- errors
 
--- "; did you mean orders?", with the namespace of the store that was probably meant, or "".
+-- Returns "; did you mean orders?" with the nearest namespace of the store, or "".
 local function near_namespace(place)
   local opened <close> = store.open(place.uri, nil, place.secret)
   local near = term.nearest(place.name, opened and opened:names() or {})
   return near and ("; did you mean %s?"):format(near) or ""
 end
 
---- The message for a call that failed.
+--- Returns the message for a failed call.
 function stores.trouble(place, text, outcome)
   if place.is_own and outcome == "no_generator" then
     return ("no process has leased a worker id of namespace %s in %s, where this user's processes keep leases if no "
@@ -113,43 +118,45 @@ function stores.trouble(place, text, outcome)
     return ("the namespace %s was replaced at the same time: check it and try again (%s)"):format(place.name, text)
   end
   if outcome == "unknown" then
-    return ("no reply came: the change may have been made, or may still be made; check it (%s)"):format(text)
+    return ("no reply: the change may have been applied, or may still be applied. Check it with `vesta store show` "
+      .. "(%s)"):format(text)
   end
   return outcome == "no_generator" and place.uri and text .. near_namespace(place) or text
 end
 
---- Warns of the settings of a store by which it may lose leases or numbers that it granted.
+--- Warns of settings by which a store may lose leases or numbers that it granted.
 function stores.warn(shown, opened)
   for _, fault in ipairs(opened:faults() or {}) do
     term.say(("%s: %s; %s"):format(shown, fault.what, fault.todo))
   end
 end
 
---- The values of a store's method, or the end of the command with a message if it failed.
+--- Passes on the values of a store's method.  If it failed, prints a message and ends the command.
 function stores.done(place, value, ...)
   if value == nil then cli.fail("%s", stores.trouble(place, ...)) end
   return value, ...
 end
 
----------------------------------------------------------------- its title
+---------------------------------------------------------------- output
 
---- "orders.2, leased for orders"
+--- Returns the namespace's title: "orders" or "orders.2, leased for orders".
 function stores.title(place)
   return place.public and ("%s, leased for %s"):format(place.name, place.public) or place.name
 end
 
---- The first members of a JSON object about the namespace.
+--- Returns the first members of a JSON object about the namespace.
 function stores.members(place)
   local members = { { "namespace", place.name } }
   if place.public then table.insert(members, { "public", place.public }) end
   return members
 end
 
---- How far this machine's clock is ahead of the store's.
+--- Returns how far this machine's clock is ahead of the store's.
 function stores.ahead_ms(store_ms) return term.now_ms() - store_ms end
 
---- A floor is counted from the store's clock.  If that clock is ahead, the floor stops all processes.  If it is behind,
--- the floor may be below ids that were granted.  This machine's clock is the second opinion.
+--- Ends the command if the store's clock may be wrong, according to this machine's.  A floor is counted from the
+-- store's clock: if that clock is ahead, the floor stops all processes.  If it is behind, the floor may be below
+-- granted ids.
 function stores.check_clock(asked, store_ms)
   local ahead_ms = stores.ahead_ms(store_ms)
   if asked.trusts_clock or math.abs(ahead_ms) <= facts.lease(asked.lease).skew_ms then return end
@@ -158,7 +165,7 @@ function stores.check_clock(asked, store_ms)
     ahead_ms < 0 and "ahead of" or "behind")
 end
 
---- The states of worker ids that were ever used.
+--- The states of worker ids that have a record.
 stores.STATES = { "held", "expired", "free" }
 
 return stores

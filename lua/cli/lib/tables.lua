@@ -1,15 +1,15 @@
---- tables.lua -- tables for people: as wide as the terminal, and whole elsewhere.
+--- tables.lua -- prints tables.  They are cut to the width of a terminal, and complete in files and pipes.
 --
--- A column: { title, width, narrow }.  A negative width aligns to the left.  `narrow` is the width if the terminal has
--- no room for all columns, and 0 leaves the column out there.  The last column gets the rest of the line.
--- A row: a list of texts; row.paint[i] is "red", "yellow" or "cyan".
+-- A column is { title, width, narrow }.  A negative width aligns to the left.  `narrow` is the width if the terminal
+-- has no room for all columns.  If it is 0, the column is then left out.  The last column takes the rest of the line.
+-- A row is a list of texts.  row.paint[i], if set, is "red", "yellow" or "cyan".
 local term = require "term"
 
-local CELL_MIN = 8 -- of the last column, however narrow the terminal is
+local CELL_MIN = 8 -- the least width of the last column
 
 local tables = {}
 
---- Whether the terminal has no room for all widths.
+--- Returns whether the terminal has no room for all columns.
 function tables.is_narrow(columns)
   local all, room = -2, term.columns()
   for _, column in ipairs(columns) do all = all + math.abs(column[2]) + 2 end
@@ -25,7 +25,6 @@ local function padded(text, width, is_narrow)
   return text .. (" "):rep(size - #text)
 end
 
---- Prints a row.
 function tables.row(columns, row)
   local is_narrow, room, at, paint = tables.is_narrow(columns), term.columns(), 0, row.paint or {}
   for i = 1, #columns - 1 do
@@ -41,7 +40,7 @@ function tables.row(columns, row)
   term.out((room > 0 and cut(last, math.max(room - at, CELL_MIN)) or last) .. "\n")
 end
 
---- Prints a head, and rows if there are some.
+--- Prints the titles, then the rows, if any.
 function tables.print(columns, rows)
   local titles = {}
   for i, column in ipairs(columns) do titles[i] = column[1] end

@@ -1,19 +1,20 @@
---- watch.lua -- prints something anew each second until Ctrl-C, and reports when it can no longer be read.
+--- watch.lua -- the loop of --watch: reads and prints every second until Ctrl-C, and reports when reading fails.
 local screen = require "screen"
 local term = require "term"
 local wire = require "wire"
 
 local watch = {}
 
--- The screen still shows the last reading: prints its age below it.
+-- Prints the age of the last reading below it, because the screen still shows that reading.
 local function print_age(seen_ms)
-  if not seen_ms then return term.status "nothing was read yet; trying again each second" end
-  term.status(("the rows above are from %s, %d s ago; trying again each second"):format(
+  if not seen_ms then return term.status "nothing was read yet; retrying every second" end
+  term.status(("the rows above are from %s, %d s ago; retrying every second"):format(
     term.iso(seen_ms - seen_ms % 1000), (term.now_ms() - seen_ms) // 1000))
 end
 
---- look() reads.  It returns true, or false if there is nothing to print, and a message about a trouble or nil.
--- print() prints the last reading.  is_screen: it is printed over the one before.  Returns after a signal.
+--- Calls look() and print() every second, and returns after a signal.  look() reads, and returns whether there is
+-- something to print, and an error message or nil.  print() prints the last reading.  is_screen: each reading
+-- overwrites the one before.
 function watch.run(look, print, is_screen)
   local reported, seen_ms
   wire.catch_signals()
@@ -27,7 +28,7 @@ function watch.run(look, print, is_screen)
       term.flush()
     end
     if trouble and trouble ~= reported then term.say(trouble) end
-    if reported and not trouble and not is_screen then term.say "the store answers again" end
+    if reported and not trouble and not is_screen then term.say "the store is reachable again" end
     reported = trouble
     if not is_seen and is_screen then print_age(seen_ms) end
     wire.wait({}, false, 1000)

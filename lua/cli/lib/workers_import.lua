@@ -1,6 +1,6 @@
---- workers_import.lua -- `vesta workers import`: worker ids that another generator has given out become ids that no
--- process leases here.  All ids that the original may have made with a worker id lie below the mark that it gets: a
--- later holder starts above.
+--- workers_import.lua -- `vesta workers import`: marks the worker ids that another generator, the original, has issued,
+-- so that no process leases them.  The mark of a worker id is above all ids that the original may have made with it, so
+-- a later holder starts above them.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local screen = require "screen"
@@ -8,7 +8,7 @@ local store = require "store"
 local stores = require "cli.lib.stores"
 local term = require "term"
 
-local LEFT_MIN = 64 -- worker ids that a namespace needs
+local LEFT_MIN = 64 -- a namespace with fewer worker ids is too small
 local MARGIN_MS = 60000 -- how far the clocks of the original's machines may be ahead of the store's
 local DAY_MS = 86400000
 local BUTTERFLY_KEEPS_MS = DAY_MS -- how far ahead a running Butterfly writes its time
@@ -18,9 +18,12 @@ local NAMES_SHOWN = 5
 local TABLE_MAX = 64
 local ISSUED_MAX = (1 << 32) - 1
 
--- scheme: of the source.  name: what --name is, if there may be several in one place.  lost: the generator counts the
--- worker ids that it issued, and this is why one has no row.  no_start: the generator refuses to start with a worker id
--- beyond its field.  layouts: of its ids, unless --original names another.  node: of a zk: source, above --name.
+-- scheme     of the source
+-- node       the node of a zk: source, above --name
+-- name       the meaning of --name, if the source can have several
+-- lost       set if the generator issues worker ids in sequence: why an issued worker id has no row
+-- no_start   whether the generator does not start with a worker id that exceeds its field
+-- layouts    of the original's ids, unless --original names another
 local KINDS = {
   ["butterfly-db"] = { scheme = "mysql", name = "Butterfly's namespace", is_butterfly = true, has_zone = true },
   ["butterfly-zk"] = { scheme = "zk", node = "/butterfly", name = "Butterfly's namespace", is_butterfly = true },
@@ -35,15 +38,22 @@ local BUTTERFLY_LAYOUTS = { ["1.0.1"] = "butterfly-v1.0.1", ["1.0.2"] = "butterf
 
 local DEEDS = { "mark", "raise", "same", "clash" }
 
--- An import has: kind (its name), rules (its row of KINDS), options, zone_ms (how far the original's zone is ahead of
--- UTC), place and store (of the namespace), ns, layout, done (how many of each deed), issued (the highest one), beyond
--- (how many rows exceed the field), recorded (the highest one by the records, if --issued is higher).
+-- An import has:
+--     kind, rules             a key of KINDS and its row
+--     options
+--     zone_ms                 how far the original's time zone is ahead of UTC
+--     place, store            of the namespace
+--     ns, layout              the namespace's record and layout
+--     done                    for each of DEEDS: how many worker ids
+--     issued                  the highest issued worker id
+--     recorded                the highest issued worker id in the records, if --issued is higher
+--     beyond                  how many rows exceed the field
 local Import = {}
 Import.__index = Import
 
 ---------------------------------------------------------------- the record of a worker id
 
--- Until when no process may have it, by the store's clock; 0: it is free at once.
+-- Returns the time, by the store's clock, until which no process may lease a worker id; 0 if it is free at once.
 function Import:held_until_ms(row)
   local end_ms = self.layout.end_ms
   if not row.until_ms then
@@ -54,7 +64,7 @@ function Import:held_until_ms(row)
   return row.until_ms < end_ms - MARGIN_MS and row.until_ms + MARGIN_MS or end_ms
 end
 
--- The record that it shall have at least.
+-- Returns the least record that a row's worker id must get.
 function Import:wanted_of(row)
   local store_ms, held_ms = self.ns.store_ms, self:held_until_ms(row)
   local is_ever = held_ms >= self.layout.end_ms
@@ -87,7 +97,7 @@ function Import:print_row(row, wanted, deed, is_first)
   self.line = { first = row.worker, last = row.worker, text = text, who = row.who }
 end
 
--- Numbers in succession that no record has share a line.
+-- Prints the pending line.  Consecutive worker ids without a record share a line.
 function Import:print_line()
   local line = self.line
   if not line then return end
@@ -110,12 +120,12 @@ function Import:print_end(count)
     return term.out("]," .. cli.encode(cli.object(members)):sub(2) .. "\n")
   end
   if self.rules.lost and count > 0 then
-    local text = ("%s has issued numbers up to %s"):format(self.kind, cli.unsigned(self.recorded or self.issued))
+    local text = ("%s has issued worker ids up to %s"):format(self.kind, cli.unsigned(self.recorded or self.issued))
     if self.recorded then text = ("%s by its records, and --issued reserves %d more"):format(text,
       self.issued - self.recorded) end
     term.fitted(text, 2, 0)
   end
-  term.fitted(("%d numbers found: %d to mark, %d to raise, %d already marked, %d in conflict; %s"):format(count,
+  term.fitted(("%d worker ids found: %d to mark, %d to raise, %d already marked, %d in conflict; %s"):format(count,
     done.mark, done.raise, done.same, done.clash, yes and "done" or "nothing was written: add --yes to write"), 2, 0)
 end
 
@@ -124,7 +134,7 @@ end
 function Import:mark(list, row, wanted)
   local deed, holder, outcome = self.store:mark(list, row.worker, wanted, self.options.yes)
   if deed then return deed, holder end
-  term.say(("number %s was not marked; those already marked stay marked: run the import again"):format(
+  term.say(("worker id %s was not marked. Worker ids that were marked stay marked: run the import again"):format(
     cli.unsigned(row.worker)))
   return stores.done(self.place, nil, holder, outcome)
 end
@@ -140,10 +150,10 @@ function Import:mark_all(rows)
     self:print_row(row, wanted, deed, i == 1)
     if deed == "clash" then
       self:print_line()
-      term.say(("number %s is in use by the original (%s) and is also held here by %s: one of them must stop"):format(
+      term.say(("worker id %s is used by the original (%s) and also held here by %s: stop one of them"):format(
         cli.unsigned(row.worker), term.shown(row.who), term.shown(holder)))
     end
-    if not is_shown then term.progress("numbers", i, #rows) end -- otherwise the rows show it
+    if not is_shown then term.progress("worker ids", i, #rows) end -- on a terminal the rows show the progress
   end
   term.progress_end()
   self:print_line()
@@ -162,11 +172,12 @@ local function has_fields_of(layout, other)
   return true
 end
 
--- Whether the marks keep ids apart only if the time in a new id is later than the time in any old one: worker ids that
--- are free, or will be, may have old ids of any time under another epoch.
+-- Returns whether the marks prevent collisions only if times compare: a worker id that becomes free keeps old and new
+-- ids apart only if every new id contains a later time than every old id, which requires a comparable epoch and unit.
 function Import:rests_on_time() return not self.rules.lost or self.options.days ~= nil end
 
--- Whether ids of the namespace and of the original differ wherever their worker ids differ, or their real times do.
+-- Returns whether an id of the namespace and an id of the original differ if their worker ids or their real times
+-- differ.
 function Import:is_apart(text)
   local layout, original = self.layout, cli.check(facts.layout(text))
   if not has_fields_of(layout, original) then return false end
@@ -187,32 +198,32 @@ end
 
 ---------------------------------------------------------------- worker ids without a row
 
--- The worker ids that were issued end below this.
+-- Returns the highest issued worker id, plus 1.
 function Import:issued_until(rows, issued)
   local kind, given = self.kind, self.options.issued
   if issued.doubt and not given then
-    cli.fail("the highest number that %s issued is not known, because %s: a deleted row could have had any number. "
-      .. "Find the highest one in its ids with `vesta explain`, and add --issued N; nothing was written", kind,
+    cli.fail("the highest worker id that %s issued is not known, because %s: a deleted row could have had any worker "
+      .. "id. Find the highest one in its ids with `vesta explain`, and add --issued N; nothing was written", kind,
       issued.doubt)
   end
   if issued.issued_until <= issued.issued_first and not rows[1] and not given then
-    cli.fail("%s has issued no number, by its records: either it never started, or they were truncated or created "
-      .. "again. Find the highest number in its ids with `vesta explain`, and add --issued N; nothing was written",
-      kind)
+    cli.fail("according to its records, %s has issued no worker id: it never started, or the records were truncated or "
+      .. "created again. Find the highest worker id in its ids with `vesta explain`, and add --issued N; nothing was "
+      .. "written", kind)
   end
   local last = rows[#rows]
   local stop = math.max(issued.issued_until, (given or -1) + 1, last and last.worker + 1 or 0)
   local max = self.ns.worker_max
-  if self.beyond > 0 then return max + 1 end -- the sequence passed all of them
+  if self.beyond > 0 then return max + 1 end -- the sequence is past the end of the field
   if stop > max + 1 then
-    term.say(("%s has issued numbers up to %d, and the namespace's layout ends at %d: those beyond it are not "
-      .. "imported, because %s does not start with such a number"):format(kind, stop - 1, max, kind))
+    term.say(("%s has issued worker ids up to %d, and the namespace's layout ends at %d: higher worker ids are not "
+      .. "imported, because %s does not start with them"):format(kind, stop - 1, max, kind))
   end
   return math.min(stop, max + 1)
 end
 
--- Adds a row for each issued worker id that has none.  If there are many, the namespace's static range can exclude
--- them, and excluded ids need no record.
+-- Adds a row for each issued worker id without a row.  If there are too many, worker ids in the namespace's static
+-- range are skipped: they are never leased, so they need no record.
 function Import:with_lost(rows, issued)
   local ns, stop = self.ns, self:issued_until(rows, issued)
   local is_many, first = stop > store.FOREIGN_MAX, issued.issued_first
@@ -225,8 +236,8 @@ function Import:with_lost(rows, issued)
     all[#all + 1] = row
     if #all > store.FOREIGN_MAX then
       local left = self.layout.workers - (stop - first)
-      local hint = (". That leaves only %d; docs/migrate/uidgenerator.md has a way for a used-up field"):format(left)
-      cli.fail("%s has issued the numbers %d to %d, more than %d: exclude them when you create the namespace: vesta "
+      local hint = (". That leaves only %d: docs/migrate/uidgenerator.md shows how to continue with an exhausted field"):format(left)
+      cli.fail("%s has issued the worker ids %d to %d, more than %d: exclude them when you create the namespace: vesta "
         .. "store init --static %d-%d; nothing was written%s", self.kind, first, stop - 1, store.FOREIGN_MAX, first,
         stop - 1, left >= LEFT_MIN and "" or hint)
     end
@@ -249,7 +260,8 @@ end
 
 ---------------------------------------------------------------- the run
 
--- A client that sends dates without a zone wrote them in its own zone, and the database read them in another.
+-- Corrects times that Butterfly's JVMs wrote as dates without a zone: they used their own time zone, and the database
+-- read the dates in its own.
 function Import:take_zone(rows)
   if not self.zone_ms then return end
   for _, row in ipairs(rows) do row.until_ms = row.wall_ms - self.zone_ms end
@@ -259,14 +271,14 @@ function Import:check_rows(rows)
   local latest_ms = self.ns.store_ms + BUTTERFLY_KEEPS_MS + CLOCKS_APART_MS
   for _, row in ipairs(rows) do
     if self.rules.has_zone and row.until_ms and row.until_ms > latest_ms then
-      cli.fail("number %d (%s) would be held until %s, but Butterfly writes 24 hours ahead: its JVM is in a time zone "
-        .. "other than --zone %s; nothing was written", row.worker, term.shown(row.who), term.iso(row.until_ms),
+      cli.fail("worker id %d (%s) would be held until %s, but Butterfly writes 24 hours ahead: its JVM is in a time "
+        .. "zone other than --zone %s; nothing was written", row.worker, term.shown(row.who), term.iso(row.until_ms),
         self.options.zone)
     end
   end
 end
 
--- Ends the command with the message of a source that has no such node.
+-- Ends the command because the source has no such node.
 local function no_node(import, source, text)
   local names = import.kind == "leaf" and source.store:names() or {}
   table.sort(names)
@@ -274,7 +286,8 @@ local function no_node(import, source, text)
     .. table.concat(names, ", ", 1, math.min(#names, NAMES_SHOWN))) or "")
 end
 
--- If there are too many, those that the namespace's static range excludes are not read: they need no record.
+-- Reads the source's rows.  If there are too many, reads only worker ids outside the namespace's static range, because
+-- worker ids in that range need no record.
 function Import:read(source)
   local ns, options = self.ns, self.options
   local ask = { name = options.name, table = options.table, worker_max = ns.worker_max }
@@ -287,8 +300,8 @@ function Import:read(source)
   return stores.done(source.place, rows, issued, outcome)
 end
 
--- Removes the sorted rows whose worker ids exceed the field.  The original refuses to start with such a worker id, so
--- it has no ids.  An original that does not check it writes into the next field, and then nothing is imported.
+-- Removes the sorted rows whose worker ids exceed the field.  An original that does not start with such a worker id has
+-- issued no ids with it.  Otherwise its ids overflow into the next field, and the command ends.
 function Import:drop_beyond(rows, count)
   local max = self.ns.worker_max
   self.beyond = count
@@ -298,10 +311,10 @@ function Import:drop_beyond(rows, count)
     local row = table.remove(rows)
     table.insert(names, 1, ("%s (%s)"):format(cli.unsigned(row.worker), term.clean(row.who)))
   end
-  local text = ("%s%s: beyond the namespace's layout, which ends at %d"):format(table.concat(names, ", "),
+  local text = ("%s%s: above the highest worker id of the namespace's layout, %d"):format(table.concat(names, ", "),
     count > #names and (" and %d more"):format(count - #names) or "", max)
-  if not self.rules.no_start then cli.fail("%s, and nothing was written", text) end
-  term.say(("%s: not imported, because %s does not start with such a number"):format(text, self.kind))
+  if not self.rules.no_start then cli.fail("%s; nothing was written", text) end
+  term.say(("%s: not imported, because %s does not start with such a worker id"):format(text, self.kind))
 end
 
 function Import:run(source)
@@ -321,9 +334,9 @@ end
 
 local function check_source(options, rules)
   local scheme, name = rules.scheme, options.name
-  if not options.source then cli.usage("--source is missing: the %s: URI of what %s uses", scheme, options.from) end
+  if not options.source then cli.usage("--source is missing: add the %s: URI of %s's store", scheme, options.from) end
   if options.source:match "^[^:]*" ~= scheme then
-    cli.usage("--from %s reads from a %s: source", options.from, scheme)
+    cli.usage("--from %s needs a %s: URI as --source", options.from, scheme)
   end
   if rules.node and options.source:find "^zk://[^/]*/?$" then
     cli.usage("--source is %s, which names no node; write the node that %s uses: zk://HOSTS%s",
@@ -349,7 +362,8 @@ local function check_butterfly(options, rules)
   if not rules.is_butterfly and options.butterfly then cli.usage("--butterfly does not apply to %s", options.from) end
 end
 
--- "+08:00", "Z": milliseconds ahead of UTC.  nil: the database's own zone, or the original writes no dates.
+-- Returns how many milliseconds a zone ("+08:00", "Z") is ahead of UTC.  Returns nil for the database's own zone, or if
+-- the original writes no dates.
 local function read_zone(options, rules)
   local zone = options.zone
   if zone and not rules.has_zone then cli.usage("--zone does not apply to %s", options.from) end
@@ -373,7 +387,7 @@ local function run(options, operands)
   check_butterfly(options, rules)
   local zone_ms = read_zone(options, rules)
   if options.issued and not rules.lost then
-    cli.usage("--issued does not apply to %s, which issues no numbers in sequence", options.from)
+    cli.usage("--issued does not apply to %s, which does not issue worker ids in sequence", options.from)
   end
   if options.original then cli.check(facts.layout(options.original)) end
   local place = stores.find(options, true)
@@ -389,7 +403,7 @@ return {
     { name = "from", kind = "choice", value = "butterfly-db|butterfly-zk|leaf|uid|vesta",
       help = "the generator that issued the worker ids" },
     { name = "source", value = "URI",
-      help = "the store that it uses: mysql://USER@HOST/DB, zk://HOSTS/butterfly, /snowflake" },
+      help = "the store of that generator: mysql://USER@HOST/DB, zk://HOSTS/butterfly, zk://HOSTS/snowflake" },
     { name = "name", value = "NAME", help = "Butterfly's namespace, or Leaf's leaf.name" },
     { name = "table", value = "NAME", help = "the table in the database of --source, if it has another name" },
     { name = "butterfly", kind = "choice", value = "1.0.1|1.0.2",
@@ -399,10 +413,10 @@ return {
       help = "the layout of the original's ids, if it was configured (default: its preset)" },
     { name = "issued", kind = "count", value = "N", min = 0, max = ISSUED_MAX,
       help = "the highest worker id that Leaf or UidGenerator ever issued, if its records no longer show it; or a "
-        .. "higher one, to reserve worker ids for its next starts" },
+        .. "higher one, to reserve worker ids for further starts" },
     stores.OPTIONS,
     { name = "days", kind = "count", value = "N", min = 1, max = 36500,
-      help = "how long worker ids that the original never frees stay out of use (default: for ever)" },
+      help = "for how many days worker ids that the original never frees are reserved (default: for ever)" },
     { name = "yes", kind = "switch", help = "write the changes; without it nothing is written" },
     { name = "dry-run", kind = "switch", help = "only show what would be written (the default)" },
     { name = "json", kind = "switch", help = "print one JSON object" },

@@ -230,9 +230,9 @@ def _(w):
 
 @claim("the call itself: one file, and flags that fit together")
 def _(w):
-    fails(w.run("check"), 2, "no config is given: vesta check FILE")
+    fails(w.run("check"), 2, "the config is missing: vesta check FILE")
     fails(w.run("check", "a", "b"), 2, "vesta check takes one config")
-    fails(w.run("check", "-c", "a", "b"), 2, 'unexpected operand "b"; vesta check takes one config')
+    fails(w.run("check", "-c", "a", "b"), 2, 'unexpected operand "b": vesta check takes one config')
     fails(w.run("check", "--config"), 2, "--config")
     fails(w.run("check", "-c", "none.lua"), 1, "none.lua")
     fails(w.run("check", "-c", ""), 2, "config")

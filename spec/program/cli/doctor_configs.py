@@ -138,7 +138,7 @@ def _(world):
     served.mariadb().sql("INSERT INTO faulty.leaf_alloc (biz_tag, max_id, step) VALUES ('a', -5, 10), ('still', 1, 0)")
     path = config(world, stores='{ db = { uri = "%s" } }' % uri, segments='{ { store = "db", tags = "*" } }')
     found = examine(world, path, code=0)
-    names(found, "segments", "tag a cannot be used: its counter is -5", "set it above every number", "warn")
+    names(found, "segments", "tag a cannot be used: its counter is -5", "set the counter above every number", "warn")
     names(found, "segments", "tag still cannot be used: its step is 0", "vesta segments step still N", "warn")
     names(found, "segments", "it can be read and written; 3 tags", "", "ok")
     served.mariadb().sql("UPDATE faulty.leaf_alloc SET step = 0 WHERE biz_tag = 'orders'")
@@ -165,8 +165,8 @@ def _(world):
 def _(world):
     certificate(world, 2)
     path = tls(world)
-    names(examine(world, path, code=0), "tls", "expires at", "put a new certificate in its place", "warn")
-    names(examine(world, path, env=shifted("+259200")), "tls", "expired at", "put a new certificate in its place")
+    names(examine(world, path, code=0), "tls", "expires at", "replace it: the server reads the new certificate", "warn")
+    names(examine(world, path, env=shifted("+259200")), "tls", "expired at", "replace it: the server reads the new certificate")
     checked = world.run("check", path, env=shifted("+259200"))
     assert checked.code == 0 and "tls.certificate expired at" in checked.out, checked.out
 
@@ -214,7 +214,7 @@ def _(world):
         with open(path) as file:
             text = file.read()
         write(world, "vesta.lua", text.replace("/tls.", "/next."))
-        names(examine(world, path, code=0), "http", "shows another certificate than " + world.path("next.pem"), "restart it", "warn")
+        names(examine(world, path, code=0), "http", "presents another certificate than " + world.path("next.pem"), "restart it", "warn")
         other = write(world, "other.lua", 'return { namespaces = { default = { worker = 6, path = "%s" } }, http = { listen = "off" }, '
                       'resp = { listen = "127.0.0.1:%d" } }' % (world.path("state", "other.gen"), port))
         names(examine(world, other), "resp", "in use by another server: vesta (process %d" % server.pid, "stop it, or choose another")
@@ -311,7 +311,7 @@ def _(world):
     same(world.run("gen", "--worker", "5").code, 0)
     os.chmod(world.path("state", "default.gen"), 0o644)
     found = examine(world, config(world), env=shifted("-3600"))
-    names(found, "default", "s behind the time of ids already given", "correct the clock")
+    names(found, "default", "s behind the time of ids already issued", "correct the clock")
 
 
 @claim("11: a disk that is full, under the state folder and under a log")

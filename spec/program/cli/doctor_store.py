@@ -44,7 +44,7 @@ def _(world):
         same({state for state, _, _ in found}, {"ok"})
         has(found, "ok", "orders: it answers, and the namespace is there")
         has(found, "ok", "can be read and written")
-        has(found, "ok", "0 of 1024 numbers are held")
+        has(found, "ok", "0 of 1024 worker ids are held")
         same(any("clock is" in says for _, says, _ in found), kind in ("mysql", "zk"))
         same(json.loads(world.run("workers", "--store", uri, "--namespace", "orders", "--json").out)["never"], 1024)
 

@@ -207,8 +207,8 @@ def _(world):
         redis.start()  # with the 500 in it once more
         until(lambda: redis("GET", "{ids}:vesta") not in (None, run), "the list was cleared")
         until(lambda: redis("LLEN", "ids") == 1000, "the list is full again")
-        fill.heard("1000 ids that it brought back may have been popped before, and are removed")
-        fill.heard("goes on")
+        fill.heard("removed 1000 ids from the list, because they may have been popped before")
+        fill.heard("resumed: the list has")
         popped += redis("LRANGE", "ids", 0, -1)
         distinct(popped)
         redis.kill()
@@ -222,7 +222,7 @@ def _(world):
         redis.kill()
         redis.start()  # and while no fill runs
         done = once(world, redis, "--high", "1000", "--low", "10")
-        assert done.code == 0 and "1000 ids that it brought back" in done.err, done.err
+        assert done.code == 0 and "removed 1000 ids from the list" in done.err, done.err
         assert redis("GET", "{ids}:vesta") != run
 
 
@@ -272,7 +272,7 @@ def _(world):
         same(redis("LLEN", "ids"), 1000)  # 300 of them popped before
         done = once(world, redis, "--high", "1000", "--low", "200")
         same(done.code, 0)
-        assert "1000 ids that it brought back" in done.err, done.err
+        assert "removed 1000 ids from the list" in done.err, done.err
         distinct(popped + redis("LRANGE", "ids", 0, -1))
 
 
@@ -300,7 +300,7 @@ def _(world):
         for _ in range(2):
             done = once(world, redis, "--high", "100", "--low", "50")
             same(done.code, 0)
-        assert "100 ids that it brought back" in done.err, done.err
+        assert "removed 100 ids from the list" in done.err, done.err
 
 
 @claim("a push that is not answered is burnt: done later or not, no id comes twice")
@@ -314,7 +314,7 @@ def _(world):
             redis.send("CLIENT", "PAUSE", 60000, "WRITE")  # reads go on: the push is held back
             popped += redis.read()
             same(redis.read(), "OK")
-            fill.heard("are burnt: whether unix:", said + 1)
+            fill.heard("are burnt, because it is unknown whether unix:", said + 1)
             same(redis("CLIENT", "UNPAUSE"), "OK")  # and is done now, by those whose connection is not closed yet
             until(lambda: redis("LLEN", "ids") >= 1000, "the list is full again")
         counts = fill.end()
@@ -458,7 +458,7 @@ def _(world):
         fill.heard("NOREPLICAS")
         redis("CONFIG", "SET", "min-replicas-to-write", "0")
         until(lambda: redis("LLEN", "ids") == 1000, "the list is full again")
-        fill.heard("goes on")
+        fill.heard("resumed: the list has")
         ids = popped + redis("LRANGE", "ids", 0, -1)
         distinct(ids)
         same(fill.end()["burnt"], 0)
@@ -484,9 +484,9 @@ def liar(world, answer):
 def _(world):
     for answer, part in ((b"", "it closed the connection"), (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not the Redis protocol"),
                          (b"+OK", "no answer within"), (b"+OK\r\n+OK\r\n", "more than it was asked"), (b"$99999999999999\r\n", "no"),
-                         (b"*1000000000\r\n", "no"), (b"\0" * 5000, "not the Redis protocol"), (b"-\r\n", "refuses"),
+                         (b"*1000000000\r\n", "no"), (b"\0" * 5000, "not the Redis protocol"), (b"-\r\n", "rejected a command"),
                          (b"-LOADING Redis is loading the dataset in memory\r\n", "ends by itself"), (b"*1\r\n" * 100, "not the Redis protocol"),
-                         (b"$-1\r\n", "no number"), (b":-5\r\n", "no number"), (b"-\x1b[2J\r\n", "refuses"), (b"$3\r\n\xff\xff\xff\r\n", "no number")):
+                         (b"$-1\r\n", "no number"), (b":-5\r\n", "no number"), (b"-\x1b[2J\r\n", "rejected a command"), (b"$3\r\n\xff\xff\xff\r\n", "no number")):
         fails(once(world, liar(world, answer), timeout_ms=HASTY_MS if part in ("no", "no answer within") else PATIENT_MS), 1, part)
 
 
@@ -556,7 +556,7 @@ def _(world):
             until(lambda: redis("LLEN", "ids") == 5000, "the refill goes on to the high mark")
             distinct(ids + redis("LRANGE", "ids", 0, -1))
         redis("DEL", "ids")
-        fails(once(world, redis, "--tag", "orders"), 2, "--tag is of a counter")
+        fails(once(world, redis, "--tag", "orders"), 2, "--tag names a counter")
         for words, part in ((["--tag", "none", "--store", uri], "there is no tag 'none'"), (["--tag", "orders", "-c", world.path("none.lua")], "none.lua")):
             fails(world.run("fill", "--once", "--list", "ids", "--redis", redis.address, "--every", "0", *words), 1, part)
         for words in (["--tag", "orders"], ["--tag", "", "--store", uri], ["--tag", "a b", "--store", uri], ["--table", "x", "--store", uri],

@@ -175,7 +175,7 @@ def _(w):
          "...    snowflake            2012-03-03T13:01:20.453Z, ... years ago? worker=32? seq=7\n..."
          "...  sonyflake              2017-12-27T16:16:04.490Z, ...seq=2 machine=7\n..."
          "  less likely:\n...tid ..."
-         "  ? speaks against it: ...")
+         "  ? less likely: ...")
     got = guessed(w, [175928847299117063])
     first = got["families"][0]
     same((first["unit"], first["bit"], first["likely"], got["sure"]), ("1ms", 22, True, False))
@@ -207,8 +207,8 @@ def _(w):
             same(round(got["none"] + sum(g["share"] for g in got["guesses"]), 3), 1.0)
     text = w.run("guess", "175928847299117063").out  # Discord's documented example
     like(text, "175928847299117063  could be, likeliest first:\n...none of these, or one of them with another epoch\n\n..."
-         "  That is no answer yet.  To know more:\n    give more ids of the same kind\n    say when they were made: --made now, --made 2026-01-31\n"
-         "    name layouts of your own: --layout TEXT, -c FILE\n")
+         "  This is not yet an answer.  To narrow it down:\n    give more ids of the same kind\n    add the time when they were made: --made now, --made 2026-01-31\n"
+         "    add layouts of your own: --layout TEXT, -c FILE\n")
 
 
 @claim("when the ids were made tells epochs apart")
@@ -264,7 +264,7 @@ def _(w):
     done = w.run("guess", "--made", "-10d", *map(str, ids))
     like(done.out, "50 ids of one layout  none of the layouts could have made all of them within a day of --made\n..."
          "    give only ids of the day of --made, or leave --made out\n"
-         "    read each id by itself, if they are of several generators: --each\n...")
+         "    if the ids come from several generators, judge each by itself: --each\n...")
 
 
 @claim("layouts of one's own, and those of a config's namespaces, are asked for first")
@@ -294,7 +294,7 @@ def _(w):
     ids = some(KNOWN["snowflake"], 1002, 4)
     done = w.run("guess", "--json", stdin="\n".join(map(str, ids)))
     same((done.code, json.loads(done.out)["ids"]), (0, 1000))
-    assert "the first 1000 ids are looked at, 2 more are not" in done.err, done.err
+    assert "only the first 1000 ids are examined; 2 more are ignored" in done.err, done.err
     same(guessed(w, [ids[0]] * 1000)["guesses"][0]["workers"], 1)
 
 
@@ -302,7 +302,7 @@ def _(w):
 def _(w):
     done = w.run("guess", "--json", *map(str, some(KNOWN["snowflake"], 5000, 4)))
     same((done.code, json.loads(done.out)["ids"]), (0, 1000))
-    assert "the first 1000 ids are looked at, 4,000 more are not" in done.err, done.err
+    assert "only the first 1000 ids are examined; 4,000 more are ignored" in done.err, done.err
 
 
 @claim("wrong, empty and hostile values are refused")

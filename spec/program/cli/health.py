@@ -42,7 +42,7 @@ def _(world):
         fails(health(address), 1, "certificate is refused", "--cacert")
         fails(health(address, "--cacert", made + "other.pem"), 1, "certificate is refused", "--cacert")
         fails(health("-c", other), 1, "certificate is refused")
-        fails(health(address[4:]), 1, "speaks TLS", "add --tls")
+        fails(health(address[4:]), 1, "requires TLS", "add --tls")
         same(world.run("top", "--once", "-c", right).code, 0)
         fails(world.run("top", "--once", "-c", other), 1, "certificate is refused")
         env = {"VESTA_ADMIN_TOKEN": "sesame"}
@@ -58,7 +58,7 @@ def _(world):
     fails(health("-c", right), 1, "cannot connect")
     with open(right, "w") as file:
         file.write("return { http = { listen = 'off' } }")
-    fails(health("-c", right), 1, "http.listen is off")
+    fails(health("-c", right), 1, "http.listen and admin.listen are off")
 
 
 @claim("a server whose proxies list this machine is asked as its balancer asks")
@@ -107,8 +107,8 @@ def says(what, hold):
 def _(world):
     fails(world.run("health", "127.0.0.1:%d" % free_port()), 1, "cannot connect")
     hold = threading.Event()
-    for what, part in ((b"", "did not answer within 300 ms"), (b"HTT", "does not speak HTTP"), (b"-ERR \x1b[2J\r\n", "\\x1b[2J"),
-                       (b"x" * 1000000, "does not speak HTTP")):
+    for what, part in ((b"", "did not answer within 300 ms"), (b"HTT", "is not an HTTP server"), (b"-ERR \x1b[2J\r\n", "\\x1b[2J"),
+                       (b"x" * 1000000, "is not an HTTP server")):
         fails(world.run("health", "--wait-ms", "300", "127.0.0.1:%d" % says(what, hold), timeout=20), 1, part)
     done = world.run("health", "--wait-ms", "300", "127.0.0.1:%d" % says(b"HTTP/1.1 500 \x1b[2J\r\n\r\n\x1b[2J", hold), timeout=20)
     assert done.code == 1 and "\x1b" not in done.out + done.err, done.out + done.err

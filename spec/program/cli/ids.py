@@ -248,7 +248,7 @@ def _(w):
     fails(w.run("range", "tomorrow"), 2, "tomorrow")
     fails(w.run("range", "2026-13-01T00:00:00Z"), 2, "2026-13-01T00:00:00Z")
     fails(w.run("range", "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"), 2, '"2026-01-01T00:00:00Z" is not after "2026-01-02T00:00:00Z"')
-    fails(w.run("range", "1", "2", "3"), 2, 'unexpected operand "3"; a range has one or two times')
+    fails(w.run("range", "1", "2", "3"), 2, 'unexpected operand "3": a range has one or two times')
     fails(w.run("range", "1999-01-01T00:00:00Z"), 1, "2014-12-31T16:00:00Z", "epoch_end")
     fails(w.run("range", "2026-01-01T00:00:00Z", "method=9"), 2, "method", "9")
 
@@ -278,7 +278,7 @@ sign:1=0 time:41 seq:8 worker:14 unit=1ms epoch=2026-01-01T00:00:00Z
   nodes                                4,000          16,384
   years                                 30.0            69.7  until 2095-09-07T15:47:35.552Z
 
-  The unit is 1ms: clocks of hosts agree no better, and dates elsewhere know no finer.
+  The unit is 1ms: the clocks of hosts do not agree better, and most systems store dates in milliseconds.
 """
 
 
@@ -300,7 +300,7 @@ def _(w):
     got = json.loads(w.run("fit", "--json", *args).out)
     same((got["unit"], got["why"][:26]), ("1s", "with 1ms a rate of 8100/s "))
     args = ["--rate", "400k/s", "--nodes", "900", "--years", "100"]
-    like(w.run("fit", *args, "--unit", "1us").out, "sign:1=0 time:52 worker:11 unit=1us ...\n  The unit is 1us: as was asked.\n")
+    like(w.run("fit", *args, "--unit", "1us").out, "sign:1=0 time:52 worker:11 unit=1us ...\n  The unit is 1us: you chose it with --unit.\n")
     fails(w.run("fit", *args[:4], "--years", "300", "--unit", "1us"), 1, "300 years is too much: 53 bits of 1us are 285 years")
     for unit in ("3us", "2s", "0ms", "1", "ms", "1us1us", "", "1min"):
         fails(w.run("fit", *args, "--unit", unit), 2, "--unit")

@@ -170,7 +170,7 @@ def _(world):
         assert "until_ms" not in w and w["left_ms"] > 50 * 365 * DAY_MS, w
     assert "my-host:80-0000000002" in found[2]["holder"], found
     text = world.run("workers", "import", *args, "--store", uri, *NS).out
-    assert text.endswith("leaf has issued numbers up to 2\n3 numbers found: 0 to mark, 0 to raise, 3 already marked, 0 in conflict; nothing was written: add --yes to write\n"), text
+    assert text.endswith("leaf has issued worker ids up to 2\n3 worker ids found: 0 to mark, 0 to raise, 3 already marked, 0 in conflict; nothing was written: add --yes to write\n"), text
     for_days = marks(world, target(world, "leaf", "days"), (*args, "--days", "30"), held=[0, 1, 2])
     for w in for_days.values():
         assert abs(w["left_ms"] - 30 * DAY_MS) < 60000 and w["until_ms"] >= w["written_ms"] + 30 * DAY_MS, w
@@ -181,15 +181,15 @@ def _(world):
     fails(world.run("workers", "import", *args[:-1], "odd2", "--store", uri, *NS), 1, "not Leaf's")
     wide = world.run("workers", "import", *args[:-1], "wide", "--store", target(world, "leaf", "wide"), *NS, "--yes", "--json")
     same((wide.code, [n["worker"] for n in json.loads(wide.out)["numbers"]], json.loads(wide.out)["beyond"]), (0, [*range(1024)], 1))  # its sequence passed all of them
-    same(wide.err, "vesta workers import: 1024 (a:1-0000001024): beyond the namespace's layout, which ends at 1023: not imported, because leaf does"
-                   " not start with such a number\n")
+    same(wide.err, "vesta workers import: 1024 (a:1-0000001024): above the highest worker id of the namespace's layout, 1023: not imported, because leaf does"
+                   " not start with such a worker id\n")
     fails(world.run("workers", "import", *args[:-1], "nobody", "--store", uri, *NS), 1, "no node /nobody/forever", "check --name", ": --name could be ",
           name)
     fails(world.run("workers", "import", "--from", "leaf", "--source", served.zk_uri("", ""), "--name", name, "--store", uri, *NS), 2,
           "--source is", "names no node", "zk://HOSTS/snowflake")
     reserved = world.run("workers", "import", *args, "--issued", "5", "--yes", "--store", uri, *NS).out
     assert "   3-5  mark   held until the layout's end          reserved by --issued\n" in reserved, reserved
-    assert "leaf has issued numbers up to 2 by its records, and --issued reserves 3 more\n" in reserved, reserved
+    assert "leaf has issued worker ids up to 2 by its records, and --issued reserves 3 more\n" in reserved, reserved
 
 
 @claim("nodes at the longest paths that a URI and a name can make are read like any other")
@@ -229,7 +229,7 @@ def _(world):
     fails(world.run("workers", "import", *args, "--table", "nodes", "--store", target(world, layout), *NS), 1, "vesta store init --static 1-100005")
     late = database("late", UID_TABLE, "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 4194311")
     fails(world.run("workers", "import", "--from", "uid", "--source", late, "--store", target(world, layout, "l"), *NS), 1,
-          "vesta store init --static 1-4194303", "leaves only 1; docs/migrate/uidgenerator.md")
+          "vesta store init --static 1-4194303", "leaves only 1: docs/migrate/uidgenerator.md")
     uri = "sqlite:" + world.path("static.db")
     same(world.run("store", "init", "--store", uri, *NS, "--layout", layout, "--static", "1-100002").code, 0)
     done = world.run("workers", "import", *args, "--table", "nodes", "--store", uri, *NS, "--json")
@@ -259,7 +259,7 @@ def _(world):
     after = look(world, uri)
     same((after[5], after[6]["state"]), ({**before, "left_ms": after[5]["left_ms"]}, "held"))
     done = world.run("workers", "import", "--from", "vesta", "--source", source, "--store", uri, *NS)
-    assert done.code == 1 and "number 5 is in use by the original" in done.err and "one of them must stop" in done.err, done.err
+    assert done.code == 1 and "worker id 5 is used by the original" in done.err and "stop one of them" in done.err, done.err
 
 
 @claim("a number that was given back here keeps its own mark where that is later")
@@ -293,7 +293,7 @@ def _(world):
     store = ("--store", "sqlite:" + world.path("v.db"), *NS)
     zk, db = ("--source", "zk://h/butterfly"), ("--source", "mysql://u@h/d")
     for args, part in (((), "--from is missing"), (("--from", "x"), "butterfly-db|butterfly-zk|leaf|uid|vesta"), (("--from", "leaf"), "--source is missing"),
-                       (("--from", "leaf", *db), "from a zk: source"), (("--from", "uid", *zk), "from a mysql: source"),
+                       (("--from", "leaf", *db), "needs a zk: URI"), (("--from", "uid", *zk), "needs a mysql: URI"),
                        (("--from", "uid", *db, "--name", "a"), "does not apply to uid"), (("--from", "leaf", *zk), "leaf.name"),
                        (("--from", "butterfly-zk", *zk), "Butterfly's namespace"), (("--from", "leaf", *zk, "--name", "a/../b"), "no '/'"),
                        (("--from", "leaf", *zk, "--name", ".."), "no '/'"), (("--from", "leaf", *zk, "--name", "x" * 251), "250 bytes"),

@@ -65,7 +65,7 @@ def _(w):
     own = layout(got, "(made for it)")
     assert own["fits"] and own["numbers"] >= got["numbers"] and own["years"] >= 20, own
     same(w.run("layout", own["text"]).code, 0)
-    for name, word in (("uid", "its time is over"), ("twitter", "numbers: 32 of "), ("snowflake", "fits")):
+    for name, word in (("uid", "its time is over"), ("twitter", "worker ids: 32 of "), ("snowflake", "fits")):
         assert layout(got, name)["verdict"].startswith(word), layout(got, name)
     slow = plan(w, "--rate", "900M/s", "--issuers", "2", "--years", "20", "--layout", "snowflake", code=1)
     assert "too slow" in slow["layouts"][0]["verdict"], slow
@@ -73,14 +73,14 @@ def _(w):
     assert re.match(r"years: [45]\d\.\d of 90", short["layouts"][0]["verdict"]), short
     done = w.run("plan", "--rate", "1/s", "--issuers", "1000000000", "--years", "900000")
     same(done.code, 1)
-    assert "no layout    can be made for it" in done.out, done.out
+    assert "no layout    can be made for this need" in done.out, done.out
 
 
 @claim("of a clock that is set back it says for how long, and how many ids wait")
 def _(w):
     got = plan(w, *NEED, "--clock-ms", "500")
     assert (got["clock_ms"], got["clock_waits"]) == (500, 20), got
-    assert "set back by 500 ms, an issuer has no id for as long, and the busiest's 20 ids" in " ".join(w.run("plan", *NEED, "--clock-ms", "500").out.split())
+    assert "if it is set back by 500 ms, an issuer issues nothing for that time. The busiest issuer's 20 requests" in " ".join(w.run("plan", *NEED, "--clock-ms", "500").out.split())
     assert "clock  " not in w.run("plan", *NEED).out
 
 
@@ -105,7 +105,7 @@ def _(w):
 def _(w):
     said = plain(look(w, 80, "plan", *NEED, "--clock-ms", "50", TERM="xterm"))
     same([line for line in said.split("\n") if len(line) > 80], [])
-    for word in ("IDS/S EACH =", "USED =", "WAITS =", "UNTIL =", "fenced =", "NUMBERS =", "WRITES/S =", "STARTS/S =", "ALL AT ONCE =",
+    for word in ("IDS/S EACH =", "USED =", "WAITS =", "UNTIL =", "fenced =", "WORKER IDS =", "WRITES/S =", "STARTS/S =", "ALL AT ONCE =",
                  "OUTAGE =", "set back by 50 ms"):
         assert word in said, (word, said)
 

@@ -45,7 +45,7 @@ def _(w):
     same([line for line in result.lines() if not line.startswith("  ")],
          ["borrow: on_clock_back, on_exhausted", "refuse: on_clock_back, on_exhausted", "switch: on_clock_back",
           "wait: on_clock_back, on_exhausted", "./mine.lua: on_clock_back",
-          "./none.lua: no functions, so the fixed rules hold in every case"])
+          "./none.lua: no functions, so the fixed rules always apply"])
     same(result.code, 0)
     got = json.loads(w.run("policy", "check", "--json", "refuse").out)
     same(got, {"policy": "refuse", "functions": ["on_clock_back", "on_exhausted"], "options": []})
@@ -57,13 +57,13 @@ GIVEN = {"twitter": ["--options", "{ worker = 1 }"], "ip_list": ["--options", "{
 
 @claim("check shows the options that a policy declares: default, unit, range, meaning")
 def _(w):
-    same(w.run("policy", "check", "borrow").lines()[1:], ["  borrow_ms_max: 1000 ms unless given, from 0 to 86400000; " + BORROWS])
+    same(w.run("policy", "check", "borrow").lines()[1:], ["  borrow_ms_max: default 1000 ms, from 0 to 86400000; " + BORROWS])
     same(json.loads(w.run("policy", "check", "--json", "borrow").out)["options"],
          [{"name": "borrow_ms_max", "kind": "number", "needed": False, "default": 1000, "least": 0, "most": 86400000, "unit": "ms", "about": BORROWS}])
     mine = write(w, "mine.lua", """return { api = 1, options = { n = { -5, 7, unit = "s" }, role = { "a b", "c", default = "c", about = "whose" },
       list = { list = true }, must = { 1, 2, needed = true } } }""")
     same(w.run("policy", "check", mine, "--options", "{ must = 1 }").lines()[1:],
-         ["  list: a list", "  must: needed, from 1 to 2", "  n: from -5 to 7 s", '  role: "c" unless given, "a b" or "c"; whose'])
+         ["  list: a list", "  must: required, from 1 to 2", "  n: from -5 to 7 s", '  role: default "c", "a b" or "c"; whose'])
     same(json.loads(w.run("policy", "check", mine, "--json", "--options", "{ must = 1 }").out)["options"],
          [{"name": "list", "kind": "list", "needed": False}, {"name": "must", "kind": "number", "needed": True, "least": 1, "most": 2},
           {"name": "n", "kind": "number", "needed": False, "least": -5, "most": 7, "unit": "s"},
@@ -104,7 +104,7 @@ def _(w):
     mine = policy(w, "log('in ' .. env 'REGION') log 'a\\nb' return 'refuse', tostring(env 'NONE')")
     result = w.run("policy", "run", "on_clock_back", mine, "--env", "REGION,NONE", env={"REGION": "eu"})
     same((result.code, result.lines()[0]), (0, "refuse: nil"))
-    same(result.err, "vesta policy: ./mine.lua says: in eu\nvesta policy: ./mine.lua says: a\\x0ab\n")
+    same(result.err, "vesta policy: ./mine.lua logs: in eu\nvesta policy: ./mine.lua logs: a\\x0ab\n")
     same(w.run("policy", "check", mine, "--env", "REGION,NONE", env={"REGION": "eu"}).out, "./mine.lua: on_clock_back\n")
     fails(w.run("policy", "run", "on_clock_back", mine), 1, "mine.lua:2: env: policies may not read REGION: name it in policy_env")
     for names in (",", "A,,B", "A B", "1A", "A=1", "*", "\xff", "A" * 129):
@@ -261,14 +261,14 @@ def _(w):
         same(answer(w, body, *given, hook="choose_worker"), "no worker: " + said)
     fails(w.run("policy", "run", "choose_worker", "any", "attempt=nil"), 2, 'attempt must be a whole number, not "nil"')
     fails(w.run("policy", "run", "choose_worker", "any", "ordinal=x"), 2, 'ordinal must be a whole number, or nil for a server that has none, not "x"')
-    fails(w.run("policy", "run", "choose_worker", "any", "ip=a", "ip=b"), 2, "ip is given twice")
-    fails(w.run("policy", "run", "choose_worker", "any", "label=x"), 2, 'given no "label"; it is given namespace, now_ms, records')
-    fails(w.run("policy", "run", "ordinal", "choose_worker"), 2, "the function comes before the policy: policy run choose_worker ordinal")
+    fails(w.run("policy", "run", "choose_worker", "any", "ip=a", "ip=b"), 2, "ip is set twice")
+    fails(w.run("policy", "run", "choose_worker", "any", "label=x"), 2, 'has no input "label"; its inputs are namespace, now_ms, records')
+    fails(w.run("policy", "run", "ordinal", "choose_worker"), 2, "put the function before the policy: vesta policy run choose_worker ordinal")
 
 
 @claim("check and run name a field of ctx that does not exist, and run a worker id that the layout does not have")
 def _(w):
-    warned = "vesta policy: ./mine.lua: choose_worker reads ctx.ordinl, which it never gets; did you mean ordinal?\n"
+    warned = "vesta policy: ./mine.lua: choose_worker reads ctx.ordinl, which is never set; did you mean ordinal?\n"
     mine = policy(w, "return ctx.ordinl or ctx.leaving or ctx.range.last + (ctx.attempt - 1)", "choose_worker")
     result = w.run("policy", "run", "choose_worker", mine)
     same((result.code, result.lines()[0], result.err), (0, "1023", warned))
@@ -279,9 +279,9 @@ def _(w):
     same(w.run("policy", "check", "--strict", "any").code, 0)
     fails(w.run("policy", "run", "choose_worker", mine, "--strict"), 2, "--strict is an option of check")
     fails(w.run("policy", "check", policy(w, "if ctx.back_m <= 5 then return 'wait' end return 'refuse'")), 1,
-          "on_clock_back reads ctx.back_m, which it never gets; did you mean back_ms?", "attempt to compare")
+          "on_clock_back reads ctx.back_m, which is never set; did you mean back_ms?", "attempt to compare")
     fails(w.run("policy", "run", "choose_worker", policy(w, "return 1023 + ctx.attempt", "choose_worker")), 1,
-          "choose_worker answered 1024, and the worker ids of this layout are 0 to 1023")
+          "choose_worker returned 1024, but the worker ids of this layout are 0 to 1023")
     result = w.run("policy", "check", *SHIPPED, "any", "butterfly", "butterfly_db", "ip_bits", "leaf", "ordinal", "uid", "vesta")
     same((result.code, result.err), (0, ""))
     fails(w.run("policy", "run", "choose_worker", policy(w, "for _ in ipairs(ctx.options.list) do end return 1", "choose_worker")), 1,
@@ -340,7 +340,7 @@ def _(w):
         fails(w.run("policy", "run", "on_clock_back", policy(w, body)), 1, "on_clock_back failed (%s" % (how and how + "): "), said)
     for number in ("-1", "0.5", "0/0", "1/0", "2^63", "'7'", "{}", "true"):
         fails(w.run("policy", "run", "choose_worker", policy(w, "return " + number, "choose_worker")), 1, "(garbage)", "a worker number")
-    fails(w.run("policy", "run", "on_start", "borrow"), 1, "borrow has no on_start: the fixed rules hold")
+    fails(w.run("policy", "run", "on_start", "borrow"), 1, "borrow has no on_start, so the fixed rules apply")
 
 
 @claim("a wrong call is 2, and says what was probably meant")
@@ -353,8 +353,8 @@ def _(w):
     fails(w.run("policy", "run", "on_start"), 2, "a function and a FILE or NAME")
     fails(w.run("policy", "run", "on_clockback", "wait"), 2, "did you mean on_clock_back?")
     fails(w.run("policy", "run", "x" * 9999, "wait"), 2, "it may have choose_worker, on_clock_back")
-    fails(w.run("policy", "run", "on_clock_back", "wait", "back=5"), 2, 'given no "back"; did you mean back_ms?')
-    fails(w.run("policy", "run", "on_clock_back", "wait", "options=5"), 2, 'given no "options"')
+    fails(w.run("policy", "run", "on_clock_back", "wait", "back=5"), 2, 'has no input "back"; did you mean back_ms?')
+    fails(w.run("policy", "run", "on_clock_back", "wait", "options=5"), 2, 'has no input "options"')
     fails(w.run("policy", "run", "on_clock_back", "wait", "back_ms"), 2, "name=value")
     for number in ("", "x", "1e3", "0x10", " 5", "5 ", "9223372036854775808", "--5", "-", "1.5", "9" * 5000):
         fails(w.run("policy", "run", "on_clock_back", "wait", "back_ms=" + number), 2, "back_ms must be a whole number")
@@ -458,8 +458,8 @@ def _(w):
   it("loops", function() while true do pcall(function() while true do end end) end end)
   it("is well", function() for _ = 1, 20 do pcall(error, "x") end end)
 end)"""), write(w, "b_spec.lua", 'it("hides", function() coroutine.wrap(function() while true do end end)() end)'), timeout=180)  # ten seconds of processor time
-    same((result.code, result.out), (1, "not ok - a loops\n  ./a_spec.lua:2: ended after 5 s of processor time: a test may have no more\nok - a is well\n"))
-    same(result.err, "not ok - hides\n  ended after 5 s of processor time, within a function of C or a coroutine\n")
+    same((result.code, result.out), (1, "not ok - a loops\n  ./a_spec.lua:2: stopped after 5 s of processor time, the limit of a test\nok - a is well\n"))
+    same(result.err, "not ok - hides\n  stopped after 5 s of processor time, in a C function or a coroutine\n")
 
 
 @claim("what is no spec fails: a syntax error, an error outside of a claim, a file that is not there, no claim at all")

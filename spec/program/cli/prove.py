@@ -45,8 +45,8 @@ def _(w):
                         (("prove", "uid", ""), "empty"), (("prove", "uid", "uid", "uid"), "two layouts"),
                         (("prove", "uid", "x" * 100000), "bad layout"), (("prove", "uid", "a\x1b[2J"), "bad layout"),
                         (("prove", "uid", "js53", "--until", "soon"), "soon"), (("prove", "uid", "js53", "--from", "9" * 300), "time"),
-                        (("prove", "uid", "js53", "--until", "-1h"), "--until is not after"),
-                        (("prove", "uid", "js53", "--layout", "uid"), "no --layout"), (("uid", "--from", "now"), "are for prove")):
+                        (("prove", "uid", "js53", "--until", "-1h"), "--until must be later than"),
+                        (("prove", "uid", "js53", "--layout", "uid"), "leave out --layout"), (("uid", "--from", "now"), "are for prove")):
         fails(w.run("layout", *words), 2, part)
 
 

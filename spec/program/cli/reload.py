@@ -84,7 +84,7 @@ def _(w):
     fails(w.run("reload", "--admin", "nonsense"), 2, "--admin has a wrong address")
     fails(w.run("reload", "--wait-ms", "0"), 2, "--wait-ms")
     with Server(w, "--admin", "unix:" + w.path("a")) as server:
-        fails(w.run("reload", "--admin", "127.0.0.1:%d" % server.http, env={"VESTA_ADMIN_TOKEN": "x"}), 1, "it is no admin listener of a server")
+        fails(w.run("reload", "--admin", "127.0.0.1:%d" % server.http, env={"VESTA_ADMIN_TOKEN": "x"}), 1, "this is not the admin listener of a vesta server")
         fails(w.run("reload", "--admin", "unix:" + w.path("a")), 1, "there is nothing to reload: this server has no policies and no config file")
 
 

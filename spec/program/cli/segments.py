@@ -100,7 +100,7 @@ def _(world):
     same([ok(world, "take", tag, "-c", config) for tag in ("orders", "tickets")], ["10\n", "20\n"])
     ok(world, "step", "tickets", "77", "-c", config)
     same((look(world, second, "--table", "two")["tickets"]["step"], list(look(world, first))), (77, ["orders"]))
-    fails(world.run("segments", "resume", "tickets", "-c", config), 1, "has not gone back")
+    fails(world.run("segments", "resume", "tickets", "-c", config), 1, "was not stopped")
     fails(world.run("segments", "step", "nosuch", "9", "-c", config), 1, "no table of the config has the tag nosuch")
     fails(world.run("segments", "add", "new", "-c", config), 2, "several tables for the new tag new (leaf_alloc, two)", "--table")
     ok(world, "add", "new", "-c", config, "--table", "two")
@@ -230,7 +230,7 @@ def _(world):
     same(world.run("segments", *words, "--yes", "--tag", "users", "--as", "people", "--step", "3").code, 0)
     same((look(world, target)["people"]["max"], look(world, target)["people"]["step"]), ("8", 3))
     fails(world.run("segments", *words, "--as", "people"), 2, "--as names one tag")
-    fails(world.run("segments", *words, "--tag", "users", "--as", "not a tag"), 2, "which is no tag")
+    fails(world.run("segments", *words, "--tag", "users", "--as", "not a tag"), 2, "which is not a valid tag")
     fails(world.run("segments", *words, "--tag", "nobody"), 1, "there is no tag to import")
 
 

@@ -32,7 +32,7 @@ def _(world):
         assert first.out.startswith("store is ready: ") and "whoever leases " in first.out, first.out
         made = world.run("store", "init", "--store", uri, "--namespace", "init", "--layout", "snowflake")
         same((made.code, made.lines()[1]), (0, "namespace init was created: " + SNOWFLAKE))
-        assert "run `vesta store advance` before anything starts" in made.lines()[2], made.out
+        assert "run `vesta store advance` before you start any process" in made.lines()[2], made.out
         before = show(world, uri, "init")
         for more in ((), ("--layout", "snowflake")):
             again = world.run("store", "init", "--store", uri, "--namespace", "init", *more)
@@ -57,7 +57,7 @@ def _(world):
         for _ in range(2):
             done = world.run("store", "init", "--store", uri, "--segments")
             same((done.code, done.err), (0, ""))
-            assert done.lines()[1].startswith("for segments, "), done.out
+            assert "`vesta segments add TAG`" in done.lines()[1], done.out
     fails(world.run("store", "show", "--store", uri, "--segments"), 2, "--segments is for init")
 
 
@@ -69,7 +69,7 @@ def _(world):
             words = ("store", "init", "--store", uri, "--namespace", ns, "--layout", "snowflake", "--again", *(("--lease", lease) if lease else ()))
             made = world.run(*words)
             same((made.code, made.lines()[1]), (0, "namespace %s was created: %s" % (ns, SNOWFLAKE)))
-            assert re.fullmatch(r"no lease starts before 20\S+Z: until then no process gets ids", made.lines()[2]), made.out
+            assert re.fullmatch(r"no lease starts before 20\S+Z: until then no process can issue ids", made.lines()[2]), made.out
             got = show(world, uri, ns)
             assert 0 <= got["store_ms"] + margin_ms - got["floor_ms"] < 60000, (kind, got)
             again = world.run(*words)
@@ -95,7 +95,7 @@ def _(world):
 def _(world):
     for kind, uri in served.stores(world).items():
         if kind in ("file", "sqlite"):
-            fails(world.run("store", "show", "--store", uri + "-empty"), 1, "no namespace is in the store", "vesta store init")
+            fails(world.run("store", "show", "--store", uri + "-empty"), 1, " has no namespace: create one with", "vesta store init")
         for ns, layout in (("all-b", "snowflake"), ("all-a", "vesta-milli")):
             same(world.run("store", "init", "--store", uri, "--namespace", ns, "--layout", layout).code, 0)
         done = world.run("store", "show", "--store", uri, "--json")
@@ -123,7 +123,7 @@ def _(world):
         same(world.run("store", "init", "--store", uri, "--namespace", "kept", "--layout", "snowflake").code, 0)
         done = world.run("store", "init", "--store", uri, "--namespace", "kept", "--layout", "vesta-milli")
         same(done.code, 1)
-        assert "keeps its layout" in done.err and SNOWFLAKE in done.err, done.err
+        assert "and keeps it" in done.err and SNOWFLAKE in done.err, done.err
         same(show(world, uri, "kept")["layout"], SNOWFLAKE)
 
 
@@ -137,7 +137,7 @@ def _(world):
         got = show(world, uri, "later")
         same((got["held"], got["expired"], got["free"], got["never"]), (1, 0, 0, 1023))
         text = world.run("store", "show", "--store", uri, "--namespace", "later").out
-        assert re.search(r"^numbers      1 held, 0 expired, 0 free, 1,023 never used$", text, re.M), text
+        assert re.search(r"^worker ids   1 held, 0 expired, 0 free, 1,023 never used$", text, re.M), text
         assert re.search(r"^floor        none$", text, re.M) and re.search(r"^clock        20\S+Z; this machine's is ", text, re.M), text
 
 
@@ -160,7 +160,7 @@ def _(world):
         same(show(world, uri, "static")["never"], 0)
         for static, code in (("2-14", 0), ("2-13", 1), ("0-15", 1)):
             done = world.run("store", "init", "--store", uri, "--namespace", "static", "--layout", SMALL, "--static", static)
-            same((done.code, "stay as they are" in done.err), (code, code == 1))
+            same((done.code, "and keeps them" in done.err), (code, code == 1))
         same(json.loads(world.run("store", "advance", "--store", uri, "--namespace", "static", "--yes", "--json").out)["static"], [2, 14])
 
 
@@ -170,7 +170,7 @@ def _(world):
     same(world.run("store", "init", "--store", uri, "--namespace", "orders").code, 0)
     before = show(world, uri, "orders")
     done = world.run("store", "advance", "--store", uri, "--namespace", "orders")
-    fails(done, 2, "new incarnation", "no lease start before 20", "1210 s", "'balanced'", "add --yes")
+    fails(done, 2, "new incarnation", "No lease starts before 20", "1210 s", "'balanced'", "add --yes")
     same(show(world, uri, "orders")["incarnation"], before["incarnation"])
 
 
@@ -363,7 +363,7 @@ def _(world):
     with open(world.path("c.lua"), "w") as file:
         file.write("return { stores = { s = { uri = '%s' } }, segments = { { store = 's', tags = 't' }, { store = 's', table = 'other', tags = 'o' } } }" % uri)
     done = world.run("store", "init", "-c", "c.lua")
-    assert done.code == 0 and done.out.endswith("\n  tables of counters are created with --segments only\n"), done
+    assert done.code == 0 and done.out.endswith("\n  add --segments to create the tables of counters\n"), done
     assert world.run("store", "init", "-c", "c.lua", "--segments").out.count("\n") == 1
     same(world.run("segments", "-c", "c.lua").code, 0)
 
@@ -389,8 +389,8 @@ def _(world):
 def _(world):
     words = ("store", "init", "--store", "sqlite:" + world.path("v.db"), "--namespace", "there", "--layout")
     same(world.run(*words, "snowflake").code, 0)
-    for more, text in ((["vesta-milli"], "layout %s, not vesta-milli as asked" % SNOWFLAKE),
-                       (["snowflake", "--static", "0-9"], "static numbers none, not 0-9 as asked")):
+    for more, text in ((["vesta-milli"], "layout %s, not vesta-milli, and keeps it" % SNOWFLAKE),
+                       (["snowflake", "--static", "0-9"], "static worker ids none, not 0-9, and keeps them")):
         done = world.run(*words, *more)
         assert done.code == 1 and "exists with the " + text in done.err, done
 

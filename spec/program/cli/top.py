@@ -205,18 +205,18 @@ def _(w):
     fails(w.run("top", "--admin", "unix:/x", "--token-file", w.path("none")), 1, "--token-file")
     fails(w.run("top", "x"), 2, "unexpected operand")
     with Served(w) as server:
-        fails(w.run("top", "--admin", "unix:" + server.admin), 1, "the token is missing or wrong: --token-file, VESTA_ADMIN_TOKEN or -c")
-        fails(w.run("top", "--admin", "unix:" + server.http), 1, "it is no admin listener of a server: it answers HTTP/1.1 404")
+        fails(w.run("top", "--admin", "unix:" + server.admin), 1, "the token is missing or wrong: use --token-file, VESTA_ADMIN_TOKEN or -c")
+        fails(w.run("top", "--admin", "unix:" + server.http), 1, "this is not the admin listener of a vesta server: it answered HTTP/1.1 404")
         with Terminal(w, "top", "--admin", "unix:" + server.admin, TERM="xterm") as screen:
             same((screen.end(), screen.is_restored()), (1, True))
             assert "the token is missing or wrong" in screen.said
     asked = []
     deep = b'{"namespaces":' + b"[" * 100000 + b"]" * 100000 + b"}"
     for number, (answer, want) in enumerate((
-            (b"", "closed the connection"), (b"SSH-2.0-x\r\n", "closed the connection"), (b"\r\n\r\n", "no admin listener"),
+            (b"", "closed the connection"), (b"SSH-2.0-x\r\n", "closed the connection"), (b"\r\n\r\n", "not the admin listener"),
             (HEAD, "closed the connection"), (HEAD + b"data: {\n\n", None), (HEAD + b"data: " + deep + b"\n\n", None),
             (HEAD + b'data: {"pid":1,"namespaces":[{"name":"\\u001b[2J\x1b[2J","ids":{"x":99999999999999999999}},7,"x"],"requests":{"a":"b"}}\n\n', None),
-            (HEAD + b'data: {"namespaces":[{"name":"unended\n\n', None), (HEAD + b"data: " + b"x" * (9 << 20), "longer than any"))):
+            (HEAD + b'data: {"namespaces":[{"name":"unended\n\n', None), (HEAD + b"data: " + b"x" * (9 << 20), "longer than a vesta server sends"))):
         path = w.path("liar%d" % number)
         Liar(path, answer, keeps=want is None)
         asked.append((number, want, w.start("top", "--admin", "unix:" + path, stdout=-1, stderr=-1, text=True)))
@@ -317,8 +317,8 @@ def _(w):
     liar = Liar(w.path("old"), older)
     with Terminal(w, "top", "--admin", "unix:" + w.path("old"), TERM="xterm") as screen:
         turn(screen, "", r"0\.0\.9 pid 5.*the server offers no stream.*\nold .* ready")
-        turn(screen, "4", "no data +this server does not tell: it is older than this program")
-        turn(screen, "3", "no data +this server does not tell")
+        turn(screen, "4", "no data +the server does not report this: it is older than this program")
+        turn(screen, "3", "no data +the server does not report this")
         assert "STALE" not in plain(screen.frame())
         has_workers.set()
         turn(screen, "", r"old: 0 held, 0 expired, 9 free")
@@ -377,7 +377,7 @@ def _(w):
         turn(screen, "n", r"tags after \?\[2J")
         glass_of(screen)
     same([path for path in asked.asked if re.search(rb"[^!-~]", path)], [])
-    wants = {b'{"segments":': ("no tags", 0), b"": ("whole", 1), b"x" * (9 << 20): ("longer than any", 1)}
+    wants = {b'{"segments":': ("no tags", 0), b"": ("whole", 1), b"x" * (9 << 20): ("longer than a vesta server sends", 1)}
     for body in wants:
         Liar(w.path("cut%d" % len(body)), lambda path, body=body: NOT_FOUND if path == b"/admin/events" else
              answer("200 OK", STATUS % 6) if path == b"/admin/status" else

@@ -182,7 +182,7 @@ def _(world):
     done = world.run("workers", "--store", uri, "--namespace", "odd")
     same((done.code, done.err), (0, ""))
     assert "\x1b" not in done.out and "?[2Jevil?" in done.out and "the layout's end" in done.out, done.out
-    assert re.search(r"^ +8 .*\[another layout's\]$", done.out, re.M) and re.search(r"^ +5000 .*\[not a number of this layout\]$", done.out, re.M), done.out
+    assert re.search(r"^ +8 .*\[another layout's\]$", done.out, re.M) and re.search(r"^ +5000 .*\[not a worker id of this layout\]$", done.out, re.M), done.out
     got = look(world, uri, "odd")
     same(([w["fits"] for w in got["workers"]], got["never"]), ([True, False, True, False], 1021))
     same("until_ms" in got["workers"][2], False)

@@ -294,7 +294,7 @@ def _(world):
         fails(relayout(world, layout), 1, "orders.2 is not in the store", "vesta store init --again --namespace orders.2")
     fails(world.run("gen", "-c", config(world, 1, THIRD, "orders.3"), "--namespace", "orders"), 1, "orders.2 is not in the store")
     same(store(world, "init", "--again", "--layout", MILLI, name="orders.2").code, 0)
-    assert "orders.3 is there already" in relayout(world, THIRD).out
+    assert "orders.3 already exists" in relayout(world, THIRD).out
 
 
 @claim("numbers that are given by hand stay so: those that the next layout has")

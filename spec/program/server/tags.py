@@ -435,7 +435,7 @@ def _(world):
             assert all(part in line for part in (" store=b ", " tag=orders ", " tags=1 ", " grants=1 ", "vesta segments resume")), line
             b.do("UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = 'orders'", top + 1000)
             done = world.run("segments", "resume", "orders", "-c", world.path("vesta.lua"))
-            same((done.code, done.out), (0, "orders is asked again\n"))
+            same((done.code, done.out), (0, "orders was resumed\n"))
             assert " store=b" in server.listen("no counter of a database stands back any more"), server.said
             same(server.said.count("a database's counter went back"), 1)
         finally:
