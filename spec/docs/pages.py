@@ -57,6 +57,18 @@ def events(root):
     return ["docs/deploy.md has an event that is not in csrc: " + name for name in named if '"%s' % name not in sources]
 
 
+def pages_named(root):
+    """Pages that the program and the clients name and that do not exist."""
+    wrong = set()
+    for pattern in "lua/**/*.lua", "csrc/**/*.[ch]", "library/*.lua", "examples/**/*.*":
+        for path in glob.glob(os.path.join(root, pattern), recursive=True):
+            if os.path.isfile(path):
+                for page in re.findall(r"\bdocs/[a-zA-Z/_-]+\.md", read(path)):
+                    if not os.path.exists(os.path.join(root, page)):
+                        wrong.add("%s names %s, which does not exist" % (os.path.relpath(path, root), page))
+    return sorted(wrong)
+
+
 def commands_named(root):
     """Commands of the program that the table of docs/cli.md does not name."""
     files = glob.glob(os.path.join(root, "lua", "cli", "*.lua"))
@@ -123,6 +135,7 @@ def house(root):
     yield "docs/README.md names every page", index(root)
     yield "links to headings lead there", dead_links(root)
     yield "the table of docs/cli.md names every command", commands_named(root)
+    yield "pages that the sources name exist", pages_named(root)
     yield "docs/oncall.md knows every code of the server and every alert", on_call(root)
     yield "docs/deploy.md names only events that the server logs", events(root)
     for twin, page in twins(root):
@@ -145,6 +158,7 @@ WRONG = {
     "a table of events that has moved": {"docs/deploy.md": ""},
     "a page that is not in the index": {"docs/new.md": ""},
     "a command that is not in the table": {"lua/cli/new.lua": ""},
+    "a help that names a page which does not exist": {"lua/cli/fit.lua": "More: docs/none.md."},
     "a code that is not on the page": {"csrc/server/faults.h": CODES + 'FAULT(new, 500, "ERR", "x")'},
     "an alert that is not on the page": {"examples/prometheus/vesta.rules.yml": RIGHT["examples/prometheus/vesta.rules.yml"] + "- alert: New\n"},
     "a table of codes that has moved": {"csrc/server/faults.h": ""},

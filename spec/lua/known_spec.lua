@@ -1,5 +1,5 @@
---- docs/internals/known-generators.md compares policies with the generators that they follow.  The last cell of each row
--- must be the name of a test, word for word, so that no row is untested.
+--- docs/internals/known-generators.md compares policies with the generators that they follow.  The last cell of each
+-- row must be the name of a test, word for word, so that no row is untested.
 local root = os.getenv "VESTA_ROOT" or "."
 
 local function read(path)

@@ -236,7 +236,8 @@ function Import:with_lost(rows, issued)
     all[#all + 1] = row
     if #all > store.FOREIGN_MAX then
       local left = self.layout.workers - (stop - first)
-      local hint = (". That leaves only %d: docs/migrate/uidgenerator.md shows how to continue with an exhausted field"):format(left)
+      local hint = (". That leaves only %d: docs/migrate/uidgenerator.md shows how to continue with an exhausted "
+        .. "field"):format(left)
       cli.fail("%s has issued the worker ids %d to %d, more than %d: exclude them when you create the namespace: vesta "
         .. "store init --static %d-%d; nothing was written%s", self.kind, first, stop - 1, store.FOREIGN_MAX, first,
         stop - 1, left >= LEFT_MIN and "" or hint)
