@@ -56,14 +56,14 @@ enum vesta_flags {
     OPTION(enum vesta_pacing, pacing, CHOICE, 0, "pacing", "clock|history",                                            \
            "follow the clock, or count up from the start", "the generator file's, else clock")                         \
     OPTION(int64_t, ahead_ms_max, AHEAD, 86400000, "ahead-ms", "MS", "how far ids may run ahead of the clock",         \
-           "0; one unit if the layout counts seconds")                                                                 \
+           "0, or one unit if the layout counts seconds")                                                                 \
     OPTION(const char *, path, PATH, 250, "path", "FILE", "the generator file", "<state>/NAME.gen")                    \
     OPTION(const char *, group, NAME, 63, "group", "NAME", "the group that may share the generator file",              \
            "the owner alone")                                                                                          \
     OPTION(const char *, fields, FIELDS, 240, "fields", "\"NAME=N ...\"", "values of the layout's other fields", "0")  \
     OPTION(const char *, method, WORD, 0, "method", "0|1|2|3|by_protocol",                                             \
-           "the value of the layout's field method, if it has one; by_protocol: 0 in a program, 1 over the Redis "     \
-           "protocol, 2 over HTTP",                                                                                    \
+           "the value of the layout's field method, if it has one (by_protocol: 0 in a program, 1 over the Redis "     \
+           "protocol, 2 over HTTP)",                                                                                    \
            "2")
 
 /* Options of a handle only.  In a config the namespace is a key, and its store has the secret. */
