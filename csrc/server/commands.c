@@ -1,4 +1,4 @@
-/* commands.c -- the one table of commands behind both protocols.  Knows no socket and no handler's insides. */
+/* commands.c -- lookups in the table of commands.  Knows no socket and no handler. */
 #include "base/array.h"
 #include "server/commands.h"
 
@@ -22,7 +22,7 @@ const struct vs_call *vs_call_named(struct vs_slice name) {
     if (name.length == 0) return NULL;
     for (int i = 0; i < CALL_COUNT; i++) {
         const char *at = calls[i].name;
-        /* the first letter, in either case, tells most apart */
+        /* comparing the first letter, ignoring case, excludes most */
         if (at && !((*at ^ *name.at) & ~0x20) && vs_slice_is_case(name, at)) return &calls[i];
     }
     return NULL;
@@ -44,7 +44,7 @@ const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol prot
         if (!vs_call_is_at(&calls[i], protocol)) continue;
         *rest = (struct vs_slice){NULL, 0};
         if (path.length == length && (length == 1 || route[length - 1] != '/')) return &calls[i];
-        if (length == 1) continue; /* "/" is a page, not everything */
+        if (length == 1) continue; /* "/" is only the index, not a prefix of all routes */
         *rest = (struct vs_slice){path.at + length, path.length - length};
         if (rest->length > 0 && route[length - 1] == '/' && !memchr(rest->at, '/', rest->length)) return &calls[i];
     }

@@ -1,10 +1,10 @@
-/* counts.c -- counting, where it is more than an addition; adding up the loops.  Knows no metric's name. */
+/* counts.c -- allocates the counters of loops and adds them up.  Knows no metric's name. */
 #include "server/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE 64 /* of a cache */
+#define LINE 64 /* size of a cache line */
 
 const uint64_t vs_duration_us[VS_DURATIONS_MAX - 1] = {50,    100,   250,    500,    1000,   2500,    5000,   10000,
                                                        25000, 50000, 100000, 250000, 500000, 1000000, 5000000};
@@ -21,7 +21,7 @@ struct vs_counts *vs_counts_new(int namespaces) {
     return counts ? memset(counts, 0, size) : NULL;
 }
 
-/* One count of one loop. */
+/* Returns the counter of a loop that is `of` in the first loop's counts. */
 static uint64_t value(const struct vs_monitor *monitor, int loop, const vs_count *of) {
     size_t at = (size_t)((const char *)of - (const char *)monitor->counts[0]);
     return atomic_load_explicit((const vs_count *)((const char *)monitor->counts[loop] + at), memory_order_relaxed);
@@ -44,7 +44,8 @@ uint64_t vs_total_refused(const struct vs_monitor *monitor, int client) {
 uint64_t vs_served_by(const struct vs_monitor *monitor, int loop) {
     uint64_t sum = 0;
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
-        uint64_t closed = value(monitor, loop, &monitor->counts[0]->closed[protocol]); /* first: never more than came */
+        /* read before `accepted`, so that it is never larger */
+        uint64_t closed = value(monitor, loop, &monitor->counts[0]->closed[protocol]);
         sum += value(monitor, loop, &monitor->counts[0]->accepted[protocol]) - closed;
     }
     return sum;

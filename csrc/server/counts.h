@@ -1,7 +1,7 @@
-/* counts.h -- what a loop counts, for /metrics and INFO.  Knows no metric's name.
+/* counts.h -- the counters of a loop, for /metrics and INFO.  Knows no metric's name.
  *
- * Each loop counts for itself and is the only one that writes there, so to count is a load, an addition and a store:
- * no locked instruction, no line that another core writes.  Who asks adds up the loops. */
+ * Only the loop itself writes its counters, so counting is a load, an addition and a store: no locked instruction, and
+ * no cache line that another core writes.  Readers add up the loops. */
 #ifndef VS_COUNTS_H
 #define VS_COUNTS_H
 
@@ -11,23 +11,23 @@
 
 #define VS_CODES_MAX 48     /* "ok" and the names of failures: vs_code_name */
 #define VS_WHYS_MAX 16      /* enum vesta_why */
-#define VS_DURATIONS_MAX 16 /* vs_duration_us, and what is longer */
+#define VS_DURATIONS_MAX 16 /* vs_duration_us, and one for longer times */
 
 #define VS_SHARE_KINDS 8    /* enum vs_share_kind */
 
-/* REFUSED_...: requests, by what was wrong; OPEN: connections, now */
+/* REFUSED_...: rejected requests by cause (OPEN: current connections) */
 enum vs_client_count {
     VS_CLIENT_ANSWERED,
     VS_CLIENT_IDS,
     VS_CLIENT_OPEN,
-    VS_CLIENT_REFUSED_REQUEST, /* the request itself */
-    VS_CLIENT_REFUSED_RIGHTS,  /* who asked */
-    VS_CLIENT_REFUSED_RATE,    /* that it asked so often */
-    VS_CLIENT_REFUSED_PAUSE,   /* nothing: there was no id, or no memory */
+    VS_CLIENT_REFUSED_REQUEST, /* the request is wrong */
+    VS_CLIENT_REFUSED_RIGHTS,  /* the client lacks the right */
+    VS_CLIENT_REFUSED_RATE,    /* the client exceeds a rate */
+    VS_CLIENT_REFUSED_PAUSE,   /* there was no id, or no memory */
     VS_CLIENT_COUNTS
 };
 
-/* What the labels of a count in families.h are: its index. */
+/* The array dimensions that the labels of a count in families.h mean. */
 #define VS_OF_NONE
 #define VS_OF_PROTO [VS_PROTOCOLS]
 #define VS_OF_CODE [VS_PROTOCOLS][VS_CODES_MAX]
@@ -38,24 +38,25 @@ struct vs_counts {
 #define COUNT(name, member, labels, ...) vs_count member VS_OF_##labels;
 #include "server/families.h"
     vs_count of_client[VS_COUNTED_MAX][VS_CLIENT_COUNTS]; /* by vs_gate_counted */
-    vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX];   /* requests by the time from read to written */
+    vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX];   /* requests by the time from reading to writing the reply */
     vs_count duration_us[VS_PROTOCOLS];
-    vs_count closed[VS_PROTOCOLS]; /* connections; those turned away are in it, and in `accepted` */
+    /* connections, including those that were rejected at once, which are also in `accepted` */
+    vs_count closed[VS_PROTOCOLS];
     struct net_counts net;
     struct {
-        vs_count ids[VS_ID_PROTOCOLS]; /* given, those of failing batches and of blocks too */
-        vs_count pauses[VS_WHYS_MAX];  /* requests that met one, by the first they met */
+        vs_count ids[VS_ID_PROTOCOLS]; /* issued, including those of failed batches and of blocks */
+        vs_count pauses[VS_WHYS_MAX];  /* requests that found no id, by the first reason */
     } ns[];
 };
 
-/* For so many namespaces, in lines of its own; all zero.  Own: free.  NULL: no memory. */
+/* Allocates zeroed counts in cache lines of their own.  Own: free.  NULL: no memory. */
 struct vs_counts *vs_counts_new(int namespaces);
 size_t vs_counts_size(int namespaces);
 
-/* Bounds of the durations that are told apart, ascending. */
+/* Upper bounds of the histogram of durations, ascending. */
 extern const uint64_t vs_duration_us[VS_DURATIONS_MAX - 1];
 
-/* n requests that took so long, each. */
+/* Counts n requests that each took `us`. */
 static inline void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uint64_t us, uint64_t n) {
     int i = 0;
     while (i < VS_DURATIONS_MAX - 1 && us > vs_duration_us[i])
@@ -64,11 +65,11 @@ static inline void vs_count_durations(struct vs_counts *counts, enum vs_protocol
     vs_add(&counts->duration_us[protocol], us * n);
 }
 
-/* Adds up one count of all loops: `of` is that count's place in the first loop's. */
+/* Adds up one counter of all loops.  `of` is its address in the first loop's counts. */
 uint64_t vs_total(const struct vs_monitor *monitor, const vs_count *of);
-/* How many requests of a client were refused, for whatever reason. */
+/* Returns how many requests of a client were rejected. */
 uint64_t vs_total_refused(const struct vs_monitor *monitor, int client);
-/* How many connections a loop serves. */
+/* Returns how many connections a loop serves. */
 uint64_t vs_served_by(const struct vs_monitor *monitor, int loop);
 
 #endif

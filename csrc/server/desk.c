@@ -1,4 +1,4 @@
-/* desk.c -- jobs of desks, held by two.  Knows no request and no database. */
+/* desk.c -- jobs of desks, which the request and the desk both hold.  Knows no request and no database. */
 #include "server/desk.h"
 
 #include <stdlib.h>

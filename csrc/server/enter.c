@@ -1,5 +1,5 @@
-/* enter.c -- what the name in a request means: a namespace, open or not, or a tag; whether it is of use, and its charge.
- * Knows no protocol. */
+/* enter.c -- finds what the name in a request means, a namespace or a tag, checks that the request suits it, and
+ * charges it.  Knows no protocol. */
 #include "base/error.h"
 #include "server/request.h"
 #include "server/resp/multi.h"
@@ -31,7 +31,7 @@ static struct vs_slice enter_name_of(const struct vs_request *r) {
     return vs_arg(r, r->name == VS_NO_NAME ? VS_NO_NAME : r->name + r->entered);
 }
 
-/* A name that a table may turn out to have is not unknown. */
+/* Returns whether some table has not been read yet, and may turn out to contain an unknown name. */
 static bool is_unread(struct vs_server *server, struct vs_tags_status *status) {
     status->unread = 0, status->is_reading = false;
     if (server->tags.status) server->tags.status(server->tags.self, status);
@@ -45,7 +45,7 @@ static enum vs_reply_state refuse_unread(struct vs_request *r, const struct vs_t
     return vs_refuse_why(r, "not_ready", what, status->unread_why);
 }
 
-/* Whether the request is of use for tags only. */
+/* Whether the request only makes sense for a tag. */
 static bool enter_counts(const struct vs_request *r) {
     return r->kind == VS_KIND_TAG || r->kind == VS_KIND_COUNTER || r->kind == VS_KIND_DENSE;
 }
@@ -56,15 +56,16 @@ static enum vs_reply_state refuse_unknown(struct vs_request *r, struct vs_slice 
     size_t count = (size_t)server->names.count + (tags ? tags->count : 0);
     const char *first = server->names.count > 0 ? server->names.at[0].name : count > 0 ? tags->at[0]->name : "";
     if (!name.at)
-        return vs_refuse(r, "unknown_name", "a name is needed: this server has tags and no namespace%s%s%s",
+        return vs_refuse(r, "unknown_name", "the request needs a name: this server has tags but no namespace%s%s%s",
                          count > 0 ? ", such as '" : "", first, count > 0 ? "'" : "");
     if (count == 0 || !vs_rights_sees_all(r->session))
         return vs_refuse(r, "unknown_name", "unknown name '%s'%s", VS_QUOTE(name.at, name.length),
-                         count == 0 ? ": this server has none" : "");
+                         count == 0 ? ": this server has no namespaces and no tags" : "");
     bool counts = enter_counts(r) || r->kind == VS_KIND_ANY_TAG;
     if (counts && !(tags && tags->count > 0))
-        return vs_refuse(r, "unknown_name", "unknown name '%s': this server has no tags; name a table in segments of its "
-                                            "config",
+        return vs_refuse(r, "unknown_name",
+                         "unknown name '%s': this server has no tags: name a table in segments of its "
+                         "config",
                          VS_QUOTE(name.at, name.length));
     if (count == 1)
         return vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length),
@@ -89,7 +90,8 @@ enum vs_reply_state vs_request_not_entered(struct vs_request *r) {
     return is_unread(r->session->server, &status) ? refuse_unread(r, &status) : refuse_unknown(r, enter_name_of(r));
 }
 
-/* A job that reserves a number or ends a reservation may have been done, so its answer is awaited. */
+/* Whether the request waits for a job that reserves a number or ends a reservation.  The job may have been done, so its
+ * answer must reach the client. */
 static bool must_hear_desk(const struct vs_request *r) {
     const struct vs_desk_job *job = r->session->waiting.job;
     return job && job->ask != VS_DESK_NUMBERS;
@@ -114,7 +116,7 @@ bool vs_request_is_lost(struct vs_request *r) {
 
 static enum vs_reply_state enter_names(struct vs_request *r);
 
-/* A transaction waits for no table, since it has the tags that it began with. */
+/* A transaction does not wait for tables, because it uses the set of tags that it began with. */
 static enum vs_reply_state not_found(struct vs_request *r) {
     struct vs_tags_status status;
     if (!enter_name_of(r).at || !is_unread(r->session->server, &status)) return refuse_unknown(r, enter_name_of(r));
@@ -122,13 +124,14 @@ static enum vs_reply_state not_found(struct vs_request *r) {
     return refuse_unread(r, &status);
 }
 
-/* Whether a table that was not read yet may have a tag of the namespace's name, and the request prefers the tag. */
+/* Whether a table that has not been read yet may have a tag of the namespace's name, and the request prefers the
+ * tag. */
 static bool may_become_tag(const struct vs_request *r) {
     struct vs_tags_status status;
     return prefers_tag(r) && !r->tag && is_unread(r->session->server, &status);
 }
 
-/* The commands of a transaction do not wait for a namespace. */
+/* A command of a transaction does not wait for a namespace. */
 static enum vs_reply_state not_open(struct vs_request *r) {
     if (vs_namespace_state_of(r->ns) != VS_NAMESPACE_OPENING) return refuse_closed(r);
     (void)vs_wait_for(r, VS_FOR_OPENING, enter_names);
@@ -142,34 +145,39 @@ static bool enter_is_used_up(struct vs_request *r) {
     return true;
 }
 
-/* Whether the tag is of use.  false: the reply tells what to ask instead. */
+/* Whether the request suits the tag.  false: the reply suggests another command. */
 static bool is_tag_of_use(struct vs_request *r) {
     const char *name = r->tag->name;
     bool is_dense = !r->tag->seg;
     if (is_dense && r->kind != VS_KIND_DENSE)
-        vs_refuse(r, "bad_command", "'%s' gives numbers without a gap: VESTA.RESERVE %s reserves one", name, name);
+        vs_refuse(r, "bad_command", "the numbers of '%s' have no gap: reserve one with VESTA.RESERVE %s", name, name);
     else if (!is_dense && r->kind == VS_KIND_DENSE)
-        vs_refuse(r, "bad_command", "'%s' gives ranges of numbers: INCR %s gives its next one", name, name);
+        vs_refuse(r, "bad_command",
+                  "the numbers of '%s' may have gaps and cannot be reserved: take the next one with INCR %s", name,
+                  name);
     else if (enter_is_used_up(r))
         return false;
     else if (r->kind == VS_KIND_NAMESPACE || r->kind == VS_KIND_LAYOUT)
-        vs_refuse(r, "bad_command", "'%s' is a tag: its numbers count, and have no parts", name);
+        vs_refuse(r, "bad_command", "'%s' is a tag: its numbers count up and have no parts", name);
     else if (r->kind == VS_KIND_COUNTER && r->tag->form)
-        vs_refuse(r, "bad_command",
-                  "'%s' gives numbers as text, which do not add up: GET %s gives its next, VESTA.NEXT %s n several",
-                  name, name, name);
+        vs_refuse(
+            r, "bad_command",
+            "the numbers of '%s' are text and cannot be added up: take one with GET %s, or n with VESTA.NEXT %s n",
+            name, name, name);
     return r->code == 0;
 }
 
 static bool is_namespace_of_use(struct vs_request *r) {
     const char *name = r->ns->name;
     if (!enter_counts(r)) return true;
-    vs_refuse(r, "bad_command", "'%s' is a namespace, not a counter: GET %s gives its next id, VESTA.NEXT %s n several",
-              name, name, name);
+    vs_refuse(r, "bad_command",
+              "'%s' is a namespace, not a counter: take an id with GET %s, or n ids with VESTA.NEXT %s n", name, name,
+              name);
     return false;
 }
 
-/* Charges the request to each of its namespaces, once.  No other request is charged meanwhile. */
+/* Charges the request to each of its namespaces, once.  The new `run` makes a second name of the same namespace
+ * free. */
 static bool charge(struct vs_request *r) {
     r->session->scratch->run++;
     for (r->entered = 0; r->entered < r->names; r->entered++) {

@@ -1,5 +1,6 @@
-/* namespace.c -- a namespace of the server: whether it is open, or why not; whether it is ready.  A server listens before
- * its namespaces are open, so that one whose store is away harms no other.  Knows no request and opens nothing. */
+/* namespace.c -- the state of a namespace: whether it is open, or why not, and whether it is ready.  A server listens
+ * before its namespaces are open, so an unreachable store does not affect the others.  Knows no request and opens
+ * nothing. */
 #include "generator/generator.h"
 #include "server/server.h"
 
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER; /* over the `why` of all: read where there is no id */
+static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER; /* guards the `why` of all namespaces; rarely used */
 
 void vs_namespace_set(struct vs_namespace *ns, enum vs_namespace_state state, const char *why) {
     pthread_mutex_lock(&telling);
@@ -39,10 +40,10 @@ static bool is_lent(const struct vs_server *server, const struct vs_namespace *n
 }
 
 bool vs_namespace_is_ready(const struct vs_server *server, const struct vs_namespace *ns, struct vesta_pause *pause) {
-    *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* it may have opened by the time that somebody tells of it */
+    *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* if it opens now, the caller may still read *pause */
     if (!vs_namespace_is_open(ns)) return false;
     if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK || is_lent(server, ns, pause)) return true;
-    /* when the keeper will have got a lease, or whether, nobody knows; a holder at rest has one, and room in it */
+    /* It is unknown when the keeper gets a lease.  A namespace at rest already has one, and enough ids. */
     return !vs_pause_wakes_keeper(pause->why) && vs_pause_step_us(pause, ns->wait_us_max) >= 0;
 }
 

@@ -1,4 +1,4 @@
-/* problem.c -- failures: one table of their names, and what each looks like in either protocol.  Knows no handler. */
+/* problem.c -- the table of errors, and their form in either protocol.  Knows no handler. */
 #include "base/array.h"
 #include "server/commands.h"
 #include "server/problem.h"
@@ -21,7 +21,7 @@ _Static_assert(VS_COUNT(faults) < VS_CODES_MAX, "every code can be counted");
 int vs_code_named(const char *name) {
     for (size_t i = 0; i < VS_COUNT(faults); i++)
         if (strcmp(faults[i].code, name) == 0) return (int)i + 1;
-    assert(!"a code that is not in the table");
+    assert(!"the code is not in the table");
     return 1;
 }
 
@@ -44,19 +44,19 @@ enum vs_client_count vs_code_reason(int code) {
 const char *vs_code_of_status(int status) {
     for (size_t i = 0; i < VS_COUNT(faults); i++)
         if (faults[i].status == status) return faults[i].code;
-    assert(!"a status that is not in the table");
+    assert(!"the status is not in the table");
     return faults[0].code;
 }
 
-/* Control characters would end a RESP line or break a JSON string. */
+/* Control characters would end a line of RESP or break a JSON string. */
 static void calm(char *text) {
     for (; *text; text++)
         if ((unsigned char)*text < ' ' || *text == 0x7f) *text = ' ';
 }
 
-/* RFC 9457 */
+/* The body of RFC 9457. */
 static void put_problem(struct vs_request *r, const char *code, const char *text) {
-    vs_put(r->out, "{", 1); /* whatever stands before the body */
+    vs_put(r->out, "{", 1); /* first member: no comma before it */
     vs_json_text(r->out, "type", "about:blank");
     vs_json_text(r->out, "title", vs_http_reason(r->status));
     vs_json_uint(r->out, "status", (uint64_t)r->status);
@@ -74,7 +74,7 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     calm(text);
-    r->out->used = r->start; /* whatever the handler had begun to answer */
+    r->out->used = r->start; /* drops the reply that the handler had begun */
     r->code = number;
     if (r->protocol == VS_RESP) {
         vs_resp_error(r->out, fault->prefix, text);
@@ -82,7 +82,7 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
     }
     r->status = fault->status;
     if (r->status == 503 && r->retry_after_s == 0) r->retry_after_s = 1;
-    r->json = r->call ? r->call->json : r->json; /* a problem of /v1 is JSON whatever Accept says */
+    r->json = r->call ? r->call->json : r->json; /* a route's own type, whatever Accept prefers */
     if (r->fail) {
         r->fail(r, text);
     } else if (r->json) {
@@ -103,6 +103,6 @@ void vs_unrefuse(struct vs_request *r) {
 
 enum vs_reply_state vs_refuse_memory(struct vs_request *r) {
     return vs_refuse(r, "overloaded",
-                     "your part of the memory for clients (%lld MiB) is used up: read your replies, or try again later",
+                     "the memory for clients (%lld MiB) is used up: read your replies, or try again later",
                      (long long)(ledger_limits(r->session->server->ledger)->memory_max >> 20));
 }

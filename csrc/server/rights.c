@@ -1,4 +1,4 @@
-/* rights.c -- the rights of a connection, and the replies to requests without them; see rights.h.  Knows no socket. */
+/* rights.c -- the rights of a connection, and the replies to requests without them (see rights.h).  Knows no socket. */
 #include "server/rights.h"
 #include "base/error.h"
 #include "log/log.h"
@@ -16,7 +16,7 @@ static struct access_origin rights_origin(const struct vs_session *s) {
     return (struct access_origin){s->certified, rights_is_local(s)};
 }
 
-/* The ledger and the list of connections follow. */
+/* Updates the ledger and the roster after a change of client. */
 static void rights_changed(struct vs_session *s) {
     vs_shares_look(s);
     vs_roster_know(s, access_grant_name(&s->grant), s->grant.count);
@@ -38,7 +38,7 @@ void vs_rights_renew(struct vs_session *s) {
     struct access_origin origin = rights_origin(s);
     bool is_as_before = access_grant_renew(&s->grant, s->server->gate, &origin);
     rights_changed(s);
-    if (!is_as_before) vs_multi_fail(s); /* its commands were queued with other rights */
+    if (!is_as_before) vs_multi_fail(s); /* the commands were queued with other rights */
 }
 
 void vs_rights_begin(struct vs_session *s) {
@@ -53,9 +53,10 @@ const char *vs_rights_whose(const struct vs_session *s) {
 
 /* ------------------------------------------------------------------ proving */
 
-/* All clients are looked at, so that the time does not tell whether one has that name. */
+/* Compares all client names, so that the time does not reveal whether one exists. */
 static const char *rights_name_in_log(const struct vs_session *s, struct vs_slice name) {
-    const char *known = "(none of that name)"; /* it may be a secret in the wrong place, so it is not logged */
+    /* an unknown name is not logged, because it may be a secret in the wrong field */
+    const char *known = "(none of that name)";
     for (int i = 0; s->grant.accounts && i < s->grant.accounts->count; i++)
         if (vs_slice_is(name, s->grant.accounts->at[i].name)) known = s->grant.accounts->at[i].name;
     return known;
@@ -65,7 +66,8 @@ static void rights_log_wrong(struct vs_request *r, enum vs_proof proof, struct v
     const struct vs_session *s = r->session;
     char address[VS_PEER_TEXT_MAX];
     vs_log(VS_LOG_WARN,
-           proof == VS_PROOF_WRONG ? "a wrong secret" : "a secret was not compared, after wrong ones from that address",
+           proof == VS_PROOF_WRONG ? "a client sent a wrong secret"
+                                   : "a secret was not checked, because wrong ones came from that address",
            "address", vs_peer_host(s->peer, address), "client", name.at ? rights_name_in_log(s, name) : NULL, "proto",
            vs_protocol_name[s->protocol], NULL);
 }
@@ -73,11 +75,11 @@ static void rights_log_wrong(struct vs_request *r, enum vs_proof proof, struct v
 static enum vs_proof rights_refuse(struct vs_request *r, enum vs_proof proof, int64_t wait_us) {
     if (proof == VS_PROOF_PUT_OFF) {
         r->retry_after_s = (int)((wait_us + 999999) / 1000000);
-        vs_refuse(r, "put_off", "wrong secrets came from this address: yours was not compared, try again in %d s",
+        vs_refuse(r, "put_off", "wrong secrets came from this address, so yours was not checked: try again in %d s",
                   r->retry_after_s);
     } else if (r->protocol == VS_HTTP) {
         vs_refuse(r, "bad_password",
-                  "the token is wrong, or it was replaced: send the client's token as Authorization: Bearer TOKEN");
+                  "the token is wrong or was replaced: send the client's current token as Authorization: Bearer TOKEN");
     } else {
         vs_refuse(r, "bad_password", "invalid username-password pair or user is disabled.");
     }
@@ -102,7 +104,7 @@ enum vs_proof vs_rights_prove_plain(struct vs_request *r, struct vs_slice secret
     return proof == VS_PROOF_RIGHT ? proof : rights_fail(r, proof, wait_us, (struct vs_slice){NULL, 0});
 }
 
-/* The accounts are those of the session, which holds them. */
+/* The session holds these accounts while they are compared. */
 static enum vs_proof rights_prove_token(struct vs_request *r, struct vs_slice name, struct vs_slice secret) {
     struct vs_session *s = r->session;
     const struct vs_account *account;
@@ -115,17 +117,17 @@ static enum vs_proof rights_prove_token(struct vs_request *r, struct vs_slice na
 
 enum vs_proof vs_rights_prove(struct vs_request *r, struct vs_slice name, struct vs_slice secret) {
     bool is_default = !name.at || vs_slice_is(name, VS_ACCOUNT_DEFAULT);
-    if (is_default) name.at = NULL; /* RESP3 clients send this name if they were given a secret alone */
+    if (is_default) name.at = NULL; /* RESP3 clients send the name "default" if only a secret is configured */
     if (r->session->grant.accounts) return rights_prove_token(r, name, secret);
     const char *password = r->session->server->rules.resp_password;
-    if (!password && is_default) return VS_PROOF_RIGHT;        /* none is needed */
-    if (!password) return rights_refuse(r, VS_PROOF_WRONG, 0); /* there is none that could be guessed */
+    if (!password && is_default) return VS_PROOF_RIGHT;        /* no secret is required */
+    if (!password) return rights_refuse(r, VS_PROOF_WRONG, 0); /* no secret is configured, so nothing can be guessed */
     return vs_rights_prove_plain(r, is_default ? secret : (struct vs_slice){"", 0}, password);
 }
 
-/* ------------------------------------------------------------------ HTTP: what a request says */
+/* ------------------------------------------------------------------ HTTP: credentials of a request */
 
-/* What cannot be read is as wrong as a wrong token. */
+/* Credentials that cannot be parsed count as a wrong token. */
 static bool rights_enter_by(struct vs_request *r, struct vs_slice said, bool is_token) {
     struct vs_session *s = r->session;
     char buf[ACCESS_CREDENTIAL_MAX];
@@ -135,9 +137,9 @@ static bool rights_enter_by(struct vs_request *r, struct vs_slice said, bool is_
     enum vs_proof proof = vs_rights_prove(r, name, secret);
     explicit_bzero(buf, sizeof buf);
     if (proof == VS_PROOF_RIGHT) return access_grant_keep(&s->grant, said, is_token), true;
-    rights_set(s, NULL, NULL); /* nor is it the client of the request before */
+    rights_set(s, NULL, NULL); /* it is not the client of the previous request either */
     if (!(r->call->flags & VS_CALL_OPEN)) return false;
-    vs_unrefuse(r); /* a probe with an old token is answered as one without a token */
+    vs_unrefuse(r); /* a probe with an outdated token is answered as one without a token */
     return true;
 }
 
@@ -157,12 +159,12 @@ bool vs_rights_enter_known(struct vs_request *r, struct vs_slice token) {
 
 static bool rights_may_operate(struct vs_request *r) {
     if (access_grant_may(&r->session->grant, VS_OPERATE)) return true;
-    vs_refuse(r, "not_allowed", "client '%s' may not operate this server: calls=operate would let it",
+    vs_refuse(r, "not_allowed", "client '%s' may not operate this server: give it calls=operate",
               access_grant_name(&r->session->grant));
     return false;
 }
 
-/* Who says nothing is whom its certificate names, and not who a request before it was. */
+/* A request without credentials is the client of the connection's certificate, not the client of an earlier request. */
 static bool rights_operates_by_certificate(struct vs_request *r) {
     struct vs_session *s = r->session;
     if (!s->certified) return false;
@@ -192,14 +194,14 @@ bool vs_rights_operate(struct vs_request *r) {
     return rights_may_operate(r);
 }
 
-/* The config's token stays what it was, and so does a socket of this machine. */
+/* A viewer with the config's token, or over a unix socket, keeps its right. */
 bool vs_rights_watches(struct vs_session *s) {
     vs_rights_look(s);
     bool is_as_client = s->grant.is_lost || s->grant.secret || (s->certified && !s->by_config_token);
     return !is_as_client || access_grant_may(&s->grant, VS_OPERATE);
 }
 
-/* ------------------------------------------------------------------ what it may */
+/* ------------------------------------------------------------------ rights */
 
 static void rights_refuse_stranger(struct vs_request *r) {
     if (r->protocol == VS_RESP)
@@ -208,12 +210,12 @@ static void rights_refuse_stranger(struct vs_request *r) {
         vs_refuse(r, "no_password", "this server requires credentials: send the header Authorization: Bearer TOKEN");
 }
 
-/* Redis' words, as far as they go. */
+/* Redis' message, where it has one. */
 static void rights_refuse_call(struct vs_request *r) {
     char calls[VS_ACCOUNT_NAME_MAX], name[VS_CALL_NAME_MAX];
     const struct vs_account *a = r->session->grant.account;
     if (r->protocol != VS_RESP) {
-        vs_refuse(r, "not_allowed", "client '%s' may not ask %s: it has %s of %s", a->name, r->call->route,
+        vs_refuse(r, "not_allowed", "client '%s' may not call %s: it may call %s of %s", a->name, r->call->route,
                   vs_classes_write(a->calls, calls), a->names);
         return;
     }
@@ -233,25 +235,26 @@ bool vs_rights_may_call(struct vs_request *r) {
 
 bool vs_rights_may_block(struct vs_request *r) {
     if (!r->session->server->rules.no_blocks[r->session->protocol]) return true;
-    vs_refuse(r, "not_allowed", "this server gives no blocks over %s",
+    vs_refuse(r, "not_allowed", "this server issues no blocks over %s",
               r->protocol == VS_RESP ? "the Redis protocol" : "HTTP");
     return false;
 }
 
 static bool rights_refuse_name(struct vs_request *r, struct vs_slice name) {
     const struct vs_account *a = r->session->grant.account;
-    if (vs_multi_is_counting(r->session)) r->session->multi->cannot = true; /* else it would be queued */
+    /* without this the command would be queued */
+    if (vs_multi_is_counting(r->session)) r->session->multi->cannot = true;
     if (!a)
         rights_refuse_stranger(r);
     else if (r->protocol == VS_RESP)
         vs_refuse(r, "not_allowed", "this user has no permissions to access one of the keys used as arguments");
     else
-        vs_refuse(r, "not_allowed", "client '%s' may not ask of '%s': it has %s", a->name,
+        vs_refuse(r, "not_allowed", "client '%s' may not use '%s': it may use %s", a->name,
                   VS_QUOTE(name.at, name.at ? name.length : 0), a->names);
     return false;
 }
 
-/* What a transaction wants was looked at when it was queued. */
+/* The names of a transaction are checked when its commands are queued. */
 bool vs_rights_may_name_known(struct vs_request *r, struct vs_slice name) {
     struct vs_session *s = r->session;
     struct access_grant *g = &s->grant;

@@ -1,10 +1,10 @@
-/* room.h -- how long replies may be. */
+/* room.h -- limits of the length of replies. */
 #ifndef VS_SERVER_ROOM_H
 #define VS_SERVER_ROOM_H
 
 #include "base/out.h"
 
-#define VS_REPLY_MAX (344 * 1024) /* one reply; none is longer than /metrics may be */
+#define VS_REPLY_MAX (344 * 1024) /* one reply; /metrics is the longest */
 #define VS_OUT_MAX (688 * 1024)   /* the replies of one write */
 
 _Static_assert(VESTA_BATCH_MAX *(VESTA_FORMAT_MAX + 4) + 16 <= VS_REPLY_MAX,

@@ -1,5 +1,5 @@
-/* serve.c -- serving: the network's calls, answered by the server; limits, and the log's word of clients that found no
- * place. */
+/* serve.c -- the callbacks of the network layer (struct net_calls), the limits of clients, and the log of rejected
+ * connections. */
 #include "base/error.h"
 #include "log/log.h"
 #include "os/process.h"
@@ -19,14 +19,14 @@
 #include <sys/socket.h>
 
 _Static_assert(NET_KINDS == VS_PROTOCOLS && NET_LISTENERS_MAX == VS_LISTENERS_MAX && NET_THREADS_MAX == VS_THREADS_MAX,
-               "the network serves what the server does");
+               "net.h and server.h agree");
 
 /* One run of vs_serve. */
 struct served {
     const struct vs_serve_opts *opts;
     struct vs_scratch *scratch[VS_THREADS_MAX];
-    struct net_told told_turned[VS_PROTOCOLS], told_shed, told_rests; /* by the log */
-    uint64_t told_address[VS_PROTOCOLS]; /* of those turned away, which had too many from one address */
+    struct net_told told_turned[VS_PROTOCOLS], told_shed, told_rests; /* as counted in the last log line */
+    uint64_t told_address[VS_PROTOCOLS]; /* the same, only those rejected by the limit per address */
 };
 
 static struct vs_server *server_of(const struct vs_scratch *scratch) {
@@ -73,7 +73,8 @@ static void session_begin(void *of, void *loop, const struct net_arrival *arriva
     s->draining = scratch->draining;
     s->stranger_ms = (uint64_t)scratch->now_us / 1000;
     s->id =
-        atomic_fetch_add_explicit(&server->monitor.clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
+        /* relaxed: an id, orders nothing */
+        atomic_fetch_add_explicit(&server->monitor.clients, 1, memory_order_relaxed) + 1;
     vs_rights_begin(s);
     vs_roster_enter(s, arrival->fd);
     vs_add(&scratch->counts->accepted[s->protocol], 1);
@@ -83,17 +84,19 @@ static void session_named(void *of) {
     vs_roster_move(of);
 }
 
-/* A client that cannot be known by its name must not be taken for one that shows none. */
+/* Without memory for the name the handshake fails, so that this client is not treated as one without a certificate. */
 static bool session_shaken(void *of, const char *name) {
     struct vs_session *s = of;
     char address[VS_PEER_TEXT_MAX];
     s->stranger_ms = (uint64_t)s->scratch->now_us / 1000;
     if (!name) return true;
     if (!(s->certified = strdup(name))) return false;
-    vs_rights_forget(s); /* to the client that it is now, without a secret */
+    vs_rights_forget(s); /* back to the client that the certificate names */
     if (s->grant.accounts && !s->grant.account)
-        vs_log(VS_LOG_WARN, "a certificate names no client: it may do nothing without a secret", "name", name,
-               "address", vs_peer_text(s->peer, address), NULL);
+        vs_log(VS_LOG_WARN,
+               "a client's certificate names no account: the client needs a secret.  Add an account of that name, or "
+               "check the certificate",
+               "name", name, "address", vs_peer_text(s->peer, address), NULL);
     return true;
 }
 
@@ -104,7 +107,8 @@ static const struct session_protocol {
                                      [VS_HTTP] = {vs_http_step, vs_http_again},
                                      [VS_ADMIN] = {vs_http_step, vs_http_again}};
 
-/* Requests of a round are counted at its end; one that waited for an id came with a round before, and is counted here. */
+/* Counts the requests of a step.  Their duration is counted at the end of the round, except if they waited for an id:
+ * those came with an earlier round. */
 static void session_count(struct vs_session *s, uint64_t came_ns) {
     struct vs_scratch *scratch = s->scratch;
     if (came_ns == 0)
@@ -138,7 +142,7 @@ static void session_half_closed(void *of) {
     if (s->waiting.job) atomic_store(&s->waiting.job->is_half_closed, true);
 }
 
-/* A client without its password has less time for it than one with a password may rest. */
+/* A client that has not authenticated is closed after auth_ms, which is shorter than the time a client may be idle. */
 static bool has_said_no_password(struct vs_session *s, uint64_t now_ms) {
     bool stranger = vs_session_is_stranger(s);
     if (!stranger || s->stranger_ms == 0) s->stranger_ms = stranger ? now_ms : 0;
@@ -214,28 +218,29 @@ static void session_give_shake(void *loop, bool is_first, size_t bytes) {
 
 /* ------------------------------------------------------------------ the last reply */
 
-/* `resp`: an error without its line's end; NULL: nothing is said.  `text`: a line for HTTP, or NULL. */
+/* The last reply to a connection that the network layer closes.  `resp`: an error without line end; NULL: no reply.
+ * `text`: the body for HTTP, or NULL. */
 static const struct refusal {
     const char *resp, *status, *text;
-    const char *code; /* the request is counted with */
-    bool again;       /* the client may ask again in a second */
+    const char *code; /* the code that the request is counted with */
+    bool again;       /* the reply has Retry-After */
 } refusals[] = {
     [NET_FULL] = {.resp = "ERR max number of clients reached", .status = "503 Service Unavailable", .again = true},
-    [NET_SHED] = {.resp = "OOM your part of the memory for clients is used up",
+    [NET_SHED] = {.resp = "OOM the memory for clients is used up: read your replies, or try again later",
                   .status = "503 Service Unavailable",
                   .code = "overloaded",
                   .again = true},
     [NET_SLOW] = {.status = "408 Request Timeout", .code = "too_slow"},
     [NET_SPOKEN] = {.resp = "ERR this address speaks TLS: use rediss://, or redis-cli --tls",
                     .status = "400 Bad Request",
-                    .text = "this address speaks TLS: ask by https://"},
+                    .text = "this address speaks TLS: use https://"},
     [NET_UNSPOKEN] = {.resp = "ERR Protocol error: this address speaks no TLS", .status = "400 Bad Request"},
 #define HEADER(what, why) [NET_HEADER + NET_PROXY_##what] = {.resp = "ERR " why, .status = "400 Bad Request", .text = why}
-    HEADER(MISSING, "this address is a balancer's (proxies): a connection from it begins with a PROXY header"),
-    HEADER(V1, "a PROXY header has to be of version 2: send-proxy-v2"),
-    HEADER(BROKEN, "a PROXY header was broken"),
-    HEADER(LATE, "a PROXY header took too long"),
-    HEADER(UNLISTED, "a PROXY header is for balancers that are listed in proxies"),
+    HEADER(MISSING, "this address is listed in proxies, so the connection must begin with a PROXY header"),
+    HEADER(V1, "a PROXY header must have version 2: use send-proxy-v2"),
+    HEADER(BROKEN, "the PROXY header is malformed"),
+    HEADER(LATE, "the PROXY header did not arrive in time"),
+    HEADER(UNLISTED, "a PROXY header is only accepted from addresses listed in proxies"),
 #undef HEADER
 };
 
@@ -249,25 +254,25 @@ static void session_refuse(void *of, int kind, enum net_refusal why, int detail,
         vs_put(out, "-", 1), vs_put_text(out, refusal->resp), vs_put(out, "\r\n", 2);
 }
 
-/* ------------------------------------------------------------------ telling */
+/* ------------------------------------------------------------------ the log */
 
 static uint64_t serve_turned(const struct vs_server *server, enum vs_protocol protocol, enum vs_turned why) {
     return vs_total(&server->monitor, &server->monitor.counts[0]->turned[protocol][why]);
 }
 
-/* The address to which it happened last. */
+/* Returns the address of the last such client, or NULL. */
 static const char *last_address(struct served *served, int what, char buf[VS_PEER_TEXT_MAX]) {
     struct vs_peer peer = {.family = 0};
     return vs_roster_last(served->opts->server, what, &peer) ? vs_peer_host(&peer, buf) : NULL;
 }
 
-/* One event a protocol: the log takes each sentence once a second at most. */
+/* Each protocol has its own sentence, because the log drops a sentence that repeats within a second. */
 static void tell_turned(struct served *served, enum vs_protocol protocol, uint64_t now_ms) {
     char last[VS_PEER_TEXT_MAX];
     static const char *const sentences[VS_PROTOCOLS] = {
-        [VS_RESP] = "clients of the Redis protocol were turned away: there are too many connections",
-        [VS_HTTP] = "HTTP clients were turned away: there are too many connections",
-        [VS_ADMIN] = "clients of the admin routes were turned away: there are too many connections"};
+        [VS_RESP] = "clients of the Redis protocol were rejected: too many connections",
+        [VS_HTTP] = "HTTP clients were rejected: too many connections",
+        [VS_ADMIN] = "clients of the admin routes were rejected: too many connections"};
     const struct vs_server *server = served->opts->server;
     const struct vs_limits *limits = ledger_limits(server->ledger);
     uint64_t address = serve_turned(server, protocol, VS_TURNED_ADDRESS), proto = serve_turned(server, protocol, VS_TURNED_PROTO),
@@ -303,13 +308,13 @@ static void tell_full(struct served *served, uint64_t now_ms) {
     uint64_t rests =
         net_untold(&served->told_rests, vs_total(&server->monitor, &server->monitor.counts[0]->net.rests), now_ms);
     if (rests)
-        vs_log(VS_LOG_WARN, "new connections had to wait: this process or this machine has run out of file descriptors",
+        vs_log(VS_LOG_WARN, "new connections had to wait: the process or the machine has no free file descriptors",
                "rests", VS_DIGITS((int64_t)rests), NULL);
 }
 
 /* ------------------------------------------------------------------ loops */
 
-/* Date needs the time: the clock is asked twice a second, and not by requests. */
+/* Updates the Date header twice a second, so that requests need not read the clock. */
 static void tell_time(struct vs_scratch *scratch) {
     const struct vesta_clock *clock = server_of(scratch)->clock;
     vs_http_tick(&scratch->http, clock->unix_us(clock->self) / 1000000);
@@ -326,7 +331,7 @@ static bool served_loop(void *self, int index, struct net_loop *loop, struct net
     scratch->opts = served->opts;
     scratch->net = loop;
     scratch->loop = index;
-    scratch->shaking.divisor = served->opts->threads; /* so that all of them together may hold as much as they leave free */
+    scratch->shaking.divisor = served->opts->threads; /* an equal part for each loop */
     tell_time(scratch);
     server->monitor.counts[index] = scratch->counts;
     server->monitor.loop_count = index + 1;
@@ -412,7 +417,7 @@ static const struct net_calls served_calls = {
 
 static void tell_limits(const struct vs_limits *l) {
     static const char few[] =
-        "the limit of file descriptors leaves room for fewer connections than are configured: " VS_RAISE_DESCRIPTORS
+        "the limit of file descriptors allows fewer connections than configured: " VS_RAISE_DESCRIPTORS
         " or lower connections_max";
     vs_log(VS_LOG_INFO, "client limits", "connections", VS_DIGITS(l->connections_max), "http",
            VS_DIGITS(l->proto_max[VS_HTTP]), "resp", VS_DIGITS(l->proto_max[VS_RESP]), "admin",
@@ -431,7 +436,7 @@ static bool is_unix(int fd) {
     return getsockname(fd, (struct sockaddr *)&address, &length) == 0 && address.ss_family == AF_UNIX;
 }
 
-/* What clients may have, measured by what the process has. */
+/* Fits the configured limits to the process, and makes the ledger. */
 static int make_ledger(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};
@@ -475,7 +480,7 @@ static int make_monitor(struct vs_server *server, int loops, struct vesta_error 
     return server->monitor.feed && server->monitor.history && server->monitor.recent &&
                    server->monitor.roster
                ? VESTA_OK
-               : vs_fail(err, VESTA_ENOMEM, "no memory for the admin's view");
+               : vs_fail(err, VESTA_ENOMEM, "no memory for the admin page's history");
 }
 
 void vs_serve_hold_signals(void) {

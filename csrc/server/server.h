@@ -1,5 +1,5 @@
-/* server.h -- what the program above asks of the server: addresses, and to serve until told to stop.
- * README says which file is what. */
+/* server.h -- the server for the program above it: namespaces, listeners, and a call that serves until a signal ends
+ * it.  README lists the files. */
 #ifndef VS_SERVER_H
 #define VS_SERVER_H
 
@@ -12,48 +12,48 @@
 
 #define VS_THREADS_MAX 64
 #define VS_NAMESPACES_MAX 16384
-/* So many namespaces, the first of the config's, are told of one by one where all are told of; the others are counted,
- * or added up as VS_OTHERS.  Each can be asked for by its name. */
+/* Lists of all namespaces (/metrics, INFO, the page) show only the first ones of the config, up to this number.  The
+ * rest are counted, or added up under the name VS_OTHERS.  A request can still name each of them. */
 #define VS_NAMESPACES_TOLD 64
-#define VS_OTHERS "(other)" /* which is no name */
+#define VS_OTHERS "(other)" /* no namespace can have this name */
 #define VS_SERVED_TAGS_MAX 4096
 #define VS_LISTENERS_MAX 48
-#define VS_BY_POLICY_MAX 4096 /* requests that wait longer than by the fixed rules, for a policy */
+#define VS_BY_POLICY_MAX 4096 /* requests that a policy lets wait beyond their fixed deadline */
 
 enum vs_namespace_state {
     VS_NAMESPACE_OPEN,
-    VS_NAMESPACE_OPENING, /* its generator is not open yet: requests are told to come again */
-    VS_NAMESPACE_REFUSED, /* for good */
-    VS_NAMESPACE_ENDED    /* its layout's time is over: its ids are read, and none are issued */
+    VS_NAMESPACE_OPENING, /* its generator is not open yet: clients should retry */
+    VS_NAMESPACE_REFUSED, /* it cannot be opened, and no retry will help */
+    VS_NAMESPACE_ENDED    /* its layout's time range has ended: ids can be decoded, but none are issued */
 };
 
 #define VS_NAMESPACE_WHY_MAX 512
 
-/* A namespace that is served, or will be: loops serve the others meanwhile. */
+/* A namespace of the config.  While it is not open, the loops serve the others. */
 struct vs_namespace {
     char name[VESTA_NAMESPACE_MAX];
     size_t name_length;
-    int64_t wait_us_max;        /* how long a request may wait for an id without a policy */
-    int64_t policy_wait_us_max; /* ... and how long by one */
+    int64_t wait_us_max;        /* longest wait for an id if no policy decides */
+    int64_t policy_wait_us_max; /* longest wait for an id by a policy's verdict */
     _Atomic int state;          /* enum vs_namespace_state */
-    /* where it is open; set before it is */
+    /* These are set before `state` becomes VS_NAMESPACE_OPEN. */
     struct vesta_gen *gen[VS_ID_PROTOCOLS]; /* two handles on one file: they differ if method is by_protocol */
-    uint64_t method[VS_ID_PROTOCOLS];       /* the field `method` of their ids; 0 if the layout has none to choose */
+    uint64_t method[VS_ID_PROTOCOLS];       /* the field `method` of their ids; 0 if the layout fixes it */
     const struct vesta_layout *layout;
-    struct vesta_layout *ended; /* the layout of a namespace that had ended before it was opened; names/names.c frees it */
-    struct access_pool pool;   /* its ids, while clients want more than there are */
+    struct vesta_layout *ended; /* the layout, if its time range ended before the start; names/names.c frees it */
+    struct access_pool pool;   /* divides its ids among clients that want more than there are */
     struct ledger_rates rates; /* of all clients together */
-    char why[VS_NAMESPACE_WHY_MAX]; /* why it is not open; namespace.c's */
-    /* requests that were told that there is no id, and of the last one why and how long; for the log */
+    char why[VS_NAMESPACE_WHY_MAX]; /* why it is not open; only namespace.c touches it */
+    /* for the log: requests rejected for lack of an id, and the reason and wait of the last one */
     _Atomic uint64_t refused;
     _Atomic int refused_why;
     _Atomic int64_t refused_wait_us;
     bool is_assigned;      /* the config sets the worker id */
-    atomic_bool was_ready; /* when it was looked at last: vs_namespace_seen */
+    atomic_bool was_ready; /* as vs_namespace_seen recorded it last */
 };
 
 static inline enum vs_namespace_state vs_namespace_state_of(const struct vs_namespace *ns) {
-    /* acquire: pairs with vs_namespace_set, which comes behind `gen` and `layout` */
+    /* acquire: pairs with vs_namespace_set, which runs after `gen` and `layout` are set */
     return (enum vs_namespace_state)atomic_load_explicit(&ns->state, memory_order_acquire);
 }
 
@@ -61,19 +61,20 @@ static inline bool vs_namespace_is_open(const struct vs_namespace *ns) {
     return vs_namespace_state_of(ns) == VS_NAMESPACE_OPEN;
 }
 
-/* Whether its layout's time is over, and the sentence for it.  No server can issue its ids, so a balancer gains nothing by
- * going elsewhere. */
+/* Returns whether the time range of its layout has ended, and writes the sentence for it.  No server can issue ids of
+ * this layout any more, so such a namespace does not make the server unready: a balancer would gain nothing
+ * elsewhere. */
 bool vs_namespace_has_ended(const struct vs_namespace *ns, char why[VS_NAMESPACE_WHY_MAX]);
 
-/* Ids per second that its layout allows one worker, or its rate limit if that is lower.  The namespace is open. */
+/* Returns the ids per second that its layout allows one worker, or its rate limit if that is lower.  The namespace is open. */
 uint64_t vs_namespace_capacity(const struct vs_namespace *ns);
 
-/* How many requests it has refused an id; *pause is what the last one met. */
+/* Returns how many requests were rejected for lack of an id; *pause is the pause of the last one. */
 uint64_t vs_namespace_refused(const struct vs_namespace *ns, struct vesta_pause *pause);
-/* Opens a namespace whose generator is there (`why` is NULL: who has just seen it closed still reads the last one), or
- * says why it is not open.  Threads: one at a time for a namespace. */
+/* Sets the state.  Before a namespace is opened its generator must be set.  `why` replaces the reason; NULL keeps it,
+ * for threads that have just seen the namespace closed.  Threads: one at a time per namespace. */
 void vs_namespace_set(struct vs_namespace *ns, enum vs_namespace_state state, const char *why);
-/* Why it is not open. */
+/* Copies the reason why it is not open into buf, and returns buf. */
 const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPACE_WHY_MAX]);
 
 struct net_server;
@@ -89,100 +90,100 @@ struct vs_roster;
 struct vs_access;
 struct vs_out;
 
-/* What was told of who holds a namespace's numbers: a list, and what came of reading it.  Zero: nothing. */
+/* The versions of a namespace's worker list and of its reading that a viewer has already received.  Zero: none. */
 struct vs_holders_seen {
     uint64_t list, reading;
 };
-/* What is told of the certificate. */
+/* The state of the TLS certificate, for status replies. */
 struct vs_tls_status {
     int64_t expires_unix_s;
-    char name[256], error[256]; /* whose it is; why its files could not be read again: "" where they could */
+    char name[256], error[256]; /* its subject; why the files could not be read again, "" if they could */
     const char *path;
 };
-#define VS_HOLDERS_BYTES_MAX (200 * 1024) /* of a namespace's list */
+#define VS_HOLDERS_BYTES_MAX (200 * 1024) /* of a namespace's worker list in JSON */
 
-/* What is told of the tables of tags; an entry a row of the config's segments. */
+/* The state of the tables of tags, for status replies.  Each row of the config's `segments` is one table. */
 struct vs_tags_status {
-    int rows, unread; /* unread: tables that could not be read since the start */
+    int rows, unread; /* unread: tables that have not been read since the start */
     bool is_reading;  /* some of them are being read for the first time */
     uint64_t
-        passed; /* tags that stand in a table and are not served, now: another bears the name, or there are too many */
-    uint64_t gone_given[VS_ID_PROTOCOLS], gone_pauses; /* counts of tags that were taken away */
-    char unread_why[VS_NAMESPACE_WHY_MAX];             /* of the first that is unread */
-    uint64_t unusable; /* rows of tables whose values cannot be used: their tags are served, and have no numbers */
-    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* of the first, as a whole sentence */
+        passed; /* tags in a table that are not served now: the name is taken, or there are too many tags */
+    uint64_t gone_given[VS_ID_PROTOCOLS], gone_pauses; /* counts of tags that were removed */
+    char unread_why[VS_NAMESPACE_WHY_MAX];             /* the error of the first unread table */
+    uint64_t unusable; /* rows with values that cannot be used: their tags are served, but issue no numbers */
+    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* the first such tag; a whole sentence */
 };
 
-/* The namespaces, and which has a name; names/names.c's. */
+/* The namespaces and their names; names/names.c owns it. */
 struct vs_names {
-    struct vs_namespace *at; /* the first is meant where a request names none */
+    struct vs_namespace *at; /* a request without a name means the first */
     int count;
     struct vs_table by_name; /* from a name to its index */
-    atomic_int others_ready; /* of those that are not told of one by one, when they were looked at last */
+    atomic_int others_ready; /* ready ones beyond VS_NAMESPACES_TOLD, as vs_namespace_seen recorded them */
 };
 
-/* The tags that are served, and the thread that reads their tables; tags.c's. */
+/* The served tags, and the thread that reads their tables; tags.c owns it. */
 struct vs_tags {
-    struct vs_tag_set *_Atomic set; /* NULL: none were ever served */
-    void (*reread)(void *self);     /* reads the tables now; NULL: the config has no segments */
-    void (*status)(void *self, struct vs_tags_status *status); /* NULL: the same */
+    struct vs_tag_set *_Atomic set; /* NULL: no tag was ever served */
+    void (*reread)(void *self);     /* reads the tables now (NULL: the config has no segments) */
+    void (*status)(void *self, struct vs_tags_status *status); /* NULL: the config has no segments */
     void *self;
 };
 
-/* What the config allows.  Read-only. */
+/* Limits and permissions of the config.  Read-only. */
 struct vs_rules {
-    uint64_t n_max[VS_PROTOCOLS], blocks_max[VS_PROTOCOLS]; /* ids of a request, of a block; 0: as many as there may be */
+    uint64_t n_max[VS_PROTOCOLS], blocks_max[VS_PROTOCOLS]; /* ids per request, per block (0: only the format's limit) */
     bool no_blocks[VS_PROTOCOLS];
-    uint64_t idle_ms[VS_PROTOCOLS]; /* how long a client may be idle */
-    bool has_rates;                  /* some namespace has one */
-    const char *resp_password;       /* NULL: none is needed */
-    const char *admin_token;         /* NULL: none is set */
-    const char *const *tinyid_token; /* any of them will do; tinyid_token_count 0: none is asked for */
-    int tinyid_token_count;
-    const char *const *host, *const *origin; /* names of this server, "*": any; origins whose pages may ask */
+    uint64_t idle_ms[VS_PROTOCOLS]; /* how long a connection may be idle */
+    bool has_rates;                  /* some namespace has a rate limit */
+    const char *resp_password;       /* NULL: no password is required */
+    const char *admin_token;         /* NULL: none is configured */
+    const char *const *tinyid_token; /* any of them is accepted */
+    int tinyid_token_count;          /* 0: no token is required */
+    const char *const *host, *const *origin; /* names of this server, "*": any; origins whose pages may send requests */
     int host_count, origin_count;
-    bool judges_hosts[VS_PROTOCOLS]; /* a name that anybody's DNS could give this address must be a listed one */
-    bool state_is_admins;            /* HTTP: what tells of the server's state is on the admin's listeners alone */
-    bool leaf_any_key;               /* Leaf's route gives ids of the first namespace under an unknown key */
+    bool judges_hosts[VS_PROTOCOLS]; /* a Host name that public DNS could point at this address must be listed */
+    bool state_is_admins;            /* HTTP: only the admin's listeners answer routes about the server's state */
+    bool leaf_any_key;               /* Leaf's route treats an unknown key as the first namespace */
 };
 
-/* What is counted and shown; made by vs_serve, but for the access log. */
+/* Counts and views of the server.  vs_serve makes all of them except the access log. */
 struct vs_monitor {
     int64_t started_us;    /* boot_us when the server began */
     atomic_ullong clients; /* ever accepted */
-    struct vs_feed *feed;  /* for who watches the server */
+    struct vs_feed *feed;  /* the event stream of the admin's page */
     struct vs_history *history;
     struct vs_recent *recent;
-    struct vs_access *access; /* the log of requests; NULL: none is kept */
-    struct vs_roster *roster; /* who is connected */
-    const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */
+    struct vs_access *access; /* the access log (NULL: none is kept) */
+    struct vs_roster *roster; /* the open connections */
+    const struct vs_counts *counts[VS_THREADS_MAX]; /* one per loop; vs_total adds them up */
     int loop_count;
 };
 
-/* What the program above answers. */
+/* Callbacks of the program above. */
 struct vs_above {
-    struct vs_policies policies; /* judge is NULL where there are no policies */
-    /* appends, as members of an object, who holds which number of a namespace; with `seen`, only what is news since,
-     * and false where nothing is; never waits for the store; NULL: not known here */
+    struct vs_policies policies; /* judge is NULL if there are no policies */
+    /* Appends, as members of an object, which process leases which worker id of a namespace.  With `seen` it appends
+     * only changes since then, and returns false if there are none.  Never waits for the store.  NULL: unknown. */
     bool (*holders)(void *self, int ns, struct vs_holders_seen *seen, struct vs_out *out);
     void *holders_self;
-    void (*tls_status)(void *self, struct vs_tls_status *status); /* NULL: TLS is spoken nowhere */
+    void (*tls_status)(void *self, struct vs_tls_status *status); /* NULL: no listener uses TLS */
     void *tls_self;
 };
 
-/* What the loops share: parts with one owner each.  A function takes the part that it needs. */
+/* The state that all loops share.  Each part has one owner.  Functions take only the part that they need. */
 struct vs_server {
     struct vs_names names;
     struct vs_tags tags;
     struct vs_rules rules;
     struct vs_monitor monitor;
     struct vs_above above;
-    struct vs_gate *gate;  /* who may ask; NULL: nobody is asked who it is but by the rules */
-    struct ledger *ledger; /* what clients use; made by vs_serve, the caller's to free */
+    struct vs_gate *gate;  /* client accounts (NULL: only the passwords and tokens of `rules` apply) */
+    struct ledger *ledger; /* usage of clients; vs_serve makes it, the caller frees it */
     const struct vesta_clock *clock;
     struct net_server *net;       /* while it serves */
-    atomic_int waiting_by_policy; /* requests that wait for a policy now, VS_BY_POLICY_MAX at most */
-    atomic_bool drain_asked;      /* by the admin */
+    atomic_int waiting_by_policy; /* at most VS_BY_POLICY_MAX */
+    atomic_bool drain_asked;      /* /admin/drain was called */
 };
 
 /* ------------------------------------------------------------------ listening and serving */
@@ -190,8 +191,8 @@ struct vs_server {
 struct vs_listener {
     enum vs_protocol protocol;
     int fd;
-    bool handed; /* a service manager's: it goes on listening when this server ends */
-    bool is_secure; /* TLS is spoken there */
+    bool handed; /* a service manager passed it and keeps it open when this server ends */
+    bool is_secure; /* TLS */
 };
 
 struct vs_serve_opts {
@@ -200,66 +201,66 @@ struct vs_serve_opts {
     int listener_count;
     int threads;                    /* 1 to VS_THREADS_MAX */
     int keepers;                    /* threads that call stores for the namespaces, see struct vs_limits_plan */
-    const struct vs_network *proxy; /* whose connections begin with a PROXY header */
+    const struct vs_network *proxy; /* connections from these networks begin with a PROXY header */
     int proxy_count;
-    struct vs_limits limits;        /* as they were asked for */
-    uint64_t auth_ms;               /* how long until it must have said the password */
+    struct vs_limits limits;        /* as configured, before they are fitted to the process */
+    uint64_t auth_ms;               /* how long a client may take to authenticate */
     const struct vs_tls *tls;       /* NULL: no listener is secure */
     struct vs_tls_server *tls_server;
-    void (*ready)(void *self);      /* called once, when connections and signals will be answered */
-    /* HUP, USR1 or USR2 came: called on the first loop's thread, which shall not be held up; NULL: they are ignored */
+    void (*ready)(void *self);      /* called once, when connections and signals are served from now on */
+    /* HUP, USR1 or USR2 was received.  Called on the first loop's thread, so it must not block.  NULL: ignored. */
     void (*on_signal)(void *self, int number);
-    void (*stopping)(void *self); /* the first TERM or INT came; may be NULL */
+    void (*stopping)(void *self); /* the first TERM or INT was received; may be NULL */
     void *self;
 };
 
-/* HUP, USR1 and USR2 wait from here on until vs_serve watches for them: a log that is rotated while the server starts
- * is opened anew then.  Threads: the one that will call vs_serve, before it starts others. */
+/* Blocks HUP, USR1 and USR2 until vs_serve handles them, so that a log rotated during the start is reopened afterwards.
+ * Threads: the thread that will call vs_serve, before it starts others. */
 void vs_serve_hold_signals(void);
 
-/* Serves until TERM or INT: then stops accepting, answers what is in flight and returns.  A second TERM or INT ends
+/* Serves until TERM or INT, then stops accepting, finishes requests in flight and returns.  A second TERM or INT ends
  * the process at once.  Errors: VESTA_EIO, VESTA_ENOMEM. */
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err);
 
-/* Lets requests that wait ask again now: something was done about what they wait for.  Threads: any, while vs_serve
- * runs; nothing happens before and after. */
+/* Makes waiting requests try again now, because something they wait for may have changed.  Threads: any.  Has no effect
+ * unless vs_serve runs. */
 void vs_serve_wake(struct vs_server *server);
 
-/* Ends serving as TERM does: nothing is left that could be served.  Threads: any, while vs_serve runs. */
+/* Stops serving as TERM does, because nothing is left to serve.  Threads: any, while vs_serve runs. */
 void vs_serve_stop(struct vs_server *server);
 
-/* Whether every loop has ended what it did at that instant (vs_monotonic_us): what was taken from it before is used no
- * more.  True while none runs.  Threads: any. */
+/* Returns whether every loop has finished the step it was in at that instant (vs_monotonic_us).  If so, no loop uses
+ * shared data that it read before.  True if no loop runs.  Threads: any. */
 bool vs_serve_passed(struct vs_server *server, int64_t since_us);
 
-/* Whether every loop has swept within that time; true while none runs.  Threads: any. */
+/* Returns whether every loop has swept within that time.  True if no loop runs.  Threads: any. */
 bool vs_serve_alive(struct vs_server *server, int64_t within_ms);
 
-/* Whether a request for an id of that namespace would be served just now, if only after a wait of known length that it
- * may have, or because a policy lends it; else *pause says why not.  The one function behind /readyz, the metrics and
- * the log's word of it. */
+/* Returns whether a request for an id would be served now, at once, after a permitted wait of known length, or because
+ * a policy lends ids.  Otherwise *pause is the reason. /readyz, the metrics and the log all use this function. */
 bool vs_namespace_is_ready(const struct vs_server *server, const struct vs_namespace *ns, struct vesta_pause *pause);
 
-/* The sentence for a pause of an open namespace: why there is no id, and the reason of a policy that refused to bridge
- * the pause.  Returns whether a policy refused.  Threads: any. */
+/* Writes the sentence for a pause of an open namespace: why there is no id, and the reason of a policy that refused to
+ * bridge the pause.  Returns whether a policy refused.  Threads: any. */
 #define VS_PAUSE_TEXT_MAX 512
 bool vs_namespace_pause_text(const struct vs_server *server, const struct vs_namespace *ns,
                              const struct vesta_pause *pause, char text[VS_PAUSE_TEXT_MAX]);
 
-/* Makes room for so many namespaces, of which there is none yet.  false: no memory; what there is is freed as usual. */
+/* Allocates room for `count` namespaces, and adds none. false: no memory; call vs_namespaces_free all the same. */
 bool vs_namespaces_make(struct vs_names *names, int count);
 void vs_namespaces_free(struct vs_names *names);
-/* The next of them, by its name; all else of it is zero. */
+/* Adds the next namespace.  All its members but the name are zero. */
 struct vs_namespace *vs_namespace_add(struct vs_names *names, const char *name);
-/* How many of them are told of one by one. */
+/* How many namespaces lists show one by one. */
 static inline int vs_told(const struct vs_names *names) {
     return names->count < VS_NAMESPACES_TOLD ? names->count : VS_NAMESPACES_TOLD;
 }
-/* It was looked at, by the one thread that does so now and then.  How many of those that are not told of one by one were
- * not ready then: a server does not look at all of them for a question. */
+/* Records whether a namespace is ready.  Threads: the one that checks all of them regularly. */
 void vs_namespace_seen(struct vs_names *names, struct vs_namespace *ns, bool is_ready);
+/* How many namespaces beyond VS_NAMESPACES_TOLD were not ready when they were recorded last.  A request does not check
+ * thousands of namespaces. */
 int vs_others_unready(const struct vs_names *names);
-/* The namespace of that name, or NULL; a name that is not given means the first. */
+/* Returns the namespace of that name, or NULL.  A NULL name means the first. */
 struct vs_namespace *vs_namespace_named(struct vs_names *names, const char *name, size_t length);
 
 #endif

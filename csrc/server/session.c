@@ -1,5 +1,4 @@
-/* session.c -- what is held for a connection: its memory, its ids; what a loop has of each namespace.  Knows no socket and
- * no protocol. */
+/* session.c -- memory and ids that a connection holds, and the queues of a loop.  Knows no socket and no protocol. */
 #include "server/session.h"
 
 #include <stdlib.h>

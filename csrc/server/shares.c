@@ -1,4 +1,4 @@
-/* shares.c -- what a request is charged, and how many ids it may take now; see shares.h. */
+/* shares.c -- charges requests to rates and fair shares (see shares.h). */
 #include "generator/generator.h"
 #include "log/log.h"
 #include "server/commands.h"
@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define UNIT_MIN 64 /* fewer ids of a time unit are not divided: first come, first served */
-#define LOOKS 64    /* at a time unit's ids, while they are taken one by one */
+#define UNIT_MIN 64 /* time units with fewer ids are not divided: first come, first served */
+#define LOOKS 64    /* how often per time unit the room left is checked if ids are taken one by one */
 #define KEPT_PART 8
 
 const char *const vs_share_name[VS_SHARES] = {[VS_SHARE_NONE] = "none",
@@ -50,7 +50,8 @@ static bool share_hold(struct vs_request *r, int kind, int64_t wait_us) {
     return false;
 }
 
-/* Charges n to the entry (NULL: to none) and to the namespace.  Nothing is charged if the turn is too late: false. */
+/* Charges n to the entry (unless NULL) and to the namespace.  false: the turn would come too late, and nothing is
+ * charged. */
 static bool share_charge(struct vs_request *r, struct ledger_entry *entry, struct ledger_rates *of_namespace,
                          enum ledger_kind kind, uint64_t n) {
     struct vs_charged *charged = &r->session->waiting.charged;
@@ -72,7 +73,7 @@ bool vs_shares_is_early(struct vs_request *r) {
     return false;
 }
 
-/* All that a transaction asks of namespaces, before any of it is answered. */
+/* Charges all requests of a transaction to their namespaces, before it is answered. */
 static bool share_charge_transaction(struct vs_request *r) {
     struct vs_asked_of of;
     for (size_t i = 0; vs_multi_asks(r->session, i, &of); i++) {
@@ -136,9 +137,9 @@ static uint32_t share_number(const struct vs_request *r) {
     return (uint32_t)(r->ns - r->session->server->names.at);
 }
 
-/* What the namespace has.  If ids may be ahead of the clock, or are borrowed, a part of that is always kept for
- * newcomers. Otherwise a part of the time unit is, which shrinks as the unit passes.  One client alone reaches neither
- * limit. */
+/* Computes the ids that the namespace can issue.  If ids may be ahead of the clock or are borrowed, a fixed part of
+ * them is reserved for new clients.  Otherwise a part of the time unit is, which shrinks as the unit passes.  A single
+ * client reaches neither limit. */
 static bool share_supply(struct vs_request *r, struct access_supply *out) {
     struct vs_room room;
     if (!r->gen || !vs_gen_room(r->gen, &room) || room.unit < UNIT_MIN) return false;
@@ -219,15 +220,15 @@ void vs_shares_note(struct vs_request *r, bool is_refused) {
     s->waiting.charged.is_held = true;
     vs_add(is_refused ? &s->scratch->counts->over[r->held] : &s->scratch->counts->held[r->held], 1);
     if (!ledger_note(party, is_refused, s->scratch->now_us, &counts)) return;
-    vs_log(VS_LOG_WARN, "a client is held to its share", "who", ledger_text(party, text), "share",
-           vs_share_name[r->held], "namespace",
+    vs_log(VS_LOG_WARN, "a client exceeds its share, so its requests wait or are rejected", "who",
+           ledger_text(party, text), "share", vs_share_name[r->held], "namespace",
            r->tag   ? r->tag->name
            : r->gen ? r->ns->name
                     : NULL,
            "held", VS_DIGITS((int64_t)counts.held), "refused", VS_DIGITS((int64_t)counts.refused), NULL);
 }
 
-/* Names the share that is used up, and how large it is. */
+/* Describes the exhausted share and its size. */
 static void share_describe(struct vs_request *r, char *text, size_t size) {
     char buf[LEDGER_TEXT_MAX];
     const struct ledger_entry *e = &r->session->entry;
@@ -236,14 +237,15 @@ static void share_describe(struct vs_request *r, char *text, size_t size) {
     const char *what = kind == LEDGER_IDS ? "ids" : "requests";
     if (r->held == VS_SHARE_UNIT) {
         const struct ledger_party *party = ledger_party_of(e);
-        snprintf(text, size, "%s has had its part of '%s', %" PRIu64 " ids a second while others want them",
+        snprintf(text, size,
+                 "%s has taken its fair share of '%s', %" PRIu64 " ids a second while other clients want ids",
                  ledger_text(party, buf), r->ns->name, access_pool_part(&r->ns->pool, ledger_weight(party)));
     } else if (owner == LEDGER_NAMESPACE) {
-        snprintf(text, size, "'%s' has given its rate, %" PRIu64 " %s a second", r->ns->name,
+        snprintf(text, size, "'%s' has reached its rate limit, %" PRIu64 " %s a second", r->ns->name,
                  access_bucket_rate(&r->ns->rates.of[kind]), what);
     } else {
         const struct ledger_party *party = owner == LEDGER_CLIENT && e->client ? e->client : e->address;
-        snprintf(text, size, "%s has had its rate, %" PRIu64 " %s a second", ledger_text(party, buf),
+        snprintf(text, size, "%s has reached its rate limit, %" PRIu64 " %s a second", ledger_text(party, buf),
                  ledger_rate(party, kind), what);
     }
 }
@@ -254,5 +256,6 @@ enum vs_reply_state vs_shares_refuse(struct vs_request *r) {
     share_describe(r, text, sizeof text);
     vs_shares_note(r, true);
     r->retry_after_s = wait_ms / 1000 < 86400 ? (int)((wait_ms + 999) / 1000) : 86400;
-    return vs_refuse(r, "over_share", "%s: again in %" PRId64 ".%03" PRId64 " s", text, wait_ms / 1000, wait_ms % 1000);
+    return vs_refuse(r, "over_share", "%s: try again in %" PRId64 ".%03" PRId64 " s", text, wait_ms / 1000,
+                     wait_ms % 1000);
 }

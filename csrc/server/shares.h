@@ -1,16 +1,17 @@
-/* shares.h -- what a request is charged, and how many ids it may take now: rates of clients, addresses and namespaces,
- * and fair shares while clients want more ids than there are.  The ledger counts; this reads it for a request.
+/* shares.h -- the charge of a request, and how many ids it may take now: rates of clients, addresses and namespaces,
+ * and fair shares while clients want more ids than there are.  The ledger counts, and shares.c applies the counts to a
+ * request.
  *
- * If no rate is configured and there are enough ids for all, a request reads two flags. */
+ * If no rate is configured and there are enough ids for all, a request only reads two flags. */
 #ifndef VS_SERVER_SHARES_H
 #define VS_SERVER_SHARES_H
 
 #include "server/request.h"
 
-/* The share that is used up; names are in vs_share_name. */
+/* The share that is exhausted; vs_share_name has the names. */
 enum vs_share_kind {
     VS_SHARE_NONE,
-    VS_SHARE_UNIT, /* what a namespace has is shared */
+    VS_SHARE_UNIT, /* the fair share of a namespace's ids */
     VS_SHARE_CLIENT_IDS,
     VS_SHARE_CLIENT_REQUESTS,
     VS_SHARE_ADDRESS_IDS,
@@ -24,36 +25,38 @@ _Static_assert((int)VS_SHARES - (int)VS_SHARE_CLIENT_IDS == (int)LEDGER_OWNERS *
                "in the ledger's order");
 extern const char *const vs_share_name[VS_SHARES];
 
-#define VS_SHARES_FROM 64 /* ids of one request, from which on it is checked what they leave */
+#define VS_SHARES_FROM 64 /* a request for at least so many ids is checked for whether it leaves enough for others */
 
-/* The connection has another client, or another name. */
+/* Updates the session after its client or the client's name changed. */
 void vs_shares_look(struct vs_session *session);
 
-/* A request is charged once.  Its turn may come later, and then it only has to wait for it.  false, here and below: it
- * is to wait for as long as r->pause says, and is rejected if that is too long; r->held is why. */
+/* A request is charged once.  If its turn comes later, it then only waits for it.  The functions that return false
+ * mean: the request waits for as long as r->pause allows, and is rejected if that is too long.  r->held is the
+ * share. */
 
-/* Charges the request to its client and its address.  EXEC is charged with the requests that were queued, also to their
+/* Charges the request to its client and its address.  EXEC is charged for all queued requests, also to their
  * namespaces. */
 bool vs_shares_admit(struct vs_request *request);
-/* Charges the request to the namespace that it has turned to, once for each that it names; the turn may come later.  A
- * transaction's are charged by its EXEC.  false: also if there is no memory, and the reply says so. */
+/* Charges the request to its namespace, once for each name it has.  The turn may come later.  EXEC charges the commands
+ * of a transaction.  false: also if there is no memory, and the reply is then an error. */
 bool vs_shares_enter(struct vs_request *request);
-/* Whether the turn of a request that was charged comes later. */
+/* Returns whether the turn of a charged request comes later. */
 bool vs_shares_is_early(struct vs_request *request);
-/* How many of `want` ids the request may take now, if `exact` all of them one day, else as many as is convenient. */
+/* Sets *may to how many of `want` ids the request may take now.  With `exact` the request will need all of them in the
+ * end; otherwise it accepts fewer. */
 bool vs_shares_ask(struct vs_request *request, uint64_t want, bool exact, uint64_t *may);
-/* It took so many. */
+/* Records that the request took n ids. */
 void vs_shares_took(struct vs_request *request, uint64_t n);
-/* It found the generator's unit used up. */
+/* Records that the generator's time unit has no ids left. */
 void vs_shares_full(struct vs_request *request);
-/* Requests that were answered with it. */
+/* Charges n more requests that were answered together with this one. */
 void vs_shares_also(struct vs_request *request, uint64_t n);
-/* What it was charged and did not use is given back. */
+/* Returns the unused part of a charge. */
 void vs_shares_settle(struct vs_session *session);
 
-/* Refuses what would have to wait for longer than it may.  Always VS_ANSWERED. */
+/* Rejects a request that would have to wait longer than it may.  Always VS_ANSWERED. */
 enum vs_reply_state vs_shares_refuse(struct vs_request *request);
-/* It waits; for the counts and, now and then, the log. */
+/* Counts a request that waits or is rejected, and logs it from time to time. */
 void vs_shares_note(struct vs_request *request, bool is_refused);
 
 #endif

@@ -82,7 +82,7 @@ size_t vs_tag_after(const struct vs_tag_set *set, const char *name, size_t lengt
 /* ------------------------------------------------------------------ the set that is served */
 
 struct vs_tag_set *vs_tags_now(struct vs_tags *tags) {
-    /* acquire: pairs with vs_tags_replace; the set and its tags are whole */
+    /* acquire: pairs with vs_tags_replace; the set and its tags are complete */
     return atomic_load_explicit(&tags->set, memory_order_acquire);
 }
 
@@ -92,12 +92,12 @@ struct vs_tag_set *vs_tags_replace(struct vs_tags *tags, struct vs_tag_set *set)
 }
 
 void vs_tags_hold(struct vs_tag_set *set) {
-    /* relaxed: who takes it away has seen this loop pass since, which orders the two */
+    /* relaxed: the remover waits until this loop has passed (vs_serve_passed), which orders the two */
     if (set) atomic_fetch_add_explicit(&set->holders, 1, memory_order_relaxed);
 }
 
 void vs_tags_let(struct vs_tag_set *set) {
-    /* release: pairs with vs_tags_are_held; what was done with the set is over */
+    /* release: pairs with vs_tags_are_held; all uses of the set come before */
     if (set) atomic_fetch_sub_explicit(&set->holders, 1, memory_order_release);
 }
 
@@ -119,8 +119,8 @@ struct vs_tag_total vs_tag_total(const struct vs_monitor *monitor, const struct 
 
 /* ------------------------------------------------------------------ business numbers */
 
-/* What a tag whose numbers are used up costs its database: a step in so long; and so much later than the new day, at
- * the most, comes its first number. */
+/* After a number did not fit the form, no number is taken for this long.  So a tag without numbers costs its database
+ * one transaction in that time, and issues its first number of a new day at most that late. */
 #define USED_UP_US 1000000
 
 int vs_tag_write(struct vs_served_tag *tag, uint64_t number, const struct vesta_clock *clock, char *buf,

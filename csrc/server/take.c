@@ -1,5 +1,5 @@
-/* take.c -- ids for a request: from its generator, or its tag's segment, where nobody waits for one before it.  Knows
- * no socket and no protocol; never waits. */
+/* take.c -- takes ids for a request from its generator or its tag's segment, unless other requests wait there.  Knows
+ * no socket and no protocol.  Never waits. */
 #include "server/take.h"
 #include "server/resp/multi.h"
 #include "server/shares.h"
@@ -8,18 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Without memory the ids are lost: spent, not repeated. */
+/* Keeps ids until the request goes on.  Without memory they are lost: they are never issued, and never repeated. */
 static void take_keep(struct vs_session *s, const uint64_t *ids, size_t count, size_t n) {
     if (count == 0 || !vs_session_keep(s, n)) return;
     if (ids != s->waiting.ids) memcpy(s->waiting.ids, ids, count * sizeof *ids);
     s->waiting.ids_count = count;
 }
 
-/* Else requests that wait could be overtaken again and again.  A request that waits in that queue is at its turn. */
+/* A new request queues, so that it does not overtake waiting ones again and again.  A request that waits in that queue
+ * is only run when it is its turn. */
 static bool must_queue(struct vs_request *r) {
     struct vs_session *s = r->session;
     int at = vs_request_queue(r);
-    if (r->tag && r->tag->desk) return false; /* requests that come together share a step of the database */
+    if (r->tag && r->tag->desk) return false; /* requests of one moment share a database transaction */
     bool was_there = s->waiting.deadline_us != 0 && s->waiting.queue == at;
     if (s->scratch->queue[at].waiting == 0 || was_there) return false;
     r->pause = s->scratch->queue[at].pause;
@@ -33,7 +34,7 @@ enum vs_reply_state vs_take_wait(struct vs_request *r, vs_handler *stage) {
 
 /* ------------------------------------------------------------------ from the tag's desk */
 
-/* Has session->waiting.job done.  false: too much waits at the desk, or there is no memory. */
+/* Queues a job at the tag's desk as session->waiting.job.  false: too many jobs wait there, or there is no memory. */
 static bool ask_desk(struct vs_request *r, const struct vs_desk_job *what) {
     const struct vesta_clock *clock = r->session->server->clock;
     struct vs_desk_job *job = vs_desk_job_new(what);
@@ -55,11 +56,11 @@ static bool ask_desk(struct vs_request *r, const struct vs_desk_job *what) {
     return false;
 }
 
-/* The desk's answer to a request for n numbers in strict order; it is asked first. */
+/* Takes n numbers in strict order from the desk.  Queues a job for them at the first call. */
 static int numbers_of_desk(struct vs_request *r, uint64_t n, struct vesta_numbers *numbers) {
     struct vs_waiting *waiting = &r->session->waiting;
     r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = 0};
-    if (!waiting->job) { /* if the desk does not take it, the request waits and asks again */
+    if (!waiting->job) { /* if the desk rejects it, the request waits and asks again */
         (void)ask_desk(r, &(struct vs_desk_job){.ask = VS_DESK_NUMBERS, .count = n});
         return VESTA_EPAUSE;
     }
@@ -70,7 +71,7 @@ static int numbers_of_desk(struct vs_request *r, uint64_t n, struct vesta_number
         *numbers = job->numbers;
     else
         r->pause = job->pause;
-    if (numbers->count > n) numbers->count = n; /* a reload changed its rate meanwhile: the others stay unused */
+    if (numbers->count > n) numbers->count = n; /* a reload reduced the client's rate: the other numbers stay unused */
     waiting->job = NULL;
     vs_desk_job_let(job);
     return rc;
@@ -84,7 +85,7 @@ static enum vs_reply_state job_done(struct vs_request *r) {
 enum vs_reply_state vs_take_job(struct vs_request *r, const struct vs_desk_job *what, vs_handler *done) {
     r->then = done;
     if (ask_desk(r, what)) return job_done(r);
-    return vs_refuse(r, "range", "too many requests wait for '%s': ask again later", r->tag->name);
+    return vs_refuse(r, "range", "too many requests wait for '%s': try again later", r->tag->name);
 }
 
 /* ------------------------------------------------------------------ ids */
@@ -93,7 +94,7 @@ static int next_numbers(struct vs_request *r, uint64_t n, struct vesta_numbers *
     return r->tag->desk ? numbers_of_desk(r, n, numbers) : vesta_segment_next_n(r->tag->seg, n, numbers, &r->pause);
 }
 
-/* One id, and up to n: the same of a namespace and of a tag. */
+/* One id, or up to n ids, from a namespace or a tag. */
 static int next_id(struct vs_request *r, uint64_t *id) {
     struct vesta_numbers numbers;
     if (!r->tag) return vesta_next(r->gen, id, &r->pause);
@@ -114,8 +115,8 @@ static int next_ids(struct vs_request *r, uint64_t *ids, size_t n, size_t *got) 
     return VESTA_OK;
 }
 
-/* How many the request may take now, by its rates and by its part of what is there.  Where there is no rate, and enough
- * for all, that is what it wants, and nothing is asked. */
+/* Sets *may to how many ids the request may take now, by its rates and its fair share.  If no rate applies and there
+ * are enough ids for all, that is `want`, and nothing else is read. */
 static inline bool may_take(struct vs_request *r, uint64_t want, bool exact, uint64_t *may) {
     bool is_shared = !r->tag && (want >= VS_SHARES_FROM || access_pool_is_shared(&r->ns->pool));
     *may = want;
@@ -139,7 +140,7 @@ enum vs_reply_state vs_take_id(struct vs_request *r, vs_handler *done) {
     return r->session->multi ? vs_take_ids(r, 1, done) : take_begin(r, 1, done, stage_one);
 }
 
-/* A request that waits answers none of those behind it. */
+/* A request that waits answers only itself (n = 1), not the identical ones after it. */
 static enum vs_reply_state stage_some(struct vs_request *r) {
     size_t got;
     uint64_t may, n = r->n;
@@ -154,7 +155,7 @@ enum vs_reply_state vs_take_some(struct vs_request *r, size_t n, vs_handler *don
     return take_begin(r, n, done, stage_some);
 }
 
-/* Turns the request to the i-th of its names, which was found before; how many of the names from there on are alike. */
+/* Makes the i-th name the request's; it was found before.  Returns how many names from there on are the same. */
 static size_t turn_to_run(struct vs_request *r, size_t i, size_t n) {
     size_t run = 1;
     const struct vs_slice *name = &r->arg[i];
@@ -181,7 +182,7 @@ bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n) 
 static enum vs_reply_state stage_ids(struct vs_request *r) {
     struct vs_session *s = r->session;
     size_t have = s->waiting.ids_count, n = r->n;
-    uint64_t *ids = have > 0 ? s->waiting.ids : r->ids; /* those of one that waited stay where they are */
+    uint64_t *ids = have > 0 ? s->waiting.ids : r->ids; /* ids of a request that waited are in waiting.ids */
     if (!vs_take_up_to(r, ids, &have, n)) {
         take_keep(s, ids, have, n);
         return vs_take_wait(r, stage_ids);
@@ -190,7 +191,8 @@ static enum vs_reply_state stage_ids(struct vs_request *r) {
     return r->then(r);
 }
 
-/* A command of a transaction: while it is queued it says what it wants, and EXEC has taken that before it runs. */
+/* A command of a transaction.  While it is queued, it only declares how many ids it wants.  When it runs, EXEC has
+ * already taken them. */
 static enum vs_reply_state take_of_transaction(struct vs_request *r, uint64_t run) {
     size_t n = run > 1 ? 1 : r->n;
     if (!vs_multi_is_counting(r->session)) {
@@ -234,7 +236,8 @@ enum vs_reply_state vs_take_turn(struct vs_request *r, uint64_t n, vs_handler *d
 
 /* ------------------------------------------------------------------ numbers in a row */
 
-/* How many numbers a range of the tag has: the current one, or the next, whose step is the least of its databases'. */
+/* Returns the size of a range of the tag: the current range or the next, whose step is the smallest of its databases'
+ * steps. */
 static uint64_t range_count(const struct vesta_segment_info *info) {
     uint64_t step = UINT64_MAX;
     for (int i = 0; i < info->stores; i++)
@@ -243,7 +246,7 @@ static uint64_t range_count(const struct vesta_segment_info *info) {
     return info->count > step ? info->count : step;
 }
 
-/* What is left of a range that is too short is dropped, once it is known that the next one is long enough. */
+/* Drops the rest of a range that is too short.  vs_take_check_run has found that the next range is long enough. */
 bool vs_take_run_now(struct vs_request *r, uint64_t n, uint64_t *last) {
     struct vesta_numbers numbers = {.count = 0};
     uint64_t may;
@@ -252,7 +255,8 @@ bool vs_take_run_now(struct vs_request *r, uint64_t n, uint64_t *last) {
         if (next_numbers(r, n, &numbers) != VESTA_OK) return false;
         vs_count_ids(r, numbers.count);
         r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = 0};
-        if (n > 1 && numbers.stride > 1) return false; /* its first range has just come: vs_take_check_run rejects it */
+        /* the first range has just come: vs_take_check_run rejects the request */
+        if (n > 1 && numbers.stride > 1) return false;
     } while (numbers.count < n);
     *last = numbers.first + (n - 1);
     return true;
@@ -263,21 +267,22 @@ bool vs_take_check_run(struct vs_request *r, uint64_t n) {
     if (n == 1 || r->tag->desk) return true;
     vesta_segment_get_info(r->tag->seg, &info);
     if (info.stride > 1) {
-        vs_refuse(r, "bad_count",
-                  "the numbers of '%s' are %llu apart, because several databases count it, so no %llu of them are in a "
-                  "row: take one by INCR %s, or several by VESTA.NEXT %s %llu",
-                  r->tag->name, (unsigned long long)info.stride, (unsigned long long)n, r->tag->name, r->tag->name,
-                  (unsigned long long)n);
+        vs_refuse(
+            r, "bad_count",
+            "the numbers of '%s' are %llu apart, because several databases issue them, so %llu of them are never in a "
+            "row: take one with INCR %s, or several with VESTA.NEXT %s %llu",
+            r->tag->name, (unsigned long long)info.stride, (unsigned long long)n, r->tag->name, r->tag->name,
+            (unsigned long long)n);
         return false;
     }
     uint64_t most = range_count(&info);
     if (n <= most) return true;
-    vs_refuse(r, "bad_count", "n %llu is more than a range of '%s' has, which are %llu: raise its step",
-              (unsigned long long)n, r->tag->name, (unsigned long long)most);
+    vs_refuse(r, "bad_count", "n %llu exceeds the %llu numbers of a range of '%s': raise its step",
+              (unsigned long long)n, (unsigned long long)most, r->tag->name);
     return false;
 }
 
-/* When the request came, no range of the tag may have been there yet. */
+/* Checks the run again, because the tag may have had no range when the request came. */
 static enum vs_reply_state stage_run(struct vs_request *r) {
     if (!vs_take_check_run(r, r->n)) return VS_ANSWERED;
     return vs_take_run_now(r, r->n, r->ids) ? r->then(r) : vs_take_wait(r, stage_run);

@@ -1,9 +1,9 @@
-/* wait.c -- a request's way: it is admitted, enters a namespace or a tag, takes ids, is answered.  Between these stages
- * it may wait.  Knows no socket, no protocol and no Lua.
+/* wait.c -- the stages of a request: it is admitted, enters a namespace or a tag, takes ids, is answered.  Between
+ * these stages it may wait.  Knows no socket, no protocol and no Lua.
  *
- * A stage that cannot go on returns VS_WAITS.  request_settle is the one place that decides, by what the request waits
- * for, how long it may wait, or what it is answered.  A request that waits is kept whole in session->waiting, and
- * waiters.c lets it go on when it is time, the first of each queue first. */
+ * A stage that cannot go on returns VS_WAITS.  Only request_settle decides then, by the cause, how long the request may
+ * wait or how it is answered.  A waiting request is copied to session->waiting, and waiters.c resumes it, the first of
+ * each queue first. */
 #include "generator/generator.h"
 #include "server/commands.h"
 #include "server/rights.h"
@@ -16,15 +16,16 @@
 
 #define RANGE_STEP_US 100000
 #define OPENING_STEP_US 5000
-#define READING_US_MAX 1000000  /* longer than it takes to read the tables of tags */
-#define JUDGE_US_MAX 300000     /* a policy that answers later decides nothing about this request */
-#define JUDGE_STEP_US 20000     /* its answer wakes the request; this is for a wake-up that came too early */
-#define BY_POLICY_STEP_US 50000 /* a clock may be set right before its time */
+#define READING_US_MAX 1000000  /* longer than reading the tables of tags takes */
+#define JUDGE_US_MAX 300000     /* a policy's verdict that comes later has no effect on this request */
+#define JUDGE_STEP_US 20000     /* the verdict wakes the request; this covers a wake-up that came too early */
+#define BY_POLICY_STEP_US 50000 /* the clock may be corrected earlier than expected */
 
 /* ------------------------------------------------------------------ waiting */
 
-/* How long to wait before the next try, if the request may wait left_us in all; -1: not at all.  A tag's segment wakes
- * its requests when there are numbers again (vs_serve_wake).  They try earlier in case that was missed. */
+/* Returns how long to wait before the next try, if the request may wait left_us in all; -1: it must not wait.  A tag's
+ * segment wakes its requests when it has numbers (vs_serve_wake).  They also try earlier, in case that wake-up was
+ * missed. */
 static int64_t request_step_us(const struct vs_request *r, int64_t left_us) {
     if (r->tag && (r->pause.why != VESTA_RANGE || left_us <= 0)) return -1;
     if (r->tag) return left_us < RANGE_STEP_US ? left_us : RANGE_STEP_US;
@@ -48,7 +49,7 @@ static enum vs_reply_state queue_up(struct vs_request *r, int64_t wait_us) {
 
 static void request_begin_waiting(struct vs_request *r, int64_t now_us) {
     struct vs_waiting *waiting = &r->session->waiting;
-    /* what it waited for then was no number */
+    /* the earlier deadline was for a table or an opening, not for a number */
     bool was_unknown = waiting->queue < VS_QUEUE_OF_SHARES;
     if (waiting->deadline_us == 0 || was_unknown)
         waiting->deadline_us = now_us + (r->tag ? r->tag->wait_us_max : r->ns->wait_us_max);
@@ -63,9 +64,9 @@ static bool may_wait(struct vs_request *r, int64_t now_us) {
     return true;
 }
 
-/* A request that waits, and its arguments behind it, each text behind the last. */
+/* A waiting request with copies of its arguments; the texts follow one another after `arg`. */
 struct whole {
-    struct vs_request request; /* first: it is what struct vs_waiting knows */
+    struct vs_request request; /* first, because struct vs_waiting points to it */
     struct vs_http http;
     struct vs_slice arg[];
 };
@@ -87,7 +88,7 @@ static size_t whole_size(const struct vs_request *r) {
     return size;
 }
 
-/* A transaction holds its tags itself. */
+/* A transaction holds its own set of tags. */
 static void hold_tags(struct vs_request *r) {
     struct vs_waiting *waiting = &r->session->waiting;
     if (waiting->tags || r->waits_for == VS_FOR_TABLES || r->session->multi) return;
@@ -95,7 +96,7 @@ static void hold_tags(struct vs_request *r) {
     vs_tags_hold(waiting->tags);
 }
 
-/* The bytes that a request came in are another request's when it goes on.  false: there is no memory for it. */
+/* Copies the request, because the input buffer will contain other requests when it goes on.  false: no memory. */
 static bool keep_whole(struct vs_request *r) {
     struct vs_waiting *waiting = &r->session->waiting;
     hold_tags(r);
@@ -118,19 +119,21 @@ static bool keep_whole(struct vs_request *r) {
     return true;
 }
 
-/* ------------------------------------------------------------------ what a policy says */
+/* ------------------------------------------------------------------ verdicts of a policy */
 
-/* Their number is limited, or a clock that goes back would fill the server with requests that wait for it. */
+/* Limits how many requests wait by policy.  Otherwise a clock that goes back would fill the server with waiting
+ * requests. */
 static bool request_take_place(struct vs_session *s) {
     if (!s->waiting.by_policy &&
         atomic_fetch_add_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed) >= VS_BY_POLICY_MAX)
-        atomic_fetch_sub_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed); /* a count, orders nothing */
+        /* relaxed: a count, orders nothing */
+        atomic_fetch_sub_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed);
     else
         s->waiting.by_policy = true;
     return s->waiting.by_policy;
 }
 
-/* Past its deadline a request is tried again every now and then.  If the server is stopping, no request waits. */
+/* Queues a request past its deadline for another try.  No request waits if the server is stopping. */
 static bool may_wait_on(struct vs_request *r, int64_t now_us, int64_t until_us, int64_t step_us_max) {
     int64_t wait_us = request_step_us(r, INT64_MAX);
     if (wait_us < 0 || now_us >= until_us || r->session->draining || !request_take_place(r->session)) return false;
@@ -151,7 +154,7 @@ static bool may_wait_for_lease(struct vs_request *r, int64_t now_us) {
     return needs_lease && r->session->waiting.judged_until_us != 0 && may_wait_for_verdict(r, now_us);
 }
 
-/* A policy may answer "wait" again and again.  The limit of its first answer holds. */
+/* A policy may answer "wait" again and again.  Only the limit of its first answer holds. */
 static bool may_wait_by_verdict(struct vs_request *r, int64_t now_us, int64_t until_us) {
     struct vs_session *s = r->session;
     int64_t until_us_max = now_us + r->ns->policy_wait_us_max;
@@ -166,9 +169,9 @@ static enum vs_next_step request_judge(struct vs_request *r, int64_t *until_us) 
                                         until_us);
 }
 
-/* ------------------------------------------------------------------ a request's way */
+/* ------------------------------------------------------------------ the stages of a request */
 
-/* A policy's reason may name files and hosts, so a client needs the right to see reasons for it. */
+/* A policy's reason may contain file and host names, so only clients that may see reasons receive it. */
 static enum vs_reply_state request_give_up(struct vs_request *r) {
     char text[VS_PAUSE_TEXT_MAX];
     const char *code = vesta_why_name(r->pause.why);
@@ -182,25 +185,26 @@ static enum vs_reply_state request_give_up(struct vs_request *r) {
     atomic_fetch_add(&r->ns->refused, 1);
     if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
     if (is_stores && !vs_rights_sees_reasons(r->session))
-        return vs_refuse_why(r, code, "there is no worker id to issue ids with", text);
+        return vs_refuse_why(r, code, "the server has no worker id, so it cannot issue ids", text);
     return vs_refuse(r, code, "%s", text);
 }
 
 static enum vs_reply_state give_up_tag(struct vs_request *r) {
     char text[256];
     if (r->tag->seg && !vs_rights_sees_reasons(r->session))
-        snprintf(text, sizeof text, "no range of '%s' just now: the server's log has the reason", r->tag->name);
+        snprintf(text, sizeof text, "there is no range of '%s' now: the server's log has the reason", r->tag->name);
     else if (r->tag->seg)
         vesta_segment_pause_text(r->tag->seg, &r->pause, text, sizeof text);
     else
         snprintf(text, sizeof text,
-                 "the database of '%s' has not answered: it is not known whether it was done, ask again", r->tag->name);
-    atomic_fetch_add_explicit(&r->tag->refused, 1, memory_order_relaxed); /* a count, orders nothing */
+                 "the database of '%s' did not reply in time: the change may have been applied, send the request again",
+                 r->tag->name);
+    atomic_fetch_add_explicit(&r->tag->refused, 1, memory_order_relaxed); /* relaxed: a count, orders nothing */
     if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
     return vs_refuse(r, vesta_why_name(r->pause.why), "%s", text);
 }
 
-/* No policy is asked, since there may be ids enough for other clients. */
+/* Policies are not asked here, because there may be enough ids for other clients. */
 static enum vs_reply_state settle_share(struct vs_request *r, int64_t now_us) {
     request_begin_waiting(r, now_us);
     if (r->pause.wait_us > r->session->waiting.deadline_us - now_us) return vs_shares_refuse(r);
@@ -208,7 +212,7 @@ static enum vs_reply_state settle_share(struct vs_request *r, int64_t now_us) {
     return queue_up(r, r->pause.wait_us);
 }
 
-/* A server listens before its namespaces are open and its tables read, so their requests have a moment, as for a
+/* A server listens before its namespaces are open and its tables are read, so requests for them wait a moment, as for a
  * lease. */
 static enum vs_reply_state settle_opening(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
@@ -231,7 +235,7 @@ static void count_pause(struct vs_request *r) {
         vs_add(&r->session->scratch->counts->ns[r->ns - r->session->server->names.at].pauses[r->pause.why], 1);
 }
 
-/* The policy has done something about the pause. */
+/* The policy has ended the pause.  Tries the request once more. */
 static enum vs_reply_state request_try_again(struct vs_request *r, int64_t now_us) {
     enum vs_reply_state state = r->stage(r);
     if (state != VS_WAITS || (r->waits_for != VS_FOR_SHARE && may_wait(r, now_us))) return state;
@@ -260,7 +264,7 @@ static enum vs_reply_state settle_pause(struct vs_request *r, int64_t now_us) {
     return request_give_up(r);
 }
 
-/* Decides what becomes of a request that cannot go on. */
+/* Decides whether a request that cannot go on waits or is rejected. */
 static enum vs_reply_state request_settle(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->server->clock;
     int64_t now_us = clock->boot_us(clock->self);
@@ -318,7 +322,8 @@ void vs_request_end(struct vs_request *r) {
     vs_add(&of_client[r->code ? vs_code_reason(r->code) : VS_CLIENT_ANSWERED], 1 + r->also);
     vs_add(&scratch->counts->requests[s->protocol][r->code], 1 + r->also);
     vs_add(r->code ? &s->member.refused : &s->member.requests, 1 + r->also);
-    atomic_store_explicit(&s->member.call, r->call, memory_order_relaxed); /* for others to see, orders nothing */
+    /* relaxed: only shown to others, orders nothing */
+    atomic_store_explicit(&s->member.call, r->call, memory_order_relaxed);
     scratch->answered += 1 + r->also;
     if (waiting->deadline_us != 0 || waiting->request || waiting->ids || waiting->job || waiting->charged.ids != 0)
         vs_request_forget(s);

@@ -1,7 +1,8 @@
-/* waiters.c -- connections that wait for an id: by namespace and tag, first come, first served.  Knows no protocol. */
+/* waiters.c -- queues of waiting connections: one per namespace and tag, first come, first served.  Knows no
+ * protocol. */
 #include "server/session.h"
 
-#define SHARE_LOOK_US 10 /* a look at one that waits for its share costs a hundredth of that */
+#define SHARE_LOOK_US 10 /* checking a waiting share takes a hundredth of this */
 
 void vs_waiters_leave(struct vs_session *s) {
     struct vs_waitlist *queue = &s->scratch->queue[s->waiting.queue];
@@ -39,8 +40,8 @@ void vs_waiters_enter(struct vs_session *s) {
     queue_until(scratch, queue, at);
 }
 
-/* The time for the queues is over. The connections of this queue that were not asked yet are asked in a later round,
- * after those of the other queues. At least one connection is asked in each round. */
+/* Returns whether the time for the queues is over.  The rest of this queue is then resumed in a later round, after the
+ * other queues.  At least one connection is resumed in each round. */
 static bool queue_is_put_off(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     if (!scratch->has_resumed || !net_quantum_is_over(&scratch->quantum)) return false;
     if (queue->retry_at_ms != 0) TAILQ_REMOVE(&scratch->waited_for, queue, waited);
@@ -56,8 +57,8 @@ static void queue_resume(struct vs_session *s) {
     net_serve_waiter(s->conn);
 }
 
-/* Other connections than `first`, which must wait on, may have waited for long enough, or for an answer that came: of a
- * policy, or of the database to their own job. */
+/* Resumes connections other than `first`, which must wait on.  They may have waited long enough, or the answer that
+ * they wait for may have come: a policy's verdict, or the database's reply to their own job. */
 static void queue_serve_due(struct vs_waitlist *queue, const struct vs_session *first) {
     const struct vesta_clock *clock = first->server->clock;
     int64_t now_us = clock->boot_us(clock->self);
@@ -68,9 +69,9 @@ static void queue_serve_due(struct vs_waitlist *queue, const struct vs_session *
     }
 }
 
-/* First come, first served, until one must wait on; the others are not asked then: they would wait for the same id.
- * A connection that got nothing keeps its place.  One that got a part of what it wants lets the others go first, so
- * that no large batch takes all there is for as long as it may wait. */
+/* First come, first served, until one connection must wait on.  The others are then not tried: they wait for the same
+ * ids.  A connection that received nothing keeps its place.  A connection that received part of its batch lets the
+ * others go first, so that a large batch does not take all ids for as long as it may wait. */
 static void queue_serve(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     struct vs_session *s;
     while ((s = TAILQ_FIRST(&queue->waiters)) && !queue_is_put_off(scratch, queue)) {
@@ -78,7 +79,7 @@ static void queue_serve(struct vs_scratch *scratch, struct vs_waitlist *queue) {
         size_t kept = s->waiting.ids_count;
         queue_resume(s);
         if (!s->waits || s->waiting.deadline_us != deadline_us || &scratch->queue[s->waiting.queue] != queue)
-            continue; /* served, or it waits for another namespace now; what it asks next is at the tail */
+            continue; /* it was answered, or waits for another namespace; its next request is at the tail */
         if (s->waiting.ids_count == kept) {
             TAILQ_REMOVE(&queue->waiters, s, queued);
             TAILQ_INSERT_HEAD(&queue->waiters, s, queued);
@@ -88,7 +89,7 @@ static void queue_serve(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     }
 }
 
-/* Each may wait for another table than the one before it; those that must wait on are at the tail again. */
+/* Tries every connection once, because each may wait for another table.  Those that must wait on rejoin at the tail. */
 static void queue_serve_many(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     struct vs_session *s;
     for (int left = queue->waiting; left > 0 && (s = TAILQ_FIRST(&queue->waiters)); left--) {
@@ -97,7 +98,7 @@ static void queue_serve_many(struct vs_scratch *scratch, struct vs_waitlist *que
     }
 }
 
-/* Each waits for its own share, until an instant of its own.  Where very many do they are looked at less often. */
+/* Each connection waits for its own share, until its own time.  If very many wait, they are checked less often. */
 static void queue_serve_shares(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     int left = queue->waiting;
     int64_t first_us = INT64_MAX, rest_us = scratch->now_us + left * SHARE_LOOK_US;
@@ -116,7 +117,7 @@ static void queue_serve_shares(struct vs_scratch *scratch, struct vs_waitlist *q
 }
 
 static void queue_retry(struct vs_scratch *scratch, struct vs_waitlist *queue) {
-    queue->retry_at_ms = 0; /* a connection that must wait on puts it among those that are waited for again */
+    queue->retry_at_ms = 0; /* queue_note adds it again if a connection must wait on */
     if (queue - scratch->queue == VS_QUEUE_OF_SHARES)
         queue_serve_shares(scratch, queue);
     else if (queue - scratch->queue < VS_QUEUE_OF_IDS)
@@ -125,7 +126,7 @@ static void queue_retry(struct vs_scratch *scratch, struct vs_waitlist *queue) {
         queue_serve(scratch, queue);
 }
 
-/* The round had no time for `rest`. Those of them that are due come first in the next round. */
+/* The round had no time for the queues in `rest`.  Those of them that are due come first in the next round. */
 static void queues_put_first(struct vs_scratch *scratch, struct vs_waitlists *rest, uint64_t due_ms) {
     struct vs_waitlist *queue;
     uint64_t now_ms = queue_now_ms(scratch);
@@ -135,7 +136,7 @@ static void queues_put_first(struct vs_scratch *scratch, struct vs_waitlists *re
     TAILQ_CONCAT(&scratch->waited_for, rest, waited);
 }
 
-/* Each namespace and tag has a queue of its own: where one pauses the others go on. */
+/* Each namespace and tag has its own queue, so a pause of one does not delay the others. */
 static void queues_retry(struct vs_scratch *scratch, uint64_t due_ms) {
     struct vs_waitlists looked_at = TAILQ_HEAD_INITIALIZER(looked_at);
     struct vs_waitlist *queue;

@@ -141,7 +141,7 @@ def _(world):
         until(lambda: headers(world, "own"), "its checks, which say LOCAL")
         same((headers(world, "missing"), headers(world, "v1"), headers(world, "broken")), (0, 0, 0))
         assert b"send-proxy-v2\n" in spoken(front.old, CLOSING)
-        assert b"begins with a PROXY header\n" in spoken(front.silent, CLOSING)
+        assert b"begin with a PROXY header\n" in spoken(front.silent, CLOSING)
         same((headers(world, "missing"), headers(world, "v1")), (1, 1))
         server.listen("a balancer sent a PROXY header of version 1")
 

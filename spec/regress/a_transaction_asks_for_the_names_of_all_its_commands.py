@@ -13,7 +13,7 @@ def add(world, name, *words):
     return done.out.strip()
 
 
-@claim("a client that may not ask of a namespace is rejected by each command of a transaction that names it")
+@claim("a client that may not use a namespace is rejected by each command of a transaction that names it")
 def _(world):
     secret = add(world, "her", "--names", "hers", "--calls", "give,read,make")
     with Configured(world, CONFIG % (LAYOUT, LAYOUT, world.path("clients"))) as server:

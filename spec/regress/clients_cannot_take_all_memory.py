@@ -77,7 +77,7 @@ def _(world):
             while said.count(b"\r\n") < 11:
                 said += sock.recv(4096)
             answers.append(said)
-        refused = [said for said in answers if b"-OOM your part of the memory for clients (8 MiB) is used up" in said]
+        refused = [said for said in answers if b"-OOM the memory for clients (8 MiB) is used up" in said]
         assert 0 < len(refused) < 40 and b"+QUEUED\r\n" * 10 in answers[0], answers[-1]
         held(server)
         assert server.rss_kb() - before < 24 * 1024 * SLOW

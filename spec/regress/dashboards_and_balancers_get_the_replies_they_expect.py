@@ -97,7 +97,7 @@ def _(world):
 def _(world):
     with Server(world) as server:
         said = server.redis("CLIENT", "TRACKING", "ON", "NOLOOP")
-        assert said.startswith(b"-ERR CLIENT TRACKING is refused: a cache in the client would give the same id again"), said
+        assert said.startswith(b"-ERR CLIENT TRACKING is rejected, because a cache in the client would return the same id again"), said
         same(server.redis("CLIENT", "TRACKING", "OFF"), b"+OK\r\n")
 
 

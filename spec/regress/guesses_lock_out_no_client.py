@@ -148,7 +148,7 @@ def _(world):
     with Configured(world, text) as server:
         bodies = [server.get("/tinyid/id/nextId?bizType=default&token=x").body for _ in range(20)]
         assert sum("token is error" in body for body in bodies) < 10, bodies
-        assert "was not compared" in bodies[-1], bodies
+        assert "was not checked" in bodies[-1], bodies
 
 
 @claim("a connection is closed after five wrong secrets, over both protocols and the admin's")

@@ -33,7 +33,7 @@ def _(world):
             client.sendall(get("/genid", "Connection: close"))
             said = until_closed(client)
             assert said.startswith(b"HTTP/1.1 200 "), said
-        assert " level=warn " in server.heard("HTTP clients were turned away")
+        assert " level=warn " in server.heard("HTTP clients were rejected")
 
 
 @claim("who does not say the password is gone in seconds, not in minutes, where nothing is configured")
@@ -58,7 +58,7 @@ def _(world):
                      'vesta_connections_limit{proto="resp",of="address"} 20', "vesta_connections_total_limit 80"):
             assert line + "\n" in told, (line, told)
         assert re.search(r" level=warn .* turned_away=\d+ of_one_address=\d+ limit_of_one_address=20 connections=\d+ limit=40 ",
-                         server.heard("clients of the Redis protocol were turned away"))
+                         server.heard("clients of the Redis protocol were rejected"))
         for sock in first + second:
             sock.close()
         deadline = time.monotonic() + 20 * SLOW
@@ -85,7 +85,7 @@ def _(world):
         event = server.heard("client limits")
         reserved, most = (int(re.search(r" %s=(\d+)" % name, event)[1]) for name in ("reserved", "connections"))
         assert " descriptors=200 " in event and reserved + most == 200 and most >= 16, event
-        event = server.heard("leaves room for fewer connections than are configured")
+        event = server.heard("allows fewer connections than configured")
         assert "level=warn" in event and "LimitNOFILE=" in event and "configured=10000 connections=%d" % most in event, event
     fails(world.run("serve", "--connections", "15"), 2, "--connections", "15", "16")
     done = world.shell('ulimit -n 40; exec "$vesta" serve --worker 5 --namespace third --http unix:%s --resp off' % world.path("x.sock"))

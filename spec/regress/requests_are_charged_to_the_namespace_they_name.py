@@ -26,7 +26,7 @@ def talk(s, *commands):
 
 def is_open(s, name):
     """Whether the namespace's rate of requests is untouched, which this request uses."""
-    return not talk(s, ["GET", name]).startswith(b"-TRYAGAIN 'first' has given its rate" if name == "first" else b"-TRYAGAIN 'second' has")
+    return not talk(s, ["GET", name]).startswith(b"-TRYAGAIN 'first' has reached its rate limit" if name == "first" else b"-TRYAGAIN 'second' has")
 
 
 NAMELESS = [["PING"], ["INFO"], ["TIME"], ["COMMAND", "COUNT"], ["CLIENT", "ID"], ["VESTA.INFO"], ["VESTA.LAYOUTS"], ["SELECT", "0"],
@@ -69,7 +69,7 @@ def _(world):
         exhaust(s, "second")
         for words in CHARGED:
             said = talk(s, words)
-            assert said.startswith(b"-TRYAGAIN 'second' has given its rate, 1 requests a second"), (words, said)
+            assert said.startswith(b"-TRYAGAIN 'second' has reached its rate limit, 1 requests a second"), (words, said)
         for path in ROUTES:
             same((path, s.get(path).status), (path, 429))
         assert is_open(s, "first"), "the first namespace paid for the second"
@@ -92,7 +92,7 @@ def _(world):
         same((said.count(b"+QUEUED"), b"TRYAGAIN" in said), (5, False))
         assert is_open(s, "first"), "the first namespace paid for a transaction that does not name it"
         said = talk(s, ["MULTI"], *names, ["EXEC"])
-        assert b"-TRYAGAIN 'second' has given its rate" in said, said
+        assert b"-TRYAGAIN 'second' has reached its rate limit" in said, said
         waits = re.search(rb"again in (\d+)\.", said)
         assert waits and 1 <= int(waits[1]) <= 3, said  # three requests of the first transaction; none of the refused one
 

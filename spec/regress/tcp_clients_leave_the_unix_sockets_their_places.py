@@ -38,7 +38,7 @@ def _(world):
             sock, said = ask(socket.AF_UNIX, path)
             stack.enter_context(sock)
             same(said, b"HTTP/1.1 200")
-        assert " limit=64 limit_over_tcp=32 " in server.heard("clients of the admin routes were turned away")
+        assert " limit=64 limit_over_tcp=32 " in server.heard("clients of the admin routes were rejected")
     give_back(port)
 
 
@@ -56,7 +56,7 @@ def _(world):
         with socket.socket(socket.AF_UNIX) as late:
             late.connect(path)
             assert until_closed(late).startswith(b"HTTP/1.1 503 "), "80 places in all"
-        assert " limit=80 limit_over_tcp=70 " in server.heard("HTTP clients were turned away")
+        assert " limit=80 limit_over_tcp=70 " in server.heard("HTTP clients were rejected")
     with Configured(world, config % ("'127.0.0.1:%d'" % port), "--resp", "127.0.0.1:%d" % free_port(), faces=False), contextlib.ExitStack() as stack:
         same(fill(stack, port, 200), 80)
     give_back(port)

@@ -44,7 +44,7 @@ def _(world):
                      'vesta_connections_refused_total{proto="admin",reason="proto"} 1',
                      'vesta_connections_limit{proto="http",of="proto"} 20', 'vesta_connections_limit{proto="admin",of="proto"} 64'):
             assert line + "\n" in told, (line, told)
-        event = server.heard("HTTP clients were turned away")
+        event = server.heard("HTTP clients were rejected")
         assert " level=warn " in event and re.search(r" turned_away=\d+ of_one_address=0 .* limit=20 ", event), event
         for sock in stays + turned + admins:
             sock.close()

@@ -21,7 +21,7 @@ def _(world):
                 assert part, said
                 said += part
     with open(log) as file:
-        lines = [line for line in file if "the token was missing or wrong" in line]
+        lines = [line for line in file if "the token is missing or wrong" in line]
     same([re.findall(r" route=(\S+)", line) for line in lines[:3]], [[route] for route in ROUTES])
     same(sum(int(count) for line in lines for count in re.findall(r" repeated=(\d+)", line)), len(ROUTES))
 

@@ -147,7 +147,7 @@ def who_is_at_the_wrong_door_is_told(world):
     with Secure(world) as server:
         with server.plain(server.http) as sock:
             sock.sendall(get("/genid"))
-            assert b"400 Bad Request" in (said := until_closed(sock)) and said.endswith(b"speaks TLS: ask by https://\n"), said
+            assert b"400 Bad Request" in (said := until_closed(sock)) and said.endswith(b"speaks TLS: use https://\n"), said
         with server.plain(server.resp) as sock:
             sock.sendall(command("PING"))
             same(until_closed(sock), b"-ERR this address speaks TLS: use rediss://, or redis-cli --tls\r\n")
@@ -171,7 +171,7 @@ def who_is_at_the_wrong_door_is_told(world):
 def a_header_of_a_balancer_inside_of_tls_is_refused_inside_of_it(world):
     with Secure(world) as server:
         header = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
-        assert server.say(server.resp, header).startswith(b"-ERR a PROXY header is for balancers")
+        assert server.say(server.resp, header).startswith(b"-ERR a PROXY header is only accepted from")
         assert server.say(server.http, header).startswith(b"HTTP/1.1 400")
 
 
@@ -233,7 +233,7 @@ def a_certificate_is_its_clients_name_and_right(world):
         same(server.cli("ACL", "WHOAMI"), "default")  # who shows none
         assert "NOAUTH" in server.cli("GET", "default", flags=shows(server, "nameless"))  # invoices: no client is called so
         same(server.curl("/genid", "-o", "/dev/null", "-w", "%{http_code}", *shows(server, "nameless")).stdout, "401")
-        assert "name=invoices" in server.listen("a certificate names no client")
+        assert "name=invoices" in server.listen("a client's certificate names no account")
         for other in "anonymous", "alphabet":  # neither name nor SAN; two bytes a letter, which spell "orders" where they are read as one
             assert "NOAUTH" in server.cli("GET", "default", flags=shows(server, other)), other
         assert server.curl("/genid", *shows(server, "expired")).returncode != 0

@@ -202,7 +202,7 @@ static void is_bounded(void) {
     SAY("MULTI\r\n", "VESTA.NEXT default 9999\r\n", GET_ONE);
     CHECK_STR(replies, "+QUEUED\r\n");
     SAY(GET_ONE);
-    CHECK_HAS(replies, "-ERR a transaction has at most 10000 ids");
+    CHECK_HAS(replies, "-ERR a transaction can take at most 10000 ids");
     SAY("EXEC\r\n");
     CHECK_HAS(replies, "-EXECABORT ");
     SAY("MULTI\r\n", "VESTA.NEXT default 10000\r\n", "EXEC\r\n");
@@ -212,7 +212,7 @@ static void is_bounded(void) {
         SAY("PING\r\n");
     CHECK_STR(replies, "+QUEUED\r\n");
     SAY("PING\r\n");
-    CHECK_HAS(replies, "-ERR a transaction has at most 10000 commands");
+    CHECK_HAS(replies, "-ERR a transaction can have at most 10000 commands");
     SAY("EXEC\r\n");
     size_t used = (size_t)sprintf(large, "*2\r\n$4\r\nECHO\r\n$65536\r\n");
     memset(large + used, 'x', VS_RESP_BULK_MAX);

@@ -1,8 +1,7 @@
-/* client.c -- the command CLIENT, as Redis 7.0 has it: who is connected, by which name, and ending connections.
- * Knows no socket.
+/* client.c -- the command CLIENT, as in Redis 7.0: lists, names and ends connections.  Knows no socket.
  *
- * Its lines have Redis' words and no others: some clients refuse a word that they do not know.  What there is to say
- * beyond that the admin's routes say. */
+ * Its lines contain only the fields of Redis, because some clients reject unknown fields.  The admin's routes show
+ * more. */
 #include "server/clients/client.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -18,7 +17,7 @@
 
 #define LINE_MAX 768
 _Static_assert(2 * VS_PEER_TEXT_MAX + VS_CLIENT_NAME_MAX + VS_ACCOUNT_NAME_MAX + VS_CALL_NAME_MAX + 480 <= LINE_MAX,
-               "all words of a line, with numbers of 20 digits, fit it");
+               "a line with numbers of 20 digits fits");
 
 /* ------------------------------------------------------------------ names */
 
@@ -57,7 +56,7 @@ static enum vs_reply_state on_id(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ lines */
 
-/* "client|list": which of CLIENT's is asked just now is known of who asks alone. */
+/* Writes the last command, such as "client|list".  The subcommand is only known for the requesting connection. */
 static void client_put_command(const struct vs_request *r, const struct roster_seen *seen, char text[LINE_MAX]) {
     char name[VS_CALL_NAME_MAX] = "NULL", sub[VS_CALL_NAME_MAX] = "";
     bool asks = seen->id == r->session->id;
@@ -73,7 +72,7 @@ static void client_put_command(const struct vs_request *r, const struct roster_s
         vs_call_lower(seen->call->name, text);
 }
 
-/* The words of Redis 7.0, in its order. */
+/* Writes the fields of Redis 7.0, in its order. */
 static size_t client_put_line(const struct vs_request *r, const struct roster_seen *seen, char line[LINE_MAX]) {
     char peer[VS_PEER_TEXT_MAX], own[VS_PEER_TEXT_MAX], command[LINE_MAX];
     const char *flags = seen->multi >= 0 ? "x" : seen->waits ? "b" : seen->peer.family == 0 ? "U" : "N";
@@ -88,10 +87,10 @@ static size_t client_put_line(const struct vs_request *r, const struct roster_se
         seen->client, seen->resp3 ? 3 : 2);
 }
 
-/* ------------------------------------------------------------------ a list, which may be longer than a reply */
+/* ------------------------------------------------------------------ lists, which may be longer than a reply */
 
 struct client_listing {
-    size_t length, at, size; /* size: of the memory that was taken for it */
+    size_t length, at, size; /* size: of the memory that is accounted for it */
     char text[];
 };
 
@@ -102,13 +101,13 @@ void vs_listing_end(struct vs_session *s) {
     s->listing = NULL;
 }
 
-/* Whose lines a connection may have: without the right to operate its own alone. */
+/* Without the right to operate, a client only sees its own connection. */
 static struct vs_wanted visible(const struct vs_session *s, struct vs_wanted wanted) {
     if (!vs_rights_operates(s)) wanted.me = s;
     return wanted;
 }
 
-/* false: the reply says that there is no memory for it. */
+/* Makes the list.  false: there is no memory, and the reply is an error. */
 static bool make_list(struct vs_request *r, const struct vs_wanted *wanted) {
     struct vs_session *s = r->session;
     size_t count, length = 0;
@@ -146,11 +145,11 @@ static enum vs_reply_state client_put_list(struct vs_request *r) {
 
 static enum vs_reply_state list(struct vs_request *r, const struct vs_wanted *wanted) {
     bool is_in_transaction = vs_multi_hands_out(r->session);
-    vs_listing_end(r->session); /* of a list for which there was no memory */
+    vs_listing_end(r->session); /* an earlier list that was not finished */
     if (!make_list(r, wanted)) return VS_ANSWERED;
     if (is_in_transaction && r->session->listing->length > VS_REPLY_MAX / 2) {
         vs_listing_end(r->session);
-        return vs_refuse(r, "too_large", "the list is too long for a transaction");
+        return vs_refuse(r, "too_large", "the list is too long for a transaction: send CLIENT LIST outside of MULTI");
     }
     return client_put_list(r);
 }
@@ -163,7 +162,8 @@ static enum vs_reply_state syntax_error(struct vs_request *r) {
     return vs_refuse(r, "bad_command", "syntax error");
 }
 
-/* As Redis has them; nobody is one of a replica's, or has subscribed to anything.  false: the reply says so. */
+/* Reads a client type of Redis.  Only `normal` matches connections, because there are no replicas and no subscribers.
+ * false: the type is unknown, and the reply is an error. */
 static bool read_type(struct vs_request *r, struct vs_slice type, bool *is_any) {
     static const char *const others[] = {"replica", "slave", "master", "pubsub"};
     *is_any = vs_slice_is_case(type, "normal");
@@ -177,8 +177,8 @@ static bool read_id(struct vs_slice text, uint64_t *id) {
     return vesta_parse(VESTA_DECIMAL, text.at, text.length, id) == VESTA_OK && *id <= INT64_MAX;
 }
 
-/* The loop's memory for ids has room for as many as a command has arguments. */
-_Static_assert(VS_RESP_ARGS_MAX <= VESTA_BATCH_MAX, "an id an argument");
+/* The loop's memory for ids has room for one id per argument. */
+_Static_assert(VS_RESP_ARGS_MAX <= VESTA_BATCH_MAX, "one id per argument");
 
 static enum vs_reply_state on_list(struct vs_request *r) {
     const struct vs_slice *word = r->arg;
@@ -188,7 +188,7 @@ static enum vs_reply_state on_list(struct vs_request *r) {
     if (count == 1) return list(r, &wanted);
     if (count == 3 && vs_slice_is_case(word[1], "TYPE")) {
         if (!read_type(r, word[2], &is_any)) return VS_ANSWERED;
-        if (!is_any) wanted.ids = r->ids; /* none of none */
+        if (!is_any) wanted.ids = r->ids; /* no id of zero ids: matches nothing */
         return list(r, &wanted);
     }
     if (count < 3 || !vs_slice_is_case(word[1], "ID")) return syntax_error(r);
@@ -200,10 +200,11 @@ static enum vs_reply_state on_list(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ ending */
 
-/* What CLIENT KILL's words ask for. */
+/* The connections that CLIENT KILL names. */
 struct victims {
     struct vs_wanted wanted;
-    bool is_nobody, spares_me;
+    bool is_nobody; /* the type matches no connection */
+    bool spares_me;
 };
 
 static bool read_yes(struct vs_slice word, bool *is_yes) {
@@ -216,7 +217,7 @@ static bool is_user(const struct vs_session *s, struct vs_slice name) {
     return vs_slice_is(name, VS_ACCOUNT_DEFAULT) || (accounts && vs_account_named(accounts, name));
 }
 
-/* One word and its value.  false: the reply says what is wrong. */
+/* Reads one option and its value.  false: the reply is an error. */
 static bool read_victim(struct vs_request *r, struct vs_slice word, struct vs_slice value, struct victims *v) {
     bool is_any = true;
     if (vs_slice_is_case(word, "ID")) {
@@ -240,7 +241,7 @@ static bool read_victim(struct vs_request *r, struct vs_slice word, struct vs_sl
     return true;
 }
 
-/* Whether who asks is one of them; its reply is written first. */
+/* Returns whether the requesting connection is among those to end, and excludes it: its reply is written first. */
 static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
     struct vs_wanted me = *wanted;
     size_t count;
@@ -252,12 +253,13 @@ static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
     return is_meant;
 }
 
-/* Ends those that are meant; *me: who asks is one of them.  false: it may not, and the reply says so. */
+/* Ends the matching connections.  *me: the requesting connection is among them.  false: the client may not, and the
+ * reply is an error. */
 static bool client_end(struct vs_request *r, struct vs_wanted wanted, bool *me, size_t *count) {
     struct vs_session *s = r->session;
     *me = take_me(s, &wanted);
     *count = *me;
-    if (*me && vs_multi_hands_out(s)) /* nobody looks at what a command of a transaction returns */
+    if (*me && vs_multi_hands_out(s)) /* in a transaction the return value (VS_QUIT) has no effect */
         (void)vs_roster_end(s->server, &(struct vs_wanted){.me = s});
     if (!vs_rights_operates(s)) {
         if (*me) return true;
@@ -292,7 +294,7 @@ static enum vs_reply_state on_kill(struct vs_request *r) {
     return me ? VS_QUIT : VS_ANSWERED;
 }
 
-/* ------------------------------------------------------------------ what is of no use here */
+/* ------------------------------------------------------------------ subcommands without effect */
 
 static enum vs_reply_state on_flag(struct vs_request *r) {
     struct vs_slice word = r->arg[1];
@@ -300,21 +302,22 @@ static enum vs_reply_state on_flag(struct vs_request *r) {
 }
 
 static enum vs_reply_state client_unknown(struct vs_request *r) {
-    return vs_refuse(r, "bad_command", "unknown subcommand '%s', or a wrong number of arguments: %s",
+    return vs_refuse(r, "bad_command", "unknown subcommand '%s' or wrong number of arguments: use %s",
                      VS_QUOTE(r->arg[0].at, r->arg[0].length), r->call->help);
 }
 
 static enum vs_reply_state on_tracking(struct vs_request *r) {
     if (vs_slice_is_case(r->arg[1], "OFF") && r->arg_count == 2) return ok(r);
     if (!vs_slice_is_case(r->arg[1], "ON")) return client_unknown(r);
-    return vs_refuse(r, "bad_command",
-                     "CLIENT TRACKING is refused: a cache in the client would give the same id again; turn client-side "
-                     "caching off");
+    return vs_refuse(
+        r, "bad_command",
+        "CLIENT TRACKING is rejected, because a cache in the client would return the same id again: turn client-side "
+        "caching off");
 }
 
 static enum vs_reply_state on_reply(struct vs_request *r) {
     if (vs_slice_is_case(r->arg[1], "ON")) return ok(r);
-    return vs_refuse(r, "bad_command", "CLIENT REPLY is refused: an id that is not replied is lost");
+    return vs_refuse(r, "bad_command", "CLIENT REPLY is rejected: an id without a reply would be lost");
 }
 
 static enum vs_reply_state on_getredir(struct vs_request *r) {
@@ -323,17 +326,18 @@ static enum vs_reply_state on_getredir(struct vs_request *r) {
 }
 
 static enum vs_reply_state on_pause(struct vs_request *r) {
-    return vs_refuse(r, "bad_command", "CLIENT PAUSE is refused: clients are not held up; to stop a server, drain it");
+    return vs_refuse(r, "bad_command", "CLIENT PAUSE is rejected: to stop a server, drain it");
 }
 
 static enum vs_reply_state on_unblock(struct vs_request *r) {
-    return vs_refuse(r, "bad_command",
-                     "CLIENT UNBLOCK is refused: who waits for an id waits for moments; CLIENT KILL ends it");
+    return vs_refuse(
+        r, "bad_command",
+        "CLIENT UNBLOCK is rejected, because requests wait only briefly: to end a connection, use CLIENT KILL");
 }
 
 static const struct {
     const char *name;
-    int args_min, args_max; /* with the name */
+    int args_min, args_max; /* including the name of the subcommand */
     vs_handler *handler;
 } subs[] = {{"SETNAME", 2, 2, on_setname},
             {"GETNAME", 1, 1, on_getname},

@@ -1,13 +1,13 @@
-/* client.h -- what CLIENT leaves behind at a connection. */
+/* client.h -- the state that CLIENT keeps for a connection. */
 #ifndef VS_CLIENT_H
 #define VS_CLIENT_H
 
 #include "server/request.h"
 
-/* Names a connection, as CLIENT SETNAME does.  false: it may not be called so, and the reply says why. */
+/* Names a connection, as CLIENT SETNAME does.  false: the name is invalid, and the reply is an error. */
 bool vs_client_name(struct vs_request *request, struct vs_slice name);
 
-/* Forgets a list of which a part was answered. */
+/* Discards a partly written list. */
 void vs_listing_end(struct vs_session *session);
 
 #endif

@@ -1,7 +1,7 @@
-/* note.c -- what the access log says of a request.  Knows no file.
+/* note.c -- formats a line of the access log.  Knows no file.
  *
- * No secret can stand in it: of what was asked it has the command's or route's own name and the namespace or tag, and
- * nothing else of arguments or queries.  A path that leads nowhere is shown as it came, without its query. */
+ * A line cannot contain a secret: it has the name of the command or route, the namespace or tag, and no other argument
+ * and no query.  Only an unknown path is logged as received, without its query. */
 #include "server/clients/note.h"
 #include "log/access.h"
 #include "os/thread.h"
@@ -9,9 +9,9 @@
 #include "server/problem.h"
 #include "server/rights.h"
 
-#define TARGET_BYTES 256 /* of foreign text */
+#define TARGET_BYTES 256 /* of text from a client */
 
-/* As a text of C, which a NUL would end. */
+/* Copies a slice to a C string; a NUL byte becomes '?'. */
 static const char *note_text_of(struct vs_slice slice, char buf[TARGET_BYTES]) {
     size_t length = slice.length < TARGET_BYTES - 1 ? slice.length : TARGET_BYTES - 1;
     for (size_t i = 0; i < length; i++)
@@ -31,7 +31,7 @@ static const char *method_of(const struct vs_request *r) {
     }
 }
 
-/* A route is known to have no secret behind it; the query is left out. */
+/* Known routes have no secret in their path.  The query may have one, so it is left out. */
 static void put_target(struct vs_line *line, const struct vs_request *r) {
     char buf[TARGET_BYTES], path[2 * TARGET_BYTES];
     struct vs_slice first = vs_arg(r, 0);
@@ -52,7 +52,7 @@ static void put_target(struct vs_line *line, const struct vs_request *r) {
     if (!is_resp && name) vs_line_text(line, "name", name);
 }
 
-/* Made once for all requests of a connection in a row. */
+/* Formats the address once for consecutive requests of a connection. */
 static const char *address_of(const struct vs_session *s) {
     struct vs_scratch *scratch = s->scratch;
     if (scratch->noted.id != s->id) {

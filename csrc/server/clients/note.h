@@ -1,4 +1,4 @@
-/* note.h -- a line of the access log for each request that was answered. */
+/* note.h -- the access log: a line for each answered request. */
 #ifndef VS_NOTE_H
 #define VS_NOTE_H
 
@@ -6,7 +6,7 @@
 
 void vs_note_request(struct vs_request *request, size_t bytes);
 
-/* It was answered, with those that were answered with it, by so many bytes in all. */
+/* Logs a request and those answered together with it; `bytes` is the length of all replies. */
 static inline void vs_note(struct vs_request *request, size_t bytes) {
     if (request->session->server->monitor.access) vs_note_request(request, bytes);
 }

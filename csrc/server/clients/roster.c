@@ -1,4 +1,4 @@
-/* roster.c -- who is connected, over all loops; see roster.h.  Knows no protocol. */
+/* roster.c -- the open connections of all loops (see roster.h).  Knows no protocol. */
 #include "server/clients/roster.h"
 #include "base/array.h"
 #include "os/thread.h"
@@ -11,12 +11,12 @@
 
 struct last {
     struct vs_peer peer;
-    int64_t unix_ms; /* 0: nobody */
+    int64_t unix_ms; /* 0: never */
 };
 
-/* Of one loop. */
+/* The part of one loop. */
 struct roster_part {
-    pthread_mutex_t lock;                   /* over what follows, up to the atomic */
+    pthread_mutex_t lock;                   /* guards the members up to the atomic */
     TAILQ_HEAD(members, vs_member) members; /* by id */
     struct last last[VS_LASTS];
     atomic_bool some_are_to_end;
@@ -45,7 +45,7 @@ void vs_roster_free(struct vs_roster *roster) {
     free(roster);
 }
 
-/* ------------------------------------------------------------------ who comes and goes */
+/* ------------------------------------------------------------------ connections come and go */
 
 static void count_as(struct vs_session *s, int count) {
     struct vs_member *m = &s->member;
@@ -73,7 +73,7 @@ void vs_roster_name(struct vs_session *s, struct vs_slice name) {
     if (m->part) pthread_mutex_unlock(&m->part->lock);
 }
 
-/* Under the lock. */
+/* Requires the lock. */
 static void note(struct roster_part *part, const struct vs_server *server, int what, const struct vs_peer *peer) {
     part->last[what] = (struct last){*peer, server->clock->unix_us(server->clock->self) / 1000};
 }
@@ -85,7 +85,7 @@ void vs_roster_note(struct vs_server *server, int loop, int what, const struct v
     pthread_mutex_unlock(&part->lock);
 }
 
-/* Under the lock. */
+/* Requires the lock. */
 static void roster_know(struct vs_session *s, const char *client, int count) {
     struct vs_member *m = &s->member;
     m->peer = *s->peer;
@@ -126,9 +126,9 @@ bool vs_roster_is_to_end(struct vs_roster *roster, int loop) {
     return atomic_exchange(&roster->part[loop].some_are_to_end, false);
 }
 
-/* ------------------------------------------------------------------ who is meant */
+/* ------------------------------------------------------------------ filters */
 
-/* The socket is open as long as it is a member. */
+/* Returns the server's address of a connection.  Its socket is open while it is a member. */
 static struct vs_peer own_address(const struct vs_member *m) {
     struct sockaddr_storage address = {.ss_family = AF_UNIX};
     socklen_t length = sizeof address;
@@ -154,7 +154,7 @@ static bool has_id(const struct vs_wanted *w, uint64_t id) {
     return false;
 }
 
-/* What costs least is asked first. */
+/* Returns whether a connection matches, testing the cheapest conditions first. */
 static bool is_meant(const struct vs_wanted *w, const struct vs_member *m) {
     if (!has_id(w, m->session->id)) return false;
     if (w->client.at && !vs_slice_is(w->client, m->client)) return false;
@@ -164,12 +164,12 @@ static bool is_meant(const struct vs_wanted *w, const struct vs_member *m) {
     return !w->own.at || (own = own_address(m), roster_is_peer(&own, w->own));
 }
 
-/* Of a session in a test there is none. */
+/* A test without loops has no roster. */
 static int count_parts(const struct vs_server *server) {
     return server->monitor.roster ? server->monitor.roster->loops : 0;
 }
 
-/* ------------------------------------------------------------------ looking */
+/* ------------------------------------------------------------------ reading */
 
 static struct roster_seen see(const struct vs_member *m, int64_t now_us) {
     const struct vs_session *s = m->session;
@@ -206,7 +206,7 @@ struct sight {
     size_t count, size;
 };
 
-/* Makes room for one more. */
+/* Makes room for one more element. */
 static bool grow(struct sight *all) {
     if (all->count < all->size) return true;
     size_t more = all->size ? 2 * all->size : 16;
@@ -217,7 +217,7 @@ static bool grow(struct sight *all) {
     return true;
 }
 
-/* Under the lock. */
+/* Requires the lock. */
 static bool look_at_me(const struct vs_wanted *wanted, struct sight *all, int64_t now_us) {
     const struct vs_member *me = &wanted->me->member;
     if (!is_meant(wanted, me)) return true;
@@ -226,7 +226,7 @@ static bool look_at_me(const struct vs_wanted *wanted, struct sight *all, int64_
     return true;
 }
 
-/* The first `max` of a part, behind the others. */
+/* Appends the first `max` matching connections of a part. */
 static bool look_at_part(struct roster_part *part, const struct vs_wanted *wanted, size_t max, struct sight *all) {
     const struct vs_member *m;
     int64_t now_us = vs_monotonic_us();

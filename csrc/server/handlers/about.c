@@ -1,5 +1,5 @@
-/* about.c -- handlers for what Redis clients ask about the server: its commands, its namespaces, the layouts.  Issues no
- * id. */
+/* about.c -- handlers of commands with which Redis clients inspect the server: its commands, namespaces and layouts.
+ * Issues no id. */
 #include "base/array.h"
 #include "base/error.h"
 #include "server/commands.h"
@@ -15,7 +15,7 @@ static void put_lower(struct vs_out *out, const char *name) {
     vs_resp_bulk(out, lower, vs_call_lower(name, lower));
 }
 
-/* What clients make of it: a command that gives ids is sent to no replica, and not twice. */
+/* Clients derive from `write` that a command is not sent to a replica and not repeated. */
 static void put_flags(struct vs_out *out, unsigned flags) {
     static const struct {
         unsigned bit;
@@ -30,7 +30,7 @@ static void put_flags(struct vs_out *out, unsigned flags) {
         if (flags & texts[i].bit) vs_resp_simple(out, texts[i].text);
 }
 
-/* The ten elements of COMMAND INFO: the last four, of which vesta has none, are empty. */
+/* Writes the ten elements of COMMAND INFO.  The last four are empty, because vesta has nothing for them. */
 static void about_put_command(struct vs_out *out, const struct vs_call *call) {
     bool has_key = call->flags & (VS_CALL_KEY | VS_CALL_KEYS);
     vs_resp_array(out, 10);
@@ -45,14 +45,15 @@ static void about_put_command(struct vs_out *out, const struct vs_call *call) {
 }
 
 static void put_docs(struct vs_out *out, const struct vs_call *call) {
-    const char *mark = strstr(call->help, " -- "); /* behind the arguments */
+    const char *mark = strstr(call->help, " -- "); /* follows the arguments */
     put_lower(out, call->name);
     vs_resp_map(out, 2);
     vs_resp_word(out, "summary"), vs_resp_word(out, mark ? mark + strlen(" -- ") : call->help);
     vs_resp_word(out, "group"), vs_resp_word(out, "generic");
 }
 
-/* The next command of the table, or of the names where there are some; *call is NULL where there is none of a name. */
+/* Steps through the names in the request, or through the whole table if there are none.  *call is NULL for an unknown
+ * name. */
 static bool next_command(const struct vs_request *r, int *i, const struct vs_call **call) {
     if (r->arg_count > 1) {
         if (++*i >= r->arg_count) return false;
@@ -85,7 +86,7 @@ enum vs_reply_state vs_on_command(struct vs_request *r) {
         for (int i = 0; next_command(r, &i, &call);)
             call ? about_put_command(r->out, call) : vs_resp_null_array(r->out);
     } else {
-        return vs_refuse(r, "bad_command", "unknown subcommand '%s', or a wrong number of arguments: %s",
+        return vs_refuse(r, "bad_command", "unknown subcommand '%s' or wrong number of arguments: use %s",
                          VS_QUOTE(what.at, what.length), r->call->help);
     }
     return VS_ANSWERED;

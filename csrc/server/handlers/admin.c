@@ -1,8 +1,8 @@
-/* admin.c -- the admin's routes: what goes on, and a few actions.  Knows no socket and no policy.
+/* admin.c -- the admin's routes: the state of the server, and a few actions.  Knows no socket and no policy.
  *
- * Reload and drain are the signals HUP and TERM by another door, so they cannot differ from them.  Who may act: whoever
- * can reach a unix socket, and whoever says the token; over TCP nobody acts without one, because any page in a browser
- * on this machine can post to a port. */
+ * Reload and drain send the process HUP and TERM, so they cannot differ from these signals.  A client may act if it
+ * uses a unix socket or sends the token.  Over TCP a token is always required, because any web page in a browser on
+ * this machine can post to a port. */
 #include "base/error.h"
 #include "log/log.h"
 #include "server/commands.h"
@@ -18,27 +18,27 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------ who may */
+/* ------------------------------------------------------------------ rights */
 
 static const char *door(const struct vs_request *r) {
     return r->session->local ? "a unix socket" : "TCP";
 }
 
-/* false: the reply says why not. */
+/* Whether the client may use the admin's routes.  false: the reply is an error. */
 static bool may(struct vs_request *r) {
     const struct vs_session *s = r->session;
     const char *token = s->server->rules.admin_token;
     if (!token && s->local) return true;
     if (!token && !s->grant.accounts)
         return vs_refuse(r, "no_token",
-                         "over TCP these routes need a token, but this server has none: set admin.token or "
+                         "over TCP these routes require a token, but this server has none: set admin.token or "
                          "VESTA_ADMIN_TOKEN, or listen on unix:PATH"),
                false;
     if (vs_rights_operate(r)) return true;
     if (r->status == 403 || r->status == 429) return false;
-    vs_log(VS_LOG_WARN, "admin: refused, the token was missing or wrong", "route", r->call->route, "over", door(r),
-           VS_WHO(s), NULL);
-    return vs_refuse(r, "no_token", "this route needs the header Authorization: Bearer TOKEN, with the admin token"),
+    vs_log(VS_LOG_WARN, "admin: request rejected, because the token is missing or wrong", "route", r->call->route,
+           "over", door(r), VS_WHO(s), NULL);
+    return vs_refuse(r, "no_token", "this route requires the admin token: send the header Authorization: Bearer TOKEN"),
            false;
 }
 
@@ -63,7 +63,7 @@ enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
     return admin_done(r, "reloading");
 }
 
-/* A second TERM would end the process at once. */
+/* The flag prevents a second TERM, which would end the process at once. */
 enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
     if (!may(r)) return VS_ANSWERED;
     if (!r->session->draining && !atomic_exchange(&r->session->server->drain_asked, true)) {
@@ -87,15 +87,15 @@ enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
     return admin_done(r, name);
 }
 
-/* ------------------------------------------------------------------ looking */
+/* ------------------------------------------------------------------ state */
 
-/* Which namespace is meant; -1: none was named.  false: there is none of that name, and the reply says so. */
+/* Reads which namespace the request names; -1: none.  false: the name is unknown, and the reply is an error. */
 static bool read_namespace(struct vs_request *r, int *ns) {
     struct vs_server *server = r->session->server;
     struct vs_slice name = vs_arg(r, 0);
     const struct vs_namespace *found = name.at ? vs_namespace_named(&server->names, name.at, name.length) : NULL;
     if (name.at && !found)
-        return vs_refuse(r, "unknown_name", "no namespace %s", VS_QUOTE(name.at, name.length)), false;
+        return vs_refuse(r, "unknown_name", "unknown namespace '%s'", VS_QUOTE(name.at, name.length)), false;
     *ns = found ? (int)(found - server->names.at) : -1;
     return true;
 }
@@ -113,8 +113,10 @@ enum vs_reply_state vs_on_admin_history(struct vs_request *r) {
     int ns;
     if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
     if (ns >= vs_told(&server->names))
-        return vs_refuse(r, "unknown_name", "the last hour is kept of the first %d namespaces, and %s is behind them",
-                         VS_NAMESPACES_TOLD, server->names.at[ns].name);
+        return vs_refuse(
+            r, "unknown_name",
+            "the last hour is only recorded for the first %d namespaces of the config, and %s comes after them",
+            VS_NAMESPACES_TOLD, server->names.at[ns].name);
     vs_put(r->out, "{", 1);
     vs_history_put(server->monitor.history, server, ns, NULL, r->out);
     vs_put_text(r->out, "}\n");
@@ -138,12 +140,12 @@ enum vs_reply_state vs_on_admin_workers(struct vs_request *r) {
 
 #define CONNECTIONS_SHOWN 100
 
-/* Which connections are meant, by what both routes begin with. */
+/* The filter that both routes share. */
 static struct vs_wanted wanted_by(const struct vs_request *r) {
     return (struct vs_wanted){.client = vs_arg(r, 0), .host = vs_arg(r, 1)};
 }
 
-/* A number that may be absent.  false: it is none of 1 to max, and the reply says so. */
+/* Reads an optional number.  false: it is not from 1 to max, and the reply is an error. */
 static bool admin_read_number(struct vs_request *r, const char *name, int at, uint64_t max, uint64_t *n) {
     struct vs_slice text = vs_arg(r, at);
     if (!text.at) return true;
@@ -170,7 +172,7 @@ enum vs_reply_state vs_on_admin_clients(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* Who asks stays, so that it has its answer. */
+/* The requesting connection is spared, so that it receives its answer. */
 enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
     struct vs_session *s = r->session;
     struct vs_wanted wanted = wanted_by(r);
@@ -179,7 +181,8 @@ enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
     if (!admin_read_number(r, "id", 2, INT64_MAX, &id)) return VS_ANSWERED;
     if (vs_arg(r, 2).at) wanted.ids = &id, wanted.id_count = 1;
     if (!wanted.ids && !wanted.client.at && !wanted.host.at)
-        return vs_refuse(r, "bad_field", "say whose: client, address or id; to end all, drain the server");
+        return vs_refuse(r, "bad_field",
+                         "name the connections by client, address or id.  To end all of them, drain the server");
     wanted.but = s->id;
     size_t ended = vs_roster_end(s->server, &wanted);
     vs_log(VS_LOG_INFO, "admin: connections ended", "ended", VS_DIGITS((int64_t)ended), "over", door(r), VS_WHO(s),
@@ -190,20 +193,21 @@ enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* ------------------------------------------------------------------ watching */
+/* ------------------------------------------------------------------ events */
 
-/* The first event is the reply's first part; loops send the others. */
+/* The first event is the first part of the reply.  The loops send the others. */
 enum vs_reply_state vs_on_admin_events(struct vs_request *r) {
     struct vs_session *session = r->session;
     struct vs_slice all = vs_arg(r, 0);
     if (!may(r)) return VS_ANSWERED;
     if (all.at && (all.length != 1 || *all.at != '1'))
-        return vs_refuse(r, "bad_field", "all is '%s'; it is 1, or absent", VS_QUOTE(all.at, all.length));
+        return vs_refuse(r, "bad_field", "all '%s' must be 1 or absent", VS_QUOTE(all.at, all.length));
     r->type = "text/event-stream";
     if (r->http->method == VS_HEAD || session->draining) return VS_ANSWERED;
     session->viewer = vs_feed_enter(session->server->monitor.feed, all.at != NULL);
     if (!session->viewer)
-        return vs_refuse(r, "overloaded", "%d watch already, which is as many as may", VS_VIEWERS_MAX);
+        return vs_refuse(r, "overloaded", "%d viewers are connected already, which is the limit: close one",
+                         VS_VIEWERS_MAX);
     vs_feed_put(session->server->monitor.feed, session->server, session->viewer, r->out);
     return VS_ANSWERED;
 }

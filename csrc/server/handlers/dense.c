@@ -1,4 +1,4 @@
-/* dense.c -- numbers without a gap: reserved for a time, then committed or cancelled.  Knows no socket; never waits. */
+/* dense.c -- numbers without a gap: reserved, then committed or cancelled.  Knows no socket.  Never waits. */
 #include "base/error.h"
 #include "os/random.h"
 #include "server/commands.h"
@@ -12,7 +12,7 @@
 #define HOLD_MS_MAX 604800000 /* a week */
 #define TOKEN_DIGITS 32
 
-/* ------------------------------------------------------------------ what is asked */
+/* ------------------------------------------------------------------ arguments */
 
 static bool read_hold(struct vs_request *r, struct vs_slice text, int64_t *hold_ms) {
     uint64_t ms = HOLD_MS;
@@ -20,7 +20,7 @@ static bool read_hold(struct vs_request *r, struct vs_slice text, int64_t *hold_
                                ms <= HOLD_MS_MAX);
     *hold_ms = (int64_t)ms;
     if (!is_fit)
-        vs_refuse(r, "bad_field", "hold_ms '%s' is not a number from 1000 to %d", VS_QUOTE(text.at, text.length),
+        vs_refuse(r, "bad_field", "hold_ms '%s' must be a number from 1000 to %d", VS_QUOTE(text.at, text.length),
                   HOLD_MS_MAX);
     return is_fit;
 }
@@ -38,18 +38,20 @@ static bool dense_read_token(struct vs_request *r, struct vs_slice text, uint64_
         token[i / 16] = token[i / 16] << 4 | (uint64_t)(digit & 15);
     }
     if (!is_fit)
-        vs_refuse(r, "bad_field", "token is not what a reservation has said: %d digits of 0-9 a-f", TOKEN_DIGITS);
+        vs_refuse(r, "bad_field", "the token is malformed: send the %d digits 0-9 a-f that the reservation returned",
+                  TOKEN_DIGITS);
     return is_fit;
 }
 
 static bool dense_read_number(struct vs_request *r, struct vs_slice text, uint64_t *number) {
     if (text.at && vesta_parse(VESTA_DECIMAL, text.at, text.length, number) == VESTA_OK && *number <= INT64_MAX)
         return true;
-    return vs_refuse(r, "bad_field", "number '%s' is not a number", VS_QUOTE(text.at, text.at ? text.length : 0)),
+    return vs_refuse(r, "bad_field", "number '%s' must be a decimal number",
+                     VS_QUOTE(text.at, text.at ? text.length : 0)),
            false;
 }
 
-/* ------------------------------------------------------------------ asking, and what became of it */
+/* ------------------------------------------------------------------ results */
 
 static enum vs_reply_state tell_failure(struct vs_request *r, const struct vs_desk_job *job) {
     switch (job->answer) {
@@ -58,11 +60,11 @@ static enum vs_reply_state tell_failure(struct vs_request *r, const struct vs_de
         if (vs_rights_sees_reasons(r->session)) return vs_refuse(r, "failstop", "%s", job->text);
         return vs_refuse_why(r, "failstop", "the tag is stopped", job->text);
     case VS_DESK_DOWN: return vs_refuse_why(r, "range", "nothing was done", job->text);
-    default: return vs_refuse_why(r, "range", "it is not known whether it was done, ask again", job->text);
+    default: return vs_refuse_why(r, "range", "the change may have been applied: send the request again", job->text);
     }
 }
 
-/* The job that was done; NULL: it failed, and the reply says so. */
+/* Returns the job if it was done; NULL: it failed, and the reply is an error. */
 static const struct vs_desk_job *dense_done(struct vs_request *r) {
     const struct vs_desk_job *job = r->session->waiting.job;
     if (job->answer == VS_DESK_DONE) return job;
@@ -92,11 +94,11 @@ static enum vs_reply_state dense_reserve(struct vs_request *r) {
     struct vs_desk_job what = {.ask = VS_DESK_RESERVE};
     (void)read_hold(r, vs_arg(r, 1), &what.hold_ms);
     if (vs_random(what.token, sizeof what.token) != 0)
-        return vs_refuse(r, "range", "the system has no random bytes just now");
+        return vs_refuse(r, "range", "the system returned no random bytes: try again later");
     return vs_take_job(r, &what, put_reservation);
 }
 
-/* A reservation is an id to its client's rates. */
+/* A reservation counts as one id in the client's rates. */
 static enum vs_reply_state dense_take_turn(struct vs_request *r) {
     int64_t hold_ms;
     return read_hold(r, vs_arg(r, 1), &hold_ms) ? vs_take_turn(r, 1, dense_reserve) : VS_ANSWERED;

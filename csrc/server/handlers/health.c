@@ -1,4 +1,4 @@
-/* health.c -- how the server is: alive, ready, which version, which routes.  Knows no socket; takes no id. */
+/* health.c -- liveness, readiness, versions and the list of routes.  Knows no socket.  Takes no id. */
 #include "generator/generator.h"
 #include "server/commands.h"
 #include "server/rights.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TAGS_TOLD 16 /* of those that have no numbers */
+#define TAGS_TOLD 16 /* tags without numbers that /readyz lists */
 
 enum vs_reply_state vs_on_healthz(struct vs_request *r) {
     vs_put_text(r->out, "ok\n");
@@ -15,26 +15,26 @@ enum vs_reply_state vs_on_healthz(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ ready */
 
-/* The first of some tags, and how many there are. */
+/* The first few of some tags, and the number of all. */
 struct few {
     int count;
     const struct vs_served_tag *at[TAGS_TOLD];
 };
 
-/* Why requests should go elsewhere just now, seen in one look. */
+/* The reasons why a balancer should send requests elsewhere. */
 struct health_seen {
     bool draining, stuck;
     int unready; /* namespaces */
-    int told;    /* ... of which so many are told: */
+    int told;    /* ... of which so many are listed in `at`: */
     struct {
         const struct vs_namespace *ns;
         struct vesta_pause pause;
     } at[VS_NAMESPACES_TOLD];
-    int served; /* namespaces that have not ended, of those that are told of one by one */
+    int served; /* namespaces among the first (vs_told) that have not ended */
     struct vs_tags_status tags;
-    struct few dry;    /* that were asked, and have no numbers */
-    struct few faulty; /* the same, by a fault of their rows: elsewhere they have none either */
-    bool is_unusable;  /* every tag has a row that cannot be used */
+    struct few dry;    /* tags that were asked and have no numbers */
+    struct few faulty; /* tags that lack numbers on every server, because their rows are wrong */
+    bool is_unusable;  /* no tag has a usable row */
 };
 
 static void health_add(struct few *few, const struct vs_served_tag *tag) {
@@ -50,7 +50,8 @@ static void health_look_at_tag(const struct vs_server *server, const struct vs_s
         if (info.database[0].is_stopped) health_add(&seen->faulty, tag);
         return;
     }
-    if (vs_tag_total(&server->monitor, tag).pauses == 0) return; /* its first range is fetched when it is wanted */
+    /* no request has needed a range yet, so none was fetched */
+    if (vs_tag_total(&server->monitor, tag).pauses == 0) return;
     vesta_segment_get_info(tag->seg, &info);
     if (info.left > 0 || info.next_left > 0) return;
     for (int i = 0; i < info.stores; i++) {
@@ -60,7 +61,7 @@ static void health_look_at_tag(const struct vs_server *server, const struct vs_s
     if (troubled > 0) health_add(faults == info.stores ? &seen->faulty : &seen->dry, tag);
 }
 
-/* One bad row of a table takes no server from the others' tags, unless there is no other. */
+/* A bad row of a table does not make the server unready for the other tags, unless there are no others. */
 static void look_at_tags(const struct vs_server *server, const struct vs_tag_set *set, struct health_seen *seen) {
     if (server->tags.status) server->tags.status(server->tags.self, &seen->tags);
     seen->is_unusable = set && seen->tags.unusable > 0 && seen->tags.unusable >= set->count;
@@ -78,8 +79,8 @@ static bool add_unready(const struct vs_server *server, struct health_seen *seen
     return true;
 }
 
-/* The first are looked at now; of the others it is known how many were not ready a moment ago, and the first of those
- * are found. */
+/* Checks the first namespaces now.  For the others only the number of unready ones is known, as of a moment ago; the
+ * first of those are then checked. */
 static void health_look_at_namespaces(const struct vs_server *server, bool has_tags, struct health_seen *seen) {
     int others = vs_others_unready(&server->names), left = others;
     char why[VS_NAMESPACE_WHY_MAX];
@@ -88,7 +89,7 @@ static void health_look_at_namespaces(const struct vs_server *server, bool has_t
         seen->served++;
         add_unready(server, seen, &server->names.at[i]);
     }
-    /* A server that can only read ids takes no requests from others. */
+    /* A server that can only decode ids is not ready for requests of others. */
     bool only_reads = seen->served == 0 && others == 0 && !has_tags;
     for (int i = 0; only_reads && i < vs_told(&server->names); i++)
         add_unready(server, seen, &server->names.at[i]);
@@ -100,7 +101,7 @@ static void health_look_at_namespaces(const struct vs_server *server, bool has_t
     }
 }
 
-/* How many reasons there are. */
+/* Fills *seen and returns the number of reasons. */
 static int health_look(struct vs_request *r, struct health_seen *seen) {
     const struct vs_server *server = r->session->server;
     *seen = (struct health_seen){.dry = 0};
@@ -144,7 +145,7 @@ static void put_unusable(struct vs_out *out, const struct health_seen *seen) {
 static void put_reasons(struct vs_out *out, const struct vs_server *server, const struct health_seen *seen) {
     vs_json_open(out, "reasons", '[');
     if (seen->draining) put_reason(out, NULL, "draining", "the server is stopping");
-    if (seen->stuck) put_reason(out, NULL, "policy_stuck", "a policy is running that cannot be stopped");
+    if (seen->stuck) put_reason(out, NULL, "policy_stuck", "a policy is running that cannot be interrupted");
     for (int i = 0; i < seen->told; i++) {
         const struct vs_namespace *ns = seen->at[i].ns;
         const struct vesta_pause *pause = &seen->at[i].pause;
@@ -183,9 +184,9 @@ static void put_warnings(const struct vs_request *r, const struct health_seen *s
     vs_put_text(r->out, "]}\n");
 }
 
-#define READY_US 10000 /* strangers may ask as often as they like */
+#define READY_US 10000 /* clients without rights may send requests as often as they like */
 
-/* The status is for all; names, databases and paths are not. */
+/* Any client may see the status.  Names, databases and paths are hidden from clients without the right to them. */
 static enum vs_reply_state answer_stranger(struct vs_request *r) {
     struct vs_scratch *scratch = r->session->scratch;
     struct health_seen seen;
@@ -195,7 +196,7 @@ static enum vs_reply_state answer_stranger(struct vs_request *r) {
     }
     if (!scratch->ready.is_ready || r->session->draining)
         return vs_refuse(r, "not_ready",
-                         "the admin listener, and clients that may read all names, are shown the reasons");
+                         "the reasons are only shown on the admin listener and to clients that may read all names");
     vs_put_text(r->out, "{\"status\":\"ready\"}\n");
     return VS_ANSWERED;
 }
@@ -210,13 +211,13 @@ enum vs_reply_state vs_on_readyz(struct vs_request *r) {
         return VS_ANSWERED;
     }
     vs_refuse(r, "not_ready", "%d reason%s", count, count == 1 ? "" : "s");
-    r->out->used -= strlen("}\n"); /* an extension member of the problem */
+    r->out->used -= strlen("}\n"); /* reopens the object to add a member to the problem */
     put_reasons(r->out, r->session->server, &seen);
     vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
 }
 
-/* ------------------------------------------------------------------ what there is */
+/* ------------------------------------------------------------------ versions and routes */
 
 enum vs_reply_state vs_on_version(struct vs_request *r) {
     const char *lua = r->session->server->above.policies.lua;

@@ -1,4 +1,4 @@
-/* ids.c -- handlers that issue, read and make ids.  Knows no socket; never waits. */
+/* ids.c -- handlers that issue, decode and make ids.  Knows no socket.  Never waits. */
 #include "base/error.h"
 #include "id/id.h"
 #include "server/commands.h"
@@ -11,14 +11,15 @@
 #include <string.h>
 #include <time.h>
 
-/* ------------------------------------------------------------------ giving */
+/* ------------------------------------------------------------------ issuing */
 
-/* A text is longer than digits, and in JSON each of its characters may need two. */
+/* Fewer texts than decimal ids fit a reply: a text is longer, and in JSON each character may need two. */
 #define TEXTS_MAX 2000
-_Static_assert(TEXTS_MAX *(2 * VS_FORM_TEXT_MAX + 8) + 16 <= VS_REPLY_MAX, "their texts fit a reply");
-_Static_assert(VS_RESP_ARGS_MAX <= TEXTS_MAX, "and so do those of an MGET");
+_Static_assert(TEXTS_MAX *(2 * VS_FORM_TEXT_MAX + 8) + 16 <= VS_REPLY_MAX, "a batch of texts fits a reply");
+_Static_assert(VS_RESP_ARGS_MAX <= TEXTS_MAX, "the texts of an MGET fit a reply");
 
-/* Shape: buf of VS_FORM_TEXT_MAX. */
+/* Writes a tag's number as text.  Shape: buf of VS_FORM_TEXT_MAX.  false: it does not fit, and the reply is an
+ * error. */
 static bool write_text(struct vs_request *r, uint64_t id, char *buf) {
     struct vesta_error err;
     if (vs_tag_write(r->tag, id, r->session->server->clock, buf, &err) == VESTA_OK) return true;
@@ -37,18 +38,17 @@ bool vs_put_id(struct vs_request *r, uint64_t id) {
     return true;
 }
 
-/* How many may be asked for at once. */
+/* Returns how many ids a request may ask for. */
 static uint64_t count_max(const struct vs_request *r) {
     if (!r->tag || !r->tag->form) return VESTA_BATCH_MAX;
     uint64_t most = vs_form_count_max(r->tag->form);
     return most < TEXTS_MAX ? most : TEXTS_MAX;
 }
 
-#define ALIKE_MAX 255 /* with the first they are a batch, whose ids fit a reply; to look for more costs what it saves  \
-                       */
-_Static_assert(ALIKE_MAX < VESTA_BATCH_MAX, "they are taken at once");
+#define ALIKE_MAX 255 /* with the first request this is one batch; comparing more costs more than it saves */
+_Static_assert(ALIKE_MAX < VESTA_BATCH_MAX, "identical requests are one batch");
 
-/* How many requests of the same bytes are right behind this one. */
+/* Returns how many requests with the same bytes follow this one in the input. */
 static size_t count_alike(const struct vs_request *r) {
     const char *first = r->bytes.at;
     size_t length = r->bytes.length, n = 0;
@@ -63,7 +63,7 @@ enum vs_reply_state vs_put_one(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* Requests alike are answered with the first, as far as there are ids at once.  The others are run by themselves. */
+/* Answers identical requests together, as many as there are ids at once.  The others run by themselves. */
 static enum vs_reply_state put_alike(struct vs_request *r) {
     vs_resp_ids(r->out, r->ids, r->n);
     r->also = r->n - 1;
@@ -79,7 +79,7 @@ enum vs_reply_state vs_on_next(struct vs_request *r) {
     return vs_request_enter(r, 0, VS_KIND_ANY, ids_take_next);
 }
 
-/* Each is written as its own name says. */
+/* Writes each id in the form of its own name. */
 static enum vs_reply_state put_many(struct vs_request *r) {
     vs_resp_array(r->out, r->n);
     if (!r->has_form) {
@@ -100,7 +100,7 @@ static enum vs_reply_state take_many(struct vs_request *r) {
 enum vs_reply_state vs_on_many(struct vs_request *r) {
     size_t n = (size_t)r->arg_count;
     if (n > vs_rights_n(r, VESTA_BATCH_MAX))
-        return vs_refuse(r, "bad_count", "%zu names are more ids than this client may have at once", n);
+        return vs_refuse(r, "bad_count", "%zu names exceed the ids that this client may request at once", n);
     return vs_request_enter_all(r, take_many);
 }
 
@@ -112,7 +112,7 @@ bool vs_read_up_to(struct vs_request *r, struct vs_slice count, uint64_t max, ui
     *n = 1;
     if (!count.at || (vesta_parse(VESTA_DECIMAL, count.at, count.length, n) == VESTA_OK && *n >= 1 && *n <= max))
         return true;
-    vs_refuse(r, "bad_count", "n '%s' is not a number from 1 to %llu", VS_QUOTE(count.at, count.length),
+    vs_refuse(r, "bad_count", "n '%s' must be a number from 1 to %llu", VS_QUOTE(count.at, count.length),
               (unsigned long long)max);
     return false;
 }
@@ -136,13 +136,13 @@ static enum vs_reply_state ids_take_run(struct vs_request *r) {
     return vs_read_n(r, vs_arg(r, 1), VESTA_NUMBERS_MAX, &n) ? vs_take_run(r, n, put_last) : VS_ANSWERED;
 }
 
-/* A tag's numbers add up.  A namespace's ids do not. */
+/* INCR and INCRBY work for tags only, because ids of a namespace cannot be added up. */
 enum vs_reply_state vs_on_count(struct vs_request *r) {
     return vs_request_enter(r, 0, VS_KIND_COUNTER, ids_take_run);
 }
 
 static enum vs_reply_state refuse_count_down(struct vs_request *r) {
-    return vs_refuse(r, "bad_command", "'%s' does not count down: INCR %s gives its next number", r->tag->name,
+    return vs_refuse(r, "bad_command", "'%s' does not count down: take its next number with INCR %s", r->tag->name,
                      r->tag->name);
 }
 
@@ -150,7 +150,8 @@ enum vs_reply_state vs_on_count_down(struct vs_request *r) {
     return vs_request_enter(r, 0, VS_KIND_COUNTER, refuse_count_down);
 }
 
-/* Texts: a form has room for each, or the reply says that it has not.  In JSON they may have quotes in them. */
+/* Writes numbers as texts, which may need escapes in JSON.  Stops with an error reply if the form has no room for
+ * one. */
 static void put_texts(struct vs_request *r, size_t n) {
     char text[VS_FORM_TEXT_MAX];
     for (size_t i = 0; i < n && write_text(r, r->ids[i], text); i++) {
@@ -188,7 +189,7 @@ static bool read_format(struct vs_request *r, struct vs_slice format) {
     else if (vs_slice_is(format, "json"))
         r->json = true;
     else if (format.at)
-        return vs_refuse(r, "bad_field", "format '%s' is neither json nor text", VS_QUOTE(format.at, format.length)),
+        return vs_refuse(r, "bad_field", "format '%s' must be json or text", VS_QUOTE(format.at, format.length)),
                false;
     return true;
 }
@@ -214,7 +215,7 @@ static bool ids_read_number(struct vs_request *r, struct vs_slice text, const ch
     if (!text.at) return vs_refuse(r, "bad_field", "%s is missing: %s", name, vs_call_help(r->call, r->protocol)), false;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, value) != VESTA_OK)
         return vs_refuse(r, strcmp(name, "id") == 0 ? "bad_id" : "bad_field",
-                         "%s '%s' is not a number: decimal digits, at most 18446744073709551615", name,
+                         "%s '%s' must be a decimal number of at most 18446744073709551615", name,
                          VS_QUOTE(text.at, text.length)),
                false;
     return true;
@@ -228,7 +229,7 @@ bool vs_read_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *
     return true;
 }
 
-/* VESTA.EXPLAIN has the name, if it has one, before the id. */
+/* VESTA.EXPLAIN has an optional name before the id. */
 static bool is_named_first(const struct vs_request *r) {
     return r->protocol == VS_RESP && r->arg_count == 2;
 }
@@ -258,7 +259,7 @@ enum vs_reply_state vs_on_explain(struct vs_request *r) {
     return vs_request_enter(r, name, VS_KIND_LAYOUT, ids_explain);
 }
 
-/* Vesta (Java)'s name of a field. */
+/* Returns the name that Vesta (Java) has for a field. */
 static const char *vesta_name(const char *name) {
     return strcmp(name, "method") == 0 ? "genMethod" : name;
 }
@@ -270,7 +271,7 @@ static enum vs_reply_state expid(struct vs_request *r) {
     const struct vesta_layout *layout = r->ns->layout;
     vs_put(r->out, "{", 1);
     const char *last = "";
-    for (int n = 0; n < layout->field_count; n++) { /* alphabetical, as Vesta (Java) writes them */
+    for (int n = 0; n < layout->field_count; n++) { /* in alphabetical order, as in Vesta (Java) */
         int next = -1;
         for (int i = 0; i < layout->field_count; i++) {
             const char *name = vesta_name(layout->field[i].name);
@@ -288,7 +289,8 @@ enum vs_reply_state vs_on_expid(struct vs_request *r) {
     return vs_request_enter(r, 1, VS_KIND_LAYOUT, expid);
 }
 
-/* As Java's Date.  The C library has digits, "-03", where a zone has no letters; Java reads and writes GMT-03:00. */
+/* Writes a date as Java's Date does.  If a zone has no letters, the C library writes "-03", but Java reads and writes
+ * "GMT-03:00". */
 static size_t write_date(const struct tm *tm, char *buf, size_t size) {
     char zone[16] = "", offset[8] = "";
     strftime(zone, sizeof zone, "%Z", tm);
@@ -308,12 +310,12 @@ static enum vs_reply_state transtime(struct vs_request *r) {
     const struct vesta_layout *layout = r->ns->layout;
     uint64_t max = layout->field[layout->time].max;
     if (time > max)
-        return vs_refuse(r, "bad_field", "time %llu is too large: this layout's ends at %llu", (unsigned long long)time,
-                         (unsigned long long)max);
+        return vs_refuse(r, "bad_field", "time %llu is too large: the layout's last time is %llu",
+                         (unsigned long long)time, (unsigned long long)max);
     int64_t unix_ms = vs_time_ms(layout, time);
     time_t seconds = (time_t)(unix_ms / 1000 - (unix_ms % 1000 < 0));
     if (!localtime_r(&seconds, &tm))
-        return vs_refuse(r, "bad_field", "time %llu has no date", (unsigned long long)time);
+        return vs_refuse(r, "bad_field", "time %llu has no calendar date", (unsigned long long)time);
     vs_put(r->out, text, write_date(&tm, text, sizeof text));
     return VS_ANSWERED;
 }
@@ -325,7 +327,7 @@ enum vs_reply_state vs_on_transtime(struct vs_request *r) {
 /* ------------------------------------------------------------------ making */
 
 struct ids_making {
-    struct vesta_value given[VESTA_FIELDS_MAX + 2]; /* and two defaults */
+    struct vesta_value given[VESTA_FIELDS_MAX + 2]; /* room for two defaults */
     char name[VESTA_FIELDS_MAX][VESTA_NAME_MAX];
     size_t count;
     bool has_time, has_seq, has_worker, has_method;
@@ -348,22 +350,24 @@ static bool read_field(struct vs_request *r, struct ids_making *m, struct vs_sli
     return ids_read_number(r, value, to, &given->value);
 }
 
-/* What Vesta (Java)'s server takes from itself where a request does not say it. */
+/* Adds the fields that Vesta (Java)'s server fills in itself if a request lacks them. */
 static bool add_defaults(struct vs_request *r, struct ids_making *m) {
-    if (vs_method_at(r->ns->layout) >= 0 && !m->has_method) /* the value that this protocol's issued ids have */
+    if (vs_method_at(r->ns->layout) >= 0 && !m->has_method) /* the value in ids issued over this protocol */
         m->given[m->count++] = (struct vesta_value){"method", r->ns->method[r->protocol]};
     if (r->ns->layout->worker < 0 || m->has_worker) return true;
     struct vesta_info info;
     vesta_get_info(r->gen, &info);
     if (!info.holds_lease) {
         r->retry_after_s = 1;
-        return vs_refuse(r, "lease", "machine is missing, and this server holds no worker number at the moment"), false;
+        return vs_refuse(r, "lease",
+                         "machine is missing, and this server has no worker id now: add machine=, or retry"),
+               false;
     }
     m->given[m->count++] = (struct vesta_value){"worker", info.worker};
     return true;
 }
 
-/* From the arguments name, value, ... that begin at `first`, but for those at `skip`. */
+/* Makes an id from the arguments name, value, ... from `first` on, except the pair at `skip`. */
 static enum vs_reply_state ids_make_id(struct vs_request *r, int first, int skip) {
     struct ids_making making = {.count = 0};
     struct vesta_error err;
@@ -382,7 +386,7 @@ static enum vs_reply_state ids_make_id(struct vs_request *r, int first, int skip
     return VS_ANSWERED;
 }
 
-/* The place of `ns`, which is no field here; a second one is a field that the layout lacks. */
+/* Returns the position of `ns`, which is not a field.  A second `ns` is rejected as an unknown field. */
 static int place_of_ns(const struct vs_request *r) {
     int ns = 0;
     while (ns + 1 < r->arg_count && !vs_slice_is(r->arg[ns], "ns"))

@@ -1,8 +1,8 @@
-/* info.c -- the handlers of INFO and LASTSAVE: the state of the server, by the names that Redis and its monitoring agents use.  Issues
- * no id.
+/* info.c -- the handlers of INFO and LASTSAVE: the state of the server, under the names that Redis and its monitoring
+ * agents use.  Issues no id.
  *
- * Each value is true of this server.  What a server without data, replicas and files has not done is 0, or the word that
- * Redis writes before the first time.  docs/redis.md lists the names that are absent. */
+ * Every value is true of this server.  Where a server without data, replicas and files has nothing to count, the value
+ * is 0, or the word that Redis writes before the first time.  docs/redis.md lists the names that are absent. */
 #include "base/array.h"
 #include "os/process.h"
 #include "server/commands.h"
@@ -25,7 +25,7 @@ static void info_put_uint(struct vs_out *out, const char *name, uint64_t value) 
     info_put_text(out, name, digits);
 }
 
-/* "1.50M", as Redis abbreviates bytes. */
+/* Writes bytes as Redis abbreviates them, such as "1.50M". */
 static void put_human(struct vs_out *out, const char *name, uint64_t bytes) {
     static const char units[] = "BKMGT";
     char text[32];
@@ -70,7 +70,7 @@ static void put_clients(struct vs_request *r, struct vs_out *out) {
     info_put_uint(out, "pubsub_clients", 0);
 }
 
-#define USAGE_US 100000 /* reading /proc takes longer than the rest of INFO */
+#define USAGE_US 100000 /* reading /proc takes longer than the rest of INFO, so its values are kept this long */
 
 static const struct vs_process_usage *usage_now(struct vs_scratch *scratch) {
     if (scratch->usage_us != 0 && scratch->now_us - scratch->usage_us < USAGE_US) return &scratch->usage;
@@ -101,7 +101,7 @@ static void put_memory(struct vs_request *r, struct vs_out *out) {
     info_put_uint(out, "lazyfree_pending_objects", 0);
 }
 
-/* Redis writes the time of its start, "ok" and -1 until it has saved for the first time. */
+/* Until Redis has saved for the first time, it writes the time of its start, "ok" and -1. */
 static void put_persistence(struct vs_request *r, struct vs_out *out) {
     vs_put_text(out, "loading:0\r\nasync_loading:0\r\nrdb_changes_since_last_save:0\r\nrdb_bgsave_in_progress:0\r\n");
     info_put_uint(out, "rdb_last_save_time", (uint64_t)started_unix_s(r->session->server));
@@ -111,7 +111,7 @@ static void put_persistence(struct vs_request *r, struct vs_out *out) {
                      "aof_last_bgrewrite_status:ok\r\naof_last_write_status:ok\r\naof_last_cow_size:0\r\n");
 }
 
-/* Requests of the Redis protocol; `failed`: those that an error answered. */
+/* Returns the number of requests of the Redis protocol; `failed`: only those answered with an error. */
 static uint64_t total_requests(const struct vs_server *server, bool failed) {
     uint64_t sum = 0;
     for (int code = failed; server->monitor.loop_count && code < VS_CODES_MAX; code++)
@@ -167,12 +167,12 @@ static void put_cluster(struct vs_request *r, struct vs_out *out) {
     info_put_uint(out, "cluster_enabled", 0);
 }
 
-/* Redis has no line for a database without keys. */
+/* For Keyspace: Redis has no line for a database without keys. */
 static void info_put_nothing(struct vs_request *r, struct vs_out *out) {
     (void)r, (void)out;
 }
 
-/* Of the namespaces `from` up to `to`. */
+/* Returns the ids issued by the namespaces from `from` up to `to`. */
 static uint64_t info_ids_of(const struct vs_server *server, int from, int to) {
     uint64_t ids = 0;
     for (int i = from; i < to; i++)
@@ -210,7 +210,7 @@ static void put_vesta(struct vs_request *r, struct vs_out *out) {
 static const struct {
     const char *name;
     void (*put)(struct vs_request *, struct vs_out *);
-    bool is_asked_by_name; /* not by `all`, `default`, and without a section */
+    bool is_asked_by_name; /* skipped by `all`, `default` and INFO without a section */
 } sections[] = {{"Server", put_server, false},
                 {"Clients", put_clients, false},
                 {"Memory", put_memory, false},
@@ -238,7 +238,7 @@ static bool info_is_wanted(const struct vs_request *r, size_t i) {
     return false;
 }
 
-/* The length of the text precedes it and is known last.  So the text is written behind its final place. */
+/* The length precedes the text, but is only known after it.  So the text is written after its final place and moved. */
 enum vs_reply_state vs_on_info(struct vs_request *r) {
     static const size_t header = sizeof "$12345\r\n";
     struct vs_out text = {.at = r->out->at + r->start + header, .size = VS_REPLY_MAX - 2 * header};

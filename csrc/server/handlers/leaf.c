@@ -1,4 +1,4 @@
-/* leaf.c -- the routes of Leaf's server, for its clients.  Knows no socket; never waits. */
+/* leaf.c -- the routes of Leaf's server, for its clients.  Knows no socket.  Never waits. */
 #include "base/error.h"
 #include "server/commands.h"
 #include "server/take.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Leaf ignores the key; a server of several namespaces should not. */
+/* Leaf ignores the key.  Here it names the namespace, because a server may have several. */
 static enum vs_reply_state leaf_take(struct vs_request *r) {
     return vs_take_id(r, vs_put_one);
 }
@@ -29,7 +29,7 @@ enum vs_reply_state vs_on_leaf_segment(struct vs_request *r) {
     return vs_request_enter(r, 0, VS_KIND_ANY_TAG, take_of_tag);
 }
 
-/* The form of a failure there; the status is ours. */
+/* Writes an error in Leaf's form; the status is vesta's own. */
 static void put_error(struct vs_request *r, const char *text) {
     r->type = "application/json";
     vs_put(r->out, "{", 1);
@@ -37,7 +37,7 @@ static void put_error(struct vs_request *r, const char *text) {
     vs_put(r->out, "}", 1);
 }
 
-/* "1567733700834(2019-09-06 09:35:00.834)", in the server's zone */
+/* Writes a time as "1567733700834(2019-09-06 09:35:00.834)", in the server's time zone. */
 static void put_timestamp(struct vs_out *out, int64_t unix_ms) {
     char date[64] = "", text[128];
     int64_t ms = ((unix_ms % 1000) + 1000) % 1000;

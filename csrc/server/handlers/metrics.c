@@ -1,6 +1,8 @@
-/* metrics.c -- /metrics: what the loops counted and how things stand, as Prometheus reads it.  Knows no socket.
+/* metrics.c -- /metrics: the counters of the loops and the state of the server, in the format of Prometheus.  Knows no
+ * socket.
  *
- * One table of families; docs/metrics.md says what each is for, and a spec holds that page to this table. */
+ * families.h is the table of families.  docs/metrics.md explains each of them, and a spec compares that page with the
+ * table. */
 #include "base/array.h"
 #include "log/access.h"
 #include "os/process.h"
@@ -15,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ lines */
+/* ------------------------------------------------------------------ samples */
 
 void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) {
     char line[VS_METRICS_LINE_BYTES];
@@ -42,10 +44,10 @@ static unsigned long long metrics_total(const struct vs_metrics *m, const vs_cou
     return vs_total(&m->server->monitor, of);
 }
 
-/* Counts are named by their place in the first loop's. */
+/* Counters are addressed as members of the first loop's counts. */
 #define COUNTS(m) (*(m)->server->monitor.counts[0])
 
-/* ------------------------------------------------------------------ clients with names */
+/* ------------------------------------------------------------------ clients */
 
 static bool has_clients(const struct vs_metrics *m) {
     return m->server->gate && vs_gate_now(m->server->gate);
@@ -116,7 +118,8 @@ static void put_durations(struct vs_metrics *m) {
 
 static void put_connections(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol) {
-        unsigned long long closed = metrics_total(m, &COUNTS(m).closed[protocol]); /* first: never more than were accepted */
+        /* read before `accepted`, so that it is never larger */
+        unsigned long long closed = metrics_total(m, &COUNTS(m).closed[protocol]);
         vs_metrics_sample(m, "{proto=\"%s\"} %llu", vs_protocol_name[protocol],
                           metrics_total(m, &COUNTS(m).accepted[protocol]) - closed);
     }
@@ -217,12 +220,12 @@ static void put_cpu(struct vs_metrics *m) {
 
 /* ------------------------------------------------------------------ the table */
 
-/* Labels of counts: those of the first index and of the second, or of a protocol and one more. */
+/* The labels of a counter: one per index, or the protocol and one more. */
 struct labels {
     bool by_proto;
-    const char *label; /* NULL: none but the protocol's */
+    const char *label; /* NULL: only the protocol */
     int from, to;
-    const char *(*value)(int); /* NULL: there are no more */
+    const char *(*value)(int); /* returns NULL after the last */
 };
 
 static const char *turned_name(int why) {
@@ -253,7 +256,7 @@ static const struct labels labels_NONE = {.to = 1}, labels_PROTO = {.by_proto = 
                            labels_SHAKE = {true, "result", 0, NET_SHAKES, shake_name},
                            labels_SHARE = {false, "share", VS_SHARE_NONE + 1, VS_SHARES, share_name};
 
-/* `of`: the first of a count's, in the first loop's. */
+/* Writes the samples of a counter.  `of` is its first element in the first loop's counts. */
 static void metrics_put_counts(struct vs_metrics *m, const vs_count *of, const struct labels *l) {
     for (int protocol = 0; protocol < (l->by_proto ? VS_PROTOCOLS : 1); protocol++)
         for (int i = l->from; i < l->to && (!l->label || l->value(i)); i++) {
@@ -296,7 +299,7 @@ static const struct family {
 #include "server/families.h"
 };
 
-/* OpenMetrics names a family of counters without the ending of its samples. */
+/* In OpenMetrics the name of a family of counters lacks the suffix of its samples. */
 static void put_head(struct vs_metrics *m, const struct family *family) {
     static const char *const kind_name[] = {"counter", "gauge", "histogram", "summary"};
     size_t length = strlen(family->name);

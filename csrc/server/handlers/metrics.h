@@ -1,19 +1,18 @@
-/* metrics.h -- what the files of /metrics share: a scrape while it is written.  Only they include it. */
+/* metrics.h -- the parts of /metrics that its files share.  Only they include it. */
 #ifndef VS_METRICS_H
 #define VS_METRICS_H
 
 #include "os/process.h"
 #include "server/commands.h"
 
-#define VS_METRICS_LINE_BYTES 160         /* the longest sample, checked as they are written */
-#define VS_METRICS_LINES_PER_NAMESPACE 23 /* of all families together, as a spec counts them */
+#define VS_METRICS_LINE_BYTES 160         /* of the longest sample; checked when it is written */
+#define VS_METRICS_LINES_PER_NAMESPACE 23 /* in all families together; a spec counts them */
 #define VS_METRICS_LINES_PER_CLIENT 8     /* likewise */
 #define VS_METRICS_LINES_PER_TAG 7        /* likewise */
 #define VS_METRICS_OTHER_BYTES                                                                                         \
-    (30000 +                                                                                                           \
-     VS_COUNTED_MAX * VS_METRICS_LINES_PER_CLIENT * VS_METRICS_LINE_BYTES) /* families of neither, and the heads */
-#define VS_METRICS_TAGS_MAX                                                                                            \
-    200 /* with lines of their own, and fewer where namespaces leave no room; the others' are added up */
+    (30000 + VS_COUNTED_MAX * VS_METRICS_LINES_PER_CLIENT * VS_METRICS_LINE_BYTES) /* heads and all other families */
+/* As many tags have lines of their own, or fewer if the namespaces leave no room.  The others are added up. */
+#define VS_METRICS_TAGS_MAX 200
 
 _Static_assert(VS_NAMESPACES_TOLD *VS_METRICS_LINES_PER_NAMESPACE *VS_METRICS_LINE_BYTES + VS_METRICS_OTHER_BYTES <=
                    VS_REPLY_MAX,
@@ -24,9 +23,9 @@ _Static_assert(VS_NAMESPACES_TOLD *VS_METRICS_LINES_PER_NAMESPACE *VS_METRICS_LI
 struct vs_metrics {
     struct vs_out *out;
     const struct vs_server *server;
-    const char *name;  /* of the family */
-    bool open;         /* OpenMetrics */
-    bool has_policies; /* else there are no policies and nothing can be reloaded */
+    const char *name;  /* name of the family that is being written */
+    bool open;         /* in the OpenMetrics format */
+    bool has_policies; /* false: there are no policies, and nothing can be reloaded */
     struct vs_policies_status policies;
     struct vs_process_usage process;
     struct {
@@ -36,10 +35,10 @@ struct vs_metrics {
     } ns[VS_NAMESPACES_TOLD];
     struct {
         uint64_t ids[VS_ID_PROTOCOLS], pauses[VS_WHYS_MAX];
-    } others;      /* namespaces that are not told of one by one */
+    } others;      /* namespaces without lines of their own */
     bool has_tags; /* the config has segments */
     struct vs_tags_status tags;
-    struct vs_tag_total other; /* of tags without lines of their own, and of those that were taken away */
+    struct vs_tag_total other; /* tags without lines of their own, and removed tags */
     size_t served, tag_count;
     struct {
         const char *name;
@@ -48,21 +47,21 @@ struct vs_metrics {
     } tag[VS_METRICS_TAGS_MAX];
 };
 
-/* One sample: what follows the family's name. */
+/* Writes one sample; `format` begins after the family's name. */
 void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Seconds without a float: a count of microseconds has more digits than a double keeps. */
+/* Formats seconds without floating point: a count of microseconds has more digits than a double. */
 #define VS_SECONDS_MAX 32
 #define SECONDS(us) vs_metrics_seconds((char[VS_SECONDS_MAX]){0}, (us))
 const char *vs_metrics_seconds(char *buf, int64_t us);
 
-/* metrics_tags.c: how the tags stand, in one look; then the families of tags. */
+/* metrics_tags.c: reads the state of the tags once, for all families of tags. */
 void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set);
 typedef void vs_metrics_family(struct vs_metrics *m);
 vs_metrics_family vs_put_tag_numbers, vs_put_tag_pauses,
     vs_put_tag_ranges, vs_put_tag_errors, vs_put_tag_left, vs_put_tag_step;
 
-/* metrics_namespaces.c: the same of namespaces. */
+/* metrics_namespaces.c: the same for namespaces. */
 void vs_metrics_look_at_namespaces(struct vs_metrics *m);
 vs_metrics_family vs_put_unready, vs_put_issued, vs_put_capacity, vs_put_pauses, vs_put_exhausted, vs_put_backwards,
     vs_put_drift, vs_put_held, vs_put_ready, vs_put_worker, vs_put_expiry, vs_put_renewals, vs_put_layout_end;

@@ -1,22 +1,22 @@
-/* metrics_namespaces.c -- the families of namespaces of /metrics.  Their number has a bound: the first of them (vs_told)
- * have samples of their own, the others' counts are added up.  Knows no socket. */
+/* metrics_namespaces.c -- the families of namespaces in /metrics.  Their number is bounded: the first namespaces
+ * (vs_told) have samples of their own, and the counts of the others are added up.  Knows no socket. */
 #include "base/array.h"
 #include "server/handlers/metrics.h"
 
 #include <string.h>
 
-static const char *const renewal_name[] = {"ok", "conflict", "refused", "down", "unknown"}; /* as vesta_info has them */
+/* in the order of vesta_info */
+static const char *const renewal_name[] = {"ok", "conflict", "refused", "down", "unknown"};
 #define RENEWALS VS_RENEWAL_ANSWERS
-_Static_assert(VS_COUNT(renewal_name) == RENEWALS, "each has a name");
-_Static_assert(sizeof((struct vesta_info){0}.renewals) == RENEWALS * sizeof(uint64_t), "all of them are told");
+_Static_assert(VS_COUNT(renewal_name) == RENEWALS, "each answer has a name");
+_Static_assert(sizeof((struct vesta_info){0}.renewals) == RENEWALS * sizeof(uint64_t), "each answer is exported");
 
-/* Counts are named by their place in the first loop's. */
 static unsigned long long metrics_ns_total(const struct vs_metrics *m, const vs_count *of) {
     return vs_total(&m->server->monitor, of);
 }
 #define COUNTS(m) (*(m)->server->monitor.counts[0])
 
-/* ------------------------------------------------------------------ one look */
+/* ------------------------------------------------------------------ the state, read once */
 
 #define EACH_NAMESPACE(m, i) for (int i = 0; i < vs_told(&(m)->server->names); i++)
 #define NAME(m, i) ((m)->server->names.at[i].name)
@@ -47,7 +47,7 @@ void vs_metrics_look_at_namespaces(struct vs_metrics *m) {
 
 /* ------------------------------------------------------------------ namespaces */
 
-/* One line for each that is told of, and one for the others together, where there are any. */
+/* A line for each of the first namespaces, and one for the sum of the others if there are any. */
 #define EACH_LINE(m, i) for (int i = 0; i < vs_told(&(m)->server->names) + has_others(m); i++)
 #define LINE_NAME(m, i) ((i) < VS_NAMESPACES_TOLD ? NAME(m, i) : VS_OTHERS)
 

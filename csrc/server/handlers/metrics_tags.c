@@ -1,12 +1,12 @@
-/* metrics_tags.c -- the families of tags of /metrics.  Their number has a bound: as many tags as there is room for have
- * samples of their own, the others share one.  Knows no socket. */
+/* metrics_tags.c -- the families of tags in /metrics.  Their number is bounded: as many tags as fit have samples of
+ * their own, and the others share one.  Knows no socket. */
 #include "server/handlers/metrics.h"
 
 #include <string.h>
 
 static const char *const protocol_name[VS_ID_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http"};
 
-/* ------------------------------------------------------------------ one look */
+/* ------------------------------------------------------------------ the state, read once */
 
 static void metrics_tag_look_at_tag(struct vs_metrics *m, const struct vs_served_tag *tag) {
     struct vesta_segment_info info = {.stores = 0};
@@ -29,7 +29,8 @@ static void add_up(struct vs_tag_total *sum, struct vs_tag_total more) {
     sum->pauses += more.pauses;
 }
 
-/* A tag has lines of its own by its place, which it keeps: no series ends while its tag is there. */
+/* A tag has lines of its own by its place, which never changes while it is served.  So none of its series ends before
+ * the tag is removed. */
 void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set) {
     size_t room = VS_REPLY_MAX - VS_METRICS_OTHER_BYTES -
                   (size_t)vs_told(&m->server->names) * VS_METRICS_LINES_PER_NAMESPACE * VS_METRICS_LINE_BYTES;
@@ -51,7 +52,7 @@ void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set)
 /* ------------------------------------------------------------------ tags */
 
 #define EACH_TAG(m, i) for (size_t i = 0; i < (m)->tag_count; i++)
-#define OTHER VS_OTHERS /* which is no tag */
+#define OTHER VS_OTHERS /* no tag can have this name */
 
 static void put_numbers_of(struct vs_metrics *m, const char *tag, const struct vs_tag_total *total) {
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)

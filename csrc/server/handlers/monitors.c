@@ -1,5 +1,6 @@
-/* monitors.c -- handlers for what monitoring agents and dashboards ask a Redis server: CONFIG, SLOWLOG, LATENCY, MEMORY,
- * MODULE, CLUSTER, ROLE, TIME, DBSIZE.  Each answers what Redis answers if the feature is off.  Issues no id. */
+/* monitors.c -- handlers of commands that monitoring agents and dashboards send to a Redis server: CONFIG, SLOWLOG,
+ * LATENCY, MEMORY, MODULE, CLUSTER, ROLE, TIME, DBSIZE.  Each answers as Redis does if the feature is off.  Issues no
+ * id. */
 #include "base/array.h"
 #include "base/error.h"
 #include "os/process.h"
@@ -40,13 +41,13 @@ static int64_t param_maxclients(const struct vs_server *server) {
     return ledger_limits(server->ledger)->proto_max[VS_RESP];
 }
 
-/* In whole seconds, rounded up, because 0 means never. */
+/* The timeout in whole seconds.  It is rounded up, because 0 means never. */
 static int64_t param_timeout(const struct vs_server *server) {
     return (int64_t)((server->rules.idle_ms[VS_RESP] + 999) / 1000);
 }
 
-/* The parameters of Redis that clients, agents and dashboards read and that have a true value here.  An agent reads many
- * of them as numbers, so an unknown one is absent and never ''. */
+/* The parameters of Redis that clients, agents and dashboards read and that have a true value here.  Agents parse many
+ * of them as numbers, so an unknown one is absent, never ''. */
 static const struct {
     const char *name, *value; /* NULL: `number` computes it */
     int64_t (*number)(const struct vs_server *);
@@ -63,7 +64,7 @@ static const struct {
               {"slowlog-max-len", "0", NULL},
               {"timeout", NULL, param_timeout}};
 
-/* A pattern with * and ?, in the time of the product of both lengths. */
+/* Matches a pattern with * and ?.  Takes at most the product of both lengths. */
 static bool matches(struct vs_slice pattern, const char *name) {
     const char *at = pattern.at, *end = at + pattern.length, *star = NULL, *again = NULL;
     while (*name) {
@@ -116,7 +117,7 @@ enum vs_reply_state vs_on_config(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ features that are off */
 
-/* /metrics has the times of requests. */
+/* There is no slow log: /metrics has the durations of requests. */
 enum vs_reply_state vs_on_slowlog(struct vs_request *r) {
     if (monitors_is(r, "GET") && r->arg_count <= 2) return monitors_put_empty(r);
     if (monitors_is(r, "LEN") && r->arg_count == 1) return monitors_put_int(r, 0);
@@ -157,7 +158,7 @@ enum vs_reply_state vs_on_module(struct vs_request *r) {
     return monitors_is(r, "LIST") && r->arg_count == 1 ? monitors_put_empty(r) : monitors_unknown(r);
 }
 
-/* Clients compare this text. */
+/* Clients compare this text with Redis' own. */
 enum vs_reply_state vs_on_cluster(struct vs_request *r) {
     return vs_refuse(r, "bad_command", "This instance has cluster support disabled");
 }

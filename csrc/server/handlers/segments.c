@@ -1,4 +1,4 @@
-/* segments.c -- how the tags stand, for people and programs.  Knows no socket; takes no number. */
+/* segments.c -- shows the state of tags.  Knows no socket.  Takes no number. */
 #include "server/monitor/segments.h"
 #include "server/commands.h"
 #include "server/rights.h"
@@ -17,13 +17,13 @@ static enum vs_reply_state put_tag(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* One page: as many as fit a reply, from the first behind `after` on. */
+/* Writes one page: as many tags as fit a reply, from the first after `after` on. */
 enum vs_reply_state vs_on_segments(struct vs_request *r) {
     struct vs_slice after = vs_arg(r, 1);
     if (vs_arg(r, 0).at) return vs_request_enter(r, 0, VS_KIND_TAG, put_tag);
     if (!vs_rights_sees_all(r->session))
         return vs_refuse(r, "not_allowed",
-                         "client '%s' may not hear of all tags: name one with tag=", access_grant_name(&r->session->grant));
+                         "client '%s' may not see all tags: name one with tag=", access_grant_name(&r->session->grant));
     const struct vs_tag_set *tags = vs_request_tags(r);
     size_t from = tags && after.at ? vs_tag_after(tags, after.at, after.length) : 0;
     vs_put(r->out, "{", 1);

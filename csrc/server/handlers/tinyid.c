@@ -1,5 +1,5 @@
-/* tinyid.c -- the routes of tinyid's server, for its clients, with its bodies: a failure is a status 200 there, with a
- * code of its own or with nothing.  Knows no socket; never waits. */
+/* tinyid.c -- the routes of tinyid's server, for its clients, with its bodies.  Errors have status 200 and a code of
+ * tinyid's own, or an empty body.  Knows no socket.  Never waits. */
 #include "server/commands.h"
 #include "server/rights.h"
 #include "server/take.h"
@@ -9,15 +9,15 @@
 #define TOKEN_ERROR 5
 #define SYSTEM_ERROR 6
 
-enum { BIZ_TYPE, BATCH_SIZE, TOKEN, SEGMENT_TOKEN = 1 }; /* the routes of segments have no batch size */
+enum { BIZ_TYPE, BATCH_SIZE, TOKEN, SEGMENT_TOKEN = 1 }; /* the routes of segments have no batchSize */
 
-/* ------------------------------------------------------------------ failures */
+/* ------------------------------------------------------------------ errors */
 
 void vs_tinyid_failure(struct vs_request *r, const char *text) {
     bool is_token = r->status == 401 || r->status == 403;
     r->status = 200;
     r->retry_after_s = 0;
-    if (!r->call->json) return; /* a body without a word */
+    if (!r->call->json) return; /* the text routes answer errors with an empty body */
     r->json = true;
     vs_put_text(r->out, "{\"data\":null,\"code\":");
     vs_put_uint(r->out, is_token ? TOKEN_ERROR : SYSTEM_ERROR);
@@ -25,10 +25,10 @@ void vs_tinyid_failure(struct vs_request *r, const char *text) {
     vs_put_text(r->out, "}");
 }
 
-/* The config's own tokens, which are nobody's: with names http.c has asked already. */
+/* Checks the config's own tokens, which belong to no client.  If there are accounts, http.c has checked the token. */
 static bool tinyid_may_ask(struct vs_request *r, struct vs_slice token) {
     const struct vs_server *server = r->session->server;
-    int said = 0; /* which it is, or else the shortest, which is the easiest to guess */
+    int said = 0; /* the token that matches, else the shortest one, which is the easiest to guess */
     if (server->rules.tinyid_token_count == 0) return true;
     for (int i = 1; i < server->rules.tinyid_token_count; i++)
         if (strlen(server->rules.tinyid_token[i]) < strlen(server->rules.tinyid_token[said])) said = i;
@@ -40,7 +40,7 @@ static bool tinyid_may_ask(struct vs_request *r, struct vs_slice token) {
     return proof == VS_PROOF_RIGHT;
 }
 
-/* Turns the request to the tag that it names, if its token is right. */
+/* Checks the token and enters the tag that the request names. */
 static enum vs_reply_state tinyid_enter(struct vs_request *r, int token, vs_handler *then) {
     if (!tinyid_may_ask(r, vs_arg(r, token))) return VS_ANSWERED;
     if (!vs_arg(r, BIZ_TYPE).at) return vs_refuse(r, "bad_field", "bizType is missing");
@@ -49,12 +49,12 @@ static enum vs_reply_state tinyid_enter(struct vs_request *r, int token, vs_hand
 
 /* ------------------------------------------------------------------ ids */
 
-/* More than there can be are cut to that, as tinyid cuts them to its 100000. */
+/* Reads a batch size.  A value above the limit is reduced to it; tinyid does the same with its own limit of 100000. */
 static bool read_batch(struct vs_request *r, struct vs_slice text, uint64_t *n) {
     *n = 1;
     if (!text.at) return true;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) != VESTA_OK || *n == 0)
-        return vs_refuse(r, "bad_count", "batchSize is not a number from 1 on"), false;
+        return vs_refuse(r, "bad_count", "batchSize must be a number of at least 1"), false;
     uint64_t most = vs_rights_n(r, VESTA_BATCH_MAX);
     if (*n > most) *n = most;
     return true;
@@ -81,8 +81,8 @@ enum vs_reply_state vs_on_tinyid(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ segments */
 
-/* Its client counts from `current`, which it does not give, up to `max`, which it gives, by those that leave
- * `remainder` when divided by `delta`; at `loading` it asks for the next. */
+/* The client issues the numbers after `current` up to and including `max` that leave `remainder` when divided by
+ * `delta`.  At `loading` it requests the next segment. */
 struct tinyid_segment {
     int64_t current, loading, max, delta, remainder;
 };
@@ -121,7 +121,7 @@ static enum vs_reply_state take_segment(struct vs_request *r) {
     if (!vs_rights_may_block(r)) return VS_ANSWERED;
     if (r->tag->desk)
         return vs_refuse(r, "bad_command",
-                         "it is in strict order, which a segment would not keep: nextId gives its next");
+                         "the tag has strict order, which a segment would break: use nextId");
     return vs_take_block(r, vs_rights_block(r, VESTA_BATCH_MAX), put_segment);
 }
 

@@ -1,5 +1,5 @@
-/* http.c -- one HTTP request: its parameters, the type of its answer, its way to a handler and its reply.  Knows no socket
- * and no generator. */
+/* http.c -- one HTTP request: binds its parameters, negotiates the type of the answer, runs the handler and completes
+ * the reply.  Knows no socket and no generator. */
 #include "base/error.h"
 #include "base/nearest.h"
 #include "server/clients/note.h"
@@ -12,14 +12,14 @@
 #include <string.h>
 #include <time.h>
 
-/* There, answers and problems are JSON. */
+/* Answers and errors of these routes are JSON by default. */
 static bool http_is_v1(struct vs_slice path) {
     return path.length >= 4 && memcmp(path.at, "/v1/", 4) == 0;
 }
 
 /* ------------------------------------------------------------------ parameters */
 
-/* The place of `name` in "ns,n,format", or -1. */
+/* Returns the position of `name` in "ns,n,format", or -1. */
 static int params_place_of(const char *params, struct vs_slice name) {
     for (int place = 0; params && *params; place++) {
         size_t length = strcspn(params, ",");
@@ -29,7 +29,7 @@ static int params_place_of(const char *params, struct vs_slice name) {
     return -1;
 }
 
-/* How many names "ns,n,format" has; "*" has none. */
+/* Returns the number of names in "ns,n,format"; 0 for "*". */
 static int count_places(const char *params) {
     int count = params && *params != '*';
     for (; params && *params; params++)
@@ -42,7 +42,8 @@ static bool bind_one(struct vs_request *r, struct vs_slice *args, struct vs_slic
     const char *params = r->call->params;
     if (params && *params == '*') {
         if (r->arg_count + 2 > 2 * VESTA_FIELDS_MAX)
-            return vs_refuse(r, "bad_field", "too many parameters (%d)", VESTA_FIELDS_MAX), false;
+            return vs_refuse(r, "bad_field", "more parameters than a layout can have fields (%d)", VESTA_FIELDS_MAX),
+                   false;
         args[r->arg_count++] = name;
         args[r->arg_count++] = value;
         return true;
@@ -58,26 +59,26 @@ static bool bind_one(struct vs_request *r, struct vs_slice *args, struct vs_slic
     return true;
 }
 
-/* Takes in "name=value&...".  *room is for decoded texts. */
+/* Binds the parameters of "name=value&...".  *room receives decoded texts. */
 static bool bind_all(struct vs_request *r, struct vs_slice *args, struct vs_slice rest, char **room, int first) {
     struct vs_slice name, value;
     int rc = 0;
     while (rest.length > 0 && (rc = vs_http_next_pair(&rest, room, &name, &value)) > 0)
         if (!bind_one(r, args, name, value, first)) return false;
-    if (rc < 0) vs_refuse(r, "bad_field", "a %% in a parameter is not followed by two hex digits");
+    if (rc < 0) vs_refuse(r, "bad_field", "a %% in a parameter must be followed by two hex digits");
     return rc >= 0;
 }
 
-/* Fills the arguments from the path's rest, the query and a form.  false: the reply is a failure. */
+/* Fills the arguments from the rest of the path, the query and a form.  false: the reply is an error. */
 static bool http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest) {
     struct vs_slice *args = r->session->scratch->args.at;
     char *room = r->session->scratch->text;
     int first = rest.at ? 1 : 0, places = count_places(r->call->params);
-    memset(args, 0, (size_t)(first + places) * sizeof *args); /* what is not given is a NULL text */
+    memset(args, 0, (size_t)(first + places) * sizeof *args); /* an absent argument has a NULL text */
     r->arg = args;
     r->arg_count = first + places;
     if (first && !vs_http_decode(rest, '+', &room, args))
-        return vs_refuse(r, "bad_field", "a %% in the path is not followed by two hex digits"), false;
+        return vs_refuse(r, "bad_field", "a %% in the path must be followed by two hex digits"), false;
     if (!bind_all(r, args, http->query, &room, first)) return false;
     if (http->method == VS_POST && http->body.length > 0) {
         if (!vs_http_is_form(http->type))
@@ -90,7 +91,7 @@ static bool http_bind(struct vs_request *r, const struct vs_http *http, struct v
     return true;
 }
 
-/* The token of tinyid's clients; a NULL text: there is none. */
+/* Returns the token parameter of tinyid's clients; a NULL text if there is none. */
 static struct vs_slice http_token(const struct vs_request *r) {
     int place = r->call->flags & VS_CALL_TINYID ? params_place_of(r->call->params, (struct vs_slice){"token", 5}) : -1;
     return place < 0 ? (struct vs_slice){NULL, 0} : vs_arg(r, place);
@@ -98,8 +99,8 @@ static struct vs_slice http_token(const struct vs_request *r) {
 
 /* ------------------------------------------------------------------ types */
 
-/* Vesta (Java)'s and Leaf's routes answer in their one type whatever is asked for, as Vesta (Java) and Leaf do; so do those that
- * machines look at.  Where there is a choice, `format` outweighs Accept. */
+/* The routes of Vesta (Java) and Leaf, and those for machines, have one type, whatever Accept prefers.  If there is a
+ * choice, `format` has priority over Accept. */
 static bool http_negotiate(struct vs_request *r, const struct vs_http *http) {
     r->json = r->call->json;
     if (!http_is_v1(http->path)) return true;
@@ -116,13 +117,13 @@ static bool http_negotiate(struct vs_request *r, const struct vs_http *http) {
 
 /* ------------------------------------------------------------------ one request */
 
-/* What load balancers ask to see whether somebody is there. */
+/* Answers OPTIONS, which some load balancers use as a health check. */
 static enum vs_reply_state tell_methods(struct vs_request *r, unsigned methods) {
     r->allow = methods;
     return VS_ANSWERED;
 }
 
-/* A parameter in a body that nobody reads would be another request than the client believes. */
+/* A body is rejected unless the method is POST, because its parameters would be ignored without the client noticing. */
 static bool has_no_body(struct vs_request *r, const struct vs_http *http) {
     if (http->body.length == 0 || http->method == VS_POST) return true;
     vs_refuse(r, "bad_type", "only POST may have a body: put the parameters into the query, or send a POST");
@@ -130,9 +131,9 @@ static bool has_no_body(struct vs_request *r, const struct vs_http *http) {
 }
 
 #define ROUTES_MAX 64
-#define PATH_MAX_NEAR 64 /* a longer path resembles no route */
+#define PATH_MAX_NEAR 64 /* a longer path is not compared */
 
-/* The route that a path was probably meant to be, such as /genid for /genid/ and /healthz for /health, or NULL. */
+/* Returns the route that was probably meant, such as /genid for /genid/ or /healthz for /health, or NULL. */
 static const char *near_route(const struct vs_request *r, struct vs_slice path) {
     const char *routes[ROUTES_MAX + 1] = {NULL};
     char word[PATH_MAX_NEAR];
@@ -146,7 +147,7 @@ static const char *near_route(const struct vs_request *r, struct vs_slice path) 
     return vs_nearest(word, routes);
 }
 
-/* Each path has one form: no slash is ignored, and nothing is redirected. */
+/* Each path has exactly one form: no slash is ignored, and nothing is redirected. */
 static enum vs_reply_state refuse_path(struct vs_request *r, struct vs_slice path) {
     const char *shown = VS_QUOTE(path.at, path.length), *near = near_route(r, path);
     if (near) return vs_refuse(r, "not_found", "no such path: %s, did you mean %s?  GET / lists the routes", shown, near);
@@ -163,7 +164,7 @@ static enum vs_reply_state http_answer(struct vs_request *r, const struct vs_htt
     if (!r->call) return refuse_path(r, http->path);
     if (r->call->flags & VS_CALL_TINYID) r->fail = vs_tinyid_failure;
     if (vs_call_is_kept(r->call, r->session))
-        return vs_refuse(r, "not_found", "%s is answered on the admin's listener alone", r->call->route);
+        return vs_refuse(r, "not_found", "%s is only served on the admin listener", r->call->route);
     if (http->method == VS_OPTIONS) return has_no_body(r, http) ? tell_methods(r, r->call->methods) : VS_ANSWERED;
     if (!(r->call->methods & http->method)) {
         r->allow = r->call->methods;
@@ -182,7 +183,7 @@ static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
     return NET_CLOSE;
 }
 
-/* Completes a reply; returns the step's answer, `used` where the connection goes on. */
+/* Completes a reply.  Returns `used` if the connection stays open, else NET_CLOSE. */
 static int http_end(struct vs_request *r, const struct vs_http *http, size_t start, bool is_broken, int used) {
     bool ends = is_broken || !http->keep_alive || r->session->draining || vs_rights_is_over(r->session);
     bool close = ends && !r->session->viewer;
@@ -217,7 +218,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
     }
     s->need = 0, s->continued = false;
     vs_rights_look(s);
-    if (s->scratch->http.ok_length[VS_OK_TEXT] == 0) vs_http_tick(&s->scratch->http, -1); /* no loop: a test */
+    if (s->scratch->http.ok_length[VS_OK_TEXT] == 0) vs_http_tick(&s->scratch->http, -1); /* a test without a loop */
     size_t start = vs_http_begin(out);
     struct vs_request r = {.session = s,
                            .out = out,
@@ -229,7 +230,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .status = 200};
     if (used < 0) {
         r.json =
-            s->protocol == VS_ADMIN || http_is_v1(http.path); /* the path is known where the head could be read */
+            s->protocol == VS_ADMIN || http_is_v1(http.path); /* the path is known if the head could be parsed */
         vs_refuse(&r, vs_code_of_status(http.status), "%s", http.broken);
     } else if (http_answer(&r, &http) == VS_WAITS) {
         out->used = start;

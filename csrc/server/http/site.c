@@ -1,9 +1,10 @@
-/* site.c -- whose page asks: a browser does what any page tells it, and reaches what its machine does.
- * Knows no route but "/".
+/* site.c -- rejects requests that a web page of another site made a browser send.  A browser reaches whatever its
+ * machine reaches, and sends requests for any page.  Knows no route but "/".
  *
- * What nobody but a browser says (Origin, Sec-Fetch-Site) is believed: a page can change neither.  That another site's
- * name was made to lead here is seen from Host alone, which proxies set as they like and services in a cluster have as
- * they are called; so it is judged where only this machine can reach the listener, or where names are written down. */
+ * Origin and Sec-Fetch-Site are trusted, because only browsers send them and a page cannot change them.  DNS rebinding,
+ * where another site's name is made to resolve to this server, shows only in the Host header.  Proxies set Host as they
+ * like, and clients in a cluster use their own names for a server.  So Host is checked only if the listener can be
+ * reached from this machine alone, or if names are configured. */
 #include "base/array.h"
 #include "base/error.h"
 #include "log/log.h"
@@ -15,7 +16,7 @@
 
 /* ------------------------------------------------------------------ names */
 
-/* Without its port, and the dot that a name may end in. */
+/* Returns the host without its port and without a final dot. */
 static struct vs_slice site_name_of(struct vs_slice host) {
     const char *port = memchr(host.at, ':', host.length);
     size_t length = port ? (size_t)(port - host.at) : host.length;
@@ -31,8 +32,8 @@ static bool site_is_ours(const struct vs_server *server, struct vs_slice host) {
 
 /* ------------------------------------------------------------------ pages */
 
-/* https://HOST is a page of that host, and http://HOST where TLS is not spoken here: which of the two, a proxy may have
- * changed then. */
+/* Whether the page's origin is this host: https://HOST, and http://HOST unless the listener uses TLS.  A proxy may have
+ * changed the scheme. */
 static bool is_own(const struct vs_http *http, bool is_secure) {
     static const char *const schemes[] = {"https://", "http://"};
     for (size_t i = 0; i < VS_COUNT(schemes) - is_secure; i++) {
@@ -44,7 +45,7 @@ static bool is_own(const struct vs_http *http, bool is_secure) {
     return false;
 }
 
-/* A listed origin, as it is written in the list; NULL. */
+/* Returns the listed origin that equals this one, or NULL. */
 static const char *listed(const struct vs_request *r, struct vs_slice origin) {
     const struct vs_server *server = r->session->server;
     for (int i = 0; origin.at && r->session->protocol == VS_HTTP && i < server->rules.origin_count; i++)
@@ -52,7 +53,7 @@ static const char *listed(const struct vs_request *r, struct vs_slice origin) {
     return NULL;
 }
 
-/* A link may lead to the page or the list, wherever it stands: it costs nothing, and another site cannot read it. */
+/* Links to the index page are harmless wherever they are: the page changes nothing, and another site cannot read it. */
 static bool is_link(const struct vs_http *http) {
     return vs_slice_is(http->path, "/") && http->method & VS_READ_METHODS && !http->origin.at;
 }
@@ -60,25 +61,26 @@ static bool is_link(const struct vs_http *http) {
 static bool refuse_page(struct vs_request *r, const struct vs_http *http) {
     const char *whose =
         http->origin.at ? VS_QUOTE(http->origin.at, http->origin.length) : "another site or port (Sec-Fetch-Site)";
-    vs_log(VS_LOG_WARN, "a page of another site had a browser ask, and was refused", "page", whose, VS_WHO(r->session),
+    vs_log(VS_LOG_WARN, "a request from a web page of another site was rejected", "page", whose, VS_WHO(r->session),
            NULL);
     if (r->session->protocol == VS_ADMIN)
         vs_refuse(r, "cross_site",
-                  "a page of %s had a browser ask this: the admin's routes answer their own page alone", whose);
+                  "a web page of %s sent this request: the admin's routes only accept requests from their own page",
+                  whose);
     else
         vs_refuse(
             r, "cross_site",
-            "a page of %s had a browser ask this: list its origin in http.allow_origins (--allow-origins), and have "
-            "it ask by fetch",
+            "a web page of %s sent this request: list its origin in http.allow_origins (--allow-origins), and use "
+            "fetch in the page",
             whose);
     return false;
 }
 
 static bool refuse_host(struct vs_request *r, const struct vs_http *http) {
     const char *host = VS_QUOTE(http->host.at, http->host.length);
-    vs_log(VS_LOG_WARN, "a request for another host's name was refused", "host", host, VS_WHO(r->session), NULL);
+    vs_log(VS_LOG_WARN, "a request for another host's name was rejected", "host", host, VS_WHO(r->session), NULL);
     vs_refuse(r, "foreign_host",
-              "'%s' is no name of this server: call it by an address or as localhost, or list the name in http.hosts "
+              "'%s' is not a name of this server: use an address or localhost, or list the name in http.hosts "
               "(--http-hosts)",
               host);
     return false;
@@ -86,7 +88,7 @@ static bool refuse_host(struct vs_request *r, const struct vs_http *http) {
 
 bool vs_http_admits(struct vs_request *r, const struct vs_http *http) {
     const struct vs_server *server = r->session->server;
-    r->json = true; /* of a refusal: whatever the path, its answer is a problem */
+    r->json = true; /* a rejection is JSON, whatever the path */
     if (http->is_public_name && server->rules.judges_hosts[r->session->protocol] && !site_is_ours(server, http->host))
         return refuse_host(r, http);
     r->origin = listed(r, http->origin);

@@ -1,4 +1,4 @@
-/* names.c -- the namespaces of a server, as many as its config names, and which has a name.  Knows no protocol. */
+/* names.c -- the namespaces of a server and their names.  Knows no protocol. */
 #include "server/server.h"
 
 #include <assert.h>
@@ -9,7 +9,8 @@ bool vs_namespaces_make(struct vs_names *names, int count) {
     assert(count >= 0 && count <= VS_NAMESPACES_MAX);
     size_t width = vs_table_width((size_t)count);
     names->count = 0;
-    names->at = calloc((size_t)count + 1, sizeof *names->at); /* never none: an index is a difference of pointers */
+    /* never empty, because indexes are differences of pointers */
+    names->at = calloc((size_t)count + 1, sizeof *names->at);
     names->by_name = (struct vs_table){calloc(width, sizeof *names->by_name.slot), width - 1};
     return names->at && names->by_name.slot;
 }
@@ -28,7 +29,7 @@ static bool namespace_has_name(const struct vs_namespace *ns, const char *name, 
     return ns->name_length == length && memcmp(ns->name, name, length) == 0;
 }
 
-/* The seed is 0, since clients do not choose the names. */
+/* The hash's seed is 0, because clients do not choose the names. */
 static struct vs_namespace *namespace_find(const struct vs_names *names, const char *name, size_t length) {
     uint64_t hash = vs_table_hash(name, length, 0);
     size_t at = vs_table_begin(&names->by_name, hash);
@@ -49,7 +50,7 @@ struct vs_namespace *vs_namespace_add(struct vs_names *names, const char *name) 
     return ns;
 }
 
-/* Most requests ask the first, and those without a name all do. */
+/* Tries the first namespace first: most requests are for it, and those without a name always are. */
 struct vs_namespace *vs_namespace_named(struct vs_names *names, const char *name, size_t length) {
     if (names->count == 0) return NULL;
     if (!name || namespace_has_name(names->at, name, length)) return names->at;

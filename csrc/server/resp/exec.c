@@ -1,8 +1,8 @@
-/* exec.c -- MULTI, EXEC, DISCARD: requests kept as bytes, and answered together.  Knows no handler's insides.
+/* exec.c -- MULTI, EXEC, DISCARD: commands are kept as bytes and answered together.  Knows no handler.
  *
- * A command that is queued says which ids it will want.  EXEC first takes them all, and pauses where there are too few
- * just now, keeping what it has; only then the commands are read again and answered, in as many steps as the replies
- * need, and nothing can pause or fail any more.  So a client has the ids of a whole transaction or an error. */
+ * A queued command declares which ids it will want.  EXEC first takes all of them; if there are too few it waits and
+ * keeps those it has.  Only then are the commands parsed again and answered, in as many steps as the replies need.
+ * Nothing can wait or fail any more, so a client receives the ids of the whole transaction or an error. */
 #include "server/resp/exec.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
@@ -15,9 +15,9 @@
 
 /* ------------------------------------------------------------------ queueing */
 
-/* What a command wants is known by letting it ask; what it would answer is said when it runs.  But where its namespace
- * is not open yet that answer stands: were it open by then, the command would ask for ids that nobody has counted.
- * false: it is refused. */
+/* Runs the handler to learn how many ids the command wants, and drops its reply.  The reply stands if the namespace is
+ * not open yet: if the namespace opened before EXEC, the command would want ids that were not counted.  false: the
+ * command is rejected. */
 static bool count_wanted(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
     m->mode = VS_MULTI_COUNTING;
@@ -28,14 +28,14 @@ static bool count_wanted(struct vs_request *r) {
     r->out->used = r->start;
     r->code = 0;
     if (m->wanted > VESTA_BATCH_MAX)
-        vs_refuse(r, "bad_count", "a transaction has at most %d ids: send several", VESTA_BATCH_MAX);
+        vs_refuse(r, "bad_count", "a transaction can take at most %d ids: split it", VESTA_BATCH_MAX);
     else if (!vs_multi_is_noted(r->session))
         vs_refuse_memory(r);
     return r->code == 0;
 }
 
-/* Commands that give no ids are counted, too: whether the client may ask what they name is decided when they are queued,
- * and their namespaces are charged. */
+/* Commands that issue no ids are counted too, because that checks the client's right to their names and charges their
+ * namespaces. */
 static bool is_counted(const struct vs_request *r) {
     return (r->call->flags >> VS_CALL_NEEDS & VS_ALL_CLASSES) != 0;
 }
@@ -45,9 +45,9 @@ static void queue(struct vs_request *r, struct vs_slice bytes) {
     if (r->call->flags & VS_CALL_ALONE)
         vs_refuse(r, "bad_command", "%s is not allowed in a transaction", r->call->name);
     else if (m->failed)
-        return; /* nobody will read it */
+        return; /* EXEC will fail, so the command is never run */
     else if (m->count == QUEUE_COUNT_MAX || m->bytes + bytes.length > QUEUE_BYTES_MAX)
-        vs_refuse(r, "too_large", "a transaction has at most %d commands of %d bytes in all: send several",
+        vs_refuse(r, "too_large", "a transaction can have at most %d commands of %d bytes in all: split it",
                   QUEUE_COUNT_MAX, QUEUE_BYTES_MAX);
     else if (is_counted(r) && !count_wanted(r))
         return;
@@ -80,13 +80,13 @@ enum vs_reply_state vs_on_discard(struct vs_request *r) {
 
 enum vs_reply_state vs_on_watch(struct vs_request *r) {
     if (r->session->multi) return vs_refuse(r, "bad_command", "WATCH inside MULTI is not allowed");
-    vs_resp_simple(r->out, "OK"); /* there is nothing that others could change */
+    vs_resp_simple(r->out, "OK"); /* there is no data that other clients could change */
     return VS_ANSWERED;
 }
 
 /* ------------------------------------------------------------------ EXEC */
 
-/* Answers one; true: the connection's time is up. */
+/* Answers one command.  true: the connection's time is over. */
 static bool answer_next(struct vs_request *r) {
     struct net_quantum *quantum = &r->session->scratch->quantum;
     struct vs_args *args = &r->session->scratch->args;
@@ -99,7 +99,7 @@ static bool answer_next(struct vs_request *r) {
                               .ns = r->session->server->names.at,
                               .ids = r->ids};
     int length = vs_resp_parse(bytes.at, bytes.length, &vs_resp_limits, args);
-    assert(length > 0); /* it was read once before */
+    assert(length > 0); /* it was parsed when it was queued */
     (void)length;
     vs_resp_bind(&next, args);
     next.call->handler(&next);
@@ -123,7 +123,7 @@ static enum vs_reply_state take_all(struct vs_request *r) {
     uint64_t run;
     while (s->waiting.ids_count < m->wanted) {
         size_t have = s->waiting.ids_count, same = vs_multi_turn(r, have, &run);
-        /* when it was queued, no range of the tag may have been there yet */
+        /* the tag may have had no range when the command was queued */
         if (run > 1 && !vs_take_check_run(r, run)) return VS_ANSWERED;
         bool has_all = run > 1 ? vs_take_run_now(r, run, &s->waiting.ids[have])
                                : vs_take_up_to(r, s->waiting.ids, &s->waiting.ids_count, have + same);

@@ -1,4 +1,4 @@
-/* exec.h -- queues commands of a transaction. */
+/* exec.h -- queues the commands of a transaction. */
 #ifndef VS_SERVER_EXEC_H
 #define VS_SERVER_EXEC_H
 

@@ -1,4 +1,4 @@
-/* hello.c -- handlers for what Redis clients say of themselves: who they are, how they speak.  Knows no id. */
+/* hello.c -- handlers of commands with which Redis clients log in and choose the protocol.  Knows no id. */
 #include "base/error.h"
 #include "server/clients/client.h"
 #include "server/commands.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Counts its arguments itself, so that a wrong one is queued in a transaction, as Redis does. */
+/* Checks its number of arguments itself, so that a wrong one is queued in a transaction, as in Redis. */
 enum vs_reply_state vs_on_ping(struct vs_request *r) {
     if (r->arg_count > 1) return vs_refuse(r, "bad_command", "wrong number of arguments for 'PING': PING [text]");
     if (r->arg_count)
@@ -32,7 +32,7 @@ enum vs_reply_state vs_on_ok(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* As Redis reads numbers: no leading zeros. */
+/* Reads a number as Redis does: without leading zeros. */
 static bool read_plain(struct vs_slice text, uint64_t *n) {
     return vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && (text.length == 1 || text.at[0] != '0');
 }
@@ -53,9 +53,9 @@ enum vs_reply_state vs_on_select(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* ------------------------------------------------------------------ who is there, and how to speak with it */
+/* ------------------------------------------------------------------ authentication and the protocol version */
 
-/* A request whose secret is not right has its reply; too many of them end the connection. */
+/* The reply to a wrong secret is written.  After too many of them the connection ends. */
 static enum vs_reply_state not_proved(const struct vs_request *r) {
     return vs_rights_is_over(r->session) ? VS_QUIT : VS_ANSWERED;
 }
@@ -65,10 +65,10 @@ enum vs_reply_state vs_on_auth(struct vs_request *r) {
     bool names_user = r->arg_count == 2;
     struct vs_slice user = names_user ? r->arg[0] : (struct vs_slice){NULL, 0};
     if (!names_user && !s->grant.accounts &&
-        !s->server->rules.resp_password) /* clients look for these words, and go on without */
+        !s->server->rules.resp_password) /* clients look for this message and go on without a password */
         return vs_refuse(r, "bad_command",
                          "AUTH <password> called without any password configured for the default user: this server "
-                         "needs none (--resp-password-file)");
+                         "requires none (--resp-password-file sets one)");
     enum vs_proof proof = vs_rights_prove(r, user, r->arg[r->arg_count - 1]);
     if (proof != VS_PROOF_RIGHT) return not_proved(r);
     s->known = true;
@@ -80,7 +80,7 @@ enum vs_reply_state vs_on_acl(struct vs_request *r) {
     struct vs_slice what = r->arg[0];
     if (!vs_slice_is_case(what, "WHOAMI") || r->arg_count > 1)
         return vs_refuse(r, "bad_command",
-                         "unknown subcommand '%s': only ACL WHOAMI is answered; vesta client changes rights",
+                         "unknown subcommand '%s': only ACL WHOAMI is supported.  To change rights, use `vesta client`",
                          VS_QUOTE(what.at, what.length));
     vs_resp_word(r->out, access_grant_name(&r->session->grant));
     return VS_ANSWERED;
@@ -97,7 +97,7 @@ enum vs_reply_state vs_on_reset(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* What HELLO asks for beside the protocol. */
+/* The options of HELLO. */
 struct greeting {
     bool has_user;
     struct vs_slice user, password, name;
@@ -125,7 +125,7 @@ static bool read_greeting(struct vs_request *r, struct greeting *g) {
 
 static void put_greeting(struct vs_out *out, const struct vs_session *s) {
     vs_resp_map(out, 7);
-    vs_resp_word(out, "server"), vs_resp_word(out, "redis"); /* clients check for it */
+    vs_resp_word(out, "server"), vs_resp_word(out, "redis"); /* clients check this value */
     vs_resp_word(out, "version"), vs_resp_word(out, VS_REDIS_VERSION);
     vs_resp_word(out, "proto"), vs_resp_int(out, s->member.resp3 ? 3 : 2);
     vs_resp_word(out, "id"), vs_resp_int(out, (int64_t)s->id);

@@ -1,17 +1,18 @@
-/* multi.c -- what is kept of a transaction; see multi.h.  Knows no command. */
+/* multi.c -- the memory of a transaction (see multi.h).  Knows no command. */
 #include "server/resp/multi.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a queued command will want: an id of a namespace, or a number of a tag, the last of so many in a row. */
+/* The source of a wanted id: a namespace, or a tag and the number of consecutive numbers that end with this one. */
 struct demand {
-    uint16_t source; /* index of server->names.at, or behind those of the transaction's set of tags */
+    /* index in server->names.at, or VS_NAMESPACES_MAX plus the index in the transaction's set of tags */
+    uint16_t source;
     uint32_t run;
 };
 _Static_assert(VS_NAMESPACES_MAX + VS_SERVED_TAGS_MAX <= UINT16_MAX && VESTA_NUMBERS_MAX <= UINT32_MAX,
-               "a demand has room for all of them");
+               "a demand can hold every source and run");
 
 static void multi_forget(struct vs_session *s, struct vs_heap *heap) {
     free(heap->at);
@@ -25,7 +26,7 @@ static void forget_queue(struct vs_session *s) {
     multi_forget(s, &s->multi->asked);
 }
 
-/* How many requests are queued, for others to see. */
+/* Publishes the number of queued commands for the roster. */
 static void show_count(struct vs_session *s) {
     vs_set(&s->member.commands, s->multi ? s->multi->count + 1 : 0);
 }
@@ -109,7 +110,7 @@ static void turn_to_source(struct vs_request *r, uint16_t source) {
         r->tag = r->session->multi->tags->at[source - VS_NAMESPACES_MAX];
 }
 
-/* Too few are noted if there is no memory for it. */
+/* Without memory the id is counted but not recorded: vs_multi_is_noted finds that. */
 bool vs_multi_want(struct vs_request *r, uint64_t run) {
     struct demand one = {source_of(r), (uint32_t)run};
     struct vs_multi *m = r->session->multi;

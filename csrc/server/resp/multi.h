@@ -1,11 +1,11 @@
-/* multi.h -- a transaction of the Redis protocol: what was queued, what it will want, and what EXEC has taken for it.
- * Knows no handler. */
+/* multi.h -- a transaction of the Redis protocol: the queued commands, the ids they will want, and the ids that EXEC
+ * has taken.  Knows no handler. */
 #ifndef VS_SERVER_MULTI_H
 #define VS_SERVER_MULTI_H
 
 #include "server/request.h"
 
-/* Memory that grows, and is counted for the session. */
+/* A buffer that grows and is counted for the session. */
 struct vs_heap {
     char *at;
     size_t used, size;
@@ -13,30 +13,30 @@ struct vs_heap {
 
 enum vs_multi_mode {
     VS_MULTI_QUEUEING,
-    VS_MULTI_COUNTING, /* a command that is being queued says how many ids it will want */
+    VS_MULTI_COUNTING, /* a command is being queued and declares the ids it will want */
     VS_MULTI_TAKING,
     VS_MULTI_ANSWERING
 };
 
 struct vs_multi {
     enum vs_multi_mode mode;
-    bool cannot;             /* COUNTING: nobody could give what it wants, and its refusal stands */
-    bool failed;             /* a command was refused: EXEC will be */
-    struct vs_heap queue;    /* of each queued request its row of the table, then its bytes */
-    size_t count, bytes;     /* of them */
-    size_t wanted;           /* ids, by all that is queued */
-    struct vs_heap demands;  /* multi.c's: what each id is of */
-    struct vs_heap asked;    /* struct vs_asked_of; only of namespaces that have a rate of requests */
-    struct vs_tag_set *tags; /* those that there were when it began: what was counted is what is taken */
-    size_t at, taken;        /* ANSWERING: bytes of the queue that are done with, and ids that went to those */
+    bool cannot;             /* COUNTING: the command can never be served, and its error reply stands */
+    bool failed;             /* a command was rejected, so EXEC will fail */
+    struct vs_heap queue;    /* for each queued command its row of the table and its bytes */
+    size_t count, bytes;     /* commands, and their bytes */
+    size_t wanted;           /* ids wanted by all queued commands */
+    struct vs_heap demands;  /* multi.c's: the source of each wanted id */
+    struct vs_heap asked;    /* struct vs_asked_of; only for namespaces with a rate of requests */
+    struct vs_tag_set *tags; /* the tags at MULTI, so that ids are taken from the tags that were counted */
+    size_t at, taken;        /* ANSWERING: bytes of `queue` and ids that were consumed */
 };
 
-/* What a transaction asks of namespaces, in the order in which it was queued; so many requests in a row of one. */
+/* Consecutive requests of a transaction for one namespace, in the order of the queue. */
 struct vs_asked_of {
     uint32_t ns, requests;
 };
 
-/* EXEC is at work, or a command that is being queued is asked what it wants: ids come from here. */
+/* Whether ids come from the transaction: EXEC is running, or a command that is being queued is counted. */
 static inline bool vs_multi_hands_out(const struct vs_session *s) {
     return s->multi && s->multi->mode != VS_MULTI_QUEUEING;
 }
@@ -44,29 +44,30 @@ static inline bool vs_multi_is_counting(const struct vs_session *s) {
     return s->multi && s->multi->mode == VS_MULTI_COUNTING;
 }
 
-/* false: no memory. */
+/* Begins a transaction.  false: no memory. */
 bool vs_multi_begin(struct vs_session *session);
 void vs_multi_end(struct vs_session *session);
-/* A command was refused: EXEC will be.  Nothing where there is no transaction. */
+/* Makes EXEC fail, because a command was rejected.  Has no effect outside a transaction. */
 void vs_multi_fail(struct vs_session *session);
-/* Queues a request, whose row and bytes vs_multi_next returns again.  false: no memory. */
+/* Queues a command.  vs_multi_next returns its row and bytes again.  false: no memory. */
 bool vs_multi_add(struct vs_session *session, const struct vs_call *call, struct vs_slice bytes);
 const struct vs_call *vs_multi_next(struct vs_session *session, struct vs_slice *bytes);
 
-/* Notes that a command that is being queued wants an id of what the request is turned to, the last of `run` in a row.
- * false: no memory, or there are too many. */
+/* Declares that the command being queued wants an id of the request's namespace or tag, which is the last of `run`
+ * consecutive ones.  false: no memory, or too many ids. */
 bool vs_multi_want(struct vs_request *request, uint64_t run);
-/* Whether each that is wanted was noted. */
+/* Whether all wanted ids were recorded. */
 bool vs_multi_is_noted(const struct vs_session *session);
-/* Turns the request to what the i-th id is of; how many ids from there on are of the same, or (*run > 1) that it is the
- * last of so many in a row. */
+/* Makes the source of the i-th id the request's.  Returns how many ids from there on have this source, or sets *run > 1
+ * if the id is the last of so many consecutive ones. */
 size_t vs_multi_turn(struct vs_request *request, size_t i, uint64_t *run);
-/* The next n of the ids that EXEC has taken. */
+/* Returns the next n of the ids that EXEC has taken. */
 const uint64_t *vs_multi_hand_out(struct vs_session *session, size_t n);
 
-/* Notes that a command that is being queued asks its namespace.  false: no memory, and the reply says so. */
+/* Declares that the command being queued is a request to its namespace.  false: no memory, and the reply is an
+ * error. */
 bool vs_multi_ask(struct vs_request *request);
-/* The i-th of what is asked of namespaces.  false: there is none. */
+/* Reads the i-th element of `asked`.  false: there is none. */
 bool vs_multi_asks(const struct vs_session *session, size_t i, struct vs_asked_of *of);
 
 #endif

@@ -1,4 +1,5 @@
-/* resp.c -- what becomes of one request of the Redis protocol.  Knows no socket and no generator. */
+/* resp.c -- one request of the Redis protocol: parses it, checks rights, runs or queues it.  Knows no socket and no
+ * generator. */
 #include "base/array.h"
 #include "base/error.h"
 #include "server/clients/note.h"
@@ -10,12 +11,13 @@
 #include <string.h>
 #include <strings.h>
 
-/* A web page can make a browser post to this port: its first line is harmless, its next ones would be commands. */
+/* Recognizes an HTTP request.  A web page can make a browser POST to this port, and lines of its body would be
+ * commands. */
 static bool is_foreign(const struct vs_args *args) {
     return vs_slice_is_case(args->at[0], "POST") || vs_slice_is_case(args->at[0], "Host:");
 }
 
-/* What people try with a server that speaks this protocol. */
+/* Common commands of Redis that vesta does not have. */
 static const char *const no_store[] = {
     "SET",    "SETNX",  "SETEX",  "PSETEX", "GETSET",   "GETDEL",  "GETEX",    "MSET",       "MSETNX",   "APPEND",
     "DEL",    "UNLINK", "EXISTS", "EXPIRE", "EXPIREAT", "PEXPIRE", "PERSIST",  "TTL",        "PTTL",     "TYPE",
@@ -46,7 +48,7 @@ static void resp_unknown(struct vs_request *r) {
                   more ? VS_QUOTE(r->arg[0].at, r->arg[0].length) : "", more ? "' " : "");
 }
 
-/* False: refused.  In the order in which Redis looks: is there such a command, is it complete, may this client? */
+/* Returns whether the command may run.  The order of checks is that of Redis: name, number of arguments, rights. */
 static bool may_run(struct vs_request *r, const struct vs_args *args) {
     vs_resp_bind(r, args);
     r->call = vs_call_named(args->at[0]);
@@ -71,14 +73,15 @@ static enum vs_reply_state resp_answer(struct vs_request *r, const struct vs_arg
     if (!may_run(r, args)) {
         vs_multi_fail(s);
         if (!r->call || !(r->call->flags & VS_CALL_EXEC) || vs_session_is_stranger(s)) return VS_ANSWERED;
-        vs_multi_end(s); /* or what follows would be queued, though the client believes that it is over */
+        /* otherwise later commands would be queued, although the client believes that the transaction is over */
+        vs_multi_end(s);
         return vs_refuse(r, "aborted", "Transaction discarded because of: wrong number of arguments for 'EXEC'");
     }
     if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_exec_queue(r);
     return end_transaction(r, vs_request_run(r));
 }
 
-/* What a step answers; `used` a request, where the connection goes on. */
+/* Returns the step's result: `used`, unless the connection closes or the request waits. */
 static int resp_end(struct vs_request *r, enum vs_reply_state state, int used) {
     if (state == VS_WAITS) return NET_WAITS;
     r->session->parts += r->out->used - r->start;

@@ -228,7 +228,7 @@ if CLIENT == "node-redis-5-resp3":
         with Server(world) as server:
             done = subprocess.run(["node", beside_modules("cache.js"), str(server.resp)], stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, timeout=60 * SLOW, cwd=world.folder, env=environment(world.folder))
-            same((done.returncode, done.stdout.startswith("ERR CLIENT TRACKING is refused: a cache in the client")), (0, True))
+            same((done.returncode, done.stdout.startswith("ERR CLIENT TRACKING is rejected, because a cache in the client")), (0, True))
 
 
 if CLIENT == "redis-cli":

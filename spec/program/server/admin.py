@@ -129,7 +129,7 @@ def _(world):
                 refused(reply, 401, "no_token")
                 assert 'WWW-Authenticate: Bearer realm="vesta"\r\n' in reply[1], reply[1]
         refused(server.ask("GET", "/admin/status", KNOWN, KNOWN), 400, "bad_request")
-        server.listen("admin: refused, the token was missing or wrong")
+        server.listen("admin: request rejected, because the token is missing or wrong")
         same(server.ask("GET", "/admin/status", KNOWN)[0], 200)
         same(server.ask("GET", "/admin/status", KNOWN.replace("Bearer", "bearer"))[0], 200)
         assert TOKEN not in server.said

@@ -131,7 +131,7 @@ def _(world):
                 (["NO-EVICT", "x"], "syntax error")):
             same((words, ops.ask("CLIENT", *words)), (words, b"-ERR " + reply.encode() + b"\r\n"))
         for words in (["PAUSE", "10"], ["PAUSE", "10", "WRITE"], ["UNPAUSE"], ["UNBLOCK", "1"], ["REPLY", "OFF"], ["TRACKING", "ON"]):
-            assert re.fullmatch(rb"-ERR CLIENT [A-Z]+ is refused: [ -~]+\r\n", ops.ask("CLIENT", *words)), words
+            assert re.fullmatch(rb"-ERR CLIENT [A-Z]+ is rejected[ -~]+\r\n", ops.ask("CLIENT", *words)), words
         for words in (["NO-EVICT", "on"], ["REPLY", "on"], ["TRACKING", "off"], ["SETINFO", "lib-name", "x"]):
             same((words, ops.ask("CLIENT", *words)), (words, b"+OK\r\n"))
         for words in (["ID", str(2**63 - 1)], ["ADDR", "x"], ["ADDR", "[::1]:1"], ["LADDR", "0.0.0.0:0"], ["TYPE", "pubsub"], ["USER", "mail"]):
@@ -312,7 +312,7 @@ def _(world):
         same(admin(world, "/admin/clients/end?client=shop", "POST")[1]["code"], "no_token")
         same(admin(world, "/admin/clients/end?client=shop", "GET", BEARER)[0], 405)
         same(admin(world, "/admin/clients/end?client=shop", "POST", BEARER, "Sec-Fetch-Site: cross-site")[0], 403)
-        line = server.listen("a page of another site had a browser ask")
+        line = server.listen("a request from a web page of another site was rejected")
         assert "address=unix" in line and "proto=admin" in line, line
         same(admin(world, "/admin/clients/end?client=shop", "POST", "Authorization: Bearer " + secret("mail"))[1]["code"], "not_allowed")
         for wrong in ("", "?id=0", "?id=x", "?id=" + "9" * 30, "?all=1"):

@@ -81,21 +81,21 @@ def _(world):
 def _(world):
     uri = made(world)
     with Configured(world, config(uri, invoices("{day:%Y%j}-{number:3}"), "namespaces = { ids = { worker = 5 } },"), env=clock_at(world, NOON)) as server:
-        text = b"-ERR 'invoices' gives numbers as text, which do not add up: GET invoices gives its next, VESTA.NEXT invoices n several\r\n"
+        text = b"-ERR the numbers of 'invoices' are text and cannot be added up: take one with GET invoices, or n with VESTA.NEXT invoices n\r\n"
         for words in (["INCR", "invoices"], ["INCRBY", "invoices", "5"], ["DECR", "invoices"], ["DECRBY", "invoices", "5"]):
             same((words, server.redis(*words)), (words, text))
         same(server.say(server.resp, b"MULTI\r\nINCR invoices\r\nEXEC\r\n"), b"+OK\r\n+QUEUED\r\n*1\r\n" + text)
         same(server.redis("VESTA.BLOCK", "invoices", "5"),
-             b"-ERR 'invoices' gives numbers as text, of which there is no block: VESTA.NEXT invoices n gives several\r\n")
+             b"-ERR the numbers of 'invoices' are text, so there are no blocks of them: take n with VESTA.NEXT invoices n\r\n")
         same(server.get("/v1/blocks?ns=invoices&n=5").status, 400)
         for path in ("nextId", "nextSegmentId"):
             reply = json.loads(server.get("/tinyid/id/%s?bizType=invoices" % path).body)
             same((path, reply["code"], reply["data"]), (path, 6, None))
-            assert "gives numbers as text" in reply["message"], reply
+            assert "are text and cannot be added up" in reply["message"], reply
             same(server.get("/tinyid/id/%sSimple?bizType=invoices" % path).body, "")
-        assert server.redis("VESTA.RESERVE", "invoices").startswith(b"-ERR 'invoices' "), server.redis("VESTA.RESERVE", "invoices")
+        assert server.redis("VESTA.RESERVE", "invoices").startswith(b"-ERR the numbers of 'invoices' "), server.redis("VESTA.RESERVE", "invoices")
         for n in ("0", "-1", "1000", "18446744073709551616", "", "1.5", "'"):
-            same(server.redis("VESTA.NEXT", "invoices", n), b"-ERR n '%s' is not a number from 1 to 999\r\n" % n.encode())
+            same(server.redis("VESTA.NEXT", "invoices", n), b"-ERR n '%s' must be a number from 1 to 999\r\n" % n.encode())
         same(server.get("/v1/ids?ns=invoices&n=1000").status, 400)
         same(server.redis("GET", "invoices"), b"$11\r\n2026326-001\r\n")
 
@@ -112,8 +112,8 @@ def _(world):
         same(len(texts(server.redis("VESTA.NEXT", "parts", "2000"))), 2000)
         same(len(texts(server.redis("MGET", *["parts"] * 1023))), 1023)
         same(server.redis("GET", "other"), b"$2\r\nR1\r\n")
-        assert server.redis("VESTA.BLOCK", "other", "5").startswith(b"-ERR 'other' gives numbers as text, of which there is no block")
-        assert server.redis("INCR", "other").startswith(b"-ERR 'other' gives numbers as text")
+        assert server.redis("VESTA.BLOCK", "other", "5").startswith(b"-ERR the numbers of 'other' are text, so there are no blocks of them")
+        assert server.redis("INCR", "other").startswith(b"-ERR the numbers of 'other' are text")
 
 
 # ------------------------------------------------------------------ used up

@@ -89,7 +89,7 @@ def _(world):
         same(talk(server, orders, ["VESTA.MAKE", "default", "time", "1", "seq", "1"]), b"+OK\r\n" + NOPERM + b"run the 'vesta.make' command\r\n")
         same(talk(server, orders, ["VESTA.EXPLAIN", "1"]), b"+OK\r\n" + NOPERM + b"run the 'vesta.explain' command\r\n")
         assert b"bad_count" not in talk(server, orders, ["VESTA.NEXT", "default", "100"])
-        assert b"is not a number from 1 to 100\r\n" in talk(server, orders, ["VESTA.NEXT", "default", "101"])
+        assert b"must be a number from 1 to 100\r\n" in talk(server, orders, ["VESTA.NEXT", "default", "101"])
         assert b"-ERR" in talk(server, orders, ["VESTA.BLOCK", "default", "101"])
         assert b"seq_bits" in talk(server, orders, ["VESTA.BLOCK", "default", "100"])
         same(talk(server, ["AUTH", "web", secrets["web"]], ["GET", "default"]), b"+OK\r\n" + NOT_HIS)
@@ -119,7 +119,7 @@ def _(world):
         for said in (bearer(secrets["orders"]), "bearer " + secrets["orders"], basic("orders", secrets["orders"]), basic("", secrets["orders"])):
             same((asks(server, "/v1/ids", said), asks(server, "/genid", said)), (200, 200))
         for wrong in (secrets["orders"], bearer("x")):
-            assert "send the client's token as Authorization: Bearer TOKEN" in server.get("/genid", headers={"Authorization": wrong}).body
+            assert "send the client's current token as Authorization: Bearer TOKEN" in server.get("/genid", headers={"Authorization": wrong}).body
         orders = bearer(secrets["orders"])
         same(asks(server, "/v1/ids?ns=nowhere", orders), (403, "not_allowed"))
         same(asks(server, "/v1/ids?n=101", orders), (400, "bad_count"))
@@ -249,7 +249,7 @@ def _(world):
             # tinyid's failures are a 200, of which the simple ones have no word: those tell that nothing was given, not why
             return 403 if "/tinyid/" in path and reply.body in ("", '{"data":null,"code":5,"message":"token is error"}') else reply.status
         index = server.get("/", headers={"Authorization": bearer(far)}).body
-        listed = {re.sub(r"\{\w+\}", "", path) for path in re.findall(r"(?m)^(/[\w/{}]*)", index)}
+        listed = {re.sub(r"\{\w+\}", "", path) for path in re.findall(r"(?m)^(?:POST )?(/[\w/{}]*)", index)}
         same(sorted(listed), sorted({re.sub(r"\?.*|(?<=/)[x1]\b.*", "", path) for paths in ROUTES.values() for path in paths}))
         for kind, paths in ROUTES.items():
             for path in paths:

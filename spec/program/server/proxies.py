@@ -86,10 +86,10 @@ def _(world):
             smuggled = CLOSING if proto == "http" else command("GET", "default")
             for said in (smuggled, b"P", b"PING\r\n", b"\n", SIGNATURE[:-1] + b"x"):
                 if said != b"P":  # of which it could still be one
-                    refused(server, at, said, "missing", b"a connection from it begins with a PROXY header", proto=proto)
-            refused(server, at, b"PROXY TCP4 203.0.113.7 203.0.113.1 1 2\r\n" + smuggled, "v1", b"version 2: send-proxy-v2", proto=proto)
+                    refused(server, at, said, "missing", b"the connection must begin with a PROXY header", proto=proto)
+            refused(server, at, b"PROXY TCP4 203.0.113.7 203.0.113.1 1 2\r\n" + smuggled, "v1", b"version 2: use send-proxy-v2", proto=proto)
             for name, broken in BROKEN.items():
-                refused(server, at, broken + smuggled, "broken", b"broken", proto=proto)
+                refused(server, at, broken + smuggled, "broken", b"malformed", proto=proto)
         server.listen("a connection from a listed balancer does not begin with a PROXY header")
         assert "do=\"send-proxy-v2 instead of send-proxy\"" in server.listen("a PROXY header of version 1"), server.said
         for cut in range(len(header("203.0.113.7"))):
@@ -108,8 +108,8 @@ def _(world):
         first = server.tick()
         for said in (header("203.0.113.7"), header(), b"PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n"):
             for proto, at, smuggled in (("http", server.http, CLOSING), ("resp", server.resp, command("GET", "default"))):
-                refused(server, at, said + smuggled, "unlisted", b"for balancers that are listed", "127.0.0.1", proto)
-                refused(server, at, header("203.0.113.9") + said + smuggled, "unlisted", b"for balancers that are listed", proto=proto)
+                refused(server, at, said + smuggled, "unlisted", b"only accepted from addresses listed in proxies", "127.0.0.1", proto)
+                refused(server, at, header("203.0.113.9") + said + smuggled, "unlisted", b"only accepted from addresses listed in proxies", proto=proto)
         assert "address=127.0.0.1:" in server.listen("a PROXY header came from an address that is no listed balancer's")
         same(server.tick(), first + 1)
     with Server(world) as server:  # where nobody is

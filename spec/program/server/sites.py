@@ -63,7 +63,7 @@ def _(world):
                     else:
                         refused(raw, 403, "cross_site", "http.allow_origins", "--allow-origins")
                     asked += 1
-        refused(server.say(server.http, get("/genid", "Origin: https://evil.example")), 403, "cross_site", "a page of https://evil.example")
+        refused(server.say(server.http, get("/genid", "Origin: https://evil.example")), 403, "cross_site", "a web page of https://evil.example")
         same(server.tick(), first + 1)
         same(counted(server, "cross_site"), asked + 1)
         for headers in OWN:
@@ -191,7 +191,7 @@ def _(world):
             for route in "/metrics", "/readyz", "/version":
                 for method in "GET", "HEAD", "POST", "OPTIONS":
                     same((route, method, parts(server.say(server.http, get(route, method=method)))[0]), (route, method, 404))
-                assert "admin's listener" in server.get(route).body
+                assert "admin listener" in server.get(route).body
                 assert route not in server.get("/").body
                 done = subprocess.run(["curl", "-sf", "--unix-socket", path, "http://localhost" + route], capture_output=True, timeout=60)
                 assert done.returncode == 0 and done.stdout, done

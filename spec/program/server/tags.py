@@ -59,19 +59,19 @@ def _(world):
     table = Table(world, orders=1000)
     with Configured(world, config(table, more="namespaces = { ids = { worker = 5 } },")) as server:
         for words in (["VESTA.EXPLAIN", "orders", "1"], ["VESTA.MAKE", "orders", "time", "1", "seq", "1"]):
-            same(server.redis(*words), b"-ERR 'orders' is a tag: its numbers count, and have no parts\r\n")
+            same(server.redis(*words), b"-ERR 'orders' is a tag: its numbers count up and have no parts\r\n")
         for path in ("/v1/ids/1?ns=orders", "/expid?id=1&ns=orders", "/makeid?time=1&seq=1&ns=orders", "/api/snowflake/get/orders"):
             reply = server.get(path)
             assert reply.status == 400 and "'orders' is a tag" in reply.body, (path, reply.status, reply.body)
         for words in (["INCR", "ids"], ["INCRBY", "ids", "5"], ["DECR", "ids"]):
-            assert server.redis(*words).startswith(b"-ERR 'ids' is a namespace, not a counter: GET ids "), words
-        same(server.redis("DECRBY", "orders", "5"), b"-ERR 'orders' does not count down: INCR orders gives its next number\r\n")
+            assert server.redis(*words).startswith(b"-ERR 'ids' is a namespace, not a counter: take an id with GET ids, "), words
+        same(server.redis("DECRBY", "orders", "5"), b"-ERR 'orders' does not count down: take its next number with INCR orders\r\n")
         same(server.get("/api/segment/get/ids").status, 404)
         same(server.redis("MGET", "orders", "nobody", "ids"), b"-ERR unknown name 'nobody': this server has 'ids' and 1 more\r\n")
         same(server.redis("INCR", "orders"), b":1\r\n")  # nothing above has cost a number
     with Configured(world, config(table)) as server:  # no namespace at all
-        same(server.get("/genid").body, "a name is needed: this server has tags and no namespace, such as 'orders'\n")
-        assert server.redis("VESTA.EXPLAIN", "5").startswith(b"-ERR a name is needed")
+        same(server.get("/genid").body, "the request needs a name: this server has tags but no namespace, such as 'orders'\n")
+        assert server.redis("VESTA.EXPLAIN", "5").startswith(b"-ERR the request needs a name")
 
 
 @claim("INCRBY's numbers are in a row, and more than a range has are refused before a number is lost")
@@ -81,7 +81,7 @@ def _(world):
         lasts = [integers(server.redis("INCRBY", "orders", "30"))[0] for _ in range(9)]
         assert all(b - a >= 30 for a, b in zip(lasts, lasts[1:])), lasts
         assert all((last - 1) // 100 == (last - 30) // 100 for last in lasts), lasts  # of one range each
-        refusal = b"-ERR n 101 is more than a range of 'orders' has, which are 100: raise its step\r\n"
+        refusal = b"-ERR n 101 exceeds the 100 numbers of a range of 'orders': raise its step\r\n"
         same(server.redis("INCRBY", "orders", "101"), refusal)
         assert b"+OK\r\n" + refusal + b"-EXECABORT" in server.say(server.resp, b"MULTI\r\nINCRBY orders 101\r\nEXEC\r\n")
         assert 0 < integers(server.redis("INCR", "orders"))[0] - lasts[-1] <= 100
@@ -185,7 +185,7 @@ def _(world):
             data = one.say(one.resp, b"MULTI\r\nINCR orders\r\nINCRBY orders 3\r\nGET orders\r\nEXEC\r\n")
             (a, b), (c,) = integers(data), bulks(data)
             assert max(number for _, _, number in seen) < a < b - 2 < b < c, data
-            assert one.redis("VESTA.BLOCK", "orders", "5").startswith(b"-ERR 'orders' is in strict order, which a block would not keep")
+            assert one.redis("VESTA.BLOCK", "orders", "5").startswith(b"-ERR 'orders' has strict order, which a block would break")
             same(json.loads(one.get("/tinyid/id/nextSegmentId?bizType=orders").body)["code"], 6)
             same(json.loads(one.get("/v1/segments").body)["segments"][0]["order"], "strict")
     same(len({number for _, _, number in seen}), len(seen))
@@ -345,7 +345,7 @@ def _(world):
             "tags = 'orders', step_max = 100, wait_ms_max = 60000 } } }" % (a.path, b.path))
     with Configured(world, text) as server:
         seen = []
-        refused = b"-ERR the numbers of 'orders' are 2 apart, because several databases count it, so no 10 of them are in a row: "
+        refused = b"-ERR the numbers of 'orders' are 2 apart, because several databases issue them, so 10 of them are never in a row: "
         assert server.redis("INCRBY", "orders", "10").startswith(refused), server.redis("INCRBY", "orders", "10")
         assert b"QUEUED" not in server.say(server.resp, b"MULTI\r\nINCRBY orders 10\r\nEXEC\r\n")
         for _ in range(60):

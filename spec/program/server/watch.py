@@ -114,7 +114,7 @@ def _(world):
         with server.begin() as sock:
             sock.shutdown(socket.SHUT_WR)
             reply = until_closed(sock)
-        assert reply.startswith(b"HTTP/1.1 503 ") and b'"code":"overloaded"' in reply and b"%d watch" % VIEWERS_MAX in reply, reply
+        assert reply.startswith(b"HTTP/1.1 503 ") and b'"code":"overloaded"' in reply and b"%d viewers are connected" % VIEWERS_MAX in reply, reply
         viewers.pop().sock.close()
         viewers.append(again(server))
         viewers[-1].event()
