@@ -1,4 +1,3 @@
-/* counter.c -- which counters there may be, and what of a row no number may come from.  Knows no server. */
 #include "store/counter.h"
 
 #include <assert.h>
@@ -15,7 +14,7 @@ const char *vs_counter_table(const char *table, struct vs_reply *reply) {
     if (!table) return VS_COUNTER_TABLE;
     size_t length = strlen(table);
     if (length > 0 && length < VS_COUNTER_TABLE_MAX && strspn(table, allowed) == length) return table;
-    vs_answer(reply, VS_STORE_REFUSED, "'%s' is not a table's name: use 1 to %d of A-Z a-z 0-9 _ $",
+    vs_answer(reply, VS_STORE_REFUSED, "'%s' is not a valid table name: use 1 to %d of A-Z a-z 0-9 _ $",
               VS_QUOTE(table, length), VS_COUNTER_TABLE_MAX - 1);
     return NULL;
 }
@@ -23,27 +22,28 @@ const char *vs_counter_table(const char *table, struct vs_reply *reply) {
 bool vs_counter_check(const struct vs_counter *counter, struct vs_reply *reply) {
     return vs_tag_is_named(counter->tag) ||
            vs_answer(reply, VS_STORE_REFUSED,
-                     "'%s' is not a tag: use 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
+                     "'%s' is not a valid tag: use 1 to %d of A-Z a-z 0-9 _ . : - without a dot in front",
                      VS_QUOTE(counter->tag, strlen(counter->tag)), VESTA_NAMESPACE_MAX - 1);
 }
 
 bool vs_counter_no_table(const char *table, struct vs_reply *reply) {
-    return !table || vs_answer(reply, VS_STORE_REFUSED, "the store has no tables, so none is called '%s': leave it out",
+    return !table || vs_answer(reply, VS_STORE_REFUSED, "the store has no tables, so omit the table name '%s'",
                                VS_QUOTE(table, strlen(table)));
 }
 
 bool vs_counter_check_step(uint64_t step, struct vs_reply *reply) {
     return (step > 0 && step <= VS_RANGE_MAX) ||
-           vs_answer(reply, VS_STORE_REFUSED, "a step of %" PRIu64 " cannot be: use 1 to %" PRIu64, step, VS_RANGE_MAX);
+           vs_answer(reply, VS_STORE_REFUSED, "the step %" PRIu64 " is out of range: use 1 to %" PRIu64, step,
+                     VS_RANGE_MAX);
 }
 
 bool vs_counter_check_from(uint64_t from, struct vs_reply *reply) {
     return from < VS_NUMBER_MAX ||
-           vs_answer(reply, VS_STORE_REFUSED, "a counter cannot begin with %" PRIu64 ": its numbers end below 2^63 - 1",
+           vs_answer(reply, VS_STORE_REFUSED, "a counter cannot start at %" PRIu64 ": use a number below 2^63 - 1",
                      from);
 }
 
-/* Of the numbers 0 to delta - 1 those that a store which is named alone lacks. */
+/* Lists the numbers of the stores that are missing when only one of them is named. */
 static void list_missing(const struct vs_share *stands, char text[VS_SAID_MAX]) {
     size_t length = 0;
     text[0] = '\0';
@@ -57,8 +57,8 @@ static void refuse_share(const struct vs_share *stands, const struct vs_share *s
     char missing[VS_SAID_MAX] = "";
     if (share->delta == 1) list_missing(stands, missing);
     vs_answer(reply, VS_STORE_REFUSED,
-              "it was number %" PRIu64 " of %" PRIu64 " stores, and is named as %" PRIu64 " of %" PRIu64
-              ": name all of them in their order%s (" VS_SHARES ")",
+              "this store was number %" PRIu64 " of %" PRIu64 " stores, and is now number %" PRIu64 " of %" PRIu64
+              ": list all stores in their original order%s (" VS_SHARES ")",
               stands->remainder, stands->delta, share->remainder, share->delta, missing);
 }
 
@@ -66,7 +66,7 @@ void vs_share_answer(const struct vs_share *stands, const struct vs_share *share
     assert(share->delta > 0);
     assert(share->remainder < share->delta);
     if (stands->delta == 0)
-        vs_answer(reply, VS_STORE_UNKNOWN, "what was written cannot be read back");
+        vs_answer(reply, VS_STORE_UNKNOWN, "the written row cannot be read back: try again");
     else if (stands->delta != share->delta || stands->remainder != share->remainder)
         refuse_share(stands, share, reply);
     else
@@ -75,8 +75,8 @@ void vs_share_answer(const struct vs_share *stands, const struct vs_share *share
 
 void vs_form_refuse(const char *tag, struct vs_reply *reply) {
     vs_answer(reply, VS_STORE_REFUSED,
-              "tag '%s' has given numbers in another form, whose texts might be repeated. Give each form a tag of "
-              "its own with vesta segments add",
+              "tag '%s' has issued numbers in another form, so their texts might repeat. Create a tag for each form "
+              "(vesta segments add)",
               tag);
 }
 
@@ -85,7 +85,7 @@ void vs_form_answer(const char *tag, uint64_t stands, uint64_t fingerprint, stru
     if (stands == fingerprint || fingerprint == 0)
         vs_done(reply);
     else if (stands == 0)
-        vs_answer(reply, VS_STORE_UNKNOWN, "what was written cannot be read back");
+        vs_answer(reply, VS_STORE_UNKNOWN, "the written row cannot be read back: try again");
     else
         vs_form_refuse(tag, reply);
 }
@@ -95,28 +95,29 @@ void vs_counter_check_untake(uint64_t from, uint64_t until) {
     assert(until <= VS_NUMBER_MAX);
 }
 
-/* Of a row, and of the step that is asked for. */
+/* Checks the row's step and the requested one. */
 static bool check_step(const struct vs_tag *row, uint64_t step, struct vs_reply *reply) {
     assert(step <= VS_RANGE_MAX); /* 0: the row's own */
     if (row->step < 0 || row->step > (int64_t)VS_RANGE_MAX)
         return vs_answer(reply, VS_STORE_REFUSED,
-                         "tag '%s' has a step of %" PRId64 ": set it with vesta segments step %s N", row->tag,
-                         row->step, row->tag);
+                         "tag '%s' has a step of %" PRId64
+                         ", which is out of range: set it with vesta segments step %s N",
+                         row->tag, row->step, row->tag);
     if (step || row->step) return true;
     return vs_answer(reply, VS_STORE_REFUSED,
-                     "tag '%s' has a step of 0, and no other was said: set it with vesta segments step %s N", row->tag,
-                     row->tag);
+                     "tag '%s' has a step of 0, and the request has none: set it with vesta segments step %s N",
+                     row->tag, row->tag);
 }
 
 static bool check_share(const struct vs_tag *row, struct vs_reply *reply) {
     if (row->delta < 1 || row->delta > (int64_t)VS_RANGE_MAX)
         return vs_answer(reply, VS_STORE_REFUSED,
-                         "tag '%s' has a delta of %" PRId64 ": in each database it must be the number of databases",
+                         "tag '%s' has a delta of %" PRId64 ": in each database, set it to the number of databases",
                          row->tag, row->delta);
     if (row->remainder < 0 || row->remainder >= row->delta)
         return vs_answer(reply, VS_STORE_REFUSED,
-                         "tag '%s' has a remainder of %" PRId64 " of a delta of %" PRId64
-                         ": it must be 0 or more, and less than the delta",
+                         "tag '%s' has a remainder of %" PRId64 " with a delta of %" PRId64
+                         ": set it to 0 or more, and less than the delta",
                          row->tag, row->remainder, row->delta);
     return true;
 }
@@ -125,13 +126,12 @@ bool vs_counter_grant(const struct vs_tag *row, uint64_t step, struct vs_reply *
     if (!check_step(row, step, reply) || !check_share(row, reply)) return false;
     if (row->max < 0)
         return vs_answer(reply, VS_STORE_REFUSED,
-                         "tag '%s' stands at %" PRId64 ", below 0: set it higher than every number that was given",
-                         row->tag, row->max);
+                         "tag '%s' is at %" PRId64 ", below 0: set it higher than every issued number", row->tag,
+                         row->max);
     uint64_t from = (uint64_t)row->max, by = step ? step : (uint64_t)row->step;
     if (by > VS_NUMBER_MAX - from)
-        return vs_answer(reply, VS_STORE_REFUSED,
-                         "tag '%s' stands at %" PRIu64 ": %" PRIu64 " more would lead past 2^63 - 1", row->tag, from,
-                         by);
+        return vs_answer(reply, VS_STORE_REFUSED, "tag '%s' is at %" PRIu64 ": %" PRIu64 " more would exceed 2^63 - 1",
+                         row->tag, from, by);
     reply->grant = (struct vs_grant){.from = from,
                                      .until = from + by,
                                      .step = (uint64_t)row->step,
@@ -141,7 +141,8 @@ bool vs_counter_grant(const struct vs_tag *row, uint64_t step, struct vs_reply *
 }
 
 bool vs_counter_unknown(const char *tag, struct vs_reply *reply) {
-    return vs_answer(reply, VS_STORE_REFUSED, "there is no tag '%s': make it with vesta segments add %s", tag, tag);
+    return vs_answer(reply, VS_STORE_REFUSED, "tag '%s' does not exist: create it with vesta segments add %s", tag,
+                     tag);
 }
 
 bool vs_counter_is_spoilt(const char *tag, const char *why, struct vs_reply *reply) {
@@ -152,7 +153,9 @@ bool vs_counter_is_spoilt(const char *tag, const char *why, struct vs_reply *rep
 
 bool vs_counter_is_lifted(const struct vs_tag *row, uint64_t floor, struct vs_reply *reply) {
     if (row->max < 0)
-        return vs_answer(reply, VS_STORE_REFUSED, "tag '%s' stands at %" PRId64 ", below 0", row->tag, row->max);
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "tag '%s' is at %" PRId64 ", below 0: set it higher than every issued number", row->tag,
+                         row->max);
     if ((uint64_t)row->max < floor) return false;
     vs_done(reply);
     return true;
@@ -200,7 +203,7 @@ bool vs_counter_decide(const struct vs_counter_change *change, const char *tag, 
 size_t vs_counter_text(const struct vs_tag *row, uint64_t ver, char *text) {
     struct vs_counter_record record = {
         .ver = ver, .max = (uint64_t)row->max, .step = (uint64_t)row->step, .updated_ms = row->updated_ms};
-    assert(row->max >= 0); /* which is all that a take writes */
+    assert(row->max >= 0); /* a take never writes less */
     assert(row->delta == 1);
     snprintf(record.tag, sizeof record.tag, "%s", row->tag);
     return vs_counter_record_write(&record, text);
@@ -209,7 +212,7 @@ size_t vs_counter_text(const struct vs_tag *row, uint64_t ver, char *text) {
 const char *vs_counter_parse(const char *tag, struct vs_slice text, struct vs_tag *row, uint64_t *ver) {
     struct vs_counter_record record = {.ver = 0};
     const char *why = text.length > 0 ? vs_counter_record_read(text.at, text.length, &record) : "it is empty";
-    if (!why && strcmp(record.tag, tag) != 0) why = "it is another tag's";
+    if (!why && strcmp(record.tag, tag) != 0) why = "it belongs to another tag";
     if (why) return why;
     *row = (struct vs_tag){
         .max = (int64_t)record.max, .step = (int64_t)record.step, .delta = 1, .updated_ms = record.updated_ms};
@@ -234,7 +237,7 @@ void vs_tags_pass(struct vs_tag_list *list, struct vs_slice name) {
     if (list->passed++ == 0) vs_quote(list->strange, name.at, name.length);
 }
 
-/* NULL: it was passed over, or the reply is filled. */
+/* Returns NULL if the row was passed over, or if the reply is filled (*well is false). */
 static struct vs_tag_listed *add_row(struct vs_tag_list *list, struct vs_slice name, struct vs_reply *reply,
                                      bool *well) {
     assert(list->count <= list->room);
@@ -244,7 +247,8 @@ static struct vs_tag_listed *add_row(struct vs_tag_list *list, struct vs_slice n
         vs_tags_pass(list, name);
         return NULL;
     }
-    *well = list->count < VS_TAGS_MAX || vs_answer(reply, VS_STORE_REFUSED, "there are more than %d tags", VS_TAGS_MAX);
+    *well = list->count < VS_TAGS_MAX ||
+            vs_answer(reply, VS_STORE_REFUSED, "the table has more than %d tags, which is the limit", VS_TAGS_MAX);
     if (*well && list->count == list->room) {
         size_t room = list->room ? 2 * list->room : 64;
         struct vs_tag_listed *more = realloc(list->rows, room * sizeof *more);

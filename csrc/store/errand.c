@@ -1,4 +1,4 @@
-/* errand.c -- a thread for one piece of work; see errand.h.  Knows no store's protocol. */
+/* errand.c -- see errand.h. */
 #include "store/errand.h"
 #include "os/thread.h"
 #include "store/reply.h"
@@ -11,7 +11,7 @@
 struct vs_errand {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    bool is_done, is_left; /* of the mutex; whoever comes second frees it */
+    bool is_done, is_left; /* guarded by the mutex; the side that sets the second one frees the errand */
     void (*run)(void *work);
     void (*drop)(void *work);
     void *work;
@@ -20,7 +20,7 @@ struct vs_errand {
 static void free_errand(struct vs_errand *errand) {
     pthread_cond_destroy(&errand->changed);
     int held = pthread_mutex_destroy(&errand->mutex);
-    assert(held == 0); /* the other side is still in it */
+    assert(held == 0); /* else the other side still uses it */
     (void)held;
     free(errand);
 }
@@ -47,7 +47,7 @@ static int errand_start(struct vs_errand *errand) {
 }
 
 struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *work), void *work) {
-    assert(drop); /* it may be called where nobody waits, and in another thread */
+    assert(drop); /* an abandoned errand calls it from its own thread */
     struct vs_errand *errand = calloc(1, sizeof *errand);
     if (!errand) return NULL;
     vs_cond_init(&errand->changed);
@@ -60,7 +60,7 @@ struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *wor
     return NULL;
 }
 
-/* In slices: the store may be cut meanwhile, and nobody would tell this lock. */
+/* Waits in slices, because a cut of the store does not signal this condition. */
 static void wait_a_slice(struct vs_errand *errand, int64_t wait_ms) {
     vs_cond_wait(&errand->changed, &errand->mutex, vs_monotonic_us() + wait_ms * 1000);
 }
@@ -68,7 +68,7 @@ static void wait_a_slice(struct vs_errand *errand, int64_t wait_ms) {
 bool vs_errand_wait(struct vs_errand *errand, const struct vs_store *store) {
     int64_t left_ms;
     pthread_mutex_lock(&errand->mutex);
-    assert(!errand->is_left); /* its thread may have freed it */
+    assert(!errand->is_left); /* else its thread may have freed it */
     while (!errand->is_done && (left_ms = vs_call_slice_ms(store)) > 0)
         wait_a_slice(errand, left_ms);
     bool is_done = errand->is_done;
@@ -85,8 +85,8 @@ bool vs_errand_is_done(struct vs_errand *errand) {
 
 void *vs_errand_take(struct vs_errand *errand) {
     void *work = errand->work;
-    pthread_mutex_lock(&errand->mutex); /* its thread may hold it still */
-    assert(errand->is_done);            /* or it works on what is the caller's now */
+    pthread_mutex_lock(&errand->mutex); /* waits for the errand's thread to unlock it */
+    assert(errand->is_done);            /* else the thread still uses `work` */
     assert(!errand->is_left);
     pthread_mutex_unlock(&errand->mutex);
     free_errand(errand);

@@ -1,6 +1,6 @@
-/* errand.h -- work that may take longer than a call, in a thread of its own: looking up names, making a connection.
- * Calls wait for it as far as their deadlines go, the next one goes on waiting where the last gave up, and who needs it
- * no more leaves it to itself.  A forked child forgets its parent's. */
+/* errand.h -- runs work that may take longer than a call in its own thread, for example a name lookup or a connect.  A
+ * call waits for it until the call's deadline.  The next call continues to wait.  A store that no longer needs the
+ * result abandons it.  A forked child forgets its parent's errands. */
 #ifndef VS_STORE_ERRAND_H
 #define VS_STORE_ERRAND_H
 
@@ -8,19 +8,20 @@
 
 struct vs_errand;
 
-/* Runs run(work) beside the caller, with all signals blocked.  `work` must be whole in itself: it may outlive whoever
- * sent it.  drop(work) frees it where it was left.  NULL: no thread can be had; work is still the caller's. */
+/* Runs run(work) in a new thread with all signals blocked. `work` must not refer to the caller's data, because it may
+ * outlive the caller. drop(work) frees it if it was abandoned.  NULL: no thread could be created, and `work` still
+ * belongs to the caller. */
 struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *work), void *work);
 
-/* Waits until it is done, the call of this store is over, or the store is cut: true if it is done. */
+/* Waits until the work is done, the store's current call is over, or the store is cut.  Returns whether it is done. */
 bool vs_errand_wait(struct vs_errand *errand, const struct vs_store *store);
 
 bool vs_errand_is_done(struct vs_errand *errand);
 
-/* It is done: the work is the caller's again, and the errand is gone. */
+/* Returns the finished work to the caller, and frees the errand. */
 void *vs_errand_take(struct vs_errand *errand);
 
-/* Whatever comes of it is dropped. */
+/* Abandons the errand: its result is dropped. */
 void vs_errand_leave(struct vs_errand *errand);
 
 #endif

@@ -1,4 +1,5 @@
-/* export.c -- what makes a module of a backend: compiled once for each, with its operations as VS_MODULE_OPS. */
+/* export.c -- exports a backend from its module.  Compiled once for each module, with VS_MODULE_OPS as its
+ * operations. */
 #include "store/module.h"
 
 extern const struct vs_backend VS_MODULE_OPS;

@@ -10,41 +10,47 @@
 
 static const char *const remedies[] = {
     [VS_FAULT_UNREACHABLE] = "start the store, or correct the host and port in its URI, or open the network path to it",
-    [VS_FAULT_SILENT] = "look at the load of the store and at the network path to it",
+    [VS_FAULT_SILENT] = "check the load of the store and the network path to it",
     [VS_FAULT_NAME] = "correct the host name in the store's URI, or the name service of this machine",
     [VS_FAULT_STRANGER] = "correct the host and port in the store's URI: another program answers there",
     [VS_FAULT_TLS] = "in the URI ca=FILE names the server's CA, and tls=off connects without TLS",
-    [VS_FAULT_WANTS_TLS] = "set tls=verify in the store's URI, and ca=FILE if the server's CA is your own",
-    [VS_FAULT_LOGIN] = "correct the user and the password of the store, and restart; or create that account on the server",
-    [VS_FAULT_SOCKET_LOGIN] = "the account may log in by socket only: add ?socket=/run/mysqld/mysqld.sock to the URI; else set a "
-                              "password",
+    [VS_FAULT_WANTS_TLS] = "set tls=verify in the store's URI, and ca=FILE if you run the server's CA yourself",
+    [VS_FAULT_LOGIN] =
+        "correct the user and the password of the store, and restart; or create that account on the server",
+    [VS_FAULT_SOCKET_LOGIN] =
+        "the account may log in by socket only: add ?socket=/run/mysqld/mysqld.sock to the URI; else set a "
+        "password",
     [VS_FAULT_HOST] = "allow this machine on the server: create the account for it; FLUSH HOSTS lifts a block",
-    [VS_FAULT_LOCKED_ACCOUNT] = "unlock the account: ALTER USER ... ACCOUNT UNLOCK, or FLUSH PRIVILEGES after wrong passwords",
+    [VS_FAULT_LOCKED_ACCOUNT] =
+        "unlock the account: ALTER USER ... ACCOUNT UNLOCK, or FLUSH PRIVILEGES after wrong passwords",
     [VS_FAULT_EXPIRED_PASSWORD] = "set a new password with ALTER USER ... IDENTIFIED BY, and give it to vesta",
-    [VS_FAULT_METHOD] = "give the account an authentication plugin that this client has, for example mysql_native_password",
-    [VS_FAULT_SASL] = "let the server accept clients without SASL: vesta authenticates by digest (user:password)",
-    [VS_FAULT_RIGHTS] = "grant the user the rights that docs/stores.md names",
-    [VS_FAULT_OWNER] = "use the user:password that `vesta store init` had",
+    [VS_FAULT_METHOD] =
+        "give the account an authentication plugin that this client has, for example mysql_native_password",
+    [VS_FAULT_SASL] =
+        "configure the server to accept clients without SASL: vesta authenticates by digest (user:password)",
+    [VS_FAULT_RIGHTS] = "grant the user the rights that docs/stores.md lists",
+    [VS_FAULT_OWNER] = "use the user:password with which `vesta store init` was run",
     [VS_FAULT_FILE_RIGHTS] = "make the file and its folder writable for this user",
     [VS_FAULT_NO_DATABASE] = "CREATE DATABASE, then run `vesta store init`",
-    [VS_FAULT_NO_TABLES] = "run `vesta store init` with the right to CREATE (--again if they were there before)",
-    [VS_FAULT_NO_COUNTERS] = "run `vesta store init --segments` with the right to CREATE, and grant SELECT, INSERT and UPDATE",
-    [VS_FAULT_NO_ROOT] = "run `vesta store init` once (--again if it was there before)",
+    [VS_FAULT_NO_TABLES] = "run `vesta store init` with the right to CREATE (--again if the tables existed before)",
+    [VS_FAULT_NO_COUNTERS] =
+        "run `vesta store init --segments` with the right to CREATE, and grant SELECT, INSERT and UPDATE",
+    [VS_FAULT_NO_ROOT] = "run `vesta store init` once (--again if the node existed before)",
     [VS_FAULT_SCHEMA] = "compare the table with the one in docs/stores.md",
     [VS_FAULT_ENGINE] = "ALTER TABLE ... ENGINE=InnoDB, because other engines lose acknowledged numbers in a crash",
-    [VS_FAULT_VERSION] = "use a version of the server that docs/stores.md names",
+    [VS_FAULT_VERSION] = "use a server version that docs/stores.md lists",
     [VS_FAULT_READ_ONLY] = "name the primary in the store's URI, or make this server writable",
     [VS_FAULT_MAJORITY] = "start the other servers of the cluster, until a majority of them runs",
     [VS_FAULT_OPTION] = "change that option of the server",
     [VS_FAULT_ENFORCED] = "unset enforce_storage_engine on the server, because vesta's tables need InnoDB",
     [VS_FAULT_BINLOG] = "set binlog_format=ROW or MIXED on the server",
     [VS_FAULT_CONNECTIONS] = "raise the server's limit of connections, or close some",
-    [VS_FAULT_LOCKED] = "if it lasts, end the session that has the row or the table locked (SHOW PROCESSLIST)",
-    [VS_FAULT_LOCKED_FILE] = "end or continue the process that has the file locked",
+    [VS_FAULT_LOCKED] = "if this lasts, end the session that has locked the row or the table (SHOW PROCESSLIST)",
+    [VS_FAULT_LOCKED_FILE] = "end or continue the process that has locked the file",
     [VS_FAULT_FULL] = "free space on the store's disk, or raise its quota",
     [VS_FAULT_DISK] = "check the disk, and restore the file from a backup if it is damaged",
     [VS_FAULT_MEMORY] = "free memory on this machine",
-    [VS_FAULT_SERVER] = "look at the error log of the server",
+    [VS_FAULT_SERVER] = "check the error log of the server",
 };
 _Static_assert(VS_COUNT(remedies) == VS_FAULTS, "each fault has a remedy");
 

@@ -1,11 +1,11 @@
-/* fault.h -- why a store did not do what it was asked, sorted by what an operator does about it.  A backend sorts its own
- * error numbers into these faults.  The remedy of each is in one table: the log, /readyz and all commands print it. */
+/* fault.h -- why a store did not do what it was asked, sorted by the operator's remedy.  A backend maps its own error
+ * numbers to these faults.  One table has the remedy of each fault: the log, /readyz and all commands print it. */
 #ifndef VS_STORE_FAULT_H
 #define VS_STORE_FAULT_H
 
 enum vs_fault {
-    VS_FAULT_NONE = 0, /* there is none, or the reply's text has the remedy */
-    /* the way to the store */
+    VS_FAULT_NONE = 0, /* no fault, or the reply's text contains the remedy */
+    /* the connection to the store */
     VS_FAULT_UNREACHABLE,
     VS_FAULT_SILENT,
     VS_FAULT_NAME,
@@ -23,7 +23,7 @@ enum vs_fault {
     VS_FAULT_RIGHTS,
     VS_FAULT_OWNER,
     VS_FAULT_FILE_RIGHTS,
-    /* the things that a store needs */
+    /* the objects that a store needs */
     VS_FAULT_NO_DATABASE,
     VS_FAULT_NO_TABLES,
     VS_FAULT_NO_COUNTERS,
@@ -47,10 +47,10 @@ enum vs_fault {
     VS_FAULTS
 };
 
-/* What an operator does about it, as an imperative that begins with a small letter or a command; NULL: VS_FAULT_NONE. */
+/* Returns the remedy: an imperative that starts with a small letter, or a command.  NULL for VS_FAULT_NONE. */
 const char *vs_fault_remedy(enum vs_fault fault);
 
-/* The fault of a file or folder by its errno. */
+/* Maps the errno of a file operation to a fault. */
 enum vs_fault vs_fault_of_errno(int error);
 
 #endif

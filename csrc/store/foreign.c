@@ -1,4 +1,4 @@
-/* foreign.c -- rows of other generators, and the little JSON that they write.  Knows no server. */
+/* foreign.c -- collects rows of other generators, and parses the JSON that they write. */
 #include "store/foreign.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* False: the row is only counted. */
+/* Counts the row.  Returns whether it is also listed. */
 static bool foreign_counts(struct vs_foreign_list *list, const struct vs_foreign_ask *ask, uint64_t worker) {
     if (worker >= ask->skip_first && worker < ask->skip_beyond) return false;
     if (worker > ask->worker_max) return list->beyond++ < VS_FOREIGN_BEYOND_MAX;
@@ -38,16 +38,17 @@ bool vs_foreign_end(const struct vs_foreign_list *list, const struct vs_foreign_
     if (list->issued_until > highest) highest = list->issued_until - 1;
     if (highest > ask->worker_max) highest = ask->worker_max;
     return vs_answer(reply, VS_STORE_REFUSED,
-                     "there are more than %d numbers: exclude them when you create the namespace: vesta store init "
+                     "more than %d numbers are in use: exclude them when you create the namespace: vesta store init "
                      "--static %" PRIu64 "-%" PRIu64,
                      VS_FOREIGN_MAX, list->lowest, highest);
 }
 
-/* Behind "key" and its colon.  Within a text the closing quote of a key would be escaped, and so no match. */
+/* Returns the position after "key" and its colon.  A key inside a text does not match, because its closing quote is
+ * escaped there. */
 static const char *value_of(const char *json, const char *key) {
     char quoted[40];
     int length = snprintf(quoted, sizeof quoted, "\"%s\"", key);
-    assert((size_t)length < sizeof quoted); /* it would stand behind the end of what was found */
+    assert((size_t)length < sizeof quoted); /* else `at` would be beyond the match */
     const char *at = strstr(json, quoted);
     if (!at) return NULL;
     at += length;
@@ -61,7 +62,7 @@ bool vs_foreign_number(const char *json, const char *key, int64_t *out) {
     size_t length = at ? strspn(at, "0123456789") : 0;
     if (length == 0 || length > 18 || !strchr(",} \t\r\n", at[length])) return false;
     *out = strtoll(at, NULL, 10);
-    assert(*out >= 0); /* -1 has a meaning of its own: VS_FOREIGN_FREE */
+    assert(*out >= 0); /* -1 is VS_FOREIGN_FREE */
     return true;
 }
 

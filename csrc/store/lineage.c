@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A reply in a longer message, which has room for 400 bytes of it. */
+/* A reply inside a longer message, cut to 400 bytes. */
 #define LINEAGE_SAID(reply) vs_reply_say(reply, "", (char[400]){0}, 400)
 
 const char *vs_generation_name(const char *name, unsigned n, char *buf) {
@@ -44,13 +44,13 @@ int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_r
     struct vs_store *store;
     struct vs_reply reply;
     if (!vs_generation_name(lineage->name, n, name))
-        return vs_fail(err, VESTA_EOPTION, "the namespace's name %s has no room for .%u", lineage->name, n);
+        return vs_fail(err, VESTA_EOPTION, "the namespace's name %s is too long for the suffix .%u", lineage->name, n);
     int rc = lineage_open_store(lineage, name, &store, err);
     if (rc != VESTA_OK) return rc;
     store->leases->ns_read(store, &reply);
     store->backend->close(store);
     if (reply.outcome != VS_STORE_OK)
-        return vs_fail(err, VESTA_EIO, "the store does not say which layout the namespace %s has: %s", name,
+        return vs_fail(err, VESTA_EIO, "cannot read the layout of namespace %s from the store: %s", name,
                        LINEAGE_SAID(&reply));
     *out = reply.ns;
     return VESTA_OK;
@@ -61,7 +61,7 @@ static bool has_layout(const struct vs_ns_record *ns, const struct vesta_layout 
     return vesta_layout_parse(ns->layout, &has, NULL) == VESTA_OK && vs_layout_is_same(&has, layout);
 }
 
-/* Generation n, which stands there as ns. */
+/* Proves that no id of `layout` can be an id of generation n, whose record is ns. */
 static int prove_against(const struct vs_lineage *lineage, unsigned n, const struct vs_ns_record *ns,
                          const struct vesta_layout *layout, struct vesta_error *err) {
     char name[VESTA_NAMESPACE_MAX];
@@ -69,18 +69,18 @@ static int prove_against(const struct vs_lineage *lineage, unsigned n, const str
     struct vesta_proof proof;
     vs_generation_name(lineage->name, n, name);
     if (vesta_layout_parse(ns->layout, &old, NULL) != VESTA_OK || old.fingerprint != ns->fingerprint)
-        return vs_fail(err, VESTA_EIO, "the record of namespace %s contradicts itself: its layout is %.120s", name,
+        return vs_fail(err, VESTA_EIO,
+                       "the record of namespace %s is damaged: its layout %.120s does not match its fingerprint", name,
                        ns->layout);
     const struct vesta_made a = {&old, INT64_MIN, INT64_MAX}, b = {layout, INT64_MIN, INT64_MAX};
     if (vesta_layout_prove(&a, &b, &proof) == VESTA_DISJOINT_BITS) return VESTA_OK;
     if (vs_layout_is_same(&old, layout))
         return vs_fail(err, VESTA_EMISMATCH,
-                       "%s has this very layout: a host gives its ids, or goes back to them, by a config with "
-                       "leased_as = \"%s\"%s",
-                       name, name, n == 1 ? ", or without leased_as" : "");
+                       "%s already has this layout. To issue its ids on a host, set leased_as = \"%s\" in its config%s",
+                       name, name, n == 1 ? ", or remove leased_as" : "");
     return vs_fail(err, VESTA_EMISMATCH,
-                   "%llu can be an id of %s, whose layout is %.160s, and of this layout: take one that differs by a "
-                   "constant, such as version:1=1, and see: vesta layout prove",
+                   "%llu can be an id of %s, whose layout is %.160s, and an id of this layout: choose a layout that "
+                   "differs by a constant, for example version:1=1, and check it with vesta layout prove",
                    (unsigned long long)proof.id, name, ns->layout);
 }
 
@@ -94,9 +94,8 @@ int vs_lineage_prove(const struct vs_lineage *lineage, unsigned n, const struct 
         if (ns.ver == 0) {
             vs_generation_name(lineage->name, i, name);
             return vs_fail(err, VESTA_EIO,
-                           "the namespace %s is not in the store: without its layout nothing is proved of ids that it "
-                           "gave; bring it back: vesta store init --again --namespace %s --layout ..., the one that "
-                           "it had",
+                           "the namespace %s is not in the store, so its ids cannot be compared. Create it again with "
+                           "the layout that it had: vesta store init --again --namespace %s --layout ...",
                            name, name);
         }
         if ((rc = prove_against(lineage, i, &ns, layout, err)) != VESTA_OK) return rc;
@@ -111,20 +110,20 @@ int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct 
     if (rc != VESTA_OK) return rc;
     if (ns.ver == 0)
         return vs_fail(err, VESTA_EIO,
-                       "generation %u of the namespace is not in the store; what makes it, once it is proved: vesta "
-                       "store relayout --namespace %s --layout ...",
+                       "generation %u of the namespace is not in the store. Create it with: vesta store relayout "
+                       "--namespace %s --layout ...",
                        n, lineage->name);
     if (!has_layout(&ns, layout))
         return vs_fail(err, VESTA_EMISMATCH,
-                       "generation %u of the namespace %s has the layout %.160s, to the last constant: write that into the "
-                       "config, or have this one made as the next: vesta store relayout",
+                       "generation %u of the namespace %s has the layout %.160s. Write exactly that into the config, "
+                       "or make this layout the next generation with vesta store relayout",
                        n, lineage->name, ns.layout);
     return vs_lineage_prove(lineage, n, layout, err);
 }
 
 /* ------------------------------------------------------------------ the next generation */
 
-/* The newest generation whose name is in the store, by what the store tells of its names. */
+/* The newest generation that the store lists. */
 struct newest {
     const char *name;
     unsigned n;
@@ -136,7 +135,7 @@ static void see_name(void *to, const char *name) {
     if (n > newest->n) newest->n = n;
 }
 
-/* Where one can be looked for by its name, a store of very many is not asked for all of them. */
+/* Looks up each possible name, so that a store with many namespaces need not list them all. */
 static unsigned look_for_newest(struct vs_store *store, const char *name) {
     char buf[VESTA_NAMESPACE_MAX];
     unsigned n = VS_GENERATIONS_MAX;
@@ -149,7 +148,7 @@ static int ask_for_newest(struct vs_store *store, struct newest *newest, struct 
     struct vs_reply reply;
     store->leases->names(store, newest->name, see_name, newest, &reply);
     if (reply.outcome == VS_STORE_OK) return VESTA_OK;
-    return vs_fail(err, VESTA_EIO, "the store does not say which namespaces it has: %s", LINEAGE_SAID(&reply));
+    return vs_fail(err, VESTA_EIO, "cannot list the namespaces of the store: %s", LINEAGE_SAID(&reply));
 }
 
 static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct vesta_error *err) {
@@ -167,8 +166,8 @@ static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct ves
     return VESTA_OK;
 }
 
-/* How many generations there are, and the newest one's record.  One that is missing below it was lost, not never made:
- * to be counted up to would be to make it again, with ids that nobody proved against those above. */
+/* Finds the newest generation and reads its record.  If an older generation is missing, it was lost.  Counting up from
+ * 1 would create it again, with ids that were not proved against the newer generations. */
 static int find_last(const struct vs_lineage *lineage, unsigned *count, struct vs_ns_record *last,
                      struct vesta_error *err) {
     int rc = find_newest(lineage, count, err);
@@ -176,16 +175,16 @@ static int find_last(const struct vs_lineage *lineage, unsigned *count, struct v
         if ((rc = vs_lineage_read(lineage, *count, last, err)) == VESTA_OK && last->ver) break;
     if (rc != VESTA_OK) return rc;
     if (*count == VS_GENERATIONS_MAX)
-        return vs_fail(err, VESTA_EFULL, "the namespace %s has had %d layouts, the most there can be", lineage->name,
+        return vs_fail(err, VESTA_EFULL, "the namespace %s has had %d layouts, which is the limit", lineage->name,
                        VS_GENERATIONS_MAX);
     if (*count) return VESTA_OK;
-    return vs_fail(err, VESTA_ENOGEN,
-                   "the namespace %s is not in the store: there is nothing to move; `vesta store show` lists those "
-                   "that are",
-                   lineage->name);
+    return vs_fail(
+        err, VESTA_ENOGEN,
+        "the namespace %s is not in the store, so it has no layout to replace: `vesta store show` lists the namespaces",
+        lineage->name);
 }
 
-/* Numbers that are given by hand are so under the next layout, too: those of them that it has. */
+/* Static worker ids stay static under the next layout, as far as it has them. */
 static void carry_static(const struct vs_ns_record *last, uint64_t max, struct vs_ns_record *fresh) {
     if (last->static_count == 0 || last->static_first > max) return;
     fresh->static_first = last->static_first;
@@ -193,26 +192,26 @@ static void carry_static(const struct vs_ns_record *last, uint64_t max, struct v
     if (last->static_count < fresh->static_count) fresh->static_count = last->static_count;
 }
 
-/* What follows the record of the newest. */
+/* Makes the record of the generation after `last`. */
 static int next_record(const struct vs_ns_record *last, const struct vesta_layout *layout, struct vs_ns_record *fresh,
                        struct vesta_error *err) {
     *fresh = (struct vs_ns_record){.ver = 1, .fingerprint = layout->fingerprint};
     vesta_layout_text(layout, fresh->layout);
     carry_static(last, vs_worker_max(layout), fresh);
     if (vs_random(&fresh->incarnation, sizeof fresh->incarnation) != 0)
-        return vs_fail(err, VESTA_EIO, "the system gives no random bits");
+        return vs_fail(err, VESTA_EIO, "the system has no random bits");
     fresh->incarnation |= 1;
     return VESTA_OK;
 }
 
-/* The namespace that is generation n; somebody else may be making it just now. */
+/* Creates the namespace of generation n.  Another host may create it at the same time. */
 static int lineage_make(const struct vs_lineage *lineage, unsigned n, const struct vs_ns_record *fresh, bool *is_new,
                         struct vesta_error *err) {
     char name[VESTA_NAMESPACE_MAX];
     struct vs_store *store;
     struct vs_reply reply;
     if (!vs_generation_name(lineage->name, n, name))
-        return vs_fail(err, VESTA_EOPTION, "the name %s has no room for .%u", lineage->name, n);
+        return vs_fail(err, VESTA_EOPTION, "the name %s is too long for the suffix .%u", lineage->name, n);
     int rc = lineage_open_store(lineage, name, &store, err);
     if (rc != VESTA_OK) return rc;
     store->leases->ns_swap(store, 0, fresh, &reply);
@@ -221,20 +220,22 @@ static int lineage_make(const struct vs_lineage *lineage, unsigned n, const stru
     if (*is_new || (reply.outcome == VS_STORE_CONFLICT && strcmp(reply.ns.layout, fresh->layout) == 0)) return VESTA_OK;
     if (reply.outcome == VS_STORE_CONFLICT)
         return vs_fail(err, VESTA_EIO,
-                       "somebody else made %s just now, with the layout %.160s: ask again, if this one shall come next",
+                       "another host has just created %s with the layout %.160s. If yours should come after it, repeat "
+                       "the command",
                        name, reply.ns.layout);
-    return vs_fail(err, VESTA_EIO, "%s%s was not made, or nobody knows whether it was: ask again: %s",
-                   reply.outcome == VS_STORE_UNKNOWN ? "no answer came: " : "", name, LINEAGE_SAID(&reply));
+    return vs_fail(err, VESTA_EIO, "%s%s was not created, or it is unknown whether it was: repeat the command: %s",
+                   reply.outcome == VS_STORE_UNKNOWN ? "no reply came: " : "", name, LINEAGE_SAID(&reply));
 }
 
-/* Which generation of `base` a namespace is by its name, from 2 on; 0: of none. */
+/* Splits a name such as orders.2 into its base and the generation, from 2 on.  Returns 0 if it has no such suffix. */
 static unsigned lineage_place_of(const char *name, char *base) {
     const char *dot = strrchr(name, '.');
     snprintf(base, VESTA_NAMESPACE_MAX, "%.*s", dot ? (int)(dot - name) : 0, name);
     return dot ? vs_generation_of(base, name) : 0;
 }
 
-/* orders.2 is a generation of orders, where there is one: what comes next is orders.3, and proved against both. */
+/* orders.2 is a generation of orders if that exists.  The next generation is then orders.3 and must be proved against
+ * both. */
 static int check_public(const struct vs_lineage *lineage, struct vesta_error *err) {
     char base[VESTA_NAMESPACE_MAX];
     struct vs_lineage of = *lineage;
@@ -243,7 +244,7 @@ static int check_public(const struct vs_lineage *lineage, struct vesta_error *er
     unsigned n = lineage_place_of(lineage->name, base);
     int rc = n ? vs_lineage_read(&of, 1, &ns, err) : VESTA_OK;
     if (rc != VESTA_OK || n == 0 || ns.ver == 0) return rc;
-    return vs_fail(err, VESTA_EOPTION, "%s is generation %u of %s, which is the name to move: --namespace %s",
+    return vs_fail(err, VESTA_EOPTION, "%s is generation %u of %s. To replace its layout, use --namespace %s",
                    lineage->name, n, base, base);
 }
 
@@ -264,7 +265,7 @@ int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layou
 
 /* ------------------------------------------------------------------ a namespace by its name alone */
 
-/* One that was there before those behind it, or is there after them. */
+/* Proves the layout against the generations after n, which exist if generation n was lost or is created last. */
 static int prove_behind(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
                         struct vesta_error *err) {
     unsigned newest = 0;
@@ -289,9 +290,10 @@ int vs_lineage_admit(const struct vs_lineage *lineage, const struct vesta_layout
     if (rc == VESTA_OK) rc = vs_lineage_prove(&of, n, layout, &why);
     if (rc == VESTA_OK) rc = prove_behind(&of, n, layout, &why);
     if (rc == VESTA_OK) return rc;
-    return vs_fail(err, rc,
-                   "%s would be layout %u of %s by its name: take another, or make it with vesta store relayout; %.300s",
-                   lineage->name, n, of.name, why.text);
+    return vs_fail(
+        err, rc,
+        "by its name, %s would be layout %u of %s: choose another name, or create it with vesta store relayout; %.300s",
+        lineage->name, n, of.name, why.text);
 }
 
 int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, const struct vs_ns_record *ns,
@@ -300,10 +302,10 @@ int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, c
     struct vs_reply reply;
     struct vesta_layout layout;
     size_t count;
-    if (vesta_layout_parse(ns->layout, &layout, NULL) != VESTA_OK) return VESTA_OK; /* the engine judges it */
+    if (vesta_layout_parse(ns->layout, &layout, NULL) != VESTA_OK) return VESTA_OK; /* the lease engine reports it */
     int rc = vs_lineage_admit(lineage, &layout, err);
     if (rc == VESTA_OK) return rc;
     store->leases->list(store, &listed, &count, &reply);
     free(listed);
-    return reply.outcome == VS_STORE_OK && count > 0 ? VESTA_OK : rc; /* such as are in use stay as they are */
+    return reply.outcome == VS_STORE_OK && count > 0 ? VESTA_OK : rc; /* a namespace with leases stays usable */
 }

@@ -1,4 +1,4 @@
-/* module.c -- backends that are linked into this program, and modules beside this code that are loaded on first use. */
+/* module.c -- finds linked backends, and loads modules on first use. */
 #include "store/module.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -19,8 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A line each in CMakeLists.txt, VS_BACKEND(scheme, remedy), and VS_FROM_PROGRAM, the way from programs to libraries.  Weak: NULL where the backend is not linked.
- * Hidden: never another copy's, from somewhere else in the process. */
+/* backends.h is made from CMakeLists.txt: VS_BACKEND(scheme, remedy) for each backend, and VS_FROM_PROGRAM, the
+ * relative path from programs to libraries.  Weak: NULL if the backend is not linked.  Hidden: never resolved to
+ * another copy of this code in the process. */
 #define VS_BACKEND(scheme, remedy)                                                                                     \
     extern const struct vs_backend vs_store_##scheme __attribute__((weak, visibility("hidden")));
 #include "store/backends.h"
@@ -28,7 +29,7 @@
 
 static struct backend {
     const char *scheme, *remedy;
-    _Atomic(const struct vs_backend *) backend; /* linked or loaded; NULL: not yet */
+    _Atomic(const struct vs_backend *) backend; /* NULL: neither linked nor loaded yet */
 } backends[] = {
 #define VS_BACKEND(scheme, remedy) {#scheme, remedy, &vs_store_##scheme},
 #include "store/backends.h"
@@ -39,27 +40,28 @@ const struct vs_backend *vs_module_unknown(struct vs_slice scheme, struct vesta_
     for (size_t i = 0; i < VS_COUNT(backends); i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), ", %s:", backends[i].scheme);
     assert(strlen(known) + 1 < sizeof known);
-    char written[VS_HINT_MAX], hint[VS_HINT_MAX]; /* the list has each with its colon */
+    char written[VS_HINT_MAX], hint[VS_HINT_MAX]; /* with a colon, as the list has it */
     int length = snprintf(written, sizeof written, "%.*s:", (int)scheme.length, scheme.at);
     bool is_jdbc = vs_slice_is(scheme, "jdbc");
-    vs_fail(err, VESTA_EOPTION, "there is no store '%s': there are %s%s", VS_QUOTE(scheme.at, scheme.length), known,
+    vs_fail(err, VESTA_EOPTION, "there is no store '%s': choose one of %s%s", VS_QUOTE(scheme.at, scheme.length), known,
             is_jdbc ? "; instead of jdbc:mysql://HOST/DB, write mysql://USER@HOST/DB"
                     : vs_nearest_hint(written, (size_t)length, known, hint));
     return NULL;
 }
 
-/* ------------------------------------------------------------------ forks: dlopen is under this lock, and so is a fork
+/* ------------------------------------------------------------------ forks: one lock excludes dlopen during a fork
  *
- * What a child would find of a module that another thread was loading is in memory, but not ready: its words point
- * nowhere yet, and nobody goes on with it. */
+ * If another thread were loading a module during a fork, the child would have that module in memory, half initialized,
+ * and no thread would complete it. */
 
-#define FORK_TRIES_MAX 1000 /* a millisecond each */
+#define FORK_TRIES_MAX 1000 /* one millisecond each */
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local bool is_alone; /* this thread forks, and no module is being loaded */
-static atomic_bool was_loading;     /* this process was forked while one was */
+static atomic_bool was_loading;     /* this process was forked while its parent loaded a module */
 
-/* A client's library on a disk that hangs must not hold up a program that forks: then the child loads no module. */
+/* Waits for a module that another thread is loading, but not for ever: its file may be on a disk that hangs.  If the
+ * wait fails, the child loads no modules. */
 static void module_before_fork(void) {
     is_alone = false;
     for (int i = 0; !is_alone && i < FORK_TRIES_MAX; i++) {
@@ -77,14 +79,15 @@ static void module_in_child(void) {
     if (!is_alone) atomic_store(&was_loading, true);
 }
 
-/* When this code is loaded: a fork that has begun meets no handler that comes later. */
+/* Registered when this code is loaded, because a fork in progress does not call handlers that are registered later. */
 __attribute__((constructor)) static void module_watch_forks(void) {
     pthread_atfork(module_before_fork, module_in_parent, module_in_child);
 }
 
-/* NULL: dlerror says why.  Never unloaded: its client may have threads that run in it. */
+/* Returns NULL if it fails, with the reason in dlerror.  Modules are never unloaded, because threads of the client
+ * library may run in them. */
 static const void *load_symbol(const char *path, const char *symbol) {
-    assert(!vs_process_is_locked()); /* a fork takes both */
+    assert(!vs_process_is_locked()); /* a fork takes both locks */
     pthread_mutex_lock(&loading);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const void *found = handle ? dlsym(handle, symbol) : NULL;
@@ -94,8 +97,8 @@ static const void *load_symbol(const char *path, const char *symbol) {
 
 /* ------------------------------------------------------------------ modules */
 
-/* The folder of the file that this code is in; where that is the program, the loader knows only what it was called by.
- * false: unknown. */
+/* Returns the folder of the file that contains this code.  For the main program the loader has no absolute path, so it
+ * is read from /proc.  False: unknown. */
 static bool own_folder(char folder[PATH_MAX]) {
     Dl_info info;
     struct link_map *map = NULL;
@@ -112,8 +115,9 @@ static bool own_folder(char folder[PATH_MAX]) {
     return slash;
 }
 
-/* Beside vesta/core.so and a program that was just built it is store/X.so, beside libvesta.so vesta/store/X.so, and of an
- * installed program ../lib/vesta/store/X.so: the image's own place, then where this build installs. */
+/* Modules are at store/X.so next to vesta/core.so or a program in the build folder, at vesta/store/X.so next to
+ * libvesta.so, and at ../lib/vesta/store/X.so for an installed program.  This code's own folder comes first, then the
+ * folder where this build installs. */
 static bool module_find_file(const char *folder, const char *name, char path[PATH_MAX]) {
     static const char *const places[] = {"", "vesta/", "../lib/vesta/", VS_FROM_PROGRAM "/vesta/"};
     for (size_t i = 0; i < VS_COUNT(places); i++)
@@ -122,13 +126,14 @@ static bool module_find_file(const char *folder, const char *name, char path[PAT
     return false;
 }
 
-/* ------------------------------------------------------------------ who could change a module
+/* ------------------------------------------------------------------ is a module safe to load
  *
- * Beside a program that lies in /tmp anyone can put a folder with a module, and exchange it while it is looked at.  So
- * every link and folder between the program's folder and the file must be such that only root, who runs this, or
- * whoever could as well replace the program can change it: then what was found there is what is loaded. */
+ * If the program is in /tmp, any user can put a folder with a module next to it, and replace it after it was checked.
+ * So every link and folder between the program's folder and the file must be writable only by root, by the user who
+ * runs the program, or by a user who could replace the program itself.  Then the checked file is the loaded one. */
 
-/* `own`: the program's folder.  Who may write there, if it is not sticky, could replace the program. */
+/* `own`: the program's folder.  A user who may write there could replace the program itself, unless the folder is
+ * sticky. */
 static bool is_open_to_others(const struct stat *part, const struct stat *own) {
     mode_t beside = own->st_mode & S_ISVTX ? 0 : own->st_mode;
     if (own->st_gid != part->st_gid) beside &= ~(mode_t)S_IWGRP;
@@ -141,15 +146,16 @@ static int check_part(const char *part, const struct stat *own, const char *what
         return vs_fail(err, VESTA_EOPTION, "the %s cannot be loaded: %.120s: %s", what, part, strerror(errno));
     if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != own->st_uid)
         return vs_fail(err, VESTA_EOPTION,
-                       "%.120s belongs to user %u, and the %s there is not loaded: remove it, or chown it", part,
+                       "%.120s belongs to user %u, so the %s there was not loaded: remove or chown it", part,
                        (unsigned)st.st_uid, what);
     if (is_open_to_others(&st, own))
         return vs_fail(err, VESTA_EOPTION,
-                       "%.120s is writable by others, and the %s there is not loaded: chmod go-w it", part, what);
+                       "%.120s is writable by other users, so the %s there was not loaded: run chmod go-w on it", part,
+                       what);
     return VESTA_OK;
 }
 
-/* Of all that follows the first `shared` bytes. */
+/* Checks every part of the path after the first `shared` bytes. */
 static int check_parts(const char *path, size_t shared, const struct stat *own, const char *what,
                        struct vesta_error *err) {
     char part[PATH_MAX];
@@ -162,7 +168,8 @@ static int check_parts(const char *path, size_t shared, const struct stat *own, 
     return rc;
 }
 
-/* The length of the last folder that both lie in: whoever can change what is above can change both. */
+/* Returns the length of the innermost folder that contains both.  A user who can change what is above it can change
+ * both. */
 static size_t bytes_shared(const char *folder, const char *path) {
     size_t i = 0, shared = 0;
     for (; folder[i] && folder[i] == path[i]; i++)
@@ -170,11 +177,11 @@ static size_t bytes_shared(const char *folder, const char *path) {
     return folder[i] == '\0' && path[i] == '/' ? i : shared;
 }
 
-/* First the way as it is named, with its links, then that to where they lead, which becomes the path. */
+/* Checks the path as it is named, with its links, then the path that it resolves to, which replaces `path`. */
 static int check_way(const char *folder, char path[PATH_MAX], const char *what, struct vesta_error *err) {
     char here[PATH_MAX + 2], real_folder[PATH_MAX], real_path[PATH_MAX];
     struct stat own;
-    snprintf(here, sizeof here, "%s/.", folder); /* of a program in / it is "" */
+    snprintf(here, sizeof here, "%s/.", folder); /* "" for a program in / */
     if (stat(here, &own) != 0 || !realpath(here, real_folder))
         return vs_fail(err, VESTA_EOPTION, "the %s cannot be loaded: %.120s: %s", what, here, strerror(errno));
     int rc = check_parts(path, strlen(folder), &own, what, err);
@@ -185,11 +192,12 @@ static int check_way(const char *folder, char path[PATH_MAX], const char *what, 
     return check_parts(path, bytes_shared(real_folder, path), &own, what, err);
 }
 
-/* Nobody can make a thread while dlopen waits for a disk: it is waited for here, and then the file is in memory. */
+/* dlopen blocks the creation of threads while it reads.  Reading the file first moves the wait for a slow disk out of
+ * dlopen. */
 static void read_through(const char *path) {
     char bytes[16384];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return; /* dlopen says why */
+    if (fd < 0) return; /* dlopen reports it */
     while (read(fd, bytes, sizeof bytes) > 0)
         ;
     close(fd);
@@ -198,7 +206,7 @@ static void read_through(const char *path) {
 const void *vs_module_load(const struct vs_module_file *file, struct vesta_error *err) {
     char folder[PATH_MAX] = ".", path[PATH_MAX];
     if (atomic_load(&was_loading)) {
-        vs_fail(err, VESTA_EIO, "this process was forked while its parent loaded a module of vesta's: start it again");
+        vs_fail(err, VESTA_EIO, "this process was forked while its parent loaded a vesta module: start it again");
         return NULL;
     }
     if (!own_folder(folder) || !module_find_file(folder, file->name, path)) {
@@ -214,8 +222,8 @@ const void *vs_module_load(const struct vs_module_file *file, struct vesta_error
 }
 
 const void *vs_module_foreign(const struct vs_module_file *file, struct vesta_error *err) {
-    vs_fail(err, VESTA_EOPTION, "the %s is of another version of vesta: %s, of the version of this program", file->what,
-            file->remedy);
+    vs_fail(err, VESTA_EOPTION, "the %s belongs to another version of vesta: %s, in the version of this program",
+            file->what, file->remedy);
     return NULL;
 }
 
@@ -240,8 +248,8 @@ bool vs_module_is_known(struct vs_slice scheme) {
     return module_named(scheme);
 }
 
-/* Whoever loads it meanwhile is given the same module by dlopen, or another where the file was replaced in between: the
- * first that is ready stays. */
+/* Two threads may load a module at the same time.  dlopen returns the same module to both, or another one if the file
+ * was replaced in between.  The first one is kept. */
 static const struct vs_backend *load_once(struct backend *b, struct vesta_error *err) {
     const struct vs_backend *none = NULL, *backend = module_load(b, err);
     if (!backend || atomic_compare_exchange_strong(&b->backend, &none, backend)) return backend;
@@ -270,7 +278,7 @@ const struct vs_backend *vs_module_here(size_t n) {
 }
 
 const struct vs_backend *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
-    assert(!vs_slice_is(scheme, vs_store_file.scheme)); /* which is no module */
+    assert(!vs_slice_is(scheme, vs_store_file.scheme)); /* file: is not a module */
     struct backend *b = module_named(scheme);
     return b ? module_ready(b, err) : vs_module_unknown(scheme, err);
 }

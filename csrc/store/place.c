@@ -1,4 +1,3 @@
-/* place.c -- where a server is and who asks it; see place.h.  Pure, but for the error's words. */
 #include "store/place.h"
 #include "base/error.h"
 #include "base/uri.h"
@@ -6,13 +5,13 @@
 
 #include <stdio.h>
 
-/* Of a name and a secret; all else is written as %XX. */
-#define PLAIN                                                                                                          \
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!\"$&'()*+,-.;<=>\\^_`{|}~%"
+/* The characters that a name or a secret may contain.  Others are written as %XX. */
+#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!\"$&'()*+,-.;<=>\\^_`{|}~%"
 
 #define FORM "%s://NAME:SECRET@HOST:PORT, or %ss:// for TLS"
 
-/* `wrong`: why, in words that show nothing of it; NULL: it is none at all. */
+/* Rejects a text that may contain a secret, without quoting it.  `wrong`: the reason, which must not quote it either.
+ * NULL: it has no valid form. */
 static int fail_hidden(const char *scheme, int number, const char *wrong, struct vesta_error *err) {
     char shown[32] = "the address";
     if (number) snprintf(shown, sizeof shown, "server %d", number);
@@ -30,7 +29,11 @@ static bool is_tail(unsigned char c) {
 
 static bool is_utf8(const char *text) {
     for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        int more = *at < 0x80 ? 0 : *at >= 0xc2 && *at <= 0xdf ? 1 : (*at & 0xf0) == 0xe0 ? 2 : *at >= 0xf0 && *at <= 0xf4 ? 3 : -1;
+        int more = *at < 0x80                   ? 0
+                   : *at >= 0xc2 && *at <= 0xdf ? 1
+                   : (*at & 0xf0) == 0xe0       ? 2
+                   : *at >= 0xf0 && *at <= 0xf4 ? 3
+                                                : -1;
         if (more < 0) return false;
         for (; more > 0; more--)
             if (!is_tail(*++at)) return false;
@@ -44,14 +47,14 @@ static bool is_part(struct vs_slice part, const char *also, char *out, size_t si
     return vs_slice_decode(part, out, size) == VS_DECODED && is_utf8(out);
 }
 
-/* NAME, NAME:SECRET or :SECRET. */
+/* Parses NAME, NAME:SECRET or :SECRET. */
 static bool read_user(const struct vs_uri_parts *parts, struct vs_place *out) {
     return is_part(parts->user, "", out->user, sizeof out->user) &&
            is_part(parts->password, ":", out->secret, sizeof out->secret) &&
            (parts->has_password ? *out->secret : *out->user);
 }
 
-/* An address that can have no secret, and may be shown. */
+/* Parses an address, which cannot contain a secret and may be quoted. */
 static int read_address(struct vs_slice text, const char *scheme, struct vs_place *out, struct vesta_error *err) {
     if (text.length >= sizeof out->address)
         return vs_fail(err, VESTA_EOPTION, "'%s' is longer than %zu bytes", VS_QUOTE(text.at, text.length),
@@ -65,7 +68,7 @@ static int read_address(struct vs_slice text, const char *scheme, struct vs_plac
     return vs_address_check(out->address, err);
 }
 
-/* NAME:SECRET@HOST:PORT/0, of which HOST:PORT must be there. */
+/* Parses NAME:SECRET@HOST:PORT/0.  HOST:PORT is required. */
 static bool read_parts(const struct vs_uri_parts *parts, const char *scheme, struct vs_place *out) {
     struct vesta_error hidden;
     if (!parts->has_authority || (parts->has_user && !read_user(parts, out))) return false;
@@ -74,19 +77,20 @@ static bool read_parts(const struct vs_uri_parts *parts, const char *scheme, str
            read_address(parts->hosts, scheme, out, &hidden) == VESTA_OK;
 }
 
-/* The scheme, or the same with an s behind it. */
+/* Whether it is the scheme, or the scheme with an s (TLS). */
 static bool is_scheme(struct vs_slice slice, const char *scheme, bool *is_tls) {
     size_t length = strlen(scheme);
     *is_tls = slice.length == length + 1 && slice.at[length] == 's';
     return slice.length == length + *is_tls && memcmp(slice.at, scheme, length) == 0;
 }
 
-/* Of a query without an '@' behind it, in which a secret could be: its key may be shown. */
+/* Quotes only the key of the query: its value may contain a secret. */
 static int fail_query(struct vs_slice query, const char *scheme, int number, struct vesta_error *err) {
     struct vs_slice key, value;
     char wrong[160];
     (void)vs_uri_next_key(&query, &key, &value);
-    snprintf(wrong, sizeof wrong, "has an unknown key '%s': a URI of %s:// has no keys", VS_QUOTE(key.at, key.length), scheme);
+    snprintf(wrong, sizeof wrong, "has an unknown key '%s': a URI of %s:// has no keys", VS_QUOTE(key.at, key.length),
+             scheme);
     return fail_hidden(scheme, number, wrong, err);
 }
 

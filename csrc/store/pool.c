@@ -1,4 +1,4 @@
-/* pool.c -- connections between two calls; see pool.h. */
+/* pool.c -- see pool.h. */
 #include "store/pool.h"
 #include "os/lock.h"
 #include "os/process.h"
@@ -15,12 +15,12 @@ struct idle {
 };
 
 struct vs_pool {
-    struct vs_pool *next; /* process lock, and all below */
+    struct vs_pool *next; /* process lock, like all members below */
     const struct vs_pool_kind *kind;
-    uint64_t runs_in; /* vs_process_token: whose connections these are */
+    uint64_t runs_in; /* vs_process_token: the process that opened the connections */
     unsigned users, losses, count;
     int64_t looked_us;
-    struct idle idle[VS_POOL_MAX]; /* who was put back last is last */
+    struct idle idle[VS_POOL_MAX]; /* the one put back last is at the end */
     size_t bytes;
     unsigned char key[];
 };
@@ -32,7 +32,7 @@ static void pool_lock(struct vs_pool *pool) {
     assert(pool->users > 0);
     if (pool->runs_in == vs_process_token()) return;
     pool->runs_in = vs_process_token();
-    pool->count = 0; /* the parent's: to end them would be to speak on them */
+    pool->count = 0; /* these are the parent's: closing one would send bytes on the parent's connection */
 }
 
 static struct vs_pool *pool_find(const struct vs_pool_kind *kind, const void *key, size_t bytes) {
@@ -75,7 +75,7 @@ unsigned vs_pool_leave(struct vs_pool *pool, void *links[VS_POOL_MAX]) {
     return count;
 }
 
-/* Connections that were taken out with the lock held, to be ended without it. */
+/* Removed with the lock held, and closed without it. */
 struct weeds {
     void *link[VS_POOL_MAX];
     unsigned count;
@@ -113,7 +113,7 @@ void *vs_pool_take(struct vs_pool *pool, int64_t boot_us, unsigned *losses) {
 }
 
 void vs_pool_put(struct vs_pool *pool, void *link, int64_t boot_us) {
-    assert(link); /* NULL is none, to who takes it */
+    assert(link); /* vs_pool_take returns NULL for none */
     pool_lock(pool);
     bool is_room = pool->count < VS_POOL_MAX;
     if (is_room) pool->idle[pool->count++] = (struct idle){link, boot_us};

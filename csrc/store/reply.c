@@ -1,4 +1,3 @@
-/* reply.c -- how a backend fills in an answer. */
 #include "store/reply.h"
 
 #include <assert.h>
@@ -9,18 +8,19 @@
 #include <string.h>
 
 void vs_sent(struct vs_reply *reply) {
-    assert(reply->outcome != VS_STORE_OK);    /* what was done is not sent once more */
-    assert(reply->outcome != VS_STORE_MOVED); /* nor what must not be done at all */
+    assert(reply->outcome != VS_STORE_OK);    /* a write that succeeded is not sent again */
+    assert(reply->outcome != VS_STORE_MOVED); /* nor a write to a changed namespace */
     reply->outcome = VS_STORE_UNKNOWN;
 }
 
 void vs_not_done(struct vs_reply *reply) {
-    assert(reply->outcome == VS_STORE_UNKNOWN || reply->outcome == VS_STORE_DOWN); /* nobody has told more of it */
+    assert(reply->outcome == VS_STORE_UNKNOWN || reply->outcome == VS_STORE_DOWN); /* an outcome that is known must not
+                                                                                      be weakened */
     reply->outcome = VS_STORE_DOWN;
 }
 
 void vs_done(struct vs_reply *reply) {
-    /* who was told what stands in its way asks anew, by another call */
+    /* after a conflict, the caller must start another call */
     assert(reply->outcome != VS_STORE_CONFLICT);
     assert(reply->outcome != VS_STORE_MOVED);
     reply->outcome = VS_STORE_OK;
@@ -38,7 +38,7 @@ void vs_not_first(struct vs_reply *reply) {
 static bool reply_answer(struct vs_reply *reply, enum vs_outcome outcome, enum vs_fault fault, const char *format,
                          va_list args) {
     assert(outcome != VS_STORE_OK);
-    assert(outcome <= VS_STORE_UNKNOWN); /* handed on from a reply that no call has cleared */
+    assert(outcome <= VS_STORE_UNKNOWN); /* `outcome` is uninitialized: no call has cleared the reply */
     vsnprintf(reply->text, sizeof reply->text, format, args);
     const char *conversion = format + strcspn(format, "s");
     bool has_place = format[0] == '%' && strncmp(conversion, "s: ", 3) == 0;
@@ -73,18 +73,19 @@ bool vs_answer_as(struct vs_reply *reply, enum vs_outcome outcome, const struct 
 
 bool vs_take_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker) {
     const char *why = length > 0 ? vs_record_read(text, length, &reply->record) : "it is empty";
-    assert(why || reply->record.ver > 0); /* 0 would say that there is none */
-    return !why || vs_answer(reply, VS_STORE_REFUSED, "%.90s/%" PRIu64 " cannot be used: %s", where, worker, why);
+    assert(why || reply->record.ver > 0); /* 0 means that there is no record */
+    return !why ||
+           vs_answer(reply, VS_STORE_REFUSED, "record %.90s/%" PRIu64 " cannot be used: %s", where, worker, why);
 }
 
 bool vs_take_ns(struct vs_reply *reply, const char *text, size_t length, const char *where) {
     const char *why = length > 0 ? vs_ns_record_read(text, length, &reply->ns) : "it is empty";
     assert(why || reply->ns.ver > 0);
-    return !why || vs_answer(reply, VS_STORE_REFUSED, "%.90s/namespace cannot be used: %s", where, why);
+    return !why || vs_answer(reply, VS_STORE_REFUSED, "record %.90s/namespace cannot be used: %s", where, why);
 }
 
 void vs_meet(struct vs_met *met, const struct vs_reply *reply) {
-    assert(reply->ns.ver || !reply->ns.incarnation); /* none is there: nothing of an earlier one is left in the reply */
+    assert(reply->ns.ver || !reply->ns.incarnation); /* no record: the reply must not contain parts of an earlier one */
     *met = (struct vs_met){reply->ns.ver, reply->ns.incarnation};
 }
 
@@ -93,7 +94,7 @@ bool vs_is_met(struct vs_met *met, struct vs_reply *reply) {
     if (met->ver == 0) vs_meet(met, reply);
     if (reply->ns.ver && reply->ns.ver == met->ver && reply->ns.incarnation == met->incarnation) return true;
     return vs_answer(reply, VS_STORE_MOVED,
-                     reply->ns.ver ? "the namespace's record has changed" : "the namespace is not in the store");
+                     reply->ns.ver ? "the namespace's record was changed" : "the namespace is not in the store");
 }
 
 bool vs_follows(const struct vs_record *next, const struct vs_record *stands, uint64_t old_ver) {
@@ -154,7 +155,7 @@ struct vs_store vs_store_base(const struct vs_backend *backend, const struct vs_
 /* ------------------------------------------------------------------ a call's time */
 
 #define SLICE_MS 50
-_Static_assert(SLICE_MS < VS_STORE_CALL_MS, "a store that is cut is noticed before a call is over");
+_Static_assert(SLICE_MS < VS_STORE_CALL_MS, "a cut must be noticed before the call ends");
 _Static_assert(VS_STORE_CALL_MS <= VS_STORE_LIST_MS, "a listing may take longer than a call");
 
 int64_t vs_call_begin(struct vs_store *store, int64_t ms_max) {
@@ -165,7 +166,7 @@ int64_t vs_call_begin(struct vs_store *store, int64_t ms_max) {
 }
 
 int64_t vs_call_left_ms(const struct vs_store *store) {
-    assert(store->until_us != 0); /* a call has begun */
+    assert(store->until_us != 0);
     int64_t cut_us = store->cut_us ? atomic_load(store->cut_us) : 0;
     int64_t until_us = cut_us && cut_us < store->until_us ? cut_us : store->until_us;
     int64_t left_us = until_us - store->clock->boot_us(store->clock->self);

@@ -1,7 +1,7 @@
-/* store.c -- from a URI to the backend that serves it, and what all backends do alike.
+/* store.c -- finds the backend of a URI, and implements what all backends have in common.
  *
- * A backend is a module beside this code (store/mysql.so) that is loaded when a URI first names it, so that program,
- * library and rock need no database's client where nobody uses that database; tests have theirs linked in. */
+ * A backend is a module (store/mysql.so) that is loaded when a URI first names it.  So the program, the library and the
+ * rock do not depend on a database's client library unless that database is used.  Tests link the backends. */
 #include "store/store.h"
 #include "base/error.h"
 #include "store/counter.h"
@@ -16,15 +16,15 @@ static struct vs_slice scheme_of(const char *uri) {
     return (struct vs_slice){uri, strcspn(uri, ":")};
 }
 
-/* An engineer who adds a store learns at its first use what its row lacks or contradicts. */
+/* Asserts that a backend's table is complete and consistent, at its first use. */
 static void check_row(const struct vs_backend *backend) {
     size_t length = strlen(backend->scheme);
     assert(strncmp(backend->form, backend->scheme, length) == 0);
     assert(backend->form[length] == ':');
-    assert(backend->form[length + 1] == '/'); /* before any capital: see vs_store_is_formed */
+    assert(backend->form[length + 1] == '/'); /* the fixed part must not be empty: see vs_store_is_formed */
     assert(strstr(VS_STORE_FORMS, backend->form));
     assert(backend->is_local || !backend->is_folder);
-    assert(backend->is_local || backend->admin); /* its tables do not appear with the first number */
+    assert(backend->is_local || backend->admin); /* a shared store's tables need `vesta store init` */
     assert(backend->is_local == !backend->tls);
     assert(backend->is_local == !backend->secret);
     assert(backend->leases);
@@ -48,11 +48,11 @@ bool vs_store_is_known(const char *uri) {
 static void store_put(char *buf, const char *between, const char *one) {
     size_t used = strlen(buf);
     int length = snprintf(buf + used, VS_STORE_LIST_MAX - used, "%s%s:", used ? between : "", one);
-    assert(used + (size_t)length < VS_STORE_LIST_MAX); /* one store more than there is room for */
+    assert(used + (size_t)length < VS_STORE_LIST_MAX); /* VS_STORE_LIST_MAX is too small */
 }
 
 const char *vs_store_list(bool (*is)(const struct vs_backend *backend, const char *of), const char *of, char *buf) {
-    const char *one = NULL; /* the last that was found, before it is known whether another follows */
+    const char *one = NULL; /* the last one found; " or " comes before it if it is the end of the list */
     const struct vs_backend *backend = &vs_store_file;
     buf[0] = '\0';
     for (size_t i = 0; backend; backend = vs_module_here(i++)) {
@@ -75,7 +75,8 @@ bool vs_store_is_local(const char *uri) {
     return backend && backend->is_local;
 }
 
-/* Loads nothing, for nginx's workers ask it of stores whose clients they are not to have: a folder needs no module. */
+/* Must not load modules: nginx workers call this for stores whose client library they must not load.  A store that is a
+ * folder needs no module. */
 const char *vs_store_folder(const char *uri, char *buf) {
     struct vs_slice scheme = scheme_of(uri);
     const struct vs_backend *backend = &vs_store_file;
@@ -93,8 +94,10 @@ int vs_store_canonical(const char *uri, char out[VS_URI_MAX], struct vesta_error
     const struct vs_backend *backend = vs_store_of(uri, err);
     int rc = backend ? vs_store_check(uri, err) : VESTA_EOPTION;
     if (rc != VESTA_OK) return rc;
-    if (backend->is_local) return vs_uri_path(backend, uri, path, err) == VESTA_OK ? vs_uri_of_path(backend->scheme, path, out, err) : err->code;
-    snprintf(out, VS_URI_MAX, "%s", uri); /* it fits: vs_store_check */
+    if (backend->is_local)
+        return vs_uri_path(backend, uri, path, err) == VESTA_OK ? vs_uri_of_path(backend->scheme, path, out, err)
+                                                                : err->code;
+    snprintf(out, VS_URI_MAX, "%s", uri); /* vs_store_check has checked the length */
     return VESTA_OK;
 }
 
@@ -102,7 +105,8 @@ int vs_store_check(const char *uri, struct vesta_error *err) {
     const struct vs_backend *backend = vs_store_of(uri, err);
     if (!backend) return VESTA_EOPTION;
     if (strlen(uri) >= VS_URI_MAX)
-        return vs_fail(err, VESTA_EOPTION, "the store's URI is longer than %d bytes", VS_URI_MAX - 1);
+        return vs_fail(err, VESTA_EOPTION, "the store's URI is longer than %d bytes: use a shorter path or name",
+                       VS_URI_MAX - 1);
     return backend->check(uri, err);
 }
 
@@ -110,25 +114,25 @@ size_t vs_store_password(const char *uri, size_t *at) {
     const char *user = strstr(uri, "://"), *end = strrchr(uri, '@'), *mark = user ? strchr(user + 3, ':') : NULL;
     if (!mark || !end || mark >= end) return 0;
     *at = (size_t)(mark + 1 - uri);
-    return (size_t)(end - mark) - 1; /* to the last '@': too much is better hidden than too little shown */
+    return (size_t)(end - mark) - 1; /* up to the last '@': hide too much rather than show a part of a password */
 }
 
 #define HIDDEN "***"
 
-/* What a generator file keeps of a URI that had a password. */
+/* Whether the password was replaced by vs_store_public. */
 static bool is_hidden(const char *uri) {
     size_t at, length = vs_store_password(uri, &at);
-    return length > 0 && length < sizeof HIDDEN && memcmp(uri + at, HIDDEN, length) == 0; /* "*", too */
+    return length > 0 && length < sizeof HIDDEN && memcmp(uri + at, HIDDEN, length) == 0; /* also "*" */
 }
 
-/* What every backend takes over from the options.  Without cut_us its calls would outlast a stop. */
+/* Every backend must copy these options.  Without cut_us, its calls would delay a stop. */
 static void check_opened(const struct vs_store *store, const struct vs_backend *backend,
                          const struct vs_store_opts *opts) {
     assert(store->backend == backend);
     assert(store->leases == backend->leases);
     assert(store->clock == opts->clock);
     assert(store->cut_us == opts->cut_us);
-    /* less, and a keeper that waits for an answer would be taken for a dead one */
+    /* with a shorter limit, a keeper that waits for a reply would be considered dead */
     assert(backend->is_local || store->call_ms_max > opts->call_ms_max);
     assert(backend->is_local || store->list_ms_max > VS_STORE_LIST_MS);
 }
@@ -140,8 +144,9 @@ int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_s
     if (rc != VESTA_OK) return rc;
     if (!opts->secret && is_hidden(uri))
         return vs_fail(err, VESTA_EOPTION,
-                       "the store's password is kept in no generator file: name the store with it, give the secret "
-                       "beside it, or write secret_file=FILE into the store's URI, which is kept");
+                       "the store's URI has *** instead of a password, because a generator file does not keep "
+                       "passwords: name the store with its password, pass the secret separately, or add "
+                       "secret_file=FILE to the store's URI, which is kept");
     const struct vs_backend *backend = vs_store_of(uri, err);
     rc = backend->open(uri, opts, store, err);
     if (rc == VESTA_OK) check_opened(*store, backend, opts);
@@ -150,8 +155,7 @@ int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_s
 
 const char *vs_store_public(const char *uri, char *buf) {
     size_t at, length = vs_store_password(uri, &at);
-    bool is_room =
-        strlen(uri) - length + sizeof HIDDEN <= VS_URI_MAX; /* a password may be shorter than what hides it */
+    bool is_room = strlen(uri) - length + sizeof HIDDEN <= VS_URI_MAX; /* a short password leaves no room for *** */
     if (length > 0)
         snprintf(buf, VS_URI_MAX, "%.*s%s%s", (int)at, uri, is_room ? HIDDEN : "*", uri + at + length);
     else
@@ -160,7 +164,7 @@ const char *vs_store_public(const char *uri, char *buf) {
 }
 
 void vs_store_hide(char uri[VS_URI_MAX]) {
-    char shown[VS_URI_MAX] = ""; /* to its last byte, for it goes into a file */
+    char shown[VS_URI_MAX] = ""; /* zeroed to its last byte, because all of it is written to a file */
     memcpy(uri, vs_store_public(uri, shown), sizeof shown);
 }
 
@@ -169,7 +173,7 @@ void vs_store_init(struct vs_store *store, struct vs_reply *reply) {
     if (store->admin)
         store->admin->init(store, reply);
     else
-        vs_done(reply); /* nothing to make */
+        vs_done(reply);
 }
 
 void vs_store_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
@@ -185,53 +189,59 @@ void vs_store_share(struct vs_store *store, const struct vs_counter *counter, co
 
 void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,
                       struct vs_reply *reply) {
-    assert(fresh->incarnation); /* 0 is nobody's: who holds a lease would not see that the store is another now */
+    assert(fresh->incarnation); /* keepers detect a repaired store by its new incarnation, and 0 is no incarnation */
     store->leases->ns_read(store, reply);
     if (reply->outcome != VS_STORE_OK) return;
     uint64_t old_ver = reply->ns.ver;
     struct vs_ns_record next = old_ver ? reply->ns : *fresh;
     next.ver = old_ver;
     vs_ns_put_right(&next, timing, reply->store_ms, fresh->incarnation);
-    assert(next.floor_ms >= reply->ns.floor_ms); /* a floor only rises */
+    assert(next.floor_ms >= reply->ns.floor_ms);
     store->leases->ns_swap(store, old_ver, &next, reply);
 }
 
-#define BEFORE_ANY_MS INT64_C(946771200000) /* 2 January 2000 in every zone */
+#define BEFORE_ANY_MS INT64_C(946771200000) /* 2 January 2000 in every time zone */
 
-/* Whether the counter, which now stands where a range was granted below the floor, has given numbers that no floor was
- * ever under: whoever takes them would be raised as well, for good. */
+/* Whether another application uses the counter: it has issued numbers that no floor has ever allowed.  Lifting it would
+ * raise that application's numbers for good.  Puts the range of the first take back. */
 static bool is_anothers(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                         uint64_t least, struct vs_reply *reply) {
     const struct vs_grant granted = reply->grant;
     if (granted.from <= 2 || granted.from >= floor->at(floor->self, BEFORE_ANY_MS)) return false;
     store->counters->untake(store, counter, granted.from, granted.until, reply);
-    if (reply->outcome == VS_STORE_CONFLICT) return true; /* it moves: perhaps another host has just lifted it */
+    if (reply->outcome == VS_STORE_CONFLICT)
+        return true; /* the counter moved, perhaps because another host has lifted
+                        it: try again */
     vs_answer(reply, VS_STORE_REFUSED,
-              "tag '%s' has given numbers without a day, up to %" PRIu64 ", and would go on from %" PRIu64
-              " for everybody: make one of its own with vesta segments add",
+              "tag '%s' has issued numbers up to %" PRIu64 " without a date, so it cannot be lifted to %" PRIu64
+              ", today's lowest number: create another tag for numbers with a date (vesta segments add)",
               counter->tag, granted.from - 1, least);
     return true;
 }
 
-/* In this order: a floor that is asked for by the time of the take that brought the numbers cannot rise between them,
- * and the counter alone says who comes first. */
+/* The order matters.  The floor is computed from the time of the take that granted the range, so it cannot rise between
+ * the two.  The counter alone decides the order of the callers. */
 static void take_above_floor(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                              const struct vs_floor *floor, struct vs_reply *reply) {
     store->counters->take(store, counter, step, reply);
     if (!floor->at || reply->outcome != VS_STORE_OK) return;
     uint64_t least = floor->at(floor->self, reply->store_ms);
     if (least == 0) {
-        vs_answer(reply, VS_STORE_REFUSED, "there is no number for the time that the store's clock has");
+        vs_answer(
+            reply, VS_STORE_REFUSED,
+            "no number exists for the time of the store's clock: correct that clock, or use a form for this date");
         return;
     }
     if (reply->grant.from >= least || is_anothers(store, counter, floor, least, reply)) return;
     store->counters->lift(store, counter, least, reply);
     if (reply->outcome == VS_STORE_OK) store->counters->take(store, counter, step, reply);
     if (reply->outcome == VS_STORE_OK && reply->grant.from < least)
-        vs_answer(reply, VS_STORE_REFUSED, "the counter was lowered while its day began: numbers would come twice");
+        vs_answer(reply, VS_STORE_REFUSED,
+                  "the counter was lowered while it was lifted to today's first number, so numbers would be issued "
+                  "twice: find the program that lowers it");
 }
 
-/* If the counter still stands at the grant's end. */
+/* Puts the range back if no other caller has taken one since. */
 static void store_give_back(struct vs_store *store, const struct vs_counter *counter, const struct vs_reply *reply) {
     struct vs_reply given_back = {.outcome = VS_STORE_DOWN};
     store->counters->untake(store, counter, reply->grant.from, reply->grant.until, &given_back);
@@ -240,8 +250,8 @@ static void store_give_back(struct vs_store *store, const struct vs_counter *cou
 static void refuse_period(struct vs_store *store, const struct vs_counter *counter, struct vs_reply *reply) {
     store_give_back(store, counter, reply);
     vs_answer(reply, VS_STORE_REFUSED,
-              "tag '%s' stands in a period of another form, so this form waits for its next one. Give each form a tag "
-              "of its own with vesta segments add",
+              "tag '%s' is in a period of another form, so this form can use it only in its next period: create a tag "
+              "for each form (vesta segments add)",
               counter->tag);
 }
 
@@ -251,14 +261,14 @@ uint64_t vs_form_fingerprint(const char *form) {
         hash = (hash ^ (unsigned char)*form) * 0x100000001b3u;
     return hash >> 2 | 1;
 }
-_Static_assert(UINT64_MAX >> 2 < VS_NUMBER_MAX, "a fingerprint is a number that a counter may have");
+_Static_assert(UINT64_MAX >> 2 < VS_NUMBER_MAX, "a fingerprint must be a valid counter value");
 
-/* A user that was given no right to the table of forms keeps its numbers where the caller remembers the form. */
+/* A user without rights to the table of forms still gets numbers if the caller records the form itself. */
 static bool may_forget(const struct vs_floor *floor, const struct vs_reply *kept) {
     return floor->is_kept && kept->outcome == VS_STORE_REFUSED && kept->by == VS_BY_RIGHTS;
 }
 
-/* Whether the counter's form is that one, or none yet (*is_new).  False with the reply filled. */
+/* Whether the counter's stored form is this one, or none yet (*is_new).  False: the reply is filled. */
 static bool may_write(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                       bool *is_new, struct vs_reply *reply) {
     uint64_t form = vs_form_fingerprint(floor->form);
@@ -274,7 +284,7 @@ static bool may_write(struct vs_store *store, const struct vs_counter *counter, 
     return reply->outcome == VS_STORE_OK;
 }
 
-/* Remembers the form that the numbers of a grant are the first of. */
+/* Stores the form of a counter's first numbers.  If that fails, puts the range back. */
 static void keep_form(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                       struct vs_reply *reply) {
     struct vs_reply kept = {.outcome = VS_STORE_DOWN};
@@ -285,8 +295,8 @@ static void keep_form(struct vs_store *store, const struct vs_counter *counter, 
     vs_answer_as(reply, kept.outcome == VS_STORE_REFUSED ? VS_STORE_REFUSED : VS_STORE_UNKNOWN, &kept);
 }
 
-/* Another form is refused first, so that the counter is not raised for it.  A new one is remembered last: one that gets
- * no number stands in no other's way. */
+/* The form is checked before the take, so that the counter is not raised for a caller with another form.  A new form is
+ * stored after the take, so that a caller without a number does not exclude other forms. */
 void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                    const struct vs_floor *floor, struct vs_reply *reply) {
     bool is_new = false;

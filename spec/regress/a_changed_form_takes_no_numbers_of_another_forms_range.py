@@ -6,7 +6,7 @@ import sqlite3
 from serving import Configured, claim, main, same
 
 OLD, NEW = "N{number}", "N1{number}"
-ANOTHER = b"has given numbers in another form"
+ANOTHER = b"has issued numbers in another form"
 
 
 def config(world, form, order="trend"):
@@ -26,7 +26,7 @@ def text_of(server):
 
 def refused(server):
     answer = server.redis("GET", "orders")
-    assert answer.startswith(b"-TRYAGAIN ") and ANOTHER in answer and b"Give each form a tag of its own" in answer, answer
+    assert answer.startswith(b"-TRYAGAIN ") and ANOTHER in answer and b"Create a tag for each form" in answer, answer
     same(server.get("/healthz").status, 200)
 
 

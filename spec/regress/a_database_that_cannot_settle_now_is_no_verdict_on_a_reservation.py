@@ -52,7 +52,7 @@ def _(world):
         run("ALTER TABLE elsewhere RENAME TO vesta_reservation")
         same(server.redis("VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
         answer = server.redis("VESTA.CANCEL", "invoices", str(number), token)
-        assert answer.startswith(b"-ERR ") and b"is committed, and stays so" in answer, answer  # that is a verdict
+        assert answer.startswith(b"-ERR ") and b"is committed and cannot be cancelled" in answer, answer  # that is a verdict
 
 
 main()

@@ -10,7 +10,7 @@ from harness import claim, main, same
 WRONG = (("sqlite:%s?cache=shared", "unknown key 'cache': sqlite: has no keys"), ("file:%s?y=z", "unknown key 'y': file: has no keys"),
          ("file:%s#part", "write it as %23"), ("file://otherhost%s", "the host 'otherhost'"), ("file://me:s3cret@localhost%s", "has a user"),
          ("sqlite://localhost:1%s", "a host with a port"), ("file:%s%%", "two hex digits"),
-         ("mysql://u@127.0.0.1:1/vesta?cache=%s", "unknown key 'cache': it may have tls, ca"), ("zk://127.0.0.1:1/vesta?cache=%s", "unknown key 'cache'"))
+         ("mysql://u@127.0.0.1:1/vesta?cache=%s", "unknown key 'cache': valid keys are tls, ca"), ("zk://127.0.0.1:1/vesta?cache=%s", "unknown key 'cache'"))
 
 
 def gen(world, *args, **kw):

@@ -7,8 +7,8 @@ from served import mariadb, stores
 from serving import Configured, claim, main, same
 
 YEARS, DAYS = "INV-{year:%Y}-{number:4}", "INV-{day:%Y%m%d}-{number:4}"
-ANOTHER = "tag 'invoices' has given numbers in another form"
-MIDST = "stands in a period of another form"
+ANOTHER = "tag 'invoices' has issued numbers in another form"
+MIDST = "is in a period of another form"
 
 
 def made(world, tag):

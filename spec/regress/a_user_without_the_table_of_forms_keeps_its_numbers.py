@@ -32,7 +32,7 @@ def stays(world, name, order):
         same(server.redis("GET", "orders"), b"$2\r\nN2\r\n")
     with Configured(world, config(uri, "N1{number}", order, wait_ms=2000)) as server: # the reply comes when the wait ends
         answer = server.redis("GET", "orders")
-        assert answer.startswith(b"-TRYAGAIN ") and b"has given numbers in another form" in answer, answer
+        assert answer.startswith(b"-TRYAGAIN ") and b"has issued numbers in another form" in answer, answer
     return db, uri
 
 

@@ -103,9 +103,9 @@ def epochs(world):
 def tickets(world):
     table = "CREATE TABLE Tickets64 (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, stub CHAR(1) NOT NULL UNIQUE)"
     used = "REPLACE INTO Tickets64 (stub) VALUES ('a')"
-    for i, (rows, why) in enumerate((((), "does not show which numbers it gave"), ((used, used, "TRUNCATE TABLE Tickets64"), "--from N"),
-                                     (("INSERT INTO Tickets64 VALUES (9223372036854775807, 'a')",), "stands at 9223372036854775808"),
-                                     (("INSERT INTO Tickets64 VALUES (18446744073709551615, 'a')",), "stands at 18446744073709551615"))):
+    for i, (rows, why) in enumerate((((), "its highest number is unknown"), ((used, used, "TRUNCATE TABLE Tickets64"), "--from N"),
+                                     (("INSERT INTO Tickets64 VALUES (9223372036854775807, 'a')",), "is at 9223372036854775808"),
+                                     (("INSERT INTO Tickets64 VALUES (18446744073709551615, 'a')",), "is at 18446744073709551615"))):
         source = database("tickets%d" % i, table, *rows)
         fails(world.run("segments", "import", "Tickets64", source, "--store", "sqlite:" + world.path("c%d.db" % i), "--yes"), 1, why)
     source = database("ticketsd", table, used, used, "DELETE FROM Tickets64")

@@ -45,11 +45,11 @@ def _():
         raw("remove", "/vesta/%s/%s" % (ns, "w" if what == "w" else tag_of(ns)))
         with Caller(CALL, URI, ns) as caller:
             got = caller.ask("swap 7 0 10", "REFUSED")
-            assert " is gone" in got["text"] and "vesta store advance" in got["text"], got
+            assert " was deleted" in got["text"] and "vesta store advance" in got["text"], got
         said = vesta("doctor", "--layout", "snowflake", ns=ns).stdout
-        assert "is gone" in said and "vesta store advance" in said, said
+        assert "is missing" in said and "vesta store advance" in said, said
         done = vesta("gen", "-n", "1", "--layout", "snowflake", "--wait-ms", "3000", "--path", "%s/%s.gen" % (home.name, ns), ns=ns)
-        assert done.returncode != 0 and " is gone" in done.stderr and "faster" not in done.stderr, done.stderr
+        assert done.returncode != 0 and " was deleted" in done.stderr and "faster" not in done.stderr, done.stderr
         assert vesta("store", "advance", "--yes", "--lease", "strict", ns=ns).returncode == 0
         with Caller(CALL, URI, ns) as caller:
             caller.ask("swap 7 0 10", "OK")

@@ -64,7 +64,7 @@ def _(world):
 def _(world):
     for command in (("gen", "--namespace", "default.gen", "--worker", "1"),
                     ("store", "init", "--store", "file:" + world.path("state"), "--namespace", "default.gen", "--layout", "snowflake")):
-        fails(world.run(*command), 2, "no namespace may end in .gen")
+        fails(world.run(*command), 2, "must not end in .gen")
     with Server(world) as server:
         same(server.get("/genid").status, 200)
 

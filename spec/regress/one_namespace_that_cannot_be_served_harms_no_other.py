@@ -146,7 +146,7 @@ def _(world):
     with open(world.path("other.c"), "w") as file:
         file.write("const struct { unsigned abi, bytes; void *ops; } vs_store_module = { 99, 0, 0 };")
     subprocess.run(["cc", "-shared", "-o", other, world.path("other.c")], check=True)
-    for module, part in (None, "there is no sqlite: store here"), (other, "the sqlite: store is of another version of vesta"):
+    for module, part in (None, "there is no sqlite: store here"), (other, "the sqlite: store belongs to another version of vesta"):
         server = Half(world, config)
         server.args[0] = program_without(world, module)
         with server:

@@ -213,7 +213,7 @@ static void as_another_host(const char *maps, const char *const names[3], char *
     setenv("VESTA_MAPS", in_folder(maps), 1);
     struct vesta_segment *seg = must_open_segment(named);
     text[0] = '\0';
-    while (!strstr(text, "their order")) {
+    while (!strstr(text, "their original order")) {
         if (vesta_segment_next_wait(seg, &number, 100000, &pause) == VESTA_OK) {
             text[0] = '\0';
             break;
@@ -231,11 +231,11 @@ static void another_order_of_databases_is_refused(void) {
     CHECK_STR(text, "");
     uint64_t one = counter_at(uri_of("one.db"), "orders"), two = counter_at(uri_of("two.db"), "orders");
     as_another_host("b", (const char *const[3]){"two.db", "one.db"}, text, sizeof text);
-    CHECK_HAS(text, " of 2 stores, and is named as ");
+    CHECK_HAS(text, " of 2 stores, and is now number ");
     as_another_host("c", (const char *const[3]){"two.db", "three.db"}, text, sizeof text); /* one of them refuses */
-    CHECK_HAS(text, "it was number 1 of 2 stores, and is named as 0 of 2");
+    CHECK_HAS(text, "this store was number 1 of 2 stores, and is now number 0 of 2");
     as_another_host("d", (const char *const[3]){"one.db", "two.db", "three.db"}, text, sizeof text);
-    CHECK_HAS(text, " of 2 stores, and is named as ");
+    CHECK_HAS(text, " of 2 stores, and is now number ");
     CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), one);
     CHECK_EQ_U64(counter_at(uri_of("two.db"), "orders"), two);
     CHECK_EQ_U64(counter_at(uri_of("three.db"), "orders"), 1); /* nothing is taken from the others, either */
@@ -252,7 +252,7 @@ static void a_part_of_the_databases_is_refused(void) {
     CHECK_STR(text, "");
     uint64_t one = counter_at(uri_of("one.db"), "orders"), two = counter_at(uri_of("two.db"), "orders");
     as_another_host("b", (const char *const[3]){"one.db"}, text, sizeof text);
-    CHECK_HAS(text, "it was number 0 of 2 stores, and is named as 0 of 1");
+    CHECK_HAS(text, "this store was number 0 of 2 stores, and is now number 0 of 1");
     CHECK_HAS(text, "missing are number 1");
     as_another_host("c", (const char *const[3]){"two.db"}, text, sizeof text);
     CHECK_HAS(text, "missing are number 0");
@@ -261,7 +261,7 @@ static void a_part_of_the_databases_is_refused(void) {
     as_another_host("d", (const char *const[3]){"three.db"}, text, sizeof text);
     CHECK_STR(text, "");
     as_another_host("e", (const char *const[3]){"three.db", "one.db"}, text, sizeof text);
-    CHECK_HAS(text, "it was number 0 of");
+    CHECK_HAS(text, "this store was number 0 of");
     CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), one);
 }
 

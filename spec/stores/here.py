@@ -50,7 +50,7 @@ def _():
             pass
         has(caller.ask("take orders 5", "REFUSED")["text"], "empty")
         os.unlink(path("orders"))
-        has(caller.ask("take orders 5", "REFUSED")["text"], "there is no tag 'orders'")
+        has(caller.ask("take orders 5", "REFUSED")["text"], "tag 'orders' does not exist")
 
 
 @claim("tags whose names look like the store's own files have files of their own")

@@ -180,7 +180,7 @@ def _():
     with Caller(CALL, uri(port=proxy.port), "trickle") as caller:
         assert caller.ask("list", "OK")["count"] == 401
         proxy.trickle = True
-        has(caller.ask("list", "DOWN")["text"], "no list in time")
+        has(caller.ask("list", "DOWN")["text"], "the list did not end before the deadline")
         proxy.trickle = False
         assert caller.ask("list", "OK")["count"] == 401
 
@@ -478,7 +478,7 @@ def _():
         has(caller.ask("ns", "REFUSED")["text"], "Unknown database", "CREATE DATABASE, then run `vesta store init`")
     db.sql("CREATE DATABASE nowhere")
     with Caller(CALL, where, "a") as caller:
-        has(caller.ask("ns", "REFUSED")["text"], "its tables are missing. ", "(--again if they were there before)")
+        has(caller.ask("ns", "REFUSED")["text"], "its tables are missing. ", "(--again if the tables existed before)")
     db.sql("DROP DATABASE nowhere")
 
 

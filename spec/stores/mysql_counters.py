@@ -80,7 +80,7 @@ def _():
 def _():
     db.sql("CREATE TABLE leaf.other (biz_tag VARCHAR(20) PRIMARY KEY, max_id BIGINT, step INT)")
     with Caller(CALL, uri(), STORE_TABLE="other") as caller:
-        has(caller.ask("take orders 5", "REFUSED")["text"], "the table other has not the columns of")
+        has(caller.ask("take orders 5", "REFUSED")["text"], "the table other has neither the columns of")
         db.sql("ALTER TABLE leaf.other ADD update_time TIMESTAMP")
         row("orders", table="other")
         assert took(caller.ask("take orders 5", "OK")) == (1, 6)
@@ -91,9 +91,9 @@ def _():
 
 
 HOSTILE = [
-    ("max_id = -1", 5, "stands at -1, below 0"),
-    ("max_id = 9223372036854775807", 1, "past 2^63 - 1"),
-    ("max_id = 9223372036854775800", 8, "stands at 9223372036854775800: 8 more would lead past 2^63 - 1"),
+    ("max_id = -1", 5, "is at -1, below 0"),
+    ("max_id = 9223372036854775807", 1, "exceed 2^63 - 1"),
+    ("max_id = 9223372036854775800", 8, "is at 9223372036854775800: 8 more would exceed 2^63 - 1"),
     ("step = 0", 0, "vesta segments step hostile N"),
     ("step = -5", 7, "a step of -5"),
     ("step = -5", 0, "a step of -5"),
@@ -116,7 +116,7 @@ def _():
     db.sql("CREATE TABLE leaf.wide (biz_tag VARCHAR(20), max_id DECIMAL(30,2), step BIGINT, update_time TIMESTAMP)")
     with Caller(CALL, uri(), STORE_TABLE="wide") as caller:
         row("wide", "99999999999999999999", 1, "wide")
-        for value, part in (("99999999999999999999", "max_id is '99999999999999999999.00', which is no number"), ("NULL", "max_id is NULL")):
+        for value, part in (("99999999999999999999", "max_id is '99999999999999999999.00', which is not a 64-bit number"), ("NULL", "max_id is NULL")):
             db.sql("UPDATE leaf.wide SET max_id = %s" % value)
             for order in ("take wide 5", "add wide 1 5"):
                 has(caller.ask(order, "REFUSED")["text"], "the row of tag 'wide' cannot be used", part)
@@ -144,9 +144,9 @@ def _():
         assert db.sql("SELECT max_id, version FROM leaf.tiny_id_info WHERE biz_type = 'test'") == "110\t1"
         caller.ask("untake test 105 111", "OK")
         assert db.sql("SELECT max_id, version FROM leaf.tiny_id_info WHERE biz_type = 'test'") == "104\t2"
-        for change, part in (("delta = 0", "a delta of 0"), ("delta = -1", "a delta of -1"), ("delta = 2, remainder = 2", "a remainder of 2 of a delta of 2"),
+        for change, part in (("delta = 0", "a delta of 0"), ("delta = -1", "a delta of -1"), ("delta = 2, remainder = 2", "a remainder of 2 with a delta of 2"),
                              ("remainder = -1", "a remainder of -1"), ("max_id = 9223372036854775807", "cannot be used"),
-                             ("max_id = -2", "stands at -1, below 0")):
+                             ("max_id = -2", "is at -1, below 0")):
             tiny(change)
             has(caller.ask("take test 5", "REFUSED")["text"], "'test'", part)
 
@@ -187,7 +187,7 @@ def _():
     with Caller(CALL, uri("owner:o"), STORE_TABLE="leaf_of_leaf") as caller:
         for tag in ("orders", "ORDERS", "spaced"):
             for order in ("take %s 5", "step %s 5"):
-                has(caller.ask(order % tag, "REFUSED")["text"], "has no tag '%s', but '" % tag, "by the collation of biz_tag: use the tag")
+                has(caller.ask(order % tag, "REFUSED")["text"], "has no tag '%s', but '" % tag, "which the collation of biz_tag treats as equal: use the tag")
             caller.ask("untake %s 1 500" % tag, "CONFLICT")
             has(caller.ask("add %s 1 5" % tag, "CONFLICT")["text"], "has no tag '%s', but '" % tag, "by the collation of biz_tag")
         assert took(caller.ask("take Orders 5", "OK")) == (500, 505)
@@ -299,7 +299,7 @@ def _():
         caller.ask("commit lost 77 1", "UNKNOWN", "DOWN")
         proxy.lose_answers = False
         caller.settle("commit lost 77 1")
-        has(caller.ask("cancel lost 77 1", "REFUSED")["text"], "is committed, and stays so")
+        has(caller.ask("cancel lost 77 1", "REFUSED")["text"], "is committed and cannot be cancelled")
         assert stands_at("lost") == 3
 
 
@@ -311,7 +311,7 @@ def _():
             assert caller.ask("reserve back %d 3600000" % token, "OK")["from"] == token
             caller.ask("commit back %d %d" % (token, token), "OK")
         db.sql("UPDATE leaf.leaf_alloc SET max_id = 1 WHERE biz_tag = 'back'")
-        has(caller.ask("reserve back 3 3600000", "REFUSED")["text"], "the counter 'back' went back: it stands at 1, which was reserved before")
+        has(caller.ask("reserve back 3 3600000", "REFUSED")["text"], "the counter 'back' went back: it is at 1, a number that was reserved before")
         db.sql("UPDATE leaf.leaf_alloc SET max_id = 3 WHERE biz_tag = 'back'")
         assert caller.ask("reserve back 3 3600000", "OK")["from"] == 3
         db.sql("RENAME TABLE leaf.vesta_reservation TO leaf.away")
@@ -322,7 +322,7 @@ def _():
             db.sql("RENAME TABLE leaf.away TO leaf.vesta_reservation")
         db.sql("REPLACE INTO leaf.tiny_id_info (biz_type, max_id, step, delta, remainder) VALUES ('half', 0, 10, 2, 1)")
     with Caller(CALL, uri("owner:o"), STORE_TABLE="tiny_id_info") as caller:
-        has(caller.ask("reserve half 1 3600000", "REFUSED")["text"], "a delta of 2", "from one database alone")
+        has(caller.ask("reserve half 1 3600000", "REFUSED")["text"], "a delta of 2", "in a single database")
 
 
 @claim("a server that stands still: a call ends at its deadline")
@@ -348,7 +348,7 @@ def _():
         def stands():
             got = caller.ask("tags", "OK")
             return got["from"], got["delta"], got["remainder"]
-        has(caller.ask("tags", "REFUSED")["text"], "does not show which numbers it gave", "--from N")  # it may have been truncated
+        has(caller.ask("tags", "REFUSED")["text"], "its highest number is unknown", "--from N")  # it may have been truncated
         db.sql("SET GLOBAL auto_increment_increment = 2, auto_increment_offset = 2")
         try:
             given = [int(db.sql("REPLACE INTO leaf.Tickets64 (stub) VALUES ('a'); SELECT LAST_INSERT_ID()")) for _ in range(3)]
@@ -358,7 +358,7 @@ def _():
             db.sql("DELETE FROM leaf.Tickets64")
             assert stands()[0] > 6
             db.sql("INSERT INTO leaf.Tickets64 VALUES (9223372036854775806, 'b')")
-            has(caller.ask("tags", "REFUSED")["text"], "stands at 9223372036854775807")
+            has(caller.ask("tags", "REFUSED")["text"], "is at 9223372036854775807")
         finally:
             db.sql("SET GLOBAL auto_increment_increment = 1, auto_increment_offset = 1")
         for order in ("take Tickets64 5", "untake Tickets64 1 5", "add Tickets64 1 5", "step Tickets64 5"):

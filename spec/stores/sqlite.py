@@ -70,16 +70,16 @@ def _():
             assert caller.ask("reserve orders %d 3600000" % token, "OK")["from"] == token
             caller.ask("commit orders %d %d" % (token, token), "OK")
         change(path, "UPDATE leaf_alloc SET max_id = 1")
-        has(caller.ask("reserve orders 3 3600000", "REFUSED")["text"], "the counter 'orders' went back: it stands at 1, which was reserved before")
+        has(caller.ask("reserve orders 3 3600000", "REFUSED")["text"], "the counter 'orders' went back: it is at 1, a number that was reserved before")
         change(path, "UPDATE leaf_alloc SET max_id = 3")
         assert caller.ask("reserve orders 3 3600000", "OK")["from"] == 3
 
 
 HOSTILE_COUNTERS = [
-    ("max_id = -1", "take orders 5", "stands at -1, below 0"),
+    ("max_id = -1", "take orders 5", "is at -1, below 0"),
     ("max_id = 'many'", "take orders 5", "cannot be used: its max_id is 'many'"),
     ("max_id = 1.5", "take orders 5", "cannot be used: its max_id is '1.5'"),
-    ("max_id = 9223372036854775807", "take orders 1", "past 2^63 - 1"),
+    ("max_id = 9223372036854775807", "take orders 1", "exceed 2^63 - 1"),
     ("step = 0", "take orders 0", "vesta segments step orders"),
     ("step = -5", "take orders 7", "a step of -5: set it with vesta segments step orders"),
     ("step = 4294967297", "take orders 7", "a step of 4294967297"),
@@ -255,8 +255,8 @@ def _():
 def _():
     has(refused_to_open("sqlite:relative.db"), "absolute path")
     has(refused_to_open("sqlite:"), "absolute path")
-    has(refused_to_open("sqlite:/"), "names no file")
-    has(refused_to_open("sqlite:" + box.name + "/"), "names no file")
+    has(refused_to_open("sqlite:/"), "does not name a file")
+    has(refused_to_open("sqlite:" + box.name + "/"), "does not name a file")
     has(refused_to_open("sqlite:" + box.name), "irectory")
     path = place()
     fresh(path).__exit__()

@@ -359,9 +359,9 @@ def _():
 
 @claim("URIs that cannot be are said when it is opened")
 def _():
-    for bad, part in (("zk:h/x", "no '//'"), ("zk://h", "no node of its own"), ("zk://h/", "no node of its own"),
-                      ("zk://h/a//b", "no node of its own"), ("zk://h/a/../b", "no node of its own"),
-                      ("zk://u@h/x", "half a user:password"), ("zk://h:x/x", "not a HOST:PORT"), ("zk://h:1,/x", "not a HOST:PORT"),
+    for bad, part in (("zk:h/x", "no '//'"), ("zk://h", "does not name a node under /"), ("zk://h/", "does not name a node under /"),
+                      ("zk://h/a//b", "does not name a node under /"), ("zk://h/a/../b", "does not name a node under /"),
+                      ("zk://u@h/x", "only a user or only a password"), ("zk://h:x/x", "not a HOST:PORT"), ("zk://h:1,/x", "not a HOST:PORT"),
                       ("zk://h:1,,h:2/x", "not a HOST:PORT"), ("zk://h/x?acl=closed", "acl in the store's URI must be open"), ("zk://h/x?tls=verify", "has no zookeeper_init_ssl"), ("zk://h/x?TLS=off", "unknown key"),
                       ("zk://" + ",".join("host%d:2181" % i for i in range(60)) + "/x", "longer than"),
                       ("zk://h/x?secret_file=/no/such", "No such file")):

@@ -213,7 +213,7 @@ static void an_older_one_is_kept_out_and_named(void) {
     while (access(in_folder("locked"), F_OK) != 0)
         usleep(1000);
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_DOWN);
-    snprintf(who, sizeof who, "process %d, of an older vesta, keeps ", (int)pid);
+    snprintf(who, sizeof who, "process %d, an older version of vesta, has locked ", (int)pid);
     CHECK_HAS(reply.text, who);
     CHECK(read_of(store, 7) == VS_STORE_OK); /* who only reads meets no lock */
     CHECK_EQ_U64(reply.record.until, 10);
@@ -380,7 +380,7 @@ static void a_file_system_of_the_network(void) {
 static void uris(void) {
     struct vesta_error err;
     CHECK(vs_store_check("redis://localhost", &err) == VESTA_EOPTION);
-    CHECK_HAS(err.text, "there is no store 'redis': there are file:, sqlite:, mysql:, zk:");
+    CHECK_HAS(err.text, "there is no store 'redis': choose one of file:, sqlite:, mysql:, zk:");
     CHECK(vs_store_check("file:relative/path", &err) == VESTA_EOPTION);
     CHECK_HAS(err.text, "needs an absolute path");
     CHECK(vs_store_check("file:", &err) == VESTA_EOPTION);

@@ -90,7 +90,7 @@ static void paths_that_are_refused(void) {
                 {"file:/x?mode\x1b=1", "\\x1b"},
                 {"file:/x#y", "write it as %23"},
                 {"file:/x#", "write it as %23"},
-                {"file://otherhost/x", "the host 'otherhost', and this store is on this machine: write file:/DIR"},
+                {"file://otherhost/x", "the host 'otherhost', but this store is on this machine: write file:/DIR"},
                 {"file://localhost.evil/x", "the host 'localhost.evil'"},
                 {"file://localhost:80/x", "a host with a port"},
                 {"file://127.0.0.1/x", "the host '127.0.0.1'"},
@@ -199,7 +199,7 @@ static void what_is_refused(void) {
     REFUSED("mysql://h/db?tls=", "tls in the store's URI has no value");
     REFUSED("mysql://h/db?tls=off&tls=off", "has tls twice");
     REFUSED("mysql://h/db?tls=off&", "not key=value");
-    REFUSED("mysql://h/db?TLS=off", "unknown key 'TLS': it may have tls, ca");
+    REFUSED("mysql://h/db?TLS=off", "unknown key 'TLS': valid keys are tls, ca");
     REFUSED("mysql://h/db?x\x1b[31m=1", "\\x1b");
     REFUSED("mysql://%/db", "two hex digits");
     REFUSED("mysql://%4/db", "two hex digits");
@@ -326,7 +326,7 @@ static void what_is_kept_needs_its_secret(void) {
         CHECK(kept[i] == '\0'); /* nothing of it is left behind the end */
     if (!vs_store_of(kept, NULL)) return;
     CHECK(vs_store_open(kept, &opts, &store, &err) == VESTA_EOPTION);
-    CHECK_HAS(err.text, "kept in no generator file");
+    CHECK_HAS(err.text, "a generator file does not keep passwords");
     CHECK_HAS(err.text, "secret_file");
 }
 

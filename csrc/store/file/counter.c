@@ -1,13 +1,13 @@
-/* counter.c -- counters in a folder: a file a tag, with its row as text (lease/record.h).
+/* counter.c -- counters in a folder: one file per tag, with its row as text (lease/record.h).
  *
- *     <place>/~counters/tag-<tag>     a dot in a tag is a ~ there: behind a name, a dot is folder.h's
- *     <place>/~counters/share-<tag>   which share of the tag's numbers this store grants: a row whose step is the
- *                                     share's delta, and whose max is its remainder
- *     <place>/~counters/form-<tag>    likewise, with the fingerprint of the form that its numbers are written in
- *     <place>/~counters/lock          whose turn it is to write
+ *     <place>/~counters/tag-<tag>     a dot in the tag is written as ~, because folder.h uses dots after names
+ *     <place>/~counters/share-<tag>   the store's share of the tag's numbers, as a row: step is the delta, max is the
+ *                                     remainder
+ *     <place>/~counters/form-<tag>    the fingerprint of the form of its numbers, as a row: max is the fingerprint
+ *     <place>/~counters/lock          the turns of writers
  *
- * A write is made over the very text that it was decided on, as folder.h says, and tried again where another came
- * first.  The folder is made with its first tag. */
+ * A write replaces exactly the text that it was decided on (see folder.h).  If another writer was first, it is tried
+ * again.  The first tag creates the folder. */
 #include "store/counter.h"
 #include "base/error.h"
 #include "os/clock.h"
@@ -27,10 +27,9 @@
 #define FORM "form-"
 #define OTHERS_US_MAX 2000000
 #define OTHERS_NAP_US 2000
-_Static_assert(sizeof SHARE >= sizeof PREFIX && sizeof SHARE >= sizeof FORM, "the longest prefix");
-_Static_assert(sizeof SHARE + VESTA_NAMESPACE_MAX <= VS_FOLDER_NAME_MAX, "a tag's file has a name");
+_Static_assert(sizeof SHARE >= sizeof PREFIX && sizeof SHARE >= sizeof FORM, "SHARE is the longest prefix");
+_Static_assert(sizeof SHARE + VESTA_NAMESPACE_MAX <= VS_FOLDER_NAME_MAX, "a tag's file name fits");
 
-/* What a call is about. */
 struct file_counter_call {
     struct file_store *self;
     const char *tag;
@@ -38,10 +37,9 @@ struct file_counter_call {
     struct vs_reply *reply;
 };
 
-/* A text as it was read. */
 struct file_counter_text {
     char at[VS_RECORD_TEXT_MAX];
-    size_t length; /* 0: there is none */
+    size_t length; /* 0: no file */
 };
 
 static void change_letter(char *text, char from, char to) {
@@ -54,7 +52,7 @@ static void file_counter_name_of(const char *prefix, const char *tag, char *name
     change_letter(name, '.', '~');
 }
 
-/* The tag of a name.  False: it is none's. */
+/* Returns the tag of a file name.  False: the file is not a tag's. */
 static bool tag_of(const char *name, char *tag) {
     size_t length = strlen(name);
     if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 || strchr(name, '.') || length >= VS_FOLDER_NAME_MAX)
@@ -64,7 +62,7 @@ static bool tag_of(const char *name, char *tag) {
     return true;
 }
 
-/* Among the turns; two tags of one place wait for each other, and that is all. */
+/* The tag's place in the turns.  If two tags have the same place, their writers only wait for each other. */
 static uint64_t file_counter_place_of(const char *name) {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     for (; *name; name++)
@@ -88,12 +86,13 @@ static bool has_folder(const struct file_counter_call *call) {
     return access(call->self->counters_dir, F_OK) == 0 || errno != ENOENT;
 }
 
-/* Of this machine, and not another user's trap: folder.h looks at that each time. */
+/* vs_folder_enter checks the owner of the folder, and vs_file_system_check that it is on this machine. */
 static bool file_counter_make_folder(const struct file_counter_call *call) {
     struct vs_folder *folder = &call->self->counters;
     struct vesta_error err;
     if (vs_make_dirs(folder->path, folder->group) != 0)
-        return vs_answer_fault(call->reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot create %.90s: %.40s", folder->path, strerror(errno));
+        return vs_answer_fault(call->reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot create %.90s: %.40s",
+                               folder->path, strerror(errno));
     if (!vs_folder_enter(folder, call->reply)) return false;
     int rc = vs_file_system_check(folder->fd, folder->path, "a store", &err);
     vs_folder_leave(folder);
@@ -115,7 +114,7 @@ static bool read_text(const struct file_counter_call *call, const struct file_co
            vs_counter_read(call->tag, (struct vs_slice){text->at, text->length}, row, ver, call->reply);
 }
 
-/* Whether the text is still the one that was read; *other: it is not. */
+/* Whether the file still has the text that was read.  *other: it has not. */
 static bool file_counter_is_still(const struct file_counter_call *call, const struct file_counter_text *was,
                                   bool *other) {
     struct file_counter_text now;
@@ -124,7 +123,8 @@ static bool file_counter_is_still(const struct file_counter_call *call, const st
     return !*other;
 }
 
-/* In its turn, where one is to be had: announce, look, make.  *other: another writer was first. */
+/* Makes the change in its turn, or without one if the wait was too long: announce, compare, replace.  *other: another
+ * writer was first. */
 static bool file_counter_make(const struct file_counter_call *call, const struct file_counter_text *was, bool *other) {
     struct vs_folder *folder = &call->self->counters;
     bool made = vs_folder_turn(folder, file_counter_place_of(call->name), 1, true, call->reply) &&
@@ -136,7 +136,7 @@ static bool file_counter_make(const struct file_counter_call *call, const struct
     return made;
 }
 
-/* One try; true where another writer was first, and it did nothing. */
+/* Tries the change once.  Returns true if another writer was first and nothing was changed. */
 static bool file_counter_try_change(const struct file_counter_call *call, const struct vs_counter_change *change) {
     struct file_counter_text was, text;
     struct vs_tag row, next;
@@ -150,7 +150,7 @@ static bool file_counter_try_change(const struct file_counter_call *call, const 
     if (!vs_folder_write(&call->self->counters, call->name, text.at, text.length, call->reply)) return false;
     if (file_counter_make(call, &was, &other) && vs_folder_settle(&call->self->counters, call->reply))
         vs_done(call->reply);
-    assert(!other || call->reply->outcome != VS_STORE_OK); /* or what was acknowledged would be written once more */
+    assert(!other || call->reply->outcome != VS_STORE_OK); /* else an acknowledged write would be repeated */
     return other;
 }
 
@@ -158,7 +158,7 @@ static void try_until_done(const struct file_counter_call *call, const struct vs
     const struct vesta_clock *clock = vs_clock_system();
     int64_t until_us = clock->boot_us(clock->self) + OTHERS_US_MAX;
     while (file_counter_try_change(call, change)) {
-        vs_answer(call->reply, VS_STORE_CONFLICT, "other writers of %.90s/%s were faster for %d s",
+        vs_answer(call->reply, VS_STORE_CONFLICT, "other writers of %.90s/%s were faster for %d s: try again",
                   call->self->counters_dir, call->name, OTHERS_US_MAX / 1000000);
         if (clock->boot_us(clock->self) >= until_us) return;
         uint32_t dice = 0;
@@ -214,7 +214,7 @@ static bool load_row(const struct file_counter_call *call, struct vs_tag *row, u
     return load_text(call, &text) && read_text(call, &text, row, ver);
 }
 
-/* Written as a row is, and never changed. */
+/* Stores the share like a row.  It is never changed later. */
 static void keep_share(struct file_counter_call *call, const struct vs_share *share) {
     const struct vs_counter_change change = {.what = VS_TAG_ADD, .from = share->remainder, .step = share->delta};
     struct vs_tag row = {.step = 0};
@@ -249,7 +249,7 @@ void vs_file_share(struct vs_store *store, const struct vs_counter *counter, con
     vs_folder_leave(&call.self->counters);
 }
 
-/* The fingerprint that stands there; 0: none.  False with the reply filled. */
+/* Reads the stored fingerprint, 0 if there is none.  False: the reply is filled. */
 static bool load_form(const struct file_counter_call *call, uint64_t *fingerprint) {
     struct vs_tag row = {.max = 0};
     uint64_t ver = 0;
@@ -275,14 +275,14 @@ void vs_file_form(struct vs_store *store, const struct vs_counter *counter, uint
     if (is_read && stands == 0 && fingerprint) {
         try_until_done(&call, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = fingerprint, .step = 1});
         bool is_there = reply->outcome == VS_STORE_OK || reply->outcome == VS_STORE_CONFLICT;
-        if (is_there) vs_reply_clear(reply); /* written, or another was faster: what stands there is looked at */
+        if (is_there) vs_reply_clear(reply); /* written now, or by another writer: read it */
         is_read = is_there && load_form(&call, &stands);
     }
     vs_folder_leave(&call.self->counters);
     if (is_read) vs_form_answer(call.tag, stands, fingerprint, reply);
 }
 
-/* Adds the tag of a file, whatever stands in it. */
+/* Adds the tag of a file, even if its text is unusable. */
 static bool list_file(const struct file_counter_call *list_call, const char *name, struct vs_tag_list *list) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     struct file_counter_call call = *list_call;
@@ -297,7 +297,7 @@ static bool list_file(const struct file_counter_call *list_call, const char *nam
     struct vs_slice shown = {tag, strlen(tag)};
     if (!vs_tag_is_named(tag)) return vs_tags_pass(list, shown), true;
     if (!load_text(&call, &text)) return vs_tags_add_unusable(list, shown, seen.text, list_call->reply);
-    if (text.length == 0) return true; /* it is gone */
+    if (text.length == 0) return true; /* deleted since readdir */
     const char *why = vs_counter_parse(tag, (struct vs_slice){text.at, text.length}, &row, &ver);
     return why ? vs_tags_add_unusable(list, shown, why, list_call->reply)
                : vs_tags_add(list, shown, &row, list_call->reply);
@@ -307,7 +307,7 @@ void vs_file_tags(struct vs_store *store, const char *table, struct vs_tag_list 
     struct file_counter_call call;
     struct dirent *entry = NULL;
     bool well = true;
-    assert(list->count == 0); /* whose rows would be told as this folder's */
+    assert(list->count == 0); /* its rows would be listed as this folder's */
     vs_reply_clear(reply);
     if (!vs_counter_no_table(table, reply)) return;
     file_counter_begin(&call, store, "", reply);
@@ -317,13 +317,15 @@ void vs_file_tags(struct vs_store *store, const char *table, struct vs_tag_list 
         return;
     }
     if (!vs_folder_enter(folder, reply)) return;
-    (void)vs_folder_turn(folder, 0, 0, false, reply); /* in a turn for all: else a file may be told twice, or not */
+    (void)vs_folder_turn(folder, 0, 0, false, reply); /* a turn that excludes all writers: a file that is replaced
+                                                         during the scan could appear twice or not at all */
     int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     while (dir && well && (errno = 0, entry = readdir(dir)))
         well = list_file(&call, entry->d_name, list);
     if (!dir || (well && errno != 0))
-        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", folder->path, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", folder->path,
+                        strerror(errno));
     else if (well)
         vs_done(reply);
     if (dir)

@@ -1,14 +1,14 @@
-/* file.c -- the store of one host: a folder a namespace, a file a record.
+/* file.c -- the store of one host: one folder per namespace, one file per record.
  *
  *     <place>/<namespace>/namespace     the namespace record
  *     <place>/<namespace>/<worker>      one lease record each, as text (lease/record.h)
- *     <place>/<namespace>/lock          whose turn it is to write
- *     <place>/~counters/                counter.c's
+ *     <place>/<namespace>/lock          the turns of writers
+ *     <place>/~counters/                see counter.c
  *
- * Records are read without a lock and changed as store/file/folder.h says, so a process that is stopped anywhere holds
- * nobody up, and none that forks or loads this library twice does anything twice.  No descriptor is kept between calls.
+ * Records are read without a lock and replaced as folder.h describes.  So a stopped process never blocks others, and
+ * forks or two copies of this library in a process are safe.  No descriptor stays open between calls.
  *
- * A swap is durable before it says so: write a new file, fsync it, rename it over the old, fsync the folder.  The
+ * A swap is durable before it returns: write a new file, fsync it, rename it over the old one, fsync the folder.  The
  * store's clock is the host's. */
 #include "store/file/file.h"
 #include "base/error.h"
@@ -28,12 +28,12 @@
 #include <unistd.h>
 
 #define NAMESPACE "namespace"
-#define PLACE_NAMESPACE 0 /* among the turns; a worker's is behind it */
-#define DIR_BYTES_MAX (PATH_MAX - 64) /* a record's name comes behind it */
+#define PLACE_NAMESPACE 0             /* place in the turns; worker N has place N + 1 */
+#define DIR_BYTES_MAX (PATH_MAX - 64) /* leaves room for a record's file name */
 #define FENCED_US_MAX 2000000
 #define FENCED_NAP_US 2000
-_Static_assert(sizeof NAMESPACE <= VS_FOLDER_NAME_MAX, "the namespace's record has a name among the others");
-_Static_assert(sizeof "18446744073709551615" <= VS_FOLDER_NAME_MAX, "and so has every worker's");
+_Static_assert(sizeof NAMESPACE <= VS_FOLDER_NAME_MAX, "the namespace's file name fits");
+_Static_assert(sizeof "18446744073709551615" <= VS_FOLDER_NAME_MAX, "every worker id's file name fits");
 
 static struct file_store *file_self_of(struct vs_store *store) {
     assert(store->backend == &vs_store_file);
@@ -73,7 +73,7 @@ static void file_read(struct vs_store *store, uint64_t worker, struct vs_reply *
     struct file_store *self = file_self_of(store);
     if (!file_begin(self, reply)) return;
     if (file_load_record(self, worker, reply)) vs_done(reply);
-    assert(reply->outcome != VS_STORE_UNKNOWN); /* which is for writes */
+    assert(reply->outcome != VS_STORE_UNKNOWN); /* only a write can be UNKNOWN */
     vs_folder_leave(&self->folder);
 }
 
@@ -90,18 +90,19 @@ static void file_ns_read(struct vs_store *store, struct vs_reply *reply) {
 
 /* ------------------------------------------------------------------ swaps */
 
-/* What a call of swap or ns_swap asks for. */
+/* The arguments of swap or ns_swap. */
 struct change {
     char name[VS_FOLDER_NAME_MAX], text[VS_RECORD_TEXT_MAX];
     size_t length;
-    uint64_t place, places; /* whose turn it needs */
+    uint64_t place, places; /* the places of its turn */
     uint64_t worker, old_ver;
-    const struct vs_record *record; /* NULL: it is the namespace's */
+    const struct vs_record *record; /* NULL: the namespace's record */
 };
 
-/* Whether what stands there is what the change was decided on: false with the reply filled, perhaps by CONFLICT. */
+/* Whether the stored record is still the one that the change was decided on.  False: the reply is filled, for example
+ * with CONFLICT. */
 static bool file_is_due(struct file_store *self, const struct change *change, struct vs_reply *reply) {
-    /* a record's turn is its own, the namespace's keeps out everybody */
+    /* a record's turn has one place, the namespace's turn excludes all writers */
     assert((change->place == PLACE_NAMESPACE) == !change->record);
     assert((change->places == 0) == !change->record);
     if (!file_load_ns(self, reply)) return false;
@@ -113,7 +114,8 @@ static bool file_is_due(struct file_store *self, const struct change *change, st
     return due;
 }
 
-/* A namespace that was put right between the look and the rename met this write, or did not. */
+/* Checks after a lease's write that the namespace's record is still the same.  If it was repaired during the write, the
+ * outcome is unknown. */
 static void file_look_behind(struct file_store *self, const struct change *change, struct vs_reply *reply) {
     struct vs_reply now;
     vs_reply_clear(&now);
@@ -121,10 +123,10 @@ static void file_look_behind(struct file_store *self, const struct change *chang
     if (!change->record || (file_load_ns(self, &now) && vs_is_met(&self->met, &now)))
         vs_done(reply);
     else
-        vs_answer(reply, VS_STORE_UNKNOWN, "the namespace's record changed during a write");
+        vs_answer(reply, VS_STORE_UNKNOWN, "the namespace's record changed during a write: read it again");
 }
 
-/* In its turn, where one is to be had: announce, look, make. */
+/* Makes the change in its turn, or without one if the wait was too long: announce, compare, replace. */
 static bool file_make(struct file_store *self, const struct change *change, struct vs_reply *reply, bool *fenced) {
     struct vs_folder *folder = &self->folder;
     bool made = vs_folder_turn(folder, change->place, change->places, true, reply) &&
@@ -136,14 +138,14 @@ static bool file_make(struct file_store *self, const struct change *change, stru
     return made;
 }
 
-/* One try; true where another writer took it away, and it did nothing. */
+/* Tries the change once.  Returns true if another writer removed it, so that nothing was changed. */
 static bool file_try_change(struct file_store *self, const struct change *change, struct vs_reply *reply) {
     bool fenced = false;
     if (!file_is_due(self, change, reply) ||
         !vs_folder_write(&self->folder, change->name, change->text, change->length, reply))
         return false;
     if (file_make(self, change, reply, &fenced)) file_look_behind(self, change, reply);
-    assert(!fenced || reply->outcome != VS_STORE_OK); /* or what was acknowledged would be written once more */
+    assert(!fenced || reply->outcome != VS_STORE_OK); /* else an acknowledged write would be repeated */
     return fenced;
 }
 
@@ -157,8 +159,8 @@ static void file_change(struct file_store *self, const struct change *change, st
     const struct vesta_clock *clock = vs_clock_system();
     int64_t until_us = clock->boot_us(clock->self) + FENCED_US_MAX;
     while (file_try_change(self, change, reply)) {
-        vs_answer(reply, VS_STORE_DOWN, "other writers of %.90s/%s were faster for %d s", self->dir, change->name,
-                  FENCED_US_MAX / 1000000);
+        vs_answer(reply, VS_STORE_DOWN, "other writers of %.90s/%s were faster for %d s: try again", self->dir,
+                  change->name, FENCED_US_MAX / 1000000);
         if (clock->boot_us(clock->self) >= until_us) return;
         file_nap(self);
     }
@@ -197,18 +199,19 @@ static bool file_scan(struct file_store *self, DIR *dir, struct vs_listed **list
                       struct vs_reply *reply) {
     struct vs_growing_list list = {listed, count, 0};
     struct dirent *entry;
-    errno = 0; /* readdir says by it whether it came to the end */
+    errno = 0; /* readdir returns NULL both at the end and on errors */
     while ((entry = readdir(dir))) {
         uint64_t worker;
         if (!vs_is_number(entry->d_name, &worker)) continue;
         if (!file_load_record(self, worker, reply) || !vs_list_add(&list, worker, reply)) return false;
         errno = 0;
     }
-    return errno == 0 || vs_answer_fault(reply, VS_STORE_DOWN, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", self->dir, strerror(errno));
+    return errno == 0 || vs_answer_fault(reply, VS_STORE_DOWN, vs_fault_of_errno(errno), "cannot list %.90s: %.40s",
+                                         self->dir, strerror(errno));
 }
 
-/* In a turn for all names: a file that takes another's place during a scan may be told twice, or not at all.  Who may
- * only read has no turn, and the hint that it is. */
+/* Takes a turn that excludes all writers, because a file that is replaced during a scan may appear twice or not at all.
+ * A process that may only read gets no turn, so its list remains a hint. */
 static void file_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
     struct file_store *self = file_self_of(store);
     *listed = NULL;
@@ -221,7 +224,8 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
         if (file_scan(self, dir, listed, count, reply)) vs_done(reply);
         closedir(dir);
     } else {
-        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", self->dir, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", self->dir,
+                        strerror(errno));
         if (fd >= 0) close(fd);
     }
     vs_folder_leave(&self->folder);
@@ -241,17 +245,18 @@ static void file_names(struct vs_store *store, const char *of, void (*tell)(void
     struct file_store *self = file_self_of(store);
     char place[PATH_MAX];
     struct dirent *entry;
-    (void)of; /* a folder is read as a whole; see file_has */
+    (void)of; /* all names are read anyway; for one name there is file_has */
     vs_reply_clear(reply);
-    assert(self->dir[self->place_length] == '/'); /* behind it, the namespace */
+    assert(self->dir[self->place_length] == '/'); /* followed by the namespace */
     snprintf(place, sizeof place, "%.*s", (int)self->place_length, self->dir);
     DIR *dir = opendir(place);
-    if (!dir && errno == ENOENT) { /* nobody has used it yet */
+    if (!dir && errno == ENOENT) { /* not used yet */
         vs_done(reply);
         return;
     }
     if (!dir) {
-        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", place, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", place,
+                        strerror(errno));
         return;
     }
     while ((errno = 0, entry = readdir(dir)))
@@ -259,7 +264,8 @@ static void file_names(struct vs_store *store, const char *of, void (*tell)(void
     if (errno == 0)
         vs_done(reply);
     else
-        vs_answer_fault(reply, VS_STORE_DOWN, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", place, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_DOWN, vs_fault_of_errno(errno), "cannot list %.90s: %.40s", place,
+                        strerror(errno));
     closedir(dir);
 }
 
@@ -267,7 +273,7 @@ static void file_names(struct vs_store *store, const char *of, void (*tell)(void
 
 static void file_close(struct vs_store *store) {
     struct file_store *self = file_self_of(store);
-    assert(self->folder.fd < 0); /* no call is under way */
+    assert(self->folder.fd < 0); /* no call is in progress */
     free(self);
 }
 
@@ -276,12 +282,12 @@ static int file_check(const char *uri, struct vesta_error *err) {
     return vs_uri_path(&vs_store_file, uri, place, err);
 }
 
-/* Made where it is missing; of this machine, and not another user's trap. */
+/* Creates the folder if it is missing, and checks its owner and that it is on this machine. */
 static int file_make_folder(struct file_store *self, struct vesta_error *err) {
     struct vs_reply reply;
     char text[sizeof err->text];
     if (vs_make_dirs(self->dir, self->folder.group) != 0)
-        return vs_fail(err, VESTA_EIO, "cannot create %.150s: %s. Create it for this user, or name another store",
+        return vs_fail(err, VESTA_EIO, "cannot create %.150s: %s. Create it for this user, or choose another store",
                        self->dir, strerror(errno));
     vs_reply_clear(&reply);
     if (!vs_folder_enter(&self->folder, &reply))
@@ -291,13 +297,13 @@ static int file_make_folder(struct file_store *self, struct vesta_error *err) {
     return rc;
 }
 
-/* The folder of a namespace default.gen would stand where the generator file of `default` does. */
+/* The folder of a namespace default.gen would have the path of the generator file of `default`. */
 static int check_name(const char *name, struct vesta_error *err) {
     size_t length = strlen(name);
     if (length < 4 || strcmp(name + length - 4, ".gen") != 0) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION,
-                   "in a file: store no namespace may end in .gen, as %.100s does: its folder would have the name of a "
-                   "generator file",
+                   "a namespace in a file: store must not end in .gen, as %.100s does, because its folder would have "
+                   "the name of a generator file",
                    name);
 }
 
@@ -356,8 +362,8 @@ const struct vs_backend vs_store_file = {
     .form = "file:/DIR",
     .is_local = true,
     .is_folder = true,
-    .made = "nothing needs to be created: files appear with the first number",
-    .rights = "whoever leases must be able to write there",
+    .made = "nothing needs to be created: files appear with the first worker id",
+    .rights = "a process that leases needs write access",
     .check = file_check,
     .open = file_open,
     .close = file_close,

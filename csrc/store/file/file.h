@@ -1,23 +1,22 @@
-/* file.h -- what the files of this room share: the store itself. */
+/* file.h -- the file: store, shared by its files. */
 #ifndef VS_STORE_FILE_FILE_H
 #define VS_STORE_FILE_FILE_H
 
 #include "store/file/folder.h"
 
-#define VS_FILE_COUNTERS "~counters" /* a name that no namespace can have */
+#define VS_FILE_COUNTERS "~counters" /* not a valid namespace name */
 
 struct file_store {
     struct vs_store base;
     struct vs_met met;
     struct vs_folder folder;
-    char *dir; /* in `paths`, as is the other */
-    size_t place_length; /* of the place, at dir's beginning */
+    char *dir;           /* points into `paths`, like counters_dir */
+    size_t place_length; /* length of the place, which is the start of `dir` */
     struct vs_folder counters;
     char *counters_dir;
-    char paths[]; /* as long as they are: a process may have thousands of stores */
+    char paths[]; /* not PATH_MAX, because a process may have thousands of stores */
 };
 
-/* counter.c */
 void vs_file_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
 void vs_file_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                     struct vs_reply *reply);

@@ -1,5 +1,5 @@
-/* folder.c -- see folder.h.  Everything goes by the folder's descriptor: its path may come to mean another folder at
- * any moment, and is looked at again when a change was made. */
+/* folder.c -- see folder.h.  All operations use the folder's descriptor, because another folder may take over its path
+ * at any time.  After a change, vs_folder_settle checks the path again. */
 #include "store/file/folder.h"
 #include "os/clock.h"
 #include "os/files.h"
@@ -16,11 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TURN_US_MAX 200000 /* a turn is a dozen calls of the kernel, and none that waits for a disk to write */
-#define LEFT_S_MAX 60      /* a .new that is older was left by a process that is dead, or has to begin again */
+#define TURN_US_MAX 200000 /* a turn takes about a dozen system calls, and none waits for a disk to write */
+#define LEFT_S_MAX 60      /* an older .new file belongs to a process that died, or that must start over */
 _Static_assert(sizeof ".-2147483648-0123456789abcdef.next" + VS_FOLDER_NAME_MAX <= sizeof((struct vs_folder *)0)->next,
-               "a name, and what a change puts behind it");
-_Static_assert(TURN_US_MAX < LEFT_S_MAX * 1000000, "who waits for its turn is not taken for dead");
+               "a file name with the suffix of a change fits");
+_Static_assert(TURN_US_MAX < LEFT_S_MAX * 1000000, "a process that waits for its turn must not be taken for dead");
 
 /* ------------------------------------------------------------------ the folder */
 
@@ -33,7 +33,8 @@ static bool folder_trust(struct vs_folder *folder, struct vs_reply *reply) {
     struct vesta_error err;
     struct stat st;
     if (fstat(folder->fd, &st) != 0) {
-        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot stat %.90s: %.40s", folder->path, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot stat %.90s: %.40s", folder->path,
+                        strerror(errno));
         return false;
     }
     if (is_as_trusted(folder, &st)) return true;
@@ -47,11 +48,12 @@ static bool folder_trust(struct vs_folder *folder, struct vs_reply *reply) {
 
 bool vs_folder_enter(struct vs_folder *folder, struct vs_reply *reply) {
     assert(folder->path[0] == '/');
-    assert(folder->fd < 0); /* a call within a call, or one that was never left */
+    assert(folder->fd < 0); /* a call inside a call, or a missing vs_folder_leave */
     folder->turn_fd = -1;
     folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder->fd < 0) {
-        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot open %.90s: %.40s", folder->path, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot open %.90s: %.40s", folder->path,
+                        strerror(errno));
         return false;
     }
     if (folder_trust(folder, reply)) return true;
@@ -72,7 +74,9 @@ ssize_t vs_folder_load(const struct vs_folder *folder, const char *name, char *t
     int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT) return 0;
     ssize_t got = fd < 0 ? -1 : read(fd, text, VS_RECORD_TEXT_MAX);
-    if (got < 0) vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot read %.90s/%s: %.40s", folder->path, name, strerror(errno));
+    if (got < 0)
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot read %.90s/%s: %.40s", folder->path,
+                        name, strerror(errno));
     if (got == 0) {
         vs_answer(reply, VS_STORE_REFUSED, "%.90s/%s cannot be used: it is empty", folder->path, name);
         got = -1;
@@ -81,36 +85,40 @@ ssize_t vs_folder_load(const struct vs_folder *folder, const char *name, char *t
     return got;
 }
 
-/* ------------------------------------------------------------------ turns: byte 0 keeps an older vesta out, which
- * locks it alone for as long as it writes; the names' bytes are behind it. */
+/* ------------------------------------------------------------------ turns
+ *
+ * An older version of vesta locks byte 0 exclusively while it writes, so this version locks byte 0 shared.  The places
+ * follow. */
 
 static bool meets_older(const struct vs_folder *folder, struct vs_reply *reply) {
     int64_t pid = vs_queue_process(folder->turn_fd, 0, 1);
     if (pid <= 0)
-        return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE, "an older vesta keeps %.90s/lock locked", folder->path);
+        return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE,
+                               "an older version of vesta has locked %.90s/lock", folder->path);
     return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE,
-                     "process %" PRId64 ", of an older vesta, keeps %.90s/lock locked", pid,
-                     folder->path);
+                           "process %" PRId64 ", an older version of vesta, has locked %.90s/lock", pid, folder->path);
 }
 
 static int folder_open_turns(const struct vs_folder *folder) {
     int fd = openat(folder->fd, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0 || errno != ENOENT) return fd;
     fd = openat(folder->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, folder->group >= 0 ? 0660 : 0600);
-    if (fd >= 0) (void)vs_own_file(fd, &folder->st, folder->group); /* fails where another user made it meanwhile */
+    if (fd >= 0) (void)vs_own_file(fd, &folder->st, folder->group); /* fails if another user has just created it */
     return fd;
 }
 
 bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bool writes, struct vs_reply *reply) {
-    assert(folder->turn_fd < 0); /* one at a time: two that wait for each other's would both go on without */
-    assert(first < INT64_MAX);   /* places are bytes of a file, and begin behind the first */
+    assert(folder->turn_fd < 0); /* one turn at a time: two processes that wait for each other's turn would both
+                                    continue without one */
+    assert(first < INT64_MAX);   /* place N is byte N + 1 of the file */
     assert(count <= INT64_MAX - first);
     int fd = folder->turn_fd = folder_open_turns(folder);
     if (fd < 0) {
-        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot open %.90s/lock: %.40s", folder->path, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot open %.90s/lock: %.40s",
+                        folder->path, strerror(errno));
         return false;
     }
-    /* where there are no such locks, there is no older one beside this that has any */
+    /* any other error: this file system has no such locks, so an older version cannot use them either */
     if (!vs_queue_wait(fd, 0, 1, false, TURN_US_MAX) && (errno == EAGAIN || errno == EACCES))
         return meets_older(folder, reply);
     int64_t byte = (int64_t)first + 1, bytes = (int64_t)count;
@@ -141,7 +149,8 @@ static bool folder_write_all(int fd, const char *text, size_t length) {
 }
 
 static bool cannot_write(const struct vs_folder *folder, const char *name, struct vs_reply *reply) {
-    vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot write %.90s/%s: %.40s", folder->path, name, strerror(errno));
+    vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot write %.90s/%s: %.40s", folder->path,
+                    name, strerror(errno));
     return false;
 }
 
@@ -149,10 +158,10 @@ bool vs_folder_write(struct vs_folder *folder, const char *name, const char *tex
                      struct vs_reply *reply) {
     uint64_t token;
     assert(strlen(name) < VS_FOLDER_NAME_MAX);
-    assert(length > 0); /* an empty text is damage to whoever reads it, and so is half a one */
+    assert(length > 0); /* a reader takes an empty text, or a part of one, for damage */
     assert(length <= VS_RECORD_TEXT_MAX);
-    assert(folder->st.st_mode);  /* whose folder it is, and so whose the file is to be */
-    assert(folder->turn_fd < 0); /* a disk is waited for in nobody's turn */
+    assert(folder->st.st_mode);  /* vs_folder_enter has set it: the new file gets the folder's owner */
+    assert(folder->turn_fd < 0); /* never wait for a disk during a turn */
     if (vs_random(&token, sizeof token) != 0) return cannot_write(folder, name, reply);
     snprintf(folder->fresh, sizeof folder->fresh, "%s.%d-%016" PRIx64 ".new", name, (int)getpid(), token);
     snprintf(folder->next, sizeof folder->next, "%s.%d-%016" PRIx64 ".next", name, (int)getpid(), token);
@@ -169,7 +178,7 @@ bool vs_folder_write(struct vs_folder *folder, const char *name, const char *tex
 }
 
 void vs_folder_drop(const struct vs_folder *folder) {
-    assert(folder->fresh[0]); /* after vs_folder_write */
+    assert(folder->fresh[0]); /* vs_folder_write was called */
     unlinkat(folder->fd, folder->fresh, 0);
     unlinkat(folder->fd, folder->next, 0);
 }
@@ -179,7 +188,7 @@ static bool ends_with(const char *text, const char *end) {
     return length > tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* What an older vesta left, or a process that died before it announced its change. */
+/* Whether the file was left by an older version of vesta, or by a process that died before it announced its change. */
 static bool was_left(const struct vs_folder *folder, const char *entry, const char *name) {
     struct stat st;
     size_t length = strlen(name);
@@ -194,18 +203,18 @@ static bool folder_is_of(const char *entry, const char *name) {
     return strncmp(entry, name, length) == 0 && entry[length] == '.';
 }
 
-/* Another's change of this name; its own is the only one that may stay. */
+/* Whether the file is another writer's announced change of this name. */
 static bool is_rival(const struct vs_folder *folder, const char *entry, const char *name) {
     return folder_is_of(entry, name) && ends_with(entry, ".next") && strcmp(entry, folder->next) != 0;
 }
 
-/* Every rival that was announced before this began is gone when it ends, or the reply says why not. */
+/* Removes every rival that was announced before this call.  False: the reply is filled. */
 static bool take_rivals_away(const struct vs_folder *folder, const char *name, struct vs_reply *reply) {
     int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry = NULL;
     bool done = dir != NULL;
-    assert(folder->next[0]); /* else this change would be its own rival */
+    assert(folder->next[0]); /* else it would remove its own change */
     while (done && (errno = 0, entry = readdir(dir))) {
         if (was_left(folder, entry->d_name, name)) (void)unlinkat(folder->fd, entry->d_name, 0);
         if (is_rival(folder, entry->d_name, name))
@@ -220,26 +229,26 @@ static bool take_rivals_away(const struct vs_folder *folder, const char *name, s
     return done;
 }
 
-/* 0, or the error of the rename. */
+/* Returns 0, or the errno of the rename. */
 static int folder_move(const struct vs_folder *folder, const char *from, const char *to) {
     return renameat(folder->fd, from, folder->fd, to) == 0 ? 0 : errno;
 }
 
-/* A rename that finds nothing was fenced. */
+/* Evaluates a rename.  ENOENT means that another writer removed the change (*fenced). */
 static bool was_moved(int failed, const struct vs_folder *folder, const char *name, struct vs_reply *reply,
                       bool *fenced) {
-    assert(!*fenced); /* a change that was taken away has no next step */
+    assert(!*fenced); /* a fenced change has no further steps */
     if (!failed) return true;
     *fenced = failed == ENOENT;
     errno = failed;
     cannot_write(folder, name, reply);
-    if (failed == EIO) reply->outcome = VS_STORE_UNKNOWN; /* a disk that fails may have done it */
+    if (failed == EIO) reply->outcome = VS_STORE_UNKNOWN; /* a failing disk may have done it */
     return false;
 }
 
 bool vs_folder_announce(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
     assert(folder->turn_fd >= 0);
-    assert(folder_is_of(folder->fresh, name)); /* which was written for it */
+    assert(folder_is_of(folder->fresh, name)); /* else the change is another file's */
     return was_moved(folder_move(folder, folder->fresh, folder->next), folder, name, reply, fenced) &&
            take_rivals_away(folder, name, reply);
 }
@@ -256,11 +265,12 @@ static bool has_its_name(const struct vs_folder *folder) {
 }
 
 bool vs_folder_settle(const struct vs_folder *folder, struct vs_reply *reply) {
-    assert(folder->turn_fd < 0); /* a disk is waited for in nobody's turn */
+    assert(folder->turn_fd < 0); /* never wait for a disk during a turn */
     if (fsync(folder->fd) != 0)
-        vs_answer_fault(reply, VS_STORE_UNKNOWN, vs_fault_of_errno(errno), "cannot sync %.90s: %.40s", folder->path, strerror(errno));
+        vs_answer_fault(reply, VS_STORE_UNKNOWN, vs_fault_of_errno(errno), "cannot sync %.90s: %.40s", folder->path,
+                        strerror(errno));
     else if (!has_its_name(folder))
-        vs_answer(reply, VS_STORE_UNKNOWN, "another folder took the place of %.90s during a write", folder->path);
+        vs_answer(reply, VS_STORE_UNKNOWN, "another folder replaced %.90s during a write", folder->path);
     else
         return true;
     return false;

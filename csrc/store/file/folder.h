@@ -1,14 +1,20 @@
-/* folder.h -- a folder of small texts, each replaced whole by compare-and-set, which no stopped process can hold up and
- * no delayed one can undo.  Knows names and texts, no records.
+/* folder.h -- a folder of small texts with atomic compare-and-set.  A stopped process cannot block others, and a
+ * delayed one cannot undo later changes.  Knows names and texts, no records.
  *
- * A change is written and on disk before anybody hears of it, as <name>.<pid>-<token>.new.  It is announced by a rename
- * to .next; then whoever announced it takes away every other .next of that name, looks whether the text is still the
- * one that the change was decided on, and renames its own over it.  A change that was taken away cannot be made any
- * more, for its rename finds nothing; and of two that are announced one finds the other.  So a change is made over the
- * text that was looked at, or not at all, wherever its process was stopped meanwhile.
+ * How a change is made:
  *
- * The turn (a lock of <folder>/lock, see os/queue.c) keeps writers out of each other's way, and that is all it does:
- * who has waited for its turn for too long goes on without. */
+ *     1. Write the new text to <name>.<pid>-<token>.new and sync it.
+ *     2. Announce it: rename it to .next.
+ *     3. Remove every other .next of that name.
+ *     4. Compare: is the stored text still the one that the change was decided on?
+ *     5. Rename .next over the stored text.
+ *
+ * If another writer removed the change in its step 3, the rename in step 5 fails with ENOENT.  Of two announced
+ * changes, the later one finds the other in its step 3.  So a change replaces exactly the text that was compared, or
+ * nothing, wherever a process is stopped.
+ *
+ * Turns (a lock of <folder>/lock, see os/queue.c) only prevent that writers disturb each other.  A writer that waits
+ * too long for its turn continues without one. */
 #ifndef VS_STORE_FILE_FOLDER_H
 #define VS_STORE_FILE_FOLDER_H
 
@@ -23,34 +29,35 @@
 struct vs_folder {
     const char *path;
     int group;
-    struct stat st; /* as it was last trusted; ino 0: not yet */
-    int fd;         /* during a call, as the next two */
-    int turn_fd;    /* -1: there is none */
+    struct stat st; /* when its owner was last checked; ino 0: never */
+    int fd;         /* open during a call, like the next three */
+    int turn_fd;    /* -1: none */
     char fresh[VS_FOLDER_NAME_MAX + 40], next[VS_FOLDER_NAME_MAX + 40];
-    bool is_held_up; /* the last turn was waited for in vain: the next is only tried */
+    bool is_held_up; /* the last wait for a turn timed out, so the next one does not wait */
 };
 
-/* Opens the folder for a call, and looks whose it is where that is not known; false with the reply filled. */
+/* Opens the folder for a call, and checks its owner if the folder has changed.  False: the reply is filled. */
 bool vs_folder_enter(struct vs_folder *folder, struct vs_reply *reply);
 void vs_folder_leave(struct vs_folder *folder);
 
-/* A text, whole.  Shape: text of VS_RECORD_TEXT_MAX bytes; its length, 0 where there is none, -1 with the reply filled.
- */
+/* Reads a text into `text` of VS_RECORD_TEXT_MAX bytes.  Returns its length, 0 if the file does not exist, -1 if the
+ * reply is filled. */
 ssize_t vs_folder_load(const struct vs_folder *folder, const char *name, char *text, struct vs_reply *reply);
 
-/* A turn for some of the names, each of which has a place of its own: `first` from 0 on, count 0: all from there. False
- * with the reply filled where an older vesta has the folder locked; without a turn, but true, where one is stopped. */
+/* Takes a turn for `count` places from `first` on (0: all from there).  Each name has a place.  False: an older version
+ * of vesta has locked the folder, and the reply is filled.  If another process is stopped in its turn, returns true
+ * without a turn. */
 bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bool writes, struct vs_reply *reply);
 void vs_folder_end_turn(struct vs_folder *folder);
 
-/* The steps of a change, in this order.  False with the reply filled, and nothing left to undo; after write, a change
- * that is not made must be dropped.  vs_folder_make: *fenced where another writer took the change away. */
+/* The steps of a change, in this order.  False: the reply is filled, and there is nothing to undo.  After
+ * vs_folder_write, a change that is not made must be dropped.  *fenced: another writer removed the change. */
 bool vs_folder_write(struct vs_folder *folder, const char *name, const char *text, size_t length,
                      struct vs_reply *reply);
 bool vs_folder_announce(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced);
 bool vs_folder_make(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced);
 void vs_folder_drop(const struct vs_folder *folder);
-/* Then: on disk, in the folder that still has its name; else the reply says UNKNOWN. */
+/* After the change: syncs the folder, and checks that it still has its path.  False: the reply is UNKNOWN. */
 bool vs_folder_settle(const struct vs_folder *folder, struct vs_reply *reply);
 
 #endif

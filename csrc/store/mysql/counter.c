@@ -1,18 +1,19 @@
-/* counter.c -- counters in tables that are Leaf's or tinyid's, whose own servers may work on them meanwhile.
+/* counter.c -- counters in tables of Leaf or tinyid.  Their own servers may use the tables at the same time.
  *
- *     leaf_alloc   (biz_tag, max_id, step, update_time, ...)                              ranges [max_id, max_id +
- * step) tiny_id_info (biz_type, max_id, step, delta, remainder, version, update_time, ...)  ranges (max_id, max_id +
- * step]
+ *     leaf_alloc   (biz_tag, max_id, step, update_time, ...)
+ *                  ranges [max_id, max_id + step)
+ *     tiny_id_info (biz_type, max_id, step, delta, remainder, version, update_time, ...)
+ *                  ranges (max_id, max_id + step]
  *
- * Whose a table is, its columns say, not its name.  Both servers hold a row's lock from their UPDATE to their COMMIT,
- * or find another version in it, and so does every writer that changes a row by one statement.
+ * A table's kind is found by its columns, not its name.  Leaf and tinyid are safe against other writers that change a
+ * row by one statement: they hold the row's lock from UPDATE to COMMIT, or check the version.
  *
- * A take is two messages.  What the row says is read with FOR UPDATE, which a proxy sends to the primary, and judged;
- * then one statement raises it and commits itself: nothing is held between two messages, so a client that stops, or a
- * network that is cut, blocks nobody.  Where the row stood in that very step comes back as its LAST_INSERT_ID: how far
- * above what was read, with a nonce behind it, so that no other answer is taken for it.
+ * A take has two messages.  The row is read with FOR UPDATE, which a proxy sends to the primary, and checked.  Then one
+ * autocommitted statement raises it.  No lock is held between two messages, so a client that stops, or a broken
+ * network, blocks no one.  The row may have been raised in between.  The UPDATE returns its actual value in its
+ * LAST_INSERT_ID, as the distance from the value that was read, together with a nonce that identifies the reply.
  *
- * A tag is compared byte by byte, for a folding collation would take `orders` for `Orders`. */
+ * Tags are compared byte by byte, because a case-insensitive collation would take `orders` for `Orders`. */
 #include "store/mysql/counter.h"
 #include "base/array.h"
 #include "store/reservation.h"
@@ -22,20 +23,21 @@
 #include <mysqld_error.h>
 #include <stdio.h>
 
-/* What stands in a LAST_INSERT_ID: how far it was, 1, the nonce.  1, because 0 would be none. */
+/* The parts of a LAST_INSERT_ID: the distance, a bit that is always 1, the nonce.  The bit is needed because a
+ * LAST_INSERT_ID of 0 means none. */
 #define NONCE_BITS 22
 #define MARK_BIT (UINT64_C(1) << NONCE_BITS)
-#define FAR_MAX ((UINT64_C(1) << 40) - 1) /* numbers that others take between two messages */
-_Static_assert(VS_FAR_SHIFT == NONCE_BITS + 1, "it stands behind the 1");
+#define FAR_MAX ((UINT64_C(1) << 40) - 1) /* limit of the numbers that others may take between the two messages */
+_Static_assert(VS_FAR_SHIFT == NONCE_BITS + 1, "the distance is above the 1");
 _Static_assert(VS_FAR_SHIFT + 40 < 64, "it fits");
 
 enum { LEAF, TINYID, TICKETS };
 static const struct counter_shape shapes[] = {
     [LEAF] = {"biz_tag", "c.step", "1", "0", "", 0, "", ""},
-    /* its DDL allows NULL as a step, which its server reads as the default of the column */
+    /* its DDL allows a NULL step, which its server reads as the column's default */
     [TINYID] = {"biz_type", "COALESCE(c.step, 0)", "c.delta", "c.remainder",
-                ", version = version + 1, update_time = NOW()", 1,
-                ", begin_id, delta, remainder, create_time, version", ", max_id, 1, 0, CURRENT_TIMESTAMP, 0"},
+                ", version = version + 1, update_time = NOW()", 1, ", begin_id, delta, remainder, create_time, version",
+                ", max_id, 1, 0, CURRENT_TIMESTAMP, 0"},
     [TICKETS] = {.tag = "stub"},
 };
 
@@ -53,12 +55,12 @@ static bool told_wrong(const struct vs_mysql_call *call, bool is_there) {
         return vs_answer_fault(call->reply, VS_STORE_REFUSED, VS_FAULT_NO_COUNTERS, "%.50s has no table %s",
                                call->self->place.where, call->table);
     return vs_answer(call->reply, VS_STORE_REFUSED,
-                     "the table %s has not the columns of Leaf's leaf_alloc (biz_tag, max_id, step, update_time), nor "
-                     "of tinyid's tiny_id_info",
+                     "the table %s has neither the columns of Leaf's leaf_alloc (biz_tag, max_id, step, update_time) "
+                     "nor those of tinyid's tiny_id_info",
                      call->table);
 }
 
-/* One row comes, whatever is there. */
+/* Finds the table's kind.  The query always returns one row. */
 static bool find_shape(struct vs_mysql_call *call) {
     struct mysql_store *self = call->self;
     struct vs_mysql_shape *known = &self->shape;
@@ -67,14 +69,15 @@ static bool find_shape(struct vs_mysql_call *call) {
     int64_t columns = 0;
     call->is = known->is;
     if (known->is && strcmp(known->table, call->table) == 0) return true;
-    vs_sql_add(&sql,
-               "SELECT %" PRIu64 ", COUNT(*),"
-               " SUM(column_name IN ('biz_tag', 'max_id', 'step', 'update_time')), SUM(column_name IN"
-               " ('biz_type', 'max_id', 'step', 'delta', 'remainder', 'version', 'update_time')),"
-               " SUM(column_name = 'stub' OR (column_name = 'id' AND extra LIKE '%%auto_increment%%')),"
-               " " VS_SQL_UNSAFE("'%s', '" VS_RESERVATIONS "', '" VS_SHARES "'")
-               " FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '%s'",
-               vs_mysql_nonce(self), call->table, call->table);
+    vs_sql_add(
+        &sql,
+        "SELECT %" PRIu64 ", COUNT(*),"
+        " SUM(column_name IN ('biz_tag', 'max_id', 'step', 'update_time')), SUM(column_name IN"
+        " ('biz_type', 'max_id', 'step', 'delta', 'remainder', 'version', 'update_time')),"
+        " SUM(column_name = 'stub' OR (column_name = 'id' AND extra LIKE '%%auto_increment%%')),"
+        " " VS_SQL_UNSAFE("'%s', '" VS_RESERVATIONS "', '" VS_SHARES
+                          "'") " FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '%s'",
+        vs_mysql_nonce(self), call->table, call->table);
     if (!vs_mysql_rows(self, &sql, 6, &rows, call->reply)) return false;
     int found = vs_mysql_fetch(self, &rows, call->reply);
     if (found < 0) return false;
@@ -89,7 +92,7 @@ static bool find_shape(struct vs_mysql_call *call) {
     return true;
 }
 
-/* Names are checked before anything is asked.  False with the reply filled. */
+/* Checks the table's name, connects, and finds the kind.  False: the reply is filled. */
 static bool begin_table(struct vs_mysql_call *call, struct vs_store *store, const char *table, int64_t ms_max,
                         struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
@@ -109,10 +112,10 @@ bool vs_mysql_call_begin(struct vs_mysql_call *call, struct vs_store *store, con
     const char *unsafe = call->self->shape.unsafe;
     if (call->is == &shapes[TICKETS])
         return vs_answer(reply, VS_STORE_REFUSED,
-                         "the table %s is a ticket server's: vesta segments import takes it over into a tag",
+                         "the table %s belongs to a ticket server: import it into a tag with vesta segments import",
                          call->table);
-    return !*unsafe || vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_ENGINE, "%.60s: %s", call->self->place.where,
-                                       unsafe);
+    return !*unsafe ||
+           vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_ENGINE, "%.60s: %s", call->self->place.where, unsafe);
 }
 
 /* ------------------------------------------------------------------ rows */
@@ -142,14 +145,14 @@ static void add_from(const struct vs_mysql_call *call, struct vs_sql *sql) {
     vs_sql_add(sql, " FROM (SELECT 1) AS one LEFT JOIN `%s` AS c ON ", call->table);
 }
 
-/* Which row is meant; the first comparison finds it, by the table's key, and the second looks at it. */
+/* The first comparison finds the row by the table's key, and the second compares the bytes. */
 void vs_mysql_call_which(const struct vs_mysql_call *call, struct vs_sql *sql) {
-    assert(vs_tag_is_named(call->tag)); /* so it may stand between quotes */
+    assert(vs_tag_is_named(call->tag)); /* safe inside quotes */
     vs_sql_add(sql, "%s = '%s' AND CAST(CONVERT(%s USING utf8mb4) AS BINARY) = '%s'", call->is->tag, call->tag,
                call->is->tag, call->tag);
 }
 
-/* A cell that must be a number is not: why, as the end of a sentence. */
+/* Writes why a cell is not a valid number, as the end of a sentence. */
 static void why_not(const struct vs_rows *rows, int column, const char *name, char why[static VS_TAG_WHY_MAX]) {
     uint64_t number;
     if (!rows->row[column])
@@ -157,11 +160,11 @@ static void why_not(const struct vs_rows *rows, int column, const char *name, ch
     else if (vs_mysql_count(rows, column, &number))
         snprintf(why, VS_TAG_WHY_MAX, "its %s is %" PRIu64 ", beyond 2^63 - 1", name, number);
     else
-        snprintf(why, VS_TAG_WHY_MAX, "its %s is '%s', which is no number of 64 bits", name,
+        snprintf(why, VS_TAG_WHY_MAX, "its %s is '%s', which is not a 64-bit number", name,
                  VS_QUOTE(rows->row[column], rows->length[column]));
 }
 
-/* The row that was fetched; false with the reason where a value cannot be used. */
+/* Copies the fetched row.  False: a value cannot be used, with the reason in `why`. */
 static bool mysql_counter_read_row(const struct vs_mysql_call *call, const struct vs_rows *rows, struct vs_tag *row,
                                    char why[static VS_TAG_WHY_MAX]) {
     *row = (struct vs_tag){.updated_ms = 0};
@@ -178,16 +181,17 @@ static bool mysql_counter_read_row(const struct vs_mysql_call *call, const struc
         if (!vs_mysql_cell(rows, numbers[i].column, numbers[i].to))
             return why_not(rows, numbers[i].column, numbers[i].name, why), false;
     if (row->max > INT64_MAX - call->is->above)
-        return snprintf(why, VS_TAG_WHY_MAX, "its max_id is %" PRId64 ", beyond which no number is", row->max), false;
+        return snprintf(why, VS_TAG_WHY_MAX, "its max_id is %" PRId64 ", which leaves no further number", row->max),
+               false;
     row->max += call->is->above;
     return true;
 }
 
-/* What an answer of one row says, kept until it is known that no other follows. */
+/* The result of a look, kept until it is known that no second row follows. */
 struct mysql_look {
     struct vs_tag row;
     bool is_whole, is_there, is_usable;
-    char why[VS_TAG_WHY_MAX]; /* not */
+    char why[VS_TAG_WHY_MAX]; /* if not usable */
     int64_t clock_us;
     char read_only[16];
 };
@@ -202,7 +206,7 @@ static void mysql_counter_look_at(const struct vs_mysql_call *call, const struct
     snprintf(look->row.tag, sizeof look->row.tag, "%s", call->tag);
 }
 
-/* One row comes, whatever is there.  False with the reply filled. */
+/* Reads the counter's row.  The SELECT always returns a row.  False: the reply is filled. */
 static bool fetch_look(const struct vs_mysql_call *call, struct mysql_look *look) {
     struct mysql_store *self = call->self;
     struct vs_sql sql = {.length = 0};
@@ -212,7 +216,7 @@ static bool fetch_look(const struct vs_mysql_call *call, struct mysql_look *look
     add_from(call, &sql);
     vs_mysql_call_which(call, &sql);
     vs_sql_add(&sql, " LIMIT 2 FOR UPDATE");
-    self->shape.is = NULL; /* another table may stand there by now: known again once it has answered */
+    self->shape.is = NULL; /* the table may have been replaced: trust its kind again only after it has answered */
     if (!vs_mysql_rows(self, &sql, COLUMNS, &rows, call->reply)) return false;
     int found = vs_mysql_fetch(self, &rows, call->reply);
     if (found == 1) mysql_counter_look_at(call, &rows, look);
@@ -221,7 +225,7 @@ static bool fetch_look(const struct vs_mysql_call *call, struct mysql_look *look
     vs_mysql_rows_done(&rows);
     self->shape.is = call->is;
     if (found == 0) return vs_mysql_no_answer(self, VS_MYSQL_NO_ROW, call->reply);
-    if (!look->is_whole) return vs_mysql_no_answer(self, "half an answer", call->reply);
+    if (!look->is_whole) return vs_mysql_no_answer(self, "the reply has a damaged row", call->reply);
     return more == 0 ||
            vs_answer(call->reply, VS_STORE_REFUSED, "the table %s has tag '%s' twice: make %s its primary key",
                      call->table, call->tag, call->is->tag);
@@ -241,7 +245,8 @@ static enum mysql_found mysql_counter_find_row(const struct vs_mysql_call *call,
     return FOUND_TOLD;
 }
 
-/* Another tag that the column's collation takes for the call's; "": there is none.  False with the reply filled. */
+/* Finds another tag that the column's collation treats as equal to the call's.  "": there is none.  False: the reply is
+ * filled. */
 static bool find_alike(const struct vs_mysql_call *call, char alike[VS_QUOTE_MAX]) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
@@ -257,13 +262,13 @@ static bool find_alike(const struct vs_mysql_call *call, char alike[VS_QUOTE_MAX
     return true;
 }
 
-/* There is no row of the tag, or another row is in the way of a new one. */
+/* Fills the reply if the tag has no row, or if a similar tag prevents a new row. */
 static void say_absent(const struct vs_mysql_call *call, enum vs_outcome outcome) {
     char alike[VS_QUOTE_MAX];
     if (!find_alike(call, alike)) return;
     if (alike[0])
         vs_answer(call->reply, outcome,
-                  "the table %s has no tag '%s', but '%s', which is equal to it by the collation of %s: use the tag "
+                  "the table %s has no tag '%s', but '%s', which the collation of %s treats as equal: use the tag "
                   "'%s', or ALTER TABLE %s so that %s has the collation utf8mb4_bin",
                   call->table, call->tag, alike, call->is->tag, alike, call->table, call->is->tag);
     else if (outcome == VS_STORE_CONFLICT)
@@ -272,7 +277,6 @@ static void say_absent(const struct vs_mysql_call *call, enum vs_outcome outcome
         vs_counter_unknown(call->tag, call->reply);
 }
 
-/* As mysql_counter_find_row, where a tag that is not there is refused. */
 bool vs_mysql_call_load(const struct vs_mysql_call *call, struct vs_tag *row) {
     enum mysql_found found = mysql_counter_find_row(call, row);
     if (found == FOUND_NONE) say_absent(call, VS_STORE_REFUSED);
@@ -285,39 +289,37 @@ enum vs_fate vs_mysql_call_write(const struct vs_mysql_call *call, const struct 
     vs_sent(call->reply);
     if (!vs_mysql_send(call->self, sql, call->reply)) {
         if (call->reply->outcome != VS_STORE_CONFLICT) return VS_FATE_TOLD;
-        call->reply->outcome = VS_STORE_UNKNOWN; /* a unique key stood in the way: the caller decides what that means */
+        call->reply->outcome = VS_STORE_UNKNOWN; /* a unique key was violated: the caller decides what that means */
         return VS_FATE_NONE;
     }
     bool has_fields = mysql_field_count(call->self->my) != 0;
     uint64_t changed = mysql_affected_rows(call->self->my);
     if (!has_fields && changed == 0) return VS_FATE_NONE;
     if (!has_fields && changed == rows) return VS_FATE_DONE;
-    vs_mysql_no_answer(call->self, "an answer to something else", call->reply);
+    vs_mysql_no_answer(call->self, "the reply belongs to another statement", call->reply);
     return VS_FATE_TOLD;
 }
 
-/* Behind a write that brought its mark back: how far above what was read the row stood.  False with the reply filled.
- */
 bool vs_mysql_call_marked(const struct vs_mysql_call *call, uint64_t mark, uint64_t *far) {
     uint64_t stamp;
     assert(mark & MARK_BIT);
     if (!vs_mysql_stamp(call->self, 2 * MARK_BIT - 1, mark, &stamp, call->reply)) return false;
     *far = stamp >> VS_FAR_SHIFT;
-    return *far <= FAR_MAX || vs_mysql_no_answer(call->self, "an answer to something else", call->reply);
+    return *far <= FAR_MAX || vs_mysql_no_answer(call->self, "the reply belongs to another statement", call->reply);
 }
 
 uint64_t vs_mysql_call_mark(const struct vs_mysql_call *call) {
     return MARK_BIT | (vs_mysql_nonce(call->self) & (MARK_BIT - 1));
 }
 
-/* Raises the row by `step` from where it stands now, if that is no lower than it was read, nor so far above that its
- * mark or its end would overflow. */
+/* Raises the row by `step` from its present value.  The value must not be lower than the one that was read, and not so
+ * high that the distance or the end of the range overflows. */
 static void raise_row(const struct vs_mysql_call *call, const struct vs_tag *row, uint64_t step) {
     struct vs_sql sql = {.length = 0};
     uint64_t mark = vs_mysql_call_mark(call), far = 0;
     int64_t max = row->max - call->is->above, top = INT64_MAX - call->is->above - (int64_t)step;
     assert(step > 0 && step <= VS_RANGE_MAX);
-    assert(max <= top); /* vs_counter_grant looked */
+    assert(max <= top); /* checked by vs_counter_grant */
     if (top - max > (int64_t)FAR_MAX) top = max + (int64_t)FAR_MAX;
     vs_sql_add(&sql,
                "UPDATE `%s` SET max_id = IF(LAST_INSERT_ID((max_id - (%" PRId64 ")) << %d | %" PRIu64
@@ -359,12 +361,12 @@ void vs_mysql_untake(struct vs_store *store, const struct vs_counter *counter, u
 
 /* ------------------------------------------------------------------ for people */
 
-/* Adds the row that was fetched, if there is one; false with the reply filled. */
+/* Adds the fetched row to the list, if it is one of the table.  False: the reply is filled. */
 static bool mysql_counter_list_row(const struct vs_mysql_call *call, const struct vs_rows *rows,
                                    struct vs_tag_list *list) {
     struct vs_tag row;
     char why[VS_TAG_WHY_MAX];
-    if (rows->counted == 0) return true; /* ours, which is there where no other is */
+    if (rows->counted == 0) return true; /* the row that an empty table returns */
     const char *at = rows->row[COL_TAG];
     struct vs_slice name = {at ? at : "", at ? rows->length[COL_TAG] : 0};
     if (mysql_counter_read_row(call, rows, &row, why)) return vs_tags_add(list, name, &row, call->reply);
@@ -391,9 +393,9 @@ static void list_counters(const struct vs_mysql_call *call, struct vs_tag_list *
         vs_mysql_no_answer(call->self, VS_MYSQL_NO_ROW, call->reply);
 }
 
-/* Where a ticket server's table stands: its highest id, and AUTO_INCREMENT, which still counts ids of deleted rows. */
+/* The state of a ticket server's table: its highest id, and AUTO_INCREMENT, which also counts deleted rows. */
 struct tickets {
-    uint64_t highest, next; /* 0: there is no row; the table does not count */
+    uint64_t highest, next; /* 0: no row; no AUTO_INCREMENT */
     struct vs_tag row;
 };
 
@@ -410,13 +412,13 @@ static bool judge_tickets(const struct vs_mysql_call *call, struct tickets *tick
     if (tickets->highest == 0 && (tickets->next <= (uint64_t)tickets->row.remainder || tickets->next <= 1 ||
                                   !vs_mysql_keeps_counters(call->self->my)))
         return vs_answer(call->reply, VS_STORE_REFUSED,
-                         "the table %s has no row and does not show which numbers it gave: find the highest one where "
-                         "they are used, and run vesta segments add TAG --from N",
+                         "the table %s has no row, so its highest number is unknown: find the highest number in use, "
+                         "and run vesta segments add TAG --from N",
                          call->table);
     if (tickets->next > past) past = tickets->next;
     if (past >= VS_NUMBER_MAX)
         return vs_answer(call->reply, VS_STORE_REFUSED,
-                         "the table %s stands at %" PRIu64 ": a counter's numbers end below 2^63 - 1", call->table,
+                         "the table %s is at %" PRIu64 ", but a counter's numbers must be below 2^63 - 1", call->table,
                          past);
     tickets->row.max = (int64_t)past;
     tickets->row.remainder %= tickets->row.delta;
@@ -438,7 +440,7 @@ static void list_tickets(const struct vs_mysql_call *call, struct vs_tag_list *l
     bool is_read = found == 1 && read_tickets(&rows, &tickets);
     vs_mysql_rows_done(&rows);
     if (!is_read) {
-        vs_mysql_no_answer(call->self, "it does not say where the table stands", call->reply);
+        vs_mysql_no_answer(call->self, "the reply does not contain the state of the table", call->reply);
         return;
     }
     if (judge_tickets(call, &tickets) &&
@@ -448,7 +450,7 @@ static void list_tickets(const struct vs_mysql_call *call, struct vs_tag_list *l
 
 void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
     struct vs_mysql_call call;
-    assert(list->count == 0); /* whose rows would be told as this table's */
+    assert(list->count == 0); /* its rows would be listed as this table's */
     if (!begin_table(&call, store, table, VS_STORE_LIST_MS, reply)) return;
     if (call.is == &shapes[TICKETS])
         list_tickets(&call, list);
@@ -456,17 +458,17 @@ void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list
         list_counters(&call, list);
 }
 
-/* What a person wrote is looked at again: done where it stands there. */
+/* Reads back an administrator's write: done if the row has the new step. */
 static void look_again(const struct vs_mysql_call *call, uint64_t step) {
     struct vs_reply seen = *call->reply;
     struct vs_mysql_call look = *call;
     struct vs_tag row;
     look.reply = &seen;
-    assert(call->reply->outcome == VS_STORE_UNKNOWN); /* until then */
+    assert(call->reply->outcome == VS_STORE_UNKNOWN); /* until the row was read */
     if (mysql_counter_find_row(&look, &row) == FOUND && row.step == (int64_t)step)
         vs_done(call->reply);
     else
-        vs_answer(call->reply, VS_STORE_UNKNOWN, "%.60s: what was written cannot be read back",
+        vs_answer(call->reply, VS_STORE_UNKNOWN, "%.60s: the written row cannot be read back: try again",
                   call->self->place.where);
 }
 
@@ -505,7 +507,7 @@ void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter,
     if (fate == VS_FATE_DONE) look_again(&call, step);
 }
 
-/* Behind a lift, whoever did it: done where the row stands there. */
+/* Reads back a lift: done if the row is at the floor or above, whichever client lifted it. */
 static void look_lifted(const struct vs_mysql_call *call, uint64_t floor) {
     struct vs_reply seen = *call->reply;
     struct vs_mysql_call look = *call;
@@ -515,7 +517,7 @@ static void look_lifted(const struct vs_mysql_call *call, uint64_t floor) {
     if (mysql_counter_find_row(&look, &row) == FOUND && row.max >= (int64_t)floor)
         vs_done(call->reply);
     else
-        vs_answer(call->reply, VS_STORE_UNKNOWN, "%.60s: what was written cannot be read back",
+        vs_answer(call->reply, VS_STORE_UNKNOWN, "%.60s: the written row cannot be read back: try again",
                   call->self->place.where);
 }
 
@@ -536,8 +538,7 @@ void vs_mysql_lift(struct vs_store *store, const struct vs_counter *counter, uin
     if (fate != VS_FATE_TOLD) look_lifted(&call, floor);
 }
 
-/* As Leaf's own server makes it, but that tags are told apart by their bytes; and the tables of reservations and
- * shares. */
+/* Creates the table as Leaf does, but with a binary collation for tags, and the tables of reservations and shares. */
 void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
     struct vs_sql sql = {.length = 0};

@@ -1,5 +1,5 @@
-/* foreign.c -- the numbers in other generators' tables: Butterfly's butterfly_uuid_generator, UidGenerator's
- * WORKER_NODE, Vesta (Java)'s DB_MACHINE_ID_PROVIDER.  Reads only. */
+/* foreign.c -- reads the numbers in other generators' tables: Butterfly's butterfly_uuid_generator, UidGenerator's
+ * WORKER_NODE, Vesta (Java)'s DB_MACHINE_ID_PROVIDER. */
 #include "store/foreign.h"
 #include "store/mysql/link.h"
 
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns of each query: the number; when its holder stops (NULL: never, -1: it stopped); the holder; nothing; that
- * time as the server shows it, which is what a client wrote that sends its own zone's dates.  Its values: the table, the
- * name, escaped, the numbers to skip, first and last, and the most rows. */
+/* The columns of each query: the number; when its holder stops (NULL: never, -1: it stopped); the holder; nothing; the
+ * same time as the server displays it, because clients write dates of their own time zone.  The arguments of each
+ * query: the table, the escaped name, the first and last number to skip, the maximal number of rows. */
 static const struct table {
     const char *name, *query;
-    bool counts; /* by AUTO_INCREMENT: operators delete rows, and the counter still shows what was issued */
+    bool counts; /* numbers come from AUTO_INCREMENT, which still counts rows that operators deleted */
 } tables[VS_FOREIGN_KINDS] = {
     [VS_BUTTERFLY_DB] = {"butterfly_uuid_generator",
                          "SELECT work_id, CAST(UNIX_TIMESTAMP(last_expire_time) * 1000 AS SIGNED),"
@@ -24,18 +24,18 @@ static const struct table {
                          " FROM `%s` WHERE namespace = '%s' AND work_id NOT BETWEEN %" PRIu64 " AND %" PRIu64
                          " ORDER BY work_id LIMIT %d",
                          false},
-    [VS_UID] = {"WORKER_NODE", /* a number is used once, by one start, and never again */
+    [VS_UID] = {"WORKER_NODE", /* each start uses a new number, and never an old one */
                 "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT), '', NULL FROM `%s` WHERE '' = '%s'"
                 " AND ID NOT BETWEEN %" PRIu64 " AND %" PRIu64 " ORDER BY ID LIMIT %d",
                 true},
-    [VS_VESTA_DB] =
-        {"DB_MACHINE_ID_PROVIDER", /* a row without an address was never taken, or somebody freed it: it does not say */
-         "SELECT ID, IF(IP IS NULL, -1, NULL), COALESCE(IP, ''), '', NULL FROM `%s` WHERE '' = '%s'"
-         " AND ID NOT BETWEEN %" PRIu64 " AND %" PRIu64 " ORDER BY ID LIMIT %d",
-         false},
+    [VS_VESTA_DB] = {"DB_MACHINE_ID_PROVIDER", /* a row without an address was never used, or was freed: the table does
+                                                  not distinguish these */
+                     "SELECT ID, IF(IP IS NULL, -1, NULL), COALESCE(IP, ''), '', NULL FROM `%s` WHERE '' = '%s'"
+                     " AND ID NOT BETWEEN %" PRIu64 " AND %" PRIu64 " ORDER BY ID LIMIT %d",
+                     false},
 };
 
-/* Earlier servers keep AUTO_INCREMENT in memory, and count from the highest row again when they start. */
+/* Earlier servers keep AUTO_INCREMENT in memory.  After a restart they continue from the highest row. */
 bool vs_mysql_keeps_counters(MYSQL *my) {
     unsigned long version = mysql_get_server_version(my);
     return version >= 100204 || (version >= 80000 && version < 100000); /* MariaDB 10.2.4, MySQL 8.0 */
@@ -46,14 +46,14 @@ static bool take_row(struct mysql_store *self, const struct vs_foreign_ask *ask,
     struct vs_foreign found = {.until_ms = row[1] ? strtoll(row[1], NULL, 10) : VS_FOREIGN_EVER,
                                .wall_ms = row[4] ? strtoll(row[4], NULL, 10) : 0};
     if (!row[0] || !vs_is_number(row[0], &found.worker)) {
-        return vs_answer(reply, VS_STORE_REFUSED, "%.60s: %s has a row with the number '%.20s'", self->place.where, table,
-                         row[0] ? row[0] : "NULL");
+        return vs_answer(reply, VS_STORE_REFUSED, "%.60s: %s has a row with the number '%.20s', which is not a number",
+                         self->place.where, table, row[0] ? row[0] : "NULL");
     }
     snprintf(found.who, sizeof found.who, "%s", row[2] ? row[2] : "");
     return vs_foreign_add(list, ask, &found, reply);
 }
 
-/* What AUTO_INCREMENT says; NULL where no column has it. */
+/* Evaluates the AUTO_INCREMENT; NULL: no column has it. */
 static void take_counter(struct mysql_store *self, const char *next, struct vs_foreign_list *list) {
     list->issued_first = 1;
     if (!next || !vs_is_number(next, &list->issued_until))
@@ -62,7 +62,7 @@ static void take_counter(struct mysql_store *self, const char *next, struct vs_f
         list->doubt = "this version of the server forgets AUTO_INCREMENT when it restarts";
 }
 
-/* Every row, and ours behind them. */
+/* Takes all rows, up to the end row that foreign_write adds. */
 static bool take_rows(struct mysql_store *self, const struct vs_foreign_ask *ask, const char *table, MYSQL_RES *result,
                       struct vs_foreign_list *list, struct vs_reply *reply) {
     char nonce[24];
@@ -78,18 +78,19 @@ static bool take_rows(struct mysql_store *self, const struct vs_foreign_ask *ask
     return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, self->place.where);
 }
 
-/* A table that is missing is not one of ours. */
+/* A missing table is not one of ours, so the usual remedy does not apply. */
 static void mysql_foreign_trouble(struct mysql_store *self, struct vs_reply *reply) {
     unsigned error = mysql_errno(self->my);
     if (error == ER_NO_SUCH_TABLE || error == ER_BAD_FIELD_ERROR)
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: %.500s%s", self->place.where, mysql_error(self->my),
-                  error == ER_NO_SUCH_TABLE ? "; if the table has another name there, give it with --table" : "");
+                  error == ER_NO_SUCH_TABLE ? "; if the table has another name, use --table" : "");
     else
         vs_mysql_said_no(self, reply);
     vs_mysql_drop(self);
 }
 
-/* The text of a query whose last row is ours: where it is missing, so may others be. */
+/* Writes the query with a UNION that adds an end row.  If that row is missing in the result, others may be missing
+ * too. */
 static void foreign_write(struct mysql_store *self, const struct vs_foreign_ask *ask, const char *table, char *query,
                           size_t size) {
     char escaped[2 * VS_FOREIGN_NAME_MAX + 1] = "", counter[300] = "NULL";
@@ -105,9 +106,9 @@ static void foreign_write(struct mysql_store *self, const struct vs_foreign_ask 
     used += snprintf(query + used, size - (size_t)used, tables[ask->kind].query, table, escaped,
                      skips ? ask->skip_first : 1, skips ? ask->skip_beyond - 1 : 0, VS_FOREIGN_MAX + 1);
     assert((size_t)used < size);
-    used += snprintf(query + used, size - (size_t)used, ") UNION ALL (SELECT 0, NULL, %s, '%" PRIu64 "', NULL)", counter,
-                     ++self->nonce);
-    assert((size_t)used < size); /* half of it would lack the row that says that it is whole */
+    used += snprintf(query + used, size - (size_t)used, ") UNION ALL (SELECT 0, NULL, %s, '%" PRIu64 "', NULL)",
+                     counter, ++self->nonce);
+    assert((size_t)used < size); /* a cut query would have no end row */
 }
 
 void vs_mysql_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, struct vs_foreign_list *list,
@@ -115,15 +116,16 @@ void vs_mysql_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, 
     struct mysql_store *self = (struct mysql_store *)store;
     char query[1600];
     assert(ask->kind < VS_FOREIGN_KINDS);
-    assert(list->count == 0); /* whose rows would be told as this database's */
+    assert(list->count == 0); /* its rows would be listed as this database's */
     vs_reply_clear(reply);
     const char *table = ask->table ? ask->table : tables[ask->kind].name;
     if (!tables[ask->kind].name || (ask->name && strlen(ask->name) > VS_FOREIGN_NAME_MAX)) {
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s: a database has no numbers of that kind", self->place.where);
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: this generator does not keep its numbers in a database",
+                  self->place.where);
         return;
     }
     if (strlen(table) > VS_FOREIGN_TABLE_MAX || strpbrk(table, "`'\\")) {
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s: '%.70s' is not a table's name", self->place.where, table);
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: '%.70s' is not a valid table name", self->place.where, table);
         return;
     }
     if (!vs_mysql_begin(self, VS_STORE_LIST_MS, false, reply)) return;

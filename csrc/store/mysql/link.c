@@ -1,4 +1,4 @@
-/* link.c -- the connection under mysql.c; see link.h.  Knows no record. */
+/* link.c -- see link.h.  Knows no records. */
 #include "store/mysql/link.h"
 #include "base/array.h"
 #include "os/process.h"
@@ -17,35 +17,36 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LATE_US 1500000 /* more than a lock is waited for */
-#define CONNECT_S 10    /* until the way to a server is given up; calls wait for it as long as they may, one by one */
+#define LATE_US 1500000 /* longer than innodb_lock_wait_timeout */
+#define CONNECT_S 10    /* limit for opening a connection; each call waits only until its own deadline */
 
-/* What a server's defaults, or its init_connect, must not change of an answer. */
+/* Session settings that results depend on, so that the server's defaults and init_connect cannot change them. */
 static const char *const session[] = {
-    /* Each statement commits itself.  Whole lists.  Strings and texts as this client writes them; a text that is too
-     * long is an error.  A unique key holds.  A statement ends in the server soon after its call: nothing waits for a
-     * row, or for a table, for longer than that, and an abandoned connection ends by itself. */
+    /* In order: each statement commits itself.  Lists are not cut.  Strings have the client's character set, and a text
+     * that is too long is an error.  Unique keys are checked.  A statement ends in the server soon after its call,
+     * because lock waits are limited, and an abandoned connection ends by itself. */
     "SET SESSION autocommit = 1, completion_type = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1,"
     " group_concat_max_len = 1024, sql_safe_updates = 0, unique_checks = 1, character_set_client = utf8mb4,"
     " character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci,"
     " sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 1, lock_wait_timeout = 1,"
     " wait_timeout = 3600 /*M! , max_statement_time = 20 */"
-    " /*!80000 , max_execution_time = 20000, information_schema_stats_expiry = 0 */", /* its AUTO_INCREMENT, else old */
+    " /*!80000 , max_execution_time = 20000, information_schema_stats_expiry = 0 */", /* else AUTO_INCREMENT is read
+                                                                                         from a cache */
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 };
-_Static_assert(VS_STORE_LIST_MS < 20000, "a list may take longer than that");
+_Static_assert(VS_STORE_LIST_MS < 20000, "must be less than the statement limit");
 
 /* ------------------------------------------------------------------ errors */
 
-/* A row for each error that is not simply a broken connection.  REFUSED, CONFLICT and DOWN: the server did not do the
- * statement.  AS_SENT: the error may have come too late to know, so a write that was sent stays UNKNOWN. */
+/* One row per error that is not just a broken connection.  REFUSED, CONFLICT and DOWN: the server did not execute the
+ * statement.  AS_SENT: the error does not tell, so a write that was sent stays UNKNOWN. */
 #define AS_SENT VS_STORE_OK
 static const struct meaning {
     unsigned error;
     enum vs_outcome outcome;
     enum vs_fault fault;
 } meanings[] = {
-    /* the way to the server: errors of the client's library */
+    /* the connection to the server: errors of the client library */
     {CR_CONNECTION_ERROR, AS_SENT, VS_FAULT_UNREACHABLE},
     {CR_CONN_HOST_ERROR, AS_SENT, VS_FAULT_UNREACHABLE},
     {CR_UNKNOWN_HOST, AS_SENT, VS_FAULT_NAME},
@@ -75,7 +76,7 @@ static const struct meaning {
     {ER_COLUMNACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
     {ER_SPECIFIC_ACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
     {ER_PROCACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
-    /* the things that a store needs */
+    /* the objects that a store needs */
     {ER_BAD_DB_ERROR, VS_STORE_REFUSED, VS_FAULT_NO_DATABASE},
     {ER_NO_SUCH_TABLE, VS_STORE_REFUSED, VS_FAULT_NO_TABLES},
     {1932 /* ER_NO_SUCH_TABLE_IN_ENGINE */, VS_STORE_REFUSED, VS_FAULT_DISK},
@@ -88,7 +89,7 @@ static const struct meaning {
     {ER_UNKNOWN_SYSTEM_VARIABLE, VS_STORE_REFUSED, VS_FAULT_VERSION},
     {ER_PARSE_ERROR, VS_STORE_REFUSED, VS_FAULT_VERSION},
     /* the server's state and settings */
-    {ER_OPTION_PREVENTS_STATEMENT, VS_STORE_REFUSED, VS_FAULT_OPTION}, /* or another, by its words */
+    {ER_OPTION_PREVENTS_STATEMENT, VS_STORE_REFUSED, VS_FAULT_OPTION}, /* or another fault, found by the text */
     {1792 /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
     {1836 /* ER_READ_ONLY_MODE */, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
     {ER_OPEN_AS_READONLY, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
@@ -101,7 +102,7 @@ static const struct meaning {
     {ER_TOO_MANY_USER_CONNECTIONS, VS_STORE_DOWN, VS_FAULT_CONNECTIONS},
     {ER_USER_LIMIT_REACHED, VS_STORE_DOWN, VS_FAULT_CONNECTIONS},
     {ER_LOCK_WAIT_TIMEOUT, VS_STORE_DOWN, VS_FAULT_LOCKED},
-    {ER_LOCK_DEADLOCK, VS_STORE_DOWN, VS_FAULT_NONE}, /* the next try succeeds */
+    {ER_LOCK_DEADLOCK, VS_STORE_DOWN, VS_FAULT_NONE},         /* the next attempt succeeds */
     {ER_UNKNOWN_COM_ERROR, VS_STORE_DOWN, VS_FAULT_MAJORITY}, /* a Galera node without its cluster */
     {ER_UNKNOWN_STMT_HANDLER, VS_STORE_DOWN, VS_FAULT_NONE},
     {1615 /* ER_NEED_REPREPARE */, VS_STORE_DOWN, VS_FAULT_NONE},
@@ -120,10 +121,9 @@ static bool is_clients(unsigned error) {
     return (error >= CR_MIN_ERROR && error <= CR_MAX_ERROR) || error >= CR_EVENT_CREATE_FAILED;
 }
 
-/* The row of an error; of one without a row, what can be said of all of them. */
+/* Returns the meaning of an error.  Errors without a row get the default. */
 static struct meaning meaning_of(unsigned error, const char *said) {
-    struct meaning meaning = {error, AS_SENT,
-                              error == 0 || is_clients(error) ? VS_FAULT_SILENT : VS_FAULT_SERVER};
+    struct meaning meaning = {error, AS_SENT, error == 0 || is_clients(error) ? VS_FAULT_SILENT : VS_FAULT_SERVER};
     for (size_t i = 0; i < VS_COUNT(meanings); i++)
         if (meanings[i].error == error) meaning = meanings[i];
     bool names_reading = strstr(said, "read-only") || strstr(said, "read_only");
@@ -132,18 +132,18 @@ static struct meaning meaning_of(unsigned error, const char *said) {
     return meaning;
 }
 
-/* `otherwise`: UNKNOWN for a write that was sent, DOWN for all else. */
+/* `otherwise`: UNKNOWN for a write that was sent, else DOWN. */
 bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const char *said, enum vs_outcome otherwise,
                       struct vs_reply *reply) {
-    assert(otherwise != VS_STORE_CONFLICT); /* an answer to an earlier statement, which says nothing of this one */
+    assert(otherwise != VS_STORE_CONFLICT); /* left over from an earlier statement */
     struct meaning meaning = meaning_of(error, said);
     bool is_open = meaning.outcome == AS_SENT || (otherwise == VS_STORE_UNKNOWN && is_clients(error));
     return vs_answer_fault(reply, is_open ? otherwise : meaning.outcome, meaning.fault, "%.60s: %.640s", place->where,
-                           said[0] ? said : "it does not answer");
+                           said[0] ? said : "the server does not answer");
 }
 
 bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply) {
-    assert(self->my); /* what was dropped has nothing more to say */
+    assert(self->my); /* vs_mysql_drop was not called */
     unsigned error = mysql_errno(self->my);
     vs_mysql_trouble(&self->place, error, mysql_error(self->my), reply->outcome, reply);
     bool is_told = reply->outcome == VS_STORE_REFUSED || reply->outcome == VS_STORE_CONFLICT;
@@ -164,11 +164,11 @@ static bool is_off(const char *value) {
 }
 
 bool vs_mysql_check_read_only(const struct mysql_place *place, const char *value, struct vs_reply *reply) {
-    return is_off(value) || vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_READ_ONLY,
-                                            "%.60s: the server is read-only", place->where);
+    return is_off(value) ||
+           vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_READ_ONLY, "%.60s: the server is read-only", place->where);
 }
 
-/* The answer to a query without parameters, whole; NULL with the reply filled. */
+/* Runs a query and returns the complete result.  NULL: the reply is filled. */
 static MYSQL_RES *mysql_query_text(const struct mysql_place *place, MYSQL *my, const char *text, unsigned columns,
                                    struct vs_reply *reply) {
     MYSQL_RES *result = mysql_query(my, text) == 0 ? mysql_store_result(my) : NULL;
@@ -178,7 +178,8 @@ static MYSQL_RES *mysql_query_text(const struct mysql_place *place, MYSQL *my, c
     return NULL;
 }
 
-/* As init makes them.  Without its primary key a table takes two first claims of one number. */
+/* Checks that the tables are as `vesta store init` creates them.  Without the primary key, a table would accept two
+ * first claims of one worker id. */
 static bool check_tables(const struct mysql_place *place, MYSQL *my, struct vs_reply *reply) {
     static const char text[] =
         "SELECT COUNT(*), COALESCE(SUM((SELECT GROUP_CONCAT(s.column_name ORDER BY s.seq_in_index)"
@@ -186,7 +187,8 @@ static bool check_tables(const struct mysql_place *place, MYSQL *my, struct vs_r
         " WHERE s.table_schema = t.table_schema AND s.table_name = t.table_name AND s.index_name = 'PRIMARY')"
         " = IF(t.table_name = 'vesta_lease', 'ns,worker', 'ns')), 0), SUM(t.engine = 'InnoDB'),"
         " " VS_SQL_UNSAFE("'vesta_namespace', 'vesta_lease'") " FROM information_schema.tables AS t"
-        " WHERE t.table_schema = DATABASE() AND t.table_name IN ('vesta_namespace', 'vesta_lease')";
+                                                              " WHERE t.table_schema = DATABASE() AND t.table_name IN "
+                                                              "('vesta_namespace', 'vesta_lease')";
     enum { COL_TABLES, COL_KEYS, COL_SAFE, COL_UNSAFE, COLUMNS };
     MYSQL_RES *result = mysql_query_text(place, my, text, COLUMNS, reply);
     if (!result) return false;
@@ -200,15 +202,15 @@ static bool check_tables(const struct mysql_place *place, MYSQL *my, struct vs_r
         vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_NO_TABLES, "%.60s: its tables are missing", place->where);
     else if (!is_safe)
         vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_ENGINE, "%.60s: %.160s", place->where,
-                        row[COL_UNSAFE] ? row[COL_UNSAFE] : "a view is in the place of one of its tables");
+                        row[COL_UNSAFE] ? row[COL_UNSAFE] : "one of the tables is a view");
     else if (!is_well)
         vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_SCHEMA,
-                        "%.60s: its tables do not have the primary keys that `vesta store init` makes", place->where);
+                        "%.60s: the tables do not have the primary keys that `vesta store init` creates", place->where);
     mysql_free_result(result);
     return is_well;
 }
 
-/* What a server says of itself; without its version it has not said it. */
+/* Variables of the server; version "": not read. */
 struct self_portrait {
     char version[64], read_only[16], wsrep_on[16];
 };
@@ -232,21 +234,21 @@ static bool check_server(const struct mysql_place *place, MYSQL *my, struct vs_r
         return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, place->where);
     if (!vs_mysql_check_read_only(place, portrait.read_only, reply)) return false;
     if (strcmp(portrait.wsrep_on, "ON") == 0 && !place->uri.value[KEY_GALERA][0])
-        return vs_answer(
-            reply, VS_STORE_REFUSED,
-            "%.60s: a Galera cluster loses updates of several writers: send all to one node, set galera=single-writer",
-            place->where);
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "%.60s: a Galera cluster with several writers loses updates: send all writes to one node and "
+                         "set galera=single-writer",
+                         place->where);
     return true;
 }
 
-/* Whether this is a server that can be a store: the primary, not a cluster of many writers, with our tables. */
+/* Whether the server is usable: a primary, no multi-writer cluster, and with the tables if needed. */
 bool vs_mysql_check(const struct mysql_place *place, MYSQL *my, bool needs_tables, struct vs_reply *reply) {
     return check_server(place, my, reply) && (!needs_tables || check_tables(place, my, reply));
 }
 
 /* ------------------------------------------------------------------ making a connection */
 
-/* A network is trusted no further than this machine. */
+/* TLS is used for all hosts except this machine. */
 static bool wants_tls(const struct mysql_place *place) {
     const char *said = place->uri.value[KEY_TLS];
     if (said[0]) return strcmp(said, "verify") == 0;
@@ -257,8 +259,8 @@ static bool wants_tls(const struct mysql_place *place) {
 
 static void set_options(const struct mysql_place *place, MYSQL *my) {
     unsigned seconds = CONNECT_S, off = 0;
-    assert(place->read_s > 0);         /* the client takes 0 for ever */
-    unsigned tcp = MYSQL_PROTOCOL_TCP; /* else "localhost" would mean a socket somewhere */
+    assert(place->read_s > 0);         /* the client library takes 0 as no limit */
+    unsigned tcp = MYSQL_PROTOCOL_TCP; /* else "localhost" means a socket */
     my_bool yes = 1;
     if (!place->uri.value[KEY_SOCKET][0]) mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
     mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
@@ -272,11 +274,12 @@ static void set_options(const struct mysql_place *place, MYSQL *my) {
     mysql_options(my, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
 }
 
-/* A connection in the making.  It is whole in itself: the store may be closed, and the process forked, meanwhile. */
+/* A connection that is being opened by another thread.  It has copies of everything, because in the meantime the store
+ * may be closed and the process forked. */
 struct mysql_making {
     struct mysql_place place;
     bool needs_tables;
-    MYSQL *my; /* NULL where it did not come about: the reply says why */
+    MYSQL *my; /* NULL if it failed, with the reason in the reply */
     struct vs_reply reply;
 };
 
@@ -295,7 +298,7 @@ static void mysql_make_link(void *work) {
     const struct mysql_place *place = &making->place;
     const char *socket = place->uri.value[KEY_SOCKET][0] ? place->uri.value[KEY_SOCKET] : NULL;
     assert(!making->my);
-    assert(place->uri.path[0] == '/'); /* and the database's name behind it */
+    assert(place->uri.path[0] == '/'); /* followed by the database's name */
     assert(making->reply.outcome == VS_STORE_DOWN);
     MYSQL *my = mysql_init(NULL);
     if (!my) {
@@ -323,7 +326,7 @@ static void drop_making(void *work) {
 static bool mysql_start_making(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_library);
-    assert(!self->making); /* one is on its way: its thread's work would be lost, and the connection with it */
+    assert(!self->making); /* else the connection that is being opened would leak */
     assert(!self->my);
     struct mysql_making *making = calloc(1, sizeof *making);
     if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
@@ -336,13 +339,12 @@ static bool mysql_start_making(struct mysql_store *self, bool needs_tables, stru
     return vs_answer(reply, VS_STORE_DOWN, "no thread for a connection");
 }
 
-/* Waits for the connection that is on its way as long as this call may: the next one goes on waiting. */
+/* Waits for the connection until the call's deadline.  If that is too short, the next call continues to wait. */
 static bool mysql_await_making(struct mysql_store *self, struct vs_reply *reply) {
-    assert(!self->my); /* it would be taken over, and never closed */
+    assert(!self->my); /* else it would leak */
     if (!vs_errand_wait(self->making, &self->base))
         return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_SILENT,
-                               "%.60s: no answer in time: the connection is still being made",
-                         self->place.where);
+                               "%.60s: the connection was not open before the deadline", self->place.where);
     struct mysql_making *making = vs_errand_take(self->making);
     self->making = NULL;
     self->my = making->my;
@@ -356,7 +358,7 @@ static bool mysql_await_making(struct mysql_store *self, struct vs_reply *reply)
 
 /* ------------------------------------------------------------------ the connection */
 
-/* To close an inherited connection would say goodbye in the parent's name. */
+/* A child must not close its parent's connection, because that sends a message on it. */
 static void mysql_leave_to_parent(struct mysql_store *self) {
     if (self->process == vs_process_token()) return;
     self->process = vs_process_token();
@@ -379,14 +381,14 @@ void vs_mysql_drop(struct mysql_store *self) {
     self->making = NULL;
 }
 
-/* A server that has closed an idle connection has left its goodbye to be read; and what it says unasked is no answer to
- * what it is asked next. */
+/* Whether the idle connection is readable.  Then the server has closed it, or has sent data that would be taken for the
+ * next reply. */
 static bool is_stale(MYSQL *my) {
     struct pollfd fd = {.fd = mysql_get_socket(my), .events = POLLIN};
     return poll(&fd, 1, 0) != 0;
 }
 
-/* A connection, or one on its way, between two calls. */
+/* A pooled connection, or one that is being opened. */
 struct mysql_parked {
     MYSQL *my;
     bool has_tables;
@@ -457,14 +459,14 @@ bool vs_mysql_stirred(struct vs_store *store, int64_t now_boot_us) {
     return self->my ? is_stale(self->my) : vs_pool_losses(self->pool, now_boot_us) != self->losses;
 }
 
-/* What was ended since it was made, or taken, others are told of. */
+/* Drops a connection that the server has closed, and counts the loss for other users of the pool. */
 static void mysql_drop_stale(struct mysql_store *self) {
     if (!self->my || !is_stale(self->my)) return;
     self->losses = vs_pool_lose(self->pool);
     vs_mysql_drop(self);
 }
 
-/* A connection that was made for who needs no tables is looked at before one that does goes on with it. */
+/* Checks the tables now if the connection was opened for a call that needs none. */
 static bool has_tables(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
     assert(self->my);
     if (!needs_tables || self->has_tables) return true;
@@ -473,8 +475,8 @@ static bool has_tables(struct mysql_store *self, bool needs_tables, struct vs_re
     return self->has_tables;
 }
 
-/* The answer to the last call's statement has not come: the server may still be doing it, as where a table is locked.
- */
+/* Keeps the connection of an unanswered statement, because the server may still execute it, for example while a table
+ * is locked. */
 static void keep_late(struct mysql_store *self) {
     end_late(self);
     self->late = self->my;
@@ -482,7 +484,7 @@ static void keep_late(struct mysql_store *self) {
     self->my = NULL;
 }
 
-/* No second connection is opened beside one that waits in the server.  False with the reply filled. */
+/* Waits for that statement before another connection is opened.  False: the reply is filled. */
 static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
     while (self->late && !is_stale(self->late) && mysql_clock_us(self) < self->late_until_us) {
         struct pollfd fd = {.fd = mysql_get_socket(self->late), .events = POLLIN};
@@ -490,31 +492,32 @@ static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
                 left_ms = (self->late_until_us - mysql_clock_us(self) + 999) / 1000;
         if (slice_ms <= 0)
             return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED,
-                             "%.60s: no answer in time: the server has not ended the last statement",
-                             self->place.where);
+                                   "%.60s: the server did not end the last statement before the deadline",
+                                   self->place.where);
         poll(&fd, 1, (int)(slice_ms < left_ms ? slice_ms : left_ms));
     }
     end_late(self);
     return true;
 }
 
-/* Opens the call: connected, with a deadline. */
 bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables, struct vs_reply *reply) {
     vs_reply_clear(reply);
     mysql_leave_to_parent(self);
     int64_t now_us = vs_call_begin(&self->base, ms_max);
     if (!await_late(self, reply)) return false;
     mysql_take_parked(self, now_us);
-    assert(!self->my || !self->making); /* a connection, or one on its way */
+    assert(!self->my || !self->making); /* never both */
     mysql_drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);
     if (self->making && vs_errand_is_done(self->making) && !mysql_await_making(self, reply))
-        vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
+        vs_reply_clear(reply); /* an error between two calls may be over: try again, and report the error of that
+                                  attempt */
     mysql_drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);
     if ((!self->making && !mysql_start_making(self, needs_tables, reply)) || !mysql_await_making(self, reply))
         return false;
-    vs_call_begin(&self->base, ms_max); /* the way there has its own time, or a far server's would be lost at its end */
+    vs_call_begin(&self->base, ms_max); /* opening the connection had its own time, else a distant server's first call
+                                           would always fail */
     return has_tables(self, needs_tables, reply);
 }
 
@@ -548,7 +551,7 @@ void vs_sql_bytes(struct vs_sql *sql, const void *bytes, size_t length) {
     vs_sql_add(sql, "'");
 }
 
-/* The client's own patience counts in whole seconds, for each message. */
+/* Waits for the start of the reply.  The client library's own timeout has only whole seconds. */
 static bool await_answer(struct mysql_store *self) {
     struct pollfd fd = {.fd = mysql_get_socket(self->my), .events = POLLIN};
     int64_t slice_ms;
@@ -558,24 +561,25 @@ static bool await_answer(struct mysql_store *self) {
 }
 
 bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
-    assert(self->my);                            /* vs_mysql_begin was called, and said yes */
-    assert(self->process == vs_process_token()); /* a parent's connection is not to be spoken on */
+    assert(self->my);                            /* vs_mysql_begin returned true */
+    assert(self->process == vs_process_token()); /* never use a parent's connection */
     assert(sql->text[sql->length] == '\0');
     if (mysql_send_query(self->my, sql->text, sql->length) != 0) return vs_mysql_said_no(self, reply);
     if (!await_answer(self)) {
         keep_late(self);
-        return vs_answer_fault(reply, reply->outcome, VS_FAULT_SILENT, "%.60s: no answer in time", self->place.where);
+        return vs_answer_fault(reply, reply->outcome, VS_FAULT_SILENT, "%.60s: no reply before the deadline",
+                               self->place.where);
     }
     return mysql_read_query_result(self->my) == 0 || vs_mysql_said_no(self, reply);
 }
 
 bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
                    struct vs_reply *reply) {
-    assert(columns > 1); /* behind the nonce stands what was asked for */
+    assert(columns > 1); /* the nonce and the result */
     *rows = (struct vs_rows){.result = NULL};
     if (!vs_mysql_send(self, sql, reply)) return false;
     rows->result = mysql_field_count(self->my) == columns ? mysql_use_result(self->my) : NULL;
-    return rows->result || vs_mysql_no_answer(self, "an answer to something else", reply);
+    return rows->result || vs_mysql_no_answer(self, "the reply belongs to another statement", reply);
 }
 
 bool vs_mysql_list(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
@@ -585,12 +589,12 @@ bool vs_mysql_list(struct mysql_store *self, const struct vs_sql *sql, unsigned 
     return true;
 }
 
-/* An empty list has the one row that a LEFT JOIN makes. */
+/* An empty list still has the row of the LEFT JOIN. */
 static bool is_whole(const struct vs_rows *rows) {
     return rows->count_column == 0 || rows->seen == 0 || rows->seen == (rows->counted ? rows->counted : 1);
 }
 
-/* What is still to come of the rows is not read: the connection goes with it. */
+/* Frees the result without reading the remaining rows, because the connection was dropped. */
 static int give_up_rows(struct vs_rows *rows) {
     rows->result->handle = NULL;
     vs_mysql_rows_done(rows);
@@ -598,16 +602,16 @@ static int give_up_rows(struct vs_rows *rows) {
 }
 
 int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_reply *reply) {
-    assert(rows->result); /* which is gone after -1 */
+    assert(rows->result); /* freed after -1 */
     assert(self->my);
     if (vs_call_slice_ms(&self->base) <= 0) {
-        vs_mysql_no_answer(self, "no list in time", reply);
+        vs_mysql_no_answer(self, "the list did not end before the deadline", reply);
         return give_up_rows(rows);
     }
     rows->row = mysql_fetch_row(rows->result);
     if (!rows->row && mysql_errno(self->my) == 0 && is_whole(rows)) return 0;
     if (!rows->row && mysql_errno(self->my) == 0) {
-        vs_mysql_no_answer(self, "a list without all of its rows", reply);
+        vs_mysql_no_answer(self, "the list does not have all of its rows", reply);
         return give_up_rows(rows);
     }
     if (!rows->row) {
@@ -620,7 +624,7 @@ int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_rep
     rows->seen++;
     bool counts = !rows->count_column || vs_mysql_count(rows, (int)rows->count_column, &rows->counted);
     if (counts && rows->row[0] && strcmp(rows->row[0], nonce) == 0) return 1;
-    vs_mysql_no_answer(self, "an answer to something else", reply);
+    vs_mysql_no_answer(self, "the reply belongs to another statement", reply);
     return give_up_rows(rows);
 }
 
@@ -663,5 +667,6 @@ bool vs_mysql_stamp(struct mysql_store *self, uint64_t mask, uint64_t mark, uint
     *stamp = mysql_insert_id(self->my);
     if (*stamp && (*stamp & mask) == mark) return true;
     if (!ask_stamp(self, stamp, reply)) return false;
-    return (*stamp && (*stamp & mask) == mark) || vs_mysql_no_answer(self, "an answer to something else", reply);
+    return (*stamp && (*stamp & mask) == mark) ||
+           vs_mysql_no_answer(self, "the reply belongs to another statement", reply);
 }

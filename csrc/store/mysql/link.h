@@ -1,6 +1,5 @@
-/* link.h -- the connection under mysql.c: made beside the calls, checked, dropped, left to a parent; statements
- * and their answers; what a server's errors mean.
- */
+/* link.h -- the connection of a mysql: store: how it is opened, checked, pooled and dropped, and how it is left to the
+ * parent after a fork.  Also statements, their results, and the meaning of server errors. */
 #ifndef VS_STORE_MYSQL_LINK_H
 #define VS_STORE_MYSQL_LINK_H
 
@@ -10,36 +9,37 @@
 
 #include <mysql.h>
 
-/* "0" or "OFF" where the server takes writes: some versions name it, some count it. */
+/* "0" or "OFF" if the server accepts writes.  Some versions return a number, some a word. */
 #define VS_SQL_READ_ONLY "CAST(@@global.read_only AS CHAR)"
 
 #define VS_SQL_CLOCK "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
-/* The one rule of durability for tables of leases, counters, shares and reservations: the first of the named tables that
- * another engine keeps, as "NAME has the engine ENGINE"; NULL: there is none.  Other engines lose acknowledged writes in
- * a crash, or all rows.  A view has no engine.  person.c has the rule for the server's settings. */
+/* The rule of durability for all tables of leases, counters, shares and reservations: the engine must be InnoDB.  Other
+ * engines lose acknowledged writes, or all rows, in a crash.  Selects the first of the given tables with another
+ * engine, as "NAME has the engine ENGINE", or NULL.  A view has no engine.  The rule for the server's settings is in
+ * person.c. */
 #define VS_SQL_UNSAFE(tables)                                                                                          \
     "(SELECT MIN(CONCAT(e.table_name, ' has the engine ', e.engine)) FROM information_schema.tables AS e"              \
     " WHERE e.table_schema = DATABASE() AND e.table_name IN (" tables ") AND e.engine <> 'InnoDB')"
 #define VS_MYSQL_UNSAFE_MAX 160
 
-#define VS_MYSQL_NO_ROW "an answer without a row, which is not the server's: look at what is between"
+#define VS_MYSQL_NO_ROW "the reply has no row, so it is not the server's: check the proxies in between"
 
-/* Of the URI. */
+/* Keys of the URI. */
 enum { KEY_TLS, KEY_CA, KEY_SECRET_FILE, KEY_SOCKET, KEY_GALERA };
 
-/* Whom to connect to, and as whom: whole in itself, for a connection is made by another thread than the call's. */
+/* The server and the credentials.  A complete copy, because another thread opens the connection. */
 struct mysql_place {
     struct vs_uri uri;
     char host[256], secret[256], where[160];
-    unsigned port, read_s; /* read_s: how long one message may take; the client counts in whole seconds */
+    unsigned port, read_s; /* read_s: limit for one message.  The client library only has whole seconds */
 };
 
-/* What kind of counters a table holds, by its columns: of the table that was asked for last. */
+/* The kind of counters in the table that was used last, found by its columns. */
 struct vs_mysql_shape {
     char table[65];
-    const struct counter_shape *is; /* NULL: none was looked at */
-    char unsafe[VS_MYSQL_UNSAFE_MAX]; /* VS_SQL_UNSAFE; "": there is none */
+    const struct counter_shape *is;   /* NULL: no table was checked yet */
+    char unsafe[VS_MYSQL_UNSAFE_MAX]; /* see VS_SQL_UNSAFE; "": no other engine */
 };
 
 struct mysql_store {
@@ -48,44 +48,45 @@ struct mysql_store {
     struct mysql_place place;
     char namespace_[VESTA_NAMESPACE_MAX];
     struct vs_met met;
-    struct vs_pool *pool;     /* the connections of this place that no call has just now */
-    unsigned losses;          /* of the pool, when the last call began */
-    uint64_t process;         /* whose connection it is: vs_process_token */
+    struct vs_pool *pool;     /* idle connections to this place */
+    unsigned losses;          /* vs_pool_losses at the start of the last call */
+    uint64_t process;         /* vs_process_token of the process that opened the connection */
     MYSQL *my;                /* NULL: not connected */
-    bool has_tables;          /* ours, as they should be; looked at as it was connected */
-    struct vs_errand *making; /* the connection that is on its way; NULL: none */
-    MYSQL *late;              /* its call ended before the server answered; NULL: none */
-    int64_t late_until_us;    /* then the server has ended that statement, or cannot be reached */
+    bool has_tables;          /* checked when it was connected: the tables of leases are complete */
+    struct vs_errand *making; /* the connection that is being opened; NULL: none */
+    MYSQL *late;              /* a connection whose server has not answered within the call; NULL: none */
+    int64_t late_until_us;    /* until then the server has ended that statement, or is unreachable */
     struct vs_mysql_shape shape;
-    uint64_t nonce; /* of the last statement: its answer says it again, so no other one is taken for it */
+    uint64_t nonce; /* of the last statement.  Its reply contains it, so a late reply to another statement is
+                       detected */
 };
 
-/* Opens a call: connected to a server that can be a store, with a deadline.  False with the reply filled. */
+/* Starts a call: connects to a usable server and sets the deadline.  False: the reply is filled. */
 bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables, struct vs_reply *reply);
 
-/* Fills the reply by an error.  `otherwise`, where the error does not say: UNKNOWN for a write that was sent.  False.
- */
+/* Fills the reply from an error.  `otherwise` is the outcome if the error does not decide it: UNKNOWN for a write that
+ * was sent.  Returns false. */
 bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const char *said, enum vs_outcome otherwise,
                       struct vs_reply *reply);
 
-/* The last statement's error: as above, and the connection is dropped unless the server only said no. */
+/* The same for the last statement's error.  Drops the connection unless the server only rejected the statement. */
 bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply);
 
-/* An answer that is none: the connection is dropped, and the outcome stays what it was before. */
+/* The reply is unusable: drops the connection and keeps the outcome.  Returns false. */
 bool vs_mysql_no_answer(struct mysql_store *self, const char *why, struct vs_reply *reply);
 
-/* Whether the server has ended the connection, as it does where it is restarted, or another takes its place. */
+/* Whether the server has closed the connection, for example because it restarted or another server took over. */
 bool vs_mysql_stirred(struct vs_store *store, int64_t now_boot_us);
 
-/* Closes the connection; in a forked child it only forgets the parent's. */
+/* Closes the connection.  A forked child only forgets its parent's. */
 void vs_mysql_drop(struct mysql_store *self);
-/* Leaves it to whoever calls next. */
+/* Puts the connection into the pool. */
 void vs_mysql_park(struct mysql_store *self, int64_t now_us);
-/* One more store of self->place, and one less; false: no memory. */
+/* Register and unregister this store with the pool of self->place.  False: no memory. */
 bool vs_mysql_enter(struct mysql_store *self);
 void vs_mysql_leave(struct mysql_store *self);
 
-/* A server that can be written to and, where needs_tables, has ours. */
+/* Whether the server is usable: writable, and with the tables of leases if needs_tables. */
 bool vs_mysql_check(const struct mysql_place *place, MYSQL *my, bool needs_tables, struct vs_reply *reply);
 bool vs_mysql_check_read_only(const struct mysql_place *place, const char *value, struct vs_reply *reply);
 
@@ -96,26 +97,26 @@ struct vs_sql {
     size_t length;
     char text[VS_SQL_MAX];
 };
-/* Returns a new nonce for the next statement. */
 uint64_t vs_mysql_nonce(struct mysql_store *self);
 __attribute__((format(printf, 2, 3))) void vs_sql_add(struct vs_sql *sql, const char *format, ...);
-/* Bytes, as a literal that no character set and no SQL mode reads otherwise. */
+/* Adds bytes as a hex literal, which does not depend on the character set or the SQL mode. */
 void vs_sql_bytes(struct vs_sql *sql, const void *bytes, size_t length);
 
-/* Sends a statement and waits for the beginning of its answer.  False: the server said no, or said nothing in time; the
- * reply is filled, with the outcome that it had where nobody knows better. */
+/* Sends a statement and waits for the start of its reply.  False: the server rejected it or did not reply in time.  The
+ * reply is filled, and keeps its outcome if the error does not decide it. */
 bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply);
 
-/* The rows of a SELECT whose first column is the nonce.  fetch: 1 with the row, 0 behind the last, -1 with the reply
- * filled.  After 1 or 0, `done`; after -1 the result is gone. */
+/* The rows of a SELECT whose first column is the nonce.  fetch returns 1 with a row, 0 after the last, -1 with the
+ * reply filled.  Call `done` after 1 or 0.  After -1 the result is already freed. */
 struct vs_rows {
     MYSQL_RES *result;
     MYSQL_ROW row;
     unsigned long *length;
-    unsigned count_column; /* 0: it is no list */
+    unsigned count_column; /* 0: not a list */
     uint64_t counted, seen;
 };
-/* As below; its last column counts the rows that the list must have.  -1 in place of 0 where it has not. */
+/* vs_mysql_rows sends the SELECT.  vs_mysql_list also requires that the last column is the number of rows, and
+ * vs_mysql_fetch returns -1 instead of 0 if rows are missing. */
 bool vs_mysql_list(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
                    struct vs_reply *reply);
 bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
@@ -123,22 +124,21 @@ bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned 
 int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_reply *reply);
 void vs_mysql_rows_done(struct vs_rows *rows);
 
-/* The LAST_INSERT_ID of the write that the server has just answered, if `mask` of it is `mark`: the write's own.  Where
- * the table has a trigger, the answer does not carry it, but the session has it, and is asked.  False with the reply
- * filled. */
+/* Reads the LAST_INSERT_ID of the write that the server has just answered.  It is the write's own if its bits in `mask`
+ * are `mark`.  If the table has a trigger, the reply does not contain it, so the session is queried.  False: the reply
+ * is filled. */
 bool vs_mysql_stamp(struct mysql_store *self, uint64_t mask, uint64_t mark, uint64_t *stamp, struct vs_reply *reply);
 
-/* A cell is a whole number, from its first character to its last. */
+/* Parse a cell that must be a whole number, without other characters. */
 bool vs_mysql_cell(const struct vs_rows *rows, int column, int64_t *out);
 bool vs_mysql_count(const struct vs_rows *rows, int column, uint64_t *out);
 
-/* person.c: for a person. */
+/* person.c: for administrators */
 void vs_mysql_init(struct vs_store *store, struct vs_reply *reply);
 void vs_mysql_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                     struct vs_reply *reply);
 void vs_mysql_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
 
-/* counter.c */
 void vs_mysql_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
 void vs_mysql_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                      struct vs_reply *reply);
@@ -149,21 +149,19 @@ void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter,
 void vs_mysql_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
 void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply);
 
-/* share.c */
 bool vs_mysql_make_shares(struct mysql_store *self, struct vs_reply *reply);
 void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                     struct vs_reply *reply);
 void vs_mysql_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
                    struct vs_reply *reply);
 
-/* reserve.c */
 bool vs_mysql_make_reservations(struct mysql_store *self, struct vs_reply *reply);
 void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,
                       struct vs_reply *reply);
 void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *reservation,
                      bool commit, struct vs_reply *reply);
 
-/* foreign.c: other generators' tables.  keeps_counters: AUTO_INCREMENT survives a restart of this server. */
+/* foreign.c.  vs_mysql_keeps_counters: AUTO_INCREMENT survives a restart of this server. */
 bool vs_mysql_keeps_counters(MYSQL *my);
 void vs_mysql_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, struct vs_foreign_list *list,
                       struct vs_reply *reply);

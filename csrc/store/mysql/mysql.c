@@ -1,21 +1,23 @@
 /* mysql.c -- the store in MariaDB or MySQL: mysql://user:password@host:3306/database.
  *
- *     vesta_namespace (ns, ver, incarnation, record)        records as text (lease/record.h); their columns are what
- *     vesta_lease     (ns, worker, ver, written_us, record) compare-and-set looks at, and the time the server stamps
+ *     vesta_namespace (ns, ver, incarnation, record)
+ *     vesta_lease     (ns, worker, ver, written_us, record)
  *
- * A write is one statement that commits itself: UPDATE ... WHERE ver = ? AND the record is a whole one, of the same
- * claim or of the last before it, AND the namespace's incarnation is what it was.  So nothing is held between two
- * messages, and a client that stops anywhere blocks nobody.  `ver` changes with every write, and the server counts rows
- * found, not rows changed: 0 means that the version was another, never that nothing differed.  What decides is read by
- * locking reads: they see what is committed now, and a proxy that splits reads from writes sends them to the primary.
- * A write locks its namespace's row, too: below REPEATABLE READ it would else take what was committed before somebody
- * put the store right.
+ * `record` is a text (lease/record.h).  The other columns are used by compare-and-set, and written_us is set by the
+ * server.
  *
- * An answer names the statement that it answers: a SELECT has a nonce in each row, and a row even where there is no
- * record; a write brings back, as its LAST_INSERT_ID, the time that was stamped and the nonce.  What does not is no
- * answer, whoever sent it: the outcome stays DOWN, or UNKNOWN for a write.
+ * A write is one autocommitted statement: UPDATE ... WHERE ver = ? AND the record is complete and of the same claim or
+ * of the claim before it, AND the namespace's incarnation is unchanged.  No lock is held between two messages, so a
+ * client that stops blocks no one.  Every write changes `ver`, and the server counts matched rows, not changed rows.
+ * So 0 rows always means that the version was another one.  Reads that decide are locking reads: they return the last
+ * committed state, and a proxy that splits reads from writes sends them to the primary.  A write also locks its
+ * namespace's row.  Below REPEATABLE READ it could otherwise use the state before an administrator repaired the store.
  *
- * The server's clock is counted from UTC_TIMESTAMP, which no time zone moves. */
+ * Every reply identifies its statement.  A SELECT has a nonce in each row, and returns a row even if there is no
+ * record.  A write returns the stamped time and the nonce as its LAST_INSERT_ID.  Any other reply is ignored: the
+ * outcome stays DOWN, or UNKNOWN for a write.
+ *
+ * The server's clock is computed from UTC_TIMESTAMP, which does not depend on time zones. */
 #include "store/mysql/link.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -35,13 +37,13 @@ _Static_assert(2 * (VS_RECORD_TEXT_MAX + 2 * WHOLE_MAX + 2 * VESTA_NAMESPACE_MAX
 
 #define CLOCK VS_SQL_CLOCK
 
-/* What a write brings back: milliseconds, and behind them the nonce.  Shifted right, it is the time again. */
+/* The LAST_INSERT_ID of a write: the time in milliseconds, shifted left by the bits of the nonce. */
 #define NONCE_BITS 22
 #define NONCE_MASK ((UINT64_C(1) << NONCE_BITS) - 1)
 #define STAMP "LAST_INSERT_ID(" CLOCK " DIV 1000 << 22 | %" PRIu64 ")"
-_Static_assert(NONCE_BITS == 22, "the stamp is shifted by as many bits");
+_Static_assert(NONCE_BITS == 22, "STAMP shifts by as many bits");
 
-/* Of any SELECT: nonce, record, ver, number or incarnation, written_us, clock, read_only. */
+/* The columns of every SELECT of records. */
 enum { COL_NONCE, COL_RECORD, COL_VER, COL_NUMBER, COL_WRITTEN, COL_CLOCK, COL_READ_ONLY, COLUMNS };
 
 static const char *const keys[] = {"tls", "ca", "secret_file", "socket", "galera", NULL};
@@ -54,17 +56,17 @@ static struct mysql_store *mysql_self_of(struct vs_store *store) {
 
 /* ------------------------------------------------------------------ rows */
 
-/* A row of any SELECT, whole. */
+/* One row of these columns. */
 struct mysql_row {
     char record[VS_RECORD_TEXT_MAX];
-    size_t length; /* of the record, no more than there is room for */
+    size_t length; /* of the record, cut to the buffer */
     bool is_empty; /* there is no record */
     uint64_t ver, number;
     int64_t written_us, clock_us;
     char read_only[16];
 };
 
-/* The row that was fetched; false where it is none of ours. */
+/* Copies the fetched row.  False: it is not a row of these columns. */
 static bool mysql_read_row(const struct vs_rows *rows, struct mysql_row *row) {
     memset(row, 0, sizeof *row);
     if (!rows->row[COL_READ_ONLY] || !vs_mysql_cell(rows, COL_CLOCK, &row->clock_us) || row->clock_us <= 0)
@@ -81,14 +83,14 @@ static bool mysql_read_row(const struct vs_rows *rows, struct mysql_row *row) {
            vs_mysql_cell(rows, COL_WRITTEN, &row->written_us);
 }
 
-/* A row's columns and its text agree, or somebody wrote one by hand. */
+/* The columns must agree with the record's text.  Otherwise the row was changed by hand. */
 static bool check_columns(struct vs_reply *reply, bool agree) {
     return agree || vs_answer(reply, VS_STORE_REFUSED,
-                              "a row's columns are not those of its record: somebody changed it by hand");
+                              "a row's columns do not agree with its record, so it was changed by hand: restore it");
 }
 
 static bool mysql_take_record(const struct mysql_store *self, const struct mysql_row *row, struct vs_reply *reply) {
-    assert(!row->is_empty); /* which is no damage, and not to be told as one */
+    assert(!row->is_empty); /* an empty row is no damage */
     if (!vs_take_record(reply, row->record, row->length, self->place.where, row->number)) return false;
     reply->record.written_ms = row->written_us > 0 ? row->written_us / 1000 : 0;
     return check_columns(reply, reply->record.ver == row->ver);
@@ -100,7 +102,7 @@ static void add_name(const struct mysql_store *self, struct vs_sql *sql) {
     vs_sql_bytes(sql, self->namespace_, strlen(self->namespace_));
 }
 
-/* The one row of a SELECT, read to its end.  False with the reply filled. */
+/* Runs a SELECT that returns one row.  False: the reply is filled. */
 static bool select_row(struct mysql_store *self, const struct vs_sql *sql, struct mysql_row *row,
                        struct vs_reply *reply) {
     struct vs_rows rows;
@@ -111,12 +113,12 @@ static bool select_row(struct mysql_store *self, const struct vs_sql *sql, struc
     if (found < 0 || more < 0) return false;
     vs_mysql_rows_done(&rows);
     if (found == 0) return vs_mysql_no_answer(self, VS_MYSQL_NO_ROW, reply);
-    if (!is_whole || more) return vs_mysql_no_answer(self, "half an answer, or more than one", reply);
+    if (!is_whole || more) return vs_mysql_no_answer(self, "the reply has a damaged row, or more than one", reply);
     reply->store_ms = row->clock_us / 1000;
     return vs_mysql_check_read_only(&self->place, row->read_only, reply);
 }
 
-/* True: reply->record is what stands there; ver 0: nothing does. */
+/* Reads a lease's record into reply->record, with ver 0 if there is none.  False: the reply is filled. */
 static bool mysql_load_record(struct mysql_store *self, uint64_t worker, struct vs_reply *reply) {
     struct vs_sql sql = {.length = 0};
     struct mysql_row row;
@@ -129,7 +131,7 @@ static bool mysql_load_record(struct mysql_store *self, uint64_t worker, struct 
     memset(&reply->record, 0, sizeof reply->record);
     if (!select_row(self, &sql, &row, reply)) return false;
     if (row.is_empty) return true;
-    if (row.number != worker) return vs_mysql_no_answer(self, "an answer to something else", reply);
+    if (row.number != worker) return vs_mysql_no_answer(self, "the reply belongs to another statement", reply);
     return mysql_take_record(self, &row, reply);
 }
 
@@ -149,18 +151,18 @@ static bool mysql_load_ns(struct mysql_store *self, struct vs_reply *reply) {
            check_columns(reply, reply->ns.ver == row.ver && reply->ns.incarnation == row.number);
 }
 
-/* What became of a write of one row.  NONE: the server says that no row was as it had to be, and what stands there must
- * say why.  TOLD: the reply is filled. */
+/* The result of a write of one row.  NONE: no row matched, and the stored record must explain why.  TOLD: the reply is
+ * filled. */
 enum mysql_fate { FATE_DONE, FATE_NONE, FATE_TOLD };
 
 static enum mysql_fate mysql_write_row(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
     vs_sent(reply);
     if (!vs_mysql_send(self, sql, reply))
-        return reply->outcome == VS_STORE_CONFLICT ? FATE_NONE : FATE_TOLD; /* by its primary key */
+        return reply->outcome == VS_STORE_CONFLICT ? FATE_NONE : FATE_TOLD; /* the primary key exists already */
     uint64_t rows = mysql_affected_rows(self->my), stamp;
     if (mysql_field_count(self->my) == 0 && rows == 0) return FATE_NONE;
     if (mysql_field_count(self->my) || rows != 1) {
-        vs_mysql_no_answer(self, "an answer to something else", reply);
+        vs_mysql_no_answer(self, "the reply belongs to another statement", reply);
         return FATE_TOLD;
     }
     if (!vs_mysql_stamp(self, NONCE_MASK, self->nonce & NONCE_MASK, &stamp, reply)) return FATE_TOLD;
@@ -175,35 +177,36 @@ static void mysql_store_read(struct vs_store *store, uint64_t worker, struct vs_
     if (vs_mysql_begin(self, self->call_ms_max, true, reply) && mysql_load_record(self, worker, reply)) vs_done(reply);
 }
 
-/* Why nothing was written: what stands there says.  The server does one statement after the other, so what was not done
- * before this one's answer never will be. */
+/* Finds out why no row was written.  The server runs one statement after the other, so a write that it did not do
+ * before this reply will never be done. */
 static void mysql_explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                           struct vs_reply *reply) {
-    assert(self->met.ver); /* or any namespace would do */
-    vs_sent(reply);        /* until that is known */
+    assert(self->met.ver); /* else any namespace record would be accepted */
+    vs_sent(reply);        /* UNKNOWN until the record was read */
     if (!mysql_load_ns(self, reply) || !vs_is_met(&self->met, reply) || !mysql_load_record(self, worker, reply)) return;
     if (vs_is_same_write(record, &reply->record))
-        vs_answer(reply, VS_STORE_UNKNOWN, "%.60s: it said that nothing was written, but it was", self->place.where);
+        vs_answer(reply, VS_STORE_UNKNOWN, "%.60s: the server reported that nothing was written, but it was",
+                  self->place.where);
     else if (vs_follows(record, &reply->record, old_ver))
-        vs_answer(reply, VS_STORE_DOWN, "%.60s: it changed meanwhile", self->place.where);
+        vs_answer(reply, VS_STORE_DOWN, "%.60s: the row changed during the write: try again", self->place.where);
     else
         vs_not_first(reply);
 }
 
-/* The first swap of an object that has not met its namespace meets it now. */
+/* Reads the namespace's record before the first swap, unless this object has read it before. */
 static bool knows_namespace(struct mysql_store *self, struct vs_reply *reply) {
     return self->met.ver || (mysql_load_ns(self, reply) && vs_is_met(&self->met, reply));
 }
 
-/* What the record of a version looks like from its first line to its last, as vs_follows wants it: another is not
- * written over. */
+/* Adds a LIKE pattern of the complete record that vs_follows accepts, with version `ver` and the same claim.  Another
+ * record is not overwritten. */
 static void add_own(struct vs_sql *sql, uint64_t ver, const struct vs_record *next) {
     char like[WHOLE_MAX];
     int length = snprintf(like, sizeof like,
                           "vesta lease %d\nver %" PRIu64 "\nepoch %" PRIu64 "\nowner %016" PRIx64 "%016" PRIx64
                           "\n%%\nsum ________________\n",
                           VS_RECORD_FORMAT, ver, next->epoch, next->owner[0], next->owner[1]);
-    assert((size_t)length < sizeof like); /* half a pattern is like any record */
+    assert((size_t)length < sizeof like); /* half a pattern would match any record */
     vs_sql_bytes(sql, like, (size_t)length);
 }
 
@@ -221,9 +224,9 @@ static void add_record(struct vs_sql *sql, const struct vs_record *record) {
     vs_sql_bytes(sql, text, vs_record_write(record, text));
 }
 
-/* The namespace as it was met, locked. */
+/* Adds the condition that the namespace's record is still the one that was read, and locks it. */
 static void add_met(const struct mysql_store *self, struct vs_sql *sql) {
-    assert(self->met.ver); /* knows_namespace came before */
+    assert(self->met.ver); /* knows_namespace was called */
     vs_sql_add(sql,
                " FROM vesta_namespace WHERE ver = %" PRIu64 " AND incarnation = %" PRIu64 " AND ns = ", self->met.ver,
                self->met.incarnation);
@@ -319,7 +322,7 @@ static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const 
         reply->ns = *record;
         vs_done(reply);
     } else if (fate == FATE_NONE) {
-        vs_sent(reply); /* until that is known */
+        vs_sent(reply); /* UNKNOWN until the record was read */
         bool is_read = mysql_load_ns(self, reply);
         if (is_read && (reply->ns.ver != record->ver || reply->ns.incarnation != record->incarnation))
             vs_not_first(reply);
@@ -328,11 +331,12 @@ static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const 
 
 /* ------------------------------------------------------------------ listing */
 
-/* Adds the row that was fetched; false with the reply filled. */
+/* Adds the fetched row to the list.  False: the reply is filled. */
 static bool mysql_list_row(struct mysql_store *self, const struct vs_rows *rows, struct vs_growing_list *list,
                            struct vs_reply *reply) {
     struct mysql_row row;
-    if (!mysql_read_row(rows, &row)) return vs_answer(reply, VS_STORE_DOWN, "%.60s: half an answer", self->place.where);
+    if (!mysql_read_row(rows, &row))
+        return vs_answer(reply, VS_STORE_DOWN, "%.60s: the reply has a damaged row", self->place.where);
     reply->store_ms = row.clock_us / 1000;
     if (row.is_empty) return true;
     return mysql_take_record(self, &row, reply) && vs_list_add(list, row.number, reply);
@@ -370,7 +374,7 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
         vs_mysql_drop(self);
 }
 
-/* A connection costs several round trips, so it is kept from one renewal to the next. */
+/* Opening a connection costs several round trips, so it stays open between two renewals. */
 static void mysql_store_idle(struct vs_store *store, int64_t now_boot_us, int64_t until_boot_us) {
     (void)until_boot_us;
     vs_mysql_park(mysql_self_of(store), now_boot_us);
@@ -389,14 +393,15 @@ static int mysql_read_uri(const char *text, struct mysql_place *self, struct ves
     if (rc == VESTA_OK) rc = vs_uri_host(uri->hosts, self->host, sizeof self->host, &self->port, err);
     if (rc != VESTA_OK) return rc;
     if (strlen(uri->path) < 2 || strchr(uri->path + 1, '/') || strlen(uri->path) > 65)
-        return vs_fail(err, VESTA_EOPTION, "the store's URI names no database: mysql://user@%.100s/vesta", uri->hosts);
+        return vs_fail(err, VESTA_EOPTION, "the store's URI has no database name: write mysql://user@%.100s/vesta",
+                       uri->hosts);
     if (!uri->user[0])
-        return vs_fail(err, VESTA_EOPTION, "the store's URI names no user: mysql://user@%.100s%.70s", uri->hosts,
+        return vs_fail(err, VESTA_EOPTION, "the store's URI has no user: write mysql://user@%.100s%.70s", uri->hosts,
                        uri->path);
     if (!mysql_is_one_of(uri->value[KEY_TLS], "verify", "off"))
         return vs_fail(err, VESTA_EOPTION, "tls in the store's URI must be verify or off");
     if (!mysql_is_one_of(uri->value[KEY_GALERA], "single-writer", "single-writer"))
-        return vs_fail(err, VESTA_EOPTION, "galera in the store's URI must be single-writer, or left out");
+        return vs_fail(err, VESTA_EOPTION, "galera in the store's URI must be single-writer, or absent");
     snprintf(self->where, sizeof self->where, "mysql %.40s:%u%.70s", self->host, self->port, uri->path);
     return VESTA_OK;
 }
@@ -421,7 +426,7 @@ static int mysql_store_open(const char *uri, const struct vs_store_opts *opts, s
     self->base = vs_store_base(&vs_store_mysql, opts);
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     self->place.read_s = (unsigned)((self->call_ms_max + 999) / 1000);
-    int64_t message_ms = 1000 * (int64_t)self->place.read_s; /* one that was begun at the end */
+    int64_t message_ms = 1000 * (int64_t)self->place.read_s; /* a message that starts just before the deadline */
     self->base.call_ms_max = 2 * self->call_ms_max + message_ms;
     self->base.list_ms_max = 2 * VS_STORE_LIST_MS + message_ms;
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
@@ -471,8 +476,8 @@ static const struct vs_store_admin mysql_admin = {
 const struct vs_backend vs_store_mysql = {
     .scheme = "mysql",
     .form = "mysql://USER@HOST/DB",
-    .made = "the tables vesta_namespace and vesta_lease are there",
-    .rights = "whoever leases needs SELECT, INSERT and UPDATE on them, and no more",
+    .made = "the tables vesta_namespace and vesta_lease exist",
+    .rights = "a process that leases needs SELECT, INSERT and UPDATE on them, and nothing else",
     .secret = "password",
     .tls = "",
     .check = mysql_store_check,

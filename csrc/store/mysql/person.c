@@ -1,5 +1,5 @@
-/* person.c -- what only a person asks for: the tables made, the names of namespaces, and what a server is set to
- * that a lease rests on. */
+/* person.c -- operations for administrators: creating the tables, listing namespaces, and checking the server settings
+ * that leases depend on. */
 #include "base/array.h"
 #include "store/mysql/link.h"
 
@@ -24,7 +24,7 @@ void vs_mysql_init(struct vs_store *store, struct vs_reply *reply) {
     vs_mysql_drop(self);
     if (!vs_mysql_begin(self, VS_STORE_LIST_MS, false, reply)) return;
     struct vs_reply seen = *reply;
-    if (vs_mysql_check(&self->place, self->my, true, &seen)) { /* CREATE is needed once, and not for each namespace */
+    if (vs_mysql_check(&self->place, self->my, true, &seen)) { /* only the first init needs the right to CREATE */
         vs_done(reply);
         return;
     }
@@ -36,11 +36,11 @@ void vs_mysql_init(struct vs_store *store, struct vs_reply *reply) {
     if (vs_mysql_check(&self->place, self->my, true, reply)) vs_done(reply);
 }
 
-/* By the primary key: in a store of very many no list is walked. */
+/* Adds a range condition on the primary key, so that a store with many namespaces is not scanned. */
 static void add_kin(struct vs_sql *sql, const char *of) {
     char end[VESTA_NAMESPACE_MAX + 1];
     if (!of) return;
-    int length = snprintf(end, sizeof end, "%s/", of); /* the byte behind the dot */
+    int length = snprintf(end, sizeof end, "%s/", of); /* '/' follows '.' in ASCII */
     assert((size_t)length < sizeof end);
     vs_sql_add(sql, " AND n.ns >= ");
     vs_sql_bytes(sql, of, (size_t)length - 1);
@@ -73,13 +73,13 @@ void vs_mysql_names(struct vs_store *store, const char *of, void (*tell)(void *t
 
 /* ------------------------------------------------------------------ how it is set */
 
-/* What is not durable is acknowledged, and lost with the power. */
+/* With other values, an acknowledged write may be lost in a power cut. */
 static const struct setting {
     const char *name, *wanted, *todo;
 } settings[] = {
     {"innodb_flush_log_at_trx_commit", "1",
      "set innodb_flush_log_at_trx_commit=1: a power cut loses acknowledged writes"},
-    {"sync_binlog", "1", "set sync_binlog=1, or a fail-over after a power cut loses acknowledged writes"},
+    {"sync_binlog", "1", "set sync_binlog=1: a fail-over after a power cut loses acknowledged writes"},
 };
 
 static void mysql_person_look_at(const char *name, const char *value, bool has_binlog,
@@ -90,7 +90,7 @@ static void mysql_person_look_at(const char *name, const char *value, bool has_b
         bool matters = i == 0 || has_binlog;
         if (strcasecmp(name, setting->name) != 0 || strcmp(value, setting->wanted) == 0 || !matters) continue;
         int length = snprintf(what, sizeof what, "%s is %.20s", setting->name, value);
-        assert((size_t)length < sizeof what); /* a longer setting was added */
+        assert((size_t)length < sizeof what); /* increase the size of `what` */
         (void)length;
         tell(to, what, setting->todo);
     }

@@ -2,13 +2,13 @@
  *
  *     vesta_reservation (counters, tag, token, number, free_ms)
  *
- * counters is the name of the counter's table; free_ms from when on the number may be given again, NULL: never.  A row
- * without a number is a token that has none yet.
+ * `counters` is the name of the counter's table.  free_ms is the time from which the number may be reserved again,
+ * NULL: never.  A row without a number is a token that has no number yet.
  *
- * Each write is one statement that commits itself, as elsewhere here.  A number that is free again changes its token.
- * A new one needs two rows in one step: so a row without a number is there first, and one UPDATE over both tables
- * raises the counter from where it was read, and writes the number into the row.  What a client leaves behind that ends
- * in between is a row without a number.  What was done is read back under the token. */
+ * Each write is one autocommitted statement.  A free number gets a new token.  A new number needs two rows in one
+ * step: first a row without a number is inserted, then one UPDATE over both tables raises the counter and writes the
+ * number into that row.  If a client dies in between, it leaves a row without a number.  The result is read back by
+ * its token. */
 #include "store/reservation.h"
 #include "store/mysql/counter.h"
 
@@ -21,7 +21,7 @@
 #define NOW_MS "(" VS_SQL_CLOCK " DIV 1000)"
 #define TRIES_MAX 20
 
-/* What a look finds: a row, by its token or its number, and the lowest number that is free again. */
+/* The result of a look: the row of a token or a number, and the lowest free number. */
 struct mysql_reserve_look {
     struct vs_reserved row;
     bool is_blank; /* it has no number */
@@ -46,7 +46,7 @@ static void add_of(const struct vs_mysql_call *call, struct vs_sql *sql, const c
     vs_sql_add(sql, "%scounters = '%s' AND %stag = '%s'", as, call->table, as, call->tag);
 }
 
-/* What stands there under the token, or at the number where there is no token. */
+/* Adds the SELECT for the row of the token, or of the number if token is NULL. */
 static void add_look(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number, struct vs_sql *sql) {
     vs_sql_add(sql,
                "SELECT %" PRIu64 ", HEX(o.token), o.number, o.free_ms, (SELECT MIN(f.number) FROM " VS_RESERVATIONS
@@ -75,7 +75,7 @@ static bool mysql_read_token(const char *hex, uint64_t token[2]) {
     return true;
 }
 
-/* False: it is none of ours. */
+/* Copies the fetched row.  False: it is not a row of this SELECT. */
 static bool read_look(const struct vs_rows *rows, struct mysql_reserve_look *look, struct vs_reply *reply) {
     int64_t clock_us;
     *look = (struct mysql_reserve_look){.is_blank = false};
@@ -92,15 +92,15 @@ static bool read_look(const struct vs_rows *rows, struct mysql_reserve_look *loo
            (!rows->row[COL_FREE_MS] || vs_mysql_cell(rows, COL_FREE_MS, &look->row.free_ms));
 }
 
-/* False with the reply filled. */
+/* Fills the reply if the table is missing.  Returns false. */
 static bool no_table(const struct vs_mysql_call *call) {
     if (call->self->my && mysql_errno(call->self->my) == ER_NO_SUCH_TABLE)
-        vs_answer_fault(call->reply, VS_STORE_REFUSED, VS_FAULT_NO_COUNTERS, "%.50s has no table " VS_RESERVATIONS,
-                        call->self->place.where);
+        vs_answer_fault(call->reply, VS_STORE_REFUSED, VS_FAULT_NO_COUNTERS,
+                        "%.50s has no table " VS_RESERVATIONS, call->self->place.where);
     return false;
 }
 
-/* One row comes, whatever is there.  False with the reply filled. */
+/* Looks at the row.  The SELECT always returns one row.  False: the reply is filled. */
 static bool take_look(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number,
                       struct mysql_reserve_look *look) {
     struct vs_sql sql = {.length = 0};
@@ -114,11 +114,12 @@ static bool take_look(const struct vs_mysql_call *call, const uint64_t *token, u
     int more = found == 1 ? vs_mysql_fetch(call->self, &rows, call->reply) : found;
     if (more < 0) return false;
     vs_mysql_rows_done(&rows);
-    if (!is_whole || more) return vs_mysql_no_answer(call->self, "half an answer, or more than one", call->reply);
+    if (!is_whole || more)
+        return vs_mysql_no_answer(call->self, "the reply has a damaged row, or more than one", call->reply);
     return vs_mysql_check_read_only(&call->self->place, read_only, call->reply);
 }
 
-/* As above, behind a write: whatever goes wrong with this, that may be done. */
+/* The same after a write: if it fails, the write's outcome is UNKNOWN. */
 static bool mysql_look_behind(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number,
                               struct mysql_reserve_look *look) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
@@ -131,7 +132,7 @@ static bool mysql_look_behind(const struct vs_mysql_call *call, const uint64_t *
 
 /* ------------------------------------------------------------------ reserving */
 
-/* The number changes its token, if it is still free. */
+/* Gives the number the new token, if it is still free. */
 static enum vs_fate take_free(const struct vs_mysql_call *call, const struct vs_reservation *wanted, uint64_t number) {
     struct vs_sql sql = {.length = 0};
     vs_sql_add(&sql, "UPDATE " VS_RESERVATIONS " SET token = ");
@@ -151,7 +152,7 @@ static enum vs_fate put_blank(const struct vs_mysql_call *call, const struct vs_
     return vs_mysql_call_write(call, &sql, 1);
 }
 
-/* The counter's next number, into the row that has none. */
+/* Writes the counter's next number into the row without a number. */
 static enum vs_fate mysql_take_next(const struct vs_mysql_call *call, const struct vs_reservation *wanted) {
     struct vs_sql sql = {.length = 0};
     struct vs_tag row;
@@ -175,7 +176,7 @@ static enum vs_fate mysql_take_next(const struct vs_mysql_call *call, const stru
     return VS_FATE_TOLD;
 }
 
-/* One try at what a look found.  NONE: another was faster. */
+/* Makes one attempt with the result of a look.  NONE: another client was faster. */
 static enum vs_fate try_number(const struct vs_mysql_call *call, const struct vs_reservation *wanted,
                                const struct mysql_reserve_look *look) {
     if (!look->is_blank && look->has_free) return take_free(call, wanted, look->free);
@@ -194,23 +195,23 @@ void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, 
         return;
     for (int tries = 0; tries < TRIES_MAX; tries++) {
         if (!(tries ? mysql_look_behind : take_look)(&call, wanted->token, 0, &look)) return;
-        if (look.row.is_there && !look.is_blank) { /* now, or by an earlier call */
+        if (look.row.is_there && !look.is_blank) { /* reserved by this call or an earlier one */
             if (vs_reservation_again(&look.row, call.tag, reply) && vs_reservation_grant(&look.row, call.tag, reply))
                 vs_done(reply);
             return;
         }
         if (try_number(&call, wanted, &look) == VS_FATE_TOLD) return;
     }
-    vs_answer(reply, VS_STORE_CONFLICT, "%.60s: others were faster for tag '%s'", call.self->place.where, call.tag);
+    vs_answer(reply, VS_STORE_CONFLICT, "%.60s: other clients were faster for tag '%s': try again",
+              call.self->place.where, call.tag);
 }
 
 /* ------------------------------------------------------------------ settling */
 
-/* There is no row of the number: it was never reserved, or the database has forgotten it.  False with the reply
- * filled. */
+/* The number has no row: it was never reserved, or the database lost the row.  False: the reply is filled. */
 static bool still_stands(const struct vs_mysql_call *call, uint64_t granted) {
     struct vs_tag row;
-    vs_not_done(call->reply); /* no row is under this token */
+    vs_not_done(call->reply); /* no row has this token */
     return vs_mysql_call_load(call, &row) && vs_reservation_remembers(&row, granted, call->reply);
 }
 
@@ -233,11 +234,12 @@ void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, c
     enum vs_fate fate = vs_mysql_call_write(&call, &sql, 1);
     if (fate == VS_FATE_TOLD) no_table(&call);
     if (fate == VS_FATE_DONE && vs_mysql_call_marked(&call, mark, &far)) vs_done(reply);
-    /* what was cancelled may be another's by now, so only what was not done is looked at */
+    /* a cancelled number may have a new token by now, so look only if nothing was written */
     if (fate != VS_FATE_NONE || !mysql_look_behind(&call, NULL, reservation->number, &look)) return;
     if (!look.row.is_there && !still_stands(&call, reservation->granted)) return;
     enum vs_settling settling = vs_reservation_settle(&look.row, reservation, commit, call.tag, reply);
     if (settling == VS_SETTLE_DONE) vs_done(reply);
     if (settling == VS_SETTLE_WRITE)
-        vs_answer(reply, VS_STORE_CONFLICT, "%.60s: it changed meanwhile", call.self->place.where);
+        vs_answer(reply, VS_STORE_CONFLICT, "%.60s: the row changed during the write: try again",
+                  call.self->place.where);
 }

@@ -1,10 +1,10 @@
-/* share.c -- which numbers of a counter a database grants, of several that grant them together, and in which form they
- * are written, in MariaDB or MySQL.
+/* share.c -- the shares of counters that several databases grant together, and the forms of their numbers, in MariaDB
+ * or MySQL.
  *
  *     vesta_segment_share (counters, tag, delta, remainder)
  *
- * counters is the name of the counter's table.  Leaf's own has no column for it, so this one stands beside it.  For a
- * form counters has a ~ in front, and delta is the form's fingerprint. */
+ * `counters` is the name of the counter's table.  Leaf's table has no column for a share, so this table is separate.
+ * The row of a form has a ~ before the name, and its delta is the form's fingerprint. */
 #include "store/mysql/counter.h"
 
 #include <inttypes.h>
@@ -21,13 +21,13 @@ bool vs_mysql_make_shares(struct mysql_store *self, struct vs_reply *reply) {
     return vs_mysql_send(self, &sql, reply);
 }
 
-/* Whether the server said that there is no such table, or that this user may not do this to it. */
+/* Whether the table is missing, or this user has no right to it. */
 static bool lacks_table(const struct vs_mysql_call *call) {
     unsigned error = call->self->my ? mysql_errno(call->self->my) : 0;
     return error == ER_NO_SUCH_TABLE || error == ER_TABLEACCESS_DENIED_ERROR;
 }
 
-/* One row comes, whatever is there.  False with the reply filled. */
+/* Reads the share.  The SELECT always returns one row.  False: the reply is filled. */
 static bool mysql_look_at_share(const struct vs_mysql_call *call, const char *key, struct vs_share *share) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
@@ -42,10 +42,10 @@ static bool mysql_look_at_share(const struct vs_mysql_call *call, const char *ke
     bool is_whole = found == 1 && (!rows.row[COL_DELTA] || (vs_mysql_count(&rows, COL_DELTA, &share->delta) &&
                                                             vs_mysql_count(&rows, COL_REMAINDER, &share->remainder)));
     vs_mysql_rows_done(&rows);
-    return is_whole || vs_mysql_no_answer(call->self, "half an answer", call->reply);
+    return is_whole || vs_mysql_no_answer(call->self, "the reply has a damaged row", call->reply);
 }
 
-/* False with the reply filled. */
+/* Inserts the share.  False: the reply is filled. */
 static bool mysql_insert_share(const struct vs_mysql_call *call, const char *key, const struct vs_share *share) {
     struct vs_sql sql = {.length = 0};
     vs_sql_add(&sql,
@@ -53,17 +53,17 @@ static bool mysql_insert_share(const struct vs_mysql_call *call, const char *key
                ")",
                key, call->tag, share->delta, share->remainder);
     if (vs_mysql_call_write(call, &sql, 1) == VS_FATE_TOLD) return false;
-    vs_reply_clear(call->reply); /* done, or another was faster: what stands there is looked at */
+    vs_reply_clear(call->reply); /* inserted now, or by another client: read it */
     return true;
 }
 
-/* For a database that grants all numbers alone, a user without the right to write that down is enough: the counters'
- * table may be Leaf's, where vesta was given no other right. */
+/* A database that grants all numbers alone works without a stored share.  The counters' table may be Leaf's, and vesta
+ * may have no right to other tables. */
 static bool may_do_without(const struct vs_mysql_call *call, const struct vs_share *share) {
     return share->delta == 1 && call->reply->outcome == VS_STORE_REFUSED;
 }
 
-/* What stands there in the end: as it was, or as it is written.  False with the reply filled. */
+/* Reads the share, and inserts it if there is none.  False: the reply is filled. */
 static bool mysql_find_or_keep(const struct vs_mysql_call *call, const char *key, const struct vs_share *share,
                                struct vs_share *stands) {
     if (!mysql_look_at_share(call, key, stands)) {
@@ -75,7 +75,7 @@ static bool mysql_find_or_keep(const struct vs_mysql_call *call, const char *key
            (mysql_insert_share(call, key, share) && mysql_look_at_share(call, key, stands));
 }
 
-/* The server's own words stay. */
+/* Adds the remedy.  The text remains the server's. */
 static void say_lack(const struct vs_mysql_call *call) {
     if (!lacks_table(call)) return;
     call->reply->by = VS_BY_RIGHTS;
@@ -89,7 +89,7 @@ void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, co
     struct vs_tag row;
     struct vs_share stands;
     if (!vs_mysql_call_begin(&call, store, counter, reply) || !vs_mysql_call_load(&call, &row)) return;
-    if (row.delta > 1) /* tinyid's rows say it themselves */
+    if (row.delta > 1) /* tinyid's rows contain their share */
         vs_done(reply);
     else if (mysql_find_or_keep(&call, call.table, share, &stands))
         vs_share_answer(&stands, share, reply);

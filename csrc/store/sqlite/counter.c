@@ -1,8 +1,8 @@
-/* counter.c -- counters in a database file: tables of Leaf's columns, each made with its first tag.
+/* counter.c -- counters in a database file: tables with Leaf's columns.  The first tag creates its table.
  *
  *     leaf_alloc (biz_tag, max_id, step, update_time)      update_time in milliseconds since 1970
  *
- * A table is named by people, so what stands in one may be anything: a number is one only where SQLite says so. */
+ * People choose the table, and SQLite allows any value in any column, so the type of each value is checked. */
 #include "store/sqlite/counter.h"
 
 #include <assert.h>
@@ -19,13 +19,13 @@ bool vs_sqlite_call_begin(struct vs_sqlite_call *call, struct vs_store *store, c
     return call->table && vs_counter_check(counter, reply) && vs_sqlite_begin(call->self, reply);
 }
 
-/* A statement on the table, which is the %s of its text.  ?1 is the tag, and of a row that is to be written ?2 is its
+/* Prepares a statement for the table, which replaces the %s of its text.  ?1 is the tag.  For a row to write, ?2 is its
  * max_id, ?3 its step, ?4 its time. */
 static sqlite3_stmt *sqlite_counter_prepare(const struct vs_sqlite_call *call, const char *format,
                                             const struct vs_tag *row) {
     char sql[SQL_MAX];
     sqlite3_stmt *stmt = NULL;
-    assert(!strchr(call->table, '"')); /* vs_counter_table */
+    assert(!strchr(call->table, '"')); /* checked by vs_counter_table */
     int length = snprintf(sql, sizeof sql, format, call->table);
     assert((size_t)length < sizeof sql);
     int rc = sqlite3_prepare_v2(call->self->db, sql, length, &stmt, NULL);
@@ -40,9 +40,9 @@ static sqlite3_stmt *sqlite_counter_prepare(const struct vs_sqlite_call *call, c
     return NULL;
 }
 
-/* Does a statement without rows; false with the reply filled. */
+/* Runs a statement that returns no rows.  False: the reply is filled. */
 static bool sqlite_counter_run(const struct vs_sqlite_call *call, const char *format, const struct vs_tag *row) {
-    assert(!sqlite3_get_autocommit(call->self->db)); /* else it would be done at once, and never looked at */
+    assert(!sqlite3_get_autocommit(call->self->db)); /* else SQLite commits it at once, before it is checked */
     sqlite3_stmt *stmt = sqlite_counter_prepare(call, format, row);
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
@@ -65,12 +65,13 @@ static bool sqlite_counter_take_number(sqlite3_stmt *stmt, int column, const cha
         return snprintf(why, VS_TAG_WHY_MAX, "its %s is NULL", name), false;
     const void *at = sqlite3_column_blob(stmt, column);
     size_t length = at ? (size_t)sqlite3_column_bytes(stmt, column) : 0;
-    snprintf(why, VS_TAG_WHY_MAX, "its %s is '%s', which is no whole number of 64 bits", name,
+    snprintf(why, VS_TAG_WHY_MAX, "its %s is '%s', which is not a 64-bit integer", name,
              VS_QUOTE(at ? at : "", length));
     return false;
 }
 
-/* Columns 0 to 3: biz_tag, max_id, step, update_time.  False with the reason: a value cannot be used. */
+/* Reads columns 0 to 3: biz_tag, max_id, step, update_time.  False: a value cannot be used, with the reason in
+ * `why`. */
 static bool sqlite_counter_read_row(sqlite3_stmt *stmt, struct vs_tag *row, char why[static VS_TAG_WHY_MAX]) {
     *row = (struct vs_tag){.delta = 1,
                            .updated_ms = sqlite_counter_is_number(stmt, 3) ? sqlite3_column_int64(stmt, 3) : 0};
@@ -109,13 +110,13 @@ static enum vs_sqlite_found sqlite_counter_find_row(const struct vs_sqlite_call 
     return found;
 }
 
-/* Writes the row, by the statement that is given, and commits it: done once it stands in the file. */
+/* Writes the row with the statement, commits, and reads it back. */
 static void sqlite_counter_write_row(const struct vs_sqlite_call *call, const char *statement,
                                      const struct vs_tag *row) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     struct vs_sqlite_call look = *call;
     struct vs_tag stands;
-    assert(row->delta == 1); /* it was read, or filled in: these tables have no other */
+    assert(row->delta == 1); /* these tables have no other delta */
     if (!sqlite_counter_run(call, statement, row) || !vs_sqlite_commit(call->self, call->reply)) return;
     look.reply = &seen;
     if (vs_sqlite_look_anew(call->self, &seen) && sqlite_counter_find_row(&look, &stands) == VS_FOUND &&
@@ -180,11 +181,11 @@ void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, ui
     sqlite_counter_change(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
 }
 
-/* Adds the row that was stepped to; false with the reply filled. */
+/* Adds the current row to the list.  False: the reply is filled. */
 static bool sqlite_counter_list_row(const struct vs_sqlite_call *call, sqlite3_stmt *stmt, struct vs_tag_list *list) {
     struct vs_tag row;
     char why[VS_TAG_WHY_MAX];
-    bool is_text = sqlite3_column_type(stmt, 0) == SQLITE_TEXT; /* no tag of another type is found by its name */
+    bool is_text = sqlite3_column_type(stmt, 0) == SQLITE_TEXT; /* a value of another type is never found as a tag */
     const void *at = sqlite3_column_blob(stmt, 0);
     struct vs_slice name = {at ? at : "", at ? (size_t)sqlite3_column_bytes(stmt, 0) : 0};
     if (is_text && !at && sqlite3_errcode(call->self->db) == SQLITE_NOMEM)
@@ -208,7 +209,7 @@ static bool sqlite_counter_list_rows(const struct vs_sqlite_call *call, struct v
 
 void vs_sqlite_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
     struct vs_sqlite_call call;
-    assert(list->count == 0); /* whose rows would be told as this table's */
+    assert(list->count == 0); /* its rows would be listed as this table's */
     if (!vs_sqlite_call_begin(&call, store, &(struct vs_counter){table, "-"}, reply)) return;
     enum vs_sqlite_found found = vs_sqlite_find_table(&call, call.table);
     if (found == VS_FOUND_NONE || (found == VS_FOUND && sqlite_counter_list_rows(&call, list))) vs_done(reply);

@@ -1,4 +1,4 @@
-/* link.c -- the way into a database file, and out of it; see link.h.  Knows no record. */
+/* link.c -- see link.h.  Knows no records. */
 #include "store/sqlite/link.h"
 
 #include <assert.h>
@@ -14,12 +14,12 @@ static const char schema[] =
     "CREATE TABLE vesta_lease (ns TEXT, worker INTEGER, ver INTEGER NOT NULL, record BLOB NOT NULL,"
     " PRIMARY KEY (ns, worker)) WITHOUT ROWID;"
     "PRAGMA application_id = 1987277921; PRAGMA user_version = 1;";
-_Static_assert(APPLICATION_ID == 1987277921, "the schema's application_id is ours");
-_Static_assert(SCHEMA_VERSION == 1, "and its user_version");
+_Static_assert(APPLICATION_ID == 1987277921, "the schema's application_id");
+_Static_assert(SCHEMA_VERSION == 1, "the schema's user_version");
 
 /* ------------------------------------------------------------------ errors */
 
-/* SQLite's primary result codes; DOWN: they pass by themselves. */
+/* Maps SQLite's primary result codes to faults. */
 static enum vs_fault sqlite_fault_of(int kind) {
     switch (kind) {
     case SQLITE_BUSY:
@@ -40,14 +40,13 @@ static enum vs_fault sqlite_fault_of(int kind) {
     }
 }
 
-/* What SQLite said of anything but a commit: nothing was done.  False. */
 bool vs_sqlite_trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply) {
     int kind = rc & 0xff;
     assert(rc != SQLITE_OK);
     bool passes = kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_NOMEM || kind == SQLITE_INTERRUPT;
     return vs_answer_fault(reply, passes ? VS_STORE_DOWN : VS_STORE_REFUSED, sqlite_fault_of(kind), "%.80s: %.600s",
                            self->path,
-                           kind == SQLITE_BUSY ? "another process keeps it locked" : sqlite3_errmsg(self->db));
+                           kind == SQLITE_BUSY ? "another process has locked it" : sqlite3_errmsg(self->db));
 }
 
 bool vs_sqlite_run(const struct sqlite_store *self, const char *sql, struct vs_reply *reply) {
@@ -69,7 +68,7 @@ static bool number_is(const struct sqlite_store *self, const char *sql, sqlite3_
     return rc == SQLITE_ROW;
 }
 
-/* The file is ours, or empty and about to be. */
+/* Whether the file is a vesta database.  Creates the tables in an empty file. */
 static bool sqlite_is_ours(const struct sqlite_store *self, struct vs_reply *reply) {
     sqlite3_int64 id = 0, version = 0, tables = 0;
     if (!number_is(self, "PRAGMA application_id", &id, reply) ||
@@ -79,18 +78,18 @@ static bool sqlite_is_ours(const struct sqlite_store *self, struct vs_reply *rep
     if (id == 0 && tables == 0) return vs_sqlite_run(self, schema, reply);
     if (id == APPLICATION_ID && version == SCHEMA_VERSION) return true;
     return vs_answer(reply, VS_STORE_REFUSED, "%.80s %s", self->path,
-                     id != APPLICATION_ID ? "is another program's database: give vesta a file of its own"
-                                          : "was made by a newer vesta");
+                     id != APPLICATION_ID ? "is another program's database: choose another file for vesta"
+                                          : "was created by a newer version of vesta: install that version");
 }
 
 static void close_db(struct sqlite_store *self) {
     int left = sqlite3_close(self->db);
-    assert(left == SQLITE_OK); /* a statement was not finalized, and keeps the file locked */
+    assert(left == SQLITE_OK); /* a statement that was not finalized keeps the file locked */
     (void)left;
     self->db = NULL;
 }
 
-/* Of a commit: somebody reads. */
+/* The busy handler of a commit, which waits for readers. */
 static int wait_for_readers(void *arg, int tries) {
     const struct sqlite_store *self = arg;
     (void)tries;
@@ -98,16 +97,16 @@ static int wait_for_readers(void *arg, int tries) {
     return vs_call_left_ms(&self->base) > 0;
 }
 
-/* Without memory there is no connection at all: db is NULL, which sqlite3_errmsg and sqlite3_close know. */
+/* Opens the database.  If memory is out, `db` is NULL, which sqlite3_errmsg and sqlite3_close accept. */
 static int open_db(struct sqlite_store *self) {
-    assert(!self->db); /* it would be lost, and keep the file locked */
+    assert(!self->db); /* else it would leak, and keep the file locked */
     return sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
 }
 
-/* Opens and locks, if that can be had at once; else nothing is to undo. */
+/* Opens and locks the database without waiting.  Unless it returns OURS, there is nothing to undo. */
 static enum vs_turn try_begin(struct sqlite_store *self, struct vs_reply *reply) {
     vs_reply_clear(reply);
-    assert(!self->db); /* a call within a call */
+    assert(!self->db); /* a call inside a call */
     enum vs_turn turn = vs_sqlite_turn_enter(&self->turn, reply);
     if (turn != VS_TURN_OURS) return turn;
     int rc = open_db(self);
@@ -124,8 +123,8 @@ static enum vs_turn try_begin(struct sqlite_store *self, struct vs_reply *reply)
     return (rc & 0xff) == SQLITE_BUSY ? VS_TURN_BUSY : VS_TURN_NONE;
 }
 
-/* False with the reply filled, and nothing to undo.  Whoever waits has nothing that another waits for: everybody looks
- * every millisecond, since SQLite's own waiting backs off, and starves whoever has waited longest. */
+/* Polls every millisecond.  SQLite's own busy handler waits longer after each attempt, so it starves the process that
+ * has waited longest. */
 bool vs_sqlite_begin(struct sqlite_store *self, struct vs_reply *reply) {
     enum vs_turn turn;
     vs_call_begin(&self->base, self->call_ms_max);
@@ -137,15 +136,14 @@ bool vs_sqlite_begin(struct sqlite_store *self, struct vs_reply *reply) {
     if (turn != VS_TURN_BUSY) return turn == VS_TURN_OURS;
     int64_t pid = vs_sqlite_turn_holder(&self->turn);
     if (pid > 0)
-        return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE, "process %" PRId64 " keeps %.90s locked", pid,
+        return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE, "process %" PRId64 " has locked %.90s", pid,
                                self->path);
-    return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE, "%.90s: another process keeps it locked",
+    return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_FILE, "%.90s: another process has locked it",
                            self->path);
 }
 
-/* A commit that met a lock or a full disk is rolled back; of any other failure only a later look can tell. */
 bool vs_sqlite_commit(const struct sqlite_store *self, struct vs_reply *reply) {
-    assert(!sqlite3_get_autocommit(self->db)); /* a transaction is open, in our turn */
+    assert(!sqlite3_get_autocommit(self->db)); /* a transaction is open */
     assert(self->turn.fd >= 0);
     vs_sent(reply);
     int rc = sqlite3_exec(self->db, "COMMIT", NULL, NULL, NULL), kind = rc & 0xff;
@@ -159,15 +157,14 @@ bool vs_sqlite_commit(const struct sqlite_store *self, struct vs_reply *reply) {
 }
 
 void vs_sqlite_end(struct sqlite_store *self) {
-    assert(self->turn.fd >= 0); /* nobody else looks between the rollback and the end of the turn */
-    close_db(self);             /* rolls back what was not committed */
+    assert(self->turn.fd >= 0); /* the turn excludes others until the rollback is done */
+    close_db(self);             /* rolls back an open transaction */
     vs_sqlite_turn_leave(&self->turn);
 }
 
-/* As others will see it: what this connection remembers of its pages is no witness.  False with the reply filled. */
 bool vs_sqlite_look_anew(struct sqlite_store *self, struct vs_reply *reply) {
-    assert(sqlite3_get_autocommit(self->db)); /* or closing would undo what is looked for */
-    assert(self->turn.fd >= 0);               /* and another might have written by then */
+    assert(sqlite3_get_autocommit(self->db)); /* else closing would roll back the write */
+    assert(self->turn.fd >= 0);               /* else another process might have written since */
     close_db(self);
     int rc = open_db(self);
     if (rc != SQLITE_OK) return vs_sqlite_trouble(self, rc, reply);
@@ -176,6 +173,6 @@ bool vs_sqlite_look_anew(struct sqlite_store *self, struct vs_reply *reply) {
 }
 
 bool vs_sqlite_does_not_stand(const struct sqlite_store *self, struct vs_reply *reply) {
-    return vs_answer_fault(reply, VS_STORE_UNKNOWN, VS_FAULT_DISK, "%.80s: what was written cannot be read back",
+    return vs_answer_fault(reply, VS_STORE_UNKNOWN, VS_FAULT_DISK, "%.80s: the written row cannot be read back",
                            self->path);
 }

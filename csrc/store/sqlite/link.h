@@ -1,11 +1,12 @@
-/* link.h -- a call of a database file: opened, locked, one transaction, closed.
+/* link.h -- a call to a database file: open, lock, one transaction, close.
  *
- * A call opens the database, does one transaction and closes it, in its turn (turn.h): SQLite's connections and locks
- * do not survive a fork, and so there is never one to carry over.  Nobody can break the lock of a process that is
- * stopped in a transaction; the others are told which one it is.
+ * SQLite's connections and locks do not survive a fork, so no connection stays open between calls.  A call runs in its
+ * turn (turn.h).  If a process is stopped inside a transaction, no other process can break its lock, but their messages
+ * name it.
  *
- * Durable before it says so: with a rollback journal that takes synchronous=EXTRA, because under FULL a power cut may
- * bring back a journal whose removal was not yet on disk, and undo what was acknowledged. */
+ * A write is durable before the call returns.  With a rollback journal this needs synchronous=EXTRA.  Under FULL, the
+ * removal of a journal may not be on disk at a power cut.  The journal then reappears and rolls back an acknowledged
+ * write. */
 #ifndef VS_STORE_SQLITE_LINK_H
 #define VS_STORE_SQLITE_LINK_H
 
@@ -23,34 +24,34 @@ struct sqlite_store {
     char namespace_[VESTA_NAMESPACE_MAX];
     char path[PATH_MAX - 64];
     struct vs_sqlite_turn turn;
-    sqlite3 *db;      /* during a call */
-    struct stat seen; /* the file as it was looked at last, and its counter: see sqlite_stirred */
+    sqlite3 *db;      /* open during a call */
+    struct stat seen; /* the file and its change counter at the last check: see sqlite_stirred */
     uint32_t counter;
 };
 
 extern const struct vs_backend vs_store_sqlite;
 
-/* What SQLite said of anything but a commit: nothing was done.  False. */
+/* Fills the reply from an SQLite error of anything except a commit: nothing was done.  Returns false. */
 bool vs_sqlite_trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply);
 
-/* Statements without an answer.  False with the reply filled. */
+/* Runs statements that return no rows.  False: the reply is filled. */
 bool vs_sqlite_run(const struct sqlite_store *self, const char *sql, struct vs_reply *reply);
 
-/* Opens the call, with its time in reply->store_ms.  False with the reply filled, and nothing to undo; else `end` is to
- * follow, which undoes what was not committed. */
+/* Starts a call and sets reply->store_ms.  False: the reply is filled, and there is nothing to undo.  Otherwise call
+ * vs_sqlite_end, which rolls back what was not committed. */
 bool vs_sqlite_begin(struct sqlite_store *self, struct vs_reply *reply);
 void vs_sqlite_end(struct sqlite_store *self);
 
-/* A commit that met a lock or a full disk is rolled back; of any other failure only a later look can tell: UNKNOWN. */
+/* Commits.  If a lock or a full disk prevents it, the transaction is rolled back.  After any other failure the outcome
+ * is UNKNOWN.  False: the reply is filled. */
 bool vs_sqlite_commit(const struct sqlite_store *self, struct vs_reply *reply);
 
-/* Behind a commit: the database as others will see it; what this connection remembers of its pages is no witness.
- * False with the reply filled. */
+/* After a commit: reopens the database, because this connection's page cache does not prove what others will read.
+ * False: the reply is filled. */
 bool vs_sqlite_look_anew(struct sqlite_store *self, struct vs_reply *reply);
-/* What was committed is not there: UNKNOWN.  False. */
+/* The committed row was not found: fills the reply with UNKNOWN and returns false. */
 bool vs_sqlite_does_not_stand(const struct sqlite_store *self, struct vs_reply *reply);
 
-/* counter.c */
 void vs_sqlite_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
 void vs_sqlite_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                       struct vs_reply *reply);
@@ -61,13 +62,11 @@ void vs_sqlite_tag_step(struct vs_store *store, const struct vs_counter *counter
                         struct vs_reply *reply);
 void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
 
-/* share.c */
 void vs_sqlite_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                      struct vs_reply *reply);
 void vs_sqlite_form(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
                     struct vs_reply *reply);
 
-/* reserve.c */
 void vs_sqlite_reserve(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,
                        struct vs_reply *reply);
 void vs_sqlite_settle(struct vs_store *store, const struct vs_counter *counter,

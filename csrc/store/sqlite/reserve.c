@@ -1,8 +1,10 @@
-/* reserve.c -- reserved numbers in a database file: one transaction each, beside the counter's own row.
+/* reserve.c -- reserved numbers in a database file.  Each operation is one transaction, together with the counter's
+ * row.
  *
  *     vesta_reservation (counters, tag, number, token, free_ms)
  *
- * counters is the name of the counter's table; free_ms from when on the number may be given again, NULL: never. */
+ * `counters` is the name of the counter's table.  free_ms is the time from which the number may be reserved again,
+ * NULL: never. */
 #include "store/reservation.h"
 #include "store/sqlite/counter.h"
 
@@ -17,8 +19,8 @@ static const char schema[] =
 
 #define SELECT "SELECT number, token, free_ms FROM " VS_RESERVATIONS " WHERE counters = ?1 AND tag = ?2 AND "
 
-/* ?1 is the counter's table, ?2 its tag, ?3 a number or a time, ?4 the token, ?5 free_ms (below 0: NULL); as far as the
- * statement has them. */
+/* Prepares a statement.  ?1 is the counter's table, ?2 its tag, ?3 a number or a time, ?4 the token, ?5 free_ms (below
+ * 0: NULL).  Statements may have fewer parameters. */
 static sqlite3_stmt *sqlite_reserve_prepare(const struct vs_sqlite_call *call, const char *sql, int64_t third,
                                             const uint64_t *token, int64_t free_ms) {
     sqlite3_stmt *stmt = NULL;
@@ -36,8 +38,8 @@ static sqlite3_stmt *sqlite_reserve_prepare(const struct vs_sqlite_call *call, c
     return NULL;
 }
 
-/* The row that a SELECT stepped to.  False: a value in it is not a reservation's.  SQLite keeps any value in any
- * column, so each type is checked. */
+/* Reads the current row.  SQLite allows any value in any column, so each type is checked.  False: a value is
+ * invalid. */
 static bool sqlite_reserve_read_row(sqlite3_stmt *stmt, struct vs_reserved *row) {
     int64_t number = sqlite3_column_int64(stmt, 0), free_ms = sqlite3_column_int64(stmt, 2);
     bool is_committed = sqlite3_column_type(stmt, 2) == SQLITE_NULL;
@@ -50,7 +52,7 @@ static bool sqlite_reserve_read_row(sqlite3_stmt *stmt, struct vs_reserved *row)
     return true;
 }
 
-/* The one row of a SELECT, if there is any.  False with the reply filled. */
+/* Reads the row of a SELECT, if there is one.  False: the reply is filled. */
 static bool sqlite_reserve_load(const struct vs_sqlite_call *call, const char *sql, int64_t third,
                                 const uint64_t *token, struct vs_reserved *row) {
     *row = (struct vs_reserved){.is_there = false};
@@ -68,7 +70,7 @@ static bool load_number(const struct vs_sqlite_call *call, uint64_t number, stru
     return sqlite_reserve_load(call, SELECT "number = ?3", (int64_t)number, NULL, row);
 }
 
-/* Writes the row, commits, and looks at it again; done once it stands there. */
+/* Writes the row, commits, and reads it back. */
 static void sqlite_reserve_write_row(struct vs_sqlite_call *call, const struct vs_reserved *row) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     struct vs_sqlite_call look = *call;
@@ -93,8 +95,7 @@ static void sqlite_reserve_write_row(struct vs_sqlite_call *call, const struct v
         vs_sqlite_does_not_stand(call->self, call->reply);
 }
 
-/* The lowest number that is free again, or the counter's next, which it is raised past.  False with the reply filled.
- */
+/* Finds the lowest free number, or takes the counter's next one.  False: the reply is filled. */
 static bool find_number(const struct vs_sqlite_call *call, uint64_t granted, uint64_t *number) {
     struct vs_reserved row;
     struct vs_tag counter;
@@ -146,10 +147,11 @@ void vs_sqlite_settle(struct vs_store *store, const struct vs_counter *counter,
     enum vs_sqlite_found found = vs_sqlite_find_table(&call, VS_RESERVATIONS);
     bool is_known = found == VS_FOUND && load_number(&call, reservation->number, &row);
     if (found == VS_FOUND_NONE)
-        vs_answer(reply, VS_STORE_REFUSED, "%.80s has no table " VS_RESERVATIONS ": was the file replaced?",
-                  call.self->path);
-    if (is_known && !row.is_there) /* never reserved, or lost with what the database has forgotten */
-        is_known = vs_sqlite_call_load(&call, &stands) && vs_reservation_remembers(&stands, reservation->granted, reply);
+        vs_answer(reply, VS_STORE_REFUSED,
+                  "%.80s has no table " VS_RESERVATIONS ": check whether the file was replaced", call.self->path);
+    if (is_known && !row.is_there) /* never reserved, or the row was lost */
+        is_known =
+            vs_sqlite_call_load(&call, &stands) && vs_reservation_remembers(&stands, reservation->granted, reply);
     if (is_known) {
         enum vs_settling settling = vs_reservation_settle(&row, reservation, commit, call.tag, reply);
         row.is_committed = commit;

@@ -1,9 +1,10 @@
-/* share.c -- which numbers of a counter a database file grants, of several that grant them together; and in which form
- * they are written.
+/* share.c -- the shares of counters that several databases grant together, and the forms of their numbers, in a
+ * database file.
  *
  *     vesta_segment_share (counters, tag, delta, remainder)
  *
- * counters is the name of the counter's table.  For a form it has a ~ in front, and delta is the form's fingerprint. */
+ * `counters` is the name of the counter's table.  The row of a form has a ~ before the name, and its delta is the
+ * form's fingerprint. */
 #include "store/sqlite/counter.h"
 
 #include <assert.h>
@@ -17,7 +18,7 @@
 
 #define KEY_MAX (1 + VS_COUNTER_TABLE_MAX)
 
-/* `share`: of a row that is to be written. */
+/* `share`: the row to write, or NULL. */
 static sqlite3_stmt *sqlite_share_prepare(const struct vs_sqlite_call *call, const char *key, const char *sql,
                                           const struct vs_share *share) {
     sqlite3_stmt *stmt = NULL;
@@ -32,7 +33,7 @@ static sqlite3_stmt *sqlite_share_prepare(const struct vs_sqlite_call *call, con
     return NULL;
 }
 
-/* False with the reply filled. */
+/* Reads the share; delta 0: there is none.  False: the reply is filled. */
 static bool sqlite_share_load(const struct vs_sqlite_call *call, const char *key, struct vs_share *share) {
     sqlite3_stmt *stmt = sqlite_share_prepare(call, key, SELECT, NULL);
     if (!stmt) return false;
@@ -47,7 +48,7 @@ static bool sqlite_share_load(const struct vs_sqlite_call *call, const char *key
     return well;
 }
 
-/* Writes, commits, and looks again.  False with the reply filled. */
+/* Inserts the share, commits, and reads it back.  False: the reply is filled. */
 static bool sqlite_share_keep(const struct vs_sqlite_call *call, const char *key, const struct vs_share *share,
                               struct vs_share *stands) {
     assert(!sqlite3_get_autocommit(call->self->db));
@@ -60,7 +61,7 @@ static bool sqlite_share_keep(const struct vs_sqlite_call *call, const char *key
            vs_sqlite_look_anew(call->self, call->reply) && sqlite_share_load(call, key, stands);
 }
 
-/* What stands there in the end: as it was, or as it is written.  False with the reply filled. */
+/* Reads the share, and inserts it if there is none.  False: the reply is filled. */
 static bool sqlite_find_or_keep(const struct vs_sqlite_call *call, const char *key, const struct vs_share *share,
                                 struct vs_share *stands) {
     struct vs_tag row;

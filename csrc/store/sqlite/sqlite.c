@@ -1,9 +1,10 @@
 /* sqlite.c -- the store of one host in one file: sqlite:/var/lib/vesta/vesta.db.
  *
- *     vesta_namespace (ns, ver, record)             records as text (lease/record.h), so that one reader judges them
- * all vesta_lease     (ns, worker, ver, record)
+ *     vesta_namespace (ns, ver, record)
+ *     vesta_lease     (ns, worker, ver, record)
  *
- * and the tables of counter.c.  A call is one transaction (link.h).  The store's clock is the host's. */
+ * `record` is a text (lease/record.h), so that all stores use the same parser.  The tables of counters are in
+ * counter.c.  A call is one transaction (link.h).  The store's clock is the host's. */
 #include "store/sqlite/link.h"
 #include "base/error.h"
 
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define COUNTER_AT 24 /* in the file's header: changes with each transaction */
+#define COUNTER_AT 24 /* offset of the file's change counter, which each transaction raises */
 
 static struct sqlite_store *sqlite_self_of(struct vs_store *store) {
     assert(store->backend == &vs_store_sqlite);
@@ -22,7 +23,7 @@ static struct sqlite_store *sqlite_self_of(struct vs_store *store) {
 
 /* ------------------------------------------------------------------ rows */
 
-/* A statement with the namespace as ?1 and, where it has one, the worker as ?2. */
+/* Prepares a statement with the namespace as ?1 and, if it has a ?2, the worker id. */
 static sqlite3_stmt *sqlite_prepare(const struct sqlite_store *self, const char *sql, uint64_t worker,
                                     struct vs_reply *reply) {
     sqlite3_stmt *stmt = NULL;
@@ -36,10 +37,11 @@ static sqlite3_stmt *sqlite_prepare(const struct sqlite_store *self, const char 
     return NULL;
 }
 
-/* A row's text and version agree, or somebody wrote one by hand. */
+/* The row's version must agree with its record.  Otherwise the row was changed by hand. */
 static bool check_ver(struct vs_reply *reply, sqlite3_stmt *stmt, int column, uint64_t ver) {
     return (uint64_t)sqlite3_column_int64(stmt, column) == ver ||
-           vs_answer(reply, VS_STORE_REFUSED, "a row's ver is not that of its record: somebody changed it by hand");
+           vs_answer(reply, VS_STORE_REFUSED,
+                     "a row's ver does not agree with its record, so it was changed by hand: restore it");
 }
 
 static bool sqlite_take_record(const struct sqlite_store *self, sqlite3_stmt *stmt, uint64_t worker,
@@ -49,7 +51,7 @@ static bool sqlite_take_record(const struct sqlite_store *self, sqlite3_stmt *st
            check_ver(reply, stmt, 1, reply->record.ver);
 }
 
-/* True: reply->record is what stands there; ver 0: nothing does. */
+/* Reads a lease's record into reply->record, with ver 0 if there is none.  False: the reply is filled. */
 static bool sqlite_load_record(const struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
     sqlite3_stmt *stmt =
         sqlite_prepare(self, "SELECT record, ver FROM vesta_lease WHERE ns = ?1 AND worker = ?2", worker, reply);
@@ -85,22 +87,22 @@ struct sqlite_row {
     size_t length;
 };
 
-/* Writes a row; the statement's last two parameters are its version and its text. */
+/* Writes a row.  The last two parameters of the statement are its version and its text. */
 static bool sqlite_save(const struct sqlite_store *self, const char *sql, const struct sqlite_row *row,
                         struct vs_reply *reply) {
-    assert(!sqlite3_get_autocommit(self->db)); /* else it would be done at once, and never looked at */
+    assert(!sqlite3_get_autocommit(self->db)); /* else SQLite commits it at once, before it is checked */
     assert(row->length > 0);
     assert(row->length <= VS_RECORD_TEXT_MAX);
     sqlite3_stmt *stmt = sqlite_prepare(self, sql, row->worker, reply);
     if (!stmt) return false;
-    assert(sqlite3_bind_parameter_count(stmt) > 2); /* the namespace, and those two */
+    assert(sqlite3_bind_parameter_count(stmt) > 2); /* the namespace, the version, the text */
     int last = sqlite3_bind_parameter_count(stmt), rc = sqlite3_bind_int64(stmt, last - 1, (sqlite3_int64)row->ver);
     if (rc == SQLITE_OK) rc = sqlite3_bind_blob(stmt, last, row->text, (int)row->length, SQLITE_STATIC);
     if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
     if (rc != SQLITE_DONE) vs_sqlite_trouble(self, rc, reply);
     sqlite3_finalize(stmt);
     if (rc == SQLITE_DONE && sqlite3_changes(self->db) == 0)
-        return vs_answer(reply, VS_STORE_DOWN, "%.80s: nothing was written", self->path);
+        return vs_answer(reply, VS_STORE_DOWN, "%.80s: nothing was written: try again", self->path);
     return rc == SQLITE_DONE;
 }
 
@@ -110,11 +112,12 @@ static void sqlite_read(struct vs_store *store, uint64_t worker, struct vs_reply
     struct sqlite_store *self = sqlite_self_of(store);
     if (!vs_sqlite_begin(self, reply)) return;
     if (sqlite_load_record(self, worker, reply)) vs_done(reply);
-    assert(reply->outcome != VS_STORE_UNKNOWN); /* which is for writes */
+    assert(reply->outcome != VS_STORE_UNKNOWN); /* only a write can be UNKNOWN */
     vs_sqlite_end(self);
 }
 
-/* A disk that gave SQLite another page than it asked for has it write where nobody finds it. */
+/* Reads a written record back.  If the disk returned a wrong page to SQLite, the record may have been written where no
+ * reader finds it. */
 static bool shows_record(struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     bool stands = vs_sqlite_look_anew(self, &seen) && sqlite_load_record(self, worker, &seen) &&
@@ -156,7 +159,8 @@ static void sqlite_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct sqlite_store *self = sqlite_self_of(store);
     if (!vs_sqlite_begin(self, reply)) return;
     if (sqlite_load_ns(self, reply)) {
-        struct vs_reply made = *reply; /* the first call has made the tables; whatever comes of it, this was read */
+        struct vs_reply made = *reply; /* the first call creates the tables; the record was read even if their commit
+                                          fails */
         vs_meet(&self->met, reply);
         if (vs_sqlite_commit(self, &made))
             vs_done(reply);
@@ -189,8 +193,8 @@ static void sqlite_ns_swap(struct vs_store *store, uint64_t old_ver, const struc
     vs_sqlite_end(self);
 }
 
-/* By the primary key, where only some are asked for: in a store of very many no list is walked.  '/' is the byte behind
- * the dot. */
+/* If `of` is given, uses a range of the primary key, so that a store with many namespaces is not scanned.  '/' follows
+ * '.' in ASCII. */
 static void sqlite_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                          struct vs_reply *reply) {
     static const char all[] = "SELECT ns FROM vesta_namespace",
@@ -213,7 +217,7 @@ static void sqlite_names(struct vs_store *store, const char *of, void (*tell)(vo
     vs_sqlite_end(self);
 }
 
-/* Adds the row that was stepped to; false with the reply filled. */
+/* Adds the current row to the list.  False: the reply is filled. */
 static bool sqlite_list_row(const struct sqlite_store *self, sqlite3_stmt *stmt, struct vs_growing_list *list,
                             struct vs_reply *reply) {
     uint64_t worker = (uint64_t)sqlite3_column_int64(stmt, 2);
@@ -242,8 +246,8 @@ static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_
 
 /* ------------------------------------------------------------------ another database */
 
-/* How many transactions the file has seen, by its header.  In a turn: closing the file drops the locks of whoever else
- * of this process is inside.  False: it is not known. */
+/* Reads the file's change counter from its header.  Needs a turn, because closing the file drops the locks of other
+ * calls of this process.  False: it cannot be read. */
 static bool read_counter(struct sqlite_store *self, uint32_t *counter) {
     unsigned char at[4];
     struct vs_reply reply;
@@ -257,13 +261,13 @@ static bool read_counter(struct sqlite_store *self, uint32_t *counter) {
     return is_read;
 }
 
-/* Another file in its place, or one that has seen fewer transactions than before: an older copy. */
+/* Whether the path has another file, or one with a lower change counter: an older copy. */
 static bool sqlite_stirred(struct vs_store *store, int64_t now_boot_us) {
     (void)now_boot_us;
     struct sqlite_store *self = sqlite_self_of(store);
     struct stat st;
     uint32_t counter = 0;
-    if (stat(self->path, &st) != 0) return false; /* gone: the next renewal says it */
+    if (stat(self->path, &st) != 0) return false; /* missing: the next renewal reports it */
     bool is_same = st.st_ino == self->seen.st_ino && st.st_dev == self->seen.st_dev;
     bool is_touched =
         st.st_mtim.tv_sec != self->seen.st_mtim.tv_sec || st.st_mtim.tv_nsec != self->seen.st_mtim.tv_nsec;
@@ -284,7 +288,7 @@ static int sqlite_check(const char *uri, struct vesta_error *err) {
 
 static void sqlite_close(struct vs_store *store) {
     struct sqlite_store *self = sqlite_self_of(store);
-    assert(!self->db); /* no call is under way */
+    assert(!self->db); /* no call is in progress */
     assert(self->turn.fd < 0);
     free(self);
 }
@@ -338,8 +342,8 @@ const struct vs_backend vs_store_sqlite = {
     .scheme = "sqlite",
     .form = "sqlite:/FILE",
     .is_local = true,
-    .made = "the database and its tables are there",
-    .rights = "whoever leases must be able to write the file and its folder",
+    .made = "the database and its tables exist",
+    .rights = "a process that leases needs write access to the file and its folder",
     .check = sqlite_check,
     .open = sqlite_open,
     .close = sqlite_close,

@@ -1,4 +1,3 @@
-/* turn.c -- see turn.h. */
 #include "store/sqlite/turn.h"
 #include "base/error.h"
 #include "os/files.h"
@@ -16,20 +15,20 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------ forks: calls share this lock, a fork has it alone
- */
+/* ------------------------------------------------------------------ forks: calls share a lock, a fork excludes them */
 
 #define INSIDE_INIT PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 static pthread_rwlock_t inside = INSIDE_INIT;
 
-#define FORK_TRIES_MAX 1000 /* a millisecond each */
+#define FORK_TRIES_MAX 1000 /* one millisecond each */
 #define TURNS_MAX 64
 
-static _Thread_local bool is_alone;  /* this thread forks, and no call is inside */
-static atomic_bool was_inside;       /* this process was forked in the middle of a call */
-static _Atomic int turns[TURNS_MAX]; /* descriptors + 1 of the turns that calls have now */
+static _Thread_local bool is_alone;  /* this thread forks, and no call is inside SQLite */
+static atomic_bool was_inside;       /* this process was forked during a call of its parent */
+static _Atomic int turns[TURNS_MAX]; /* descriptor + 1 of each turn in progress */
 
-/* A disk that hangs must not hold up a program that forks: then the child does without SQLite. */
+/* Waits for calls in progress, but not for ever: their disk may hang.  If the wait fails, the child cannot use
+ * SQLite. */
 static void turn_before_fork(void) {
     is_alone = false;
     for (int i = 0; !is_alone && i < FORK_TRIES_MAX; i++) {
@@ -43,42 +42,42 @@ static void turn_in_parent(void) {
 }
 
 static void turn_in_child(void) {
-    if (is_alone) pthread_rwlock_unlock(&inside); /* as whoever watches locks expects */
-    inside = (pthread_rwlock_t)INSIDE_INIT;       /* and nobody of the parent's waits for it here */
+    if (is_alone) pthread_rwlock_unlock(&inside); /* as lock checkers expect */
+    inside = (pthread_rwlock_t)INSIDE_INIT;       /* forget waiting threads of the parent */
     if (is_alone) return;
     atomic_store(&was_inside, true);
-    for (int i = 0; i < TURNS_MAX; i++) { /* the parent's: its turn must end with it */
+    for (int i = 0; i < TURNS_MAX; i++) { /* the parent's: its turn must not outlive it */
         int fd = atomic_exchange(&turns[i], 0) - 1;
         if (fd >= 0) close(fd);
     }
 }
 
-/* From `was` to `is`. */
+/* Replaces `was` by `is`. */
 static void note_turn(int was, int is) {
-    assert(!was != !is); /* one that begins, or ends */
+    assert(!was != !is); /* a turn starts or ends */
     for (int i = 0; i < TURNS_MAX; i++) {
         int expected = was;
         if (atomic_compare_exchange_strong(&turns[i], &expected, is)) return;
     }
 }
 
-/* When this code is loaded: a fork that has begun meets no handler that comes later. */
+/* Registered when this code is loaded, because a fork in progress does not call handlers that are registered later. */
 __attribute__((constructor)) static void turn_watch_forks(void) {
     pthread_atfork(turn_before_fork, turn_in_parent, turn_in_child);
 }
 
 /* ------------------------------------------------------------------ turns */
 
-/* The folder of a path, and what it is. */
+/* Returns the folder of a path and its stat. */
 static int look_at_folder(const char *path, char *folder, struct stat *st) {
     snprintf(folder, PATH_MAX, "%s", path);
     char *slash = strrchr(folder, '/');
-    assert(slash); /* of an absolute path */
+    assert(slash); /* the path is absolute */
     slash[slash == folder ? 1 : 0] = '\0';
     return stat(folder, st);
 }
 
-/* Made where there is none: root makes it for the folder's owner. */
+/* Opens the file, or creates it.  root creates it for the folder's owner. */
 static int open_or_make(const char *path, int group) {
     char folder[PATH_MAX];
     struct stat st;
@@ -96,24 +95,26 @@ static int open_or_make(const char *path, int group) {
 static int turn_open(const struct vs_sqlite_turn *turn) {
     char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%s-turn", turn->path);
-    assert((size_t)length < sizeof path); /* the whole name: two databases must not have one turn */
+    assert((size_t)length < sizeof path); /* a cut name could be another database's turn */
     return open_or_make(path, turn->group);
 }
 
 enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *reply) {
-    assert(turn->fd < 0); /* one of its own it would wait for in vain */
+    assert(turn->fd < 0); /* it would wait for itself */
     if (atomic_load(&was_inside)) {
-        vs_answer(reply, VS_STORE_DOWN, "this process was forked while its parent waited for %.80s: start it again",
+        vs_answer(reply, VS_STORE_DOWN, "this process was forked while its parent used %.80s: start it again",
                   turn->path);
         return VS_TURN_NONE;
     }
     pthread_rwlock_rdlock(&inside);
     turn->fd = turn_open(turn);
     if (turn->fd >= 0) note_turn(0, turn->fd + 1);
-    /* such a lock has no process; as many bytes as its number say which one it is, in one step with the locking */
+    /* OFD locks carry no pid, so the holder's pid is encoded as the length of the locked range */
     if (turn->fd >= 0 && vs_queue_try(turn->fd, 0, getpid(), true)) return VS_TURN_OURS;
     bool busy = turn->fd >= 0 && (errno == EAGAIN || errno == EACCES);
-    if (!busy) vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot open %.90s-turn: %.40s", turn->path, strerror(errno));
+    if (!busy)
+        vs_answer_fault(reply, VS_STORE_REFUSED, vs_fault_of_errno(errno), "cannot open %.90s-turn: %.40s", turn->path,
+                        strerror(errno));
     vs_sqlite_turn_leave(turn);
     return busy ? VS_TURN_BUSY : VS_TURN_NONE;
 }
@@ -128,9 +129,9 @@ void vs_sqlite_turn_leave(struct vs_sqlite_turn *turn) {
     pthread_rwlock_unlock(&inside);
 }
 
-/* ------------------------------------------------------------------ who keeps it locked */
+/* ------------------------------------------------------------------ the holder of the lock */
 
-/* A line of /proc/locks: "1: POSIX  ADVISORY  WRITE 4711 08:01:131 1073741825 1073741825". */
+/* Parses a line of /proc/locks: "1: POSIX  ADVISORY  WRITE 4711 08:01:131 1073741825 1073741825". */
 static int64_t locker_in(const char *line, const struct stat *st) {
     int64_t pid;
     unsigned major, minor;
@@ -162,7 +163,7 @@ int64_t vs_sqlite_turn_holder(const struct vs_sqlite_turn *turn) {
 
 /* ------------------------------------------------------------------ the file */
 
-/* 0, or the errno of an opening for work. */
+/* Returns 0, or the errno that open would return. */
 static int may_open(const char *path, const struct stat *st) {
     if (S_ISDIR(st->st_mode)) return EISDIR;
     if (S_ISLNK(st->st_mode)) return ELOOP;
@@ -171,7 +172,7 @@ static int may_open(const char *path, const struct stat *st) {
 
 static int check_file(const char *path, int group, struct vesta_error *err) {
     struct stat st;
-    int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW); /* closing one of those drops no lock */
+    int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW); /* closing an O_PATH descriptor drops no lock */
     int failed = fd < 0 || fstat(fd, &st) != 0 ? errno : may_open(path, &st), rc = VESTA_OK;
     if (failed)
         rc = vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", path, strerror(failed));
@@ -189,7 +190,7 @@ int vs_sqlite_make_file(const struct vs_sqlite_turn *turn, struct vesta_error *e
     const char *path = turn->path, *slash = strrchr(path, '/');
     assert(path[0] == '/');
     if (slash == path || slash[1] == '\0')
-        return vs_fail(err, VESTA_EOPTION, "the store's path %.150s names no file in a folder", path);
+        return vs_fail(err, VESTA_EOPTION, "the store's path %.150s does not name a file in a folder", path);
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
     if (vs_make_dirs(folder, turn->group) != 0)
         return vs_fail(err, VESTA_EIO, "cannot create %.150s: %s", folder, strerror(errno));

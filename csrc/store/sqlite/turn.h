@@ -1,32 +1,32 @@
-/* turn.h -- when this process may be inside SQLite, and whose turn a database is.
+/* turn.h -- the turns of processes at a database, and forks.
  *
- * SQLite's locks belong to the process: they keep nobody out who brought another copy of SQLite into it.  And a child
- * that was forked in the middle of a call would inherit what SQLite believes of them.  So a call has a turn, by a lock
- * of <database>-turn (os/queue.c), and no fork begins while one is inside: for a second,
- * since its disk may hang.  The child of a fork that could not wait longer does without SQLite. */
+ * SQLite's locks belong to the process, so they do not exclude another copy of SQLite in the same process.  A child
+ * that is forked during a call would inherit SQLite's state without these locks.  So each call takes a turn (a lock of
+ * <database>-turn, see os/queue.c), and a fork waits until no call is in progress.  It waits for a second only, because
+ * the call's disk may hang.  After that, the child cannot use SQLite. */
 #ifndef VS_SQLITE_TURN_H
 #define VS_SQLITE_TURN_H
 
 #include "store/reply.h"
 
 struct vs_sqlite_turn {
-    const char *path; /* of the database */
+    const char *path; /* the database's path */
     int group;
-    int fd; /* while it is this one's turn */
+    int fd; /* open during the turn */
 };
 
-enum vs_turn { VS_TURN_OURS, VS_TURN_BUSY, VS_TURN_NONE /* the reply says why */ };
+enum vs_turn { VS_TURN_OURS, VS_TURN_BUSY, VS_TURN_NONE /* the reply has the reason */ };
 
-/* Asks once and waits for nobody.  OURS: no fork begins, and no other turn, until leave. */
+/* Tries once, without waiting.  OURS: until leave, no other turn and no fork can start. */
 enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *reply);
 void vs_sqlite_turn_leave(struct vs_sqlite_turn *turn);
 
-/* Who keeps the database locked: the process whose turn it is, or whom the kernel shows to have locked the file; -1: it
- * is not known.  Outside of a turn. */
+/* Returns the pid that has locked the database: the process in its turn, or the owner of a kernel lock on the file.
+ * -1: unknown.  Must not be called during a turn. */
 int64_t vs_sqlite_turn_holder(const struct vs_sqlite_turn *turn);
 
-/* Makes the database's file, empty, where there is none, or looks at the one that is there without opening it: closing
- * it again would drop the locks that a call of this process has on it.  Errors: VESTA_EIO, VESTA_EOPTION. */
+/* Creates the database's empty file, or checks the existing one without opening it, because closing it would drop the
+ * locks of this process's calls.  Errors: VESTA_EIO, VESTA_EOPTION. */
 int vs_sqlite_make_file(const struct vs_sqlite_turn *turn, struct vesta_error *err);
 
 #endif

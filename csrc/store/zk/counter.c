@@ -1,12 +1,11 @@
-/* counter.c -- counters in ZooKeeper: a node a tag, with its row as text (lease/record.h).
+/* counter.c -- counters in ZooKeeper: one node per tag, with its row as text (lease/record.h).
  *
  *     /~counters/<tag>
- *     /~shares/<tag>     which share of the tag's numbers this store grants: a row whose step is the share's delta, and
- *                        whose max is its remainder
- *     /~forms/<tag>       likewise, with the fingerprint of the form that its numbers are written in
+ *     /~shares/<tag>     the store's share of the tag's numbers, as a row: step is the delta, max is the remainder
+ *     /~forms/<tag>      the fingerprint of the form of its numbers, as a row: max is the fingerprint
  *
- * A write is a set over the version that was read, behind a sync, and read again behind it in the same message: it is
- * done only where the store shows it.  A write that is denied because another came first is decided anew. */
+ * A write is a set with the version that was read after a sync.  The same message reads the node again, and the write
+ * is done only if that read shows it.  If another write came first, the new row is decided again from what it left. */
 #include "store/counter.h"
 #include "store/zk/nodes.h"
 
@@ -17,7 +16,6 @@
 
 #define TRIES_MAX 8
 
-/* What a call is about. */
 struct zk_counter_call {
     struct zk_store *self;
     const char *tag, *folder;
@@ -25,11 +23,11 @@ struct zk_counter_call {
     struct vs_reply *reply;
 };
 
-/* What stands there. */
+/* The node as it was read. */
 struct view {
     bool found;
     struct vs_tag row;
-    uint64_t ver; /* 0: nothing */
+    uint64_t ver; /* 0: there is no node */
     struct Stat stat;
 };
 
@@ -42,7 +40,7 @@ static void turn_to(struct zk_counter_call *call, const char *folder) {
     vs_zk_path(call->self, call->path, "%s/%s", folder, call->tag);
 }
 
-/* The next answer is the tag's node, and *text what is in it.  False with the reply filled. */
+/* Takes the next answer, of a get: the tag's node, with its content in *text.  False: the reply is filled. */
 static bool next_node(const struct zk_counter_call *call, struct view *view, struct vs_slice *text,
                       struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(call->self, reply);
@@ -72,20 +70,20 @@ static bool zk_counter_look(const struct zk_counter_call *call, struct view *vie
 
 /* ------------------------------------------------------------------ writing */
 
-/* The multi over what was seen, and the get behind it. */
+/* Sends the multi that writes over the version that was read, and a get after it. */
 static void zk_counter_put_row(const struct zk_counter_call *call, const struct view *view, const char *text,
                                size_t length) {
     struct zk_call *multi = vs_zk_multi(call->self);
     if (!multi) return;
     if (!view->found) vs_zk_op_create(multi, call->path, text, length, call->self->is_open);
-    /* also over what was made a moment ago: only a set brings its time back */
+    /* a set is also needed after a create, because only a set returns the time */
     vs_zk_op_set(multi, call->path, text, length, view->found ? view->stat.version : 0);
     vs_zk_send(call->self, multi);
     vs_zk_ask(call->self, ZK_GET, call->path);
 }
 
-/* The row as it stands behind the write: it is this write, of that transaction; or others have written over it already,
- * and this one's answer is that of the very next change of the node. */
+/* Checks by the get after the write that the write was done: the node has the write's own transaction, or later writes
+ * have replaced it and the answer is that of the node's next change. */
 static bool zk_counter_shows(const struct zk_counter_call *call, const struct vs_tag *row, uint64_t ver,
                              const struct zk_writing *writing) {
     struct vs_reply seen = {.outcome = call->reply->outcome};
@@ -98,10 +96,10 @@ static bool zk_counter_shows(const struct zk_counter_call *call, const struct vs
     bool stands = vs_zk_is_of(at, made) && view.ver == ver && view.row.max == row->max && view.row.step == row->step;
     bool moved_on = at->mzxid > made->mzxid && vs_zk_version_is_later(at->version, made->version) && view.ver > ver;
     return (view.found && vs_zk_is_new(writing) && (stands || moved_on)) ||
-           vs_zk_no_answer(call->self, "what it says it wrote cannot be read back", call->reply);
+           vs_zk_no_answer(call->self, "the written node cannot be read back", call->reply);
 }
 
-/* What became of a write.  OTHER: something stood there that was not seen before.  TOLD: the reply is filled. */
+/* The result of a write.  OTHER: another write came first.  TOLD: the reply is filled. */
 enum zk_counter_fate { FATE_OK, FATE_OTHER, FATE_TOLD };
 
 static enum zk_counter_fate zk_counter_write_row(const struct zk_counter_call *call, const struct view *view,
@@ -121,7 +119,7 @@ static enum zk_counter_fate zk_counter_write_row(const struct zk_counter_call *c
         call->reply->store_ms = writing.made.stat.mtime;
         return FATE_OK;
     }
-    vs_zk_give_up(call->self); /* what stands there is looked at anew */
+    vs_zk_give_up(call->self); /* the node will be read again */
     vs_not_done(call->reply);
     if (rc == ZBADVERSION || rc == ZNODEEXISTS || (rc == ZNONODE && view->found)) return FATE_OTHER;
     vs_zk_trouble(call->self, rc, call->reply);
@@ -158,7 +156,8 @@ static void change_node(const struct zk_counter_call *of, const struct vs_counte
         if (fate == FATE_OK) vs_done(reply);
         if (fate != FATE_OTHER) return;
     }
-    vs_answer(reply, VS_STORE_CONFLICT, "%.90s: tag '%s' keeps changing", call.self->place.where, call.tag);
+    vs_answer(reply, VS_STORE_CONFLICT, "%.90s: other writers changed tag '%s' again and again: try again",
+              call.self->place.where, call.tag);
 }
 
 static void zk_counter_change(struct vs_store *store, const struct vs_counter *counter,
@@ -206,7 +205,7 @@ void vs_zk_share(struct vs_store *store, const struct vs_counter *counter, const
     turn_to(&call, VS_ZK_SHARES);
     if (!zk_counter_look(&call, &view)) return;
     if (!view.found) {
-        change_node(&call, &change); /* or another host was faster */
+        change_node(&call, &change); /* or another host did */
         if (reply->outcome != VS_STORE_OK && reply->outcome != VS_STORE_CONFLICT) return;
         vs_reply_clear(reply);
         if (!zk_counter_look(&call, &view)) return;
@@ -225,7 +224,7 @@ void vs_zk_form(struct vs_store *store, const struct vs_counter *counter, uint64
     turn_to(&call, VS_ZK_FORMS);
     if (!zk_counter_look(&call, &view)) return;
     if (!view.found && fingerprint) {
-        change_node(&call, &add); /* or another host was faster */
+        change_node(&call, &add); /* or another host did */
         if (reply->outcome != VS_STORE_OK && reply->outcome != VS_STORE_CONFLICT) return;
         vs_reply_clear(reply);
         if (!zk_counter_look(&call, &view)) return;
@@ -235,13 +234,13 @@ void vs_zk_form(struct vs_store *store, const struct vs_counter *counter, uint64
 
 /* ------------------------------------------------------------------ listing */
 
-/* Names, each with its end. */
+/* NUL-terminated names, one after another. */
 struct zk_counter_names {
     char *at;
     size_t length;
 };
 
-/* The next answer names children: a node that is not there has none.  False with the reply filled. */
+/* Takes the next answer, of a list of children.  A missing node has none.  False: the reply is filled. */
 static bool next_names(struct zk_store *self, struct zk_counter_names *names, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
     if (!answer) return false;
@@ -255,8 +254,8 @@ static bool next_names(struct zk_store *self, struct zk_counter_names *names, st
     return true;
 }
 
-/* The next answer is that tag's: one that was deleted meanwhile is none, and one whose record cannot be read is there.
- */
+/* Takes the next answer, of that tag's get.  A tag that was deleted since is skipped.  A tag with a damaged record is
+ * listed. */
 static bool zk_counter_list_row(const struct zk_counter_call *call, const char *tag, struct vs_tag_list *list) {
     const struct vs_slice name = {tag, strlen(tag)};
     struct vs_slice text;
@@ -267,7 +266,7 @@ static bool zk_counter_list_row(const struct zk_counter_call *call, const char *
     return why ? vs_tags_add_unusable(list, name, why, call->reply) : vs_tags_add(list, name, &view.row, call->reply);
 }
 
-/* All rows are asked for at once. */
+/* Sends all gets at once, then takes the answers. */
 static bool zk_counter_list_rows(const struct zk_counter_call *call, const struct zk_counter_names *names,
                                  struct vs_tag_list *list) {
     char path[VS_ZK_PATH_MAX];
@@ -278,7 +277,8 @@ static bool zk_counter_list_rows(const struct zk_counter_call *call, const struc
             continue;
         }
         if (asked++ == VS_TAGS_MAX)
-            return vs_answer(call->reply, VS_STORE_REFUSED, "there are more than %d tags", VS_TAGS_MAX);
+            return vs_answer(call->reply, VS_STORE_REFUSED, "the store has more than %d tags, which is the limit",
+                             VS_TAGS_MAX);
         path_of(call->self, names->at + i, path);
         vs_zk_ask(call->self, ZK_GET, path);
     }
@@ -291,7 +291,7 @@ void vs_zk_tags(struct vs_store *store, const char *table, struct vs_tag_list *l
     const struct zk_counter_call call = {.self = (struct zk_store *)store, .reply = reply};
     struct zk_counter_names names = {NULL, 0};
     char path[VS_ZK_PATH_MAX];
-    assert(list->count == 0); /* whose rows would be told as this store's */
+    assert(list->count == 0); /* its rows would be listed as this store's */
     vs_reply_clear(reply);
     if (!vs_counter_no_table(table, reply) || !vs_zk_begin(call.self, VS_STORE_LIST_MS, reply)) return;
     vs_zk_path(call.self, path, VS_ZK_COUNTERS);

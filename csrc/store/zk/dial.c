@@ -1,6 +1,6 @@
-/* dial.c -- makes a session with one of several ZooKeepers, and finds out why there is none: its client looks names
- * up, tries one server after the other for ever, and does not say what it met.  Runs in a thread of its own, where
- * nobody waits; see errand.h. */
+/* dial.c -- opens a session with one of several ZooKeeper servers, and finds out why it fails.  The client library
+ * looks up names, tries one server after another for ever, and does not report the reason.  So this runs in its own
+ * thread (errand.h). */
 #include "base/slice.h"
 #include "os/thread.h"
 #include "store/zk/link.h"
@@ -15,27 +15,28 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SESSION_MS 4000 /* after two thirds of it the client leaves a silent server, and tries the next */
-#define DIAL_MS 8000    /* for all of them */
-#define EARLY_MS 150    /* a server nearby has answered by then; else somebody is asked why not */
+#define SESSION_MS 4000 /* the client leaves a silent server after two thirds of it */
+#define DIAL_MS 8000    /* for all servers together */
+#define EARLY_MS 150    /* a server nearby has answered by then; otherwise one is asked for the reason */
 #define REACH_US 3000000
 #define PROBE_US 1000000
 #define ADDRESSES_MAX 32
-_Static_assert(SESSION_MS < DIAL_MS, "a silent server is left for the next before all are given up");
-_Static_assert(REACH_US + PROBE_US < DIAL_MS * 1000, "and why it is silent is known by then");
+_Static_assert(SESSION_MS < DIAL_MS, "a silent server is left for the next one before the deadline");
+_Static_assert(REACH_US + PROBE_US < DIAL_MS * 1000, "the reason is known before the deadline");
 
 /* Why there is no session. */
 struct zk_why {
     enum vs_fault fault;
     const char *words;
 };
-static const struct zk_why none_there = {VS_FAULT_UNREACHABLE, "no server can be reached there"};
-static const struct zk_why stranger = {VS_FAULT_STRANGER, "what answers is not ZooKeeper"};
+static const struct zk_why none_there = {VS_FAULT_UNREACHABLE, "no server is reachable there"};
+static const struct zk_why stranger = {VS_FAULT_STRANGER, "another program than ZooKeeper answers there"};
 static const struct zk_why too_many = {
     VS_FAULT_CONNECTIONS,
-    "it closes connections at once, as if there were too many from this address (maxClientCnxns, 60 by default)"};
-static const struct zk_why no_majority = {VS_FAULT_MAJORITY, "it has no majority of its servers"};
-static const struct zk_why read_only = {VS_FAULT_MAJORITY, "it is in read-only mode, without a majority of its servers"};
+    "it closes connections at once, as with too many connections from this address (maxClientCnxns, 60 by default)"};
+static const struct zk_why no_majority = {VS_FAULT_MAJORITY, "a majority of its servers is missing"};
+static const struct zk_why read_only = {VS_FAULT_MAJORITY,
+                                        "it is in read-only mode, because a majority of its servers is missing"};
 
 /* ------------------------------------------------------------------ bytes, with a deadline */
 
@@ -63,7 +64,7 @@ static bool zk_write_all(int fd, const char *at, size_t length, int64_t until_us
     return true;
 }
 
-/* As many as come before its end: less than asked for is the end, -1 an error. */
+/* Reads `length` bytes.  Returns fewer if the peer closes the connection, -1 on an error. */
 static ssize_t zk_read_all(int fd, char *at, size_t length, int64_t until_us) {
     size_t have = 0;
     while (have < length) {
@@ -93,12 +94,12 @@ static int zk_reach(const struct addrinfo *address) {
     return -1;
 }
 
-/* By a server that had let it in, if only for a moment. */
+/* Whether the server closed the connection after it had accepted it. */
 static bool was_closed(void) {
     return errno == ECONNRESET || errno == EPIPE;
 }
 
-/* Why a server opens no session: it is asked for its state, and says it to whom it lets in.  NULL: it may yet do so. */
+/* Finds out why a server opens no session, by its reply to "srvr".  NULL: it may still open one. */
 static const struct zk_why *zk_dial_why_none(const struct addrinfo *address) {
     char said[1024] = "";
     int fd = zk_reach(address);
@@ -117,7 +118,7 @@ static const struct zk_why *zk_dial_why_none(const struct addrinfo *address) {
 /* ------------------------------------------------------------------ one of several */
 
 struct addresses {
-    struct addrinfo *list[ADDRESSES_MAX], *each[ADDRESSES_MAX]; /* list: as they were looked up; each: the addresses */
+    struct addrinfo *list[ADDRESSES_MAX], *each[ADDRESSES_MAX]; /* list: results of lookups.  each: single addresses */
     int lists, count;
 };
 
@@ -134,7 +135,7 @@ static void zk_look_up(struct addresses *all, const char *host, unsigned port) {
         all->each[all->count++] = at;
 }
 
-/* The next of several hosts, and its port.  False: that was the last. */
+/* Returns the next host and its port.  False: there is no further one. */
 static bool next_host(struct vs_slice *rest, char *host, size_t size, unsigned *port) {
     char name[512];
     struct vs_slice one;
@@ -142,7 +143,7 @@ static bool next_host(struct vs_slice *rest, char *host, size_t size, unsigned *
     bool more = vs_slice_split(*rest, ',', &one, rest);
     if (!more) one = *rest;
     if (!more) rest->at = NULL;
-    assert(one.length < sizeof name); /* half a name is another host's */
+    assert(one.length < sizeof name); /* a cut name would be another host */
     snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
     *port = VS_ZK_PORT;
     return vs_uri_host(name, host, size, port, NULL) == VESTA_OK;
@@ -156,7 +157,7 @@ static void look_all_up(struct addresses *all, const char *hosts) {
         zk_look_up(all, host, port);
 }
 
-/* Why none of them opens a session.  NULL: one may yet do so. */
+/* Finds out why none of the servers opens a session.  NULL: one may still do so. */
 static const struct zk_why *why_no_session(const char *hosts) {
     struct addresses all = {.count = 0};
     const struct zk_why *why = &none_there;
@@ -172,7 +173,7 @@ static const struct zk_why *why_no_session(const char *hosts) {
 
 /* ------------------------------------------------------------------ the session */
 
-/* As the client wants them: each with its port. */
+/* Writes the servers in the client library's form, each with its port. */
 static void write_servers(char *servers, size_t size, const char *hosts) {
     char host[256];
     unsigned port;
@@ -181,13 +182,13 @@ static void write_servers(char *servers, size_t size, const char *hosts) {
     servers[0] = '\0';
     while (next_host(&rest, host, sizeof host, &port)) {
         length += (size_t)snprintf(servers + length, size - length, "%s%s:%u", length ? "," : "", host, port);
-        assert(length < size); /* half of them are others, or too few */
+        assert(length < size); /* a cut list has wrong or missing servers */
     }
 }
 
 static void await_session(struct zk_making *making, struct zk_session *session) {
     static const struct zk_why broken = {VS_FAULT_SILENT, "the connection broke"};
-    static const struct zk_why silent = {VS_FAULT_SILENT, "no answer in time to a hello"};
+    static const struct zk_why silent = {VS_FAULT_SILENT, "no reply to the connection request before the deadline"};
     const char *hosts = making->place.hosts;
     const struct zk_why *why = NULL;
     bool is_up = vs_zk_wait(session, &session->is_up, EARLY_MS);
@@ -205,13 +206,13 @@ static void await_session(struct zk_making *making, struct zk_session *session) 
 
 void vs_zk_dial(void *work) {
     struct zk_making *making = work;
-    /* a host is a byte at least, and its comma; each may get a port that the URI does not say */
+    /* a host has at least one byte and a comma, and gets a port if the URI has none */
     char servers[sizeof making->place.hosts + sizeof making->place.hosts / 2 * (sizeof ":65535" - 1)];
     assert(!making->session);
     assert(making->reply.outcome == VS_STORE_DOWN);
     write_servers(servers, sizeof servers, making->place.hosts);
     struct zk_session *session = vs_zk_session_begin(servers, SESSION_MS);
-    bool no_address = errno == ENOENT || errno == EINVAL; /* what the client makes of getaddrinfo's words */
+    bool no_address = errno == ENOENT || errno == EINVAL; /* the client library's errno for errors of getaddrinfo */
     if (session)
         await_session(making, session);
     else

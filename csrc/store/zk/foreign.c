@@ -1,6 +1,5 @@
-/* foreign.c -- what a person's commands read below the root that the URI names: the names of namespaces, and the
- * numbers in other generators' nodes: Butterfly's
- * /sequence/<name>/worker_<n>, Leaf's /<name>/forever/<ip>:<port>-<n>.  Reads only. */
+/* foreign.c -- reads nodes under the URI's root for administrators: the names of namespaces, and the numbers of other
+ * generators: Butterfly's /sequence/<name>/worker_<n>, Leaf's /<name>/forever/<ip>:<port>-<n>. */
 #include "store/foreign.h"
 #include "store/zk/link.h"
 
@@ -15,21 +14,21 @@
 _Static_assert(sizeof((struct zk_store *)0)->root + sizeof "/sequence//" + VS_FOREIGN_NAME_MAX +
                        sizeof WORKER "18446744073709551615" <
                    VS_ZK_PATH_MAX,
-               "a number's path is never cut: another node, or none, would be read in its place");
-_Static_assert(sizeof "/forever" <= sizeof "/sequence/", "and Leaf's are no longer");
+               "a cut path would be another node, or none");
+_Static_assert(sizeof "/forever" <= sizeof "/sequence/", "Leaf's paths are not longer");
 
-/* Names of children, one after another, each with its end. */
+/* NUL-terminated names of children, one after another. */
 struct zk_foreign_names {
     char *at;
     size_t length;
     struct Stat parent;
 };
 
-/* The children of a node below the root.  False with the reply filled. */
+/* Lists the children of a node under the root.  False: the reply is filled. */
 static bool children_of(struct zk_store *self, const char *node, struct zk_foreign_names *names,
                         struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
-    assert(!names->at); /* of another node, which nobody would free */
+    assert(!names->at); /* else the previous list would leak */
     assert(node[0] == '/' || !node[0]);
     vs_zk_path(self, path, "%s", node);
     vs_zk_ask(self, ZK_CHILDREN, path);
@@ -43,11 +42,11 @@ static bool children_of(struct zk_store *self, const char *node, struct zk_forei
     memcpy(names->at, answer->text, answer->length);
     names->length = answer->length;
     names->parent = answer->stat;
-    assert(!names->length || !names->at[names->length - 1]); /* each with its end */
+    assert(!names->length || !names->at[names->length - 1]); /* NUL-terminated */
     return true;
 }
 
-/* What a node says, as a text.  False with the reply filled; *found: whether it is there. */
+/* Reads a node's content as a text.  *found: whether the node exists.  False: the reply is filled. */
 static bool zk_foreign_text_of(struct zk_store *self, const char *node, char text[static VS_RECORD_TEXT_MAX],
                                bool *found, struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
@@ -63,26 +62,29 @@ static bool zk_foreign_text_of(struct zk_store *self, const char *node, char tex
     return true;
 }
 
-/* Empty where it was given back, or never taken; else with the time at which its holder gives up. */
+/* Adds the number of one of Butterfly's nodes.  The node is empty if the number is free, else it has the time at which
+ * its holder stops. */
 static bool take_butterfly(struct zk_store *self, const struct vs_foreign_ask *ask, const char *parent,
                            const char *child, struct vs_foreign_list *list, struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX], json[VS_RECORD_TEXT_MAX], ip[64] = "", process[32] = "";
     struct vs_foreign row = {.until_ms = VS_FOREIGN_FREE};
     bool found;
     const size_t prefix = sizeof WORKER - 1;
-    if (strncmp(child, WORKER, prefix) != 0 || !vs_is_number(child + prefix, &row.worker)) return true; /* config, locks */
+    /* the node of a config or a lock */
+    if (strncmp(child, WORKER, prefix) != 0 || !vs_is_number(child + prefix, &row.worker)) return true;
     snprintf(path, sizeof path, "%.380s/%.100s", parent, child);
     if (!zk_foreign_text_of(self, path, json, &found, reply)) return false;
     if (!found) return true;
     if (json[0] && !vs_foreign_number(json, "lastExpireTime", &row.until_ms))
-        return vs_answer(reply, VS_STORE_REFUSED, "%.60s%.60s is not what Butterfly writes", self->place.where, path);
+        return vs_answer(reply, VS_STORE_REFUSED, "%.60s%.60s does not have Butterfly's format", self->place.where,
+                         path);
     vs_foreign_text(json, "ip", ip, sizeof ip);
     vs_foreign_text(json, "processId", process, sizeof process);
     if (json[0]) snprintf(row.who, sizeof row.who, "%s %s", ip, process);
     return vs_foreign_add(list, ask, &row, reply);
 }
 
-/* The number is in the name, behind the last '-'; Leaf never frees one. */
+/* Adds the number of one of Leaf's nodes.  It follows the last '-' of the name, and Leaf never frees it. */
 static bool take_leaf(struct zk_store *self, const struct vs_foreign_ask *ask, const char *parent, const char *child,
                       struct vs_foreign_list *list, struct vs_reply *reply) {
     const char *dash = strrchr(child, '-'), *digits = dash ? dash + 1 : child;
@@ -95,12 +97,12 @@ static bool take_leaf(struct zk_store *self, const struct vs_foreign_ask *ask, c
     return vs_foreign_add(list, ask, &row, reply);
 }
 
-/* The root's nodes: ~clock is no name that a namespace can have. */
+/* Lists the root's nodes.  ~clock and the like are no valid names of namespaces. */
 void vs_zk_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                  struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
     struct zk_foreign_names names = {.at = NULL};
-    (void)of; /* a node tells all its children */
+    (void)of; /* all children are listed anyway */
     if (vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, "", &names, reply)) {
         for (size_t i = 0; i < names.length; i += strlen(names.at + i) + 1)
             tell(to, names.at + i);
@@ -109,13 +111,13 @@ void vs_zk_names(struct vs_store *store, const char *of, void (*tell)(void *to, 
     free(names.at);
 }
 
-/* ZooKeeper numbers a sequential node by how many children its parent ever got.  A parent's cversion counts those twice
- * and subtracts the children that are left (DataNode.copyStat). */
+/* ZooKeeper numbers a sequential node by the number of children that its parent ever had.  The parent's cversion is
+ * twice that number minus the children that exist (DataNode.copyStat). */
 static void take_creations(const struct Stat *parent, struct vs_foreign_list *list) {
     int64_t twice = (int64_t)parent->cversion + parent->numChildren;
     list->issued_first = 0;
     if (twice < 0 || twice % 2)
-        list->doubt = "the node's counter of children overflowed";
+        list->doubt = "the node's counter of children has overflowed";
     else
         list->issued_until = (uint64_t)twice / 2;
 }
@@ -131,10 +133,11 @@ void vs_zk_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, str
     char parent[VS_ZK_PATH_MAX];
     const enum vs_foreign_kind kind = ask->kind;
     assert(kind < VS_FOREIGN_KINDS);
-    assert(list->count == 0); /* whose rows would be told as this ZooKeeper's */
+    assert(list->count == 0); /* its rows would be listed as this server's */
     vs_reply_clear(reply);
     if (!is_of_a_zookeeper(kind, ask->name)) {
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s: ZooKeeper has no numbers of that kind", self->place.where);
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: this generator does not keep its numbers in ZooKeeper",
+                  self->place.where);
         return;
     }
     snprintf(parent, sizeof parent, kind == VS_LEAF ? "/%s/forever" : "/sequence/%s", ask->name);

@@ -1,4 +1,4 @@
-/* link.c -- the session under zk.c; see link.h.  Knows no record. */
+/* link.c -- see link.h.  Knows no records. */
 #include "store/zk/link.h"
 #include "base/array.h"
 #include "os/process.h"
@@ -8,18 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CLOCK_MS 10000 /* how long the leader's time is counted on by our own clock */
+#define CLOCK_MS 10000 /* after this time, the leader's time is read again */
 #define FAREWELL_MS 200
 
 /* ------------------------------------------------------------------ errors */
 
-/* The codes that a server says, of a request that it did not do.  A session that was ended is not here: see zk_is_lost.
- * A code without a row is DOWN: the next try may succeed. */
+/* The server's errors for a request that it did not do.  A session that ended is not here: see zk_is_lost.  A code
+ * without a row is DOWN, because the next attempt may succeed. */
 static const struct zk_meaning {
     int rc;
     enum vs_outcome outcome;
     enum vs_fault fault;
-    const char *words; /* NULL: the client's own, by zerror */
+    const char *words; /* NULL: the client library's own text (zerror) */
 } zk_meanings[] = {
     {ZNONODE, VS_STORE_REFUSED, VS_FAULT_NO_ROOT, "its root is missing"},
     {ZNOAUTH, VS_STORE_REFUSED, VS_FAULT_OWNER, "not authorized"},
@@ -27,9 +27,9 @@ static const struct zk_meaning {
     {ZINVALIDACL, VS_STORE_REFUSED, VS_FAULT_OWNER, NULL},
     {ZSESSIONCLOSEDREQUIRESASLAUTH, VS_STORE_REFUSED, VS_FAULT_SASL, NULL},
     {VS_ZK_QUOTA, VS_STORE_REFUSED, VS_FAULT_FULL,
-     "a quota of this node is used up: see ZooKeeper's listquota, setquota"},
+     "a quota of this node is exceeded: see ZooKeeper's listquota, setquota"},
     {ZNOCHILDRENFOREPHEMERALS, VS_STORE_REFUSED, VS_FAULT_NONE,
-     "a node of its path is ephemeral: name another path in the URI"},
+     "a node of its path is ephemeral: use another path in the URI"},
     {ZNOTREADONLY, VS_STORE_DOWN, VS_FAULT_MAJORITY, NULL},
     {ZTHROTTLEDOP, VS_STORE_DOWN, VS_FAULT_SILENT, "the server is overloaded and throttles requests"},
 };
@@ -70,7 +70,8 @@ void vs_zk_give_up(struct zk_store *self) {
     self->is_short = false;
 }
 
-/* The parent's session is left as it is: its threads are not in this process, and may have held any lock. */
+/* Forgets the parent's session without closing it.  Its threads are not in this process, and its locks may be held for
+ * ever. */
 static void zk_leave_to_parent(struct zk_store *self) {
     if (self->process == vs_process_token()) return;
     self->process = vs_process_token();
@@ -80,14 +81,14 @@ static void zk_leave_to_parent(struct zk_store *self) {
     self->is_short = false;
 }
 
-/* A session, or one on its way, between two calls. */
+/* A pooled session, or one that is being opened. */
 struct zk_parked {
     struct zk_session *session;
     struct vs_errand *making;
 };
 
-/* Ends the session in a thread of its own, for its client waits for the server.  NULL: it is ended, or there is none.
- */
+/* Closes the session in its own thread, because the client library waits for the server.  NULL: it is closed already,
+ * or there is none. */
 static struct vs_errand *send_away(struct zk_parked parked) {
     if (parked.making) vs_errand_leave(parked.making);
     if (!parked.session) return NULL;
@@ -96,7 +97,7 @@ static struct vs_errand *send_away(struct zk_parked parked) {
     return ending;
 }
 
-/* What the store has, and has no more. */
+/* Takes the session out of the store. */
 static struct zk_parked take_out(struct zk_store *self) {
     zk_leave_to_parent(self);
     leave_read(self);
@@ -125,7 +126,7 @@ static void zk_end_parked(void *link) {
     free(link);
 }
 
-#define IDLE_US 2000000 /* a server lets in 60 of one address */
+#define IDLE_US 2000000 /* a server accepts 60 sessions from one address */
 static const struct vs_pool_kind kind = {IDLE_US, zk_parked_is_lost, zk_end_parked};
 
 static int64_t zk_clock_us(const struct zk_store *self) {
@@ -137,7 +138,7 @@ bool vs_zk_enter(struct zk_store *self) {
     return self->pool != NULL;
 }
 
-/* Who is the last has its own session to end, and those that others have left. */
+/* The last store of this place closes its own session and the pooled ones. */
 void vs_zk_leave(struct zk_store *self) {
     void *links[VS_POOL_MAX];
     if (!self->pool) return;
@@ -185,7 +186,7 @@ bool vs_zk_stirred(struct vs_store *store, int64_t now_boot_us) {
 }
 
 static bool zk_start_making(struct zk_store *self, struct vs_reply *reply) {
-    assert(!self->making); /* one is on its way: its thread's work would be lost, and the session with it */
+    assert(!self->making); /* else the session that is being opened would leak */
     assert(!self->session);
     struct zk_making *making = calloc(1, sizeof *making);
     if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
@@ -197,12 +198,12 @@ static bool zk_start_making(struct zk_store *self, struct vs_reply *reply) {
     return vs_answer(reply, VS_STORE_DOWN, "no thread for a connection");
 }
 
-/* Waits for the session that is on its way as long as this call may: the next one goes on waiting. */
+/* Waits for the session until the call's deadline.  If that is too short, the next call continues to wait. */
 static bool zk_await_making(struct zk_store *self, struct vs_reply *reply) {
-    assert(!self->session); /* it would be taken over, and never ended */
+    assert(!self->session); /* else it would leak */
     if (!vs_errand_wait(self->making, &self->base))
         return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_SILENT,
-                               "%.70s: no answer in time: the connection is still being made", self->place.where);
+                               "%.70s: the connection was not open before the deadline", self->place.where);
     struct zk_making *making = vs_errand_take(self->making);
     self->making = NULL;
     self->session = making->session;
@@ -213,7 +214,8 @@ static bool zk_await_making(struct zk_store *self, struct vs_reply *reply) {
     return self->session;
 }
 
-/* A session that was lost is not waited for: it may have seen another store than the next one. */
+/* Drops a lost session instead of waiting until the client library reconnects: the next server may be another store,
+ * and a new session makes that visible. */
 static bool has_session(struct zk_store *self) {
     if (self->session && vs_zk_session_is_lost(self->session)) vs_zk_drop(self);
     return self->session;
@@ -225,14 +227,16 @@ bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply
     int64_t now_us = vs_call_begin(&self->base, ms_max);
     self->asks_time = false;
     leave_read(self);
-    vs_zk_give_up(self); /* what the last call did not wait for */
+    vs_zk_give_up(self); /* of the last call */
     zk_take_parked(self, now_us);
     if (has_session(self)) return true;
     if (self->making && vs_errand_is_done(self->making) && !zk_await_making(self, reply))
-        vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
+        vs_reply_clear(reply); /* an error between two calls may be over: try again, and report the error of that
+                                  attempt */
     if (has_session(self)) return true;
     if ((!self->making && !zk_start_making(self, reply)) || !zk_await_making(self, reply)) return false;
-    vs_call_begin(&self->base, ms_max); /* the way there has its own time, or a far server's would be lost at its end */
+    vs_call_begin(&self->base, ms_max); /* opening the session had its own time, else a distant server's first call
+                                           would always fail */
     return true;
 }
 
@@ -241,15 +245,15 @@ bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply
 void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX], const char *format, ...) {
     va_list args;
     int length = snprintf(path, VS_ZK_PATH_MAX, "%s", self->root);
-    assert(path[0] == '/'); /* a store's root is a node of its own: see zk_read_uri */
+    assert(path[0] == '/'); /* the root is never "/": see zk_read_uri */
     assert(length > 1);
     va_start(args, format);
     length += vsnprintf(path + length, VS_ZK_PATH_MAX - (size_t)length, format, args);
     va_end(args);
-    assert(length < VS_ZK_PATH_MAX); /* half of it is another node's */
+    assert(length < VS_ZK_PATH_MAX); /* a cut path would be another node */
 }
 
-/* A call that will be answered in its turn. */
+/* Appends a call to the list of unanswered ones. */
 static struct zk_call *zk_put(struct zk_store *self, struct zk_call *call) {
     self->is_short |= !call;
     if (!call) return NULL;
@@ -263,7 +267,7 @@ static struct zk_call *zk_put(struct zk_store *self, struct zk_call *call) {
 }
 
 void vs_zk_ask(struct zk_store *self, enum zk_request request, const char *path) {
-    assert(self->process == vs_process_token()); /* a parent's session is not to be spoken on */
+    assert(self->process == vs_process_token()); /* never use a parent's session */
     struct zk_call *call = self->session ? zk_put(self, vs_zk_call(self->session, false)) : NULL;
     if (call) vs_zk_call_ask(call, request, path);
 }
@@ -281,7 +285,7 @@ void vs_zk_send(struct zk_store *self, struct zk_call *multi) {
 
 /* ------------------------------------------------------------------ answers */
 
-/* Whether the client says this, and not the server: the request may have been sent, and done. */
+/* Whether the error comes from the client library, not the server.  Then the request may have been sent, and done. */
 static bool zk_is_lost(int rc) {
     bool is_clients = rc < 0 && rc > ZAPIERROR;
     return is_clients || rc == ZSESSIONEXPIRED || rc == ZCLOSING || rc == ZSESSIONMOVED;
@@ -291,7 +295,7 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
     int64_t slice_ms;
     struct zk_call *call = self->first;
     leave_read(self);
-    assert(!call || call->session == self->session); /* none of a session that was dropped */
+    assert(!call || call->session == self->session); /* not of a session that was dropped */
     if (!call || self->is_short) {
         vs_zk_no_answer(self, "no memory for a request", reply);
         return NULL;
@@ -303,13 +307,13 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
     bool is_foreign = rc == ZMARSHALLINGERROR || rc == ZRUNTIMEINCONSISTENCY;
     if (zk_is_lost(rc)) {
         zk_cut_short(self, is_done && is_foreign ? VS_FAULT_STRANGER : VS_FAULT_SILENT,
-                     !is_done     ? "no answer in time"
-                     : is_foreign ? "an answer that is not ZooKeeper's"
+                     !is_done     ? "no reply before the deadline"
+                     : is_foreign ? "the reply is not ZooKeeper's"
                                   : "the connection broke",
                      reply);
         return NULL;
     }
-    assert(call->unsent == ZOK); /* its answer may yet be written to */
+    assert(call->unsent == ZOK); /* else the client library may still write to the answer */
     self->first = call->next;
     if (!self->first) self->end = NULL;
     self->read = call;
@@ -319,7 +323,7 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
 /* ------------------------------------------------------------------ time */
 
 void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat) {
-    assert(stat->mtime > 0); /* looked at by who has the answer: 0 says that no time is known */
+    assert(stat->mtime > 0); /* checked by the caller; 0 means an unknown time */
     self->clock_ms = stat->mtime;
     self->clock_boot_us = self->base.clock->boot_us(self->base.clock->self);
 }
@@ -327,7 +331,7 @@ void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat) {
 bool vs_zk_begin(struct zk_store *self, int64_t ms_max, struct vs_reply *reply) {
     char clock[VS_ZK_PATH_MAX];
     if (!vs_zk_connect(self, ms_max, reply)) return false;
-    assert(!self->first); /* the time's answer is the first */
+    assert(!self->first); /* the first answer is the time */
     int64_t age_us = self->base.clock->boot_us(self->base.clock->self) - self->clock_boot_us;
     self->asks_time = self->clock_ms == 0 || age_us > CLOCK_MS * 1000;
     if (!self->asks_time) return true;
@@ -344,10 +348,10 @@ bool vs_zk_time(struct zk_store *self, struct vs_reply *reply) {
         const struct zk_answer *answer = vs_zk_next(self, reply);
         if (!answer) return false;
         if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
-        if (answer->multi.stat.mtime <= 0) return vs_zk_no_answer(self, "an answer to something else", reply);
+        if (answer->multi.stat.mtime <= 0) return vs_zk_no_answer(self, "the reply belongs to another request", reply);
         vs_zk_learn_time(self, &answer->multi.stat);
     }
-    assert(self->clock_ms > 0); /* vs_zk_begin has asked for it where it was not known */
+    assert(self->clock_ms > 0); /* vs_zk_begin has requested it if it was unknown */
     reply->store_ms = self->clock_ms + (self->base.clock->boot_us(self->base.clock->self) - self->clock_boot_us) / 1000;
     return true;
 }

@@ -1,5 +1,5 @@
-/* list.c -- every record of a namespace in ZooKeeper: the groups, their children, the records.  Each level is asked
- * for at once, so thousands of records take a few round trips. */
+/* list.c -- lists the records of a namespace in ZooKeeper: the groups, their children, the records.  The requests of a
+ * level are sent together, so thousands of records take few round trips. */
 #include "store/zk/link.h"
 
 #include <assert.h>
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A growing list of numbers. */
 struct numbers {
     uint64_t *at;
     size_t count, room;
@@ -27,15 +26,15 @@ static bool zk_list_keep(struct numbers *numbers, uint64_t number) {
     return true;
 }
 
-/* The next answer names children: those that are numbers, and of this group (or of any: NULL).  A node that is gone has
- * none. */
+/* Takes the next answer, of a list of children.  Adds those that are numbers, and belong to the group unless it is
+ * NULL.  A missing node has none. */
 static bool next_children(struct zk_store *self, const uint64_t *group, struct numbers *numbers,
                           struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
     if (!answer) return false;
     if (answer->rc == ZNONODE) return true;
     if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
-    assert(!answer->length || !answer->text[answer->length - 1]); /* each name with its end */
+    assert(!answer->length || !answer->text[answer->length - 1]); /* NUL-terminated names */
     for (size_t i = 0; i < answer->length; i += strlen(answer->text + i) + 1) {
         uint64_t number;
         if (!vs_is_number(answer->text + i, &number) || (group && number / VS_ZK_GROUP != *group)) continue;
@@ -56,7 +55,7 @@ static bool list_workers(struct zk_store *self, const struct numbers *groups, st
     return true;
 }
 
-/* The next answer is a record; one that was deleted meanwhile is none. */
+/* Takes the next answer, a record.  A record that was deleted since is skipped. */
 static bool next_listed(struct zk_store *self, uint64_t worker, struct vs_growing_list *list, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
     if (!answer) return false;

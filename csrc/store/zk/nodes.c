@@ -1,4 +1,3 @@
-/* nodes.c -- see nodes.h. */
 #include "store/zk/nodes.h"
 
 #include <assert.h>
@@ -9,7 +8,7 @@
 _Static_assert(sizeof((struct zk_store *)0)->root + VESTA_NAMESPACE_MAX +
                        sizeof "/w/18446744073709551615/18446744073709551615" <
                    VS_ZK_PATH_MAX,
-               "a record's path is never cut");
+               "a cut path would be another node");
 
 void vs_zk_ns_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX]) {
     vs_zk_path(self, path, "/%s", self->namespace_);
@@ -31,7 +30,7 @@ void vs_zk_worker_path(const struct zk_store *self, uint64_t worker, char path[s
     vs_zk_path(self, path, "/%s/w/%" PRIu64 "/%" PRIu64, self->namespace_, worker / VS_ZK_GROUP, worker);
 }
 
-/* Even, so that no incarnation becomes 0. */
+/* Does not change the lowest bit, so that no incarnation becomes 0. */
 uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid) {
     uint64_t z = (uint64_t)czxid + UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -41,7 +40,7 @@ uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid) {
     return mixed;
 }
 
-/* The next answer is a get's: NULL with the reply filled; *found: whether there is such a node. */
+/* Takes the next answer, of a get.  *found: whether the node exists.  NULL: the reply is filled. */
 static const struct zk_answer *next_data(struct zk_store *self, struct Stat *stat, bool *found,
                                          struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
@@ -55,7 +54,7 @@ static const struct zk_answer *next_data(struct zk_store *self, struct Stat *sta
     return answer;
 }
 
-/* A record is no longer than its text may be; what is longer is read as far as that, and refused. */
+/* The rest of a text that is too long is not needed: the parser rejects it. */
 static size_t zk_clipped(size_t length) {
     return length < VS_RECORD_TEXT_MAX ? length : VS_RECORD_TEXT_MAX;
 }
@@ -127,7 +126,7 @@ static bool next_exists(struct zk_store *self, bool *found, struct vs_reply *rep
 bool vs_zk_look_beside(struct zk_store *self, const struct zk_view *view, struct zk_beside *beside,
                        struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
-    assert(view->has_ns); /* else the tag is nobody's */
+    assert(view->has_ns); /* else the tag is unknown */
     vs_zk_tag_path(self, view->stored, path);
     vs_zk_ask(self, ZK_EXISTS, path);
     vs_zk_workers_path(self, path);
@@ -141,14 +140,15 @@ bool vs_zk_next_acl(struct zk_store *self, const char *path, bool is_there, stru
     if (answer->rc == ZNONODE && !is_there) return true;
     if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
     return !answer->anyone_writes || self->is_open ||
-           vs_answer(reply, VS_STORE_REFUSED,
-                     "%.50s%.30s: anyone may write there, and so repeat ids: close its ACL, or set acl=open in the URI",
-                     self->place.where, path);
+           vs_answer(
+               reply, VS_STORE_REFUSED,
+               "%.50s%.30s: anyone may write there and cause duplicates: restrict its ACL, or set acl=open in the URI",
+               self->place.where, path);
 }
 
 bool vs_zk_next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
-    assert(!answer || answer->rc != ZOK || answer->multi.count > 0); /* not another request's answer */
+    assert(!answer || answer->rc != ZOK || answer->multi.count > 0); /* the answer is a multi's */
     if (answer) *multi = answer->multi;
     return answer;
 }
@@ -171,12 +171,12 @@ bool vs_zk_make_node(struct zk_store *self, const char *path, struct vs_reply *r
 bool vs_zk_is_compared(const struct zk_store *self, const struct Stat *stat, const char *what, struct vs_reply *reply) {
     return stat->version != VS_ZK_UNCOMPARED ||
            vs_answer(reply, VS_STORE_REFUSED,
-                     "%.60s: the node of %.64s has version -1, and ZooKeeper compares no write with that version: "
-                     "stop the processes that use it, and set its data once, unchanged",
+                     "%.60s: the node of %.64s has version -1, and ZooKeeper does not compare a write with that "
+                     "version: stop the processes that use it, and set its data once, unchanged",
                      self->place.where, what);
 }
 
-/* Behind -2 comes version 0 of a server that counts over -1, or 1 of a server that skips it: see vs_zk_op_set. */
+/* After version -2, a server has version 0 if it counts over -1, or 1 if it skips -1: see vs_zk_op_set. */
 static bool is_behind(int version, const struct zk_writing *writing) {
     return version == writing->version || (writing->version == 0 && version == 1);
 }

@@ -1,4 +1,3 @@
-/* session.c -- see session.h. */
 #include "store/zk/session.h"
 #include "os/thread.h"
 
@@ -9,12 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-#define CHILDREN_MAX (1 << 20) /* more of them are no answer: a server's is 1 MiB */
+#define CHILDREN_MAX (1 << 20) /* a server's reply has at most 1 MiB */
 #define TEXT_MAX (16 << 20)
 
 /* ------------------------------------------------------------------ the session */
 
-/* A library prints nothing. */
+/* The library's log function: prints nothing. */
 static void say_nothing(const char *message) {
     (void)message;
 }
@@ -40,8 +39,8 @@ static struct zk_session *new_session(void) {
 }
 
 static void free_call(struct zk_call *call) {
-    assert(call->is_done || call->unsent != ZOK); /* or its client would still write to it */
-    assert(call->is_left);                        /* or its caller would still read it */
+    assert(call->is_done || call->unsent != ZOK); /* else the client library would still write to it */
+    assert(call->is_left);                        /* else its caller would still read it */
     free(call->answer.text);
     free(call->ops);
     free(call);
@@ -49,7 +48,7 @@ static void free_call(struct zk_call *call) {
 
 void vs_zk_session_end(void *work) {
     struct zk_session *session = work;
-    if (session->zh) zookeeper_close(session->zh); /* completes what is under way */
+    if (session->zh) zookeeper_close(session->zh); /* completes the calls in progress */
     while (session->unsent) {
         struct zk_call *call = session->unsent;
         session->unsent = call->next_unsent;
@@ -57,7 +56,7 @@ void vs_zk_session_end(void *work) {
     }
     pthread_cond_destroy(&session->changed);
     int held = pthread_mutex_destroy(&session->mutex);
-    assert(held == 0); /* somebody still waits for an answer */
+    assert(held == 0); /* a caller still waits for an answer */
     (void)held;
     free(session);
 }
@@ -71,8 +70,8 @@ struct zk_session *vs_zk_session_begin(const char *servers, int session_ms) {
     if (!session) return NULL;
     session->zh = zookeeper_init2(servers, on_session, session_ms, NULL, session, 0, say_nothing);
     int rc = session->zh ? ZOK : ZSYSTEMERROR, why = errno;
-    /* By default the client's thread looks names up whenever it wakes up, and a fork in that moment leaves
-     * getaddrinfo's lock taken in the child for ever. */
+    /* By default, the client library's thread looks up names whenever it wakes.  A fork at that moment would leave
+     * getaddrinfo's lock held in the child for ever. */
     if (rc == ZOK) rc = zoo_set_servers_resolution_delay(session->zh, -1);
     if (rc == ZOK) return session;
     vs_zk_session_end(session);
@@ -145,7 +144,7 @@ static void on_sync(int rc, const char *value, const void *data) {
     zk_session_complete(data, rc == ZOK && !value ? ZMARSHALLINGERROR : rc);
 }
 
-/* The client does not say that an answer was cut: its stat and its text must fit, or it is none. */
+/* The client library does not report an answer that was cut.  So the length in its stat must match the text. */
 static void on_get(int rc, const char *value, int length, const struct Stat *stat, const void *data) {
     struct zk_answer *answer = zk_answer_of(data);
     if (rc == ZOK && (!stat || stat->mzxid <= 0 || stat->czxid <= 0 || length > TEXT_MAX ||
@@ -181,7 +180,7 @@ static void on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void
     zk_session_complete(data, rc);
 }
 
-/* Names are put behind each other, each with its end. */
+/* Stores the names one after another, each NUL-terminated. */
 static int keep_names(const struct String_vector *names, struct zk_answer *answer) {
     size_t length = 0;
     if (!names || names->count < 0 || names->count > CHILDREN_MAX || (names->count && !names->data))
@@ -190,7 +189,7 @@ static int keep_names(const struct String_vector *names, struct zk_answer *answe
         if (!names->data[i]) return ZMARSHALLINGERROR;
         length += strlen(names->data[i]) + 1;
     }
-    assert(!answer->text); /* a call is asked once */
+    assert(!answer->text); /* each call has one request */
     answer->text = malloc(length + 1);
     if (!answer->text) return ZSYSTEMERROR;
     for (int i = 0; i < names->count; i++) {
@@ -208,7 +207,8 @@ static void on_children(int rc, const struct String_vector *names, const struct 
     zk_session_complete(data, rc == ZOK ? keep_names(names, zk_answer_of(data)) : rc);
 }
 
-/* The client calls a multi without any answer done: what was not answered still has the error that it began with. */
+/* The client library also completes a multi that has no answer.  Operations without an answer keep the error with which
+ * they started. */
 static void on_multi(int rc, const void *data) {
     const struct zk_call *call = data;
     struct zk_multi *multi = &zk_answer_of(data)->multi;
@@ -226,14 +226,15 @@ static void on_multi(int rc, const void *data) {
 
 /* ------------------------------------------------------------------ requests */
 
-/* What the client says it could not send it may complete all the same: zookeeper.c of 3.8.0 notes the completion first
- * (zoo_awget, zoo_amulti: add_..._completion, then queue_buffer_bytes, whose malloc may fail), and completes all that
- * it has noted where the connection breaks, or is closed (free_completions).  Whether it has noted it is not told.  So
- * its completion stays the only one, and such a call is kept until the session has ended. */
+/* The client library may complete a request although it reported that it could not send it.  In zookeeper.c of 3.8.0,
+ * zoo_awget and zoo_amulti register the completion first, then call queue_buffer_bytes, whose malloc may fail.  When
+ * the connection breaks or is closed, the library completes everything that is registered (free_completions).  It does
+ * not report whether it has registered a request.  So only the completion ends a call, and a call that was not sent is
+ * kept until the session ends. */
 static void zk_session_sent(struct zk_call *call, int rc) {
     if (rc == ZOK) return;
     pthread_mutex_lock(&call->session->mutex);
-    assert(!call->is_left); /* it could be gone */
+    assert(!call->is_left); /* else it may be freed already */
     call->unsent = rc;
     call->next_unsent = call->session->unsent;
     call->session->unsent = call;
@@ -243,7 +244,7 @@ static void zk_session_sent(struct zk_call *call, int rc) {
 void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *path) {
     zhandle_t *zh = call->session->zh;
     assert(path[0] == '/');
-    assert(!call->ops); /* a multi is sent by vs_zk_call_multi */
+    assert(!call->ops); /* vs_zk_call_multi sends a multi */
     switch (request) {
     case ZK_GET: zk_session_sent(call, zoo_aget(zh, path, 0, on_get, call)); return;
     case ZK_EXISTS: zk_session_sent(call, zoo_aexists(zh, path, 0, on_exists, call)); return;
@@ -251,15 +252,15 @@ void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *p
     case ZK_CHILDREN: zk_session_sent(call, zoo_aget_children2(zh, path, 0, on_children, call)); return;
     case ZK_SYNC: zk_session_sent(call, zoo_async(zh, path, on_sync, call)); return;
     }
-    assert(!"a request of enum zk_request"); /* who waits for its answer waits as long as a call may */
+    assert(!"a request of enum zk_request"); /* else its caller would wait until the deadline */
 }
 
-/* The next operation, with a copy of its path. */
+/* Adds an operation, with a copy of its path. */
 static zoo_op_t *next_op(struct zk_call *call, const char *path, const char **kept) {
     struct zk_ops *ops = call->ops;
     assert(ops->count < VS_ZK_OPS_MAX);
     assert(path[0] == '/');
-    assert(strlen(path) < VS_ZK_PATH_MAX); /* half of it is another node's */
+    assert(strlen(path) < VS_ZK_PATH_MAX); /* a cut path would be another node */
     snprintf(ops->path[ops->count], VS_ZK_PATH_MAX, "%s", path);
     *kept = ops->path[ops->count];
     return &ops->op[ops->count++];
@@ -283,7 +284,7 @@ static void zk_session_check(struct zk_call *call, const char *path, int version
 }
 
 void vs_zk_op_check(struct zk_call *call, const char *path, int version) {
-    assert(version != VS_ZK_UNCOMPARED); /* the node would not be compared */
+    assert(version != VS_ZK_UNCOMPARED); /* -1 is not compared */
     zk_session_check(call, path, version);
 }
 
@@ -291,12 +292,12 @@ void vs_zk_op_exists(struct zk_call *call, const char *path) {
     zk_session_check(call, path, VS_ZK_UNCOMPARED);
 }
 
-/* All rights, to anyone or to whoever this session has named itself. */
+/* Grants all rights to anyone, or to this session's user. */
 void vs_zk_op_create(struct zk_call *call, const char *path, const char *body, size_t length, bool for_anyone) {
     const char *kept;
     zoo_op_t *op = next_op(call, path, &kept);
     assert(body || length == 0);
-    assert(length <= VS_RECORD_TEXT_MAX); /* what is longer is not read back whole */
+    assert(length <= VS_RECORD_TEXT_MAX); /* a longer text could not be read back */
     const struct ACL_vector *acl = for_anyone ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
     zoo_create_op_init(op, kept, body, body ? (int)length : -1, acl, ZOO_PERSISTENT, NULL, 0);
 }
@@ -309,10 +310,10 @@ static void zk_session_set(struct zk_call *call, const char *path, const char *b
     zoo_set_op_init(op, kept, body, body ? (int)length : -1, version, &call->ops->stat);
 }
 
-/* A set over -2 leaves -1 behind, except on servers since 3.9, which leave 0 (ZOOKEEPER-4743).  No later write could
- * name that version.  So a second set in the same transaction replaces it; both have the same text. */
+/* A set over version -2 makes the version -1, except on servers since 3.9, which make it 0 (ZOOKEEPER-4743).  No later
+ * write can be compared with -1.  So a second set in the same transaction, with the same text, moves on from it. */
 void vs_zk_op_set(struct zk_call *call, const char *path, const char *body, size_t length, int version) {
-    assert(version != VS_ZK_UNCOMPARED); /* it would be written over whatever stands there */
+    assert(version != VS_ZK_UNCOMPARED); /* it would overwrite any version */
     zk_session_set(call, path, body, length, version);
     if (version == LAST_BEFORE_UNCOMPARED) zk_session_set(call, path, body, length, VS_ZK_UNCOMPARED);
 }
@@ -329,7 +330,7 @@ void vs_zk_op_delete(struct zk_call *call, const char *path) {
 
 void vs_zk_call_multi(struct zk_call *call) {
     struct zk_ops *ops = call->ops;
-    assert(ops->count > 0); /* the client says of an empty one that all of it was done */
+    assert(ops->count > 0); /* the client library reports success for an empty one */
     for (int i = 0; i < ops->count; i++)
         ops->result[i].err = ZRUNTIMEINCONSISTENCY;
     int rc = zoo_amulti(call->session->zh, ops->count, ops->op, ops->result, on_multi, call);

@@ -1,5 +1,5 @@
-/* session.h -- a session of ZooKeeper's own client, and the calls that are under way in it.  The client completes a
- * call in a thread of its own, at any time: what a call needs lives until then, whoever has given it up. */
+/* session.h -- a session of ZooKeeper's client library, and the calls in progress.  The library completes a call in its
+ * own thread at any time.  So a call's memory lives until then, even if its caller has abandoned it. */
 #ifndef VS_STORE_ZK_SESSION_H
 #define VS_STORE_ZK_SESSION_H
 
@@ -8,11 +8,11 @@
 #include <pthread.h>
 #include <zookeeper/zookeeper.h>
 
-#define VS_ZK_PATH_MAX 640 /* the longest that can be is another generator's: see foreign.c */
+#define VS_ZK_PATH_MAX 640 /* the longest path is another generator's: see foreign.c */
 #define VS_ZK_OPS_MAX 6
-#define VS_ZK_QUOTA (-125) /* the server says it, its client of 3.8 has no name for it */
+#define VS_ZK_QUOTA (-125) /* an error of servers that the client library 3.8 does not define */
 
-/* What became of a multi's operations. */
+/* The results of a multi. */
 struct zk_multi {
     int rc; /* the first error */
     int count;
@@ -20,33 +20,34 @@ struct zk_multi {
     struct Stat stat; /* of its last set */
 };
 
-/* What the client made of an answer. */
+/* An answer as the client library delivered it. */
 struct zk_answer {
-    int rc;             /* ZOK, or what the server said: then there is nothing else, but for a multi */
-    struct Stat stat;   /* of a get, an exists or of children's parent */
-    char *text;         /* a get's, without an end; children's names, each with its end */
+    int rc;             /* ZOK, or the server's error; then the other members are unset, except for a multi */
+    struct Stat stat;   /* of a get or an exists, or of the children's parent */
+    char *text;         /* a get's content, without NUL; or children's names, each with NUL */
     size_t length;      /* of the text */
-    bool anyone_writes; /* an ACL's */
+    bool anyone_writes; /* of an ACL */
     struct zk_multi multi;
 };
 
 struct zk_session {
     zhandle_t *zh;
-    pthread_mutex_t mutex; /* of all below, and of its calls */
+    pthread_mutex_t mutex; /* guards all members below, and the calls */
     pthread_cond_t changed;
-    struct zk_call *unsent; /* calls that are kept to its end */
-    bool is_up, is_lost; /* is_lost: it was up, or cannot be any more; the client may make it again, we make another */
+    struct zk_call *unsent; /* calls that are kept until the session ends */
+    bool is_up, is_lost; /* is_lost: it was connected before, or can never be.  The library may reconnect, but we open
+                            another session */
 };
 
-/* A request and its answer.  The caller's, until it is left before it is done. */
+/* A request and its answer.  Belongs to the caller until it leaves it before it is done. */
 struct zk_call {
     struct zk_call *next;
     struct zk_session *session;
     bool is_done, is_left;
-    int unsent; /* the client's error: it has not sent this, and no answer is to be waited for */
+    int unsent; /* the library's error if it could not send the request: do not wait for an answer */
     struct zk_call *next_unsent;
-    struct zk_answer answer; /* the client's, until it is done */
-    struct zk_ops *ops;      /* a multi's */
+    struct zk_answer answer; /* the library writes it until is_done */
+    struct zk_ops *ops;      /* of a multi */
 };
 
 struct zk_ops {
@@ -57,41 +58,41 @@ struct zk_ops {
     struct Stat stat;
 };
 
-/* Begins one: names are looked up, and its threads begin to connect.  NULL with errno.  Takes long. */
+/* Starts a session: looks up names and starts threads that connect.  NULL with errno.  Takes long. */
 struct zk_session *vs_zk_session_begin(const char *servers, int session_ms);
-/* It is up: says who we are, in front of all requests.  False: it is no more. */
+/* Authenticates a connected session before its first request.  False: it is not connected any more. */
 bool vs_zk_session_name(struct zk_session *session, const char *auth);
-/* Ends it, and all that is under way in it.  Takes long. */
+/* Ends it and all calls in progress.  Takes long. */
 void vs_zk_session_end(void *session);
-void vs_zk_session_ended(void *session); /* nothing is left of it */
+void vs_zk_session_ended(void *session); /* drop function of an errand: there is nothing to free */
 bool vs_zk_session_is_lost(struct zk_session *session);
-/* Waits until *flag of the session or of one of its calls is set, no longer than so long. */
+/* Waits until *flag of the session or of one of its calls is set, for at most ms.  Returns *flag. */
 bool vs_zk_wait(struct zk_session *session, const bool *flag, int64_t ms);
 
-/* A request; `multi`: room for its operations.  NULL where memory is out. */
+/* Creates a call; `multi`: with room for operations.  NULL: no memory. */
 struct zk_call *vs_zk_call(struct zk_session *session, bool multi);
-/* Whoever needs it no more. */
+/* The caller does not need it any more. */
 void vs_zk_call_leave(struct zk_call *call);
 
-/* Asks; what cannot even be sent has the reason in `unsent`. */
+/* Sends a request.  If that fails, `unsent` has the error. */
 enum zk_request { ZK_GET, ZK_EXISTS, ZK_GET_ACL, ZK_CHILDREN, ZK_SYNC };
 void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *path);
 
-/* A write or a check that names version -1 is done over any version, and a node reaches -1 by its writes: its version is
- * an int32_t that wraps.  So the functions that take a version reject -1, and the others have no version. */
+/* ZooKeeper does not compare version -1: such a write or check matches any version.  A node's version is an int32_t
+ * that wraps, so it can reach -1.  The functions that take a version reject -1.  The others have no version. */
 #define VS_ZK_UNCOMPARED (-1)
 
-/* The version behind a set over `version`. */
+/* Returns the version after a set over `version`. */
 int vs_zk_version_behind(int version);
-/* Whether the version `later` is that of a write behind `version`. */
+/* Whether a node had the version `later` after it had `version`. */
 bool vs_zk_version_is_later(int later, int version);
 
-/* Operations, then the multi itself.  A body stays where it is until that is sent. */
+/* Add operations to a multi, then send it.  A body must live until it is sent. */
 void vs_zk_op_check(struct zk_call *call, const char *path, int version);
 void vs_zk_op_exists(struct zk_call *call, const char *path);
 void vs_zk_op_create(struct zk_call *call, const char *path, const char *body, size_t length, bool for_anyone);
 void vs_zk_op_set(struct zk_call *call, const char *path, const char *body, size_t length, int version);
-/* Whatever the node's version; `touch` leaves it without a text, and brings its new time back. */
+/* These two match any version.  touch empties the node and returns its new time. */
 void vs_zk_op_touch(struct zk_call *call, const char *path);
 void vs_zk_op_delete(struct zk_call *call, const char *path);
 void vs_zk_call_multi(struct zk_call *call);

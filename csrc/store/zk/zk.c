@@ -1,21 +1,20 @@
 /* zk.c -- the store in ZooKeeper: zk://user:password@h1:2181,h2:2181/vesta.
  *
  *     /<namespace>                   its record as text (lease/record.h)
- *     /<namespace>/i-<incarnation>   nothing: a write asks, in the same step, whether it is still there
- *     /~clock                        nothing: whoever writes it learns the leader's time
- *     /<namespace>/w/<n/128>/<n>     the record of worker n; in groups, so that no list of children gets long
- *     /~counters/<tag>               counter.c's
+ *     /<namespace>/i-<incarnation>   empty: each write checks in the same step that it still exists
+ *     /<namespace>/w/<n/128>/<n>     the record of worker id n; in groups, so that no list of children gets long
+ *     /~clock                        empty: writing it returns the leader's time
+ *     /~counters/<tag>               see counter.c
  *
- * Nodes are persistent.  A session proves nothing and holds nothing: what decides is the version that a write carries.
- * A write is one multi: check the incarnation, set over the version; and right behind it the node is read again, so
- * that a write is done only where the store shows it.  A read is behind a sync, because a follower may lag, and an old
- * record would look as if the store had gone back.
+ * All nodes are persistent.  A session proves nothing: only the version that a write carries decides.  A write is one
+ * multi that checks the incarnation and sets the record over its version.  A get follows in the same message, and the
+ * write is done only if the get shows it.  A read follows a sync, because a follower may lag, and an old record would
+ * look as if the store had gone back.
  *
- * The czxid of the namespace's node is part of the incarnation that callers see: a node that was deleted and made
- * again, be it with the very same text, is another namespace.
+ * The czxid of the namespace's node is part of the incarnation that callers see.  So a node that was deleted and
+ * created again is another namespace, even with the same text.
  *
- * The store's clock is the leader's: a node's mtime.  Between writes it is counted on from the last one by boot time.
- */
+ * The store's clock is the leader's: the mtime of a node.  Between writes, it is extrapolated by boot time. */
 #include "store/zk/nodes.h"
 #include "base/error.h"
 #include "base/slice.h"
@@ -31,14 +30,16 @@ extern const struct vs_backend vs_store_zk;
 _Static_assert(sizeof((struct zk_place *)0)->auth >
                    sizeof((struct vs_uri *)0)->user + sizeof((struct vs_uri *)0)->password,
                "user:password of a URI");
-_Static_assert(sizeof((struct zk_store *)0)->root >= sizeof((struct vs_uri *)0)->path, "and its path");
-_Static_assert(sizeof((struct zk_place *)0)->hosts >= sizeof((struct vs_uri *)0)->hosts, "and its hosts");
+_Static_assert(sizeof((struct zk_store *)0)->root >= sizeof((struct vs_uri *)0)->path, "the path of a URI");
+_Static_assert(sizeof((struct zk_place *)0)->hosts >= sizeof((struct vs_uri *)0)->hosts, "the hosts of a URI");
 
-#define IDLE_MS                                                                                                        \
-    2000 /* who does not call for so long, and is alone, ends its session: a server lets in 60 of one address */
+/* A single store closes its session if it will be idle this long, because a server accepts 60 sessions from one
+ * address. */
+#define IDLE_MS 2000
 
-/* zookeeper_init_ssl is in its header, and Debian's build of the library has none: it is built without OpenSSL. */
-#define NO_TLS "libzookeeper-mt is built without TLS (it has no zookeeper_init_ssl); docs/stores.md has a way around"
+/* The header declares zookeeper_init_ssl, but Debian's library is built without OpenSSL and lacks it. */
+#define NO_TLS                                                                                                         \
+    "libzookeeper-mt is built without TLS (it has no zookeeper_init_ssl); docs/stores.md describes a workaround"
 
 enum { KEY_SECRET_FILE, KEY_TLS, KEY_ACL };
 static const char *const keys[] = {"secret_file", "tls", "acl", NULL};
@@ -78,14 +79,13 @@ static void zk_ns_read(struct vs_store *store, struct vs_reply *reply) {
 
 /* ------------------------------------------------------------------ writing */
 
-/* A node deleted by hand, and all below it: whoever claims there anew would begin below what was granted. */
+/* The node was deleted by hand, with everything below it.  A new claim there would start below the old bounds. */
 static bool say_gone(const struct zk_store *self, const char *what, struct vs_reply *reply) {
-    return vs_answer(reply, VS_STORE_REFUSED,
-                     "%.40s/%.40s/%s is gone: somebody deleted it; `vesta store advance` recreates it",
+    return vs_answer(reply, VS_STORE_REFUSED, "%.40s/%.40s/%s was deleted: `vesta store advance` recreates it",
                      self->place.where, self->namespace_, what);
 }
 
-/* A group of records that nobody needed before; others may make it meanwhile. */
+/* Creates the group's node before its first record.  Another host may create it at the same time. */
 static bool make_group(struct zk_store *self, uint64_t worker, struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
     struct zk_multi made;
@@ -96,10 +96,10 @@ static bool make_group(struct zk_store *self, uint64_t worker, struct vs_reply *
     return made.rc == ZOK || made.rc == ZNODEEXISTS || vs_zk_trouble(self, made.rc, reply);
 }
 
-/* What became of a write.  OTHER: something stood there that was not seen before.  AGAIN: its group is missing. */
+/* The result of a write.  OTHER: another write came first.  AGAIN: the group is missing.  TOLD: the reply is filled. */
 enum zk_fate { FATE_OK, FATE_OTHER, FATE_AGAIN, FATE_TOLD };
 
-/* What the server says of a write that it did not do. */
+/* Evaluates the server's error for a write that it did not do. */
 static enum zk_fate fate_of(struct zk_store *self, const struct zk_multi *made, bool is_first, struct vs_reply *reply) {
     assert(made->rc != ZOK);
     bool is_same = made->count > 1 && made->each[0] == ZOK && made->each[1] == ZOK;
@@ -114,8 +114,8 @@ static enum zk_fate fate_of(struct zk_store *self, const struct zk_multi *made, 
     return FATE_TOLD;
 }
 
-/* The record as it stands behind the write, by a get that was sent with it: it is this write, of that transaction; or
- * somebody has written over it already, and this one's answer is that of the very next change of the node. */
+/* Checks by the get after the write that the write was done: the record has the write's own transaction, or later
+ * writes have replaced it and the answer is that of the node's next change. */
 static bool zk_shows(struct zk_store *self, uint64_t worker, const struct vs_record *record,
                      const struct zk_writing *writing, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
@@ -126,12 +126,13 @@ static bool zk_shows(struct zk_store *self, uint64_t worker, const struct vs_rec
     }
     const struct Stat *made = &writing->made.stat, *at = &view.stat;
     bool stands = vs_zk_is_of(at, made) && vs_is_same_write(record, &seen.record);
-    bool moved_on = at->mzxid > made->mzxid && vs_zk_version_is_later(at->version, made->version) && seen.record.ver > record->ver;
+    bool moved_on =
+        at->mzxid > made->mzxid && vs_zk_version_is_later(at->version, made->version) && seen.record.ver > record->ver;
     return (view.has_record && vs_zk_is_new(writing) && (stands || moved_on)) ||
-           vs_zk_no_answer(self, "what it says it wrote cannot be read back", reply);
+           vs_zk_no_answer(self, "the written node cannot be read back", reply);
 }
 
-/* The multi, and the get behind it. */
+/* Sends the multi, and the get after it. */
 static void put_write(struct zk_store *self, uint64_t worker, const struct zk_view *view, const char *text,
                       size_t length) {
     char path[VS_ZK_PATH_MAX];
@@ -143,7 +144,7 @@ static void put_write(struct zk_store *self, uint64_t worker, const struct zk_vi
     vs_zk_op_exists(multi, path);
     vs_zk_worker_path(self, worker, path);
     if (!view->has_record) vs_zk_op_create(multi, path, text, length, self->is_open);
-    /* also over what was made a moment ago: only a set brings its time back */
+    /* a set is also needed after a create, because only a set returns the time */
     vs_zk_op_set(multi, path, text, length, view->has_record ? view->stat.version : 0);
     vs_zk_send(self, multi);
     vs_zk_ask(self, ZK_GET, path);
@@ -156,13 +157,13 @@ static enum zk_fate send_write(struct zk_store *self, uint64_t worker, const str
     struct zk_writing writing = {.length = vs_record_write(record, text),
                                  .version = view->has_record ? vs_zk_version_behind(view->stat.version) : 1,
                                  .before_zxid = seen_zxid > ns_zxid ? seen_zxid : ns_zxid};
-    assert(view->has_ns);            /* whose version the write stands on */
-    assert(writing.before_zxid > 0); /* or the answer to an earlier write would do */
+    assert(view->has_ns);            /* the write compares its version */
+    assert(writing.before_zxid > 0); /* else the answer to an earlier write would be accepted */
     put_write(self, worker, view, text, writing.length);
     vs_sent(reply);
     if (!vs_zk_next_multi(self, &writing.made, reply)) return FATE_TOLD;
     if (writing.made.rc != ZOK) {
-        vs_zk_give_up(self); /* what stands there is looked at anew */
+        vs_zk_give_up(self); /* the node will be read again */
         return fate_of(self, &writing.made, !view->has_record, reply);
     }
     if (!zk_shows(self, worker, record, &writing, reply)) return FATE_TOLD;
@@ -172,7 +173,7 @@ static enum zk_fate send_write(struct zk_store *self, uint64_t worker, const str
     return FATE_OK;
 }
 
-/* Why nothing was written: another record stands there.  Its own: an earlier try was done, and denied. */
+/* Another record is stored.  If it is this very write, an earlier attempt was done although it was denied: UNKNOWN. */
 static void say_other(const struct vs_record *record, bool was_sent, struct vs_reply *reply) {
     if (was_sent && vs_is_same_write(record, &reply->record))
         vs_sent(reply);
@@ -185,8 +186,9 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
     struct zk_store *self = zk_self_of(store);
     struct zk_view view;
     if (!vs_zk_begin(self, self->call_ms_max, reply)) return;
-    for (int tries = 0; tries < 3; tries++) { /* once for its group that was missing, once for somebody in between */
-        if (tries) vs_sent(reply);            /* a denial is believed when what stands there was seen */
+    for (int tries = 0; tries < 3; tries++) { /* a second attempt if the group was missing, a third if another write
+                                                 came first */
+        if (tries) vs_sent(reply);            /* UNKNOWN until the stored record was read */
         if (!vs_zk_look_at_both(self, worker, &view, reply) || !vs_is_met(&self->met, reply)) return;
         assert(view.has_record == (reply->record.ver > 0));
         if (!vs_follows(record, &reply->record, old_ver)) {
@@ -202,18 +204,18 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
         if (fate == FATE_OK || fate == FATE_TOLD) return;
         if (fate == FATE_AGAIN && !make_group(self, worker, reply)) return;
     }
-    vs_answer(reply, VS_STORE_DOWN, "%.90s: it keeps changing", self->place.where);
+    vs_answer(reply, VS_STORE_DOWN, "%.90s: other writers changed it again and again: try again", self->place.where);
 }
 
 /* ------------------------------------------------------------------ the namespace */
 
-/* The multi that writes the namespace's record over what was seen, and makes what belongs to it; and a get.  Returns
- * the length of its text. */
+/* Sends the multi that writes the namespace's record over the version that was read, and creates its nodes, and a get
+ * after it.  Returns the length of the text. */
 static size_t put_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_view *view,
                      const struct zk_beside *beside) {
     char path[VS_ZK_PATH_MAX], old[VS_ZK_PATH_MAX], tag[VS_ZK_PATH_MAX], text[VS_RECORD_TEXT_MAX];
     size_t length = vs_ns_record_write(stored, text);
-    assert(view->has_ns || !beside->tag); /* nothing is beside what is not there */
+    assert(view->has_ns || !beside->tag); /* no node exists below a missing one */
     assert(view->has_ns || !beside->workers);
     struct zk_call *multi = vs_zk_multi(self);
     if (!multi) return length;
@@ -233,7 +235,7 @@ static size_t put_ns(struct zk_store *self, const struct vs_ns_record *stored, c
     return length;
 }
 
-/* The namespace as it stands behind the write, in the same message.  Its incarnation is seen with its czxid. */
+/* Checks by the get after the write that the record is stored.  The incarnation that callers see contains its czxid. */
 static bool zk_shows_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_writing *writing,
                         struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
@@ -246,7 +248,7 @@ static bool zk_shows_ns(struct zk_store *self, const struct vs_ns_record *stored
                  seen.ns.floor_ms == stored->floor_ms && vs_zk_is_new(writing) &&
                  vs_zk_is_of(&view.ns_stat, &writing->made.stat);
     reply->ns = seen.ns;
-    return is_it || vs_zk_no_answer(self, "what it says it wrote cannot be read back", reply);
+    return is_it || vs_zk_no_answer(self, "the written node cannot be read back", reply);
 }
 
 static enum zk_fate zk_write_ns(struct zk_store *self, const struct vs_ns_record *record, const struct zk_view *view,
@@ -290,12 +292,12 @@ static void zk_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs
     if (fate == FATE_OK)
         vs_done(reply);
     else if (fate == FATE_OTHER && vs_zk_look_at_ns(self, &view, reply) && reply->ns.ver != record->ver)
-        vs_not_first(reply); /* whoever has this version may be ourselves, denied */
+        vs_not_first(reply); /* if it is this version, this write may have been done although it was denied */
 }
 
 /* ------------------------------------------------------------------ making, opening */
 
-/* The root, from its first part on. */
+/* Creates the root, from its first part on. */
 static bool make_root(struct zk_store *self, struct vs_reply *reply) {
     char part[sizeof self->root];
     for (size_t i = 1; i <= strlen(self->root); i++) {
@@ -312,8 +314,8 @@ static void zk_init(struct vs_store *store, struct vs_reply *reply) {
     vs_reply_clear(reply);
     if (!self->place.auth[0] && !self->is_open) {
         vs_answer(reply, VS_STORE_REFUSED,
-                  "%.50s: the URI has no user:password, so anyone could write there; write zk://USER:PASSWORD@..., or allow it with "
-                  "?acl=open",
+                  "%.50s: the URI has no user:password, so anyone could write there: write zk://USER:PASSWORD@..., or "
+                  "allow it with ?acl=open",
                   self->place.where);
         return;
     }
@@ -332,8 +334,8 @@ static void zk_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, st
     if (!vs_zk_begin(self, self->call_ms_max, reply) || !vs_zk_look_at_ns(self, &view, reply)) return;
     if (!vs_zk_is_compared(self, &view.ns_stat, self->namespace_, reply)) return;
     if (view.has_ns && !vs_zk_look_beside(self, &view, &beside, reply)) return;
-    if (!beside.workers) tell(to, "the node w, with all records, is gone", todo);
-    if (!beside.tag) tell(to, "the node i-... is gone, without which nothing is written", todo);
+    if (!beside.workers) tell(to, "the node w, with all records, is missing", todo);
+    if (!beside.tag) tell(to, "the node i-... is missing, without which nothing is written", todo);
     vs_done(reply);
 }
 
@@ -364,12 +366,14 @@ static int zk_read_uri(const char *text, struct vs_uri *uri, struct vesta_error 
     size_t length = strlen(uri->path);
     if (length > 2 && uri->path[length - 1] == '/') uri->path[--length] = '\0';
     if (length < 2 || uri->path[length - 1] == '/' || strstr(uri->path, "//") || strstr(uri->path, "/."))
-        return vs_fail(err, VESTA_EOPTION, "the store's URI names no node of its own: zk://%.150s/vesta", uri->hosts);
+        return vs_fail(err, VESTA_EOPTION, "the store's URI does not name a node under /: write zk://%.150s/vesta",
+                       uri->hosts);
     if (!uri->user[0] != !uri->password[0] && !uri->value[KEY_SECRET_FILE][0])
-        return vs_fail(err, VESTA_EOPTION,
-                       "the store's URI has half a user:password; both go before the '@', or in a secret_file");
+        return vs_fail(
+            err, VESTA_EOPTION,
+            "the store's URI has only a user or only a password: write both before the '@', or use a secret_file");
     if (uri->value[KEY_ACL][0] && strcmp(uri->value[KEY_ACL], "open") != 0)
-        return vs_fail(err, VESTA_EOPTION, "acl in the store's URI must be open, or left out");
+        return vs_fail(err, VESTA_EOPTION, "acl in the store's URI must be open, or absent");
     return VESTA_OK;
 }
 
@@ -393,7 +397,7 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base = vs_store_base(&vs_store_zk, opts);
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
-    self->base.call_ms_max = 2 * self->call_ms_max; /* to get there, and to be answered */
+    self->base.call_ms_max = 2 * self->call_ms_max; /* for the connection, and for the call */
     self->base.list_ms_max = 2 * VS_STORE_LIST_MS;
     int rc = zk_read_uri(text, &uri, err);
     if (rc == VESTA_OK) {
@@ -402,7 +406,7 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
         rc = vs_uri_secret(&from, self->place.auth, sizeof self->place.auth, err);
     }
     if (rc == VESTA_OK && self->place.auth[0] && !strchr(self->place.auth, ':'))
-        rc = vs_fail(err, VESTA_EOPTION, "a ZooKeeper's secret is user:password");
+        rc = vs_fail(err, VESTA_EOPTION, "the secret of a zk: store must be user:password");
     snprintf(self->place.hosts, sizeof self->place.hosts, "%s", uri.hosts);
     snprintf(self->root, sizeof self->root, "%s", uri.path);
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
@@ -450,8 +454,8 @@ static const struct vs_store_admin zk_admin = {
 const struct vs_backend vs_store_zk = {
     .scheme = "zk",
     .form = "zk://HOSTS/PATH",
-    .made = "the root node is there",
-    .rights = "whoever leases must use the same user:password: it owns what is created",
+    .made = "the root node exists",
+    .rights = "a process that leases must use the same user:password, which owns what is created",
     .secret = "auth",
     .tls = NO_TLS,
     .check = zk_check,

@@ -163,7 +163,7 @@ function places.trouble(place, tag, text, outcome)
     return ("no reply: the change may have been applied, or may still be applied. Check it with `vesta segments` "
       .. "(%s)"):format(text)
   end
-  local is_absent = tag and text:find("there is no tag", 1, true)
+  local is_absent = tag and text:find("tag '" .. tag .. "' does not exist", 1, true)
   return ("%s: %s%s"):format(place.shown, text, is_absent and near_tag(place, tag) or "")
 end
 

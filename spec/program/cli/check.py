@@ -137,7 +137,7 @@ def _(w):
     space("lease = 'local', store = 'zk://h/v'", "lease is local, which is for a store on this machine: use strict or balanced")
     space("identity = 'a\\nb'", "identity has the control character \\x0a at byte 2: it must be one line")
     space("identity = ''", "identity is empty; leave the key out instead")
-    space("store = 'zk://h'", "store cannot be used: the store's URI names no node of its own: zk://h/vesta")
+    space("store = 'zk://h'", "store cannot be used: the store's URI does not name a node under /: write zk://h/vesta")
     space("store = 'mysql://u:s3cr?et@h/d'", "store cannot be used: the store's URI has an '@' after its '?': write a '?' in a password as %3F, and an '@' in an option as %40")
     space("lease = 'autonomous'", "lease is autonomous, which needs history pacing: ids that follow the clock would use up its window in minutes")
     space("lease = 'local', ahead_ms_max = 360001", "ahead_ms_max 360001 is more than the 360000 ms that a local lease has room for: "

@@ -170,7 +170,7 @@ def _(world):
 
 @claim("a URI that cannot be is told, and a store goes not with a config")
 def _(world):
-    has(examine(world, *flags("zk://h"), code=1), "fail", "names no node of its own")
+    has(examine(world, *flags("zk://h"), code=1), "fail", "does not name a node under /")
     done = world.run("doctor", "-c", "x.lua", "--store", "file:/x")
     assert done.code == 2 and "--store" in done.err, done.err
 

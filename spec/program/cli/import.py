@@ -147,7 +147,7 @@ def _(world):
                               '{"ip":"\\"lastExpireTime\\":7"}', '{"lastExpireTime":7x}')):
         nodes((root + "%d/worker_1" % i, text))
         fails(world.run("workers", "import", "--from", "butterfly-zk", *SINCE, "--source", source, "--name", "bad%d" % i, "--store", target(world, "butterfly", "b"), *NS, "--yes"),
-              1, "worker_1 is not what Butterfly writes")
+              1, "worker_1 does not have Butterfly's format")
     same(look(world, "sqlite:" + world.path("b.db")), {})
 
 

@@ -121,12 +121,12 @@ def _(world):
         same(ok(world, "take", "plain", "--store", uri), "7\n")
         same(ok(world, "take", "plain", "-n", "3", "--store", uri), "8\n9\n10\n")
         same(ok(world, "take", "plain", "--form", "R{number:5}", "--store", uri), "R00011\n")
-        fails(world.run("segments", "take", "plain", "--form", INVOICE, "--store", uri), 1, "has given numbers in another form")
+        fails(world.run("segments", "take", "plain", "--form", INVOICE, "--store", uri), 1, "has issued numbers in another form")
         same(ok(world, "take", "plain", "--store", uri), "12\n")  # nothing was raised, and none is lost
         ok(world, "add", "digits", "--from", "11", "--store", uri)
         same(ok(world, "take", "digits", "--store", uri), "11\n")
         done = world.run("segments", "take", "digits", "--form", INVOICE, "--store", uri)
-        assert done.code == 1 and "without a day, up to 11," in done.err, done.err
+        assert done.code == 1 and "up to 11 without a date," in done.err, done.err
         same(ok(world, "take", "digits", "--form", "R{number:5}", "--store", uri), "R00012\n")  # it has left no trace
         ok(world, "add", "invoices", "--store", uri)
         first = ok(world, "take", "invoices", "-n", "2", "--form", INVOICE, "--zone", "Europe/Berlin", "--store", uri).split()
@@ -328,7 +328,7 @@ def _(world):
                   ["import", "t", "nowhere:", "--store", uri], ["--watch=1", "--store", uri]):
         fails(world.run("segments", *words), 2)
     for words in (["--table", "a b"], ["--table", 'x"; DROP TABLE leaf_alloc; --'], ["--table", "x" * 65], ["--table", "../x"]):
-        fails(world.run("segments", "--store", uri, *words), 1, "is not a table's name")
+        fails(world.run("segments", "--store", uri, *words), 1, "is not a valid table name")
     fails(world.run("segments", "--store", "file:" + world.path("f"), "--table", "x"), 1, "no tables")
     fails(world.run("segments", "--store", "mysql://a@127.0.0.1:1/b"), 1, "mysql://a@127.0.0.1:1/b")
     fails(world.run("segments", "--store", served.mysql_uri(), "--table", "no_such_table"), 1, "no_such_table")

@@ -29,7 +29,7 @@ def _(world):
     for kind, uri in served.stores(world).items():
         first = world.run("store", "init", "--store", uri)
         same((first.code, first.err), (0, ""))
-        assert first.out.startswith("store is ready: ") and "whoever leases " in first.out, first.out
+        assert first.out.startswith("store is ready: ") and "a process that leases " in first.out, first.out
         made = world.run("store", "init", "--store", uri, "--namespace", "init", "--layout", "snowflake")
         same((made.code, made.lines()[1]), (0, "namespace init was created: " + SNOWFLAKE))
         assert "run `vesta store advance` before you start any process" in made.lines()[2], made.out
@@ -333,11 +333,11 @@ def _(world):
         for name, layout, why in (("orders.2", "snowflake", "can be an id of orders,"), ("orders.3", "vesta-milli", "orders.2 is not in the store")):
             refused = init(name, layout)
             same(refused.code, 1)
-            for part in ("nothing was done", name + " would be layout %s of orders by its name: take another" % name[-1], why):
+            for part in ("nothing was done", "by its name, %s would be layout %s of orders: choose another name" % (name, name[-1]), why):
                 assert part in refused.err, (kind, refused.err)
         if kind in ("file", "sqlite"):
             library = lambda layout: world.run("gen", "--store", uri, "--namespace", "orders.2", "--layout", layout, "--path", world.path(kind + ".gen"))  # noqa: E731, B023
-            fails(library("snowflake"), 1, "orders.2 would be layout 2 of orders by its name", "can be an id of orders,")
+            fails(library("snowflake"), 1, "by its name, orders.2 would be layout 2 of orders", "can be an id of orders,")
             same(os.path.exists(world.path(kind + ".gen")), False)
             same(library("vesta-milli").code, 0)
         else:
@@ -345,7 +345,7 @@ def _(world):
         again = world.run("store", "relayout", "--store", uri, "--namespace", "orders", "--layout", "vesta-milli", "--json")
         same(json.loads(again.out)["created"], False)
         same(init("shop.2", "vesta-second").code, 0)  # a name as any other, until there is one before it
-        assert "shop.2 has this very layout" in init("shop", "vesta-second").err
+        assert "shop.2 already has this layout" in init("shop", "vesta-second").err
         same(init("shop", "vesta-milli").code, 0)
 
 

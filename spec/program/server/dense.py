@@ -15,7 +15,7 @@ def _(world):
         same(number, 1)
         for _ in range(2):
             same(server.redis("VESTA.COMMIT", "invoices", "1", token), b"+OK\r\n")
-        same(server.redis("VESTA.CANCEL", "invoices", "1", token), b"-ERR number 1 of tag 'invoices' is committed, and stays so\r\n")
+        same(server.redis("VESTA.CANCEL", "invoices", "1", token), b"-ERR number 1 of tag 'invoices' is committed and cannot be cancelled\r\n")
         reply = server.get("/v1/reservations?tag=invoices&hold_ms=5000", "POST")
         second = json.loads(reply.body)
         same((reply.status, sorted(second), second["number"]), (200, ["held_until_ms", "number", "tag", "token"], "2"))

@@ -264,13 +264,13 @@ def _(world):
 @claim("no generation is made without a proof against all before it; the layout of one of them is said to be that")
 def _(world):
     init(world, MILLI)
-    fails(relayout(world, MILLI), 1, "nothing was done", "orders has this very layout", "or without leased_as")
+    fails(relayout(world, MILLI), 1, "nothing was done", "orders already has this layout", "or remove leased_as")
     fails(relayout(world, "snowflake"), 1, "nothing was done", "can be an id of orders,", "version:1=1")
     same(relayout(world, SECOND).code, 0)
     # against the last one alone it would be proved
     fails(relayout(world, "vesta-milli"), 1, "nothing was done", "can be an id of orders,")
     same(relayout(world, THIRD).code, 0)
-    fails(relayout(world, SECOND), 1, "nothing was done", "orders.2 has this very layout", 'leased_as = "orders.2"')
+    fails(relayout(world, SECOND), 1, "nothing was done", "orders.2 already has this layout", 'leased_as = "orders.2"')
     fails(store(world, "show", name="orders.4"), 1)
     # who changes the layout alone is told the way
     fails(world.run("gen", "-c", config(world, 3, SECOND), "--namespace", "orders"), 1, "give this one a further layout with `vesta store relayout`")
@@ -322,7 +322,7 @@ def _(world):
     def ask(layout):
         done = relayout(world, layout, "--json", name="shop")
         while done.code != 0:
-            assert "somebody else made shop." in done.err and "ask again" in done.err, done.err
+            assert "another host has just created shop." in done.err and "repeat the command" in done.err, done.err
             done = relayout(world, layout, "--json", name="shop")
         made[layout].add(re.search('"leased_as":"([^"]*)"', done.out)[1])
     askers = [threading.Thread(target=ask, args=(layout,)) for layout in (MILLI, THIRD)]
@@ -351,7 +351,7 @@ def _(world):
     with contextlib.closing(sqlite3.connect(world.path("store.db"), isolation_level=None)) as db:
         db.execute("UPDATE vesta_namespace SET ns = 'orders.2' WHERE ns = 'unproved'")
     fails(gen(config(world, 1, "snowflake", "orders.2")), 1, "can be an id of orders,")
-    fails(gen(config(world, 1, MILLI, "orders.2")), 1, "has the layout", "write that into the config, or")
+    fails(gen(config(world, 1, MILLI, "orders.2")), 1, "has the layout", "Write exactly that into the config, or")
     same(gen(old).code, 0)
     stale = int(world.run("gen", "-c", config(world, 0, SECOND, name="shop"), "--namespace", "shop").out)
     moved = int(world.run("gen", "-c", config(world, 1, MILLI, "shop.2", name="shop"), "--namespace", "shop").out)
@@ -362,7 +362,7 @@ def _(world):
         same(re.findall(r"read as (\S+)", read)[::2], ["vesta-second"] * 2)
         same(re.findall(r"worker \d+ of (\S+?),? ", read), ["shop", "shop.2", "shop"])
     # the same layout with another constant is another one
-    fails(world.run("gen", "-c", config(world, 2, THIRD, "shop.2", name="shop"), "--namespace", "shop"), 1, "to the last constant")
+    fails(world.run("gen", "-c", config(world, 2, THIRD, "shop.2", name="shop"), "--namespace", "shop"), 1, "Write exactly that into the config")
 
 
 @claim("a file of a program that names the generation itself is no proof of it")
@@ -372,7 +372,7 @@ def _(world):
     same(world.run("gen", *by_name).code, 0)
     with contextlib.closing(sqlite3.connect(world.path("store.db"), isolation_level=None)) as db:  # as two makers at once may
         db.execute("INSERT INTO vesta_namespace SELECT 'orders', " + ", ".join(row[1] for row in db.execute("PRAGMA table_info(vesta_namespace)").fetchall()[1:]) + " FROM vesta_namespace")
-    fails(world.run("gen", "-c", config(world, 0, "snowflake", "orders.2"), "--namespace", "orders"), 1, "orders has this very layout")
+    fails(world.run("gen", "-c", config(world, 0, "snowflake", "orders.2"), "--namespace", "orders"), 1, "orders already has this layout")
     same(world.run("gen", *by_name).code, 0)  # what is in use stays
 
 
@@ -489,12 +489,12 @@ def _(world):
             file.write(text)
         fails(world.run("check", path), 1, "leased_as needs %s beside it" % without)
     assert ", leased as orders.2, store s\n" in world.run("check", config(world, 0, MILLI, "orders.2")).out
-    fails(relayout(world, MILLI, name="missing"), 1, "nothing to move", "vesta store show")
+    fails(relayout(world, MILLI, name="missing"), 1, "it has no layout to replace", "vesta store show")
     same(relayout(world, MILLI).code, 0)
     fails(relayout(world, THIRD, name="orders.2"), 2, "orders.2 is generation 2 of orders", "--namespace orders")
     fails(store(world, "show", name="orders.2.2"), 1)
     init(world, name="n" * 64)
-    fails(relayout(world, MILLI, name="n" * 64), 2, "no room")
+    fails(relayout(world, MILLI, name="n" * 64), 2, "is too long for the suffix .2")
 
 
 main()
