@@ -33,7 +33,7 @@ int main(int argc, char **argv) {
     lua_pushlightuserdata(L, argv);
     int rc = lua_pcall(L, 1, 0, 0);
     if (rc != LUA_OK) fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
-    lua_close(L); /* closes OUT */
+    lua_close(L); /* also closes OUT */
     if (rc != LUA_OK) remove(argv[1]);
     return rc != LUA_OK;
 }

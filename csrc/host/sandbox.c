@@ -1,9 +1,10 @@
-/* sandbox.c -- Lua's libraries for a state in which policies run, and data from one state to another.
+/* sandbox.c -- Lua's libraries for a state in which policies run, and copies of data from one state to another.
  *
  * lua/vesta/engine.lua runs with these globals.  It lists the functions that a policy can use, which are the guarded
- * ones here, and the policy sees nothing else: no xpcall (its handler runs where the hook is off), no setmetatable (so
- * there is no __gc, which runs there too, no __mode, no __close, no __len of 2^53), no coroutines, load and require, no
- * patterns and table.move (they run long inside C), no random numbers (ctx brings one), no debug, io, os. */
+ * ones here.  The policy sees nothing else.  Left out are: xpcall, because its handler runs while the hook is off;
+ * setmetatable, because of __gc, which runs there too, and of __mode, __close and a __len of 2^53; coroutines, load and
+ * require; patterns and table.move, because they run long inside C; random numbers, because ctx contains one; debug,
+ * io, os. */
 #include "host/vm.h"
 
 #include "base/array.h"
@@ -11,7 +12,7 @@
 #include <lualib.h>
 #include <string.h>
 
-#define LIST_MAX 100000 /* what a list may seem to have: #t of a table with holes can be 2^62 */
+#define LIST_MAX 100000 /* limit of a list's length, because #t of a table with holes can be 2^62 */
 
 /* ------------------------------------------------------------------ functions of our own */
 
@@ -25,7 +26,8 @@ static int vm_guarded_pcall(lua_State *L) {
     return lua_gettop(L);
 }
 
-/* find(text, what, init), of plain text: memmem takes time by the length of both, not by their product. */
+/* find(text, what, init) for plain text.  memmem takes time in proportion to the sum of both lengths, not to their
+ * product. */
 static int vm_find_plain(lua_State *L) {
     size_t length, what_length;
     const char *text = luaL_checklstring(L, 1, &length);
@@ -41,13 +43,13 @@ static int vm_find_plain(lua_State *L) {
     return 2;
 }
 
-/* The library's function is the upvalue of each of these.  It takes over our frame, so that its errors name the
+/* The upvalue of each guard is the library's function.  It is called in the guard's frame, so that its errors name the
  * policy's line. */
 static int vm_call_library(lua_State *L) {
     return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
-/* The library goes round n times, also where each time adds nothing. */
+/* The library's loop runs n times even if each round adds nothing. */
 static int vm_rep_of_something(lua_State *L) {
     size_t length, separator_length = 0;
     luaL_checklstring(L, 1, &length);
@@ -59,11 +61,11 @@ static int vm_rep_of_something(lua_State *L) {
 
 static int vm_with_list(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
-    if (lua_rawlen(L, 1) > LIST_MAX) return luaL_error(L, "a list of more than %d elements", LIST_MAX);
+    if (lua_rawlen(L, 1) > LIST_MAX) return luaL_error(L, "a list has more than %d elements", LIST_MAX);
     return vm_call_library(L);
 }
 
-/* What stands behind a position moves; at the end nothing does. */
+/* Counts the elements after the position, which the library moves. */
 static int vm_move_from(lua_State *L, int argument) {
     lua_Integer n = lua_istable(L, 1) ? (lua_Integer)lua_rawlen(L, 1) : 0, at = lua_tointeger(L, argument);
     if (at >= 1 && at < n) vs_lua_work(L, (uint64_t)(n - at));
@@ -87,7 +89,8 @@ static int vm_is_less(lua_State *L) {
     return lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPLT)), 1;
 }
 
-/* Comparing inside the library would never meet the hook: long texts that differ at their ends take hours to sort. */
+/* The library's own comparison never reaches the hook: sorting long texts that differ only at their ends would take
+ * hours. */
 static int vm_sort_list(lua_State *L) {
     lua_settop(L, 2);
     if (lua_isnil(L, 2)) {
@@ -97,7 +100,7 @@ static int vm_sort_list(lua_State *L) {
     return vm_with_list(L);
 }
 
-/* The library accepts nil, and then its iterator fails in C, so the error would name no line of the policy. */
+/* The library accepts nil.  Its iterator then fails in C, and the error would not name a line of the policy. */
 static int vm_ipairs_of_table(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     return vm_call_library(L);
@@ -105,7 +108,8 @@ static int vm_ipairs_of_table(lua_State *L) {
 
 /* ------------------------------------------------------------------ the libraries */
 
-/* Puts guards around functions of the library at the top of the stack; each guard keeps the function as its upvalue. */
+/* Replaces functions of the library at the top of the stack by guards.  Each guard keeps the original as its
+ * upvalue. */
 static void vm_guard(lua_State *L, const luaL_Reg *guards) {
     for (; guards->name; guards++) {
         lua_getfield(L, -1, guards->name);
@@ -126,7 +130,7 @@ static void vm_open_base(lua_State *L) {
     lua_pop(L, 1);
 }
 
-/* debug.getinfo alone. */
+/* Opens debug.getinfo only. */
 static void vm_open_debug(lua_State *L) {
     luaL_requiref(L, LUA_DBLIBNAME, luaopen_debug, 0);
     lua_createtable(L, 0, 1);
@@ -155,12 +159,12 @@ void vs_sandbox_open(lua_State *L) {
 
 /* ------------------------------------------------------------------ data for another state */
 
-#define CARRIED_DEPTH_MAX 8 /* of tables in tables */
+#define CARRIED_DEPTH_MAX 8 /* depth of nested tables */
 
 static void vm_carry(lua_State *from, int index, lua_State *to, int depth);
 
 static void vm_carry_table(lua_State *from, int index, lua_State *to, int depth) {
-    if (depth == CARRIED_DEPTH_MAX) luaL_error(to, "tables in tables, more than %d deep", CARRIED_DEPTH_MAX);
+    if (depth == CARRIED_DEPTH_MAX) luaL_error(to, "tables are nested more than %d deep", CARRIED_DEPTH_MAX);
     if (!lua_checkstack(from, 4)) luaL_error(to, "no memory");
     luaL_checkstack(to, 4, NULL);
     lua_newtable(to);
@@ -189,7 +193,7 @@ static void vm_carry(lua_State *from, int index, lua_State *to, int depth) {
     }
     case LUA_TTABLE: vm_carry_table(from, index, to, depth); return;
     default:
-        luaL_error(to, "a value is a number, a text, true, false or a table of them, and no %s",
+        luaL_error(to, "a value must be a number, a text, true, false or a table of these, not a %s",
                    luaL_typename(from, index));
     }
 }

@@ -1,18 +1,19 @@
-/* vm.c -- a Lua state with limits: its allocator, the budget of a run, what happens when it is spent.  Knows no policy.
+/* vm.c -- a Lua state with limits: its allocator, and the budget of a run.  Knows no policies.
  *
- * The budget is counted by a hook, at every call and after every STEP instructions.  Once it is spent the hook fires at
- * each instruction and at each call, and raises every time, so that nothing runs on, whatever catches the error.
- * Instructions rule, for how many there are does not depend on the machine; what C does for them is counted in the same
- * coin: memory made, texts handed to a function, elements moved, collections forced.  Time is a far second line, for
- * what costs more than it counts: comparing two long texts is one instruction.
- * What a hook cannot reach is the time inside one instruction or one C function.  It is bounded otherwise:
- *   - patterns, xpcall, load, coroutines, metatables (with __gc, __close, __mode) are not offered:
- * lua/vesta/engine.lua;
- *   - a C function that calls back (sort with a comparator) meets the hook at each call;
- *   - one that loops over a text or a table meets VS_BLOCK_BYTES_MAX: a millisecond or so;
- *   - the collector, when memory runs short, may be called at every allocation: the allocator then reads the clock;
- *   - the compiler takes VS_SOURCE_BYTES_MAX at most: a fifth of a second for the worst that is known.
- * Nothing is known that runs for ever; the watchdog (control.c) is for what is not known. */
+ * A hook counts the budget at every call and after every STEP instructions.  Once the budget is spent, the hook fires
+ * at each instruction and each call, and raises every time.  So nothing continues to run, whatever catches the error.
+ * The main limit is the number of instructions, because it does not depend on the machine.  Work in C is counted as
+ * instructions as well: allocated memory, texts passed to a function, moved elements, forced collections.  The time
+ * limit is far above, and ends work that costs more than it counts.  For example, comparing two long texts is one
+ * instruction.
+ *
+ * The hook cannot end a single instruction or a single C function.  Their time is bounded in other ways:
+ * - patterns, xpcall, load, coroutines and metatables (__gc, __close, __mode) are not offered: lua/vesta/engine.lua
+ * - a C function that calls back, such as sort with a comparator, reaches the hook at each call
+ * - a C function that loops over a text or a table is bounded by VS_BLOCK_BYTES_MAX: about a millisecond
+ * - if memory runs short, the collector may run at every allocation: the allocator then reads the clock
+ * - the compiler reads at most VS_SOURCE_BYTES_MAX: a fifth of a second for the worst known text
+ * No known code runs for ever.  The watchdog (control.c) handles unknown cases. */
 #include "host/vm.h"
 
 #include "base/error.h"
@@ -23,28 +24,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP 100                             /* instructions between two hooks */
-#define CALL_STEP 10                         /* what a call counts for */
-#define MADE_BYTES 64                        /* of memory made, or gone over by a collection, that count for one */
-#define READ_BYTES 16                        /* of a text that a call reads */
-#define CLOCK_STEP 1000                      /* counted between two looks at the clock, which is a system call */
+#define STEP 100     /* instructions between two hooks */
+#define CALL_STEP 10 /* a call counts as this many instructions */
+/* Bytes allocated, or visited by a collection, that count as one instruction. */
+#define MADE_BYTES 64
+#define READ_BYTES 16                        /* bytes of a text argument that count as one instruction */
+#define CLOCK_STEP 1000                      /* instructions between two reads of the clock, which is a system call */
 #define MEMORY_BYTES_MIN ((size_t)64 * 1024) /* an empty state needs a part of it */
 
 struct vs_lua {
     lua_State *L;
     struct vs_vm_limits limits;
     size_t used_bytes;
-    size_t own_bytes; /* what vs_lua_boot left: not the policy's */
-    bool is_booting;  /* there are no limits */
-    /* of the run */
+    size_t own_bytes; /* memory in use after vs_lua_boot, which is not the policy's */
+    bool is_booting;  /* no limits yet */
+    /* state of the current run */
     bool running;
     bool is_trusted;             /* see vs_lua_trust */
-    bool exhausted;              /* what was refused last: the machine had no more, it was not the limit */
-    enum vs_call_result spent;   /* VS_CALL_OK: not yet */
-    char where[LUA_IDSIZE + 24]; /* "file:line: " of the moment it was */
+    bool exhausted;              /* the last refused allocation failed in the machine, not at the limit */
+    enum vs_call_result spent;   /* VS_CALL_OK: budget not spent */
+    char where[LUA_IDSIZE + 24]; /* "file:line: " where it was spent */
     uint64_t instructions;
-    uint64_t work;   /* done in C, counted as instructions with the next hook */
-    uint64_t unseen; /* instructions since the clock was looked at */
+    uint64_t work;   /* work in C, added to the instructions at the next hook */
+    uint64_t unseen; /* instructions since the last read of the clock */
     int64_t deadline_us;
 };
 
@@ -59,7 +61,7 @@ static struct vs_lua *vm_of(lua_State *L) {
 /* ------------------------------------------------------------------ the budget */
 
 static void vm_spend(struct vs_lua *lua, enum vs_call_result what) {
-    if (lua->spent != VS_CALL_OK) return; /* the first reason is the one */
+    if (lua->spent != VS_CALL_OK) return; /* keep the first reason */
     lua->spent = what;
     lua_sethook(lua->L, vm_on_hook, LUA_MASKCALL | LUA_MASKCOUNT, 1);
 }
@@ -71,7 +73,7 @@ static void vm_look_at_clock(struct vs_lua *lua) {
     if (is_cancelled || clock->boot_us(clock->self) >= lua->deadline_us) vm_spend(lua, VS_CALL_TIME);
 }
 
-/* The innermost line of Lua that runs. */
+/* Notes the innermost line of Lua that runs. */
 static void vm_note_where(struct vs_lua *lua) {
     lua_Debug ar;
     for (int level = 0; lua->where[0] == 0 && lua_getstack(lua->L, level, &ar); level++) {
@@ -81,7 +83,7 @@ static void vm_note_where(struct vs_lua *lua) {
     }
 }
 
-/* What a function of C may read: its first two arguments, where they are texts. */
+/* Returns the cost of a call.  A C function may read its first two arguments, if they are texts. */
 static uint64_t vm_call_work(lua_State *L, lua_Debug *ar) {
     uint64_t bytes = 0;
     for (int i = 1; i <= 2 && lua_getlocal(L, ar, i); i++) {
@@ -111,7 +113,7 @@ static void vm_on_hook(lua_State *L, lua_Debug *ar) {
     if (lua->spent == VS_CALL_OK) vm_count(lua, ar->event == LUA_HOOKCOUNT ? STEP : vm_call_work(L, ar));
     if (lua->spent == VS_CALL_OK) return;
     vm_note_where(lua);
-    lua_pushnil(L); /* the sentence is made by vs_lua_run: there may be no memory for one here */
+    lua_pushnil(L); /* vs_lua_run makes the message, because there may be no memory for it here */
     lua_error(L);
 }
 
@@ -128,7 +130,7 @@ void vs_lua_go_on(lua_State *L, int status) {
 
 static void *vm_allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
     struct vs_lua *lua = self;
-    if (!block) old_bytes = 0; /* it says what kind of object is to be made */
+    if (!block) old_bytes = 0; /* for a new block, Lua passes the type of the object here */
     if (bytes == 0) {
         free(block);
         lua->used_bytes -= old_bytes;
@@ -139,13 +141,14 @@ static void *vm_allocate(void *self, void *block, size_t old_bytes, size_t bytes
     bool is_too_large = bytes > VS_BLOCK_BYTES_MAX && !lua->is_trusted;
     if (grows && !lua->is_booting && (is_too_large || bytes - old_bytes > left)) {
         lua->exhausted = false;
-        lua->work += lua->used_bytes / MADE_BYTES; /* each refusal costs a full collection, and there may be many */
+        lua->work += lua->used_bytes / MADE_BYTES; /* each refusal makes Lua run a full collection, and there may be
+                                                      many */
         if (lua->running && !lua->is_trusted) vm_look_at_clock(lua);
         return NULL;
     }
     if (grows) lua->work += (bytes - old_bytes) / MADE_BYTES;
     void *made = realloc(block, bytes);
-    if (!made && !grows) made = block; /* Lua relies on it that shrinking cannot fail */
+    if (!made && !grows) made = block; /* Lua requires that shrinking never fails */
     if (grows) lua->exhausted = !made;
     if (made) lua->used_bytes = lua->used_bytes - old_bytes + bytes;
     return made;
@@ -160,10 +163,11 @@ static int vm_take_limits(const struct vs_vm_limits *given, struct vs_vm_limits 
     if (out->memory_bytes == 0) out->memory_bytes = (size_t)16 * 1024 * 1024;
     if (!out->clock) out->clock = vs_clock_thread();
     if (out->call_ms < 1 || out->call_ms > VS_CALL_MS_MAX)
-        return vs_fail(err, VESTA_EOPTION, "a policy's time of %lld ms is not in 1 to %d", (long long)out->call_ms,
-                       VS_CALL_MS_MAX);
+        return vs_fail(err, VESTA_EOPTION, "a policy's time limit of %lld ms is out of range: use 1 to %d",
+                       (long long)out->call_ms, VS_CALL_MS_MAX);
     if (out->memory_bytes < MEMORY_BYTES_MIN)
-        return vs_fail(err, VESTA_EOPTION, "a policy's memory of %zu bytes is less than the %zu that Lua needs itself",
+        return vs_fail(err, VESTA_EOPTION,
+                       "a policy's memory limit of %zu bytes is less than %zu, which Lua needs itself",
                        out->memory_bytes, MEMORY_BYTES_MIN);
     return VESTA_OK;
 }
@@ -219,7 +223,7 @@ int vs_lua_boot(struct vs_lua *lua, lua_CFunction body, void *arg, struct vesta_
     return rc;
 }
 
-/* The sentence for a run that failed; the error's value is at the top of the stack. */
+/* Writes the message for a failed run.  The error value is at the top of the stack. */
 static void vm_explain(const struct vs_lua *lua, enum vs_call_result result, struct vesta_error *err) {
     int code = lua->exhausted ? VESTA_ENOMEM : VESTA_EOPTION;
     size_t length = 0;
@@ -243,7 +247,8 @@ static void vm_explain(const struct vs_lua *lua, enum vs_call_result result, str
         return;
     default: break;
     }
-    if (lua_type(lua->L, -1) == LUA_TSTRING) text = lua_tolstring(lua->L, -1, &length); /* no conversion: no memory */
+    /* only a text: a conversion could need memory */
+    if (lua_type(lua->L, -1) == LUA_TSTRING) text = lua_tolstring(lua->L, -1, &length);
     vs_fail(err, code, "the error it raised is not a text but a %s", luaL_typename(lua->L, -1));
     if (text && err) vs_calm(err->text, sizeof err->text, text, length);
 }
@@ -273,7 +278,7 @@ enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg
     return result;
 }
 
-/* Each sentence begins with the chunk.  luaL_error would put a place in front: that of the engine which called. */
+/* Each message starts with the chunk's name.  luaL_error would add the position in the engine that called. */
 void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *chunk) {
     int rc = LUA_OK;
     if (length > VS_SOURCE_BYTES_MAX)
@@ -296,9 +301,9 @@ const struct vs_shipped *vs_shipped_in(const struct vs_shipped *list, const char
 
 /* ------------------------------------------------------------------ text from outside */
 
-/* The length of the UTF-8 character at `at`, 0 where there is none, or a control. */
+/* Returns the length of the UTF-8 character at `at`.  Returns 0 for an invalid one and for control characters. */
 static size_t vm_utf8_length(const unsigned char *at, size_t length) {
-    static const uint32_t least[] = {0, 0, 0xa0 /* below are controls */, 0x800, 0x10000};
+    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000}; /* 0x80 to 0x9f are control characters */
     if (at[0] < 0x80) return at[0] >= ' ' && at[0] != 0x7f ? 1 : 0;
     size_t n = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
     if (at[0] < 0xc0 || at[0] >= 0xf8 || n > length) return 0;

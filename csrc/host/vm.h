@@ -1,5 +1,5 @@
-/* vm.h -- a Lua 5.4 state with limits on instructions, memory and time: policies and config files run in one.
- * Knows no policy and no config. */
+/* vm.h -- a Lua 5.4 state with limits on instructions, memory and time.  Policies and config files run in one.  Knows
+ * neither. */
 #ifndef VS_VM_H
 #define VS_VM_H
 
@@ -10,73 +10,74 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A text that is run: more is no policy and no config, and would keep the compiler busy, which no budget ends. */
+/* Limit of a source text.  A longer one is no reasonable policy or config, and no budget ends the compiler. */
 #define VS_SOURCE_BYTES_MAX ((size_t)64 * 1024)
 
-/* No single string or table may take more.  It bounds what one step of Lua, which no budget ends either, can cost. */
+/* Limit of a single string or table.  It bounds the cost of one step of Lua, which no budget can end. */
 #define VS_BLOCK_BYTES_MAX ((size_t)1024 * 1024)
 
 struct vs_lua;
 
-/* Errors: VESTA_EOPTION: limits that cannot be; VESTA_ENOMEM. */
+/* Errors: VESTA_EOPTION: impossible limits; VESTA_ENOMEM. */
 int vs_lua_open(const struct vs_vm_limits *limits, struct vs_lua **out, struct vesta_error *err);
 void vs_lua_close(struct vs_lua *lua);
 
-/* The state, for reading what a run has left in its registry.  Call no function that can raise. */
+/* Returns the state, for reading values that a run left in its registry.  Do not call functions that can raise. */
 lua_State *vs_lua_state(const struct vs_lua *lua);
 
-/* Runs the program's own Lua, before anything else: body(L) with one argument, `arg` as light userdata, without limits.
- * The memory that it keeps does not count.  Errors: VESTA_ENOMEM; VESTA_EOPTION: it raised an error. */
+/* Runs the program's own Lua without limits, before any other code: body(L) with `arg` as light userdata.  Memory that
+ * it keeps does not count.  Errors: VESTA_ENOMEM; VESTA_EOPTION: it raised an error. */
 int vs_lua_boot(struct vs_lua *lua, lua_CFunction body, void *arg, struct vesta_error *err);
 
-/* The chunk of the program's own Lua: a message about a spent limit never names a line of it. */
+/* Chunk name of the program's own Lua.  Messages about a spent limit never name its lines. */
 #define VS_LUA_OWN_CHUNK "=[vesta]"
 
-/* The program's own Lua runs from here on: only its memory is limited.  No foreign code may run in the state again. */
+/* From now on, only the program's own Lua runs in the state, and only its memory is limited.  Do not run foreign code
+ * in it again. */
 void vs_lua_trust(struct vs_lua *lua, size_t memory_bytes);
 
-/* Calls body(L) with one argument, `arg` as light userdata, within a new budget; body may raise.  The stack is empty
- * afterwards.  Anything but VS_CALL_OK: err says what happened, with file and line where there is one; its code is
- * VESTA_EOPTION, or VESTA_ENOMEM where the machine, not the limit, had no more memory. */
+/* Calls body(L) with `arg` as light userdata, with a new budget.  body may raise.  The stack is empty afterwards.  If
+ * the result is not VS_CALL_OK, err has the reason, with file and line if known.  Its code is VESTA_ENOMEM if the
+ * machine had no memory, and VESTA_EOPTION otherwise. */
 enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg, struct vesta_error *err);
 
-/* Compiles source text (never bytecode) and leaves its function on the stack; `chunk` is "@" and the path, as errors
- * shall name it.  Its globals are the value at the top of the stack, which it replaces.  Raises. */
+/* Compiles source text, never bytecode, and pushes its function.  `chunk` is "@" and the path for error messages.  The
+ * value at the top of the stack becomes its globals, and is replaced by the function.  Raises. */
 void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *chunk);
 
-/* A file, and what it is ("the policy"), as errors call it. */
+/* A file, and its kind for error messages ("the policy"). */
 struct vs_source {
     const char *what, *path;
 };
-/* Reads up to `size` bytes of it, and drops a byte order mark.  Errors: VESTA_EIO.
- * A buffer of VS_SOURCE_BYTES_MAX + 1 shows vs_lua_compile that a source is too long. */
+/* Reads up to `size` bytes and removes a byte order mark.  With a buffer of VS_SOURCE_BYTES_MAX + 1 bytes,
+ * vs_lua_compile can detect that a source is too long.  Errors: VESTA_EIO. */
 int vs_source_read(const struct vs_source *source, char *buf, size_t size, size_t *length, struct vesta_error *err);
 
-/* Counts what a function of C is about to do, an element for an instruction. */
+/* Counts the work that a C function will do: one instruction per element. */
 void vs_lua_work(lua_State *L, uint64_t elements);
 
-/* What pcall asks: raises again if the budget is spent, so that no caught error is a way out. */
+/* For pcall: raises again if the budget is spent, so that catching the error does not help. */
 void vs_lua_go_on(lua_State *L, int status);
 
-/* A file of lua/ that is part of the program, made by vesta_embed; the last of a list has no name. */
+/* A file of lua/ that is part of the program, made by vesta_embed.  The last one of a list has no name. */
 struct vs_shipped {
-    const char *name; /* without its ending */
+    const char *name; /* without its extension */
     const char *text;
     size_t length;
 };
-/* NULL: the list has none of that name. */
+/* Returns the file with that name, or NULL. */
 const struct vs_shipped *vs_shipped_in(const struct vs_shipped *list, const char *name);
 
-/* Opens Lua's libraries for the program's own Lua, without functions that load code.  Functions that a policy may use
- * (lua/vesta/engine.lua lists them) are guarded: a limit ends each of them.  Raises. */
+/* Opens Lua's libraries for the program's own Lua, without functions that load code.  The functions that a policy may
+ * use (lua/vesta/engine.lua lists them) have guards, so that a limit can end each of them.  Raises. */
 void vs_sandbox_open(lua_State *L);
 
-/* Copies a value from one state to another and pushes it: nil, a boolean, a number, a text, or a table of them.  A
- * float without a fraction becomes an integer.  Raises in `to` only. */
+/* Copies a value from one state to another and pushes it: nil, a boolean, a number, a text, or a table of these.  A
+ * float without a fraction becomes an integer.  Raises only in `to`. */
 void vs_lua_carry(lua_State *from, int index, lua_State *to);
 
-/* Foreign text made fit for a log line and a JSON body: whole UTF-8 characters stay, controls and broken bytes become
- * \xNN, what does not fit is cut and ends in "...".  size >= 8. */
+/* Makes foreign text safe for a log line and for JSON.  Valid UTF-8 characters are kept.  Control characters and broken
+ * bytes become \xNN.  A text that does not fit is cut and ends in "...".  size >= 8. */
 void vs_calm(char *buf, size_t size, const char *text, size_t length);
 
 #endif

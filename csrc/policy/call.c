@@ -1,5 +1,5 @@
-/* call.c -- a call of a policy's function for C: ctx as a table, and the verdict that the engine found.  Knows the
- * words of verdicts, not what is done about them. */
+/* call.c -- calls a policy's function from C: builds ctx, and reads the verdict that the engine has checked.  Knows the
+ * names of verdicts, but does not act on them. */
 #include "policy/engine.h"
 
 #include "base/array.h"
@@ -130,7 +130,7 @@ static enum vs_verdict_kind call_kind_of(lua_State *L) {
     return (enum vs_verdict_kind)word;
 }
 
-/* true, word, milliseconds, reason */
+/* The results of engine.ask are true, word, milliseconds, reason. */
 static void call_take_verdict(lua_State *L, void *self) {
     struct call_call *call = self;
     size_t length;

@@ -1,4 +1,4 @@
-/* engine.h -- a loaded policy, and the engine in its Lua state: shared by the files of this folder. */
+/* engine.h -- a loaded policy, and the engine in its Lua state.  Shared by the files of this folder. */
 #ifndef VS_ENGINE_H
 #define VS_ENGINE_H
 
@@ -7,9 +7,9 @@
 
 struct vs_policy {
     struct vs_lua *lua;
-    unsigned hooks; /* 1 << enum vs_hook of its functions */
-    bool fixed;     /* its worker ids follow from a generator's own properties ... */
-    bool fixed_by_ordinal; /* ... but only those of hosts with an ordinal */
+    unsigned hooks;        /* 1 << enum vs_hook for each function that it has */
+    bool fixed;            /* its worker ids follow from the generator's own properties */
+    bool fixed_by_ordinal; /* ... but only on hosts with an ordinal */
     vs_heard_fn *heard;
     void *hearer;
 };
@@ -17,11 +17,12 @@ struct vs_policy {
 /* A call of a function of lua/vesta/engine.lua or trial.lua. */
 struct vs_engine_call {
     const char *module, *function;
-    int (*give)(lua_State *L, void *self); /* pushes arguments behind the policy, and returns how many */
+    int (*give)(lua_State *L, void *self); /* pushes the arguments after the policy, and returns their number */
     int results;
-    bool is_question;                       /* the results are those of engine.ask: all but a verdict fails the call */
-    bool is_garbage;                        /* set by the call: the answer was no verdict */
-    void (*take)(lua_State *L, void *self); /* reads the results, which are at 1, 2, ... of the stack; may raise */
+    bool is_question;                       /* the results are those of engine.ask: the call fails unless they are a
+                                               verdict */
+    bool is_garbage;                        /* set by the call: the result was not a verdict */
+    void (*take)(lua_State *L, void *self); /* reads the results, at stack index 1, 2, ...; may raise */
     void *self;
 };
 enum vs_call_result vs_engine_call(const struct vs_policy *policy, struct vs_engine_call *call,

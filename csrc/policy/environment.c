@@ -1,5 +1,4 @@
-/* environment.c -- what policies may read of the process's environment, as text of Lua.  Knows no policy and no
- * config: which variables those are is said by whoever runs them. */
+/* environment.c -- the environment variables that policies may read, as Lua text.  The caller chooses the variables. */
 #include "policy/policy.h"
 
 #include "base/error.h"
@@ -18,7 +17,7 @@ static bool environment_is_name(const char *name) {
     return length > 0 && length <= NAME_BYTES_MAX && (*name < '0' || *name > '9') && strspn(name, letters) == length;
 }
 
-/* Every byte as digits: no value can end the text that it stands in. */
+/* Writes every byte as digits, so that no value can end the Lua text. */
 static void environment_put_quoted(FILE *out, const char *text) {
     fputc('"', out);
     for (; *text; text++)
@@ -41,7 +40,7 @@ int vs_policy_env(const char *const *name, int count, char **env, struct vesta_e
     size_t size;
     for (int i = 0; i < count; i++)
         if (!environment_is_name(name[i]))
-            return vs_fail(err, VESTA_EOPTION, "'%s' is not a variable's name: letters, digits and _",
+            return vs_fail(err, VESTA_EOPTION, "'%s' is not a variable's name: use letters, digits and _",
                            VS_QUOTE(name[i], strlen(name[i])));
     FILE *out = open_memstream(&text, &size);
     if (!out) return vs_fail(err, VESTA_ENOMEM, "no memory");

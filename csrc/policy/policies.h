@@ -11,19 +11,19 @@
 
 /* What the server does next about a pause. */
 enum vs_next_step {
-    VS_NO_VERDICT, /* there is no policy for it, or it failed: the fixed rules hold */
+    VS_NO_VERDICT, /* no policy applies, or it failed: use the fixed rules */
     VS_PENDING,    /* the policy is being asked: let the request wait, and ask again when woken or a little later */
     VS_WAIT,       /* wait until *until_boot_us at most */
     VS_TRY_AGAIN,  /* the verdict was carried out (borrow, switch): ask the generator again, now */
     VS_REFUSE      /* reject the request at once */
 };
 
-/* A policy's functions: VS_CHOOSE_WORKER, VS_ON_CLOCK_BACK, ... */
+/* The functions of a policy: VS_CHOOSE_WORKER, VS_ON_CLOCK_BACK, ... */
 #define VS_HOOK(upper, name, verdicts, fixed) VS_##upper,
 enum vs_hook { VS_HOOK_ROWS(VS_HOOK) VS_HOOKS };
 #undef VS_HOOK
 
-/* What a function may return: VS_VERDICT_WAIT, VS_VERDICT_BORROW, ... */
+/* The verdicts of these functions: VS_VERDICT_WAIT, VS_VERDICT_BORROW, ... */
 #define VS_VERDICT(upper, name) VS_VERDICT_##upper,
 enum vs_verdict_kind {
     VS_VERDICT_NOTHING, /* choose_worker: no worker id; see reason */
@@ -50,11 +50,12 @@ struct vs_shadow_seen {
     char why[256];           /* the reason or the error; "" */
 };
 
-/* What the status and the refusals of a namespace say about its policy. */
+/* The policy of a namespace, for its status and its error messages. */
 #define VS_REFUSAL_MAX 512
 struct vs_policy_seen {
-    char policy[64]; /* the policy in force; "": it has none */
-    /* The verdict in force about the pause, if it was to refuse: "policy night.lua refused: it is day"; else "" */
+    char policy[64]; /* the policy in force; "": none */
+    /* If the verdict in force about the pause was to refuse, for example "policy night.lua refused: it is day".  Else
+     * "". */
     char refusal[VS_REFUSAL_MAX];
 };
 
@@ -63,13 +64,13 @@ struct vs_policies_status {
     uint64_t calls[VS_HOOKS][VS_CALL_RESULTS];
     uint64_t call_us[VS_HOOKS]; /* total time of the calls */
     uint64_t verdicts[VS_HOOKS][VS_VERDICTS];
-    bool stuck;                 /* a call has run for seconds and cannot be ended: the fixed rules hold */
-    uint64_t generation;        /* number of sets of policies that were put in force; 1 after the start */
-    uint64_t reloads;           /* that are over, successful or not */
-    bool reload_ok;             /* the last reload, or the start, succeeded */
-    int64_t reload_unix_ms;     /* of the last one that succeeded */
-    char reload_result[512];    /* what the last reload changed, or why it was rejected; "": there was none */
-    char last_error[512];       /* of a call or reload; "" */
+    bool stuck;              /* a call has run for seconds and cannot be ended: the fixed rules hold */
+    uint64_t generation;     /* sets of policies put in force so far; 1 after the start */
+    uint64_t reloads;        /* finished reloads, successful or not */
+    bool reload_ok;          /* the last reload, or the start, succeeded */
+    int64_t reload_unix_ms;  /* of the last successful reload */
+    char reload_result[512]; /* result of the last reload: its changes, or why it was rejected; "": there was none */
+    char last_error[512];    /* of a call or a reload; "" */
     int64_t last_error_unix_ms;
     struct vs_shadow_counts shadow;
 };
@@ -80,8 +81,8 @@ struct vs_policies {
      * Never blocks.  Threads: any.  *until_boot_us is set with VS_WAIT. */
     enum vs_next_step (*judge)(void *self, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                                int64_t *until_boot_us);
-    /* Whether requests that meet this pause get ids, because the policy's last verdict about it was to borrow or to
-     * switch.  Asks again if that verdict has expired.  Never blocks.  Threads: any. */
+    /* Returns whether requests that run into this pause get ids, because the policy's last verdict about it was to
+     * borrow or to switch.  Asks again if that verdict has expired.  Never blocks.  Threads: any. */
     bool (*lends)(void *self, int ns, struct vesta_gen *gen, const struct vesta_pause *pause);
     /* Starts a reload; log and status report its end.  Threads: any; returns at once. */
     void (*reload)(void *self);

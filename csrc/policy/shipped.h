@@ -1,4 +1,4 @@
-/* shipped.h -- the Lua texts of policies that the program carries. */
+/* shipped.h -- the Lua texts that the program contains. */
 #ifndef VS_SHIPPED_H
 #define VS_SHIPPED_H
 

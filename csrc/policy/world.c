@@ -1,5 +1,5 @@
-/* world.c -- the functions by which a policy's log(text) and localtime(ms, zone) reach the world.  lua/vesta/engine.lua
- * checks their arguments.  None of them can wait. */
+/* world.c -- the functions behind a policy's log(text) and localtime(ms, zone).  lua/vesta/engine.lua checks their
+ * arguments.  None of them can block. */
 #include "policy/engine.h"
 
 #include "base/error.h"
@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#define SAY_WORK 1000            /* instructions that a line counts for: 10000 lines in a call at most */
-#define ZONE_WORK 10000          /* ... a zone's file that is read */
-#define TIME_WORK 100            /* ... a time that is looked up */
-#define MS_MAX 253402300799999.0 /* of localtime, either way: the year 9999 */
+#define SAY_WORK 1000            /* instructions that a line counts as: at most 10000 lines in a call */
+#define ZONE_WORK 10000          /* for reading a zone's file */
+#define TIME_WORK 100            /* for converting a time */
+#define MS_MAX 253402300799999.0 /* limit of localtime in both directions: the year 9999 */
 
-/* say(text); the policy is the upvalue. */
+/* say(text).  The upvalue is the policy. */
 static int world_say(lua_State *L) {
     size_t length;
     char said[VS_HEARD_MAX];
@@ -31,13 +31,13 @@ static int64_t world_floor_of(lua_Number number) {
 
 #define SET(name, member) lua_pushinteger(L, (lua_Integer)at.member), lua_setfield(L, -2, name);
 
-/* time(ms), with the names of os.date("*t") and offset_s, or nil and why; the zone is the upvalue. */
+/* time(ms): a table with the names of os.date("*t") and offset_s, or nil and the reason.  The upvalue is the zone. */
 static int world_time(lua_State *L) {
     const struct vs_zone_file *file = lua_touserdata(L, lua_upvalueindex(1));
     lua_Number ms = luaL_checknumber(L, 1);
     if (!(ms >= -MS_MAX && ms <= MS_MAX)) {
         lua_pushnil(L);
-        lua_pushfstring(L, "%s is no time in milliseconds, from year -6000 to 9999", luaL_tolstring(L, 1, NULL));
+        lua_pushfstring(L, "%s is not a time in milliseconds from the year -6000 to 9999", luaL_tolstring(L, 1, NULL));
         return 2;
     }
     const struct vs_zone_time at = vs_zone_time(&file->zone, world_floor_of(ms));
@@ -47,7 +47,7 @@ static int world_time(lua_State *L) {
     return 1;
 }
 
-/* zone(name): world_time for that zone, or nil and why. */
+/* zone(name): world_time for that zone, or nil and the reason. */
 static int world_zone(lua_State *L) {
     struct vesta_error err = {.text = ""};
     size_t length;
@@ -57,7 +57,7 @@ static int world_zone(lua_State *L) {
     if (strlen(name) == length && vs_zone_load(name, file, &err) == VESTA_OK)
         return lua_pushcclosure(L, world_time, 1), 1;
     lua_pushnil(L);
-    lua_pushstring(L, *err.text ? err.text : "the name of a zone has no NUL byte");
+    lua_pushstring(L, *err.text ? err.text : "the name of a zone must not contain a NUL byte");
     return 2;
 }
 

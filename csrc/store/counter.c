@@ -33,7 +33,7 @@ bool vs_counter_no_table(const char *table, struct vs_reply *reply) {
 
 bool vs_counter_check_step(uint64_t step, struct vs_reply *reply) {
     return (step > 0 && step <= VS_RANGE_MAX) ||
-           vs_answer(reply, VS_STORE_REFUSED, "the step %" PRIu64 " is out of range: use 1 to %" PRIu64, step,
+           vs_answer(reply, VS_STORE_REFUSED, "a step of %" PRIu64 " is out of range: use 1 to %" PRIu64, step,
                      VS_RANGE_MAX);
 }
 

@@ -85,7 +85,7 @@ static const struct bomb bombs[] = {
      "function() g(n + 1) end) end g(1)",
      ERROR, "C stack overflow"},
     {"a list whose length seems to be 2^17 is refused", HOLES "table.insert(t, 1, 0)", ERROR,
-     "p.lua:2: a list of more than"},
+     "p.lua:2: a list has more than"},
     {"... also by remove, concat and sort",
      HOLES "assert(not pcall(table.concat, t)) assert(not pcall(table.sort, t)) table.remove(t, 1)", ERROR,
      "100000 elements"},

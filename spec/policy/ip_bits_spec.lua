@@ -35,7 +35,7 @@ describe("ip_bits", function()
   it("rejects a result beyond the range, and does not truncate it", function()
     local worker, reason = choice("10.0.3.7", { bits = 32 })
     assert.is_nil(worker)
-    assert.equal("the low 32 bits of 10.0.3.7 and offset 0 make 167772935, and the numbers are 0 to 1023", reason)
+    assert.equal("the low 32 bits of 10.0.3.7 and offset 0 make 167772935, but worker ids are 0 to 1023", reason)
     assert.is_nil((choice("10.0.3.7", { offset = 1000 })))
   end)
 

@@ -45,6 +45,6 @@ describe("ip_list", function()
     world.range = { first = 0, last = 1 }
     local worker, _, reason = world:verdict "choose_worker"
     assert.is_nil(worker)
-    assert.equal("the option ips has 3 addresses, and the numbers are 0 to 1", reason)
+    assert.equal("the option ips has 3 addresses, but worker ids are 0 to 1", reason)
   end)
 end)

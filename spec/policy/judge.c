@@ -99,11 +99,11 @@ static void says_ten_lines_a_second_and_how_many_not(void) {
     CHECK_HAS(told(), "dropped=15");
     pass_ms(999);
     vs_saying_tell(desk.control->set); /* the thread rests */
-    CHECK_EQ_I64(count_in(told(), "a policy said more"), 0);
+    CHECK_EQ_I64(count_in(told(), "a policy logged more lines"), 0);
     pass_ms(1);
     vs_saying_tell(desk.control->set);
     vs_saying_tell(desk.control->set);
-    CHECK_EQ_I64(count_in(told(), "a policy said more"), 1);
+    CHECK_EQ_I64(count_in(told(), "a policy logged more lines"), 1);
     clear_desk();
 }
 
@@ -197,7 +197,7 @@ static void keeps_a_number_given_by_hand_and_says_so_once(void) {
         pass_ms(2000);
     }
     CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_OK), 3);
-    const char *first = strstr(told(), "counts as 'refuse': this worker number was given by hand");
+    const char *first = strstr(told(), "counts as 'refuse': this worker id was assigned by hand");
     CHECK(first && !strstr(first + 1, "counts as 'refuse'"));
     clear_desk();
 }
@@ -269,10 +269,10 @@ static void is_left_alone_for_longer_and_longer(void) {
     pass_ms(60000);
     CHECK_EQ_I64(ask(0, &little), VS_NO_VERDICT);
     CHECK_EQ_I64(ask(0, &little), VS_REFUSE);
-    CHECK_HAS(told(), "answers again");
+    CHECK_HAS(told(), "works again");
     pass_ms(1000);
     CHECK_EQ_I64(ask(0, &desk.back), VS_NO_VERDICT);
-    CHECK_HAS(strstr(told(), "answers again"), "again_in_ms=1000"); /* from the beginning */
+    CHECK_HAS(strstr(told(), "works again"), "again_in_ms=1000"); /* from the beginning */
     clear_desk();
 }
 

@@ -156,7 +156,7 @@ static void the_number_that_is_named_is_claimed(void) {
     begin("choose_worker = function(ctx) return 7, 'for ' .. ctx.range.last .. ' ' .. ctx.attempt end");
     CHECK_EQ_U64(worker_of(next_id()), 7);
     CHECK_EQ_U64(calls(VS_CHOOSE_WORKER, VS_CALL_OK), 1);
-    CHECK_HAS(told(), "a policy chose a worker number");
+    CHECK_HAS(told(), "a policy chose a worker id");
     CHECK_HAS(told(), "worker=7 attempt=1 reason=\"for 1023 1\"");
     finish();
 }
@@ -190,9 +190,9 @@ static void a_choice_that_is_repeated_is_logged_once(void) {
     struct vesta_gen *seven = holder_of(7);
     begin("choose_worker = function() calls = calls + 1 return 7, calls > 2 and 'still' or nil end");
     AWAIT(hastened(calls(VS_CHOOSE_WORKER, VS_CALL_OK) >= 2 || try_next(&(uint64_t){0})));
-    CHECK_EQ_U64(told_lines("a policy chose a worker number"), 1);
+    CHECK_EQ_U64(told_lines("a policy chose a worker id"), 1);
     AWAIT(hastened(calls(VS_CHOOSE_WORKER, VS_CALL_OK) >= 4 || try_next(&(uint64_t){0})));
-    CHECK_EQ_U64(told_lines("a policy chose a worker number"), 2);
+    CHECK_EQ_U64(told_lines("a policy chose a worker id"), 2);
     finish();
     vesta_close(seven);
 }
@@ -202,7 +202,7 @@ static void no_number_is_a_reason_and_a_second_question(void) {
           "if calls > 1 then return 8 end return nil, 'none before the second call' end");
     AWAIT(pauses_for("none before the second call"));
     CHECK_EQ_U64(calls(VS_CHOOSE_WORKER, VS_CALL_OK), 1);
-    CHECK_HAS(told(), "a policy chose no worker number");
+    CHECK_HAS(told(), "a policy chose no worker id");
     pass_ms(1000);
     CHECK_EQ_U64(worker_of(next_id()), 8);
     CHECK_EQ_U64(calls(VS_CHOOSE_WORKER, VS_CALL_OK), 2);
@@ -226,7 +226,7 @@ static void a_function_that_fails_leaves_the_fixed_rule(void) {
         {AT_WORK("error 'no luck'"), VS_CALL_ERROR, "no luck"},
         {AT_WORK("return 'seven'"), VS_CALL_GARBAGE, "choose_worker answered 'seven'"},
         {AT_WORK("while true do end"), VS_CALL_INSTRUCTIONS, "instructions"},
-        {AT_WORK("return 1024"), VS_CALL_OK, "choose_worker answered 1024, and the numbers are 0 to 1023"},
+        {AT_WORK("return 1024"), VS_CALL_OK, "choose_worker answered 1024, but worker ids are 0 to 1023"},
     };
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
         char name[16];
@@ -418,11 +418,11 @@ static void an_on_lease_lost_that_fails_claims(void) {
 static void on_stop_no_number_is_claimed(void) {
     lose(FORTY_THEN_41 "on_lease_lost = function(ctx) return 'stop', 'look at ' .. ctx.worker end");
     gets_no_id();
-    CHECK_STR(over(), "the policy wants no other number after the loss of the last: look at 40");
+    CHECK_STR(over(), "the policy wants no other worker id after the loss of the last one: look at 40");
     AWAIT(pauses_for("look at 40"));
     CHECK_EQ_U64(calls(VS_ON_LEASE_LOST, VS_CALL_OK), 1);
     CHECK_EQ_U64(calls(VS_CHOOSE_WORKER, VS_CALL_OK), 1);
-    CHECK_HAS(told(), "a policy stops a namespace whose worker number was lost");
+    CHECK_HAS(told(), "a policy stops a namespace whose worker id was lost");
     finish();
 }
 

@@ -22,7 +22,7 @@ describe("ordinal", function()
       world.ordinal = number
       local worker, _, reason = world:verdict "choose_worker"
       assert.is_nil(worker)
-      assert.equal(("ordinal %.0f and offset 1000 make %.0f, and the numbers are 0 to 1023")
+      assert.equal(("ordinal %.0f and offset 1000 make %.0f, but worker ids are 0 to 1023")
         :format(number, number + 1000), reason)
     end
     world.range = { first = 1010, last = 1023 }

@@ -208,7 +208,7 @@ static void ships_policies(void) {
                    VESTA_OK, "");
     check_load(vm, "twitter", NULL, VESTA_EOPTION, "the option worker is missing");
     CHECK(count >= 4);
-    check_load(vm, "helpers", NULL, VESTA_ENAME, "there is no policy 'helpers'; there are any, borrow, ");
+    check_load(vm, "helpers", NULL, VESTA_ENAME, "there is no policy 'helpers': use one of any, borrow, ");
     check_load(vm, "wiat", NULL, VESTA_ENAME, "wait");
     check_load(vm, "", NULL, VESTA_ENAME, "''");
     check_load(vm, "../no such policy", NULL, VESTA_EIO, "../no such policy");

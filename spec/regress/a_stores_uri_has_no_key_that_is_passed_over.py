@@ -7,7 +7,7 @@ import sqlite3
 from livefiles import ids, unique
 from harness import claim, main, same
 
-WRONG = (("sqlite:%s?cache=shared", "unknown key 'cache': sqlite: has no keys"), ("file:%s?y=z", "unknown key 'y': file: has no keys"),
+WRONG = (("sqlite:%s?cache=shared", "unknown key 'cache': a sqlite: URI has no keys"), ("file:%s?y=z", "unknown key 'y': a file: URI has no keys"),
          ("file:%s#part", "write it as %23"), ("file://otherhost%s", "the host 'otherhost'"), ("file://me:s3cret@localhost%s", "has a user"),
          ("sqlite://localhost:1%s", "a host with a port"), ("file:%s%%", "two hex digits"),
          ("mysql://u@127.0.0.1:1/vesta?cache=%s", "unknown key 'cache': valid keys are tls, ca"), ("zk://127.0.0.1:1/vesta?cache=%s", "unknown key 'cache'"))

@@ -4,7 +4,7 @@ import time
 
 from serving import SLOW, Configured, claim, main, same
 
-SENTENCE = "a policy is not asked for a number: the generator file has one, given by hand"
+SENTENCE = "a policy is not asked for a worker id: the generator file has one, assigned by hand"
 CONFIG = """return { log = { file = "%s" }, namespaces = { orders = { path = "%s", store = "sqlite:%s", layout = "vesta-milli",
   policy = "%s" } } }"""
 
@@ -36,9 +36,9 @@ def _(world):
         said = file.read()
     same(said.count(SENTENCE), 1)
     line, = [one for one in said.splitlines() if SENTENCE in one]
-    for part in ("orders", "remove it, or take choose_worker out"):
+    for part in ("orders", "remove it, or remove choose_worker"):
         assert part in line, line
-    assert "a policy chose a worker number" not in said, said
+    assert "a policy chose a worker id" not in said, said
 
 
 main()

@@ -120,10 +120,10 @@ static void hostile_names_are_refused(void) {
     for (size_t i = 0; i <= VS_COUNT(names); i++) {
         const char *name = i < VS_COUNT(names) ? names[i] : lengthy;
         IS(take(store, name, 5), VS_STORE_REFUSED);
-        CHECK_HAS(reply.text, "is not a tag: use");
+        CHECK_HAS(reply.text, "is not a valid tag: use");
         IS(untake(store, name, 1, 5), VS_STORE_REFUSED);
         IS(add(store, name, 1, 10), VS_STORE_REFUSED);
-        CHECK_HAS(reply.text, "is not a tag: use");
+        CHECK_HAS(reply.text, "is not a valid tag: use");
         IS(set_step(store, name, 10), VS_STORE_REFUSED);
     }
     lengthy[64] = '\0';

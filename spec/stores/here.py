@@ -37,7 +37,7 @@ def _():
 
         text = text_of("orders")
         for other, part in ((text[:40], "truncated"), (text.replace("max 1", "max 2"), "checksum"), ("hello\n", "not a vesta record"),
-                            (text + "x", "truncated"), (text.replace("counter 1", "counter 2"), "newer vesta"), (text_of("other"), "another tag's")):
+                            (text + "x", "truncated"), (text.replace("counter 1", "counter 2"), "newer vesta"), (text_of("other"), "belongs to another tag")):
             with open(path("orders"), "w") as file:
                 file.write(other)
             for order in ("take orders 5", "untake orders 1 5", "step orders 5", "add orders 1 5"):

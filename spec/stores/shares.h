@@ -19,7 +19,7 @@ static void a_share_is_remembered(void) {
         store = opened();
         IS(share(store, tag_name, 3, 1), VS_STORE_REFUSED);
         CHECK_HAS(reply.text, "number 2 of 3 stores");
-        CHECK_HAS(reply.text, "as 1 of 3");
+        CHECK_HAS(reply.text, "now number 1 of 3");
         IS(share(store, tag_name, 2, 0), VS_STORE_REFUSED);
         IS(share(store, tag_name, 1, 0), VS_STORE_REFUSED); /* named alone */
         CHECK_HAS(reply.text, "number 2 of 3 stores");

@@ -81,7 +81,7 @@ HOSTILE_COUNTERS = [
     ("max_id = 1.5", "take orders 5", "cannot be used: its max_id is '1.5'"),
     ("max_id = 9223372036854775807", "take orders 1", "exceed 2^63 - 1"),
     ("step = 0", "take orders 0", "vesta segments step orders"),
-    ("step = -5", "take orders 7", "a step of -5: set it with vesta segments step orders"),
+    ("step = -5", "take orders 7", "a step of -5, which is out of range: set it with vesta segments step orders"),
     ("step = 4294967297", "take orders 7", "a step of 4294967297"),
     ("step = 9223372036854775807", "take orders 0", "a step of 9223372036854775807"),
     ("step = x'00'", "take orders 7", "cannot be used: its step is"),
@@ -115,7 +115,7 @@ def _():
             change(path, "INSERT INTO leaf_alloc VALUES (?, 1, 1, NULL)", name)
         got = caller.ask("tags", "OK")
         assert (got["count"], got["passed"]) == (1, 4), got
-        for value, part in (("'x'", "max_id is 'x'"), ("1.5", "max_id is '1.5'"), ("9223372036854775808", "max_id is '9.2"), ("x'00'", "no whole number")):
+        for value, part in (("'x'", "max_id is 'x'"), ("1.5", "max_id is '1.5'"), ("9223372036854775808", "max_id is '9.2"), ("x'00'", "not a 64-bit integer")):
             change(path, "INSERT OR REPLACE INTO leaf_alloc VALUES ('spoilt', %s, 1, NULL)" % value)
             got = caller.ask("tags", "OK")
             assert (got["count"], got["passed"], got["unusable"]) == (2, 4, 1), got
@@ -154,7 +154,7 @@ def _():
 def _():
     path = place()
     fresh(path).__exit__()
-    for pragma, part in (("PRAGMA user_version = 2", "newer vesta"), ("PRAGMA application_id = 5", "another program's"),
+    for pragma, part in (("PRAGMA user_version = 2", "newer version of vesta"), ("PRAGMA application_id = 5", "another program's"),
                          ("PRAGMA application_id = 0", "another program's")):
         change(path, pragma)
         with Caller(CALL, "sqlite:" + path) as caller:
@@ -179,7 +179,7 @@ def _():
         db = sqlite3.connect(path, isolation_level=None)
         db.execute("BEGIN EXCLUSIVE")
         for order in ("swap 7 1 20", "read 7", "ns"):
-            has(caller.ask(order, "DOWN")["text"], "locked. ", "nd or continue the process")
+            has(caller.ask(order, "DOWN")["text"], " has locked ", "nd or continue the process")
         db.execute("ROLLBACK")
         assert caller.ask("read 7", "OK")["until"] == 10
         db.execute("BEGIN")

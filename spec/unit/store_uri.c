@@ -81,7 +81,7 @@ static void paths(void) {
 static void paths_that_are_refused(void) {
     static const struct {
         const char *uri, *part;
-    } rows[] = {{"file:/x?y=z", "unknown key 'y': file: has no keys"},
+    } rows[] = {{"file:/x?y=z", "unknown key 'y': a file: URI has no keys"},
                 {"file:/x?y=z", "write it as %3F: file:/x%3Fy=z"},
                 {"file:/100%?y", "file:/100%25%3Fy"},
                 {"file:/x?", "unknown key ''"},
@@ -189,15 +189,15 @@ static void what_was_kept_is_the_place_that_it_was(void) {
 static void what_is_refused(void) {
     REFUSED("mysql:", "no '//'");
     REFUSED("mysql:/x", "no '//'");
-    REFUSED("mysql://", "names no host");
-    REFUSED("mysql:///db", "names no host");
-    REFUSED("mysql://u:p@/db", "names no host");
-    REFUSED("mysql://a b/db", "names no host");
-    REFUSED("mysql://h'; DROP/db", "names no host");
+    REFUSED("mysql://", "has no host");
+    REFUSED("mysql:///db", "has no host");
+    REFUSED("mysql://u:p@/db", "has no host");
+    REFUSED("mysql://a b/db", "has no host");
+    REFUSED("mysql://h'; DROP/db", "has no host");
     REFUSED("mysql://h/db?", "not key=value");
     REFUSED("mysql://h/db?tls", "not key=value");
     REFUSED("mysql://h/db?tls=", "tls in the store's URI has no value");
-    REFUSED("mysql://h/db?tls=off&tls=off", "has tls twice");
+    REFUSED("mysql://h/db?tls=off&tls=off", "has the key tls twice");
     REFUSED("mysql://h/db?tls=off&", "not key=value");
     REFUSED("mysql://h/db?TLS=off", "unknown key 'TLS': valid keys are tls, ca");
     REFUSED("mysql://h/db?x\x1b[31m=1", "\\x1b");

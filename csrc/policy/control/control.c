@@ -1,5 +1,5 @@
-/* control.c -- the control thread: waits to be asked, settles one question after the other, can be seen to be stuck.
- * Knows no verdict. */
+/* control.c -- the control thread: waits for questions and settles one after another.  Also the watchdog that detects a
+ * call which does not end.  Knows no verdicts. */
 #include "policy/control/shadow.h"
 
 #include "base/error.h"
@@ -16,20 +16,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A policy that spins must cost the loops nothing; much more, and a busy machine would starve it. */
+/* A policy in an endless loop must not slow down the event loops.  A larger value would starve it on a busy machine. */
 #define NICENESS 10
 
 /* ------------------------------------------------------------------ the watchdog */
 
-/* A call is measured by the processor time of its thread, which on a busy machine gets little and is not stuck for
- * that; in a test by the clock of its budget. */
+/* Returns the processor time of the calling thread, because a thread that gets little time on a busy machine is not
+ * stuck.  A test uses the clock of its budget instead. */
 static int64_t control_had_us(const struct vs_control *c, const struct vesta_clock *budget) {
     return budget ? budget->boot_us(budget->self) : vs_thread_us(c->thread);
 }
 
 void vs_control_busy(struct vs_control *c, bool busy) {
     const struct vesta_clock *budget = c->opts.limits.clock;
-    /* a number to compare, nothing behind it; the first load is by the thread that opens, before there is another */
+    /* relaxed: only this number is compared, and no other memory depends on it.  The first load is by the thread that
+     * opens the control, before a second thread exists. */
     atomic_store_explicit(&c->busy_since_us, busy ? control_had_us(c, budget ? budget : vs_clock_thread()) : 0,
                           memory_order_relaxed);
     if (!busy) vs_control_is_stuck(c);
@@ -55,12 +56,12 @@ void vs_control_note(struct vs_control *c, const struct vesta_error *err) {
 
 /* ------------------------------------------------------------------ the thread */
 
-/* Leases tell nobody how they are. */
+/* Polling is needed, because leases do not signal changes of their state. */
 static bool control_look_is_due(const struct vs_control *c) {
     return c->opts.gen && vs_monotonic_us() - c->looked_us >= VS_LOOK_MS * INT64_C(1000);
 }
 
-/* Under the lock, no longer than until the next look. */
+/* Waits with the lock held, at most until the next look. */
 static void control_wait_to_be_asked(struct vs_control *c) {
     int64_t until_us = c->looked_us + VS_LOOK_MS * INT64_C(1000);
     c->idle = true;
@@ -73,7 +74,7 @@ static void control_wait_to_be_asked(struct vs_control *c) {
 
 static void *control_main(void *arg) {
     struct vs_control *c = arg;
-    id_t self = (id_t)gettid(); /* on Linux, of this thread */
+    id_t self = (id_t)gettid(); /* on Linux, a priority applies to this thread only */
     setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + NICENESS);
     pthread_mutex_lock(&c->lock);
     while (!c->ending) {

@@ -1,50 +1,50 @@
-/* control.h -- the control thread: it owns the policies of all namespaces, judges pauses by them while requests wait
- * elsewhere, and puts other policies to work.  Knows no socket and no config file.
+/* control.h -- the control thread.  It owns the policies of all namespaces, asks them about pauses while requests wait
+ * elsewhere, and replaces them at a reload.  Knows no socket and no config file.
  *
- *   control.c  the thread, what it is asked for, how the policies are
- *   judge.c    verdicts: asked for, carried out, in force; functions that fail, and are left alone for a while
- *   leases.c   worker numbers: whether to start, which to claim, what when the store is silent or a number is lost
- *   reload.c   a set of policies: loaded, put in the place of the old one
- *   say.c      what policies say with log(), as lines of the log
- *   shadow.c   policies that are tried without being obeyed, on a thread of their own (shadow.h) */
+ *     control.c  the thread, its requests, and the status of the policies
+ *     judge.c    verdicts about pauses: asked for, carried out, in force; pauses after functions that failed
+ *     leases.c   worker ids: whether to start, which one to claim, what to do if the store is silent or a worker id is
+ * lost reload.c   loads a set of policies, and puts it in the place of the old one say.c      lines that policies write
+ * with log() shadow.c   policies that are tried without being obeyed, on their own thread (shadow.h) */
 #ifndef VS_CONTROL_H
 #define VS_CONTROL_H
 
 #include "policy/policy.h"
 
 struct vs_control_opts {
-    const char *const *name; /* the namespaces' names, which outlive the control, in the order of struct vs_server */
-    int ns_count;            /* 1 at least */
-    /* A handle of each, opened with VESTA_CHOOSES, which outlives the control, or NULL until vs_control_enter; without
-     * the array leases are none of its business */
+    const char *const *name; /* the namespaces' names, in the order of struct vs_server; they must outlive the
+                                control */
+    int ns_count;            /* at least 1 */
+    /* The handle of each namespace, opened with VESTA_CHOOSES.  It must outlive the control.  NULL until
+     * vs_control_enter.  Without this array, the control does not handle leases. */
     struct vesta_gen *const *gen;
-    /* Says which policies there are now, each of them tried: fills out[0..ns_count), which is zero, and in `shadow`
-     * those that are to be tried without being obeyed; the control frees what is there, also after an error.  Called at
-     * the start and with each reload, then by the control thread.  Errors: what is wrong with the sources. */
+    /* Provides the policies, each already tried: fills out[0..ns_count), which is zeroed, and in `shadow` the policies
+     * that are tried without being obeyed.  The control frees them, also after an error.  Called at the start, and by
+     * the control thread at each reload.  Errors: what is wrong with the sources. */
     int (*sources)(void *self, struct vs_policy_text *out, struct vs_policy_text *shadow, struct vesta_error *err);
-    void (*changed)(void *self); /* there is a new verdict: wake who waits; may be NULL */
+    void (*changed)(void *self); /* there is a new verdict: wake waiting requests; may be NULL */
     void *self;
-    const struct vesta_clock *clock; /* NULL: the machine's */
+    const struct vesta_clock *clock; /* NULL: the machine's clock */
     struct vs_vm_limits limits;
 };
 
-/* Loads the policies, starts the thread.  Own: end with vs_control_close.
- * Errors: what the sources and vs_policy_open say; VESTA_ENOMEM. */
+/* Loads the policies and starts the thread.  Own: end with vs_control_close.  Errors: those of the sources and of
+ * vs_policy_open; VESTA_ENOMEM. */
 struct vs_control;
 int vs_control_open(const struct vs_control_opts *opts, struct vs_control **control, struct vesta_error *err);
 
-/* A namespace's handle is there.  Threads: any. */
+/* Announces a namespace's handle.  Threads: any. */
 void vs_control_enter(struct vs_control *control, int ns, struct vesta_gen *gen);
 
-/* Ends the thread when its call is over.  Nobody may ask any more.  NULL: nothing. */
+/* Ends the thread when its call is over.  No other thread may use the control any more.  NULL: nothing. */
 void vs_control_close(struct vs_control *control);
 
-/* Whether a policy wants no lease for that namespace any more: it refused to start, or stopped when its number was
- * lost.  *why is then its reason.  Threads: any. */
+/* Whether a policy wants no lease for that namespace any more, because it refused to start, or stopped when its worker
+ * id was lost.  Then *why is the reason.  Threads: any. */
 #define VS_OVER_MAX 320
 bool vs_control_is_over(struct vs_control *control, int ns, char why[VS_OVER_MAX]);
 
-/* What the server is given of it. */
+/* Returns the server's view of the control. */
 struct vs_policies vs_control_policies(struct vs_control *control);
 
 #endif

@@ -1,5 +1,6 @@
-/* judge.c -- verdicts: who asks gets the one in force, or is told that the thread is asked; the thread asks the policy
- * and carries out what it says.  A function that fails is left alone for a while: the fixed rules hold meanwhile. */
+/* judge.c -- verdicts about pauses.  A caller gets the verdict in force, or learns that the control thread is being
+ * asked.  The thread calls the policy and carries out its verdict.  After a function failed, it is not called for a
+ * while, and the fixed rules hold. */
 #include "policy/control/shadow.h"
 
 #include "base/array.h"
@@ -10,11 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRESH_US 250000 /* a verdict this old is asked for again ... */
-#define OLDEST_US                                                                                                      \
-    (VESTA_VERDICT_MS * INT64_C(1000)) /* ... and stays in force meanwhile, until it expires: a loan does, too */
-#define LOAN_TOLD_US 10000000          /* a loan that goes on is given again each second, and logged less often */
-#define SWITCH_WAIT_MS 1000            /* for the keeper to take another number, or to find none */
+#define FRESH_US 250000                              /* a verdict of this age is asked for again ... */
+#define OLDEST_US (VESTA_VERDICT_MS * INT64_C(1000)) /* ... but stays in force until it expires, like a loan */
+#define LOAN_TOLD_US 10000000                        /* a loan is renewed each second, but logged less often */
+#define SWITCH_WAIT_MS 1000                          /* time for the keeper to get another worker id, or to find none */
 #define BACK_OFF_MS_MIN 1000
 #define BACK_OFF_MS_MAX 60000
 
@@ -23,7 +23,7 @@ static const enum vs_hook hooks[VS_CAUSES] = {
 
 /* ------------------------------------------------------------------ asking; on any thread, never blocks */
 
-/* Which function has a say, -1 if none has. */
+/* Returns which function decides, or -1. */
 static int judge_cause_of(enum vesta_why why) {
     switch (why) {
     case VESTA_CLOCK_BACK: return VS_CAUSE_BACK;
@@ -43,7 +43,7 @@ static void judge_ask(struct vs_control *c, struct vs_pause_question *m, struct 
     pthread_cond_signal(&c->event);
 }
 
-/* Under the lock. */
+/* Needs the lock. */
 static enum vs_next_step judge_look_up(struct vs_control *c, struct vs_pause_question *m, struct vesta_gen *gen,
                                        const struct vesta_pause *pause, int64_t *until_boot_us) {
     int64_t now_us = vs_control_now_us(c), age_us = now_us - m->at_us;
@@ -57,11 +57,11 @@ static enum vs_next_step judge_look_up(struct vs_control *c, struct vs_pause_que
     return known ? m->next : VS_PENDING;
 }
 
-/* The keeper of a worker number asks.  A policy that is stuck chooses none: then the fixed rules do. */
+/* The keeper asks for a worker id.  If a policy is stuck, the fixed rules choose. */
 static enum vs_next_step judge_tell_to_look(struct vs_control *c, int ns, struct vesta_gen *gen,
                                             const struct vesta_pause *pause) {
     if (vs_control_is_stuck(c)) {
-        (void)vesta_choose(gen, pause, VESTA_ANY_WORKER); /* or somebody has answered meanwhile */
+        (void)vesta_choose(gen, pause, VESTA_ANY_WORKER); /* fails if it was chosen since */
         return VS_NO_VERDICT;
     }
     atomic_store(&c->wants[ns], 1);
@@ -73,7 +73,7 @@ static enum vs_next_step judge_tell_to_look(struct vs_control *c, int ns, struct
     return VS_NO_VERDICT;
 }
 
-/* Nobody decides but the fixed rules; a shadow is shown the pause as often as a policy would be. */
+/* The fixed rules decide.  A shadow policy is asked about the pause as often as a policy would be. */
 static enum vs_next_step judge_show_shadow(struct vs_control *c, int ns, int cause, struct vesta_gen *gen,
                                            const struct vesta_pause *pause) {
     struct vs_pause_question *m = &c->question[ns * VS_CAUSES + cause];
@@ -91,11 +91,11 @@ enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen,
     assert(ns >= 0 && ns < c->opts.ns_count);
     if (pause->why == VESTA_CHOOSE) return judge_tell_to_look(c, ns, gen, pause);
     if (cause < 0) return VS_NO_VERDICT;
-    /* relaxed: a set that is swapped just now may be missed once */
+    /* relaxed: a set that is being swapped may be missed once */
     if (!(atomic_load_explicit(&c->hooks[ns], memory_order_relaxed) & 1U << hooks[cause]))
         return judge_show_shadow(c, ns, cause, gen, pause);
     if (vs_control_is_stuck(c)) return VS_NO_VERDICT;
-    /* its holder may be the thread, which others may keep from running: a loop does not wait for that */
+    /* the holder may be the control thread, which has a low priority: an event loop does not wait for it */
     if (pthread_mutex_trylock(&c->lock) != 0) return VS_PENDING;
     enum vs_next_step next = judge_look_up(c, &c->question[ns * VS_CAUSES + cause], gen, pause, until_boot_us);
     pthread_mutex_unlock(&c->lock);
@@ -108,7 +108,7 @@ bool vs_control_lends(void *control, int ns, struct vesta_gen *gen, const struct
     int64_t until_boot_us;
     if (cause < 0) return false;
     (void)vs_control_judge(c, ns, gen, pause, &until_boot_us); /* asks again if the verdict has expired */
-    /* relaxed: a hint about requests to come; each of them asks for itself */
+    /* relaxed: only a hint for later requests, and each of them asks for itself */
     return atomic_load_explicit(&c->lent[ns * VS_CAUSES + cause], memory_order_relaxed) == pause->slot + 1;
 }
 
@@ -127,7 +127,7 @@ void vs_control_look_at_policy(void *control, int ns, const struct vesta_pause *
 /* ------------------------------------------------------------------ the call */
 
 static void judge_set_lent(struct vs_control *c, int question, uint32_t lent) {
-    atomic_store_explicit(&c->lent[question], lent, memory_order_relaxed); /* as in vs_control_lends */
+    atomic_store_explicit(&c->lent[question], lent, memory_order_relaxed); /* relaxed: as in vs_control_lends */
 }
 
 int vs_control_next(struct vs_control *c) {
@@ -186,7 +186,7 @@ static enum vs_next_step judge_switch_number(struct vs_control *c, int ns, struc
     int rc = vesta_switch(gen, pause);
     if (rc == VESTA_OK) return VS_WAIT;
     if (rc == VESTA_EOPTION && !c->switch_told) {
-        vs_log(VS_LOG_WARN, "'switch' counts as 'refuse': this worker number was given by hand", "namespace",
+        vs_log(VS_LOG_WARN, "'switch' counts as 'refuse': this worker id was assigned by hand", "namespace",
                c->name[ns], "policy", c->set->text[ns].name, NULL);
         c->switch_told = true;
     }
@@ -204,7 +204,7 @@ static enum vs_next_step judge_carry_out(struct vs_control *c, int ns, struct ve
     }
 }
 
-/* A sentence for each: the log takes the same sentence for a repetition. */
+/* One text per verdict, because the log limits repetitions by text. */
 static const char *const sentences[] = {[VS_VERDICT_WAIT] = "a policy judged: wait",
                                         [VS_VERDICT_BORROW] = "a policy judged: borrow",
                                         [VS_VERDICT_SWITCH] = "a policy judged: switch",
@@ -214,13 +214,14 @@ static void judge_tell_verdict(struct vs_control *c, int ns, enum vs_hook hook, 
                                const struct vs_verdict *verdict) {
     assert(verdict->kind < VS_COUNT(sentences) && sentences[verdict->kind]);
     bool refuses = verdict->kind == VS_VERDICT_REFUSE;
-    vs_log(refuses ? VS_LOG_WARN : VS_LOG_INFO, sentences[verdict->kind], "namespace", c->name[ns], "policy", c->set->text[ns].name, "hook",
-           vs_hook_name(hook), "amount_ms", verdict->amount_ms < 0 ? NULL : VS_DIGITS(verdict->amount_ms), "reason",
+    vs_log(refuses ? VS_LOG_WARN : VS_LOG_INFO, sentences[verdict->kind], "namespace", c->name[ns], "policy",
+           c->set->text[ns].name, "hook", vs_hook_name(hook), "amount_ms",
+           verdict->amount_ms < 0 ? NULL : VS_DIGITS(verdict->amount_ms), "reason",
            *verdict->reason ? verdict->reason : NULL, "back_ms",
            hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
 }
 
-/* NULL: it does not refuse, or there is no memory. */
+/* NULL: the verdict is not to refuse, or there is no memory. */
 static char *judge_refusal(const struct vs_control *c, int ns, const struct vs_verdict *verdict) {
     char text[VS_REFUSAL_MAX];
     if (verdict->kind != VS_VERDICT_REFUSE) return NULL;
@@ -242,7 +243,7 @@ static void judge_take_verdict(struct vs_control *c, int question, const struct 
     if (is_told) judge_tell_verdict(c, ns, hook, &was->pause, verdict);
     char *refusal = judge_refusal(c, ns, verdict);
     if (was->back_off.ms > 0)
-        vs_log(VS_LOG_INFO, "a policy that had failed answers again", "namespace", c->name[ns], "hook",
+        vs_log(VS_LOG_INFO, "a policy that had failed works again", "namespace", c->name[ns], "hook",
                vs_hook_name(hook), NULL);
     pthread_mutex_lock(&c->lock);
     c->asked[question] = false;
@@ -301,7 +302,7 @@ void vs_control_settle(struct vs_control *c, int question) {
     pthread_mutex_lock(&c->lock);
     was = *m;
     bool has = atomic_load_explicit(&c->hooks[judge_ns_of(question)], memory_order_relaxed) & 1U << failure.hook;
-    if (!has) { /* who asked had missed the swap, or asks a shadow alone */
+    if (!has) { /* the caller missed the swap, or asks a shadow policy only */
         c->asked[question] = false;
         judge_set_lent(c, question, 0);
         m->at_us = vs_control_now_us(c);

@@ -1,6 +1,6 @@
-/* leases.c -- what policies say of worker numbers: whether to start, which to claim, whether to go on while the store
- * is silent, what to do about a number that was lost.  Knows no store: the keeper asks, and the claim decides.  Where a
- * policy has no function, or it fails, the fixed rules hold: start, claim what the default choice names, go on. */
+/* leases.c -- policies about worker ids: whether to start, which one to claim, whether to continue while the store is
+ * silent, and what to do after a worker id was lost.  Knows no store: the keeper asks, and the claim decides.  If a
+ * policy has no such function, or it fails, the fixed rules hold: start, claim the default choice, continue. */
 #include "policy/control/shadow.h"
 
 #include "base/array.h"
@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKS_MAX                                                                                                      \
-    256 /* of namespaces that nobody waits for, at a time: the others have their turn in the next look                 \
-         */
-#define CHOICE_TOLD_US 60000000 /* a choice that a policy repeats each second, as for a held worker id, is logged so often */
-#define STORE_DOWN_US 1000000 /* how often a policy is asked about a store that stays silent */
+/* Namespaces that are checked at a time although no keeper waits: the others follow in the next look. */
+#define LOOKS_MAX 256
+/* A choice that a policy repeats each second, as for a held worker id, is logged this often. */
+#define CHOICE_TOLD_US 60000000
+#define STORE_DOWN_US 1000000 /* how often a policy is called while the store stays silent */
 
 /* ------------------------------------------------------------------ asking */
 
@@ -46,14 +46,14 @@ static bool leases_ask_policy(struct vs_control *c, int ns, const struct vs_hook
     return failure.result == VS_CALL_OK;
 }
 
-/* False: there is no such function, or it failed, just now or a moment ago. */
+/* Returns false if there is no such function, or it failed now or a moment ago. */
 static bool leases_ask(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
     bool answered = leases_ask_policy(c, ns, input, verdict);
     vs_shadow_offer(c, ns, input, answered ? verdict : NULL);
     return answered;
 }
 
-/* No lease any more, until the program is started anew. */
+/* Ends the namespace's leases until the program is restarted. */
 static void leases_end(struct vs_control *c, int ns, const char *event, const char *what, const char *reason) {
     struct vs_leasing *leasing = &c->leasing[ns];
     vs_log(VS_LOG_ERROR, event, "namespace", c->name[ns], "policy", leases_policy_name(c, ns), "reason",
@@ -74,12 +74,12 @@ bool vs_control_is_over(struct vs_control *c, int ns, char why[VS_OVER_MAX]) {
 
 /* ------------------------------------------------------------------ records, as policies get them */
 
-/* A lease that is alive, of somebody else. */
+/* Whether it is a live lease of another generator. */
 static bool leases_is_peer(const struct vesta_record *r, const char *identity) {
     return r->held && !r->expired && strcmp(r->identity, identity) != 0;
 }
 
-/* What a peer's clock shows by now: what it showed at its last write, and the time since then. */
+/* Reads the peers' clocks: the time at a peer's last write, plus the time since then. */
 static size_t leases_read_peers(const struct vesta_choice *choice, const char *identity, struct vs_ctx_peer *out) {
     size_t count = 0;
     for (size_t i = 0; i < choice->count; i++) {
@@ -122,8 +122,8 @@ static void leases_ask_about_loss(struct vs_control *c, int ns, const struct ves
            VS_DIGITS((int64_t)choice->lost), NULL);
     if (leases_ask(c, ns, &(struct vs_hook_input){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
         verdict.kind == VS_VERDICT_STOP)
-        leases_end(c, ns, "a policy stops a namespace whose worker number was lost: a restart claims again",
-                   "the policy wants no other number after the loss of the last", verdict.reason);
+        leases_end(c, ns, "a policy stops a namespace whose worker id was lost: a restart claims again",
+                   "the policy wants no other worker id after the loss of the last one", verdict.reason);
 }
 
 /* ------------------------------------------------------------------ choosing */
@@ -136,7 +136,7 @@ static bool leases_ask_for_worker(struct vs_control *c, int ns, const struct ves
     size_t count = 0;
     vs_host_name(host, sizeof host);
     int64_t ordinal = vs_host_ordinal(host);
-    (void)vs_random(&random, sizeof random); /* without chance 0 is as good as any */
+    (void)vs_random(&random, sizeof random); /* if it fails, 0 is as good as any */
     ctx[count++] = vs_ctx_text("namespace", c->name[ns]);
     ctx[count++] = vs_ctx_integer("now_ms", choice->store_ms);
     ctx[count++] =
@@ -156,16 +156,15 @@ static bool leases_ask_for_worker(struct vs_control *c, int ns, const struct ves
 static void leases_tell_beyond(struct vs_control *c, int ns, const struct vesta_choice *choice, uint64_t worker) {
     struct vs_failure failure = {.hook = VS_CHOOSE_WORKER, .result = VS_CALL_GARBAGE};
     vs_fail(&failure.err, VESTA_EFIELD,
-            "choose_worker answered %" PRIu64 ", and the numbers are %" PRIu64 " to %" PRIu64, worker, choice->first,
+            "choose_worker answered %" PRIu64 ", but worker ids are %" PRIu64 " to %" PRIu64, worker, choice->first,
             choice->last);
     vs_control_failed(c, ns, &failure, &c->leasing[ns].back_off[VS_CHOOSE_WORKER]);
 }
 
-/* Whether to log the choice: not one that was logged a moment ago. */
+/* Whether to log the choice: not if the same one was logged a moment ago. */
 static bool leases_is_news(struct vs_control *c, int ns, unsigned attempt, const struct vs_verdict *verdict) {
     struct vs_leasing *leasing = &c->leasing[ns];
-    const uint64_t numbers[] = {verdict->kind, verdict->kind == VS_VERDICT_WORKER ? verdict->worker : 0,
-                                attempt};
+    const uint64_t numbers[] = {verdict->kind, verdict->kind == VS_VERDICT_WORKER ? verdict->worker : 0, attempt};
     uint64_t hash = vs_table_hash(numbers, sizeof numbers, 0);
     int64_t now_us = vs_control_now_us(c);
     hash = vs_table_hash(verdict->reason, strlen(verdict->reason), hash) | 1;
@@ -175,8 +174,8 @@ static bool leases_is_news(struct vs_control *c, int ns, unsigned attempt, const
     return true;
 }
 
-/* A question that is over by now needs no answer.  What is answered is told before, or the log would say how the number
- * came after it is at work. */
+/* Logs before it answers the keeper.  Otherwise the log would report the choice after the worker id is in use.  If the
+ * question is over by now, the answer has no effect. */
 static void leases_carry_out(struct vs_control *c, int ns, const struct vesta_pause *pause,
                              const struct vesta_choice *choice, const struct vs_verdict *verdict) {
     struct vesta_gen *gen = c->gen[ns];
@@ -184,15 +183,15 @@ static void leases_carry_out(struct vs_control *c, int ns, const struct vesta_pa
     bool is_news = leases_is_news(c, ns, choice->attempt, verdict);
     if (verdict->kind == VS_VERDICT_NOTHING) {
         if (is_news)
-            vs_log(VS_LOG_WARN, "a policy chose no worker number", "namespace", c->name[ns], "policy",
+            vs_log(VS_LOG_WARN, "a policy chose no worker id", "namespace", c->name[ns], "policy",
                    leases_policy_name(c, ns), "reason", reason, NULL);
-        (void)vesta_choose_none(gen, pause, reason ? reason : "the policy names no worker number");
+        (void)vesta_choose_none(gen, pause, reason ? reason : "the policy chose no worker id");
     } else if (verdict->worker > choice->last) {
         leases_tell_beyond(c, ns, choice, verdict->worker);
         (void)vesta_choose(gen, pause, VESTA_ANY_WORKER);
     } else {
         if (is_news)
-            vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->name[ns], "policy",
+            vs_log(VS_LOG_INFO, "a policy chose a worker id", "namespace", c->name[ns], "policy",
                    leases_policy_name(c, ns), "worker", VS_DIGITS((int64_t)verdict->worker), "attempt",
                    VS_DIGITS(choice->attempt), "reason", reason, NULL);
         char host[64];
@@ -202,17 +201,17 @@ static void leases_carry_out(struct vs_control *c, int ns, const struct vesta_pa
     }
 }
 
-/* Once, and also where a lease goes on and nobody asks: a number that was given when the file was made stays, whatever
- * a config says later. */
+/* Logs once that the policy is not asked, even if the lease continues and the keeper does not ask.  A worker id that
+ * was assigned when the file was created stays, whatever a config specifies later. */
 static void leases_tell_fixed(struct vs_control *c, int ns) {
     struct vs_leasing *leasing = &c->leasing[ns];
     const struct vesta_gen *gen = c->gen[ns];
     if (leasing->told_fixed || !leases_has(c, ns, VS_CHOOSE_WORKER) || !atomic_load(&gen->map)->header.has_worker)
         return;
     leasing->told_fixed = true;
-    vs_log(VS_LOG_WARN, "a policy is not asked for a number: the generator file has one, given by hand", "namespace",
-           c->name[ns], "policy", leases_policy_name(c, ns), "do",
-           "stop all processes that use the file and remove it, or take choose_worker out", NULL);
+    vs_log(VS_LOG_WARN, "a policy is not asked for a worker id: the generator file has one, assigned by hand",
+           "namespace", c->name[ns], "policy", leases_policy_name(c, ns), "do",
+           "stop all processes that use the file and remove it, or remove choose_worker from the policy", NULL);
 }
 
 static void leases_choose(struct vs_control *c, int ns, const struct vesta_pause *pause,
@@ -224,7 +223,7 @@ static void leases_choose(struct vs_control *c, int ns, const struct vesta_pause
         (void)vesta_choose(c->gen[ns], pause, VESTA_ANY_WORKER);
 }
 
-/* If it asks. */
+/* Answers the keeper if it asks. */
 static void leases_answer_keeper(struct vs_control *c, int ns) {
     static const struct vesta_pause pause = {.why = VESTA_CHOOSE};
     struct vs_leasing *leasing = &c->leasing[ns];
@@ -261,7 +260,7 @@ static void leases_ask_about_silence(struct vs_control *c, int ns, const struct 
     vs_log(VS_LOG_WARN, "a policy ends a lease whose store is silent", "namespace", c->name[ns], "policy",
            leases_policy_name(c, ns), "worker", VS_DIGITS((int64_t)info->worker), "reason",
            *verdict.reason ? verdict.reason : NULL, NULL);
-    (void)vesta_drop(c->gen[ns]); /* it is no private one */
+    (void)vesta_drop(c->gen[ns]); /* cannot fail: the map is not private */
 }
 
 /* ------------------------------------------------------------------ looking */
@@ -291,8 +290,7 @@ void vs_control_look(struct vs_control *c) {
     int count = c->opts.ns_count;
     vs_saying_tell(c->set);
     for (int i = 0; i < count; i++)
-        if (atomic_load_explicit(&c->wants[i], memory_order_relaxed))
-            leases_look_at(c, i); /* who waits is looked at first */
+        if (atomic_load_explicit(&c->wants[i], memory_order_relaxed)) leases_look_at(c, i); /* waiting keepers first */
     for (int i = 0; i < count && i < LOOKS_MAX; i++) {
         leases_look_at(c, c->looked_at);
         c->looked_at = (c->looked_at + 1) % count;

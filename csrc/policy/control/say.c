@@ -1,5 +1,5 @@
-/* say.c -- what policies say with log(), as lines of the log: a few in a second, the rest is counted and told.  Never
- * waits: the log's own thread writes. */
+/* say.c -- writes the lines of policies' log() to the log: a few per second.  The others are counted, and their number
+ * is logged.  Never blocks, because the log has its own thread. */
 #include "policy/control/controls.h"
 
 #include "log/log.h"
@@ -8,8 +8,8 @@
 
 static void saying_tell(const struct vs_policy_set *set, int ns, const char *said) {
     static const char *const sentences[2][2] = {
-        {"a policy said more than a second's lines", "a policy says"},
-        {"a shadow policy said more than a second's lines", "a shadow policy says"}};
+        {"a policy logged more lines than a second may have", "a policy says"},
+        {"a shadow policy logged more lines than a second may have", "a shadow policy says"}};
     uint64_t dropped = set->saying[ns].dropped;
     vs_log(VS_LOG_INFO, sentences[set->is_shadow][said != NULL], "namespace", set->control->name[ns], "policy",
            set->text[ns].name, "text", said, "dropped", dropped ? VS_DIGITS((int64_t)dropped) : NULL, NULL);

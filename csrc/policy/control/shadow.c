@@ -1,10 +1,10 @@
-/* shadow.c -- policies that are tried on a live server without being obeyed: each is asked what the one in force was
- * asked, a moment later, and what it says is compared with what was done, told and counted.
+/* shadow.c -- policies that are tried on a live server without being obeyed.  Each is asked the same questions as the
+ * policy in force, a moment later.  Its verdict is compared with the actual decision, logged and counted.
  *
- * A thread of its own runs them, behind all others, each call within a budget of its own and followed by a rest, so
- * nobody waits for a shadow, whatever it does.  The control thread leaves a copy of the question in a place for it, one
- * for each function of a namespace, and goes on; where the last one there is not answered yet, the new one is counted
- * as dropped. */
+ * The shadow policies run on their own thread with the lowest priority.  Each call has a budget and is followed by a
+ * pause, so a shadow policy delays nothing, whatever it does.  The control thread copies a question into its slot and
+ * continues.  There is one slot per function of a namespace.  If the last question there was not answered yet, the new
+ * one is counted as dropped. */
 #include "policy/control/shadow.h"
 
 #include "base/error.h"
@@ -22,46 +22,47 @@
 #include <unistd.h>
 
 #define NICENESS 19
-#define REST_TIMES 9     /* a call is followed by a rest of so many times its processor time: a tenth of a core */
-#define OFFER_STEPS 25   /* 5 ms, of vs_control_lock_soon */
-#define TELL_US 60000000 /* the same again is told after so long */
+/* The pause after a call is this many times its processor time, so that it uses at most a tenth of a core. */
+#define REST_TIMES 9
+#define OFFER_STEPS 25   /* 5 ms in steps of vs_control_lock_soon */
+#define TELL_US 60000000 /* the same result is logged again after this time */
 
-enum shadow_state { FREE, AWAITED, READY }; /* AWAITED: what is done about it is not known yet */
+enum shadow_state { FREE, AWAITED, READY }; /* AWAITED: the actual decision is not known yet */
 struct shadow_sighting {
     struct vs_question_copy question;
     struct vs_done done;
 };
 
-/* What was told of a function last, and when it may be called again. */
+/* The last logged result of a function, and when it may be called again. */
 struct shadow_history {
     struct vs_back_off back_off;
     enum vs_verdict_kind said, done;
-    int64_t told_us; /* 0: nothing was told */
+    int64_t told_us; /* 0: nothing was logged */
 };
 
-/* Of one namespace. */
+/* The state of one namespace. */
 struct shadow_ns {
-    struct shadow_history history[VS_HOOKS]; /* the thread's own */
-    _Atomic unsigned hooks;                  /* 1 << enum vs_hook, of the set that was taken last */
+    struct shadow_history history[VS_HOOKS]; /* shadow thread only */
+    _Atomic unsigned hooks;                  /* 1 << enum vs_hook for each function, of the set that was taken last */
     struct shadow_sighting sighting[VS_HOOKS];
     struct vs_shadow_seen seen;
-    struct vs_shadow_seen seen_told; /* under the control's told_lock */
+    struct vs_shadow_seen seen_told; /* guarded by the control's told_lock */
 };
 
 struct vs_shadow {
     struct vs_control *c;
     pthread_t thread;
-    struct vs_policy_set *set; /* the thread's own, as the next one */
+    struct vs_policy_set *set; /* shadow thread only, like the next member */
     int64_t rest_until_us;     /* by vs_monotonic_us */
     _Atomic uint64_t dropped;
     struct shadow_ns *ns;
-    pthread_cond_t event;             /* it and what follows: under the control's shadow_lock */
-    unsigned char (*state)[VS_HOOKS]; /* enum shadow_state, of each sighting of each namespace */
-    struct vs_policy_set *next;       /* to be taken */
+    pthread_cond_t event;             /* this and all members below are guarded by the control's shadow_lock */
+    unsigned char (*state)[VS_HOOKS]; /* enum shadow_state of each question of each namespace */
+    struct vs_policy_set *next;       /* the set to take over */
     bool idle;                        /* the thread waits for questions */
     int turn;
     struct vs_shadow_counts counts;
-    struct vs_shadow_counts counts_told; /* under the control's told_lock */
+    struct vs_shadow_counts counts_told; /* guarded by the control's told_lock */
 };
 
 /* ------------------------------------------------------------------ questions kept for later */
@@ -71,7 +72,7 @@ static size_t shadow_rows_bytes(const struct vs_ctx *ctx) {
     return row * ctx->count;
 }
 
-/* Rows come first, because they need an alignment. */
+/* Copies the question into one block.  Arrays come first, because they need alignment. */
 bool vs_question_keep(struct vs_question_copy *to, const struct vs_hook_input *from) {
     size_t rows = 0, texts = 1;
     assert(from->count <= VS_CTX_MAX);
@@ -108,7 +109,7 @@ bool vs_shadow_has(const struct vs_control *c, int ns, enum vs_hook hook) {
 #define FIXED_RULE(upper, name, verdicts, fixed) VS_VERDICT_##fixed,
 static const enum vs_verdict_kind fixed_rules[] = {VS_HOOK_ROWS(FIXED_RULE)};
 
-/* A place whose question waits for its answer is not for another one. */
+/* Stores a question in its slot.  Returns false if the question there was not answered yet. */
 static bool shadow_leave(struct vs_shadow *s, int ns, const struct vs_question_copy *question,
                          const struct vs_verdict *verdict) {
     struct shadow_sighting *at = &s->ns[ns].sighting[question->hook];
@@ -138,7 +139,8 @@ void vs_shadow_offer(struct vs_control *c, int ns, const struct vs_hook_input *i
     atomic_fetch_add(&s->dropped, 1);
 }
 
-/* Before a number is left, the one that is held is not the one that was chosen. */
+/* Whether the held worker id is the chosen one.  While the generator is replacing a worker id, it still holds the old
+ * one. */
 static bool shadow_is_chosen(const struct shadow_sighting *at, uint64_t worker) {
     for (size_t i = 0; i < at->question.count; i++)
         if (strcmp(at->question.ctx[i].name, "leaving") == 0) return at->question.ctx[i].integer != (int64_t)worker;
@@ -181,7 +183,7 @@ static bool shadow_agree(const struct vs_verdict *said, const struct vs_done *do
     return said->kind == done->kind && (said->kind != VS_VERDICT_WORKER || said->worker == done->worker);
 }
 
-/* "borrow 1500 ms", "7" */
+/* for example "borrow 1500 ms" or "7" */
 static void shadow_show(char *buf, size_t size, const struct vs_done *what) {
     if (what->kind == VS_VERDICT_WORKER)
         snprintf(buf, size, "%" PRIu64, what->worker);
@@ -191,7 +193,7 @@ static void shadow_show(char *buf, size_t size, const struct vs_done *what) {
         snprintf(buf, size, "%s", vs_verdict_name(what->kind));
 }
 
-/* A number is news each time; a word that stands is not. */
+/* Whether to log the result.  A chosen worker id is always logged, an unchanged verdict is not. */
 static bool shadow_is_news(struct shadow_history *history, enum vs_hook hook, const struct vs_verdict *said,
                            const struct vs_done *done) {
     int64_t now_us = vs_monotonic_us();
@@ -202,7 +204,7 @@ static bool shadow_is_news(struct shadow_history *history, enum vs_hook hook, co
     return true;
 }
 
-/* What status shows of it; under the lock. */
+/* Keeps the result for the status.  Needs the lock. */
 static void shadow_see(struct vs_shadow *s, int ns, enum vs_hook hook, const struct vs_shadow_seen *now) {
     struct vs_shadow_seen *seen = &s->ns[ns].seen;
     seen->hook = hook;
@@ -257,7 +259,7 @@ static void shadow_judge(struct vs_shadow *s, int ns, const struct shadow_sighti
     struct vs_failure failure = {.hook = input.hook};
     struct vs_verdict said;
     struct vs_policy *policy = s->set ? s->set->policy[ns] : NULL;
-    if (!policy || !vs_policy_has(policy, input.hook)) return; /* asked of the last set */
+    if (!policy || !vs_policy_has(policy, input.hook)) return; /* the question was for the old set */
     if (back_off->ms > 0 && vs_monotonic_us() < back_off->retry_us) {
         atomic_fetch_add(&s->dropped, 1);
         return;
@@ -273,7 +275,7 @@ static void shadow_judge(struct vs_shadow *s, int ns, const struct shadow_sighti
         shadow_take_failure(s, ns, &failure);
 }
 
-/* Under the lock: the next question that can be answered, which is then the caller's. */
+/* Takes the next question that can be answered, and gives it to the caller.  Needs the lock. */
 static bool shadow_pick(struct vs_shadow *s, int *ns, struct shadow_sighting *out) {
     int count = s->c->opts.ns_count * VS_HOOKS;
     for (int i = 0; i < count; i++) {
@@ -298,13 +300,13 @@ static void shadow_wait_until(struct vs_shadow *s, int64_t until_us) {
 static void shadow_wait_for_more(struct vs_shadow *s) {
     s->idle = true;
     if (s->set && vs_saying_tell(s->set))
-        shadow_wait_until(s, vs_monotonic_us() + 1000000); /* what was dropped is told when its second is over */
+        shadow_wait_until(s, vs_monotonic_us() + 1000000); /* dropped lines are reported when their second is over */
     else
         pthread_cond_wait(&s->event, &s->c->shadow_lock);
     s->idle = false;
 }
 
-/* The old ones end without the lock: all that they had built up is freed, behind all other threads. */
+/* Takes over the next set.  The old one is freed without the lock, because that can take long at this priority. */
 static void shadow_take_next(struct vs_shadow *s) {
     struct vs_policy_set *old = s->set;
     s->set = s->next;
@@ -320,7 +322,7 @@ static void *shadow_main(void *arg) {
     struct vs_shadow *s = arg;
     struct shadow_sighting asked;
     int ns;
-    setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* on Linux, of this thread */
+    setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* on Linux, a priority applies to this thread only */
     pthread_mutex_lock(&s->c->shadow_lock);
     while (!atomic_load(&s->c->ending_now)) {
         if (s->next) {
@@ -399,7 +401,7 @@ bool vs_shadow_rests(const struct vs_control *c) {
     return rests;
 }
 
-/* With told_lock held, so that of two loops the later tells nothing older. */
+/* Needs told_lock, so that a second loop never gets an older state than the first. */
 static void shadow_look(struct vs_shadow *s, int ns) {
     if (!vs_control_lock_soon(&s->c->shadow_lock, VS_LOOK_STEPS)) return;
     s->counts_told = s->counts;

@@ -1,11 +1,11 @@
-/* shadow.h -- policies that are tried on a live server without being obeyed: what control.c, judge.c and leases.c tell
- * them. */
+/* shadow.h -- policies that are tried on a live server without being obeyed: the interface for control.c, judge.c and
+ * leases.c. */
 #ifndef VS_SHADOW_H
 #define VS_SHADOW_H
 
 #include "policy/control/controls.h"
 
-/* What was done about a question, by the policy in force or by the fixed rules. */
+/* The actual decision about a question, by the policy in force or by the fixed rules. */
 struct vs_done {
     enum vs_verdict_kind kind;
     uint64_t worker;
@@ -13,7 +13,7 @@ struct vs_done {
     bool by_policy;
 };
 
-/* A question for later.  Own: vs_question_free.  False: there is no memory. */
+/* A copy of a question.  Own: vs_question_free.  vs_question_keep: false if there is no memory. */
 struct vs_question_copy {
     enum vs_hook hook;
     struct vs_ctx ctx[VS_CTX_MAX];
@@ -25,26 +25,26 @@ void vs_question_free(struct vs_question_copy *question);
 
 /* Starts their thread.  Own: end with vs_shadow_close.  Errors: VESTA_ENOMEM. */
 int vs_shadow_open(struct vs_control *c, struct vs_shadow **shadow, struct vesta_error *err);
-/* A call that goes on is ended, not waited for. */
+/* Ends a running call instead of waiting for it. */
 void vs_shadow_close(struct vs_shadow *shadow);
 
-/* From now on these; the last ones are freed when their call is over.  Owns the set. */
+/* Replaces the shadow policies.  The old ones are freed when their call is over.  Takes ownership of the set. */
 void vs_shadow_take(struct vs_shadow *shadow, struct vs_policy_set *set);
 
-/* Whether there is a shadow with that function.  Threads: any. */
+/* Whether a shadow policy has that function.  Threads: any. */
 bool vs_shadow_has(const struct vs_control *c, int ns, enum vs_hook hook);
 
-/* The control thread's: a function was to be asked.  `verdict` is what the policy in force said, or NULL where the
- * fixed rules hold, of which vs_shadow_settle tells what worker number they chose.  Takes 5 ms at most: what cannot
- * be left in that time is dropped. */
+/* Control thread only: a function is called.  `verdict` is the verdict of the policy in force, or NULL if the fixed
+ * rules hold.  Then vs_shadow_settle reports the worker id that they chose.  Takes at most 5 ms.  A question that
+ * cannot be stored in that time is dropped. */
 void vs_shadow_offer(struct vs_control *c, int ns, const struct vs_hook_input *input, const struct vs_verdict *verdict);
 void vs_shadow_settle(struct vs_control *c, int ns, uint64_t worker);
 
-/* Whether their thread has nothing to do.  Threads: any. */
+/* Whether their thread is idle.  Threads: any. */
 bool vs_shadow_rests(const struct vs_control *c);
 
-/* How they are; where their lock cannot be had in a moment, how they were last.  The first with told_lock held, the
- * other on any thread. */
+/* Return the status.  If its lock cannot be taken soon, they return the last known one.  vs_shadow_counts needs
+ * told_lock, vs_shadow_look must not hold it. */
 void vs_shadow_counts(const struct vs_control *c, struct vs_shadow_counts *out);
 void vs_shadow_look(void *control, int ns, struct vs_shadow_seen *out);
 

@@ -287,7 +287,7 @@ static int file_make_folder(struct file_store *self, struct vesta_error *err) {
     struct vs_reply reply;
     char text[sizeof err->text];
     if (vs_make_dirs(self->dir, self->folder.group) != 0)
-        return vs_fail(err, VESTA_EIO, "cannot create %.150s: %s. Create it for this user, or choose another store",
+        return vs_fail(err, VESTA_EIO, "cannot create %.150s: %s. Create it for this user, or name another store",
                        self->dir, strerror(errno));
     vs_reply_clear(&reply);
     if (!vs_folder_enter(&self->folder, &reply))

@@ -28,7 +28,7 @@ local function choose_worker(ctx)
   if not address then return nil, ("this machine has no IPv4 address: %s"):format(ctx.ip or "none at all") end
   local worker = address % 2 ^ bits + offset
   if worker <= last then return worker end
-  return nil, ("the low %.0f bits of %s and offset %.0f make %.0f, and the numbers are %.0f to %.0f")
+  return nil, ("the low %.0f bits of %s and offset %.0f make %.0f, but worker ids are %.0f to %.0f")
     :format(bits, ctx.ip, offset, worker, first, last)
 end
 

@@ -12,7 +12,7 @@ local function read_list(ips, range)
   local place, count = {}, #ips
   if count == 0 then return nil, "the option ips has no address" end
   if count > range.last - range.first + 1 then
-    return nil, ("the option ips has %d addresses, and the numbers are %.0f to %.0f")
+    return nil, ("the option ips has %d addresses, but worker ids are %.0f to %.0f")
       :format(count, range.first, range.last)
   end
   for i = 1, count do

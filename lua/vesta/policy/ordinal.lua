@@ -16,7 +16,7 @@ local function choose_worker(ctx)
   end
   local worker = ctx.ordinal + offset
   if worker >= range.first and worker <= range.last then return worker end
-  return nil, ("ordinal %.0f and offset %.0f make %.0f, and the numbers are %.0f to %.0f")
+  return nil, ("ordinal %.0f and offset %.0f make %.0f, but worker ids are %.0f to %.0f")
     :format(ctx.ordinal, offset, worker, range.first, range.last)
 end
 

@@ -557,7 +557,7 @@ def _(world):
             distinct(ids + redis("LRANGE", "ids", 0, -1))
         redis("DEL", "ids")
         fails(once(world, redis, "--tag", "orders"), 2, "--tag names a counter")
-        for words, part in ((["--tag", "none", "--store", uri], "there is no tag 'none'"), (["--tag", "orders", "-c", world.path("none.lua")], "none.lua")):
+        for words, part in ((["--tag", "none", "--store", uri], "tag 'none' does not exist"), (["--tag", "orders", "-c", world.path("none.lua")], "none.lua")):
             fails(world.run("fill", "--once", "--list", "ids", "--redis", redis.address, "--every", "0", *words), 1, part)
         for words in (["--tag", "orders"], ["--tag", "", "--store", uri], ["--tag", "a b", "--store", uri], ["--table", "x", "--store", uri],
                       ["--tag", "orders", "--store", uri, "--worker", "1"], ["--tag", "none", "-c", world.path("c.lua")],

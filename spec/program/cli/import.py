@@ -306,7 +306,7 @@ def _(world):
                        (("--from", "vesta", *db, "--issued", "3"), "--issued does not apply to vesta"),
                        (("--from", "leaf", *zk, "--name", "a", "--table", "t"), "--table does not apply to leaf"),
                        (("--from", "uid", *db, "--days", "0"), "from 1 to 36500"), (("--from", "uid", *db, "extra"), '"extra"'),
-                       (("--from", "uid", "--source", "mysql://u@h"), "names no database"), (("--frm", "uid"), "did you mean --from?")):
+                       (("--from", "uid", "--source", "mysql://u@h"), "has no database name"), (("--frm", "uid"), "did you mean --from?")):
         fails(world.run("workers", "import", *store, *args), 2, part)
     fails(world.run("workers", "import", "--from", "uid", *db), 2, "--store is missing")
     same(world.run("workers", "import", "--help").code, 0)

@@ -164,7 +164,7 @@ def _(w):
     fails(w.run("policy", "check", "./nowhere.lua"), 1, "nowhere.lua", "No such file")
     fails(w.run("policy", "check", "./"), 1, "not a regular file")
     fails(w.run("policy", "check", "/dev/zero"), 1, "not a regular file")
-    fails(w.run("policy", "check", "borow"), 1, ", ".join(sorted(SHIPPED + CHOOSERS)) + ", and files")
+    fails(w.run("policy", "check", "borow"), 1, "use one of " + ", ".join(sorted(SHIPPED + CHOOSERS)) + ", or a file (./NAME.lua)")
     fails(w.run("policy", "check", "helpers"), 1, "no policy 'helpers'")
     fails(w.run("policy", "check", "x" * 100000 + ".lua"), 1, "too long")
     fails(w.run("policy", "check", ""), 1, "no policy ''")
@@ -446,7 +446,7 @@ def _(w):
     for _, value in ipairs { 1, 1.5, -1, 1 / 0, "a\\nb\\0'\\"", true, { 1, { x = "y" } } } do
       testing.world { policy = { "./mine.lua", option = value } }
     end
-    assert.has_error(function() testing.world { policy = { "./mine.lua", option = print } } end, "and no function")
+    assert.has_error(function() testing.world { policy = { "./mine.lua", option = print } } end, "not a function")
   end)"""))
     same((result.code, result.err), (0, ""))
     like(result.out, "...5 passed, 0 failed\n")

@@ -50,7 +50,7 @@ def _(world):
         fails(world.run("segments", "add", "orders", "--store", uri), 1, "orders", "exists already")
         same(ok(world, "add", "a.b:c-d_E", "--store", uri), "a.b:c-d_E begins with 1, in steps of 1,000\n")
         same(ok(world, "step", "orders", "9", "--store", uri), "orders has steps of 9\n")
-        fails(world.run("segments", "step", "none", "9", "--store", uri), 1, "there is no tag 'none'", "vesta segments add none")
+        fails(world.run("segments", "step", "none", "9", "--store", uri), 1, "tag 'none' does not exist", "vesta segments add none")
         rows = look(world, uri)
         same(list(rows), ["a.b:c-d_E", "orders"])
         orders = rows["orders"]
@@ -144,7 +144,7 @@ def _(world):
             assert days[1] - days[0] <= datetime.timedelta(days=1), (first, ahead.out)
         done = world.run("segments", "take", "invoices", "-n", "10000", "--form", INVOICE, "--store", uri)
         fails(done, 1, "the numbers of this day are used up")
-        fails(world.run("segments", "take", "none", "--store", uri), 1, "there is no tag 'none'")
+        fails(world.run("segments", "take", "none", "--store", uri), 1, "tag 'none' does not exist")
     for words in (["take"], ["take", "a", "b"], ["take", "a b"], ["take", "x", "-n", "0"], ["take", "x", "-n", "65537"], ["take", "x", "--zone", "UTC"],
                   ["take", "x", "--form", "{"], ["take", "x", "--form", INVOICE, "--zone", "../etc/passwd"], ["take", "x", "--form", INVOICE, "--zone", ""]):
         fails(world.run("segments", *words, "--store", uri), 2)

@@ -138,7 +138,7 @@ def _(world):
         with Chooser(world, lowest, store, name="a%d" % at) as a, Chooser(world, lowest, store, name="b%d" % at) as b:
             same((a.worker(), b.worker()), (7, 8))
             same(a.calls("choose_worker"), 1)
-            assert "a policy chose a worker number" in a.said and "worker=7 attempt=1" in a.said, a.said
+            assert "a policy chose a worker id" in a.said and "worker=7 attempt=1" in a.said, a.said
             assert "drawn at random" not in a.said, a.said
             assert a.id() != b.id()
 
@@ -195,7 +195,7 @@ def _(world):
 def _(world):
     for at, (body, result, part) in enumerate((
             ("error('I cannot')", "error", "I cannot"),
-            ("return 1024", "garbage", "choose_worker answered 1024, and the numbers are 0 to 1023"),
+            ("return 1024", "garbage", "choose_worker answered 1024, but worker ids are 0 to 1023"),
             ("return -1", "garbage", "choose_worker answered -1"),
             ("return 'seven'", "garbage", "choose_worker answered 'seven'"),
             ("while true do end", "instructions", "ended after 10000000 instructions"),
@@ -362,7 +362,7 @@ def _(world):
 def _(world):
     with loser(world, on_lease_lost="return 'stop', 'a person must look at ' .. ctx.worker") as server:
         lose(world, server)
-        event = server.listen("a policy stops a namespace whose worker number was lost")
+        event = server.listen("a policy stops a namespace whose worker id was lost")
         assert "a person must look at 40" in event, event
         said = soon(lambda: server.get("/readyz").body, lambda body: "a person must look" in body)
         assert '"code":"not_ready"' in said and '"code":"lease"' in said, said

@@ -27,7 +27,7 @@ def numbers(world, *starts):
     got = []
     for policy, identity in starts:
         with server(world, policy, identity) as running:
-            assert "a policy chose a worker number" in running.said, running.said
+            assert "a policy chose a worker id" in running.said, running.said
             assert int(running.get("/genid").body) > 0
             got.append(number(running))
     return got
