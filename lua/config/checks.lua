@@ -1,13 +1,13 @@
---- checks.lua -- whether a text may be the value of a key.  Each function returns nil, or an error that goes on from
--- the key: "is 'x', which must be ...".  C knows layouts, stores and time zones (ask).
+--- checks.lua -- checks texts of keys.  Each function returns nil, or the part of an error message after the key:
+-- "is 'x', which must be ...".  C checks layouts, stores and time zones (config.ask).
 local ask = require "config.ask"
 
 local checks = {}
 
 local STORE_NAME_MAX = 63
-local HOST_BYTES_MAX = 253 -- of a name in the DNS; a longer origin fits no reply's head
+local HOST_BYTES_MAX = 253 -- of a DNS name; a longer origin does not fit the head of a reply
 
-local good_layouts = {} -- thousands of namespaces may have the same
+local good_layouts = {} -- a cache: thousands of namespaces may have the same layout
 
 function checks.layout(text)
   if good_layouts[text] then return nil end
@@ -16,7 +16,7 @@ function checks.layout(text)
   return why and "is a " .. why
 end
 
---- A relative path would start at the folder in which a service happens to run.
+--- Rejects relative paths, which would depend on the working directory of the service.
 function checks.path(text)
   if text:find "^/" and not text:find "/$" then return nil end
   return ("is '%s', which must be the path of a file that begins with /"):format(ask.quote(text))
@@ -27,14 +27,14 @@ function checks.address(text)
   return ("has '%s': after unix: the path must begin with /"):format(ask.quote(text))
 end
 
---- A store of this build that the URI has the form of, or a known store.  stores.lua reports a missing module.
+--- Accepts a URI of a store of this build, or of a store whose module is missing, which stores.lua reports.
 function checks.uri(text)
   local store = ask.store(text)
   if store and store.is_formed or not store and ask.is_known(text) then return nil end
   local scheme = text:match "^[^:]*"
   local rest = text:sub(#scheme + 1)
   local is_path = store and store.is_local or rest:find "^:/[^/]" and not rest:find("[:@]", 2) or rest == ":/"
-  local shown = is_path and text or text:sub(1, #scheme + (rest ~= "" and 1 or 0)) -- what follows may be a password
+  local shown = is_path and text or text:sub(1, #scheme + (rest ~= "" and 1 or 0)) -- the rest may contain a password
   local schemes = {}
   for known in ask.store_forms:gmatch "(%l+):" do schemes[#schemes + 1] = known end
   local near = rest ~= "" and not store and ask.nearest(scheme, schemes)
@@ -64,19 +64,19 @@ end
 
 function checks.proxy(text) return ask.proxy(text) end
 
---- As browsers write it: an origin that is written in another way equals no browser's.
+--- Requires an origin in the form that browsers send, because origins are compared as texts.
 function checks.origin(text)
   if #text <= HOST_BYTES_MAX and text:find "^[a-z-]+://[a-z0-9_.:%[%]-]+$" then return nil end
-  return ("has '%s', which must be an origin as browsers write it: https://shop.example.com, in small letters, with a "
-    .. "port where it is another than the scheme's, and nothing behind it"):format(ask.quote(text))
+  return ("has '%s', which must be an origin as browsers write it, such as https://shop.example.com: lower case, with "
+    .. "a port only if it is not the scheme's, and without a path"):format(ask.quote(text))
 end
 
 function checks.namespace(text) return ask.namespace(text) end
 
 function checks.tag(text)
   if text == "*" or not ask.namespace(text) then return nil end
-  return ("has '%s', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -%s"):format(ask.quote(text),
-    text:find("[, ]") and '; several tags are { "a", "b" }' or "")
+  return ("has '%s', which is not a tag: use \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -%s"):format(
+    ask.quote(text), text:find("[, ]") and '; several tags are { "a", "b" }' or "")
 end
 
 function checks.form(text)

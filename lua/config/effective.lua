@@ -1,15 +1,15 @@
---- effective.lua -- the values of a config with their origins, packed into one text that the config keeps: --effective
--- shows them, and a reload compares two.  Defaults are not packed: the rows have them.
+--- effective.lua -- packs the values of a config and their origins into one text, which the config keeps.  --effective
+-- shows them, and a reload compares two such texts.  Defaults are not packed, because the schema has them.
 local keys = require "config.keys"
 
 local effective = {}
 
 local ORIGIN = "\30"    -- between a key and its origin
-local SEPARATOR = "\31" -- between the texts of a list, which have no control characters
+local SEPARATOR = "\31" -- between the texts of a list, which contain no control characters
 
 ---------------------------------------------------------------- packing
 
---- The value as text; nil if there is none.
+--- Returns a value as text, or nil.
 function effective.text(value)
   if type(value) == "table" then
     if value.name then return value.options and value.name .. " " .. value.options or value.name end
@@ -23,8 +23,7 @@ local function text_of(value)
   return effective.text(value) or ""
 end
 
--- Adds values, each as its key and text, then "".  `origin` says of which keys the file is not the origin: it follows
--- the key.
+-- Appends the key and the text of each value, then "".  If origin(key) is not the file, it is appended to the key.
 local function pack_values(out, rows, entry, origin)
   local count = #out
   for key, value in next, entry do
@@ -38,15 +37,15 @@ local function pack_values(out, rows, entry, origin)
   out[count + 1] = ""
 end
 
---- Packs what a file, a variable or a flag said of each key, as texts that end with a NUL, which no value contains: the
--- values of no part, then for each part its names, each with its values, and "".
+--- Packs the values that a file, a variable or a flag set.  Each text ends with a NUL, which no value contains.  The
+-- order is: values outside of parts, then for each part its names, each with its values, then "".
 function effective.pack(reading)
   local out, top = {}, {}
   for key in next, reading.origin do top[key] = reading.top[key] end
   pack_values(out, keys.row, top, function(key) return reading.origin[key] end)
   for _, part in ipairs(keys.parts) do
     local list = reading[part.group]
-    local first = list.names[1] -- flags are of a single namespace
+    local first = list.names[1] -- flags apply to a single namespace
     local function origin(key) return reading.origin[keys.path(part.row[key], first)] end
     for _, name in ipairs(list.names) do
       out[#out + 1] = name
@@ -60,7 +59,8 @@ end
 
 local WITH_ORIGIN = "^(.*)" .. ORIGIN .. "(.*)$"
 
--- What was packed: top[key], and by part names and at[name][key], each as text; origin[path], unless that is the file.
+-- Unpacks a text into top[key], [group].names and [group].at[name][key], all texts, and origin[path] for values that
+-- are not from the file.
 local function unpack(packed)
   local said = { top = {}, origin = {} }
   local read = packed:gmatch "([^\0]*)\0"
@@ -86,7 +86,7 @@ local function unpack(packed)
   return said
 end
 
--- The value's text, a list's with `separator`; nil if there is none.
+-- Returns the text of a value, or nil.  The entries of a list are joined with `separator`, if it is not nil.
 local function value_of(said, row, name, separator)
   local entry = name and said[row.group].at[name] or said.top
   local text = entry[row.name] or row.default or ""
@@ -94,10 +94,11 @@ local function value_of(said, row, name, separator)
   return separator and text:gsub(SEPARATOR, separator) or text
 end
 
---- What was packed, for effective.value; [group].names has the names of a part.
+--- Unpacks a text for effective.value.  [group].names has the names of a part.
 effective.open = unpack
 
---- The value of a key as text, a list's with commas; nil if there is none.  `name`: of the part's entry.
+--- Returns the value of a key as text, or nil.  The entries of a list are joined with commas.  `name`: the entry of the
+-- part.
 function effective.value(said, key, name)
   local row = keys.row[key]
   return value_of(said, row, name, (row.kind == "list" or row.kind == "secrets") and ", ")
@@ -150,7 +151,7 @@ local function compare(old, new, rows, name, add)
   end
 end
 
--- The entries of a part that are in one config only.
+-- Adds the entries of a part that only one of the configs has.
 local function add_strangers(list, other, group, add)
   for _, name in ipairs(list.names) do
     if not other.at[name] then add(group .. "." .. name) end
@@ -171,7 +172,7 @@ local function names_of(old, new)
   return names
 end
 
--- As many whole names as fit into a buffer of `size` bytes, then "...".
+-- Joins as many whole names as fit into a buffer of `size` bytes, and appends "..." if names are left out.
 local function fitting(names, size)
   local all = table.concat(names, ", ")
   if #all < size then return all end
@@ -184,7 +185,7 @@ local function fitting(names, size)
   return size >= 4 and all:sub(1, math.min(used, size - 4)) .. "..." or ""
 end
 
---- The keys that differ and that only a restart changes, cut to `size` bytes with a NUL; and how many there are.
+--- Returns the keys that differ and that only a restart changes, cut to `size` bytes including a NUL, and their count.
 function effective.differences(old, new, size)
   local names = names_of(unpack(old), unpack(new))
   return fitting(names, size), #names

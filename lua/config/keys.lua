@@ -1,9 +1,9 @@
---- keys.lua -- the rows of schema.lua by their paths, as a tree, and in words.  Knows no value.
+--- keys.lua -- indexes the rows of schema.lua: by key, by part, and as a tree.  Formats paths and expected values.
 local schema = require "config.schema"
 
 local keys = { row = {}, parts = schema.parts, top = {} }
 
---- The words of "off|verify", in order and as a set.
+--- Returns the words of "off|verify" as a set and as a list.
 function keys.words(row)
   if not row.word then
     row.word, row.list = {}, {}
@@ -25,7 +25,7 @@ local EXPECTED = {
   fields = "a table such as { version = 1 }",
 }
 
---- What may stand at the key: "a whole number from 1 to 64".
+--- Returns the expected value of a key for messages: "a whole number from 1 to 64".
 function keys.expected(row)
   if row.words then
     local _, list = keys.words(row)
@@ -37,7 +37,7 @@ end
 
 function keys.is_secret(row) return row.kind == "secret" or row.kind == "secrets" end
 
---- "namespaces.orders.path", "segments[1].table"; `name`: of the part's entry.
+--- Returns "namespaces.orders.path" or "segments[1].table".  `name`: the entry of the part.
 function keys.path(row, name)
   if not row.part then return row.key end
   if row.part.check then return row.group .. "." .. name .. "." .. row.name end
@@ -46,7 +46,7 @@ end
 
 ---------------------------------------------------------------- the tree
 
--- A node has its children in the schema's order, and by name.  A child has a row, a part with its own node, or a node.
+-- A node has its children in the schema's order and by name.  A child has a row, a node, or a part with its own node.
 local function new_node() return { order = {}, child = {} } end
 
 local function child_of(node, name)

@@ -1,19 +1,20 @@
---- namespaces.lua -- what must hold between the keys of a namespace, and between namespaces.
+--- namespaces.lua -- checks that the keys of a namespace fit together, and that namespaces do not conflict.
 local ask = require "config.ask"
 local stores = require "config.stores"
 local wrong = require "config.wrong"
 
 local namespaces = {}
 
--- A layout that has ended, or whose epoch is in the future, harms no other namespace.
+-- Checks that a layout can issue ids now.  If its time ended or its epoch is in the future, that is an error only if
+-- nothing else is served, because other namespaces are not affected.
 local function check_lifetime(reading, name, layout)
   local known = reading.lifetimes[layout] or { ask.lifetime(layout) }
   reading.lifetimes[layout] = known
   local why, is_read_only, warning = known[1], known[2], known[3]
   if why and (is_read_only or stores.is_alone(reading)) then
-    wrong.key(reading, "namespaces.*.layout", name, "cannot give ids: %s", why)
+    wrong.key(reading, "namespaces.*.layout", name, "cannot issue ids: %s", why)
   end
-  if why then reading.note("namespaces.%s.layout cannot give ids: %s", name, why) end
+  if why then reading.note("namespaces.%s.layout cannot issue ids: %s", name, why) end
   if warning then reading.note("namespaces.%s.layout: %s", name, warning) end
 end
 
@@ -23,13 +24,13 @@ local function check_generation(reading, name, namespace)
   local function fail(text, ...) wrong.key(reading, "namespaces.*.leased_as", name, text, ...) end
   local generation = ask.generation(name, leased)
   if generation == 0 then
-    fail("is '%s', which must be %s.2 or what else `vesta store relayout` has made", leased, name)
+    fail("is '%s', which must be %s.2 or another name that `vesta store relayout` has created", leased, name)
   end
-  if generation > 1 and not namespace.store then fail("needs store beside it, in which %s is", leased) end
-  if generation > 1 and not namespace.layout then fail("needs layout beside it, the one that %s has", leased) end
+  if generation > 1 and not namespace.store then fail("needs the key store: name the store that has %s", leased) end
+  if generation > 1 and not namespace.layout then fail("needs the key layout: set the layout of %s", leased) end
 end
 
--- Each needs its own file.
+-- Checks that no two namespaces have the same generator file.
 local function check_paths(reading)
   local names = {}
   for _, name in ipairs(reading.namespaces.names) do
@@ -42,12 +43,12 @@ local function check_paths(reading)
     owner[path] = owner[path] or name
   end
   if wrong_name then
-    wrong.key(reading, "namespaces.*.path", wrong_name, "is the file of namespaces.%s too; each needs its own",
+    wrong.key(reading, "namespaces.*.path", wrong_name, "is also the file of namespaces.%s: use another file",
       owner[wrong_path])
   end
 end
 
---- Checks the namespaces of a file.  With flags, vesta_open reports what is wrong.
+--- Checks the namespaces of a file.  Without a file, vesta_open reports errors in flags.
 function namespaces.check(reading)
   if not reading.path then return end
   check_paths(reading)
@@ -66,8 +67,8 @@ function namespaces.check(reading)
   end
 end
 
---- Why an address that other machines can reach is not served: a namespace issues ids of a worker id that another host
--- may have drawn as well.  nil: none does.  A store of this machine alone is no help.
+--- Returns why an address that other machines can reach is not served, or nil: a namespace would draw its worker id
+-- from a store of this machine, and another host may draw the same worker id from its own store.
 function namespaces.unnumbered(reading)
   if reading.top.single_host then return nil end
   for _, name in ipairs(reading.namespaces.names) do
@@ -75,9 +76,9 @@ function namespaces.unnumbered(reading)
     local uri = namespace["opts.store"] or not reading.path and namespace.store
     if not namespace.worker and not (uri and not ask.is_local(uri)) then
       local shared = ask.stores "shared"
-      return ("other machines can reach it, and the number that '%s' draws from this machine's own store may be drawn "
-        .. "by another, too: lease from a store that all share (%s%s), give each machine its own number (%s), or say "
-        .. "that this is the only one (%s)"):format(name,
+      return ("other machines can reach it, but '%s' draws its worker id from this machine's own store, so another "
+        .. "machine may draw the same worker id. Lease from a store that all machines share (%s%s), assign each "
+        .. "machine its own worker id (%s), or declare that this is the only machine (%s)"):format(name,
         shared == "" and "none is installed" or reading.path and "store = " or "--store ", shared,
         reading.path and ("namespaces.%s.worker"):format(name) or "--worker N",
         reading.path and "single_host = true" or "--single-host")

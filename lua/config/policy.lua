@@ -1,4 +1,4 @@
---- policy.lua -- the policies of a config: their options as text, the variables that they may read, whether they run.
+--- policy.lua -- reads the policies of a config: converts their options to text, checks their variables, tries them.
 local ask = require "config.ask"
 local keys = require "config.keys"
 local schema = require "config.schema"
@@ -7,8 +7,8 @@ local wrong = require "config.wrong"
 
 local policy = {}
 
-local OPTIONS_BYTES_MAX = 60000 -- of the options as text, which is a policy's source
-local WRITTEN_BYTES_MAX = 10 * OPTIONS_BYTES_MAX -- then writing ends: tables that share tables have no end
+local OPTIONS_BYTES_MAX = 60000 -- of the options as Lua text, which the policy's Lua state runs
+local WRITTEN_BYTES_MAX = 10 * OPTIONS_BYTES_MAX -- stops writing, because shared tables are written each time
 local OPTIONS_DEPTH_MAX = 8
 local OPTIONS_KEYS_MAX = 1024   -- in one table
 local PATH_MAX = 511
@@ -19,17 +19,17 @@ local function quoted(text)
   return '"' .. text:gsub('[%c"\\\128-\255]', function(c) return ("\\%03d"):format(c:byte()) end) .. '"'
 end
 
--- Hexadecimal wraps around, so the smallest integer can be written.  An exponent keeps a float a float.
+-- The smallest integer has no decimal notation, but hexadecimal integers wrap around.  An exponent marks a float.
 local function number_text(value)
   if math.type(value) == "integer" then return (value == math.mininteger and "0x%x" or "%d"):format(value) end
   if value ~= value or value == math.huge or value == -math.huge then
-    return nil, ("has an option that is %s, which is not a number"):format(values.shown(value))
+    return nil, ("has an option that is %s, which must be a finite number"):format(values.shown(value))
   end
   return ("%.17e"):format(value)
 end
 
 local table_text
-local written = 0 -- bytes of the values of the options that are written now
+local written = 0 -- bytes of the values that table_text has written so far
 
 local function text_of(value, depth)
   local kind = type(value)
@@ -37,12 +37,13 @@ local function text_of(value, depth)
   if kind == "number" then return number_text(value) end
   if kind == "string" then return quoted(value) end
   if kind == "table" then return table_text(value, depth + 1) end
-  return nil, ("has an option that is %s, which is not data"):format(values.shown(value))
+  return nil, ("has an option that is %s, which must be a text, a number, true, false or a table"):format(
+    values.shown(value))
 end
 
 local function value_text(value, depth)
   if written > WRITTEN_BYTES_MAX then
-    return nil, ("has options of more than %d bytes, at most %d are allowed"):format(WRITTEN_BYTES_MAX,
+    return nil, ("has options of more than %d bytes, but at most %d are allowed"):format(WRITTEN_BYTES_MAX,
       OPTIONS_BYTES_MAX)
   end
   local is_table = type(value) == "table"
@@ -52,13 +53,13 @@ local function value_text(value, depth)
   return text, why
 end
 
--- The list first, then the names in order, so that equal options are equal texts.  At depth 0 the first entry is the
--- policy's name, and `shadow` is no option.
+-- Converts a table to Lua text: list entries first, then names in order, so that equal options have equal texts.  At
+-- depth 0 it skips the first entry, which is the policy's name, and `shadow`.
 function table_text(value, depth)
   local places = #value
   local why = values.wrong_names(value, OPTIONS_KEYS_MAX, places)
   if depth > OPTIONS_DEPTH_MAX or places > OPTIONS_KEYS_MAX then
-    return nil, ("has options that are too deep or too many: %d tables deep, %d entries each"):format(
+    return nil, ("has too many options: at most %d levels of tables with %d entries each are allowed"):format(
       OPTIONS_DEPTH_MAX, OPTIONS_KEYS_MAX)
   end
   if why then return nil, why end
@@ -80,14 +81,15 @@ function table_text(value, depth)
   return table.concat(out)
 end
 
--- The path of a policy's file starts at the config, wherever the program was started.
+-- Makes the relative path of a policy's file relative to the config's folder.
 local function beside(reading, name)
   local is_file = name:find("/", 1, true) or #name > 4 and name:find "%.lua$"
   if not is_file or name:find "^/" or not reading.folder then return name end
   return (reading.folder .. name):sub(1, PATH_MAX)
 end
 
---- The policy that the file has at `row`, and the row whose key it is of: `shadow = true` makes it the shadow_policy.
+--- Reads the value of a policy key.  Returns the policy and its row, which is that of shadow_policy if the value has
+-- `shadow = true`; or nil and an error.
 function policy.read(reading, row, value)
   if type(value) == "string" then
     local good, problem = values.policy(row, beside(reading, value))
@@ -105,13 +107,13 @@ function policy.read(reading, row, value)
   local options, why = table_text(value, 0)
   if not options then return nil, why end
   if #options > OPTIONS_BYTES_MAX then
-    return nil, ("has options of %d bytes, at most %d are allowed"):format(#options, OPTIONS_BYTES_MAX)
+    return nil, ("has options of %d bytes, but at most %d are allowed"):format(#options, OPTIONS_BYTES_MAX)
   end
   local good, problem = values.policy(row, beside(reading, value[1]), options ~= "{}" and options or nil)
   return good, good and row or problem
 end
 
----------------------------------------------------------------- whether they run
+---------------------------------------------------------------- trying policies
 
 local function is_value(secret, text)
   if type(secret) ~= "table" then return secret == text end
@@ -129,7 +131,7 @@ local function is_value_of(reading, row, text)
   return false
 end
 
--- The key of the secret that a variable sets, or whose value it has.
+-- Returns the key of the secret that a variable sets or contains, or nil.
 local function secret_of(reading, name)
   local text = ask.getenv(name)
   for _, row in ipairs(schema.rows) do
@@ -140,14 +142,14 @@ local function secret_of(reading, name)
   return nil
 end
 
--- A list that names a secret's variable is a mistake, which a policy's log would spread.
+-- Returns the environment of a policy.  Rejects variables that contain a secret, because a policy can log them.
 local function environment(reading, name, names)
   if not names then return nil end
   for _, variable in ipairs(names) do
     local secret = secret_of(reading, variable)
     if secret then
-      wrong.key(reading, "namespaces.*.policy_env", name, "names %s, which is the secret %s: no policy reads that",
-        ask.quote(variable), secret)
+      wrong.key(reading, "namespaces.*.policy_env", name, "names %s, which contains the secret %s: remove it, because "
+        .. "policies must not read secrets", ask.quote(variable), secret)
     end
   end
   local text, why = ask.policy_env(names)
@@ -163,7 +165,7 @@ local function try(reading, name, key, env)
   asked.text = text
 end
 
---- Reads and tries every policy, within the limits that a server sets: a server need not try it again.
+--- Loads and tries every policy, within the limits of a server, which therefore need not try them again.
 function policy.check(reading)
   for _, name in ipairs(reading.namespaces.names) do
     local env = environment(reading, name, reading.namespaces.at[name].policy_env)

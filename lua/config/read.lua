@@ -1,19 +1,19 @@
---- read.lua -- reads a config: the file's table, the environment and the flags become one table of values.
+--- read.lua -- reads a config: combines the file's table, the environment and the flags into one table of values.
 --
 -- C passes a table:
---   path, shown, folder   the file, as messages show it, and its folder with a slash; nil without a file
+--   path, shown, folder   the path, the path for messages, and the folder with a slash; nil without a file
 --   text                  the file's text
---   given, count          what the file returned, and how many values
---   open_files            [contents] = "PATH, which others may read", of what file() read
+--   given, count          the file's first return value, and the number of return values
+--   open_files            [contents] = "PATH, which others may read", for secrets that file() read
 --   flags                 { "--threads", "threads", "2" }, in order
---   options, namespace    of the one namespace without a file: options by member, and its name
---   store_variable        the variable that options.store comes from, if no flag set it
---   is_handed             sockets are handed over by a service manager
--- and gets it back with:
---   top                   values by key, defaults included
---   namespaces, stores, segments   { names = { ... }, at = { [name] = values } }; defaults is what an entry lacks
---   notes, said           texts of notes, and effective.pack's text
---   unnumbered, closed    why handed-over sockets that other machines can reach are not served, or nil
+--   options, namespace    without a file: the options of the only namespace by member, and its name
+--   store_variable        the variable that options.store comes from, or nil if a flag set it
+--   is_handed             whether a service manager passes the sockets
+-- The function adds:
+--   top                   values by key, including defaults
+--   namespaces, stores, segments   { names = { ... }, at = { [name] = values }, defaults }
+--   notes, said           the notes, and the text of effective.pack
+--   unnumbered, closed    why passed sockets that other machines can reach are not served, or nil
 local access = require "config.access"
 local ask = require "config.ask"
 local checks = require "config.checks"
@@ -58,10 +58,10 @@ local function prepare(reading)
   end
 end
 
----------------------------------------------------------------- the sources, in their order
+---------------------------------------------------------------- the sources, from the lowest precedence to the highest
 
 local function read_file(reading)
-  if reading.count == 0 then wrong.line(reading, nil, "returns nothing; a config ends with return { ... }") end
+  if reading.count == 0 then wrong.line(reading, nil, "returns nothing: a config ends with return { ... }") end
   if reading.count > 1 then
     wrong.line(reading, nil, ("returns %d values, which must be one table"):format(reading.count))
   end
@@ -71,7 +71,7 @@ local function read_file(reading)
   end
 end
 
--- Without any namespace there is the one that every program has.
+-- If the config has neither namespaces nor segments, adds the namespace of the flags, or `default`.
 local function need_namespace(reading)
   local list = reading.namespaces
   if #list.names + #reading.segments.names > 0 then return end
@@ -120,7 +120,7 @@ return function(reading)
   read_environment(reading)
   read_flags(reading)
   whole(reading)
-  if reading.is_handed then -- the addresses of these sockets are not known yet
+  if reading.is_handed then -- C decides when it knows the addresses of these sockets
     reading.unnumbered, reading.closed = namespaces.unnumbered(reading), access.closed(reading)
   end
   reading.said = effective.pack(reading)

@@ -1,8 +1,8 @@
---- source.lua -- the config file as text: the line of a key, and what a file that is not Lua seems to be.  Knows Lua's
--- comments and strings, not its grammar.
+--- source.lua -- examines a config file as text: finds the line of a key, and recognizes files that are not Lua.  It
+-- recognizes Lua's comments and strings, but does not parse Lua.
 local source = {}
 
--- The position after "[==[ ... ]==]", if one begins at `at`.
+-- Returns the position after "[==[ ... ]==]" at `at`, or nil.
 local function skip_long(text, at)
   local level = text:match("^%[(=*)%[", at)
   if not level then return nil end
@@ -28,7 +28,7 @@ end
 
 local function assigns(text, at) return text:find("^[ \t\r\n]*=[^=]", at) or text:find("^[ \t\r\n]*=$", at) end
 
--- The position after the token at `at`, and whether it is `key`, written as a key of a table.
+-- Returns the position after the token at `at`, and whether the token is `key`, written as a key of a table.
 local function next_token(text, at, key)
   local word = text:match("^[%a_][%w_]*", at)
   if word then return at + #word, word == key and assigns(text, at + #word) ~= nil end
@@ -47,7 +47,7 @@ local function line_at(text, at)
   return count + 1
 end
 
---- The line of a key that is in the file exactly once; nil otherwise.
+--- Returns the line of a key that is in the file exactly once, or nil.
 function source.line_of(text, key)
   if not text:find(key, 1, true) then return nil end
   local at, found = 1, nil
@@ -61,11 +61,11 @@ function source.line_of(text, key)
   return found
 end
 
----------------------------------------------------------------- what it seems to be
+---------------------------------------------------------------- other formats
 
 local TABLE = "; the config is a Lua file that returns a table: return { threads = 2 }"
 
--- "name:" or "name: value", and "- name:".
+-- Matches "name:", "name: value" and "- name:".
 local function like_yaml(text, at)
   return text:find("^[%w_][%w_-]*:[ \t\r\n]", at) or text:find("^[%w_][%w_-]*:$", at)
     or text:find("^%- [%w_]+:", at)
@@ -88,7 +88,7 @@ local function like_comment(line)
   return first < (dashes or math.huge)
 end
 
--- The position of the first text that is not a comment, in any of the usual ways.
+-- Returns the position of the first text outside of comments, which may begin with --, # or //.
 local function first_word(text)
   local at = 1
   while true do
@@ -103,7 +103,7 @@ local function first_word(text)
   end
 end
 
---- What a file that is not Lua seems to be, and what to do; nil if nothing is known.  `line`: of Lua's error.
+--- Returns a hint about the format of a file that Lua rejected, or nil.  `line`: the line of Lua's error.
 function source.hint(text, line)
   local at = first_word(text)
   if text:find('^{[ \t\r\n]*["}]', at) or text:find("^{[ \t\r\n]*$", at) then return "this looks like JSON" .. TABLE end

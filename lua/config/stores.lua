@@ -1,12 +1,12 @@
---- stores.lua -- what must hold for the stores of a config: those under stores, and those that namespaces and segments
--- name.  Connects to none.
+--- stores.lua -- checks the stores of a config: the entries of stores, and the stores that namespaces and segments
+-- name.  Connects to no store.
 local ask = require "config.ask"
 local checks = require "config.checks"
 local wrong = require "config.wrong"
 
 local stores = {}
 
--- A store's row in C by its URI, or nil: its module is missing.
+-- Returns C's description of a store by its URI, or nil if its module is missing.
 local function row_of(reading, uri)
   local row = reading.store_rows[uri]
   if row == nil then
@@ -25,7 +25,7 @@ local function why_not(reading, uri)
   return why or nil
 end
 
---- "stores are a, b", for an error.
+-- Returns "stores are a, b" for an error message.
 local function names_of(reading, word)
   local names = reading.stores.names
   if #names == 0 then return "there are none under stores" end
@@ -33,7 +33,7 @@ local function names_of(reading, word)
   return ("stores are " .. table.concat(names, ", ")):sub(1, 199) .. (near and "; did you mean " .. near .. "?" or "")
 end
 
--- Stores of another kind do not use the key.
+-- Notes a secret that the kind of store does not use.
 local function note_secret(reading, name, key)
   local store = reading.stores.at[name]
   local row = row_of(reading, store.uri)
@@ -54,7 +54,7 @@ function stores.check(reading)
   end
 end
 
--- The URI as it is opened: with the store's other keys.
+-- Returns the URI with the store's other keys as parameters.
 local function complete_uri(reading, name)
   local store = reading.stores.at[name]
   local row, tls = row_of(reading, store.uri), rawget(store, "tls")
@@ -66,7 +66,7 @@ local function complete_uri(reading, name)
   return store.uri .. (store.uri:find("?", 1, true) and "&" or "?") .. "tls=" .. tls
 end
 
--- What authenticates us to the store.
+-- Returns the secret with which vesta authenticates to the store, or nil.
 local function secret_of(reading, name)
   local store = reading.stores.at[name]
   local row = row_of(reading, store.uri)
@@ -78,7 +78,7 @@ local function list_of(kind)
   return schemes ~= "" and schemes or "none that is installed"
 end
 
---- Whether nothing else is served: then what keeps this namespace from it is an error of the config.
+--- Returns whether a single namespace is all that is served.  Then a problem of that namespace is an error.
 function stores.is_alone(reading)
   return #reading.namespaces.names == 1 and #reading.segments.names == 0
 end
@@ -100,7 +100,7 @@ function stores.resolve(reading, name, namespace)
   namespace["opts.store"] = uri
   namespace["opts.secret"] = is_named and secret_of(reading, written) or nil
   if not row_of(reading, uri) and ask.is_known(uri) and not stores.is_alone(reading) then
-    local _, missing = ask.store(uri) -- a missing module harms no other namespace
+    local _, missing = ask.store(uri) -- a missing module does not affect other namespaces
     reading.note("namespaces.%s.store cannot be used: %s", name, missing)
     return
   end
@@ -122,17 +122,17 @@ function stores.resolve_segment(reading, place, segment, name)
   if why then wrong.key(reading, "stores.*.uri", name, "cannot be used: %s", why) end
   local row = row_of(reading, uri)
   if not row.counters then
-    wrong.key(reading, key, place, "has '%s', which holds no counters; these do: %s", name, list_of "counters")
+    wrong.key(reading, key, place, "has '%s', which cannot hold counters; these can: %s", name, list_of "counters")
   end
   if segment.order == "dense" and not row.reservations then
-    wrong.key(reading, key, place, "has '%s', which holds no reservations, as dense needs them; these do: %s", name,
+    wrong.key(reading, key, place, "has '%s', which cannot hold the reservations of order dense; these can: %s", name,
       list_of "reservations")
   end
   table.insert(segment.uris, uri)
   table.insert(segment.secrets, secret_of(reading, name) or "")
 end
 
---- Notes stores that are not used: often another key's name of a store is misspelt.
+--- Notes unused stores: often the name of the store is misspelt elsewhere.
 function stores.note_unused(reading)
   local used = {}
   for _, name in ipairs(reading.namespaces.names) do used[reading.namespaces.at[name].store or ""] = true end

@@ -1,5 +1,5 @@
---- values.lua -- one value, checked by its row: a value of Lua, or text of a flag, a variable or a default.  Errors are
--- returned as nil and a text that goes on from the key: "is 65, which must be a whole number from 1 to 64".
+--- values.lua -- checks a value by its row: a Lua value of the file, or the text of a flag, a variable or a default.
+-- Errors are nil and the part of a message after the key: "is 65, which must be a whole number from 1 to 64".
 --
 -- A checked value is a text, an integer, true or false, a word of a choice, a list of texts, or a policy's
 -- { name, options }.
@@ -13,9 +13,9 @@ local ENTRY_BYTES_MAX = 250   -- of a list: an address, a tag
 local FIELDS_MAX = 16
 local FIELD_NAME_MAX = 15
 
----------------------------------------------------------------- what is given
+---------------------------------------------------------------- shapes of values
 
---- The value in a message: 65, the text 'abc', true, a table.
+--- Formats a value for a message: 65, the text 'abc', true, a table.
 function values.shown(value)
   local kind = type(value)
   if kind == "number" then
@@ -29,14 +29,15 @@ function values.shown(value)
 end
 
 local function wrong_type(row, value)
-  if row.kind == "secret" then return nil, "is not a text" end -- its value is not shown, whatever it is
+  if row.kind == "secret" then return nil, "is not a text" end -- a message never shows the value of a secret
   if row.kind == "secrets" then return nil, "is not a list of texts" end
   local is_quoted = type(value) == "string" and (row.kind == "integer" or row.kind == "switch")
   return nil, ("is %s, which must be %s%s"):format(values.shown(value), keys.expected(row),
     is_quoted and ", without quotes" or "")
 end
 
---- Error of a table whose keys are not all names, or more than `max`; the indexes 1 to `places` are not counted.
+--- Returns an error if a table has keys that are not names, or more than `max` names; else nil.  The indexes 1 to
+-- `places` are allowed and not counted.
 function values.wrong_names(value, max, places)
   local count = 0
   for name in next, value do
@@ -51,7 +52,7 @@ function values.wrong_names(value, max, places)
   return nil
 end
 
---- Error of a table that is not 1, 2, 3 and so on up to `max`.
+--- Returns an error if a table is not a list of 1 to `max` entries; else nil.
 function values.wrong_list(value, max)
   local length, count = #value, 0
   for index in next, value do
@@ -60,11 +61,11 @@ function values.wrong_list(value, max)
   end
   if count ~= length then return "is not a list: its keys must be 1, 2, 3 and so on, without gaps" end
   if count == 0 then return "is an empty list" end
-  if count > max then return ("has %d entries, at most %d are possible"):format(count, max) end
+  if count > max then return ("has %d entries, but at most %d are allowed"):format(count, max) end
   return nil
 end
 
---- The names of a table, in order.
+--- Returns the names of a table, sorted.
 function values.names(value)
   local names = {}
   for name in next, value do
@@ -78,7 +79,7 @@ end
 
 local CONTROLS = "[\0-\31\127]"
 
--- Why a text is wrong wherever it is, or nil.
+-- Returns an error that applies to the text of any key, or nil.
 local function wrong_text(row, text)
   if text == "" then return "is empty; leave the key out instead" end
   local at = text:find(CONTROLS)
@@ -88,14 +89,14 @@ local function wrong_text(row, text)
       byte == 10 and ": it must be one line" or "")
   end
   if row.kind ~= "list" and row.kind ~= "secrets" and #text > row.max then
-    return ("has %d bytes, at most %d are possible"):format(#text, row.max)
+    return ("has %d bytes, but at most %d are allowed"):format(#text, row.max)
   end
   return nil
 end
 
--- A flag's value is not checked here: the code that uses it reports what is wrong with it.
+-- Checks a text and returns it.  row.check is skipped for flags, because the code that uses a flag reports its errors.
 local function keep(row, text, is_flag)
-  if text == "" or #text > row.max or text:find(CONTROLS) then -- of a list's entries max is their number
+  if text == "" or #text > row.max or text:find(CONTROLS) then -- a list's max is a count, so wrong_text checks again
     local why = wrong_text(row, text)
     if why then return nil, why end
   end
@@ -127,12 +128,12 @@ local function put_list(row, list, is_flag)
   for i, text in ipairs(list) do
     if i > row.max then return nil, ("has more than %d entries"):format(row.max) end
     if #text > ENTRY_BYTES_MAX then
-      return nil, ("has an entry of %d bytes, at most %d are allowed"):format(#text, ENTRY_BYTES_MAX)
+      return nil, ("has an entry of %d bytes, but at most %d are allowed"):format(#text, ENTRY_BYTES_MAX)
     end
     local good, why = keep(row, text, is_flag)
     if not good then return nil, why end
     if place[text] and row.kind == "secrets" then
-      return nil, ("has the same twice, at places %d and %d"):format(place[text], i)
+      return nil, ("has duplicate entries at places %d and %d"):format(place[text], i)
     elseif place[text] then
       return nil, ("has '%s' twice"):format(ask.quote(text))
     end
@@ -141,7 +142,7 @@ local function put_list(row, list, is_flag)
   return kept
 end
 
----------------------------------------------------------------- a value of the file, by its kind
+---------------------------------------------------------------- values of the file, by kind
 
 local read = {}
 
@@ -151,14 +152,14 @@ function read.text(row, value)
 end
 read.secret, read.choice = read.text, read.text
 
---- Some words are numbers: method = 2 is method = "2".
+--- Accepts an integer for a word of digits: method = 2 is method = "2".
 function read.word(row, value)
   local text = math.type(value) == "integer" and ("%d"):format(value)
   return read.text(row, text and keys.words(row)[text] and text or value)
 end
 
 function read.integer(row, value)
-  local whole = type(value) == "number" and math.tointeger(value) -- 1e3 is 1000; 1.5, nan and 2^63 are none
+  local whole = type(value) == "number" and math.tointeger(value) -- 1e3 is accepted; 1.5, nan and 2^63 are not
   if not whole then return wrong_type(row, value) end
   return put_integer(row, whole)
 end
@@ -183,7 +184,7 @@ function read.list(row, value)
 end
 read.secrets = read.list
 
---- { version = 1, method = 2 } -> "method=2 version=1"
+--- Converts { version = 1, method = 2 } to "method=2 version=1".
 function read.fields(row, value)
   if type(value) ~= "table" then return wrong_type(row, value) end
   local why = values.wrong_names(value, FIELDS_MAX, 0)
@@ -204,18 +205,18 @@ function read.fields(row, value)
   return put_text(row, table.concat(parts, " "))
 end
 
---- [kind](row, value): the value of a key in the file.  A policy's is read by policy.lua.
+--- values.read[kind](row, value) checks the value of a key in the file.  policy.lua reads policies.
 values.read = read
 values.wrong_type = wrong_type
 
---- A policy's name or file, and its options as text of Lua or nil.
+--- Returns a policy as { name, options }.  `options`: Lua text, or nil.
 function values.policy(row, name, options, is_flag)
   local good, why = keep(row, name, is_flag)
   if not good then return nil, why end
   return { name = name, options = options }
 end
 
---- A value as defaults, the environment and flags write it: digits, true, false, lists with commas.
+--- Reads a value from the text of a default, a variable or a flag: digits, true, false, or a list with commas.
 function values.written(row, text, is_flag)
   local kind = row.kind
   if kind == "integer" then

@@ -1,5 +1,5 @@
---- walk.lua -- walks through the table that a config file returned, by the tree of keys: a key that is unknown is
--- rejected by its path, with the name that was probably meant.  Knows tables, not what a value may be.
+--- walk.lua -- walks through the table that a config file returned, along the tree of keys.  Unknown keys are rejected
+-- with their path and the nearest known name.
 local ask = require "config.ask"
 local checks = require "config.checks"
 local keys = require "config.keys"
@@ -8,12 +8,12 @@ local schema = require "config.schema"
 local values = require "config.values"
 local wrong = require "config.wrong"
 
--- Ends the reading because of the table `shown` ("namespaces.orders." or "") as a whole.
+-- Ends the reading with an error about the whole table at the path `shown` ("namespaces.orders." or "").
 local function blame(reading, shown, text)
   wrong.path(reading, shown ~= "" and shown:sub(1, -2) or "the config", text)
 end
 
--- What a value in place of a table was most often meant to be: a key that the table has, with an example.
+-- If a table is expected but a plain value is given, the message shows an example with one of these keys.
 local MEANT = { { "listen", "127.0.0.1:8088" }, { "uri", "sqlite:/var/lib/vesta/v.db" }, { "level", "warn" } }
 
 local LISTENS = { ["resp."] = "127.0.0.1:8089", ["admin."] = "unix:/run/vesta/admin.sock" }
@@ -29,9 +29,9 @@ local function need_table(reading, given, shown, node)
   blame(reading, shown, ("is %s, which must be a table%s"):format(values.shown(given), example))
 end
 
----------------------------------------------------------------- keys that are none
+---------------------------------------------------------------- unknown keys
 
--- "namespaces.NAME" for a key that belongs there, or nil.
+-- Returns the path of the table that has such a key, for example "namespaces.NAME", or nil.
 local function home_of(name)
   for _, row in ipairs(schema.rows) do
     local folder, last = row.key:match "^(.+)%.([^.]+)$"
@@ -43,7 +43,7 @@ local function home_of(name)
   return nil
 end
 
--- What is set elsewhere than in a key of that name.
+-- Settings that users look for under these names, but that are set elsewhere.
 local ELSEWHERE = {
   state = "set the environment variable VESTA_STATE to the folder, or namespaces.NAME.path to the generator file",
   secret_file = "add it to the store's uri: ?secret_file=FILE",
@@ -66,12 +66,13 @@ local function unknown(reading, node, shown, name)
   wrong.path(reading, shown .. ask.quote(name), "is not a key; " .. text)
 end
 
--- The path of a part's entry, for an error: "namespaces.orders.", "segments[1].".
+-- Returns the path of a part's entry for messages: "namespaces.orders." or "segments[1].".
 local function entry_path(part, name)
   return part.check and part.group .. "." .. name .. "." or part.group .. "[" .. name .. "]."
 end
 
--- The children that the table has, in the schema's order.  `shown` is the table's path, or nil for the part's entry.
+-- Returns the nodes of the table's keys in the schema's order, and rejects unknown keys.  `shown`: the table's path, or
+-- nil for a part's entry.
 local function present(reading, node, given, shown, part, entry)
   local list, stranger = {}, nil
   for name in next, given do
@@ -95,15 +96,17 @@ end
 
 ---------------------------------------------------------------- values
 
--- A password in a file that other users may read.
+-- Notes a secret that comes from a file which other users may read.
 local function note_source(reading, row, name, text)
   local file = reading.open_files[text]
   if file then reading.note("%s comes from %s: chmod o= on it", keys.path(row, name), ask.shown(file)) end
 end
 
--- `shadow = true` in a policy makes it the shadow_policy.
+-- Puts a policy into the key policy, or into shadow_policy if it has `shadow = true`.
 local function put_policy(reading, row, value, into, name)
-  if into.shadow_policy then wrong.value(reading, row, name, "is one too many: policy has shadow = true") end
+  if into.shadow_policy then
+    wrong.value(reading, row, name, "is set, but policy has shadow = true: remove one of them")
+  end
   local good, place = policy.read(reading, row, value)
   if not good then wrong.value(reading, row, name, place) end
   into[place.name] = good
@@ -118,8 +121,8 @@ local function put(reading, row, value, into, name)
   if row.kind == "secret" then note_source(reading, row, name, good) end
 end
 
--- An entry of texts, numbers and lists that are right: thousands may be.  nil: it has others, or an error, which the
--- schema's order decides.
+-- A fast path, because there may be thousands of entries: reads an entry whose values are all valid texts, numbers and
+-- lists.  Returns nil otherwise: then the slow path reports the first error in the schema's order.
 local function read_simple(part, given, entry)
   for key, value in next, given do
     local child = part.node.child[key]
@@ -149,7 +152,7 @@ local function walk_entry(reading, part, name, given)
   list.at[name] = entry
 end
 
--- In order, but `default` first.
+-- Returns the names sorted, with `default` first.
 local function sorted(given)
   local names = values.names(given)
   if given.default ~= nil then

@@ -1,4 +1,4 @@
---- whole.lua -- what must hold between the keys of a config, and notes on a config that is right but odd.
+--- whole.lua -- checks that all keys of a config fit together, and adds notes about valid but unusual settings.
 local access = require "config.access"
 local ask = require "config.ask"
 local effective = require "config.effective"
@@ -14,7 +14,7 @@ local function note_secret_file(reading, uri)
   local path = uri and ask.secret_file(uri)
   local others = path and ask.open_to(path)
   if others then
-    reading.note("others may %s %s, which a store's secret_file names: chmod o= on it", others, ask.shown(path))
+    reading.note("others may %s %s, a store's secret_file: chmod o= on it", others, ask.shown(path))
   end
 end
 
@@ -22,7 +22,7 @@ local function stands_in(text, part)
   return part and part ~= "" and text:find(part, 1, true) ~= nil
 end
 
--- Whether a secret is part of the file's text.  A value of env() or file() is not.
+-- Returns whether the file's text contains a secret.  Secrets from env() or file() are not in it.
 local function has_secret(reading)
   local function is_written(row, value)
     if value == nil then return false end
@@ -49,8 +49,8 @@ local function note_secrets(reading)
   for _, name in ipairs(reading.namespaces.names) do note_secret_file(reading, reading.namespaces.at[name].store) end
   local others = reading.path and ask.open_to(reading.path)
   if others and has_secret(reading) then
-    reading.note("others may %s %s, and a secret stands in it: chmod o= on it, or read the secret with file()", others,
-      reading.shown)
+    reading.note("others may %s %s, which contains a secret: chmod o= on it, or read the secret with file()",
+      others, reading.shown)
   end
 end
 
@@ -72,7 +72,7 @@ return function(reading)
   stores.note_unused(reading)
   note_secrets(reading)
   if not reading.top["http.state"] and #reading.top["admin.listen"] == 0 and not reading.is_handed then
-    reading.note "http.state is false and there is no admin.listen: nobody can ask for /metrics, /readyz and /version"
+    reading.note "http.state is false and admin.listen is off, so /metrics, /readyz and /version cannot be requested"
   end
   if reading.path then note_names(reading) end
 end

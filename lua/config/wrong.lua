@@ -1,5 +1,5 @@
---- wrong.lua -- ends the reading with an error: the file and line, or the flag or variable, then the key, then what is
--- wrong with its value.
+--- wrong.lua -- ends the reading with an error.  The message names the file and line, or the flag or variable, then the
+-- key, then the problem with its value.
 local ask = require "config.ask"
 local keys = require "config.keys"
 local source = require "config.source"
@@ -11,19 +11,19 @@ local function join(front, text)
   return front .. (needs_colon and ": " or " ") .. text
 end
 
---- `text` goes on from the file's name, and the line if there is one.
+--- `text` continues after the file's name, and the line if it is not nil.
 function wrong.line(reading, line, text)
   ask.fail(join(line and ("%s:%d:"):format(reading.shown, line) or reading.shown .. ":", text))
 end
 
---- `text` goes on from a path: a key's, or one that is no key.
+--- `text` continues after a path, which need not be the path of a known key.
 function wrong.path(reading, path, text)
   text = join(path, text)
   if not reading.path then ask.fail(text) end
   wrong.line(reading, source.line_of(reading.text, path:match "[^.]*$"), text)
 end
 
---- `text` goes on from the key of a row; `name`: of the part's entry.
+--- `text` continues after the key of a row.  `name`: the entry of the part.
 function wrong.value(reading, row, name, text)
   local path = keys.path(row, name)
   local origin, by = (reading.origin[path] or ""):match "^(%a+):(.*)$"
@@ -31,7 +31,7 @@ function wrong.value(reading, row, name, text)
   wrong.path(reading, path, text)
 end
 
---- The same, of the key with that path in the schema.
+--- Like wrong.value, for the row of a key in the schema.  Formats `text`.
 function wrong.key(reading, key, name, text, ...)
   if select("#", ...) > 0 then text = text:format(...) end
   wrong.value(reading, keys.row[key], name, text)

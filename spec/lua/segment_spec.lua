@@ -81,7 +81,7 @@ describe("vesta.segment", function()
     assert.is_truthy(message:find("grants 1 again", 1, true))
     local build = os.getenv "VESTA_BUILD" or help.root .. "/build/debug"
     assert.is_truthy(message:find("vesta segments resume " .. tag, 1, true))
-    assert.are.equal(1, help.count(("%s/vesta segments resume %s --even-lower --store '%s' | grep -c 'is asked again'")
+    assert.are.equal(1, help.count(("%s/vesta segments resume %s --even-lower --store '%s' | grep -c 'was resumed'")
       :format(build, tag, store)))
     local resumed = tonumber((assert(seg:next()))) -- the counter stands at what this host was granted
     assert.is_true(resumed >= 11)

@@ -138,7 +138,7 @@ def _(world):
     with open(secret, "w") as file:
         file.write(SECRET)
     named, own = plain + "?secret_file=" + secret, plain.replace("@", ":%s@" % SECRET)
-    of_file, of_config = "others may read %s" % secret, "others may read %s, and a secret stands in it" % world.path("vesta.lua")
+    of_file, of_config = "others may read %s" % secret, "others may read %s, which contains a secret" % world.path("vesta.lua")
     rows = [('store = "%s"' % named, of_file), ('store = "%s"' % own, of_config), ('store = "%s"' % plain, None)]
     configs = [("return { namespaces = { a = { %s } } }" % text, says) for text, says in rows]
     configs += [('return { stores = { s = { uri = "%s", password = "%s" } }, namespaces = { a = { store = "s" } } }' % (plain, SECRET), of_config),

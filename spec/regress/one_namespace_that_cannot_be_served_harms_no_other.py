@@ -82,7 +82,7 @@ def _(world):
 @claim("a server whose only namespace has ended does not start")
 def _(world):
     config = write(world, "return { namespaces = { bad = { layout = '%s' } } }" % ENDED)
-    fails(world.run("serve", "-c", config), 1, "namespaces.bad.layout cannot give ids: the layout's time ended")
+    fails(world.run("serve", "-c", config), 1, "namespaces.bad.layout cannot issue ids: the layout's time ended")
 
 
 @claim("a namespace whose epoch is in the future waits for the clock; the others are served")

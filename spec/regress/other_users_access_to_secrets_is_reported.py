@@ -33,13 +33,13 @@ def _(world):
     clients = write(world, "clients", "default names=* calls=give\n")
     secret = write(world, "secret", "a long and open secret\n")
     config = write(world, "vesta.lua", "return { clients = 'clients', namespaces = { default = { worker = 1 } } }")
-    noted(world, clients, "which others may %s: chmod o= on it")
+    noted(world, clients, "others may %%s %s, the clients file: chmod o= on it" % clients)
     write(world, "vesta.lua", "return { namespaces = { default = { store = 'mysql://a@127.0.0.1:1/v?secret_file=%s' } } }" % secret)
-    noted(world, secret, "others may %%s %s, which a store's secret_file names" % secret)
+    noted(world, secret, "others may %%s %s, a store's secret_file" % secret)
     write(world, "vesta.lua", "return { resp = { password = file 'secret' }, namespaces = { default = { worker = 1 } } }")
     noted(world, secret, "resp.password comes from %s, which others may %%s: chmod o= on it" % secret)
     write(world, "vesta.lua", "return { resp = { password = 'a long and open secret' }, namespaces = { default = { worker = 1 } } }")
-    noted(world, config, "others may %%s %s, and a secret stands in it" % config)
+    noted(world, config, "others may %%s %s, which contains a secret" % config)
 
 
 @claim("vesta client list and a server's HUP report that others may write the file of clients")

@@ -254,7 +254,7 @@ def a_client_without_a_token_is_proved_by_its_certificate_alone(world):
     with open(world.path("vesta.lua"), "w") as file:
         file.write("return { clients = 'clients', namespaces = { default = { worker = 1 } } }")
     checked = world.run("check", world.path("vesta.lua"))
-    assert "invoices can only be proved by a certificate, and tls.client_certificates is off" in checked.out + checked.err
+    assert "invoices authenticates only by a certificate, but tls.client_certificates is off" in checked.out + checked.err
     token = world.run("client", "rotate", "invoices", "--file", world.path("clients")).out.strip()
     with named(world, "optional") as server:
         same(server.cli("AUTH", "invoices", token), "OK")
@@ -326,9 +326,9 @@ def what_cannot_work_is_said_at_the_start(world):
                               env=server.env, capture_output=True, text=True, timeout=60 * SLOW)
         assert done.returncode != 0
         return done.stderr
-    assert "TLS needs a certificate and its key: tls.certificate and tls.key (--tls-certificate FILE" in refused()
-    assert "tls.key is not" in refused("--tls-certificate", pem)
-    assert "it is not said who signs them: tls.client_ca" in refused("--tls-certificate", pem, "--tls-key", key,
+    assert "TLS needs a certificate and its key: set tls.certificate and tls.key (--tls-certificate FILE" in refused()
+    assert "tls.key is missing" in refused("--tls-certificate", pem)
+    assert "the authority that signs them is missing: set tls.client_ca" in refused("--tls-certificate", pem, "--tls-key", key,
                                                                      "--tls-client-certificates", "required")
     assert "remove the tls:" in refused("--admin", "tls:unix:/x", "--tls-certificate", pem, "--tls-key", key)
     pair = "--http", "tls:127.0.0.1:%d" % server.http, "--tls-certificate", pem, "--tls-key"
@@ -343,7 +343,7 @@ def what_cannot_work_is_said_at_the_start(world):
     with open(world.path("c.lua"), "w") as file:
         file.write("return { tls = { certificate = 'made/server.pem', key = 'made/server.key' } }")
     checked = world.run("check", world.path("c.lua"))
-    assert "the private key of tls.key: chmod o= on it" in checked.out and "so TLS is spoken nowhere" in checked.out, checked.out
+    assert "the private key of tls.key: chmod o= on it" in checked.out and "so TLS is not used" in checked.out, checked.out
 
 
 # ------------------------------------------------------------------ handshakes that are never finished

@@ -146,13 +146,13 @@ def _(w):
     space("ahead_ms_max = 86400001", "ahead_ms_max is 86400001, which must be a whole number from 0 to 86400000")
     space("wait_ms_max = 60001", "wait_ms_max is 60001, which must be a whole number from 0 to 60000")
     space("group = ''", "group is empty; leave the key out instead")
-    space("layout = 'uid'", "layout cannot give ids: the layout's time ended at 2024-11-20T13:24:16Z: its ids can be read, not issued. Use a later epoch or more time bits, under a new namespace")
+    space("layout = 'uid'", "layout cannot issue ids: the layout's time ended at 2024-11-20T13:24:16Z: its ids can be read, not issued. Use a later epoch or more time bits, under a new namespace")
     refused(w, "return { namespaces = {} }", ":1: namespaces is an empty table; leave the key out instead")
     refused(w, "return { namespaces = { 'a' } }", ":1: namespaces has an entry without a name, [1]; entries are NAME = VALUE")
     refused(w, "return { namespaces = { a = 'uid' } }", ":1: namespaces.a is the text 'uid', which must be a table")
     refused(w, "return { namespaces = { ['a b'] = {} } }", ":1: namespaces: 'a b' is not a namespace: use 1 to 64 of A-Z a-z 0-9 _ . : - and no dot in front")
     refused(w, "return { namespaces = { a = { path = '/x' }, b = { path = '/x' } } }",
-            ": namespaces.b.path is the file of namespaces.a too; each needs its own")
+            ": namespaces.b.path is also the file of namespaces.a: use another file")
 
 
 @claim("a policy: by name, by file beside the config, with options; what cannot be used is told with its reason")
@@ -176,11 +176,11 @@ def _(w):
     space("{ borrow_ms_max = 5 }", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
     space("_ENV", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
     space("{ 'borrow', 500 }", "has an option without a name, [2]; options are NAME = VALUE")
-    space("{ 'borrow', f = env }", "has an option that is a function, which is not data")
-    space("{ 'borrow', x = 0/0 }", "has an option that is nan, which is not a number")
+    space("{ 'borrow', f = env }", "has an option that is a function, which must be a text, a number, true, false or a table")
+    space("{ 'borrow', x = 0/0 }", "has an option that is nan, which must be a finite number")
     space("''", "is empty; leave the key out instead")
     space("'a\\0b'", "has the control character \\x00 at byte 2")
-    space("'%s'" % ("a" * 300), "has 300 bytes, at most 250 are possible")
+    space("'%s'" % ("a" * 300), "has 300 bytes, but at most 250 are allowed")
     space("5", "is 5, which must be a policy's name or file, or a table such as { \"borrow\", borrow_ms_max = 500 }")
     with open(w.path("fails.lua"), "w") as file:
         file.write("return { api = 1, choose_worker = function(ctx)\n  return ctx.records[1].worker end }")
@@ -193,11 +193,11 @@ def _(w):
 @claim("addresses: each its own, and none that other machines reach without what that needs")
 def _(w):
     refused(w, "return { resp = { listen = '0.0.0.0:8089' } }", ":1: resp.listen has 0.0.0.0:8089, which other machines can reach, but there is no password: set resp.password, or listen on 127.0.0.1 or unix:PATH")
-    refused(w, "return { http = { listen = '[::]:8088' } }", ":1: http.listen has [::]:8088: other machines can reach it, and the "
-            "number that 'default' draws from this machine's own store may be drawn by another, too: lease from a store that all share (store = mysql: or zk:), "
-            "give each machine its own number (namespaces.default.worker), or say that this is the only one (single_host = true)")
-    refused(w, "return { admin = { listen = '127.0.0.1:9000' } }", ":1: admin.listen has 127.0.0.1:9000, but there is no token: set admin.token, or listen on unix:PATH, whose file mode decides who may connect")
-    refused(w, "return { http = { listen = '127.0.0.1:8089' } }", ":1: resp.listen has 127.0.0.1:8089, and so has http.listen; each needs its own")
+    refused(w, "return { http = { listen = '[::]:8088' } }", ":1: http.listen has [::]:8088: other machines can reach it, but "
+            "'default' draws its worker id from this machine's own store, so another machine may draw the same worker id. Lease from a store that all machines share (store = mysql: or zk:), "
+            "assign each machine its own worker id (namespaces.default.worker), or declare that this is the only machine (single_host = true)")
+    refused(w, "return { admin = { listen = '127.0.0.1:9000' } }", ":1: admin.listen has 127.0.0.1:9000, but there is no token: set admin.token, or listen on unix:PATH, whose file mode decides which users can connect")
+    refused(w, "return { http = { listen = '127.0.0.1:8089' } }", ":1: resp.listen has 127.0.0.1:8089, which http.listen also has: use another address")
     refused(w, "return { http = { listen = { 'unix:/a', 'unix:/a' } } }", ":1: http.listen has 'unix:/a' twice")
     refused(w, "return { http = { listen = 'unix:a' } }", ":1: http.listen has 'unix:a': after unix: the path must begin with /")
     refused(w, "return { http = { listen = '127.0.0.1' } }", ":1: http.listen has a wrong address: '127.0.0.1' is not an address: HOST:PORT, "
@@ -207,11 +207,11 @@ def _(w):
     refused(w, "return { http = { listen = { 'off', 'unix:/a' } } }", ":1: http.listen has \"off\" among addresses")
     refused(w, "return { http = { listen = 8088 } }", ":1: http.listen is 8088, which must be a text, or a list of texts")
     refused(w, "return { http = { listen = { 8088 } } }", ":1: http.listen has 8088 at place 1, which must be a text")
-    refused(w, "return { http = { listen = 'off' }, resp = { listen = 'off' } }", ": http.listen is off, and so is resp.listen: nothing would be served")
-    fails(check(w, "return { resp = { listen = '0.0.0.0:8089', password = 'x' } }"), 1, ":1: resp.listen has 0.0.0.0:8089: other machines can reach it, and the number that 'default' draws ", "(namespaces.default.worker)")
-    fails(check(w, "return { http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } } }"), 1, "the number that 'a' draws", "single_host")
-    fails(check(w, "return { http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'sqlite:/var/lib/vesta.db' } } }"), 1, "the number that 'a' draws")
-    fails(check(w, "return { stores = { s = { uri = 'file:/var/lib/vesta' } }, http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 's' } } }"), 1, "the number that 'a' draws")
+    refused(w, "return { http = { listen = 'off' }, resp = { listen = 'off' } }", ": http.listen and resp.listen are off, so nothing would be served: turn one of them on")
+    fails(check(w, "return { resp = { listen = '0.0.0.0:8089', password = 'x' } }"), 1, ":1: resp.listen has 0.0.0.0:8089: other machines can reach it, but 'default' draws its worker id ", "(namespaces.default.worker)")
+    fails(check(w, "return { http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } } }"), 1, "'a' draws its worker id", "single_host")
+    fails(check(w, "return { http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'sqlite:/var/lib/vesta.db' } } }"), 1, "'a' draws its worker id")
+    fails(check(w, "return { stores = { s = { uri = 'file:/var/lib/vesta' } }, http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 's' } } }"), 1, "'a' draws its worker id")
     for good in ("resp = { listen = '0.0.0.0:8089', password = 'x' }, namespaces = { a = { worker = 0 } }",
                  "open = true, http = { listen = '0.0.0.0:8088' }, namespaces = { a = { worker = 0 } }",
                  "open = true, http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } }, single_host = true",
@@ -228,33 +228,33 @@ def _(w):
     def segment(text, want):
         refused(w, "return { %s segments = { { %s } } }" % (stores, text), ":1: segments[1]." + want)
 
-    refused(w, "return { segments = { { table = 't', tags = '*' } } }", ": segments[1].store is missing; set it, or stores")
-    segment("store = 'a', stores = { 'a' }, table = 't', tags = '*'", "store and stores are both set; only one may be")
+    refused(w, "return { segments = { { table = 't', tags = '*' } } }", ": segments[1].store is missing: set it, or stores")
+    segment("store = 'a', stores = { 'a' }, table = 't', tags = '*'", "store and stores are both set: remove one of them")
     segment("store = 'b', table = 't', tags = '*'", "store has 'b', which is not a store; stores are a")
     refused(w, "return { %s segments = { { stores = { 'a', 'b' }, table = 't', tags = '*' } } }" % stores,
             ": segments[1].stores has 'b', which is not a store; stores are a")
     segment("store = 'a', table = 't; drop', tags = '*'", "table is 't; drop', which must consist of A-Z a-z 0-9 _ -")
-    segment("store = 'a', table = 't', tags = { 'x/y' }", "tags has 'x/y', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -")
-    segment("store = 'a', table = 't', tags = 'x,y'", "tags has 'x,y', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -; several tags are { \"a\", \"b\" }")
+    segment("store = 'a', table = 't', tags = { 'x/y' }", "tags has 'x/y', which is not a tag: use \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -")
+    segment("store = 'a', table = 't', tags = 'x,y'", "tags has 'x,y', which is not a tag: use \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -; several tags are { \"a\", \"b\" }")
     segment("store = 'a', table = 't', tags = '*', order = 'total'", "order is 'total', which must be one of \"trend\", \"strict\", \"dense\"")
     refused(w, "return { stores = { s = { uri = 'sqlite:/x' }, t = { uri = 'sqlite:/y' } }, segments = { { stores = { 's', 't' }, tags = '*', "
-            "order = 'strict' } } }", ": segments[1].stores are several, and strict is of one: two databases agree on no order")
+            "order = 'strict' } } }", ": segments[1].stores has several stores, but order strict needs one store, because two databases have no common order")
     same(check(w, "return { stores = { s = { uri = 'sqlite:/x' } }, segments = { { store = 's', tags = '*', order = 'dense' } } }").code, 0)
     refused(w, "return { stores = { s = { uri = 'sqlite:/x' }, t = { uri = 'sqlite:/y' } }, segments = { { stores = { 's', 't' }, tags = '*', "
-            "order = 'dense' } } }", ": segments[1].stores are several, and dense is of one: over several there would be gaps")
+            "order = 'dense' } } }", ": segments[1].stores has several stores, but order dense needs one store, because several would leave gaps")
     refused(w, "return { %s segments = { { store = 'a', table = 't' } } }" % stores, ": segments[1].tags is missing: the tags that the "
             "server serves, or \"*\" for all tags of the table")
     done = check(w, "return { %s namespaces = { t = {} }, segments = { { store = 'a', table = 't', tags = { 't' } } } }" % stores)
-    same((done.code, "segments[1].tags has 't', which is a namespace, too: GET t means the namespace, and INCR t means the tag" in done.out + done.err),
+    same((done.code, "segments[1].tags has 't', which is also a namespace: GET t uses the namespace, and INCR t uses the tag" in done.out + done.err),
          (0, True))
     two = "return { %s segments = { { store = 'a', tags = %s }, { store = 'a', table = 't', tags = %s } } }"
-    refused(w, two % (stores, "{ 'x', 'y' }", "{ 'z', 'y' }"), ": segments[2].tags has 'y', and so has segments[1].tags; each tag has one table")
+    refused(w, two % (stores, "{ 'x', 'y' }", "{ 'z', 'y' }"), ": segments[2].tags has 'y', which segments[1].tags also has: a tag can have only one table")
     same(check(w, two % (stores, "{ 'x' }", "'*'")).code, 0)
-    segment("store = 'a', tags = { 'x', '*' }", "tags has '*' beside other tags; it means all of them")
+    segment("store = 'a', tags = { 'x', '*' }", "tags has '*' and other tags: remove the other tags, because '*' includes them")
     for step in ("0", "-1", "4294967297", "9223372036854775807"):
         segment("store = 'a', tags = '*', step = " + step, "step is %s, which must be a whole number from 1 to 4294967296" % step)
     segment("store = 'a', tags = '*', step = '10'", "step is the text '10', which must be a whole number from 1 to 4294967296, without quotes")
-    segment("store = 'a', tags = '*', step = 2000000", "step is 2000000, and step_max is 1000000")
+    segment("store = 'a', tags = '*', step = 2000000", "step is 2000000, which must be at most step_max, 1000000")
     def begins(text, want):
         done = check(w, "return { %s segments = { { %s } } }" % (stores, text))
         assert (done.code, done.out) == (1, "") and done.err.startswith("vesta check: c.lua:1: segments[1]." + want) and done.err.count("\n") == 1, done.err
@@ -268,10 +268,10 @@ def _(w):
     for zone in ("", "/etc/passwd", "../../etc/passwd", "Europe", "Europe/Berlin\\0", "Mars/Phobos", "x" * 64, "europe/berlin ", "'"):
         begins(strict + day + 'zone = "%s"' % zone, "zone ")
     begins(strict + day + "zone = 'Mars/Phobos'", "zone cannot be used: there is no time zone Mars/Phobos: /usr/share/zoneinfo has their names")
-    begins(strict + "zone = 'UTC'", "zone is set, and there is no form with a day, month or year for it")
-    begins(strict + "form = 'R{number}', zone = 'UTC'", "zone is set, and there is no form with a day, month or year for it")
-    begins("store = 'a', tags = 'x', order = 'dense', form = 'R{number}'", "form is not for order dense, whose numbers are reserved in digits")
-    begins("store = 'a', tags = 'x', " + day, "form has a day, month or year, and needs order = \"strict\": in trend a range is taken long before its")
+    begins(strict + "zone = 'UTC'", "zone is set, but there is no form with a day, month or year")
+    begins(strict + "form = 'R{number}', zone = 'UTC'", "zone is set, but there is no form with a day, month or year")
+    begins("store = 'a', tags = 'x', order = 'dense', form = 'R{number}'", "form cannot be used with order dense, whose numbers are plain digits")
+    begins("store = 'a', tags = 'x', " + day, "form has a day, month or year, and needs order = \"strict\": with trend a range is taken long before its")
     begins("store = 'a', tags = '*', order = 'strict', form = '{year:%Y}-{number}'", "form has a day, month or year, and needs tags by name:")
     shown = check(w, "return { %s segments = { { %s zone = 'Europe/Berlin' } } }" % (stores, strict + day), "--effective").out
     assert re.search(r"(?m)^file +segments\[1\]\.form +\{day:%Y%m%d\}-\{number\}$", shown), shown
@@ -281,7 +281,7 @@ def _(w):
     segment("store = 'a', tags = '*', wait_ms_max = 60001", "wait_ms_max is 60001, which must be a whole number from 0 to 60000")
     refused(w, "return { stores = { %s }, segments = { { stores = { %s }, tags = '*' } } }" % (
             ", ".join("s%d = { uri = 'sqlite:/x%d' }" % (i, i) for i in range(9)), ", ".join("'s%d'" % i for i in range(9))),
-            ": segments[1].stores has 9 entries, at most 8 are possible")
+            ": segments[1].stores has 9 entries, but at most 8 are allowed")
     refused(w, "return { stores = { a = {} } }", ": stores.a.uri is missing: " + forms(w))
     refused(w, "return { stores = { a = { uri = 'file:x' } } }", ":1: stores.a.uri is 'file:x', which must be " + forms(w))
     refused(w, "return { stores = { ['a/b'] = {} } }", ":1: stores: 'a/b' is not a store's name: use 1 to 63 of A-Z a-z 0-9 _ -")

@@ -66,13 +66,13 @@ def _(w):
     refused(w, "local t = {} t.log = t return t", "log.log is not a key")
     refused(w, "local t = {} t.namespaces = t return t", "namespaces.namespaces.namespaces is not a key")
     refused(w, "local t = {} t.segments = { t } return t", "segments[1].segments is not a key")
-    refused(w, "local p = { 'wait' } p.p = p return { namespaces = { a = { policy = p } } }", "too deep or too many")
+    refused(w, "local p = { 'wait' } p.p = p return { namespaces = { a = { policy = p } } }", "has too many options")
     refused(w, "local t = {} t[1] = t return { http = { listen = t } }", "http.listen has a table at place 1")
     refused(w, "local t = {} for i = 1, 1100 do t['k' .. i] = i end t[1] = 'wait' return { namespaces = { a = { policy = t } } }",
             "policy has more than 1024 entries")
     shared = "local t = 1 for d = 1, 7 do local n = {} for i = 1, 1000 do n[i] = t end t = n end "
-    refused(w, shared + "return { namespaces = { a = { policy = { 'wait', x = t } } } }", "options of more than 600000 bytes, at most 60000")
-    refused(w, "return { namespaces = { a = { policy = { 'wait', x = '%s' } } } }" % ("\\0" * 16000), "options of 64011 bytes, at most 60000")
+    refused(w, shared + "return { namespaces = { a = { policy = { 'wait', x = t } } } }", "options of more than 600000 bytes, but at most 60000")
+    refused(w, "return { namespaces = { a = { policy = { 'wait', x = '%s' } } } }" % ("\\0" * 16000), "options of 64011 bytes, but at most 60000")
 
 
 @claim("keys that are no names, and names that are odd, are told without breaking the line")
@@ -113,9 +113,9 @@ def _(w):
         refused(w, put("'a\\0b'"), path + " has the control character \\x00 at byte 2")
         refused(w, put("'a\\nb'"), path + " has the control character \\x0a at byte 2: it must be one line")
         refused(w, put("'a\\127b'"), path + " has the control character \\x7f at byte 2")
-        refused(w, put("'/%s'" % ("x" * 2000)), path + " has 2001 bytes, at most ")
+        refused(w, put("'/%s'" % ("x" * 2000)), path + " has 2001 bytes, but at most ")
         refused(w, put("{}"), path + " is ")
-    refused(w, "return { http = { listen = '%s' } }" % ("x" * 300), "http.listen has an entry of 300 bytes, at most 250")
+    refused(w, "return { http = { listen = '%s' } }" % ("x" * 300), "http.listen has an entry of 300 bytes, but at most 250")
     refused(w, "return { log = { level = '%s' } }" % ("x" * 30000), "xxx...', which must be one of")
     passes(w, "return { log = { file = '/tmp/\u00fcber.log' } }")
 
@@ -128,12 +128,12 @@ def _(w):
     refused(w, loop % (20000, "'n' .. i", "{}", "namespaces = t"), "namespaces has more than 16384 entries")
     refused(w, loop % (100000, "'n' .. i", "{}", "namespaces = t"), "this needs too much memory")
     refused(w, loop % (17, "'n' .. i", "{ uri = 'file:/x' }", "stores = t"), "stores has more than 16 entries")
-    refused(w, loop % (17, "i", "{}", "segments = t"), "segments has 17 entries, at most 16")
+    refused(w, loop % (17, "i", "{}", "segments = t"), "segments has 17 entries, but at most 16")
     passes(w, loop % (8, "i", "'unix:/' .. i", "http = { listen = t }"))
-    refused(w, loop % (9, "i", "'unix:/' .. i", "http = { listen = t }"), "http.listen has 9 entries, at most 8")
-    refused(w, loop % (60000, "i", "'unix:/' .. i", "http = { listen = t }"), "http.listen has 60000 entries, at most 8")
+    refused(w, loop % (9, "i", "'unix:/' .. i", "http = { listen = t }"), "http.listen has 9 entries, but at most 8")
+    refused(w, loop % (60000, "i", "'unix:/' .. i", "http = { listen = t }"), "http.listen has 60000 entries, but at most 8")
     refused(w, loop % (257, "i", "'t' .. i", "stores = { s = { uri = 'file:/x' } }, segments = { { store = 's', table = 't', tags = t } }"),
-            "segments[1].tags has 257 entries, at most 256")
+            "segments[1].tags has 257 entries, but at most 256")
     refused(w, loop % (20, "'f' .. i", "1", "namespaces = { a = { fields = t } }"), "fields has more than 16 entries")
 
 
@@ -157,7 +157,7 @@ def _(w):
 @claim("files that are no config: empty, other languages, compiled, binary, too long, not a file")
 def _(w):
     for text in ("", "\n\n", "-- nothing\n", "local x = 1\n"):
-        refused(w, text, "returns nothing; a config ends with return { ... }")
+        refused(w, text, "returns nothing: a config ends with return { ... }")
     refused(w, "return", "returns nothing")
     for value, word in (("1", "1"), ("'x'", "the text 'x'"), ("nil", "nil"), ("env", "a function")):
         refused(w, "return " + value, "the config is %s, which must be a table" % word)

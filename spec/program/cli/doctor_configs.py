@@ -351,7 +351,7 @@ def _(world):
     checked = world.run("check", path, env={"SYSTEMD_UNIT_PATH": world.folder})
     assert checked.code == 1 and "user nobody" in checked.err and "chgrp nogroup" in checked.err, checked.err
     checked = world.run("check", path, user=SERVICE, group=pwd.getpwnam(SERVICE).pw_gid, extra_groups=[])
-    assert checked.code == 1 and "Permission denied; let the user who runs the server read it" in checked.err, checked.err
+    assert checked.code == 1 and "Permission denied; let the server's user read it" in checked.err, checked.err
     added = world.run("client", "add", "shop", "--file", world.path("clients"), env={"SYSTEMD_UNIT_PATH": world.folder})
     same(added.code, 0)
     assert "user nobody (the user of" in added.err and "chgrp nogroup" in added.err, added.err

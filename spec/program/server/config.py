@@ -106,7 +106,7 @@ def _(world):
         result = checked(namespace)
         same((result.code, [line.strip() for line in result.lines() if " a: " in line]), (0, ["namespaces      a: vesta-second, 1,048,576 ids/s until 2049, " + said]))
     for namespace, said in (("policy = { 'wait', shadow = 1 }", "shadow, which must be true or false"), ("policy = { 'wait', shadow = 'yes' }", "true or false"),
-                            ("policy = { 'wait', shadow = true }, shadow_policy = 'borrow'", "shadow_policy is one too many: policy has shadow = true"),
+                            ("policy = { 'wait', shadow = true }, shadow_policy = 'borrow'", "shadow_policy is set, but policy has shadow = true"),
                             ("shadow_policy = { 'borrow', borow_ms_max = 5 }", "did you mean borrow_ms_max?"), ("shadow_policy = 'borow'", "shadow_policy cannot be used: there is no policy 'borow'"),
                             ("policy = { 'borow', shadow = true }", "there is no policy 'borow'"), ("shadow_policy = 5", "shadow_policy")):
         fails(checked(namespace), 1, said)
@@ -136,8 +136,8 @@ def _(world):
     with Configured(world, text % "{ 'REGION', 'ROLE' }", env={"REGION": "eu \"1\""}) as server:
         assert 'namespace=a policy=' in server.said and 'text="region eu \\"1\\", role nil"' in server.said, server.said
     for names, env, said in (("{ 'ROLE' }", {}, "env: policies may not read REGION: name it in policy_env"),
-                             ("{ 'VESTA_RESP_PASSWORD' }", {}, "policy_env names VESTA_RESP_PASSWORD, which is the secret resp.password"),
-                             ("{ 'REGION', 'DBPW' }", {"PW": "p4ss", "DBPW": "p4ss"}, "policy_env names DBPW, which is the secret resp.password"),
+                             ("{ 'VESTA_RESP_PASSWORD' }", {}, "policy_env names VESTA_RESP_PASSWORD, which contains the secret resp.password"),
+                             ("{ 'REGION', 'DBPW' }", {"PW": "p4ss", "DBPW": "p4ss"}, "policy_env names DBPW, which contains the secret resp.password"),
                              ("{ 'A=B' }", {}, "policy_env: 'A=B' is not a variable's name"), ("'*'", {}, "'*' is not a variable's name"),
                              ("{ '' }", {}, "policy_env"), ("{ '%s' }" % ("X" * 200), {}, "is not a variable's name"), ("{ 5 }", {}, "policy_env"), ("{}", {}, "empty list")):
         result = world.run("serve", "-c", write(world, text % names), env=dict(env, REGION="eu"))

@@ -432,12 +432,12 @@ def _(world):
     done = world.run("check", write(world, "v.lua", config % ""))
     same(done.code, 0)
     assert "clients: 'other*' of client web matches no namespace and no tag" in done.out and "'web'" not in done.out, done.out
-    for more, part in ((", resp = { password = 'x' }", "resp.password is set beside clients"), (", open = true", "open is set beside"),
-                       (", tinyid = { tokens = 'x' }", "tinyid.tokens is set beside clients")):
+    for more, part in ((", resp = { password = 'x' }", "resp.password and clients are both set"), (", open = true", "open and clients are both set"),
+                       (", tinyid = { tokens = 'x' }", "tinyid.tokens and clients are both set")):
         done = world.run("check", write(world, "v.lua", config % more))
         assert done.code == 1 and part in done.err, (done.out, done.err)
     os.chmod(world.path("clients"), 0o644)
-    assert "which others may read: chmod o= on it" in world.run("check", write(world, "v.lua", config % "")).out
+    assert "the clients file: chmod o= on it" in world.run("check", write(world, "v.lua", config % "")).out
 
 
 @claim("HTTP that other machines can reach needs clients, or the word that all may")

@@ -487,7 +487,7 @@ def _(world):
             text = re.sub(r' %s = "[^"]*",' % without, "", file.read())
         with open(path, "w") as file:
             file.write(text)
-        fails(world.run("check", path), 1, "leased_as needs %s beside it" % without)
+        fails(world.run("check", path), 1, "leased_as needs the key %s" % without)
     assert ", leased as orders.2, store s\n" in world.run("check", config(world, 0, MILLI, "orders.2")).out
     fails(relayout(world, MILLI, name="missing"), 1, "it has no layout to replace", "vesta store show")
     same(relayout(world, MILLI).code, 0)

@@ -198,7 +198,7 @@ def _(world):
             same([server.get(route).status for route in ("/healthz", "/genid", "/")], [200, 200, 200])
     for text, code in (config, True), (config.replace("false", "true"), False):
         done = world.run("check", write(world, text))
-        assert ("nobody can ask for /metrics" in done.out + done.err) == code, done.out + done.err
+        assert ("/version cannot be requested" in done.out + done.err) == code, done.out + done.err
     fails(world.run("check", write(world, config.replace("false", "1"))), 1, "http.state")
 
 
