@@ -37,10 +37,10 @@ function sinceStart(hour) {
 
 const mostOf = row => Math.max(0, ...row.filter(n => n !== null));
 
-// The least of 1, 2, 5, 10, 20, ... that is not below n.
+// The least of 1, 1.5, 2, ... 10, 15, ... that is not below n.
 function roundUp(n) {
   const power = 10 ** Math.floor(Math.log10(Math.max(n, 1)));
-  return [1, 2, 5, 10].find(factor => factor * power >= n) * power;
+  return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find(factor => factor * power >= n) * power;
 }
 
 // `hour`: a number per step or null, the oldest first.
@@ -97,7 +97,7 @@ export function plot(figure, { label, unit, kind = '' }) {
     [row, untilMs, stepMs] = [sinceStart(hour), endMs, step];
     const top = roundUp(mostOf(row));
     space.replaceChildren(drawing(row, top, { 'aria-hidden': 'true' }),
-      ...[1, 0.5, 0].map(part => el('span', { class: 'level' }, part === 0 ? '0' : `${rate(top * part)} ${unit}`)));
+      ...[1, 0.5, 0].map(part => el('div', { class: 'level' }, el('span', {}, part === 0 ? '0' : `${rate(top * part)} ${unit}`))));
     times.replaceChildren(...Array.from({ length: TIMES }, (_, i) => el('span', {},
       clock(timeOf(((row.length - 1) * i) / (TIMES - 1)), row.length * stepMs < 600000 ? 19 : 16) + (i === TIMES - 1 ? ' UTC' : ''))));
     point(fromEnd < 0 ? -1 : Math.max(0, row.length - fromEnd));

@@ -48,12 +48,13 @@ export function rate(n) {
   return n < 10 && n > 0 ? n.toFixed(1) : grouped(Math.round(n));
 }
 
+// With spaces that do not break: "2 min 58 s".
 export function span(ms) {
   const s = Math.floor(Math.abs(ms) / 1000), two = n => String(n).padStart(2, '0');
-  if (s >= 2 * 31557600) return grouped(Math.floor(s / 31557600)) + ' years';
-  if (s >= 2 * 86400) return grouped(Math.floor(s / 86400)) + ' days';
-  if (s >= 3600) return `${Math.floor(s / 3600)} h ${two(Math.floor(s / 60) % 60)} min`;
-  return s >= 60 ? `${Math.floor(s / 60)} min ${two(s % 60)} s` : s + ' s';
+  if (s >= 2 * 31557600) return grouped(Math.floor(s / 31557600)) + '\u00a0years';
+  if (s >= 2 * 86400) return grouped(Math.floor(s / 86400)) + '\u00a0days';
+  if (s >= 3600) return `${Math.floor(s / 3600)}\u00a0h\u00a0${two(Math.floor(s / 60) % 60)}\u00a0min`;
+  return s >= 60 ? `${Math.floor(s / 60)}\u00a0min\u00a0${two(s % 60)}\u00a0s` : s + '\u00a0s';
 }
 
 export function ago(ms, justMs = 1500) {

@@ -107,7 +107,7 @@ function perSecond(status, count) {
 // "0.4 % used"
 function used(now, capacity) {
   const percent = capacity ? (100 * now) / capacity : 0;
-  return `${percent > 0 && percent < 0.1 ? '< 0.1' : percent > 0 && percent < 10 ? percent.toFixed(1) : Math.round(percent)} % used`;
+  return `${percent > 0 && percent < 0.1 ? '<\u00a00.1' : percent > 0 && percent < 10 ? percent.toFixed(1) : Math.round(percent)}\u00a0%\u00a0used`;
 }
 
 function tiles(status) {
@@ -236,7 +236,7 @@ function recent(list) {
   $('recent').replaceChildren(...list.map(event => {
     const [kind, word] = LEVELS[event.level] || ['', ''];
     return el('li', { class: kind }, el('time', { datetime: new Date(event.unix_ms).toISOString() }, utc(event.unix_ms, last.unix_ms)), ' ',
-      el('span', {}, (word ? word + ': ' : '') + (event.namespace ? event.namespace + ': ' : '') + event.text));
+      el('span', {}, ...(word ? [el('span', { class: 'heard' }, word + ': ')] : []), (event.namespace ? event.namespace + ': ' : '') + event.text));
   }), ...(list.length ? [] : [el('li', { class: 'dim' }, 'No events since the start.')]));
 }
 

@@ -1,19 +1,26 @@
-"""access.py -- axe-core looks at the page in each of its states; with VESTA_PICTURES=FOLDER it is photographed, too, by a
-server that has had ids to give for two minutes."""
+"""access.py -- axe-core checks the page in each of its states.  With VESTA_PICTURES=FOLDER, takes pictures of them, those for
+the docs after some minutes of load."""
 import contextlib
 import math
 import os
 import signal
 import sys
+import threading
 import time
 
 import node_modules
 from paged import TOKEN, Paged, browsing, open_page, shown
-from serving import claim, free_port, main, same
+from serving import claim, command, free_port, main, same
 
 HERE, FOLDER = os.path.dirname(os.path.abspath(__file__)), os.path.abspath(sys.argv[2])
 PICTURES = os.environ.get("VESTA_PICTURES")
-BUSY_S = 120
+BUSY_S = 180
+PICTURED = """return { admin = { token = "%s" }, clients = "clients", http = { hosts = { "ids1.example.com" } },
+  stores = { db = { uri = "sqlite:%s" } }, segments = { { store = "db", tags = "*" } }, namespaces = {
+    logs = { layout = "vesta-milli", worker = 12, store = "file:%s" }, orders = { layout = "vesta-second", store = "file:%s",
+      shadow_policy = "borrow" }, requests = { layout = "snowflake", store = "file:%s" } } }"""
+SIZES = (("light", {"height": 1420}), ("dark", {"height": 1420, "dark": True}), ("narrow", {"width": 390, "height": 1560}),
+         ("wide", {"width": 1600, "height": 1180}))
 IN_TROUBLE = """return { admin = { token = "%s" }, namespaces = {
     orders = { layout = "vesta-milli", store = "mysql://owner@127.0.0.1:%d/vesta?tls=off" },
     scarce = { layout = "sign:1 time:41 seq:2 worker:20 unit=1s epoch=2020-01-01T00:00:00Z", worker = 3, wait_ms_max = 0,
@@ -42,29 +49,62 @@ def fill_id(tab):
     tab.run("document.activeElement.blur()")
 
 
-def keep_busy(server):
-    for i in range(BUSY_S * 4):
-        n = 400 + 300 * math.sin(i / 40) + (i % 7) * 20
-        server.get("/v1/ids?ns=orders&n=%d" % n)
-        server.get("/v1/ids?ns=requests&n=%d" % (n / 3))
-        server.redis("INCR", "invoices")
-        time.sleep(0.25)
+def pictured(world):
+    """A server with clients, whose store of one namespace is away for a while."""
+    secret = world.run("client", "add", "shop", "--names", "*", "--calls", "give", "--file", world.path("clients")).out.strip()
+    for tag in "invoices", "tickets":
+        same(world.run("segments", "add", tag, "--store", "sqlite:" + world.path("counters.db")).code, 0)
+    with open(world.path("clients"), "a") as file:
+        file.write("default names=* calls=give,read\n")
+    stores = [world.path(name) for name in ("logs", "orders", "requests")]
+    return Paged(world, PICTURED % (TOKEN, world.path("counters.db"), *stores)), secret
+
+
+@contextlib.contextmanager
+def busy(world, server, secret):
+    """Load, already for BUSY_S."""
+    load = threading.Thread(target=keep_busy, args=(world, server, secret), daemon=True)
+    load.start()
+    time.sleep(BUSY_S * 0.9)
+    yield
+    load.join()
+
+
+def keep_busy(world, server, secret):
+    with server.connect(server.resp) as sock:
+        sock.sendall(command("AUTH", "shop", secret))
+        for i in range(BUSY_S * 4):
+            n = 2500 + 1500 * math.sin(i / 90) + (i % 7) * 60
+            server.get("/v1/ids?ns=orders&n=%d" % n)
+            server.get("/v1/ids?ns=logs&n=%d" % (40 + i % 9))
+            sock.sendall(command("VESTA.NEXT", "requests", "%d" % (n / 3)) + command("INCR", "invoices"))
+            sock.recv(1 << 20)
+            if i == BUSY_S * 2:
+                os.rename(world.path("logs"), world.path("away"))
+                open(world.path("logs"), "w").close()  # not a folder, so no lease is renewed
+            if i == BUSY_S * 2 + 40:
+                os.unlink(world.path("logs"))
+                os.rename(world.path("away"), world.path("logs"))
+            time.sleep(0.25)
 
 
 @claim("axe-core finds nothing wrong: light, dark, narrow, wide; signing in, a wrong id, questions, an old page")
 def _(world):
     with contextlib.ExitStack() as stack:
-        server, browser = stack.enter_context(Paged(world)), stack.enter_context(browsing())
+        server, secret = pictured(world)
+        browser = stack.enter_context(browsing())
+        stack.enter_context(server)
         server.redis("INCR", "invoices")
         server.redis("GET", "nobody")
         if PICTURES:
-            keep_busy(server)
-        for state, how in (("light", {}), ("dark", {"dark": True}), ("narrow", {"width": 360, "height": 740}),
-                           ("wide", {"width": 2560, "height": 1440, "dark": True})):
+            stack.enter_context(busy(world, server, secret))
+        for state, how in SIZES:
             tab = open_page(browser, server, **how)
             tab.until("document.getElementById('workers').innerText.includes('held')")
             fill_id(tab)
-            look(tab, state)
+            if PICTURES:
+                time.sleep(2.5)  # rates need two events
+            look(tab, state, whole=False)
         tab = open_page(browser, server)
         tab.type("#id-text", "no id")
         look(tab, "wrong-id")

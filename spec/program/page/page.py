@@ -139,8 +139,8 @@ def _(world):
         tab = open_page(browser, server)
         tab.until("document.title === 'vesta on ids1.example.com: 2 of 2 ready'")
         assert "host " + socket.gethostname() in text_of(tab, "header"), text_of(tab, "header")
-        assert "capacity 1,053,576, 0 % used" in text_of(tab, "#tiles"), text_of(tab, "#tiles")
-        tab.until("document.getElementById('ns-web').innerText.includes('5,000 per second, 0 % used')")
+        assert "capacity 1,053,576, 0\u00a0%\u00a0used" in text_of(tab, "#tiles"), text_of(tab, "#tiles")
+        tab.until("document.getElementById('ns-web').innerText.includes('5,000 per second, 0\u00a0%\u00a0used')")
         assert "no request in the last 10 s" in text_of(tab, "#tiles"), text_of(tab, "#tiles")
         end = time.monotonic() + 60 * SLOW
         while not re.search("Latency of 99 %\n\u2264 [0-9.]+ (\u00b5s|ms)\nhalf \u2264 ", text_of(tab, "#tiles")):
@@ -158,15 +158,15 @@ def _(world):
         order = "['#namespaces', '#workers'].map(list => [...document.querySelector(list).children].map(at => at.id.slice(-1)).join('')).join()"
         same(tab.run(order), "bz,bz")
         assert "continue without the store for a few seconds, because the worker id is assigned" in text_of(tab, "#ns-z"), text_of(tab, "#ns-z")
-        assert re.search(r"continue without the store for 2 min \d\d s", text_of(tab, "#ns-b")), text_of(tab, "#ns-b")
+        assert re.search(r"continue without the store for 2\smin\s\d\d\ss", text_of(tab, "#ns-b")), text_of(tab, "#ns-b")
         same(tab.run("document.querySelectorAll('#ns-z .warn, #ns-z .bad, #broken:not([hidden])').length"), 0)
         tab.until("document.getElementById('recent').innerText.includes('z: worker id 3 is leased')")
         os.rename(store, away)
         open(store, "w").close()  # not a folder, so the lease cannot be renewed
-        tab.until("document.getElementById('recent').innerText.includes('warning: z: ids continue for now, but the lease is not renewed')")
+        tab.until("document.getElementById('recent').textContent.includes('warning: z: ids continue for now, but the lease is not renewed')")
         tab.until("document.getElementById('broken').innerText.includes('No ids: z.')")
         same(tab.run(order), "zb,zb")
-        tab.until("document.getElementById('recent').innerText.includes('problem: z: no ids: ')")
+        tab.until("document.getElementById('recent').textContent.includes('problem: z: no ids: ')")
         os.unlink(store)
         os.rename(away, store)
         tab.until("document.getElementById('recent').innerText.includes('z: ids are issued again')")
