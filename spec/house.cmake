@@ -21,6 +21,8 @@ house_test(docs_tables docs 60 ${PROJECT_SOURCE_DIR}/scripts/tables --check $<TA
 house_test(docs_subjects_can_fail docs 60 Python3::Interpreter ${HERE}/docs/subjects.py --self-test)
 house_test(docs_subjects docs 60 Python3::Interpreter ${HERE}/docs/subjects.py)
 house_test(docs_figures_can_fail docs 60 Python3::Interpreter ${HERE}/docs/figures.py --self-test)
+house_test(docs_facts_can_fail docs 60 Python3::Interpreter ${HERE}/docs/facts.py --self-test)
+house_test(docs_facts docs 60 Python3::Interpreter ${HERE}/docs/facts.py)
 house_test(docs_figures docs 60 Python3::Interpreter ${HERE}/docs/figures.py)
 house_test(packages_abi scripts 120 ${HERE}/packages/abi ${PROJECT_SOURCE_DIR})
 house_test(scripts_packages scripts 300 ${HERE}/scripts/packages ${PROJECT_SOURCE_DIR})
