@@ -1,6 +1,6 @@
-/* calls.c -- every command and every route of the table, with hostile parameters: the names of namespaces and of tags
- * of each order, numbers at their bounds, tokens, or any bytes.  The desk of the tags answers anything, at once, later
- * or never.  Each request is answered or ends its connection, and an answer over RESP is well-formed. */
+/* calls.c -- calls every command and route of the table with hostile parameters: names of namespaces and of tags of
+ * each order, numbers at their limits, tokens, or any bytes. The desk of the tags replies with anything, at once, later
+ * or never. Each request must be answered or end its connection, and RESP replies must be well-formed. */
 #include "../support/hand_clock.h"
 #include "base/array.h"
 #include "reply.h"
@@ -18,7 +18,7 @@ static struct vs_server server;
 static struct vs_scratch scratch;
 static char replies[VS_OUT_MAX];
 
-/* ------------------------------------------------------------------ what the fuzzer decides */
+/* ------------------------------------------------------------------ choices of the fuzzer */
 
 static const uint8_t *in, *end;
 
@@ -33,7 +33,7 @@ static uint64_t number(void) {
 
 /* ------------------------------------------------------------------ the desk */
 
-static struct vs_desk_job *pending; /* one at a time: there is one connection */
+static struct vs_desk_job *pending; /* at most one, because there is one connection */
 
 static void finish(struct vs_desk_job *job) {
     job->answer = (enum vs_desk_answer)dice(VS_DESK_UNKNOWN + 1);
@@ -249,9 +249,9 @@ static void put_http(const struct vs_call *call) {
     put_text(" HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
 }
 
-/* ------------------------------------------------------------------ its answer */
+/* ------------------------------------------------------------------ its reply */
 
-/* Whether it was answered, or the connection ended. */
+/* Returns whether the request was answered or the connection ended. */
 static bool answer(enum vs_protocol protocol, size_t *length) {
     struct vs_session session = {.server = &server, .scratch = &scratch, .protocol = protocol, .id = 1, .local = true};
     bool is_resp = protocol == VS_RESP;

@@ -1,4 +1,4 @@
-/* config.c -- any bytes as a config: refused in one line, or a config that keeps what the schema promises. */
+/* config.c -- reads any bytes as a config: it is rejected with a one-line error, or follows the schema. */
 #include "fuzz.h"
 #include "config/config.h"
 
@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A name of a host must not be looked for in the network. */
+/* Host names must not be looked up in the network. */
 int __real_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **found);
 int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **found);
 int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **found) {

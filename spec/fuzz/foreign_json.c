@@ -1,6 +1,5 @@
-/* foreign_json.c -- any bytes as what another generator left in a node: a number from 0 on, a text that fits, or
- * neither.
- */
+/* foreign_json.c -- reads any bytes as another generator's data in a ZooKeeper node: a number of at least 0, a text
+ * that fits, or neither. */
 #include "fuzz.h"
 #include "store/foreign.h"
 

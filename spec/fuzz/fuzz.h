@@ -1,4 +1,4 @@
-/* fuzz.h -- what fuzz targets share. */
+/* fuzz.h -- shared by all fuzz targets. */
 #ifndef SPEC_FUZZ_H
 #define SPEC_FUZZ_H
 
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As assert, but there in every build. */
+/* Like assert, but active in every build. */
 #define MUST(cond)                                                                                                     \
     do {                                                                                                               \
         if (!(cond)) {                                                                                                 \
@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                                                              \
     } while (0)
 
-/* A NUL-terminated copy of exactly that size, so that the sanitizer sees a read behind it.  Own: free it. */
+/* Returns a NUL-terminated copy of exactly that size, so that the sanitizer finds a read past its end. The caller frees
+ * it. */
 __attribute__((unused)) static char *text_of(const uint8_t *data, size_t size) {
     char *text = malloc(size + 1);
     MUST(text);

@@ -1,5 +1,5 @@
-/* http.c -- any bytes as an HTTP stream: views stay inside, every prefix of a request wants more, replies stay bounded.
- */
+/* http.c -- reads any bytes as an HTTP stream: views stay inside, every prefix of a request needs more bytes, and
+ * replies are bounded. */
 #include "server.h"
 
 static void check_view(const char *from, size_t used, struct vs_slice word) {
@@ -10,7 +10,7 @@ static void check_text(struct vs_slice got, struct vs_slice want) {
     MUST(!got.at == !want.at && got.length == want.length && (!got.at || memcmp(got.at, want.at, got.length) == 0));
 }
 
-/* What is read a second time is what was read the first. */
+/* Reading from the cache must equal the first reading. */
 static void check_kept(const char *bytes, size_t size, int used, const struct vs_http *want) {
     static struct vs_heads heads;
     for (int again = 0; again < 2; again++) {
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int n = 0; n < used; n++)
         MUST(vs_http_parse(bytes, (size_t)n, &http) == 0);
     size_t at = answer_all(VS_HTTP, vs_http_step, bytes, size, &length);
-    MUST(at == 0 || length > 0); /* who was understood was answered */
+    MUST(at == 0 || length > 0); /* every parsed request was answered */
     free(bytes);
     return 0;
 }

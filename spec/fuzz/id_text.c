@@ -1,11 +1,12 @@
-/* id_text.c -- any bytes as an id in each base: taken exactly where a slow reading takes them, and back again. */
+/* id_text.c -- reads any bytes as an id in each base, accepts exactly the texts that a simple reader accepts, and
+ * writes them back. */
 #include "base/array.h"
 #include "vesta.h"
 #include "fuzz.h"
 
 #include <stdbool.h>
 
-/* The slow reading: digits looked up in a string, overflow found with twice the bits. */
+/* A simple reader: it looks digits up in a string, and detects overflow with a type of twice the width. */
 static bool slow_parse(const char *digits, unsigned radix, const uint8_t *data, size_t size, uint64_t *id) {
     unsigned __int128 sum = 0;
     if (size == 0) return false;
@@ -19,7 +20,7 @@ static bool slow_parse(const char *digits, unsigned radix, const uint8_t *data, 
     return true;
 }
 
-/* Both cases in a row: a digit's place modulo the radix is its value. */
+/* Both cases in a row, so that a digit's index modulo the radix is its value. */
 static const struct {
     enum vesta_base base;
     unsigned radix;
@@ -35,7 +36,7 @@ static const struct {
     {VESTA_BASE62, 62, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"},
 };
 
-/* \x01 fills places and is no digit; Crockford's look-alikes become what they look like. */
+/* \x01 is a placeholder and no digit. Crockford's look-alikes are replaced by the digits they resemble. */
 static uint8_t plain(enum vesta_base base, uint8_t c) {
     if (c == 1) return 0;
     if (base != VESTA_BASE32) return c;

@@ -1,4 +1,4 @@
-/* layout_text.c -- any bytes as a layout: refused with a reason, or a layout that keeps every promise. */
+/* layout_text.c -- reads any bytes as a layout: it is rejected with a reason, or satisfies every rule of a layout. */
 #include "id/id.h"
 #include "fuzz.h"
 
@@ -38,7 +38,7 @@ static void check_bits(const struct vesta_layout *layout) {
     MUST(vesta_layout_end_ms(layout) > layout->epoch_ms && layout->epoch_ms >= 0);
 }
 
-/* The id of these values at that time, or at the layout's last. */
+/* Returns the id of these values at that time, or at the layout's last time. */
 static uint64_t id_at(const struct vesta_layout *layout, const uint64_t *values, unsigned __int128 time) {
     uint64_t at[VESTA_FIELDS_MAX], id;
     memcpy(at, values, sizeof at);
@@ -62,7 +62,8 @@ static void check_id(const struct vesta_layout *layout, const uint64_t *values) 
         if (i != layout->time) given[named++] = (struct vesta_value){layout->field[i].name, values[i]};
     struct vesta_interval interval = {parts.unix_ms, parts.unix_ms, given, named};
     MUST(vesta_range(layout, &interval, &pairs, NULL) == VESTA_OK);
-    /* every unit that has a part of that millisecond: several, where a unit is shorter, or begins within one */
+    /* The pair must include every unit that overlaps this millisecond. There are several if a unit is shorter, or
+     * begins within it. */
     unsigned __int128 ms = (unsigned __int128)(parts.unix_ms - layout->epoch_ms), unit = (unsigned)layout->unit_us;
     MUST(pairs.count == 1 && pair.min <= id && id <= pair.max);
     MUST(pair.min == id_at(layout, values, ms * 1000 / unit));

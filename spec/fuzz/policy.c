@@ -1,15 +1,18 @@
-/* policy.c -- any text as a policy: it loads or is refused with a sentence, each of its functions gives a verdict or is
- * ended, and a good policy beside it is never disturbed. */
+/* policy.c -- loads any text as a policy: it loads or is rejected with a message, each of its functions returns a
+ * verdict or is stopped, and another policy is not affected. */
 #include "base/array.h"
 #include "fuzz.h"
 
 #include "policy/policy.h"
 
 static const struct vs_vm_limits small = {
-    .call_ms = VS_CALL_MS_MAX, .instructions = 20000, .memory_bytes = 256 * 1024}; /* no time: a machine may be slow */
+    /* no limit of time, because a machine may be slow */
+    .call_ms = VS_CALL_MS_MAX,
+    .instructions = 20000,
+    .memory_bytes = 256 * 1024};
 static const char good[] = "return { api = 1, on_start = function() return 'go' end }";
 
-/* One line, whole UTF-8 for what is foreign: it may end in a log. */
+/* A message must be one line, with foreign text as valid UTF-8, because it may be logged. */
 static void must_be_calm(const char *text, size_t size) {
     MUST(memchr(text, 0, size));
     for (; *text; text++)

@@ -1,6 +1,6 @@
-/* record_text.c -- any bytes as a record that a store kept: refused with a reason, or a record that is the same when it
- * is written and read again.  The first byte says whose it is, and whether the right checksum is put behind it: by
- * chance none would ever be. */
+/* record_text.c -- reads any bytes as a record of a store: it is rejected with a reason, or is unchanged after writing
+ * and reading it again. The first byte chooses the kind of record, and whether the right checksum is appended, because
+ * the fuzzer would not find one by chance. */
 #include "fuzz.h"
 
 #include "lease/record.h"
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         sum = (sum ^ data[i]) * 0x100000001b3u;
     if (data[0] & GETS_SUM) snprintf(sum_line, sizeof sum_line, "sum %016" PRIx64 "\n", sum);
     size_t length = size - 1 + strlen(sum_line), first = 0, second = 0;
-    char *text = malloc(length); /* of that size, so that a byte read too many is a crash */
+    char *text = malloc(length); /* of exactly that size, so that the sanitizer finds a read past the end */
     MUST(text || length == 0);
     memcpy(text, data + 1, size - 1);
     memcpy(text + size - 1, sum_line, strlen(sum_line));

@@ -1,4 +1,4 @@
-/* reply.h -- reads the replies of both protocols strictly: what is not well-formed ends the run. */
+/* reply.h -- reads replies of both protocols strictly, and ends the run if one is not well-formed. */
 #ifndef SPEC_FUZZ_REPLY_H
 #define SPEC_FUZZ_REPLY_H
 
@@ -12,7 +12,7 @@ struct text {
     const char *at, *end;
 };
 
-/* Called for each run of 15 digits or more: an id. */
+/* Called for each run of at least 15 digits, which is an id. */
 typedef void id_fn(uint64_t id);
 
 static struct text read_line(struct text *in) {
@@ -53,8 +53,8 @@ static bool begins(struct text text, const char *with) {
     return (size_t)(text.end - text.at) >= length && memcmp(text.at, with, length) == 0;
 }
 
-/* One reply of the Redis protocol, whose version *resp3 follows from what HELLO and RESET were answered; true: it is an
- * error of the protocol, after which there is no other. */
+/* Reads one reply of the Redis protocol. *resp3 tracks the version, from replies to HELLO and RESET. Returns true for a
+ * protocol error, which is the last reply. */
 static bool read_resp(struct text *in, bool *resp3, id_fn *found, int depth) {
     MUST(in->at < in->end && depth < 6);
     char kind = *in->at++;
@@ -88,7 +88,7 @@ static bool read_resp(struct text *in, bool *resp3, id_fn *found, int depth) {
     return false;
 }
 
-/* One reply of HTTP; true: the server said that it is the last. */
+/* Reads one HTTP reply. Returns true if it is the last one of the connection. */
 __attribute__((unused)) static bool read_http(struct text *in, bool has_no_body, id_fn *found) {
     struct text line = read_line(in);
     long length = -1;

@@ -1,6 +1,6 @@
-/* reservation.c -- reservations in a SQLite file whose rows anybody may write: what is reserved, committed and
- * cancelled under any token, beside rows of any value.  No call ends the program.  As long as no other hand has written
- * there, a committed number is never reserved again, and a token has one number. */
+/* reservation.c -- reserves, commits and cancels under any token in a SQLite file into which other programs may write
+ * any row. No call ends the program. As long as no other program has written, a committed number is never reserved
+ * again, and a token has one number. */
 #include "fuzz.h"
 #include "base/array.h"
 #include "os/clock.h"
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#define TOKENS 6 /* the first is of zeros: nobody's */
+#define TOKENS 6 /* the first is all zeros, which no caller uses */
 #define NUMBERS 64
 
 static struct vs_store *store;
@@ -26,7 +26,7 @@ static unsigned dice(unsigned limit) {
 static void run(const char *sql) {
     sqlite3 *db;
     MUST(sqlite3_open(path, &db) == SQLITE_OK);
-    sqlite3_exec(db, sql, NULL, NULL, NULL); /* what SQLite does not take was not written */
+    sqlite3_exec(db, sql, NULL, NULL, NULL); /* a statement that SQLite rejects writes nothing */
     sqlite3_close(db);
 }
 
@@ -55,7 +55,7 @@ static void begin_anew(void) {
         " update_time INTEGER) WITHOUT ROWID; INSERT INTO leaf_alloc VALUES ('orders', 1, 1, 0)");
 }
 
-/* ------------------------------------------------------------------ another hand */
+/* ------------------------------------------------------------------ writes of other programs */
 
 static const char *value(void) {
     static const char *const values[] = {"NULL",
@@ -106,9 +106,9 @@ static void write_by_hand(void) {
 /* ------------------------------------------------------------------ callers */
 
 static struct {
-    uint64_t of_token[TOKENS]; /* the number that was reserved under it; 0: none */
+    uint64_t of_token[TOKENS]; /* the number reserved under it; 0: none */
     bool is_committed[NUMBERS];
-    bool is_ours; /* no other hand has written */
+    bool is_ours; /* no other program has written */
 } known;
 
 static struct vs_reservation reservation_of(unsigned token) {
@@ -127,7 +127,7 @@ static void reserve(void) {
     if (!known.is_ours) return;
     MUST(reply.grant.from > 0 && reply.grant.from < NUMBERS && !known.is_committed[reply.grant.from]);
     MUST(known.of_token[token] == 0 || known.of_token[token] == reply.grant.from);
-    for (unsigned other = 0; other < TOKENS; other++) /* one whose time ran out has lost its number */
+    for (unsigned other = 0; other < TOKENS; other++) /* an expired reservation has lost its number */
         if (known.of_token[other] == reply.grant.from) known.of_token[other] = 0;
     known.of_token[token] = reply.grant.from;
 }

@@ -1,5 +1,5 @@
-/* resp.c -- any bytes as a RESP stream: views stay inside, every prefix of a request wants more, replies stay bounded.
- */
+/* resp.c -- reads any bytes as a RESP stream: views stay inside, every prefix of a request needs more bytes, and
+ * replies are bounded. */
 #include "server.h"
 
 static struct vs_args args;

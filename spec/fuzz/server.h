@@ -1,4 +1,5 @@
-/* server.h -- a server without sockets for fuzz targets: a private generator, one connection, room for replies. */
+/* server.h -- a server without sockets for fuzz targets: a private generator, one connection, and a buffer for
+ * replies. */
 #ifndef SPEC_FUZZ_SERVER_H
 #define SPEC_FUZZ_SERVER_H
 
@@ -29,7 +30,7 @@ static void open_once(void) {
     server.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
 }
 
-/* Answers a whole stream as the server does.  Returns how many bytes were used, and the replies' length in *length. */
+/* Answers a whole stream like the server does. Returns the number of bytes used, and the replies' length in *length. */
 static size_t answer_all(enum vs_protocol protocol, step *step, const char *bytes, size_t size, size_t *length) {
     struct vs_session session = {.server = &server, .scratch = &scratch, .protocol = protocol};
     struct vs_out out = {.at = replies, .size = sizeof replies};

@@ -1,12 +1,13 @@
-/* store_uri.c -- any bytes as the URI of a store: refused with a reason, or parts within their bounds; and no message
- * tells what stands between a user's ':' and the '@' behind it. */
+/* store_uri.c -- reads any bytes as the URI of a store: it is rejected with a reason, or its parts fit their limits. No
+ * message contains the text between a user's ':' and the following '@'. */
 #include "fuzz.h"
 
 #include "store/reply.h"
 
 static const char *const keys[] = {"tls", "ca", "secret_file", "socket", "galera", NULL};
 
-/* The same bytes behind file: a path that is read back, or a reason; and of a path any bytes are one URI. */
+/* Reads the same bytes after file:, as a path that is read back or rejected with a reason. Any bytes as a path have
+ * exactly one URI. */
 static void on_this_machine(const char *text) {
     static char uri[VS_URI_MAX], path[VS_URI_MAX], again[VS_URI_MAX], out[VS_URI_MAX];
     struct vesta_error err = {0};

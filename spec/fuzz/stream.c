@@ -1,7 +1,8 @@
-/* stream.c -- sequences of right requests, built from the fuzzer's bytes and cut anywhere: every command has one reply,
- * replies are well-formed, a transaction is whole, and no id comes twice; garbage may stand at the end.
+/* stream.c -- sends sequences of valid requests, built from the fuzzer's bytes and cut anywhere. Every command must
+ * have one well-formed reply, a transaction must be complete, and no id may repeat. Garbage may follow at the end.
  *
- * The clock is the target's own: it moves when a request waits, so sequences are used up, and some requests give up. */
+ * The target has its own clock, which moves while a request waits. So sequences are exhausted, and some requests reach
+ * their deadline. */
 #include "../support/hand_clock.h"
 #include "base/array.h"
 #include "reply.h"
@@ -38,19 +39,19 @@ static void open_once(void) {
     if (!server.ledger) server.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
 }
 
-/* ------------------------------------------------------------------ what a run sends */
+/* ------------------------------------------------------------------ requests */
 
 struct run {
     const uint8_t *in, *end;
     char stream[STREAM_MAX];
     size_t used;
     struct {
-        bool gives; /* ids, and nothing else that looks like one */
+        bool gives; /* replies with ids, and nothing else that looks like one */
         bool block, no_body;
     } command[COMMANDS_MAX];
     int count;
-    bool in_multi, multi_gives; /* what EXEC answers has ids, and nothing that looks like one */
-    bool wild;                  /* garbage was sent: how many replies come is not known */
+    bool in_multi, multi_gives; /* the reply to EXEC has ids, and nothing else that looks like one */
+    bool wild;                  /* garbage was sent, so the number of replies is unknown */
 };
 static struct run run;
 
@@ -76,7 +77,7 @@ static const char *pick_name(void) {
     return names[dice(4)];
 }
 
-/* The words, joined by blanks in `line`, as an array or as they are. */
+/* Sends the words of `line` as an array, or inline. */
 static void put_command(const char *line) {
     char header[32];
     if (dice(3) == 0) {
@@ -115,7 +116,7 @@ static void put_giving(void) {
     expect(true);
 }
 
-/* Commands whose replies have digits that are no fresh ids. */
+/* Sends commands whose replies have digits that are no new ids. */
 static void put_telling(void) {
     static const char *const lines[] = {"PING",
                                         "PING hello",
@@ -260,7 +261,7 @@ static void build(enum vs_protocol protocol) {
     }
 }
 
-/* ------------------------------------------------------------------ what it is answered */
+/* ------------------------------------------------------------------ replies */
 
 static char none[1], *answers = none;
 static size_t answered, room;
@@ -276,8 +277,8 @@ static void keep_answer(const struct vs_out *out) {
     answered += out->used;
 }
 
-/* One step on a copy of exactly the bytes that are there, as the server does it.  False: nothing more is to be had of them.
- */
+/* Does one step like the server, on a copy of exactly the available bytes. Returns false if they hold no further
+ * complete request. */
 static bool one_step(struct vs_session *session, size_t *at, size_t have, bool *closed) {
     struct vs_out out = {.at = replies, .size = sizeof replies};
     bool is_resp = session->protocol == VS_RESP, waited = session->waiting.request;
@@ -317,12 +318,12 @@ static bool answer(enum vs_protocol protocol, unsigned piece) {
     return closed;
 }
 
-/* ------------------------------------------------------------------ what must hold */
+/* ------------------------------------------------------------------ checks */
 
-/* What was given: ticks [first, first + count) of a worker. */
+/* Issued ids: ticks [first, first + count) of a worker id. */
 static struct grant { uint64_t worker, first, count; } grants[GRANTS_MAX];
 static size_t grant_count;
-static uint64_t given[SPACES + 1]; /* by earlier runs: all ticks below */
+static uint64_t given[SPACES + 1]; /* the end of the ticks issued by earlier runs */
 
 static void collect(uint64_t worker, uint64_t first, uint64_t count) {
     MUST(grant_count < GRANTS_MAX && worker >= 1 && worker <= SPACES && first >= given[worker]);
@@ -372,7 +373,7 @@ static void check_replies(enum vs_protocol protocol, bool closed) {
         const char *from = in.at;
         id_fn *found = known && run.command[count].gives ? collect_id : NULL;
         MUST(!ended && (known || run.wild));
-        if (protocol == VS_HTTP && !known) return; /* whether a reply has a body depends on what was asked */
+        if (protocol == VS_HTTP && !known) return; /* whether a reply has a body depends on the request */
         ended = protocol == VS_RESP ? read_resp(&in, &resp3, found, 0)
                                     : read_http(&in, known && run.command[count].no_body, found);
         if (known && run.command[count].block) collect_block((struct text){from, in.at});

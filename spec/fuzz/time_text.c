@@ -1,4 +1,5 @@
-/* time_text.c -- any bytes as a time: refused with a reason, or an instant that is written and read again. */
+/* time_text.c -- reads any bytes as a time: it is rejected with a reason, or is unchanged after writing and reading it
+ * again. */
 #include "base/time.h"
 #include "fuzz.h"
 
@@ -13,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             MUST(*c >= ' ' && *c <= '~');
     } else {
         MUST(vesta_iso(ms, iso) == strlen(iso));
-        if (ms <= VS_EPOCH_MS_MAX && *iso != '-') /* else the year has not four digits */
+        if (ms <= VS_EPOCH_MS_MAX && *iso != '-') /* otherwise the year does not have four digits */
             MUST(vesta_time_parse(iso, &again, NULL) == VESTA_OK && again == ms);
     }
     free(text);

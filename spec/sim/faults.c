@@ -1,14 +1,15 @@
-/* faults.c -- one schedule: hostile events at random for a while, then calm, in which everybody must get ids again. */
+/* faults.c -- one schedule: random hostile events for a while, then a calm in which every process must get ids
+ * again. */
 #include "sim.h"
 
 #include <string.h>
 
 #define STORM_US (60 * SEC)
-#define FAULT_US (1100 * MS) /* one about so often */
+#define FAULT_US (1100 * MS) /* mean time between two faults */
 
-/* ------------------------------------------------------------------ whom it hits */
+/* ------------------------------------------------------------------ victims */
 
-/* A living process, or -1. */
+/* Returns a random living process, or -1. */
 static int some_proc(void) {
     int alive[PROCS_MAX];
     uint32_t n = 0;
@@ -17,7 +18,7 @@ static int some_proc(void) {
     return n ? alive[rnd_below(n)] : -1;
 }
 
-/* The process that keeps some path, if there is one: the more interesting victim. */
+/* Returns the keeper of a random path, or any living process. A keeper is the more interesting victim. */
 static int some_keeper(void) {
     int path = (int)rnd_below((uint32_t)sim.paths);
     int proc = path_keeper(path);
@@ -31,7 +32,7 @@ static int living(void) {
     return n;
 }
 
-/* ------------------------------------------------------------------ what hits it */
+/* ------------------------------------------------------------------ faults */
 
 static void crash(void) {
     int proc = chance(50) ? some_keeper() : some_proc();
@@ -54,7 +55,7 @@ static void stop_and_continue(void) {
     if (proc >= 0) proc_pause(proc, chance(50) ? rnd_between(100 * MS, 3 * SEC) : rnd_between(SEC, 45 * SEC));
 }
 
-/* Everyone on a path stands still: a container that is frozen. */
+/* Stops all processes of a path, like a frozen container. */
 static void freeze_path(void) {
     int path = (int)rnd_below((uint32_t)sim.paths);
     int64_t us = rnd_between(SEC, 40 * SEC);
@@ -82,7 +83,7 @@ static void release(void) {
     if (proc >= 0) proc_release(proc, chance(40));
 }
 
-/* The last process of a path gives back: only then is a number really set free. */
+/* Only if no other process uses the path does a release free the worker id in the store. */
 static void release_alone(void) {
     int keeper = some_keeper();
     if (keeper < 0) return;
@@ -124,7 +125,7 @@ static void two_keepers(void) {
 static void reboot(void) {
     int host = (int)rnd_below((uint32_t)sim.hosts);
     host_reboot(host);
-    if (chance(50)) host_step(host, rnd_between(-60 * SEC, 5 * SEC)); /* the clock of the board is wrong */
+    if (chance(50)) host_step(host, rnd_between(-60 * SEC, 5 * SEC)); /* the hardware clock is wrong after a reboot */
 }
 
 static void store_away(void) {
@@ -140,8 +141,8 @@ static void lose_map(void) {
     file_lose((int)rnd_below((uint32_t)sim.paths));
 }
 
-/* A machine that is copied when vesta_prepare_snapshot says that it may be, and that goes on twice: soon, or after its
- * first life has done much. */
+/* Copies a machine when vesta_prepare_snapshot permits it. The copy starts soon, or after the original has done
+ * much. */
 static void snapshot(void) {
     int proc = some_proc();
     if (proc >= 0) proc_snapshot(proc);
@@ -196,7 +197,7 @@ static void strike(void) {
     faults[i].strike();
 }
 
-/* ------------------------------------------------------------------ the storm, and the calm after it */
+/* ------------------------------------------------------------------ the storm and the calm */
 
 static void respawn(void) {
     for (int i = 0; i < sim.paths; i++) {
@@ -233,7 +234,7 @@ static void storm(void) {
 }
 
 static void begin_calm(void) {
-    TRACE("calm: clocks are right, the store answers, nobody crashes");
+    TRACE("calm: clocks are right, the store replies, no process crashes");
     sim.calm = true;
     image_forget();
     store_heal();
@@ -255,8 +256,8 @@ static void begin_calm(void) {
         if (sim.path[i].made && !path_alive(i)) sim.path[i].respawn_us = sim.now_us;
 }
 
-/* How long until everybody must have an id: the clocks were wrong by that much, a leap stands for a minute, the
- * last holder's lease has to run out, twice (its successor may be the next in line). */
+/* Returns how long after the last fault every process must have an id: the clocks were ahead by `ahead_us`, a leap must
+ * last for a minute, and two leases of an earlier holder must expire. */
 static int64_t patience_us(int64_t ahead_us) {
     return ahead_us + VS_CLOCK_CONFIRM_US + 2 * sim.timing.lease_ms * 1000 + 4 * sim.timing.window_ms * 1000 +
            sim.timing.skew_ms * 1000 + 60 * SEC;
@@ -270,7 +271,7 @@ static bool holds(const struct vs_record *record) {
     return false;
 }
 
-/* Every number that a path may have is held by another path that lives and issues. */
+/* Returns whether living processes of other paths hold all worker ids that this path may use. */
 static bool is_shut_out(const struct path *path) {
     for (uint64_t w = 0; w <= sim.worker_max; w++) {
         if (path->has_worker && w != path->worker) continue;
@@ -280,7 +281,7 @@ static bool is_shut_out(const struct path *path) {
     return true;
 }
 
-/* The first living process without an id since the storm, or -1. */
+/* Returns the first living process that got no id since the storm, or -1. */
 static int without_ids(void) {
     for (int i = 0; i < sim.procs; i++)
         if (sim.proc[i].alive && !sim.proc[i].ids_calm && !is_shut_out(&sim.path[sim.proc[i].path])) return i;
@@ -295,12 +296,13 @@ static void calm(int64_t ahead_us) {
         stuck = without_ids();
     } while (stuck >= 0 && sim.now_us < until_us && !sim.found);
     if (stuck >= 0 && !sim.found)
-        oracle_found(STUCK, "process %d at %s has no id %.0f s after the last fault; the keeper says: %s", stuck,
+        oracle_found(STUCK, "process %d at %s has no id %.0f s after the last fault; its keeper reports: %s", stuck,
                      sim.path[sim.proc[stuck].path].identity, (double)patience_us(ahead_us) / 1e6,
                      (const char *)sim.file[sim.proc[stuck].file].map->shared.keeper);
 }
 
-/* How far ahead of the true time a clock was read or a lease was granted: a reboot forgets the one, not the other. */
+/* Returns how far ahead of the true time a clock was read or a lease was granted. Both count, because a reboot forgets
+ * the clock's readings only. */
 static int64_t furthest_ahead_us(void) {
     int64_t most_us = START_UNIX_US + sim.now_us, now_us = most_us;
     for (int i = 0; i < sim.hosts; i++)

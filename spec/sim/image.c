@@ -1,6 +1,6 @@
-/* image.c -- a path's processes put back to what they were: a machine that is copied after vesta_prepare_snapshot and
- * goes on twice.  The first copy's ids stay given, the store and the other paths go on; the second begins where the
- * image was taken, with every thread in the middle of what it did. */
+/* image.c -- restores the processes of a path from an image, as if a machine was copied after vesta_prepare_snapshot
+ * and then ran twice. The ids of the first run stay issued, and the store and other paths continue. The second run
+ * starts at the image, with each thread where it was. */
 #include "sim.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ void image_restore(void) {
     for (int i = 0; i < image.procs; i++)
         if (image.proc[i].path == path) sim.proc[i] = image.proc[i];
     threads_put_back();
-    oracle_clock(image.path.host); /* whatever the clock has become meanwhile is met now */
+    oracle_clock(image.path.host); /* the restored processes see the current clock */
     lives[path]++;
     image.exists = false;
     sim.counts.restored++;

@@ -1,41 +1,41 @@
-/* keeper.c -- keepers of the virtual processes: who is elected by a lock or takes the place of one that is silent, as
- * csrc/keeper does it, and then runs the core's term against the virtual store. */
+/* keeper.c -- keepers of the virtual processes. A keeper is elected by a lock, or replaces a silent keeper, as in
+ * csrc/keeper. It then runs the core's term against the virtual store. */
 #include "sim.h"
 
 #include <string.h>
 
 #define ELECTION_US (200 * MS)
-#define NAP_US (900 * MS) /* the real one's is shorter; a beat is for two seconds */
-#define LEFT_US SEC       /* for how long who lost its term leaves it to others */
+#define NAP_US (900 * MS) /* longer than a real keeper's sleep, but shorter than the two seconds that a pulse lasts */
+#define LEFT_US SEC       /* how long a process that lost its term leaves it to others */
 
 int proc_index(const struct proc *p) {
     return (int)(p - sim.proc);
 }
 
-/* ------------------------------------------------------------------ what a term asks of the world */
+/* ------------------------------------------------------------------ operations of a term */
 
 struct keeping {
-    struct vs_term term; /* first */
+    struct vs_term term; /* first, so that a term can be cast to its keeper */
     struct proc *proc;
     int file;
-    bool is_orphan; /* another map has the name of ours */
+    bool is_orphan; /* another map has this map's name */
 };
 
-/* Shows that all is well; who took the place of a silent keeper has its lock as soon as that one lets it go. */
+/* Records the pulse of a keeper. A keeper that replaced a silent one also takes its lock as soon as that is free. */
 static void beat(struct vs_term *term) {
     struct keeping *k = (struct keeping *)term;
     vs_term_beat(term, 0);
     if (sim.file[k->file].keeper < 0 && !vs_term_is_replaced(term)) sim.file[k->file].keeper = proc_index(k->proc);
 }
 
-/* Newcomers do not find this map; looked at where leaving costs nobody an id. */
+/* Returns whether new processes find another map instead of this one. Only checked while leaving costs no ids. */
 static bool is_orphan(const struct keeping *k) {
     const struct vs_lease *lease = &k->term.lease;
     bool is_well = !lease->published || (lease->after == VS_PH_HELD && lease->troubles == 0);
     return is_well && !atomic_load(&k->term.map->shared.stopped) && !file_is_named(k->file);
 }
 
-/* Which store granted the lease is told to who makes the next map. */
+/* Tells the next map which store granted the lease. */
 static void note_store(const struct keeping *k) {
     const struct vs_map *map = k->term.map;
     if (k->term.lease.published) sim.path[sim.file[k->file].path].incarnation = vs_map_incarnation(map);
@@ -53,10 +53,10 @@ static bool term_sleep(struct vs_term *term, int64_t until_boot_us, bool on_want
     beat(term);
     vs_sim_point("sleeps");
     thread_sleep(left_us < NAP_US ? left_us : NAP_US, &sim.file[k->file]);
-    return false; /* a keeper's turn ends with each nap */
+    return false; /* a keeper's turn ends with each sleep */
 }
 
-/* A call has a deadline, and may be silent until then. */
+/* A call has a deadline, and may block until then without a pulse. */
 static bool term_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     vs_term_beat(term, sim.timing.is_shared ? STORE_TIMEOUT_US + VS_PULSE_US / 2 : VS_PULSE_US);
     store_ask(term, action, ev);
@@ -103,13 +103,13 @@ static const struct vs_term_ops term_ops = {
 
 /* ------------------------------------------------------------------ a term */
 
-/* How a term was come by. */
+/* How a keeper got its term. */
 struct seat {
     uint64_t token;
     struct vs_watched was;
 };
 
-/* False: it is to be left to another process for a while. */
+/* Returns false if another process should have the term for a while. */
 static bool keep_term(struct proc *self, int file, const struct seat *seat) {
     struct file *f = &sim.file[file];
     char holder[VS_HOLDER_MAX];
@@ -128,14 +128,14 @@ static bool keep_term(struct proc *self, int file, const struct seat *seat) {
     while ((end = vs_term_serve(&k.term)) == VS_TERM_WAITS)
         ;
     if (end == VS_TERM_USED_UP || (end == VS_TERM_GAVE_BACK && k.is_orphan)) {
-        TRACE("file %d is %s", file, k.is_orphan ? "left: others are at another map" : "used up");
+        TRACE("file %d is %s", file, k.is_orphan ? "left: new processes use another map" : "used up");
         sim.counts.retired++;
         vs_map_retire(f->map);
     }
     return !vs_term_is_replaced(&k.term);
 }
 
-/* Elected, or in the place of who is silent. */
+/* Becomes keeper by election, or replaces a silent keeper. */
 static bool take_seat(struct proc *self, struct file *f, struct seat *seat) {
     bool elected = f->keeper < 0;
     if (elected) {
@@ -190,7 +190,7 @@ int path_keeper(int path) {
 
 void keeper_forget_lock(int path) {
     if (path_keeper(path) < 0) return;
-    TRACE("process %d loses the keeper's lock and does not know it", path_keeper(path));
+    TRACE("process %d loses the keeper's lock without noticing it", path_keeper(path));
     sim.counts.two_keepers++;
     sim.file[sim.path[path].file].keeper = -1;
 }

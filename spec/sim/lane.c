@@ -1,4 +1,4 @@
-/* lane.c -- lanes as the threads of a process use them: their own, and now and then another's. */
+/* lane.c -- lanes used by the threads of a process: mostly each thread's own, sometimes another's. */
 #include "sim.h"
 
 static uint64_t token_of_this(void) {
@@ -24,7 +24,7 @@ int lane_next(struct proc *self, int i, struct vesta_pause *pause) {
     return rc;
 }
 
-/* The file that its run is of, which is not where the process is by now. */
+/* Returns the file of the lane's run. The process may use another file by now. */
 static struct file *file_of(const struct lane *lane) {
     const struct vs_slot *slot = lane->lane.slot;
     for (int i = 0; slot && i < sim.files; i++)
@@ -62,7 +62,7 @@ void lanes_fork(struct proc *child, const struct proc *parent) {
     }
 }
 
-/* Whoever asked first has it, and is who may close it. */
+/* The first thread that uses a lane owns it, and only the owner may close it. */
 static bool is_own(const struct proc *self, const struct lane *lane) {
     return atomic_load(&lane->lane.owner) == (vs_sim_thread() ^ atomic_load(&self->token));
 }

@@ -1,10 +1,10 @@
-/* main.c -- vesta_sim: runs schedules by seed, and says what they found and what they met.
+/* main.c -- vesta_sim: runs schedules by seed, and prints their findings and their counts of events.
  *
- *     vesta_sim --seeds 1..20000             every oracle over these seeds; 1 if any found anything
- *     vesta_sim --seeds 1..10000 --kill X    until they find X, which the bug planted in this build leads to; 1 if it
- *                                            survives (any: whatever it leads to)
- *     vesta_sim --seed 4711 --trace          the whole story of one schedule
- *     vesta_sim --story FILE [--kill X]      a schedule that was written down: sound, or it finds X
+ *     vesta_sim --seeds 1..20000             runs these seeds with every oracle; exit code 1 after any finding
+ *     vesta_sim --seeds 1..10000 --kill X    runs seeds until one finds X, the finding of the planted bug; exit
+ *                                            code 1 if none does (any: accepts every finding)
+ *     vesta_sim --seed 4711 --trace          prints the whole trace of one schedule
+ *     vesta_sim --story FILE [--kill X]      runs a written schedule, which must have no finding, or find X
  */
 #include "sim.h"
 #include "base/array.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#define GATE_SEEDS 1000 /* fewer schedules say nothing about averages */
+#define GATE_SEEDS 1000 /* averages over fewer schedules prove nothing */
 
 struct options {
     uint64_t from, until; /* inclusive */
@@ -24,7 +24,8 @@ struct options {
 
 /* ------------------------------------------------------------------ counting */
 
-/* What a schedule must meet on average, in hundredths: less would be a simulator that has stopped simulating. */
+/* The averages that schedules must reach, in hundredths. Lower numbers mean that the simulator no longer tests these
+ * cases. */
 static const struct {
     const char *name;
     size_t offset;
@@ -69,10 +70,9 @@ static int check_gate(const struct counts *sum, uint64_t schedules) {
     int poor = 0;
     for (size_t i = 0; i < VS_COUNT(gate); i++)
         if (count_at(sum, gate[i].offset) * 100 < gate[i].least * schedules) {
-            fprintf(stderr,
-                    "vesta_sim: %s per schedule: %.2f, at least %.2f are needed: these schedules prove too little\n",
-                    gate[i].name, (double)count_at(sum, gate[i].offset) / (double)schedules,
-                    (double)gate[i].least / 100);
+            fprintf(
+                stderr, "vesta_sim: %s per schedule: %.2f instead of at least %.2f: these schedules prove too little\n",
+                gate[i].name, (double)count_at(sum, gate[i].offset) / (double)schedules, (double)gate[i].least / 100);
             poor = 1;
         }
     return poor;
@@ -86,7 +86,7 @@ static int usage(const char *wrong) {
     return 2;
 }
 
-/* A planted bug is killed by what it leads to, not by any alarm on the way. */
+/* Accepts a finding's name. A planted bug counts as killed by this finding only. */
 static bool read_kill(const char *name, struct options *opts) {
     opts->kills = true;
     for (int kind = NOTHING + 1; kind < FINDING_COUNT; kind++)
@@ -96,14 +96,15 @@ static bool read_kill(const char *name, struct options *opts) {
 
 /* ------------------------------------------------------------------ running */
 
-/* Runs the seed once more, for its last events. */
+/* Runs the seed again to print its last events. */
 static void tell(uint64_t seed) {
     enum finding first = sim.found;
     sim.tracing = sim.quiet = true;
     schedule_run(seed);
     sim.tracing = sim.quiet = false;
     if (sim.found != first)
-        printf("seed %llu does not replay: the simulator depends on something else\n", (unsigned long long)seed);
+        printf("seed %llu does not replay: the simulator depends on something other than its seed\n",
+               (unsigned long long)seed);
     printf("seed %llu: %s: %s\n", (unsigned long long)seed, finding_name(sim.found), sim.story);
     printf("    the whole story: %s --seed %llu --trace\n", program_invocation_name, (unsigned long long)seed);
     oracle_last_lines();
@@ -150,7 +151,7 @@ static int run_one(const struct options *opts) {
     return sim.found != NOTHING;
 }
 
-/* A story is sound, or finds what the bug that is planted in this build leads to. */
+/* A story must end without a finding, or with the finding of this build's planted bug. */
 static int run_story(const struct options *opts) {
     enum finding wanted = sim.expected;
     sim.expected = NOTHING;

@@ -1,5 +1,5 @@
-# each_patch(function): for each of mutants/*.patch beside the caller's CMakeLists.txt, which is one bug, calls
-# function(MUTANT), with the planted copies of the files that it changes in `changed` and those files in `sound`.
+# each_patch(function): calls function(MUTANT) for each mutants/*.patch next to the caller's CMakeLists.txt.  Each patch is
+# one bug.  `changed` lists the patched copies of the files that it changes, and `sound` the original files.
 find_program(PATCH patch REQUIRED)
 function(each_patch made)
   set(plant ${PROJECT_SOURCE_DIR}/spec/sim/plant)
@@ -19,8 +19,8 @@ function(each_patch made)
   endforeach()
 endfunction()
 
-# mutant_breaks(test patch command... CLAIM): the command, whose last argument is a claim of its spec, must say that this
-# one does not hold: the claim that the patch says it leads to.
+# mutant_breaks(test patch command... CLAIM): adds a test that runs a spec's command with a bug.  It passes if the claim
+# fails that the patch names after "Leads to".  That claim replaces the word CLAIM in the command.
 function(mutant_breaks test patch)
   file(STRINGS ${patch} claim REGEX "^Leads to ")
   string(REPLACE "Leads to " "" claim "${claim}")

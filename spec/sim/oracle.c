@@ -1,4 +1,4 @@
-/* oracle.c -- what must never be true, looked at after every id and every turn; the story of a schedule. */
+/* oracle.c -- the rules that must always hold, checked after every id and every turn. Also the trace of a schedule. */
 #include "sim.h"
 
 #include <stdarg.h>
@@ -6,11 +6,11 @@
 
 #define SET_SIZE 65536 /* a power of two, more than twice IDS_MAX */
 #define STORY_LINES 20
-#define SLACK_US (1100 * MS) /* the core keeps a leap, and when it was first met, in whole seconds */
+#define SLACK_US (1100 * MS) /* the core stores a leap and its first sight in whole seconds */
 
 _Static_assert(SET_SIZE >= 2 * IDS_MAX, "the set never gets full");
 
-/* Where an id came from. */
+/* Where an id was issued. */
 struct origin {
     uint64_t id;
     int64_t at_us;
@@ -23,9 +23,9 @@ static struct {
 } set[SET_SIZE];
 static uint32_t stamp;
 
-/* ------------------------------------------------------------------ the story */
+/* ------------------------------------------------------------------ the trace */
 
-/* The last lines of a schedule, for a finding's report: a ring, filled where the story is not printed as it goes. */
+/* A ring of the last lines, for the report of a finding. It is filled if the trace is not printed directly. */
 static char lines[STORY_LINES][320];
 static unsigned line_count;
 
@@ -91,7 +91,7 @@ void oracle_before_lane(int file, struct before *before) {
     memset(before->given, 0, sizeof before->given);
 }
 
-/* Leases of a number follow each other, so its ids do, whichever slot they are of. */
+/* Leases of one worker id follow each other, so its ids ascend across slots. */
 void oracle_lane(struct lane *lane, uint64_t id) {
     struct vesta_parts is, was;
     sim.counts.by_lane++;
@@ -116,7 +116,8 @@ static const struct origin *remember(uint64_t id, int proc, int file, int slot) 
     return NULL;
 }
 
-/* The newest slot whose lease has that tick, or -1: what a slot was closed below is granted to a later one. */
+/* Returns the newest slot whose lease contains the tick, or -1. When a slot is closed, the ticks above its cursor may
+ * be granted to a later slot. */
 static int slot_of(const struct vs_map *map, uint64_t worker, uint64_t tick) {
     uint32_t used = atomic_load(&map->shared.slots_used);
     for (int i = (int)(used < VS_SLOTS_MAX ? used : VS_SLOTS_MAX); i-- > 0;)
@@ -125,8 +126,8 @@ static int slot_of(const struct vs_map *map, uint64_t worker, uint64_t tick) {
     return -1;
 }
 
-/* The oracle's own idea of belief: small steps at once, others a minute after their like was first met.  That the
- * clock was elsewhere in between counts for nothing here: the core cannot know it unless somebody looked. */
+/* The oracle's own rule for trusting clocks: small steps at once, larger leaps a minute after they were first seen. The
+ * clock may have shown another time in between, which the core cannot know unless a caller read it. */
 static void believe(struct file *f) {
     int64_t off = host_unix_us(&sim.host[f->host]) - host_boot_us(&sim.host[f->host]);
     int64_t long_ago_us = sim.now_us - VS_CLOCK_CONFIRM_US + 2 * SEC;
@@ -161,7 +162,7 @@ static void check_time(struct file *f, int slot, uint64_t tick, uint64_t ahead) 
     uint64_t bound = ((uint64_t)(time + 1) << sim.shape.seq_bits) + ahead;
     uint64_t allowed = oracle_verdict(f, (uint32_t)slot);
     if (allowed && tick >> sim.shape.seq_bits <= (allowed - 1) >> sim.shape.seq_bits)
-        return; /* a policy's verdict stands above the clock; the rest of its last unit needs no other */
+        return; /* a policy's verdict counts more than the clock, and it includes the rest of its last unit */
     if (tick >= bound)
         oracle_found(AHEAD, "tick %llu is at or past %llu, the clock's bound", (unsigned long long)tick,
                      (unsigned long long)bound);
@@ -169,20 +170,20 @@ static void check_time(struct file *f, int slot, uint64_t tick, uint64_t ahead) 
     int64_t slack_us = SLACK_US + ((int64_t)(ahead >> sim.shape.seq_bits) + 1) * sim.shape.unit_us;
     int64_t latest = host_boot_us(host) + f->legit_us + VS_CLOCK_LEAP_US + slack_us;
     int64_t at = vs_tick_unix_us(&sim.shape, tick), from = vs_tick_unix_us(&sim.shape, f->map->slot[slot].from);
-    /* A cursor that stands where the leapt clock is goes on with it: the store set its start, or a verdict. */
+    /* If the store or a verdict set a cursor to the leapt time, ids continue from there. */
     bool led_there = from + 2 * slack_us > latest || allowed;
     if (f->boot == host->boots && at > latest && !led_there)
-        oracle_found(LEAP, "an id's time is %.3f s past what may be believed", (double)(at - latest) / 1e6);
+        oracle_found(LEAP, "an id's time is %.3f s past the latest trusted time", (double)(at - latest) / 1e6);
 }
 
-/* Whether the clock that may be late may have spoken for a tick: in layouts of a second for any; in others for those of
- * a unit that has given many, but one of a run. */
+/* Returns whether the late clock may have decided about a tick: any tick in layouts of a second. In shorter units,
+ * ticks after the first VS_LATE_FROM, except one in each run. */
 static bool may_be_late(uint64_t tick) {
     uint64_t seq = tick & (((uint64_t)1 << sim.shape.seq_bits) - 1);
     return sim.shape.unit_us == SEC || (seq >= sim.shape.spread + VS_LATE_FROM && tick % VS_LATE_RUN != 0);
 }
 
-/* With clock pacing.  A millisecond more: with_rate takes it away at once where a clock goes slow. */
+/* Checks ids with clock pacing. Allows one more millisecond, because with_rate moves a slow clock back at once. */
 static void check_fresh(const struct before *before, const struct file *f, uint64_t tick) {
     const struct host *host = &sim.host[f->host];
     if (f->map->header.pacing != VESTA_PACING_CLOCK || host->sets != before->sets) return;
@@ -190,11 +191,11 @@ static void check_fresh(const struct before *before, const struct file *f, uint6
     bool is_over = over_us + MS <= before->unix_us, was_late = over_us + MS > before->late_us;
     bool is_wild = host->is_wild && sim.shape.unit_us != SEC;
     if (is_over && !(may_be_late(tick) && (was_late || is_wild)))
-        oracle_found(LATE, "tick %llu was over %.6f s before it was asked for", (unsigned long long)tick,
+        oracle_found(LATE, "tick %llu had ended %.6f s before it was requested", (unsigned long long)tick,
                      (double)(before->unix_us - over_us) / 1e6);
 }
 
-/* Nor does a clock that was set back go unmet by more than the late one may be late. */
+/* If a clock was set back, ids must not exceed it by more than the late clock may lag. */
 static void check_back(const struct before *before, struct file *f, int slot, uint64_t tick, uint64_t ahead) {
     const struct host *host = &sim.host[f->host];
     if (f->map->header.pacing != VESTA_PACING_CLOCK || host->sets != before->sets || host->is_wild) return;
@@ -205,8 +206,9 @@ static void check_back(const struct before *before, struct file *f, int slot, ui
                      (unsigned long long)tick, (unsigned long long)bound);
 }
 
-/* The file that an id came from: the successor, to which another thread went on meanwhile (whose leases start above
- * all that the used-up one gave), the process's when it asked, or another of its path that has a slot open yet. */
+/* Returns the file of an id. It may be the successor that another thread moved to in the meantime (its leases start
+ * above all ids of the used-up file), the process's file when it called, or another file of its path with an open
+ * slot. */
 static int file_of(int file, int successor, uint64_t worker, uint64_t tick, int *slot) {
     int path = sim.file[file].path;
     *slot = successor == file ? -1 : slot_of(sim.file[successor].map, worker, tick);
@@ -229,23 +231,23 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
     const struct origin *first = remember(id, proc, file, slot);
     if (first)
         oracle_found(DUPLICATE,
-                     "id %llu (number %d, tick %llu): process %d, file %d, slot %d at %.6f s, and process %d, "
+                     "id %llu (worker id %d, tick %llu): process %d, file %d, slot %d at %.6f s, and process %d, "
                      "file %d, slot %d at %.6f s",
                      (unsigned long long)id, (int)worker, (unsigned long long)tick, first->proc, first->file,
                      first->slot, (double)first->at_us / 1e6, proc, file, slot, (double)sim.now_us / 1e6);
-    TRACE("process %d: id of number %d, tick %llu, slot %d of file %d", proc, (int)worker, (unsigned long long)tick,
+    TRACE("process %d: id of worker id %d, tick %llu, slot %d of file %d", proc, (int)worker, (unsigned long long)tick,
           slot, file);
     if (slot < 0) {
-        oracle_found(OUTSIDE, "tick %llu of number %d is in no lease of file %d", (unsigned long long)tick, (int)worker,
-                     file);
+        oracle_found(OUTSIDE, "tick %llu of worker id %d is in no lease of file %d", (unsigned long long)tick,
+                     (int)worker, file);
         return;
     }
     if (file == before->file && tick + 1 <= before->given[slot])
         oracle_found(ORDER, "tick %llu of slot %d came after %llu", (unsigned long long)tick, slot,
                      (unsigned long long)before->given[slot] - 1);
     if (file == before->file && before->ended[slot])
-        oracle_found(ENDED, "tick %llu is of slot %d, which was closed when it was asked for", (unsigned long long)tick,
-                     slot);
+        oracle_found(ENDED, "tick %llu is of slot %d, which was closed when the id was requested",
+                     (unsigned long long)tick, slot);
     if (tick + 1 > f->was[slot].given) f->was[slot].given = tick + 1;
     check_time(f, slot, tick, sim.proc[proc].gen.ahead_ticks_max);
     check_fresh(before, f, tick);
@@ -258,7 +260,7 @@ void oracle_ids(const struct before *before, int proc, const uint64_t *ids, size
         check_id(before, proc, ids[i]);
 }
 
-/* ------------------------------------------------------------------ the words of a file */
+/* ------------------------------------------------------------------ the words of a map */
 
 static void check_slot(struct file *f, int index, int i) {
     const struct vs_slot *slot = &f->map->slot[i];
@@ -266,14 +268,14 @@ static void check_slot(struct file *f, int index, int i) {
     uint64_t was_tick = f->was[i].tick, was_limit = f->was[i].limit;
     bool was_open = was_tick && !(was_tick & VS_CLOSED), is_open = !(tick & VS_CLOSED);
     bool was_closed = was_tick & VS_CLOSED && was_tick < VS_FRESH;
-    /* what a lane gave back is above all that was given */
+    /* the rest of a lane, which was never issued */
     bool is_back = f->giving_back > 0 && tick >= f->was[i].given;
     bool lowered = (was_open && is_open && tick < was_tick && !is_back) || (was_open && tick >= VS_FRESH) ||
                    (was_closed && (is_open || tick >= VS_FRESH));
     f->was[i].tick = tick;
     f->was[i].limit = limit;
     if (sim.tracing && (limit != was_limit || is_open != was_open || (tick >= VS_FRESH) != (was_tick >= VS_FRESH)))
-        sim_trace("slot %d of file %d is %s, number %d, limit %llu", i, index,
+        sim_trace("slot %d of file %d is %s, worker id %d, limit %llu", i, index,
                   is_open            ? "open"
                   : tick >= VS_FRESH ? "claimed"
                                      : "closed",
@@ -299,8 +301,8 @@ void oracle_file(int file) {
 void oracle_fenced(const struct vs_lease *lease) {
     const struct vs_record *r = store_record(lease->worker);
     sim.counts.fenced++;
-    if (lease->incarnation != store_incarnation()) return; /* it was told so by the store before this one */
+    if (lease->incarnation != store_incarnation()) return; /* a conflict in the earlier store */
     if (r->held && r->owner[0] == lease->owner[0] && r->owner[1] == lease->owner[1])
-        oracle_found(SELF_FENCED, "%s gave up number %d, which the store holds for it", lease->holder,
+        oracle_found(SELF_FENCED, "%s gave up worker id %d, which the store holds for it", lease->holder,
                      (int)lease->worker);
 }

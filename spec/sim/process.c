@@ -1,5 +1,5 @@
-/* process.c -- processes: issuers that call vesta_next and vesta_next_n as a program would, and what else a program
- * asks of its lease; how processes begin and end. */
+/* process.c -- processes: issuers that call vesta_next and vesta_next_n, the other calls of a program about its lease,
+ * and how processes start and end. */
 #include "sim.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #define REST_US_MAX (15 * SEC)
 #define REST_STEP_US (10 * MS)
 
-/* On to a used-up file's successor. */
+/* Moves on to the successor of a used-up file. */
 static void move_on(struct proc *p) {
     if (!file_is_used_up(p->file)) return;
     p->file = file_open(p->path);
@@ -17,7 +17,7 @@ static void move_on(struct proc *p) {
     vs_gen_move(&p->gen, sim.file[p->file].map);
 }
 
-/* What vs_handle_kick does: on to the file's successor, else somebody has to fetch a lease. */
+/* Does the same as vs_handle_kick: moves on to the file's successor, or else makes a keeper fetch a lease. */
 static void kick(struct proc *p) {
     move_on(p);
     keeper_start(p);
@@ -41,7 +41,7 @@ static int take(struct proc *self, struct vesta_pause *pause) {
     return rc;
 }
 
-/* A policy now and then wants another number, or lets the slot run ahead of the clock. */
+/* A policy sometimes requests another worker id, or lets the slot run ahead of the clock. */
 static void verdict(struct proc *self, const struct vesta_pause *pause) {
     struct file *f = &sim.file[self->file];
     const struct vs_map *map = f->map;
@@ -129,7 +129,7 @@ int proc_start(int path) {
     return proc;
 }
 
-/* The child has the parent's memory, so its handle and mapping, and one thread. */
+/* The child gets the parent's memory, so also its handle and mapping, and a single thread. */
 int proc_fork(int parent) {
     int child = new_proc(sim.proc[parent].path, sim.proc[parent].file);
     if (child < 0) return -1;
@@ -166,7 +166,7 @@ void proc_pause(int proc, int64_t us) {
 
 void proc_release(int proc, bool exits) {
     struct proc *p = &sim.proc[proc];
-    TRACE("process %d gives its lease back%s", proc, exits ? " and ends" : "");
+    TRACE("process %d releases its lease%s", proc, exits ? " and ends" : "");
     sim.counts.releases++;
     p->exits = exits;
     keeper_start(p);
@@ -178,7 +178,7 @@ void proc_kick(int proc) {
     kick(&sim.proc[proc]);
 }
 
-/* What vesta_drop does. */
+/* Does the same as vesta_drop. */
 static void drop_main(struct proc *self) {
     if (vs_map_drop(atomic_load(&self->gen.map))) sim.counts.drops++;
     kick(self);
@@ -189,8 +189,8 @@ void proc_drop(int proc) {
     thread_start(proc, "dropper", drop_main);
 }
 
-/* An id that a thread has in its hand is copied with it, which no rest can help; nor does it know of a map that was
- * removed while processes are at work in it. */
+/* Returns whether the path's memory may be copied. An id that a thread has not yet returned would be copied with it,
+ * and vesta_prepare_snapshot cannot prevent that. Nor does it know of a removed map that processes still use. */
 static bool may_be_copied(int path, int file) {
     for (int i = 0; i < sim.procs; i++) {
         const struct proc *p = &sim.proc[i];
@@ -200,7 +200,7 @@ static bool may_be_copied(int path, int file) {
     return true;
 }
 
-/* What vesta_prepare_snapshot does; who called it then copies the machine. */
+/* Calls what vesta_prepare_snapshot calls, then copies the machine like its caller would. */
 static void snapshot_main(struct proc *self) {
     move_on(self);
     int file = self->file;

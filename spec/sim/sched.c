@@ -1,5 +1,5 @@
-/* sched.c -- virtual threads and the seed's random numbers.  A thread is a stack of its own; it stands still at the
- * core's points (VS_POINT) whenever the seed says so, and a killed one is simply never entered again. */
+/* sched.c -- virtual threads and the seed's random numbers. Each thread has its own stack. The seed decides at each
+ * point of the core (VS_POINT) whether the thread is paused there. A killed thread is never resumed. */
 #include "sim.h"
 
 #include <assert.h>
@@ -9,19 +9,19 @@
 #include <ucontext.h>
 
 #define STACK_BYTES 65536
-#define STORY_STEP_US (900 * SEC) /* the longest that a step of a story may take */
+#define STORY_STEP_US (900 * SEC) /* the longest duration of a story's step */
 
 struct thread {
     bool alive;
     int proc;
     char name[16];
-    uint64_t number; /* among its process's */
+    uint64_t number; /* its number in the process */
     void (*run)(struct proc *self);
-    int64_t wake_us, stopped_until_us; /* the second is its process's */
+    int64_t wake_us, stopped_until_us; /* stopped_until_us: its process is stopped */
     const struct file *waits_for;
-    bool entered;  /* false: its `first` starts it, true: its `here` goes on with it */
-    bool has_tick; /* it stands where it has taken one and not returned it */
-    bool kept;     /* an image has its stack: no other thread takes this place */
+    bool entered;  /* false: it is started in its context `first`, true: it resumes at `here` */
+    bool has_tick; /* paused between taking a tick and returning it */
+    bool kept;     /* an image contains its stack, so no other thread may use this place */
 };
 
 struct context {
@@ -30,12 +30,12 @@ struct context {
 };
 
 static struct thread threads[THREADS_MAX];
-static struct context contexts[THREADS_MAX]; /* apart from the threads, which are looked through at every turn */
+static struct context contexts[THREADS_MAX]; /* apart from the threads, because each turn scans those */
 static char stacks[THREADS_MAX][STACK_BYTES] __attribute__((aligned(64)));
 static struct thread *current;
 static jmp_buf scheduler;
-static int quantum; /* points until the running thread may be left */
-static int top;     /* threads[top..] were never used in this schedule */
+static int quantum; /* how many points the running thread passes before it may be paused */
+static int top;     /* threads[top..] are unused in this schedule */
 static uint64_t state;
 
 /* ------------------------------------------------------------------ random numbers: splitmix64 */
@@ -119,8 +119,8 @@ uint64_t vs_sim_thread(void) {
     return current ? current->number : 0;
 }
 
-/* A context starts a thread on its stack; from then on jumps do, which save no signal mask and so make no system call.
- */
+/* A context starts a thread on its stack. Later switches use _longjmp, which saves no signal mask and so needs no
+ * system call. */
 static void leave(void) {
     if (_setjmp(contexts[current - threads].here) == 0) _longjmp(scheduler, 1);
 }
@@ -149,9 +149,9 @@ void threads_wake(const struct file *file) {
             threads[i].wake_us = sim.now_us;
 }
 
-/* Where a story wants a thread to stand. */
+/* Where a story wants the running thread to stop. */
 static struct {
-    const char *point; /* NULL: nowhere */
+    const char *point; /* NULL: at no point */
     int times;
 } target;
 
@@ -165,7 +165,8 @@ void vs_sim_point(const char *name) {
     }
     if (--quantum > 0) return;
     current->has_tick = strcmp(name, "composes") == 0;
-    /* mostly others have a turn; now and then this thread stands here for long, as under SIGSTOP or a busy machine */
+    /* Usually the others get a turn. Sometimes the thread stays here for long, as under SIGSTOP or on a busy
+     * machine. */
     if (!sim.calm && chance(2))
         current->wake_us = sim.now_us + (chance(60) ? rnd_between(0, 30 * MS) : rnd_between(0, 40 * SEC));
     leave();
@@ -219,7 +220,7 @@ void sched_reset(uint64_t seed) {
     current = NULL;
 }
 
-/* ------------------------------------------------------------------ as a story tells */
+/* ------------------------------------------------------------------ threads in stories */
 
 bool thread_has_tick(int proc) {
     for (int i = 0; i < top; i++)
@@ -231,7 +232,7 @@ bool thread_is_alive(const struct thread *t) {
     return t && t->alive;
 }
 
-/* Time moves on to what this thread waits for; others stand where they are. */
+/* Advances time until this thread is due, without running the others. */
 static void wait_for(const struct thread *t) {
     int64_t next_us = store_next_us();
     if (next_us > sim.now_us) sim.now_us = t->wake_us < next_us ? t->wake_us : next_us;
@@ -265,7 +266,7 @@ bool thread_run_to(struct thread *t, const char *point, int n) {
 static struct thread all;
 const struct thread *const EVERYONE = &all;
 
-/* The first that is due, in the order of their making. */
+/* Returns the first thread that is due, in the order of creation. */
 static struct thread *due(const struct thread *who, int64_t *next_us) {
     for (int i = 0; i < top && who; i++) {
         if (!threads[i].alive || (who != EVERYONE && who != &threads[i])) continue;
@@ -290,7 +291,7 @@ void threads_pass(int64_t until_us, const struct thread *who) {
     }
 }
 
-/* ------------------------------------------------------------------ images: threads in the middle of what they do */
+/* ------------------------------------------------------------------ images: threads with their stacks */
 
 static struct kept {
     int at;
@@ -325,7 +326,7 @@ void threads_put_back(void) {
         threads[at] = kept[i].thread;
         contexts[at] = kept[i].context;
         memcpy(stacks[at], kept[i].stack, STACK_BYTES);
-        if (!threads[at].entered) prepare(&contexts[at].first, stacks[at]); /* it holds its own address */
+        if (!threads[at].entered) prepare(&contexts[at].first, stacks[at]); /* a context contains its own address */
     }
     threads_forget();
 }

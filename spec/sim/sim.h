@@ -1,6 +1,6 @@
 /* sim.h -- a world in one thread: virtual time, hosts with wrong clocks, generator files, processes that crash and
- * sleep, a store that loses replies -- and the real core and lease engine in the middle of it.  Everything that happens
- * follows from one seed: no wall clock, no address, no order of the machine takes part in a decision. */
+ * sleep, and a store that loses replies. They run the real core and the real lease engine. Everything follows from one
+ * seed. No wall clock, address or scheduling of the machine affects a decision. */
 #ifndef SIM_H
 #define SIM_H
 
@@ -13,18 +13,18 @@
 #include <stdio.h>
 
 #define HOSTS_MAX 2
-#define PATHS_MAX 8    /* generator files by name, on all hosts */
-#define FILES_MAX 160  /* generator files by inode, in the life of a schedule */
-#define PROCS_MAX 96   /* processes in the life of a schedule */
-#define THREADS_MAX 64 /* alive at a time */
+#define PATHS_MAX 8    /* names of generator files on all hosts */
+#define FILES_MAX 160  /* inodes of generator files in a schedule */
+#define PROCS_MAX 96   /* processes in a schedule */
+#define THREADS_MAX 64 /* living threads */
 #define WORKERS_MAX 8
-#define MESSAGES_MAX 64 /* requests on their way to the store */
-#define TOKENS_MAX 2048 /* claims in the life of a schedule */
-#define IDS_MAX 24000   /* ids in the life of a schedule */
+#define MESSAGES_MAX 64 /* requests in transit to the store */
+#define TOKENS_MAX 2048 /* claims in a schedule */
+#define IDS_MAX 24000   /* ids in a schedule */
 #define BATCH_MAX 12
-#define LANES_MAX 3 /* of a process */
+#define LANES_MAX 3 /* per process */
 #define STORE_TIMEOUT_US (2 * SEC)
-#define KEPT_MAX 24 /* threads of an image */
+#define KEPT_MAX 24 /* threads in an image */
 #define LEAPS_MAX 16
 
 #define MS INT64_C(1000)
@@ -32,19 +32,19 @@
 #define START_UNIX_US (INT64_C(1800000000) * SEC)
 #define NEVER INT64_MAX
 
-/* What an oracle may find. */
+/* The findings of the oracle. */
 #define FINDINGS(X)                                                                                                    \
-    X(DUPLICATE)   /* an id was given twice */                                                                         \
-    X(ORDER)       /* an id is not above one of its slot that was given before it was asked for */                     \
-    X(AHEAD)       /* an id's time lies past every clock reading, the allowance and all verdicts */                    \
-    X(LATE)        /* an id's time was over when it was asked for, by the clock that may say so */                     \
-    X(LEAP)        /* an id's time follows a leap of the clock that had not stood for a minute */                      \
-    X(OUTSIDE)     /* an id lies in no lease of its file */                                                            \
-    X(UNGRANTED)   /* a slot's limit is above what the store acknowledged to its token */                              \
+    X(DUPLICATE)   /* an id was issued twice */                                                                        \
+    X(ORDER)       /* an id is not above an id of its slot that was issued before it was requested */                  \
+    X(AHEAD)       /* an id's time exceeds every clock reading, the allowance and all verdicts */                      \
+    X(LATE)        /* an id's time had ended when it was requested, by the clock that may decide so */                 \
+    X(LEAP)        /* an id's time follows a leap of the clock that had not lasted for a minute */                     \
+    X(OUTSIDE)     /* an id is in no lease of its file */                                                              \
+    X(UNGRANTED)   /* a slot's limit is above the bound that the store acknowledged for its token */                   \
     X(LOWERED)     /* a cursor or a limit went back, or a closed slot was opened */                                    \
     X(SELF_FENCED) /* a keeper gave up a lease that the store still holds for it */                                    \
-    X(ENDED)       /* an id is of a lease that had been closed before it was asked for */                              \
-    X(FAILSTOP)    /* issuing stopped for a store that went back, though it had not */                                 \
+    X(ENDED)       /* an id is from a lease that was closed before the id was requested */                             \
+    X(FAILSTOP)    /* issuing stopped because the store went back, but it had not */                                   \
     X(STUCK)       /* the faults are over, and a living process gets no id */
 
 enum finding {
@@ -54,7 +54,7 @@ enum finding {
 #undef FINDING_ENUM
 };
 
-/* What a schedule met; summed over all for the gate that says the schedules are not empty. */
+/* Events that a schedule counts. Their sums over all schedules must reach the minimum in main.c. */
 #define COUNTS(X)                                                                                                      \
     X(ids)                                                                                                             \
     X(claims)                                                                                                          \
@@ -85,65 +85,66 @@ struct counts {
 struct host {
     struct vesta_clock clock; /* self points to this host */
     int64_t booted_us, offset_us, rate_ppm;
-    int64_t read_max_us; /* the latest time that anyone read in this boot */
+    int64_t read_max_us; /* the latest time that was read in this boot */
     unsigned boots, sets;
-    int64_t set_us, stood_us, went_on_us; /* when its clock was set, when it stood still last, and until when */
-    bool is_wild;                         /* its late clock shows anything where units are shorter than a second */
+    int64_t set_us, stood_us, went_on_us; /* when its clock was set, when it last stood still, and until when */
+    bool is_wild;                         /* its late clock shows random times if units are shorter than a second */
 };
 
-/* One inode.  The map is what all its processes share. */
+/* One inode. Its processes share the map. */
 struct file {
     struct vs_map *map;
     int path, host;
-    int keeper; /* the process that has the keeper's lock, -1 */
+    int keeper; /* the process that has the keeper's lock, or -1 */
     bool in_term[PROCS_MAX];
     unsigned boot;
-    /* the oracle's own idea of which clock may be believed */
+    /* the oracle's own rule for trusting clocks */
     int64_t legit_us;
     int leaps;
     struct {
         int64_t off_us, since_us;
     } leap[LEAPS_MAX];
-    /* as last seen by the oracle */
+    /* the words that the oracle saw last */
     uint32_t used;
     struct {
         uint64_t tick, limit, given;
     } was[VS_SLOTS_MAX];
-    uint64_t allowed[VS_SLOTS_MAX]; /* by all verdicts so far: one that has expired may be replaced by a lower one */
-    int giving_back; /* threads that are at it: meanwhile a cursor may go back */
+    /* by all verdicts so far, because an expired verdict may be replaced by a lower one */
+    uint64_t allowed[VS_SLOTS_MAX];
+    int giving_back; /* number of threads that return the rest of a lane, during which a cursor may go back */
 };
 
-/* A lane, and the last id that it gave. */
+/* A lane, and the last id that it issued. */
 struct lane {
     struct vesta_lane lane;
     bool is_open;
-    struct file *gives_back; /* what a thread ends just now is of this file */
+    struct file *gives_back; /* the file to which the lane's rest is being returned */
     uint64_t last;
 };
 
 struct path {
-    int host, file; /* -1: no file of that name */
+    int host, file; /* -1: no file has that name */
     bool has_worker;
     uint64_t worker;
     enum vesta_pacing pacing;
     uint64_t ahead_ticks;
     int procs_wanted;
-    int64_t respawn_us; /* when the missing processes are started, NEVER */
+    int64_t respawn_us; /* when the missing processes are started, or NEVER */
     char identity[16];
-    uint64_t incarnation; /* of the store, as the anchor has it noted */
+    uint64_t incarnation; /* of the store, as recorded in the anchor */
     bool made;
 };
 
 struct proc {
-    bool alive, exits; /* exits: ends as soon as its lease is given back */
+    bool alive, exits; /* exits: ends as soon as its lease is released */
     int path, file;
     struct vesta_gen gen;
     enum vs_stop stop;
     struct thread *keeper, *copier;
-    uint64_t threads; /* that were started in it: each has a number of its own */
+    uint64_t threads; /* started so far, each with its own number */
     _Atomic uint64_t token;
     struct lane lane[LANES_MAX];
-    uint64_t ids_calm; /* given since the faults are over */
+    uint64_t ids_calm; /* issued since the last fault */
 };
 
 struct reply {
@@ -156,11 +157,11 @@ struct reply {
 struct world {
     uint64_t seed;
     int64_t now_us;
-    bool tracing, quiet; /* quiet: the story is kept, not printed */
+    bool tracing, quiet; /* quiet: the trace is recorded, not printed */
     bool calm;
-    bool told;     /* a story says who runs, and until where: story.c */
-    bool locked;   /* the running thread is not left */
-    bool respawns; /* a path's respawn_us was set */
+    bool told;     /* a story decides which thread runs, and until where */
+    bool locked;   /* the running thread is not paused */
+    bool respawns; /* some path has a respawn_us */
     const struct vesta_layout *layout;
     struct vs_shape shape;
     uint64_t base, worker_max;
@@ -170,7 +171,7 @@ struct world {
     struct path path[PATHS_MAX];
     struct file file[FILES_MAX];
     struct proc proc[PROCS_MAX];
-    /* the oracle's */
+    /* set by the oracle */
     enum finding expected, found; /* expected: NOTHING means that any finding ends the schedule */
     char story[512];
     struct counts counts;
@@ -191,40 +192,40 @@ uint64_t rnd(void);
 uint32_t rnd_below(uint32_t n);
 int64_t rnd_between(int64_t from, int64_t until); /* [from, until) */
 bool chance(uint32_t percent);
-int64_t rnd_around(int64_t mean); /* mostly below twice the mean, now and then far above */
+int64_t rnd_around(int64_t mean); /* mostly below twice the mean, sometimes far above */
 
-/* NULL: as many threads as there can be are alive.  In a story it runs when it is told to. */
+/* Returns NULL if THREADS_MAX threads are alive. In a story the thread runs only on request. */
 struct thread *thread_start(int proc, const char *name, void (*run)(struct proc *self));
 void threads_kill(int proc);
-void threads_stop(int proc, int64_t until_us); /* all of a process */
-int thread_proc(void);                         /* of the running thread */
+void threads_stop(int proc, int64_t until_us); /* all threads of the process */
+int thread_proc(void);                         /* the running thread's process */
 const char *thread_name(void);
-/* In a story: by what its process knows it, as threads come and go at one address. */
+/* In a story: sets the number by which the process knows the thread, because addresses are reused. */
 void thread_is(struct thread *thread, uint64_t number);
-/* Sleeps; `file` wakes it early (file_kick), NULL for nothing but time. */
+/* Sleeps. file_kick on `file` wakes the thread early. NULL: only time does. */
 void thread_sleep(int64_t us, const struct file *file);
 void threads_wake(const struct file *file);
-/* One turn: runs a thread, or moves time to the next thing that is due, at most to until_us. */
+/* Does one turn: runs a thread, or advances time to the next event, at most to until_us. */
 void sched_turn(int64_t until_us);
-/* The stack of the running thread is left for ever. */
+/* Leaves the stack of the running thread for good. */
 void thread_exit(void) __attribute__((noreturn));
-/* Some thread of this process has taken a tick and not returned it yet. */
+/* Returns whether a thread of this process has taken a tick and not returned it yet. */
 bool thread_has_tick(int proc);
-/* In a story: runs this thread, and moves time where it waits, until it stands at a point of that name for the n-th
- * time, or, where the name is NULL, until it ends.  False: it ended before, or neither happens for long. */
+/* In a story: runs this thread, and advances time while it waits, until it reaches the named point for the n-th time.
+ * If the name is NULL, runs it until it ends. Returns false if it ended before, or if neither happens for long. */
 bool thread_run_to(struct thread *thread, const char *point, int n);
 bool thread_is_alive(const struct thread *thread);
-/* Time passes, and one thread runs, or EVERYONE, or nobody (NULL). */
+/* Advances time, and runs one thread, or EVERYONE, or no thread (NULL). */
 extern const struct thread *const EVERYONE;
 void threads_pass(int64_t until_us, const struct thread *who);
-/* The memory of a path's processes as it is now, threads in the middle of what they do and all; and back to it. */
+/* Saves and restores the memory of a path's processes, including threads in the middle of a call. */
 void image_take(int path);
 bool image_exists(int path);
 void image_restore(void);
 void image_forget(void);
-/* How often a path's processes were put back to an image. */
+/* Returns how often a path's processes were restored from an image. */
 unsigned image_lives(int path);
-/* The threads' part of it. */
+/* The threads' part of an image. */
 void threads_keep(bool (*belongs)(int proc));
 void threads_put_back(void);
 void threads_forget(void);
@@ -235,29 +236,29 @@ void world_make(uint64_t seed);
 void world_for_story(void);
 void world_path(int path, enum vesta_pacing pacing);
 bool world_timing(const char *name);
-/* A story's ids: eight a millisecond in place of eight a second; before its first process. */
+/* Gives a story eight ids a millisecond instead of eight a second. Call it before the first process starts. */
 void world_by_milliseconds(void);
 int64_t host_unix_us(const struct host *host);
 int64_t host_boot_us(const struct host *host);
-/* CLOCK_REALTIME as the kernel's last tick left it, and what reads its second. */
+/* CLOCK_REALTIME at the kernel's last tick, and a function that reads its seconds. */
 int64_t host_late_us(const struct host *host);
 int64_t host_late_s(void *host);
-/* The same in microseconds; or anything, another thing to each who asks. */
+/* The same in microseconds, or a random time that differs for each caller. */
 int64_t host_late_or_wild_us(void *host);
-/* No tick comes any more. */
+/* Stops the kernel's ticks for good. */
 void host_stop_ticks(int host);
 void host_step(int host, int64_t by_us);
-/* Its clock is another one from now on. */
+/* Records that the host's clock was set. */
 void host_was_set(struct host *host);
-/* The machine is not run for that long: suspended, or on its way to another. */
+/* The machine does not run for that long: it is suspended or migrated. */
 void host_stand_still(int host, int64_t us);
 void host_reboot(int host);
-/* The file of a path as an opener gets it: trusted, or a new one. */
+/* Returns the path's file like the opener does: a trusted one, or a new one. */
 int file_open(int path);
 int file_copy(int from_path, int to_path);
-/* The path's map is removed while it is in use: newcomers make another one. */
+/* Removes the path's map while it is in use. New processes create another one. */
 void file_lose(int path);
-/* Whether a newcomer would find this map. */
+/* Returns whether a new process would find this map. */
 bool file_is_named(int file);
 bool file_is_used_up(int file);
 void file_kick(int file);
@@ -265,12 +266,12 @@ void file_kick(int file);
 /* ---- store.c */
 
 void store_reset(void);
-int64_t store_next_us(void); /* when a message arrives next */
+int64_t store_next_us(void); /* when the next message arrives */
 void store_deliver(void);    /* those that are due */
 void store_init(void);
 void store_down(int64_t until_us);
 void store_fail_over(void);
-/* A story's fail-over, in its parts. */
+/* The parts of a fail-over, for stories. */
 void store_keep_copy(void);
 void store_go_back(void);
 void store_put_right(void);
@@ -278,7 +279,7 @@ void store_heal(void);
 void store_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev);
 const struct vs_record *store_record(uint64_t worker);
 uint64_t store_incarnation(void);
-/* In a story: what becomes of the next write.  Where nothing is heard of it, its outcome is unknown. */
+/* In a story: the fate of the next write. Without a reply its outcome is unknown. */
 extern enum store_fate { FATE_DONE, FATE_LOST, FATE_UNHEARD, FATE_LATE } store_fate;
 extern int64_t store_late_us;
 uint64_t store_granted(const uint64_t owner[2]);
@@ -290,32 +291,33 @@ int proc_fork(int parent);
 void proc_kill(int proc);
 void proc_pause(int proc, int64_t us);
 void proc_release(int proc, bool exits);
-/* A thread of this process rests the file and then takes an image of the path, as who copies a machine does. */
+/* A thread of this process makes the file rest and then takes an image of the path, like a tool that copies a
+ * machine. */
 void proc_snapshot(int proc);
-/* The process gives up what its open slot was granted. */
+/* The process gives up the ticks that its open slot was granted. */
 void proc_drop(int proc);
-/* What vs_handle_kick does. */
+/* Does the same as vs_handle_kick. */
 void proc_kick(int proc);
 
-/* ---- lane.c: lanes of a process, by their places in it */
+/* ---- lane.c: lanes of a process, by index */
 
 void lane_open(struct proc *proc, int i, uint64_t n);
 int lane_next(struct proc *proc, int i, struct vesta_pause *pause);
 void lane_close(struct proc *proc, int i);
-/* By one of them, which may be another thread's: VESTA_EOPTION then. */
+/* Issues from a random lane. If another thread owns it, returns VESTA_EOPTION. */
 int lane_take(struct proc *proc, struct vesta_pause *pause);
-/* In a forked child, where all lies at the addresses that it had in the parent. */
+/* Copies lanes to a forked child, where they have the addresses of the parent's. */
 void lanes_fork(struct proc *child, const struct proc *parent);
-/* Whoever gave something back is killed. */
+/* Ends calls in progress that return a rest, because their process is killed. */
 void lanes_kill(struct proc *proc);
 bool path_alive(int path);
 
 /* ---- keeper.c */
 
 int proc_index(const struct proc *proc);
-/* Starts the process's keeper where it has none. */
+/* Starts the process's keeper if it has none. */
 void keeper_start(struct proc *proc);
-/* The process that keeps the path's file, or -1. */
+/* Returns the process that keeps the path's file, or -1. */
 int path_keeper(int path);
 /* The path's keeper loses its lock but not its term. */
 void keeper_forget_lock(int path);
@@ -326,7 +328,7 @@ void schedule_run(uint64_t seed);
 
 /* ---- story.c */
 
-/* Tells it; sim.found says what came of it.  False: a step could not be done. */
+/* Runs a story, and sets sim.found to its result. Returns false if a step could not be done. */
 bool story_tell(const char *file);
 
 /* ---- oracle.c */
@@ -334,22 +336,22 @@ bool story_tell(const char *file);
 void oracle_reset(void);
 void oracle_last_lines(void);
 __attribute__((format(printf, 2, 3))) void oracle_found(enum finding kind, const char *format, ...);
-/* Around a call for ids: what had been given before it, and what it gave. */
+/* State around a call for ids: the ids issued before it, and those that it returned. */
 struct before {
     int file;
-    int64_t unix_us, late_us; /* an id's time is not over then, unless the clock was set */
+    int64_t unix_us, late_us; /* an id's time must not have ended at that time, unless the clock was set */
     unsigned sets;
     uint64_t given[VS_SLOTS_MAX]; /* one past the highest */
     bool ended[VS_SLOTS_MAX];
 };
 void oracle_before(int file, struct before *before);
-/* The same for a lane, whose ids are in order among themselves. */
+/* The same for a lane, whose ids ascend. */
 void oracle_before_lane(int file, struct before *before);
 void oracle_lane(struct lane *lane, uint64_t id);
 void oracle_ids(const struct before *before, int proc, const uint64_t *ids, size_t n);
 void oracle_file(int file);
 void oracle_clock(int host);
-/* Notes what verdicts have allowed a slot so far, and returns it; 0: nothing. */
+/* Records the ticks that verdicts have allowed a slot so far, and returns their end, or 0. */
 uint64_t oracle_verdict(struct file *f, uint32_t slot);
 void oracle_fenced(const struct vs_lease *lease);
 const char *finding_name(enum finding kind);

@@ -1,31 +1,30 @@
-/* store.c -- a store as a keeper meets it: compare-and-set on versions, and messages that are late, lost, or done
- * without anybody hearing of it.  It loses what it has acknowledged in a fail-over only, which a person then puts
- * right. */
+/* store.c -- the store behind a keeper: compare-and-set on versions, and messages that are late, lost, or applied
+ * without a reply. Acknowledged writes are lost only in a fail-over, after which an operator repairs the store. */
 #include "sim.h"
 #include "store/reply.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* A request on its way, and then its answer until the asker has read it. */
+/* A request in transit, and later its reply until the requester has read it. */
 struct message {
     int64_t due_us; /* NEVER: it has arrived */
     struct vs_action action;
-    struct vs_met met; /* the namespace as the asker knows it */
-    int host, asker;   /* asker: the process that waits for the answer, -1: none */
+    struct vs_met met; /* the namespace as the requester knows it */
+    int host, asker;   /* asker: the process that waits for the reply, -1: none */
     struct reply reply;
 };
 
 static struct message messages[MESSAGES_MAX];
 static int message_top;
-static struct vs_record records[WORKERS_MAX]; /* ver 0: none */
+static struct vs_record records[WORKERS_MAX]; /* ver 0: no record */
 static struct vs_ns_record ns;
-static struct vs_record replica[WORKERS_MAX]; /* what a fail-over finds */
+static struct vs_record replica[WORKERS_MAX]; /* the records after a fail-over */
 static int64_t replica_us;
 static int64_t down_until_us, clock_off_us;
-static bool host_clock; /* a file: store stamps with the clock of the host that writes */
-static bool moody;      /* the policy that chooses numbers is anything but the default one */
-static uint32_t lossy;  /* percent of requests that something happens to */
+static bool host_clock; /* a file: store takes its time from the writing host */
+static bool moody;      /* the policy often chooses a random worker id */
+static uint32_t lossy;  /* percent of requests with a fault */
 
 static struct token { uint64_t owner[2], until; } tokens[TOKENS_MAX];
 static int token_count;
@@ -53,7 +52,7 @@ void store_reset(void) {
     lossy = chance(30) ? 2 : 5 + rnd_below(40);
 }
 
-/* A shared store has a clock of its own, and a person has made the namespace, where nobody else may. */
+/* A shared store has its own clock. An operator creates the namespace, because processes may not. */
 void store_init(void) {
     if (!sim.timing.is_shared) return;
     host_clock = false;
@@ -79,10 +78,10 @@ void store_put_right(void) {
     sim.counts.failovers++;
 }
 
-/* The replica is some seconds old, or has nothing; whoever runs the store puts it right before it answers. */
+/* The replica is some seconds old or empty. An operator repairs it before it replies. */
 void store_fail_over(void) {
     bool wiped = chance(30);
-    if (!wiped && chance(50)) memcpy(replica, records, sizeof records); /* nothing lost: only made anew */
+    if (!wiped && chance(50)) memcpy(replica, records, sizeof records); /* nothing is lost, but it is a new store */
     TRACE("the store fails over: %s", wiped ? "it is empty" : "its last writes are lost");
     for (uint64_t i = 0; i < WORKERS_MAX; i++)
         records[i] = wiped ? (struct vs_record){0} : replica[i];
@@ -100,7 +99,7 @@ void store_go_back(void) {
     memcpy(records, replica, sizeof records);
 }
 
-/* Replication lags behind by up to a few seconds. */
+/* Replication lags by up to a few seconds. */
 static void replicate(void) {
     if (sim.now_us < replica_us) return;
     memcpy(replica, records, sizeof records);
@@ -117,7 +116,7 @@ void store_heal(void) {
     lossy = 0;
 }
 
-/* ------------------------------------------------------------------ what was acknowledged */
+/* ------------------------------------------------------------------ acknowledged bounds */
 
 uint64_t store_granted(const uint64_t owner[2]) {
     for (int i = token_count; i-- > 0;)
@@ -135,7 +134,8 @@ static void grant(const struct vs_record *record) {
     tokens[token_count++] = (struct token){{record->owner[0], record->owner[1]}, record->until};
 }
 
-/* True if some living process has that claim open: it was not told that the number is another's now. */
+/* Returns whether a living process still has that claim open. It does not know that another process holds the worker id
+ * now. */
 static bool is_believed(const uint64_t owner[2]) {
     for (int i = 0; i < sim.procs; i++) {
         const struct proc *p = &sim.proc[i];
@@ -160,7 +160,7 @@ static void count_write(const struct vs_record *was, const struct vs_record *now
 
 /* ------------------------------------------------------------------ operations: one atomic step each */
 
-/* What every backend does, by the backends' own rules. */
+/* Applies the rules that all backends share. */
 static enum vs_outcome swap(const struct vs_action *action, struct vs_met *met, int host) {
     struct vs_record *r = &records[action->worker];
     struct vs_reply stands = {.ns = ns};
@@ -207,12 +207,12 @@ void store_deliver(void) {
         struct message *m = &messages[i];
         if (m->due_us > sim.now_us) continue;
         m->due_us = NEVER;
-        if (m->asker < 0 || !sim.proc[m->asker].alive) TRACE("  store: a request arrives that nobody waits for");
+        if (m->asker < 0 || !sim.proc[m->asker].alive) TRACE("  store: a request arrives, and no process waits for it");
         carry_out(m);
     }
 }
 
-/* ------------------------------------------------------------------ asking */
+/* ------------------------------------------------------------------ requests */
 
 static bool is_free(const struct message *m) {
     return m->due_us == NEVER && (m->asker < 0 || !sim.proc[m->asker].alive);
@@ -247,7 +247,7 @@ static bool is_write(const struct vs_action *action) {
     return action->kind == VS_DO_SWAP || action->kind == VS_DO_NS_SWAP;
 }
 
-/* A request that loses its way: UNKNOWN to the asker, and done never, at once, or much later. */
+/* A request is lost: its outcome is UNKNOWN, and it is applied never, at once, or much later. */
 static void ask_and_lose(const struct vs_action *action, const struct vs_ns_record *known, int host) {
     if (chance(65))
         post(action, known, -1, host, sim.now_us + (chance(50) ? rnd_between(0, 5 * MS) : rnd_around(6 * SEC)));
@@ -265,14 +265,15 @@ static void list(struct vs_term *term, int host, struct vs_event *ev) {
         for (ev->worker = 0; records[ev->worker].held; ev->worker++)
             ;
         ev->found = true;
-    } else if (moody && chance(50)) { /* a policy may choose any number; the claim decides */
+    } else if (moody && chance(50)) { /* a policy may choose any worker id, because the claim decides */
         ev->found = true;
         ev->worker = rnd() & sim.worker_max;
     }
     vs_sim_point("lists");
 }
 
-/* Sends, and waits for the answer.  False: the asker was put back to what it was before it had heard. */
+/* Sends a request and waits for the reply. Returns false if the requester was restored from an image before the reply
+ * came. */
 static bool hear(struct vs_term *term, const struct vs_action *action, struct vs_event *ev, int64_t there_us,
                  int64_t back_us) {
     int proc = thread_proc(), path = sim.proc[proc].path;
@@ -289,7 +290,7 @@ static bool hear(struct vs_term *term, const struct vs_action *action, struct vs
     return true;
 }
 
-/* In a story each request takes a millisecond there and one back, unless the story says what becomes of it. */
+/* In a story each request and each reply take a millisecond, unless the story decides otherwise. */
 static bool ask_as_told(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     enum store_fate fate = store_fate;
     int host = sim.path[sim.proc[thread_proc()].path].host;

@@ -1,31 +1,33 @@
-/* story.c -- a schedule that was written down: who runs until where, step by step.  What a story tells does not change
- * with the random numbers, the faults or the points of the simulator, as what a seed tells does; where a step cannot be
- * done any more, the story says so.
+/* story.c -- runs a schedule that is written down step by step. Unlike a seed's schedule, it does not depend on random
+ * numbers, on faults or on the set of points in the core. If a step can no longer be done, the story fails and names
+ * it.
  *
- *     kills RETIRES_OPEN DUPLICATE    the planted bug that this story finds, and what it leads to; may stand more often
- *     timing local | shared | hasty    before the first process: the lease's timing (local)
- *     pacing history | clock          (history)
- *     units of 1 ms                   before the first process: eight ids each (of 1 s)
- *     p has number 1 | p draws        (number 1); who draws is given the first that nobody holds
- *     A starts at p                   a process at a path, which is made by its first one; it has no thread yet
+ *     kills RETIRES_OPEN DUPLICATE    a planted bug that this story must find, and the finding; may be repeated
+ *     timing local | shared | hasty   the lease's timing, before the first process (default: local)
+ *     pacing history | clock          (default: history)
+ *     units of 1 ms                   before the first process: eight ids per millisecond (default: per second)
+ *     p has number 1 | p draws        the worker id of path p (default: 1); `draws` takes the first free one
+ *     A starts at p                   starts process A at path p without threads; the first process creates the file
  *     A forks B
- *     A wants                         asks for a lease, as a caller that is refused does: starts A.keeper or wakes it
- *     A.keeper to POINT [TIMES]       runs that thread alone until it stands there for the n-th time, see VS_POINT
+ *     A wants                         requests a lease like a caller without one: starts or wakes A.keeper
+ *     A.keeper to POINT [TIMES]       runs only that thread until it reaches VS_POINT(POINT) for the n-th time
  *     A.keeper to its end
  *     A.keeper for 50 ms
- *     A.1 takes 3 [to POINT]          a thread that calls vesta_next three times; without a point all must be given
- *     A.1 tries 3                     the same, whatever it is given
- *     A.1 is refused                  one that is given nothing
+ *     A.1 takes 3 [to POINT]          a thread calls vesta_next three times; without a point all calls must succeed
+ *     A.1 tries 3                     the same, but the calls may fail
+ *     A.1 is refused                  a call that must fail
  *     A opens a lane of 4
- *     A.1 takes 3 by lane [to POINT]  the same by that lane, also `tries` and `is refused`
+ *     A.1 takes 3 by lane [to POINT]  the same through that lane; also `tries` and `is refused`
  *     A closes its lane
- *     A gives back / leaves its number / drops / crashes / loses its lock / prepares a snapshot (A.snapshot)
- *     p loses its map                 its name is removed; who is at it notices
- *     p goes on from its image        the machine that A.snapshot had copied; `may go on` where none was, too
- *     all for 3 s                     everyone runs, in order; time passes
- *     wait 3 s                        time passes, nobody runs
- *     clock of p +3 s
- *     ticks of p end                  its late clock stands from now on
+ *     A gives back                    releases the lease
+ *     A leaves its number             requests another worker id
+ *     A drops / crashes / loses its lock / prepares a snapshot (in thread A.snapshot)
+ *     p loses its map                 removes the map's name, which processes that use the map notice
+ *     p goes on from its image        restores the machine that A.snapshot copied; `may go on`: if there is a copy
+ *     all for 3 s                     runs all threads, in order, while time passes
+ *     wait 3 s                        time passes, and no thread runs
+ *     clock of p +3 s                 sets the clock of p's host
+ *     ticks of p end                  stops the late clock of p's host
  *     store loses the next write / does the next write unheard / does the next write after 3 s
  *     store keeps a copy / goes back to it / is put right
  */
@@ -47,7 +49,7 @@ static struct {
     enum vesta_pacing pacing;
 } story;
 
-/* Issuers and what they were told to take. */
+/* Issuers and the ids that they must take. */
 static struct actor {
     char name[8];
     struct thread *thread;
@@ -82,7 +84,7 @@ static bool split(const char *line, struct words *out) {
     return out->count > 0;
 }
 
-/* Whether the words from `at` on are those of the text. */
+/* Returns whether the words from `at` on equal the text. */
 static bool says(const struct words *w, int at, const char *text) {
     char joined[LINE_BYTES_MAX] = "";
     size_t used = 0;
@@ -91,7 +93,7 @@ static bool says(const struct words *w, int at, const char *text) {
     return strcmp(joined, text) == 0;
 }
 
-/* ------------------------------------------------------------------ who is who */
+/* ------------------------------------------------------------------ names */
 
 static int *proc_named(const char *name) {
     return name[0] >= 'A' && name[0] <= 'Z' && (name[1] == '\0' || name[1] == '.') ? &story.proc[name[0] - 'A'] : NULL;
@@ -151,7 +153,7 @@ static void issuer_told(struct proc *self) {
     actor->thread = NULL;
 }
 
-/* "by lane" behind what is told, which is cut off. */
+/* Returns whether the step has "by lane" at this place, and removes it. */
 static bool cut_lane(struct words *w, int at) {
     bool is = w->count >= at + 2 && strcmp(w->word[at], "by") == 0 && strcmp(w->word[at + 1], "lane") == 0;
     if (is) memmove(&w->word[at], &w->word[at + 2], (size_t)(w->count - at - 2) * sizeof *w->word);
@@ -162,8 +164,8 @@ static bool cut_lane(struct words *w, int at) {
 static bool start_taking(const char *name, int n, bool by_lane, struct actor **out) {
     int proc = -1;
     struct actor *actor = actor_of(name);
-    if (!actor || !proc_of(name, &proc)) return wrong("%s is nobody", name);
-    if (thread_is_alive(actor->thread)) return wrong("%s is still at it", name);
+    if (!actor || !proc_of(name, &proc)) return wrong("%s is unknown", name);
+    if (thread_is_alive(actor->thread)) return wrong("%s is still running", name);
     if (by_lane && !sim.proc[proc].lane[0].is_open) return wrong("%s has no lane", name);
     actor->wanted = n;
     actor->given = 0;
@@ -206,7 +208,8 @@ static bool goes_to(const struct words *w) {
     struct thread *thread = thread_named(w->word[0]);
     int64_t us;
     if (strcmp(w->word[1], "for") == 0) {
-        if (!thread_is_alive(thread) || !duration(w->word[2], w->word[3], &us)) return wrong("who runs, and how long?");
+        if (!thread_is_alive(thread) || !duration(w->word[2], w->word[3], &us))
+            return wrong("which thread runs, and how long?");
         threads_pass(sim.now_us + us, thread);
         return true;
     }
@@ -242,7 +245,7 @@ static bool starts(const struct words *w) {
     return true;
 }
 
-/* What vesta_switch does. */
+/* Does the same as vesta_switch. */
 static void leave(struct proc *self) {
     struct vs_map *map = atomic_load(&self->gen.map);
     vs_map_leave(map, (uint32_t)vs_map_active(map), host_boot_us(&sim.host[sim.path[self->path].host]));
@@ -353,12 +356,12 @@ static bool choose_pacing(const struct words *w) {
 }
 
 static bool choose_units(void) {
-    if (sim.procs > 0) return wrong("a process counts by seconds");
+    if (sim.procs > 0) return wrong("a running process already counts by seconds");
     world_by_milliseconds();
     return true;
 }
 
-/* ------------------------------------------------------------------ telling */
+/* ------------------------------------------------------------------ running a story */
 
 static bool step(struct words *w) {
     const char *first = w->word[0], *second = w->count > 1 ? w->word[1] : "";

@@ -1,5 +1,5 @@
-/* world.c -- hosts with their clocks and boots, and generator files: who may trust which, as the real opener asks it.
- */
+/* world.c -- hosts with their clocks and boots, and generator files. Trust in a map is decided by the code of the real
+ * opener. */
 #include "sim.h"
 #include "base/array.h"
 #include "id/id.h"
@@ -11,7 +11,7 @@ struct world sim;
 
 static struct vs_map maps[FILES_MAX];
 
-/* Small sequences, so that time units fill up all the time. */
+/* Small sequences, so that time units are often exhausted. */
 static const char *const layout_text[] = {
     "sign:1=0 time:41 pad:18=0 worker:2 seq:2 unit=1ms epoch=2026-01-01T00:00:00Z",
     "time:50 seq:2 pad:8=0 worker:3 seq:1 unit=1ms epoch=2026-01-01T00:00:00Z",
@@ -20,7 +20,7 @@ static const char *const layout_text[] = {
     "sign:1=0 worker:2 pad:24=0 time:32 seq:5 unit=1s epoch=2026-01-01T00:00:00Z",
     "sign:1=0 time:40 pad:18=0 worker:1 seq:4 unit=1ms epoch=2026-01-01T00:00:00Z seq_start=spread:8",
 };
-/* A world in eight has one of these: no sequence, so that a tick is a microsecond or ten; ids above 2^63. */
+/* One world in eight has one of these layouts: a tick of 1 or 10 us without a sequence, or ids above 2^63. */
 static const char *const wide_text[] = {
     "kind:1=1 time:52 pad:8=5 worker:3 unit=1us epoch=2026-01-01T00:00:00Z",
     "time:41 pad:19=0 worker:2 seq:2 unit=1ms epoch=1990-01-01T00:00:00Z",
@@ -29,13 +29,14 @@ static const char *const wide_text[] = {
 };
 static struct vesta_layout layouts[VS_COUNT(layout_text)], wide[VS_COUNT(wide_text)];
 #define STORY_LAYOUT 3       /* eight ids a second */
-#define STORY_LAYOUT_MILLI 1 /* eight a millisecond */
+#define STORY_LAYOUT_MILLI 1 /* eight ids a millisecond */
 #define WIDE_WORLDS 8
-#define WILD_WORLDS 4 /* one in so many */
+#define WILD_WORLDS 4 /* one world in this many */
 #define KERNEL_TICK_US (10 * MS)
 
-/* As a store on this machine, a shared one, and one in a hurry have them.  The real window of `local` is three times as
- * long as a schedule: no lease would end in it.  They stay as they are: what a preset becomes changes no story. */
+/* The timings of a local store, a shared store and one with short leases. The real window of `local` is three times as
+ * long as a schedule, so no lease would end. They do not follow changes of the presets, because those would change
+ * every story. */
 static const struct vs_lease_timing local_timing = {
     .window_ms = 5000, .renew_ms = 1500, .lease_ms = 15000, .skew_ms = 10000};
 static const struct vs_lease_timing server_timing = {.window_ms = 5000,
@@ -63,7 +64,8 @@ int64_t host_unix_us(const struct host *host) {
     return START_UNIX_US + with_rate(host, sim.now_us) + host->offset_us;
 }
 
-/* Each tick writes it, and whoever sets the clock; who goes on after a standstill may be faster than the next tick. */
+/* The kernel's ticks and every setting of the clock update the late clock. After a standstill a caller may read it
+ * before the next tick. */
 int64_t host_late_us(const struct host *host) {
     int64_t at_us = sim.now_us - sim.now_us % KERNEL_TICK_US;
     if (at_us < host->went_on_us) at_us = host->stood_us;
@@ -81,7 +83,7 @@ int64_t host_late_s(void *self) {
     return was_read(self, host_late_us(self)) / SEC;
 }
 
-/* No random number of the schedule's: what a clock shows decides nothing else. */
+/* Draws no random number of the schedule, because this clock must decide nothing else. */
 int64_t host_late_or_wild_us(void *self) {
     struct host *host = self;
     static const int64_t by_us[] = {0, -MS, MS, -9 * MS, 9 * MS, -20 * MS, 20 * MS, -10 * SEC, 3600 * SEC};
@@ -107,7 +109,7 @@ void host_was_set(struct host *host) {
 }
 
 void host_step(int host, int64_t by_us) {
-    oracle_clock(host); /* what stood until now may have stood for its minute */
+    oracle_clock(host); /* a leap before the change may have lasted its minute */
     sim.host[host].offset_us += by_us;
     host_was_set(&sim.host[host]);
     sim.counts.rollbacks += by_us < 0;
@@ -186,7 +188,7 @@ static int make_file(int path) {
     header->incarnation = p->incarnation;
     memcpy(header->boot_id, now.boot_id, sizeof header->boot_id);
     memcpy(header->identity, p->identity, sizeof p->identity);
-    sim.locked = true; /* the creation lock: nobody sees half a file, nobody makes a second */
+    sim.locked = true; /* the creation lock: no process sees half a file or creates a second one */
     vs_map_format(f->map, &sim.host[p->host].clock);
     sim.locked = false;
     f->legit_us = atomic_load(&f->map->shared.offset_us);
@@ -292,7 +294,7 @@ static void clear(uint64_t seed) {
     oracle_reset();
 }
 
-/* One host whose clock is right, eight ids a second, every path of number 1. */
+/* One host with a right clock, eight ids a second, and worker id 1 for every path. */
 void world_for_story(void) {
     clear(0);
     sim.told = true;
@@ -330,7 +332,7 @@ void world_path(int path, enum vesta_pacing pacing) {
     snprintf(p->identity, sizeof p->identity, "path %d", path);
 }
 
-/* The first paths have processes from the start, the last ones are names that a file may be copied to. */
+/* Paths with processes come first. The last ones are only names for copied files. */
 void world_make(uint64_t seed) {
     clear(seed);
     store_reset();

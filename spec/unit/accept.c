@@ -1,4 +1,4 @@
-/* accept.c -- reading Accept: which of the server's types a client wants, and how much. */
+/* accept.c -- reads the Accept header: the q of each of the server's types. */
 #include "base/array.h"
 #include "check.h"
 #include "proto/accept.h"
@@ -33,7 +33,7 @@ static void weighs(void) {
         {"text/plain,", 1000, 0, 0},
         {" , ,\ttext/plain", 1000, 0, 0},
         {"text/plainx, xtext/plain, text/, /plain, *, */plain, text", 0, 0, 0},
-        /* what is no q is no range either; a header without any says nothing */
+        /* A range with an invalid q is ignored. A header without any valid range accepts every type. */
         {"text/plain;q=1.1, application/json", 0, 1000, 0},
         {"text/plain;q=-1", 1000, 1000, 1000},
         {"text/plain;q=", 1000, 1000, 1000},
@@ -78,9 +78,9 @@ static void survives(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a type has the q of the range that names it most exactly", weighs},
+    {"a type has the q of the most specific range that matches it", weighs},
     {"several headers are one list", joins},
-    {"whatever is sent, nothing outside of it is read", survives},
+    {"no byte outside the header is read, whatever is sent", survives},
 };
 
 CHECK_MAIN(cases)

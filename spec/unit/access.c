@@ -1,5 +1,5 @@
-/* access.c -- clients with names, without a server: patterns, lines of the file, hashes, and what wrong secrets cost, by a
- * clock that the test moves. */
+/* access.c -- named clients without a server: patterns, lines of the clients file, hashes, and the cost of wrong
+ * secrets, under a clock that the test moves. */
 #include "access/grant.h"
 #include "base/array.h"
 #include "check.h"
@@ -25,7 +25,7 @@ static void patterns_match(void) {
             CHECK_FAIL("'%s' and '%s'", rows[i].pattern, rows[i].name);
 }
 
-/* Of FIPS 180-4's examples, and where a block is just full. */
+/* The examples of FIPS 180-4, and lengths at which a block is exactly full. */
 static void sha256_is_sha256(void) {
     static const struct {
         const char *text, *digest;
@@ -60,7 +60,7 @@ static void sha256_of_a_million_in_pieces(void) {
     CHECK(memcmp(digest, digest_of_it, sizeof digest) == 0);
 }
 
-/* Of every length, from any address, and with each single bit. */
+/* Tests every length and alignment, and a difference in each single bit. */
 static void same_is_same_in_each_bit(void) {
     unsigned char a[48], b[48];
     for (size_t length = 0; length <= 41; length++) {
@@ -85,7 +85,7 @@ static void a_line_is_what_it_was(void) {
     CHECK(account.calls == (VS_GIVE | VS_OPERATE) && account.n_max == 7 && account.secret_count == 1);
     CHECK(vs_account_parse(text(vs_account_write(&account, written)), &account, &err) == VESTA_OK);
     if (strcmp(written, line) != 0) CHECK_FAIL("%s", written);
-    for (size_t length = 0; length < sizeof line - 30; length++) { /* every prefix is read without a step past its end */
+    for (size_t length = 0; length < sizeof line - 30; length++) { /* reads nothing past the end of any prefix */
         char *exact = malloc(length + 1);
         memcpy(exact, line, length);
         (void)vs_account_parse((struct vs_slice){exact, length}, &account, &err);
@@ -104,7 +104,6 @@ static struct vs_accounts *accounts_of(const char *lines) {
     return accounts;
 }
 
-/* Says "no" to each of these, and yes to the token alone or with its own name. */
 static void a_token_is_its_clients(void) {
     struct vs_gate *gate = vs_gate_new();
     struct vesta_error err;
@@ -155,7 +154,7 @@ static void only_what_can_be_guessed_is_put_off(void) {
 
 static void secrets_of_a_line(void) {
     static const struct {
-        const char *line, *error; /* NULL: it is accepted */
+        const char *line, *error; /* NULL: the line is valid */
     } rows[] = {{"a names=* calls=give secret=none", NULL},
                 {"a names=* calls=give secret=chosen:2026-01-01T00:00:00Z:$y$j9T$x", NULL},
                 {"a names=* calls=give", "client 'a' has no secret"},
@@ -186,7 +185,7 @@ static void counts_are_bounded(void) {
     vs_gate_free(gate);
 }
 
-/* ------------------------------------------------------------------ what connections send and may do */
+/* ------------------------------------------------------------------ credentials and rights of connections */
 
 static bool is_text(struct vs_slice slice, const char *expected) {
     return expected ? slice.at && vs_slice_is(slice, expected) : !slice.at;
@@ -194,7 +193,7 @@ static bool is_text(struct vs_slice slice, const char *expected) {
 
 static void credentials_are_read(void) {
     static const struct {
-        const char *header, *name, *secret; /* secret NULL: it is rejected */
+        const char *header, *name, *secret; /* secret NULL: the header is rejected */
     } rows[] = {{"Bearer abc", NULL, "abc"},
                 {"bearer  abc", NULL, " abc"},
                 {"Basic b3JkZXJzOnNlY3JldA==", "orders", "secret"},
@@ -211,7 +210,8 @@ static void credentials_are_read(void) {
         bool is_read = access_credential_read(text(rows[i].header), buf, &name, &secret);
         if (is_read != (rows[i].secret != NULL)) CHECK_FAIL("'%s'", rows[i].header);
         if (is_read && !(is_text(name, rows[i].name) && is_text(secret, rows[i].secret))) CHECK_FAIL("'%s'", rows[i].header);
-        for (size_t length = 0; length < strlen(rows[i].header); length++) { /* no prefix is read past its end */
+        /* reads nothing past the end of any prefix */
+        for (size_t length = 0; length < strlen(rows[i].header); length++) {
             char *exact = malloc(length + 1);
             memcpy(exact, rows[i].header, length);
             (void)access_credential_read((struct vs_slice){exact, length}, buf, &name, &secret);
@@ -241,7 +241,7 @@ static void a_secret_that_is_gone_leaves_no_rights(void) {
     access_grant_set(&g, gate, &g.accounts->at[0], &g.accounts->at[0].secret[0]);
     access_grant_keep(&g, text("Bearer abc"), false);
     CHECK(access_grant_may(&g, VS_GIVE) && !access_grant_may(&g, VS_GIVE | VS_READ));
-    for (int i = 0; i < 2; i++) /* the second answer is remembered */
+    for (int i = 0; i < 2; i++) /* the second answer comes from the cache */
         CHECK(access_grant_has(&g, 3, text("orders.eu")) && !access_grant_has(&g, 3 + ACCESS_KNOWN, text("invoices")));
     vs_gate_set(gate, accounts_of(read_only));
     CHECK(!access_grant_renew(&g, gate, &here) && access_grant_may(&g, VS_READ) && !access_grant_may(&g, VS_GIVE));
@@ -249,7 +249,7 @@ static void a_secret_that_is_gone_leaves_no_rights(void) {
     vs_gate_set(gate, accounts_of(web));
     CHECK(!access_grant_renew(&g, gate, &here) && g.is_lost && !g.account && strcmp(access_grant_name(&g), "default") == 0);
     CHECK(!access_grant_is_kept(&g, text("Bearer abc"), false));
-    vs_gate_set(gate, accounts_of(orders)); /* it comes back, and the connection must send it again */
+    vs_gate_set(gate, accounts_of(orders)); /* the client is back, but the connection must authenticate again */
     CHECK(access_grant_renew(&g, gate, &here) && g.is_lost && !g.account);
     vs_gate_set(gate, accounts_of(web));
     access_grant_end(&g);
@@ -260,16 +260,16 @@ static void a_secret_that_is_gone_leaves_no_rights(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a pattern has the names that it should", patterns_match},
-    {"SHA-256 is that of FIPS 180-4", sha256_is_sha256},
-    {"... of a million letters in pieces of any length", sha256_of_a_million_in_pieces},
-    {"secrets are the same where each bit of them is", same_is_same_in_each_bit},
-    {"a client's line is written as it was read, and no part of one is read past its end", a_line_is_what_it_was},
-    {"a token is right alone and with its client's name, and with no other name", a_token_is_its_clients},
-    {"only secrets that can be guessed are put off", only_what_can_be_guessed_is_put_off},
-    {"a client's line has a token, a certificate, or a chosen secret that its reader rejects", secrets_of_a_line},
-    {"how many clients are counted by name is bounded", counts_are_bounded},
-    {"Bearer and Basic credentials are read, and no other header", credentials_are_read},
-    {"a connection whose secret is gone from the file may do nothing", a_secret_that_is_gone_leaves_no_rights},
+    {"a pattern matches exactly the names that it should", patterns_match},
+    {"SHA-256 matches the examples of FIPS 180-4", sha256_is_sha256},
+    {"SHA-256 of a million letters does not depend on how they are divided", sha256_of_a_million_in_pieces},
+    {"secrets are equal only if every bit is", same_is_same_in_each_bit},
+    {"a client's line is written as it was read, and no prefix is read past its end", a_line_is_what_it_was},
+    {"a token is accepted alone and with its client's name, and with no other name", a_token_is_its_clients},
+    {"only attempts with guessable secrets are delayed after failures", only_what_can_be_guessed_is_put_off},
+    {"a client's line has a token, a certificate or a chosen secret, or is rejected", secrets_of_a_line},
+    {"the number of clients that are counted by name is bounded", counts_are_bounded},
+    {"Bearer and Basic credentials are read, and other headers are rejected", credentials_are_read},
+    {"a connection loses its rights when its secret is removed from the file", a_secret_that_is_gone_leaves_no_rights},
 };
 CHECK_MAIN(cases)

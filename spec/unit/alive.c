@@ -1,4 +1,4 @@
-/* alive.c -- whether a server can tell that its loops are stuck: what the service manager's watchdog asks. */
+/* alive.c -- detects stuck event loops, for the service manager's watchdog. */
 #include "check.h"
 #include "os/clock.h"
 #include "server/server.h"
@@ -32,7 +32,7 @@ static void *serve(void *arg) {
     return NULL;
 }
 
-/* How long a thread takes to get there is the machine's business. */
+/* Waits, because a thread may take any time to get there on a busy machine. */
 static void await_alive(bool alive) {
     AWAIT(vs_serve_alive(&server, 1000) == alive);
 }
@@ -41,14 +41,14 @@ static void a_stuck_loop_is_not_alive(void) {
     pthread_t thread;
     sem_init(&ready, 0, 0), sem_init(&stuck, 0, 0), sem_init(&go_on, 0, 0);
     server.clock = vs_clock_system();
-    CHECK(vs_serve_alive(&server, 1000)); /* nothing runs, nothing is stuck */
+    CHECK(vs_serve_alive(&server, 1000)); /* no loop runs, so none is stuck */
     NEED(pthread_create(&thread, NULL, serve, NULL) == 0);
     sem_wait(&ready);
     await_alive(true);
     kill(getpid(), SIGUSR2);
     sem_wait(&stuck);
     await_alive(false);
-    CHECK(vs_serve_alive(&server, 3600000)); /* not for an hour */
+    CHECK(vs_serve_alive(&server, 3600000)); /* not stuck for an hour yet */
     sem_post(&go_on);
     await_alive(true);
     kill(getpid(), SIGTERM);
@@ -57,6 +57,6 @@ static void a_stuck_loop_is_not_alive(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a loop that hangs is known not to be alive, until it goes on", a_stuck_loop_is_not_alive},
+    {"a loop that hangs is reported as stuck until it continues", a_stuck_loop_is_not_alive},
 };
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* anchor.c -- generator files: how they are made, whose are used, and which are rejected, with the reason. */
+/* anchor.c -- generator files: how they are made, whose files are used, and which files are rejected. */
 #include "base/array.h"
 #include "files.h"
 #include "fs_type.h"
@@ -134,7 +134,7 @@ static void a_full_disk(void) {
     const char *disk = in_folder("disk"), *path = in_folder("disk/small.gen");
     CHECK(mkdir(disk, 0755) == 0);
     if (mount("tmpfs", disk, "tmpfs", 0, "size=4k") != 0) {
-        printf("# not shown: a full disk (no right to mount a small one: %s)\n", strerror(errno));
+        printf("# skipped: a full disk (no right to mount a small one: %s)\n", strerror(errno));
         return;
     }
     int fd = open(in_folder("disk/all"), O_WRONLY | O_CREAT, 0600);
@@ -184,10 +184,10 @@ static void owners(void) {
     struct vesta_error err;
     const char *path = in_folder("made.gen");
     if (geteuid() != 0) {
-        printf("# not shown: files of other users (not root)\n");
+        printf("# skipped: files of other users (not root)\n");
         return;
     }
-    made(path); /* another user's file in root's folder: its owner could change it, whoever put it there */
+    made(path); /* Rejected although root owns the folder: its owner could change the file at any time. */
     CHECK(chown(path, NOBODY, NOBODY) == 0);
     refuses(path, "belongs to user 65534");
     CHECK(chown(folder, NOBODY, NOBODY) == 0); /* the other user's own folder, used by root */

@@ -17,7 +17,7 @@ static size_t take_block(struct world *w, uint64_t n, uint64_t *ids, struct vest
     return (size_t)block.count;
 }
 
-/* Two equal generators, one for blocks and one for batches, until there are no more ids. */
+/* Compares two equal generators, one that issues blocks and one that issues batches, until neither has any ids left. */
 static void compare_twins(const char *layout, enum vesta_pacing pacing) {
     static uint64_t ids[2][MOST];
     struct world blocks, batches;
@@ -45,7 +45,8 @@ static void is_what_a_batch_is(void) {
     const struct vesta_preset *preset;
     for (int i = 0; (preset = vesta_preset_at(i)); i++) {
         struct vesta_layout layout = parsed(preset->text);
-        if (!preset->may_issue || vesta_layout_end_ms(&layout) <= NOON / 1000) continue; /* its time has ended */
+        /* the layout's time has ended */
+        if (!preset->may_issue || vesta_layout_end_ms(&layout) <= NOON / 1000) continue;
         compare_twins(preset->text, VESTA_PACING_CLOCK);
         compare_twins(preset->text, VESTA_PACING_HISTORY);
     }
@@ -63,7 +64,7 @@ static void is_one_step(void) {
     CHECK_EQ_U64(take_block(&w, 4, ids, &pause), 4);
     CHECK_EQ_U64(tick_of(&w.layout, ids[0]), first + 1);
     CHECK_EQ_U64(next_tick(&w, &pause), first + 5);
-    CHECK_EQ_U64(take_block(&w, 16, ids, &pause), 2); /* the rest of the unit */
+    CHECK_EQ_U64(take_block(&w, 16, ids, &pause), 2); /* the rest of the time unit */
     CHECK_EQ_U64(take_block(&w, 1, ids, &pause), 0);
     CHECK_STR(vesta_why_name(pause.why), "full");
     pass_us(&w.time, 1000);
@@ -87,7 +88,7 @@ static void is_behind_the_cursor(void) {
     world_close(&w);
 }
 
-/* docs/blocks.md's words, which know no layout. */
+/* Computes an id as docs/blocks.md describes, without the layout. */
 static uint64_t composed(uint64_t base, uint64_t t, const uint64_t *of) {
     uint64_t seq_bits = of[0], time_shift = of[1], seq_shift = of[2], low_bits = of[3], low_shift = of[4];
     return base | (t >> seq_bits) << time_shift | ((t & ((UINT64_C(1) << seq_bits) - 1)) >> low_bits) << seq_shift |
@@ -127,7 +128,7 @@ static void vectors_hold(void) {
 static const struct check_case cases[] = {
     {"a block has the ids of a batch, with every preset and pacing", is_what_a_batch_is},
     {"a block is one step of the cursor: it ends and pauses like a batch", is_one_step},
-    {"the vectors for tests of clients are those of the library", vectors_hold},
+    {"the published vectors for client tests match the library", vectors_hold},
     {"a closed slot's cursor is after its blocks", is_behind_the_cursor},
 };
 

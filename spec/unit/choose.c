@@ -12,7 +12,7 @@ static void add(uint64_t worker, const char *identity, bool held, int64_t until_
 
 #define OWN "/var/lib/vesta/default.gen"
 
-/* -1: every worker id is held. */
+/* Returns the chosen worker id, or -1 if every worker id is held. */
 static int64_t choice(uint64_t max, uint64_t random) {
     uint64_t worker = 99;
     struct vs_listing listing = {listed, count, NOON_MS};
@@ -24,7 +24,7 @@ static void begin(void) {
     count = 0;
 }
 
-/* Compares with a list in which they are all held. */
+/* Compares the choice with a list in which all reserved worker ids are held. */
 static void never_one_given_out_by_hand(void) {
     for (uint64_t first = 0; first < 16; first++)
         for (uint64_t many = 1; many < 16; many++) {
@@ -53,7 +53,7 @@ static void never_one_given_out_by_hand(void) {
                 distinct += !seen[worker];
                 seen[worker] = true;
             }
-            CHECK_EQ_U64(distinct, left); /* each of them at some time */
+            CHECK_EQ_U64(distinct, left); /* each of them is chosen at some time */
         }
     lease.ns = (struct vs_ns_record){0};
 }
@@ -64,7 +64,7 @@ static void ones_own_number_first(void) {
     add(5, OWN, true, NOON_MS, NOON_MS - 50000);
     add(6, OWN, false, NOON_MS, NOON_MS - 60000);
     for (uint64_t random = 0; random < 100; random++)
-        CHECK_EQ_I64(choice(1023, random), 5); /* the one that was written last */
+        CHECK_EQ_I64(choice(1023, random), 5); /* its record was written last */
 }
 
 static void ones_own_number_far_ahead(void) {
@@ -83,7 +83,7 @@ static void ones_own_number_still_held(void) {
     add(0, "/other.gen", true, NOON_MS, NOON_MS);
     add(1, OWN, true, NOON_MS + 3000, NOON_MS - 1000);
     CHECK_EQ_I64(choice(2, 5), 2);
-    CHECK_EQ_I64(choice(1, 5), 1); /* unless there is no other */
+    CHECK_EQ_I64(choice(1, 5), 1); /* if there is no other */
     listed[1].record.until = listed[0].record.until;
     CHECK_EQ_I64(choice(2, 5), 1);
 }
@@ -147,11 +147,11 @@ static void damaged_times(void) {
 
 static const struct check_case cases[] = {
     {"the generator's own worker id first", ones_own_number_first},
-    {"never one that is reserved for assignment by hand", never_one_given_out_by_hand},
-    {"not its own one if it ends far ahead of the clock", ones_own_number_far_ahead},
-    {"not its own one if another process still renews it", ones_own_number_still_held},
-    {"then one that was never used, each of them over time", then_one_never_used},
-    {"then the one whose ticks ended first", then_the_one_free_for_longest},
+    {"never a worker id that is reserved for assignment by hand", never_one_given_out_by_hand},
+    {"not its own worker id if that one ends far ahead of the clock", ones_own_number_far_ahead},
+    {"not its own worker id if another process still renews it", ones_own_number_still_held},
+    {"then a worker id that was never used, each of them over time", then_one_never_used},
+    {"then the worker id whose ticks ended first", then_the_one_free_for_longest},
     {"none if all are held", none_where_all_are_held},
     {"worker ids that the layout does not have are not chosen", foreign_numbers_are_nobodys},
     {"damaged times overflow nothing", damaged_times},

@@ -1,5 +1,5 @@
-/* choosing.c -- a process that chooses its worker numbers: the keeper asks, waits, claims what is answered, asks again.
- */
+/* choosing.c -- a process that chooses its own worker ids: the keeper asks it, waits, claims the chosen one, and asks
+ * again. */
 #include "check.h"
 #include "opened.h"
 #include "os/clock.h"
@@ -23,7 +23,7 @@ static struct vesta_gen *chooser(const char *name) {
     return open_as(name, (struct vesta_opts){.any_worker = 1, .flags = VESTA_CHOOSES});
 }
 
-/* The pause when the keeper asks; another one if it does not within a long time. */
+/* Returns the pause of a keeper that asks for a choice. */
 static struct vesta_pause asked(struct vesta_gen *gen) {
     struct vesta_pause pause = {.why = VESTA_CLOSED};
     uint64_t id;
@@ -144,7 +144,7 @@ static void no_number_is_an_answer_with_a_reason(void) {
     struct vesta_gen *gen = chooser("a.gen");
     struct vesta_pause pause = asked(gen);
     char reason[1000];
-    memset(reason, 'x', sizeof reason); /* longer than what can be said */
+    memset(reason, 'x', sizeof reason); /* longer than a message may be */
     memcpy(reason, "numbers 0 to 3 are ours, and they are taken ", 44);
     reason[sizeof reason - 1] = '\0';
     CHECK(vesta_choose_none(gen, &pause, reason) == VESTA_OK);
@@ -163,7 +163,7 @@ static void wrong_answers_are_refused(void) {
     struct vesta_pause none = {.why = VESTA_CHOOSE}, other;
     struct vesta_choice *choice = NULL;
     struct vesta_error err = {0};
-    CHECK(vesta_choose(gen, &none, 3) == VESTA_ENOTNOW); /* nothing is asked yet */
+    CHECK(vesta_choose(gen, &none, 3) == VESTA_ENOTNOW); /* the keeper has not asked yet */
     CHECK(vesta_get_choice(gen, &choice, &err) == VESTA_ENOTNOW);
     CHECK(strstr(err.text, "is not asking") != NULL);
     struct vesta_pause pause = asked(gen);
@@ -172,7 +172,7 @@ static void wrong_answers_are_refused(void) {
     other = pause, other.why = VESTA_LEASE;
     CHECK(vesta_choose(gen, &other, 3) == VESTA_ENOTNOW);
     CHECK(vesta_choose(gen, &pause, 1023) == VESTA_OK);
-    CHECK(vesta_choose(gen, &pause, 3) == VESTA_ENOTNOW); /* it is answered */
+    CHECK(vesta_choose(gen, &pause, 3) == VESTA_ENOTNOW); /* the question was answered */
     CHECK_EQ_U64(worker_of_next(gen), 1023);
     CHECK(vesta_open(&opts, &private_gen, NULL) == VESTA_OK);
     CHECK(vesta_choose(private_gen, &pause, 3) == VESTA_ENOTNOW);
@@ -192,7 +192,7 @@ static void a_number_given_by_hand_needs_a_word_too(void) {
     vesta_close(gen);
 }
 
-/* ------------------------------------------------------------------ who is asked */
+/* ------------------------------------------------------------------ which handle is asked */
 
 static void *answer_later(void *gen) {
     struct vesta_pause pause = asked(gen);
@@ -221,7 +221,7 @@ static void a_child_is_not_asked_what_its_parent_was(void) {
             vesta_choose(gen, &pause, 3) == VESTA_ENOTNOW && vesta_get_choice(gen, &choice, NULL) == VESTA_ENOTNOW;
         uint64_t id;
         for (int i = 0; good && vesta_next_wait(gen, &id, 1000000, &pause) != VESTA_OK; i++)
-            good = i < 20; /* its parent's keeper has its term */
+            good = i < 20; /* The parent's keeper finishes its term first. */
         _exit(good ? 0 : 1);
     }
     int status = 1;
@@ -243,7 +243,7 @@ static bool is_asked_and_gets(struct vesta_gen *gen, uint64_t worker) {
     return info.worker == worker;
 }
 
-/* It was forked with its parent's question, and what that keeper had listed. */
+/* The child inherits its parent's question, and the records that the parent's keeper listed. It must not use them. */
 static void a_childs_own_keeper_asks_anew(void) {
     vesta_close(holder_of(5)); /* its record is listed */
     struct vesta_gen *gen = chooser("a.gen");
@@ -272,7 +272,7 @@ static void a_lost_number_is_told_with_the_next_question(void) {
     vesta_choice_free(choice);
     CHECK(vesta_choose(gen, &pause, 21) == VESTA_OK);
     CHECK_EQ_U64(worker_of_next(gen), 21);
-    CHECK(vesta_drop(gen) == VESTA_OK); /* nobody has taken this one */
+    CHECK(vesta_drop(gen) == VESTA_OK); /* no process claimed this one */
     pause = asked(gen);
     choice = choice_of(gen);
     CHECK(choice && !choice->was_lost);
@@ -280,7 +280,7 @@ static void a_lost_number_is_told_with_the_next_question(void) {
     vesta_close(gen);
 }
 
-/* ------------------------------------------------------------------ a question that nobody answers */
+/* ------------------------------------------------------------------ a question without an answer */
 
 static void is_asked_anew_with_fresh_records(void) {
     struct vesta_gen *gen =
@@ -289,7 +289,7 @@ static void is_asked_anew_with_fresh_records(void) {
     struct vesta_choice *first = choice_of(gen), *second = NULL;
     struct vesta_gen *two = holder_of(2);
     NEED(first);
-    atomic_fetch_add(&passed_us, 5000000); /* the answer is too late, and then a rest of a second */
+    atomic_fetch_add(&passed_us, 5000000); /* The keeper waits too long for the answer, then pauses for a second. */
     for (int i = 0; i < 2000 && vesta_get_choice(gen, &second, NULL) == VESTA_OK; i++) {
         if (second->count == 1) break;
         vesta_choice_free(second);
@@ -315,7 +315,7 @@ static int64_t stopped_us(void *self) {
     return INT64_C(1700000000000000);
 }
 
-/* By this clock an answer may come for ever; the end comes first. */
+/* This clock does not move, so the keeper waits for an answer forever. Closing must still work. */
 static void does_not_hold_up_the_end(void) {
     static const struct vesta_clock clock = {NULL, stopped_us, stopped_us, ahead_sleep_us};
     struct vesta_gen *gen =
@@ -339,22 +339,23 @@ IN_NEW_STATE(is_asked_anew_with_fresh_records)
 IN_NEW_STATE(does_not_hold_up_the_end)
 
 static const struct check_case cases[] = {
-    {"what is chosen over the store's records is claimed", what_is_chosen_is_claimed_},
-    {"a choice is a hint: a held number is not claimed, and the keeper asks again",
+    {"a worker id chosen from the store's records is claimed", what_is_chosen_is_claimed_},
+    {"a choice is a hint: a held worker id is not claimed, and the keeper asks again",
      a_choice_is_a_hint_and_the_claim_decides_},
-    {"a number that is given out by hand is no choice, and may be claimed by hand",
+    {"a worker id reserved for assignment by hand cannot be chosen, but a process may claim it by hand",
      a_number_given_out_by_hand_is_no_choice_},
     {"VESTA_ANY_WORKER is the default choice", any_worker_is_the_default_choice_},
-    {"no number is an answer: its reason is told, and the keeper asks again", no_number_is_an_answer_with_a_reason_},
-    {"answers that cannot be are refused", wrong_answers_are_refused_},
-    {"a number given by hand is claimed when it may be, whatever number is named",
+    {"a refusal to choose is passed on with its reason, and the keeper asks again",
+     no_number_is_an_answer_with_a_reason_},
+    {"invalid answers are rejected", wrong_answers_are_refused_},
+    {"a worker id assigned by hand is claimed once the process agrees, whichever worker id it names",
      a_number_given_by_hand_needs_a_word_too_},
     {"a handle that does not choose waits for one that does", a_handle_that_does_not_choose_waits_for_one_that_does_},
-    {"a forked child is not asked what its parent was", a_child_is_not_asked_what_its_parent_was_},
+    {"a forked child is not asked its parent's question", a_child_is_not_asked_what_its_parent_was_},
     {"a forked child's own keeper asks anew", a_childs_own_keeper_asks_anew_},
-    {"a number that was lost is told with the next question", a_lost_number_is_told_with_the_next_question_},
-    {"a question that nobody answers is asked anew, with fresh records", is_asked_anew_with_fresh_records_},
-    {"a question does not hold up the end", does_not_hold_up_the_end_},
+    {"the next question reports that the worker id was lost", a_lost_number_is_told_with_the_next_question_},
+    {"a question without an answer is asked again with fresh records", is_asked_anew_with_fresh_records_},
+    {"an open question does not delay closing", does_not_hold_up_the_end_},
 };
 
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* clock.c -- rule 6 of section 4: a generator whose clock goes back, leaps, alternates or ends.  And the first ids of a
+/* clock.c -- rule 6 of section 4: a generator whose clock goes back, leaps, alternates or ends. Also the first ids of a
  * time unit. */
 #include "base/array.h"
 #include "world.h"
@@ -178,7 +178,7 @@ static void a_full_unit_hides_no_leap(void) {
     step(&w, 30 * SECOND);
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "clock_ahead");
-    pass_us(&w.time, MINUTE); /* trusted; now the clock is in the middle of the skipped time */
+    pass_us(&w.time, MINUTE); /* now the leap is trusted, and the clock is in the middle of the skipped time */
     uint64_t last = drain(&w, 0);
     CHECK_EQ_U64(last, now_tick(&w) + 7);
     pass_us(&w.time, MS);
@@ -336,7 +336,7 @@ static void spread_is_even_and_the_same_in_every_process(void) {
     spread_starts(&w, 7, UNITS, counts, one);
     spread_starts(&w, 7, UNITS, again, two);
     spread_starts(&w, 8, UNITS, other, three);
-    for (int i = 0; i < 100; i++) /* 200 each; six standard deviations are 84 */
+    for (int i = 0; i < 100; i++) /* each expects 200, and six standard deviations are 84 */
         CHECK(counts[i] > 116 && counts[i] < 284);
     CHECK(memcmp(one, two, sizeof one) == 0);
     for (int i = 0; i < UNITS; i++)

@@ -1,5 +1,5 @@
-/* fair.c -- token buckets and fair shares, without a server: under a clock that the test moves, and a source of ids that is
- * filled as a layout's time units are. */
+/* fair.c -- token buckets and fair shares without a server, under a clock that the test moves. The source of ids
+ * refills like the time units of a layout. */
 #include "access/bucket.h"
 #include "access/fair.h"
 #include "base/array.h"
@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------------ buckets */
 
-/* How many of one each a bucket gives at once at that instant. */
+/* Returns how many tokens the bucket has at that instant, taken one by one. */
 static int at_once(struct access_bucket *bucket, int64_t now_ns) {
     int n = 0;
     while (n < 100000 && access_bucket_take(bucket, 1, now_ns, 0) == 0)
@@ -43,7 +43,7 @@ static void no_rate_is_no_limit(void) {
     CHECK_EQ_I64(access_bucket_take(&bucket, 1, 2 * SECOND_NS, 0), 0);
 }
 
-/* A step forward fills it once, however far; back, or standing, it gives nothing that was not saved. */
+/* A leap forward fills the bucket once, however long it is. A clock that goes back or does not move adds no tokens. */
 static void a_clock_that_steps_refills_once(void) {
     struct access_bucket bucket = {0};
     int64_t now = 1000 * SECOND_NS;
@@ -57,7 +57,7 @@ static void a_clock_that_steps_refills_once(void) {
     CHECK_EQ_I64(at_once(&bucket, INT64_MAX / 4), 100);
 }
 
-/* What is asked for at once may be more than was saved; it is paid for behind. */
+/* One request may take more than the bucket has. Later requests wait until the debt is paid. */
 static void a_large_request_is_paid_for_behind(void) {
     struct access_bucket bucket = {0};
     int64_t now = 50 * SECOND_NS;
@@ -68,14 +68,14 @@ static void a_large_request_is_paid_for_behind(void) {
     CHECK(wait > 4 * SECOND_NS && wait <= 4 * SECOND_NS + SECOND_NS / 500);
     access_bucket_give(&bucket, 5000);
     CHECK_EQ_I64(access_bucket_take(&bucket, 1, now, 0), 0);
-    for (uint64_t n = 1; n != 0; n *= 4) { /* whatever is asked, it does not overflow */
+    for (uint64_t n = 1; n != 0; n *= 4) { /* no amount overflows */
         access_bucket_set(&bucket, 1, now);
         (void)access_bucket_take(&bucket, n, now, INT64_MAX / 8);
         CHECK(access_bucket_take(&bucket, UINT64_MAX, now, PATIENCE_NS) <= PATIENCE_NS);
     }
 }
 
-/* Those who wait have their turns one behind the other, and nobody's is taken by who comes later. */
+/* Requests that wait are served in order, and a later request overtakes none of them. */
 static void turns_are_in_order(void) {
     struct access_bucket bucket = {0};
     int64_t now = SECOND_NS;
@@ -87,7 +87,7 @@ static void turns_are_in_order(void) {
     CHECK_EQ_I64(access_bucket_take(&bucket, 1, now + SECOND_NS, PATIENCE_NS), 6 * SECOND_NS / 10);
 }
 
-/* A request that is past its deadline pays for what it is given, as every other does. */
+/* A request past its deadline is charged like any other. */
 static void no_patience_is_no_free_turn(void) {
     struct access_bucket bucket = {0};
     int64_t now = SECOND_NS;
@@ -101,7 +101,7 @@ static void another_rate_holds_at_once(void) {
     struct access_bucket bucket = {0};
     int64_t now = SECOND_NS;
     access_bucket_set(&bucket, 10, now);
-    (void)access_bucket_take(&bucket, 1000, now, 0); /* 100 s of debt, less what was saved */
+    (void)access_bucket_take(&bucket, 1000, now, 0); /* 100 s of debt, less the saved tokens */
     access_bucket_set(&bucket, 1000, now);
     CHECK(-access_bucket_take(&bucket, 1, now, 0) <= SECOND_NS);
     access_bucket_set(&bucket, 1, now);
@@ -130,16 +130,16 @@ static void threads_share_a_bucket(void) {
     CHECK_EQ_I64(sum, 100000);
 }
 
-/* ------------------------------------------------------------------ shares: a world of a source and who wants of it */
+/* ------------------------------------------------------------------ shares: a model of one source and its consumers */
 
 #define WANTERS_MAX 64
 #define PARTIES_MAX 32
 
 struct wanter {
     int party;
-    int64_t wants;   /* ids a second; 0: all it can get */
-    uint64_t piece;  /* ids of a request */
-    double due;      /* that it would have by now */
+    int64_t wants;  /* ids per second; 0: as many as it can get */
+    uint64_t piece; /* ids per request */
+    double due;     /* ids that it should have requested by now */
     uint64_t got, pending;
     int64_t until_us, longest_us, since_us;
     struct access_claim claim;
@@ -151,7 +151,7 @@ struct world {
     struct wanter wanter[WANTERS_MAX];
     int count;
     int64_t now_us, unit_us;
-    uint64_t unit, given, total; /* given: of this unit */
+    uint64_t unit, given, total; /* given: in this time unit */
 };
 
 static struct world world;
@@ -178,7 +178,7 @@ static struct access_supply supply(void) {
                               .next_us = next_us};
 }
 
-/* What is left of a request is taken, as far as share and source allow.  false: it waits. */
+/* Takes the rest of a request as far as share and source allow. Returns false if the request must wait. */
 static bool serve(struct wanter *w) {
     struct access_supply s = supply();
     uint64_t may = w->pending;
@@ -213,7 +213,7 @@ static void act(struct wanter *w, int64_t step_us) {
     }
 }
 
-/* Lets time pass in steps of a tenth of a millisecond, a few of which are late. */
+/* Advances time in steps of 0.1 ms. Some steps take longer, as on a busy machine. */
 static void run(int64_t for_us) {
     static uint64_t luck = 88172645463325252u;
     for (int64_t end = world.now_us + for_us; world.now_us < end;) {
@@ -233,13 +233,13 @@ static void forget_counts(void) {
         world.wanter[i].got = 0, world.wanter[i].longest_us = 0;
 }
 
-/* Second, a millisecond, and a narrow one of UidGenerator. */
+/* Time units of a second and a millisecond, and two narrow layouts of UidGenerator. */
 static const struct {
     int64_t unit_us;
     uint64_t unit;
 } layouts[] = {{1000000, 1 << 20}, {1000, 1 << 10}, {1000000, 1 << 13}, {10000, 256}};
 
-/* How much of all there is is taken at least: of short units those are lost in which nobody came. */
+/* The part of all ids that must be issued at least. Short time units are lost if no request arrives in them. */
 static double least_of(size_t layout) {
     return layouts[layout].unit_us < ACCESS_SHORT_US ? 0.6 : 0.85;
 }
@@ -261,7 +261,7 @@ static void one_that_takes_all_leaves_others_theirs(void) {
                 CHECK_FAIL("layout %zu, %d: %" PRIu64 " of %" PRId64, l, i, world.wanter[i].got, rate / 20);
             if (world.wanter[i].longest_us > 60000) CHECK_FAIL("layout %zu, %d waited %" PRId64 " us", l, i, world.wanter[i].longest_us);
         }
-        CHECK((double)world.total > (double)rate * 2 * least_of(l)); /* and what they leave is not lost */
+        CHECK((double)world.total > (double)rate * 2 * least_of(l)); /* no ids are lost that the others leave */
     }
 }
 
@@ -290,7 +290,7 @@ static void connections_of_a_party_have_equal_parts(void) {
         for (int i = 0; i < 10; i++)
             want(0, 0, i == 0 ? 10000 : 1);
         for (int i = 0; i < 9; i++)
-            want(0, 5000, 1); /* light ones, at the same address */
+            want(0, 5000, 1); /* light connections of the same address */
         want(1, 0, 1);
         run(1500000);
         forget_counts();
@@ -324,11 +324,11 @@ static void one_alone_has_all_but_what_is_kept(void) {
     begin(1000, 1024);
     want(0, 0, 1);
     run(2000000);
-    CHECK(world.total > 2 * 1024000 * 9 / 10 * 6 / 10); /* steps of 1.5 ms lose units */
+    CHECK(world.total > 2 * 1024000 * 9 / 10 * 6 / 10); /* steps of 1.5 ms skip time units */
     begin(1000000, 1 << 20);
     want(0, 100000, 1), want(1, 100000, 1);
     run(2000000);
-    CHECK(!access_pool_is_shared(&world.pool)); /* where there is enough nothing is shared */
+    CHECK(!access_pool_is_shared(&world.pool)); /* nothing is shared while there are enough ids for all */
 }
 
 static void a_rest_ends_it(void) {
@@ -341,7 +341,7 @@ static void a_rest_ends_it(void) {
     CHECK(!access_pool_is_shared(&world.pool));
 }
 
-/* A clock that stands or steps makes no ids. */
+/* A clock that does not move or that steps makes no ids. */
 static void a_clock_that_steps_fills_no_purse(void) {
     struct access_pool pool = {0};
     struct access_stake stake = {.weight = 1};
@@ -364,20 +364,23 @@ static void a_clock_that_steps_fills_no_purse(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a bucket gives its rate, and what a second has saved up at once", a_rate_holds},
-    {"no rate is no limit, and the largest is none that is felt", no_rate_is_no_limit},
-    {"a clock that steps forward fills a bucket once, and back or standing it gives nothing", a_clock_that_steps_refills_once},
-    {"a request larger than what was saved is paid for behind, and can be given back", a_large_request_is_paid_for_behind},
-    {"those who wait have their turns in order", turns_are_in_order},
-    {"who has no patience left pays for what it is given, too", no_patience_is_no_free_turn},
-    {"another rate holds at once, for what is owed, too", another_rate_holds_at_once},
-    {"threads take what there is, and no more", threads_share_a_bucket},
-    {"one that takes all it can leaves nineteen others theirs, and loses little", one_that_takes_all_leaves_others_theirs},
-    {"twenty that take all they can have equal parts, however many connections each has", all_that_take_all_have_equal_parts},
-    {"connections of one party have equal parts of its own, and the light ones do not wait", connections_of_a_party_have_equal_parts},
-    {"a weight of three has three times as much", weights_are_kept},
-    {"one alone has all but what is kept for who comes anew; enough for all is not shared", one_alone_has_all_but_what_is_kept},
-    {"it ends when nobody waited for a while", a_rest_ends_it},
-    {"a clock that steps fills no purse", a_clock_that_steps_fills_no_purse},
+    {"a bucket allows its rate, and a burst of one second", a_rate_holds},
+    {"rate 0 is unlimited, and the largest rate never delays a request", no_rate_is_no_limit},
+    {"a clock that leaps forward fills a bucket once, and one that goes back or stops adds nothing",
+     a_clock_that_steps_refills_once},
+    {"a request larger than the saved tokens is paid later, and can be returned", a_large_request_is_paid_for_behind},
+    {"waiting requests are served in order", turns_are_in_order},
+    {"a request past its deadline is charged too", no_patience_is_no_free_turn},
+    {"a changed rate applies at once, also to debts", another_rate_holds_at_once},
+    {"threads that share a bucket take exactly its rate", threads_share_a_bucket},
+    {"a greedy party leaves nineteen others their shares, and few ids are lost",
+     one_that_takes_all_leaves_others_theirs},
+    {"twenty greedy parties have equal shares, however many connections each has", all_that_take_all_have_equal_parts},
+    {"connections of a party share equally, and light ones do not wait", connections_of_a_party_have_equal_parts},
+    {"a party of weight three has three times as much", weights_are_kept},
+    {"a single party gets all but a small reserve, and nothing is shared while there is enough for all",
+     one_alone_has_all_but_what_is_kept},
+    {"sharing ends when no request has waited for a while", a_rest_ends_it},
+    {"a clock that steps adds nothing to a share", a_clock_that_steps_fills_no_purse},
 };
 CHECK_MAIN(cases)

@@ -74,11 +74,11 @@ static void check_digits_are_the_standards(void) {
         const char *text;
     } rows[] = {
         {"{number}{luhn}", 7992739871, "79927398713"},                /* the usual example of Luhn's formula */
-        {"{number}{luhn}", 453201511283036, "4532015112830366"},      /* a Visa number of the same use */
+        {"{number}{luhn}", 453201511283036, "4532015112830366"},      /* a Visa number from the same examples */
         {"{number}{luhn}", 0 + 1, "18"},                              /* doubled: 2, and 8 makes 10 */
         {"{number}{mod11}", 21825009, "218250097"},                   /* ORCID 0000-0002-1825-0097 */
         {"0000-0001-{number}{mod11}", 2146438, "0000-0001-2146438X"}, /* ISNI 0000 0001 2146 438X */
-        {"{number}{mod97}", 794, "79444"},                            /* ISO 7064's own */
+        {"{number}{mod97}", 794, "79444"},                            /* the example of ISO 7064 */
         {"{number}RF{mod97}", 539007547034, "539007547034RF18"},      /* ISO 11649: RF18 5390 0754 7034 */
         {"{number}rf{mod97}", 539007547034, "539007547034rf18"},
     };
@@ -143,7 +143,7 @@ static void periods_begin_at_the_zones_midnight(void) {
     CHECK_EQ_U64(vs_form_first(&year, &berlin, before), dated(2026, 1, 1, 1));
     CHECK_EQ_U64(vs_form_first(&year, &berlin, after), dated(2027, 1, 1, 1));
     CHECK_EQ_U64(vs_form_first(&never, &berlin, after), 1);
-    CHECK_EQ_U64(vs_form_first(&daily, &berlin, -1000 * 86400 * 2), 0); /* before 1970 no counter has a day */
+    CHECK_EQ_U64(vs_form_first(&daily, &berlin, -1000 * 86400 * 2), 0); /* a day before 1970 has no counter */
     CHECK_EQ_U64(vs_form_first(&daily, &berlin, INT64_MAX), 0);
     CHECK_EQ_U64(vs_form_first(&daily, &berlin, INT64_MIN), 0);
 }

@@ -1,5 +1,5 @@
-/* history.c -- the last hour of a server as it is told: each stretch's ids and refusals, by namespace and together, and
- * nothing for a stretch that nobody saw. */
+/* history.c -- the status history of the last hour: issued and rejected ids of each 10 s, by namespace and in total,
+ * and null for intervals that were not observed. */
 #include "check.h"
 #include "hand_clock.h"
 #include "server/counts.h"
@@ -43,7 +43,7 @@ static void pass(int seconds) {
     vs_history_look(history, &server);
 }
 
-/* As an object; "" where there is no news since the stretch. */
+/* Returns the history as a JSON object, or "" if there is nothing new. */
 static const char *told_since(int ns, int64_t *since) {
     struct vs_out out = {.at = text, .size = sizeof text};
     vs_put_text(&out, "{");
@@ -94,7 +94,7 @@ static void looks_within_a_stretch_change_nothing(void) {
     end();
 }
 
-/* Of a machine that slept, or a loop that stood still. */
+/* This happens after a suspend, or if an event loop hung. */
 static void a_gap_stays_empty(void) {
     begin();
     pass(10);
@@ -133,7 +133,7 @@ static void who_knows_some_is_told_the_rest(void) {
     pass(10);
     CHECK_HAS(told_since(0, &since), "\"ids\":[6,7],\"refused\":[0,0]}");
     CHECK_STR(told_since(0, &since), "");
-    pass(VS_HISTORY_STEPS * 10 * 2); /* nothing of what was known is in the hour any more */
+    pass(VS_HISTORY_STEPS * 10 * 2); /* the hour is over, so the client's intervals are all gone */
     CHECK_HAS(told_since(0, &since), "\"ids\":[null,null,");
     end();
 }
@@ -149,12 +149,12 @@ static void others_are_in_the_sum(void) {
 }
 
 static const struct check_case cases[] = {
-    {"ids and refusals are told by the stretch, by namespace and together", tells_what_each_stretch_gave},
-    {"looks within a stretch change nothing", looks_within_a_stretch_change_nothing},
-    {"a stretch that nobody saw stays empty", a_gap_stays_empty},
-    {"an hour is kept, and no more", an_hour_is_kept_and_no_more},
-    {"namespaces that are not told of are in the sum of all", others_are_in_the_sum},
-    {"who knows some of it is told the rest alone", who_knows_some_is_told_the_rest},
+    {"ids and rejections are reported by interval, by namespace and in total", tells_what_each_stretch_gave},
+    {"reading within an interval changes nothing", looks_within_a_stretch_change_nothing},
+    {"an interval that was not observed stays null", a_gap_stays_empty},
+    {"exactly one hour is kept", an_hour_is_kept_and_no_more},
+    {"namespaces without a history of their own are part of the total", others_are_in_the_sum},
+    {"a reader that has part of the history gets only the rest", who_knows_some_is_told_the_rest},
 };
 
 CHECK_MAIN(cases)

@@ -1,5 +1,5 @@
-/* http_parse.c -- reading HTTP: good requests, every prefix of them, and what two readers could take for two requests.
- */
+/* http_parse.c -- reads HTTP: valid requests, every prefix of them, and requests that two parsers could read
+ * differently. */
 #include "base/array.h"
 #include "check.h"
 #include "proto/http.h"
@@ -168,7 +168,7 @@ static void is_text(struct vs_slice got, struct vs_slice want) {
     CHECK(!got.at || memcmp(got.at, want.at, got.length) == 0);
 }
 
-/* Reads from a buffer of its own, twice over: what was kept is no view of the first one. */
+/* Reads from a temporary buffer three times, so kept heads must not point into an earlier buffer. */
 static void reads_as_parsed(struct vs_heads *heads, uint64_t client, const char *text, size_t length) {
     int want = parse(text, length);
     for (int again = 0; again < 3; again++) {
@@ -214,7 +214,7 @@ static void keeps_heads(void) {
     for (size_t i = 0; i < VS_COUNT(texts); i++)
         for (size_t j = 0; j < VS_COUNT(texts); j++) {
             reads_as_parsed(&heads, 7, texts[i], strlen(texts[i]));
-            reads_as_parsed(&heads, 7 + VS_HEADS, texts[j], strlen(texts[j])); /* in the same place */
+            reads_as_parsed(&heads, 7 + VS_HEADS, texts[j], strlen(texts[j])); /* in the same cache slot */
             reads_as_parsed(&heads, 8, texts[j], strlen(texts[j]));
         }
 }
@@ -238,9 +238,9 @@ static void tells_names_from_addresses(void) {
         "[::1].evil.com", "[::1].evil.com:80", "[evil.com]",    "127.0.0.1:x.com",        "::1.evil.com",
         "[::1",           "[::1]]:80",         "a[::1]",        "[::1]:80:80",            "[]"};
     for (size_t i = 0; i < VS_COUNT(own); i++)
-        if (is_public(own[i])) CHECK_FAIL("%s is taken for a name of the world", own[i]);
+        if (is_public(own[i])) CHECK_FAIL("%s is taken for a public name", own[i]);
     for (size_t i = 0; i < VS_COUNT(public); i++)
-        if (!is_public(public[i])) CHECK_FAIL("%s is taken for one of ours", public[i]);
+        if (!is_public(public[i])) CHECK_FAIL("%s is taken for a local name", public[i]);
 }
 
 static enum vs_site site(const char *headers) {
@@ -258,9 +258,9 @@ static void reads_whose_page_asks(void) {
     for (size_t i = 0; i < VS_COUNT(foreign); i++) {
         char text[200];
         snprintf(text, sizeof text, "Sec-Fetch-Site: %s\r\n", foreign[i]);
-        if (site(text) != VS_SITE_FOREIGN) CHECK_FAIL("'%s' is taken for a page of ours", foreign[i]);
+        if (site(text) != VS_SITE_FOREIGN) CHECK_FAIL("'%s' is taken for one of our own pages", foreign[i]);
         snprintf(text, sizeof text, "Sec-Fetch-Site: %s\r\nSec-Fetch-Site: same-origin\r\n", foreign[i]);
-        if (site(text) != VS_SITE_FOREIGN) CHECK_FAIL("the second of '%s' counts", foreign[i]);
+        if (site(text) != VS_SITE_FOREIGN) CHECK_FAIL("the second value of '%s' is ignored", foreign[i]);
     }
     CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nOrigin: null\r\n\r\n") > 0 && vs_slice_is(http.origin, "null"));
     CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nOrigin: b\r\nOrigin: b\r\n\r\n") < 0 && http.status == 400);
@@ -277,18 +277,18 @@ static void keeps_heads_of_a_length(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a request's method, path, query and wishes are read", reads},
+    {"a request's method, path, query and headers are read", reads},
     {"an absolute target is read, and its host replaces the Host header", reads_absolute_targets},
-    {"a body is read by its length, and what is missing is said", reads_bodies},
+    {"a body is read by its length, and an incomplete body is reported", reads_bodies},
     {"empty lines before a request are skipped", skips_empty_lines},
-    {"every prefix of a request wants more", wants_more},
-    {"what two readers could read in two ways is refused, with the right status", refuses},
-    {"a NUL is refused", refuses_nul},
-    {"line, head and number of headers have limits", bounds},
-    {"a head that is read from what was kept says what it says", keeps_heads},
-    {"a name that anybody's DNS could lead here is told from an address and from this machine's names",
-     tells_names_from_addresses},
-    {"whose page has a browser ask is read, and the worst is believed", reads_whose_page_asks},
-    {"heads up to a length are kept", keeps_heads_of_a_length},
+    {"every prefix of a request needs more bytes", wants_more},
+    {"an ambiguous request is rejected with the right status", refuses},
+    {"a NUL byte is rejected", refuses_nul},
+    {"request line, head and number of headers have limits", bounds},
+    {"a head from the cache is read like a parsed one", keeps_heads},
+    {"a public DNS name is distinguished from an address and from local names", tells_names_from_addresses},
+    {"the origin of a browser's request is read, and the least trusted of several values counts",
+     reads_whose_page_asks},
+    {"heads up to a maximum length are cached", keeps_heads_of_a_length},
 };
 CHECK_MAIN(cases)

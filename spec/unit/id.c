@@ -258,7 +258,7 @@ static void instants_become_time_fields(void) {
         CHECK_EQ_I64(vs_time_at(&shape, epoch_us + unit_us - 1), 0);
         CHECK_EQ_I64(vs_time_at(&shape, epoch_us + unit_us), 1);
         CHECK_EQ_I64(vs_time_at(&shape, epoch_us + 12345 * unit_us + unit_us / 2), 12345);
-        CHECK_EQ_I64(vs_time_at(&shape, epoch_us - 1), -1); /* not 0: this is before the epoch */
+        CHECK_EQ_I64(vs_time_at(&shape, epoch_us - 1), -1); /* -1, not 0: the instant is before the epoch */
         CHECK_EQ_I64(vs_time_at(&shape, 0), -1);
         CHECK_EQ_I64(vs_time_at(&shape, -1), -1);
         CHECK_EQ_I64(vs_time_at(&shape, INT64_MIN), -1);
@@ -268,14 +268,14 @@ static void instants_become_time_fields(void) {
 
 static const struct check_case cases[] = {
     {"every split of 63 bits into time, seq and worker, in every order, is exact at its edges", every_split_of_63_bits},
-    {"whatever a preset explains, it composes again", any_id_explains_and_composes},
+    {"an id that a preset explains is composed again", any_id_explains_and_composes},
     {"the latest instant of the longest layout does not overflow", the_largest_time_has_no_overflow},
     {"compose rejects a value with the field, the value and the maximum", compose_names_what_is_too_large},
     {"explain rejects an id with another constant and mentions guess", explain_refuses_another_layouts_id},
     {"make fills in constants and zeros, and takes a constant or an alias that agrees", make_fills_what_is_not_given},
     {"make names a field that is missing, unknown, repeated, too large or not the constant", make_names_what_is_wrong},
     {"a handle's fields are read over the layout's constants", handle_fields_are_read},
-    {"the field method is 2 unless its layout, its fields or its option say otherwise", methods_are_read},
+    {"the field method is 2 unless layout, fields or option set it", methods_are_read},
     {"a handle's fields are rejected by name", handle_fields_are_refused},
     {"an instant is in the unit that has begun, or before the epoch in no unit", instants_become_time_fields},
 };

@@ -1,5 +1,5 @@
-/* keeper_term.c -- a keeper's term beside another keeper of the same file: what that one wrote into the map while
- * this one was asking the store. */
+/* keeper_term.c -- a keeper while another keeper of the same file writes into the map during its request to the
+ * store. */
 #include "lease/term.h"
 #include "world.h"
 
@@ -11,13 +11,14 @@
 static struct world w;
 static struct vs_term term;
 static struct vs_record stored;
-static void (*other_keeper)(struct vs_shared *); /* is at work when the record is read */
-static bool is_replaced; /* the store, after the first lease: a renewal is answered by another store */
+static void (*other_keeper)(struct vs_shared *); /* runs when the record is read */
+/* whether the store is replaced after the first lease, so that another store answers a renewal */
+static bool is_replaced;
 static bool has_stopped;
-static char why_at_stop[VS_SAID_MAX]; /* what callers read when they first see the failstop */
+static char why_at_stop[VS_SAID_MAX]; /* the message in the map when the failstop is first visible */
 static int steps;
 
-/* A store that says yes. */
+/* A store that accepts everything. */
 static bool ask(struct vs_term *self, const struct vs_action *action, struct vs_event *ev) {
     pass_us(&w.time, 1 * MS);
     ev->outcome = VS_STORE_OK;
@@ -94,7 +95,7 @@ static void leaves_without_a_lease(void (*other)(struct vs_shared *), enum vesta
     struct vesta_pause pause = {.why = VESTA_FULL};
     serve_beside(other);
     CHECK(steps <= STEPS_MAX);
-    CHECK_EQ_U64(stored.ver, 0); /* nor is anything claimed that nobody would use */
+    CHECK_EQ_U64(stored.ver, 0); /* and nothing is claimed */
     CHECK(next_tick(&w, &pause) == UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), vesta_why_name(why));
     world_close(&w);
@@ -118,10 +119,10 @@ static void a_failstop_comes_with_its_reason(void) {
 }
 
 static const struct check_case cases[] = {
-    {"alone a keeper gets a lease", alone_it_gets_a_lease},
-    {"a failstop that another keeper saw meanwhile: nothing is claimed", a_failstop_holds_for_all_keepers},
-    {"a rest that another keeper began meanwhile: nothing is claimed", so_does_a_rest},
-    {"a caller that sees a failstop reads its reason at once", a_failstop_comes_with_its_reason},
+    {"a single keeper gets a lease", alone_it_gets_a_lease},
+    {"a failstop by another keeper during the request: nothing is claimed", a_failstop_holds_for_all_keepers},
+    {"a rest begun by another keeper during the request: nothing is claimed", so_does_a_rest},
+    {"the reason of a failstop is visible together with it", a_failstop_comes_with_its_reason},
 };
 
 CHECK_MAIN(cases)

@@ -9,7 +9,7 @@
 #define NOON (INT64_C(1800000000) * SECOND + 250)
 #define UNITS_AHEAD 40
 #define PLAIN "sign:1 time:41 seq:6 worker:16 unit=1ms epoch=2020-01-01T00:00:00Z"
-#define NOBODYS_UNIT 64 /* of PLAIN */
+#define NOBODYS_UNIT 64 /* ids per time unit of PLAIN */
 
 static struct vesta_lane *opened(struct world *w, uint64_t n) {
     struct vesta_lane *lane = NULL;
@@ -102,7 +102,7 @@ static void refused(struct world *w, uint64_t n, const char *why) {
     struct vesta_lane *lane = NULL;
     struct vesta_error err = {.text = ""};
     CHECK_EQ_I64(vesta_lane_open(&w->gen, n, &lane, &err), VESTA_EOPTION);
-    if (!strstr(err.text, why)) CHECK_FAIL("'%s' does not say '%s'", err.text, why);
+    if (!strstr(err.text, why)) CHECK_FAIL("'%s' does not contain '%s'", err.text, why);
     CHECK(!lane);
     CHECK_EQ_I64(vesta_lane_open(&w->gen, n, &lane, NULL), VESTA_EOPTION);
 }

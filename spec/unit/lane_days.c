@@ -124,7 +124,7 @@ static void snapshot(struct vesta_gen *gen) {
     CHECK(vesta_prepare_snapshot(gen, NULL) == VESTA_OK);
 }
 
-/* The run was taken from a slot, and every later id must be from a later slot. */
+/* The rest of the run must not be issued: every later id comes from a later slot. */
 static void kept_over(void (*ends)(struct vesta_gen *gen)) {
     struct vesta_gen *gen;
     struct vesta_lane *lane;
@@ -186,7 +186,7 @@ static void kept_over_a_switch(void) {
     NEED(lane != NULL);
     take(lane);
     struct vesta_info before = info_of(gen);
-    atomic_store(&set_us, -INT64_C(5000000)); /* back, by half of the step that must be confirmed */
+    atomic_store(&set_us, -INT64_C(5000000)); /* back by half of the step that must be confirmed */
     pause.slot = before.slot;
     CHECK(vesta_switch(gen, &pause) == VESTA_OK);
     AWAIT(info_of(gen).slot != before.slot && info_of(gen).holds_lease);
@@ -327,7 +327,7 @@ static const struct check_case cases[] = {
     {"kept over a release: its run is dropped", kept_over_a_release},
     {"kept over a snapshot: its run is dropped", kept_over_a_snapshot},
     {"kept over a switch: its ids have the other worker id", kept_over_a_switch},
-    {"kept over a failstop: it reports it, and issues nothing", kept_over_a_failstop},
+    {"kept over a failstop: it issues nothing and reports the failstop", kept_over_a_failstop},
     {"used by two threads: one owns it, the other is rejected", used_by_two_threads},
     {"40 processes killed at random moments, leases that end, forks: no duplicate", killed_at_random_moments},
     {"threads with and without lanes, leases that end: no duplicate", threads_with_lanes},

@@ -10,7 +10,7 @@
 #define LAYOUT "sign:1=0 time:31 seq:26 worker:6 unit=1s epoch=2020-01-01T00:00:00Z"
 #define SEQ_BITS 26
 #define WORKER_BITS 6
-#define SPAN ((uint64_t)1 << 36) /* ticks of a worker id, a quarter of an hour; only issued ticks need memory */
+#define SPAN ((uint64_t)1 << 36) /* ticks of a worker id in a quarter of an hour (only issued ticks use memory) */
 #define BITS (SPAN << WORKER_BITS)
 #define DROPS_MAX 40 /* each drop leaves its worker id unused for a while, and there are 64 */
 #define AHEAD_MS 360000
@@ -133,7 +133,7 @@ static void counted(void) {
     for (int i = 0; i < PROCESSES; i++)
         reap(pids[i], false);
     printf("# %" PRIu64 " ids by %" PRIu64 " lanes of %d processes in %.0f s: %" PRIu64 " killed with -9, %" PRIu64
-           " forks, %" PRIu64 " leases ended; %" PRIu64 " given twice\n",
+           " forks, %" PRIu64 " leases ended; %" PRIu64 " duplicates\n",
            atomic_load(&shared->distinct), atomic_load(&shared->lanes), PROCESSES,
            (double)((uint64_t)now_us() - begun_us) / 1e6, kills, atomic_load(&shared->forks),
            atomic_load(&shared->drops) < DROPS_MAX ? atomic_load(&shared->drops) : DROPS_MAX,

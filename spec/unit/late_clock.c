@@ -1,5 +1,5 @@
-/* late_clock.c -- rule 7: a clock that may be late decides whether a unit continues, and begins none.  It is used for
- * seconds, and in shorter units after many ids, for a run of them. */
+/* late_clock.c -- rule 7: a late clock may confirm that a time unit continues, but never begins one. It is used in
+ * units of a second, and in shorter units for runs of ids after many ids. */
 #include "os/clock.h"
 #include "world.h"
 
@@ -35,7 +35,7 @@ static void open_late(struct world *w) {
     late_s = NOON / SECOND;
 }
 
-/* A unit with so many ids that the next one uses the late clock. */
+/* Issues so many ids in one unit that the next id uses the late clock. */
 static uint64_t open_burst(struct world *w, uint64_t ahead_units) {
     uint64_t ids[VS_LATE_FROM + 1];
     struct vesta_pause pause;
@@ -43,13 +43,13 @@ static uint64_t open_burst(struct world *w, uint64_t ahead_units) {
     grant_all(w, 5);
     w->clock.unix_us = count_unix_us;
     vs_gen_read_late(&w->gen, show_late_s, show_late_us);
-    late_us = NOON - NOON % 4000; /* as the kernel's last tick left it */
+    late_us = NOON - NOON % 4000; /* the kernel's last tick */
     CHECK_EQ_U64(next_tick(w, &pause), now_tick(w));
     CHECK_EQ_U64(take_n(w, ids, VS_LATE_FROM, &pause), VS_LATE_FROM);
     return now_tick(w);
 }
 
-/* The tick of the next id.  `looked`: whether it must have read the exact clock, or must not. */
+/* Returns the tick of the next id. `looked`: whether the exact clock must have been read. */
 static uint64_t next_with(struct world *w, bool looked) {
     struct vesta_pause pause;
     looks = 0;
@@ -65,7 +65,7 @@ static void a_second_goes_on_by_the_late_clock(void) {
     CHECK_EQ_U64(next_with(&w, true), t); /* the exact clock begins a second */
     CHECK_EQ_U64(next_with(&w, false), t + 1);
     pass_us(&w.time, SECOND);
-    CHECK_EQ_U64(next_with(&w, false), t + 2); /* it has ended, which the late clock does not show yet */
+    CHECK_EQ_U64(next_with(&w, false), t + 2); /* the unit has ended, but the late clock does not show it yet */
     late_s++;
     CHECK_EQ_U64(next_with(&w, true), t + 8);
     CHECK_EQ_U64(next_with(&w, false), t + 9);
@@ -120,7 +120,7 @@ static void a_burst_goes_on_by_the_late_clock(void) {
     world_close(&w);
 }
 
-/* As after a suspend, or if the kernel's ticks do not come. */
+/* This happens after a suspend, or if the kernel's ticks do not come. */
 static void a_clock_that_stands_is_believed_for_a_run(void) {
     struct world w;
     uint64_t t = open_burst(&w, 0), late = 0;
@@ -134,7 +134,7 @@ static void a_clock_that_stands_is_believed_for_a_run(void) {
     world_close(&w);
 }
 
-/* Whatever the late clock shows, the exact one is read unless it confirms the unit. */
+/* Unless the late clock confirms the unit, the exact clock is read. */
 static void a_late_clock_ends_a_unit_and_opens_none(void) {
     struct world w;
     uint64_t t = open_burst(&w, 0), next = VS_LATE_FROM + 1;
@@ -169,11 +169,11 @@ static void ahead_of_the_clock_the_late_one_is_not_asked(void) {
     struct world w;
     uint64_t ids[1024], t = open_burst(&w, 1);
     struct vesta_pause pause;
-    take_n(&w, ids, 1023 - VS_LATE_FROM, &pause);    /* all of this unit, */
-    CHECK_EQ_U64(take_n(&w, ids, 200, &pause), 200); /* and some of the next unit, which has not begun */
+    take_n(&w, ids, 1023 - VS_LATE_FROM, &pause);    /* the rest of this unit, */
+    CHECK_EQ_U64(take_n(&w, ids, 200, &pause), 200); /* and part of the next unit, which has not begun */
     CHECK_EQ_U64(next_with(&w, true), t + 1024 + 200);
     pass_us(&w.time, 1000);
-    CHECK_EQ_U64(next_with(&w, true), t + 1024 + 201); /* no caller has seen yet that it has begun */
+    CHECK_EQ_U64(next_with(&w, true), t + 1024 + 201); /* no caller has seen yet that the next unit has begun */
     world_close(&w);
 }
 
@@ -200,13 +200,13 @@ static void where_the_late_clock_is_read(void) {
     CHECK(!reads("snowflake", VESTA_PACING_HISTORY, false));
     CHECK(!reads("yitter", VESTA_PACING_CLOCK, false)); /* 64 ids a millisecond */
     CHECK(!reads_late("sign:1 time:31 seq:3 worker:29 unit=100ms epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK));
-    /* its seconds begin within one of the clock's */
+    /* rejected because its seconds begin within a second of the clock */
     CHECK(!reads_late("sign:1 time:31 seq:3 worker:29 unit=1s epoch=2020-01-01T00:00:00.250Z", VESTA_PACING_CLOCK));
-    /* ticks so wide that those of two seconds which a clock can show would be equal, modulo 2^64 */
+    /* rejected because two instants that a clock can show would have the same tick modulo 2^64 */
     CHECK(!reads_late("time:35 seq:25 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK));
 }
 
-/* The machine's. */
+/* Tests the clock of this machine. */
 static void the_late_clock_is_of_the_past(void) {
     const struct vesta_clock *machine = vs_clock_system();
     for (int i = 0; i < 100000; i++) {
@@ -248,7 +248,7 @@ static void a_clock_of_ones_own_is_the_only_one(void) {
 static const struct check_case cases[] = {
     {"a second continues by the late clock", a_second_goes_on_by_the_late_clock},
     {"a late clock begins no second, whatever it shows", a_late_clock_opens_no_second},
-    {"the late clock also detects a step back", a_step_back_is_met_by_the_late_clock},
+    {"the late clock also detects a clock that goes back", a_step_back_is_met_by_the_late_clock},
     {"when the late clock is read", where_the_late_clock_is_read},
     {"the first ids of a unit read the exact clock", few_ids_of_a_unit_read_the_right_clock},
     {"a burst continues by the late clock, and one id of each run reads the exact one",

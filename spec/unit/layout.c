@@ -286,7 +286,7 @@ static void refused_with_a_reason(void) {
         memset(&layout, 0x5a, sizeof layout);
         before = layout;
         if (vesta_layout_parse(hostile[i].text, &layout, &err) != VESTA_ELAYOUT)
-            CHECK_FAIL("'%s' is taken", hostile[i].text);
+            CHECK_FAIL("'%s' is accepted", hostile[i].text);
         CHECK_EQ_I64(err.code, VESTA_ELAYOUT);
         CHECK(memcmp(&layout, &before, sizeof layout) == 0);
         CHECK_HAS(err.text, hostile[i].why);
@@ -472,8 +472,8 @@ static void fingerprints(void) {
     CHECK_EQ_U64(leaf.fingerprint, snowflake.fingerprint);
 }
 
-/* FNV-1a 64 of "version:1 type:1 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z".  It stands in
- * files and stores: it must never change. */
+/* The FNV-1a 64 of "version:1 type:1 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z". It must
+ * never change, because files and stores contain it. */
 static void the_fingerprint_is_frozen(void) {
     struct vesta_layout l = parsed("vesta-second");
     CHECK_EQ_U64(l.fingerprint, UINT64_C(0x46895b58eedffa27));

@@ -75,7 +75,8 @@ static void an_expired_number(void) {
     claims_from("/other.gen", true, NOON_MS + 4000, tick_now() + TICKS(4000));
 }
 
-/* The same generator may claim its worker id again as soon as its own last bound has passed, whatever the lease is. */
+/* The same generator may claim its worker id again as soon as its own last bound has passed, even if the lease has not
+ * expired. */
 static void a_number_of_ones_own(void) {
     start_reading();
     struct vs_record r = record_of("/var/lib/vesta/default.gen", true, NOON_MS + 700);
@@ -327,7 +328,7 @@ static void another_constant(void) {
     record.field[0].fixed = 1;
     vesta_layout_text(&record, ns.layout);
     wake();
-    for (int i = 0; i < 2; i++) { /* as long as that is so */
+    for (int i = 0; i < 2; i++) { /* on every attempt */
         reply(VS_STORE_OK, NULL);
         SLEEPS_MS(10000);
         CHECK_HAS(lease.said, "the namespace has sign:1=0, not sign:1: open a new generator file with that constant");
@@ -345,7 +346,7 @@ static void another_constant(void) {
     DID(VS_DO_READ);
 }
 
-/* None of these numbers overflows (the sanitizers check that) or leads to a claim. */
+/* None of these values overflows (the sanitizers check that) or leads to a claim. */
 static void numbers_that_nobody_wrote(void) {
     static const int64_t odd[] = {0, 1, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX};
     for (size_t i = 0; i < VS_COUNT(odd); i++)
@@ -407,7 +408,7 @@ static const struct check_case cases[] = {
     {"a rejected claim keeps its slot", a_refused_claim_keeps_its_slot},
     {"a namespace or a record of another layout is not used", another_layout},
     {"a namespace with another constant is not used, and one without that constant is", another_constant},
-    {"absurd numbers overflow nothing", numbers_that_nobody_wrote},
+    {"absurd values overflow nothing", numbers_that_nobody_wrote},
     {"no claim while the clock is not trusted", a_doubtful_clock},
     {"a used-up file ends the keeper", a_used_up_file},
 };

@@ -13,7 +13,7 @@ static struct vs_record taken_over(const struct vs_record *from) {
 
 /* ------------------------------------------------------------------ renewing */
 
-/* The count of writes in so many periods without an id.  There is always room for one. */
+/* Returns the number of writes in `periods` renewal periods without an issued id. */
 static int writes_at_rest(int periods) {
     int writes = 0;
     for (int i = 0; i < periods; i++) {
@@ -37,7 +37,7 @@ static void an_idle_holder_keeps_its_window(void) {
     start_held();
     lease.timing = vs_lease_timing_file;
     CHECK(writes_at_rest(2) == 1); /* the long period */
-    CHECK_EQ_I64(writes_at_rest(40 * 60), 58); /* in an hour */
+    CHECK_EQ_I64(writes_at_rest(40 * 60), 58); /* per hour */
 }
 
 static void a_busy_holder_renews_ahead_of_need(void) {
@@ -163,7 +163,7 @@ static void a_lease_that_another_took(void) {
     DID(VS_DO_CLOSE);
 }
 
-/* Another keeper of the file closed the slot, so there is no use in renewing it. */
+/* Another keeper of the file closed the slot, so renewing is useless. */
 static void a_slot_that_was_closed_under_us(void) {
     start_held();
     pass_ms(2000);
@@ -236,7 +236,7 @@ static void a_store_that_was_replaced(void) {
           "vesta store advance; or use a new namespace");
 }
 
-/* As `vesta store advance` does: the namespace gets another incarnation and a floor. */
+/* Does the same as `vesta store advance`: the namespace gets another incarnation and a floor. */
 static void put_right(int64_t floor_ms) {
     ns = (struct vs_ns_record){.ver = 2, .fingerprint = layout.fingerprint, .incarnation = 99, .floor_ms = floor_ms};
 }
@@ -253,7 +253,7 @@ static void a_store_that_was_put_right(void) {
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_SLEEP);
     CHECK_HAS(lease.said, "its floor is 1 s too low");
-    CHECK_HAS(lease.said, "(default: balanced)"); /* whole */
+    CHECK_HAS(lease.said, "(default: balanced)"); /* the message is not cut */
     put_right(vs_tick_unix_us(&lease.shape, granted) / 1000 + 1);
     wake();
     reply(VS_STORE_OK, NULL);
@@ -274,7 +274,7 @@ static void a_store_that_was_put_right_meanwhile(void) {
     reply(VS_STORE_MOVED, NULL);
     DID(VS_DO_NS_READ);
     reply(VS_STORE_OK, NULL);
-    DID(VS_DO_CLOSE); /* the rest of the window would be unique, but no keeper would renew it */
+    DID(VS_DO_CLOSE); /* Ids in the rest of the window would be unique, but no keeper would renew the lease. */
     closed(true, lease.from);
     DID(VS_DO_NS_READ);
 }
@@ -350,7 +350,7 @@ static void an_open_lease_is_taken_up(void) {
  * continue with its lost lease.  The floor is above that lease, so a resumed claim must be, too. */
 static void a_claim_from_before_the_floor_is_not_taken_up(void) {
     struct vs_lease_opts opts = left(false);
-    opts.incarnation = 0; /* the file's first claim: it knows no other store */
+    opts.incarnation = 0; /* the file's first claim, so it has no incarnation of a store */
     start_with(opts);
     ns.floor_ms = NOON_MS + 20000;
     wake();

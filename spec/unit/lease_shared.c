@@ -4,7 +4,7 @@
 #include "engine.h"
 #include "lease/steps.h"
 
-static struct vs_record held; /* as in the store */
+static struct vs_record held; /* the record in the store */
 
 static void start_shared(const char *preset, bool has_worker, bool is_history) {
     struct vs_lease_opts opts = {.has_worker = true, .worker = 7, .slot = -1, .is_history = is_history};

@@ -1,15 +1,15 @@
-/* lease_switch.c -- the lease engine replaces its worker id after the clock went back: when it leaves it, when it keeps
- * it, and the order of its steps. */
+/* lease_switch.c -- the lease engine replaces its worker id after the clock went back: when it leaves the worker id,
+ * when it keeps it, and the order of its steps. */
 #include "base/array.h"
 #include "engine.h"
 #include "lease/steps.h"
 
 #define BACK_MS 3000
 
-static struct vs_record held; /* as in the store */
+static struct vs_record held; /* the record in the store */
 
-/* A lease of worker id 7, which was drawn, with some ids issued.  Then the clock goes back, and a policy asks for
- * another one. */
+/* Starts with a lease of worker id 7, which was drawn, and some issued ids. Then the clock goes back, and a policy asks
+ * for another worker id. */
 static void start_behind(void) {
     start_with((struct vs_lease_opts){.slot = -1});
     wake();
@@ -41,7 +41,7 @@ static void choose(bool found, uint64_t worker) {
     vs_lease_step(&lease, &ev, &did);
 }
 
-/* Worker id 9 is free, and 7 is left for it, up to its release. */
+/* Leaves worker id 7 for 9, which is free, up to the release of 7. */
 static void leave(void) {
     start_behind();
     choose(true, 9);
@@ -50,7 +50,7 @@ static void leave(void) {
     DID(VS_DO_SWAP);
 }
 
-/* ... and the release is acknowledged. */
+/* Leaves worker id 7, and its release is acknowledged. */
 static void leave_and_give_back(void) {
     leave();
     struct vs_record given = did.record;
@@ -161,7 +161,7 @@ static void whom_it_wanted_may_be_gone_by_then(void) {
     struct vs_record other = record_of("elsewhere", true, NOON_MS + 5000);
     other.written_ms = ev.unix_us / 1000;
     reply(VS_STORE_OK, &other);
-    DID(VS_DO_SLEEP); /* and then any worker id, as for a first claim */
+    DID(VS_DO_SLEEP); /* then any worker id, as for a first claim */
     pass_ms(1000);
     ev.leave = false;
     wake();
@@ -203,7 +203,7 @@ static void stays_where_nothing_would_be_gained(void) {
     stays("no other is free");
     start_behind();
     choose(true, 9);
-    r = record_of("elsewhere", false, NOON_MS); /* ends ahead of the clock, which is behind */
+    r = record_of("elsewhere", false, NOON_MS); /* ends ahead of the clock, because the clock went back */
     reply(VS_STORE_OK, &r);
     stays("the ids of worker id 9 would not begin earlier");
     start_behind();
@@ -288,7 +288,7 @@ static void the_other_is_unused_or_free_for_longest(void) {
     CHECK(vs_choose_other(&lease, (struct vs_listing){list, 4, NOON_MS}, 4, 12345, &worker));
     CHECK_EQ_U64(worker, 4);
     CHECK(vs_choose_other(&lease, (struct vs_listing){list, 4, NOON_MS}, 3, 12345, &worker));
-    CHECK_EQ_U64(worker, 3); /* 2 ends earlier, but is the one to leave */
+    CHECK_EQ_U64(worker, 3); /* 2 ends earlier, but is the worker id to leave */
     CHECK(vs_choose_other(&lease, (struct vs_listing){list, 2, NOON_MS}, 1, 12345, &worker));
     CHECK_EQ_U64(worker, 1);
     lease.worker = 1;

@@ -1,5 +1,5 @@
-/* ledger.c -- places, memory, rates, fair shares and failed logins of clients and addresses, under a clock that the
- * test moves, and against plain models. */
+/* ledger.c -- connection limits, memory, rates, fair shares and failed logins of clients and addresses, under a clock
+ * that the test moves, and compared with simple models. */
 #include "access/ledger.h"
 #include "check.h"
 
@@ -19,7 +19,7 @@ static struct vs_peer host(uint32_t i) {
     struct vs_peer peer = {.family = i % 2 ? 6 : 4, .port = (uint16_t)rand()};
     peer.at[0] = 10, peer.at[1] = (unsigned char)(i >> 16), peer.at[2] = (unsigned char)(i >> 8),
     peer.at[3] = (unsigned char)i;
-    if (peer.family == 6) peer.at[15] = (unsigned char)rand(); /* behind the first 64 bits it is the same host */
+    if (peer.family == 6) peer.at[15] = (unsigned char)rand(); /* the host is identified by the first 64 bits */
     return peer;
 }
 
@@ -45,7 +45,7 @@ static enum vs_turned enter(struct ledger_entry *entry, enum vs_protocol protoco
     return ledger_enter(ledger, entry, protocol, &peer, false);
 }
 
-/* ------------------------------------------------------------------ places */
+/* ------------------------------------------------------------------ connections */
 
 static void handshakes_are_counted_by_address_and_protocol(void) {
     struct vs_limits l = limits_of(20, 10, 0);
@@ -86,7 +86,7 @@ static void clients_over_tcp_leave_the_unix_sockets_their_places(void) {
     for (int i = 0; i < 8; i++)
         CHECK_EQ_I64(enter(&entry[i], VS_HTTP, (uint32_t)i), VS_LET_IN);
     CHECK_EQ_I64(enter(&entry[8], VS_HTTP, 9), VS_TURNED_PROTO);
-    CHECK_EQ_I64(ledger_enter(ledger, &entry[8], VS_HTTP, &local, true), VS_TURNED_PROTO); /* a balancer's */
+    CHECK_EQ_I64(ledger_enter(ledger, &entry[8], VS_HTTP, &local, true), VS_TURNED_PROTO); /* from a balancer */
     CHECK_EQ_I64(ledger_enter(ledger, &entry[8], VS_HTTP, &local, false), VS_LET_IN);
     ledger_free(ledger);
 }
@@ -101,7 +101,7 @@ static void a_balancers_connection_counts_for_no_address_before_it_is_named(void
     CHECK_EQ_I64(ledger_enter(ledger, &entry[10], VS_HTTP, &balancer, true), VS_TURNED_PROTO);
     CHECK(ledger_name(ledger, &entry[0], &client, 0) && ledger_name(ledger, &entry[1], &client, 0));
     CHECK(!ledger_name(ledger, &entry[2], &client, 0) && ledger_name(ledger, &entry[3], &other, 0));
-    ledger_leave(ledger, &entry[2], 0); /* which was refused */
+    ledger_leave(ledger, &entry[2], 0); /* that connection was rejected */
     ledger_leave(ledger, &entry[0], 0);
     CHECK(ledger_name(ledger, &entry[4], &client, 0));
     CHECK_EQ_I64(ledger_open(ledger, VS_HTTP), 8);
@@ -110,7 +110,7 @@ static void a_balancers_connection_counts_for_no_address_before_it_is_named(void
 
 /* ------------------------------------------------------------------ memory */
 
-/* Takes all that the entry may have, in pieces of 100. */
+/* Takes all memory that the entry may have, in pieces of 100 bytes. */
 static int64_t take_all(struct ledger_entry *e) {
     int64_t bytes = 0;
     while (ledger_hold(ledger, e, 100))
@@ -118,7 +118,7 @@ static int64_t take_all(struct ledger_entry *e) {
     return bytes;
 }
 
-/* As clients with names, each of its own address. */
+/* Enters named clients, each from its own address. */
 static void enter_clients(struct ledger_entry *entry, int count) {
     char lines[4096] = "", name[16];
     for (int i = 0; i < count; i++)
@@ -140,7 +140,7 @@ static void a_client_holds_as_much_as_it_leaves_free(void) {
     CHECK_EQ_I64(has, 333300);
     ledger_release(ledger, &address, (size_t)has);
     enter_clients(client, 9);
-    for (int i = 0; i < 9; i++) { /* each gets half of what those before it left */
+    for (int i = 0; i < 9; i++) { /* each client gets half of what the clients before it left */
         int64_t left = 1000000 - ledger_bytes_held(ledger);
         has = take_all(&client[i]);
         CHECK(has > left / 2 - 600 && has <= left / 2 + 600);
@@ -175,10 +175,10 @@ static void memory_moves_with_the_name(void) {
     ledger_know(ledger, &client[0], NULL, false, 0);
     (void)take_all(&client[0]);
     CHECK(ledger_is_short(ledger, &client[0]));
-    ledger_know(ledger, &client[0], "c1", true, 0); /* which may hold more than an address */
+    ledger_know(ledger, &client[0], "c1", true, 0); /* a named client may hold more than an address */
     CHECK(client[0].bytes > 300000 && ledger_hold(ledger, &client[0], 100));
     CHECK(enter(&beside, VS_HTTP, 0) == VS_LET_IN &&
-          ledger_hold(ledger, &beside, 100000)); /* its address holds nothing */
+          ledger_hold(ledger, &beside, 100000)); /* the client's address no longer holds that memory */
     ledger_release(ledger, &beside, beside.bytes);
     ledger_know(ledger, &client[0], "c0", true, 0);
     CHECK(!ledger_is_short(ledger, &client[1]));
@@ -194,7 +194,7 @@ static void one_address_has_few_guesses(void) {
     struct ledger_entry e;
     int count = 0;
     begin(&l);
-    for (int64_t now = SECOND; now < 11 * SECOND; now += 1000) { /* each over a new connection */
+    for (int64_t now = SECOND; now < 11 * SECOND; now += 1000) { /* each attempt over a new connection */
         CHECK(enter(&e, VS_HTTP, 7) == VS_LET_IN);
         count += ledger_login(ledger, &e, false, now) == 0;
         ledger_leave(ledger, &e, now);
@@ -202,7 +202,8 @@ static void one_address_has_few_guesses(void) {
     if (count < 5 || count > 5 * 10) CHECK_FAIL("%d", count);
     CHECK(enter(&e, VS_HTTP, 7) == VS_LET_IN);
     CHECK_EQ_I64(ledger_login(ledger, &e, false, 20 * SECOND), 0);
-    CHECK(ledger_login(ledger, &e, true, 20 * SECOND + 1) > 0); /* so the reply does not show that it is right */
+    /* also waits with the right secret, so that the delay does not reveal it */
+    CHECK(ledger_login(ledger, &e, true, 20 * SECOND + 1) > 0);
     CHECK_EQ_I64(ledger_login(ledger, &e, true, 20 * SECOND + LEDGER_LOGIN_STEP_US_MAX), 0);
     ledger_free(ledger);
 }
@@ -211,7 +212,7 @@ static void an_address_waits_for_no_other(void) {
     struct vs_limits l = limits_of(10, 10, 0);
     struct ledger_entry e;
     begin(&l);
-    for (uint32_t i = 0; i < 20000; i++) { /* more than are remembered */
+    for (uint32_t i = 0; i < 20000; i++) { /* more addresses than are remembered */
         CHECK(enter(&e, VS_HTTP, i) == VS_LET_IN);
         CHECK_EQ_I64(ledger_login(ledger, &e, false, SECOND), 0);
         ledger_leave(ledger, &e, SECOND);
@@ -242,7 +243,7 @@ static void all_owners_are_charged_or_none(void) {
     ledger_know(ledger, &e, "orders", true, now);
     CHECK(charge(&e, &ns, 10, now, &who) == 0);
     CHECK(charge(&e, &ns, 1, now, &who) < 0 && who == LEDGER_NAMESPACE);
-    CHECK(charge(&e, NULL, 40, now, &who) == 0); /* a rejected request was charged to no owner */
+    CHECK(charge(&e, NULL, 40, now, &who) == 0); /* the rejected request was not charged */
     CHECK(charge(&e, NULL, 1, now, &who) < 0 && who == LEDGER_ADDRESS);
     CHECK_EQ_I64(ledger_charge(&e, NULL, LEDGER_IDS, 1, now, SECOND, &who), SECOND / 50 + 1);
     CHECK(charge(NULL, &ns, 1, now, &who) < 0 && who == LEDGER_NAMESPACE);
@@ -257,7 +258,7 @@ static void all_owners_are_charged_or_none(void) {
     ledger_free(ledger);
 }
 
-/* The new client may get the memory of the old one, which a reload removed. */
+/* A reload may reuse the memory of a removed client for a new one. */
 static void a_client_gets_nothing_back_that_another_one_was_charged(void) {
     struct vs_limits l = limits_of(10, 10, 0);
     struct ledger_entry e;
@@ -289,7 +290,7 @@ static void no_new_connection_forgives_a_debt(void) {
     uint32_t other = 1000;
     l.address_rate[LEDGER_IDS] = 10;
     begin(&l);
-    CHECK(enter(&e, VS_HTTP, 2) == VS_LET_IN && charge(&e, NULL, 10000, now, &who) == 0); /* 1000 s */
+    CHECK(enter(&e, VS_HTTP, 2) == VS_LET_IN && charge(&e, NULL, 10000, now, &who) == 0); /* 1000 s of debt */
     ledger_leave(ledger, &e, now);
     for (int ms = 0; ms < 10000; ms++, now += 1000) {
         CHECK(enter(&e, VS_HTTP, 1) == VS_LET_IN);
@@ -321,20 +322,20 @@ static void what_a_client_used_stays_with_its_name(void) {
     name_clients("web names=* calls=give secret=none\n", now);
     name_clients("orders names=* calls=give rate=10 secret=none\n", now);
     CHECK(ledger_seen(ledger, "orders", &seen) && seen.weight == 1);
-    CHECK(enter(&e, VS_HTTP, 1) == VS_LET_IN); /* from elsewhere */
+    CHECK(enter(&e, VS_HTTP, 1) == VS_LET_IN); /* from another address */
     ledger_know(ledger, &e, "orders", true, now);
     CHECK(charge(&e, NULL, 1, now, &who) < 0 && who == LEDGER_CLIENT);
     ledger_leave(ledger, &e, now);
     name_clients("web names=* calls=give secret=none\n", now + 100 * SECOND);
-    CHECK(!ledger_seen(ledger, "orders", &seen)); /* it owes nothing more */
+    CHECK(!ledger_seen(ledger, "orders", &seen)); /* it has no debt left */
     ledger_free(ledger);
 }
 
-/* ------------------------------------------------------------------ fair shares of a time unit of a second */
+/* ------------------------------------------------------------------ fair shares of time units of a second */
 
 #define UNIT 100000
 
-/* Each of `count` entries wants all it can get for `seconds`.  Returns what was taken in all; got: of each. */
+/* Each of `count` entries takes all it can get for `seconds`. Returns the total, and the parts in `got`. */
 static uint64_t share_out(struct ledger_entry *entry, int count, int seconds, uint64_t *got, int reconnects) {
     static struct access_pool pool;
     int64_t until[64] = {0}, now = 1000 * SECOND;
@@ -388,7 +389,7 @@ static void new_connections_gain_no_larger_part(void) {
     struct ledger_entry entry[8];
     uint64_t got[8], first = 0;
     begin(&l);
-    for (uint32_t i = 0; i < 8; i++) /* 4 connections of one address, which are new after each wait */
+    for (uint32_t i = 0; i < 8; i++) /* 4 connections of one address reconnect after each wait */
         CHECK(enter(&entry[i], VS_HTTP, i < 4 ? 0 : i) == VS_LET_IN);
     uint64_t all = share_out(entry, 8, 10, got, 4), part = all / 5;
     for (int i = 0; i < 4; i++)
@@ -504,7 +505,7 @@ static void a_random_life_is_that_of_a_plain_count(void) {
         if (conn[c].is_open) depart(c, now);
     CHECK_EQ_I64(ledger_bytes_held(ledger), 0);
     CHECK_EQ_I64(ledger_open(ledger, VS_PROTOCOLS), 0);
-    for (uint32_t i = 0; i < HOSTS; i++) /* each address has all its places again */
+    for (uint32_t i = 0; i < HOSTS; i++) /* each address has all its connections again */
         for (int n = 0; n < 6; n++) {
             CHECK_EQ_I64(enter(&conn[n].entry, VS_HTTP, i), n < 5 ? VS_LET_IN : VS_TURNED_ADDRESS);
             if (n == 5)
@@ -547,34 +548,32 @@ static void threads_share_the_ledger(void) {
         pthread_join(thread[i], NULL);
     CHECK_EQ_I64(ledger_open(ledger, VS_PROTOCOLS), 0);
     CHECK_EQ_I64(ledger_bytes_held(ledger), 0);
-    CHECK_EQ_I64(let_in, 4000); /* of 4 addresses */
+    CHECK_EQ_I64(let_in, 4000); /* from 4 addresses */
     ledger_free(ledger);
 }
 
 static const struct check_case cases[] = {
     {"unfinished handshakes are counted by address and protocol", handshakes_are_counted_by_address_and_protocol},
     {"connections over unix sockets have no limit of an address", a_unix_socket_has_no_limit_of_an_address},
-    {"clients over TCP leave unix sockets their places", clients_over_tcp_leave_the_unix_sockets_their_places},
-    {"a balancer's connection counts for no address before its client is named",
+    {"clients over TCP leave connections for unix sockets", clients_over_tcp_leave_the_unix_sockets_their_places},
+    {"a balancer's connection counts for no address until its client is known",
      a_balancers_connection_counts_for_no_address_before_it_is_named},
     {"a client may hold as much memory as it leaves free, and an address half of that",
      a_client_holds_as_much_as_it_leaves_free},
-    {"a connection has a little memory of its own, whatever its client holds",
+    {"a connection has a small allowance of its own, whatever its client holds",
      a_connection_has_a_little_memory_of_its_own},
-    {"memory is counted to the client that a connection belongs to now", memory_moves_with_the_name},
-    {"one address has 5 guesses a second at most, over any number of connections", one_address_has_few_guesses},
-    {"an address waits for no other's wrong secrets", an_address_waits_for_no_other},
-    {"a request is charged to all that have a rate, or to none", all_owners_are_charged_or_none},
-    {"a client gets nothing back that another client was charged",
-     a_client_gets_nothing_back_that_another_one_was_charged},
+    {"a connection's memory is counted for its current client", memory_moves_with_the_name},
+    {"one address has at most 5 guesses a second, over any number of connections", one_address_has_few_guesses},
+    {"an address does not wait because of another address's wrong secrets", an_address_waits_for_no_other},
+    {"a request is charged to all owners that have a rate, or to none", all_owners_are_charged_or_none},
+    {"a client is not credited for charges of another client", a_client_gets_nothing_back_that_another_one_was_charged},
     {"neither a new connection nor a flood of addresses forgives a debt", no_new_connection_forgives_a_debt},
-    {"what a client has used stays with its name", what_a_client_used_stays_with_its_name},
-    {"parties that want all have equal parts, however many connections each has",
+    {"a client's usage stays with its name", what_a_client_used_stays_with_its_name},
+    {"greedy parties have equal shares, however many connections each has",
      parties_have_equal_parts_however_many_connections_they_have},
-    {"an address gains no larger part by new connections", new_connections_gain_no_larger_part},
-    {"clients have parts by their weights", weights_are_those_of_the_clients_file},
-    {"random connections, names, memory and charges are those of a plain count",
-     a_random_life_is_that_of_a_plain_count},
-    {"threads that share the ledger leave nothing behind", threads_share_the_ledger},
+    {"an address gains no larger share by new connections", new_connections_gain_no_larger_part},
+    {"clients have shares by their weights", weights_are_those_of_the_clients_file},
+    {"after random steps connections, memory and charges match a simple model", a_random_life_is_that_of_a_plain_count},
+    {"threads that share the ledger leave no connection and no memory counted", threads_share_the_ledger},
 };
 CHECK_MAIN(cases)

@@ -1,4 +1,5 @@
-/* limits.c -- how many connections fit this process: the parts of protocols, and what is cut if descriptors are few. */
+/* limits.c -- how many connections fit this process: the share of each protocol, and what is reduced if there are too
+ * few file descriptors. */
 #include "check.h"
 #include "access/limits.h"
 
@@ -61,9 +62,9 @@ static void tags_have_what_is_listed_and_else_what_connections_leave_or_a_quarte
 
 static const struct check_case cases[] = {
     {"each protocol has its share", shares_are_equal_or_as_asked},
-    {"what does not fit the descriptors is cut, and the reserve never is",
+    {"connections that do not fit the descriptors are cut, and the reserve never is",
      what_does_not_fit_is_cut_and_the_reserve_never_is},
-    {"tags have what the config lists, and else what connections leave or a quarter",
+    {"tags get the descriptors that the config lists, else those that connections leave, or a quarter",
      tags_have_what_is_listed_and_else_what_connections_leave_or_a_quarter},
 };
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* log.c -- the log: what a line looks like, what foreign text cannot do to it, which repeats are told. */
+/* log.c -- the log: the form of a line, escaping of foreign text, and repeated events. */
 #include "logged.h"
 
 /* ------------------------------------------------------------------ lines */
@@ -14,7 +14,7 @@ static void a_line_of_logfmt(void) {
 
 static void a_line_of_json(void) {
     begin(VS_LOG_JSON);
-    atomic_store(&passed_us, 955000); /* a whole second */
+    atomic_store(&passed_us, 955000); /* exactly a whole second */
     vs_log(VS_LOG_ERROR, "ready", "namespace", "orders", "workers", VS_DIGITS(7), NULL);
     CHECK_STR(logged(),
               "{\"ts\":\"2026-11-21T19:32:17.000Z\",\"level\":\"error\",\"msg\":\"ready\",\"namespace\":\"orders\","
@@ -118,7 +118,7 @@ static void repeats_are_counted(void) {
         vs_log(VS_LOG_WARN, "again", "namespace", "b", NULL);
     vs_log(VS_LOG_WARN, "other", "namespace", "a", NULL);
     logged();
-    CHECK_EQ_U64(count_of("\n"), 3); /* another namespace or sentence is another event */
+    CHECK_EQ_U64(count_of("\n"), 3); /* another namespace or message is another event */
     CHECK_EQ_U64(count_of("repeated"), 0);
     atomic_fetch_add(&passed_us, SECOND - 1);
     vs_log_tick();
@@ -127,7 +127,7 @@ static void repeats_are_counted(void) {
     vs_log(VS_LOG_WARN, "again", "namespace", "a", "try", "58", NULL);
     logged();
     CHECK_HAS(text, "msg=again namespace=a try=58 repeated=57\n");
-    CHECK_HAS(text, "msg=again namespace=b repeated=2\n"); /* told by the way */
+    CHECK_HAS(text, "msg=again namespace=b repeated=2\n"); /* written because another event came */
     CHECK_EQ_U64(count_of("\n"), 5);
 }
 
@@ -147,7 +147,7 @@ static void the_last_repeats_are_told(void) {
     CHECK_HAS(logged(), "\"msg\":\"the end\",\"repeated\":2}\n");
 }
 
-/* The start of a sentence, or a sentence without its values, is not the event. */
+/* The start of a message, or the message without its values, does not identify the event. */
 static void another_text_is_another_event(void) {
     char one[300], other[300];
     memset(one, 'x', sizeof one);
@@ -170,7 +170,8 @@ static void another_text_is_another_event(void) {
     CHECK_EQ_U64(count_of("repeated=2\n"), 4);
 }
 
-/* A stranger's addresses, say: a sentence whose text differs each time is told some times, then counted, all of it. */
+/* Addresses of clients make each text different. A few of these lines are written, and the rest is counted in one
+ * line. */
 static void what_differs_each_time_is_bounded(void) {
     char who[16];
     begin(VS_LOG_LOGFMT);
@@ -186,7 +187,7 @@ static void what_differs_each_time_is_bounded(void) {
     CHECK_EQ_U64(count_of("\n"), 18);
 }
 
-/* More events than places: none is forgotten. */
+/* There are more events than places, and none is forgotten. */
 static void every_repeat_is_told(void) {
     enum { EVENTS = 200, TIMES = 5 };
     begin(VS_LOG_LOGFMT);
@@ -202,15 +203,17 @@ static void every_repeat_is_told(void) {
 static const struct check_case cases[] = {
     {"an event is a line of logfmt", a_line_of_logfmt},
     {"an event is a line of JSON", a_line_of_json},
-    {"foreign text is escaped where it is no printable UTF-8", foreign_text_is_escaped},
-    {"random bytes stay in their value, and the line one line", random_bytes_stay_in_their_value},
-    {"a value that is too long is cut, and the line says so", long_values_are_cut},
-    {"what is below the level is not told", levels_hold},
-    {"levels and formats have names, and others are refused", words_of_options},
-    {"the same event within a second is counted, and told with the next", repeats_are_counted},
-    {"repeats are told when no other event follows", the_last_repeats_are_told},
+    {"foreign text is escaped unless it is printable UTF-8", foreign_text_is_escaped},
+    {"random bytes stay in their value, and the line stays one line", random_bytes_stay_in_their_value},
+    {"a value that is too long is cut, and the line marks that", long_values_are_cut},
+    {"events below the level are not written", levels_hold},
+    {"levels and formats have names, and other names are rejected", words_of_options},
+    {"an event that repeats within a second is counted, and the count is written with the next one",
+     repeats_are_counted},
+    {"repeats are written even if no other event follows", the_last_repeats_are_told},
     {"another text is another event, from its first to its last character", another_text_is_another_event},
-    {"what differs each time is told a bounded number of times, and counted", what_differs_each_time_is_bounded},
-    {"every repeat is told, of more events than there are places", every_repeat_is_told},
+    {"events whose text differs each time are written a bounded number of times, and counted",
+     what_differs_each_time_is_bounded},
+    {"every repeat is counted, even of more events than there are places", every_repeat_is_told},
 };
 CHECK_MAIN_IN_FOLDER(cases)

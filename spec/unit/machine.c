@@ -1,4 +1,4 @@
-/* machine.c -- which machine this is: the place in its host's name, its address. */
+/* machine.c -- identifies this machine: the number in its host name, and its address. */
 #include "check.h"
 #include "os/host.h"
 
@@ -39,14 +39,14 @@ static void a_place_stands_behind_the_last_dash(void) {
 static void an_address_is_one_that_others_can_use(void) {
     char address[VS_ADDRESS_MAX] = "";
     unsigned char bytes[16];
-    if (vs_host_address(address) != 0) return; /* a machine on its own has none */
+    if (vs_host_address(address) != 0) return; /* a machine without a network has no address */
     CHECK(inet_pton(AF_INET, address, bytes) == 1 || inet_pton(AF_INET6, address, bytes) == 1);
     CHECK(strncmp(address, "127.", 4) != 0 && strcmp(address, "::1") != 0 && strncmp(address, "fe80", 4) != 0);
 }
 
 static const struct check_case cases[] = {
-    {"a machine's place among its like stands behind the last dash of its name", a_place_stands_behind_the_last_dash},
-    {"a machine's address is one that others can use", an_address_is_one_that_others_can_use},
+    {"a machine's number is the part of its host name after the last dash", a_place_stands_behind_the_last_dash},
+    {"a machine's address is one that other machines can reach", an_address_is_one_that_others_can_use},
 };
 
 CHECK_MAIN(cases)

@@ -64,7 +64,7 @@ static void open_with_others(uint64_t index) {
         CHECK_FAIL("%s %s", err.text, why);
 }
 
-/* Whether there is no map, or a stale one that all processes find at once. */
+/* Starts without a map, then with a stale one that all processes find at once. */
 static void sixteen_make_one_map(void) {
     pid_t pids[16];
     gate = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -94,8 +94,8 @@ static void look_for_a_gap(uint64_t unused) {
     enum vs_found found;
     for (size_t looks = 0; atomic_load(gate) == 0; looks++) {
         if (vs_mapping_attach(name_of_map(), &anchor, &found, &out, &err) != VESTA_OK || found == VS_FOUND_NONE) {
-            CHECK_FAIL("after %zu looks: %s", looks, found == VS_FOUND_NONE ? "no map" : err.text);
-            atomic_store(gate + 1, 100); /* that is enough */
+            CHECK_FAIL("after %zu reads: %s", looks, found == VS_FOUND_NONE ? "no map" : err.text);
+            atomic_store(gate + 1, 100); /* the other process has read often enough */
             return;
         }
         if (found == VS_FOUND_TRUSTED) vs_mapping_close(&out);
@@ -107,7 +107,7 @@ static void a_stale_maps_place_is_never_empty(void) {
     const char *name = used();
     gate = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t pid = spawn(look_for_a_gap, 0);
-    /* looks for the map while it is replaced */
+    /* reads the map while it is replaced */
     for (int round = 0; round < 300 || atomic_load(gate + 1) < 100; round++) {
         patch(name, offsetof(struct vs_header, boot_id), "other", 5);
         struct vs_mapping out = opened();
@@ -161,7 +161,7 @@ static void another_birth(void) {
     if (st.stx_mask & STATX_BTIME)
         patched(offsetof(struct vs_header, born_ns), &(int64_t){12345}, 8);
     else
-        printf("# not shown: births (this kernel's tmpfs has none)\n");
+        printf("# skipped: birth times (this kernel's tmpfs has none)\n");
     remove_map();
 }
 
@@ -279,7 +279,7 @@ static void a_foreign_file_that_goes(void) {
 
 static void another_users(void) {
     if (geteuid() != 0) {
-        printf("# not shown: maps of other users (not root)\n");
+        printf("# skipped: maps of other users (not root)\n");
         return;
     }
     const char *name = used();
@@ -334,7 +334,7 @@ static void in_a_full_memory(void) {
     snprintf(anchor.header.maps, sizeof anchor.header.maps, "%s/small", folder);
     CHECK(mkdir(anchor.header.maps, 0700) == 0);
     if (mount("tmpfs", anchor.header.maps, "tmpfs", 0, "size=64k") != 0) {
-        printf("# not shown: a full memory (no right to mount a small one: %s)\n", strerror(errno));
+        printf("# skipped: a full memory (no right to mount a small one: %s)\n", strerror(errno));
         return;
     }
     struct vs_mapping first = opened(); /* 64 KiB hold one */
@@ -367,7 +367,7 @@ static void attached(uint64_t unused) {
 
 static void used_up_by_another_member(void) {
     if (geteuid() != 0) {
-        printf("# not shown: maps of other members of a group (not root)\n");
+        printf("# skipped: maps of other members of a group (not root)\n");
         return;
     }
     anchor = made(in_folder("made.gen"));
@@ -392,7 +392,7 @@ static void removed_while_open(void) {
     remove_map();
     CHECK(!vs_mapping_is_named(&one));
     struct vs_mapping two = opened();
-    CHECK(one.ino != two.ino); /* two maps now; their leases keep them apart */
+    CHECK(one.ino != two.ino); /* there are two maps now, and their leases keep them apart */
     CHECK(vs_mapping_is_named(&two) && !vs_mapping_is_named(&one));
     vs_mapping_remove(&one); /* it no longer has the name */
     CHECK(vs_mapping_is_named(&two));
@@ -429,7 +429,7 @@ static void another_uptime(void) {
     int status = 0;
     CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
     if (WEXITSTATUS(status) == 3)
-        printf("# not shown: time namespaces (no right to make one)\n");
+        printf("# skipped: time namespaces (no right to make one)\n");
     else
         CHECK_EQ_I64(WEXITSTATUS(status), 0);
     CHECK(strstr(name_of_map(), "-boot") == NULL);
@@ -455,8 +455,8 @@ static void what_guards_a_map(void) {
     for (int i = 0; i < GUARDED; i++)
         vs_guard_add(&map);
     size_t each_less = (resident_pages() - before) / GUARDED;
-#ifndef __SANITIZE_THREAD__ /* it keeps notes of each page */
-    CHECK(each_less < 3); /* of eleven pages: the header's, and part of the message */
+#ifndef __SANITIZE_THREAD__ /* the thread sanitizer keeps notes of each page */
+    CHECK(each_less < 3);   /* of eleven pages: the header's page, and part of the message */
 #else
     (void)each_less;
 #endif

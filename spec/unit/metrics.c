@@ -1,5 +1,5 @@
-/* metrics.c -- what is counted, and what /metrics and /admin/status make of it: every loop in the sum, every digit of a
- * count, and room for as many namespaces with as long names as there can be. */
+/* metrics.c -- the counters in /metrics and /admin/status: the sum over all event loops, every digit, and space for the
+ * most namespaces with the longest names. */
 #include "check.h"
 #include "hand_clock.h"
 #include "server/handlers/metrics.h"
@@ -12,7 +12,7 @@
 
 static const struct vs_limits limits = {.connections_max = 16};
 static struct vs_server server;
-static struct vs_scratch scratch, other; /* of two loops */
+static struct vs_scratch scratch, other; /* of two event loops */
 static struct vs_session session;
 static char replies[VS_OUT_MAX];
 static struct vs_out out = {.at = replies, .size = sizeof replies};
@@ -61,7 +61,7 @@ static const char *ask(const char *request) {
     return replies;
 }
 
-/* One line of /metrics is there, with the namespace's name. */
+/* Checks for one line of /metrics, with the namespace's name. */
 static void has_line(const char *family, const char *rest) {
     char line[256];
     snprintf(line, sizeof line, "\n%s{namespace=\"%s\"%s\n", family, server.names.at[0].name, rest);
@@ -116,7 +116,7 @@ static void tells_durations(void) {
     close_server();
 }
 
-/* Behind the first ones: in sums, and by their names. */
+/* Namespaces after the first 64 are listed in sums, and by name. */
 static void adds_up_the_others(void) {
     char path[128];
     open_server(VS_NAMESPACES_TOLD + 3);
@@ -130,7 +130,7 @@ static void adds_up_the_others(void) {
     CHECK_HAS(replies, "\nvesta_ids_issued_total{namespace=\"(other)\",proto=\"resp\"} 42\n");
     CHECK(!strstr(replies, last->name));
     ask(ASK("/readyz"));
-    CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n"); /* those two have become ready since */
+    CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n"); /* the other two namespaces became ready in the meantime */
     session.protocol = VS_ADMIN, session.local = true;
     ask(ASK("/admin/status"));
     CHECK_HAS(replies, "\"other_namespaces\":{\"count\":3,\"unready\":2,\"ids\":42,\"refused\":0}");
@@ -157,7 +157,7 @@ static void fill(void *counts, size_t size) {
     memset(counts, 0x7f, size); /* 19 digits each */
 }
 
-/* As many clients as are told of by name, with names as long as they can be. */
+/* Adds as many clients as are listed by name, with the longest names. */
 static void add_clients(void) {
     static char text[VS_COUNTED_MAX * 256];
     char name[VS_ACCOUNT_NAME_MAX] = {0};
@@ -208,7 +208,7 @@ static void has_room_for_status(void) {
     close_server();
 }
 
-/* As where a service manager hands over a socket that needed no token for its address. */
+/* A server may listen over TCP without a token if a service manager passed it the socket. */
 static void wants_a_token(void) {
     open_server(1);
     session.protocol = VS_ADMIN;
@@ -251,9 +251,9 @@ static void tells_why_not(void) {
     server.above.policies = (struct vs_policies){.self = &stuck, .status = tell_stuck};
     server.names.at[0].wait_us_max = 100000;
     is_ready();
-    ask(ASK("/genid")); /* this time is seen */
+    ask(ASK("/genid")); /* the server reads this time here */
     unix_now_us -= 50000;
-    is_ready(); /* a request would wait for so long */
+    is_ready(); /* a request would wait for that long */
     unix_now_us -= 3000000;
     is_not_ready("clock_back");
     CHECK_HAS(replies, server.names.at[0].name);
@@ -279,16 +279,16 @@ static void tells_the_end(void) {
 }
 
 static const struct check_case cases[] = {
-    {"ids, pauses and answers are counted under their names", counts_ids_and_pauses},
-    {"all loops are added up, to the last digit", adds_up_exactly},
-    {"the namespaces behind the first 64 are added up, and told of by name", adds_up_the_others},
-    {"of those that are not ready 64 are named", names_few_that_are_not_ready},
-    {"durations are told in cumulative buckets, with sum and count", tells_durations},
-    {"64 namespaces with names of 64 bytes and counts of 19 digits fit a reply", has_room},
-    {"/readyz says which namespace is not ready and why, and what else speaks against it", tells_why_not},
-    {"/readyz knows the end of a layout's time", tells_the_end},
-    {"so does the admin's status of 64 namespaces", has_room_for_status},
-    {"over TCP the admin's routes need a token, set or not", wants_a_token},
+    {"ids, pauses and responses are counted under their names", counts_ids_and_pauses},
+    {"the counts of all loops are added up, to the last digit", adds_up_exactly},
+    {"namespaces after the first 64 are added up, and listed by name", adds_up_the_others},
+    {"at most 64 namespaces that are not ready are named", names_few_that_are_not_ready},
+    {"durations are reported in cumulative buckets, with sum and count", tells_durations},
+    {"64 namespaces with names of 64 bytes and counts of 19 digits fit a response", has_room},
+    {"/readyz reports which namespace is not ready and why, and all other reasons", tells_why_not},
+    {"/readyz reports the end of a layout's time", tells_the_end},
+    {"the admin's status of 64 namespaces fits a response", has_room_for_status},
+    {"over TCP the admin's routes need a token, even if none is configured", wants_a_token},
 };
 
 CHECK_MAIN(cases)

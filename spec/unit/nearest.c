@@ -1,4 +1,4 @@
-/* nearest.c -- finds the name that was meant by a misspelt one.  The Lua copies use the same vectors,
+/* nearest.c -- finds the name that a misspelt name resembles. The Lua copies use the same vectors,
  * spec/vectors/nearest.csv. */
 #include "base/nearest.h"
 #include "check.h"

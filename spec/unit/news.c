@@ -1,4 +1,4 @@
-/* news.c -- which sentences of a keeper in trouble are told: each once, however many come in turn. */
+/* news.c -- which messages of a failing keeper are logged: each one once, even if several alternate. */
 #include "check.h"
 #include "log/news.h"
 
@@ -38,7 +38,8 @@ static void seconds_that_count_down_are_no_news(void) {
         told += vs_news_take(&news, s % 2 ? "7 tries" : "12 tries", s * SECOND);
     }
     CHECK_EQ_U64((uint64_t)told, 2);
-    CHECK(vs_news_take(&news, "the store answered 503; nobody asks again in 5.9 s", MINUTE - 1)); /* other words */
+    CHECK(vs_news_take(&news, "the store answered 503; it was not asked again in 5.9 s",
+                       MINUTE - 1)); /* the words differ */
 }
 
 static void any_number_in_turn_is_bounded(void) {
@@ -54,7 +55,7 @@ static void what_was_held_back_and_stands_is_told_when_the_minute_is_over(void) 
     CHECK(vs_news_take(&news, "b", SECOND));
     for (int64_t us = 2 * SECOND; us < MINUTE; us += SECOND / 2)
         CHECK(!vs_news_take(&news, "a", us));
-    CHECK(vs_news_take(&news, "a", MINUTE)); /* the log's last word was b */
+    CHECK(vs_news_take(&news, "a", MINUTE)); /* the last logged message was b */
     CHECK(!vs_news_take(&news, "a", 9 * MINUTE));
 }
 
@@ -66,13 +67,14 @@ static void a_new_trouble_after_a_good_time_is_told_at_once(void) {
 }
 
 static const struct check_case cases[] = {
-    {"what stands is told once, and what follows it", what_stands_is_told_once},
-    {"two sentences in turn are told once a minute", two_in_turn_are_told_once_a_minute},
-    {"seconds that count down are no news, other words are", seconds_that_count_down_are_no_news},
-    {"any number of sentences in turn is told eight times a minute", any_number_in_turn_is_bounded},
-    {"what was held back and still stands is told when the minute is over",
+    {"a message that stays the same is logged once, and so is the one after it", what_stands_is_told_once},
+    {"two messages that alternate are logged once a minute", two_in_turn_are_told_once_a_minute},
+    {"a message that differs only in its numbers is not logged again, one with other words is",
+     seconds_that_count_down_are_no_news},
+    {"any number of alternating messages is logged eight times a minute", any_number_in_turn_is_bounded},
+    {"a message that was held back is logged when the minute is over, if it still applies",
      what_was_held_back_and_stands_is_told_when_the_minute_is_over},
-    {"a new trouble after a good time is told at once", a_new_trouble_after_a_good_time_is_told_at_once},
+    {"a new failure after a healthy time is logged at once", a_new_trouble_after_a_good_time_is_told_at_once},
 };
 
 CHECK_MAIN(cases)

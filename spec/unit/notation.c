@@ -1,4 +1,4 @@
-/* notation.c -- finds ids in running text: exactly the words that a simple reader finds, and without reading past the
+/* notation.c -- finds ids in running text: exactly the words that a simple reader finds, without reading past the
  * end. */
 #include "command/notation.h"
 
@@ -18,7 +18,7 @@ static bool in_word(int c) {
     return isalnum(c) || c == '_';
 }
 
-/* The end of a colour sequence, ESC [ digits and semicolons m, which counts as no letter. */
+/* Returns whether a colour sequence (ESC, [, digits and semicolons, m) ends here. It does not count as a letter. */
 static bool is_colour(const char *text, size_t end) {
     size_t at = end;
     if (text[--at] != 'm') return false;
@@ -27,7 +27,7 @@ static bool is_colour(const char *text, size_t end) {
     return at > 1 && text[at - 1] == '[' && text[at - 2] == '\033';
 }
 
-/* The length of the word of digits at `at`, or 0. */
+/* Returns the length of the number at `at`, or 0. */
 static size_t slow_word(const struct vs_finder *f, const char *text, size_t length, size_t at) {
     size_t end = at;
     bool has_digit = false;
@@ -47,7 +47,7 @@ static void compare(const struct vs_finder *f, const char *text, size_t length) 
     struct vs_slice word;
     while (vs_finder_next(f, (struct vs_slice){text, length}, &from, &word)) {
         for (; at < (size_t)(word.at - text); at++)
-            if (slow_word(f, text, length, at)) CHECK_FAIL("passed over '%.*s' at %zu", (int)length, text, at);
+            if (slow_word(f, text, length, at)) CHECK_FAIL("skipped '%.*s' at %zu", (int)length, text, at);
         CHECK_EQ_U64(word.length, slow_word(f, text, length, at));
         CHECK_EQ_U64(from, at + word.length);
         at = from;
@@ -121,9 +121,9 @@ static void every_form_is_read_back(void) {
             struct vs_slice slice = {text, length};
             CHECK(vs_id_read((enum vs_notation)(base + 1), slice, &found) && found.id == id && !found.notation);
             bool has_letter = text[strspn(text, "0123456789")] != '\0';
-            if (base != VESTA_DECIMAL && !has_letter) continue; /* digits alone are decimal, */
+            if (base != VESTA_DECIMAL && !has_letter) continue; /* digits without letters are read as decimal, */
             bool is_hex = text[0] == '0' && (text[1] | 32) == 'x' && strspn(text + 2, digits[VESTA_HEX]) == length - 2;
-            if (is_hex) continue; /* and a text with a mark of hex is hex */
+            if (is_hex) continue; /* and a text with a prefix of hex is read as hex */
             CHECK(vs_id_read(VS_ANY_NOTATION, slice, &found) && found.id == id);
         }
     }

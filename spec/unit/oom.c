@@ -1,5 +1,5 @@
-/* oom.c -- every allocation fails once: opening says so, leaves nothing behind and can be done again; a keeper without
- * memory tries again. */
+/* oom.c -- every allocation fails once: opening reports the error, leaks nothing and can be repeated, and a keeper
+ * retries. */
 #include "crowd.h"
 #include "scarce.h"
 
@@ -7,7 +7,7 @@ static const struct vesta_opts drawn = {.size = sizeof(struct vesta_opts), .layo
 static const struct vesta_opts private_ = {
     .size = sizeof(struct vesta_opts), .layout = FAST, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE};
 
-/* Fails the first, then the second... until opening needs no more. */
+/* Lets the first allocation fail, then the second, and so on until opening succeeds. */
 static void open_without_memory(const struct vesta_opts *opts) {
     struct vesta_gen *const untouched = (struct vesta_gen *)&fails_at;
     int n = 0, rc;
@@ -17,7 +17,7 @@ static void open_without_memory(const struct vesta_opts *opts) {
         atomic_store(&fails_at, ++n);
         rc = vesta_open(opts, &gen, &err);
         bool failed = atomic_exchange(&fails_at, 0) == 0;
-        CHECK(failed == (rc != VESTA_OK)); /* none is ignored */
+        CHECK(failed == (rc != VESTA_OK)); /* no failure is ignored */
         if (rc == VESTA_OK) {
             vesta_close(gen);
         } else {
@@ -33,7 +33,7 @@ static void opening(void) {
     empty_folder();
     open_without_memory(&drawn);
     open_without_memory(&private_);
-    struct vesta_gen *gen = must_open(drawn); /* a second handle beside a first */
+    struct vesta_gen *gen = must_open(drawn); /* a second handle while the first is open */
     open_without_memory(&drawn);
     vesta_close(gen);
     tally_clear();
@@ -53,7 +53,7 @@ static void keeping(void) {
         struct vesta_gen *gen = must_open(drawn);
         NEED(gen != NULL);
         atomic_store(&fails_at, ++n);
-        CHECK(vesta_next_wait(gen, &id, 10 * 1000000, &pause) == VESTA_OK); /* a second later, but it comes */
+        CHECK(vesta_next_wait(gen, &id, 10 * 1000000, &pause) == VESTA_OK); /* the id comes a second later */
         failed = atomic_exchange(&fails_at, 0) == 0;
         vesta_close(gen);
     }
@@ -61,8 +61,8 @@ static void keeping(void) {
 }
 
 static const struct check_case cases[] = {
-    {"opening with the n-th allocation failing is a clean error, for every n", opening},
-    {"keeping with the n-th allocation failing gives an id later, for every n", keeping},
+    {"opening reports an error if the n-th allocation fails, for every n", opening},
+    {"a keeper issues an id later if its n-th allocation fails, for every n", keeping},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

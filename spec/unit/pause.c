@@ -1,5 +1,4 @@
-/* pause.c -- whether a pause is waited out, how long until the next try, and whether the keeper is woken, case by case.
- */
+/* pause.c -- which pauses are waited out, how long until the next try, and when the keeper is woken, case by case. */
 #include "base/array.h"
 #include "check.h"
 #include "generator/generator.h"
@@ -9,7 +8,7 @@ static const struct {
     int64_t wait_us, left_us, step_us;
     bool wakes_keeper;
 } cases_of[] = {
-    /* the clock ends it: wait as long as it needs if there is enough time, in slices */
+    /* The clock ends this pause. Wait in slices for as long as it needs, if there is enough time. */
     {VESTA_FULL, 700, 700, 700, false},
     {VESTA_FULL, 700, 699, -1, false},
     {VESTA_FULL, 0, 0, 0, false},
@@ -17,14 +16,14 @@ static const struct {
     {VESTA_CLOCK_BACK, 2000000, 1500000, -1, false},
     {VESTA_CLOCK_AHEAD, 60000000, INT64_MAX, 100000, false},
     {VESTA_END, -1, INT64_MAX, -1, false},
-    /* the keeper ends it: check often, whatever was expected */
+    /* The keeper ends this pause. Check often, however long it was expected to take. */
     {VESTA_LEASE, 1000, 1000, 1000, true},
     {VESTA_LEASE, 1000, 999, -1, true},
     {VESTA_LEASE, 3000000, 5000, 5000, true},
     {VESTA_CHOOSE, 1000, INT64_MAX, 1000, true},
     {VESTA_CLOSED, -1, 1000, 1000, true},
     {VESTA_LEASE, 1000, 0, -1, true},
-    /* a person ends it: wake the keeper, and do not wait */
+    /* Only a person can end this pause. Wake the keeper, and do not wait. */
     {VESTA_FAILSTOP, -1, INT64_MAX, -1, true},
     {VESTA_FAILSTOP, 5, INT64_MAX, -1, true},
 };

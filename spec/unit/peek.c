@@ -4,7 +4,7 @@
 #define SMALL "sign:1 time:41 seq:3 worker:19 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define NOON (INT64_C(1577836800) * SECOND + 1000 * DAY + 250)
 
-/* The result of a peek: "ok", or the cause of the pause. */
+/* Returns the result of a peek: "ok", or the cause of the pause. */
 static const char *peek(struct world *w) {
     struct vesta_pause pause = {.why = VESTA_CLOSED};
     return vesta_peek(&w->gen, &pause) == VESTA_OK ? "ok" : vesta_why_name(pause.why);
@@ -51,7 +51,7 @@ static void knows_the_end(void) {
     world_close(&w);
 }
 
-/* A thousand small steps of the clock, forward and back.  After each peek an id is requested. */
+/* Moves the clock by a thousand small steps, forward and back, and requests an id after each peek. */
 static void agrees_with_the_next_id_and_moves_nothing(void) {
     struct world w;
     for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {

@@ -1,4 +1,4 @@
-/* pool.c -- connections between two calls: who has which, when one is ended, and whose they are. */
+/* pool.c -- connections between two calls: which caller has one, when it is closed, and which process owns it. */
 #include "store/pool.h"
 #include "check.h"
 
@@ -48,13 +48,13 @@ static void each_is_had_by_one(void) {
     CHECK(take_at(pool, 0) == NULL);
     vs_pool_put(pool, &first, 0);
     vs_pool_put(pool, &second, 0);
-    CHECK(take_at(pool, 0) == &second); /* so that those that are not needed grow old */
+    CHECK(take_at(pool, 0) == &second); /* last in, first out, so that surplus connections become idle */
     CHECK(take_at(pool, 0) == &first);
     CHECK(take_at(pool, 0) == NULL);
     vs_pool_put(pool, &first, 0);
     CHECK(!first.is_ended && !second.is_ended);
     leave(pool, 1);
-    CHECK(!first.is_ended); /* it is the caller's to end */
+    CHECK(!first.is_ended); /* the caller closes connections that it still has */
 }
 
 static void what_is_lost_is_told(void) {
@@ -64,7 +64,7 @@ static void what_is_lost_is_told(void) {
         vs_pool_put(pool, &links[i], 0);
     CHECK_EQ_I64(vs_pool_losses(pool, INT64_C(1000000)), 1);
     CHECK(links[1].is_ended);
-    CHECK(links[0].is_ended && links[2].is_ended); /* nobody has needed them for long */
+    CHECK(links[0].is_ended && links[2].is_ended); /* closed because they were idle for too long */
     leave(pool, 0);
 }
 
@@ -72,7 +72,7 @@ static void what_breaks_in_a_call_is_told(void) {
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2), *others = vs_pool_enter(&kind, "a", 2);
     unsigned before = vs_pool_losses(others, INT64_C(1000000));
     CHECK_EQ_I64(vs_pool_lose(pool), before + 1);
-    CHECK_EQ_I64(vs_pool_losses(others, INT64_C(1000000)), before + 1); /* at once, not when it looks next */
+    CHECK_EQ_I64(vs_pool_losses(others, INT64_C(1000000)), before + 1); /* at once, not at the next check */
     leave(pool, 0);
     leave(others, 0);
 }
@@ -115,12 +115,12 @@ static void a_child_has_none(void) {
 
 static const struct check_case cases[] = {
     {"stores of one address have one pool", one_address_has_one},
-    {"a connection is had by one caller, and the last that was put back comes first", each_is_had_by_one},
-    {"one that the other side has ended is ended, and that is told", what_is_lost_is_told},
-    {"one that breaks in the middle of a call is told, too", what_breaks_in_a_call_is_told},
-    {"one that nobody has needed for long is ended", what_is_old_is_ended},
-    {"no more are kept than there are places", they_are_few},
-    {"a forked child has none of its parent's", a_child_has_none},
+    {"a connection belongs to one caller at a time, and the last one returned is used first", each_is_had_by_one},
+    {"a connection that the server closed is closed and counted as lost", what_is_lost_is_told},
+    {"a connection that breaks in the middle of a call is counted as lost", what_breaks_in_a_call_is_told},
+    {"a connection that was idle for too long is closed", what_is_old_is_ended},
+    {"at most as many connections are kept as there are places", they_are_few},
+    {"a forked child uses none of its parent's connections", a_child_has_none},
 };
 
 CHECK_MAIN(cases)

@@ -31,7 +31,8 @@ static void add(struct draft *d, const char *name, unsigned width, int64_t const
     d->text[d->used++] = ' ';
 }
 
-/* The time at any place, constants of random widths around it, the sequence at the end, sometimes in two parts. */
+/* Puts the time at any place, with constants of random widths around it and the sequence at the end, sometimes in two
+ * parts. */
 static struct vesta_layout small_layout(uint64_t *dice) {
     static const char *const names[] = {"a", "b", "c"};
     struct draft d = {.left = SMALL_BITS - 1};
@@ -51,7 +52,7 @@ static struct vesta_layout small_layout(uint64_t *dice) {
     return parsed(d.text);
 }
 
-/* The definition: an id is of that layout, and its time unit overlaps the interval. */
+/* The definition: the id is of that layout, and its time unit overlaps the interval. */
 static bool is_made(const struct vesta_made *made, uint64_t id) {
     struct vesta_parts parts;
     if (vesta_explain(made->layout, id, &parts, NULL) != VESTA_OK) return false;
@@ -59,7 +60,7 @@ static bool is_made(const struct vesta_made *made, uint64_t id) {
            vs_time_ms(made->layout, parts.time + 1) > made->from_ms && made->from_ms < made->until_ms;
 }
 
-/* Finds the smallest common id by trying each id.  UINT64_MAX: none. */
+/* Returns the smallest common id by trying each id, or UINT64_MAX. */
 static uint64_t common(const struct vesta_made *a, const struct vesta_made *b) {
     for (uint64_t id = 0; id < 1 << SMALL_BITS; id++)
         if (is_made(a, id) && is_made(b, id)) return id;
@@ -148,7 +149,7 @@ static void by_times(void) {
 static void constants(void) {
     static const char theirs[] = "version:1=0 kind:2 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z";
     static const struct {
-        const char *layout, *departs; /* NULL: it does not depart */
+        const char *layout, *departs; /* NULL: it keeps all constants */
     } rows[] = {
         {"version:1=0 kind:2 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", NULL},
         {"version:1=0 kind:2=3 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", NULL},

@@ -1,4 +1,4 @@
-/* proxy.c -- the PROXY header's reader: every beginning of every kind of header, in memory that ends where the bytes do. */
+/* proxy.c -- reads the PROXY header: every prefix of every kind of header, in memory that ends with its bytes. */
 #include "check.h"
 #include "os/address.h"
 #include "net/proxy.h"
@@ -8,7 +8,7 @@
 static const unsigned char good[] = "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xcb\0\x71\x07\x0a\0\0\1\x12\x67\x1f\x98";
 #define FIXED ((size_t)NET_PROXY_FIXED)
 
-/* Reads a copy that has no byte behind it. */
+/* Reads an exact copy, so that the sanitizer finds a read past its end. */
 static int size_of(const unsigned char *at, size_t length, enum net_proxy_result *what) {
     unsigned char *exact = malloc(length ? length : 1);
     memcpy(exact, at, length);
@@ -30,7 +30,8 @@ static void each_beginning_wants_more_until_its_size_is_known(void) {
     CHECK(strcmp(vs_peer_text(&peer, text), "203.0.113.7:4711") == 0);
 }
 
-/* By all bytes that say what it is: none is read past its end, and none names a peer that has no room in it. */
+/* Tries all values of the bytes for command, family and length. No header is read past its end, and an address must fit
+ * its header. */
 static void every_kind_and_length_is_a_header_or_is_none(void) {
     enum net_proxy_result what;
     int taken = 0;
@@ -92,9 +93,10 @@ static void networks_have_their_addresses(void) {
 }
 
 static const struct check_case cases[] = {
-    {"each beginning of a header wants more until its size is known", each_beginning_wants_more_until_its_size_is_known},
-    {"every command, family and length is a header or is none", every_kind_and_length_is_a_header_or_is_none},
-    {"what is none is told by its first wrong byte", what_is_none_is_told_by_its_first_wrong_byte},
-    {"a network has its addresses and no others", networks_have_their_addresses},
+    {"every prefix of a header needs more bytes until its size is known",
+     each_beginning_wants_more_until_its_size_is_known},
+    {"every command, family and length is accepted or rejected", every_kind_and_length_is_a_header_or_is_none},
+    {"input that is not a header is rejected at its first wrong byte", what_is_none_is_told_by_its_first_wrong_byte},
+    {"a network matches its addresses and no others", networks_have_their_addresses},
 };
 CHECK_MAIN(cases)

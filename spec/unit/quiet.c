@@ -1,5 +1,5 @@
-/* quiet.c -- what vesta_next does beside giving ids: nothing.  No allocation, by counting; no system call, by a kernel
- * that kills for one. */
+/* quiet.c -- vesta_next makes no allocation and no system call. Allocations are counted, and a seccomp filter kills the
+ * process for a system call. */
 #include "base/array.h"
 #include "crowd.h"
 #include "own_malloc.h"
@@ -21,7 +21,7 @@ static bool fails(void) {
 
 /* ------------------------------------------------------------------ calls */
 
-/* A million calls, single, in batches and in blocks; how many gave ids. */
+/* Makes a million calls for single ids, batches and blocks. Returns how many calls issued ids. */
 static size_t call_often(struct vesta_gen *gen) {
     struct vesta_pause pause;
     uint64_t ids[16];
@@ -47,16 +47,16 @@ static struct vesta_gen *leased(const char *layout, enum vesta_pacing pacing) {
 }
 
 static void no_allocation(void) {
-    static const char *const layouts[] = {FAST, TIGHT}; /* ids all the time; pauses most of the time */
+    static const char *const layouts[] = {FAST, TIGHT}; /* one always has ids, the other pauses most of the time */
     for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++)
         for (size_t i = 0; i < VS_COUNT(layouts); i++) {
-            /* no keeper beside: what it allocates is its own affair */
+            /* No keeper runs, because its allocations would be counted. */
             struct vesta_gen *gen = must_open((struct vesta_opts){.layout = layouts[i],
                                                                   .pacing = (enum vesta_pacing)pacing,
                                                                   .flags = VESTA_UNSAFE_PRIVATE,
                                                                   .has_worker = 1});
             NEED(gen != NULL);
-            CHECK(atomic_load(&allocations) > 0); /* the counter counts */
+            CHECK(atomic_load(&allocations) > 0); /* the counter works */
             size_t before = atomic_load(&allocations), gave = call_often(gen);
             CHECK_EQ_U64(atomic_load(&allocations), before);
             CHECK(gave > 100);
@@ -68,8 +68,8 @@ static void no_allocation(void) {
 
 static struct vesta_gen *quiet_gen;
 
-/* From here on the kernel allows exit, and kills for anything else.  A filter and not the strict mode: that takes the
- * processor's time stamps away too, which the vdso's clock reads. */
+/* From here on the kernel allows exit, and kills the process for any other call. Strict mode would also disable the
+ * processor's time stamp counter, which the clock of the vdso reads. */
 static void lock_in(void) {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -106,7 +106,7 @@ static int status_of(void (*run)(uint64_t)) {
 static void no_system_call(void) {
     static const char *const layouts[] = {FAST, TIGHT};
     int status = status_of(break_out);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS); /* the trap works */
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS); /* the filter works */
     for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++)
         for (size_t i = 0; i < VS_COUNT(layouts); i++) {
             quiet_gen = leased(layouts[i], (enum vesta_pacing)pacing);

@@ -20,7 +20,7 @@ static int range_of(const struct vesta_layout *l, const struct vesta_interval *i
     return rc;
 }
 
-/* A random id of the layout whose time field is `time`. */
+/* Returns a random id of the layout whose time field is `time`. */
 static uint64_t id_at(const struct vesta_layout *l, uint64_t *dice, uint64_t time) {
     uint64_t values[VESTA_FIELDS_MAX], id = 0;
     for (int i = 0; i < l->field_count; i++) {
@@ -183,7 +183,8 @@ static void units_below_a_millisecond(void) {
         {"time:48 worker:16 unit=10us epoch=5", 5, 5, 0, 99},
         {"time:48 worker:16 unit=10us epoch=5", 1005, 1006, 100000, 100099},
         {"time:48 worker:16 unit=1250us epoch=0", 5, 10, 4, 7},
-        {"time:48 worker:16 unit=1250us epoch=0", 6, 6, 4, 5}, /* one unit reaches into it, and one begins in it */
+        /* one unit reaches into the interval, and one begins in it */
+        {"time:48 worker:16 unit=1250us epoch=0", 6, 6, 4, 5},
         {"time:48 worker:16 unit=100ms epoch=0", 150, 250, 1, 2},
     };
     for (size_t i = 0; i < VS_COUNT(want); i++) {
@@ -201,13 +202,13 @@ static void units_below_a_millisecond(void) {
     }
 }
 
-/* The last unit of a field that ends within a millisecond. */
+/* Tests the last unit of a field that ends within a millisecond. */
 static void an_end_within_a_millisecond(void) {
     struct vesta_layout l = parsed("time:10 node:53 sign:1=0 unit=1us epoch=0");
     struct vesta_pair pair;
     struct vesta_pairs found = {&pair, 1, 0};
     struct vesta_parts parts;
-    CHECK_EQ_I64(vesta_layout_end_ms(&l), 2); /* 1.024 */
+    CHECK_EQ_I64(vesta_layout_end_ms(&l), 2); /* 1.024 ms */
     CHECK_EQ_I64(vesta_range(&l, &(struct vesta_interval){1, 1, NULL, 0}, &found, NULL), VESTA_OK);
     vesta_explain(&l, pair.min, &parts, NULL);
     CHECK_EQ_U64(parts.time, 1000);

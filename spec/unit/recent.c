@@ -1,4 +1,4 @@
-/* recent.c -- the recent events of a server, under a clock in the test's hand. */
+/* recent.c -- the recent events of a server, under a clock that the test moves. */
 #include "check.h"
 #include "hand_clock.h"
 #include "server/counts.h"
@@ -112,7 +112,7 @@ static void keeps_the_newest_events(void) {
     for (int i = 0; i < VS_RECENT_MAX + 5; i++)
         pass(1000, 2000);
     CHECK_EQ_I64(count_of("\"number\":"), VS_RECENT_MAX);
-    snprintf(last, sizeof last, "[{\"number\":%d,", VS_RECENT_MAX + 6); /* with the one that reports no ids */
+    snprintf(last, sizeof last, "[{\"number\":%d,", VS_RECENT_MAX + 6); /* including the event that reports no ids */
     CHECK_HAS(events(), last);
     CHECK_HAS(events(), "\"number\":7,");
     CHECK(!strstr(events(), "\"number\":6,"));
@@ -123,7 +123,7 @@ static void keeps_the_newest_events(void) {
 }
 
 static const struct check_case cases[] = {
-    {"steps of the clock are events, and slewing is none", reports_steps_of_the_clock},
+    {"steps of the clock are events, and slewing is not", reports_steps_of_the_clock},
     {"a namespace that stays without ids is one event", reports_a_namespace_that_stays_without_ids},
     {"rejected requests are an event at once", reports_rejected_requests_at_once},
     {"a limit is one event until a minute passes without it", reports_a_limit_once_until_it_was_quiet_for_a_minute},

@@ -126,14 +126,15 @@ static void every_changed_byte_is_refused(void) {
     for (size_t i = 0; i < length; i++)
         for (int change = 1; change < 256; change++) {
             text[i] = (char)(text[i] ^ change);
-            if (vs_record_read(text, length, &r) == NULL) CHECK_FAIL("byte %zu changed by %#x was taken", i, change);
+            if (vs_record_read(text, length, &r) == NULL) CHECK_FAIL("byte %zu changed by %#x was accepted", i, change);
             text[i] = (char)(text[i] ^ change);
         }
     length = vs_ns_record_write(&ns_full, text);
     for (size_t i = 0; i < length; i++)
         for (int change = 1; change < 256; change++) {
             text[i] = (char)(text[i] ^ change);
-            if (vs_ns_record_read(text, length, &n) == NULL) CHECK_FAIL("byte %zu changed by %#x was taken", i, change);
+            if (vs_ns_record_read(text, length, &n) == NULL)
+                CHECK_FAIL("byte %zu changed by %#x was accepted", i, change);
             text[i] = (char)(text[i] ^ change);
         }
     struct vs_counter_record c;
@@ -142,7 +143,7 @@ static void every_changed_byte_is_refused(void) {
         for (int change = 1; change < 256; change++) {
             text[i] = (char)(text[i] ^ change);
             if (vs_counter_record_read(text, length, &c) == NULL)
-                CHECK_FAIL("byte %zu changed by %#x was taken", i, change);
+                CHECK_FAIL("byte %zu changed by %#x was accepted", i, change);
             text[i] = (char)(text[i] ^ change);
         }
 }
@@ -192,7 +193,7 @@ static void hostile_values(void) {
     sealed("ver 5", "ver 5 ", wrong);
     sealed("ver 5\n", "", wrong);
     sealed("ver 5\n", "ver 5\nver 5\n", wrong);
-    sealed("until 1000", "until 4611686018427387905", wrong); /* above 2^62: no layout is that long */
+    sealed("until 1000", "until 4611686018427387905", wrong); /* above 2^62, because no layout is that long */
     sealed("until 1000", "until 9223372036854775807", wrong);
     sealed("until 1000", "until 18446744073709551615", wrong);
     sealed("lease_ms 15000", "lease_ms 9223372036854775808", wrong);

@@ -1,4 +1,4 @@
-/* refuse.c -- what vesta_open refuses, each with a text that names the value and, where there is one, the way out. */
+/* refuse.c -- options that vesta_open rejects. Each error names the value and, if possible, a remedy. */
 #include "base/array.h"
 #include "crowd.h"
 #include "keeper/rows.h"
@@ -19,7 +19,7 @@ static void refuses(struct vesta_opts opts, int code, const char *because) {
     CHECK_HAS(err.text, because);
     CHECK(gen == untouched);
     if (rc == VESTA_OK) vesta_close(gen);
-    CHECK_EQ_I64(vesta_open(&opts, &gen, NULL), code); /* nobody has to ask for the text */
+    CHECK_EQ_I64(vesta_open(&opts, &gen, NULL), code); /* the caller may pass no error */
 }
 
 #define REFUSES(code, because, ...) refuses((struct vesta_opts){__VA_ARGS__}, (code), (because))
@@ -98,7 +98,7 @@ static void layouts(void) {
     REFUSES(VESTA_ELAYOUT, "is in the future", .layout = "snowflake epoch=2999-01-01T00:00:00Z", .any_worker = 1);
     REFUSES(VESTA_EEPOCH, "ended at 2024-11-20", .layout = "uid", .any_worker = 1);
     REFUSES(VESTA_EEPOCH, "under a new namespace", .layout = "uid", .any_worker = 1);
-    CHECK(access(in_folder("default.gen"), F_OK) != 0); /* nothing was made */
+    CHECK(access(in_folder("default.gen"), F_OK) != 0); /* no file was created */
 }
 
 static void paths(void) {
@@ -134,7 +134,7 @@ static void stores(void) {
     REFUSES(VESTA_EOPTION, "no store ''", .store = "");
 }
 
-/* ------------------------------------------------------------------ what stands already */
+/* ------------------------------------------------------------------ existing files */
 
 static void mismatches(void) {
     empty_folder();
@@ -154,10 +154,10 @@ static void mismatches(void) {
                                         .pacing = VESTA_PACING_CLOCK,
                                         .namespace_ = "default",
                                         .ahead_ms_max = -1});
-    CHECK(gen != NULL); /* the same words are no mismatch */
+    CHECK(gen != NULL); /* the same values are no mismatch */
     vesta_close(gen);
     gen = must_open((struct vesta_opts){.layout = "snowflake seq_start=spread:100"});
-    CHECK(gen != NULL); /* nor is what the fingerprint does not cover */
+    CHECK(gen != NULL); /* the fingerprint does not cover seq_start */
     vesta_close(gen);
     gen = must_open((struct vesta_opts){.path = in_folder("drawn.gen"), .any_worker = 1});
     vesta_close(gen);
@@ -177,7 +177,7 @@ static void groups(void) {
     const char *path = in_folder("shared.gen");
     vesta_close(must_open((struct vesta_opts){.path = path, .any_worker = 1, .group = name}));
     vesta_close(must_open((struct vesta_opts){.path = path, .group = name})); /* the same group is no mismatch */
-    vesta_close(must_open((struct vesta_opts){.path = path}));                /* nor is none */
+    vesta_close(must_open((struct vesta_opts){.path = path}));                /* nor is no group */
     snprintf(want, sizeof want, "created with group %s, not ", name);
     for (const struct group *other = getgrent(); other; other = getgrent())
         if (other->gr_gid != getegid()) {
@@ -189,11 +189,11 @@ static void groups(void) {
     endgrent();
 }
 
-/* An option that an existing file answers otherwise is a mismatch, unless it is the handle's own.  A new option must be
- * added here. */
+/* An option that differs from the existing file's is a mismatch, unless the option belongs to the handle. Add every new
+ * option here. */
 static void every_option_is_a_mismatch_or_the_handles(void) {
     static const struct {
-        const char *name, *other; /* another value than the file's; NULL: the handle's own option */
+        const char *name, *other; /* a value that differs from the file's; NULL: an option of the handle */
     } options[] = {{"layout", "vesta-milli"}, {"worker", "8"},          {"store", "file:/elsewhere"},
                    {"lease", "balanced"},     {"identity", "another"},  {"pacing", "history"},
                    {"ahead_ms_max", "500"},   {"namespace", "another"}, {"group", "root"},
@@ -219,18 +219,18 @@ static void every_option_is_a_mismatch_or_the_handles(void) {
     CHECK(vs_row_at((int)known) == NULL);
 }
 
-/* What proves that ids of two layouts differ believes the namespace's record. */
+/* Proofs that the ids of two layouts differ rely on the namespace's record. */
 static void constants(void) {
     empty_folder();
     struct vesta_opts opts = {.layout = "vesta-milli version:1=0", .namespace_ = "fixed", .any_worker = 1};
     struct vesta_gen *gen = must_open(opts);
     struct vesta_pause pause;
     uint64_t id;
-    CHECK(vesta_next_wait(gen, &id, 5000000, &pause) == VESTA_OK); /* by then the namespace is made */
+    CHECK(vesta_next_wait(gen, &id, 5000000, &pause) == VESTA_OK); /* by then the namespace exists */
     vesta_close(gen);
     REFUSES(VESTA_EMISMATCH, "fixed.gen was created with layout version:1=0 ", .layout = "vesta-milli", .namespace_ = "fixed");
     REFUSES(VESTA_EMISMATCH, "not version:1=1 ", .layout = "vesta-milli version:1=1", .namespace_ = "fixed");
-    opts.layout = "vesta-milli version:1=0 method:2=1"; /* its ids are ids of the file's layout */
+    opts.layout = "vesta-milli version:1=0 method:2=1"; /* its ids are also ids of the file's layout */
     vesta_close(must_open(opts));
     REFUSES(VESTA_EMISMATCH, "namespace fixed has version:1=0, not version:1=1: write that constant into the layout",
             .layout = "vesta-milli version:1=1", .namespace_ = "fixed", .any_worker = 1, .path = in_folder("2.gen"));
@@ -262,7 +262,7 @@ static void headers_that_disagree_with_themselves(void) {
     REFUSES(VESTA_ELAYOUT, "", .path = in_folder("default.gen"));
 }
 
-/* Callers were compiled with an older vesta.h, with a newer one, or without VESTA_OPTS_INIT. */
+/* These callers were compiled with an older vesta.h, with a newer one, or without VESTA_OPTS_INIT. */
 static void other_sizes(void) {
     struct {
         struct vesta_opts known;
@@ -279,7 +279,8 @@ static void other_sizes(void) {
     }
     given.known.size = sizeof given.known;
     CHECK_EQ_I64(vesta_open(&given.known, &gen, &err), VESTA_EFIELD);
-    given.known.size = offsetof(struct vesta_opts, fields); /* who does not know them has not set them */
+    /* an older caller does not know the fields, so it has not set them */
+    given.known.size = offsetof(struct vesta_opts, fields);
     CHECK_EQ_I64(vesta_open(&given.known, &gen, &err), VESTA_OK);
     vesta_close(gen);
     given.known.fields = NULL;
@@ -293,7 +294,7 @@ static void other_sizes(void) {
     CHECK(!gen);
 }
 
-/* The layout's end by the caller's clock: a warning within a year, then no opening. */
+/* The layout's time ends by the caller's clock: opening warns within the last year, then fails. */
 static void the_layouts_end(void) {
     struct fake_time time = {.boot_us = WORLD_BOOT_US};
     struct vesta_clock clock = {&time, fake_unix_us, fake_boot_us, fake_sleep_us};
@@ -322,7 +323,7 @@ static void the_layouts_end(void) {
 
 /* ------------------------------------------------------------------ a store that went back */
 
-/* What is promised of a failstop: it stays until a person looked, whoever keeps the file. */
+/* A failstop lasts until a person acts, even if other processes keep the file. */
 static void a_failstop_outlives_its_keeper(void) {
     struct vesta_pause pause;
     struct vesta_info info;
@@ -344,7 +345,7 @@ static void a_failstop_outlives_its_keeper(void) {
     snprintf(command, sizeof command, "cp %s/backup %s/default/7", folder, folder);
     for (int i = 0; i < 300 && (vesta_next_wait(gen, &id, 100000, &pause) == VESTA_OK || pause.why != VESTA_FAILSTOP);
          i++) {
-        CHECK(system(command) == 0); /* once more where a renewal was just being written */
+        CHECK(system(command) == 0); /* again, because a renewal may have overwritten it */
         usleep(100000);
     }
     CHECK_STR(vesta_why_name(pause.why), "failstop");
@@ -359,8 +360,8 @@ static void a_failstop_outlives_its_keeper(void) {
     vesta_close(gen);
 }
 
-/* Its keeper was killed between two steps: it had written that all stops, and not yet closed the slot.  With history
- * pacing the lease that is open then would last for hours. */
+/* The keeper was killed between two steps: it had recorded the failstop, and not yet closed the slot. With history
+ * pacing the open lease would otherwise last for hours. */
 static void a_failstop_that_was_cut_short(void) {
     struct vesta_pause pause;
     uint64_t id;
@@ -388,22 +389,24 @@ static void a_failstop_that_was_cut_short(void) {
 }
 
 static const struct check_case cases[] = {
-    {"refused: namespaces that cannot be", namespaces},
-    {"refused: worker numbers that the layout does not have, or that nobody gave", workers},
+    {"invalid namespaces are rejected", namespaces},
+    {"a worker id that the layout lacks, and a missing worker id, are rejected", workers},
     {"refused: pacing, ahead_ms_max, flags, group", numbers},
     {"refused: fields", fields},
-    {"refused: layouts that cannot be, or whose time is not now", layouts},
+    {"invalid layouts, and layouts whose time has ended or not begun, are rejected", layouts},
     {"refused: paths", paths},
     {"refused: stores", stores},
-    {"refused: another layout, namespace, store, pacing, ahead_ms_max, worker; both values are named", mismatches},
-    {"an option that differs from the file's is a mismatch, but for the handle's own", every_option_is_a_mismatch_or_the_handles},
-    {"refused: a group that is not the generator file's; the same group, or none, is no mismatch", groups},
-    {"refused: another constant than the file's or the namespace's", constants},
-    {"refused: headers that disagree with themselves", headers_that_disagree_with_themselves},
-    {"options of another size: what is missing is the default, what is unknown is refused", other_sizes},
-    {"the layout's end: a warning within a year, then no opening", the_layouts_end},
+    {"another layout, namespace, store, pacing, ahead_ms_max or worker id is rejected, and the error names both values",
+     mismatches},
+    {"an option that differs from the file's is rejected, unless it belongs to the handle",
+     every_option_is_a_mismatch_or_the_handles},
+    {"a group that differs from the file's is rejected; the same group or none is accepted", groups},
+    {"a constant that differs from the file's or the namespace's is rejected", constants},
+    {"inconsistent headers are rejected", headers_that_disagree_with_themselves},
+    {"options of another size: missing options have their defaults, unknown ones are rejected", other_sizes},
+    {"opening warns within a year of the layout's end, and then fails", the_layouts_end},
     {"a failstop outlives its keeper", a_failstop_outlives_its_keeper},
-    {"a failstop that was cut short is carried out by the next keeper", a_failstop_that_was_cut_short},
+    {"the next keeper completes an interrupted failstop", a_failstop_that_was_cut_short},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

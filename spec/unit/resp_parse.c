@@ -1,4 +1,4 @@
-/* resp_parse.c -- the RESP parser: good requests, every prefix of them, hostile ones, with a guard page behind. */
+/* resp_parse.c -- the RESP parser: valid requests, every prefix of them, and hostile ones, in front of a guard page. */
 #include "base/array.h"
 #include "check.h"
 #include "proto/resp.h"
@@ -9,7 +9,7 @@
 static struct vs_args args;
 
 static int parse(const char *bytes, size_t length) {
-    memset(&args, 0xee, sizeof args); /* nothing may be left over from before */
+    memset(&args, 0xee, sizeof args); /* so that no old value looks like a result */
     return vs_resp_parse(at_wall(bytes, length), length, &vs_resp_limits, &args);
 }
 
@@ -125,7 +125,7 @@ static void refuses(void) {
     }
 }
 
-/* A bulk string's last byte decides nothing before it is there; its first wrong one is enough. */
+/* A bulk string is rejected at its first wrong byte, but not before its last byte has arrived. */
 static void refuses_early(void) {
     CHECK(parse_text("*9x") < 0);
     CHECK(parse_text("*1\r\n+") < 0);
@@ -180,7 +180,7 @@ static void bounds_the_whole(void) {
     free(text);
 }
 
-/* Before the password: Redis' own caps. */
+/* The limits before authentication are those of Redis. */
 static void bounds_strangers(void) {
     const struct vs_resp_limits *limits = &vs_resp_stranger_limits;
     char *text = malloc(ROOM);
@@ -195,7 +195,7 @@ static void bounds_strangers(void) {
     CHECK(vs_resp_parse(text, 4096, limits, &args) < 0);
     CHECK_HAS(args.broken, "4096");
     CHECK(vs_resp_parse("a a a a a a a a a a a\n", 22, limits, &args) < 0);
-    size_t used = (size_t)sprintf(text, "*10\r\n"); /* so a request is far below the MiB that Redis allows */
+    size_t used = (size_t)sprintf(text, "*10\r\n"); /* so a request is far smaller than the 1 MiB that Redis allows */
     for (int i = 0; i < 10; i++)
         used += (size_t)sprintf(text + used, "$16384\r\n%016384d\r\n", i);
     CHECK_EQ_I64(vs_resp_parse(text, used, limits, &args), (int)used);
@@ -204,14 +204,14 @@ static void bounds_strangers(void) {
 }
 
 static const struct check_case cases[] = {
-    {"requests are read, typed by hand or with lengths", reads},
-    {"every prefix of a request wants more", wants_more},
-    {"a request ends where it ends, whatever follows", leaves_the_next},
-    {"wrong, negative, signed, padded, nested and huge lengths are broken", refuses},
-    {"what cannot become a request is broken at its first wrong byte", refuses_early},
-    {"a line typed by hand has at most 64 KiB and 1024 words", bounds_inline},
+    {"requests are read, as arrays and as inline commands", reads},
+    {"every prefix of a request needs more bytes", wants_more},
+    {"a request ends at its last byte, whatever follows", leaves_the_next},
+    {"wrong, negative, signed, padded, nested and huge lengths are protocol errors", refuses},
+    {"invalid input is rejected at its first wrong byte", refuses_early},
+    {"an inline command has at most 64 KiB and 1024 words", bounds_inline},
     {"an array has at most 1024 strings of 64 KiB", bounds_arrays},
     {"a request has at most 1 MiB", bounds_the_whole},
-    {"before the password: 10 strings of 16 KiB, a line of 4 KiB", bounds_strangers},
+    {"before authentication: 10 strings of 16 KiB, or a line of 4 KiB", bounds_strangers},
 };
 CHECK_MAIN(cases)

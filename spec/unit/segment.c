@@ -1,4 +1,5 @@
-/* segment.c -- the words of a segment, one step after another: taking, the two ranges, wanting the next, the end. */
+/* segment.c -- the shared memory of a segment, step by step: taking numbers, the two ranges, requesting the next range,
+ * closing. */
 #include "base/array.h"
 #include "check.h"
 #include "segment/segment.h"
@@ -20,7 +21,7 @@ static void start(uint64_t from, uint64_t until) {
     CHECK(publish(from, until) == VS_PUBLISHED);
 }
 
-/* n numbers are asked for, `want` come, from `first` on. */
+/* Takes up to n numbers and expects `want` of them, from `first` on. */
 static void takes(uint64_t n, uint64_t first, uint64_t want) {
     CHECK_EQ_I64(vs_segment_take(&seg, n, &taken), VESTA_OK);
     CHECK_EQ_U64(taken.first, first);
@@ -58,7 +59,7 @@ static void a_new_one_is_empty(void) {
     vs_segment_format(&seg);
     CHECK(vs_segment_is_due(&seg));
     refuses(VESTA_EPAUSE);
-    CHECK(taken.wanted); /* said once */
+    CHECK(taken.wanted); /* requested only once */
     for (int i = 0; i < 100; i++) {
         refuses(VESTA_EPAUSE);
         CHECK(!taken.wanted);
@@ -129,11 +130,11 @@ static void ranges_follow_each_other(void) {
     CHECK(publish(500, 510) == VS_PUBLISHED);
     takes(8, 108, 2);
     takes(8, 500, 8);
-    CHECK(publish(200, 205) == VS_PUBLISHED); /* another database's counter stands lower */
+    CHECK(publish(200, 205) == VS_PUBLISHED); /* another database's counter is lower */
     takes(8, 508, 2);
     takes(8, 200, 5);
     refuses(VESTA_EPAUSE);
-    CHECK(taken.wanted == false); /* that was said at its mark */
+    CHECK(taken.wanted == false); /* the range was requested at the mark */
     CHECK(publish(600, 605) == VS_PUBLISHED);
     takes(1, 600, 1);
 }
@@ -147,7 +148,7 @@ static void one_next_range_is_enough(void) {
     takes(20, 101, 9);
     takes(20, 200, 10);
     refuses(VESTA_EPAUSE);
-    CHECK_EQ_U64(atomic_load(&seg.granted[0]), 210); /* what was not needed is its owner's to give back */
+    CHECK_EQ_U64(atomic_load(&seg.granted[0]), 210); /* the caller returns a range that was not needed */
 }
 
 static void thousands_of_ranges(void) {
@@ -160,7 +161,7 @@ static void thousands_of_ranges(void) {
     }
 }
 
-/* As after thousands of takers that met nothing: the cursor stays where it is. */
+/* However many takers fail, the cursor stays unchanged, so it cannot overflow. */
 static void refusals_push_nothing(void) {
     start(100, 110);
     takes(10, 100, 10);
@@ -175,7 +176,7 @@ static void generations_end(void) {
     start(100, 110);
     atomic_store(&seg.drawn, VS_GENERATION_MAX - 1);
     takes(10, 100, 10);
-    CHECK(publish(200, 210) == VS_PUBLISHED); /* the last one */
+    CHECK(publish(200, 210) == VS_PUBLISHED); /* the last generation */
     takes(10, 200, 10);
     CHECK(publish(300, 310) == VS_SEGMENT_SPENT);
     refuses(VESTA_EPAUSE);
@@ -183,7 +184,7 @@ static void generations_end(void) {
     CHECK_EQ_I64(count, 0);
 }
 
-/* A publisher that was killed while it wrote keeps its place for ever; six of them leave two. */
+/* A publisher that was killed while it wrote blocks its place for good. Six such places leave two. */
 static void places_of_the_dead_are_left_alone(void) {
     start(100, 110);
     takes(10, 100, 10);
@@ -198,7 +199,7 @@ static void places_of_the_dead_are_left_alone(void) {
     CHECK(publish(5000, 5010) == VS_SEGMENT_SPENT);
 }
 
-/* ------------------------------------------------------------------ wanting the next one */
+/* ------------------------------------------------------------------ requesting the next range */
 
 static void wanted_once_at_the_mark(void) {
     start(1000, 2000); /* its mark is 100 */
@@ -242,9 +243,9 @@ static void one_refills(void) {
     vs_segment_format(&seg);
     CHECK(vs_segment_begin_refill(&seg, 11, 1000, 2000));
     CHECK(!vs_segment_begin_refill(&seg, 12, 1999, 3000));
-    CHECK(vs_segment_begin_refill(&seg, 11, 1500, 2500)); /* its own pulse */
+    CHECK(vs_segment_begin_refill(&seg, 11, 1500, 2500)); /* the same refiller renews its claim */
     CHECK(!vs_segment_begin_refill(&seg, 12, 2499, 3000));
-    CHECK(vs_segment_begin_refill(&seg, 12, 2500, 3500)); /* 11 is silent */
+    CHECK(vs_segment_begin_refill(&seg, 12, 2500, 3500)); /* 11 has not renewed its claim */
     vs_segment_end_refill(&seg, 11);
     CHECK(!vs_segment_begin_refill(&seg, 13, 2600, 3600));
     vs_segment_end_refill(&seg, 12);
@@ -274,7 +275,7 @@ static void the_rest_is_given_back_once(void) {
 static void nothing_is_left_of_what_was_used(void) {
     start(100, 110);
     takes(10, 100, 10);
-    refuses(VESTA_EPAUSE); /* has pushed nothing, and may have */
+    refuses(VESTA_EPAUSE); /* this pushed nothing, but a taker may push the cursor */
     atomic_fetch_add(&seg.cursor, 1000);
     CHECK(vs_segment_close(&seg, unused, &count));
     CHECK_EQ_I64(count, 0);
@@ -283,7 +284,7 @@ static void nothing_is_left_of_what_was_used(void) {
     CHECK_EQ_I64(count, 0);
 }
 
-/* The closer was killed between its two steps: takers end by themselves, and push once. */
+/* The closing process was killed between its two steps. Takers finish the close, and push the cursor at most once. */
 static void a_closer_that_was_killed(void) {
     start(100, 110);
     takes(4, 100, 4);
@@ -300,7 +301,7 @@ static void a_closer_that_was_killed(void) {
 static void how_it_stands(void) {
     struct vs_segment_state state;
     start(100, 110);
-    CHECK(publish(200, 220) == VS_NOT_NEEDED); /* nobody has taken from the first one yet */
+    CHECK(publish(200, 220) == VS_NOT_NEEDED); /* no number of the first range was taken yet */
     vs_segment_get_state(&seg, &state);
     CHECK_EQ_U64(state.left, 0);
     CHECK_EQ_U64(state.next_left, 10);
@@ -319,27 +320,27 @@ static void how_it_stands(void) {
 }
 
 static const struct check_case cases[] = {
-    {"the words know their format", words_know_their_format},
-    {"a new one is empty, and says once that a range is wanted", a_new_one_is_empty},
-    {"numbers follow each other", numbers_follow_each_other},
-    {"one number at a time", one_number_at_a_time},
-    {"of a range that has less, what is left is given", what_is_left_is_given},
-    {"numbers of a remainder keep their distance", numbers_of_a_remainder},
-    {"numbers go up to 2^63 - 2, and not beyond", up_to_the_last_number},
-    {"ranges follow each other as they were published, higher or lower", ranges_follow_each_other},
-    {"one next range is enough: another stays its publisher's", one_next_range_is_enough},
-    {"thousands of ranges, each whole", thousands_of_ranges},
-    {"a taker that is refused pushes nothing", refusals_push_nothing},
-    {"generations end, and do not come round", generations_end},
-    {"places of publishers that were killed are left alone", places_of_the_dead_are_left_alone},
-    {"the next range is wanted at the mark, and that is said once", wanted_once_at_the_mark},
-    {"who jumps over the mark says it", wanted_by_who_jumps_over_the_mark},
-    {"a mark of nothing is met with the first number", wanted_with_the_first_number},
-    {"one refills, until it ends or is silent", one_refills},
-    {"closed: what was not used is told to one, the newest first", the_rest_is_given_back_once},
-    {"of what was used nothing is left, however far the cursor was pushed", nothing_is_left_of_what_was_used},
-    {"a closer that was killed between its steps has closed", a_closer_that_was_killed},
-    {"how it stands", how_it_stands},
+    {"a segment checks its own format", words_know_their_format},
+    {"a new segment is empty, and requests a range once", a_new_one_is_empty},
+    {"numbers are consecutive", numbers_follow_each_other},
+    {"numbers can be taken one at a time", one_number_at_a_time},
+    {"a range with too few numbers left issues those", what_is_left_is_given},
+    {"numbers of a remainder keep their stride", numbers_of_a_remainder},
+    {"numbers go up to 2^63 - 2, and not further", up_to_the_last_number},
+    {"ranges are used in the order of publication, higher or lower", ranges_follow_each_other},
+    {"one next range is enough, and another one stays its publisher's", one_next_range_is_enough},
+    {"thousands of ranges are used completely", thousands_of_ranges},
+    {"a taker that finds no numbers leaves the cursor alone", refusals_push_nothing},
+    {"generations end, and never wrap", generations_end},
+    {"places of killed publishers are not used again", places_of_the_dead_are_left_alone},
+    {"the next range is requested once, at the mark", wanted_once_at_the_mark},
+    {"a taker that jumps over the mark requests the next range", wanted_by_who_jumps_over_the_mark},
+    {"with a mark of 0 the first number requests the next range", wanted_with_the_first_number},
+    {"one refiller works until it ends or stops renewing its claim", one_refills},
+    {"closing returns the unused numbers to one caller, the newest range first", the_rest_is_given_back_once},
+    {"a used-up segment has nothing left, however far the cursor was pushed", nothing_is_left_of_what_was_used},
+    {"a segment whose closing process was killed between the steps is closed", a_closer_that_was_killed},
+    {"the state of a segment is reported", how_it_stands},
 };
 
 CHECK_MAIN(cases)

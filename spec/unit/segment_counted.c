@@ -1,13 +1,13 @@
-/* segment_counted.c -- numbers of one counter, counted: threads and processes that take, refill and close beside each
- * other, and processes that are killed anywhere.  The counter is a word that takes and gives back as a database does.
- */
+/* segment_counted.c -- counts the numbers of one counter: threads and processes take, refill and close in parallel, and
+ * processes are killed at any moment. The counter is a word in shared memory that grants and takes back ranges like a
+ * database. */
 #include "crowd.h"
 #include "segment/segment.h"
 
 #define TAKERS 3
 #define ENOUGH 400000
 
-/* What a host shares: two segments, as two servers have them, on one counter. */
+/* The shared memory of a host: two segments on one counter, like those of two servers. */
 struct host {
     _Atomic uint64_t counter;
     _Atomic int stop;
@@ -20,7 +20,7 @@ static void start_host(void) {
     if (!host) host = mmap(NULL, sizeof *host, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (host == MAP_FAILED) abort();
     memset(host, 0, sizeof *host);
-    atomic_store(&host->counter, 1); /* no number is 0, which the tally takes for none */
+    atomic_store(&host->counter, 1); /* the tally treats 0 as missing, so numbers start at 1 */
     vs_segment_format(&host->seg[0]);
     vs_segment_format(&host->seg[1]);
     tally_clear();
@@ -30,7 +30,7 @@ static void give_back(uint64_t from, uint64_t until) {
     atomic_compare_exchange_strong(&host->counter, &until, from);
 }
 
-/* One refill; `step` numbers, of which some in a hundred are burnt, as after a commit of which nobody heard. */
+/* Refills once with `step` numbers. Some of a hundred ranges are lost, as if the reply to a commit was lost. */
 static void refill(struct vs_segment *seg, uint64_t *dice) {
     uint64_t step = 1 + roll_below(dice, 200), from = atomic_fetch_add(&host->counter, step);
     struct vs_range range;
@@ -47,7 +47,7 @@ static void tally_taken(const struct vs_taken *taken) {
     tally_add(ids, (size_t)taken->count);
 }
 
-/* Takes, and refills where it is told to; until the crowd has enough or is stopped. */
+/* Takes numbers, and refills on request, until there are enough or the crowd is stopped. */
 static void take_and_refill(uint64_t dice) {
     struct vs_taken taken;
     while (!atomic_load(&host->stop) && atomic_load(&tally->used) < ENOUGH) {
@@ -78,7 +78,7 @@ static void threads_take_and_refill(void) {
     check_tally(ENOUGH);
 }
 
-/* Segments that close under the takers, are given back, and begin anew: the next one gets the same numbers again. */
+/* Segments are closed under the takers, return their ranges, and start again with the same numbers. */
 static void threads_close_and_begin(void) {
     pthread_t threads[TAKERS];
     struct vs_unused unused[2];
@@ -86,7 +86,7 @@ static void threads_close_and_begin(void) {
     int count = 0;
     start_host();
     uint64_t counter = 1;
-    /* on until there is something to count: a loaded machine has rounds without a number */
+    /* repeats until there are numbers to count, because a round on a loaded machine may have none */
     for (int round = 0; round < 300 || rest == 0 || atomic_load(&tally->used) < 300; round++) {
         vs_segment_format(&host->seg[0]);
         vs_segment_format(&host->seg[1]);
@@ -109,14 +109,14 @@ static void threads_close_and_begin(void) {
     check_tally(300);
 }
 
-/* ------------------------------------------------------------------ rests that are claimed */
+/* ------------------------------------------------------------------ claimed rests */
 
 #define RESTS 400000
 #define REST_NUMBERS 5
 
 static struct vs_unclaimed rests[VS_RESTS_MAX];
 
-/* A rest that is torn names other numbers, which are counted as well. */
+/* A torn rest would contain other numbers, so those are counted too. */
 static void *claimer_thread(void *arg) {
     struct vs_unused unused[VS_RESTS_MAX];
     bool is_over = false;
@@ -151,7 +151,7 @@ static void threads_keep_and_claim(void) {
     for (int i = 0; i < TAKERS; i++)
         pthread_join(threads[i], NULL);
     check_tally(RESTS);
-    CHECK_EQ_U64(atomic_load(&tally->used), RESTS); /* none is lost, either */
+    CHECK_EQ_U64(atomic_load(&tally->used), RESTS); /* and none is lost */
 }
 
 /* ------------------------------------------------------------------ processes */
@@ -170,7 +170,8 @@ static void processes_take_and_refill(void) {
     check_tally(ENOUGH);
 }
 
-/* Killed anywhere: with numbers taken, a range half written, the word that it is wanted said to nobody. */
+/* Killed at any moment: after taking numbers, in the middle of publishing a range, or before a refill that only this
+ * process was asked for. */
 static void processes_are_killed(void) {
     pid_t pids[3];
     uint64_t dice = 9;
@@ -190,11 +191,11 @@ static void processes_are_killed(void) {
 }
 
 static const struct check_case cases[] = {
-    {"threads that take and refill two segments: none twice", threads_take_and_refill},
-    {"segments close under their takers and what is given back is given again: none twice", threads_close_and_begin},
-    {"threads that claim rests while others are kept: none twice, none torn, none lost", threads_keep_and_claim},
-    {"processes that take and refill: none twice", processes_take_and_refill},
-    {"180 processes are killed beside a survivor: none twice, and it goes on", processes_are_killed},
+    {"threads take and refill two segments: no duplicate", threads_take_and_refill},
+    {"segments close under their takers and reuse what they returned: no duplicate", threads_close_and_begin},
+    {"threads claim rests while others are kept: none is duplicated, torn or lost", threads_keep_and_claim},
+    {"processes take and refill: no duplicate", processes_take_and_refill},
+    {"180 processes are killed next to a survivor: no duplicate, and the survivor continues", processes_are_killed},
 };
 
 CHECK_MAIN(cases)

@@ -1,12 +1,12 @@
-/* segment_gone.c -- a database that is gone for ten minutes, in virtual time: with a step that has settled nobody is
- * refused a number, whenever it begins. */
+/* segment_gone.c -- a database is unreachable for ten minutes, in virtual time. With a settled step no number is
+ * rejected, whenever the outage begins. */
 #include "check.h"
 #include "segment/refill.h"
 
 #define TICK_US INT64_C(50000)
 #define MINUTE_US INT64_C(60000000)
 #define SETTLED_US (150 * MINUTE_US)
-#define PHASES 12 /* within the range that is current when the database goes */
+#define PHASES 12 /* outages begin at so many points of the current range */
 #define PHASE_US (3 * MINUTE_US / 2)
 
 static struct vs_segment seg;
@@ -23,7 +23,7 @@ static void begin(uint64_t step_max) {
     counter = 1;
 }
 
-/* What the last action came to: an answer takes a tick, and a call that nobody answers a second. */
+/* Returns the result of the last action. A reply takes a tick, and a failed call a second. */
 static struct vs_refill_event outcome(void) {
     struct vs_refill_event ev = {.kind = VS_REFILL_WAKE};
     if (did.kind == VS_REFILL_TAKE && now_us >= gone_us && now_us < back_us) {
@@ -51,7 +51,7 @@ static void run_refiller(void) {
     vs_refill_step(&refill, &ev, &did);
 }
 
-/* Ids refused until `until_us`, at so many a tick. */
+/* Returns how many numbers were rejected until `until_us`, at `a_tick` requested numbers per tick. */
 static uint64_t refused_until(int64_t until_us, uint64_t a_tick) {
     uint64_t refused = 0;
     for (; now_us < until_us; now_us += TICK_US) {
@@ -74,7 +74,7 @@ static uint64_t refused_over(uint64_t a_second, uint64_t step_max, int phase) {
     gone_us = SETTLED_US + phase * PHASE_US;
     back_us = gone_us + 10 * MINUTE_US;
     refused_until(gone_us, a_tick);
-    return refused_until(back_us + 30 * MINUTE_US, a_tick); /* and while it comes back */
+    return refused_until(back_us + 30 * MINUTE_US, a_tick); /* also while the database comes back */
 }
 
 static void by_default(void) {
@@ -87,15 +87,15 @@ static void with_a_larger_step(void) {
         CHECK_EQ_U64(refused_over(10000, 20000000, phase), 0);
 }
 
-/* What is asked for above is no gift: with a step that may not grow so far there are none left. */
+/* Shows that the cases above are strict: with a smaller maximum of the step some numbers are rejected. */
 static void a_small_step_is_not_enough(void) {
     CHECK(refused_over(10000, VS_STEP_MAX, 0) > 0);
     CHECK(refused_over(500, 100000, 0) > 0);
 }
 
 static const struct check_case cases[] = {
-    {"500 ids a second by default: none is refused", by_default},
-    {"10,000 ids a second with a step_max of 20,000,000: none is refused", with_a_larger_step},
-    {"with a smaller step_max some are", a_small_step_is_not_enough},
+    {"500 ids a second with the default step_max: none is rejected", by_default},
+    {"10,000 ids a second with a step_max of 20,000,000: none is rejected", with_a_larger_step},
+    {"with a smaller step_max some are rejected", a_small_step_is_not_enough},
 };
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* segment_range.c -- the arithmetic of ranges: Leaf's steps, tinyid's numbers, when the next range is wanted. */
+/* segment_range.c -- arithmetic of ranges: Leaf's steps, tinyid's numbers, and when the next range is requested. */
 #include "base/array.h"
 #include "check.h"
 #include "segment/range.h"
@@ -6,7 +6,7 @@
 #define MINUTE ((int64_t)60 * 1000000)
 
 static void steps_double_as_leafs(void) {
-    /* loads of Leaf with step 2000, each range used up at once */
+    /* the steps of Leaf from 2000, if each range is used up at once */
     uint64_t step = 0, leafs[] = {2000, 2000, 4000, 8000, 16000, 32000, 64000, 128000, 256000, 512000, 512000, 512000};
     for (size_t i = 0; i < VS_COUNT(leafs); i++) {
         step = vs_step_next(2000, step, i < 2 ? -1 : MINUTE, VS_STEP_MAX);
@@ -30,9 +30,9 @@ static void steps_stay_between(void) {
 }
 
 static void the_configured_step_is_the_least(void) {
-    CHECK_EQ_U64(vs_step_next(3000, 2000, 20 * MINUTE, VS_STEP_MAX), 3000); /* somebody raised it */
+    CHECK_EQ_U64(vs_step_next(3000, 2000, 20 * MINUTE, VS_STEP_MAX), 3000); /* a user raised it */
     CHECK_EQ_U64(vs_step_next(3000, 5000, 40 * MINUTE, VS_STEP_MAX), 3000);
-    CHECK_EQ_U64(vs_step_next(2000000, 2000000, 0, VS_STEP_MAX), 2000000); /* and above step_max */
+    CHECK_EQ_U64(vs_step_next(2000000, 2000000, 0, VS_STEP_MAX), 2000000); /* also above step_max */
     CHECK_EQ_U64(vs_step_next(1, 1, INT64_MAX, VS_STEP_MAX), 1);
     CHECK_EQ_U64(vs_step_next(1, 1, 0, 0), 1);
 }
@@ -45,7 +45,7 @@ static void steps_do_not_overflow(void) {
 
 /* ------------------------------------------------------------------ numbers of a range */
 
-/* tinyid's range is (current, max]; the counter's own is [current + 1, max + 1). */
+/* tinyid's range is (current, max]. The counter's own is [current + 1, max + 1). */
 static void numbers_are_tinyids(void) {
     static const struct {
         uint64_t current, max, delta, remainder, first, last, count;
@@ -71,7 +71,7 @@ static void numbers_are_tinyids(void) {
     }
 }
 
-/* Every number of every small range, by trying each. */
+/* Tries every number of every small range. */
 static void numbers_are_all_of_the_remainder(void) {
     for (uint64_t from = 0; from < 12; from++)
         for (uint64_t until = from + 1; until < 24; until++)
@@ -101,13 +101,13 @@ static void what_is_no_range_is_refused(void) {
     CHECK(r.first + (r.count - 1) * r.stride < VS_NUMBER_MAX);
 }
 
-/* ------------------------------------------------------------------ when the next one is wanted */
+/* ------------------------------------------------------------------ when the next range is requested */
 
 static void wanted_at_a_tenth_or_earlier(void) {
     CHECK_EQ_U64(vs_range_mark(1000, 0, 0, 0), 100);
     CHECK_EQ_U64(vs_range_mark(9, 0, 0, 0), 0);
     CHECK_EQ_U64(vs_range_mark(1000, 1000, 60 * MINUTE, 3000), 100);
-    CHECK_EQ_U64(vs_range_mark(1000, 1000, 400000, 180000), 100); /* 900 in two fetches: just so */
+    CHECK_EQ_U64(vs_range_mark(1000, 1000, 400000, 180000), 100); /* 900 numbers during two requests: just enough */
     CHECK_EQ_U64(vs_range_mark(1000, 1000, 400000, 190000), 50);
     CHECK_EQ_U64(vs_range_mark(1000, 1000, 400000, 200000), 0);
     CHECK_EQ_U64(vs_range_mark(1000, 1000, 1, INT64_MAX), 0);
@@ -115,15 +115,15 @@ static void wanted_at_a_tenth_or_earlier(void) {
 }
 
 static const struct check_case cases[] = {
-    {"steps double as Leaf's, up to the most", steps_double_as_leafs},
-    {"steps halve as Leaf's, down to the configured one", steps_halve_as_leafs},
-    {"steps stay between 15 and 30 minutes, to the microsecond", steps_stay_between},
-    {"the configured step is the least, whatever else is said", the_configured_step_is_the_least},
+    {"steps double like Leaf's, up to step_max", steps_double_as_leafs},
+    {"steps halve like Leaf's, down to the configured one", steps_halve_as_leafs},
+    {"steps stay the same between 15 and 30 minutes, to the microsecond", steps_stay_between},
+    {"the configured step is the minimum, whatever step_max is", the_configured_step_is_the_least},
     {"steps do not overflow", steps_do_not_overflow},
-    {"numbers of delta and remainder are tinyid's", numbers_are_tinyids},
-    {"numbers of delta and remainder are all of them, and no others", numbers_are_all_of_the_remainder},
-    {"what is no range is refused, and the way up to 2^63 is no range", what_is_no_range_is_refused},
-    {"the next range is wanted at a tenth, or earlier by what was measured", wanted_at_a_tenth_or_earlier},
+    {"numbers of delta and remainder equal tinyid's", numbers_are_tinyids},
+    {"numbers of delta and remainder are complete, and no others are included", numbers_are_all_of_the_remainder},
+    {"invalid ranges are rejected, and so are those that reach 2^63", what_is_no_range_is_refused},
+    {"the next range is requested at a tenth, or earlier as measured", wanted_at_a_tenth_or_earlier},
 };
 
 CHECK_MAIN(cases)

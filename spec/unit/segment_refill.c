@@ -1,5 +1,5 @@
-/* segment_refill.c -- the refiller of a counter, event by event: when it asks, how much, and what each answer leads to.
- */
+/* segment_refill.c -- the refiller of a counter, event by event: when it requests a range, how large, and how it reacts
+ * to each reply. */
 #include "base/array.h"
 #include "check.h"
 #include "segment/refill.h"
@@ -54,7 +54,7 @@ static void published(enum vs_published how) {
     step(VS_REFILL_PUBLISHED);
 }
 
-/* One refill of `count` numbers from `from` on, asked for `us` after the last one. */
+/* Refills `count` numbers from `from` on, `us` after the last refill. */
 static void refills(int64_t us, uint64_t from, uint64_t count) {
     wake_after(us);
     DID(VS_REFILL_TAKE);
@@ -66,7 +66,7 @@ static void refills(int64_t us, uint64_t from, uint64_t count) {
     CHECK(did.on_want);
 }
 
-/* ------------------------------------------------------------------ asking */
+/* ------------------------------------------------------------------ requesting */
 
 static void asks_when_it_is_due(void) {
     start_with((struct vs_refill_opts){.step = 0});
@@ -100,13 +100,13 @@ static void the_rows_step_is_the_configured_one(void) {
     ev.step = 500;
     refills(0, 1, 2000);
     refills(S, 2001, 500);
-    ev.step = VS_RANGE_MAX + 1; /* mistyped: left alone */
+    ev.step = VS_RANGE_MAX + 1; /* mistyped, so it is ignored */
     refills(S, 2501, 1000);
     refills(31 * 60 * S, 3501, 500);
     refills(31 * 60 * S, 4001, 500);
 }
 
-/* Asked for the row's own, whatever that is, before anybody has seen the row. */
+/* Before the row was read, the refiller requests the row's own step. */
 static void the_first_ranges_step_is_the_rows(void) {
     start();
     ev.step = 500;
@@ -122,7 +122,7 @@ static void asks_earlier_where_the_store_is_slow(void) {
     start_with((struct vs_refill_opts){.step = 1000, .step_max = 1000});
     refills(0, 1, 1000);
     refills(0, 1001, 1000);
-    wake_after(400000); /* 1000 numbers in 400 ms, and the answer takes 190 ms */
+    wake_after(400000); /* 1000 numbers in 400 ms, and the reply takes 190 ms */
     DID(VS_REFILL_TAKE);
     ev.boot_us += 190000;
     grants(2001, 3001);
@@ -146,7 +146,7 @@ static void numbers_of_one_database_of_three(void) {
     CHECK_EQ_U64(did.range.count, 10);
 }
 
-/* ------------------------------------------------------------------ answers without a range */
+/* ------------------------------------------------------------------ replies without a range */
 
 static void backs_off(int64_t least, int64_t most) {
     DID(VS_REFILL_SLEEP);
@@ -174,7 +174,7 @@ static void a_store_that_is_down(void) {
     backs_off(S * 3 / 40, S / 10);
 }
 
-/* The event holds a range that looks like ours: it is another's, or will be. */
+/* The event holds a range that looks like ours. It must not be used, because it may be another process's. */
 static void an_unknown_commit_is_burnt(void) {
     start();
     ev.from = 1, ev.until = 2001;
@@ -182,7 +182,7 @@ static void an_unknown_commit_is_burnt(void) {
     backs_off(S * 3 / 40, S / 10);
     CHECK_HAS(refill.said, "which stays unused");
     wake_after(S);
-    DID(VS_REFILL_TAKE); /* a new one, not the same again */
+    DID(VS_REFILL_TAKE); /* a new range, not the same one */
     grants(2001, 4001);
     DID(VS_REFILL_PUBLISH);
     CHECK_EQ_U64(did.range.first, 2001);
@@ -207,7 +207,7 @@ static void a_refusal_is_said(void) {
     CHECK_HAS(refill.said, "there is no tag 'orders'");
 }
 
-/* A database that was read-only refuses, and then grants again. */
+/* A database that was read-only rejects requests, and later grants ranges again. */
 static void a_refusal_that_ends_is_noticed_within_6_4_s(void) {
     start();
     for (int i = 0; i < 30; i++) {
@@ -250,13 +250,13 @@ static void what_was_granted_is_not_granted_again(void) {
     CHECK_HAS(refill.said, "2001");
     ev.stopped = true;
     step(VS_REFILL_WAKE);
-    DID(VS_REFILL_RAISE); /* at once: no other host is granted those numbers from here on */
+    DID(VS_REFILL_RAISE); /* at once, so that no other host is granted those numbers from now on */
     CHECK_EQ_U64(did.floor, 2001);
     reply(VS_STORE_UNKNOWN);
     backs_off(S * 3 / 4, S);
     wake_after(2 * S);
-    DID(VS_REFILL_RAISE); /* until it is done */
-    for (int i = 0; i < 10; i++) { /* it may be lowered again, and it does not heal by being asked */
+    DID(VS_REFILL_RAISE);          /* until it succeeds */
+    for (int i = 0; i < 10; i++) { /* the counter may be lowered again, and raising it does not end the stop */
         reply(VS_STORE_OK);
         DID(VS_REFILL_SLEEP);
         CHECK(!did.on_want);
@@ -267,18 +267,18 @@ static void what_was_granted_is_not_granted_again(void) {
         CHECK_EQ_U64(did.floor, 2001);
     }
     reply(VS_STORE_OK);
-    ev.stopped = false; /* a person has set it to 9000 */
+    ev.stopped = false; /* a person set the counter to 9000 */
     wake_after(S);
     DID(VS_REFILL_TAKE);
     grants(9000, 11000);
     DID(VS_REFILL_PUBLISH);
 }
 
-/* It was asked for before the counter went back, or after another host of it was the first to raise it. */
+/* The range was requested before the counter went back, or another process of this host raised the counter first. */
 static void what_comes_after_a_stop_is_not_used(void) {
     start();
     ev.granted = 2001;
-    ev.answered = 4001; /* of another refiller, whose untake may be on its way */
+    ev.answered = 4001; /* of another refiller, which may be returning its range */
     ev.stopped = true;
     grants(2001, 4001);
     DID(VS_REFILL_RAISE);
@@ -300,7 +300,8 @@ static void its_own_end_is_no_step_back(void) {
     DID(VS_REFILL_PUBLISH);
 }
 
-/* Ours was granted before another refiller of this host had the one above it: late is not back. */
+/* This range was granted before another refiller of the host got the one above it. It is late, which does not mean that
+ * the counter went back. */
 static void a_late_answer_is_no_step_back(void) {
     start();
     ev.granted = 4001;
@@ -314,11 +315,12 @@ static void a_late_answer_is_no_step_back(void) {
     DID(VS_REFILL_SLEEP);
     wake_after(S);
     DID(VS_REFILL_TAKE);
-    grants(2001, 4001); /* this was asked when all below 4001 was granted */
+    grants(2001, 4001); /* requested after everything below 4001 was granted */
     DID(VS_REFILL_HALT);
 }
 
-/* What a closed segment gave back is granted again, and this host's is not the word that says so. */
+/* Numbers that a closed segment returned may be granted again, so a lower range does not prove that the counter went
+ * back. */
 static void a_closed_segment_goes_back(void) {
     start();
     ev.granted = refill.granted = 9001;
@@ -332,7 +334,7 @@ static void a_closed_segment_goes_back(void) {
     DID(VS_REFILL_END);
 }
 
-/* A rest that was given back after the question was sent lowers what was granted, and the answer may lie below. */
+/* A rest that was returned after the request lowers the counter, so the reply may be below what was granted before. */
 static void a_rest_that_was_given_back_meanwhile_is_no_step_back(void) {
     start();
     refill.granted = 2001;
@@ -353,7 +355,7 @@ static void a_rest_that_was_given_back_meanwhile_is_no_step_back(void) {
 static void stop_with_two_left(void) {
     start();
     grants(1, 2001);
-    ev.stop = true; /* in the middle: the range is published, and closed with the rest */
+    ev.stop = true; /* in the middle of a refill: the range is published, and closed with the rest */
     published(VS_PUBLISHED);
     DID(VS_REFILL_SLEEP);
     step(VS_REFILL_WAKE);
@@ -392,7 +394,7 @@ static void each_once_whatever_is_said(void) {
         DID(VS_REFILL_UNTAKE);
         reply((enum vs_outcome)outcome);
         CHECK_HAS(refill.said, "from 2001 on");
-        if (outcome != VS_STORE_UNKNOWN) put_back(2001, true); /* it was not done */
+        if (outcome != VS_STORE_UNKNOWN) put_back(2001, true); /* it was not returned */
         put_back(1500, true);
         DID(VS_REFILL_END);
         CHECK_HAS(refill.said, outcome == VS_STORE_UNKNOWN ? "stays unused" : "kept for the next start");
@@ -426,7 +428,7 @@ static void below_what_was_granted_since_the_store_is_not_asked(void) {
     DID(VS_REFILL_END);
 }
 
-/* Its end may stand there again with what others were granted. */
+/* The counter may have reached the rest's end again with numbers that it granted to other processes. */
 static void nothing_to_a_counter_that_went_back(void) {
     stop_with_two_left();
     ev.stopped = true;
@@ -458,33 +460,33 @@ static void stopped_while_the_store_is_down(void) {
 }
 
 static const struct check_case cases[] = {
-    {"asks when it is due, and looks once a second", asks_when_it_is_due},
-    {"steps are Leaf's, load by load", steps_are_leafs},
+    {"a refiller requests a range when it is due, and checks once a second", asks_when_it_is_due},
+    {"steps equal Leaf's, range by range", steps_are_leafs},
     {"the row's step is the configured one", the_rows_step_is_the_configured_one},
     {"the first range's step is the row's", the_first_ranges_step_is_the_rows},
-    {"where the store is slow the next range is wanted earlier", asks_earlier_where_the_store_is_slow},
-    {"of one database among three it uses that one's numbers", numbers_of_one_database_of_three},
-    {"a store that is down is asked less and less often", a_store_that_is_down},
-    {"a range whose commit is unknown is burnt", an_unknown_commit_is_burnt},
-    {"a conflict is asked again at once, three times", a_conflict_is_asked_again},
-    {"a refusal is said with the store's words", a_refusal_is_said},
-    {"a refusal that ends is noticed within 6.4 s, however long it lasted", a_refusal_that_ends_is_noticed_within_6_4_s},
-    {"what is no range is not used, and why is said", what_is_no_range_is_not_used},
-    {"a counter that went back is raised, and refused by name until a person has acted", what_was_granted_is_not_granted_again},
-    {"a range that comes after a stop is neither used nor given back", what_comes_after_a_stop_is_not_used},
-    {"a range that begins at one's own end is no step back", its_own_end_is_no_step_back},
-    {"an answer that comes late is no step back", a_late_answer_is_no_step_back},
+    {"if the store is slow, the next range is requested earlier", asks_earlier_where_the_store_is_slow},
+    {"with one database of three, its numbers are used", numbers_of_one_database_of_three},
+    {"an unreachable store is asked less and less often", a_store_that_is_down},
+    {"a range whose commit is unknown stays unused", an_unknown_commit_is_burnt},
+    {"a conflict is retried at once, three times", a_conflict_is_asked_again},
+    {"a rejection is reported with the store's text", a_refusal_is_said},
+    {"the end of a rejection is noticed within 6.4 s, however long it lasted",
+     a_refusal_that_ends_is_noticed_within_6_4_s},
+    {"an invalid range is not used, and the reason is reported", what_is_no_range_is_not_used},
+    {"a counter that went back is raised, and stays stopped until a person acts",
+     what_was_granted_is_not_granted_again},
+    {"a range that arrives after a stop is neither used nor returned", what_comes_after_a_stop_is_not_used},
+    {"a range that begins at the end of the last one is no step back", its_own_end_is_no_step_back},
+    {"a late reply is no step back", a_late_answer_is_no_step_back},
     {"a closed segment's counter may go back", a_closed_segment_goes_back},
-    {"a rest that is given back while a range is asked for is no step back",
-     a_rest_that_was_given_back_meanwhile_is_no_step_back},
-    {"on a stop the rest is given back, the newest first", the_rest_is_given_back},
-    {"each rest is given back once, whatever the store says, and kept if that was not done", each_once_whatever_is_said},
-    {"a rest that the words cannot keep stays unused, which is said", what_the_words_cannot_keep_stays_unused},
-    {"a rest below what was granted since is kept without asking the store",
-     below_what_was_granted_since_the_store_is_not_asked},
-    {"nothing is given back to a counter that went back", nothing_to_a_counter_that_went_back},
-    {"words that are used up end the refiller", words_that_are_used_up},
-    {"it ends while the store is down", stopped_while_the_store_is_down},
+    {"a rest that is returned during a request is no step back", a_rest_that_was_given_back_meanwhile_is_no_step_back},
+    {"a stop returns the rest, the newest first", the_rest_is_given_back},
+    {"each rest is returned once, whatever the store replies, and kept if that failed", each_once_whatever_is_said},
+    {"a rest that the segment cannot keep stays unused, and that is reported", what_the_words_cannot_keep_stays_unused},
+    {"a rest below later grants is kept without asking the store", below_what_was_granted_since_the_store_is_not_asked},
+    {"nothing is returned to a counter that went back", nothing_to_a_counter_that_went_back},
+    {"a used-up segment ends the refiller", words_that_are_used_up},
+    {"a refiller ends while the store is unreachable", stopped_while_the_store_is_down},
 };
 
 CHECK_MAIN(cases)

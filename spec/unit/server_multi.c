@@ -1,9 +1,10 @@
-/* server_multi.c -- MULTI and EXEC under a clock that the test moves: all ids or none, none twice, none lost unsaid. */
+/* server_multi.c -- MULTI and EXEC under a clock that the test moves: all ids or none, no duplicate, and no loss
+ * without an error. */
 #include "steps.h"
 
 #define MGET_TEN "MGET default default default default default default default default default default\r\n"
 
-/* Requests that are answered at once; the last one's reply stays in `replies`. */
+/* Sends requests that are answered at once. The last reply stays in `replies`. */
 static void say(const char *const *requests, size_t count) {
     for (size_t i = 0; i < count; i++)
         CHECK_EQ_I64(step(requests[i]), (int)strlen(requests[i]));
@@ -37,7 +38,7 @@ static void answers_together(void) {
     CHECK_STR(replies, "+OK\r\n");
     SAY("GET default\r\n", "PING\r\n", "GET nowhere\r\n", "MGET default default\r\n");
     CHECK_STR(replies, "+QUEUED\r\n");
-    CHECK(!session.waiting.ids); /* nothing is taken before EXEC */
+    CHECK(!session.waiting.ids); /* no id is issued before EXEC */
     SAY("EXEC\r\n");
     CHECK_HAS(replies, "*4\r\n$18\r\n");
     CHECK_HAS(replies, "\r\n+PONG\r\n-ERR unknown name 'nowhere': this server has 'default'\r\n*2\r\n$18\r\n");
@@ -69,7 +70,7 @@ static void waits_as_a_whole(void) {
     close_server();
 }
 
-/* What an EXEC takes was counted when it was queued: a try takes ids, and reads nothing. */
+/* Parsing happened when the commands were queued. A retry of EXEC only issues ids. */
 static void reads_nothing_while_it_waits(void) {
     static const char untouched[] = "untouched";
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
@@ -100,7 +101,7 @@ static void gives_up_as_a_whole(void) {
     CHECK(!strstr(replies, "PONG"));
     CHECK(!session.waiting.ids && !session.multi);
     pass_us(1000);
-    SAY(GET_ONE); /* outside of the transaction, and the ids of the lost one are spent */
+    SAY(GET_ONE); /* outside the transaction, so the failed one has lost its ids */
     CHECK_EQ_U64(read_ids(ids), 1);
     CHECK(ids[0] > last);
     close_server();
@@ -113,7 +114,7 @@ static void queues_behind_others(void) {
     scratch.queue[VS_QUEUE_OF_IDS + 0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
     CHECK_EQ_I64(step("EXEC\r\n"), NET_WAITS);
     CHECK_EQ_U64(session.waiting.ids_count, 0);
-    SAY("EXEC\r\n"); /* its turn */
+    SAY("EXEC\r\n"); /* now it is first in the queue */
     CHECK_EQ_I64(count_bulks(), 1);
     scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 0;
     close_server();
@@ -123,14 +124,14 @@ static void closes_while_it_waits(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", MGET_TEN);
     CHECK_EQ_I64(step("EXEC\r\n"), NET_WAITS);
-    close_server(); /* asan looks whether all is given back */
+    close_server(); /* the address sanitizer checks that everything is freed */
     CHECK(!session.waiting.ids && !session.multi);
 }
 
 /* ------------------------------------------------------------------ several namespaces */
 
 static uint64_t worker_of(uint64_t id) {
-    return id & 0xfffff; /* FOUR_A_MS */
+    return id & 0xfffff; /* the worker id of FOUR_A_MS */
 }
 
 static void takes_from_each_namespace(void) {
@@ -142,7 +143,7 @@ static void takes_from_each_namespace(void) {
     CHECK_EQ_U64(read_ids(ids), 5);
     for (int i = 0; i < 5; i++)
         CHECK_EQ_U64(worker_of(ids[i]), want[i]);
-    CHECK_EQ_I64(step("MGET default default orders orders\r\n"), NET_WAITS); /* orders has one left */
+    CHECK_EQ_I64(step("MGET default default orders orders\r\n"), NET_WAITS); /* orders has only one id left */
     CHECK_EQ_U64(session.waiting.ids_count, 3);
     pass_us(session.waiting.wait_us);
     SAY("MGET default default orders orders\r\n");
@@ -173,7 +174,7 @@ static void is_aborted(void) {
         SAY("HELLO 3\r\n");
         CHECK_HAS(replies, "-ERR HELLO is not allowed in a transaction");
         SAY(GET_ONE);
-        CHECK_STR(replies, "+QUEUED\r\n"); /* as Redis says, too */
+        CHECK_STR(replies, "+QUEUED\r\n"); /* Redis does the same */
         SAY("EXEC\r\n");
         CHECK_STR(replies, "-EXECABORT Transaction discarded because of previous errors.\r\n");
     }
@@ -191,7 +192,7 @@ static void is_aborted(void) {
     CHECK_STR(replies, "-ERR EXEC without MULTI\r\n");
     SAY(GET_ONE);
     read_ids(&ids[1]);
-    CHECK_EQ_U64(ids[1], ids[0] + (1u << 20)); /* no id was lost on the way */
+    CHECK_EQ_U64(ids[1], ids[0] + (1u << 20)); /* no id was lost */
     close_server();
 }
 
@@ -226,7 +227,7 @@ static void is_bounded(void) {
     close_server();
 }
 
-/* ------------------------------------------------------------------ replies that do not fit at once */
+/* ------------------------------------------------------------------ replies that do not fit the buffer */
 
 static void answers_in_parts(void) {
     static char large[VS_RESP_BULK_MAX + 32];
@@ -254,16 +255,16 @@ static void answers_in_parts(void) {
 }
 
 static const struct check_case cases[] = {
-    {"EXEC answers what was queued in one array, a wrong name in its place", answers_together},
-    {"EXEC that comes too early answers nothing, keeps what it has, and answers whole when it can", waits_as_a_whole},
-    {"EXEC that waits is not read again: a try takes ids", reads_nothing_while_it_waits},
-    {"EXEC that cannot wait longer is one error; its ids are spent, not repeated", gives_up_as_a_whole},
-    {"EXEC queues behind who came first", queues_behind_others},
-    {"a connection that closes while EXEC waits leaves nothing behind", closes_while_it_waits},
-    {"MGET and EXEC take from several namespaces, all or nothing", takes_from_each_namespace},
-    {"a command that is refused aborts the transaction, and no id is lost", is_aborted},
-    {"a transaction has at most 10000 ids, 10000 commands, 1 MiB", is_bounded},
-    {"replies that do not fit at once come in parts, the ids of one taking", answers_in_parts},
+    {"EXEC returns one array with all replies, including errors", answers_together},
+    {"EXEC that comes too early waits, keeps its ids, and replies as a whole", waits_as_a_whole},
+    {"EXEC that waits is not parsed again", reads_nothing_while_it_waits},
+    {"EXEC that reaches its deadline is one error, and its ids are lost, not repeated", gives_up_as_a_whole},
+    {"EXEC waits behind earlier requests", queues_behind_others},
+    {"a connection that closes while EXEC waits leaks nothing", closes_while_it_waits},
+    {"MGET and EXEC issue ids of several namespaces, all or none", takes_from_each_namespace},
+    {"a rejected command aborts the transaction, and no id is lost", is_aborted},
+    {"a transaction is limited to 10000 ids, 10000 commands and 1 MiB", is_bounded},
+    {"a reply that does not fit the buffer is sent in parts, with ids issued in one step", answers_in_parts},
 };
 
 CHECK_MAIN_OF_STEPS(cases)

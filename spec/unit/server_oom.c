@@ -1,5 +1,5 @@
-/* server_oom.c -- a Redis session whose n-th allocation fails, for every n: an error or ids, none twice, nothing lost
- * but the ids of what failed, and the next request is served. */
+/* server_oom.c -- a Redis session whose n-th allocation fails, for every n: it gets an error or ids, no duplicates,
+ * only the failed request's ids are lost, and the next request succeeds. */
 #include "scarce.h"
 #include "steps.h"
 
@@ -8,7 +8,7 @@
 static uint64_t last_id;
 static int errors, given;
 
-/* What a reply says: errors are counted, ids must rise. */
+/* Reads a reply: counts errors, and checks that ids ascend. */
 static void read_reply(void) {
     errors += *replies == '-';
     for (const char *at = replies; (at = strchr(at, '$')); given++) {
@@ -52,11 +52,12 @@ static void survives_every_failure(void) {
         close_server();
         if (!was_met) break;
     }
-    CHECK(points >= 10); /* it did fail: a transaction, its queue, its ids, what is kept while waiting */
+    /* allocations that failed: a transaction, its queue, its ids, and the state of a waiting request */
+    CHECK(points >= 10);
 }
 
 static const struct check_case cases[] = {
-    {"the n-th allocation of a session fails, for every n", survives_every_failure},
+    {"the n-th allocation of a session fails, and the session survives, for every n", survives_every_failure},
 };
 
 CHECK_MAIN_OF_STEPS(cases)

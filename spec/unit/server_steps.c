@@ -1,5 +1,5 @@
-/* server_steps.c -- bytes in, replies out, under a clock that the test moves: what waits, for how long, and what is
- * said when waiting is over; the table of commands, row by row. */
+/* server_steps.c -- requests in, replies out, under a clock that the test moves: which requests wait, for how long, and
+ * with which reply the wait ends. Also the table of commands, row by row. */
 #include "steps.h"
 
 /* ------------------------------------------------------------------ waiting */
@@ -59,7 +59,7 @@ static void answer_job(void) {
     pending = NULL;
 }
 
-/* Runs a command whose handler counts its runs until it is answered; returns how often the request waited. */
+/* Runs a command until it is answered, and counts how often its handler runs. Returns how often the request waited. */
 static int waits_of(const char *command, vs_handler *handler, const char *name) {
     struct vs_call row = *vs_call_named((struct vs_slice){command, strlen(command)});
     struct vs_slice arg = {name, strlen(name)};
@@ -103,7 +103,7 @@ static void runs_a_handler_once(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     for (int i = 0; i < 4; i++)
         step(GET_ONE);
-    CHECK(waits_of("GET", counted_next, "default") > 0); /* the time unit is used up */
+    CHECK(waits_of("GET", counted_next, "default") > 0); /* the time unit is exhausted */
     CHECK_EQ_I64(runs, 1);
     add_namespace("late", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
     vs_namespace_set(&server.names.at[1], VS_NAMESPACE_OPENING, "not yet");
@@ -130,7 +130,7 @@ static void runs_a_handler_once(void) {
     close_server();
 }
 
-/* A tag that never gets a range: no keeper fetches one. */
+/* Creates a tag that never gets a range, because no keeper runs. */
 static struct vs_served_tag *rangeless_tag(enum vesta_order order, struct vs_desk *desk) {
     struct vs_served_tag *tag = vs_tag_new("orders", 1);
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
@@ -165,7 +165,7 @@ static void hears_that_its_tag_is_gone(void) {
     close_server();
 }
 
-/* The request waits for an answer of the desk. */
+/* The request waits for the desk. */
 static void hears_that_its_strict_tag_is_gone(void) {
     static struct vs_desk desk = {.take = take_job};
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
@@ -180,7 +180,7 @@ static void hears_that_its_strict_tag_is_gone(void) {
     vs_tags_replace(&server.tags, set);
     CHECK_EQ_I64(step("INCR orders\r\n"), NET_WAITS);
     vs_tags_replace(&server.tags, NULL);
-    answer_job(); /* too late: other clients may have heard that the tag is unknown */
+    answer_job(); /* too late: other clients may already have received the error */
     CHECK(step("INCR orders\r\n") > 0);
     CHECK_HAS(replies, "-ERR unknown name 'orders'");
     CHECK(!vs_tags_are_held(set));
@@ -190,7 +190,7 @@ static void hears_that_its_strict_tag_is_gone(void) {
     close_server();
 }
 
-/* The request waits for its share. */
+/* The request waits for its fair share. */
 static void hears_that_its_tag_is_gone_before_its_turn(void) {
     static struct vs_desk desk = {.take = take_job};
     struct vs_peer tcp = {.family = 4, .at = {127, 0, 0, 1}};
@@ -223,7 +223,7 @@ static void hears_that_its_tag_is_gone_before_its_turn(void) {
     close_server();
 }
 
-/* Another connection of the same loop begins; returns the one that was there. */
+/* Starts another connection of the same event loop. Returns the current one. */
 static struct vs_session another(void) {
     struct vs_session was = session;
     session = (struct vs_session){.server = &server, .scratch = &scratch, .protocol = was.protocol};
@@ -234,20 +234,21 @@ static void queues_behind(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 1;
     scratch.queue[VS_QUEUE_OF_IDS + 0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
-    CHECK_EQ_I64(step(GET_ONE), NET_WAITS); /* there are ids, but another came first */
+    CHECK_EQ_I64(step(GET_ONE), NET_WAITS); /* there are ids, but another request came first */
     CHECK_EQ_I64(session.waiting.wait_us, 700);
     struct vs_session first = another();
-    CHECK_EQ_I64(step("PING\r\n"), 6); /* needs none */
+    CHECK_EQ_I64(step("PING\r\n"), 6); /* PING needs no ids */
     CHECK_EQ_I64(step("MGET default default\r\n"), NET_WAITS);
     CHECK_EQ_U64(session.waiting.ids_count, 0);
     vs_session_end(&session);
     session = first;
-    CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE)); /* its turn */
+    CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE)); /* now it is first in the queue */
     scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 0;
     close_server();
 }
 
-/* Nothing of what it came in is left when it is run again: the loop has read and answered others meanwhile. */
+/* A waiting request must not point into the buffer that it arrived in, because the loop reads and answers others in the
+ * meantime. */
 static void is_whole_while_it_waits(void) {
     static const struct {
         const char *request, *answer;
@@ -276,7 +277,7 @@ static void is_whole_while_it_waits(void) {
     }
 }
 
-/* A loop's buffer still has what was answered before; a body begins with its own first byte all the same. */
+/* The loop's buffer still contains the last reply, which must not affect the next body. */
 static void begins_with_its_own_first_byte(void) {
     static const char *const asked[] = {"GET /version HTTP/1.1\r\nHost: a\r\n\r\n", "GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n",
                                         "GET /v1/ids?n=0 HTTP/1.1\r\nHost: a\r\n\r\n"};
@@ -307,7 +308,8 @@ static void does_not_wait_in_vain(void) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
     step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n");
     unix_now_us -= 2500000;
-    CHECK(step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n") > 0); /* at once: the clock will not be back within 100 ms */
+    /* at once, because the clock needs longer than the 100 ms that a request waits */
+    CHECK(step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_HAS(replies, "Retry-After: 3\r\n");
     CHECK_HAS(replies, "Content-Type: text/plain\r\n");
@@ -348,7 +350,8 @@ static void has_no_lease(void) {
     CHECK(step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_HAS(replies, "Retry-After: 1\r\n");
-    CHECK(step("GET /makeid?time=1&seq=1 HTTP/1.1\r\nHost: a\r\n\r\n") > 0); /* whose machine is not known */
+    /* the machine field is unknown without a lease */
+    CHECK(step("GET /makeid?time=1&seq=1 HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_HAS(replies, "Retry-After: 1\r\n");
     close_server();
@@ -361,7 +364,7 @@ static void has_no_lease(void) {
 static struct {
     enum vs_next_step says;
     int64_t until_us;
-    int64_t borrow_ms; /* what is done about the pause, -1: nothing */
+    int64_t borrow_ms; /* how much the policy borrows during the pause; -1: nothing */
     int asked;
     enum vesta_why why;
 } policy;
@@ -376,7 +379,7 @@ static enum vs_next_step judge(void *self, int ns, struct vesta_gen *gen, const 
     return policy.says;
 }
 
-/* A server with a policy, of which the clock is 3 s behind. */
+/* Opens a server with a policy, whose clock is 3 s behind. */
 static void open_judged(enum vs_next_step says) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
     server.names.at[0].policy_wait_us_max = 2000000;
@@ -389,7 +392,7 @@ static void open_judged(enum vs_next_step says) {
     unix_now_us -= 3000000;
 }
 
-/* Tries until there is an answer; how long that took. */
+/* Repeats the request until it is answered. Returns how long that took. */
 static int64_t waited_us(void) {
     int64_t from_us = boot_now_us;
     while (step(GET_HTTP) == NET_WAITS && boot_now_us - from_us < 60000000) {
@@ -403,7 +406,7 @@ static int64_t waited_us(void) {
 static void is_refused_at_once(void) {
     for (enum vs_next_step says = VS_NO_VERDICT; says <= VS_REFUSE; says++) {
         if (says != VS_NO_VERDICT && says != VS_TRY_AGAIN && says != VS_REFUSE) continue;
-        open_judged(says); /* nothing is done about it, so trying again gives no more than before */
+        open_judged(says); /* the policy does not change anything, so the retry also fails */
         CHECK_EQ_I64(waited_us(), 0);
         CHECK_HAS(replies, "HTTP/1.1 503 ");
         CHECK_HAS(replies, "Retry-After: 3\r\n");
@@ -416,7 +419,7 @@ static void is_refused_at_once(void) {
 static void goes_on_with_what_was_borrowed(void) {
     open_judged(VS_TRY_AGAIN);
     policy.borrow_ms = 2;
-    for (int i = 0; i < 11; i++) { /* 3 units of 4 ids, and one was there before */
+    for (int i = 0; i < 11; i++) { /* 3 units of 4 ids, minus one that was issued before */
         CHECK_EQ_I64(waited_us(), 0);
         CHECK_HAS(replies, "HTTP/1.1 200 ");
     }
@@ -430,10 +433,10 @@ static void waits_as_long_as_the_policy_says(void) {
     policy.until_us = boot_now_us + 500000;
     CHECK_EQ_I64(waited_us(), 500000);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
-    policy.until_us = INT64_MAX; /* the namespace's own limit holds */
+    policy.until_us = INT64_MAX; /* the namespace's own limit applies */
     CHECK_EQ_I64(waited_us(), 2000000);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
-    CHECK(waited_us() <= 500000); /* the clock is back before */
+    CHECK(waited_us() <= 500000); /* the clock has caught up earlier */
     CHECK_HAS(replies, "HTTP/1.1 200 ");
     close_server();
 }
@@ -491,7 +494,7 @@ static void does_not_wait_where_nobody_can_be(void) {
     atomic_store(&server.waiting_by_policy, 0);
     session.draining = false;
     CHECK_EQ_I64(step(GET_HTTP), NET_WAITS);
-    vs_request_forget(&session); /* its client went away */
+    vs_request_forget(&session); /* the client disconnected */
     CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), 0);
     close_server();
 }
@@ -499,7 +502,7 @@ static void does_not_wait_where_nobody_can_be(void) {
 static void asks_only_when_the_fixed_rules_give_up(void) {
     open_judged(VS_REFUSE);
     unix_now_us += 2950000;
-    CHECK_EQ_I64(step(GET_HTTP), NET_WAITS); /* 50 ms are no matter */
+    CHECK_EQ_I64(step(GET_HTTP), NET_WAITS); /* 50 ms is within the limit, so the policy is not asked */
     CHECK_EQ_I64(policy.asked, 0);
     CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), 0);
     pass_us(session.waiting.wait_us);
@@ -568,31 +571,31 @@ static void has_a_word_for_every_pause(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a request that waits is whole: it is not read again", is_whole_while_it_waits},
+    {"a waiting request is complete and is not parsed again", is_whole_while_it_waits},
     {"the handler of a request runs once, however often the request waits", runs_a_handler_once},
-    {"a request that waits for a number is told when its tag is taken away", hears_that_its_tag_is_gone},
+    {"a request that waits for a number is rejected when its tag is removed", hears_that_its_tag_is_gone},
     {"a request that waits for the desk is rejected when its tag is removed", hears_that_its_strict_tag_is_gone},
     {"a request that waits for its share is rejected when its tag is removed",
      hears_that_its_tag_is_gone_before_its_turn},
-    {"a request that comes too early answers nothing, and gives an id when the clock has moved", waits_for_the_clock},
-    {"ids taken before a pause are kept for the next try, and none is lost", keeps_what_it_has},
-    {"who comes while others wait queues behind them, who needs no id does not", queues_behind},
-    {"each namespace has a line of its own", queues_in_its_own_line},
+    {"a request that comes too early waits, and gets an id when the clock has moved", waits_for_the_clock},
+    {"ids issued before a pause are kept for the next try, and none is lost", keeps_what_it_has},
+    {"a request waits behind earlier ones, unless it needs no ids", queues_behind},
+    {"each namespace has its own queue", queues_in_its_own_line},
     {"a policy is asked only when the fixed rules give up", asks_only_when_the_fixed_rules_give_up},
-    {"a policy that refuses, has no say or tries in vain: the answer comes at once", is_refused_at_once},
-    {"what a policy borrowed is given, and no more", goes_on_with_what_was_borrowed},
-    {"who is told to wait is held so long, or as long as its namespace allows", waits_as_long_as_the_policy_says},
-    {"who is told to wait again and again waits once", waits_once_however_often_it_is_told_to},
-    {"a policy that does not answer holds nobody for long", does_not_wait_for_ever_by_silence},
-    {"the word of a policy is taken when it comes", takes_the_word_when_it_comes},
-    {"nobody is held where too many are, or where the server stops", does_not_wait_where_nobody_can_be},
-    {"a body of JSON begins with its own first byte, whatever was answered before", begins_with_its_own_first_byte},
-    {"a request gives up at its deadline: 503, when to come again, and nothing is kept", gives_up},
-    {"a wait longer than the deadline is not begun", does_not_wait_in_vain},
+    {"a request is rejected at once if the policy rejects it, has no verdict or retries in vain", is_refused_at_once},
+    {"ids that a policy borrowed are issued, and no more", goes_on_with_what_was_borrowed},
+    {"a request waits as long as the policy decides, or as its namespace allows", waits_as_long_as_the_policy_says},
+    {"a request that a policy delays repeatedly waits only once", waits_once_however_often_it_is_told_to},
+    {"a request waits briefly for a policy that does not answer", does_not_wait_for_ever_by_silence},
+    {"a policy's verdict is applied when it comes", takes_the_word_when_it_comes},
+    {"no request waits for a policy if too many do already, or if the server stops", does_not_wait_where_nobody_can_be},
+    {"a JSON body begins with its own first byte, whatever was in the buffer", begins_with_its_own_first_byte},
+    {"a request past its deadline gets 503 with Retry-After, and nothing is kept", gives_up},
+    {"a request does not begin a wait longer than its deadline", does_not_wait_in_vain},
     {"the end of the layout's time is 500 and -ERR", ends},
-    {"without a lease a request looks often, then says LOADING or 503", has_no_lease},
-    {"every row of the table is whole, and is found by its name and its route", has_whole_rows},
-    {"every kind of pause has an answer", has_a_word_for_every_pause},
+    {"without a lease a request retries often, then gets LOADING or 503", has_no_lease},
+    {"every row of the table is complete, and is found by its name and its route", has_whole_rows},
+    {"every cause of a pause has a reply", has_a_word_for_every_pause},
 };
 
 CHECK_MAIN_OF_STEPS(cases)

@@ -1,4 +1,4 @@
-/* shift.c -- threads that have several tasks: whose turn it is, who waits for whom, and who does not. */
+/* shift.c -- threads that run several tasks: the order of turns, and which tasks wait for each other. */
 #include "keeper/shift.h"
 #include "check.h"
 #include "os/clock.h"
@@ -13,9 +13,9 @@
 
 #define FAR_US INT64_C(3600000000)
 
-/* A task whose turns can be held up. */
+/* A task whose turns the test can block. */
 struct work {
-    struct vs_task task; /* first */
+    struct vs_task task; /* first, so that a task can be cast to its work */
     _Atomic uint32_t word;
     atomic_int turns, inside, most_inside, last_turn;
     atomic_bool held, ends, never_rests, holds;
@@ -75,7 +75,8 @@ static int threads(void) {
     return count;
 }
 
-/* A sanitizer has a thread of its own from the first on that a program begins. */
+/* Returns the number of threads. A sanitizer starts a thread of its own with the program's first one, so this starts
+ * one before. */
 static int threads_before(void) {
     struct work first = {.turns = 0};
     enter(&first, "file:/first");
@@ -83,7 +84,7 @@ static int threads_before(void) {
     return threads();
 }
 
-/* So many tasks of a store that the first and the ninth have one thread. */
+/* One task more than a store has threads, so that two tasks share a thread. */
 #define CROWD (VS_SHIFTS_OF_A_STORE + 1)
 static struct work crowd[CROWD];
 
@@ -101,7 +102,7 @@ static void leave_crowd(void) {
         leave(&crowd[i]);
 }
 
-/* Two that have one thread. */
+/* Returns whether two tasks share a thread. */
 static bool is_shared(int i, int j) {
     return crowd[i].task.shift == crowd[j].task.shift;
 }
@@ -188,11 +189,11 @@ static void a_close_waits_for_its_turn(void) {
     AWAIT(atomic_load(&w->inside) == 1);
     int had = atomic_load(&w->turns);
     CHECK(pthread_create(&leaver, NULL, leave_main, w) == 0);
-    usleep(300000); /* no verdict: it may be in the middle of it, or not there yet */
+    usleep(300000); /* gives the thread time to start waiting, which the result does not depend on */
     atomic_store(&w->held, false);
     pthread_join(leaver, NULL);
     CHECK_EQ_I64(atomic_load(&w->most_inside), 1);
-    CHECK_EQ_I64(atomic_load(&w->turns), had + 2); /* the one that was under way, and the last, here */
+    CHECK_EQ_I64(atomic_load(&w->turns), had + 2); /* the turn in progress, and the last one */
     for (int i = 0; i < CROWD; i++)
         if (&crowd[i] != w) leave(&crowd[i]);
 }
@@ -207,7 +208,7 @@ static void a_close_waits_for_no_other(void) {
     vs_task_kick(&hung->task);
     AWAIT(atomic_load(&hung->inside) == 1);
     int had = atomic_load(&other->turns);
-    vs_task_kick(&other->task); /* due, and its thread is in another's turn */
+    vs_task_kick(&other->task); /* due while its thread runs another task's turn */
     CHECK(pthread_create(&leaver, NULL, leave_main, other) == 0);
     AWAIT(atomic_load(&other->turns) > had);
     CHECK_EQ_I64(atomic_load(&hung->inside), 1);
@@ -222,7 +223,7 @@ static void all_come_in_turn(void) {
     enter_crowd();
     other = mate_of(&busy);
     NEED(other != NULL);
-    for (int i = 0; i < 2; i++) { /* whichever of the two stands first */
+    for (int i = 0; i < 2; i++) { /* in both orders of the two tasks */
         int had = atomic_load(&other->turns);
         atomic_store(&busy->never_rests, true);
         vs_task_kick(&busy->task);
@@ -235,7 +236,7 @@ static void all_come_in_turn(void) {
     leave_crowd();
 }
 
-/* Tasks of one thread, so many that it comes to one twice only behind VS_SHIFT_ROW others. */
+/* So many tasks share a thread that a busy one gets its next turn only after VS_SHIFT_ROW others. */
 #define MATES (2 * VS_SHIFT_ROW)
 static struct work queue[MATES * VS_SHIFTS_OF_A_STORE];
 
@@ -263,7 +264,7 @@ static void leave_queue(void) {
         leave(&queue[i]);
 }
 
-/* Both become due in the turn of another, in whichever order they stand. */
+/* Both tasks become due during the turn of another one, in both orders in the list. */
 static void holders_go_first(void) {
     struct work *mates[MATES];
     NEED(enter_queue(mates, MATES / 2) == MATES);
@@ -299,7 +300,7 @@ static void nobody_is_starved(void) {
     leave_queue();
 }
 
-#ifndef __SANITIZE_THREAD__ /* which takes a child's threads for its parent's, where they have their places */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer takes a child's threads for its parent's if they use the same memory */
 static void a_child_has_its_own(void) {
     struct work w = {.held = true};
     enter(&w, "file:/one");
@@ -321,7 +322,7 @@ static void a_child_has_its_own(void) {
 }
 #endif
 
-/* A kernel, or a container's rules, without the call that sleeps on many words. */
+/* Simulates a kernel or container without the system call futex_waitv. */
 static bool have_none(void) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -353,20 +354,20 @@ static void an_old_kernel_will_do(void) {
 }
 
 static const struct check_case cases[] = {
-    {"two hundred tasks of one store have eight threads, and none when they have left", threads_are_few},
-    {"where all of a store's threads are full there is one more", full_ones_get_another},
-    {"a store that hangs holds up no other store's tasks", others_go_on},
-    {"a kick in the middle of a turn brings another turn", a_kick_is_not_lost},
-    {"so does a word that changes in the middle of a turn", nor_a_word},
-    {"who takes a task away waits for its turn: it never has two at once", a_close_waits_for_its_turn},
-    {"and does not wait for the turn of another task of its thread", a_close_waits_for_no_other},
-    {"one that is always due leaves the others their turns", all_come_in_turn},
-    {"of two that are due, who holds something goes first", holders_go_first},
-    {"where those that hold are always due, the others have turns, and each of them", nobody_is_starved},
+    {"two hundred tasks of one store share eight threads, which end with them", threads_are_few},
+    {"if all of a store's threads are full, another one starts", full_ones_get_another},
+    {"a store that hangs delays no other store's tasks", others_go_on},
+    {"a kick during a turn causes another turn", a_kick_is_not_lost},
+    {"a word that changes during a turn causes another turn", nor_a_word},
+    {"removing a task waits for its turn, so that two turns never overlap", a_close_waits_for_its_turn},
+    {"removing a task does not wait for the turn of another task of its thread", a_close_waits_for_no_other},
+    {"a task that is always due leaves the others their turns", all_come_in_turn},
+    {"if two tasks are due, the one that holds a lease goes first", holders_go_first},
+    {"if the tasks with leases are always due, each of the others still has turns", nobody_is_starved},
 #ifndef __SANITIZE_THREAD__
-    {"a forked child's tasks have threads of its own, whatever its parent's do", a_child_has_its_own},
+    {"a forked child's tasks have their own threads, whatever its parent's do", a_child_has_its_own},
 #endif
-    {"a kernel that cannot sleep on many words will do", an_old_kernel_will_do},
+    {"tasks also run on a kernel without futex_waitv", an_old_kernel_will_do},
 };
 
 CHECK_MAIN(cases)

@@ -1,5 +1,5 @@
-/* snapshot.c -- leases that are ended without being given back: dropped, or laid down before the memory is copied.  The
- * ids of copies are collected and counted. */
+/* snapshot.c -- leases that end without a release: dropped, or suspended before the machine's memory is copied. The ids
+ * of the copies are collected and counted. */
 #include "check.h"
 #include "keeper/file.h"
 #include "opened.h"
@@ -14,7 +14,7 @@
 #define MS INT64_C(1000)
 #define IDS 30000
 
-/* ------------------------------------------------------------------ a clock that moves when it is told to */
+/* ------------------------------------------------------------------ a clock that the test moves */
 
 static _Atomic int64_t passed_us;
 
@@ -77,7 +77,7 @@ static void after_a_drop_another_lease_is_claimed(void) {
     uint64_t first = next_of(gen);
     struct vesta_info before = info_of(gen);
     CHECK(vesta_drop(gen) == VESTA_OK);
-    CHECK(vesta_drop(gen) == VESTA_OK); /* nothing is held: nothing to drop */
+    CHECK(vesta_drop(gen) == VESTA_OK); /* no lease is held, so there is nothing to drop */
     uint64_t second = next_of(gen);
     struct vesta_info after = info_of(gen);
     CHECK(first != second);
@@ -95,17 +95,18 @@ static void nothing_is_claimed_until_ids_are_asked_for(void) {
     CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK);
     CHECK_STR(err.text, "");
     uint32_t slots = info_of(gen).slots_used;
-    usleep(1200 * MS); /* longer than keepers nap */
+    usleep(1200 * MS); /* longer than a keeper sleeps */
     struct vesta_info info = info_of(gen);
     CHECK(!info.holds_lease);
     CHECK_EQ_U64(info.slots_used, slots);
     await_keeper_text(gen, "at rest until ids are asked for");
-    CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK); /* twice is as good */
+    CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK); /* a second call does no harm */
     CHECK(next_of(gen) != first);
     vesta_close(gen);
 }
 
-/* Two keepers had a claim under way, and each published its own: who took from the first last takes from it first. */
+/* Two keepers claimed at the same time, and each published its own slot. A caller that issued from the first one last
+ * would issue from it first. */
 static void no_slot_is_left_open(void) {
     struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
     struct vs_map *map = atomic_load(&gen->map);
@@ -135,7 +136,7 @@ static void a_file_that_never_had_a_lease_may_be_copied(void) {
     vesta_close(gen);
 }
 
-/* A keeper that comes to rest at once would take it for one, and the call would fail for no reason. */
+/* Otherwise a keeper that had just suspended its lease would claim at once, and the call would fail. */
 static void a_call_is_no_wish_for_an_id(void) {
     struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
     next_of(gen);
@@ -155,7 +156,7 @@ static void the_keeper_of_another_process_rests_too(void) {
         struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
         next_of(gen);
         if (write(ready[1], "r", 1) != 1 || read(go[0], &byte, 1) != 1) _exit(2);
-        _exit(0); /* without giving anything back */
+        _exit(0); /* without a release */
     }
     CHECK(read(ready[0], &byte, 1) == 1);
     struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
@@ -178,7 +179,7 @@ static void private_generators_are_refused(void) {
     vesta_close(gen);
 }
 
-/* ------------------------------------------------------------------ another process keeps the file */
+/* ------------------------------------------------------------------ a file that another process keeps */
 
 static void who_does_not_keep_a_lease_does_not_end_it(void) {
     struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1, .flags = VESTA_NO_KEEPER});
@@ -208,13 +209,13 @@ static void who_does_not_keep_a_lease_does_not_end_it(void) {
 
 /* ------------------------------------------------------------------ copies, counted */
 
-/* What a copy of the machine's memory does to the map: two with the same words, each the cursor of its own machine.  It
- * is taken from outside of the program, so ThreadSanitizer does not see it. */
+/* Copies the map like a snapshot of the machine does: two maps with the same words, and each machine has its own
+ * cursor. The program does not take part in such a copy, so ThreadSanitizer must not see it. */
 __attribute__((no_sanitize("thread"))) static void copy_map(struct vesta_gen *to, struct vesta_gen *from) {
     volatile uint64_t *into = (volatile uint64_t *)(void *)&atomic_load(&to->map)->shared;
     const volatile uint64_t *of = (const volatile uint64_t *)(void *)&atomic_load(&from->map)->shared;
     for (size_t i = 0; i < (sizeof(struct vs_map) - offsetof(struct vs_map, shared)) / sizeof *of; i++)
-        into[i] = of[i]; /* whole words, as a machine has them */
+        into[i] = of[i]; /* whole words, because a machine's memory has no torn words */
 }
 
 static int by_value(const void *a, const void *b) {
@@ -230,7 +231,7 @@ static size_t duplicates(uint64_t *ids, size_t count) {
     return found;
 }
 
-/* Both go on, by turns; how many ids were given twice. */
+/* Issues ids from both copies by turns. Returns the number of duplicates. */
 static size_t repeated_by_copies(bool prepared, struct vesta_opts opts) {
     static uint64_t ids[IDS];
     size_t count = 0;
@@ -273,7 +274,7 @@ static void copies_with_history_pacing_share_no_id(void) {
     CHECK_EQ_U64(repeated_by_copies(true, opts), 0);
 }
 
-/* What the call is for, and that the count above would have seen it. */
+/* Shows that the call is needed, and that the count above finds duplicates. */
 static void copies_that_were_not_prepared_repeat_ids(void) {
     CHECK(repeated_by_copies(false, (struct vesta_opts){.any_worker = 1}) > 0);
 }
@@ -293,22 +294,22 @@ IN_NEW_STATE(copies_with_history_pacing_share_no_id)
 IN_NEW_STATE(copies_that_were_not_prepared_repeat_ids)
 
 static const struct check_case cases[] = {
-    {"a dropped lease gives nothing while the store is away", a_dropped_lease_gives_nothing_},
+    {"a dropped lease issues nothing while the store is unreachable", a_dropped_lease_gives_nothing_},
     {"after a drop another lease is claimed, and the old window is not used again",
      after_a_drop_another_lease_is_claimed_},
-    {"after vesta_prepare_snapshot nothing is claimed until ids are asked for",
+    {"after vesta_prepare_snapshot nothing is claimed until an id is requested",
      nothing_is_claimed_until_ids_are_asked_for_},
-    {"of two slots that are open none is left so", no_slot_is_left_open_},
+    {"of two open slots none stays open", no_slot_is_left_open_},
     {"a file that never had a lease may be copied", a_file_that_never_had_a_lease_may_be_copied_},
-    {"a call of vesta_prepare_snapshot is no wish for an id", a_call_is_no_wish_for_an_id_},
-    {"the keeper of another process rests, too", the_keeper_of_another_process_rests_too_},
-    {"private generators are refused", private_generators_are_refused_},
-    {"who does not keep a lease does not end it, and says who must keep it",
+    {"a call of vesta_prepare_snapshot does not count as a request for an id", a_call_is_no_wish_for_an_id_},
+    {"the keeper of another process suspends its lease too", the_keeper_of_another_process_rests_too_},
+    {"private generators are rejected", private_generators_are_refused_},
+    {"a process that does not keep a lease does not end it, and reports which process must keep it",
      who_does_not_keep_a_lease_does_not_end_it_},
-    {"prepared copies of a map share no id", copies_share_no_id_},
-    {"prepared copies of a map that may have one number only share no id", copies_with_one_number_share_no_id_},
-    {"prepared copies of a map with history pacing share no id", copies_with_history_pacing_share_no_id_},
-    {"copies that were not prepared do repeat ids", copies_that_were_not_prepared_repeat_ids_},
+    {"prepared copies of a map issue no duplicates", copies_share_no_id_},
+    {"prepared copies of a map with a fixed worker id issue no duplicates", copies_with_one_number_share_no_id_},
+    {"prepared copies of a map with history pacing issue no duplicates", copies_with_history_pacing_share_no_id_},
+    {"copies that were not prepared do issue duplicates", copies_that_were_not_prepared_repeat_ids_},
 };
 
 CHECK_MAIN(cases)

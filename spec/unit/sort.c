@@ -1,4 +1,4 @@
-/* sort.c -- audit's sort, against qsort: sizes around its bounds, ids of all kinds. */
+/* sort.c -- the sort of `vesta audit` compared with qsort, for sizes around its limits and ids of all kinds. */
 #include "main/ids/sort.h"
 #include "tools.h"
 
@@ -42,6 +42,6 @@ static void sorts_as_qsort_does(void) {
 }
 
 static const struct check_case cases[] = {
-    {"ids are put in the order in which qsort puts them, of any kind and number", sorts_as_qsort_does},
+    {"ids are sorted as by qsort, of any kind and number", sorts_as_qsort_does},
 };
 CHECK_MAIN(cases)

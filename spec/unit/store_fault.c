@@ -1,4 +1,4 @@
-/* store_fault.c -- what people read of a store's fault: its own words whole, and one remedy behind them. */
+/* store_fault.c -- messages about a store's fault: the store's whole text, followed by one remedy. */
 #include "check.h"
 #include "base/error.h"
 #include "store/reply.h"
@@ -33,7 +33,7 @@ static void words_are_not_cut_for_the_remedy(void) {
     CHECK_EQ_U64(strlen(vs_reply_say(&reply, "", said, sizeof said)), 50);
     vs_answer_fault(&reply, VS_STORE_DOWN, VS_FAULT_BINLOG, "%070d", 1);
     CHECK_EQ_U64(strlen(vs_reply_say(&reply, "", said, sizeof said)), sizeof said - 1);
-    vs_answer_fault(&reply, VS_STORE_DOWN, VS_FAULT_NONE, "%0600d", 1); /* a server's longest sentence has 512 bytes */
+    vs_answer_fault(&reply, VS_STORE_DOWN, VS_FAULT_NONE, "%0600d", 1); /* a server's longest message has 512 bytes */
     CHECK_EQ_U64(strlen(vs_reply_say(&reply, "", long_, sizeof long_)), 600);
 }
 
@@ -61,10 +61,11 @@ static void our_words_go_first(void) {
 }
 
 static const struct check_case cases[] = {
-    {"each fault has a remedy of its own", each_fault_has_a_remedy},
-    {"the remedy follows the store's words", the_remedy_follows_the_words},
-    {"if there is no room for both, the remedy is left out and the words stay", words_are_not_cut_for_the_remedy},
-    {"the store's place is left out first", the_place_is_left_out_first},
-    {"if a text must be cut, our words are left out first", our_words_go_first},
+    {"each fault has its own remedy", each_fault_has_a_remedy},
+    {"the remedy follows the store's text", the_remedy_follows_the_words},
+    {"if there is no room for both, the remedy is omitted and the store's text stays",
+     words_are_not_cut_for_the_remedy},
+    {"the store's address is omitted first", the_place_is_left_out_first},
+    {"if a text must be cut, our part is omitted first", our_words_go_first},
 };
 CHECK_MAIN(cases)

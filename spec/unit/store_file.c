@@ -1,5 +1,5 @@
-/* store_file.c -- the file: store in a real folder: compare-and-set under a crowd and under kill -9, and what it says
- * of records that are damaged, disks that are full and folders that are closed to it. */
+/* store_file.c -- the file: store in a real folder: compare-and-set by many processes and under kill -9, and its errors
+ * about damaged records, full disks and folders without permission. */
 #include "a_store.h"
 #include "base/array.h"
 #include "crowd.h"
@@ -13,7 +13,7 @@ static struct vs_store *store_at(const char *dir) {
     return a_store("file:", dir);
 }
 
-/* As above, with a namespace in it. */
+/* Returns a store that has a namespace. */
 static struct vs_store *store_with_namespace(const char *dir) {
     struct vs_store *store = store_at(dir);
     begin_namespace(store);
@@ -37,10 +37,11 @@ static void a_swap_needs_the_version(void) {
     CHECK(swap_of(store, 7, 1, 10) == VS_STORE_CONFLICT);
     CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 1);
-    CHECK(reply.record.written_ms >= before_ms && reply.record.written_ms == reply.store_ms); /* the store's stamp */
+    /* the store writes the time */
+    CHECK(reply.record.written_ms >= before_ms && reply.record.written_ms == reply.store_ms);
     CHECK(swap_of(store, 7, 0, 99) == VS_STORE_CONFLICT);
     CHECK_EQ_U64(reply.record.ver, 1);
-    CHECK_EQ_U64(reply.record.until, 10); /* what stands there comes with the refusal */
+    CHECK_EQ_U64(reply.record.until, 10); /* a conflict returns the current record */
     CHECK(swap_of(store, 7, 2, 99) == VS_STORE_CONFLICT);
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK);
     CHECK(read_of(store, 7) == VS_STORE_OK);
@@ -48,7 +49,7 @@ static void a_swap_needs_the_version(void) {
     store->backend->close(store);
 }
 
-/* The record was put back as it was before a holder claimed, another claimed and came to the same version. */
+/* The record was restored to a state before our claim. Then another process claimed it and reached the same version. */
 static void the_same_version_of_another(void) {
     struct vs_record mine = {.epoch = 1, .until = 10, .held = true, .owner = {1, 2}}, other = mine;
     empty_folder();
@@ -141,11 +142,11 @@ static void no_update_is_lost(void) {
     store->backend->close(store);
 }
 
-/* A copy that is put in the folder's place has a lock of its own, which newcomers take.  The one that was there before
- * must take the same: else both write over one version, and each is told that it won. */
+/* A copy in place of the folder has its own lock, which new processes use. Old processes must use the same lock.
+ * Otherwise both could write the same version and both succeed. */
 static void count_up_after(uint64_t i) {
     struct vs_store *store = store_at(folder);
-    CHECK(read_of(store, 7) == VS_STORE_OK); /* with the first folder's lock */
+    CHECK(read_of(store, 7) == VS_STORE_OK); /* while it has the first folder's lock */
     put(i ? "met1" : "met0", "", 0);
     while (access(in_folder("copied"), F_OK) != 0)
         usleep(1000);
@@ -184,7 +185,7 @@ static void a_folder_that_is_gone_for_a_while(void) {
     struct vs_store *store = store_with_namespace(folder);
     CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
     CHECK(rename(in_folder("ns"), in_folder("away")) == 0);
-    CHECK(read_of(store, 7) == VS_STORE_REFUSED); /* and not: there is no record */
+    CHECK(read_of(store, 7) == VS_STORE_REFUSED); /* an error, not a missing record */
     CHECK_HAS(reply.text, "/ns: No such file");
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_REFUSED);
     CHECK(rename(in_folder("away"), in_folder("ns")) == 0);
@@ -215,7 +216,7 @@ static void an_older_one_is_kept_out_and_named(void) {
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_DOWN);
     snprintf(who, sizeof who, "process %d, an older version of vesta, has locked ", (int)pid);
     CHECK_HAS(reply.text, who);
-    CHECK(read_of(store, 7) == VS_STORE_OK); /* who only reads meets no lock */
+    CHECK(read_of(store, 7) == VS_STORE_OK); /* readers need no lock */
     CHECK_EQ_U64(reply.record.until, 10);
     kill(pid, SIGKILL);
     reap(pid, true);
@@ -246,7 +247,7 @@ static void killed_while_writing(void) {
         kill(pid, SIGKILL);
         reap(pid, true);
         if (read_of(store, 7) != VS_STORE_OK) CHECK_FAIL("after kill %d: %s", i, reply.text);
-        CHECK(reply.record.until >= atomic_load(&tally->mark)); /* what was acknowledged is there */
+        CHECK(reply.record.until >= atomic_load(&tally->mark)); /* acknowledged writes are there */
         CHECK(reply.record.until >= worst && reply.record.until == reply.record.ver);
         worst = reply.record.until;
     }
@@ -254,7 +255,7 @@ static void killed_while_writing(void) {
     store->backend->close(store);
 }
 
-/* ------------------------------------------------------------------ trouble */
+/* ------------------------------------------------------------------ failures */
 
 static void refused(struct vs_store *store, const char *because) {
     struct vs_listed *listed;
@@ -311,7 +312,7 @@ static void swap_as_nobody(uint64_t unused) {
 
 static void a_folder_that_cannot_be_written(void) {
     if (geteuid() != 0) {
-        printf("# not shown: a folder that cannot be written (needs root)\n");
+        printf("# skipped: a folder that cannot be written (needs root)\n");
         return;
     }
     empty_folder();
@@ -331,7 +332,7 @@ static void a_full_disk(void) {
     snprintf(disk, sizeof disk, "%s", in_folder("disk"));
     CHECK(mkdir(disk, 0755) == 0);
     if (mount("tmpfs", disk, "tmpfs", 0, "size=32k") != 0) {
-        printf("# not shown: a full disk (no right to mount a small one: %s)\n", strerror(errno));
+        printf("# skipped: a full disk (no right to mount a small one: %s)\n", strerror(errno));
         return;
     }
     struct vs_store *store = store_with_namespace(disk);
@@ -344,14 +345,15 @@ static void a_full_disk(void) {
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_REFUSED);
     CHECK_HAS(reply.text, "No space left on device");
     CHECK(read_of(store, 7) == VS_STORE_OK);
-    CHECK_EQ_U64(reply.record.until, 10); /* the old record stands */
+    CHECK_EQ_U64(reply.record.until, 10); /* the old record is unchanged */
     CHECK(unlink(in_folder("disk/fill")) == 0);
-    CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK); /* and it goes on by itself */
+    CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK); /* the store works again by itself */
     store->backend->close(store);
     CHECK(umount(disk) == 0);
 }
 
-/* A process that was killed while writing leaves a file behind, perhaps another user's: it stops nobody. */
+/* A process that was killed while writing leaves a temporary file, perhaps of another user. It must block no other
+ * process. */
 static void what_a_killed_writer_left(void) {
     empty_folder();
     struct vs_store *store = store_with_namespace(folder);
@@ -364,7 +366,7 @@ static void what_a_killed_writer_left(void) {
 
 /* ------------------------------------------------------------------ file systems */
 
-/* Two machines could write there: their clocks differ, and of their locks nothing is known. */
+/* Two machines could write there. Their clocks differ, and locks may not work across them. */
 static void a_file_system_of_the_network(void) {
     struct vesta_error err = {.text = ""};
     char uri[200];
@@ -395,21 +397,21 @@ static void uris(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a swap needs the version that stands there", a_swap_needs_the_version},
-    {"the same version of another's claim is not enough", the_same_version_of_another},
-    {"so does the namespace's record", the_namespace_too},
-    {"a list is in order and has only records", a_list_is_in_order_and_has_only_records},
+    {"a swap needs the current version", a_swap_needs_the_version},
+    {"the same version by another owner is rejected", the_same_version_of_another},
+    {"a swap of the namespace's record needs its version too", the_namespace_too},
+    {"a list is sorted and has only records", a_list_is_in_order_and_has_only_records},
     {"eight processes count up: no update is lost", no_update_is_lost},
-    {"a copy in the folder's place has another lock: no update is lost", a_copy_in_its_place_has_another_lock},
-    {"a folder that is gone for a while is not an empty one", a_folder_that_is_gone_for_a_while},
+    {"a copy in place of the folder has another lock: no update is lost", a_copy_in_its_place_has_another_lock},
+    {"a folder that is missing for a while is not treated as empty", a_folder_that_is_gone_for_a_while},
     {"an older vesta that writes is waited for, and named", an_older_one_is_kept_out_and_named},
-    {"200 writers killed: the record is whole, and no bound is lower than acknowledged", killed_while_writing},
-    {"damaged records are refused, never overwritten", damaged_records},
-    {"a folder that cannot be written", a_folder_that_cannot_be_written},
+    {"200 writers are killed: the record is intact, and no bound is lower than acknowledged", killed_while_writing},
+    {"damaged records are rejected, and never overwritten", damaged_records},
+    {"a folder without permission to write is an error", a_folder_that_cannot_be_written},
     {"a full disk keeps the old record", a_full_disk},
-    {"what a killed writer left stops nobody", what_a_killed_writer_left},
-    {"a file system of the network is no place for it", a_file_system_of_the_network},
-    {"store URIs that cannot be", uris},
+    {"temporary files of a killed writer block no other process", what_a_killed_writer_left},
+    {"network file systems are rejected", a_file_system_of_the_network},
+    {"invalid store URIs are rejected", uris},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,4 +1,4 @@
-/* store_uri.c -- the URIs of stores that are elsewhere: what is read, what is refused, and that no message tells a
+/* store_uri.c -- URIs of remote stores: how they are read, which are rejected, and that no message contains a
  * password. */
 #include "base/array.h"
 #include "tools.h"
@@ -38,7 +38,7 @@ static void whole(void) {
     CHECK_STR(uri.path, "/a/b");
     CHECK(parse("x://host") == VESTA_OK);
     CHECK_STR(uri.path, "");
-    CHECK(parse("x://u:p@w@host/p") == VESTA_OK); /* an '@' that was not written as %40 */
+    CHECK(parse("x://u:p@w@host/p") == VESTA_OK); /* a '@' that should have been written as %40 */
     CHECK_STR(uri.password, "p@w");
     CHECK_STR(uri.hosts, "host");
     CHECK(parse("x://u:a%23b@host/p%40q%23?ca=%23") == VESTA_OK);
@@ -47,9 +47,9 @@ static void whole(void) {
     CHECK_STR(uri.value[1], "#");
 }
 
-/* ------------------------------------------------------------------ on this machine */
+/* ------------------------------------------------------------------ stores on this machine */
 
-/* The path of a file: URI; NULL: it is refused, and err says why. */
+/* Returns the path of a file: URI, or NULL with the reason in err. */
 static const char *path_of(const char *text) {
     static char path[VS_URI_MAX];
     err.text[0] = '\0';
@@ -113,9 +113,9 @@ static void paths_that_are_refused(void) {
                 {"file://localhost", "absolute path"},
                 {"file://x", "the host 'x'"}};
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
-        if (path_of(rows[i].uri)) CHECK_FAIL("%s is taken for a path", rows[i].uri);
+        if (path_of(rows[i].uri)) CHECK_FAIL("%s is accepted as a path", rows[i].uri);
         CHECK_HAS(err.text, rows[i].part);
-        if (strstr(err.text, "s3cret")) CHECK_FAIL("%s is told: %s", rows[i].uri, err.text);
+        if (strstr(err.text, "s3cret")) CHECK_FAIL("%s is revealed: %s", rows[i].uri, err.text);
     }
 }
 
@@ -130,7 +130,7 @@ static void path_bounds(void) {
     CHECK_HAS(err.text, "is longer than");
 }
 
-/* A URI of a path is read back as that path, and is itself what it is turned into. */
+/* The URI of a path is read back as that path, and is its own canonical form. */
 static void one_uri_of_a_path(void) {
     static const char *const pieces[] = {"/x", "/a?b", "/a#b", "/100%", "/a%3Fb", "/a@b:c", "/a:/b:c@d", "/a?b:c@d", "/\xc3\xa4", "/\xc3\xa4?", "/\x01", "/"};
     char out[VS_URI_MAX], again[VS_URI_MAX], path[VS_URI_MAX], long_path[VS_URI_MAX + 2];
@@ -142,10 +142,11 @@ static void one_uri_of_a_path(void) {
     CHECK_STR(out, "file:/x");
     for (size_t i = 0; i < VS_COUNT(pieces); i++) {
         CHECK(vs_uri_of_path("file", pieces[i], out, &err) == VESTA_OK);
-        CHECK_STR(vs_store_public(out, again), out); /* no part of a path is taken for a password */
+        CHECK_STR(vs_store_public(out, again), out); /* no part of a path is treated as a password */
         vs_uri_of_kept(again);
         CHECK_STR(again, out);
-        if (strcmp(pieces[i], "/\x01") == 0) continue; /* a control character is written, and refused when it is read */
+        /* a control character can be written, and is rejected when read */
+        if (strcmp(pieces[i], "/\x01") == 0) continue;
         CHECK(vs_store_canonical(out, again, &err) == VESTA_OK);
         CHECK_STR(again, out);
         CHECK(vs_uri_place(out, path));
@@ -159,7 +160,7 @@ static void one_uri_of_a_path(void) {
     CHECK(vs_store_canonical("file:/x?y", out, &err) == VESTA_EOPTION);
 }
 
-/* Generator files of earlier versions: what stood behind the scheme was the path. */
+/* In generator files of earlier versions the text after the scheme was the plain path. */
 static void what_was_kept_is_the_place_that_it_was(void) {
     static const struct {
         const char *kept, *uri;
@@ -181,7 +182,7 @@ static void what_was_kept_is_the_place_that_it_was(void) {
         strcpy(kept, rows[i].kept);
         vs_uri_of_kept(kept);
         CHECK_STR(kept, rows[i].uri);
-        vs_uri_of_kept(kept); /* once only */
+        vs_uri_of_kept(kept); /* a second conversion changes nothing */
         CHECK_STR(kept, rows[i].uri);
     }
 }
@@ -219,11 +220,11 @@ static void no_password_is_told(void) {
                                       "mysql://u:s3cret%@h/db", "mysql://u:s3cret@h o/db", "mysql://u:s3cret@h/db?x=1"};
     for (size_t i = 0; i < VS_COUNT(bad); i++) {
         CHECK(parse(bad[i]) != VESTA_OK);
-        if (strstr(err.text, "s3") || strstr(err.text, "cret")) CHECK_FAIL("'%s' is told: %s", bad[i], err.text);
+        if (strstr(err.text, "s3") || strstr(err.text, "cret")) CHECK_FAIL("'%s' is revealed: %s", bad[i], err.text);
     }
 }
 
-/* A part at its bound is read, one byte more is not. */
+/* A part at its limit is accepted, and one byte more is rejected. */
 static void bounds(void) {
     static char text[3000];
     static const struct {
@@ -246,7 +247,7 @@ static void bounds(void) {
         }
 }
 
-/* 0: it is refused. */
+/* Returns the port, or 0 if the text is rejected. */
 static unsigned port_of(const char *text, char *host, size_t size) {
     unsigned port = 3306;
     return vs_uri_host(text, host, size, &port, &err) == VESTA_OK ? port : 0;
@@ -266,7 +267,7 @@ static void hosts(void) {
                                       "a:b:1", "a,b",   "db:1,x", "db:00001x", "db:000001", "twenty-characters-it"};
     for (size_t i = 0; i < VS_COUNT(bad); i++)
         if (vs_uri_host(bad[i], host, sizeof host, &port, &err) != VESTA_EOPTION)
-            CHECK_FAIL("'%s' is taken for a host", bad[i]);
+            CHECK_FAIL("'%s' is accepted as a host", bad[i]);
 }
 
 static void secrets(void) {
@@ -308,14 +309,14 @@ static void what_may_be_shown(void) {
     memcpy(longest, "mysql://u:", 10);
     longest[sizeof longest - 1] = '\0';
     CHECK_EQ_U64(strlen(vs_store_public(longest, buf)), VS_URI_MAX - 1);
-    memset(longest, 'x', VS_URI_MAX - 1); /* a password that is shorter than what hides it cuts nothing off */
+    memset(longest, 'x', VS_URI_MAX - 1); /* a mask that is longer than the password cuts nothing off */
     memcpy(longest, "mysql://u:p@h/", 14);
     longest[VS_URI_MAX - 1] = '\0';
     vs_store_public(longest, buf);
     CHECK(memcmp(buf, "mysql://u:*@h/", 14) == 0 && strlen(buf) == VS_URI_MAX - 1);
 }
 
-/* What a generator file keeps of a URI opens nothing by itself. */
+/* The URI in a generator file is useless without its secret. */
 static void what_is_kept_needs_its_secret(void) {
     char kept[VS_URI_MAX] = "mysql://u:hunter2@h/db";
     struct vs_store_opts opts = {.namespace_ = "a", .group = -1, .clock = vs_clock_system()};
@@ -323,7 +324,7 @@ static void what_is_kept_needs_its_secret(void) {
     vs_store_hide(kept);
     CHECK_STR(kept, "mysql://u:***@h/db");
     for (size_t i = strlen(kept); i < sizeof kept; i++)
-        CHECK(kept[i] == '\0'); /* nothing of it is left behind the end */
+        CHECK(kept[i] == '\0'); /* no secret remains after the end */
     if (!vs_store_of(kept, NULL)) return;
     CHECK(vs_store_open(kept, &opts, &store, &err) == VESTA_EOPTION);
     CHECK_HAS(err.text, "a generator file does not keep passwords");
@@ -366,20 +367,19 @@ static void lines_of_secrets(void) {
 }
 
 static const struct check_case cases[] = {
-    {"user, password, hosts, path and options", whole},
-    {"what is refused, and why", what_is_refused},
+    {"user, password, hosts, path and options are read", whole},
+    {"invalid URIs are rejected with the reason", what_is_refused},
     {"a file's secret may end in CRLF and begin with a byte order mark", lines_of_secrets},
-    {"a store on this machine: its path, however it is written", paths},
+    {"the path of a store on this machine is read, in each spelling", paths},
     {"a store on this machine has no keys, no fragment, no user, no port and no other host", paths_that_are_refused},
-    {"a path has a bound", path_bounds},
+    {"a path has a maximum length", path_bounds},
     {"a path has one URI, which is read back as that path", one_uri_of_a_path},
-    {"what a generator file of an earlier version keeps is the place that it was", what_was_kept_is_the_place_that_it_was},
-    {"no password is told, wherever it stands", no_password_is_told},
-    {"each part has a bound", bounds},
-    {"hosts and ports", hosts},
-    {"what may be shown of a URI", what_may_be_shown},
-    {"what a generator file keeps of a URI with a password is no use without the secret",
-     what_is_kept_needs_its_secret},
+    {"a location from a generator file of an earlier version stays the same", what_was_kept_is_the_place_that_it_was},
+    {"no message reveals a password, wherever it is", no_password_is_told},
+    {"each part has a maximum length", bounds},
+    {"hosts and ports are read", hosts},
+    {"a URI is shown without its password", what_may_be_shown},
+    {"a URI with a password in a generator file is useless without the secret", what_is_kept_needs_its_secret},
     {"a secret comes from the caller, else a file's first line, else the URI", secrets},
 };
 

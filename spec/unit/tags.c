@@ -1,5 +1,5 @@
-/* tags.c -- sets of tags: each is found by its name and no other is, they stand in order, and a set that is replaced is
- * told by who still holds it. */
+/* tags.c -- sets of tags: each tag is found by its name, they are sorted, and a replaced set stays valid for the
+ * threads that still use it. */
 #include "check.h"
 #include "server/tags.h"
 
@@ -89,9 +89,9 @@ static void counts_of_all_loops(void) {
 }
 
 static const struct check_case cases[] = {
-    {"each of 4096 tags is found by its name, nothing else is, and they stand in order", are_found_by_name},
-    {"a set is replaced as a whole, and who holds one keeps it", are_replaced_as_a_whole},
-    {"a tag's counts are those of all loops", counts_of_all_loops},
+    {"each of 4096 tags is found by its name, nothing else is found, and tags are sorted", are_found_by_name},
+    {"a set is replaced as a whole, and a thread that uses the old one keeps it", are_replaced_as_a_whole},
+    {"a tag's counts are the sum of all loops", counts_of_all_loops},
 };
 
 CHECK_MAIN(cases)

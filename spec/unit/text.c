@@ -186,7 +186,7 @@ static void no_ids(void) {
     for (size_t i = 0; i < VS_COUNT(bad); i++) {
         uint64_t id = 77;
         if (vesta_parse(bad[i].base, bad[i].at, bad[i].length, &id) != VESTA_EID || id != 77)
-            CHECK_FAIL("case %zu, '%s', is taken for %" PRIu64, i, bad[i].at, id);
+            CHECK_FAIL("case %zu, '%s', is accepted as %" PRIu64, i, bad[i].at, id);
     }
 }
 

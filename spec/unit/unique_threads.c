@@ -84,7 +84,7 @@ static void *issue_until_stopped(void *arg) {
         if ((one ? vesta_next(&churn->gen, ids, &pause) : vesta_next_n(&churn->gen, ids, 8, &got, &pause)) == VESTA_OK)
             tally_add(ids, got);
         else
-            sched_yield(); /* to the thread that opens the next slot */
+            sched_yield(); /* lets the thread that opens the next slot run */
     }
     return NULL;
 }

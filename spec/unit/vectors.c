@@ -118,7 +118,7 @@ static void written(const struct vector *v) {
     CHECK_LINE(vesta_parse(VESTA_HEX, v->hex, strlen(v->hex), &id) == VESTA_OK && id == number(v->id));
 }
 
-/* A clock at the end of time, so that every tick may be issued. */
+/* This clock shows the end of time, so that every tick may be issued. */
 static int64_t late_us(void *self) {
     (void)self;
     return VS_EPOCH_MS_MAX * 1000;
@@ -175,7 +175,7 @@ static void count_wanted(const struct vector *v) {
     wanted_count += strcmp(v->kind, "ok") == 0 && strcmp(v->layout, wanted) == 0;
 }
 
-/* js53 is the only layout that no other generator has. */
+/* js53 is the only layout that no other generator uses. */
 static void presets_have_some(void) {
     const struct vesta_preset *preset;
     for (int i = 0; (preset = vesta_preset_at(i)); i++) {

@@ -1,4 +1,4 @@
-/* verdict.c -- what a policy may permit, what a stop forbids, and what stands in every id. */
+/* verdict.c -- what a policy may permit, which ids a stop blocks, and the constant fields in every id. */
 #include "base/array.h"
 #include "world.h"
 
@@ -29,7 +29,7 @@ static void a_verdict_runs_ahead_but_never_past_the_lease(void) {
         CHECK(vesta_allow_ahead(&w.gen, &pause, UINT64_MAX) == VESTA_OK);
         while ((tick = next_tick(&w, &pause)) != UINT64_MAX)
             CHECK(tick < from + 20);
-        CHECK_STR(vesta_why_name(pause.why), "lease"); /* the verdict permits, the lease is what is missing */
+        CHECK_STR(vesta_why_name(pause.why), "lease"); /* the verdict permits more, but the lease has ended */
         CHECK(atomic_load(&w.map->slot[slot].pass) <= from + 20);
         world_close(&w);
     }
@@ -59,7 +59,7 @@ static void a_verdict_about_another_slot_is_ignored(void) {
 
 /* ------------------------------------------------------------------ borrowing */
 
-/* Takes all ids that there are: how many, and the last pause. */
+/* Issues all available ids. Returns their number, and the last pause. */
 static uint64_t drain(struct world *w, struct vesta_pause *pause) {
     uint64_t count = 0;
     while (next_tick(w, pause) != UINT64_MAX)
@@ -67,7 +67,8 @@ static uint64_t drain(struct world *w, struct vesta_pause *pause) {
     return count;
 }
 
-/* Of so many borrowed ticks: history pacing opens them unit by unit, and loses the tick that meets each one's end. */
+/* Returns how many of the borrowed ticks become ids. History pacing opens them unit by unit, and loses one tick at each
+ * unit's end. */
 static uint64_t lent(uint64_t ticks, int pacing) {
     return ticks - (pacing == VESTA_PACING_HISTORY ? (ticks + 8) / 9 : 0);
 }
@@ -85,17 +86,17 @@ static void ids_are_borrowed_from_the_latest_instant_that_was_seen(void) {
         CHECK(vesta_borrow(&w.gen, &pause, 5) == VESTA_OK);
         CHECK_EQ_U64(drain(&w, &pause), lent(5 * 8, pacing));
         CHECK_STR(vesta_why_name(pause.why), "clock_back");
-        CHECK(vesta_borrow(&w.gen, &pause, 5) == VESTA_OK); /* said twice, borrowed once */
+        CHECK(vesta_borrow(&w.gen, &pause, 5) == VESTA_OK); /* the same loan twice counts once */
         CHECK_EQ_U64(drain(&w, &pause), 0);
-        CHECK(vesta_borrow(&w.gen, &pause, 0) == VESTA_OK); /* less than before takes nothing back, and gives nothing */
+        CHECK(vesta_borrow(&w.gen, &pause, 0) == VESTA_OK); /* a smaller loan takes nothing back and adds nothing */
         CHECK_EQ_U64(drain(&w, &pause), 0);
-        CHECK(vesta_borrow(&w.gen, &pause, -1) == VESTA_OK); /* the 3 s and one unit more */
+        CHECK(vesta_borrow(&w.gen, &pause, -1) == VESTA_OK); /* the 3 s and one more unit */
         CHECK_EQ_U64(drain(&w, &pause), lent((3001 - 5) * 8, pacing));
         world_close(&w);
     }
 }
 
-/* The clock goes back further while there still are borrowed ids: the policy must be asked about that. */
+/* The clock goes back further while borrowed ids are left. The policy must be asked about that. */
 static void a_loan_expires_however_much_of_it_is_left(void) {
     struct world w;
     struct vesta_pause pause;
@@ -110,7 +111,7 @@ static void a_loan_expires_however_much_of_it_is_left(void) {
         CHECK(next_tick(&w, &pause) != UINT64_MAX);
         pass_us(&w.time, VESTA_VERDICT_MS * MS - 1);
         w.time.unix_us -= 600 * SECOND;
-        CHECK(next_tick(&w, &pause) != UINT64_MAX); /* it is still in force */
+        CHECK(next_tick(&w, &pause) != UINT64_MAX); /* the loan is still in force */
         pass_us(&w.time, 1);
         CHECK(drain(&w, &pause) <= unit);
         CHECK_STR(vesta_why_name(pause.why), "clock_back");
@@ -131,7 +132,7 @@ static void a_verdict_that_expired_is_replaced_not_revived(void) {
         drain(&w, &pause);
         CHECK(vesta_borrow(&w.gen, &pause, 5000) == VESTA_OK);
         uint64_t more = atomic_load(&w.map->slot[slot].allowed);
-        CHECK(vesta_borrow(&w.gen, &pause, 2) == VESTA_OK); /* in force: less takes nothing back */
+        CHECK(vesta_borrow(&w.gen, &pause, 2) == VESTA_OK); /* a loan in force is not reduced */
         CHECK_EQ_U64(atomic_load(&w.map->slot[slot].allowed), more);
         pass_us(&w.time, VESTA_VERDICT_MS * MS);
         CHECK(vesta_borrow(&w.gen, &pause, 2) == VESTA_OK);
@@ -171,7 +172,7 @@ static void a_full_unit_borrows_the_next_one_and_no_more(void) {
         CHECK_EQ_U64(drain(&w, &pause), i == 0 ? 8 : 0);
     }
     pass_us(&w.time, 2 * MS);
-    CHECK_EQ_U64(drain(&w, &pause), 8); /* the millisecond between was borrowed */
+    CHECK_EQ_U64(drain(&w, &pause), 8); /* the millisecond in between was borrowed */
     world_close(&w);
 }
 
@@ -305,11 +306,11 @@ static const struct check_case cases[] = {
     {"a full unit borrows the next one and no more", a_full_unit_borrows_the_next_one_and_no_more},
     {"a loan is cut to the lease, to its maximum and to the layout's end",
      a_loan_is_cut_to_the_lease_to_its_maximum_and_to_the_layout},
-    {"nobody borrows from a leap that is not confirmed", nobody_borrows_from_a_leap_that_is_not_confirmed},
+    {"no ids are borrowed from a leap that is not confirmed", nobody_borrows_from_a_leap_that_is_not_confirmed},
     {"a loan to another slot is ignored", a_loan_to_another_slot_is_ignored},
     {"a stop reaches every issuer", a_stop_reaches_every_issuer},
-    {"a lease pause says when the keeper tries again", a_lease_pause_says_when_the_keeper_tries_again},
-    {"constant fields stand in every id", constant_fields_stand_in_every_id},
+    {"a lease pause reports when the keeper tries again", a_lease_pause_says_when_the_keeper_tries_again},
+    {"constant fields are in every id", constant_fields_stand_in_every_id},
 };
 
 CHECK_MAIN(cases)

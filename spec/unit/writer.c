@@ -1,5 +1,4 @@
-/* writer.c -- where the log's lines go: a file, stderr, the journal; and that no reader, disk or pipe can stop the
- * program. */
+/* writer.c -- where log lines go: a file, stderr or the journal. No reader, disk or pipe can stop the program. */
 #include "logged.h"
 
 #include <pthread.h>
@@ -7,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-/* ------------------------------------------------------------------ where it goes */
+/* ------------------------------------------------------------------ targets */
 
 static void a_file_is_reopened(void) {
     char log[160];
@@ -33,7 +32,7 @@ static void a_file_is_reopened(void) {
     CHECK_HAS(text, log);
     CHECK_HAS(logged(), "msg=four");
     vs_log_end(VS_LOG_END_MS);
-    vs_log_reopen(); /* stderr: nothing to do */
+    vs_log_reopen(); /* stderr is not reopened */
 }
 
 static void a_file_that_cannot_be_is_refused(void) {
@@ -49,12 +48,12 @@ static void a_file_that_cannot_be_is_refused(void) {
     }
     CHECK(mkfifo(in_folder("fifo"), 0600) == 0);
     CHECK_EQ_I64(vs_log_setup(&(struct vs_log_opts){.path = in_folder("fifo")}, &err),
-                 VESTA_EIO); /* without a reader */
+                 VESTA_EIO); /* a FIFO without a reader */
     vs_log(VS_LOG_INFO, "still here", NULL);
     CHECK_HAS(logged(), "still here");
 }
 
-/* Runs `event` with stderr being fd; returns the harness's stderr to its place. */
+/* Runs `event` with `fd` as stderr, then restores the test's stderr. */
 static void with_stderr(int fd, void (*event)(void)) {
     int kept = dup(2);
     CHECK(kept >= 0 && dup2(fd, 2) == 2);
@@ -96,7 +95,7 @@ static void flood(void) {
         vs_log(VS_LOG_INFO, "a line that nobody reads", "i", VS_DIGITS(i), NULL);
 }
 
-static int flooded; /* the reading side */
+static int flooded; /* the reading end */
 
 static void flood_then_read(void) {
     flood();
@@ -104,7 +103,7 @@ static void flood_then_read(void) {
     vs_log(VS_LOG_INFO, "room again", NULL);
 }
 
-/* Pipes and sockets whose reader sleeps: every line that was taken is whole, the others are counted. */
+/* The reader of a pipe or socket sleeps. Each written line is complete, and the others are counted. */
 static void a_full_pipe_loses_lines(void) {
     for (int socket = 0; socket < 2; socket++) {
         int pair[2];
@@ -112,7 +111,7 @@ static void a_full_pipe_loses_lines(void) {
         NEED(fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0);
         flooded = pair[0];
         with_stderr(pair[1], flood_then_read);
-        CHECK((fcntl(pair[1], F_GETFL) & O_NONBLOCK) == 0); /* others write there, too, and may want to wait */
+        CHECK((fcntl(pair[1], F_GETFL) & O_NONBLOCK) == 0); /* other programs write there too, and may want to block */
         size_t lines = count_of("\n");
         CHECK(lines > 10 && lines < 5000);
         char want[64];
@@ -133,12 +132,12 @@ static void no_reader_no_disk_no_harm(void) {
     close(pair[1]);
     log_to("/dev/full", VS_LOG_DEBUG, VS_LOG_LOGFMT);
     flood();
-    int nothing = open("/dev/null", O_RDONLY); /* what main puts where stderr was closed */
+    int nothing = open("/dev/null", O_RDONLY); /* main opens this if stderr was closed */
     with_stderr(nothing, flood);
     close(nothing);
 }
 
-/* A file system that is full in the middle of a line: when there is room again, the next line stands alone. */
+/* The file system becomes full in the middle of a line. When there is space again, the next line starts on its own. */
 static void a_torn_line_is_ended(void) {
     signal(SIGXFSZ, SIG_IGN);
     begin(VS_LOG_LOGFMT);
@@ -184,7 +183,7 @@ static uint64_t number_in(const char *line, size_t length, const char *name) {
     return at ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
-/* Events that are in the log, or counted there; lines that are said to be lost. */
+/* Returns the number of events that are in the log or counted there, and of lines reported as lost. */
 static uint64_t count_events(uint64_t *lost) {
     uint64_t told = 0;
     *lost = 0;
@@ -209,15 +208,16 @@ static void threads_share_it(void) {
     CHECK_EQ_U64(lost, 0);
 }
 
-/* As a server has it: whoever logs waits for nothing, so the log's thread may fall behind. */
+/* As in a server, threads that log do not wait, so the log's thread may fall behind. */
 static void a_thread_writes(void) {
     struct vesta_error err;
     uint64_t told, lost;
     begin(VS_LOG_JSON);
     NEED(vs_log_begin(&err) == VESTA_OK);
     run_threads();
-    for (int i = 0; !strstr(logged(), "and again"); i++, usleep(1000)) { /* the thread has caught up and counts losses */
-        atomic_fetch_add(&passed_us, 60 * SECOND); /* else a second one is a repetition, which is not written */
+    /* until the log's thread has caught up and counted the losses */
+    for (int i = 0; !strstr(logged(), "and again"); i++, usleep(1000)) {
+        atomic_fetch_add(&passed_us, 60 * SECOND); /* otherwise it would be a repeat, which is not written */
         vs_log(VS_LOG_INFO, "and again", "try", VS_DIGITS(i), NULL);
     }
     vs_log_end(VS_LOG_END_MS);
@@ -243,7 +243,7 @@ static void *tell_on(void *who) {
     return NULL;
 }
 
-/* Numbers behind "lost=" in what was logged. */
+/* Returns the sum of the counts after "lost=" in the log. */
 static size_t lost_lines(void) {
     size_t lost = 0;
     for (const char *at = text; (at = strstr(at, " lost=")); at++)
@@ -251,7 +251,7 @@ static size_t lost_lines(void) {
     return lost;
 }
 
-/* Each line stands in the file, or on stderr behind the log's end, or is counted in one that does. */
+/* Each line is in the file, or on stderr after the log's end, or is counted in such a line. */
 static void a_line_at_the_logs_end_is_written_or_counted(void) {
     struct vesta_error err;
     pthread_t threads[2];
@@ -270,7 +270,7 @@ static void a_line_at_the_logs_end_is_written_or_counted(void) {
         atomic_store(&ended, true);
         for (int i = 0; i < 2; i++)
             pthread_join(threads[i], NULL);
-        vs_log(VS_LOG_INFO, "the last", NULL); /* tells what was lost before it */
+        vs_log(VS_LOG_INFO, "the last", NULL); /* reports the lines that were lost before it */
         CHECK(dup2(kept, 2) == 2 && close(kept) == 0 && close(fd) == 0);
         logged();
         size_t lines = count_of("msg=\"line "), lost = lost_lines();
@@ -282,12 +282,12 @@ static void a_line_at_the_logs_end_is_written_or_counted(void) {
 static const struct check_case cases[] = {
     {"a line at the log's end is written, or counted", a_line_at_the_logs_end_is_written_or_counted},
     {"a file that was moved away is reopened; a failure keeps the old one", a_file_is_reopened},
-    {"a file that cannot be opened is refused, and the log stays as it was", a_file_that_cannot_be_is_refused},
-    {"the journal gets its prefixes and no time, if stderr is the journal's", the_journal_gets_its_prefixes},
-    {"a pipe or socket that nobody reads costs lines, not time, and they are counted", a_full_pipe_loses_lines},
+    {"a file that cannot be opened is rejected, and the log is unchanged", a_file_that_cannot_be_is_refused},
+    {"lines for the journal have its prefixes and no time, if stderr is the journal's", the_journal_gets_its_prefixes},
+    {"lines for a pipe or socket without a reader are dropped and counted, without delay", a_full_pipe_loses_lines},
     {"a closed pipe, a full disk and a closed stderr do no harm", no_reader_no_disk_no_harm},
-    {"a line torn by a full disk is ended before the next", a_torn_line_is_ended},
+    {"a line torn by a full disk is ended before the next one", a_torn_line_is_ended},
     {"threads log at once, and no event or line is lost or torn", threads_share_it},
-    {"a log with a thread of its own loses nothing unsaid, and is without one again at its end", a_thread_writes},
+    {"a log with its own thread counts every loss, and works without the thread after its end", a_thread_writes},
 };
 CHECK_MAIN_IN_FOLDER(cases)

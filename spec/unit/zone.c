@@ -25,7 +25,7 @@ static int64_t instant(const char *text) {
     return ms;
 }
 
-/* The date in the zone at an instant, such as "2026-11-22". */
+/* Returns the date in the zone at an instant, such as "2026-11-22". */
 static const char *date_at(const struct vs_zone *zone, const char *text) {
     static char buf[4][64];
     static int turn;
@@ -89,7 +89,7 @@ static void zones_are_the_c_librarys(void) {
     CHECK(compared > zones * 1000);
 }
 
-/* Berlin in the year 2500, and Lord Howe's half hour: after the last change of any file. */
+/* Dates after the last change in any file: Berlin in the year 2500, and Lord Howe's half hour. */
 static void rules_go_on(void) {
     static const char *const names[] = {"Europe/Berlin",    "Australia/Lord_Howe", "America/Sao_Paulo", "Europe/Dublin",
                                         "America/New_York", "Asia/Kolkata",        "Pacific/Chatham",   "Asia/Gaza"};
@@ -190,7 +190,7 @@ static void names_that_are_none(void) {
     CHECK_EQ_I64(vs_zone_load("right/Europe/Berlin", &loaded, &err), VESTA_EOPTION); /* with leap seconds */
 }
 
-/* The bytes of Berlin's file, and how many. */
+/* Reads Berlin's file and returns its length. */
 static size_t berlin(void) {
     (void)load("Europe/Berlin");
     FILE *disk = fopen("/usr/share/zoneinfo/Europe/Berlin", "r");
@@ -239,7 +239,7 @@ static void bytes_may_be_anything(void) {
     free(copy);
 }
 
-/* A small file: no list, one type, and a rule. */
+/* Builds a small file with no transitions, one type, and a rule. */
 static int read_rule(const char *rule, struct vs_zone *zone, struct vesta_error *err) {
     static unsigned char file[512];
     static const unsigned char head[44] = {'T', 'Z', 'i', 'f', '2', [39] = 1, [43] = 4};
