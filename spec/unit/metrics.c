@@ -5,6 +5,7 @@
 #include "server/handlers/metrics.h"
 #include "server/rights.h"
 #include "server/monitor/feed.h"
+#include "server/monitor/recent.h"
 #include "tools.h"
 
 #define LAYOUT "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
@@ -23,6 +24,7 @@ static void open_server(int namespaces) {
     memset(&other, 0, sizeof other);
     server = (struct vs_server){.clock = &fake, .monitor.loop_count = 2, .ledger = ledger_new(&limits)};
     server.monitor.feed = vs_feed_new();
+    if (!(server.monitor.recent = vs_recent_new())) abort();
     if (!vs_namespaces_make(&server.names, namespaces)) abort();
     memset(name, 'n', sizeof name - 1);
     for (int i = 0; i < namespaces; i++) {
@@ -48,6 +50,7 @@ static void close_server(void) {
     for (int i = 0; i < server.names.count; i++)
         vesta_close(server.names.at[i].gen[VS_RESP]);
     vs_feed_free(server.monitor.feed);
+    vs_recent_free(server.monitor.recent);
     vs_namespaces_free(&server.names);
     vs_scratch_free(&scratch);
     vs_scratch_free(&other);
