@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import vesta.Vesta;
 
-/** Drives examples/clients/Vesta.java by the commands that README lists. */
+/** Runs examples/clients/Vesta.java by the commands in README. */
 public final class Drive {
     private static Vesta client;
 
@@ -45,7 +45,7 @@ public final class Drive {
         return "ok";
     }
 
-    /** The answer's ids, and its error. */
+    /** Prints ids until the first error, and that error. */
     private static String[] take(int count) {
         StringBuilder ids = new StringBuilder();
         try {
@@ -74,7 +74,7 @@ public final class Drive {
                 + info.errors().entrySet().stream().map(one -> one.getKey() + ":" + one.getValue()).collect(Collectors.joining(","));
     }
 
-    /** Options have no getters: nobody else needs them. */
+    /** Options have no getters, because no other program needs them. */
     private static String defaults() {
         StringBuilder said = new StringBuilder("defaults");
         for (String name : List.of("size", "ttl", "timeout", "wait")) {

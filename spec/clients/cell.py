@@ -1,4 +1,4 @@
-"""cell.py -- a language under a fault: its two servers, each behind a proxy, and the drivers it starts.  Knows no fault."""
+"""cell.py -- the cells of the table: two servers, each behind a proxy, and a language's drivers."""
 import os
 import signal
 import socket
@@ -12,8 +12,8 @@ from servers import until
 
 import subprocess
 
-# one tick an id and the worker in the lowest bits; a sequence in two parts; one for replies that are not the client's;
-# and a tag of a store
+# ids: one tick per id, and the worker id in the lowest bits.  parts: a sequence in two parts.  other: for replies to
+# another request.  numbers: a tag.
 CONFIG = """return { namespaces = {
   ids = { layout = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", worker = %(worker)d, pacing = "history" },
   parts = { layout = "sign:1 time:31 seq:8 worker:10 seq:14 unit=1s epoch=2020-01-01T00:00:00Z", worker = %(worker)d, pacing = "history" },
@@ -22,7 +22,7 @@ SEGMENTS = """stores = { counters = { uri = "%s" } }, segments = { { store = "co
 
 
 def make_counter(folder):
-    """A store with the tag `numbers`, which all servers of a run may share: its URI."""
+    """Creates a store with the tag `numbers`, which the servers of a run share.  Returns its URI."""
     uri = "sqlite:" + os.path.join(folder, "counters.db")
     subprocess.run([VESTA, "segments", "add", "numbers", "--store", uri], check=True, stdin=subprocess.DEVNULL,
                    stdout=subprocess.DEVNULL, env=environment(folder), timeout=60)
@@ -30,7 +30,7 @@ def make_counter(folder):
 
 
 class Vesta:
-    """A `vesta serve` that is killed and comes back on the same port with the same state."""
+    """A `vesta serve` that can be killed and restarted on the same port with the same state."""
 
     def __init__(self, folder, worker, *flags, counters=None, tls=""):
         self.folder, self.worker, self.port = folder, worker, free_port()
@@ -69,7 +69,7 @@ class Vesta:
 
     def stall(self):
         self.process.send_signal(signal.SIGSTOP)
-        until(lambda: self.state() == "T", "the server stands still")
+        until(lambda: self.state() == "T", "the server is stopped")
 
     def state(self):
         with open("/proc/%d/stat" % self.process.pid) as file:
@@ -87,7 +87,7 @@ class Vesta:
 
 
 class Site:
-    """Two servers of one language's own, and what stands before them; kept for all its rows."""
+    """The two servers of one language and their proxies, used for all its rows."""
 
     def __init__(self, folder, number, counters):
         self.watch, self.number = Watch(), number
@@ -106,7 +106,7 @@ class Site:
 
 
 class Cell(World):
-    """What a row's function is handed.  a, b: the proxies, by whose addresses the servers are known to the client."""
+    """The argument of a row's function.  a, b: the proxies, whose addresses the client uses."""
 
     def __init__(self, row, column, site, suite):
         self.row, self.column, self.site, self.suite = row, column, site, suite
@@ -125,13 +125,13 @@ class Cell(World):
         return self.drivers[-1]
 
     def client(self, servers=None, name="ids", **options):
-        """A driver with a client."""
+        """Starts a driver that has a client."""
         driver = self.driver()
         driver.open(self.both if servers is None else servers, name, **options)
         return driver
 
     def of(self, server, ids):
-        """Which of these ids a server gave: the worker's number is in the lowest bits."""
+        """Returns the ids that this server issued.  The worker id is in the lowest bits."""
         return [id for id in ids if id & 1023 == server.worker]
 
     def errors_of(self, driver, proxy):

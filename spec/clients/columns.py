@@ -1,15 +1,18 @@
-"""columns.py -- the languages whose clients are held to the rows: one entry each.  Knows no fault."""
+"""columns.py -- the languages of the table, one entry each."""
 import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Column:
-    """command: how its driver is started, BUILD standing for the folder of what is built, HERE for this one.  forks: whether
-    its runtime can.  accepts: what others refuse, "ttl=0" or, for any value, "wait": in C, 0 is the default, and a wait an
-    argument of each call.  calls: options that it has by another name.  falls_back: open has fallback=OPTIONS, a generator
-    in the process for when no server answers.  has_defaults: of its own that can be asked for; the rock's are those of C.
-    tls: what its options of TLS have in addition; nginx compares no addresses with certificates, and knows no /etc/hosts."""
+    """command: starts the driver, where BUILD is the build folder and HERE this one.
+    forks: whether the runtime can fork.
+    accepts: options that other clients reject, such as "ttl=0", or "wait" for any value.  In C, 0 means the default, and the
+    wait is an argument of each call.
+    calls: other names of options in this language's errors.
+    falls_back: open has fallback=OPTIONS, a generator in the process that is used if no server answers.
+    has_defaults: the command `defaults` works.  The rock has the defaults of C.
+    tls: additional TLS options.  nginx does not compare addresses with certificates, and does not read /etc/hosts."""
 
     def __init__(self, name, *command, forks=False, accepts=(), calls=None, falls_back=False, env=None,
                  has_defaults=True, tls=None):

@@ -1,8 +1,8 @@
-"""conformance.py VESTA BUILD [COLUMN...] [-- WORDS OF A ROW] -- what each client of each language must do: a line a cell,
-then one table of faults by languages.  A cell that did not hold, or was not reached, is a failure.
+"""conformance.py VESTA BUILD [COLUMN...] [-- WORDS OF A ROW] -- runs each fault with each language's client.  Prints a line for
+each cell, then a table of faults by languages.  A cell fails if its test failed or did not run.
 
-The columns run side by side, the rows of one in turn; each column has two servers of its own, and all ids of all of them
-are in one ledger.
+The columns run in parallel, and the rows of a column in turn.  Each column has two servers of its own.  One ledger has all ids
+of all columns.
 """
 import hashlib
 import os
@@ -46,7 +46,7 @@ class Suite:
             server.end()
 
     def with_password(self):
-        """A server that all columns share."""
+        """Returns a server with a password, which all columns share."""
         with self.lock:
             if "password" not in self.shared:
                 path = os.path.join(self.folder, "password")
@@ -56,7 +56,7 @@ class Suite:
             return self.shared["password"]
 
     def with_clients(self):
-        """A server that all columns share, and what its clients say: `ids` may have blocks, as `odd` may; `reader` may not."""
+        """Returns a server that all columns share, and its clients' secrets.  `ids` and `odd` may request blocks, `reader` may not."""
         with self.lock:
             if "clients" not in self.shared:
                 self.secrets_in(self.folder, self.secrets)
@@ -65,7 +65,7 @@ class Suite:
 
     @staticmethod
     def secrets_in(folder, secrets):
-        """A file `clients` there, and the secrets of those in it."""
+        """Writes a file `clients` into the folder, and the clients' secrets into `secrets`."""
         with open(os.path.join(folder, "clients"), "w") as file:
             file.write("odd names=* calls=block secret=random:2026-01-01T00:00:00Z:%s\n" % hashlib.sha256(rows_secrets.ODD.encode()).hexdigest())
         secrets["odd"] = rows_secrets.ODD
@@ -75,7 +75,7 @@ class Suite:
             secrets[name] = said.stdout.strip()
 
     def certificates(self):
-        """The folder with them, which all columns share."""
+        """Returns the folder of certificates, which all columns share."""
         folder = os.path.join(self.folder, "certificates")
         with self.lock:
             if not os.path.exists(folder):
@@ -83,7 +83,7 @@ class Suite:
         return folder
 
     def with_tls(self):
-        """The addresses of servers with TLS that all columns share, by the name of what they show; and clients' secrets."""
+        """Returns the addresses of TLS servers that all columns share, by the names of their certificates, and the clients' secrets."""
         folder = self.certificates()
         _, secrets = self.with_clients()
         with self.lock:
@@ -104,7 +104,7 @@ class Suite:
             site.end()
 
     def cell(self, row, column, site):
-        """What is wrong with it: nothing, if it holds."""
+        """Runs a cell.  Returns the lines of its failure, or none, and its seconds."""
         begun, cell = time.monotonic(), None
         try:
             site.heal()
@@ -127,7 +127,7 @@ class Suite:
             sys.stdout.flush()
 
     def table(self):
-        """The exit code."""
+        """Prints the table, and returns the exit code."""
         width = max(len(row.text) for row in self.rows)
         print("\n%-*s %s" % (width, "", " ".join("%-8s" % column.name for column in self.columns)))
         passed = 0
@@ -136,7 +136,7 @@ class Suite:
             passed += words.count("ok")
             print("%-*s %s" % (width, row.text, " ".join("%-8s" % word for word in words)))
         cells = len(self.rows) * len(self.columns)
-        print("\n%d ids were given, none of them twice" % len(self.ledger))
+        print("\n%d ids were issued, no duplicate" % len(self.ledger))
         print("%d passed, %d failed" % (passed, cells - passed))
         return 0 if passed == cells and cells else 1
 

@@ -1,8 +1,8 @@
-"""crowd.py VESTA BUILD [SECONDS] -- two processes of each language take ids from two servers, of which one is killed with -9
-and restarted; then both are stopped, and come back.  Where the ids come from over time; none is given twice.
+"""crowd.py VESTA BUILD [SECONDS] -- two processes of each language take ids from two servers.  One server is killed with -9 and
+restarted, then both are killed and restarted.  Prints where the ids came from over time, and fails after a duplicate.
 
-A phase lasts for SECONDS (0.5) at least, and until each process has met it: has ids in it, or an error that names both
-servers where there is none.  C and Lua have generators of their own to fall back on.
+Each phase lasts at least SECONDS (0.5), and until each process has seen it: it got ids, or, without servers, an error that
+names both servers.  C and Lua fall back on generators of their own.
 """
 import os
 import sys
@@ -21,11 +21,11 @@ LAYOUT = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"  #
 PROCESSES, IDS, PATIENCE_S = 2, 20, 120
 FALLBACK_WORKER = 100
 WAIT_MS, BLOCK = 300, 200
-BOTH, KILLED, BACK, NONE, HEALED = ("both serve", "a is killed -9", "a is back", "both are stopped", "both are back")
+BOTH, KILLED, BACK, NONE, HEALED = ("both serve", "a is killed -9", "a is back", "both are killed", "both are back")
 
 
 class Caller:
-    """A process of a language, and the thread that has it take ids until the end."""
+    """A process of a language, and the thread that makes it take ids until the end."""
 
     def __init__(self, crowd, column, number):
         self.crowd, self.name, self.folder = crowd, "%s %d" % (column.name, number), crowd.folder
@@ -57,7 +57,7 @@ class Caller:
             self.wrong = "%s: %s" % (self.name, error)
 
     def see(self, phase, said):
-        """What it has met of this phase."""
+        """Counts the replies that show this phase."""
         if phase != NONE:
             self.met[phase] = self.met.get(phase, 0) + len(said.ids)
         elif self.falls_back:
@@ -87,10 +87,10 @@ class Crowd:
             self.rows[-1][5] += bool(said.error)
 
     def live(self, phase, *more):
-        """The phase has come; until everybody has met it."""
+        """Starts a phase, and waits until all processes have seen it."""
         begun, self.phase = time.monotonic(), phase
         until(lambda: time.monotonic() - begun >= self.seconds and not self.missing(phase) and all(one() for one in more),
-              lambda: "%r is met by %s" % (phase, ", ".join(self.missing(phase)) or "a server that gives ids again"), PATIENCE_S)
+              lambda: "%r is seen by %s" % (phase, ", ".join(self.missing(phase)) or "a server that issues ids again"), PATIENCE_S)
 
     def missing(self, phase):
         self.look()
@@ -125,12 +125,12 @@ class Crowd:
         self.look()
 
     def tell(self):
-        print("%8s  %-16s %8s %8s %12s %12s" % ("seconds", "", "from a", "from b", "fallback", "calls in vain"))
+        print("%8s  %-16s %8s %8s %12s %12s" % ("seconds", "", "from a", "from b", "fallback", "failed calls"))
         for row in self.rows:
             print("%8.1f  %-16s %8d %8d %12d %12d" % tuple(row))
         print("\n%d processes: %s" % (len(self.callers), ", ".join(column.name for column in COLUMNS)))
-        print("%d ids were given, %s" % (len(self.ledger), "some twice" if any("twice" in (c.wrong or "") for c in self.callers)
-                                         else "none of them twice"))
+        print("%d ids were issued, %s" % (len(self.ledger), "with duplicates" if any("twice" in (c.wrong or "") for c in self.callers)
+                                          else "no duplicate"))
 
 
 def main():
@@ -146,7 +146,7 @@ def main():
             for server in crowd.servers:
                 server.end()
         crowd.tell()
-        print(("not ok" if wrong else "ok") + " - processes of every language take ids while servers are killed and come back\n" + wrong)
+        print(("not ok" if wrong else "ok") + " - processes of every language take ids while servers are killed and restarted\n" + wrong)
         print("%d passed, %d failed" % (not wrong, bool(wrong)))
         sys.exit(bool(wrong))
 

@@ -1,4 +1,4 @@
-/* drive.c -- drives libvesta_client by the commands that README lists. */
+/* drive.c -- runs libvesta_client by the commands in README. */
 #include "vesta_client.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ static struct vesta_client *client;
 static struct vesta_gen *fallback;
 static int64_t wait_us;
 
-/* An answer in the making: ids, and the error that ended it. */
+/* A reply: ids until the first error, and that error. */
 struct said {
     char *ids;
     size_t length;
@@ -45,7 +45,7 @@ static void close_client(void) {
     fallback = NULL;
 }
 
-/* A generator that the client falls back on, from the options in `text`. */
+/* Opens the fallback generator from the options in `text`. */
 static int open_fallback(const char *text, struct vesta_client_opts *opts, struct vesta_error *err) {
     int rc = vesta_open_text(text, &fallback, err);
     opts->fallback = fallback;
@@ -99,7 +99,7 @@ static void take(struct said *said, size_t count) {
     if (!said->ids) abort();
     for (size_t i = 0; i < count; i++) {
         if (!client) {
-            snprintf(said->error, sizeof said->error, "closed"); /* a handle that was closed may not be used in C */
+            snprintf(said->error, sizeof said->error, "closed"); /* in C a closed handle must not be used */
             return;
         }
         if (vesta_client_next_wait(client, &id, wait_us, &pause) != VESTA_OK) {

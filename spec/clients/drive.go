@@ -1,4 +1,4 @@
-// drive.go -- drives examples/clients/vesta.go by the commands that README lists.
+// drive.go -- runs examples/clients/vesta.go by the commands in README.
 package main
 
 import (
@@ -29,7 +29,7 @@ func open(pairs []string) string {
 		}
 		number, _ := strconv.ParseInt(value, 10, 64)
 		if number > 1e12 {
-			number = 1e12 // in nanoseconds it shall still be large
+			number = 1e12 // so that it is also too large in nanoseconds
 		}
 		switch key {
 		case "servers":
@@ -72,7 +72,7 @@ func open(pairs []string) string {
 	return "ok"
 }
 
-// take is the answer's ids, and its error.
+// take returns ids until the first error, and that error.
 func take(count int) (string, string) {
 	var ids strings.Builder
 	for i := 0; i < count; i++ {

@@ -1,4 +1,4 @@
-// drive.js -- drives examples/clients/vesta.js by the commands that README lists.
+// drive.js -- runs examples/clients/vesta.js by the commands in README.
 const path = require('node:path');
 const readline = require('node:readline');
 const { Client, DEFAULTS, VestaError } = require(path.join(__dirname, '../../examples/clients/vesta.js'));
@@ -24,7 +24,7 @@ function open(...pairs) {
   return 'ok';
 }
 
-/** The answer's ids, and its error. */
+/** Returns ids until the first error, and that error. */
 async function take(count) {
   let ids = '';
   try {

@@ -1,4 +1,4 @@
---- Drives the rock's vesta.client by the commands that README lists:  lua5.4 drive.lua FOLDER_OF_MODULES
+--- Runs the rock's vesta.client by the commands in README:  lua5.4 drive.lua FOLDER_OF_MODULES
 local here = arg[0]:match "^(.*)/" or "."
 package.path = ("%s/../../lua/?.lua;%s/../../lua/?/init.lua;"):format(here, here) .. package.path
 package.cpath = arg[1] .. "/?.so;" .. package.cpath
@@ -45,7 +45,7 @@ local function open(text)
   return "ok"
 end
 
--- The answer's ids, and its error.
+-- Returns ids until the first error, and that error.
 local function take(count)
   local got = { "ids" }
   for _ = 1, count do
@@ -68,7 +68,7 @@ local function answer(line)
   local word, rest = line:match "^(%S*)%s*(.*)$"
   if word == "open" then return open(rest) end
   if word == "next" then return take(tonumber(rest)) end
-  if word == "at_once" then -- Lua has no threads: one after another
+  if word == "at_once" then -- in turn, because Lua has no threads
     local threads, count = rest:match "(%d+) (%d+)"
     return take(threads * count)
   end

@@ -1,5 +1,5 @@
 <?php
-// drive.php -- drives examples/clients/vesta.php by the commands that README lists.
+// drive.php -- runs examples/clients/vesta.php by the commands in README.
 declare(strict_types=1);
 require __DIR__ . '/../../examples/clients/vesta.php';
 
@@ -52,7 +52,7 @@ function forked(string $count): string
     if ($child === 0) {
         fwrite($theirs, next_ids($count));
         fclose($theirs);
-        posix_kill(getmypid(), SIGKILL); // PHP's own end would close what the parent has, too
+        posix_kill(getmypid(), SIGKILL); // because PHP's shutdown would close the parent's connections too
     }
     fclose($theirs);
     $said = stream_get_contents($ours);
@@ -92,7 +92,7 @@ while (($line = fgets(STDIN)) !== false) {
     $said = match ($word = array_shift($words)) {
         'open' => open(...$words),
         'next' => next_ids(...$words),
-        'at_once' => next_ids((string) ($words[0] * $words[1])), // one after another: PHP has no threads
+        'at_once' => next_ids((string) ($words[0] * $words[1])), // in turn, because PHP has no threads
         'fork' => forked(...$words),
         'info' => info(),
         'close' => close(),

@@ -1,4 +1,4 @@
-"""drive.py -- drives examples/clients/vesta.py by the commands that README lists."""
+"""drive.py -- runs examples/clients/vesta.py by the commands in README."""
 import inspect
 import os
 import sys
@@ -33,7 +33,7 @@ def open_client(*pairs):
 
 
 def take(count):
-    """The answer's ids, and its error."""
+    """Returns ids until the first error, and that error."""
     ids, error = [], ""
     try:
         for _ in range(count):

@@ -1,4 +1,4 @@
---- Drives lua/vesta/resty/client.lua, inside nginx, by the commands that README lists; drive_nginx.py hands them on.
+--- Runs lua/vesta/resty/client.lua inside nginx by the commands in README, which drive_nginx.py passes on.
 local client = require "vesta.resty.client"
 local drive = {}
 local ids
@@ -13,7 +13,7 @@ local function open(pairs_text)
       for one in value:gmatch "[^,]+" do table.insert(options.servers, one) end
     elseif key == "tls_unverified" then
       options[key] = value == "yes"
-    elseif key ~= "tls_ca" then -- which is nginx's: lua_ssl_trusted_certificate
+    elseif key ~= "tls_ca" then -- nginx has lua_ssl_trusted_certificate instead
       options[key] = MS[key] and tonumber(value) or value
     end
   end
@@ -23,7 +23,7 @@ local function open(pairs_text)
   return "ok"
 end
 
--- The answer's ids, and its error.
+-- Returns ids until the first error, and that error.
 local function take(count)
   local got = {}
   for i = 1, count do
@@ -52,7 +52,7 @@ local function info()
     table.concat(errors, ","))
 end
 
---- The answer to a line.
+--- Returns the reply to a command.
 function drive.answer(line)
   local word, rest = line:match "^(%S*)%s*(.*)$"
   local a, b = rest:match "^(%d+)%s*(%d*)$"

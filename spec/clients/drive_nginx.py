@@ -1,5 +1,5 @@
-"""drive_nginx.py -- the driver of the client in nginx: an nginx of one process, which ends with this one; each command is a
-request, which drive_nginx.lua answers.
+"""drive_nginx.py -- the driver of the client in nginx.  It starts an nginx of one process, which ends with it, and sends each
+command as a request to drive_nginx.lua.
 """
 import ctypes
 import http.client

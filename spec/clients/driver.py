@@ -1,4 +1,4 @@
-"""driver.py -- a language's driver under the suite's orders, by the lines that README lists.  Knows no fault."""
+"""driver.py -- runs a language's driver by the commands in README."""
 import os
 import select
 import signal
@@ -10,11 +10,11 @@ from urllib.parse import quote
 from harness import SLOW, environment
 from servers import until
 
-PATIENCE_S = 90 * SLOW  # a line that has not been answered by then never will be
+PATIENCE_S = 90 * SLOW  # after that time a command counts as unanswered
 
 
 class Ledger:
-    """Every id that was given in the run, to whatever language, and by which cell."""
+    """All ids issued in the run, in all languages, and the cell of each."""
 
     def __init__(self):
         self.lock, self.given = threading.Lock(), {}
@@ -23,7 +23,7 @@ class Ledger:
         with self.lock:
             for id in ids:
                 before = self.given.setdefault((name, id), cell)
-                assert before is cell, "%d of %r was given twice: here and to %s" % (id, name, before)
+                assert before is cell, "%d of %r was issued twice: here and in %s" % (id, name, before)
 
     def __len__(self):
         return len(self.given)
@@ -39,7 +39,7 @@ class Said:
 
 
 class Driver:
-    """A process with one client at a time.  What it gives goes into the ledger under `cell`, unless `counted` is false."""
+    """A process with one client at a time.  Its ids are entered into the ledger under `cell`, unless `counted` is false."""
 
     def __init__(self, cell, column, build, ledger, env=None):
         self.cell, self.ledger = cell, ledger
@@ -75,11 +75,11 @@ class Driver:
         assert said.line == "ok", said.line
 
     def ids(self, line):
-        """The answer to an order for ids; none of them was given before."""
+        """Sends a command for ids, and checks that none of them was issued before."""
         said = self.say(line)
         assert said.word == "ids" or said.line == "none", said.line
         if self.counted:
-            assert len(set(said.ids)) == len(said.ids) and not self.seen & set(said.ids), "given twice within: " + said.line[:500]
+            assert len(set(said.ids)) == len(said.ids) and not self.seen & set(said.ids), "issued twice: " + said.line[:500]
             self.seen.update(said.ids)
             self.ledger.enter(self.cell, self.name, said.ids)
         return said
@@ -88,39 +88,39 @@ class Driver:
         return self.ids("next %d" % count)
 
     def next(self, count):
-        """So many ids, or it is an error."""
+        """Returns that many ids, or fails."""
         said = self.try_next(count)
         assert len(said.ids) == count and not said.error, "%d of %d ids: %s" % (len(said.ids), count, said.error)
         return said.ids
 
     def fails(self, *parts, count=1):
-        """A call gives no id, and says all of that."""
+        """Checks that a call fails with an error that contains these parts."""
         said = self.try_next(count)
-        assert said.error and not said.ids, "an error was due: " + said.line[:500]
+        assert said.error and not said.ids, "an error was expected: " + said.line[:500]
         for part in parts:
             assert part in said.error, "%r is not in %r" % (part, said.error)
         return said.error
 
     def info(self):
-        """blocks, requests, drops, and errors by server."""
+        """Returns blocks, requests, drops, and errors by server."""
         said = self.say("info").line.split()
         told = dict(pair.split("=", 1) for pair in said[1:])
         errors = dict(pair.rsplit(":", 1) for pair in told.pop("errors").split(",") if pair)
         return {**{key: int(value) for key, value in told.items()}, "errors": {key: int(value) for key, value in errors.items()}}
 
     def settle(self, blocks=1):
-        """No request is under way, and so many blocks have come."""
+        """Waits until that many blocks have arrived and no request is in progress."""
         def is_settled():
             info = self.info()
             return blocks <= info["blocks"] == info["requests"] - sum(info["errors"].values()) or time.sleep(0.01)
-        until(is_settled, "the client has %d blocks and asks for none" % blocks)
+        until(is_settled, "the client has %d blocks and no request in progress" % blocks)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
     def end(self):
-        """By the end of its stdin; the exit code."""
+        """Closes the driver's stdin, and returns its exit code."""
         try:
             self.process.stdin.close()
             code = self.process.wait(PATIENCE_S)

@@ -1,6 +1,6 @@
-"""mutants.py VESTA BUILD [COLUMN...|sample] -- bugs that a client must not have, each planted into a copy of it: the
-conformance suite must fail, and must pass where none is.  A bug is the file's text before and after, which must be there
-once, and words of the row that is to find it.  `sample` is one bug a language.
+"""mutants.py VESTA BUILD [COLUMN...|sample] -- plants bugs into copies of the clients.  The conformance suite must fail with each
+bug, and pass without one.  A bug consists of texts that are replaced, each of which must occur once in the file, and of words
+of the row that must fail.  `sample` runs one bug per language.
 """
 import os
 import shutil
@@ -12,13 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 BUGS_AT_ONCE = 3
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-LATE, VALUE, REST, AT_ONCE = "a reply after the deadline", "a value that is wrong", "all servers rest", "one request at a time"
+LATE, VALUE, REST, AT_ONCE = "a reply after the deadline", "an invalid value", "all servers rest", "one request at a time"
 PARTS, TTL, FORK, TLS = "a sequence in two parts", "ttl drops", "its process forks", "TLS with a name"
-HOST = "a host's name is not verified"  # in the sample of all
+HOST = "a host's name is not verified"  # the sample has this one for every language
 
 FILES = {"python": "examples/clients/vesta.py", "node": "examples/clients/vesta.js", "php": "examples/clients/vesta.php",
          "nginx": "lua/vesta/resty/client.lua", "go": "examples/clients/vesta.go", "java": "examples/clients/Vesta.java"}
-ELSEWHERE = {("nginx", HOST): "lua/vesta/resty/access.lua"}  # a bug in another of its files
+ELSEWHERE = {("nginx", HOST): "lua/vesta/resty/access.lua"}  # bugs in another file of the client
 SAMPLE = {"python": "no ttl", "node": "a sequence's parts are composed wrongly", "php": "a connection is used after a timeout",
           "nginx": "more ids than were asked for", "go": "the reply to another request is used", "java": "no ttl"}
 BUGS = [  # column, what, row, (before, after)...
@@ -84,7 +84,7 @@ def copy_of(folder):
 
 
 def planted(column, what, edits):
-    """The client's text with the bug in it."""
+    """Returns the client's text with the bug."""
     file = ELSEWHERE.get((column, what), FILES[column])
     with open(os.path.join(ROOT, file)) as source:
         text = source.read()
@@ -107,7 +107,7 @@ def build(folder, column, built):
 
 
 def passes(arguments, column, row, what=None, edits=()):
-    """Whether the copy with this bug, or with none, passes the row."""
+    """Returns whether a copy with this bug, or without one, passes the row."""
     vesta, built = arguments
     with tempfile.TemporaryDirectory(prefix="vesta-mutant-") as folder:
         copy_of(folder)
@@ -116,14 +116,14 @@ def passes(arguments, column, row, what=None, edits=()):
         done = subprocess.run([sys.executable, os.path.join(folder, "spec/clients/conformance.py"), os.path.abspath(vesta),
                                build(folder, column, built), column, "--", row], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=300, env={**os.environ, "PYTHONPATH": os.path.join(folder, "spec/support")})
-        assert "ids were given, none of them twice" in done.stdout, done.stdout  # it came to its end
+        assert "ids were issued, no duplicate" in done.stdout, done.stdout  # it ran to its end
         return done.returncode == 0
 
 
 def all_can_be_planted():
     for column, what, _, *edits in BUGS:
         planted(column, what, edits)
-    assert all(any(bug[:2] == one for bug in BUGS) for one in SAMPLE.items()), "the sample has what is no bug"
+    assert all(any(bug[:2] == one for bug in BUGS) for one in SAMPLE.items()), "SAMPLE names a bug that BUGS lacks"
 
 
 def main():
@@ -133,11 +133,11 @@ def main():
     for column, what, row, *edits in BUGS:
         if words and column not in words and not (words == ["sample"] and what in (SAMPLE[column], HOST)):
             continue
-        if words != ["sample"] and (column, row) not in clean:  # in the sample: the suite is run as well
+        if words != ["sample"] and (column, row) not in clean:  # with `sample`, another test runs the suite without bugs
             assert passes((vesta, built), column, row), "%s fails %r without a bug" % (column, row)
             clean.add((column, row))
         chosen.append((column, row, what, edits))
-    with ThreadPoolExecutor(BUGS_AT_ONCE) as pool:  # they mostly wait
+    with ThreadPoolExecutor(BUGS_AT_ONCE) as pool:  # they mostly sleep
         for (column, _, what, _), survives in zip(chosen, pool.map(lambda bug: passes((vesta, built), *bug), chosen)):
             survivors += survives
             print("%s - %s: %s" % ("not ok" if survives else "ok", column, what), flush=True)

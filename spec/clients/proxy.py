@@ -1,10 +1,10 @@
-"""proxy.py -- between a client and a vesta server: it understands both sides, and gives one reply wrongly.
+"""proxy.py -- a proxy between a client and a vesta server, which parses both directions and falsifies a reply.
 
-    proxy.fault(cut)            the next reply to VESTA.BLOCK is cut in half
-    proxy.fault(late, 99)       the next 99 come when their time is over
+    proxy.fault(cut)            cuts the next reply to VESTA.BLOCK in half
+    proxy.fault(late, 99)       delays the next 99 replies past their deadline
 
-A fault is a function of the exchange; it returns whether the connection lives on.  Where a reply cannot be told from that
-of another request, the connection is spoiled: a request that comes on it afterwards is counted in `reused`.
+A fault is a function of the exchange that returns whether the connection stays open.  If a later reply could be taken for
+the reply to another request, the connection is spoiled.  Requests on a spoiled connection are counted in `reused`.
 """
 import select
 import socket
@@ -16,10 +16,10 @@ from servers import until
 from serving import command
 
 
-# ------------------------------------------------------------------ the Redis protocol, both ways
+# ------------------------------------------------------------------ the Redis protocol in both directions
 
 class End:
-    """One side of the proxy: a connection, and what has been read of it and not used."""
+    """One side of the proxy: a connection, and the bytes that were read and not used yet."""
 
     def __init__(self, socket):
         self.socket, self.rest = socket, b""
@@ -44,7 +44,7 @@ class End:
         return data
 
     def value(self):
-        """An array is a list, a bulk string bytes, an integer int, and what is one line a str with its first letter."""
+        """Reads a value: an array as a list, a bulk string as bytes, an integer as int, and other lines as str with the first letter."""
         line = self.line()
         if line[:1] == b"*":
             return [self.value() for _ in range(int(line[1:]))]
@@ -53,7 +53,7 @@ class End:
         return int(line[1:]) if line[:1] == b":" else line.decode()
 
     def has_more(self):
-        """Bytes that came behind what was read."""
+        """Returns whether more bytes have arrived."""
         if self.rest:
             return True
         try:
@@ -62,10 +62,10 @@ class End:
             return False
 
     def is_closed(self, patience_s=0):
-        """Whether its client has hung up, also behind bytes that nobody has read; with a moment for one that is doing so."""
+        """Returns whether the peer has closed the connection, even if unread bytes remain.  Waits that long for it."""
         try:
             poll = select.poll()
-            poll.register(self.socket, select.POLLRDHUP)  # and, unasked, what is broken
+            poll.register(self.socket, select.POLLRDHUP)  # poll always reports errors too
             return bool(poll.poll(1000 * patience_s))
         except (OSError, ValueError):
             return True
@@ -80,7 +80,7 @@ def written(value):
 
 
 class Grant:
-    """What a server gave in one reply, and its ids by the formula of docs/blocks.md."""
+    """The block in a reply, and its ids by the formula in docs/blocks.md."""
 
     def __init__(self, values):
         self.values = {key.decode(): value if isinstance(value, int) else value.decode()
@@ -107,7 +107,7 @@ LATE_S_MAX = 30
 
 
 class Exchange:
-    """One request and the true reply to it."""
+    """One request and the server's true reply."""
 
     def __init__(self, proxy, client, server, request):
         self.proxy, self.client, self.server, self.request = proxy, client, server, request
@@ -121,7 +121,7 @@ class Exchange:
         self.client.sendall(value if isinstance(value, bytes) else written(value))
 
     def changed(self, **values):
-        """The reply with other values: None leaves one out."""
+        """Returns the reply with other values.  None removes a value."""
         pairs = dict(zip(self.reply[::2], self.reply[1::2]))
         for key, value in values.items():
             pairs[key.encode()] = value
@@ -129,7 +129,7 @@ class Exchange:
 
 
 def spoils(say):
-    """A fault that leaves the connection open, and nothing that may be asked on it."""
+    """Makes a fault that leaves the connection open, but spoiled."""
     def fault(x):
         x.spoiled = True
         say(x)
@@ -151,7 +151,7 @@ def silent(x):
 
 @spoils
 def late(x):
-    """Not before the client has done something: hung up, as it should, or asked something else."""
+    """Replies only after the client has closed the connection, as it should, or sent something else."""
     select.select([x.client.socket], [], [], LATE_S_MAX)
     x.send(x.reply)
 
@@ -163,7 +163,7 @@ def swapped(x):
 
 @spoils
 def again(x):
-    """The reply to the request before: its ids were given."""
+    """Repeats the reply to the request before, whose ids were already issued."""
     x.send(x.proxy.told)
 
 
@@ -187,12 +187,12 @@ def sends(data):
 
 
 def change(**values):
-    """The reply with other values, which are wrong."""
+    """Replies with other values, which are invalid."""
     return spoils(tells(**values))
 
 
 def tells(**values):
-    """The reply with other values, which are right."""
+    """Replies with other values, which are valid."""
     def tells(x):
         x.send(x.changed(**values))
         return True
@@ -210,7 +210,7 @@ def in_pieces(x):
 # ------------------------------------------------------------------ the proxies of one client
 
 class Watch:
-    """What the proxies of one client have seen together: its grants, and requests that were under way at once."""
+    """The view of both proxies of a client: its grants, and requests that overlapped."""
 
     def __init__(self):
         self.lock, self.under_way = threading.Lock(), {}
@@ -219,10 +219,11 @@ class Watch:
     def begin(self):
         with self.lock:
             self.requests, self.overlapped, self.reused, self.connections, self.grants = 0, [], [], 0, []
-            self.processes = 1  # how many may have a request under way each
+            self.processes = 1  # how many processes may have a request in progress
 
     def asked(self, x, spoiled):
-        """Whose client has hung up gave this request up, however late it is read here: it asked the others afterwards."""
+        """Records a request.  If its client has closed the connection, it gave up before it asked the other server, even if the
+        proxy reads the request only now."""
         with self.lock:
             others = [one for one in self.under_way if one is not x.client]
             self.requests += 1
@@ -231,7 +232,7 @@ class Watch:
                 self.reused.append(x.request)
         if len(others) < self.processes or x.client.is_closed():
             return
-        patience_s = 0 if self.overlapped else 1  # of a row that has failed nothing more is asked
+        patience_s = 0 if self.overlapped else 1  # no patience if the row has failed already
         open_too = [other for other in others if not other.is_closed(patience_s) and other in self.under_way]
         if len(open_too) >= self.processes:
             self.overlapped.append(x.request)
@@ -255,8 +256,8 @@ class Proxy(Between):
         self.plan, self.times = None, 0
 
     def begin(self):
-        """A row: what a client of the one before still has under way is none of its business."""
-        with socket.create_connection(("127.0.0.1", self.port)) as probe:  # behind whoever came before
+        """Starts a row.  Requests that a client of the last row still has in progress are ignored."""
+        with socket.create_connection(("127.0.0.1", self.port)) as probe:  # accepted after all earlier connections
             until(lambda: probe.getsockname() == self.last or time.sleep(0.005), "the proxy accepts")
         self.heal()
         self.row += 1
@@ -265,7 +266,7 @@ class Proxy(Between):
         try:
             self.last = client.getpeername()
         except OSError:
-            pass  # it is gone already
+            pass  # the connection is closed already
         self.watch.connections += 1
         self.in_background(self.go, client, server, self.row)
 
@@ -288,7 +289,8 @@ class Proxy(Between):
         server.socket.close()
 
     def answer(self, x, is_block):
-        """Until it begins to speak, the request is under way; where it spoils the connection, until that is closed."""
+        """Replies to a request.  The request is in progress until the reply starts.  After a fault that spoils the connection, it
+        is in progress until that is closed."""
         x.reply = x.ask(*x.request)
         if x.client.has_more():
             self.watch.overlapped.append(x.request)

@@ -1,4 +1,4 @@
-"""rows.py -- the list of faults: a row is a function with @row("what holds"), handed a cell."""
+"""rows.py -- the list of faults.  A row is a function with @row("claim"), which is called with a cell."""
 ROWS = []
 
 

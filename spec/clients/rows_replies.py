@@ -1,4 +1,4 @@
-"""rows_replies.py -- what a reply may be instead of the one that is due."""
+"""rows_replies.py -- wrong replies of a server."""
 import csv
 import os
 import time
@@ -9,13 +9,13 @@ from rows import row
 from servers import until
 
 COLUMNS = "kind seq_bits time_shift seq_shift low_bits low_shift base first count stride i id layout".split()
-REPLY, WIDE = COLUMNS[:10], ("kind", "base", "first")  # of spec/vectors/blocks.csv: what is said of a block
-WAIT = 60000  # of calls that shall have an id: a busy machine has that long
+REPLY, WIDE = COLUMNS[:10], ("kind", "base", "first")  # the columns of spec/vectors/blocks.csv that are in a reply
+WAIT = 60000  # ms for calls that must succeed, long enough for a busy machine
 
 
 def is_passed_over(cell, fault, *said):
-    """One such reply costs no id; from a server that has nothing else, ids come from the other; alone, it is told.  The
-    timeout is short only where it is what is waited for."""
+    """One such reply costs no id.  If a server sends only such replies, ids come from the other server.  Without another server, the
+    error has these texts.  The timeout is short only if the fault is a timeout."""
     timeout = 1000 if fault in (silent, late) else 20000
     cell.a.fault(fault)
     client = cell.client([cell.a.address], size=50, timeout=timeout, wait=WAIT)
@@ -25,7 +25,7 @@ def is_passed_over(cell, fault, *said):
     client.open(cell.both, size=50, timeout=timeout, wait=WAIT)
     assert not cell.of(cell.server_a, client.next(120))
     client.open([cell.a.address], size=50, timeout=200 if fault in (silent, late) else 20000, wait=500)
-    until(lambda: all(part in client.fails(cell.a.address) for part in said), "it tells what the server said")
+    until(lambda: all(part in client.fails(cell.a.address) for part in said), "the error has the server's text")
     cell.a.heal()
     client.open([cell.a.address], size=50, timeout=5000, wait=WAIT)
     client.next(60)
@@ -55,7 +55,7 @@ def _(cell):
 
 @row("a reply twice")
 def _(cell):
-    """Its ids were given; a client may use the first of the two, or neither."""
+    """A client may use the first of the two, or neither."""
     cell.a.fault(twice, 3)
     client = cell.client([cell.a.address], size=50, timeout=20000, wait=WAIT)
     client.next(300)
@@ -76,7 +76,7 @@ def _(cell):
         refuses(cell, sends(data))
 
 
-@row("an error of the address of HTTP says that the Redis protocol is wanted")
+@row("the error for an HTTP port names the Redis protocol")
 def _(cell):
     cell.a.fault(sends(b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\r\n"), 99)
     client = cell.client([cell.a.address], size=50, timeout=5000, wait=30)
@@ -85,7 +85,7 @@ def _(cell):
 
 
 def refuses(cell, fault):
-    """No id is made of it, and the client is not harmed."""
+    """The client makes no id from the reply, and works afterwards."""
     cell.a.fault(fault, 99)
     client = cell.drivers[0] if cell.drivers else cell.driver()
     client.open([cell.a.address], size=50, timeout=300, wait=30)
@@ -96,7 +96,7 @@ def refuses(cell, fault):
     cell.a.heal()
 
 
-@row("a reply with a value that is wrong, too large, missing, or in the place of another")
+@row("a reply with an invalid value: too large, missing, or overlapping another")
 def _(cell):
     for key, wrong in (("ns", (b"Ids", b"ids2", b"", None)), ("kind", (b"tock", b"", None)),
                        ("count", (0, 51, -1, 10**30, b"x", None)), ("first", (b"-1", b"18446744073709551616", b"1e3", b"", b" 7", None)),
@@ -104,10 +104,10 @@ def _(cell):
                        ("seq_shift", (64, None)), ("low_bits", (64, -5, None)), ("low_shift", (99, None))):
         for value in wrong:
             refuses(cell, change(**{key: value}))
-    refuses(cell, change(first=b"18446744073709551615"))  # its second tick is past 2^64
-    refuses(cell, change(time_shift=63))                  # its time is
+    refuses(cell, change(first=b"18446744073709551615"))  # its second tick exceeds 2^64
+    refuses(cell, change(time_shift=63))                  # its time exceeds 2^64
     for wrong in ({"seq_shift": 0}, {"time_shift": 20}, {"low_bits": 23}, {"low_bits": 2, "low_shift": 3}, {"base": b"1024"}):
-        refuses(cell, change(**wrong))  # two parts of an id in one place: two ids could be one
+        refuses(cell, change(**wrong))  # parts of an id overlap, so two ids could be equal
     client = cell.drivers[0]
     client.open([cell.a.address], size=50, timeout=5000, wait=WAIT)
     client.next(60)

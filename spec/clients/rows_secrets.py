@@ -1,4 +1,4 @@
-"""rows_secrets.py -- who a client says it is, to whom, and what others may see of that."""
+"""rows_secrets.py -- credentials and TLS of clients, and that no secret is shown."""
 import os
 import shutil
 import signal
@@ -14,9 +14,9 @@ from rows import row
 from rows_replies import WAIT
 from servers import until
 
-ODD = "p@ss:w/rd?#[x]% \u00e9\"'\\"  # of the client `odd`: what is special in an address
+ODD = "p@ss:w/rd?#[x]% \u00e9\"'\\"  # of the client `odd`: characters with a meaning in addresses
 
-# an address, and whether it is one; hunter is what nobody may be shown
+# an address, and whether it is valid; "hunter" must never be shown
 ADDRESSES = [
     ("redis://127.0.0.1:8089", True), ("redis://127.0.0.1:8089/", True), ("redis://127.0.0.1:8089/0", True), ("rediss://[::1]:8089", True),
     ("redis://ids:hunter@127.0.0.1:8089", True), ("redis://:hunter@127.0.0.1:8089", True), ("rediss://i%20ds:hun:ter@[2001:db8::1]:8089", True),
@@ -34,7 +34,7 @@ ADDRESSES = [
 ]
 
 
-@row("a server's address as redis:// and rediss://; one that is wrong is refused, and no secret is shown")
+@row("redis:// and rediss:// addresses are read, and invalid ones are rejected without showing a secret")
 def _(cell):
     client = cell.driver()
     for text, is_one in ADDRESSES:
@@ -44,14 +44,14 @@ def _(cell):
     for wrong in ({"user": "ids"}, {"password": "hunter", "secret_file": "x"}, {"tls_unverified": "yes"}):
         said = client.try_open([cell.a.address], **wrong)
         assert said.word == "error" and "hunter" not in said.line, "%r: %s" % (wrong, said.line)
-    if cell.column.name in ("python", "node"):  # where any text would be true
-        assert client.try_open(["rediss://127.0.0.1:8089"], tls_unverified="false").word == "error", "it verifies nothing"
+    if cell.column.name in ("python", "node"):  # languages in which any text is true
+        assert client.try_open(["rediss://127.0.0.1:8089"], tls_unverified="false").word == "error", "the text turned verification off"
     assert cell.watch.connections == 0, "open asks no server"
 
 
-@row("a server without AUTH, which repeats what it was told: no secret is shown")
+@row("no secret is shown if a server quotes the unknown command AUTH")
 def _(cell):
-    """Redis cuts short what it repeats."""
+    """Redis quotes only the start of arguments in its error."""
     program, port = shutil.which("redis-server"), free_port()
     assert program, "redis-server is not here: apt-get install redis-server"
     redis = subprocess.Popen([program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--rename-command", "AUTH", ""],
@@ -68,7 +68,7 @@ def _(cell):
         give_back(port)
 
 
-@row("a name and its secret: in the address, beside it, or in a file that is read with each connection")
+@row("a name and its secret: in the address, in options, or in a file that is read for each connection")
 def _(cell):
     server, secrets = cell.suite.with_clients()
     at, path = server.address, cell.path("secret")
@@ -79,13 +79,13 @@ def _(cell):
                          (["redis://ids@" + at], {"secret_file": path}), ([at], {"user": "ids", "secret_file": path})):
         client.open(servers, **rest, **who)
         client.next(60)
-        assert list(client.info()["errors"]) == [at], "it is shown without its secret"
+        assert list(client.info()["errors"]) == [at], "info has the address without its secret"
     client.open(["redis://odd:hunter@" + at], size=50, timeout=5000, wait=600000)
     assert "hunter" not in client.fails(at, "WRONGPASS")
     os.remove(path)
     client.open(["redis://ids@" + at], size=50, timeout=5000, wait=300, secret_file=path)
     client.fails(at)
-    for text in secrets["ids"], "\ufeff" + secrets["ids"] + "\r":  # as an editor on Windows writes it
+    for text in secrets["ids"], "\ufeff" + secrets["ids"] + "\r":  # as a Windows editor writes it
         write(path, text)
         client.open(["redis://ids@" + at], size=50, timeout=5000, wait=WAIT, secret_file=path)
         client.next(60)
@@ -98,14 +98,14 @@ def write(path, secret):
 
 
 def trusting(cell, ca):
-    """A driver whose clients trust that authority: an option of theirs, but in nginx, where it is nginx's."""
+    """Starts a driver whose clients trust that authority.  In nginx this is an option of nginx, not of the client."""
     path = os.path.join(cell.suite.certificates(), ca + ".pem")
     driver = cell.driver({"TLS_CA": path})
     driver.tls = {"tls_ca": path, "size": 50, "timeout": 5000, **cell.column.tls}
     return driver
 
 
-@row("TLS with a name: right; another authority, another name, an expired certificate, no TLS, a wrong secret")
+@row("TLS with a name works, and fails with another authority or name, an expired certificate, no TLS, or a wrong secret")
 def _(cell):
     address, secrets = cell.suite.with_tls()
     client = trusting(cell, "ca")
@@ -117,7 +117,7 @@ def _(cell):
         client.next(60)
     for name in "elsewhere", "old":
         client.open(of(name), wait=600000, **client.tls)
-        client.fails(address[name], "certificate")  # at once, not when the wait is over
+        client.fails(address[name], "certificate")  # at once, before the wait is over
     client.open(of("elsewhere"), wait=WAIT, tls_unverified="yes", **client.tls)
     client.next(60)
     client.open(of("server", "guess"), wait=600000, **client.tls)
@@ -131,7 +131,7 @@ def _(cell):
 
 
 def show(cell, certificate):
-    """What the server of a cell's own shows from now on, and its key."""
+    """Replaces the certificate and key of the cell's own server."""
     for kind in "key", "pem":
         shutil.copy(os.path.join(cell.suite.certificates(), "%s.%s" % (certificate, kind)), cell.path("shown." + kind))
 
@@ -143,13 +143,13 @@ def rotate(cell, *flags):
 
 
 def reread(server):
-    """By HUP; it has said so."""
+    """Sends HUP, and waits for the log line."""
     said = server.everything().count("the clients were read again")
     server.process.send_signal(signal.SIGHUP)
     until(lambda: server.everything().count("the clients were read again") > said, server.log)
 
 
-@row("over TLS a secret, the server's certificate and the server are exchanged while its client is at work")
+@row("over TLS a secret, the certificate and the server are replaced while the client works")
 def _(cell):
     show(cell, "server")
     cell.suite.secrets_in(cell.folder, cell_secrets := {})

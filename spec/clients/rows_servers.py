@@ -1,4 +1,4 @@
-"""rows_servers.py -- what servers go through while a client holds blocks of theirs."""
+"""rows_servers.py -- faults of servers while a client has their blocks."""
 import os
 import shutil
 import socket
@@ -20,10 +20,10 @@ def _(cell):
     assert cell.of(cell.server_b, client.next(800))
     cell.server_a.start()
     cell.server_b.kill()
-    assert cell.of(cell.server_a, client.next(1200)), "the server that came back gives none"
+    assert cell.of(cell.server_a, client.next(1200)), "the restarted server issues no ids"
 
 
-@row("a server that stands still past the timeout, and goes on")
+@row("a server that is stopped for longer than the timeout, and continues")
 def _(cell):
     client = cell.client(size=200, timeout=1000, wait=WAIT)
     client.next(50)
@@ -31,12 +31,12 @@ def _(cell):
     assert cell.of(cell.server_b, client.next(800))
     cell.server_a.heal()
     cell.server_b.kill()
-    assert cell.of(cell.server_a, client.next(1200)), "the server that went on gives none"
+    assert cell.of(cell.server_a, client.next(1200)), "the continued server issues no ids"
 
 
 @row("a black hole first in the list")
 def _(cell):
-    """Its queue of connections is full: what is sent to it is not even refused."""
+    """A listener whose queue is full, so that connections to it are not even rejected."""
     with socket.socket() as hole:
         hole.bind(("127.0.0.1", 0))
         hole.listen(0)
@@ -49,7 +49,7 @@ def _(cell):
         try:
             client = cell.client([address, cell.a.address], size=200, timeout=1000, wait=WAIT)
             client.next(600)
-            until(lambda: client.info()["errors"][address] or client.next(10) and time.sleep(0.02), "it counts a failure of the hole")
+            until(lambda: client.info()["errors"][address] or client.next(10) and time.sleep(0.02), "the client counts a failure of the black hole")
             client.open([address], timeout=300, wait=600)
             client.fails(address)
         finally:
@@ -57,7 +57,7 @@ def _(cell):
                 caller.close()
 
 
-@row("a server whose next block is late is one that answered")
+@row("a server whose next block is late is reported as one that answered")
 def _(cell):
     client = cell.client(servers=[cell.a.address], size=20, timeout=10000, wait=1500)
     client.next(1)
@@ -67,7 +67,7 @@ def _(cell):
     assert said.error and "answered, but its next block has not come yet" in said.error, said.line[-300:]
 
 
-@row("all servers gone: every call ends by its deadline and names them; and back")
+@row("all servers are killed: every call ends by its deadline and names them, and succeeds after a restart")
 def _(cell):
     client = cell.client(size=20, timeout=5000, wait=WAIT)
     client.next(10)
@@ -84,22 +84,22 @@ def _(cell):
     client.next(100)
 
 
-@row("all servers rest for seconds: who waits has one asked ten times a second, and is served when it is back")
+@row("all servers rest for seconds: a waiting call asks one ten times a second, and succeeds when it is back")
 def _(cell):
     client = cell.client(size=20, timeout=5000, wait=2500)
     for proxy in (cell.a, cell.b):
         proxy.fault(says(b"-LOADING no worker number\r\n"), 10**6)
-    until(lambda: client.fails("LOADING") and min(client.info()["errors"].values()) >= 8, "the back-off is at its longest")
+    until(lambda: client.fails("LOADING") and min(client.info()["errors"].values()) >= 8, "the back-off has reached its maximum")
     before, begun = cell.watch.requests, time.monotonic()
     client.fails("LOADING")
     asked, seconds = cell.watch.requests - before, time.monotonic() - begun
     assert 5 <= asked <= 10 * seconds + 2, "%d requests in %.1f s" % (asked, seconds)
     for proxy in (cell.a, cell.b):
         proxy.heal()
-    client.next(1)  # what rests the longest is free 6.4 s after it failed
+    client.next(1)  # a server is asked again at most 6.4 s after its failure
 
 
-@row("blocks that are held outlive their server, and what is left of them is used")
+@row("the rest of a block is used after its server was killed")
 def _(cell):
     client = cell.client([cell.a.address], size=100, timeout=2000, wait=3000, ttl=600000)
     client.next(50)
@@ -108,7 +108,7 @@ def _(cell):
     client.next(150)
     client.fails(cell.a.address)
     cell.server_a.start()
-    until(lambda: client.try_next(1).ids, "it heals by itself")
+    until(lambda: client.try_next(1).ids, "the client recovers by itself")
 
 
 HAPROXY = """
@@ -127,7 +127,7 @@ listen vesta
 """
 
 
-@row("HAProxy before two servers, of which one is killed and comes back")
+@row("HAProxy in front of two servers, one of which is killed and restarted")
 def _(cell):
     port, path = free_port(), cell.path("haproxy.cfg")
     with open(path, "w") as file:

@@ -1,4 +1,4 @@
-"""rows_users.py -- what users do with a client, and what becomes of its process."""
+"""rows_users.py -- use and misuse of a client, and events of its process."""
 import time
 
 from harness import set_clock, shifted
@@ -10,19 +10,19 @@ from servers import until
 PASSWORD = "open \"sesame\" ' \u00e9"
 
 
-@row("a password that is right, wrong, missing")
+@row("a right, a wrong and a missing password")
 def _(cell):
     server = cell.suite.with_password()
     client = cell.client([server.address], size=50, timeout=5000, wait=WAIT, password=PASSWORD)
     client.next(120)
     for options, said in (({"password": "guess"}, "WRONGPASS"), ({}, "NOAUTH")):
         client.open([server.address], size=50, timeout=5000, wait=600000, **options)
-        client.fails(server.address, said)  # at once, not when the wait is over
+        client.fails(server.address, said)  # at once, before the wait is over
     client.open([server.address, cell.b.address], size=50, timeout=5000, wait=WAIT)
     assert cell.of(cell.server_b, client.next(60))
 
 
-@row("a client that has a name says its secret as the password; one without the right to blocks is told so at once")
+@row("a named client sends its secret as the password, and fails at once if it may not request blocks")
 def _(cell):
     server, secrets = cell.suite.with_clients()
     client = cell.client([server.address], size=50, timeout=5000, wait=WAIT, password=secrets["ids"])
@@ -31,13 +31,13 @@ def _(cell):
     client.fails(server.address, "NOPERM")
 
 
-@row("a name that no server knows is told at once")
+@row("a name that no server has fails at once")
 def _(cell):
     client = cell.client(name="nowhere", timeout=5000, wait=600000)
     client.fails(cell.a.address, cell.b.address, "unknown name 'nowhere'")
 
 
-@row("options that are wrong, huge or empty are refused, by name and value")
+@row("wrong, huge and empty options are rejected by name and value")
 def _(cell):
     client, good = cell.driver(), {"servers": [cell.a.address], "name": "ids"}
     for wrong, *said in (
@@ -50,9 +50,9 @@ def _(cell):
             ({"wait": -1}, "wait"), ({"ttl": 10**12}, "ttl"), ({"timeout": 10**12}, "timeout"), ({"wait": 10**12}, "wait")):
         answer = client.try_open(**{**good, **wrong})
         if {"%s=%s" % pair for pair in wrong.items()} & set(cell.column.accepts) or set(wrong) & set(cell.column.accepts):
-            assert answer.line == "ok", "columns.py says that this is accepted: %r: %s" % (wrong, answer.line)
+            assert answer.line == "ok", "columns.py lists this as accepted: %r: %s" % (wrong, answer.line)
             continue
-        assert answer.word == "error", "%r was not refused: %s" % (wrong, answer.line)
+        assert answer.word == "error", "%r was not rejected: %s" % (wrong, answer.line)
         for part in (cell.column.calls.get(part, part) for part in said):
             assert part in answer.error, "%r is not in %r" % (part, answer.error)
     assert cell.watch.connections == 0, "open asks no server"
@@ -62,10 +62,10 @@ def _(cell):
     client.next(10)
 
 
-@row("an option that a client does not have is refused by its name, and so is a text in place of a list of servers")
+@row("an unknown option is rejected by name, and so is a string instead of a list of servers")
 def _(cell):
     client = cell.driver()
-    if cell.column.name in ("python", "node"):  # other languages know the types and names of arguments
+    if cell.column.name in ("python", "node"):  # other languages check types and names themselves
         assert "servers is a" in client.try_open(servers=[cell.a.address], name="ids", as_text="yes").error
         assert "pasword" in client.try_open(servers=[cell.a.address], name="ids", pasword="x").error
 
@@ -74,7 +74,7 @@ def _(cell):
 def _(cell):
     word, *pairs = cell.driver().say("defaults").line.split()
     if not cell.column.has_defaults:
-        assert word == "none", "columns.py says that it has none: " + word
+        assert word == "none", "columns.py lists no defaults for it: " + word
         return
     held = dict(pair.split("=") for pair in pairs)
     assert word == "defaults" and {"ttl", "timeout"} <= set(held), (word, pairs)
@@ -82,7 +82,7 @@ def _(cell):
     assert held == {key: common[key] for key in held}, held
 
 
-@row("one request at a time, and one for a block, whoever asks at once")
+@row("one request at a time, and one for each block, however many threads call")
 def _(cell):
     client = cell.client(size=10, timeout=60000, wait=60000)
     said = client.ids("at_once 4 200")
@@ -90,7 +90,7 @@ def _(cell):
     until(lambda: is_all_the_same(client.info(), cell.watch) or time.sleep(0.01), lambda: "a block for each request of %d: %s" %
           (cell.watch.requests, client.say("info").line))
     info = client.info()
-    left_by_threads = 4 if cell.column.name == "c" else 0  # each of four threads ends with up to 9 ids that it took ahead
+    left_by_threads = 4 if cell.column.name == "c" else 0  # each of four threads ends with up to 9 unused ids
     assert 80 <= info["blocks"] <= 82 + left_by_threads and info["drops"] == 0, info
 
 
@@ -98,12 +98,12 @@ def is_all_the_same(info, watch):
     return info["blocks"] == info["requests"] == len(watch.grants) == watch.requests
 
 
-@row("a block's ids, all of them in their order; a client at rest asks nothing")
+@row("all ids of a block in their order, and no request without a call")
 def _(cell):
     client = cell.client(size=1000, timeout=60000, wait=WAIT, ttl=600000)
     ids = client.next(1)
     time.sleep(0.2)
-    assert cell.watch.requests == 1, "a tenth is not used, and there were %d requests" % cell.watch.requests
+    assert cell.watch.requests == 1, "less than a tenth is used, but there were %d requests" % cell.watch.requests
     ids += client.next(999)
     assert ids == cell.watch.grants[0].ids(), "the ids are not those of the block"
     client.settle(2)
@@ -119,7 +119,7 @@ def _(cell):
     assert cell.watch.grants[0].low_bits == 14
 
 
-@row("numbers of a tag, of one store behind all servers, of which one is killed")
+@row("numbers of a tag whose store all servers share, while one server is killed")
 def _(cell):
     client = cell.client(name="numbers", size=100, timeout=20000, wait=WAIT)
     numbers = client.next(250)
@@ -130,7 +130,7 @@ def _(cell):
 
 @row("numbers of a tag with a stride, up to the largest")
 def _(cell):
-    """As docs/blocks.md has them: a first number, and what is added."""
+    """A block of numbers has a first number and a stride: docs/blocks.md."""
     client = cell.driver()
     client.counted = False
     client.open([cell.a.address], size=100, timeout=60000, wait=WAIT)
@@ -147,7 +147,7 @@ def _(cell):
         until(lambda: cell.errors_of(client, cell.a) or time.sleep(0.01), "the client counts a failure")
 
 
-@row("ttl drops what is left of a block")
+@row("ttl drops the rest of a block")
 def _(cell):
     client = cell.client([cell.a.address], size=1000, timeout=60000, wait=WAIT, ttl=300)
     client.next(300)
@@ -158,7 +158,7 @@ def _(cell):
     assert client.info()["drops"] >= 1, client.say("info").line
 
 
-@row("a clock that is a day off, ahead and back, has no part in it")
+@row("a wall clock that is a day ahead or behind has no effect")
 def _(cell):
     path = cell.path("clock")
     set_clock(path, "+0")
@@ -179,21 +179,21 @@ def _(cell):
     assert not old & set(client.next(5)), "ids of a block that is older than its ttl"
 
 
-@row("its process forks; the child has blocks and connections of its own")
+@row("its process forks, and the child has blocks and connections of its own")
 def _(cell):
     client = cell.client(size=100, timeout=5000, wait=WAIT)
-    cell.watch.processes = 2  # a fetch ahead of the parent may be under way while the child asks
+    cell.watch.processes = 2  # the parent may prefetch a block while the child requests one
     client.next(20)
     for _ in range(3):
         said = client.ids("fork 150")
         if cell.column.forks:
             assert len(said.ids) == 150, said.line[:300]
         else:
-            assert said.line == "none", "columns.py says that this runtime cannot fork: " + said.line[:300]
+            assert said.line == "none", "columns.py lists this runtime as unable to fork: " + said.line[:300]
         client.next(150)
 
 
-@row("its process is killed and begins anew")
+@row("its process is killed and restarted")
 def _(cell):
     for _ in range(2):
         client = cell.client(size=100, timeout=5000, wait=WAIT)
@@ -202,7 +202,7 @@ def _(cell):
     cell.client(size=100, timeout=5000, wait=WAIT).next(250)
 
 
-@row("closed: a call is an error, a second close is not, and its process ends by itself")
+@row("after close a call is an error, a second close is not, and the process exits by itself")
 def _(cell):
     client = cell.client(size=100, timeout=5000, wait=WAIT)
     client.next(20)

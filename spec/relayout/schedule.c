@@ -1,15 +1,15 @@
-/* schedule.c -- a live namespace moves from layout to layout under every order of steps that a die can think of: two
- * operators who ask for the next generation, hosts that move ahead of them, behind them, back, or never, and somebody
- * who makes generations by hand, and loses them; each a coroutine that may lose the processor at every call of the store,
- * and be ended there.  The store may be away, and answers may be lost.
+/* schedule.c -- moves a live namespace from layout to layout, in random orders of steps.  Two operators request the
+ * next generation.  Hosts move ahead of them, behind them, back, or never.  Another user creates generations by hand,
+ * and deletes them.  Each of these is a coroutine that may be paused or killed at every call of the store.  The store
+ * may be unreachable, and replies may be lost.
  *
- *     schedule --seeds FROM..TO           1 and a sentence where an id was given twice, or a host refused for nothing
- *     schedule --seeds FROM..TO --kill    of a mutant: 1 where no seed gives an id twice
+ *     schedule --seeds FROM..TO           exit code 1 and a message if an id was issued twice, or a host was rejected
+ *                                         without a reason
+ *     schedule --seeds FROM..TO --kill    for a mutant: exit code 1 if no seed issues an id twice
  *
- * csrc/store/lineage.c is what is tried, and what the lease engine does with a namespace's record.  Within a generation
- * a number's ticks are granted once, by the lease: spec/sim shows that, and here each host has a number of its own, and
- * counts.
- */
+ * It tests csrc/store/lineage.c, and how the lease engine uses a namespace's record.  It does not test that leases
+ * grant a worker id's ticks once within a generation, which spec/sim does.  Each host here has its own worker id and
+ * counts. */
 #define _XOPEN_SOURCE 700
 #include "store/lineage.h"
 #include "lease/lease.h"
@@ -27,8 +27,8 @@
 #define STEPS_MAX 4000
 #define IDS_MAX 8192
 
-/* Alike but for a constant bit, for one that is free, for no bit at all, and for the places of their fields: what a
- * person may take for another layout, and what is one. */
+/* These layouts differ in a constant bit, in a bit without a constant, in no bit at all, and in the order of their
+ * fields. A person may take some of them for different layouts that are not, and others are different. */
 static const char *const layouts[] = {
     "version:1=0 kind:1=0 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
     "version:1=0 kind:1=1 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
@@ -45,11 +45,11 @@ static int running, steps;
 static ucontext_t scheduler, crew[CREW];
 static char stacks[CREW][STACK_BYTES];
 
-static bool has_plain; /* the last host is one, and no vesta is older than that */
-static bool is_local;  /* the store: who comes first makes the first namespace */
+static bool has_plain; /* the last host names generations itself, and no process has an older vesta */
+static bool is_local;  /* the first user of the store creates the first namespace */
 static int first;      /* the layout with which the namespace began */
 static struct vs_ns_record stored[GENERATIONS + 1];
-static bool is_granted[GENERATIONS + 1]; /* vs_lineage_extend said that it is there, as it was asked for */
+static bool is_granted[GENERATIONS + 1]; /* vs_lineage_extend reported it as created */
 static struct vs_ns_record lost[GENERATIONS + 1];
 static bool was_leased[GENERATIONS + 1];
 static bool is_asking[CREW]; /* for the next generation */
@@ -59,11 +59,11 @@ static int id_count;
 static unsigned twice, refused;
 
 static struct host {
-    unsigned generation; /* what its config says, */
-    int layout;          /* ... and its layout there */
+    unsigned generation; /* the generation in its config, */
+    int layout;          /* and the layout there */
     bool has_file[GENERATIONS + 1][sizeof layouts / sizeof *layouts];
-    bool is_plain;                  /* it names the generation itself, as programs do that have the library alone */
-    uint64_t tick[GENERATIONS + 1]; /* the store's, of its number: it outlives the host */
+    bool is_plain;                  /* it names the generation itself, like programs that use only the library */
+    uint64_t tick[GENERATIONS + 1]; /* the store's, of its worker id, so it outlives the host */
 } hosts[HOSTS];
 
 static unsigned roll(unsigned below) {
@@ -108,7 +108,7 @@ static void read_record(struct vs_store *store, struct vs_reply *reply) {
     yield_now();
 }
 
-/* Done or not, the answer may be lost. */
+/* Whether the swap was applied or not, the reply may be lost. */
 static void swap_record(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                         struct vs_reply *reply) {
     struct vs_ns_record *at = &stored[((struct drawer *)store)->generation];
@@ -153,14 +153,15 @@ int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_s
     if (!drawer) abort();
     drawer->store = (struct vs_store){.backend = &backend, .leases = &leases};
     drawer->generation = vs_generation_of("orders", opts->namespace_);
-    if (drawer->generation > GENERATIONS) drawer->generation = 0; /* which nobody makes */
+    /* a name outside the test, which no process creates */
+    if (drawer->generation > GENERATIONS) drawer->generation = 0;
     *store = &drawer->store;
     return VESTA_OK;
 }
 
 static const struct vs_lineage lineage = {.uri = "sim:", .name = "orders"};
 
-/* ------------------------------------------------------------------ who is there */
+/* ------------------------------------------------------------------ operators and hosts */
 
 static void operate(void) {
     while (true) {
@@ -169,7 +170,8 @@ static void operate(void) {
         unsigned n;
         bool is_new;
         is_asking[running] = true;
-        for (int tries = 1 + (int)roll(3); tries > 0; tries--) /* cut short, or in doubt, it asks again */
+        /* if a request was interrupted or its outcome is unknown, the operator repeats it */
+        for (int tries = 1 + (int)roll(3); tries > 0; tries--)
             if (vs_lineage_extend(&lineage, &layout, &n, &is_new, &err) == VESTA_OK) is_granted[n] = true;
         is_asking[running] = false;
         for (int rest = 1 + (int)roll(16); rest > 0; rest--)
@@ -177,9 +179,9 @@ static void operate(void) {
     }
 }
 
-/* A record that is not the newest's is deleted, as somebody does who thinks that a namespace is no longer needed: not the
- * first, which the next lease makes again, none while the first is not in use, and none behind the back of who has counted
- * them and writes: which no store could tell. */
+/* Deletes a record that is not the newest, like a user who thinks that a namespace is no longer needed. It never
+ * deletes the first one, which the next lease would create again, and none before the first one is in use. It also
+ * deletes none while an operator has counted the records and writes, because no store could detect that. */
 static void lose(unsigned n) {
     for (int who = 0; who < CREW; who++)
         if (is_asking[who]) return;
@@ -188,19 +190,19 @@ static void lose(unsigned n) {
     stored[n].ver = 0;
 }
 
-/* Whether it may be made by who asks for no proof: of what was lost nobody can tell. */
+/* Returns whether a process without a proof may create the generation. A lost one cannot be compared. */
 static bool is_admitted(unsigned n, const struct vesta_layout *layout) {
     char name[VESTA_NAMESPACE_MAX];
     struct vs_lineage by_name = {.uri = "sim:", .name = vs_generation_name("orders", n, name)};
     return vs_lineage_admit(&by_name, layout, NULL) == VESTA_OK && lost[n].ver == 0;
 }
 
-/* orders.2 and orders.3 without orders are two names that have nothing to do with each other: not tried here. */
+/* orders.2 and orders.3 without orders are unrelated names, which are not tested here. */
 static bool is_strange(unsigned n) {
     return n > 2 && stored[1].ver == 0;
 }
 
-/* As the keeper asks where it finds the namespace in a store of its machine, and its file has had no lease. */
+/* Does the same as a keeper that finds the namespace in a local store, with a file that had no lease yet. */
 static bool may_enter(unsigned n, const struct vs_ns_record *ns) {
     char name[VESTA_NAMESPACE_MAX];
     struct vs_lineage by_name = {.uri = "sim:", .name = vs_generation_name("orders", n, name)};
@@ -208,14 +210,14 @@ static bool may_enter(unsigned n, const struct vs_ns_record *ns) {
     return vs_lineage_enter(&by_name, &drawer.store, ns, NULL) == VESTA_OK;
 }
 
-/* `vesta store init --namespace orders.2`; an older vesta's, in every other seed, looks at no name. */
+/* Runs `vesta store init --namespace orders.2`. In every other seed it is an older vesta, which checks no names. */
 static void make_by_hand(void) {
     while (true) {
         unsigned n = 2 + roll(GENERATIONS - 1);
         struct vesta_layout layout = parsed(layouts[roll(LAYOUTS)]);
         if (roll(60) == 0) lose(n - 1);
         if (roll(20) == 0 && lost[n - 1].ver) {
-            stored[n - 1] = lost[n - 1]; /* `init --again`, with the layout that it had */
+            stored[n - 1] = lost[n - 1]; /* `init --again`, with its old layout */
             lost[n - 1].ver = 0;
         }
         if (roll(20) == 0 && !is_strange(n) && (!has_plain || is_admitted(n, &layout)) && stored[n].ver == 0 && lost[n].ver == 0) {
@@ -231,14 +233,16 @@ static void give(struct host *host) {
     uint64_t values[VESTA_FIELDS_MAX] = {0}, tick = ++host->tick[host->generation];
     if (id_count == IDS_MAX) return;
     for (int i = 0; i < layout.field_count; i++)
-        values[i] = layout.field[i].fixed || i == layout.time ? layout.field[i].value : roll(2); /* as handles set it */
+        /* a handle may set these fields */
+        values[i] = layout.field[i].fixed || i == layout.time ? layout.field[i].value : roll(2);
     values[layout.seq] = tick;
     values[layout.worker] = (uint64_t)(host - hosts);
     if (vesta_compose(&layout, values, &ids[id_count], NULL) != VESTA_OK) abort();
     id_count++;
 }
 
-/* Whether the engine goes on to its number, shown the namespace as the store has it; the first one makes it. */
+/* Returns whether the engine uses its worker id with the store's namespace record. The first process creates the
+ * record. */
 static bool is_leased(unsigned n, const struct vesta_layout *layout) {
     const struct vs_lease_opts opts = {.layout = layout,
                                        .identity = "host",
@@ -254,7 +258,7 @@ static bool is_leased(unsigned n, const struct vesta_layout *layout) {
     vs_lease_init(&lease, &opts);
     for (vs_lease_step(&lease, &event, &action); action.kind == VS_DO_NS_READ || action.kind == VS_DO_NS_SWAP;) {
         yield_now();
-        if (action.kind == VS_DO_NS_SWAP && !is_admitted(n, layout)) return false; /* as the keeper asks */
+        if (action.kind == VS_DO_NS_SWAP && !is_admitted(n, layout)) return false; /* like the keeper */
         if (action.kind == VS_DO_NS_SWAP && stored[n].ver == action.old_ver) stored[n] = action.ns;
         event = (struct vs_event){.kind = VS_EV_REPLY, .outcome = VS_STORE_OK, .ns = stored[n]};
         if (action.kind == VS_DO_NS_READ && is_local && event.ns.ver && !may_enter(n, &event.ns)) return false;
@@ -267,7 +271,7 @@ static bool is_leased(unsigned n, const struct vesta_layout *layout) {
     return action.kind == VS_DO_READ;
 }
 
-/* The namespace of its config, as serve opens it: a file made behind the proof goes on without its store. */
+/* Opens the namespace of its config like serve. A file that was created after the proof continues without its store. */
 static void start(struct host *host) {
     struct vesta_layout layout = parsed(layouts[host->layout]);
     struct vesta_error err = {.code = 0};
@@ -279,7 +283,7 @@ static void start(struct host *host) {
             return;
         }
         yield_now();
-        if (roll(4) == 0) return; /* it is ended between the proof and the file, and begins anew */
+        if (roll(4) == 0) return; /* the host is killed between the proof and the file, and restarted */
         if (!is_leased(n, &layout)) return;
         *has_file = true;
     }
@@ -289,7 +293,7 @@ static void start(struct host *host) {
     }
 }
 
-/* Its config is changed in any order: on, back, ahead of the operators, and with a constant that somebody mistyped. */
+/* Changes the host's config in any order: forward, back, ahead of the operators, and with a mistyped constant. */
 static void host(struct host *self) {
     while (true) {
         if (roll(3) == 0) {
@@ -326,7 +330,7 @@ static int by_id(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* kill -9 loses what a coroutine was about to do; what the store has, and files, stay. */
+/* Kills coroutines like kill -9: their next steps are lost, but the store and files remain. */
 static void run_seed(uint64_t seed) {
     dice = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
     first = (int)roll(LAYOUTS);
@@ -338,7 +342,7 @@ static void run_seed(uint64_t seed) {
     id_count = 0;
     memset(was_leased, 0, sizeof was_leased);
     is_local = seed % 4 == 0;
-    if (!is_local) { /* else its first user makes it, perhaps while another makes the second */
+    if (!is_local) { /* otherwise its first user creates it, possibly while another one creates the second */
         stored[1] = (struct vs_ns_record){.ver = 1, .fingerprint = began.fingerprint, .incarnation = 1};
         vesta_layout_text(&began, stored[1].layout);
     }
@@ -369,14 +373,14 @@ int main(int argc, char **argv) {
         run_seed(seed);
         given += (unsigned)id_count;
         if (twice + (kill ? 0 : refused) > 0)
-            printf("seed %llu: %u ids twice, %u hosts refused for nothing\n", seed, twice, refused);
+            printf("seed %llu: %u duplicate ids, %u hosts rejected without a reason\n", seed, twice, refused);
     }
     if (kill) {
-        printf(twice ? "ok - the mutant gives an id twice\n" : "not ok - the mutant lives\n");
+        printf(twice ? "ok - the mutant issues an id twice\n" : "not ok - the mutant survives\n");
         return twice == 0;
     }
     if (twice + refused == 0)
-        printf("ok - %llu seeds, %llu ids of up to %d generations: none twice, no host refused for nothing\n",
+        printf("ok - %llu seeds, %llu ids of up to %d generations: no duplicate, no host rejected without a reason\n",
                to - from + 1, given, GENERATIONS);
     return twice + refused > 0;
 }
