@@ -62,7 +62,7 @@ def pages_named(root):
     wrong = set()
     for pattern in "lua/**/*.lua", "csrc/**/*.[ch]", "library/*.lua", "examples/**/*.*":
         for path in glob.glob(os.path.join(root, pattern), recursive=True):
-            if os.path.isfile(path):
+            if os.path.isfile(path) and "__pycache__" not in path:
                 for page in re.findall(r"\bdocs/[a-zA-Z/_-]+\.md", read(path)):
                     if not os.path.exists(os.path.join(root, page)):
                         wrong.add("%s names %s, which does not exist" % (os.path.relpath(path, root), page))
