@@ -65,7 +65,7 @@ function View:subject(now)
   return now.namespaces[place] and now.namespaces[place].name or ""
 end
 
--- Picks the next namespace (1) or the previous one (-1); or the next page of tags, or the first.
+-- Picks the next namespace (1) or the previous one (-1).  With tags, picks the next page or the first.
 function View:pick(now, step)
   local picks, count = self:row().picks, #now.namespaces
   if picks == "page" then

@@ -30,7 +30,7 @@ struct shared {
 
 struct vs_viewer {
     bool is_in, wants_all;
-    uint64_t status, segments, clients;            /* numbers of the last events that it got; 0: none */
+    uint64_t status, segments, clients;            /* numbers of the last events that it got. 0: none */
     int64_t stretch[VS_NAMESPACES_TOLD + 1];       /* of each namespace's history, and of the sum */
     struct vs_holders_seen holders[VS_NAMESPACES_TOLD];
 };
@@ -44,7 +44,7 @@ struct vs_feed {
     struct vs_viewer viewer[VS_VIEWERS_MAX];
 };
 
-_Static_assert(VS_HOLDERS_BYTES_MAX + 512 + EVENT_MAX <= VS_OUT_MAX, "an event of either kind fits beside the status");
+_Static_assert(VS_HOLDERS_BYTES_MAX + 512 + EVENT_MAX <= VS_OUT_MAX, "an event of either kind fits in addition to the status");
 
 struct vs_feed *vs_feed_new(void) {
     struct vs_feed *feed = calloc(1, sizeof *feed);

@@ -17,9 +17,9 @@ struct point {
 
 struct vs_history {
     pthread_mutex_t lock;
-    int told, columns;       /* namespaces; then one column for the other namespaces, and one for tags */
-    int64_t stretch[POINTS]; /* its number, counted since boot; 0: none */
-    int64_t last;            /* the newest; 0: none */
+    int told, columns;       /* namespaces, followed by a column for the other namespaces and one for tags */
+    int64_t stretch[POINTS]; /* its number, counted since boot. 0: none */
+    int64_t last;            /* the newest. 0: none */
     int64_t last_unix_us;    /* when it was recorded */
     struct point point[];    /* POINTS rows of `columns` */
 };

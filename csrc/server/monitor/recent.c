@@ -71,10 +71,10 @@ struct recent_limit {
 };
 
 struct vs_recent {
-    pthread_mutex_t lock; /* over the ring; the rest is the first loop's */
+    pthread_mutex_t lock; /* over the ring. The rest belongs to the first loop */
     uint64_t count;       /* of all events so far */
     struct recent_event event[VS_RECENT_MAX];
-    int64_t looked_us, now_us, unix_us; /* boot time of the last look; the present */
+    int64_t looked_us, now_us, unix_us; /* boot time of the last look, and the present */
     int64_t offset_us;                  /* Unix time minus boot time */
     uint64_t reloads;
     struct recent_limit clients[VS_COUNTED_MAX], connections;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct vs_page_file {
-    const char *name; /* "page.js"; NULL ends the list */
+    const char *name; /* "page.js". NULL ends the list */
     const char *text;
     size_t length;
 };

@@ -1,9 +1,9 @@
 --- top_views.lua -- the views of `vesta top`, each a row of the list that this file returns.
 --
--- A view: name, about, path (the route that is polled while the view is shown; nil: the events are enough), every_ms,
--- picks ("namespace", "all" namespaces or one, a "page"; or nil) and draw(page, seen).
--- `seen` has: state; said (the newest answer of the route, or nil), said_ms; trouble (why there is no newer answer, or
--- ""); of (the picked namespace, "": all); after (the tag before a page, or ""); now_ms.
+-- A view: name, about, path (the route that is polled while the view is shown, or nil), every_ms, draw(page, seen), and
+-- picks: what n and p change ("namespace", "all" namespaces or one, "page", or nil).
+-- `seen` has state, said (the newest answer of the route, or nil), said_ms, trouble (why there is no newer answer, or
+-- ""), of (the picked namespace, or "" for all), after (the tag before a page, or "") and now_ms.
 -- A server may send any text: page:line and page:fact make it harmless.
 local cli = require "cli.lib.cli"
 local json = require "cli.lib.json"
@@ -426,8 +426,8 @@ end
 ---------------------------------------------------------------- hour
 
 local STEPS_MAX = 360
-local HIGH_MIN, HIGH_MAX, HIGH = 3, 8, 6 -- rows of a chart; the last unless the room is known
-local SCALE = 12                         -- columns of the numbers beside a chart
+local HIGH_MIN, HIGH_MAX, HIGH = 3, 8, 6 -- rows of a chart. HIGH if the room is unknown
+local SCALE = 12                         -- columns of the numbers left of a chart
 
 -- A step is a rate, or below 0 if it is not known.  Returns nil unless one is known.
 local function read_steps(row, step_ms)
@@ -509,7 +509,7 @@ return {
     every_ms = 1000, picks = "namespace", draw = draw_workers },
   { name = "segments", about = "tags and their ranges", path = "/v1/segments", every_ms = 1000, picks = "page",
     draw = draw_segments },
-  { name = "policies", about = "calls of policies; replies since the start", draw = draw_policies },
+  { name = "policies", about = "calls of policies, replies since the start", draw = draw_policies },
   { name = "hour", about = "ids and rejected requests in the last hour", path = "/admin/history", every_ms = 10000,
     picks = "all", draw = draw_hour },
 }
