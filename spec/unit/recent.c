@@ -102,7 +102,7 @@ static void reports_a_limit_once_until_it_was_quiet_for_a_minute(void) {
     vs_add(&counts->of_client[0][VS_CLIENT_REFUSED_RATE], 2);
     pass(1000, 1000);
     CHECK_EQ_I64(count_of("connections_refused"), 2);
-    CHECK_HAS(events(), "\"text\":\"client default reached its limit: 0 requests waited, 2 were rejected\"");
+    CHECK_HAS(events(), "\"text\":\"client default reached its limit (requests: 0 waited, 2 rejected)\"");
     end();
 }
 

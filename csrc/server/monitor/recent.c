@@ -191,7 +191,11 @@ static void recent_look_at_reloads(struct vs_recent *recent, const struct vs_ser
     server->above.policies.status(server->above.policies.self, &policies);
     if (policies.reloads == recent->reloads) return;
     recent->reloads = policies.reloads;
-    recent_add(recent, policies.reload_ok ? RECENT_RELOADED : RECENT_RELOAD_FAILED, "", "%s", policies.reload_result);
+    if (policies.reload_ok)
+        recent_add(recent, RECENT_RELOADED, "", "%s", policies.reload_result);
+    else
+        recent_add(recent, RECENT_RELOAD_FAILED, "", "the reload failed, and the old policies stay in use: %s",
+                   policies.reload_result);
 }
 
 /* True if the counts rose for the first time in a while.  *more: by how much. */
@@ -223,7 +227,7 @@ static void recent_look_at_clients(struct vs_recent *recent, const struct vs_ser
         if (has_names && !(name = vs_gate_counted(server->gate, i))) break;
         if (recent_limit_is_news(&recent->clients[i], recent_limit_of_client(server, i, name), recent->now_us, &more))
             recent_add(recent, RECENT_CLIENT_LIMITED, "",
-                       "client %s reached its limit: %" PRIu64 " requests waited, %" PRIu64 " were rejected", name,
+                       "client %s reached its limit (requests: %" PRIu64 " waited, %" PRIu64 " rejected)", name,
                        more.waited, more.rejected);
     }
 }
@@ -236,7 +240,8 @@ static void recent_look_at_connections(struct vs_recent *recent, const struct vs
             now.rejected += vs_total(&server->monitor, &first->turned[protocol][why]);
     if (recent_limit_is_news(&recent->connections, now, recent->now_us, &more))
         recent_add(recent, RECENT_CONNECTIONS_REFUSED, "",
-                   "%" PRIu64 " connections were refused, because a limit on connections was reached", more.rejected);
+                   "%" PRIu64 " connection%s refused, because a limit on connections was reached", more.rejected,
+                   more.rejected == 1 ? " was" : "s were");
 }
 
 void vs_recent_look(struct vs_recent *recent, const struct vs_server *server) {

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import time
 
 from serving import SLOW, Server, claim, fails, free_port, get, main, refuses_soon, same, until_closed
 
@@ -57,6 +58,41 @@ def _(world):
              ("default", True, True, "5", "clock", {"resp": 2, "http": 20}))
         assert 0 < int(space["tick"]) < int(space["limit"]) and space["lease_end_ms"] > 1700000000000, space
         assert space["layout"].startswith("version:1 ") and space["pauses"]["full"] == 0
+
+
+@claim("the status has the host, capacity and durations of requests, and recent events: leases, reloads, limits, connections refused")
+def _(world):
+    policy, clients = world.path("p.lua"), world.path("clients")
+    with open(policy, "w") as file:
+        file.write("return { api = 1, name = 'p', on_exhausted = function() return 'wait' end }")
+    secret = world.run("client", "add", "shop", "--names", "*", "--calls", "give", "--rate", "1", "--file", clients).out.strip()
+    with Administered(world, "--policy", policy, "--clients", clients, "--address-connections", "2", layout="vesta-milli") as server:
+        for _ in range(3):
+            same(server.get("/v1/ids?n=1", headers={"Authorization": "Bearer " + secret}).status in (200, 429), True)
+        before = server.ask("GET", "/admin/status")[2]
+        with open(policy, "w") as file:
+            file.write("return {")
+        server.ask("POST", "/admin/reload")
+        server.listen("reload failed")
+        open_ones = [server.connect(server.http) for _ in range(3)]
+        wanted = {"lease_claimed", "reload_failed", "client_limited", "connections_refused"}
+        end = time.monotonic() + 60 * SLOW
+        while not wanted <= {event["kind"] for event in server.ask("GET", "/admin/status")[2]["recent"]}:
+            assert time.monotonic() < end, server.ask("GET", "/admin/status")[2]["recent"]
+            time.sleep(0.1)
+        said = server.ask("GET", "/admin/status")[2]
+        for sock in open_ones:
+            sock.close()
+    same((said["host"], "name" in said), (socket.gethostname(), False))
+    same((said["namespaces"][0]["capacity_s"], said["namespaces"][0]["worker_assigned"]), (1024000, True))
+    same((len(said["durations"]["http"]), sum(before["durations"]["http"]), sum(before["durations"]["resp"])), (len(said["durations"]["le_us"]) + 1, 3, 0))
+    events = {event["kind"]: event for event in said["recent"]}
+    numbers = [event["number"] for event in said["recent"]]
+    same((numbers, events["lease_claimed"]["namespace"], events["lease_claimed"]["text"]), (list(range(len(numbers), 0, -1)), "default", "worker id 5 is leased"))
+    assert events["client_limited"]["text"].startswith("client shop reached its limit (requests: "), events
+    assert "1 connection was refused" in events["connections_refused"]["text"] and events["reload_failed"]["level"] == "error", events
+    assert events["reload_failed"]["text"].startswith("the reload failed, and the old policies stay in use: --policy"), events
+    assert all(abs(event["unix_ms"] / 1000 - time.time()) < 600 for event in said["recent"]), events
 
 
 @claim("reload by POST is what HUP does: a good one counts up, a bad one keeps the old and is told")
